@@ -42,9 +42,12 @@ static void offer_names(const struct line *l, enum complete_names kind)
 
     if (kind != NAMES_NONE)
         l->source->add(l->source->ctx, kind, &names);
-    for (size_t i = 0; i < names.n; i++)
-        if (names.v[i][0] != '-' && names.v[i][strspn(names.v[i], harmless)] == '\0')
-            offer(l, names.v[i], strlen(names.v[i]), NULL);
+    for (size_t i = 0; i < names.n; i++) {
+        size_t len = strcspn(names.v[i], "\t");
+
+        if (names.v[i][0] != '-' && strspn(names.v[i], harmless) >= len)
+            offer(l, names.v[i], len, names.v[i][len] ? names.v[i] + len + 1 : NULL);
+    }
 }
 
 /* What stands in the place of an option's argument. */
@@ -54,10 +57,8 @@ static void offer_values(const struct line *l, const struct option *o)
         const char *flag;
         enum complete_names names;
     } named[] = {
-        {"model", NAMES_MODEL},
-        {"provider", NAMES_PROVIDER},
-        {"sandbox", NAMES_ENGINE},
-        {"sandbox-name", NAMES_SANDBOX},
+        {"model", NAMES_MODEL},    {"provider", NAMES_PROVIDER},    {"resume", NAMES_SESSION},
+        {"sandbox", NAMES_ENGINE}, {"sandbox-name", NAMES_SANDBOX},
     };
 
     if (o->choices)
@@ -93,18 +94,21 @@ static void offer_pages(const struct line *l, bool commands)
             offer(l, name, strlen(name), help);
 }
 
-/* A word that is no option: the command, or what the command takes. */
-static void offer_operands(const struct line *l, const char *command)
+/* A word that is no option: the command, or what the command takes. operand: its first one, or NULL. */
+static void offer_operands(const struct line *l, const char *command, const char *operand)
 {
     static const struct {
-        const char *command, *words;
+        const char *command, *operand, *words;
         enum complete_names names;
     } takes[] = {
-        {"debug", "reply|request", NAMES_NONE},
-        {"exec", "\tfile", NAMES_NONE},
-        {"models", "", NAMES_MODEL},
-        {"rm", "", NAMES_SANDBOX},
-        {"sessions", "list|show|search|rm|export", NAMES_NONE},
+        {"debug", NULL, "reply|request", NAMES_NONE},
+        {"exec", NULL, "\tfile", NAMES_NONE},
+        {"models", NULL, "", NAMES_MODEL},
+        {"rm", NULL, "", NAMES_SANDBOX},
+        {"sessions", "export", "", NAMES_SESSION},
+        {"sessions", "rm", "", NAMES_SESSION},
+        {"sessions", "show", "", NAMES_SESSION},
+        {"sessions", NULL, "list|show|search|rm|export", NAMES_NONE},
     };
 
     if (!command || strcmp(command, "help") == 0)
@@ -113,14 +117,18 @@ static void offer_operands(const struct line *l, const char *command)
         offer(l, "help", 4, "the usual options, a command, all");
     else if (strcmp(command, "help") == 0)
         offer(l, "all", 3, "all options");
-    for (size_t i = 0; command && i < countof(takes); i++)
-        if (strcmp(takes[i].command, command) == 0) {
-            if (takes[i].words[0] == '\t')
-                buf_addf(l->out, "%s\n", takes[i].words);
-            else
-                offer_list(l, takes[i].words, '|');
-            offer_names(l, takes[i].names);
-        }
+    for (size_t i = 0; command && i < countof(takes); i++) {
+        const char *first = takes[i].operand;
+
+        if (strcmp(takes[i].command, command) != 0 || (first && strcmp(first, operand ? operand : "") != 0))
+            continue;
+        if (takes[i].words[0] == '\t')
+            buf_addf(l->out, "%s\n", takes[i].words);
+        else
+            offer_list(l, takes[i].words, '|');
+        offer_names(l, takes[i].names);
+        return;
+    }
 }
 
 /* The option that waits for an argument behind this word, or NULL. */
@@ -141,47 +149,53 @@ static const struct option *waits(const char *command, const char *word)
     return o && option_takes_argument(o) ? o : NULL;
 }
 
+struct finished {
+    const char *command, *operand;
+    const struct option *waiting; /* for the word that is typed */
+};
 /* words[0 .. n-2] are finished. Returns false where the last one is a question, or the code's own. */
-static bool read_finished(char *const *words, size_t n, const char **command, const struct option **waiting)
+static bool read_finished(char *const *words, size_t n, struct finished *f)
 {
-    *command = NULL;
+    *f = (struct finished){0};
     for (size_t i = 0; i + 1 < n; i++) {
-        const struct option *o = waits(*command, words[i]);
+        const struct option *o = waits(f->command, words[i]);
 
         if (strcmp(words[i], "--") == 0)
             return false;
         if (o && i + 2 == n)
-            *waiting = o;
+            f->waiting = o;
         else if (o)
             i++;
         else if (words[i][0] == '-')
             continue;
-        else if (!*command && help_is_command(words[i]))
-            *command = words[i];
-        else if (!*command)
+        else if (!f->command && help_is_command(words[i]))
+            f->command = words[i];
+        else if (!f->command)
             return false;
+        else if (!f->operand)
+            f->operand = words[i];
     }
     return true;
 }
 
 void complete_line(struct buf *out, char *const *words, size_t n, const struct complete_source *source)
 {
-    const struct option *waiting = NULL;
-    const char *command, *word = n ? words[n - 1] : "", *equals = strchr(word, '=');
+    struct finished f;
+    const char *word = n ? words[n - 1] : "", *equals = strchr(word, '=');
     struct line l = {.out = out, .source = source, .typed = word};
 
-    if (!read_finished(words, n, &command, &waiting))
+    if (!read_finished(words, n, &f))
         return;
-    if (!waiting && strncmp(word, "--", 2) == 0 && equals) {
-        waiting = option_by_flag(word + 2, (size_t)(equals - word) - 2);
+    if (!f.waiting && strncmp(word, "--", 2) == 0 && equals) {
+        f.waiting = option_by_flag(word + 2, (size_t)(equals - word) - 2);
         l.typed = equals + 1;
     }
     autofree char *front = xmemdup0(word, (size_t)(l.typed - word));
     l.front = front;
-    if (waiting && option_takes_argument(waiting))
-        offer_values(&l, waiting);
+    if (f.waiting && option_takes_argument(f.waiting))
+        offer_values(&l, f.waiting);
     else if (*word == '-')
-        offer_flags(&l, command);
+        offer_flags(&l, f.command);
     else
-        offer_operands(&l, command);
+        offer_operands(&l, f.command, f.operand);
 }

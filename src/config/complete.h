@@ -16,11 +16,12 @@ enum complete_names {
     NAMES_MODEL,
     NAMES_PROVIDER,
     NAMES_SANDBOX,
+    NAMES_SESSION,
     NAMES_ENGINE, /* those of config.yaml; the built-in ones are choices */
 };
 
 struct complete_source {
-    /* add the names of that kind, if it is known without asking anybody */
+    /* add the names of that kind, if it is known without asking anybody; behind a tab what one is about */
     void (*add)(void *ctx, enum complete_names kind, struct argv *out);
     void *ctx;
 };

@@ -11,6 +11,9 @@
 #include "llm/models.h"
 #include "main/command.h"
 #include "records/registry.h"
+#include "store/db.h"
+
+#define SESSIONS_SHOWN 30
 
 struct typed {
     char *const *words;
@@ -77,6 +80,16 @@ static void add_sandbox(void *ctx, const char *name, const struct registry_holde
         argv_push(ctx, name);
 }
 
+static void add_sessions(struct argv *out)
+{
+    autofree char *place = saved_place();
+    struct error err = {0};
+    struct db *db = place ? db_open(place, false, &err) : NULL;
+
+    sessions_names(db, SESSIONS_SHOWN, out);
+    db_close(db);
+}
+
 static void add_configured(const struct typed *t, enum complete_names kind, struct argv *out)
 {
     struct config c;
@@ -96,6 +109,8 @@ static void add_names(void *ctx, enum complete_names kind, struct argv *out)
 {
     if (kind == NAMES_SANDBOX)
         registry_each(add_sandbox, out);
+    else if (kind == NAMES_SESSION)
+        add_sessions(out);
     else
         add_configured(ctx, kind, out);
 }

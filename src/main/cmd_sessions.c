@@ -16,6 +16,7 @@
 #include "main/command.h"
 #include "show/show.h"
 #include "store/db.h"
+#include "store/export.h"
 #include "store/sessions.h"
 
 #define ID_COLUMNS    10 /* with the gap */
@@ -33,15 +34,8 @@ struct list {
 
 static void add_json(struct list *l, const struct session_row *r)
 {
-    autojson struct json *o = json_object();
+    autojson struct json *o = session_json(r);
 
-    json_set_str(o, "id", r->id);
-    json_set_str(o, "title", r->title);
-    json_set_str(o, "folder", r->folder);
-    json_set_str(o, "model", r->model);
-    json_set_str(o, "copy_of", r->parent);
-    json_set_int(o, "begun", r->begun);
-    json_set_int(o, "used", r->used);
     json_set_int(o, "questions", r->questions);
     json_set_int(o, "cells", r->cells);
     json_set_bool(o, "in_use", saved_busy(r->writer));
@@ -97,16 +91,6 @@ static char *folder_shown(const struct list *l, const char *path)
     return xasprintf("...%s", end);
 }
 
-static void when_text(int64_t seconds, char out[32])
-{
-    time_t when = (time_t)seconds;
-    struct tm tm = {0};
-
-    *out = '\0';
-    if (localtime_r(&when, &tm))
-        strftime(out, 32, "%Y-%m-%d %H:%M", &tm);
-}
-
 static void add_row(void *ctx, const struct session_row *r)
 {
     struct list *l = ctx;
@@ -125,7 +109,7 @@ static void add_row(void *ctx, const struct session_row *r)
             buf_addf(&l->out, "%-8s  %-16s  %5s  %-*s  %s\n", "ID", "LAST USED", "TURNS", l->title, "TITLE",
                      "FOLDER");
     }
-    when_text(r->used, when);
+    export_time(r->used, when);
     autofree char *title = fitting(r->title, l->title);
     autofree char *folder = folder_shown(l, r->folder ? r->folder : "");
     autofree char *id = scrub_line(session_short(r->id), SCRUB_TERMINAL);
@@ -139,6 +123,24 @@ static void add_row(void *ctx, const struct session_row *r)
         autofree char *found = scrub_line(r->found, SCRUB_TERMINAL);
         buf_addf(&l->out, "          %s\n", found);
     }
+}
+
+static void add_name(void *ctx, const struct session_row *r)
+{
+    autofree char *id = scrub_line(session_short(r->id), SCRUB_TERMINAL);
+    autofree char *title = scrub_line(r->title ? r->title : "", SCRUB_TERMINAL);
+    char when[32];
+
+    export_time(r->used, when);
+    argv_pushf(ctx, "%s\t%s  %s", id, when, title);
+}
+
+void sessions_names(struct db *db, int64_t max, struct argv *out)
+{
+    struct error err = {0};
+
+    if (db)
+        sessions_list(db, max, add_name, out, &err);
 }
 
 int sessions_table(struct db *db, const char *words, int64_t max, struct buf *out, struct error *err)

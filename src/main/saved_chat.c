@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/quoting.h"
 #include "chat/conversation.h"
 #include "main/command.h"
 #include "store/db.h"
@@ -45,6 +46,14 @@ static int list(void *ctx, const char *words, struct buf *out, struct error *err
     struct opened o autorelease(close_own) = open_sessions(ctx, err);
 
     return err->kind != ERROR_NONE ? -1 : sessions_table(o.db, words, LISTED, out, err);
+}
+
+static void names(void *ctx, struct argv *out)
+{
+    struct error err = {0};
+    struct opened o autorelease(close_own) = open_sessions(ctx, &err);
+
+    sessions_names(o.db, LISTED, out);
 }
 
 static void keep_id(void *ctx, const struct session_row *row)
@@ -133,8 +142,9 @@ static int export_session(void *ctx, const char *argument, struct buf *path, str
         free(format);
         format = xstrdup(dot && is_format(dot + 1) ? dot + 1 : "md");
     }
-    if (*file)
-        buf_addstr(path, file);
+    autofree char *where = *file ? name_path(file) : NULL;
+    if (where)
+        buf_addstr(path, where);
     else
         buf_addf(path, "sandpiper-%s.%s", session_short(s->session->id), format);
     if (session_export(db, s->session->id, format, &text, err) < 0)
@@ -155,5 +165,5 @@ static int undo(void *ctx, struct error *err)
 
 void saved_chat(struct saved *s, struct term_sessions *out)
 {
-    *out = (struct term_sessions){list, go_to, rename_session, export_session, undo, s};
+    *out = (struct term_sessions){list, names, go_to, rename_session, export_session, undo, s};
 }

@@ -50,7 +50,7 @@ static struct json *cell_object(const struct item *i)
     return o;
 }
 
-static struct json *session_object(const struct session_row *r)
+struct json *session_json(const struct session_row *r)
 {
     struct json *o = json_object();
 
@@ -88,7 +88,7 @@ static void item(void *ctx, const struct item *i)
     struct json *o;
 
     if (i->kind == ITEM_SESSION) {
-        s->session = session_object(i->session);
+        s->session = session_json(i->session);
         s->questions = json_array();
         return;
     }

@@ -13,6 +13,7 @@
 struct buf;
 struct db;
 struct error;
+struct json;
 
 struct session_row {
     const char *id, *title, *folder, *model, *parent, *writer; /* NULL: not known */
@@ -22,6 +23,8 @@ struct session_row {
 };
 typedef void session_fn(void *ctx, const struct session_row *row);
 
+/* What every JSON says of a session. */
+struct json *session_json(const struct session_row *row);
 /* The last part of an id, which is enough to name it and is what lists show. */
 const char *session_short(const char *id);
 

@@ -13,6 +13,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/newfile.h"
+#include "base/quoting.h"
 #include "show/show.h"
 #include "term/private.h"
 
@@ -104,19 +105,26 @@ const char *const *names_of_saved(struct term *t)
     return t->names.n ? (const char *const *)t->names.v : NULL;
 }
 
-/* The file whose name the argument begins with; *rest is what follows it. A name may have blanks. */
+/* The file whose name the argument begins with; *rest is what follows it. A name may have blanks, as they are
+ * or as Tab writes them. */
 static const struct show_saved *named(struct term *t, const char *argument, const char **rest)
 {
     const struct show_saved *f, *best = NULL;
+    size_t longest = 0;
 
     if (!strncmp(argument, "/mnt/data/", 10))
         argument += 10;
     for (size_t i = 0; (f = show_saved(t->show, i)); i++) {
-        size_t n = strlen(f->name);
+        autofree char *quoted = name_quote(f->name, 0), *between = xasprintf("\"%s\"", f->name);
+        const char *const ways[] = {f->name, quoted, between};
 
-        if (!strncmp(argument, f->name, n) && (!argument[n] || argument[n] == ' ')
-            && (!best || n > strlen(best->name))) {
+        for (size_t k = 0; k < countof(ways); k++) {
+            size_t n = strlen(ways[k]);
+
+            if (strncmp(argument, ways[k], n) != 0 || (argument[n] && argument[n] != ' ') || n <= longest)
+                continue;
             best = f;
+            longest = n;
             *rest = argument + n + strspn(argument + n, " ");
         }
     }
@@ -149,9 +157,8 @@ static int copy(const char *from, const char *folder, const char *name, struct e
 /* Where PATH leads to: "" is this folder, a folder keeps the name, "~/" is the home folder. */
 static char *target(const char *path, const char *name)
 {
-    const char *home = getenv("HOME"), *base = strrchr(name, '/');
-    bool below = path[0] == '~' && path[1] == '/' && home;
-    autofree char *whole = below ? xasprintf("%s%s", home, path + 1) : xstrdup(*path ? path : ".");
+    autofree char *whole = name_path(*path ? path : ".");
+    const char *base = strrchr(name, '/');
     struct stat st;
 
     if (stat(whole, &st) == 0 && S_ISDIR(st.st_mode))
@@ -182,9 +189,7 @@ void obey_get(struct term *t, const char *argument)
 
 void obey_put(struct term *t, const char *argument)
 {
-    const char *home = getenv("HOME");
-    bool below = argument[0] == '~' && argument[1] == '/' && home;
-    autofree char *path = below ? xasprintf("%s%s", home, argument + 1) : xstrdup(argument);
+    autofree char *path = name_path(argument);
     struct inputs in = {0};
     struct error err = {0};
     int r = inputs_open(&in, (const char *const[]){path, NULL}, &err);

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/quoting.h"
 #include "sandbox/sandbox.h"
 #include "show/show.h"
 #include "term/private.h"
@@ -66,8 +67,7 @@ static bool names_a_file(const char *s)
 void obey_run(struct term *t, const char *argument)
 {
     struct buf code autorelease(buf_release) = BUF_INIT(SANDBOX_CODE_MAX);
-    const char *home = argument[0] == '~' && argument[1] == '/' ? getenv("HOME") : NULL;
-    autofree char *path = xasprintf("%s%s", home ? home : "", home ? argument + 1 : argument);
+    autofree char *path = name_path(argument);
     struct error err = {0};
     struct stat st;
 

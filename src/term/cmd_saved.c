@@ -15,6 +15,13 @@ void obey_sessions(struct term *t, const char *argument)
         term_print(t, buf_str(&out), out.len);
 }
 
+const char *const *names_of_sessions(struct term *t)
+{
+    argv_release(&t->names);
+    t->o.sessions.names(t->o.sessions.ctx, &t->names);
+    return t->names.n ? (const char *const *)t->names.v : NULL;
+}
+
 void obey_resume(struct term *t, const char *argument)
 {
     struct error err = {0};

@@ -54,7 +54,7 @@ const struct command commands[] = {
      .usual = true},
     {"/files", NULL, "", "what is in /mnt/data, and what was saved where", .run = obey_files, .usual = true},
     {"/get", NULL, "NAME [PATH]", "copy a saved file to this folder, or to PATH", .run = obey_get,
-     .names = names_of_saved,
+     .names = names_of_saved, .files = true,
      .more = "NAME is as in /files. Nothing is ever replaced. What code makes in /mnt/data is\n"
              "saved by itself after each run, except what is too large (--max-file).\n"},
     {"/put", NULL, "FILE", "add a file of yours to the next question", .run = obey_put, .files = true,
@@ -65,11 +65,12 @@ const struct command commands[] = {
              "and files are kept. It is done by itself when the window is nearly full.\n"},
     {"/sessions", NULL, "[TEXT]", "list saved sessions, or search them for TEXT", .run = obey_sessions},
     {"/resume", NULL, "[ID]", "continue another session; without ID: list them", .run = obey_resume,
+     .names = names_of_sessions,
      .more = "The beginning of an ID is enough. This session is saved and can be resumed too;\n"
              "its sandbox ends.\n"},
     {"/rename", NULL, "TITLE", "give this session a title", .run = obey_rename},
     {"/export", NULL, "[FILE]", "write this session to a file: md, json, py or ipynb", .run = obey_export,
-     .words = formats,
+     .words = formats, .files = true,
      .more = "The extension of FILE tells the format: .md, .json, .py or .ipynb. One of these\n"
              "words instead of FILE, or nothing, makes a name from the ID of the session.\n"
              "No file is replaced.\n"},
@@ -167,17 +168,42 @@ const char *command_nearest(const char *line)
     return nearest_name(line, word_length(line), command_words());
 }
 
-/* Tab: a command at the start of the line, or the argument of one. */
+/* Does this word begin right behind an @, which begins one itself? */
+static bool behind_at(const char *line, size_t start)
+{
+    return start && line[start - 1] == '@' && (start == 1 || isspace((unsigned char)line[start - 2]));
+}
+
+/* What stands between a command and the word at start: nothing but blanks, or one word? */
+enum argument_place { PLACE_FIRST, PLACE_SECOND, PLACE_LATER };
+static enum argument_place place_of(const char *between, size_t len)
+{
+    autofree char *text = xmemdup0(between, len && strchr("\"'", between[len - 1]) ? len - 1 : len);
+    const char *word = text + strspn(text, " "), *end = word;
+
+    while (*end && *end != ' ')
+        end += *end == '\\' && end[1] ? 2 : 1;
+    return !*word ? PLACE_FIRST : *end && !end[strspn(end, " ")] ? PLACE_SECOND : PLACE_LATER;
+}
+
+/* Tab: a command at the start of the line, the argument of one, or a file in a question. */
 struct candidates command_complete(void *term, const char *line, size_t start)
 {
     size_t n = *line == '/' ? word_length(line) : 0;
     const struct command *c = n && start > n ? called(line, n) : NULL;
 
+    if (!n)
+        return (struct candidates){.files = behind_at(line, start)};
     if (!start)
-        return (struct candidates){.words = *line == '/' ? command_words() : NULL};
-    if (!c || !c->name || strspn(line + n, " ") != start - n) /* the first word of the argument only */
+        return (struct candidates){.words = command_words()};
+    if (!c || !c->name)
         return (struct candidates){0};
-    return (struct candidates){.words = c->names ? c->names(term) : c->words, .files = c->files};
+    enum argument_place place = place_of(line + n, start - n);
+    bool listed = c->names || c->words;
+    if (place == PLACE_FIRST && listed)
+        return (struct candidates){.words = c->names ? c->names(term) : c->words,
+                                   .files = c->files && c->words};
+    return (struct candidates){.files = c->files && place == (listed ? PLACE_SECOND : PLACE_FIRST)};
 }
 
 bool command_obey(struct term *t, const char *line)

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "term/editor.h"
+#include "term/tab.h"
 
 struct term;
 
@@ -21,8 +21,8 @@ struct command {
     const char *more;     /* what "/help COMMAND" adds, lines of at most 79 columns; or NULL */
     /* argument: "" if there is none; without blanks around it. Not kept. */
     void (*run)(struct term *t, const char *argument);
-    /* What Tab completes in the argument. At most one of the three. Both lists end with NULL; that of names
-     * is valid until its next call. */
+    /* What Tab completes in the argument: one of two lists (tab.h), or files: with words instead of one, with
+     * names behind one. What names returns is valid until its next call. */
     const char *const *words;
     const char *const *(*names)(struct term *t);
     bool files;
@@ -41,7 +41,7 @@ const struct command *command_find(const char *line, char **argument);
 const struct command *command_named(const char *name);
 /* The command that was probably meant by an unknown one, or NULL. */
 const char *command_nearest(const char *line);
-struct candidates command_complete(void *term, const char *line, size_t start); /* for editor.h */
+struct candidates command_complete(void *term, const char *line, size_t start); /* for tab.h */
 /* Find the command of a line and run it. False: it is a question. */
 bool command_obey(struct term *t, const char *line);
 

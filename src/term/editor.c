@@ -42,10 +42,7 @@
 
 struct editor {
     struct loop *loop;
-    struct candidates (*complete)(void *ctx, const char *line, size_t start);
-    void *complete_ctx;
-    const char *const *matching; /* the words that are searched now */
-    bool fancy;                  /* the terminal understands escape sequences */
+    bool fancy; /* the terminal understands escape sequences */
     struct keys keys;
     const struct editor_query *query; /* to be written yet; or NULL */
     bool (*heard)(void *ctx, const char *reply, size_t len);
@@ -156,33 +153,6 @@ static void on_line(char *line)
     rl_callback_handler_remove(); /* otherwise it would show the next prompt at once */
 }
 
-static char *next_word(const char *text, int state)
-{
-    static size_t at;
-    size_t len = strlen(text);
-
-    if (!state)
-        at = 0;
-    while (the_editor->matching[at]) {
-        const char *w = the_editor->matching[at++];
-
-        if (!strncmp(w, text, len))
-            return strdup(w);
-    }
-    return NULL;
-}
-
-static char **complete(const char *text, int start, int end)
-{
-    struct editor *e = the_editor;
-    struct candidates c = e->complete(e->complete_ctx, rl_line_buffer, (size_t)start);
-
-    (void)end;
-    rl_attempted_completion_over = !c.files; /* otherwise readline completes file names */
-    e->matching = c.words;
-    return c.words ? rl_completion_matches(text, next_word) : NULL;
-}
-
 /* Leave the line on the screen as it is, with the cursor behind it. */
 static void forget_line(void)
 {
@@ -217,9 +187,6 @@ static void setup_readline(void)
     rl_input_available_hook = queue_any;
     rl_prep_term_function = prep;
     rl_deprep_term_function = deprep;
-    rl_attempted_completion_function = complete;
-    rl_completion_query_items = -1;
-    rl_completer_word_break_characters = " \t\n"; /* a model's name may contain any other character */
     rl_add_defun("edit-and-execute-command", on_outside, -1); /* bash's name, for ~/.inputrc */
     /* reads ~/.inputrc; its settings stay, except those set below */
     rl_initialize();
@@ -237,9 +204,7 @@ static void on_reply(void *ctx, const char *reply, size_t len)
         e->awaited = false;
 }
 
-struct editor *editor_new(struct loop *loop,
-                          struct candidates (*complete_fn)(void *ctx, const char *line, size_t start),
-                          void *ctx, struct error *err)
+struct editor *editor_new(struct loop *loop, struct error *err)
 {
     struct editor *e;
 
@@ -249,8 +214,6 @@ struct editor *editor_new(struct loop *loop,
     }
     e = xcalloc(1, sizeof *e);
     e->loop = loop;
-    e->complete = complete_fn;
-    e->complete_ctx = ctx;
     e->fancy = show_is_terminal(STDOUT_FILENO);
     if (modes_open(err) < 0) {
         free(e);

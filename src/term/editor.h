@@ -21,16 +21,7 @@ enum editor_end {
     EDITOR_FATAL,   /* SIGTERM, SIGHUP */
 };
 
-/* What Tab may put at one place of a line. */
-struct candidates {
-    const char *const *words; /* ends with NULL; valid until the next call; or NULL */
-    bool files;               /* or the names of files here */
-};
-
-/* start: offset in line of the word that is completed. */
-struct editor *editor_new(struct loop *loop,
-                          struct candidates (*complete)(void *ctx, const char *line, size_t start), void *ctx,
-                          struct error *err);
+struct editor *editor_new(struct loop *loop, struct error *err);
 void editor_free(struct editor *e); /* restores the terminal's modes */
 
 /* Enter makes a new line while the text ends in a backslash, which is dropped, or is an open block

@@ -25,7 +25,7 @@ struct term {
     struct show_text *text;
     struct buf terminal_query; /* what the terminal is asked about figures */
     struct editor_query query;
-    struct argv names; /* of saved files, for Tab */
+    struct argv names; /* of saved files or sessions, for Tab */
     char *greeting, *system;
     char *answer; /* the last one, as the model wrote it; or NULL */
     char *prompt;
@@ -95,6 +95,7 @@ void obey_vars(struct term *t, const char *argument);
 void obey_verbose(struct term *t, const char *argument);
 const char *const *names_of_commands(struct term *t);
 const char *const *names_of_saved(struct term *t);
+const char *const *names_of_sessions(struct term *t);
 const char *const *names_of_models(struct term *t);
 
 #endif

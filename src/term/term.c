@@ -23,6 +23,7 @@
 #include "term/message.h"
 #include "term/outside.h"
 #include "term/private.h"
+#include "term/tab.h"
 
 static bool on_reply(void *ctx, const char *reply, size_t len)
 {
@@ -94,11 +95,11 @@ struct term *term_new(const struct term_options *o, struct loop *loop, struct er
     buf_init(&t->output, OUTPUT_KEPT);
     t->greeting = xstrdup(o->greeting);
     t->system = o->system && *o->system ? xstrdup(o->system) : NULL;
-    if (inputs_open(&t->files, o->files, err) < 0
-        || !(t->editor = editor_new(loop, command_complete, t, err))) {
+    if (inputs_open(&t->files, o->files, err) < 0 || !(t->editor = editor_new(loop, err))) {
         term_free(t);
         return NULL;
     }
+    tab_setup(command_complete, t);
     open_screen(t);
     editor_at_prompt(t->editor, o->at_prompt, o->ctx);
     if (history_open(&t->history, o->history_path, &e) < 0) {

@@ -24,6 +24,8 @@ enum { TERM_MODEL_UNCHECKED, TERM_MODEL_LISTED, TERM_MODEL_UNLISTED };
 struct term_sessions {
     /* Append a table of the newest, or of those with these words (not ""). */
     int (*list)(void *ctx, const char *words, struct buf *out, struct error *err);
+    /* Append the IDs of the newest, as Tab completes them (term/tab.h). */
+    void (*names)(void *ctx, struct argv *out);
     /* Leave for another one: the chat ends, and the caller starts that one. */
     int (*go_to)(void *ctx, const char *id, struct error *err);
     int (*rename)(void *ctx, const char *title, struct error *err);

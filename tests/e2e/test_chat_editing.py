@@ -369,6 +369,58 @@ def test_completion_of_commands(bare, serve):
     leave(p)
 
 
+@pytest.mark.parametrize("typed, completed", [
+    ("/put two", "/put two\\\\ words\\.csv "),          # a name with blanks is escaped,
+    ("/put \"two", "/put \"two words\\.csv\" "),         # or goes on in quotes,
+    ("/put 'two", "/put 'two words\\.csv' "),
+    ("/put two\\ w", "/put two\\\\ words\\.csv "),     # and what is escaped already is found
+    ("/put it", "/put it\\\\'s\\.csv "),
+    ("/put fol", "/put folder/"),
+    ("/run pro", "/run program\\.py "),
+    ("/export ip", "/export ipynb "),
+    ("/export pro", "/export program\\.py "),
+    ("what's in @two", "what's in @two\\\\ words\\.csv "),
+    ("@folder/in", "@folder/inside "),
+    ("the second line \"of @pro", "the second line \"of @program\\.py "),
+])
+def test_completion_of_files(bare, serve, typed, completed):
+    serve(bare, [])
+    for name in ("two words.csv", "it's.csv", "program.py"):
+        bare.write(name, "x")
+    os.makedirs(bare.path("work/folder"))
+    bare.write("folder/inside", "x")
+    p = start(bare, size=(30, 120))
+    p.send(typed + "\t")
+    p.expect(completed)
+    p.send("\x15\r")
+    leave(p)
+
+
+@pytest.mark.parametrize("typed", ["two", "mail@two", "!x @two", "/put a two", "/system @two", "/get x y two"])
+def test_where_no_file_is_completed(bare, serve, typed):
+    serve(bare, [said(typed + "?")] if typed[0] not in "/!" else [])
+    bare.write("two words.csv", "x")
+    p = start(bare, size=(30, 120))
+    p.send(typed + "\t?")
+    p.expect(re.escape(typed) + "\x07?\\?")
+    p.send("\r" if typed[0] not in "/!" else "\x15\r")
+    p.expect("> ")
+    leave(p)
+
+
+def test_put_reads_what_completion_wrote(sandpiper, serve):
+    """Escaped, in quotes, or as it is: one file."""
+    serve(sandpiper, [{"expect": {"last": {"content": {"contains": "two words.csv"}}}, "answer": {"text": "Heard."}}] * 3)
+    sandpiper.write("two words.csv", "a,b\n1,2\n")
+    p = start(sandpiper, size=(30, 120))
+    for typed in ("two\t", "\"two\t", "two words.csv"):
+        p.send("/put " + typed + "\r")
+        p.expect("words[^\r]*\r\n")
+        p.expect("> ")
+        ask(p, "what is in it?", "Heard")
+    leave(p)
+
+
 def test_news_while_a_line_is_typed(bare, serve, tmp_path):
     """The sandbox comes up in the background; what it has to say must not tear the line that is being typed."""
     serve(bare, [said("half a line")], complete=False)

@@ -46,7 +46,10 @@ def test_the_commands(sandpiper, serve):
     with open(os.path.join(sandpiper.work, "x.json")) as f:
         assert [q["text"] for q in json.load(f)["questions"]] == ["of Italy?"]
     france = [one for one in listed(sandpiper) if one["title"] == "of France?"][0]["id"]
-    p.send("/resume zzz\r")
+    p.send("/resume \t\t")
+    p.expect("%s  [0-9: -]{16}  of France\\?\r\n" % france[16:])
+    p.expect("> /resume ")
+    p.send("zzz\r")
     p.expect("no session")
     p.expect("> ")
     p.send("/resume %s\r" % france[16:])

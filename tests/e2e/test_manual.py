@@ -122,6 +122,20 @@ def test_models_are_completed_from_the_list_that_was_kept(bare, serve):
     assert len(server.asides) == asked and not os.path.exists("pwned") and os.listdir(bare.work) == []
 
 
+def test_sessions_are_completed_with_their_titles(bare, serve):
+    """In bash the titles are shown beside several IDs; one alone is put into the line as it is."""
+    serve(bare, [{"answer": {"text": "Heard."}}] * 2)
+    for title in ("first $(touch pwned)", "second"):
+        assert bare.run(title).code == 0
+    second, first = [line.split()[0] for line in bare.run("sessions").out.splitlines()[1:]]
+    shown = [line.split("\t") for line in bare.run("debug", "complete", "-r", "").out.splitlines()]
+    assert [(one[0], one[1].split("  ", 1)[1]) for one in shown] == [(second, "second"), (first, "first $(touch pwned)")]
+    for line in ("sandpiper -r ", "sandpiper sessions show ", "sandpiper sessions rm " + first + " "):
+        assert {first, second, "$(touch", "pwned)"} <= complete_line(line, bare), line
+    assert complete_line("sandpiper --resume=" + first[:7], bare) == complete_line("sandpiper sessions export " + first[:7], bare) == {first}
+    assert complete_line("sandpiper sessions search ", bare) & {first, second} == set() and os.listdir(bare.work) == []
+
+
 def test_completion(bare):
     def complete(words):
         return complete_line("sandpiper " + words)

@@ -1,8 +1,8 @@
 # sandpiper.bash - completion for bash. The program itself says what fits (from its table of options), so this never lags behind it.
 
 _sandpiper() {
-    local program=${COMP_WORDS[0]} line=${COMP_LINE:0:${COMP_POINT:-0}} typed head word
-    local -a words
+    local program=${COMP_WORDS[0]} line=${COMP_LINE:0:${COMP_POINT:-0}} typed head word i
+    local -a words about
     read -ra words <<<"$line"
     [[ $line == *[[:space:]] ]] && words+=("")
     typed=${words[-1]}
@@ -12,8 +12,12 @@ _sandpiper() {
         case $word in
         $'\tfile') compopt -o filenames; mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "${typed#"$head"}") ;;
         $'\tfolder') compopt -o filenames; mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "${typed#"$head"}") ;;
-        *) word=${word%%$'\t'*}; COMPREPLY+=("${word#"$head"}") ;;
+        *) about[${#COMPREPLY[@]}]=${word#*$'\t'}; word=${word%%$'\t'*}; COMPREPLY+=("${word#"$head"}") ;;
         esac
     done < <("$program" debug complete "${words[@]:1}" 2>/dev/null)
+    (( ${#COMPREPLY[@]} > 1 )) || return 0
+    for i in "${!COMPREPLY[@]}"; do      # IDs of sessions say nothing by themselves: their titles stand beside them in the list
+        [[ ${COMPREPLY[i]} =~ ^[0-9a-f]{8}$ ]] && COMPREPLY[i]+="  ${about[i]}"
+    done
 }
 complete -F _sandpiper sandpiper

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/fill.h"
 #include "base/mem.h"
+#include "base/quoting.h"
 #include "base/sha256.h"
 #include "base/utf8.h"
 
@@ -449,6 +450,32 @@ static void placeholders(void **state)
     assert_int_equal(text_unknown("{b}", "a|ab", &at), 1);
 }
 
+static void names_are_quoted_and_read(void **state)
+{
+    static const char *const names[] = {"plain.csv", "two words",  "it's", "a\\b",
+                                        "\"",        "x \"y' z\\", "",     "'"};
+    static const char *const read[][2] = {
+        {"'two words'", "two words"}, {"\"a b\"c d", "a bc d"},     {"it's", "it's"},   {"\"open", "\"open"},
+        {"'a\\ b'", "a\\ b"},         {"\"a\\\"b\\x\"", "a\"b\\x"}, {"end\\", "end\\"}, {"''", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < countof(names); i++) {
+        autofree char *bare = name_quote(names[i], 0), *rest = name_quote(names[i], '"');
+        autofree char *between = xasprintf("\"%s\"", rest), *one = name_unquote(bare),
+                      *two = name_unquote(between);
+
+        assert_string_equal(one, names[i]);
+        assert_string_equal(two, names[i]);
+        assert_null(strpbrk(names[i], " ") ? strstr(bare, "o w") : NULL);
+    }
+    for (size_t i = 0; i < countof(read); i++) {
+        autofree char *name = name_unquote(read[i][0]);
+
+        assert_string_equal(name, read[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -470,6 +497,7 @@ int main(void)
         cmocka_unit_test(memory_ends_with_a_line),
         cmocka_unit_test(memory_copies),
         cmocka_unit_test(placeholders),
+        cmocka_unit_test(names_are_quoted_and_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
