@@ -19,7 +19,7 @@ sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import rootless
 from model_server import ModelServer
-from program import (BIN, BWRAP_USER, ENGINES, HERE, IMAGE, PLACES, PR_SET_CHILD_SUBREAPER, ROOTLESS, TREE, Result,  # noqa: F401
+from program import (BIN, BWRAP_USER, ENGINES, HANG, HERE, IMAGE, PLACES, PR_SET_CHILD_SUBREAPER, ROOTLESS, TREE, Result,  # noqa: F401
                      Sandpiper, engine_of, make_sandpiper, quiet, swept, why_not)
 
 # A shell that runs us in the background ignores SIGINT and SIGQUIT for us and for every child; then no Ctrl-C of a test would reach anybody.

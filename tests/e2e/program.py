@@ -26,6 +26,7 @@ PLACES = ["docker", "podman", "bwrap", BWRAP_USER, ROOTLESS]
 IMAGE = os.environ.get("SANDPIPER_IMAGE", "sandpiper:latest")
 PR_SET_CHILD_SUBREAPER = 36
 HERE = os.path.dirname(__file__)
+HANG = 25               # seconds: on a machine with much other work a program that waits for nothing is quicker; one that hangs is not
 
 
 # --------------------------------------------------------------------------------------------------------------- engines
@@ -182,7 +183,7 @@ class Sandpiper:
             event_schema.check(r.out)
         return r
 
-    def chat(self, *args, env=None, size=(30, 100), timeout=30):
+    def chat(self, *args, env=None, size=(30, 100), timeout=60):
         """The program in a pseudo-terminal."""
         import pexpect              # which `make probe` has no need of
         # A canonical terminal cuts a line at 4,096 bytes; the chat reads raw, so only tests of pastes come near.
