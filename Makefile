@@ -132,7 +132,8 @@ $(B)/%.o: src/%.c
 $(B)/sandbox/guest.o: $(wildcard src/guest/*.py) $(B)/gen/guest.code $(B)/gen/profile.py
 $(B)/sandbox/guest.o: CPPFLAGS += -DGUEST_CODE='"$(B)/gen/guest.code"' -DGUEST_PROFILE='"$(B)/gen/profile.py"'
 
-PROFILE_PARTS = src/guest/data_profile.py src/guest/profile_table.py src/guest/profile_formats.py
+PROFILE_PARTS = src/guest/data_profile.py src/guest/profile_table.py src/guest/profile_formats.py \
+	src/guest/profile_folder.py
 $(B)/gen/profile.py: $(PROFILE_PARTS)
 	@mkdir -p $(@D)
 	$(call say,GUEST,$@)cat $(PROFILE_PARTS) > $@
@@ -144,7 +145,7 @@ $(B)/gen/guest.code: src/sandbox/guest_code.py $(GUEST_PARTS)
 	@mkdir -p $(@D)
 	$(call say,GUEST,$@)if [ -x /usr/bin/python3 ]; then /usr/bin/python3 -I src/sandbox/guest_code.py $@ $(GUEST_PARTS); else : > $@; fi
 $(B)/term/cmd_python.o: src/term/vars.py
-$(B)/config/embedded.o: src/config/providers.yaml src/config/models.yaml prompts/python.yaml
+$(B)/config/embedded.o: src/config/providers.yaml src/config/models.yaml $(wildcard prompts/*.yaml)
 
 # The filter's BPF program, made by our own table at build time. A builder that cannot run what it builds leaves it to each start.
 $(B)/limits/seccomp_ready.o: $(B)/gen/seccomp.bpf

@@ -51,9 +51,17 @@ struct agent *agent_new(const struct agent_options *o, const struct agent_rooms 
     a->event = rooms->event;
     a->event_ctx = rooms->event_ctx;
     a->fresh = rooms->fresh;
+    a->host = rooms->host;
+    a->before = rooms->before;
+    if (a->before) {
+        a->before->next = a;
+        a->before->event = before_event;
+        a->before->event_ctx = a;
+    }
     a->usage = (struct usage)USAGE_NONE;
     buf_init(&a->pending, PENDING_MAX);
     buf_init(&a->profiles, PENDING_MAX);
+    buf_init(&a->heard, PENDING_MAX);
     buf_init(&a->code, 4 * 1024 * 1024);
     return a;
 }
@@ -61,7 +69,7 @@ struct agent *agent_new(const struct agent_options *o, const struct agent_rooms 
 static void forget_attached(struct agent *a)
 {
     for (size_t i = 0; i < a->n_attached; i++)
-        free(a->attached[i]);
+        free(a->attached[i].name), free(a->attached[i].path);
     free(a->attached);
     a->attached = NULL;
     a->n_attached = 0;
@@ -82,9 +90,11 @@ void agent_free(struct agent *a)
         return;
     forget_attached(a);
     verify_forget(a);
+    image_list_release(&a->images);
     set_retry(a, NULL, 0);
     buf_release(&a->pending);
     buf_release(&a->profiles);
+    buf_release(&a->heard);
     facts_clear(a);
     buf_release(&a->code);
     free(a->system);
@@ -163,24 +173,35 @@ static bool left_traces(const struct agent *a, const struct question *q)
     return false;
 }
 
+void question_fill(struct agent *a, const char *question, size_t len)
+{
+    struct turn *t = &a->c->v[a->q->start];
+    struct buf text = BUF_INIT(0);
+    size_t aside = a->heard.len + a->profiles.len;
+
+    buf_add(&text, a->heard.data, a->heard.len);
+    buf_add(&text, a->profiles.data, a->profiles.len);
+    buf_add(&text, a->pending.data, a->pending.len);
+    buf_add(&text, question, len);
+    free(t->text);
+    t->text = buf_steal(&text, NULL);
+    t->heard = a->heard.len;
+    t->aside = aside;
+    conversation_changed(a->c, t);
+}
+
 static void question_put(struct agent *a, struct question *q, const char *question, size_t len)
 {
-    struct buf text = BUF_INIT(0);
-
     /* A resumed history may end anywhere: drop a question that was never answered, and close open calls with
      * results. */
     if (a->c->n && a->c->v[a->c->n - 1].role == TURN_USER)
         conversation_truncate(a->c, a->c->n - 1);
     conversation_close_open_calls(a->c, "Not run.");
     conversation_interrupted(a->c);
-    buf_add(&text, a->profiles.data, a->profiles.len);
-    buf_add(&text, a->pending.data, a->pending.len);
-    buf_add(&text, question, len);
     q->start = a->c->n;
-    conversation_user(a->c, text.data, text.len);
-    if (a->profiles.len && !strncmp(a->c->v[q->start].text, a->profiles.data, a->profiles.len))
-        a->c->v[q->start].aside = a->profiles.len;
-    buf_release(&text);
+    conversation_user(a->c, question, len);
+    question_fill(a, question, len);
+    image_list_copy(&a->images, a->c);
 }
 
 static void question_settle(struct agent *a, enum question_status status, const char *question, size_t len)
@@ -201,7 +222,8 @@ static void question_settle(struct agent *a, enum question_status status, const 
         conversation_interrupted(a->c);
     buf_clear(&a->pending);
     buf_clear(&a->profiles);
-    forget_attached(a);
+    buf_clear(&a->heard);
+    image_list_release(&a->images);
 }
 
 /* The model answered without code, but no code could have run. That is no failure, but is worth one line. */
@@ -290,7 +312,9 @@ enum question_status agent_ask(struct agent *a, const char *question, size_t len
         tell_earlier(a);
         question_put(a, &q, text, len);
         send_question(a, text, len);
-        status = loop_run(a, &q, &e);
+        status = before_ask(a, text, &e);
+        if (status == QUESTION_ANSWERED)
+            status = loop_run(a, &q, &e);
         if (status == QUESTION_ANSWERED && a->o.verify)
             status = verify_answer(a, text, &e);
         if (q.undelivered && question_has_answer(status)) {
@@ -355,14 +379,17 @@ int agent_list_files(struct agent *a, struct buf *out, struct error *err)
 
 void agent_clear(struct agent *a)
 {
+    if (a->before)
+        agent_clear(a->before);
     a->data = false;
     verify_forget(a);
     conversation_truncate(a->c, 0);
     set_retry(a, NULL, 0);
     buf_clear(&a->pending);
     buf_clear(&a->profiles);
+    buf_clear(&a->heard);
     facts_clear(a);
-    forget_attached(a);
+    image_list_release(&a->images);
     a->told_earlier = false;
 }
 
@@ -407,7 +434,7 @@ int agent_context(const struct agent *a)
 
 int64_t agent_conversation_tokens(const struct agent *a)
 {
-    return (int64_t)((double)conversation_bytes(a->c) / 3.5);
+    return (int64_t)((double)conversation_bytes(a->c) / BYTES_A_TOKEN);
 }
 
 unsigned agent_question_number(const struct agent *a)

@@ -17,6 +17,7 @@
 struct agent;
 struct buf;
 struct error;
+struct host_files;
 struct llm;
 struct loop;
 struct prompts;
@@ -57,15 +58,22 @@ struct agent_rooms {
     void *event_ctx;
     /* A new sandbox for a second computation (verify); the agent frees it. May be NULL. */
     struct sandbox *(*fresh)(void *event_ctx);
+    struct host_files *host; /* what its tools may see of this machine (host_files.h); or NULL */
+    /* A pipeline: the agent that is asked every question first, in a conversation of its own. What it says,
+     * and the files that it puts into the sandbox, are handed on; its events go to this one's listener. Or
+     * NULL. */
+    struct agent *before;
 };
 struct agent *agent_new(const struct agent_options *o, const struct agent_rooms *rooms);
 void agent_free(struct agent *a);
 
-/* Add a file to the next question. It is put into the sandbox as name; an extension is added when name
- * has none and the content tells one. The model sees it with that question: whole if it is UTF-8 of at
- * most 4 KiB (and at most a sixteenth of the window, if that is known and smaller), otherwise as a file
- * profile. Reads fd to its end. */
+/* Add a file or a folder to the next question. It is put into the sandbox as name; an extension is added
+ * when name has none and the content tells one. The model sees it with that question: whole if it is UTF-8
+ * of at most 4 KiB (and at most a sixteenth of the window, if that is known and smaller), otherwise as a file
+ * profile. Reads fd to its end. A path that was added before keeps its name; others never share one. */
 int agent_attach(struct agent *a, const char *name, int fd, struct error *err);
+/* The name below /mnt/data of the one added last, until the next is added. */
+const char *agent_attached(const struct agent *a);
 
 /* The caller arms the loop (loop_arm) before each step; an interrupt that arrives after that ends the
  * step. Ask a question. Every outcome also sends an EVENT_DONE; the return value is its status. err is

@@ -25,7 +25,7 @@ static void account(struct agent *a, struct question *q, const struct llm_reply 
     if (!r->requests)
         return;
     if (input < 0) {
-        input = (int64_t)((double)conversation_bytes(a->c) / 3.5);
+        input = (int64_t)((double)conversation_bytes(a->c) / BYTES_A_TOKEN);
         estimated = true;
     }
     if (output < 0) {
@@ -33,7 +33,7 @@ static void account(struct agent *a, struct question *q, const struct llm_reply 
 
         for (size_t i = 0; i < r->n_calls; i++)
             bytes += strlen(r->calls[i].call.arguments);
-        output = (int64_t)((double)bytes / 3.5);
+        output = (int64_t)((double)bytes / BYTES_A_TOKEN);
         estimated = true;
     }
     struct usage now = {input,           output,
@@ -114,6 +114,7 @@ static int request(struct agent *a, const struct conversation *c, const char *ab
                               .vary = q->vary,
                               .about = about};
     q->vary = false;
+    images_prepare(a, c);
     agent_listener(a, &listener);
     /* about: only a call counts, text beside it is not shown unless a call comes */
     if (about || c != a->c)
@@ -121,7 +122,7 @@ static int request(struct agent *a, const struct conversation *c, const char *ab
     return llm_ask(a->llm, &req, &listener, r, err);
 }
 
-/* Shorten the conversation by one step; the user is told once. False: nothing is left to shorten. */
+/* Leave something out of the conversation; the user is told once. False: nothing is left to leave out. */
 static bool shrink(struct agent *a, struct question *q)
 {
     if (!context_shrink(a->c, &q->start))
@@ -130,6 +131,13 @@ static bool shrink(struct agent *a, struct question *q)
         agent_notice(a, NOTICE_INFO, "context full: the oldest turns are no longer sent to the model");
     a->told_full = true;
     return true;
+}
+
+/* The service has refused the conversation as too long: one step that may help, the one that loses least
+ * first. */
+static bool make_room(struct agent *a, struct question *q)
+{
+    return context_shorten(a->c, q->start) || compact_refused(a, q) || shrink(a, q);
 }
 
 static int bound_history(struct agent *a, struct question *q, struct error *err)
@@ -162,7 +170,7 @@ int ask_model(struct agent *a, struct llm_reply *r, struct error *err)
         account(a, q, r);
         if (!status || !window_full(a, q, err))
             return status;
-        if (!shrink(a, q))
+        if (!make_room(a, q))
             return -1;
         llm_reply_release(r);
         memset(r, 0, sizeof *r);

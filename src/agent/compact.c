@@ -55,26 +55,68 @@ int compact_turns(struct agent *a, size_t end, struct error *err)
     return status;
 }
 
-void compact_if_full(struct agent *a, struct question *q)
+/* May the turns before this question become a summary by themselves? Once a question is enough: it costs a
+ * request. */
+static bool may_compact(const struct agent *a, const struct question *q)
+{
+    return !q->compacted && q->start && q->texts.summary && !agent_output_answers(a);
+}
+
+/* Replace the first end turns, and tell the user once a session. why: what the window is. */
+static bool compact_by_itself(struct agent *a, struct question *q, size_t end, const char *why)
 {
     struct error err = {0};
 
-    if (q->compacted || !q->start || !q->texts.summary || agent_output_answers(a) || !nearly_full(a))
-        return;
     q->compacted = true;
-    context_shorten(a->c, q->start);
-    if (!nearly_full(a))
-        return;
-    if (compact_turns(a, q->start, &err) < 0) {
+    if (compact_turns(a, end, &err) < 0) {
         agent_notice(a, NOTICE_DETAIL, "no summary of the older turns: %s", err.text);
-        return;
+        return false;
     }
-    q->start = 2; /* the summary, and its "Noted." */
+    q->start = q->start - end + 2; /* the summary, and its "Noted." */
     if (!a->told_compact)
-        agent_notice(a, NOTICE_INFO,
-                     "context nearly full: the older turns were replaced by a summary of %s's",
+        agent_notice(a, NOTICE_INFO, "%s: the older turns were replaced by a summary of %s's", why,
                      llm_model(a->llm));
     a->told_compact = true;
+    return true;
+}
+
+void compact_if_full(struct agent *a, struct question *q)
+{
+    if (!may_compact(a, q) || !nearly_full(a))
+        return;
+    context_shorten(a->c, q->start);
+    if (nearly_full(a))
+        compact_by_itself(a, q, q->start, "context nearly full");
+}
+
+/* How many of the turns before this question, whole questions, to summarise in one request: what fills the
+ * window as far as one may, or half of them if it is not known. */
+static size_t oldest_turns(const struct agent *a, size_t start)
+{
+    const struct conversation old = {.v = a->c->v, .n = start};
+    size_t room = llm_context(a->llm) ? (size_t)(FULL * llm_context(a->llm) * BYTES_A_TOKEN)
+                                      : conversation_bytes(&old) / 2;
+    size_t end = 0, bytes = 0;
+
+    for (size_t i = 0; i < start; i++) {
+        const struct conversation one = {.v = a->c->v + i, .n = 1};
+
+        bytes += conversation_bytes(&one);
+        if (i + 1 < start && a->c->v[i + 1].role != TURN_USER)
+            continue;
+        if (end && bytes > room)
+            break;
+        end = i + 1;
+    }
+    return end;
+}
+
+bool compact_refused(struct agent *a, struct question *q)
+{
+    int window = llm_context(a->llm);
+
+    return may_compact(a, q) && (!window || window >= WINDOW_MIN)
+           && compact_by_itself(a, q, oldest_turns(a, q->start), "context full");
 }
 
 int agent_compact(struct agent *a, struct error *err)

@@ -10,7 +10,7 @@ static void add_sources(const struct agent *a, struct provenance *p, bool *ran)
         const struct turn *t = &a->c->v[i];
 
         if (t->role != TURN_ASSISTANT)
-            provenance_source(p, t->text);
+            provenance_source(p, t->text + t->heard); /* another agent's words are no source */
         for (size_t k = 0; k < t->n_calls; k++)
             provenance_source(p, t->calls[k].arguments);
         *ran |= t->role == TURN_RESULT && t->result == RESULT_OK;

@@ -8,6 +8,7 @@
 void agent_send(struct agent *a, struct event *e)
 {
     e->question = a->q ? a->q->number : a->number;
+    e->agent = a->before || a->next ? a->o.prompts->role : NULL;
     if (a->event)
         a->event(a->event_ctx, e);
 }

@@ -157,7 +157,7 @@ void cell_tell(const struct cell_result *r, const char *code, struct buf *out)
     }
 }
 
-static void send_call(struct agent *a, const struct code_run *c)
+void cell_send_call(struct agent *a, const struct code_run *c)
 {
     struct event e = {.type = EVENT_TOOL_CALL};
 
@@ -169,7 +169,7 @@ static void send_call(struct agent *a, const struct code_run *c)
     agent_send(a, &e);
 }
 
-static void send_result(struct agent *a, const struct code_run *c, const char *told)
+void cell_send_result(struct agent *a, const struct code_run *c, const char *told)
 {
     struct event e = {.type = EVENT_TOOL_RESULT};
 
@@ -188,12 +188,12 @@ static void send_not_run(struct agent *a, const struct code_run *c, const char *
     struct code_run not_run = *c;
 
     not_run.r = (struct cell_result){.status = CELL_NOT_RUN, .what = what};
-    send_result(a, &not_run, why);
+    cell_send_result(a, &not_run, why);
 }
 
 void cell_refused(struct agent *a, const struct code_run *c, const char *why)
 {
-    send_call(a, c);
+    cell_send_call(a, c);
     send_not_run(a, c, why, why);
 }
 
@@ -204,7 +204,7 @@ static void send_outcome(struct agent *a, const struct code_run *c)
     /* In these cases the cell's own error does not say it. */
     if (r->before && (r->status == CELL_OK || r->status == CELL_EXCEPTION))
         agent_notice(a, NOTICE_WARNING, "%s", r->before);
-    send_result(a, c, c->told.len ? buf_str(&c->told) : "(no output)");
+    cell_send_result(a, c, c->told.len ? buf_str(&c->told) : "(no output)");
     for (size_t i = 0, n = 0; i < r->n_files; i++) {
         struct event f = {.type = EVENT_FILE};
 
@@ -278,7 +278,7 @@ int cell_run(struct agent *a, struct code_run *c, struct error *err)
 
     buf_init(&c->told, TOLD_MAX + 16 * 1024);
     c->cell = ++a->cells;
-    send_call(a, c);
+    cell_send_call(a, c);
     /* If the sandbox could not start a moment ago, do not try again in the same question. */
     if (a->q && a->no_sandbox.kind != ERROR_NONE)
         e = a->no_sandbox;

@@ -6,6 +6,7 @@
 
 #include "agent/agent.h"
 #include "agent/budget.h"
+#include "agent/images.h"
 #include "agent/provenance.h"
 #include "agent/tools.h"
 #include "base/buf.h"
@@ -18,6 +19,8 @@
     4096 /* text of at most so many bytes is shown to the model whole, less where the window is small */
 #define TOLD_MAX    (64 * 1024)  /* maximum bytes of a cell's output given to the model */
 #define PENDING_MAX (128 * 1024) /* maximum bytes of data blocks and notes before a question */
+
+#define BYTES_A_TOKEN 3.5 /* an estimate, where the service does not count */
 
 struct question {
     unsigned number;
@@ -72,22 +75,29 @@ struct agent {
     event_fn *event;
     void *event_ctx;
     struct sandbox *(*fresh)(void *event_ctx);
-    struct usage usage;       /* of the session */
-    unsigned number;          /* questions asked */
-    unsigned cells;           /* cells run in this session */
-    bool told_earlier;        /* the model was told what earlier programs left in the sandbox */
-    bool told_compact;        /* the user was told, once a session, of a summary made by itself */
-    bool data;                /* the conversation has attached data, or output of the user's own code */
-    bool told_full;           /* the user was told, once a session, that the window is full */
-    enum phase phase;         /* the last one told of the model */
-    struct question *q;       /* the question being asked, or NULL */
-    struct buf pending;       /* data blocks and notes for the next question */
-    struct buf profiles;      /* data blocks of files shown by a profile alone; these go before pending */
-    struct known_file *known; /* files of this conversation that have a profile */
+    struct host_files *host;
+    struct agent *before, *next; /* in a pipeline; or NULL */
+    struct buf heard;            /* what the one before said, for the question */
+    struct usage usage;          /* of the session */
+    unsigned number;             /* questions asked */
+    unsigned cells;              /* cells run in this session */
+    bool told_earlier;           /* the model was told what earlier programs left in the sandbox */
+    bool told_compact;           /* the user was told, once a session, of a summary made by itself */
+    bool data;                   /* the conversation has attached data, or output of the user's own code */
+    bool told_full;              /* the user was told, once a session, that the window is full */
+    enum phase phase;            /* the last one told of the model */
+    struct question *q;          /* the question being asked, or NULL */
+    struct buf pending;          /* data blocks and notes for the next question */
+    struct buf profiles;         /* data blocks of files shown by a profile alone; these go before pending */
+    struct image_list images;    /* for the next question */
+    bool told_images;            /* the user was told, once a session, that the model is shown images */
+    struct known_file *known;    /* files of this conversation that have a profile */
     size_t n_known;
-    char **attached; /* names put since the last question that stayed in the history */
-    size_t n_attached;
-    struct kept_file *kept; /* those of this conversation, if answers are verified */
+    struct attached_file {
+        char *name, *path;          /* in /mnt/data; on this machine, or what it is called */
+    } * attached;                   /* of the session, the latest last */
+    size_t n_attached, attachments; /* how many; how often one was added */
+    struct kept_file *kept;         /* those of this conversation, if answers are verified */
     size_t n_kept;
     char *retry; /* the last question if it failed, or NULL */
     size_t retry_len;
@@ -98,6 +108,8 @@ struct agent {
 };
 
 /* agent.c */
+/* The user turn of the question anew: what was heard, the profiles, what is pending, the user's words. */
+void question_fill(struct agent *a, const char *question, size_t len);
 void question_init(struct agent *a, struct question *q);
 void question_release(struct agent *a, struct question *q);
 /* The question's time is over, so the loop's interrupt is our own. */
@@ -133,12 +145,24 @@ int texts_make(struct agent *a, struct prompts *t, struct error *err);
 const struct tool *tool_find(const struct agent *a, const char *name);
 /* Decide on one call and carry it out. Fills in use->tool and use->args; otherwise as struct tool.run. */
 int tool_call(struct agent *a, struct tool_use *use, struct error *err);
+/* Refuse a call that cannot be understood. -1: there were too many of them. */
+int tool_malformed(struct agent *a, struct tool_use *use, const char *problem, struct error *err);
+
+/* access.c: runs access_file */
+int access_run(struct agent *a, struct tool_use *use, struct error *err);
+
+/* before.c */
+/* Ask the agent before this one, and put what it hands on in front of the question, which must be the last
+ * turn. QUESTION_ANSWERED: go on; otherwise why not. Nothing to do without such an agent. */
+enum question_status before_ask(struct agent *a, const char *question, struct error *err);
+/* An event of the agent before this one, whose listener is this one. */
+void before_event(void *ctx, const struct event *e);
 
 /* execute.c */
 /* Code that is run or refused, and its result. */
 struct code_run {
-    const char *id, *tool; /* of the call */
-    const struct language *language;
+    const char *id, *tool;           /* of the call */
+    const struct language *language; /* NULL: it is no code, but the argument of another tool */
     const char *code;
     unsigned cell; /* the cell's number; 0: it does not run */
     struct cell_result r;
@@ -152,10 +176,16 @@ void code_run_release(struct code_run *c);
 /* Its exception, or else its cause, in one line. The caller frees. */
 char *cell_failure(const struct cell_result *r);
 void cell_tell(const struct cell_result *r, const char *code, struct buf *out);
-/* Send the events of a call that is not run. */
+/* The two events of a call. c->cell 0: it is no cell. */
+void cell_send_call(struct agent *a, const struct code_run *c);
+void cell_send_result(struct agent *a, const struct code_run *c, const char *told);
+/* Both, for a call that is not run. */
 void cell_refused(struct agent *a, const struct code_run *c, const char *why);
 
 /* attach.c */
+/* Add a file to the question, or to the next one; also appends the block that shows it to out, unless that is
+ * NULL. */
+int attach_file(struct agent *a, const char *name, int fd, struct buf *out, struct error *err);
 void attach_data(struct buf *out, const char *text); /* between tags that the text cannot close */
 
 /* facts.c */
@@ -184,6 +214,9 @@ void context_replace(struct conversation *c, size_t n, const char *user, const c
 int compact_turns(struct agent *a, size_t end, struct error *err);
 /* Do so before the question that is about to be asked, if the window is nearly full. */
 void compact_if_full(struct agent *a, struct question *q);
+/* The service refused all of it as too long: do so with as many of the oldest turns as it should take. False:
+ * no summary came of it. */
+bool compact_refused(struct agent *a, struct question *q);
 
 /* numbers.c: does the answer contain any number of the output? Also true if the output has none. */
 bool numbers_shared(const char *answer, const char *output);

@@ -28,7 +28,7 @@ static int still_fails(const struct question *q, const char *more, struct error 
                      more);
 }
 
-static int failed(const struct agent *a, struct error *err)
+int question_failed(const struct agent *a, struct error *err)
 {
     if (agent_out_of_time(a))
         error_set(err, ERROR_LIMIT, 0, "no answer within %g s (%s)", (double)a->o.max_ms / 1000,
@@ -90,7 +90,7 @@ static int reply_cut(struct agent *a, struct llm_reply *r, struct error *err)
         keep_thoughts(a, conversation_assistant(a->c, text, NULL, 0), r);
     }
     agent_reply_end(a, REPLY_CUT);
-    return failed(a, err);
+    return question_failed(a, err);
 }
 
 /* The reasoning on one line, "" if there was none. A long one is cut at the front, since the conclusion is at
@@ -216,7 +216,7 @@ static int ask_to_run(struct agent *a, struct question *q, struct llm_reply *sai
         status = take_answer(a, q, said, err);
         if (why.kind == ERROR_CANCELLED && !agent_out_of_time(a)) {
             *err = why;
-            status = failed(a, err);
+            status = question_failed(a, err);
         }
     }
     llm_reply_release(&r);
@@ -306,6 +306,9 @@ static int run_calls(struct agent *a, const struct llm_reply *r, size_t turn, st
 
         if (use.text.len)
             conversation_result(a->c, call->id, use.kind, use.text.data, use.text.len);
+        if (use.text.len)
+            image_list_take(&use.images, a->c);
+        image_list_release(&use.images);
         buf_release(&use.text);
         if (status)
             return -1;
@@ -371,7 +374,7 @@ static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, 
                                             : agent_out_of_time(a)
                                                 ? "Not run: the time for the question was over."
                                                 : "Not run: the user interrupted.");
-        return failed(a, err);
+        return question_failed(a, err);
     }
     if (budget_round_end(&q->budget))
         tell_no_more(a, q);
@@ -428,7 +431,7 @@ enum question_status loop_run(struct agent *a, struct question *q, struct error 
 
     sandbox_start(a->sandbox);
     if (texts_make(a, &q->texts, err))
-        return (enum question_status)failed(a, err);
+        return (enum question_status)question_failed(a, err);
     do
         status = one_round(a, q, err);
     while (status == GO_ON);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "agent/host_files.h"
 #include "agent/private.h"
 #include "base/error.h"
 #include "base/fill.h"
@@ -91,6 +92,7 @@ int texts_make(struct agent *a, struct prompts *t, struct error *err)
 {
     const char *installed;
     char date[32], limits[64];
+    struct buf folders autorelease(buf_release) = BUF_INIT(16 * 1024);
 
     memset(t, 0, sizeof *t);
     if (packages(a, &installed, err))
@@ -101,12 +103,21 @@ int texts_make(struct agent *a, struct prompts *t, struct error *err)
     const char *python = sandbox_python(a->sandbox);
     autofree char *version = xstrdup(python && *python ? python : "3");
 
+    const char *tool = a->o.prompts->n_tools ? a->o.prompts->tools[0].name : "";
+
+    if (a->host)
+        host_files_describe(a->host, &folders);
     today(date, sizeof date);
     snprintf(limits, sizeof limits, "%.0f s a run, %.0f MiB of memory", (double)a->o.cell_ms / 1000,
              (double)a->o.memory / (1 << 20));
     const struct text_var v[] = {
-        {"python", version}, {"packages", inside}, {"names", names},
-        {"limits", limits},  {"date", date},       {"tool", agent_tools[0].name},
+        {"python", version},
+        {"packages", inside},
+        {"names", names},
+        {"limits", limits},
+        {"date", date},
+        {"tool", tool},
+        {"folders", buf_str(&folders)},
     };
     struct text_vars vars = {v, countof(v)};
 

@@ -107,7 +107,7 @@ static void same_failed(struct agent *a, const struct code_run *c, const char *w
     cell_refused(a, c, "skipped: the same code has already failed");
 }
 
-static int malformed(struct agent *a, struct tool_use *use, const char *problem, struct error *err)
+int tool_malformed(struct agent *a, struct tool_use *use, const char *problem, struct error *err)
 {
     const struct code_run c = {.id = use->call->id, .tool = use->call->name, .code = ""};
 
@@ -129,7 +129,7 @@ static int run_code(struct agent *a, struct tool_use *use, struct error *err)
         autofree char *problem = xasprintf(
             "The argument \"%s\" is missing or empty: %s takes {\"%s\": \"...\"}.", tool->code_key,
             tool->name, tool->code_key);
-        return malformed(a, use, problem, err);
+        return tool_malformed(a, use, problem, err);
     }
     budget_good_call(&q->budget);
     if ((why = budget_same(&q->budget, code))) {
@@ -150,6 +150,7 @@ static int run_code(struct agent *a, struct tool_use *use, struct error *err)
     q->failed += !cell_succeeded(&c.r);
     q->run_seconds += c.r.seconds;
     budget_ran(&q->budget, code, buf_str(&c.told));
+    images_of_cell(&c.r, &use->images);
     if (cell_succeeded(&c.r))
         code_worked(a, &c, use);
     else
@@ -165,6 +166,13 @@ const struct tool agent_tools[] = {
         .code_key = "code",
         .language = &languages[0],
         .run = run_code,
+    },
+    {
+        .name = "access_file",
+        .parameters = "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\","
+                      "\"description\":\"The path of the file, or of a folder.\"}},\"required\":[\"path\"]}",
+        .host = true,
+        .run = access_run,
     },
 };
 const size_t agent_n_tools = countof(agent_tools);
@@ -187,6 +195,30 @@ const struct tool *tool_find(const struct agent *a, const char *name)
     return NULL;
 }
 
+/* Whoever looks at this machine runs no code, and the other way round. */
+int tools_check(const struct prompts *p, struct error *err)
+{
+    const struct tool *code = NULL, *host = NULL;
+
+    for (size_t i = 0; i < p->n_tools; i++) {
+        const struct tool *t = NULL;
+
+        for (size_t k = 0; k < agent_n_tools && !t; k++)
+            t = strcmp(agent_tools[k].name, p->tools[i].name) == 0 ? &agent_tools[k] : NULL;
+        if (!t)
+            return error_set(err, ERROR_USAGE, 0, "agent %.60s: there is no tool %.60s", p->role,
+                             p->tools[i].name);
+        code = t->code_key ? t : code;
+        host = t->host ? t : host;
+    }
+    if (code && host)
+        return error_set(err, ERROR_USAGE, 0,
+                         "agent %.60s: %s and %s are never given to the same agent\n"
+                         "Give them to two agents of a pipeline",
+                         p->role, code->name, host->name);
+    return 0;
+}
+
 static int not_called(struct agent *a, struct tool_use *use, struct error *err)
 {
     const struct prompts *p = a->o.prompts;
@@ -196,7 +228,7 @@ static int not_called(struct agent *a, struct tool_use *use, struct error *err)
              use->call->name);
     for (size_t i = 0; i < p->n_tools; i++)
         buf_addf(&text, "%s%s", i ? ", " : " The tools are: ", p->tools[i].name);
-    return malformed(a, use, buf_str(&text), err);
+    return tool_malformed(a, use, buf_str(&text), err);
 }
 
 int tool_call(struct agent *a, struct tool_use *use, struct error *err)
@@ -221,7 +253,7 @@ int tool_call(struct agent *a, struct tool_use *use, struct error *err)
         return 0;
     }
     if (use->problem)
-        return malformed(a, use, use->problem, err);
+        return tool_malformed(a, use, use->problem, err);
 
     autojson struct json *args = json_parse(call->arguments, strlen(call->arguments), JSON_DUPLICATES, NULL,
                                             NULL);

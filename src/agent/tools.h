@@ -5,15 +5,18 @@
 #ifndef AGENT_TOOLS_H
 #define AGENT_TOOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "agent/images.h"
 #include "chat/conversation.h"
 
 struct agent;
 struct error;
 struct json;
 struct language;
+struct prompts;
 
 /* One call while it is carried out. */
 struct tool_use {
@@ -25,6 +28,7 @@ struct tool_use {
     /* what the model is told, also for failures */
     enum result_kind kind;
     struct buf text;
+    struct image_list images; /* that a model that sees is shown with it */
 };
 
 struct tool {
@@ -32,6 +36,7 @@ struct tool {
     const char *parameters; /* JSON schema of the arguments, as text */
     const char *code_key;   /* the argument that holds code, and its language; or NULL */
     const struct language *language;
+    bool host; /* it looks at this machine: never beside a tool that takes code */
     /* 0: kind and text are filled in. -1: the question cannot go on (no sandbox, or interrupted before it
      * ran). */
     int (*run)(struct agent *a, struct tool_use *use, struct error *err);
@@ -39,5 +44,8 @@ struct tool {
 
 extern const struct tool agent_tools[];
 extern const size_t agent_n_tools;
+
+/* Can an agent have the tools that its definition names? -1: ERROR_USAGE. */
+int tools_check(const struct prompts *p, struct error *err);
 
 #endif

@@ -106,7 +106,8 @@ static enum question_status ask_again(struct agent *a, struct second *s, const c
 {
     struct agent_options o = a->o;
     struct conversation c;
-    const struct agent_rooms rooms = {a->llm, a->fresh(a->event_ctx), &c, a->loop, on_second, s, NULL};
+    const struct agent_rooms rooms = {a->llm, a->fresh(a->event_ctx), &c, a->loop, on_second, s, NULL, NULL,
+                                      NULL};
     enum question_status status = QUESTION_NO_ANSWER;
     autofree char *text = in_other_words(a, question);
     int64_t spent = a->q->usage.input + a->q->usage.output;

@@ -44,7 +44,7 @@ struct loop {
     int signal_fd; /* the read end of the signal pipe, or -1 */
     unsigned interrupts;
     int fatal;
-    bool resized;
+    bool resized, continued;
     /* a signal was read outside a wait, so the next wait must not sleep */
     bool news;
 };
@@ -52,7 +52,7 @@ struct loop {
 /* A handler can only reach static variables, and a process has one set of handlers. */
 static int signal_write_fd = -1;
 static struct loop *signal_loop;
-static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH};
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGCONT};
 
 struct loop *loop_new(void)
 {
@@ -187,6 +187,8 @@ static bool take_signals(struct loop *l)
                 l->interrupts++;
             else if (got[i] == SIGWINCH)
                 l->resized = true;
+            else if (got[i] == SIGCONT)
+                l->continued = true;
             else if (l->fatal == 0)
                 l->fatal = got[i];
         }
@@ -341,5 +343,13 @@ bool loop_resized(struct loop *l)
 {
     bool was = l->resized;
     l->resized = false;
+    return was;
+}
+
+bool loop_continued(struct loop *l)
+{
+    take_signals(l);
+    bool was = l->continued;
+    l->continued = false;
     return was;
 }

@@ -43,8 +43,8 @@ struct pollfd *loop_fds(const struct loop *l, size_t first, size_t *n);
 int loop_timeout(const struct loop *l, int timeout_ms);
 int loop_serve(struct loop *l, const struct pollfd *fds, size_t n);
 
-/* Signals. SIGINT counts up; SIGTERM and SIGHUP are remembered for good; SIGWINCH sets a flag; SIGPIPE is
- * ignored. Installed once per process (by main). */
+/* Signals. SIGINT counts up; SIGTERM and SIGHUP are remembered for good; SIGWINCH and SIGCONT set a flag;
+ * SIGPIPE is ignored. Installed once per process (by main). */
 int loop_signals(struct loop *l, struct error *err);
 void loop_arm(struct loop *l);                  /* a new step begins: forget the interrupts so far */
 unsigned loop_interrupts(const struct loop *l); /* SIGINTs since loop_arm */
@@ -60,5 +60,6 @@ struct loop *loop_of_signals(void);        /* the one with loop_signals, or NULL
 int loop_fatal(const struct loop *l);      /* SIGTERM or SIGHUP when one came, else 0 */
 bool loop_cancelled(const struct loop *l); /* interrupts > 0 or a fatal signal */
 bool loop_resized(struct loop *l);         /* true once after each SIGWINCH */
+bool loop_continued(struct loop *l);       /* true once after each SIGCONT */
 
 #endif

@@ -161,16 +161,49 @@ size_t utf8_cut(const char *s, size_t len, size_t at)
     return ((unsigned char)s[cut] & 0xc0) == 0x80 ? at : cut; /* invalid text can be cut anywhere */
 }
 
-int utf8_columns(const char *s, size_t len)
+#define JOINER 0x200d
+
+static bool is_emoji(uint32_t cp)
+{
+    return (cp >= 0x2190 && cp <= 0x2bff) || (cp >= 0x1f000 && cp <= 0x1faff);
+}
+
+static bool is_tone(uint32_t cp)
+{
+    return cp >= 0x1f3fb && cp <= 0x1f3ff;
+}
+
+int utf8_width_behind(uint32_t before, uint32_t cp)
+{
+    bool part = before == JOINER ? is_emoji(cp) : is_tone(cp) && is_emoji(before) && !is_tone(before);
+
+    return part ? 0 : utf8_width(cp);
+}
+
+int utf8_columns_behind(uint32_t *before, const char *s, size_t len)
 {
     int columns = 0;
 
     for (size_t i = 0; i < len;) {
+        if (s[i] >= ' ' && s[i] < 0x7f) {
+            *before = (unsigned char)s[i++];
+            columns++;
+            continue;
+        }
         uint32_t cp = 0xfffd;
         int n = utf8_decode(s + i, len - i, &cp);
 
-        columns += n > 0 ? utf8_width(cp) : 1;
+        columns += n > 0 ? utf8_width_behind(*before, cp) : 1;
         i += n > 0 ? (size_t)n : 1;
+        if (cp == JOINER || utf8_width(cp) > 0)
+            *before = cp;
     }
     return columns;
+}
+
+int utf8_columns(const char *s, size_t len)
+{
+    uint32_t before = 0;
+
+    return utf8_columns_behind(&before, s, len);
 }

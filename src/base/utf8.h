@@ -20,6 +20,16 @@ size_t utf8_cut(const char *s, size_t len, size_t at);
 /* Columns of a character in a terminal: 0 (control, combining, invisible), 1 or 2. By our own table, whatever
  * the locale. */
 int utf8_width(uint32_t cp);
-int utf8_columns(const char *text, size_t len); /* of scrubbed text without tabs */
+/* Columns that cp adds behind the character before (0: the beginning). What a zero-width joiner has joined,
+ * and a skin tone behind its emoji, add none: a family or a thumb is as wide as its first character, as most
+ * terminals have it (kitty, WezTerm, iTerm2, foot, Ghostty, Windows Terminal; tmux 3.3 joins families, not
+ * tones). Where the parts are drawn one by one (xterm, Alacritty, VTE) the line is wider than we think. A
+ * flag is two regional indicators of one column each, everywhere. Variation selectors are scrubbed (scrub.h):
+ * terminals do not agree on the width of what they select, but without them they do. */
+int utf8_width_behind(uint32_t before, uint32_t cp);
+/* Columns of scrubbed text without tabs. Text in pieces: *before is the last character of the last piece, and
+ * is updated. */
+int utf8_columns_behind(uint32_t *before, const char *text, size_t len);
+int utf8_columns(const char *text, size_t len);
 
 #endif

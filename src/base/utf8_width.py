@@ -12,7 +12,7 @@ def w(c):
     if 0x1160<=c<=0x11ff or 0xd7b0<=c<=0xd7c6 or 0xd7cb<=c<=0xd7fb: return 0
     if cat in('Zl','Zp'): return 0
     if c==0x115f or c==0x3164 : return 2
-    if u.east_asian_width(ch) in 'WF': return 2
+    if cat!='Cn' and u.east_asian_width(ch) in 'WF': return 2      # what is not assigned has "F" there
     return 1
 def ranges(v):
     out=[];s=None
@@ -28,7 +28,7 @@ W=[w(c) for c in range(N)]
 for a,b in((0x3400,0x4dbf),(0x4e00,0x9fff),(0xf900,0xfaff),(0x20000,0x2fffd),(0x30000,0x3fffd)):
     for c in range(a,b+1): W[c]=2
 # Emoji added after this Unicode version: unassigned gaps of the emoji blocks are wide by default
-for a,b in((0x1fa70,0x1faff),):
+for a,b in((0x1f6d8,0x1f6df),(0x1fa70,0x1faff)):
     for c in range(a,b+1): W[c]=2
 for c in range(0xe0000,0xe1000): W[c]=0
 def emit(name,r):
@@ -39,10 +39,10 @@ def emit(name,r):
         if len(line)+len(t)>128: print(line); line="   "
         line+=t
     print(line); print("};\n")
-print("""/* utf8_width.c - columns of a character in a terminal. Our own table, so that it holds without any setlocale: categories Mn, Me and
- * the invisible ones of Cf are zero wide, East Asian Width W and F are two wide (UAX 11), all else one. Made from the Unicode
- * character database, version %s, by utf8_width.py;
- * emoji assigned later count as wide by their block.
+print("""/* utf8_width.c - columns of a character in a terminal. Our own table, so that it holds without any
+ * setlocale: categories Mn, Me and the invisible ones of Cf are zero wide, East Asian Width W and F are
+ * two wide (UAX 11), all else one. Made from the Unicode character database, version %s, by
+ * utf8_width.py; emoji assigned later count as wide by their block.
  */
 #include "base/utf8.h"
 

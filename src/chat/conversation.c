@@ -29,8 +29,19 @@ void call_release(struct call *c)
     *c = (struct call){0};
 }
 
+void turn_image_release(struct turn_image *image)
+{
+    free(image->name);
+    free(image->path);
+    free(image->png);
+    *image = (struct turn_image){0};
+}
+
 static void turn_release(struct turn *t)
 {
+    for (size_t i = 0; i < t->n_images; i++)
+        turn_image_release(&t->images[i]);
+    free(t->images);
     for (size_t i = 0; i < t->n_calls; i++)
         call_release(&t->calls[i]);
     free(t->calls);
@@ -226,6 +237,16 @@ void conversation_result(struct conversation *c, const char *call_id, enum resul
     insert_result(c, c->n, call_id, kind, text, len);
 }
 
+void conversation_image(struct conversation *c, struct turn_image *image)
+{
+    struct turn *t = &c->v[c->n - 1];
+    repair(&image->name);
+    t->images = xreallocarray(t->images, t->n_images + 1, sizeof(*t->images));
+    t->images[t->n_images++] = *image;
+    *image = (struct turn_image){0};
+    conversation_changed(c, t);
+}
+
 #define INTERRUPTED \
     "Interrupted." /* between a result and the user's next words: Mistral takes no user turn right behind a \
                       result */
@@ -266,6 +287,8 @@ size_t conversation_bytes(const struct conversation *c)
         for (size_t k = 0; k < t->n_calls; k++)
             n += sizeof(*t->calls) + length(t->calls[k].id) + length(t->calls[k].name)
                  + length(t->calls[k].arguments) + length(t->calls[k].extra);
+        for (size_t k = 0; k < t->n_images; k++)
+            n += t->images[k].png != NULL ? IMAGE_AS_BYTES : 0;
     }
     return n;
 }
@@ -331,6 +354,11 @@ static int check_turn(const struct conversation *c, size_t i, struct error *err)
         return broken(err, i, "empty turn");
     if (!good(t->text) || !good(t->reasoning) || !good(t->reasoning_items) || !good(t->call_id))
         return broken(err, i, "text that is not valid UTF-8");
+    if (t->role == TURN_ASSISTANT && t->n_images > 0)
+        return broken(err, i, "an image of the assistant's");
+    for (size_t k = 0; k < t->n_images; k++)
+        if (t->images[k].name == NULL || !good(t->images[k].name))
+            return broken(err, i, "an image without a valid name");
     if (t->role != TURN_ASSISTANT && t->n_calls > 0)
         return broken(err, i, "calls outside of an assistant turn");
     if (t->role != TURN_ASSISTANT && (t->reasoning != NULL || t->reasoning_field != NULL))

@@ -35,6 +35,18 @@ struct call {
     char *extra;     /* "extra_content" of the service, JSON text kept verbatim, or NULL */
 };
 
+/* An image that goes with a turn to a model that sees, by reference: what is sent of it is made inside the
+ * sandbox when it is sent, and not saved. */
+struct turn_image {
+    char *name;  /* of the file in /mnt/data */
+    char *path;  /* where it is on this machine; NULL: nowhere that lasts */
+    char *png;   /* a PNG small enough to be sent, base64; NULL: none is made, or no longer needed */
+    bool spoilt; /* it could not be made */
+};
+
+/* How many bytes of text cost about as many tokens as one image. */
+#define IMAGE_AS_BYTES 4096
+
 struct turn {
     enum turn_role role;
     uint64_t serial;  /* its own number, never used again in this conversation, from 1 */
@@ -43,8 +55,11 @@ struct turn {
     /* user only: this many bytes at the start of text only help to write code; they are left out when the
      * model is asked for words alone */
     size_t aside;
+    size_t heard;       /* user only: this many bytes of them are another agent's words; not saved */
     struct call *calls; /* assistant only */
     size_t n_calls;
+    struct turn_image *images; /* user and result only */
+    size_t n_images;
     char *call_id; /* result only: the id of the call it answers */
     enum result_kind result;
     char *reasoning;       /* assistant only: what the service sent, or NULL */
@@ -73,6 +88,10 @@ struct turn *conversation_assistant(struct conversation *c, const char *text, st
 /* The result of a call; empty text becomes "(no output)". */
 void conversation_result(struct conversation *c, const char *call_id, enum result_kind kind, const char *text,
                          size_t len);
+
+/* Add an image to the last turn. Takes over what it holds. */
+void conversation_image(struct conversation *c, struct turn_image *image);
+void turn_image_release(struct turn_image *image);
 
 /* Make it sendable after an interrupt or a failure: calls without a result get one that says so, results that
  * the user's next words follow, or (interrupted) that end the conversation, get "Interrupted." behind them as

@@ -90,6 +90,7 @@ struct computed {
 struct event {
     enum event_type type;
     unsigned question; /* from 1; 0 before the first */
+    const char *agent; /* which agent of a pipeline it comes from; NULL: there is only one, or from none */
     union {
         /* engine: "" where EVENT_SANDBOX has yet to tell */
         struct {
@@ -115,7 +116,8 @@ struct event {
             unsigned reply;
             enum reply_kind kind;
         } reply_end;
-        /* cells count from 1 in a session; 0: it will not run */
+        /* cells count from 1 in a session; 0: it will not run, or is no code (language NULL): what another
+         * tool is given */
         struct {
             const char *id, *tool, *code;
             const struct language *language; /* of code; or NULL */
@@ -136,7 +138,8 @@ struct event {
             bool by_user;
             const char *model_text; /* what the model is told */
         } result;
-        /* name in the sandbox, path on the host (ADDED: as the user wrote it; NULL: a pipe); index from 0, of
+        /* name in the sandbox, path on the host (ADDED: as the user wrote it; NULL: it has none, such as data
+         * of a pipe: then fd, valid during the event, has it from position at on); index from 0, of
          * total files that this cell delivered, the HTML of a value not counted */
         struct {
             unsigned cell;
@@ -144,6 +147,8 @@ struct event {
             uint64_t size;
             enum file_kind kind;
             size_t index, total;
+            int fd;
+            int64_t at;
         } file;
         struct {
             enum notice_level level;

@@ -203,7 +203,7 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
         if (a->help_topic || !(a->help_topic = help_find(word)))
             return error_set(err, ERROR_USAGE, 0,
                              "no help page \"%.40s\"; there are: all, exec, config, doctor, models, ps, rm, "
-                             "gc, sessions, debug, json\n"
+                             "gc, sessions, agents, debug, json\n"
                              "To ask a question: sandpiper -p \"help ...\"",
                              word);
         return 0;

@@ -182,6 +182,11 @@ int config_set(struct config *c, const struct setting *s, struct error *err)
     case OPTION_WORDS:
         argv_push(at, text);
         break;
+    case OPTION_PATHS:
+        if (!*text)
+            return error_set(err, ERROR_USAGE, 0, "%s: expected a path, found nothing", s->where);
+        argv_push(at, from->kind == SOURCE_FILE ? keep_path(c, text, from->name) : text);
+        break;
     case OPTION_ENGINE:
     case OPTION_FILE:
     case OPTION_STRING:
@@ -335,6 +340,7 @@ void config_release(struct config *c)
     argv_release(&c->arguments);
     argv_release(&c->given);
     argv_release(&c->api_key_command);
+    argv_release(&c->allow_folders);
     argv_release(&c->notices);
     dotenv_release(&c->dotenv);
     providers_release(&c->providers);

@@ -49,13 +49,14 @@ struct config {
     /* questions */
     const char *prompt, *system, *stdin_mode;
     struct argv add;
-    const char *out_dir;
+    const char *out_dir, *agents; /* agents: the name of a pipeline; NULL: one agent */
+    struct argv allow_folders;    /* that an agent may look at */
     int max_rounds;
     int64_t max_time;     /* ms; 0: no limit */
     int max_tokens_total; /* 0: no limit */
     double max_cost;      /* dollars per session; 0: no limit */
     /* model */
-    const char *model, *provider, *base_url, *api, *api_key, *dialect, *reasoning_effort, *ca_cert,
+    const char *model, *provider, *base_url, *api, *api_key, *dialect, *vision, *reasoning_effort, *ca_cert,
         *dotenv_how;
     struct argv api_key_command;
     bool stream, discover, allow_insecure, snapshots, offline;

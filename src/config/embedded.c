@@ -4,3 +4,6 @@
 EMBED(providers_yaml, "src/config/providers.yaml")
 EMBED(models_yaml, "src/config/models.yaml")
 EMBED(prompts_yaml, "prompts/python.yaml")
+EMBED(files_yaml, "prompts/files.yaml")
+EMBED(code_yaml, "prompts/code.yaml")
+EMBED(pipelines_yaml, "prompts/pipelines.yaml")

@@ -6,6 +6,10 @@
 
 extern const char providers_yaml[], providers_yaml_end[]; /* src/config/providers.yaml */
 extern const char models_yaml[], models_yaml_end[];       /* src/config/models.yaml */
-extern const char prompts_yaml[], prompts_yaml_end[];     /* prompts/python.yaml */
+/* prompts/python.yaml, and its neighbours */
+extern const char prompts_yaml[], prompts_yaml_end[];
+extern const char files_yaml[], files_yaml_end[];
+extern const char code_yaml[], code_yaml_end[];
+extern const char pipelines_yaml[], pipelines_yaml_end[];
 
 #endif

@@ -145,20 +145,31 @@ static const struct topic {
      "the body that would be sent for a question, without the key, and sends nothing;\n"
      "it takes the options of a question.\n",
      "", " dialect help ", ""},
+    {"agents", 0, "several agents, and what each may do",
+     "Usage: sandpiper --agents files+code --allow-folder DIR QUESTION\n\n"
+     "Two agents that keep apart. The first finds files of this machine: its one tool,\n"
+     "access_file, copies a file into the sandbox and shows what is in it; it cannot\n"
+     "run code. The second gets the question, the files and what the first said of\n"
+     "them; it runs Python in the sandbox and cannot look at this machine.\n\n"
+     "Only folders that you allow are looked at: by --allow-folder, or when you are\n"
+     "asked at the terminal. No links, nothing whose name begins with a dot.\n\n"
+     "Each agent is prompts/NAME.yaml in the configuration folder (role, tools, texts,\n"
+     "model, reasoning_effort) over the built-in one; prompts/pipelines.yaml names\n"
+     "lists of them. man sandpiper, Agents, has the rest.\n",
+     "", "", ""},
     {"json", 0, "the events of --json",
      "Usage: sandpiper --json [OPTION]... QUESTION\n\n"
      "Prints one JSON object a line on stdout. Each has type, v (1) and question (from\n"
-     "1; 0 before the first). What does not apply is null. Skip types and members that\n"
-     "you do not know.\n\n"
+     "1; 0 before the first); with --agents also agent, the one that it comes from.\n"
+     "What does not apply is null. Skip types and members that you do not know.\n\n"
      "session      session, model, provider, endpoint, engine, version\n"
      "sandbox      engine, image, runtime, python, name\n"
      "text         reply, text: a piece of it\n"
      "tool_call    id, tool, cell, code\n"
      "tool_output  cell, stream, text: a piece of what the code prints\n"
-     "tool_result  id, cell, status, value, data: the value as a MIME bundle, error,\n"
-     "             state_lost, state_restored, seconds, output_bytes, output_path,\n"
-     "             model_text\n"
-     "file         cell, name, path, bytes, data: of a figure, as a MIME bundle\n"
+     "tool_result  id, cell, status, value, data, error, state_lost, state_restored,\n"
+     "             seconds, output_bytes, output_path, model_text\n"
+     "file         cell, name, path, bytes, data\n"
      "notice       level, text\n"
      "usage        input_tokens, cached_tokens, output_tokens, reasoning_tokens,\n"
      "             estimated, cost, seconds: of one request\n"
@@ -169,6 +180,7 @@ static const struct topic {
      "             verified, second\n"
      "session_end  exit_code: the last line\n\n"
      "    sandpiper --json \"...\" | jq -r 'select(.type == \"done\").answer'\n\n"
+     "data is a MIME bundle, as in Jupyter: of the value of the code, or of a figure.\n"
      "man sandpiper, EVENTS, has each member; a JSON Schema is in docs/ of the source\n"
      "and in share/sandpiper/events.schema.json.\n",
      "", "", ""},

@@ -16,12 +16,29 @@
 #include "config/value.h"
 #include "yaml/ydoc.h"
 
+static int yaml_paths(struct config *c, const struct option *o, const struct ydoc *y, struct error *err)
+{
+    for (size_t i = 0; i < y->n; i++) {
+        autofree char *where = xasprintf("%s:%d: %s", y->file, y->v[i].line, o->key);
+        const struct setting s = {o, y->v[i].text, where, {SOURCE_FILE, y->key_line, y->file}};
+
+        if (y->v[i].type != YDOC_TEXT)
+            return error_set(err, ERROR_USAGE, 0, "%s: expected a path, found %s", where,
+                             ydoc_kind(&y->v[i]));
+        if (config_set(c, &s, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int yaml_option(struct config *c, const struct option *o, const struct ydoc *y, struct error *err)
 {
     autofree char *where = xasprintf("%s:%d: %s", y->file, y->line, o->key);
     const struct setting s = {o, y->text, where, {SOURCE_FILE, y->key_line, y->file}};
     bool text = y->type == YDOC_TEXT && !ydoc_nothing(y);
 
+    if (o->type == OPTION_PATHS && y->type == YDOC_LIST)
+        return yaml_paths(c, o, y, err);
     if (o->type == OPTION_WORDS) {
         if (fields_read_command(y, (struct argv *)(void *)((char *)c + o->offset), err) < 0)
             return -1;

@@ -23,6 +23,7 @@ enum option_type {
     OPTION_LIST, /* struct argv; the flag adds to it */
     /* struct argv; a command in config.yaml: a list of words, or one string cut at blanks */
     OPTION_WORDS,
+    OPTION_PATHS,  /* struct argv; the flag adds to it; config.yaml: one path, or a list of them */
     OPTION_INT,    /* int */
     OPTION_NUMBER, /* double */
     OPTION_SIZE,   /* int64_t, bytes */

@@ -93,29 +93,101 @@ int prompts_apply(struct prompts *p, struct ydoc *root, struct error *err)
     return status;
 }
 
-/* The user's own file must meet the same rules as config.yaml, since it decides what the model is told. */
-static int apply_file(struct prompts *p, struct error *err)
-{
-    autofree char *path = xdg_path(XDG_CONFIG, "prompts/python.yaml");
-    struct buf text autorelease(buf_release) = BUF_INIT(YDOC_MAX);
-    struct stat st;
+static const struct builtin {
+    const char *name, *text, *end;
+} builtins[] = {
+    {AGENT_PYTHON, prompts_yaml, prompts_yaml_end},
+    {"files", files_yaml, files_yaml_end},
+    {"code", code_yaml, code_yaml_end},
+    {"pipelines", pipelines_yaml, pipelines_yaml_end},
+};
 
-    if (!path || stat(path, &st) < 0)
-        return 0;
-    if (st.st_uid != geteuid() && st.st_uid != 0)
-        return error_set(err, ERROR_USAGE, 0, "%s belongs to another user (uid %u) and was not read", path,
-                         (unsigned)st.st_uid);
-    if (file_read(path, YDOC_MAX, &text, err) < 0)
-        return -1;
-    return prompts_apply(p, ydoc_parse(buf_str(&text), text.len, path, err), err);
+/* The compiled-in file of that name, and the user's own. Where a file is not there its text is empty. path
+ * must live as long as what is parsed from it. */
+struct file_pair {
+    const struct builtin *builtin;
+    char *path;
+    struct buf text;
+};
+
+static void pair_release(struct file_pair *f)
+{
+    free(f->path);
+    buf_release(&f->text);
 }
 
-int prompts_load(struct prompts *p, struct error *err)
+/* The user's own file must meet the same rules as config.yaml, since it decides what the model is told. */
+static int pair_read(struct file_pair *f, const char *name, struct error *err)
 {
-    struct ydoc *builtin = ydoc_parse(prompts_yaml, EMBED_SIZE(prompts_yaml), "prompts/python.yaml", err);
+    autofree char *below = xasprintf("prompts/%s.yaml", name);
+    struct stat st;
 
+    for (size_t i = 0; i < countof(builtins); i++)
+        if (strcmp(builtins[i].name, name) == 0)
+            f->builtin = &builtins[i];
+    f->path = xdg_path(XDG_CONFIG, below);
+    if (!f->path || stat(f->path, &st) < 0) {
+        free(steal(&f->path));
+        return 0;
+    }
+    if (st.st_uid != geteuid() && st.st_uid != 0)
+        return error_set(err, ERROR_USAGE, 0, "%s belongs to another user (uid %u) and was not read", f->path,
+                         (unsigned)st.st_uid);
+    return file_read(f->path, YDOC_MAX, &f->text, err);
+}
+
+static struct ydoc *builtin_parse(const struct builtin *b, struct error *err)
+{
+    return ydoc_parse(b->text, (size_t)(b->end - b->text), b->name, err);
+}
+
+/* A file that names tools takes the place of those of python.yaml, for an agent of its own. */
+static int apply_own(struct prompts *p, struct ydoc *root, bool own, struct error *err)
+{
+    if (root && own && ydoc_get(root, "tools")) {
+        for (size_t i = 0; i < p->n_tools; i++) {
+            free((char *)p->tools[i].name);
+            free((char *)p->tools[i].description);
+        }
+        p->n_tools = 0;
+    }
+    return prompts_apply(p, root, err);
+}
+
+static int load_over(struct prompts *p, const char *name, struct error *err)
+{
+    bool other = strcmp(name, AGENT_PYTHON) != 0;
+    autorelease(pair_release) struct file_pair f = {.text = BUF_INIT(YDOC_MAX)};
+
+    if (pair_read(&f, name, err) < 0)
+        return -1;
+    if (!f.builtin && !f.path)
+        return error_set(
+            err, ERROR_USAGE, 0,
+            "there is no agent \"%.60s\"\nIts file is prompts/%.60s.yaml in the configuration folder", name,
+            name);
+    if (f.builtin && apply_own(p, builtin_parse(f.builtin, err), other, err) < 0)
+        return -1;
+    if (!f.path)
+        return 0;
+    return apply_own(p, ydoc_parse(buf_str(&f.text), f.text.len, f.path, err), other && !f.builtin, err);
+}
+
+static int check_name(const char *name, struct error *err)
+{
+    size_t len = strlen(name);
+
+    if (len > 0 && len <= 32 && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == len
+        && strcmp(name, "pipelines") != 0)
+        return 0;
+    return error_set(err, ERROR_USAGE, 0, "\"%.60s\" is no name of an agent", name);
+}
+
+int prompts_load(struct prompts *p, const char *agent, struct error *err)
+{
     *p = (struct prompts){0};
-    if (prompts_apply(p, builtin, err) < 0 || apply_file(p, err) < 0)
+    if (check_name(agent, err) < 0 || load_over(p, AGENT_PYTHON, err) < 0
+        || (strcmp(agent, AGENT_PYTHON) != 0 && load_over(p, agent, err) < 0))
         return -1;
     for (size_t i = 0; i < prompt_n_keys; i++)
         if (!prompt_keys[i].optional && !*prompt_at(p, &prompt_keys[i]))
@@ -125,4 +197,72 @@ int prompts_load(struct prompts *p, struct error *err)
     if (p->model && strcmp(p->model, "any") == 0)
         free((char *)steal(&p->model));
     return 0;
+}
+
+/* Load the agents that the list y names. */
+static int load_agents(struct pipeline *p, const struct ydoc *y, struct error *err)
+{
+    if (y->type != YDOC_LIST || y->n == 0 || y->n > PIPELINE_MAX)
+        return ydoc_error(y, err, "%s: expected a list of 1 to %d agents, found %s", y->key, PIPELINE_MAX,
+                          ydoc_kind(y));
+    for (size_t i = 0; i < y->n; i++) {
+        if (y->v[i].type != YDOC_TEXT)
+            return ydoc_error(&y->v[i], err, "%s: expected the name of an agent, found %s", y->key,
+                              ydoc_kind(&y->v[i]));
+        if (prompts_load(&p->v[p->n++], y->v[i].text, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void add_names(const struct ydoc *map, char **names)
+{
+    for (size_t i = 0; map && map->type == YDOC_MAP && i < map->n; i++) {
+        autofree char *before = *names;
+
+        *names = xasprintf("%s%s%.60s", before ? before : "", before ? ", " : "", map->v[i].key);
+    }
+}
+
+static int find_pipeline(struct pipeline *p, const struct ydoc *own, const struct ydoc *builtin,
+                         const char *name, struct error *err)
+{
+    const struct ydoc *y = own ? ydoc_get(own, name) : NULL;
+    autofree char *names = NULL;
+
+    y = y ? y : ydoc_get(builtin, name);
+    if (y)
+        return load_agents(p, y, err);
+    add_names(builtin, &names);
+    add_names(own, &names);
+    return error_set(err, ERROR_USAGE, 0, "--agents: there is no pipeline \"%.60s\"; there is %s", name,
+                     names);
+}
+
+int pipeline_load(struct pipeline *p, const char *name, struct error *err)
+{
+    autorelease(pair_release) struct file_pair f = {.text = BUF_INIT(YDOC_MAX)};
+    struct ydoc *own = NULL;
+    int status = -1;
+
+    *p = (struct pipeline){0};
+    if (!name) {
+        p->n = 1;
+        return prompts_load(&p->v[0], AGENT_PYTHON, err);
+    }
+    if (pair_read(&f, "pipelines", err) < 0)
+        return -1;
+    struct ydoc *builtin = builtin_parse(f.builtin, err);
+    if (builtin && (!f.path || (own = ydoc_parse(buf_str(&f.text), f.text.len, f.path, err))))
+        status = find_pipeline(p, own, builtin, name, err);
+    ydoc_free(own);
+    ydoc_free(builtin);
+    return status;
+}
+
+void pipeline_release(struct pipeline *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        prompts_release(&p->v[i]);
+    p->n = 0;
 }

@@ -74,6 +74,7 @@ static void value_of(struct buf *out, const struct config *c, const struct optio
         break;
     case OPTION_LIST:
     case OPTION_WORDS:
+    case OPTION_PATHS:
         words(out, (const void *)at);
         return;
     }

@@ -94,25 +94,29 @@ def kinds_of(path, text):
     return () if end in ('py', 'md', 'html', 'xml', 'c', 'h', 'js') else (table,)
 
 
-def profile(path):
+def file_profile(path):
     raw, size = read_start(path)
     whole = len(raw) == size
     said = None
     if not size:
-        said = 'it is empty'
-    else:
-        said = binary(path, raw, size)
-        text, encoding = (None, '') if said else decode(raw, whole)
-        del raw
-        if text is not None:
-            for reader in kinds_of(path, text):
-                said = reader(path, text, encoding, whole)
-                if said:
-                    break
-            else:
-                said = plain(path, text, encoding, whole)
-        elif not said:
-            said = 'unknown binary data; read it with open(%r, "rb")' % path
+        return 'it is empty'
+    said = binary(path, raw, size)
+    text, encoding = (None, '') if said else decode(raw, whole)
+    del raw
+    if text is not None:
+        for reader in kinds_of(path, text):
+            said = reader(path, text, encoding, whole)
+            if said:
+                break
+        else:
+            said = plain(path, text, encoding, whole)
+    elif not said:
+        said = 'unknown binary data; read it with open(%r, "rb")' % path
+    return said
+
+
+def profile(path):
+    said = folder(path) if os.path.isdir(path) else file_profile(path)
     said = ''.join(c if c == '\n' or c.isprintable() else '?' for c in said)
     said = said if len(said) <= MOST else said[:MOST - 4] + ' ...'
     while len(said.encode('utf-8', 'replace')) > BYTES_MOST:

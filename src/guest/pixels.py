@@ -8,7 +8,8 @@ PIXELS_MOST = 40000000          # of the image; each needs four bytes or more wh
 
 def pixels_begin(self, body):
     asked = dict(tagged(body))
-    self.asked = int(asked[b'w']), int(asked[b'h']), '#%06x' % int(asked[b'b'])
+    # the most bytes that a PNG may have; 0: rows of RGB are wanted
+    self.asked = int(asked[b'w']), int(asked[b'h']), '#%06x' % int(asked[b'b']), int(asked.get(b'p', b'0'))
     self.erase()
     self.figure = figure_file()
     if self.figure < 0:
@@ -19,22 +20,24 @@ def pixels_begin(self, body):
 
 def pixels_decode(self):
     """The image is whole."""
-    self.put, (width, height, background) = None, self.asked
+    self.put, (width, height, background, most) = None, self.asked
 
     def then(text):
         size = [int(n) if n.isdigit() and len(n) < 6 else 0 for n in text.split(b' ')]
-        if len(size) != 2 or not (0 < size[0] <= width and 0 < size[1] <= height):
+        length = posix.fstat(self.figure).st_size
+        if len(size) != 2 or not (0 < size[0] <= width and 0 < size[1] <= height) or most and length > most:
             self.finish(tlv(b'e', b'the decoder did not say how large the image is'))
             return
         need('copy_out')
         self.ending = b''
-        self.sending = send_file(self, self.figure, b'pixels', size[0] * size[1] * 3,   # noqa: from copy_out
+        self.sending = send_file(self, self.figure, b'pixels',      # noqa: from copy_out
+                                 length if most else size[0] * size[1] * 3,
                                  tlv(b'w', b'%d' % size[0]) + tlv(b'h', b'%d' % size[1]))
-    self.helper_start(lambda: decode(self.figure, width, height, background), then, self.figure)
+    self.helper_start(lambda: decode(self.figure, width, height, background, most), then, self.figure)
 
 
-def decode(fd, width, height, background):
-    """Replace the image in the file by its pixels. In the child."""
+def decode(fd, width, height, background, most):
+    """Replace the image in the file by its pixels, or by a PNG of at most so many bytes. In the child."""
     try:
         from PIL import Image
     except ImportError:
@@ -48,6 +51,9 @@ def decode(fd, width, height, background):
     if image.width * image.height > PIXELS_MOST:
         raise Refused('%d x %d pixels are too many to decode' % image.size)
     image.draft('RGB', (width, height))         # a JPEG can be decoded at a smaller size
+    if most:
+        from PIL import ImageOps
+        image = ImageOps.exif_transpose(image)  # a model cannot turn a photo by itself
     if image.mode in ('I', 'I;16', 'I;16B'):
         image = image.convert('I').point(lambda v: v * (1 / 256)).convert('L')
     if image.mode not in ('L', 'RGB', 'CMYK', 'YCbCr') or 'transparency' in image.info:
@@ -55,12 +61,27 @@ def decode(fd, width, height, background):
     image.thumbnail((width, height), reducing_gap=2.0)
     if image.mode == 'RGBA':
         image = Image.alpha_composite(Image.new('RGBA', image.size, background), image)
-    data = image.convert('RGB').tobytes()
+    image = image.convert('RGB')
+    if most:
+        image, data = as_png(image, most)
+    else:
+        data = image.tobytes()
     posix.ftruncate(fd, 0)
     posix.lseek(fd, 0, 0)
     while data:
         data = data[posix.write(fd, data):]
     return '%d %d' % image.size
+
+
+def as_png(image, most):
+    """Smaller until it fits."""
+    import io
+    while True:
+        out = io.BytesIO()
+        image.save(out, 'PNG')
+        if out.tell() <= most:
+            return image, out.getvalue()
+        image.thumbnail((image.width * 3 // 4 or 1, image.height * 3 // 4 or 1))
 
 
 Supervisor.pixels_begin, Supervisor.pixels_decode = pixels_begin, pixels_decode

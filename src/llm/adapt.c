@@ -158,6 +158,12 @@ int adapt(struct exchange *x, const struct failure *f, struct error *err)
         snprintf(line, sizeof line,
                  "the service wants reasoning_content in the history; asking again with it");
         break;
+    case PARAM_IMAGES:
+        if (k->no_images)
+            return 1;
+        k->no_images = true;
+        exchange_notice(x, false, "%s takes no images here; it gets the text only", m->o.model);
+        return 0;
     case PARAM_TOOLS:
         return blocks_instead(x, f);
     case PARAM_API:
@@ -173,8 +179,16 @@ int adapt(struct exchange *x, const struct failure *f, struct error *err)
     return *line ? 0 : 1;
 }
 
-void adapt_failure(const struct llm *m, struct failure *f)
+void adapt_failure(const struct exchange *x, struct failure *f)
 {
+    const struct llm *m = x->m;
+    const struct request_shape shape = {.o = &m->o, .learnt = m->learnt};
+
+    if (request_has_images(x->q->conversation, &shape) && failure_is_images(f)) {
+        f->class = FAILURE_PARAMETER;
+        f->param = PARAM_IMAGES;
+        return;
+    }
     if (m->o.api == LLM_RESPONSES && m->configured != LLM_RESPONSES
         && (f->class == FAILURE_NOT_FOUND || f->param == PARAM_API || f->status == 405 || f->status == 501)) {
         f->class = FAILURE_PARAMETER;

@@ -11,8 +11,8 @@
 /* Drops or changes the parameter that f names. Returns 0 when the request is worth another try, 1 when the
  * parameter was not sent or had already been changed, -1 with err. */
 int adapt(struct exchange *x, const struct failure *f, struct error *err);
-/* When a refusal may result from an earlier change, says so in f. */
-void adapt_failure(const struct llm *m, struct failure *f);
+/* When a refusal may result from an earlier change, or from images, says so in f. */
+void adapt_failure(const struct exchange *x, struct failure *f);
 /* Call this when the service no longer has the model. True: from here on another model is asked. False: f has
  * the advice for the user. */
 bool adapt_next_model(const struct exchange *x, struct failure *f);

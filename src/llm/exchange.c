@@ -415,7 +415,7 @@ static int try_once(struct exchange *x, struct attempt *t, struct llm_reply *r, 
         return rc;
     if (m->http)
         http_forget_connections(m->http);
-    adapt_failure(m, f);
+    adapt_failure(x, f);
     if (f->class == FAILURE_GONE && !shown && adapt_next_model(x, f)) {
         begin(x);
         return 1;

@@ -216,6 +216,7 @@ static int open_files(struct llm *m, const struct llm_session *s, struct error *
         || (s->trace && !(m->trace = trace_open(s->trace, false, err)))
         || (s->record && !(m->record = trace_open(s->record, true, err))))
         return -1;
+    trace_of(m->trace, s->agent);
     return 0;
 }
 
@@ -265,6 +266,10 @@ void llm_set_context(struct llm *m, int context)
 {
     m->learnt->context = m->o.context = context;
 }
+bool llm_sees(const struct llm *m)
+{
+    return m->o.vision && !m->learnt->no_images && m->learnt->api != LLM_WORKERS_AI;
+}
 const char *llm_model(const struct llm *m)
 {
     return m->o.model;
@@ -291,13 +296,16 @@ int llm_context(const struct llm *m)
     return m->learnt->context;
 }
 
-/* In auto: an unknown model that has made no native call ends a reply that has a Python block in
- * it.
- */
+/* In auto: an unknown model that has made no native call ends a reply that has a Python block in it, and
+ * there is a tool that could run it. */
 static bool is_unsure(const struct llm *m, const struct llm_request *q, const struct llm_reply *r)
 {
-    return m->learnt->dialect == LLM_AUTO && !m->learnt->native_seen && !q->about && q->prompts->nudge
-           && !r->n_calls && !r->truncated && !r->refusal && r->finish == LLM_FINISH_STOP
+    bool takes_code = false;
+
+    for (size_t i = 0; i < q->tools.n; i++)
+        takes_code |= q->tools.v[i].code_key != NULL;
+    return takes_code && m->learnt->dialect == LLM_AUTO && !m->learnt->native_seen && !q->about
+           && q->prompts->nudge && !r->n_calls && !r->truncated && !r->refusal && r->finish == LLM_FINISH_STOP
            && reply_has_block(r->text);
 }
 

@@ -30,6 +30,7 @@ struct llm_session {
     int idle_ms;         /* a request ends after this long without a byte; 0: 300,000 */
     int quiet_ms;        /* a request ends after this long without an event that has content; 0: 600,000 */
     int64_t deadline;    /* clock_ms() after which a request is given up with ERROR_LIMIT; 0: none */
+    const char *agent;   /* the name of this agent in the trace, where there are several; or NULL; borrowed */
     const char *trace;   /* a file that receives every request and reply, without secrets */
     const char *record;  /* the same for replay; the file is emptied first */
     const char *replay;  /* a recorded file that stands in for the network; nothing is sent */
@@ -57,6 +58,7 @@ void llm_set_deadline(struct llm *m, int64_t deadline);
 /* Sets the window when it was learnt elsewhere in the middle of a session. */
 void llm_set_context(struct llm *m, int context);
 const char *llm_model(const struct llm *m);
+bool llm_sees(const struct llm *m);          /* images of the conversation are sent to it */
 const char *llm_origin(const struct llm *m); /* endpoint, model and API, for struct turn.origin */
 /* True when short output of this model's code is the answer, so that it need not be asked for one. */
 bool llm_output_answers(const struct llm *m);

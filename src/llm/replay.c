@@ -100,7 +100,7 @@ static char *said(const struct json *m)
     const struct json *role = json_get(m, "role");
     buf_addf(&b, "%s: ", json_text(role ? role : json_get(m, "type")));
     add_content(&b, json_get(m, "content"));
-    buf_addstr(&b, json_text(json_get(m, "output")));
+    add_content(&b, json_get(m, "output"));
     for (const struct json *c = json_first(json_get(m, "tool_calls")); c; c = json_next(c))
         buf_addf(&b, " [%s %s]", json_text(json_get(json_get(c, "function"), "name")),
                  json_text(json_get(json_get(c, "function"), "arguments")));

@@ -22,7 +22,8 @@
 struct trace {
     int fd;
     unsigned number;
-    char *name;  /* option and file, for the user */
+    char *name; /* option and file, for the user */
+    const char *agent;
     int trouble; /* errno of the first write that failed */
     bool told;
 };
@@ -47,6 +48,12 @@ struct trace *trace_open(const char *path, bool fresh, struct error *err)
     t->name = xasprintf("%s %s", option, path);
     fd = -1;
     return t;
+}
+
+void trace_of(struct trace *t, const char *agent)
+{
+    if (t)
+        t->agent = agent;
 }
 
 void trace_close(struct trace *t)
@@ -143,6 +150,8 @@ static struct json *line_new(const struct trace *t, const char *type)
     json_set_str(line, "type", type);
     json_set_int(line, "number", t->number);
     json_set_str(line, "time", when);
+    if (t->agent)
+        json_set_str(line, "agent", t->agent);
     return line;
 }
 

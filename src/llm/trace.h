@@ -22,6 +22,9 @@ void trace_close(struct trace *t); /* NULL is fine too */
 /* Returns, once, a line for the user when something could not be written, else NULL. The caller frees it. */
 char *trace_trouble(struct trace *t);
 
+/* Each line names this agent of a pipeline from now on; NULL: none. Borrowed. */
+void trace_of(struct trace *t, const char *agent);
+
 /* These do nothing when t is NULL. key is the secret, or NULL. url is written in place of q's, and has
  * neither credentials nor a query. */
 void trace_request(struct trace *t, const char *key, const char *url, const struct http_request *q);

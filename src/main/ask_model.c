@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "config/prompt_file.h"
 #include "llm/replay.h"
 #include "main/ask_parts.h"
 
@@ -28,7 +27,7 @@ void ask_learn_window(struct ask *a)
 /* The user's word goes before the agent's definition. */
 static const char *effort_of(const struct ask *a)
 {
-    return a->c->reasoning_effort ? a->c->reasoning_effort : a->prompts.reasoning_effort;
+    return a->c->reasoning_effort ? a->c->reasoning_effort : a->prompts->reasoning_effort;
 }
 
 /* All options for one model at our endpoint, for the chat or the command line. */
@@ -56,20 +55,21 @@ bool ask_model_gone(void *ctx, const char *model, struct llm_options *next, char
 
 int ask_choose_model(struct ask *a, struct error *err)
 {
+    if (agents_load(&a->agents, a->c, err) < 0)
+        return -1;
+    a->prompts = agents_last(&a->agents);
     if (a->c->replay) { /* needs no endpoint and no key: the recording names the model */
         a->endpoint.provider = "replay";
         a->endpoint.base_url = xstrdup("http://replay.invalid/v1");
-        return prompts_load(&a->prompts, err) < 0
-                   ? -1
-                   : replay_model(a->c->replay, &a->model, &a->replay_api, &a->replay_blocks, err);
+        return replay_model(a->c->replay, &a->model, &a->replay_api, &a->replay_blocks, err);
     }
-    if (prompts_load(&a->prompts, err) < 0 || endpoint_choose(a->c, &a->endpoint, err) < 0)
+    if (endpoint_choose(a->c, &a->endpoint, err) < 0)
         return -1;
     if (!a->unsent && endpoint_check_key(&a->endpoint, err) < 0)
         return -1;
-    if (a->prompts.model && a->endpoint.model_source.kind == SOURCE_DEFAULT)
+    if (a->prompts->model && a->endpoint.model_source.kind == SOURCE_DEFAULT)
         /* The agent's definition applies if the user has named no model. */
-        a->endpoint.model = a->prompts.model, a->endpoint.models = NULL;
+        a->endpoint.model = a->prompts->model, a->endpoint.models = NULL;
     return model_settle(&a->service, &a->model, &a->found, err);
 }
 

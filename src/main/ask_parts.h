@@ -4,12 +4,25 @@
 #ifndef MAIN_ASK_PARTS_H
 #define MAIN_ASK_PARTS_H
 
+#include "agent/agent.h"
 #include "base/argv.h"
 #include "chat/conversation.h"
-#include "chat/prompts.h"
+#include "config/prompt_file.h"
 #include "llm/llm.h"
 #include "main/command.h"
 #include "show/show.h"
+
+/* The agents of --agents, or the only one. */
+struct agents {
+    struct pipeline pipeline;
+    struct host_files *host;
+    struct agents_one { /* those before the last */
+        struct conversation conversation;
+        struct llm *llm;
+        struct agent *agent;
+    } v[PIPELINE_MAX];
+    size_t n;
+};
 
 struct ask {
     struct config *c;
@@ -19,7 +32,8 @@ struct ask {
     struct known known;
     struct argv names;   /* of models, for Tab in the chat */
     char *model, *found; /* found: one line if the model was found rather than named */
-    struct prompts prompts;
+    struct agents agents;
+    const struct prompts *prompts; /* of the agent that answers */
     struct session session;
     struct sandbox *sandbox;
     struct llm *llm;
@@ -54,6 +68,21 @@ bool ask_model_gone(void *ask, const char *model, struct llm_options *next, char
 void ask_learn_window(struct ask *a);
 /* Show once what the service said of its model that the user should know. */
 void ask_tell_known(struct ask *a);
+
+/* agents.c */
+/* Load the definitions. ERROR_USAGE: one is wrong, or an option does not go with them. */
+int agents_load(struct agents *g, const struct config *c, struct error *err);
+const struct prompts *agents_last(const struct agents *g);
+/* What the one that answers works with; the others get the same, but for what is their own. */
+struct agents_work {
+    const struct agent_options *options;
+    const struct llm_session *session;
+    const struct agent_rooms *rooms;
+};
+/* The one that answers, which the caller frees before agents_end(). NULL with err. */
+struct agent *agents_open(struct ask *a, const struct agents_work *w, struct error *err);
+void agents_end(struct agents *g); /* free the others; their sandbox may go now */
+void agents_release(struct agents *g);
 
 /* ask_chat.c */
 int ask_open_chat(struct ask *a, struct error *err);

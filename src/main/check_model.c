@@ -195,7 +195,7 @@ static int prepare(struct check *k, struct error *err)
 {
     k->c->ask = ask_about_folder;
     k->c->ask_ctx = k->loop;
-    if (prompts_load(&k->texts, err) < 0 || endpoint_choose(k->c, &k->endpoint, err) < 0)
+    if (prompts_load(&k->texts, AGENT_PYTHON, err) < 0 || endpoint_choose(k->c, &k->endpoint, err) < 0)
         return -1;
     print_notices(k->c);
     if (k->texts.model && k->endpoint.model_source.kind == SOURCE_DEFAULT)

@@ -29,7 +29,7 @@ static void on_event(void *ctx, const struct event *e)
     if (a->unsent)
         return;
     if (a->saved.store) /* first: what is shown as complete is saved */
-        store_event(a->saved.store, e);
+        saved_event(&a->saved, e);
     if (a->pipe)
         pipe_event(a->pipe, e);
     else if (a->term)
@@ -70,12 +70,11 @@ static void on_sandbox_notice(void *ctx, bool detail, const char *line)
     ask_notice(ctx, detail ? NOTICE_DETAIL : NOTICE_INFO, line);
 }
 
-static void on_sandbox_phase(void *ctx, enum phase phase)
+static void on_sandbox_phase(void *ctx, const struct phase_now *now)
 {
     struct ask *a = ctx;
-    struct event e = {.type = EVENT_PHASE,
-                      .question = a->agent ? agent_question_number(a->agent) : 0,
-                      .phase = {.phase = phase}};
+    struct event e = {
+        .type = EVENT_PHASE, .question = a->agent ? agent_question_number(a->agent) : 0, .phase = *now};
 
     on_event(a, &e);
 }
@@ -191,6 +190,7 @@ static int open_rooms(struct ask *a, struct error *err)
     ask_skip_gone(a, &lo, ls.kept);
     if (loop_cancelled(a->loop))
         return error_set(err, ERROR_CANCELLED, 0, "interrupted");
+    ls.agent = a->agents.pipeline.n > 1 ? a->prompts->role : NULL;
     ls.trace = a->c->trace;
     ls.record = a->c->record;
     ls.replay = a->c->replay;
@@ -208,12 +208,13 @@ static int open_rooms(struct ask *a, struct error *err)
     setup_agent(a->c, &ao);
     ao.memory = sandbox_options(a->sandbox)->run.memory; /* that of a named sandbox that already runs */
     ao.data_size = sandbox_options(a->sandbox)->run.data_size;
-    ao.prompts = &a->prompts;
+    ao.prompts = a->prompts;
     ao.chat = a->chat;
-    const struct agent_rooms rooms = {a->llm,   a->sandbox, &a->conversation, a->loop,
-                                      on_event, a,          fresh_sandbox};
-    a->agent = agent_new(&ao, &rooms);
-    return 0;
+    const struct agent_rooms rooms = {
+        a->llm, a->sandbox, &a->conversation, a->loop, on_event, a, fresh_sandbox, NULL, NULL};
+    const struct agents_work work = {&ao, &ls, &rooms};
+    a->agent = agents_open(a, &work, err);
+    return a->agent ? 0 : -1;
 }
 
 static void begin(struct ask *a)
@@ -250,6 +251,7 @@ static void end(struct ask *a, int status)
     e.question = a->agent ? agent_question_number(a->agent) : 0;
     agent_free(a->agent);
     a->agent = NULL;
+    agents_end(&a->agents);
     sandbox_free(a->sandbox);
     a->sandbox = NULL;
     autofree char *lost = session_cache_lost(&a->session);
@@ -291,6 +293,7 @@ static int ask(struct ask *a, int closed, struct error *err)
 static void release(struct ask *a)
 {
     agent_free(a->agent);
+    agents_end(&a->agents);
     sandbox_free(a->sandbox);
     llm_free(a->llm);
     saved_release(&a->saved);
@@ -298,7 +301,7 @@ static void release(struct ask *a)
     pipe_free(a->pipe);
     term_free(a->term);
     session_close(&a->session);
-    prompts_release(&a->prompts);
+    agents_release(&a->agents);
     endpoint_release(&a->endpoint);
     argv_release(&a->known.notices);
     argv_release(&a->names);

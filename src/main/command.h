@@ -175,6 +175,8 @@ int saved_open(struct saved *s, struct error *err);
 int saved_continue(struct saved *s, struct sandbox *sandbox, struct agent *agent, bool chat,
                    struct error *err);
 void saved_release(struct saved *s);
+/* saved_data.c: save an event, and the data that it is about if that came through a pipe. */
+void saved_event(struct saved *s, const struct event *e);
 
 /* saved_chat.c: the chat's commands on sessions. */
 void saved_chat(struct saved *s, struct term_sessions *out);

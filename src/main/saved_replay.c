@@ -13,18 +13,22 @@
 
 struct replay {
     size_t ran, failed, first_failed;
-    char *why;           /* the first of them, one line */
-    struct argv missing; /* files */
+    char *why;         /* the first of them, one line */
+    struct argv files; /* those that are not as they were then */
 };
 
 static int put_file(const struct again_file *f, struct sandbox *sandbox, struct replay *r, struct error *err)
 {
     struct error why = {0};
     autoclose int fd = *f->path ? open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+    int64_t size = fd >= 0 ? sandbox_put(sandbox, f->name, fd, &why) : -1;
 
-    if (fd >= 0 && sandbox_put(sandbox, f->name, fd, &why) >= 0)
+    if (size == f->size || (size >= 0 && !f->added))
         return 0;
-    argv_push(&r->missing, f->name);
+    argv_pushf(&r->files, "%s %s", f->name,
+               size >= 0  ? "has changed"
+               : *f->path ? "is missing"
+                          : "was not kept (too large: --max-file)");
     if (why.kind != ERROR_CANCELLED && why.kind != ERROR_SANDBOX)
         return 0;
     *err = why;
@@ -63,8 +67,8 @@ static char *joined(const struct argv *names)
 
 static char *tell(const struct replay *r, size_t cells, bool stopped, char **model)
 {
-    autofree char *names = joined(&r->missing);
-    autofree char *files = r->missing.n ? xasprintf(" Missing: %s.", names) : xstrdup("");
+    autofree char *names = joined(&r->files);
+    autofree char *files = r->files.n ? xasprintf(" Files: %s.", names) : xstrdup("");
 
     if (stopped) {
         *model = xasprintf("[This conversation continues in a new interpreter. Its code was run again, but "
@@ -73,7 +77,7 @@ static char *tell(const struct replay *r, size_t cells, bool stopped, char **mod
         return xasprintf("Stopped: %zu of %zu pieces of its code ran again; later variables are missing.",
                          r->ran ? r->ran - 1 : 0, cells);
     }
-    if (!r->failed && !r->missing.n) {
+    if (!r->failed && !r->files.n) {
         *model = xstrdup(
             "[This conversation continues in a new interpreter, in which its code was run again: "
             "the variables are there.]");
@@ -93,7 +97,7 @@ static char *tell(const struct replay *r, size_t cells, bool stopped, char **mod
 char *saved_replay(struct saved *s, struct sandbox *sandbox, char **model, struct error *err)
 {
     struct store_again again;
-    struct replay r = {.missing = ARGV_INIT};
+    struct replay r = {.files = ARGV_INIT};
     int status = 0;
     char *line = NULL;
 
@@ -102,12 +106,10 @@ char *saved_replay(struct saved *s, struct sandbox *sandbox, char **model, struc
     autofree char *doing = xasprintf("Running its code again (%zu piece%s)...", again.n_cells,
                                      again.n_cells == 1 ? "" : "s");
     s->notice(s->ctx, NOTICE_INFO, doing);
-    for (size_t i = 0; i < again.n_files && status == 0; i++) {
-        if (again.files[i].put)
-            status = put_file(&again.files[i], sandbox, &r, err);
-        if (!again.files[i].added)
-            sandbox_delivered(sandbox, again.files[i].name, again.files[i].path);
-    }
+    for (size_t i = 0; i < again.n_put && status == 0; i++)
+        status = put_file(&again.put[i], sandbox, &r, err);
+    for (size_t i = 0; i < again.n_made && status == 0; i++)
+        sandbox_delivered(sandbox, again.made[i].name, again.made[i].path);
     for (size_t i = 0; i < again.n_cells && status == 0; i++)
         status = run_cell(&again.cells[i], sandbox, &r, err);
     bool stopped = status < 0 && err->kind == ERROR_CANCELLED && !loop_fatal(s->loop);
@@ -118,7 +120,7 @@ char *saved_replay(struct saved *s, struct sandbox *sandbox, char **model, struc
         loop_arm(s->loop);
     }
     free(r.why);
-    argv_release(&r.missing);
+    argv_release(&r.files);
     store_again_release(&again);
     return line;
 }

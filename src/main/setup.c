@@ -163,6 +163,7 @@ void setup_llm(const struct config *c, const struct endpoint *e, const char *mod
         .repair_tokens = p.repair_tokens,
         .price = {p.has_price || free_here, p.price[0], p.price[1], p.price[2]},
         .reasoning_summary = c->show_reasoning,
+        .vision = !strcmp(c->vision, "on") || (p.vision && strcmp(c->vision, "off") != 0),
         .no_reasoning = p.has_reasoning && !p.reasoning,
     };
 }

@@ -107,6 +107,7 @@ static void line_end(struct flow *f)
         f->longest_line = f->column;
     f->mid = f->wrote = false;
     f->column = 0;
+    f->lines++;
 }
 
 void flow_gap(struct flow *f, const char *prefix)
@@ -244,6 +245,19 @@ void flow_end(struct flow *f)
     }
 }
 
+void flow_take_back(struct flow *f, bool first)
+{
+    flow_word_end(f);
+    flow_pause(f);
+    if (f->mid)
+        buf_addstr(f->out, "\r\033[K");
+    f->mid = f->wrote = false;
+    f->column = f->blanks = 0;
+    if (!first)
+        flow_again(f, 0);
+    f->begun = false;
+}
+
 void flow_line_lost(struct flow *f)
 {
     f->mid = f->wrote = false;
@@ -337,7 +351,7 @@ void flow_text(struct flow *f, unsigned style, unsigned link, const char *text, 
             add(f, style, link, text + from, i - from, (int)(i - from));
             f->last = (unsigned char)text[i - 1];
         } else {
-            add(f, style, link, text + from, i - from, utf8_width(cp));
+            add(f, style, link, text + from, i - from, utf8_width_behind(f->last, cp));
             f->last = utf8_width(cp) || cp == 0x200d ? cp : f->last;
         }
     }

@@ -51,6 +51,7 @@ struct flow {
     bool mid;               /* the present line is not ended yet */
     bool any;               /* something was ever written */
     bool wrote;             /* the present line has more than its prefix */
+    unsigned lines;         /* ended so far */
     int column;
     unsigned style, link; /* in force at the terminal */
 
@@ -85,6 +86,8 @@ void flow_end(struct flow *f);   /* the block ends */
 void flow_pause(struct flow *f);
 /* Something else has ended our line. */
 void flow_line_lost(struct flow *f);
+/* Remove the present line from the screen, to draw it anew; first: it is the block's first. */
+void flow_take_back(struct flow *f, bool first);
 int flow_columns(const char *s); /* of a prefix */
 /* For what is drawn without the flow, a line at a time: write the prefix of the next line. */
 void flow_prefix(struct flow *f);

@@ -33,11 +33,14 @@ void markdown_free(struct markdown *m)
     buf_release(&m->pending);
     buf_release(&m->carry);
     buf_release(&m->held);
+    buf_release(&m->live.source);
+    refs_release(&m->refs);
     free(m);
 }
 
 void markdown_width(struct markdown *m, int width)
 {
+    m->live.lost = m->live.lost || m->flow.o.width != width;
     m->flow.o.width = m->o.flow.width = width;
 }
 
@@ -46,9 +49,15 @@ bool markdown_mid(const struct markdown *m)
     return m->flow.mid;
 }
 
+int markdown_column(const struct markdown *m)
+{
+    return m->flow.column;
+}
+
 void markdown_line_lost(struct markdown *m)
 {
     flow_line_lost(&m->flow);
+    m->live.lost = true;
 }
 
 /* In front of what is drawn next, if anything is. In a quote an empty line keeps the gutter. */
@@ -128,7 +137,7 @@ static bool cut(struct markdown *m, bool end)
     }
     buf_add(&text, buf_str(&m->carry), m->carry.len);
     buf_add(&text, m->pending.data, m->pending.len);
-    inline_scan(text.data, text.len, &ready, &open);
+    inline_scan(text.data, text.len, &m->refs, &ready, &open);
     strong = open.strong && !end && (m->carry.len || open.held > STRONG_HOLD);
     if (open.held && !end && !strong)
         return false;
@@ -144,12 +153,18 @@ static bool cut(struct markdown *m, bool end)
     return true;
 }
 
+void markdown_settle(struct markdown *m)
+{
+    cut(m, true);
+    m->special = false;
+}
+
 void markdown_inline(struct markdown *m, struct flow *f, unsigned style, const char *s, size_t len)
 {
     struct buf ready autorelease(buf_release) = BUF_INIT(0);
     struct inline_open open;
 
-    inline_scan(s, len, &ready, &open);
+    inline_scan(s, len, &m->refs, &ready, &open);
     inline_draw(f, &m->o, style, buf_str(&ready), ready.len);
 }
 
@@ -180,6 +195,7 @@ void markdown_text(struct markdown *m, const char *s, size_t len)
 {
     size_t i = 0;
 
+    markdown_live_add(m, s, len);
     while (i < len) {
         size_t from = i;
 
@@ -200,7 +216,7 @@ void markdown_text(struct markdown *m, const char *s, size_t len)
                 flow_blanks(&m->flow, 1);
         }
         m->trailing = 0;
-        m->columns += utf8_columns(s + from, i - from);
+        m->columns += utf8_columns_behind(&m->before, s + from, i - from);
         add_word(m, s + from, i - from);
     }
 }
@@ -238,10 +254,13 @@ static void text_line_end(struct markdown *m)
 
 void markdown_begin_text(struct markdown *m)
 {
-    if (m->leaf == LEAF_PARAGRAPH && m->soft)
+    bool goes_on = m->leaf == LEAF_PARAGRAPH && m->soft;
+
+    if (goes_on)
         join(m);
     else if (m->leaf == LEAF_NONE)
         markdown_begin_leaf(m, LEAF_PARAGRAPH);
+    markdown_live_begin(m, !goes_on);
 }
 
 void markdown_end_leaf(struct markdown *m)
@@ -257,10 +276,8 @@ void markdown_end_leaf(struct markdown *m)
         if (m->pending.len && (n == 0 || m->pending.data[n - 1] == ' '))
             m->pending.data[m->pending.len = n] = '\0';
     }
-    if (leaf == LEAF_PARAGRAPH || leaf == LEAF_HEADING) {
-        cut(m, true);
-        m->special = false;
-    }
+    if (leaf == LEAF_PARAGRAPH || leaf == LEAF_HEADING)
+        markdown_settle(m);
     if (leaf == LEAF_INDENTED && m->blank_lines) {
         m->blank = true;
         m->blank_lines = 0;
@@ -278,6 +295,42 @@ static void as_text(struct markdown *m, const char *s, size_t len)
     markdown_begin_text(m);
     markdown_text(m, s, len);
     text_line_end(m);
+}
+
+/* A definition as it was typed: its label is no link. */
+static void show_definition(struct markdown *m, const char *s, size_t len)
+{
+    autofree char *text = xasprintf("&#91;%.*s", (int)len - 1, s + 1);
+
+    if (m->leaf == LEAF_PARAGRAPH)
+        m->hard = true;
+    as_text(m, text, strlen(text));
+}
+
+/* The definition of a link, or not. */
+static void maybe_reference(struct markdown *m, const char *s, size_t len)
+{
+    switch (refs_define(&m->refs, s, len)) {
+    case REF_HIDDEN:
+        markdown_end_leaf(m);
+        break;
+    case REF_SHOWN:
+        show_definition(m, s, len);
+        break;
+    case REF_NONE:
+        as_text(m, s, len);
+    }
+}
+
+/* Definitions that nothing has used. */
+static void show_unused(struct markdown *m)
+{
+    m->blank = true;
+    for (size_t i = 0; i < m->refs.n; i++)
+        if (m->refs.v[i].line && !m->refs.v[i].used)
+            show_definition(m, m->refs.v[i].line, strlen(m->refs.v[i].line));
+    markdown_end_leaf(m);
+    refs_release(&m->refs);
 }
 
 /* The first line of a table, or not: the second one tells. */
@@ -307,6 +360,8 @@ static void open_block(struct markdown *m, const char *s, size_t len)
     m->opening = LEAF_NONE;
     if (leaf == LEAF_TABLE) {
         buf_add(&m->held, s, len);
+    } else if (leaf == LEAF_REFERENCE) {
+        maybe_reference(m, s, len);
     } else if (leaf == LEAF_FENCE && ticks && memchr(s + ticks, '`', len - ticks)) {
         as_text(m, s, len); /* code within one line */
     } else if (leaf == LEAF_FENCE) {
@@ -420,6 +475,7 @@ void markdown_end(struct markdown *m)
     }
     markdown_end_leaf(m);
     markdown_leave(m, 0);
+    show_unused(m);
     flow_pause(&m->flow);
     free(steal(&m->flow.gap));
     m->flow.any = m->blank = m->inner = false;

@@ -1,6 +1,6 @@
 /* markdown_inline.h - the text within a block of Markdown. Two steps: inline_scan looks whether a piece of
  * the text can be drawn already, and makes of it what md4c reads as meant; inline_draw has md4c parse
- * that, and draws it. Private to src/show.
+ * that, and draws it. Private to src/markdown.
  */
 #ifndef MARKDOWN_MARKDOWN_INLINE_H
 #define MARKDOWN_MARKDOWN_INLINE_H
@@ -11,6 +11,7 @@
 struct buf;
 struct flow;
 struct markdown_options;
+struct refs;
 
 #define INLINE_BREAK '\x02' /* in the text: a line break that is kept */
 
@@ -25,8 +26,8 @@ struct inline_open {
 /* Are there characters in s that inline_scan would look at? Otherwise it is plain text. */
 bool inline_special(char c);
 /* What md4c is to parse, appended to out; and what is open at the end of s, a piece that ends between
- * words. */
-void inline_scan(const char *s, size_t len, struct buf *out, struct inline_open *open);
+ * words. refs: the labels of links, which are used now. */
+void inline_scan(const char *s, size_t len, struct refs *refs, struct buf *out, struct inline_open *open);
 /* Draw what inline_scan made, in addition to style. */
 void inline_draw(struct flow *f, const struct markdown_options *o, unsigned style, const char *prepared,
                  size_t len);

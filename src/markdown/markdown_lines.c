@@ -203,10 +203,11 @@ static enum answer task(struct markdown *m, struct cursor *c)
     return NO;
 }
 
+static const unsigned heading_style[] = {STYLE_BOLD | STYLE_UNDERLINE, STYLE_BOLD, STYLE_BOLD,
+                                         STYLE_BOLD | STYLE_ITALIC};
+
 static enum answer heading(struct markdown *m, struct cursor *c, size_t depth)
 {
-    static const unsigned style[] = {STYLE_BOLD | STYLE_UNDERLINE, STYLE_BOLD, STYLE_BOLD,
-                                     STYLE_BOLD | STYLE_ITALIC};
     size_t n = 0;
 
     while (at(c, n) == '#')
@@ -218,7 +219,7 @@ static enum answer heading(struct markdown *m, struct cursor *c, size_t depth)
     markdown_end_leaf(m);
     markdown_leave(m, depth);
     markdown_begin_leaf(m, LEAF_HEADING);
-    m->style = style[n < 4 ? n - 1 : 3];
+    m->style = heading_style[n < 4 ? n - 1 : 3];
     if (!m->flow.o.colour) { /* nothing else tells it from text */
         flow_text(&m->flow, 0, 0, c->s + c->i, n);
         flow_blanks(&m->flow, 1);
@@ -228,6 +229,64 @@ static enum answer heading(struct markdown *m, struct cursor *c, size_t depth)
     skip_blanks(c);
     markdown_text(m, c->s + c->i, c->len - c->i);
     return YES;
+}
+
+/* Text: a paragraph goes on, even if the line is not indented like it. */
+static void text(struct markdown *m, const struct cursor *c, size_t depth)
+{
+    bool goes_on = m->leaf == LEAF_PARAGRAPH && !m->inner;
+
+    if (!goes_on) {
+        markdown_end_leaf(m);
+        markdown_leave(m, depth);
+    }
+    m->mode = LINE_TEXT;
+    markdown_begin_text(m);
+    markdown_text(m, c->s + c->i, c->len - c->i);
+}
+
+/* The line of marks below a title. Without colour it is what tells the title from text, so it stays. */
+static enum answer underline(struct markdown *m, const struct cursor *c, size_t depth)
+{
+    char mark = at(c, 0);
+    size_t n = 0;
+
+    if (m->leaf != LEAF_PARAGRAPH || m->inner || depth != m->depth || (mark != '=' && mark != '-'))
+        return NO;
+    while (at(c, n) == mark)
+        n++;
+    for (size_t i = c->i + n; i < c->len; i++)
+        if (c->s[i] != ' ' && c->s[i] != '\t')
+            return NO;
+    if (!c->whole)
+        return MORE;
+    if (c->len > UNDECIDED_MAX || n < (mark == '=' ? 2 : 3) || (mark == '-' && !markdown_is_title(m)))
+        return NO;
+    if (m->flow.o.colour && markdown_make_heading(m, heading_style[mark == '-']))
+        return YES;
+    if (m->flow.o.colour && mark == '-')
+        return NO;
+    m->hard = true;
+    text(m, c, depth);
+    return YES;
+}
+
+/* Below a line that may be the head of a table without outer bars. */
+static enum answer delimiters(struct markdown *m, const struct cursor *c, size_t depth)
+{
+    bool bar = false;
+
+    if (m->leaf != LEAF_PARAGRAPH || m->inner || depth != m->depth
+        || !memchr(buf_str(&m->live.source), '|', m->live.source.len))
+        return NO;
+    for (size_t i = c->i; i < c->len; i++) {
+        if (!strchr("-:| \t", c->s[i]))
+            return NO;
+        bar = bar || c->s[i] == '|';
+    }
+    if (!c->whole)
+        return MORE;
+    return bar && markdown_make_table(m, c->s + c->i, c->len - c->i) ? YES : NO;
 }
 
 static void rule(struct markdown *m, size_t depth)
@@ -256,6 +315,12 @@ static enum answer whole_kind(struct markdown *m, const struct cursor *c, enum l
         m->indent = (item ? item->content : 0) + 4;
     } else if (first == '|') {
         *kind = LEAF_TABLE;
+    } else if (first == '[' && at(c, 1) != '^') {
+        const char *close = memchr(c->s + c->i, ']', c->len - c->i);
+
+        if (!c->whole && (close ? close + 1 == c->s + c->len : c->len - c->i <= REF_LABEL_MAX))
+            return MORE;
+        *kind = close && close[1] == ':' ? LEAF_REFERENCE : LEAF_NONE;
     } else if (first == '`' || first == '~') {
         while (at(c, n) == first)
             n++;
@@ -282,20 +347,6 @@ static void blank_line(struct markdown *m, size_t depth)
         quote++;
     markdown_leave(m, quote);
     m->blank = true;
-}
-
-/* Text: a paragraph goes on, even if the line is not indented like it. */
-static void text(struct markdown *m, const struct cursor *c, size_t depth)
-{
-    bool goes_on = m->leaf == LEAF_PARAGRAPH && !m->inner;
-
-    if (!goes_on) {
-        markdown_end_leaf(m);
-        markdown_leave(m, depth);
-    }
-    m->mode = LINE_TEXT;
-    markdown_begin_text(m);
-    markdown_text(m, c->s + c->i, c->len - c->i);
 }
 
 /* A quote or an item begins. */
@@ -364,13 +415,17 @@ bool markdown_line_begin(struct markdown *m, bool whole)
     if (c.i == c.len && !whole)
         return false;
     is = heading(m, &c, depth);
+    if (is == NO)
+        is = underline(m, &c, depth);
+    if (is == NO)
+        is = delimiters(m, &c, depth);
     if (is == NO && is_rule(&c) == YES) {
         rule(m, depth);
         is = YES;
     } else if (is == NO) {
         is = whole_kind(m, &c, &kind);
         if (is == YES) {
-            if (m->leaf != LEAF_PARAGRAPH || kind != LEAF_TABLE) {
+            if (m->leaf != LEAF_PARAGRAPH || (kind != LEAF_TABLE && kind != LEAF_REFERENCE)) {
                 markdown_end_leaf(m);
                 markdown_leave(m, depth);
             }

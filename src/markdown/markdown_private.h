@@ -4,6 +4,7 @@
 
 #include "markdown/highlight.h"
 #include "markdown/markdown.h"
+#include "markdown/markdown_refs.h"
 
 #define NESTED_MAX 12
 #define LINE_MAX_BYTES \
@@ -14,6 +15,7 @@ enum leaf {
     LEAF_PARAGRAPH,
     LEAF_HEADING,
     LEAF_RULE,
+    LEAF_REFERENCE, /* never open: a line that may define one */
     LEAF_FENCE,
     LEAF_INDENTED,
     LEAF_TABLE,
@@ -52,6 +54,7 @@ struct markdown {
     bool special;       /* pending has more than plain text */
     unsigned style;     /* of the heading */
     int columns;        /* of the paragraph's line so far */
+    uint32_t before;    /* its last character */
     int trailing;       /* blanks at its end */
     bool soft, hard;    /* a line of the paragraph has ended; with a backslash */
 
@@ -62,6 +65,14 @@ struct markdown {
     struct highlight highlight;
     struct buf held; /* a formula, or the first line of what may be a table */
     struct table *table;
+
+    struct { /* the paragraph's present line, as it came */
+        struct buf source;
+        unsigned line; /* flow.lines when it began */
+        bool first;    /* of the paragraph */
+        bool lost;     /* it cannot be drawn again */
+    } live;
+    struct refs refs;
 };
 
 /* markdown.c */
@@ -77,6 +88,19 @@ void markdown_replay(struct markdown *m, const char *s, size_t len);
 void markdown_prefix(struct markdown *m, struct buf *first, struct buf *next);
 /* Draw inline text at once, in the flow f. */
 void markdown_inline(struct markdown *m, struct flow *f, unsigned style, const char *s, size_t len);
+
+/* Draw what is pending of the paragraph or heading, as the end of it. */
+void markdown_settle(struct markdown *m);
+
+/* markdown_live.c */
+void markdown_live_begin(struct markdown *m, bool first);
+void markdown_live_add(struct markdown *m, const char *s, size_t len);
+/* The paragraph is one line that could be a title: it does not end as a sentence. */
+bool markdown_is_title(struct markdown *m);
+/* The paragraph's last line was the title of a section, or with s the head of a table: draw it as such.
+ * False: it cannot be. */
+bool markdown_make_heading(struct markdown *m, unsigned style);
+bool markdown_make_table(struct markdown *m, const char *s, size_t len);
 
 /* markdown_lines.c: what line->line, whole or not, begins. False: more of it is needed. */
 bool markdown_line_begin(struct markdown *m, bool whole);
@@ -96,6 +120,8 @@ void markdown_math_end(struct markdown *m);
 /* markdown_table.c */
 /* The second line of what may be a table: m->held is its first. False: it is none. */
 bool markdown_table_open(struct markdown *m, const char *s, size_t len);
+/* Is s the second line of a table without outer bars, head its first? */
+bool markdown_table_fits(const char *head, size_t head_len, const char *s, size_t len);
 void markdown_table_row(struct markdown *m, const char *s, size_t len);
 void markdown_table_end(struct markdown *m);
 void markdown_table_free(struct markdown *m);

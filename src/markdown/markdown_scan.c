@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "markdown/latex.h"
 #include "markdown/markdown_inline.h"
+#include "markdown/markdown_refs.h"
 #include "markdown/markdown_tags.h"
 
 /* For how many bytes text is held back, from what opened it. */
@@ -27,7 +28,11 @@ struct scan {
         size_t n, at;
     } open[OPEN_MAX]; /* emphasis */
     size_t depth;
-    size_t brackets, bracket_at;
+    struct {
+        size_t at, out; /* in s, and in out */
+    } bracket[OPEN_MAX];
+    size_t brackets; /* that are open; of those beyond OPEN_MAX nothing is known */
+    struct refs *refs;
     size_t held;   /* bytes since the first construct that holds the text back; 0: none does */
     bool given_up; /* it has held it for too long */
     /* What was looked for in vain is not there for later ones either: looked for once, a scan is linear. */
@@ -241,16 +246,6 @@ static void target(struct scan *s)
     copy(s, 1);
 }
 
-static void close_bracket(struct scan *s)
-{
-    if (s->brackets && s->brackets--)
-        if (at(s, s->i + 1) == '(') {
-            target(s);
-            return;
-        }
-    copy(s, 1);
-}
-
 static bool is_url(const char *s, size_t len)
 {
     return (len > 7 && !strncasecmp(s, "http://", 7)) || (len > 8 && !strncasecmp(s, "https://", 8))
@@ -277,6 +272,67 @@ static void angle(struct scan *s)
 static bool is_word(char c)
 {
     return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
+}
+
+/* "[docs][1]" is "docs [1]" while nothing defines 1. Other labels may well be no link: a[i][j]. */
+static bool is_cited(const struct scan *s, size_t open, size_t label, size_t end)
+{
+    bool letter = false, digits = label < end;
+
+    if (open && (is_word(s->s[open - 1]) || strchr("]!", s->s[open - 1])))
+        return false;
+    for (size_t i = open + 1; i < s->i; i++)
+        letter = letter || isalpha((unsigned char)s->s[i]) || (unsigned char)s->s[i] >= 0x80;
+    for (size_t i = label; i < end; i++)
+        digits = digits && isdigit((unsigned char)s->s[i]);
+    return letter && digits && s->i - open > 2;
+}
+
+/* A closing bracket without a target behind it: "[text][label]", "[label][]" or "[label]". */
+static void reference(struct scan *s, size_t open, size_t out)
+{
+    size_t label = open + 1, end = s->i, behind = s->i + 1;
+    const char *close = at(s, behind) == '[' ? memchr(s->s + behind, ']', s->len - behind) : NULL;
+
+    if (close && close - (s->s + behind) <= REF_LABEL_MAX) {
+        label = behind + 1 < (size_t)(close - s->s) ? behind + 1 : label;
+        end = label > s->i ? (size_t)(close - s->s) : end;
+        behind = (size_t)(close - s->s) + 1;
+    }
+    const char *url = refs_use(s->refs, s->s + label, end - label);
+    if (url) {
+        buf_addf(s->out, "](<%s>)", url);
+    } else if (label > s->i && is_cited(s, open, label, end)) {
+        memmove(s->out->data + out, s->out->data + out + 1, s->out->len - out); /* with the NUL */
+        s->out->len--;
+        buf_addf(s->out, " \\[%.*s\\]", (int)(end - label), s->s + label);
+    } else {
+        copy(s, 1);
+        return;
+    }
+    s->i = behind;
+}
+
+static void open_bracket(struct scan *s)
+{
+    if (s->brackets < OPEN_MAX) {
+        s->bracket[s->brackets].at = s->i;
+        s->bracket[s->brackets].out = s->out->len;
+    }
+    s->brackets++;
+    copy(s, 1);
+}
+
+static void close_bracket(struct scan *s)
+{
+    if (!s->brackets)
+        copy(s, 1);
+    else if (s->brackets-- && at(s, s->i + 1) == '(')
+        target(s);
+    else if (s->brackets < OPEN_MAX)
+        reference(s, s->bracket[s->brackets].at, s->bracket[s->brackets].out);
+    else
+        copy(s, 1);
 }
 
 /* Take the run's marks from what is open; false: nothing of the kind is. */
@@ -349,9 +405,7 @@ static void step(struct scan *s)
         emphasis(s);
         break;
     case '[':
-        if (!s->brackets++)
-            s->bracket_at = s->i;
-        copy(s, 1);
+        open_bracket(s);
         break;
     case ']':
         close_bracket(s);
@@ -371,9 +425,9 @@ static void step(struct scan *s)
     }
 }
 
-void inline_scan(const char *text, size_t len, struct buf *out, struct inline_open *open)
+void inline_scan(const char *text, size_t len, struct refs *refs, struct buf *out, struct inline_open *open)
 {
-    struct scan s = {.s = text, .len = len, .out = out};
+    struct scan s = {.s = text, .len = len, .out = out, .refs = refs};
     size_t marks = 0;
 
     while (s.i < len)
@@ -389,6 +443,6 @@ void inline_scan(const char *text, size_t len, struct buf *out, struct inline_op
     for (size_t d = 0; d < s.depth; d++)
         hold(&s, s.open[d].at, open->strong ? SIZE_MAX : HOLD_MARK);
     if (s.brackets)
-        hold(&s, s.bracket_at, HOLD_MARK);
+        hold(&s, s.bracket[0].at, HOLD_MARK);
     open->held = s.given_up ? 0 : (unsigned)s.held;
 }

@@ -104,6 +104,20 @@ static bool is_delimiter(const char *cell, enum align *align)
     return dashes > 0 && !cell[left + dashes + right];
 }
 
+bool markdown_table_fits(const char *head, size_t head_len, const char *s, size_t len)
+{
+    struct row first = {0}, second = {0};
+    size_t n = row_read(&second, s, len);
+    bool fits = n > 1 && row_read(&first, head, head_len) == n;
+    enum align align;
+
+    for (size_t i = 0; i < n; i++)
+        fits = fits && is_delimiter(second.cell[i], &align);
+    row_release(&first);
+    row_release(&second);
+    return fits;
+}
+
 bool markdown_table_open(struct markdown *m, const char *s, size_t len)
 {
     struct row delimiters = {0};

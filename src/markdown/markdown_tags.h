@@ -1,4 +1,4 @@
-/* markdown_tags.h - the tags of HTML that Markdown of a model has. Private to src/show. */
+/* markdown_tags.h - the tags of HTML that Markdown of a model has. Private to src/markdown. */
 #ifndef MARKDOWN_MARKDOWN_TAGS_H
 #define MARKDOWN_MARKDOWN_TAGS_H
 

@@ -2,14 +2,15 @@
  *
  * Every line has "type", "v" (1; a change that breaks readers raises it) and "question" (from 1, 0 before the
  * first). Readers skip types and members they do not know. What does not apply is null. Text is not scrubbed:
- * it is data.
+ * it is data. With --agents, "agent" says which of them a line comes from.
  *
  *   session       model, provider, endpoint, engine ("" where none was named: the next tells), session (id or
  *                 null), version (of sandpiper)
  *   sandbox       engine, image (null: it has none), runtime (null: the engine's own), python, name (null:
  *                 none); when it is up, and again when it was replaced
  *   text          reply (number in the question), text (a piece)
- *   tool_call     id, tool, cell (number in the session), code
+ *   tool_call     id, tool, cell (number in the session; 0: it will not run, or is no code), code (of
+ *                 access_file: the path)
  *   tool_output   cell, stream ("stdout", "stderr"), text (a piece; at most 16 MiB a cell)
  *   tool_result   id, cell, status ("ok", "exception", "exit", "timeout", "interrupted", "memory", "died",
  *                 "not_run"), value, data (the value as a MIME bundle: an object of "text/plain" and what
@@ -73,13 +74,15 @@ void json_lines_free(struct json_lines *j)
     free(j);
 }
 
-static struct json *line_new(const char *type, unsigned question)
+static struct json *line_new(const char *type, const struct event *e)
 {
     struct json *o = json_object();
 
     json_set_str(o, "type", type);
     json_set_int(o, "v", 1);
-    json_set_int(o, "question", question);
+    json_set_int(o, "question", e->question);
+    if (e->agent)
+        json_set_str(o, "agent", e->agent);
     return o;
 }
 
@@ -120,7 +123,7 @@ static void set_seconds(struct json *o, double s)
 
 static int write_session(struct json_lines *j, const struct event *e)
 {
-    struct json *o = line_new("session", e->question);
+    struct json *o = line_new("session", e);
 
     json_set_str(o, "session", e->session.id);
     json_set_str(o, "model", e->session.model);
@@ -133,7 +136,7 @@ static int write_session(struct json_lines *j, const struct event *e)
 
 static int write_sandbox(struct json_lines *j, const struct event *e)
 {
-    struct json *o = line_new("sandbox", e->question);
+    struct json *o = line_new("sandbox", e);
 
     json_set_str(o, "engine", e->sandbox.engine);
     json_set_str(o, "image", e->sandbox.image);
@@ -145,7 +148,7 @@ static int write_sandbox(struct json_lines *j, const struct event *e)
 
 static int write_text(struct json_lines *j, const struct event *e)
 {
-    struct json *o = line_new("text", e->question);
+    struct json *o = line_new("text", e);
 
     json_set_int(o, "reply", e->text.reply);
     json_set(o, "text", json_string_n(e->text.text, e->text.len));
@@ -154,7 +157,7 @@ static int write_text(struct json_lines *j, const struct event *e)
 
 static int write_call(struct json_lines *j, const struct event *e)
 {
-    struct json *o = line_new("tool_call", e->question);
+    struct json *o = line_new("tool_call", e);
 
     memset(j->stream, 0, sizeof j->stream);
     j->output = 0;
@@ -166,9 +169,9 @@ static int write_call(struct json_lines *j, const struct event *e)
     return line_write(j, o);
 }
 
-static int write_output(struct json_lines *j, unsigned question, int stream, const char *text, size_t len)
+static int write_output(struct json_lines *j, const struct event *e, int stream, const char *text, size_t len)
 {
-    struct json *o = line_new("tool_output", question);
+    struct json *o = line_new("tool_output", e);
 
     json_set_int(o, "cell", j->cell);
     json_set_str(o, "stream", stream ? "stderr" : "stdout");
@@ -205,7 +208,7 @@ static int take_output(struct json_lines *j, const struct event *e)
     memcpy(j->stream[stream].part, buf_str(&all) + all.len - j->stream[stream].n, j->stream[stream].n);
     all.len -= j->stream[stream].n;
     if (all.len > 0)
-        r = write_output(j, e->question, stream, all.data, all.len);
+        r = write_output(j, e, stream, all.data, all.len);
     buf_release(&all);
     return r;
 }
@@ -242,10 +245,10 @@ static int write_result(struct json_lines *j, const struct event *e)
     struct json *o;
 
     for (int i = 0; i < 2; i++)
-        if (j->stream[i].n > 0 && write_output(j, e->question, i, j->stream[i].part, j->stream[i].n) < 0)
+        if (j->stream[i].n > 0 && write_output(j, e, i, j->stream[i].part, j->stream[i].n) < 0)
             return -1;
     memset(j->stream, 0, sizeof j->stream);
-    o = line_new("tool_result", e->question);
+    o = line_new("tool_result", e);
     json_set_str(o, "id", e->result.id);
     json_set_int(o, "cell", e->result.cell);
     json_set_str(o, "status", cell_status_name(r->status));
@@ -273,7 +276,7 @@ static struct json *figure_bundle(const struct event *e)
 
 static int write_file(struct json_lines *j, const struct event *e)
 {
-    struct json *o = line_new("file", e->question);
+    struct json *o = line_new("file", e);
 
     json_set_int(o, "cell", e->file.cell);
     json_set_str(o, "name", e->file.name);
@@ -291,7 +294,7 @@ static int write_notice(struct json_lines *j, const struct event *e)
         [NOTICE_ERROR] = "error",
         [NOTICE_DETAIL] = "detail",
     };
-    struct json *o = line_new("notice", e->question);
+    struct json *o = line_new("notice", e);
 
     json_set_str(o, "level", levels[e->notice.level]);
     json_set_str(o, "text", e->notice.text);
@@ -300,7 +303,7 @@ static int write_notice(struct json_lines *j, const struct event *e)
 
 static int write_usage(struct json_lines *j, const struct event *e)
 {
-    struct json *o = line_new("usage", e->question);
+    struct json *o = line_new("usage", e);
 
     set_tokens(o, "input_tokens", e->usage.input);
     set_tokens(o, "cached_tokens", e->usage.cached);
@@ -354,7 +357,7 @@ static struct json *computed_json(const struct computed *c)
 
 static int write_done(struct json_lines *j, const struct event *e)
 {
-    struct json *o = line_new("done", e->question), *usage = json_object();
+    struct json *o = line_new("done", e), *usage = json_object();
 
     json_set_str(o, "status", question_status_name(e->done.status));
     json_set_int(o, "exit_code", question_exit_code(e->done.status));
@@ -378,7 +381,7 @@ static int write_done(struct json_lines *j, const struct event *e)
 
 static int write_session_end(struct json_lines *j, const struct event *e)
 {
-    struct json *o = line_new("session_end", e->question);
+    struct json *o = line_new("session_end", e);
 
     json_set_int(o, "exit_code", e->session_end.exit_code);
     return line_write(j, o);

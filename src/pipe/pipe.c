@@ -12,6 +12,7 @@
 #include "base/inputs.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/mentions.h"
 #include "pipe/answer.h"
 #include "pipe/script.h"
 #include "pipe/stdin.h"
@@ -26,6 +27,7 @@ struct pipe {
     struct answer *answer;
     struct stdin_data data;
     struct inputs files;
+    struct mentions mentions; /* in the question; they point at files */
     struct script script;
     bool scripted;
     unsigned asked, total; /* questions of the script; total 0: not known yet */
@@ -68,6 +70,7 @@ void pipe_free(struct pipe *p)
     show_free(p->show);
     stdin_data_release(&p->data);
     inputs_release(&p->files);
+    mentions_release(&p->mentions);
     script_release(&p->script);
     buf_release(&p->question);
     free(p);
@@ -179,7 +182,7 @@ int pipe_prepare(struct pipe *p, struct error *err)
         .ctx = p,
     };
 
-    if (inputs_open(&p->files, p->o.files, err) < 0)
+    if (inputs_open(&p->files, "--add ", p->o.files, err) < 0)
         return -1;
     if (p->o.prompt_is_stdin)
         return prompt_read(0, p->loop, &p->question, err);
@@ -188,6 +191,8 @@ int pipe_prepare(struct pipe *p, struct error *err)
     if (prompt_check(p->o.prompt, strlen(p->o.prompt), err) < 0)
         return -1;
     buf_addstr(&p->question, p->o.prompt);
+    if (mentions_open(&p->mentions, p->o.prompt, p->question.len, &p->files, err) < 0)
+        return -1;
     return stdin_take(&rules, &p->data, err);
 }
 
@@ -196,15 +201,33 @@ static bool pipe_has_data(const struct pipe *p)
     return p->data.any || p->files.n > 0;
 }
 
+/* The question says where the files that it names are now. */
+static void name_mentioned(struct pipe *p)
+{
+    struct buf named = BUF_INIT(0);
+
+    for (size_t i = 0; i < p->mentions.hidden.n; i++) {
+        autofree char *line = mentions_left(p->mentions.hidden.v[i]);
+
+        show_line(p->show, NOTICE_INFO, line);
+    }
+    mentions_write(&p->mentions, buf_str(&p->question), p->question.len, &named);
+    buf_release(&p->question);
+    p->question = named;
+}
+
 static int attach(struct pipe *p, struct agent *a, struct error *err)
 {
     if (pipe_has_data(p))
         show_status(p->show, "Copying data into the sandbox...");
     if (p->data.any && agent_attach(a, "stdin", p->data.fd, err) < 0)
         return -1;
-    for (size_t i = 0; i < p->files.n; i++)
+    for (size_t i = 0; i < p->files.n; i++) {
         if (agent_attach(a, p->files.v[i].path, p->files.v[i].fd, err) < 0)
             return -1;
+        mentions_name(&p->mentions, i, agent_attached(a));
+    }
+    name_mentioned(p);
     stdin_data_release(&p->data);
     inputs_release(&p->files);
     return 0;

@@ -89,8 +89,9 @@ int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct
  * cell_result_release() of the same cell; the sandbox keeps only the last cell's head and tail. */
 void sandbox_output_text(struct sandbox *s, size_t max, struct buf *out);
 
-/* Put a file into /mnt/data. Reads fd to its end, at most data_size bytes; more is ERROR_USAGE with both
- * sizes. Returns the number of bytes, or -1. */
+/* Put a file into /mnt/data, or all files of a folder into the folder name there. Reads fd to its end, at
+ * most data_size bytes; more is ERROR_USAGE with both sizes. Returns the number of bytes, or -1. What was
+ * left out of a folder (sandbox/gather.h), and a file that changed meanwhile, is a notice. */
 int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *err);
 /* A copy of the file of that name is at path already, from an earlier session: if the code makes it again
  * unchanged, it is not written again. */
@@ -104,6 +105,15 @@ int sandbox_profile(struct sandbox *s, const char *name, bool rows, struct buf *
  * ERROR_SYSTEM (no image, too many pixels, no PIL inside), ERROR_SANDBOX, ERROR_CANCELLED, ERROR_USAGE. */
 int sandbox_pixels(struct sandbox *s, const char *name, int fd, const struct pixels_ask *ask,
                    struct pixels *out, struct error *err);
+
+/* The same image as a PNG for a model: at most edge x edge pixels and most bytes, appended to out. The bytes
+ * come from the sandbox, and are not looked at. */
+struct picture_ask {
+    unsigned edge;
+    size_t most;
+};
+int sandbox_picture(struct sandbox *s, const char *name, int fd, const struct picture_ask *ask,
+                    struct buf *out, struct error *err);
 
 /* What earlier programs left in a named sandbox: "variables df (DataFrame), n (int); files in /mnt/data:
  * a.csv". One line of untrusted text, about 300 bytes at most; nothing if the sandbox is new or has no

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -112,6 +113,7 @@ static void on_source(void *ctx, short revents)
         return;
     }
     send_part(u, TO_GUEST_DATA, u->piece, (size_t)n);
+    sandbox_tell_copied(s, PHASE_COPYING, (size_t)n);
 }
 
 /* Read the source and send it, no faster than the channel accepts it. Stops early when the supervisor has
@@ -138,19 +140,22 @@ static void pump(struct upload *u)
     loop_unwatch(s->loop, u->fd);
 }
 
+/* A name, or a path of names below /mnt/data. */
 static int check_name(const char *name, struct error *err)
 {
-    size_t len = strlen(name);
+    bool good = strlen(name) < PATH_MAX && utf8_valid(name, strlen(name));
 
-    for (size_t i = 0; i < len; i++)
-        if (name[i] == '/' || (unsigned char)name[i] < 0x20 || name[i] == 0x7f)
-            return error_set(
-                err, ERROR_USAGE, 0,
-                "\"%s\" cannot be a file name in the sandbox: it contains a slash or a control character",
-                name);
-    if (len == 0 || len > 255 || !strcmp(name, ".") || !strcmp(name, "..") || !utf8_valid(name, len))
-        return error_set(err, ERROR_USAGE, 0, "\"%s\" cannot be a file name in the sandbox", name);
-    return 0;
+    for (const char *at = name; good; at++) {
+        size_t len = strcspn(at, "/");
+
+        good = len > 0 && len <= 255 && !(len <= 2 && !strncmp(at, "..", len));
+        for (size_t i = 0; i < len; i++)
+            good &= (unsigned char)at[i] >= 0x20 && at[i] != 0x7f;
+        at += len;
+        if (!*at)
+            break;
+    }
+    return good ? 0 : error_set(err, ERROR_USAGE, 0, "\"%s\" cannot be a file name in the sandbox", name);
 }
 
 /* more: "more than " if the end of the source was not reached, otherwise "". */
@@ -196,10 +201,26 @@ static int put_end(struct upload *u, struct error *err)
     return 0;
 }
 
-int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *err)
+/* Told, since the copy may be a mixture: a regular file that others wrote to while it was read. */
+static void tell_changed(const struct upload *u, const struct stat *before)
+{
+    const struct engine_options *o = &u->sandbox->o.run;
+    struct stat st;
+
+    if (!S_ISREG(before->st_mode) || fstat(u->fd, &st)
+        || (st.st_size == before->st_size && st.st_mtim.tv_sec == before->st_mtim.tv_sec
+            && st.st_mtim.tv_nsec == before->st_mtim.tv_nsec))
+        return;
+    autofree char *line = xasprintf("%s changed while it was copied; add it again for a whole copy",
+                                    u->request.what);
+    if (o->notice)
+        o->notice(o->notice_ctx, false, line);
+}
+
+int64_t sandbox_put_file(struct sandbox *s, const char *name, int fd, struct error *err)
 {
     struct upload *u = xmalloc(sizeof *u);
-    struct stat st;
+    struct stat st = {0};
     int rc = -1;
 
     memset(u, 0, offsetof(struct upload, piece));
@@ -214,16 +235,31 @@ int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *e
     }
     if (sandbox_wait(s, err) < 0)
         goto out;
-    sandbox_tell_phase(s, PHASE_COPYING);
+    if (!s->copying.done)
+        sandbox_tell_phase(s, PHASE_COPYING);
     request_begin(s, &u->request, NULL);
     send_part(u, TO_GUEST_PUT, name, strlen(name));
     pump(u);
     rc = put_end(u, err);
     request_end(s, &u->request);
+    if (rc == 0)
+        tell_changed(u, &st);
 out:;
     int64_t sent = rc < 0 ? -1 : (int64_t)u->sent;
     free(u);
     return sent;
+}
+
+int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+        return check_name(name, err) < 0 ? -1 : sandbox_put_folder(s, name, fd, err);
+    s->copying = (struct copying){.total = S_ISREG(st.st_mode) ? st.st_size : 0};
+    int64_t size = sandbox_put_file(s, name, fd, err);
+    s->copying = (struct copying){0};
+    return size;
 }
 
 /* ---- an image */
@@ -231,15 +267,17 @@ out:;
 struct decoding {
     struct upload upload; /* must be the first member, and the request its first */
     const struct pixels_ask *ask;
-    struct pixels *out;
-    size_t got, size; /* bytes of the pixels; size 0: not announced yet */
+    struct pixels *out; /* or */
+    struct buf *png;    /* at most so many bytes: */
+    size_t most;
+    size_t got, size; /* bytes of the pixels or of the PNG; size 0: not announced yet */
 };
 
 static const char *announce(struct decoding *d, const struct frame *f)
 {
     const char *p = f->data;
     size_t left = f->len;
-    int64_t width = 0, height = 0;
+    int64_t width = 0, height = 0, size = 0;
     struct tagged t;
 
     while (tagged_next(&p, &left, &t) > 0) {
@@ -247,9 +285,16 @@ static const char *announce(struct decoding *d, const struct frame *f)
             width = tagged_int(&t);
         else if (t.tag == 'h')
             height = tagged_int(&t);
+        else if (t.tag == 's')
+            size = tagged_int(&t);
     }
-    if (d->size || width < 1 || height < 1 || width > d->ask->width || height > d->ask->height)
+    if (d->size || width < 1 || height < 1 || width > d->ask->width || height > d->ask->height
+        || (d->png && (size < 1 || size > (int64_t)d->most)))
         return "it sent an image of another size than it was asked for";
+    if (d->png) {
+        d->size = (size_t)size;
+        return NULL;
+    }
     d->size = (size_t)width * (size_t)height * 3;
     *d->out = (struct pixels){(unsigned)width, (unsigned)height, xmalloc(d->size)};
     return NULL;
@@ -265,7 +310,10 @@ static const char *on_pixels(struct request *q, const struct frame *f)
         return NULL;
     if (f->type != FROM_GUEST_DATA || f->len > d->size - d->got)
         return "it sent more of an image than it had announced";
-    memcpy(d->out->rgb + d->got, f->data, f->len);
+    if (d->png)
+        buf_add(d->png, f->data, f->len);
+    else
+        memcpy(d->out->rgb + d->got, f->data, f->len);
     d->got += f->len;
     return NULL;
 }
@@ -282,6 +330,8 @@ static int decode(struct decoding *d, struct error *err)
     tagged_add_int(&body, 'w', d->ask->width);
     tagged_add_int(&body, 'h', d->ask->height);
     tagged_add_int(&body, 'b', d->ask->background);
+    if (d->png)
+        tagged_add_int(&body, 'p', (int64_t)d->most);
     send_part(u, TO_GUEST_PIXELS, body.data, body.len);
     pump(u);
     if (upload_end(u, err) < 0)
@@ -301,11 +351,10 @@ static int decode(struct decoding *d, struct error *err)
     return 0;
 }
 
-int sandbox_pixels(struct sandbox *s, const char *name, int fd, const struct pixels_ask *ask,
-                   struct pixels *out, struct error *err)
+static struct decoding *decoding_new(struct sandbox *s, const char *name, int fd,
+                                     const struct pixels_ask *ask)
 {
     struct decoding *d = xmalloc(sizeof *d);
-    int rc = -1;
 
     memset(&d->upload, 0, offsetof(struct upload, piece));
     d->upload.sandbox = s;
@@ -313,18 +362,47 @@ int sandbox_pixels(struct sandbox *s, const char *name, int fd, const struct pix
     d->upload.request.what = name;
     d->upload.request.idle_ms = PROFILE_MS;
     d->ask = ask;
-    d->out = out;
-    d->got = d->size = 0;
-    *out = (struct pixels){0};
+    d->out = NULL;
+    d->png = NULL;
+    d->got = d->size = d->most = 0;
     assert(ask->width > 0 && ask->width <= PIXELS_WIDTH_MAX && ask->height > 0
            && ask->height <= PIXELS_HEIGHT_MAX);
-    if (sandbox_wait(s, err) == 0)
-        rc = decode(d, err);
+    return d;
+}
+
+/* Frees d. */
+static int decoding_run(struct decoding *d, struct error *err)
+{
+    struct sandbox *s = d->upload.sandbox;
+    int rc = sandbox_wait(s, err) == 0 ? decode(d, err) : -1;
+
     request_end(s, &d->upload.request);
-    if (rc < 0)
-        pixels_release(out);
     free(d);
     return rc;
+}
+
+int sandbox_pixels(struct sandbox *s, const char *name, int fd, const struct pixels_ask *ask,
+                   struct pixels *out, struct error *err)
+{
+    struct decoding *d = decoding_new(s, name, fd, ask);
+
+    d->out = out;
+    *out = (struct pixels){0};
+    int rc = decoding_run(d, err);
+    if (rc < 0)
+        pixels_release(out);
+    return rc;
+}
+
+int sandbox_picture(struct sandbox *s, const char *name, int fd, const struct picture_ask *ask,
+                    struct buf *out, struct error *err)
+{
+    const struct pixels_ask size = {ask->edge, ask->edge, 0xffffff};
+    struct decoding *d = decoding_new(s, name, fd, &size);
+
+    d->png = out;
+    d->most = ask->most;
+    return decoding_run(d, err);
 }
 
 /* ---- requests of one frame */

@@ -21,6 +21,7 @@ void lines_init(struct lines *l, struct buf *out, const struct lines_style *styl
 {
     *l = (struct lines){.style = *style, .out = out};
     lines_resize(l, style->width);
+    l->moving.live = style->terminal;
     scrub_init(&l->scrub, style->terminal ? SCRUB_TERMINAL : SCRUB_PIPE);
 }
 
@@ -30,10 +31,11 @@ static void line_begin(struct lines *l, const char *gutter)
     buf_addstr(l->out, l->style.sgr);
     l->mid = true;
     l->column = 0;
+    l->before = 0;
     l->wraps = 0;
 }
 
-void lines_break(struct lines *l)
+static void end_line(struct lines *l)
 {
     if (!l->mid)
         return;
@@ -44,10 +46,27 @@ void lines_break(struct lines *l)
     l->column = 0;
 }
 
+void lines_break(struct lines *l)
+{
+    lines_settle_moving(l);
+    end_line(l);
+}
+
+void lines_lost(struct lines *l)
+{
+    l->mid = false;
+    l->column = l->drawn = 0;
+}
+
+int lines_column(const struct lines *l)
+{
+    return l->mid ? (int)strlen(l->style.gutter) + l->column : -1;
+}
+
 /* Columns that a character takes; a tab goes to the next multiple of eight. */
 static int columns(const struct lines *l, uint32_t cp)
 {
-    return cp == '\t' ? 8 - l->column % 8 : utf8_width(cp);
+    return cp == '\t' ? 8 - l->column % 8 : utf8_width_behind(l->before, cp);
 }
 
 static void add_char(struct lines *l, uint32_t cp, const char *s, int n)
@@ -57,7 +76,7 @@ static void add_char(struct lines *l, uint32_t cp, const char *s, int n)
     if (l->mid && l->width > 0 && l->column + w > l->width) {
         int wraps = l->wraps + 1;
 
-        lines_break(l);
+        end_line(l);
         line_begin(l, l->style.again ? l->style.again : l->style.gutter);
         l->wraps = wraps;
     }
@@ -68,6 +87,7 @@ static void add_char(struct lines *l, uint32_t cp, const char *s, int n)
     else
         buf_add(l->out, s, (size_t)n);
     l->column += w;
+    utf8_columns_behind(&l->before, s, (size_t)n);
 }
 
 /* Write all blanks at text, or a line break in their place if the next word would be cut. */
@@ -81,7 +101,7 @@ static size_t add_blanks(struct lines *l, const char *text, size_t len)
         ;
     if (l->mid && end > blanks
         && l->column + (int)blanks + utf8_columns(text + blanks, end - blanks) > l->width) {
-        lines_break(l);
+        end_line(l);
         line_begin(l, l->style.gutter);
         text = "  "; /* continuation lines are indented, as in show_wrap */
         len = 2;
@@ -124,7 +144,7 @@ void lines_add(struct lines *l, const char *text, size_t len)
         if (*text == '\n') {
             if (!l->mid)
                 line_begin(l, l->style.gutter);
-            lines_break(l);
+            end_line(l);
         } else {
             add_char(l, cp, text, n);
         }
@@ -168,5 +188,5 @@ void lines_end(struct lines *l)
 
     scrub_end(&l->scrub, &clean);
     lines_add(l, buf_str(&clean), clean.len);
-    lines_break(l);
+    end_line(l);
 }

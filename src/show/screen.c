@@ -42,9 +42,34 @@ char *screen_clean(const struct screen *s, const char *text)
     return scrub_line(text, s->terminal ? SCRUB_TERMINAL : SCRUB_PIPE);
 }
 
+static void lose_line(struct screen *s)
+{
+    s->text_line = false;
+    s->above = -1;
+    if (s->line)
+        lines_lost(s->line);
+}
+
+void screen_look(struct screen *s)
+{
+    if (s->loop && s->terminal && loop_continued(s->loop)) {
+        s->drawn = false;
+        lose_line(s);
+    }
+    if (!s->drawn || s->above < 0)
+        return;
+    screen_follow_width(s);
+    if (s->width != s->above_width) {
+        lose_line(s);
+        screen_status_hide(s);
+        screen_flush(s);
+    }
+}
+
 /* Clear everything but the model's text. */
 static void clear_line(struct screen *s, struct lines *line)
 {
+    screen_look(s);
     screen_follow_width(s);
     screen_status_hide(s);
     if (s->line && s->line != line)

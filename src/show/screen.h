@@ -1,6 +1,7 @@
 /* screen.h - one stream for a person, and what is on its last line: the one owner of that. Whoever prints
  * says so first; what stands there unfinished is then ended or removed: a line of a program's output, a
- * line of the model's text, the status line. Inside src/show; show.c, show_cell.c, question.c and text.c
+ * line of the model's text, the status line. Where such a line stands and nothing comes for a second, the
+ * status line is drawn below it. Inside src/show; show.c, show_cell.c, question.c and text.c
  * know the screen, and it knows none of them.
  */
 #ifndef SHOW_SCREEN_H
@@ -23,10 +24,11 @@ struct loop;
 
 /* The transient line: "| m is writing code... 24 lines (Ctrl-C stops)". */
 struct status {
-    const char *text; /* untrusted; copied */
-    const char *hint; /* in the brackets; NULL: "Ctrl-C stops" */
-    unsigned lines;   /* shown in place of the seconds since this text; 0: none */
-    int64_t until;    /* clock_ms(): the seconds until then are shown; 0: none */
+    const char *text;     /* untrusted; copied */
+    const char *hint;     /* in the brackets; NULL: "Ctrl-C stops" */
+    unsigned lines;       /* shown in place of the seconds since this text; 0: none */
+    int64_t until;        /* clock_ms(): the seconds until then are shown; 0: none */
+    uint64_t done, total; /* "45.1 MB of 1.0 GB" behind the text; total 0: nothing */
 };
 
 /* What was shown last: an empty line stands between question, code and answer. NONE: nothing was. */
@@ -45,12 +47,15 @@ struct screen {
     enum screen_section section;
     struct lines *line; /* whose line may be unfinished; or NULL */
     bool text_line;     /* the model's text has an unfinished line on this screen */
+    int text_column;    /* where that ends; -1: not known */
 
     bool dots;   /* a terminal without cursor movement: the transient line is a dot a second */
     char *words; /* of the transient line, or NULL */
     struct status status;
     int64_t status_since;
     bool drawn; /* it stands there now */
+    int above;  /* on the line below an unfinished one, which ends in this column; -1: on a line of its own */
+    int above_width; /* the terminal's when it was drawn */
     unsigned frame;
     uint64_t unshown; /* bytes of output while no more of it is shown, for the status line; 0: all is shown */
 };
@@ -65,6 +70,10 @@ void screen_flush(struct screen *s); /* write out */
 /* The model's text goes on, through a descriptor of its own: all else that is unfinished goes, and is
  * written. */
 void screen_yield(struct screen *s);
+/* Before something is laid out for the line that is unfinished: if the terminal was resized under a status
+ * line, or the program was stopped and continued (a shell has written since), nobody knows where that line
+ * ends. It is then lost. */
+void screen_look(struct screen *s);
 void screen_follow_width(struct screen *s); /* of the terminal: it may have been resized */
 const char *screen_sgr(const struct screen *s, const char *sgr); /* sgr, or "" without colour */
 /* A style for lines on it: behind gutter, in colour sgr or without. */

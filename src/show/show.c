@@ -25,7 +25,8 @@ struct show *show_new(const struct show_options *o)
                                 .dots = o->dots,
                                 .colour = o->colour,
                                 .width = o->width > 0 ? o->width : 80,
-                                .loop = o->loop};
+                                .loop = o->loop,
+                                .above = -1};
     graphics_init(&s->graphics);
     return s;
 }
@@ -46,10 +47,8 @@ void show_free(struct show *s)
         return;
     show_status(s, NULL);
     graphics_ask_end(&s->graphics, s->o.loop);
-    for (int i = 0; i < 2; i++) {
-        buf_release(&s->stream[i].bar);
-        overwrite_release(&s->stream[i].settled);
-    }
+    for (int i = 0; i < 2; i++)
+        overwrite_release(&s->stream[i].moving);
     screen_release(&s->screen);
     show_files_release(&s->files);
     free(s->model);

@@ -99,7 +99,7 @@ void show_cell_call(struct show *s, const struct event *e)
     if (s->o.quiet)
         return;
     screen_begin(&s->screen, NULL);
-    if (*e->call.code)
+    if (*e->call.code && e->call.language)
         screen_section(&s->screen, SECTION_CODE);
     s->cut = (struct lines_cut){.max_lines = s->o.max_lines, .max_bytes = s->o.max_bytes};
     for (int i = 0; i < 2; i++) {
@@ -108,7 +108,8 @@ void show_cell_call(struct show *s, const struct event *e)
         lines_init(&s->stream[i], &s->screen.out, &style);
         s->stream[i].cut = &s->cut;
     }
-    show_code(s, e->call.code, e->call.language);
+    if (e->call.language)
+        show_code(s, e->call.code, e->call.language);
     screen_flush(&s->screen);
 }
 

@@ -1,6 +1,7 @@
 /* status.c - the status line of a terminal: drawn after 0.3 s without output, animated by a timer of the
- * loop, and removed before anything else is written. A terminal that cannot move its cursor gets dots, and a
- * newline before anything else.
+ * loop, and removed before anything else is written. Behind an unfinished line it is drawn after a second, on
+ * the line below; the cursor then goes back to where it was. A terminal that cannot move its cursor gets
+ * dots, and a newline before anything else.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "show/show.h"
 
 #define SILENCE_MS 300
+#define MID_MS     1000 /* behind an unfinished line: words that come slowly are no silence */
 #define FRAME_MS   120
 #define DOT_MS     1000
 
@@ -22,7 +24,27 @@ void screen_status_hide(struct screen *s)
 {
     if (s->drawn)
         buf_addstr(&s->out, s->dots ? "\n" : "\r\033[K");
+    if (s->drawn && s->above >= 0) {
+        buf_addf(&s->out, "\033[A\033[%dG", s->above + 1);
+        if (s->line && s->line->mid)
+            buf_addstr(&s->out, s->line->style.sgr);
+    }
     s->drawn = false;
+    s->above = -1;
+}
+
+static bool is_mid(const struct screen *s)
+{
+    return s->text_line || (s->line && s->line->mid);
+}
+
+/* Where the unfinished line ends. A full one may have the terminal wait with its line break, to which the
+ * cursor could not come back. */
+static int mid_column(const struct screen *s)
+{
+    int column = s->text_line ? s->text_column : s->line ? lines_column(s->line) : -1;
+
+    return column < s->width ? column : -1;
 }
 
 static bool can_move(const struct screen *s)
@@ -41,6 +63,7 @@ void screen_status_arm(struct screen *s)
 size_t screen_fitting(const char *text, int columns)
 {
     size_t len = strlen(text), i = 0;
+    uint32_t before = 0;
 
     while (i < len) {
         uint32_t cp = 0;
@@ -48,7 +71,7 @@ size_t screen_fitting(const char *text, int columns)
 
         if (n <= 0)
             break;
-        columns -= utf8_width(cp);
+        columns -= utf8_columns_behind(&before, text + i, (size_t)n);
         if (columns < 0)
             break;
         i += (size_t)n;
@@ -61,14 +84,19 @@ static void add_figure(const struct screen *s, struct buf *line)
 {
     int64_t now = clock_ms(), seconds = (now - s->status_since) / 1000;
     const struct status *t = &s->status;
-    char size[32];
+    char size[32], total[32];
 
+    if (t->total) {
+        show_size(t->done, size);
+        show_size(t->total, total);
+        buf_addf(line, " %s of %s", size, total);
+    }
     if (t->until)
         buf_addf(line, " %lld s", (long long)(t->until > now ? (t->until - now + 999) / 1000 : 0));
     else if (t->lines)
         buf_addf(line, " %u line%s", t->lines, t->lines == 1 ? "" : "s");
     else if (seconds > 0)
-        buf_addf(line, " %lld s", (long long)seconds);
+        buf_addf(line, "%s %lld s", t->total ? "," : "", (long long)seconds);
     if (s->unshown) {
         show_size(s->unshown, size);
         buf_addf(line, ", %s of output", size);
@@ -78,13 +106,15 @@ static void add_figure(const struct screen *s, struct buf *line)
 static void status_draw(struct screen *s)
 {
     struct buf line autorelease(buf_release) = BUF_INIT(4096);
+    bool was = s->drawn;
 
     s->drawn = true;
     if (s->dots) {
         buf_addch(&s->out, '.');
         return;
     }
-    screen_follow_width(s);
+    if (s->above >= 0 && !was)
+        buf_addf(&s->out, "%s\n", screen_sgr(s, SGR_RESET));
     buf_addf(&line, "%c %s", "-\\|/"[s->frame++ % 4], s -> words);
     add_figure(s, &line);
     buf_addf(&line, " (%s)", s->status.hint ? s->status.hint : "Ctrl-C stops");
@@ -97,12 +127,19 @@ static void status_draw(struct screen *s)
 static void status_tick(void *ctx, short revents)
 {
     struct screen *s = ctx;
-    int silence = s->dots && !s->drawn ? DOT_MS : SILENCE_MS;
 
     (void)revents;
     if (!s->words)
         return;
-    if (!(s->line && s->line->mid) && !s->text_line && clock_ms() - s->last_write >= silence) {
+    screen_look(s);
+    screen_follow_width(s);
+    bool mid = is_mid(s);
+    int silence = s->drawn ? SILENCE_MS : s->dots ? DOT_MS : mid ? MID_MS : SILENCE_MS;
+    if (!s->drawn) {
+        s->above = mid && !s->dots ? mid_column(s) : -1;
+        s->above_width = s->width;
+    }
+    if ((!mid || s->above >= 0) && clock_ms() - s->last_write >= silence) {
         int64_t last = s->last_write;
 
         status_draw(s);

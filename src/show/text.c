@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/out.h"
+#include "base/utf8.h"
 #include "markdown/markdown.h"
 #include "show/private.h"
 
@@ -17,6 +19,8 @@ struct show_text {
     size_t newlines; /* read but held back, since they may be the last ones */
     bool any;        /* something was written since the last end */
     bool mid;        /* the last byte written was not a newline */
+    int column;      /* where its line ends; -1: not known */
+    uint32_t before; /* the line's last character */
     /* the screen it shares, or NULL: anything else on the line must be cleared first */
     struct screen *screen;
     struct show *show;         /* that of the screen */
@@ -75,28 +79,47 @@ void show_share(struct show *s, struct show_text *t)
 /* Other output on the same screen may have ended our line. */
 static void look_at_screen(struct show_text *t)
 {
+    if (t->screen)
+        screen_look(t->screen);
     if (!t->screen || !t->mid || t->screen->text_line)
         return;
     t->mid = false;
+    t->column = 0;
     t->newlines = t->newlines > 0 ? t->newlines - 1 : 0;
     if (t->markdown)
         markdown_line_lost(t->markdown);
 }
 
+/* Follow the cursor, as far as it can be known: the terminal wraps what is wider than itself. */
+static void follow(struct show_text *t, const char *s, size_t len)
+{
+    int columns = utf8_columns_behind(&t->before, s, len);
+
+    if (t->column >= 0)
+        t->column = memchr(s, '\t', len) || t->column + columns >= show_width(t->fd) ? -1
+                                                                                     : t->column + columns;
+}
+
 /* Hold newlines back until text follows them. */
 static void add_clean(struct show_text *t)
 {
-    for (size_t i = 0; i < t->clean.len; i++) {
-        char c = t->clean.data[i];
+    const char *s = buf_str(&t->clean), *end = s + t->clean.len;
 
-        if (c == '\n') {
-            t->newlines += t->any;
-            continue;
+    while (s < end) {
+        const char *nl = memchr(s, '\n', (size_t)(end - s)), *stop = nl ? nl : end;
+
+        if (stop > s) {
+            for (; t->newlines > 0; t->newlines--) {
+                buf_addch(&t->out, '\n');
+                t->column = 0;
+                t->before = 0;
+            }
+            buf_add(&t->out, s, (size_t)(stop - s));
+            follow(t, s, (size_t)(stop - s));
+            t->any = t->mid = true;
         }
-        for (; t->newlines > 0; t->newlines--)
-            buf_addch(&t->out, '\n');
-        buf_addch(&t->out, c);
-        t->any = t->mid = true;
+        t->newlines += nl && t->any;
+        s = stop + (nl != NULL);
     }
     buf_clear(&t->clean);
 }
@@ -112,6 +135,8 @@ static int text_flush(struct show_text *t)
         screen_section(t->screen, SECTION_ANSWER);
         screen_flush(t->screen);
         t->screen->text_line = t->mid;
+        t->screen->text_column = t->markdown ? markdown_column(t->markdown) : t->column;
+        t->screen->last_write = clock_ms();
     }
     r = out_write(t->fd, t->out.data, t->out.len, t->loop);
     saved = errno;
@@ -152,6 +177,7 @@ int show_text_end(struct show_text *t)
         buf_addch(&t->out, '\n');
     t->newlines = 0;
     t->any = t->mid = false;
+    t->column = 0;
     return text_flush(t);
 }
 
@@ -164,6 +190,7 @@ int show_text_verbatim(struct show_text *t, const char *text, size_t len)
         buf_addch(&t->out, '\n');
     t->newlines = 0;
     t->any = t->mid = false;
+    t->column = 0;
     return text_flush(t);
 }
 

@@ -13,6 +13,21 @@ static int64_t first_cell(struct store *s)
     return n;
 }
 
+static size_t files(struct db_rows r, struct again_file **list)
+{
+    size_t n = 0;
+
+    for (; db_next(&r); n++) {
+        struct again_file f = {db_copy(&r, 0), db_copy(&r, 1), db_int(&r, 2), db_int(&r, 3) == 0};
+
+        *list = xreallocarray(*list, n + 1, sizeof **list);
+        f.name = f.name ? f.name : xstrdup("");
+        f.path = f.path ? f.path : xstrdup("");
+        (*list)[n] = f;
+    }
+    return n;
+}
+
 void store_again(struct store *s, struct store_again *a)
 {
     *a = (struct store_again){0};
@@ -24,31 +39,39 @@ void store_again(struct store *s, struct store_again *a)
         s->db, "SELECT code, status FROM cell WHERE session=? AND n>=? AND status IN (0, 1) ORDER BY n", "ii",
         s->n, first);
     while (db_next(&r)) {
-        a->cells = xreallocarray(a->cells, a->n_cells + 1, sizeof *a->cells);
-        a->cells[a->n_cells++] = (struct again_cell){db_copy(&r, 0), db_int(&r, 1) == CELL_OK};
-    }
-    /* the last copy of each */
-    r = db_query(
-        s->db, "SELECT name, path, max(cell), min(cell) FROM file WHERE session=? AND figure=0 GROUP BY name",
-        "i", s->n);
-    while (db_next(&r)) {
-        bool added = db_int(&r, 2) == 0;
+        char *code = db_copy(&r, 0);
 
-        a->files = xreallocarray(a->files, a->n_files + 1, sizeof *a->files);
-        a->files[a->n_files++] = (struct again_file){db_copy(&r, 0), db_copy(&r, 1),
-                                                     added || db_int(&r, 3) < first, added};
+        a->cells = xreallocarray(a->cells, a->n_cells + 1, sizeof *a->cells);
+        a->cells[a->n_cells++] = (struct again_cell){code ? code : xstrdup(""), db_int(&r, 1) == CELL_OK};
     }
+    /* the last copy of each: cell 0 is the user */
+    a->n_put = files(db_query(s->db,
+                              "SELECT name, path, size, cell FROM file WHERE n IN (SELECT max(n) FROM file "
+                              "WHERE session=? AND figure=0 AND cell<? GROUP BY name) ORDER BY n",
+                              "ii", s->n, first),
+                     &a->put);
+    a->n_made = files(db_query(s->db,
+                               "SELECT name, path, size, cell FROM file WHERE n IN (SELECT max(n) FROM file "
+                               "WHERE session=? AND figure=0 AND cell>0 GROUP BY name) ORDER BY n",
+                               "i", s->n),
+                      &a->made);
+}
+
+static void free_files(struct again_file *f, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(f[i].name);
+        free(f[i].path);
+    }
+    free(f);
 }
 
 void store_again_release(struct store_again *a)
 {
     for (size_t i = 0; i < a->n_cells; i++)
         free(a->cells[i].code);
-    for (size_t i = 0; i < a->n_files; i++) {
-        free(a->files[i].name);
-        free(a->files[i].path);
-    }
     free(a->cells);
-    free(a->files);
+    free_files(a->put, a->n_put);
+    free_files(a->made, a->n_made);
     *a = (struct store_again){0};
 }

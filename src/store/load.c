@@ -11,13 +11,15 @@
 #include "store/private.h"
 
 #define TURNS_MAX   100000
+#define NUMBER_MAX  (INT64_C(1) << 61) /* of a row that is not damaged: there is room for more behind it */
 #define LOADED_MAX  ((size_t)64 << 20) /* bytes of a conversation */
 #define CUT         "[interrupted]"
 #define CUT_BY_KILL "Not run: the program was killed."
 
-#define FOUND                                                                                              \
-    "SELECT s.id, s.title, s.folder, s.sandbox, s.writer, s.used, (SELECT count(*) FROM question q WHERE " \
-    "q.session=s.n AND q.state=0), (SELECT count(*) FROM cell c WHERE c.session=s.n), s.n FROM session s "
+#define FOUND                                                                                               \
+    "SELECT substr(s.id,1,64), substr(s.title,1,200), substr(s.folder,1,4096), substr(s.sandbox,1,300), "   \
+    "substr(s.writer,1,300), s.used, (SELECT count(*) FROM question q WHERE q.session=s.n AND q.state=0), " \
+    "(SELECT count(*) FROM cell c WHERE c.session=s.n), s.n FROM session s "
 
 int64_t session_by_id(struct db *db, const char *id, struct error *err)
 {
@@ -127,6 +129,24 @@ static int take_calls(struct turn *t, const char *text, size_t len)
     return 0;
 }
 
+#define IMAGES_MOST 100
+
+/* -1: it is not what images_text() wrote. */
+static int take_images(struct turn *t, const char *text, size_t len)
+{
+    autojson struct json *list = text ? json_parse(text, len, 0, NULL, NULL) : NULL;
+
+    if (!text)
+        return 0;
+    if (json_type(list) != JSON_ARRAY || json_size(list) > IMAGES_MOST)
+        return -1;
+    t->images = xcalloc(json_size(list) + 1, sizeof *t->images);
+    for (const struct json *o = json_first(list); o; o = json_next(o))
+        t->images[t->n_images++] = (struct turn_image){.name = xstrdup(json_str(json_get(o, "name"))),
+                                                       .path = xstrdup(json_str(json_get(o, "path")))};
+    return 0;
+}
+
 static int take_turn(struct store *s, const struct db_rows *r)
 {
     int64_t role = db_int(r, 2), result = db_int(r, 7), aside = db_int(r, 4);
@@ -134,7 +154,8 @@ static int take_turn(struct store *s, const struct db_rows *r)
     const char *text = db_text(r, 3, &length), *sent = db_text(r, 13, NULL);
     struct turn t = {.role = (enum turn_role)role, .serial = (uint64_t)db_int(r, 0)};
 
-    if (role < TURN_USER || role > TURN_RESULT || result < 0 || result > RESULT_NO_MORE || !text)
+    if (role < TURN_USER || role > TURN_RESULT || result < 0 || result > RESULT_NO_MORE || !text
+        || db_int(r, 1) <= 0)
         return -1;
     t.text = xstrdup(sent ? sent : text);
     t.aside = aside > 0 && (size_t)aside <= strlen(t.text) ? (size_t)aside : 0;
@@ -143,6 +164,8 @@ static int take_turn(struct store *s, const struct db_rows *r)
         t.call_id = xstrdup("");
     const char *calls = role == TURN_ASSISTANT ? db_text(r, 5, &len) : NULL;
     int status = take_calls(&t, calls, calls ? len : 0);
+    const char *images = role != TURN_ASSISTANT ? db_text(r, 14, &len) : NULL;
+    status |= take_images(&t, images, images ? len : 0);
     if (role == TURN_ASSISTANT) {
         t.reasoning = db_copy(r, 8);
         t.reasoning_field = db_copy(r, 9);
@@ -156,11 +179,12 @@ static int take_turn(struct store *s, const struct db_rows *r)
 
 static int load_turns(struct store *s, int64_t session, int64_t skip)
 {
-    struct db_rows r = db_query(s->db,
-                                "SELECT serial, place, role, text, aside, calls, call_id, result, reasoning, "
-                                "reasoning_field, reasoning_items, origin, n, sent FROM turn WHERE session=? "
-                                "AND state=0 AND question<>? ORDER BY place, n",
-                                "ii", session, skip);
+    struct db_rows r = db_query(
+        s->db,
+        "SELECT serial, place, role, text, aside, calls, call_id, result, reasoning, "
+        "reasoning_field, reasoning_items, origin, n, sent, images FROM turn WHERE session=? "
+        "AND state=0 AND question<>? ORDER BY place, n",
+        "ii", session, skip);
     size_t bytes = 0;
 
     while (db_next(&r)) {
@@ -189,13 +213,17 @@ static void take_pieces(struct store *s, int64_t session)
     buf_release(&text);
 }
 
-static int64_t number(struct store *s, const char *sql, int64_t session)
+/* *sound becomes false if no row of ours has such a number. */
+static int64_t number(struct store *s, const char *sql, int64_t session, bool *sound)
 {
     struct db_rows r = db_query(s->db, sql, "i", session);
     int64_t n = db_next(&r) ? db_int(&r, 0) : 0;
 
     db_done(&r);
-    return n > 0 ? n : 0;
+    if (n >= 0 && n <= NUMBER_MAX)
+        return n;
+    *sound = false;
+    return 0;
 }
 
 /* Would a service take this history with one more question behind it? */
@@ -218,13 +246,14 @@ static int check(struct store *s, struct error *err)
 int load_session(struct store *s, int64_t session, int64_t skip, struct error *err)
 {
     struct error why = {0};
+    bool sound = true;
 
-    s->place = number(s, "SELECT max(place) FROM turn WHERE session=?", session);
-    s->first_question = number(s, "SELECT max(number) FROM question WHERE session=?", session);
-    s->first_cell = number(s, "SELECT max(n) FROM cell WHERE session=?", session);
-    s->c->serial = (uint64_t)number(s, "SELECT max(serial) FROM turn WHERE session=?", session);
+    s->place = number(s, "SELECT max(place) FROM turn WHERE session=?", session, &sound);
+    s->first_question = number(s, "SELECT max(number) FROM question WHERE session=?", session, &sound);
+    s->first_cell = number(s, "SELECT max(n) FROM cell WHERE session=?", session, &sound);
+    s->c->serial = (uint64_t)number(s, "SELECT max(serial) FROM turn WHERE session=?", session, &sound);
     s->serial = s->c->serial;
-    bool whole = load_turns(s, session, skip) == 0;
+    bool whole = sound && load_turns(s, session, skip) == 0;
     if (whole && skip < 0 && db_check(s->db, err) == 0)
         take_pieces(s, session);
     if (db_check(s->db, err) == 0 && whole && check(s, &why) == 0)

@@ -15,9 +15,10 @@ static int64_t copy_session(struct store *s, int64_t from, int64_t skip)
         "INSERT INTO question SELECT ?2, number, time, text, status, answer, error, input, output, seconds, "
         "state FROM question WHERE session=?1 AND number<>?3",
         "INSERT INTO turn(session, serial, place, question, role, state, text, sent, aside, calls, call_id, "
-        "result, reasoning, reasoning_field, reasoning_items, origin) SELECT ?2, serial, place, question, "
+        "result, reasoning, reasoning_field, reasoning_items, origin, images) SELECT ?2, serial, place, "
+        "question, "
         "role, state, text, sent, aside, calls, call_id, result, reasoning, reasoning_field, "
-        "reasoning_items, origin FROM turn WHERE session=?1 AND question<>?3",
+        "reasoning_items, origin, images FROM turn WHERE session=?1 AND question<>?3",
         "INSERT INTO cell(session, n, question, call_id, code, status, lost, value, exception, traceback, "
         "what, told, seconds) SELECT ?2, n, question, call_id, code, status, lost, value, exception, "
         "traceback, what, told, seconds FROM cell WHERE session=?1 AND question<>?3",

@@ -37,5 +37,6 @@ const char *const schema_steps[] = {
     "CREATE INDEX usage_session ON usage(session);"
     "CREATE TABLE piece(n INTEGER PRIMARY KEY, session INTEGER NOT NULL, text TEXT NOT NULL);"
     "CREATE INDEX piece_session ON piece(session);",
+    "ALTER TABLE turn ADD COLUMN images TEXT;",
     NULL,
 };

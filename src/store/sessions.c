@@ -9,9 +9,11 @@
 #include "base/mem.h"
 #include "store/private.h"
 
-#define ROW                                                                                                \
-    "SELECT s.id, s.title, s.folder, s.model, s.parent, s.writer, s.begun, s.used, (SELECT count(*) FROM " \
-    "question q WHERE q.session=s.n AND q.state=0), (SELECT count(*) FROM cell c WHERE c.session=s.n)"
+/* A file of anybody's may have anything in them; nobody has to read more than this. */
+#define ROW                                                                                             \
+    "SELECT substr(s.id,1,64), substr(s.title,1,200), substr(s.folder,1,4096), substr(s.model,1,200), " \
+    "substr(s.parent,1,64), substr(s.writer,1,300), s.begun, s.used, (SELECT count(*) FROM question q " \
+    "WHERE q.session=s.n AND q.state=0), (SELECT count(*) FROM cell c WHERE c.session=s.n)"
 
 #define WORDS_MAX 20
 #define FOUND_MAX 50 /* sessions that a search shows */
@@ -132,11 +134,11 @@ static void quote_words(struct buf *out, const char *words)
 /* The best place of each session. */
 static int tell_found(struct db *db, const char *query, session_fn *fn, void *ctx, struct error *err)
 {
-    struct db_rows r = db_query(
-        db,
-        "SELECT session, snippet(words, 0, '', '', '...', 12) FROM words WHERE words MATCH ? ORDER BY rank "
-        "LIMIT 1000",
-        "s", query);
+    struct db_rows r = db_query(db,
+                                "SELECT session, substr(snippet(words, 0, '', '', '...', 12),1,400) FROM "
+                                "words WHERE words MATCH ? ORDER BY rank "
+                                "LIMIT 1000",
+                                "s", query);
     int64_t seen[FOUND_MAX];
     size_t n = 0;
 

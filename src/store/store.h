@@ -68,11 +68,11 @@ struct store_again {
     } * cells;
     size_t n_cells;
     struct again_file {
-        char *name, *path; /* path "": it came through a pipe */
-        bool put;          /* no cell here makes it: put it into the sandbox */
+        char *name, *path; /* path "": it was not kept */
+        int64_t size;      /* then */
         bool added;        /* by the user, else made by code */
-    } * files;
-    size_t n_files;
+    } * put, *made;        /* to be put into the sandbox first; what code made, in its last form */
+    size_t n_put, n_made;
 };
 void store_again(struct store *s, struct store_again *again);
 void store_again_release(struct store_again *again);

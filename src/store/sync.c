@@ -27,17 +27,33 @@ static char *calls_text(const struct turn *t)
     return json_print(list);
 }
 
+/* By reference alone. One without a path would not be found again. */
+static char *images_text(const struct turn *t)
+{
+    autojson struct json *list = json_array();
+
+    for (size_t i = 0; i < t->n_images; i++) {
+        struct json *o = json_object();
+
+        json_set_str(o, "name", t->images[i].name);
+        json_set_str(o, "path", t->images[i].path);
+        json_add(list, o);
+    }
+    return t->n_images ? json_print(list) : NULL;
+}
+
 /* question 0: it belongs to none, so exports leave it out. */
 static void add_turn(struct store *s, const struct turn *t, int64_t place, int64_t question)
 {
-    autofree char *calls = calls_text(t);
+    autofree char *calls = calls_text(t), *images = images_text(t);
 
     db_run(s->db,
            "INSERT INTO turn(session, serial, place, question, role, text, aside, calls, call_id, result, "
-           "reasoning, reasoning_field, reasoning_items, origin) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-           "iiiiisississss", s->n, (int64_t)t->serial, place, question, (int64_t)t->role, t->text,
+           "reasoning, reasoning_field, reasoning_items, origin, images) "
+           "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+           "iiiiisississsss", s->n, (int64_t)t->serial, place, question, (int64_t)t->role, t->text,
            (int64_t)t->aside, calls, t->call_id, (int64_t)t->result, t->reasoning, t->reasoning_field,
-           t->reasoning_items, t->origin);
+           t->reasoning_items, t->origin, images);
 }
 
 /* What became longer is the turn; what became shorter is only what the model still gets of it. */

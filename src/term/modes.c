@@ -100,9 +100,10 @@ static void on_continue(int signal)
 {
     int saved = errno;
 
-    (void)signal;
     apply(&terminal.now, marks_on);
     terminal.continued = 1;
+    if (terminal.was_continue.sa_handler != SIG_DFL && terminal.was_continue.sa_handler != SIG_IGN)
+        terminal.was_continue.sa_handler(signal); /* the loop's */
     errno = saved;
 }
 

@@ -67,6 +67,8 @@ struct term_options {
 struct term *term_new(const struct term_options *o, struct loop *loop, struct error *err);
 void term_free(struct term *t); /* restores the terminal's modes */
 void term_event(void *term, const struct event *e);
+/* While a question is being answered: on: somebody else reads a line from the terminal, as it was before. */
+void term_lend_keys(struct term *t, bool on);
 /* The terminal's background, 0xRRGGBB, or -1: not known, or no figures are shown on it. */
 int32_t term_background(struct term *t);
 int term_run(struct term *t, struct agent *a); /* until /exit or Ctrl-D; returns the exit code */

@@ -398,6 +398,26 @@ static bool names_responses(const struct failure *f)
     return (f->status == 400 || f->status == 404) && has(f->message, "v1/responses");
 }
 
+/* OpenRouter (404), llama.cpp and Ollama (500), vLLM, DeepSeek, Groq and Mistral, which want text in its
+ * place, and chat templates that know no user message behind a result. */
+bool failure_is_images(const struct failure *f)
+{
+    static const char *const words[] = {"image",
+                                        "vision",
+                                        "multimodal",
+                                        "multi-modal",
+                                        "must be a string",
+                                        "should be a valid string",
+                                        "expected a string",
+                                        "untagged enum",
+                                        "unsupported content",
+                                        "after role 'tool'",
+                                        "roles must alternate",
+                                        NULL};
+    return f->class != FAILURE_AUTH && f->class != FAILURE_QUOTA && f->class != FAILURE_CONTEXT
+           && f->class != FAILURE_NETWORK && has_any(f->message, words);
+}
+
 static enum failure_class class_of_words(const struct failure *f, const char *type)
 {
     static const char *const busy[] = {"server_error",

@@ -48,6 +48,7 @@ enum failure_param {
     PARAM_ITEMS,     /* the service refuses reasoning that it gave itself */
     PARAM_THOUGHTS,  /* the reverse: the service misses reasoning in the history */
     PARAM_API,       /* the model must be asked by the Responses API */
+    PARAM_IMAGES,    /* it takes no images, or none in this place */
     PARAM_NO_API,    /* and the endpoint does not have that API either */
 };
 
@@ -100,6 +101,8 @@ double failure_wait_in_body(const struct json *error, const char *message);
 
 /* True when the service has too much to do. The other statuses that may be retried mean that it failed. */
 bool failure_is_busy(int status);
+/* After a request with images: does the service refuse those? */
+bool failure_is_images(const struct failure *f);
 /* When vLLM was started without the parser for the model's tool calls, returns the flags that it needs; NULL
  * for any other error. */
 const char *failure_parser_flags(const struct failure *f);

@@ -200,10 +200,15 @@ static const char *tool_name(const struct turn *t, const char *id)
 
 static void native_message(struct request_out *o, const struct request_turn *r, struct request_style style)
 {
-    static const char *const roles[] = {
-        [TURN_USER] = "user", [TURN_ASSISTANT] = "assistant", [TURN_RESULT] = "tool"};
+    static const char *const roles[] = {[TURN_ASSISTANT] = "assistant", [TURN_RESULT] = "tool"};
     const struct turn *t = r->t;
-    struct json *m = request_message(o, roles[t->role], t->text);
+    autofree char *text = request_text(o, t);
+    request_images(o, t);
+    if (t->role == TURN_USER) {
+        request_user(o, text);
+        return;
+    }
+    struct json *m = request_message(o, roles[t->role], text);
     if (t->role == TURN_RESULT) {
         const char *name = tool_name(&o->q->conversation->v[r->index], t->call_id);
         request_set_id(m, "tool_call_id", t->call_id, r);
@@ -226,6 +231,10 @@ void request_messages(struct request_out *o, struct request_style style)
     for (size_t i = 0; !request_in_blocks(o) && i < o->q->conversation->n; i++) {
         struct request_turn r = request_turn(o, i);
         native_message(o, &r, style);
+        /* behind the last result, since nothing may stand between two of them */
+        if (r.t->role == TURN_RESULT
+            && (i + 1 == o->q->conversation->n || o->q->conversation->v[i + 1].role != TURN_RESULT))
+            request_user(o, NULL);
     }
     request_nudge(o);
 }

@@ -21,6 +21,9 @@ struct request_shape {
  * estimates. */
 char *request_body(const struct llm_request *q, const struct request_shape *s, size_t *prompt);
 
+/* Does a request of this conversation carry images? */
+bool request_has_images(const struct conversation *c, const struct request_shape *s);
+
 /* Returns the effort to send, the value nearest to what was asked that the model knows. NULL: none. */
 const char *request_effort(const struct llm_options *o, const struct llm_learnt *learnt);
 

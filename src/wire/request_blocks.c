@@ -14,7 +14,7 @@
 static void flush_user(struct request_out *o)
 {
     if (o->user.len)
-        request_message(o, "user", buf_str(&o->user));
+        request_user(o, buf_str(&o->user));
     buf_clear(&o->user);
 }
 
@@ -23,6 +23,14 @@ static void add_user(struct request_out *o, const char *text)
     if (o->user.len)
         buf_addstr(&o->user, "\n\n");
     buf_addstr(&o->user, text);
+}
+
+static void add_question(struct request_out *o, const struct turn *t, bool short_form)
+{
+    autofree char *text = request_text(o, t);
+
+    add_user(o, text + (short_form ? t->aside : 0));
+    request_images(o, t);
 }
 
 /* Wraps a result in its template, where {output} marks the place of the text. */
@@ -36,6 +44,7 @@ static void add_result(struct request_out *o, const struct turn *t)
         [RESULT_INTERRUPTED] = p->blocks_interrupted,
         [RESULT_NO_MORE] = p->blocks_no_more,
     };
+    autofree char *text = request_text(o, t);
     const char *template = templates[t->result] ? templates[t->result] : "[Output of the code]\n{output}";
     struct buf b = BUF_INIT(0);
     const char *at = strstr(template, "{output}");
@@ -43,10 +52,11 @@ static void add_result(struct request_out *o, const struct turn *t)
         buf_addstr(&b, template);
     } else {
         buf_add(&b, template, (size_t)(at - template));
-        buf_addstr(&b, t->text);
+        buf_addstr(&b, text);
         buf_addstr(&b, at + 8);
     }
     add_user(o, buf_str(&b));
+    request_images(o, t);
     buf_release(&b);
 }
 
@@ -56,6 +66,14 @@ static const char *code_key(const struct request_out *o, const char *name)
         if (!strcmp(o->q->tools.v[i].name, name))
             return o->q->tools.v[i].code_key;
     return NULL;
+}
+
+static bool is_tool(const struct request_out *o, const char *name)
+{
+    for (size_t i = 0; i < o->q->tools.n; i++)
+        if (!strcmp(o->q->tools.v[i].name, name))
+            return true;
+    return false;
 }
 
 /* The fence is longer than any run of backticks in the code. */
@@ -83,6 +101,8 @@ static void blocks_call(struct buf *b, const struct request_out *o, const struct
         buf_addstr(b, "\n\n");
     if (code)
         add_fenced(b, code);
+    else if (!key && is_tool(o, k->name) && args) /* as such a model was told to write it */
+        buf_addf(b, "{\"name\": \"%s\", \"arguments\": %s}", k->name, k->arguments);
     else
         buf_addf(b, "(a call of %s that could not be run)", k->name);
 }
@@ -193,7 +213,7 @@ void request_blocks(struct request_out *o)
         if (failed)
             i += failed;
         else if (c->v[i].role == TURN_USER)
-            add_user(o, c->v[i].text + (short_form ? c->v[i].aside : 0));
+            add_question(o, &c->v[i], short_form);
         else if (c->v[i].role == TURN_ASSISTANT)
             i += blocks_assistant(o, i);
         else

@@ -17,6 +17,7 @@ struct request_out {
     struct json *body;
     struct json *messages; /* what was said, in order; body takes ownership of it */
     struct buf user;       /* blocks dialect: a user message that may still grow */
+    struct json *images;   /* parts of a user message that was not written yet; or NULL */
     /* An assistant's text is sent as a list of parts, because llama.cpp takes it in no other form as
      * Responses input. */
     bool parts;
@@ -38,6 +39,15 @@ struct request_style { /* how messages are written for chat completions */
 };
 
 struct json *request_text_parts(const char *text);
+/* request_images.c. Returns the text of a turn, with a line for each of its images that is not sent (any
+ * more); nothing is added for a model that does not see. The caller frees it. */
+char *request_text(const struct request_out *o, const struct turn *t);
+/* Adds the images of a turn that are sent to o->images, each behind a part that names it. */
+void request_images(struct request_out *o, const struct turn *t);
+/* Adds a user message with that text (NULL: none) and what is in o->images. */
+void request_user(struct request_out *o, const char *text);
+/* Takes o->images with that text as the first part, where there are any; or NULL. */
+struct json *request_parts_of(struct request_out *o, const char *text);
 /* Adds {role, content} and returns it. */
 struct json *request_message(struct request_out *o, const char *role, const char *content);
 /* The i-th turn. */

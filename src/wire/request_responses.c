@@ -125,14 +125,21 @@ static void input(struct request_out *o)
     for (size_t i = 0; i < o->q->conversation->n; i++) {
         struct request_turn r = request_turn(o, i);
         if (r.t->role == TURN_USER) {
-            request_message(o, "user", r.t->text);
+            autofree char *text = request_text(o, r.t);
+
+            request_images(o, r.t);
+            request_user(o, text);
         } else if (r.t->role == TURN_ASSISTANT) {
             assistant(o, &r);
         } else {
             struct json *m = item(o, "function_call_output");
             request_set_id(m, "call_id", r.t->call_id, &r);
-            json_set_str(m, "output", r.t->text);
-            o->prompt += strlen(r.t->text) + 16;
+            autofree char *text = request_text(o, r.t);
+
+            request_images(o, r.t);
+            struct json *parts = request_parts_of(o, text);
+            json_set(m, "output", parts ? parts : json_string(text));
+            o->prompt += strlen(text) + 16;
         }
     }
 }

@@ -73,6 +73,7 @@ struct llm_options {
     const char *efforts; /* the efforts that it knows, joined by |; any other is replaced by the nearest */
     enum llm_thinking thinking;
     enum llm_reasoning_back reasoning_back;
+    bool vision;         /* it sees: images of the conversation are sent */
     bool no_reasoning;   /* it is known not to reason, so requests say nothing about reasoning */
     struct price price;  /* not known unless it says so */
     bool output_answers; /* in the blocks dialect the output of its code is its answer */
@@ -98,7 +99,8 @@ struct llm_learnt {
     bool no_responses;
     bool no_stream, no_stream_options, no_temperature; /* refused by the service, as are the next two */
     bool no_encrypted, no_summary;                     /* fields of the Responses API */
-    bool no_items;                                     /* the service refuses reasoning that it gave itself */
+    bool no_images;         /* the service refuses them, whatever the profile says */
+    bool no_items;          /* the service refuses reasoning that it gave itself */
     size_t stale;           /* the service no longer takes back the reasoning of turns before this one */
     bool thoughts_required; /* as LLM_BACK_REQUIRED */
     bool thoughts_unopened; /* its thoughts end with a tag but begin with none, so text waits for that tag */

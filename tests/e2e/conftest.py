@@ -99,8 +99,9 @@ def serve():
     """serve(sandpiper, exchanges) starts a scripted model service for that program. Checked at the end of the test."""
     servers = []
 
-    def start(program, exchanges=(), model=None, complete=True, lenient=False, profile=None):
+    def start(program, exchanges=(), model=None, complete=True, lenient=False, profile=None, sees=False):
         server = ModelServer(exchanges, model=model or "test-model", lenient=lenient, profile=profile)
+        server.sees = sees
         server.__enter__()
         servers.append((server, complete))
         program.url, program.model = server.url, model or program.model

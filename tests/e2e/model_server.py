@@ -9,6 +9,7 @@ import struct
 import threading
 import time
 
+from image_parts import check_parts
 from model_shapes import Shapes
 from profiles import Profile, Refusal
 
@@ -64,8 +65,8 @@ def check_calls(where, calls, problems):
     return ids
 
 
-def check_messages(messages, problems):
-    """WIRE section 7, as the strictest services have it."""
+def check_messages(messages, problems, sees=False):
+    """WIRE section 7, as the strictest services have it. Images are in user messages alone, and only those may follow a result."""
     if not isinstance(messages, list) or not messages:
         problems.append("messages is no list with an element")
         return
@@ -78,13 +79,17 @@ def check_messages(messages, problems):
         extra = set(m) - MESSAGE_FIELDS[role]
         if extra:
             problems.append("%s (%s) has fields %s" % (where, role, sorted(extra)))
-        check_text(where + ".content", m.get("content"), problems, empty_ok=role == "assistant" and "tool_calls" in m)
+        parts = isinstance(m.get("content"), list) and role == "user"
+        if parts and sees:
+            check_parts(where + ".content", m["content"], "chat", problems)
+        else:
+            check_text(where + ".content", m.get("content"), problems, empty_ok=role == "assistant" and "tool_calls" in m)
         if open_ids and role != "tool":
             problems.append("%s is %s, but the calls %s are not answered" % (where, role, open_ids))
             open_ids = []
         if role == "system" and i > 0:
             problems.append("%s is a second or late system message" % where)
-        if role == "user" and before in ("user", "tool"):
+        if role == "user" and before in ("user",) + (() if parts else ("tool",)):
             problems.append("%s is user right after %s" % (where, before))
         if role == "assistant" and before in ("assistant", "system", None):
             problems.append("%s is assistant right after %s" % (where, before))
@@ -103,7 +108,7 @@ def check_messages(messages, problems):
         problems.append("the calls %s are not answered" % open_ids)
 
 
-def check_request(text, shape=None, service=False):
+def check_request(text, shape=None, service=False, sees=False):
     """(body, problems) of a request; without a shape, or with that of chat completions, one of those. A service has its own say on fields."""
     problems = []
     try:
@@ -112,14 +117,14 @@ def check_request(text, shape=None, service=False):
         return {}, ["the body is no strict JSON: %s" % e]
     if hasattr(shape, "check"):
         shape.check(body, problems)
-        check_messages(shape.messages(body), problems)
+        check_messages(shape.messages(body), problems, sees)
         return body, problems
     unknown = set(body) - KNOWN_FIELDS
     if unknown and not service:
         problems.append("unknown fields %s" % sorted(unknown))
     if not isinstance(body.get("model"), str) or not body["model"]:
         problems.append("no model")
-    check_messages(body.get("messages"), problems)
+    check_messages(body.get("messages"), problems, sees)
     has_tools = any(m.get("role") == "tool" or "tool_calls" in m for m in body.get("messages") or [])
     if has_tools and not body.get("tools"):
         problems.append("a history of calls without tools in the request")
@@ -286,7 +291,9 @@ class ModelServer:
         self.others = {}                # path: the JSON that is answered there, (status, JSON), or a function of the request that gives one
         self.shapes = Shapes()
         self.shapes.responses.bounded = not self.counts()
+        self.sees = False               # an image in a request is wrong
         self.lock, self.closing, self.sockets = threading.Lock(), threading.Event(), set()
+        self.going = threading.Event()      # what has stalled goes on
         self.gone = threading.Event()       # the client closed a connection in the middle of an answer
         self.arrived = threading.Condition(self.lock)
 
@@ -303,6 +310,7 @@ class ModelServer:
 
     def __exit__(self, *exc):
         self.closing.set()
+        self.going.set()
         self.listener.shutdown(socket.SHUT_RDWR)        # close() alone wakes nobody: the thread would go on with whatever next has that number
         self.acceptor.join()
         self.listener.close()
@@ -382,11 +390,12 @@ class ModelServer:
         if request.method == "GET":
             return self.listing(request), problems
         shape = self.shapes.of(request.path)
+        self.shapes.responses.sees = self.sees or self.counts()
         aside = self.profile.aside(request) if self.counts() else None
         if aside:
             request.skipped = True
             return aside, problems
-        request.body, problems = check_request(request.raw, shape, self.counts())
+        request.body, problems = check_request(request.raw, shape, self.counts(), self.sees or self.counts())
         request.messages = shape.messages(request.body)
         if not request.headers.get("content-type", "").startswith("application/json"):
             problems.append("Content-Type is %r" % request.headers.get("content-type"))
@@ -508,13 +517,14 @@ class ModelServer:
         return True
 
     def stream(self, conn, events, answer, headers, ready=False):
-        """Chunked. cut_after: so many events, then close (or reset); stall_after: so many, then silence for stall seconds."""
+        """Chunked. cut_after: so many events, then close (or reset); stall_after: so many, then silence for stall seconds, or until going
+        is set."""
         self.send_head(conn, answer.get("status", 200), dict({"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"}, **headers))
         for i, event in enumerate(events):
             if answer.get("cut_after") == i:
                 return self.reset(conn) if answer.get("reset") else False
             if answer.get("stall_after") == i:
-                self.wait(answer.get("stall", 60))
+                self.going.wait(answer.get("stall", 60))
             if answer.get("delay"):
                 self.wait(answer["delay"])
             data = event if isinstance(event, bytes) else event.encode()

@@ -8,6 +8,8 @@ of the refusals are OpenAI's.
 import json
 import re
 
+from image_parts import check_parts, words
+
 RESPONSES_FIELDS = {"model", "instructions", "input", "tools", "tool_choice", "max_output_tokens", "temperature", "reasoning", "include", "store",
                     "stream", "parallel_tool_calls"}
 ITEM_FIELDS = {"message": {"type", "role", "content", "id", "status", "phase"}, "reasoning": {"type", "id", "summary", "content", "encrypted_content"},
@@ -29,6 +31,7 @@ class Chat:
 
 
 class Responses:
+    sees = False                # an image is wrong
     bounded = True              # a request without max_output_tokens is wrong: on a loopback address there is always one
 
     def __init__(self):
@@ -49,7 +52,7 @@ class Responses:
             if kind == "message":
                 content = item.get("content")
                 text = content if isinstance(content, str) else "".join(p.get("text", "") for p in content or [])
-                out.append({"role": item.get("role"), "content": text})
+                out.append({"role": item.get("role"), "content": text or content})
             elif kind == "function_call":
                 call = {"id": item.get("call_id"), "type": "function", "function": {"name": item.get("name"), "arguments": item.get("arguments")}}
                 if out and out[-1].get("role") == "assistant" and "tool_calls" not in out[-1]:
@@ -59,7 +62,7 @@ class Responses:
                 else:
                     out.append({"role": "assistant", "content": "", "tool_calls": [call]})
             elif kind == "function_call_output":
-                out.append({"role": "tool", "tool_call_id": item.get("call_id"), "content": item.get("output")})
+                out.append({"role": "tool", "tool_call_id": item.get("call_id"), "content": words(item.get("output"))})
         return out
 
     def check(self, body, problems):
@@ -103,12 +106,19 @@ class Responses:
                 else:
                     open_calls.remove(item["call_id"])
                 answered.append(item.get("call_id"))
-                if not isinstance(item.get("output"), str) or not item["output"]:
+                if isinstance(item.get("output"), list) and self.sees:
+                    check_parts(where + ".output", item["output"], "responses", problems)
+                elif not isinstance(item.get("output"), str) or not item["output"]:
                     problems.append("%s.output is %r" % (where, item.get("output")))
             elif kind == "message":
                 if open_calls:
                     problems.append("No tool output found for function call %s." % open_calls[0])
                     open_calls = []
+                if item.get("role") == "user" and not isinstance(item.get("content"), str):
+                    if self.sees:
+                        check_parts(where + ".content", item["content"], "responses", problems)
+                    else:
+                        problems.append("%s.content is %s: no image was expected" % (where, type(item.get("content")).__name__))
                 if item.get("role") not in ("user", "assistant"):
                     problems.append("%s.role is %r" % (where, item.get("role")))
                 if item.get("role") == "assistant" and not isinstance(item.get("content"), list):

@@ -34,6 +34,31 @@ def test_a_summary_that_fails(sandpiper, serve):
     assert contents(server.requests[2])[0] == "one" and contents(server.requests[2])[-1] == "two"
 
 
+def too_long(words):
+    return {"answer": {"status": 400, "json": {"error": {"message": words, "code": "context_length_exceeded"}}}}
+
+
+def test_a_conversation_that_the_service_refuses(sandpiper, serve):
+    """Of a window that nobody knew the older half becomes a summary; where its size was told, what fits into it. Told once."""
+    server = serve(sandpiper, [says(LONG), says(LONG), says(LONG), too_long("Your input is too long."), says("Of words."), says("Fourth."),
+                               too_long("This model's maximum context length is 40000 tokens."), says("Of more words."), says("Fifth.")])
+    r = sandpiper.run(stdin="one\ntwo\nthree\nfour\nfive\n")
+    assert r.code == 0 and r.err.count("context full: the older turns were replaced by a summary of test-model's") == 1, r
+    assert "no longer sent" not in r.err and r.out.split()[-2:] == ["Fourth.", "Fifth."], r
+    asked = [contents(q) for q in server.requests]
+    assert [text[:8] for text in asked[4][:2]] == ["one", "word wor"] and asked[4][2].startswith("Summarise") and len(asked[4]) == 3, asked[4]
+    assert "Of words." in asked[5][0] and [text[:5] for text in asked[5][1:]] == ["Noted", "two", "word ", "three", "word ", "four"], asked[5]
+    assert "Of words." in asked[7][0] and asked[7][-1].startswith("Summarise") and len(asked[7]) == 9, asked[7]
+    assert "Of more words." in asked[8][0] and [text[:6] for text in asked[8][1:]] == ["Noted.", "five"], asked[8]
+
+
+def test_a_summary_that_the_service_refuses_too(sandpiper, serve):
+    server = serve(sandpiper, [says(LONG), says(LONG), too_long("Too long."), too_long("Too long."), says("Third.")])
+    r = sandpiper.run(stdin="one\ntwo\nthree\n")
+    assert r.code == 0 and r.err.count("context full: the oldest turns are no longer sent to the model") == 1, r
+    assert [text[:5] for text in contents(server.requests[-1])] == ["two", "word ", "three"]
+
+
 def test_at_the_users_word(sandpiper, serve):
     server = serve(sandpiper, [{"answer": {"calls": [{"code": "x = 21"}]}}, says("Set."), says("x is 21."), says("Yes.")])
     p = sandpiper.chat()

@@ -158,8 +158,33 @@ def test_replay(sandpiper, serve):
     assert "--replay-cells" in r.err and "NameError" in server.requests[7].messages[-1]["content"], r
     os.unlink(path)
     r = sandpiper.run("-c", "--no-save", "--replay-cells", "and now?")
-    assert "pieces failed this time (number 1: FileNotFoundError" in r.err and "Missing: data.csv" in r.err, r
+    assert "pieces failed this time (number 1: FileNotFoundError" in r.err and "Files: data.csv is missing." in r.err, r
     assert listed(sandpiper)[0]["questions"] == 3
+
+
+def test_data_of_a_pipe_is_kept_for_the_replay(sandpiper, serve):
+    """Also that of a file on stdin, whose name nobody knows; not what is too large; and a file of the user's that has changed is told."""
+    read = code("rows = open('stdin.csv').read().split()")
+    server = serve(sandpiper, [read, text("Read."), code("print(rows)"), text("Two.")] * 3 + [code("n = 1"), text("Read."), text("Gone."), text("Changed.")])
+    data = "a,b\n1,2\n"
+    sandpiper.write("stdin", "not this one")
+    path = sandpiper.write("data.csv", data)
+    for how in (dict(stdin=data), dict(stdin=open(path)), dict(stdin=data)):
+        r = sandpiper.run("read it", **how)
+        assert r.code == 0, r
+        (one, *_) = listed(sandpiper)
+        kept = sandpiper.path("state/sandpiper/sessions/%s/given/stdin.csv" % one["id"])
+        assert open(kept).read() == data and os.stat(kept).st_mode & 0o777 == 0o600
+        r = sandpiper.run("-c", "--replay-cells", "how many?")
+        assert "the variables are back." in r.err and "['a,b', '1,2']" in server.requests[-1].messages[-1]["content"], r
+        assert sandpiper.run("sessions", "rm", one["id"]).code == 0 and not os.path.exists(kept)
+    assert sandpiper.run("--max-file", "10k", "--add", path, "read it", stdin="a,b\n" + "1,2\n" * 3000).code == 0
+    assert not os.path.exists(sandpiper.path("state/sandpiper/sessions/%s/given" % listed(sandpiper)[0]["id"]))
+    r = sandpiper.run("-c", "--replay-cells", "again")
+    assert "Its code ran again. Files: stdin.csv was not kept (too large: --max-file)." in r.err, r
+    sandpiper.write("data.csv", data + "3,4\n")
+    r = sandpiper.run("-c", "--replay-cells", "again")
+    assert "stdin.csv was not kept (too large: --max-file), data.csv has changed." in r.err or "data.csv has changed, stdin.csv was" in r.err, r
 
 
 def test_a_crash_bounds_the_replay(sandpiper, serve):

@@ -2,6 +2,7 @@
 import os
 import re
 import shutil
+import signal
 import tempfile
 import time
 
@@ -13,7 +14,7 @@ LONG = "\n".join("x%d = %d" % (i, i) for i in range(24)) + "\nprint('done')"
 
 
 def shown(text):
-    """What is left on a screen that is wide enough: \\r, \\033[K and newlines are obeyed, the rest must be text."""
+    """What is left on a screen that is wide enough: \\r, newlines and the cursor's movements are obeyed, the rest must be text."""
     lines, row, column = [""], 0, 0
     for token in re.findall("\x1b\\[[0-9;?]*[A-Za-z]|[\r\n]|[^\x1b\r\n]+", text):
         if token == "\r":
@@ -23,10 +24,15 @@ def shown(text):
             lines += [""] * (row + 1 - len(lines))
         elif token == "\x1b[K":
             lines[row] = lines[row][:column]
+        elif token == "\x1b[A":
+            row -= 1
+        elif re.fullmatch("\x1b\\[[0-9]+G", token):
+            column = int(token[2:-1]) - 1
         elif token[0] != "\x1b":
+            token = re.sub("([\u3000-\u9fff])", "\\1\0", token)      # two columns
             lines[row] = lines[row][:column].ljust(column) + token + lines[row][column + len(token):]
             column += len(token)
-    return [line.rstrip() for line in lines]
+    return [line.replace("\0", "").rstrip() for line in lines]
 
 
 def ask(program, *args, env=PLAIN, question="go"):
@@ -60,6 +66,43 @@ def test_thinking(bare, serve):
     p = ask(bare)
     p.expect(re.escape("test-model is thinking... 1 s (Ctrl-C stops)"))
     nothing_left(rest(p), "42.")
+
+
+@pytest.mark.parametrize("args", [(), ("--plain",)])
+def test_in_mid_sentence(bare, serve, args):
+    """Below the unfinished line; the next word is then behind the last one."""
+    text = "It is **forty** and two 日本 more. Then the rest of it."
+    server = serve(bare, [{"answer": {"text": text, "piece": 4, "stall_after": 7}}])
+    p = ask(bare, *args)
+    p.expect(r"forty.*\n\r. test-model is writing\.\.\. ")
+    so_far = p.before + p.after
+    server.going.set()
+    nothing_left(so_far + rest(p), text if args else text.replace("**", ""))
+
+
+def test_in_mid_line_of_output(sandpiper, serve):
+    code = "import sys, time\nprint('half a', end='', flush=True)\ntime.sleep(2)\nprint(' line')"
+    serve(sandpiper, [{"answer": {"calls": [{"code": code}]}}, {"answer": {"text": "Done."}}])
+    p = ask(sandpiper)
+    p.expect(r"\| half a.*\n\r. Running\.\.\. ")
+    so_far = p.after
+    lines = shown(so_far + rest(p))
+    assert lines[0] == "| half a line" and "Done." in lines and not any("Running" in line for line in lines), lines
+
+
+RESIZE, STOP = (lambda p: p.setwinsize(30, 60)), (lambda p: (os.kill(p.pid, signal.SIGSTOP), os.kill(p.pid, signal.SIGCONT)))
+
+
+@pytest.mark.parametrize("disturb", [RESIZE, STOP], ids=["resize", "stop"])
+def test_what_disturbs_it_below_an_unfinished_line(bare, serve, disturb):
+    """Nobody knows where that line ends then: the text goes on in a new one, and nothing above is written over."""
+    server = serve(bare, [{"answer": {"text": "One two three four five six.", "piece": 4, "stall_after": 5}}])
+    p = ask(bare)
+    p.expect(r"One two.*test-model is writing\.\.\. ")
+    disturb(p)
+    server.going.set()
+    after = rest(p)
+    assert "\x1b[A" not in after and "six." in after, after
 
 
 @pytest.mark.parametrize("answer", [{"calls": [{"code": LONG}]}, {"text": "```python\n%s\n```\n" % LONG}])

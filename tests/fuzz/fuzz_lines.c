@@ -37,6 +37,7 @@ static void check_lines(const struct buf *out, bool terminal, int width)
     while (s < end) {
         const char *nl = memchr(s, '\n', (size_t)(end - s));
         int columns = 0;
+        uint32_t before = 0;
 
         check(nl && nl - s >= 2 && s[0] == '|' && s[1] == ' ');
         while (s < nl) {
@@ -45,7 +46,7 @@ static void check_lines(const struct buf *out, bool terminal, int width)
 
             check(n > 0 && cp != 0x1b && cp != 0x9b
                   && (cp >= 0x20 || cp == '\t' || (cp == '\r' && !terminal)));
-            columns += utf8_width(cp);
+            columns += utf8_columns_behind(&before, s, (size_t)n);
             s += n;
         }
         check(!terminal || columns <= width);

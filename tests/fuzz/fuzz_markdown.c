@@ -33,13 +33,31 @@ static void draw(const char *text, size_t len, uint32_t seed, bool colour, int w
     buf_release(&clean);
 }
 
-static void check_lines(const struct buf *out, int width)
+/* What is left of lines that were drawn again. */
+static void drop_redrawn(struct buf *out)
 {
+    size_t line = 0, to = 0;
+
+    for (size_t i = 0; i < out->len; i++)
+        if (out->len - i >= 4 && !memcmp(out->data + i, "\r\033[K", 4)) {
+            to = line;
+            i += 3;
+        } else {
+            out->data[to++] = out->data[i];
+            line = out->data[i] == '\n' ? to : line;
+        }
+    out->len = to;
+}
+
+static void check_lines(struct buf *out, int width)
+{
+    drop_redrawn(out);
     const char *s = buf_str(out), *end = s + out->len;
 
     while (s < end) {
         const char *nl = memchr(s, '\n', (size_t)(end - s));
         int columns = 0, word = 0, longest = 0;
+        uint32_t before = 0;
 
         check(nl != NULL);
         while (s < nl) {
@@ -47,8 +65,9 @@ static void check_lines(const struct buf *out, int width)
             int n = utf8_decode(s, (size_t)(nl - s), &cp);
 
             check(n > 0 && cp >= 0x20 && (cp < 0x7f || cp >= 0xa0) && cp != 0x202e);
-            columns += utf8_width(cp);
-            word = cp == ' ' ? 0 : word + utf8_width(cp);
+            int w = utf8_columns_behind(&before, s, (size_t)n);
+            columns += w;
+            word = cp == ' ' ? 0 : word + w;
             longest = word > longest ? word : longest;
             s += n;
         }
@@ -68,6 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     draw(text, size - 1, 0, false, width, &whole);
     check_lines(&whole, width);
     draw(text, size - 1, data[0] + 1u, false, width, &cut);
+    drop_redrawn(&cut);
     check(cut.len == whole.len && !memcmp(buf_str(&cut), buf_str(&whole), whole.len));
     buf_clear(&whole);
     draw(text, size - 1, data[0] + 1u, true, width, &whole);

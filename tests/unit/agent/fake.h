@@ -248,6 +248,12 @@ bool llm_output_answers(const struct llm *m)
     return fake.output_answers;
 }
 
+bool llm_sees(const struct llm *m)
+{
+    (void)m;
+    return false;
+}
+
 const char *llm_model(const struct llm *m)
 {
     (void)m;
@@ -405,6 +411,13 @@ int sandbox_profile(struct sandbox *s, const char *name, bool rows, struct buf *
     buf_addstr(out, fake.profile);
     buf_addstr(out, rows && fake.rows ? fake.rows : "");
     return 0;
+}
+
+int sandbox_picture(struct sandbox *s, const char *name, int fd, const struct picture_ask *ask,
+                    struct buf *out, struct error *err)
+{
+    (void)s, (void)fd, (void)ask, (void)out;
+    return error_set(err, ERROR_SYSTEM, 0, "%s is not decoded here", name);
 }
 
 int sandbox_reset(struct sandbox *s, struct error *err)

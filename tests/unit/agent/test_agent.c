@@ -1110,13 +1110,14 @@ static void test_second_tool(void **state)
     session_end(&s);
 }
 
-/* The table and prompts/python.yaml name the same tools. */
+/* The files of prompts/ describe every tool of the table. */
 static void test_tools_described(void **state)
 {
     struct buf yaml = BUF_INIT(1 << 20);
 
     (void)state;
-    assert_int_equal(file_read("prompts/python.yaml", 1 << 20, &yaml, NULL), 0);
+    assert_int_equal(file_read("prompts/python.yaml", 1 << 19, &yaml, NULL), 0);
+    assert_int_equal(file_read("prompts/files.yaml", 1 << 19, &yaml, NULL), 0);
     for (size_t i = 0; i < agent_n_tools; i++) {
         autofree char *line = xasprintf("\n  %s: |\n", agent_tools[i].name);
         autojson struct json *schema = json_parse(agent_tools[i].parameters,
@@ -1124,8 +1125,26 @@ static void test_tools_described(void **state)
 
         assert_contains(buf_str(&yaml), line);
         assert_string_equal(json_str(json_get(schema, "type")), "object");
+        assert_false(agent_tools[i].host && agent_tools[i].code_key);
     }
     buf_release(&yaml);
+}
+
+/* No definition gets both a tool that runs code and one that looks at this machine. */
+static void test_tools_apart(void **state)
+{
+    struct prompts p = fake_prompts;
+    struct error err = {0};
+
+    (void)state;
+    p.role = "both";
+    assert_int_equal(tools_check(&p, &err), 0);
+    p.tools[p.n_tools++] = (struct prompt_tool){"access_file", "look"};
+    assert_int_equal(tools_check(&p, &err), -1);
+    assert_contains(err.text, "never given to the same agent");
+    p.tools[0].name = "remove_file";
+    assert_int_equal(tools_check(&p, &err), -1);
+    assert_contains(err.text, "there is no tool remove_file");
 }
 
 /* A question that needs no code is answered although no sandbox can start: one warning in the whole session.
@@ -1501,6 +1520,7 @@ int main(void)
         cmocka_unit_test(test_prompts),
         cmocka_unit_test(test_second_tool),
         cmocka_unit_test(test_tools_described),
+        cmocka_unit_test(test_tools_apart),
         cmocka_unit_test(test_without_sandbox),
         cmocka_unit_test(test_last_output),
         cmocka_unit_test(test_users_own_code),

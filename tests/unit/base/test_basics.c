@@ -354,15 +354,52 @@ static void utf8_widths(void **state)
         uint32_t cp;
         int width;
     } rows[] = {
-        {0, 0},       {'\n', 0},    {0x7f, 0},   {0x9b, 0},    {' ', 1},      {'a', 1},
-        {0xe9, 1},    {0xad, 1},    {0x300, 0},  {0x34f, 0},   {0x200d, 0},   {0x200b, 0},
-        {0xfe0f, 0},  {0x4e00, 2},  {0xac00, 2}, {0x1100, 2},  {0x1160, 0},   {0x1f600, 2},
-        {0x1f1e6, 1}, {0x20000, 2}, {0xff21, 2}, {0xff61, 1},  {0x2500, 1},   {0x2764, 1},
-        {0x3000, 2},  {0xfffd, 1},  {0xe000, 1}, {0xe0001, 0}, {0x10ffff, 1},
+        {0, 0},        {'\n', 0},   {0x7f, 0},    {0x9b, 0},    {' ', 1},     {'a', 1},     {0xe9, 1},
+        {0xad, 1},     {0x300, 0},  {0x34f, 0},   {0x200d, 0},  {0x200b, 0},  {0xfe0f, 0},  {0x4e00, 2},
+        {0xac00, 2},   {0x1100, 2}, {0x1160, 0},  {0x1f600, 2}, {0x1f1e6, 1}, {0x20000, 2}, {0xff21, 2},
+        {0xff61, 1},   {0x2500, 1}, {0x2764, 1},  {0x3000, 2},  {0xfffd, 1},  {0xe000, 1},  {0xe0001, 0},
+        {0x10ffff, 1}, {0x378, 1},  {0x1faff, 2},
     };
     for (size_t i = 0; i < countof(rows); i++) {
         if (utf8_width(rows[i].cp) != rows[i].width)
             fail_msg("U+%04X: %d", rows[i].cp, utf8_width(rows[i].cp));
+    }
+}
+
+/* Per cluster, whole and a character at a time. */
+static void utf8_clusters(void **state)
+{
+    static const struct {
+        const char *text;
+        int columns;
+    } rows[] = {
+        {"", 0},
+        {"ab", 2},
+        {"\U0001f468\u200d\U0001f469\u200d\U0001f467", 2}, /* a family */
+        {"\U0001f468\u200d\U0001f469 \U0001f467", 5},
+        {"\U0001f44d\U0001f3fd", 2}, /* a tone of skin */
+        {"\U0001f468\U0001f3fd\u200d\U0001f4bb", 2},
+        {"\U0001f3fd", 2},
+        {"a\U0001f3fd", 3},
+        {"\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7", 4}, /* two flags */
+        {"\u2764\u200d\U0001f525", 1},
+        {"\u0915\u094d\u200d\u0937", 2}, /* a joiner of a script joins nothing for us */
+        {"\u0645\u06cc\u200c\u062e", 3},
+        {"e\u0301\u65e5", 3},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < countof(rows); i++) {
+        size_t len = strlen(rows[i].text);
+        uint32_t before = 0, cp;
+        int columns = 0;
+
+        assert_int_equal(utf8_columns(rows[i].text, len), rows[i].columns);
+        for (size_t k = 0, n; k < len; k += n) {
+            n = (size_t)utf8_decode(rows[i].text + k, len - k, &cp);
+            columns += utf8_columns_behind(&before, rows[i].text + k, n);
+        }
+        assert_int_equal(columns, rows[i].columns);
     }
 }
 
@@ -493,6 +530,7 @@ int main(void)
         cmocka_unit_test(utf8_repairs),
         cmocka_unit_test(utf8_cuts),
         cmocka_unit_test(utf8_widths),
+        cmocka_unit_test(utf8_clusters),
         cmocka_unit_test(sha256_as_published),
         cmocka_unit_test(memory_ends_with_a_line),
         cmocka_unit_test(memory_copies),

@@ -190,7 +190,7 @@ static void prompts(void **state)
 
     (void)state;
     setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
-    assert_int_equal(prompts_load(&p, &err), 0);
+    assert_int_equal(prompts_load(&p, AGENT_PYTHON, &err), 0);
     assert_non_null(strstr(p.system_blocks, "```python"));
     assert_non_null(strstr(p.system_native, "{tool}"));
     assert_non_null(strstr(p.blocks_ok, "{output}"));

@@ -562,12 +562,12 @@ static void prompts_of_the_user(void **state)
     autofree char *dir = xasprintf("%s/prompts", folder);
     assert_int_equal(mkdir(dir, 0700), 0);
     put("prompts/python.yaml", "nudge: mine\n", 0600);
-    assert_int_equal(prompts_load(&p, &err), 0);
+    assert_int_equal(prompts_load(&p, AGENT_PYTHON, &err), 0);
     assert_string_equal(p.nudge, "mine");
     assert_true(strlen(p.system_native) > 100);
     prompts_release(&p);
     put("prompts/python.yaml", "nugde: mine\n", 0600);
-    assert_int_equal(prompts_load(&p, &err), -1);
+    assert_int_equal(prompts_load(&p, AGENT_PYTHON, &err), -1);
     assert_non_null(strstr(err.text, "prompts/python.yaml:1: unknown key nugde"));
     prompts_release(&p);
     put("prompts", NULL, 0);

@@ -58,6 +58,22 @@ static void page_release(struct page *p)
     buf_release(&p->clean);
 }
 
+/* The text without the lines that were drawn again. */
+static void drop_redrawn(char *s)
+{
+    char *line = s, *to = s;
+
+    for (; *s; s++)
+        if (!strncmp(s, "\r\033[K", 4)) {
+            to = line;
+            s += 3;
+        } else {
+            *to++ = *s;
+            line = *s == '\n' ? to : line;
+        }
+    *to = '\0';
+}
+
 /* In pieces of up to most bytes (0: whole), as random has them. The caller frees. */
 static char *drawn(const char *text, size_t len, int width, bool colour, size_t most, unsigned seed)
 {
@@ -74,6 +90,7 @@ static char *drawn(const char *text, size_t len, int width, bool colour, size_t 
     page_end(&p);
     char *out = xstrdup(buf_str(&p.out));
     page_release(&p);
+    drop_redrawn(out);
     return out;
 }
 
@@ -257,6 +274,10 @@ static void test_words_appear_as_they_come(void **state)
     check_shown("```\none\ntw", "  one\n");
     check_shown("字漢字です", "字漢字");
     check_shown("It costs $5 and th", "It costs $5 and");
+    check_shown("Title here\n==", "Title");
+    check_shown("Title here\n===", "Title");
+    check_shown("See [docs][1], an", "See docs [1],");
+    check_shown("[docs] an", "[docs]");
     check_shown("| a | b |\n|---|---|\n| 1 | 2 |\n", "");
     check_shown("| a | b |\n|---|---|\n| 1 | 2 |\n\n", "a │ b\n──┼──\n1 │ 2\n");
 }
@@ -291,6 +312,45 @@ static void test_what_models_write(void **state)
     check_drawn("<https://example.org> https://example.org/x", "https://example.org https://example.org/x\n");
     check_drawn("\n\n\nx\n\n\n\ny\n\n\n", "x\n\ny\n");
     check_drawn("> q\nlazy\n\nout", "│ q\n│ lazy\n\nout\n");
+}
+
+static void check_styled(const char *text, const char *want)
+{
+    autofree char *out = drawn(text, strlen(text), 60, true, 0, 0);
+
+    assert_string_equal(out, want);
+}
+
+/* What the next line makes of the last one, and only of one that is one line of the screen. */
+static void test_the_last_line_is_drawn_again(void **state)
+{
+    (void)state;
+    check_styled("Title\n=====\nText.", "\033[0;1;4mTitle\033[0m\nText.\n");
+    check_styled("- x\n\nOn *it*\n---\n", "• x\n\n\033[0;1mOn\033[0m \033[0;1;3mit\033[0m\n");
+    check_styled("> A\n> ==\n", "\033[0;2m│\033[0m \033[0;1;4mA\033[0m\n");
+    check_styled("One\ntwo\n===", "One\ntwo\n===\n");
+    check_drawn("Title\n=====\nText.\n\nTitle\n---", "Title\n=====\nText.\n\nTitle\n---\n");
+    check_drawn("A sentence.\n---\nx",
+                "A sentence.\n\n────────────────────────────────────────────────────────────\n\nx\n");
+    check_drawn("x\n\na | b\n--- | ---\n1 | 2", "x\n\na │ b\n──┼──\n1 │ 2\n");
+    check_drawn("All:\na | b\n--- | ---\n1 | 2", "All:\n\na │ b\n──┼──\n1 │ 2\n");
+    check_drawn("- a | b\n  --|--\n  1 | 2", "• a │ b\n  ──┼──\n  1 │ 2\n");
+    check_drawn("a | b\n--- | --- | ---", "a | b\n--- | --- | ---\n");
+    check_drawn("a | b\n---", "a | b\n---\n");
+}
+
+static void test_references(void **state)
+{
+    (void)state;
+    check_drawn("[a]: https://a.example \"A\"\n[b]: <https://b.example>\n\nSee [it][a], [B] and [b][].",
+                "See it (https://a.example), B (https://b.example) and b\n(https://b.example).\n");
+    check_drawn("[The docs][1] say [more][2].\n\n[1]: https://a.example\n[2]: https://b.example\n",
+                "The docs [1] say more [2].\n\n[1]: https://a.example\n[2]: https://b.example\n");
+    check_drawn("Sources:\n[1]: https://a.example\n\nText.", "Sources:\n\nText.\n\n[1]: https://a.example\n");
+    check_drawn("a[i][j], [x][y], [1][2], [^1]\n\n[^1]: note\n[note]: is text",
+                "a[i][j], [x][y], [1][2], [^1]\n\n[^1]: note\n[note]: is text\n");
+    check_drawn("[a]: https://a.example\n![plot][a] and ![plot][1]",
+                "plot (https://a.example) and ![plot][1]\n");
 }
 
 /* The link's text may not hide where it leads, and nothing but an address of the web can be opened. */
@@ -353,6 +413,11 @@ static void test_a_piece_costs_the_same_wherever_it_comes(void **state)
                                        "`` ` ",
                                        "\\( ",
                                        "[a](",
+                                       "[a][b] ",
+                                       "[",
+                                       "[a]: /b\n",
+                                       "a | b\n",
+                                       "==\n",
                                        "*a ",
                                        "$x ",
                                        "| a | b |\n",
@@ -420,6 +485,8 @@ int main(void)
         cmocka_unit_test(test_every_width),
         cmocka_unit_test(test_words_appear_as_they_come),
         cmocka_unit_test(test_what_models_write),
+        cmocka_unit_test(test_the_last_line_is_drawn_again),
+        cmocka_unit_test(test_references),
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_a_piece_costs_the_same_wherever_it_comes),
         cmocka_unit_test(test_colours),

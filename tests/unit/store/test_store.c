@@ -330,8 +330,8 @@ static void quick_enough(void **state)
     assert_true(took[250] < 10000 && resumed < 250000);
 }
 
-/* An empty file becomes a database of the present version; one of a newer version stays as
- * it is. */
+/* An empty file becomes a database of the present version, and so does one of an earlier version; one of a
+ * newer version stays as it is. */
 static void versions(void **state)
 {
     struct fixture *f = *state;
@@ -341,7 +341,12 @@ static void versions(void **state)
     assert_int_equal(err.code, ENOENT);
     struct db *db = db_open(f->place, true, &err);
     assert_non_null(db);
-    assert_true(db_run(db, "PRAGMA user_version=2", ""));
+    assert_true(db_run(db, "ALTER TABLE turn DROP COLUMN images", ""));
+    assert_true(db_run(db, "PRAGMA user_version=1", ""));
+    db_close(db);
+    assert_non_null(db = db_open(f->place, true, &err));
+    assert_true(db_run(db, "UPDATE turn SET images=NULL", ""));
+    assert_true(db_run(db, "PRAGMA user_version=99", ""));
     db_close(db);
     assert_null(db_open(f->place, true, &err));
     assert_non_null(strstr(err.text, "newer sandpiper"));

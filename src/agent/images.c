@@ -1,0 +1,138 @@
+/* images.c - see images.h. */
+#include "agent/images.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "agent/private.h"
+#include "base/base64.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+
+static bool is_image(const char *name)
+{
+    static const char *const ends[] = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp"};
+    const char *dot = strrchr(name, '.');
+
+    for (size_t i = 0; dot && i < countof(ends); i++)
+        if (!strcasecmp(dot, ends[i]))
+            return true;
+    return false;
+}
+
+void image_list_release(struct image_list *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        turn_image_release(&l->v[i]);
+    free(l->v);
+    *l = (struct image_list){0};
+}
+
+static void push(struct image_list *l, struct turn_image image)
+{
+    l->v = xreallocarray(l->v, l->n + 1, sizeof *l->v);
+    l->v[l->n++] = image;
+}
+
+void image_list_copy(const struct image_list *l, struct conversation *c)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        struct turn_image copy = {.name = xstrdup(l->v[i].name),
+                                  .path = xstrdup(l->v[i].path),
+                                  .png = xstrdup(l->v[i].png),
+                                  .spoilt = l->v[i].spoilt};
+
+        conversation_image(c, &copy);
+    }
+}
+
+void image_list_take(struct image_list *l, struct conversation *c)
+{
+    for (size_t i = 0; i < l->n; i++)
+        conversation_image(c, &l->v[i]);
+    image_list_release(l);
+}
+
+/* The user learns once where his images go, and how. */
+static void tell(struct agent *a, const struct turn_image *image)
+{
+    if (!a->told_images)
+        agent_notice(
+            a, NOTICE_INFO,
+            "%s is sent to %s too (images: at most %d x %d pixels, the newest %d; --vision off sends "
+            "none)",
+            image->name, llm_model(a->llm), IMAGES_EDGE, IMAGES_EDGE, IMAGES_SENT);
+    a->told_images = true;
+}
+
+/* One that cannot be made is not tried again, unless the user or the sandbox was the reason. */
+static void make(struct agent *a, struct turn_image *image, int fd)
+{
+    const struct picture_ask ask = {IMAGES_EDGE, IMAGES_MOST};
+    struct buf png autorelease(buf_release) = BUF_INIT(IMAGES_MOST), text = BUF_INIT(0);
+    struct error err = {0};
+
+    if (sandbox_picture(a->sandbox, image->name, fd, &ask, &png, &err) < 0) {
+        image->spoilt = err.kind != ERROR_CANCELLED && err.kind != ERROR_SANDBOX;
+        if (image->spoilt)
+            agent_notice(a, NOTICE_INFO, "%s does not see %s: %s", llm_model(a->llm), image->name, err.text);
+        return;
+    }
+    base64_add(&text, (const unsigned char *)png.data, png.len);
+    image->png = buf_steal(&text, NULL);
+    tell(a, image);
+}
+
+void images_attached(struct agent *a, const char *name, const char *path, int fd, int64_t at)
+{
+    struct turn_image image = {0};
+
+    if (!is_image(name) || a->images.n >= IMAGES_WAITING)
+        return;
+    image.name = xstrdup(name);
+    image.path = path ? realpath(path, NULL) : NULL;
+    if (llm_sees(a->llm) && lseek(fd, (off_t)at, SEEK_SET) == (off_t)at)
+        make(a, &image, fd);
+    push(&a->images, image);
+}
+
+void images_of_cell(const struct cell_result *r, struct image_list *out)
+{
+    for (size_t i = 0; i < r->n_files && out->n < IMAGES_SENT; i++)
+        if (is_image(r->files[i].name))
+            push(out,
+                 (struct turn_image){.name = xstrdup(r->files[i].name), .path = xstrdup(r->files[i].path)});
+}
+
+/* From a file that may be anything by now: it was the code's, or a session that is continued refers to it. */
+static void make_again(struct agent *a, struct turn_image *image)
+{
+    autoclose int fd = image->path
+                           ? open(image->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+                           : -1;
+
+    if (fd < 0)
+        image->spoilt = true;
+    else
+        make(a, image, fd);
+}
+
+void images_prepare(struct agent *a, const struct conversation *c)
+{
+    size_t left = llm_sees(a->llm) ? IMAGES_SENT : 0;
+
+    for (size_t i = c->n; i-- > 0;)
+        for (size_t k = c->v[i].n_images; k-- > 0;) {
+            struct turn_image *image = &c->v[i].images[k];
+
+            if (!left)
+                free(steal(&image->png));
+            else if (!image->png && !image->spoilt)
+                make_again(a, image);
+            left -= left && image->png;
+        }
+}

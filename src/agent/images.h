@@ -1,0 +1,39 @@
+/* images.h - which images go to a model that sees: those that the user attached, and those that code drew or
+ * saved. The conversation only refers to them. Before a request the newest few are made ready inside the
+ * sandbox, scaled down, as PNG; older ones are no longer sent. Private to src/agent.
+ */
+#ifndef AGENT_IMAGES_H
+#define AGENT_IMAGES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct agent;
+struct cell_result;
+struct conversation;
+struct turn_image;
+
+#define IMAGES_SENT    4                 /* the newest of a conversation; also those of one cell */
+#define IMAGES_EDGE    1024              /* pixels */
+#define IMAGES_MOST    ((size_t)1 << 20) /* bytes of one PNG */
+#define IMAGES_WAITING 20                /* attached to one question */
+
+/* Images that are not in the conversation yet. */
+struct image_list {
+    struct turn_image *v;
+    size_t n;
+};
+void image_list_release(struct image_list *l);
+/* Add them to the conversation's last turn: copies, or, if they are taken, none are left in the list. */
+void image_list_copy(const struct image_list *l, struct conversation *c);
+void image_list_take(struct image_list *l, struct conversation *c);
+
+/* A file was attached as name: if it is an image, it goes with the next question. path: as the user wrote it;
+ * NULL: a pipe. Its bytes begin at that place of fd. */
+void images_attached(struct agent *a, const char *name, const char *path, int fd, int64_t at);
+/* The images that a cell made. */
+void images_of_cell(const struct cell_result *r, struct image_list *out);
+/* Make ready what will be sent of c. */
+void images_prepare(struct agent *a, const struct conversation *c);
+
+#endif
