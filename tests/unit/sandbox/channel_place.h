@@ -141,8 +141,8 @@ static inline char process_state(int pid)
     return state;
 }
 
-/* The ns of processor time that a process has had, or -1 if it is gone or not asleep: on a busy machine what has
- * work to do waits for a processor, which is not sleep. */
+/* The ns of processor time that a process has had, or -1 if it is gone or not asleep: on a busy machine what
+ * has work to do waits for a processor, which is not sleep. */
 static inline long long slept_after(int pid)
 {
     char path[64];
@@ -177,8 +177,8 @@ static inline long long all_asleep_after(void)
     return sum;
 }
 
-/* Wait until whatever follows a cell is done, such as its snapshot: until supervisor and workers have slept for
- * longer than any of them waits on purpose (50 ms from one snapshot to the next). */
+/* Wait until whatever follows a cell is done, such as its snapshot: until supervisor and workers have slept
+ * for longer than any of them waits on purpose (50 ms from one snapshot to the next). */
 static inline void settle(void)
 {
     const int64_t until = clock_ms() + 20000;

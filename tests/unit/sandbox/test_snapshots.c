@@ -17,9 +17,9 @@ static void press(void *ctx, short revents)
 }
 
 /* Ctrl-C as soon as the cell has ended and its files come. */
-static void on_phase_press(void *ctx, enum phase phase)
+static void on_phase_press(void *ctx, const struct phase_now *now)
 {
-    if (phase == PHASE_SAVING)
+    if (now->phase == PHASE_SAVING)
         loop_timer(loop, clock_ms(), press, &seen);
     (void)ctx;
 }
@@ -63,10 +63,10 @@ static void worker_gone(void)
 }
 
 /* The cell has ended, and no more of its files is taken until the worker, whose pid was printed, has died. */
-static void on_phase_wait(void *ctx, enum phase phase)
+static void on_phase_wait(void *ctx, const struct phase_now *now)
 {
     (void)ctx;
-    if (phase == PHASE_SAVING)
+    if (now->phase == PHASE_SAVING)
         wait_for_death(buf_str(&seen.out), false);
 }
 
