@@ -164,6 +164,8 @@ const struct option option_table[] = {
     {"json", 0, NULL, NULL, OPTION_BOOL, TO(json), .group = output,
      .commands = FOR_ASK | FOR_PS | FOR_MODELS | FOR_SESSIONS, .usual = true,
      .help = "print JSON lines instead of text"},
+    {"json-result", 0, NULL, NULL, OPTION_BOOL, TO(json_result), .group = output, .commands = FOR_ASK,
+     .help = "print one JSON line per question: answer, files, usage"},
     {"quiet", 'q', "quiet", "SANDPIPER_QUIET", OPTION_BOOL, TO(quiet), .group = output, .commands = FOR_ALL,
      .usual = true, .help = "print only the answer and errors"},
     {"verbose", 'v', "verbose", "SANDPIPER_VERBOSE", OPTION_BOOL, TO(verbose), .group = output,

@@ -117,6 +117,7 @@ static int open_pipe(struct ask *a, int closed, struct error *err)
     const struct config *c = a->c;
     struct pipe_options o = {
         .json = c->json,
+        .results = c->json_result,
         .quiet = c->quiet,
         .verbose = c->verbose,
         .reasoning = c->show_reasoning && !c->quiet,
