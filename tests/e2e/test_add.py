@@ -1,9 +1,11 @@
 """test_add.py - what goes in: folders, files that a question names with @, and everything that is wrong with either."""
+import gzip
 import os
 import re
 import signal
 import socket
 import time
+import zipfile
 
 import pytest
 
@@ -250,3 +252,23 @@ def test_progress_of_a_large_copy(sandpiper, serve):
     leave(p)
     r = sandpiper.run("--add", "big.bin", "go")
     assert r.code == 0 and "Copying" not in r.err and " of 104" not in r.err, r
+
+
+# ------------------------------------------------------------------------------------------------------------ bad data
+
+def test_a_zip_bomb(sandpiper, serve):
+    """Its members are told, and that they do not fit; nothing is unpacked but the beginning of one."""
+    with zipfile.ZipFile(sandpiper.path("work/bomb.zip"), "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
+        for i in range(3):
+            z.writestr("%d.csv" % i, bytes(100 << 20))
+    told, r = asked(sandpiper, serve, "what is in @bomb.zip", "--memory", "512m")
+    assert "a ZIP archive of 3: 0.csv (104857600 bytes)" in told and "unpacked it has 314572800 bytes, and only " in told, told
+    assert len(r.err.splitlines()) == 1, r
+
+
+def test_packed_data_is_described(sandpiper, serve):
+    sandpiper.write("sales.csv.gz", gzip.compress(b"day;amount\n" + b"2024-01-01;1,5\n" * 500))
+    told, _ = asked(sandpiper, serve, "the sum?", "--add", "sales.csv.gz")
+    line = next(line for line in told.splitlines() if line.startswith("import"))
+    r = sandpiper.run("exec", "--add", "sales.csv.gz", "-c", line + "; print(df.amount.sum())")
+    assert r.out == "750.0\n", (told, r)
