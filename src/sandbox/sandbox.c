@@ -39,6 +39,8 @@ static void engine_done(void *ctx, int status, const struct error *err);
 static const struct argv *sandbox_words(const struct sandbox_options *o, struct argv *out)
 {
     argv_pushf(out, "file=%lld", (long long)o->max_file);
+    if (o->figure_svg || o->figure_pdf)
+        argv_pushf(out, "figures=%s", !o->figure_pdf ? "svg" : o->figure_svg ? "svg,pdf" : "pdf");
     argv_pushf(out, "total=%lld", (long long)sandbox_most_delivered(o));
     return out;
 }
