@@ -27,6 +27,7 @@ enum file_kind {
     FILE_VALUE_PNG = 2,
     FILE_VALUE_HTML = 3,
     FILE_VALUE_SVG = 4,
+    FILE_FIGURE_FORM = 5, /* a figure as SVG or PDF */
 };
 
 struct cell_file {
