@@ -46,11 +46,10 @@ def test_the_commands(sandpiper, serve):
     with open(os.path.join(sandpiper.work, "x.json")) as f:
         assert [q["text"] for q in json.load(f)["questions"]] == ["of Italy?"]
     france = [one for one in listed(sandpiper) if one["title"] == "of France?"][0]["id"]
-    p.send("/resume \t\t")
-    p.expect("%s  [0-9: -]{16}  of France\\?\r\n" % france[16:])
-    p.expect("> /resume ")
-    p.send("zzz\r")
-    p.expect("no session")
+    p.send("/resume \t")               # not this session itself
+    p.expect("/resume %s " % france[16:])
+    p.send("\x15/resume zzz\r")
+    p.expect('no session "zzz"\r\n *\x1b?[^ ]*/sessions lists them')
     p.expect("> ")
     p.send("/resume %s\r" % france[16:])
     p.expect(re.escape('Continuing "of France?"'))
@@ -68,6 +67,7 @@ def test_the_chat_asks_for_the_variables(sandpiper, serve):
     p = sandpiper.chat("-c", env=PLAIN, size=(30, 120))
     p.expect(re.escape("again, to have its variables back? [y/N]"))
     p.send("y\r")
+    p.expect(" y\r\n")                  # what was answered is seen
     p.expect("the variables are back")
     p.expect("> ")
     p.send("print it\r")
