@@ -132,7 +132,8 @@ $(B)/%.o: src/%.c
 $(B)/sandbox/guest.o: $(wildcard src/guest/*.py) $(B)/gen/guest.code $(B)/gen/profile.py
 $(B)/sandbox/guest.o: CPPFLAGS += -DGUEST_CODE='"$(B)/gen/guest.code"' -DGUEST_PROFILE='"$(B)/gen/profile.py"'
 
-PROFILE_PARTS = src/guest/data_profile.py src/guest/profile_table.py src/guest/profile_formats.py
+PROFILE_PARTS = src/guest/data_profile.py src/guest/profile_table.py src/guest/profile_formats.py \
+	src/guest/profile_packed.py src/guest/profile_folder.py
 $(B)/gen/profile.py: $(PROFILE_PARTS)
 	@mkdir -p $(@D)
 	$(call say,GUEST,$@)cat $(PROFILE_PARTS) > $@

@@ -69,7 +69,7 @@ struct agent *agent_new(const struct agent_options *o, const struct agent_rooms 
 static void forget_attached(struct agent *a)
 {
     for (size_t i = 0; i < a->n_attached; i++)
-        free(a->attached[i]);
+        free(a->attached[i].name), free(a->attached[i].path);
     free(a->attached);
     a->attached = NULL;
     a->n_attached = 0;
@@ -224,7 +224,6 @@ static void question_settle(struct agent *a, enum question_status status, const 
     buf_clear(&a->profiles);
     buf_clear(&a->heard);
     image_list_release(&a->images);
-    forget_attached(a);
 }
 
 /* The model answered without code, but no code could have run. That is no failure, but is worth one line. */
@@ -391,7 +390,6 @@ void agent_clear(struct agent *a)
     buf_clear(&a->heard);
     facts_clear(a);
     image_list_release(&a->images);
-    forget_attached(a);
     a->told_earlier = false;
 }
 

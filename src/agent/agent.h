@@ -67,11 +67,13 @@ struct agent_rooms {
 struct agent *agent_new(const struct agent_options *o, const struct agent_rooms *rooms);
 void agent_free(struct agent *a);
 
-/* Add a file to the next question. It is put into the sandbox as name; an extension is added when name
- * has none and the content tells one. The model sees it with that question: whole if it is UTF-8 of at
- * most 4 KiB (and at most a sixteenth of the window, if that is known and smaller), otherwise as a file
- * profile. Reads fd to its end. */
+/* Add a file or a folder to the next question. It is put into the sandbox as name; an extension is added
+ * when name has none and the content tells one. The model sees it with that question: whole if it is UTF-8
+ * of at most 4 KiB (and at most a sixteenth of the window, if that is known and smaller), otherwise as a file
+ * profile. Reads fd to its end. A path that was added before keeps its name; others never share one. */
 int agent_attach(struct agent *a, const char *name, int fd, struct error *err);
+/* The name below /mnt/data of the one added last, until the next is added. */
+const char *agent_attached(const struct agent *a);
 
 /* The caller arms the loop (loop_arm) before each step; an interrupt that arrives after that ends the
  * step. Ask a question. Every outcome also sends an EVENT_DONE; the return value is its status. err is

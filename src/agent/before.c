@@ -72,7 +72,7 @@ static enum question_status ask(struct agent *a, struct agent *b, const char *qu
 
 enum question_status before_ask(struct agent *a, const char *question, struct error *err)
 {
-    size_t files = a->n_attached, images = a->images.n;
+    size_t files = a->attachments, images = a->images.n;
     enum question_status status;
 
     if (!a->before)
@@ -85,9 +85,9 @@ enum question_status before_ask(struct agent *a, const char *question, struct er
     image_list_copy(&handed, a->c);
     if (status == QUESTION_INTERRUPTED || status == QUESTION_TERMINATED)
         return question_failed(a, err);
-    if (!question_has_answer(status) && a->n_attached == files)
+    if (!question_has_answer(status) && a->attachments == files)
         return status;
-    if (a->n_attached == files)
+    if (a->attachments == files)
         agent_notice(a, NOTICE_DETAIL, "the agent %s handed on no file", a->before->o.prompts->role);
     memset(err, 0, sizeof *err);
     return QUESTION_ANSWERED;

@@ -93,9 +93,11 @@ struct agent {
     bool told_images;            /* the user was told, once a session, that the model is shown images */
     struct known_file *known;    /* files of this conversation that have a profile */
     size_t n_known;
-    char **attached; /* names put since the last question that stayed in the history */
-    size_t n_attached;
-    struct kept_file *kept; /* those of this conversation, if answers are verified */
+    struct attached_file {
+        char *name, *path;          /* in /mnt/data; on this machine, or what it is called */
+    } * attached;                   /* of the session, the latest last */
+    size_t n_attached, attachments; /* how many; how often one was added */
+    struct kept_file *kept;         /* those of this conversation, if answers are verified */
     size_t n_kept;
     char *retry; /* the last question if it failed, or NULL */
     size_t retry_len;

@@ -4,33 +4,37 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
-static int open_one(const char *path, struct error *err)
+#define NAME_MAX_BYTES 150
+
+static int open_one(const char *word, const char *path, struct error *err)
 {
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), code = errno;
+    const char *scheme = strstr(path, "://");
 
-    if (fd < 0)
-        return error_set(err, ERROR_USAGE, errno, "--add %s: %s", path, strerror(errno));
-    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
-        close(fd);
-        return error_set(err, ERROR_USAGE, EISDIR, "--add %s: is a directory; name the files in it", path);
-    }
-    return fd;
+    if (fd >= 0)
+        return fd;
+    if (code == ENOENT && scheme && scheme - path <= 5)
+        return error_set(err, ERROR_USAGE, code,
+                         "%s%s is a URL, and sandpiper downloads nothing.\nDownload it first: curl -O '%s'",
+                         word, path, path);
+    return error_set(err, ERROR_USAGE, code, "%s%s: %s", word, path, strerror(code));
 }
 
-int inputs_open(struct inputs *in, const char *const *paths, struct error *err)
+int inputs_open(struct inputs *in, const char *word, const char *const *paths, struct error *err)
 {
-    memset(in, 0, sizeof *in);
     for (; paths && *paths; paths++) {
-        int fd = open_one(*paths, err);
+        int fd = open_one(word, *paths, err);
 
         if (fd < 0) {
             inputs_release(in);
@@ -51,6 +55,42 @@ void inputs_release(struct inputs *in)
         fd_close(&in->v[i].fd);
     free(in->v);
     memset(in, 0, sizeof *in);
+}
+
+/* "/data/" is /data, and "." has a name too. The caller frees. */
+static char *last_part(const char *path)
+{
+    size_t len = strlen(path);
+
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    autofree char *whole = xmemdup0(path, len);
+    const char *slash = strrchr(whole, '/'), *name = slash ? slash + 1 : whole;
+    bool unnamed = !*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+    char *real = unnamed ? realpath(path, NULL) : NULL;
+    char *last = xstrdup(real && strrchr(real, '/') ? strrchr(real, '/') + 1 : name);
+
+    free(real);
+    return last;
+}
+
+char *name_plain(const char *path)
+{
+    struct buf plain = BUF_INIT(0);
+    autofree char *name = last_part(path);
+
+    utf8_repair(&plain, name, strlen(name));
+    if (plain.len > NAME_MAX_BYTES)
+        /* Cut from the front: the end of a name tells more, since it has the extension. */
+        buf_drop(&plain, utf8_cut(plain.data, plain.len, plain.len - NAME_MAX_BYTES));
+    for (size_t i = 0; i < plain.len; i++)
+        if ((unsigned char)plain.data[i] < 0x20 || plain.data[i] == 0x7f)
+            plain.data[i] = '_';
+    if (!*buf_str(&plain) || strspn(buf_str(&plain), ".") == plain.len) {
+        buf_clear(&plain);
+        buf_addstr(&plain, "data");
+    }
+    return buf_steal(&plain, NULL);
 }
 
 const char *name_extension(const char *name)

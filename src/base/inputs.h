@@ -1,5 +1,5 @@
-/* inputs.h - the files given by --add. They are all opened before anything is started, so that a wrong name
- * costs nothing.
+/* inputs.h - the files and folders given by --add. They are all opened before anything is started, so that a
+ * wrong name costs nothing.
  */
 #ifndef BASE_INPUTS_H
 #define BASE_INPUTS_H
@@ -16,11 +16,15 @@ struct inputs {
     size_t n;
 };
 
-/* Open all paths (ends with NULL; may be NULL). -1: ERROR_USAGE naming the file that cannot be read; nothing
- * is left open. */
-int inputs_open(struct inputs *in, const char *const *paths, struct error *err);
+/* Open all paths (ends with NULL; may be NULL), besides those that are open already. word: "--add ", which
+ * errors begin with. -1: ERROR_USAGE naming the file that cannot be read, or is a URL; nothing is left open.
+ */
+int inputs_open(struct inputs *in, const char *word, const char *const *paths, struct error *err);
 void inputs_release(struct inputs *in);
 
+/* The last part of a path as a name in the sandbox: valid UTF-8, at most 150 bytes, no control characters.
+ * "data" where nothing is left of it. The caller frees. */
+char *name_plain(const char *path);
 /* The ".csv" of "sales.csv": a dot and one to eight letters or digits at the end, or "". Points into name. */
 const char *name_extension(const char *name);
 /* name, or "sales-2.csv" where that is taken: dir1/sales.csv and dir2/sales.csv must not become one file. The

@@ -21,8 +21,9 @@ enum phase {
 
 struct phase_now {
     enum phase phase;
-    unsigned lines; /* CODING */
-    int64_t until;  /* clock_ms(); RETRYING */
+    unsigned lines;       /* CODING */
+    int64_t until;        /* clock_ms(); RETRYING */
+    uint64_t done, total; /* bytes of a large copy; COPYING, SAVING; total 0: not told */
 };
 
 #endif

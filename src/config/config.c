@@ -300,6 +300,7 @@ static int load_layers(struct config *c, const struct args *a, struct error *err
     if ((wants_dotenv(c, a) && config_load_dotenv(c, err) < 0) || apply_environment(c, err) < 0
         || apply_flags(c, a, err) < 0)
         return -1;
+    c->json |= c->json_result;
     config_tell_unread(c);
     return custom_engine_check_choice(c, err);
 }

@@ -70,7 +70,8 @@ struct config {
     double cpus;
     int pids;
     /* output and the rest */
-    bool json, quiet, verbose, show_reasoning, usage, verify, dry_run, version, help;
+    bool json, json_result; /* json_result: json is set too */
+    bool quiet, verbose, show_reasoning, usage, verify, dry_run, version, help;
     const char *help_topic; /* as option_help() wants it */
     int status;             /* debug reply; 0: 200 */
     struct argv headers;

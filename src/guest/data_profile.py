@@ -2,7 +2,8 @@
 # with types and missing counts, the first rows. Runs in a child of the supervisor, inside the sandbox; the
 # file is hostile. Standard library only, except for xlsx and parquet. profile(path) returns at most 1,500
 # characters: what a careful analyst would look at first, and no more, since a small model pays for it with
-# every request. profile_table.py and profile_formats.py are appended to this text.
+# every request. profile_table.py, profile_formats.py, profile_packed.py and profile_folder.py are appended to
+# this text.
 
 MOST = 1500                     # most characters of a profile
 BYTES_MOST = 4000               # the program cuts at 4096
@@ -58,7 +59,7 @@ def decode(raw, whole):
 
 
 def binary(path, raw, size):
-    if raw[:8] in (b'\x89PNG\r\n\x1a\n',) or raw[:3] == b'\xff\xd8\xff':
+    if picture_kind(raw):
         return image(path, raw)
     if raw[:4] == b'PK\x03\x04':
         return zip_kind(path)
@@ -70,7 +71,7 @@ def binary(path, raw, size):
         reader = next((m for m in ('pypdf', 'PyPDF2', 'fitz', 'pdfminer') if has(m)), None)
         return 'a PDF; %s' % ('read it with %s' % reader if reader else 'no package here reads PDF')
     if raw[:2] == b'\x1f\x8b':
-        return 'import gzip; f = gzip.open(%r)\ncompressed with gzip' % path
+        return gzipped(path)
     return None
 
 
@@ -91,28 +92,34 @@ def kinds_of(path, text):
         one = text.lstrip().split('\n', 1)[0].rstrip()
         lines = first == '{' and one.endswith('}') and '\n' in text.strip()
         return (json_lines, json_text) if lines else (json_text, json_lines)
+    if text.lstrip()[:5] == '<?xml' or first == '<' and end in ('xml', 'svg', 'gpx', 'kml', 'rss'):
+        return (xml_text,)
     return () if end in ('py', 'md', 'html', 'xml', 'c', 'h', 'js') else (table,)
 
 
-def profile(path):
+def file_profile(path):
     raw, size = read_start(path)
     whole = len(raw) == size
     said = None
     if not size:
-        said = 'it is empty'
-    else:
-        said = binary(path, raw, size)
-        text, encoding = (None, '') if said else decode(raw, whole)
-        del raw
-        if text is not None:
-            for reader in kinds_of(path, text):
-                said = reader(path, text, encoding, whole)
-                if said:
-                    break
-            else:
-                said = plain(path, text, encoding, whole)
-        elif not said:
-            said = 'unknown binary data; read it with open(%r, "rb")' % path
+        return 'it is empty'
+    said = binary(path, raw, size)
+    text, encoding = (None, '') if said else decode(raw, whole)
+    del raw
+    if text is not None:
+        for reader in kinds_of(path, text):
+            said = reader(path, text, encoding, whole)
+            if said:
+                break
+        else:
+            said = plain(path, text, encoding, whole)
+    elif not said:
+        said = 'unknown binary data; read it with open(%r, "rb")' % path
+    return said
+
+
+def profile(path):
+    said = folder(path) if os.path.isdir(path) else file_profile(path)
     said = ''.join(c if c == '\n' or c.isprintable() else '?' for c in said)
     said = said if len(said) <= MOST else said[:MOST - 4] + ' ...'
     while len(said.encode('utf-8', 'replace')) > BYTES_MOST:

@@ -1,5 +1,4 @@
-# profile_formats.py - the part of data_profile.py for everything but plain tables: JSON, workbooks, parquet,
-# databases, pictures.
+# profile_formats.py - the part of data_profile.py for JSON, workbooks and parquet.
 
 import datetime
 import itertools
@@ -368,6 +367,9 @@ def json_text(path, text, encoding, whole):
         said = records(value, frame, 'records')
         return said or '%s\na list of %d: %s' % (read, len(value), shape_text(value))
     if isinstance(value, dict):
+        features = value.get('features')
+        if value.get('type') == 'FeatureCollection' and isinstance(features, list):
+            return geojson(read, features)
         return '%s\nan object of %d keys: %s' % (read, len(value), shape_text(value))
     return '%s\none value: %s' % (read, shape(value))
 
@@ -411,22 +413,6 @@ def json_lines(path, text, encoding, whole):
 
 
 # Files that are not text
-
-def zip_kind(path):
-    import zipfile
-    try:
-        with zipfile.ZipFile(path) as z:
-            infos = z.infolist()
-    except Exception as e:
-        return 'a ZIP archive that cannot be read: ' + clean(e, 200)
-    names = [i.filename for i in infos]
-    if 'xl/workbook.xml' in names:
-        return workbook(path)
-    shown = ', '.join('%s (%d bytes)' % (clean(i.filename, 80), i.file_size) for i in infos[:20])
-    more = ' and %d more' % (len(infos) - 20) if len(infos) > 20 else ''
-    return 'import zipfile; z = zipfile.ZipFile(%r)\na ZIP archive of %d: %s%s' % (path, len(infos), shown,
-                                                                                   more)
-
 
 def sheet_cell(value):
     if value is None:
@@ -532,33 +518,3 @@ def parquet(path):
     return 'import pandas as pd; df = pd.read_parquet(%r)\n%d rows, columns: %s\n%s' % (
         path, f.metadata.num_rows, columns, first_rows([[as_cell(v) for v in r.values()] for r in head],
                                                        ' | '))
-
-
-def database(path):
-    import sqlite3
-    con = sqlite3.connect('file:%s?mode=ro&immutable=1'
-                          % path.replace('%', '%25').replace('?', '%3f').replace('#', '%23'), uri=True)
-    con.text_factory = lambda b: b.decode('utf-8', 'replace')
-    out = ['import sqlite3; con = sqlite3.connect(%r)' % path]
-    tables = "select name from sqlite_master where type in ('table', 'view') limit 20"
-    for (name,) in con.execute(tables).fetchall():
-        quoted = '"%s"' % name.replace('"', '""')
-        columns = con.execute('pragma table_info(%s)' % quoted).fetchall()
-        shown = ['%s %s' % (clean(c[1], 40), clean(c[2], 20)) for c in columns[:40]]
-        out.append('table %s: %s' % (clean(repr(name), 60), ', '.join(shown)))
-    return '\n'.join(out)
-
-
-def image(path, raw):
-    if raw[:4] == b'\x89PNG':
-        size = '%d x %d' % (int.from_bytes(raw[16:20], 'big'), int.from_bytes(raw[20:24], 'big'))
-    else:
-        size, i = 'unknown size', 2
-        while i + 9 < len(raw) and raw[i] == 0xff:
-            if 0xc0 <= raw[i + 1] <= 0xcf and raw[i + 1] not in (0xc4, 0xc8, 0xcc):
-                size = '%d x %d' % (int.from_bytes(raw[i + 7:i + 9], 'big'),
-                                    int.from_bytes(raw[i + 5:i + 7], 'big'))
-                break
-            i += 2 + int.from_bytes(raw[i + 2:i + 4], 'big')
-    read = 'from PIL import Image; im = Image.open(%r)\n' % path if has('PIL') else ''
-    return '%san image, %s pixels' % (read, size)

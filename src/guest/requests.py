@@ -14,7 +14,7 @@ def request(self, kind, nonce, body):
     if kind == TO_GUEST_PUT:                            # a file comes in: its name, then data, then commit
         self.begin(nonce)
         put_end(self)
-        if b'/' in body or body in (b'', b'.', b'..'):
+        if any(part in (b'', b'.', b'..') for part in body.split(b'/')):
             self.finish(tlv(b'e', b'not a file name'))
             return
         try:
@@ -32,7 +32,12 @@ def request(self, kind, nonce, body):
             elif kind == TO_GUEST_COMMIT:
                 # Renamed over whatever is there: a link that the code planted under this name is replaced,
                 # not followed.
-                posix.rename(self.put[2], self.put[1], src_dir_fd=self.root, dst_dir_fd=self.root)
+                folder = folder_of(self.root, self.put[1])
+                try:
+                    posix.rename(self.put[2], self.put[1].rsplit(b'/', 1)[-1], src_dir_fd=self.root,
+                                 dst_dir_fd=folder)
+                finally:
+                    posix.close(folder)
                 st = posix.fstat(self.put[0])
                 self.seen[self.put[1]] = (st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns)
                 posix.close(self.put[0])
@@ -69,6 +74,23 @@ def request(self, kind, nonce, body):
     elif kind in (TO_GUEST_ARGUMENTS, TO_GUEST_INVENTORY):
         self.begin(nonce)
         self.ask_worker(kind, (ORDER_ARGUMENTS if kind == TO_GUEST_ARGUMENTS else ORDER_INVENTORY) + body)
+
+
+def folder_of(root, path):
+    """A descriptor for the folder of that file below root, made where there is none. Follows no link."""
+    folder = posix.dup(root)
+    for part in path.split(b'/')[:-1]:
+        try:
+            try:
+                posix.mkdir(part, 0o755, dir_fd=folder)
+            except FileExistsError:
+                pass
+            inner = posix.open(part, posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC,
+                               dir_fd=folder)
+        finally:
+            posix.close(folder)
+        folder = inner
+    return folder
 
 
 def answered(self, body):

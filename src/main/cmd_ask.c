@@ -70,12 +70,11 @@ static void on_sandbox_notice(void *ctx, bool detail, const char *line)
     ask_notice(ctx, detail ? NOTICE_DETAIL : NOTICE_INFO, line);
 }
 
-static void on_sandbox_phase(void *ctx, enum phase phase)
+static void on_sandbox_phase(void *ctx, const struct phase_now *now)
 {
     struct ask *a = ctx;
-    struct event e = {.type = EVENT_PHASE,
-                      .question = a->agent ? agent_question_number(a->agent) : 0,
-                      .phase = {.phase = phase}};
+    struct event e = {
+        .type = EVENT_PHASE, .question = a->agent ? agent_question_number(a->agent) : 0, .phase = *now};
 
     on_event(a, &e);
 }
@@ -118,6 +117,7 @@ static int open_pipe(struct ask *a, int closed, struct error *err)
     const struct config *c = a->c;
     struct pipe_options o = {
         .json = c->json,
+        .results = c->json_result,
         .quiet = c->quiet,
         .verbose = c->verbose,
         .reasoning = c->show_reasoning && !c->quiet,

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/argv.h"
@@ -176,23 +177,20 @@ static int take_data(struct exec *x, struct error *err)
     return stdin_take(&rules, &x->data, err);
 }
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 /* Tell the user if the file got another name. */
 static int put_file(struct exec *x, const struct input *in, const char *name, struct error *err)
 {
     int64_t size = sandbox_put(x->sandbox, name, in->fd, err);
+    struct stat st;
 
     if (size < 0)
         return -1;
+    if (fstat(in->fd, &st) == 0 && S_ISDIR(st.st_mode))
+        return 0; /* the sandbox has told */
     autofree char *line = xasprintf("%s: %llu bytes, in the sandbox as /mnt/data/%s", in->path,
                                     (unsigned long long)size, name);
-    on_notice(x, !strcmp(name, last_part(in->path)), line);
+    const char *slash = strrchr(in->path, '/');
+    on_notice(x, !strcmp(name, slash ? slash + 1 : in->path), line);
     return 0;
 }
 
@@ -202,7 +200,8 @@ static int put_files(struct exec *x, struct error *err)
 
     for (size_t i = 0; i < x->inputs.n; i++) {
         const struct input *in = &x->inputs.v[i];
-        autofree char *name = name_not_taken(last_part(in->path), (const char *const *)names.v, names.n);
+        autofree char *plain = name_plain(in->path);
+        autofree char *name = name_not_taken(plain, (const char *const *)names.v, names.n);
 
         if (put_file(x, in, name, err) < 0)
             return -1;
@@ -348,7 +347,7 @@ static int with_session(struct exec *x, struct error *err)
         return dry_run(&o, err);
     }
     if (read_code(x, err) < 0
-        || inputs_open(&x->inputs, c->add.n ? (const char *const *)c->add.v : NULL, err) < 0
+        || inputs_open(&x->inputs, "--add ", c->add.n ? (const char *const *)c->add.v : NULL, err) < 0
         || take_data(x, err) < 0)
         return -1;
     if (session_open(&x->session, c, NULL, err) == 0) {

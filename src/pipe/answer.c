@@ -44,7 +44,7 @@ struct answer *answer_new(struct show *show, const struct pipe_options *o, struc
     a->terminal = isatty(1);
     buf_init(&a->held, HELD_MAX);
     if (o->json) {
-        a->json = json_lines_new(1, a->terminal, loop);
+        a->json = json_lines_new(1, a->terminal, o->results, loop);
         return a;
     }
     a->text = show_text_new(1, a->terminal, loop);
@@ -52,6 +52,12 @@ struct answer *answer_new(struct show *show, const struct pipe_options *o, struc
     if (a->terminal && isatty(2))
         show_share(show, a->text);
     return a;
+}
+
+void answer_task(struct answer *a, const struct json *id)
+{
+    if (a->json)
+        json_lines_task(a->json, id);
 }
 
 void answer_free(struct answer *a)

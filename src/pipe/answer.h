@@ -8,12 +8,15 @@
 #include "chat/event.h"
 
 struct answer;
+struct json;
 struct loop;
 struct pipe_options;
 struct show;
 
 struct answer *answer_new(struct show *show, const struct pipe_options *o, struct loop *loop);
 void answer_free(struct answer *a);
+/* The id of the task that is asked next, or NULL. */
+void answer_task(struct answer *a, const struct json *id);
 void answer_event(struct answer *a, const struct event *e);
 
 /* Exit code of a failed write on stdout: 141 when the reader went away, 1 otherwise, 0 while all is well. */

@@ -43,6 +43,7 @@
 #include "base/out.h"
 #include "base/utf8.h"
 #include "chat/bundle.h"
+#include "pipe/result_line.h"
 
 #define OUTPUT_MAX (16 * 1024 * 1024)
 #define FORM_MAX   ((size_t)4 << 20) /* bytes of one form in a bundle: a larger one is only a file */
@@ -50,6 +51,7 @@
 struct json_lines {
     int fd;
     bool ascii;
+    struct result *result; /* one line a question instead of its events; or NULL */
     struct loop *loop;
     struct {
         char part[4]; /* an unfinished character at the end of the last piece */
@@ -59,9 +61,11 @@ struct json_lines {
     uint64_t output; /* bytes of this cell so far */
 };
 
-struct json_lines *json_lines_new(int fd, bool ascii, struct loop *loop)
+struct json_lines *json_lines_new(int fd, bool ascii, bool results, struct loop *loop)
 {
     struct json_lines *j = xcalloc(1, sizeof *j);
+
+    j->result = results ? result_new() : NULL;
 
     j->fd = fd;
     j->ascii = ascii;
@@ -71,7 +75,15 @@ struct json_lines *json_lines_new(int fd, bool ascii, struct loop *loop)
 
 void json_lines_free(struct json_lines *j)
 {
+    if (j)
+        result_free(j->result);
     free(j);
+}
+
+void json_lines_task(struct json_lines *j, const struct json *id)
+{
+    if (j->result)
+        result_task(j->result, id);
 }
 
 static struct json *line_new(const char *type, const struct event *e)
@@ -315,7 +327,7 @@ static int write_usage(struct json_lines *j, const struct event *e)
     return line_write(j, o);
 }
 
-static const char *question_status_name(enum question_status s)
+const char *json_question_status(enum question_status s)
 {
     static const char *const names[] = {
         [QUESTION_ANSWERED] = "answered",
@@ -333,6 +345,22 @@ static const char *question_status_name(enum question_status s)
     };
 
     return names[s];
+}
+
+struct json *json_question_usage(const struct event *e)
+{
+    struct json *usage = json_object();
+
+    set_tokens(usage, "input_tokens", e->done.input);
+    set_tokens(usage, "cached_tokens", e->done.cached);
+    set_tokens(usage, "output_tokens", e->done.output);
+    set_tokens(usage, "reasoning_tokens", e->done.thinking);
+    json_set_bool(usage, "estimated", e->done.estimated);
+    set_cost(usage, e->done.cost);
+    json_set_int(usage, "requests", e->done.requests);
+    json_set_int(usage, "cells", e->done.cells);
+    set_seconds(usage, e->done.seconds);
+    return usage;
 }
 
 static struct json *computed_json(const struct computed *c)
@@ -357,24 +385,15 @@ static struct json *computed_json(const struct computed *c)
 
 static int write_done(struct json_lines *j, const struct event *e)
 {
-    struct json *o = line_new("done", e), *usage = json_object();
+    struct json *o = line_new("done", e);
 
-    json_set_str(o, "status", question_status_name(e->done.status));
+    json_set_str(o, "status", json_question_status(e->done.status));
     json_set_int(o, "exit_code", question_exit_code(e->done.status));
     json_set_str(o, "answer", e->done.answer && *e->done.answer ? e->done.answer : NULL);
     json_set_str(o, "error", e->done.error);
     json_set_str(o, "reasoning", e->done.reasoning);
     json_set_str(o, "last_output", e->done.last_output);
-    set_tokens(usage, "input_tokens", e->done.input);
-    set_tokens(usage, "cached_tokens", e->done.cached);
-    set_tokens(usage, "output_tokens", e->done.output);
-    set_tokens(usage, "reasoning_tokens", e->done.thinking);
-    json_set_bool(usage, "estimated", e->done.estimated);
-    set_cost(usage, e->done.cost);
-    json_set_int(usage, "requests", e->done.requests);
-    json_set_int(usage, "cells", e->done.cells);
-    set_seconds(usage, e->done.seconds);
-    json_set(o, "usage", usage);
+    json_set(o, "usage", json_question_usage(e));
     json_set(o, "computed", computed_json(&e->done.computed));
     return line_write(j, o);
 }
@@ -389,6 +408,10 @@ static int write_session_end(struct json_lines *j, const struct event *e)
 
 int json_lines_event(struct json_lines *j, const struct event *e)
 {
+    struct json *line = j->result ? result_event(j->result, e) : NULL;
+
+    if (j->result)
+        return line ? line_write(j, line) : 0;
     switch (e->type) {
     case EVENT_SESSION:
         return write_session(j, e);

@@ -6,13 +6,21 @@
 
 #include "chat/event.h"
 
+struct json;
 struct json_lines;
 struct loop;
 
-/* ascii: everything above U+007E is escaped (stdout is a terminal, and the text is not scrubbed). */
-struct json_lines *json_lines_new(int fd, bool ascii, struct loop *loop);
+/* ascii: everything above U+007E is escaped (stdout is a terminal, and the text is not scrubbed).
+ * results: one line for each question, when it is closed (result_line.h), instead of its events. */
+struct json_lines *json_lines_new(int fd, bool ascii, bool results, struct loop *loop);
 void json_lines_free(struct json_lines *j);
+/* The id of the task that is asked next; only for results. */
+void json_lines_task(struct json_lines *j, const struct json *id);
 /* -1 with errno when the write failed */
 int json_lines_event(struct json_lines *j, const struct event *e);
+
+/* What events and results have in common: a question's status, and what it cost. */
+const char *json_question_status(enum question_status s);
+struct json *json_question_usage(const struct event *done);
 
 #endif

@@ -12,9 +12,11 @@
 #include "base/inputs.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/mentions.h"
 #include "pipe/answer.h"
 #include "pipe/script.h"
 #include "pipe/stdin.h"
+#include "pipe/task.h"
 #include "show/show.h"
 
 #define DATA_MAX (256LL * 1024 * 1024)
@@ -26,6 +28,9 @@ struct pipe {
     struct answer *answer;
     struct stdin_data data;
     struct inputs files;
+    struct task task; /* that the question came as, if it did */
+    struct inputs task_files;
+    struct mentions mentions; /* in the question; they point at files */
     struct script script;
     bool scripted;
     unsigned asked, total; /* questions of the script; total 0: not known yet */
@@ -68,6 +73,9 @@ void pipe_free(struct pipe *p)
     show_free(p->show);
     stdin_data_release(&p->data);
     inputs_release(&p->files);
+    inputs_release(&p->task_files);
+    task_release(&p->task);
+    mentions_release(&p->mentions);
     script_release(&p->script);
     buf_release(&p->question);
     free(p);
@@ -131,14 +139,35 @@ static int check_mode(const struct pipe *p, struct error *err)
 /* Wait for data before each question, since it may come as slowly as the questions. */
 static int check_script(struct pipe *p, struct error *err)
 {
-    return p->scripted ? script_check(&p->script, p->o.stdin_mode == STDIN_AUTO, err) : 0;
+    return p->scripted ? script_check(&p->script, p->o.stdin_mode == STDIN_AUTO && !p->o.results, err) : 0;
+}
+
+/* A question on stdin may be a task. Its files are opened now, so that a wrong name costs nothing. */
+static int take_task(struct pipe *p, struct error *err)
+{
+    autofree char *what = p->scripted ? xasprintf("line %lu of the questions", p->script.line)
+                                      : xstrdup("the task on stdin");
+
+    inputs_release(&p->task_files);
+    task_release(&p->task);
+    answer_task(p->answer, NULL);
+    if (!p->o.results || !task_is(buf_str(&p->question), p->question.len))
+        return 0;
+    if (task_read(what, buf_str(&p->question), p->question.len, &p->task, err) < 0)
+        return -1;
+    answer_task(p->answer, p->task.id);
+    if (inputs_open(&p->task_files, "", (const char *const *)p->task.files.v, err) < 0)
+        return -1;
+    buf_clear(&p->question);
+    buf_addstr(&p->question, p->task.question);
+    return 0;
 }
 
 static int next_question(struct pipe *p, struct error *err)
 {
     int r = script_next(&p->script, &p->question, err);
 
-    return r > 0 && check_script(p, err) < 0 ? -1 : r;
+    return r > 0 && (check_script(p, err) < 0 || take_task(p, err) < 0) ? -1 : r;
 }
 
 static int prepare_script(struct pipe *p, struct error *err)
@@ -179,21 +208,46 @@ int pipe_prepare(struct pipe *p, struct error *err)
         .ctx = p,
     };
 
-    if (inputs_open(&p->files, p->o.files, err) < 0)
+    if (inputs_open(&p->files, "--add ", p->o.files, err) < 0)
         return -1;
     if (p->o.prompt_is_stdin)
-        return prompt_read(0, p->loop, &p->question, err);
+        return prompt_read(0, p->loop, &p->question, err) < 0 ? -1 : take_task(p, err);
     if (!p->o.prompt)
         return prepare_script(p, err);
     if (prompt_check(p->o.prompt, strlen(p->o.prompt), err) < 0)
         return -1;
     buf_addstr(&p->question, p->o.prompt);
+    if (mentions_open(&p->mentions, p->o.prompt, p->question.len, &p->files, err) < 0)
+        return -1;
     return stdin_take(&rules, &p->data, err);
+}
+
+static int attach_files(struct agent *a, const struct inputs *files, struct error *err)
+{
+    for (size_t i = 0; i < files->n; i++)
+        if (agent_attach(a, files->v[i].path, files->v[i].fd, err) < 0)
+            return -1;
+    return 0;
 }
 
 static bool pipe_has_data(const struct pipe *p)
 {
     return p->data.any || p->files.n > 0;
+}
+
+/* The question says where the files that it names are now. */
+static void name_mentioned(struct pipe *p)
+{
+    struct buf named = BUF_INIT(0);
+
+    for (size_t i = 0; i < p->mentions.hidden.n; i++) {
+        autofree char *line = mentions_left(p->mentions.hidden.v[i]);
+
+        show_line(p->show, NOTICE_INFO, line);
+    }
+    mentions_write(&p->mentions, buf_str(&p->question), p->question.len, &named);
+    buf_release(&p->question);
+    p->question = named;
 }
 
 static int attach(struct pipe *p, struct agent *a, struct error *err)
@@ -202,9 +256,12 @@ static int attach(struct pipe *p, struct agent *a, struct error *err)
         show_status(p->show, "Copying data into the sandbox...");
     if (p->data.any && agent_attach(a, "stdin", p->data.fd, err) < 0)
         return -1;
-    for (size_t i = 0; i < p->files.n; i++)
+    for (size_t i = 0; i < p->files.n; i++) {
         if (agent_attach(a, p->files.v[i].path, p->files.v[i].fd, err) < 0)
             return -1;
+        mentions_name(&p->mentions, i, agent_attached(a));
+    }
+    name_mentioned(p);
     stdin_data_release(&p->data);
     inputs_release(&p->files);
     return 0;
@@ -248,6 +305,8 @@ static int ask(struct pipe *p, struct agent *a)
     if (p->scripted)
         announce(p);
     p->was_error = false;
+    if (attach_files(a, &p->task_files, &err) < 0)
+        return fail(p, &err);
     show_asking(p->show, NULL);
     status = agent_ask(a, buf_str(&p->question), p->question.len, &err);
     show_status(p->show, NULL);

@@ -24,6 +24,7 @@ enum stdin_mode {
 
 struct pipe_options {
     bool json, quiet, verbose;
+    bool results;         /* with json: one line for each question; a question may be a task (task.h) */
     bool reasoning;       /* show it on stderr */
     bool usage;           /* what each question cost */
     const char *color;    /* "auto", "always", "never" */

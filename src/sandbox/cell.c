@@ -26,6 +26,7 @@ static void keep_settled(struct cell *c, int stream, const char *data, size_t le
     struct overwrite *o = &c->settled[stream == 2];
     struct buf out autorelease(buf_release) = BUF_INIT(0);
 
+    overwrite_settle(&c->settled[stream != 2], &out);
     if (data)
         overwrite_feed(o, data, len, &out);
     else
@@ -173,6 +174,7 @@ static const char *on_file(struct cell *c, const struct frame *f)
     if (c->file_count > FILES_CELL_COUNT
         || c->file_bytes > (uint64_t)sandbox_most_delivered(&c->sandbox->o) + FILES_CELL_SLACK)
         return "it sent more files than allowed";
+    c->sandbox->copying = (struct copying){.total = size};
     begin_delivery(c, (uint64_t)size);
     return NULL;
 }
@@ -255,6 +257,7 @@ static const char *on_frame(struct request *q, const struct frame *f)
     case FROM_GUEST_DATA:
         if (!c->delivering || !delivery_add(&c->delivery, f->data, f->len))
             return "it sent more of a file than it had announced";
+        sandbox_tell_copied(c->sandbox, PHASE_SAVING, f->len);
         return NULL;
     case FROM_GUEST_FILE_END:
         return on_file_end(c);

@@ -63,6 +63,12 @@ struct request {
     int64_t lost_unnamed; /* how many more were lost than the array holds */
 };
 
+/* What is being copied, for the status line. */
+struct copying {
+    int64_t done, total; /* bytes; total 0: unknown */
+    int64_t told;        /* clock_ms() */
+};
+
 struct sandbox {
     struct sandbox_options o;
     struct argv words; /* more arguments of the supervisor */
@@ -76,16 +82,17 @@ struct sandbox {
     char engine[32], python[32];
     char *image;
     char *packages;
-    struct request *request;     /* the one under way */
-    int answer_ms;               /* ms that a request may go without a sign of life; tests shorten it */
-    struct registry_hold hold;   /* the hold on o.name */
-    bool kept;                   /* the registry has its record: it outlives this program */
-    bool taken;                  /* it ran before this program */
-    char *keeps;                 /* a notice, still to be shown, of options that have no effect; or NULL */
-    bool told_named;             /* the user was told whether the sandbox is new */
-    bool swept;                  /* the sweep was begun */
-    bool touched;                /* a cell ran, so there is state to lose */
-    bool has_files;              /* likewise, there may be files */
+    struct request *request;   /* the one under way */
+    int answer_ms;             /* ms that a request may go without a sign of life; tests shorten it */
+    struct registry_hold hold; /* the hold on o.name */
+    bool kept;                 /* the registry has its record: it outlives this program */
+    bool taken;                /* it ran before this program */
+    char *keeps;               /* a notice, still to be shown, of options that have no effect; or NULL */
+    bool told_named;           /* the user was told whether the sandbox is new */
+    bool swept;                /* the sweep was begun */
+    bool touched;              /* a cell ran, so there is state to lose */
+    bool has_files;            /* likewise, there may be files */
+    struct copying copying;
     bool lost_state, lost_files; /* to be reported with the next cell */
     /* also to be reported: the worker died between cells, and a snapshot was restored */
     bool revived;
@@ -111,9 +118,16 @@ void request_end(struct sandbox *s, struct request *q);
 /* The supervisor is gone or cannot be trusted: end the sandbox. The next cell reports what was lost. */
 void sandbox_break(struct sandbox *s, const char *why);
 
+void sandbox_tell_phase(const struct sandbox *s, enum phase phase);
+/* So many more bytes of s->copying are copied. Told from 20 MB on, ten times a second. */
+void sandbox_tell_copied(struct sandbox *s, enum phase phase, size_t bytes);
+
+/* transfer.c and put_folder.c: sandbox_put() of what is a file, or a folder. */
+int64_t sandbox_put_file(struct sandbox *s, const char *name, int fd, struct error *err);
+int64_t sandbox_put_folder(struct sandbox *s, const char *name, int fd, struct error *err);
+
 /* "before this cell and the 2 cells before it": the age of a snapshot that lacks the work of behind
  * finished cells. The caller frees. */
-void sandbox_tell_phase(const struct sandbox *s, enum phase phase);
 char *sandbox_snapshot_age(unsigned behind, const char *cell);
 /* The worker died in q while no cell ran; the next cell reports it. when: "after the last cell had ended". */
 void sandbox_note_death(struct sandbox *s, const struct request *q, const char *when);

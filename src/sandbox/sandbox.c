@@ -29,6 +29,8 @@
 #define REQUEST_TEXT_MAX 4096
 #define UNKEPT_MAX       100
 #define LOST_NAME_MAX    1100
+#define TOLD_FROM        (20 << 20) /* bytes of a copy whose progress is told */
+#define TOLD_EVERY_MS    100
 #define OLDEST_PYTHON    8 /* 3.8, for which the guest is written */
 
 static void engine_done(void *ctx, int status, const struct error *err);
@@ -463,7 +465,20 @@ void sandbox_start(struct sandbox *s)
 void sandbox_tell_phase(const struct sandbox *s, enum phase phase)
 {
     if (s->o.phase)
-        s->o.phase(s->o.ctx, phase);
+        s->o.phase(s->o.ctx, &(struct phase_now){.phase = phase});
+}
+
+void sandbox_tell_copied(struct sandbox *s, enum phase phase, size_t bytes)
+{
+    struct copying *c = &s->copying;
+    int64_t now;
+
+    c->done += (int64_t)bytes;
+    if (!s->o.phase || c->total < TOLD_FROM || (now = clock_ms()) - c->told < TOLD_EVERY_MS)
+        return;
+    c->told = now;
+    s->o.phase(s->o.ctx,
+               &(struct phase_now){.phase = phase, .done = (uint64_t)c->done, .total = (uint64_t)c->total});
 }
 
 int sandbox_wait(struct sandbox *s, struct error *err)

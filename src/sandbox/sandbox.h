@@ -89,8 +89,9 @@ int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct
  * cell_result_release() of the same cell; the sandbox keeps only the last cell's head and tail. */
 void sandbox_output_text(struct sandbox *s, size_t max, struct buf *out);
 
-/* Put a file into /mnt/data. Reads fd to its end, at most data_size bytes; more is ERROR_USAGE with both
- * sizes. Returns the number of bytes, or -1. */
+/* Put a file into /mnt/data, or all files of a folder into the folder name there. Reads fd to its end, at
+ * most data_size bytes; more is ERROR_USAGE with both sizes. Returns the number of bytes, or -1. What was
+ * left out of a folder (sandbox/gather.h), and a file that changed meanwhile, is a notice. */
 int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *err);
 /* A copy of the file of that name is at path already, from an earlier session: if the code makes it again
  * unchanged, it is not written again. */

@@ -32,8 +32,8 @@ struct sandbox_options { /* strings are copied */
     /* Asked before each cell; *t then holds what is right for a pipe, which NULL gives too: 80 columns, no
      * known background. */
     void (*terminal)(void *ctx, struct sandbox_terminal *t);
-    void (*phase)(void *ctx, enum phase phase); /* what is waited for; may be NULL */
-    void *ctx;                                  /* for all of them */
+    void (*phase)(void *ctx, const struct phase_now *now); /* what is waited for; may be NULL */
+    void *ctx;                                             /* for all of them */
 };
 
 void sandbox_defaults(struct sandbox_options *o);

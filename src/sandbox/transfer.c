@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -112,6 +113,7 @@ static void on_source(void *ctx, short revents)
         return;
     }
     send_part(u, TO_GUEST_DATA, u->piece, (size_t)n);
+    sandbox_tell_copied(s, PHASE_COPYING, (size_t)n);
 }
 
 /* Read the source and send it, no faster than the channel accepts it. Stops early when the supervisor has
@@ -138,19 +140,22 @@ static void pump(struct upload *u)
     loop_unwatch(s->loop, u->fd);
 }
 
+/* A name, or a path of names below /mnt/data. */
 static int check_name(const char *name, struct error *err)
 {
-    size_t len = strlen(name);
+    bool good = strlen(name) < PATH_MAX && utf8_valid(name, strlen(name));
 
-    for (size_t i = 0; i < len; i++)
-        if (name[i] == '/' || (unsigned char)name[i] < 0x20 || name[i] == 0x7f)
-            return error_set(
-                err, ERROR_USAGE, 0,
-                "\"%s\" cannot be a file name in the sandbox: it contains a slash or a control character",
-                name);
-    if (len == 0 || len > 255 || !strcmp(name, ".") || !strcmp(name, "..") || !utf8_valid(name, len))
-        return error_set(err, ERROR_USAGE, 0, "\"%s\" cannot be a file name in the sandbox", name);
-    return 0;
+    for (const char *at = name; good; at++) {
+        size_t len = strcspn(at, "/");
+
+        good = len > 0 && len <= 255 && !(len <= 2 && !strncmp(at, "..", len));
+        for (size_t i = 0; i < len; i++)
+            good &= (unsigned char)at[i] >= 0x20 && at[i] != 0x7f;
+        at += len;
+        if (!*at)
+            break;
+    }
+    return good ? 0 : error_set(err, ERROR_USAGE, 0, "\"%s\" cannot be a file name in the sandbox", name);
 }
 
 /* more: "more than " if the end of the source was not reached, otherwise "". */
@@ -196,10 +201,26 @@ static int put_end(struct upload *u, struct error *err)
     return 0;
 }
 
-int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *err)
+/* Told, since the copy may be a mixture: a regular file that others wrote to while it was read. */
+static void tell_changed(const struct upload *u, const struct stat *before)
+{
+    const struct engine_options *o = &u->sandbox->o.run;
+    struct stat st;
+
+    if (!S_ISREG(before->st_mode) || fstat(u->fd, &st)
+        || (st.st_size == before->st_size && st.st_mtim.tv_sec == before->st_mtim.tv_sec
+            && st.st_mtim.tv_nsec == before->st_mtim.tv_nsec))
+        return;
+    autofree char *line = xasprintf("%s changed while it was copied; add it again for a whole copy",
+                                    u->request.what);
+    if (o->notice)
+        o->notice(o->notice_ctx, false, line);
+}
+
+int64_t sandbox_put_file(struct sandbox *s, const char *name, int fd, struct error *err)
 {
     struct upload *u = xmalloc(sizeof *u);
-    struct stat st;
+    struct stat st = {0};
     int rc = -1;
 
     memset(u, 0, offsetof(struct upload, piece));
@@ -214,16 +235,31 @@ int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *e
     }
     if (sandbox_wait(s, err) < 0)
         goto out;
-    sandbox_tell_phase(s, PHASE_COPYING);
+    if (!s->copying.done)
+        sandbox_tell_phase(s, PHASE_COPYING);
     request_begin(s, &u->request, NULL);
     send_part(u, TO_GUEST_PUT, name, strlen(name));
     pump(u);
     rc = put_end(u, err);
     request_end(s, &u->request);
+    if (rc == 0)
+        tell_changed(u, &st);
 out:;
     int64_t sent = rc < 0 ? -1 : (int64_t)u->sent;
     free(u);
     return sent;
+}
+
+int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+        return check_name(name, err) < 0 ? -1 : sandbox_put_folder(s, name, fd, err);
+    s->copying = (struct copying){.total = S_ISREG(st.st_mode) ? st.st_size : 0};
+    int64_t size = sandbox_put_file(s, name, fd, err);
+    s->copying = (struct copying){0};
+    return size;
 }
 
 /* ---- an image */

@@ -21,6 +21,7 @@ void lines_init(struct lines *l, struct buf *out, const struct lines_style *styl
 {
     *l = (struct lines){.style = *style, .out = out};
     lines_resize(l, style->width);
+    l->moving.live = style->terminal;
     scrub_init(&l->scrub, style->terminal ? SCRUB_TERMINAL : SCRUB_PIPE);
 }
 
@@ -34,7 +35,7 @@ static void line_begin(struct lines *l, const char *gutter)
     l->wraps = 0;
 }
 
-void lines_break(struct lines *l)
+static void end_line(struct lines *l)
 {
     if (!l->mid)
         return;
@@ -45,10 +46,16 @@ void lines_break(struct lines *l)
     l->column = 0;
 }
 
+void lines_break(struct lines *l)
+{
+    lines_settle_moving(l);
+    end_line(l);
+}
+
 void lines_lost(struct lines *l)
 {
     l->mid = false;
-    l->column = 0;
+    l->column = l->drawn = 0;
 }
 
 int lines_column(const struct lines *l)
@@ -69,7 +76,7 @@ static void add_char(struct lines *l, uint32_t cp, const char *s, int n)
     if (l->mid && l->width > 0 && l->column + w > l->width) {
         int wraps = l->wraps + 1;
 
-        lines_break(l);
+        end_line(l);
         line_begin(l, l->style.again ? l->style.again : l->style.gutter);
         l->wraps = wraps;
     }
@@ -94,7 +101,7 @@ static size_t add_blanks(struct lines *l, const char *text, size_t len)
         ;
     if (l->mid && end > blanks
         && l->column + (int)blanks + utf8_columns(text + blanks, end - blanks) > l->width) {
-        lines_break(l);
+        end_line(l);
         line_begin(l, l->style.gutter);
         text = "  "; /* continuation lines are indented, as in show_wrap */
         len = 2;
@@ -137,7 +144,7 @@ void lines_add(struct lines *l, const char *text, size_t len)
         if (*text == '\n') {
             if (!l->mid)
                 line_begin(l, l->style.gutter);
-            lines_break(l);
+            end_line(l);
         } else {
             add_char(l, cp, text, n);
         }
@@ -181,5 +188,5 @@ void lines_end(struct lines *l)
 
     scrub_end(&l->scrub, &clean);
     lines_add(l, buf_str(&clean), clean.len);
-    lines_break(l);
+    end_line(l);
 }

@@ -46,10 +46,9 @@ struct lines {
     uint32_t before; /* the last character */
     int wraps;       /* how often the current line was wrapped */
 
-    /* lines_feed_moving: a line that is overwritten by \r */
-    struct overwrite settled; /* elsewhere than at a terminal */
-    struct buf bar;           /* at a terminal: the line's state since the last \r */
-    bool cr, moving;          /* \r came; bar is what the line shows */
+    /* lines_feed_moving */
+    struct overwrite moving;
+    int drawn; /* lines at a terminal that show its rows now; the cursor is behind the last one */
 };
 
 void lines_init(struct lines *l, struct buf *out, const struct lines_style *style);
@@ -59,9 +58,11 @@ void lines_break(struct lines *l);       /* end the line that is begun; the text
 void lines_lost(struct lines *l);        /* something else has ended it */
 int lines_column(const struct lines *l); /* of the terminal, where the line that is begun ends; -1: none is */
 void lines_end(struct lines *l);         /* the text is whole */
-/* As lines_feed, for a program's live output: a line that it writes again after \r is drawn again where it
- * stands; elsewhere than at a terminal only its last state is written. */
+/* As lines_feed, for a program's live output: lines that it writes again (base/overwrite.h) are drawn again
+ * where they stand, each cut to the width; elsewhere than at a terminal only their last state is written. */
 void lines_feed_moving(struct lines *l, const char *text, size_t len);
+/* Other output comes now: lines that the program has done with stay, others go and are drawn below it. */
+void lines_settle_moving(struct lines *l);
 void lines_end_moving(struct lines *l);
 
 /* Text that is already scrubbed. */

@@ -1,107 +1,132 @@
-/* moving.c - lines that a program overwrites with \r, such as progress bars: one line that changes at a
- * terminal, only the last state elsewhere.
+/* moving.c - lines that a program writes again, such as progress bars: lines that change at a terminal, only
+ * their last state elsewhere.
  */
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "show/lines.h"
 #include "show/screen.h"
 
-#define BAR_MAX 4096 /* bytes of one state */
-
-/* Draw the present state where the line stands. It is cut to the width, so that it stays one line. */
-static void draw(struct lines *l)
+/* One state of a line, cut to the width so that it stays one. */
+static void add_state(struct lines *l, const char *text, size_t len, struct buf *out)
 {
-    struct buf clean autorelease(buf_release) = BUF_INIT(0);
     struct scrub scrub;
 
-    if (l->cut && l->cut->over)
-        return;
     scrub_init(&scrub, SCRUB_TERMINAL);
-    scrub_feed(&scrub, buf_str(&l->bar), l->bar.len, &clean);
-    scrub_end(&scrub, &clean);
-    for (size_t i = 0; i < clean.len; i++)
-        if (clean.data[i] == '\n' || clean.data[i] == '\t')
-            clean.data[i] = ' ';
-    if (l->mid) {
-        for (; l->wraps > 0; l->wraps--)
-            buf_addstr(l->out, "\r\033[K\033[A");
-        buf_addstr(l->out, "\r\033[K");
-        buf_addstr(l->out, l->style.gutter);
-        buf_addstr(l->out, l->style.sgr);
-        l->column = 0;
-    }
-    size_t len = l->width > 0 ? screen_fitting(buf_str(&clean), l->width) : clean.len;
-    lines_add(l, len ? buf_str(&clean) : " ", len ? len : 1); /* an empty state still has its gutter */
+    scrub_feed(&scrub, text, len, out);
+    scrub_end(&scrub, out);
+    for (size_t i = 0; i < out->len; i++)
+        if (out->data[i] == '\n' || out->data[i] == '\t')
+            out->data[i] = ' ';
+    if (l->width > 0 && out->len)
+        out->data[out->len = screen_fitting(out->data, l->width)] = '\0';
 }
 
-static void add_text(struct lines *l, const char *text, size_t len)
+/* Remove the unfinished line, or the rows that are drawn. */
+static void remove_drawn(struct lines *l)
 {
-    if (l->cr) {
-        l->moving = true;
-        buf_release(&l->bar);
-        buf_init(&l->bar, BAR_MAX);
-        l->cr = false;
-    }
-    if (l->moving)
-        buf_add(&l->bar, text, len);
-    else
-        lines_feed(l, text, len);
+    int above = l->drawn ? l->drawn - 1 : l->wraps;
+
+    if (!l->mid)
+        return;
+    for (; above > 0; above--)
+        buf_addstr(l->out, "\r\033[K\033[A");
+    buf_addf(l->out, "%s\r\033[K", *l->style.sgr ? "\033[0m" : "");
+    if (!l->drawn && l->cut && l->cut->lines)
+        l->cut->lines--;
+    l->mid = false;
+    l->column = l->wraps = l->drawn = 0;
 }
 
-static void end_line(struct lines *l)
+static void draw(struct lines *l)
 {
-    if (l->moving)
-        draw(l);
-    l->cr = l->moving = false;
+    size_t n = overwrite_rows(&l->moving);
+
+    if (!l->moving.moving || (l->cut && l->cut->over))
+        return;
+    for (size_t i = 0; i < n; i++) {
+        struct buf clean autorelease(buf_release) = BUF_INIT(0);
+
+        add_state(l, buf_str(&l->moving.row[i]), l->moving.row[i].len, &clean);
+        buf_addf(l->out, "%s%s%s%s", i ? "\n" : "", l->style.gutter, l->style.sgr, buf_str(&clean));
+        buf_addstr(l->out, *l->style.sgr && i + 1 < n ? "\033[0m" : "");
+        l->column = utf8_columns(buf_str(&clean), clean.len);
+    }
+    l->mid = true;
+    l->drawn = (int)n;
+}
+
+/* A line that was held has passed. */
+static void add_passed(struct lines *l, const char *text, size_t len)
+{
+    struct buf clean autorelease(buf_release) = BUF_INIT(0);
+
+    add_state(l, text, len, &clean);
+    lines_add(l, clean.len ? clean.data : " ", clean.len ? clean.len : 1); /* an empty state has its gutter */
     lines_feed(l, "\n", 1);
 }
 
-/* Only the last state in this piece is drawn: a flood of them costs no more than their bytes. */
-static void feed_terminal(struct lines *l, const char *text, size_t len)
+/* What has passed at a terminal, see base/overwrite.h. */
+static void add_live(struct lines *l, const struct buf *out)
 {
-    const char *end = text + len;
+    const char *s = buf_str(out), *end = s + out->len;
 
-    while (text < end) {
-        const char *lf = memchr(text, '\n', (size_t)(end - text)), *stop = lf ? lf : end;
-        const char *cr = memchr(text, '\r', (size_t)(stop - text));
+    while (s < end) {
+        const char *cr = memchr(s, '\r', (size_t)(end - s)), *stop = cr ? cr : end;
 
-        stop = cr ? cr : stop;
-        if (stop > text)
-            add_text(l, text, (size_t)(stop - text));
-        text = stop;
-        if (text < end && *text++ == '\r')
-            l->cr = true;
-        else if (stop < end)
-            end_line(l);
+        if (stop > s)
+            lines_feed(l, s, (size_t)(stop - s));
+        if (!cr)
+            break;
+        s = cr + 1;
+        if (s < end && *s == '\r') {
+            remove_drawn(l);
+            s++;
+        } else {
+            const char *nl = memchr(s, '\n', (size_t)(end - s));
+
+            add_passed(l, s, (size_t)(nl - s));
+            s = nl + 1;
+        }
     }
-    if (l->moving)
-        draw(l);
+}
+
+static void add(struct lines *l, const struct buf *out)
+{
+    if (l->drawn)
+        remove_drawn(l);
+    if (l->style.terminal)
+        add_live(l, out);
+    else if (out->len)
+        lines_feed(l, out->data, out->len);
 }
 
 void lines_feed_moving(struct lines *l, const char *text, size_t len)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0);
 
-    if (l->style.terminal) {
-        feed_terminal(l, text, len);
-        return;
-    }
-    overwrite_feed(&l->settled, text, len, &out);
-    if (out.len)
-        lines_feed(l, out.data, out.len);
+    overwrite_feed(&l->moving, text, len, &out);
+    add(l, &out);
+    if (l->style.terminal)
+        draw(l);
+}
+
+void lines_settle_moving(struct lines *l)
+{
+    struct buf out autorelease(buf_release) = BUF_INIT(0);
+
+    overwrite_settle(&l->moving, &out);
+    if (l->drawn || out.len)
+        add(l, &out);
 }
 
 void lines_end_moving(struct lines *l)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0);
 
-    overwrite_end(&l->settled, &out);
-    if (out.len)
-        lines_feed(l, out.data, out.len);
-    l->cr = l->moving = false;
-    buf_release(&l->bar);
-    overwrite_release(&l->settled);
+    overwrite_end(&l->moving, &out);
+    add(l, &out);
     lines_end(l);
 }

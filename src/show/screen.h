@@ -24,10 +24,11 @@ struct loop;
 
 /* The transient line: "| m is writing code... 24 lines (Ctrl-C stops)". */
 struct status {
-    const char *text; /* untrusted; copied */
-    const char *hint; /* in the brackets; NULL: "Ctrl-C stops" */
-    unsigned lines;   /* shown in place of the seconds since this text; 0: none */
-    int64_t until;    /* clock_ms(): the seconds until then are shown; 0: none */
+    const char *text;     /* untrusted; copied */
+    const char *hint;     /* in the brackets; NULL: "Ctrl-C stops" */
+    unsigned lines;       /* shown in place of the seconds since this text; 0: none */
+    int64_t until;        /* clock_ms(): the seconds until then are shown; 0: none */
+    uint64_t done, total; /* "45.1 MB of 1.0 GB" behind the text; total 0: nothing */
 };
 
 /* What was shown last: an empty line stands between question, code and answer. NONE: nothing was. */

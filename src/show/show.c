@@ -47,10 +47,8 @@ void show_free(struct show *s)
         return;
     show_status(s, NULL);
     graphics_ask_end(&s->graphics, s->o.loop);
-    for (int i = 0; i < 2; i++) {
-        buf_release(&s->stream[i].bar);
-        overwrite_release(&s->stream[i].settled);
-    }
+    for (int i = 0; i < 2; i++)
+        overwrite_release(&s->stream[i].moving);
     screen_release(&s->screen);
     show_files_release(&s->files);
     free(s->model);

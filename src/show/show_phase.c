@@ -46,7 +46,9 @@ void show_phase(struct show *s, const struct event *e)
     set_status(s, &(struct status){.text = text,
                                    .hint = words[e->phase.phase].hint,
                                    .lines = e->phase.lines,
-                                   .until = e->phase.until});
+                                   .until = e->phase.until,
+                                   .done = e->phase.done,
+                                   .total = e->phase.total});
 }
 
 void show_asking(struct show *s, const char *model)

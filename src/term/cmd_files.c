@@ -192,7 +192,7 @@ void obey_put(struct term *t, const char *argument)
     autofree char *path = name_path(argument);
     struct inputs in = {0};
     struct error err = {0};
-    int r = inputs_open(&in, (const char *const[]){path, NULL}, &err);
+    int r = inputs_open(&in, "", (const char *const[]){path, NULL}, &err);
 
     loop_arm(t->loop);
     show_status(t->show, "Copying data into the sandbox...");

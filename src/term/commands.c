@@ -57,9 +57,10 @@ const struct command commands[] = {
      .names = names_of_saved, .files = true,
      .more = "NAME is as in /files. Nothing is ever replaced. What code makes in /mnt/data is\n"
              "saved by itself after each run, except what is too large (--max-file).\n"},
-    {"/put", NULL, "FILE", "add a file of yours to the next question", .run = obey_put, .files = true,
-     .more = "The file is copied into /mnt/data, and the model is told with the next\n"
-             "question. The same as --add on the command line.\n"},
+    {"/put", NULL, "FILE", "add a file or folder of yours to the next question", .run = obey_put,
+     .files = true,
+     .more = "It is copied into /mnt/data, and the model is told with the next question.\n"
+             "The same as --add on the command line, and as @FILE in a question.\n"},
     {"/compact", NULL, "", "replace the conversation by a summary", .run = obey_compact,
      .more = "The model summarises the conversation; the summary takes its place. Variables\n"
              "and files are kept. It is done by itself when the window is nearly full.\n"},

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/mentions.h"
 #include "base/remedy.h"
 #include "base/scrub.h"
 #include "chat/conversation.h"
@@ -96,7 +97,7 @@ struct term *term_new(const struct term_options *o, struct loop *loop, struct er
     buf_init(&t->output, OUTPUT_KEPT);
     t->greeting = xstrdup(o->greeting);
     t->system = o->system && *o->system ? xstrdup(o->system) : NULL;
-    if (inputs_open(&t->files, o->files, err) < 0 || !(t->editor = editor_new(loop, err))) {
+    if (inputs_open(&t->files, "--add ", o->files, err) < 0 || !(t->editor = editor_new(loop, err))) {
         term_free(t);
         return NULL;
     }
@@ -316,8 +317,9 @@ static bool blank(const char *s)
     return s[strspn(s, " \t\r\n\v\f")] == '\0';
 }
 
-/* Attach the files of the command line to the first question. One that fails is reported once and dropped. */
-static int attach(struct term *t)
+/* Attach the files of the command line to the first question, and those that the question names. One that
+ * fails is reported once and dropped. */
+static int attach(struct term *t, struct mentions *m)
 {
     struct error err = {0};
     const char *path = "";
@@ -327,11 +329,12 @@ static int attach(struct term *t)
         path = t->files.v[i].path;
         show_status(t->show, "Copying data into the sandbox...");
         r = agent_attach(t->agent, path, t->files.v[i].fd, &err);
+        if (r == 0)
+            mentions_name(m, i, agent_attached(t->agent));
     }
     show_status(t->show, NULL);
     if (r < 0 && err.kind == ERROR_CANCELLED && !loop_fatal(t->loop)) {
-        autofree char *line = xasprintf(
-            "Stopped. %s was not added; to add it, start sandpiper again with --add.", path);
+        autofree char *line = xasprintf("Stopped. %s was not added; /put adds it.", path);
 
         term_say(t, NOTICE_INFO, line);
     } else if (r < 0) {
@@ -370,13 +373,25 @@ void term_after_question(struct term *t, enum question_status status)
 void term_ask(struct term *t, const char *question, size_t len)
 {
     struct error err = {0};
+    autorelease(mentions_release) struct mentions m = {0};
+    struct buf named autorelease(buf_release) = BUF_INIT(0);
 
     loop_arm(t->loop);
-    if (t->files.n && attach(t) < 0)
+    if (mentions_open(&m, question, len, &t->files, &err) < 0) {
+        term_say_error(t, &err);
         return;
+    }
+    for (size_t i = 0; i < m.hidden.n; i++) {
+        autofree char *line = mentions_left(m.hidden.v[i]);
+
+        term_say(t, NOTICE_INFO, line);
+    }
+    if (t->files.n && attach(t, &m) < 0)
+        return;
+    mentions_write(&m, question, len, &named);
     show_asked(t->show);
     show_asking(t->show, NULL);
-    term_after_question(t, agent_ask(t->agent, question, len, &err));
+    term_after_question(t, agent_ask(t->agent, buf_str(&named), named.len, &err));
 }
 
 /* One line that begins with the name of a program that people run in a shell; nothing to be quoted in it. */

@@ -57,3 +57,32 @@ def test_a_long_bar_does_not_use_up_the_screen(sandpiper, serve):
     p.expect(pexpect.EOF)
     out = [line for line in shown(p.before) if line.startswith("| ")]
     assert out == ["| 19999 of 20000 " + "." * 40, "| after"], out
+
+
+NESTED = """import sys, time
+def put(text):
+    sys.stdout.write(text)
+    sys.stdout.flush()
+for i in range(3):
+    put("\\r%3d%%|outer" % (50 * i))
+    for k in range(3):
+        put("\\n\\r%3d%%|inner\\x1b[A" % (50 * k))
+        time.sleep(0.05)
+    put("\\n\\r          \\x1b[A")
+put("\\n")
+print("ready")
+"""
+
+
+def test_bars_below_each_other(sandpiper, serve):
+    """As tqdm draws them, with the cursor up: both change in place, and the inner one goes."""
+    exchanges = [{"answer": {"calls": [{"code": NESTED}]}}, {"expect": {"last": {"content": "100%|outer\nready"}}, "answer": {"text": "Done."}}]
+    serve(sandpiper, exchanges)
+    r = sandpiper.run("go")
+    assert [line for line in r.err.split("\n") if line.startswith("| ")] == ["| 100%|outer", "| ready"], r
+    serve(sandpiper, exchanges)
+    p = sandpiper.chat("-p", "go", env=PLAIN)
+    p.expect(re.escape("|   0%|outer") + "\r\n" + re.escape("| 100%|inner"))
+    p.expect(re.escape("| 100%|outer"))
+    p.expect(pexpect.EOF)
+    assert shown("| 100%|outer" + p.before)[:4] == ["| 100%|outer", "| ready", "", "Done."], p.before

@@ -3,6 +3,7 @@
 It is called directly here, with Debian's python3 and its pandas; through the sandbox it is the same function.
 """
 
+import gzip
 import importlib.util
 import json
 import os
@@ -19,7 +20,8 @@ import zipfile
 import pytest
 
 GUEST = pathlib.Path(__file__).resolve().parents[2] / 'src' / 'guest'
-SOURCES = [str(GUEST / name) for name in ('data_profile.py', 'profile_table.py', 'profile_formats.py')]     # one text for the sandbox
+SOURCES = [str(GUEST / name) for name in ('data_profile.py', 'profile_table.py', 'profile_formats.py', 'profile_packed.py',
+                                             'profile_folder.py')]     # one text for the sandbox
 pandas_here = importlib.util.find_spec('pandas') is not None
 
 
@@ -216,7 +218,101 @@ def test_database(tmp_path):
     con.execute('create table t (a integer, "b c" text)')
     con.commit()
     con.close()
-    assert "table 't': 'a' INTEGER" in prof.profile(str(tmp_path / 'd.db')).replace('a INTEGER', "'a' INTEGER")
+    assert "table 't' (0 rows): a INTEGER, b c TEXT" in prof.profile(str(tmp_path / 'd.db'))
+    con = sqlite3.connect(tmp_path / 'd.db')
+    con.execute("insert into t values (1, 'x')")
+    con.execute('create view v as select * from missing')
+    con.commit()
+    con.close()
+    text = prof.profile(str(tmp_path / 'd.db'))
+    assert "table 't' (1 rows): a INTEGER, b c TEXT\n  first row: (1, 'x')" in text, text
+
+
+def run(text):
+    """The first line of a profile, run as a model would; returns its names."""
+    names = {}
+    exec(text.split('\n', 1)[0], names)
+    return names
+
+
+CSV = 'day;amount\n' + ''.join('2024-01-%02d;%d,5\n' % (i, i) for i in range(1, 30))
+
+
+@pytest.mark.skipif(not pandas_here, reason='pandas')
+@pytest.mark.parametrize('name', ['a.csv.gz', 'a.gz', 'a.bin'])
+def test_gzip_has_the_profile_of_what_is_inside(tmp_path, name):
+    text = said(tmp_path, name, gzip.compress(CSV.encode()))
+    assert "'amount' (float" in text and text.endswith('compressed with gzip'), text
+    frame = next(v for k, v in run(text).items() if type(v).__name__ == 'DataFrame')
+    assert list(frame.columns) == ['day', 'amount'] and frame.amount.sum() == 449.5
+
+
+def test_gzip_of_other_things(tmp_path):
+    text = said(tmp_path, 'a.json.gz', gzip.compress(b'{"a": [1, 2], "b": {"c": 3}}'))
+    assert run(text)['data']['a'] == [1, 2], text
+    assert 'it cannot be read' in said(tmp_path, 'b.gz', gzip.compress(CSV.encode())[:40])
+    assert 'twice' in said(tmp_path, 'c.gz', gzip.compress(gzip.compress(b'x')))
+    begun = time.monotonic()
+    text = said(tmp_path, 'bomb.gz', gzip.compress(bytes(300 << 20), 1))
+    assert 'the first 6 MiB' in text and time.monotonic() - begun < 15, text
+
+
+@pytest.mark.skipif(not pandas_here, reason='pandas')
+def test_zip_has_the_profile_of_its_first_table(tmp_path):
+    with zipfile.ZipFile(tmp_path / 'z.zip', 'w') as z:
+        z.writestr('readme.md', 'x')
+        z.writestr('sub/a.csv', CSV)
+    text = prof.profile(str(tmp_path / 'z.zip'))
+    line = next(s for s in text.split('\n') if 'read_csv' in s)
+    names = run(text)
+    exec(line, names)
+    assert "'amount' (float" in text and any(type(v).__name__ == 'DataFrame' and v.amount.sum() == 449.5 for v in names.values()), text
+
+
+def test_a_zip_bomb_is_told(tmp_path):
+    """Its directory says so: nothing is unpacked but the beginning of the first member."""
+    with zipfile.ZipFile(tmp_path / 'z.zip', 'w', zipfile.ZIP_DEFLATED) as z:
+        z.writestr('a.txt', bytes(20 << 20))
+    data = bytearray((tmp_path / 'z.zip').read_bytes())
+    at = data.rindex(b'PK\x01\x02')
+    data[at + 24:at + 28] = struct.pack('<I', 0xfffffff0)
+    text = said(tmp_path, 'bomb.zip', bytes(data))
+    assert 'ZIP archive' in text and len(text) <= 1500, text
+
+
+def test_geojson(tmp_path):
+    features = [{'type': 'Feature', 'geometry': {'type': 'Point', 'coordinates': [8.5 + i, 47.25]}, 'properties': {'name': 'n%d' % i, 'pop': i * 10}}
+                for i in range(5)]
+    text = said(tmp_path, 'a.geojson', json.dumps({'type': 'FeatureCollection', 'features': features}))
+    assert "'pop' (int" in text and 'GeoJSON: 5 Point, longitude 8.5 to 12.5, latitude 47.25 to 47.25' in text, text
+    assert not pandas_here or list(run(text)['df'].columns) == ['name', 'pop']
+    for broken in ({'features': 3}, {'features': [1, None, {'geometry': 4}]}, {'features': []}):
+        said(tmp_path, 'b.geojson', json.dumps(dict(broken, type='FeatureCollection')))
+
+
+def test_xml(tmp_path):
+    text = said(tmp_path, 'a.xml', '<?xml version="1.0"?><shop><item id="7"><name>pen</name></item><item id="8"><name>ink</name></item></shop>')
+    assert "shop/item: 2 @id='7'" in text and "shop/item/name: 2 'pen'" in text and run(text)['root'].tag == 'shop', text
+    bomb = '<?xml version="1.0"?><!DOCTYPE l [<!ENTITY a "' + 'x' * 1000 + '">]><l>&a;</l>'
+    assert 'declares entities' in said(tmp_path, 'b.xml', bomb)
+    said(tmp_path, 'c.xml', '<?xml version="1.0"?><a><b>')
+    said(tmp_path, 'd.xml', '<' * 1000)
+    said(tmp_path, 'e.xml', '<a>' * 5000)
+
+
+@pytest.mark.parametrize('raw, words', [
+    (b'\x89PNG\r\n\x1a\n\0\0\0\rIHDR' + struct.pack('>II', 12, 7) + b'\x08\x06\0\0\0', 'PNG, 12 x 7 pixels, RGBA'),
+    (b'\xff\xd8\xff\xe0\0\x04xx\xff\xc0\0\x11\x08' + struct.pack('>HH', 7, 12) + b'\x03' + bytes(20), 'JPEG, 12 x 7 pixels, colour'),
+    (b'GIF89a' + struct.pack('<HH', 12, 7) + bytes(20), 'GIF, 12 x 7 pixels'),
+    (b'BM' + bytes(4) + bytes(4) + bytes(8) + struct.pack('<ii', 12, -7) + bytes(20), 'BMP, 12 x 7 pixels'),
+    (b'RIFF\0\0\0\0WEBPVP8 ' + bytes(20), 'WebP, unknown size')])
+def test_pictures(tmp_path, raw, words):
+    assert 'an image, ' + words in said(tmp_path, 'p', raw)
+
+
+def test_a_csv_that_is_none(tmp_path):
+    for content in (b'%PDF-1.4 ...', os.urandom(3000), b'{"a": 1}', b'<html><body>no such page</body></html>', b'PK\x03\x04' + bytes(50)):
+        said(tmp_path, 'report.csv', content)
 
 
 def test_workbook(tmp_path):

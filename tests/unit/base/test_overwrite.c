@@ -25,6 +25,14 @@ static void test_rows(void **state)
         {"done\r", "done"},
         {"x\r\rlong\ry\n\n", "y\n\n"},
         {"", ""},
+        {"a\033[Kb\n", "ab\n"},
+        {"\r 0%\n\r  0\033[A\r50%\n\r  1\033[A\r99%\n\r   \033[A\rend\n", "end\n"}, /* tqdm, nested */
+        {"\ra\n\rb\033[A\rc\n\nd\ne", "c\nb\nd\ne"},
+        {"x\ny\n\033[1A\033[2K\033[1A\033[2KX\nY\n\033[2A\033[KZ\nW\n",
+         "x\ny\nZ\nW\n"}, /* the first has passed */
+        {"\ra\n\rb\n\033[2Jc\nd", "c\nd"},
+        {"\ra\n\rb\033[9Ac\033[9Bd", "ac\nbd"},
+        {"\ra\033[?25l\nb\033[31mc\033[", "a\nb\033[31mc\033["},
     };
 
     (void)state;
@@ -54,8 +62,8 @@ static void test_long_line(void **state)
     overwrite_feed(&o, text, OVERWRITE_MAX + 1, &out);
     assert_int_equal(out.len, OVERWRITE_MAX + 1);
     overwrite_feed(&o, "\ry\n", 3, &out);
-    assert_string_equal(buf_str(&out) + OVERWRITE_MAX + 1, "\ny\n");
     overwrite_end(&o, &out);
+    assert_string_equal(buf_str(&out) + OVERWRITE_MAX + 1, "\ny\n");
     overwrite_release(&o);
     buf_release(&out);
     free(text);

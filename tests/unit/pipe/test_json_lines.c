@@ -25,7 +25,7 @@ static void open_lines(struct lines *l, bool ascii)
 {
     memset(l, 0, sizeof *l);
     l->fd = memfd_create("json", 0);
-    l->j = json_lines_new(l->fd, ascii, NULL);
+    l->j = json_lines_new(l->fd, ascii, false, NULL);
 }
 
 static const char *text_of(struct lines *l)
@@ -170,7 +170,7 @@ static void test_fields(void **state)
     finish(&l);
     assert_string_equal(text_of(&l),
                         "{\"type\":\"tool_result\",\"v\":1,\"question\":1,\"id\":\"c\",\"cell\":3,\"status\":"
-                        "\"ok\",\"value\":null,"
+                        "\"ok\",\"value\":null,\"data\":null,"
                         "\"error\":null,\"state_lost\":false,\"state_restored\":false,\"seconds\":0.25,"
                         "\"output_bytes\":5,\"output_path\":null,\"model_text\":null}\n");
     close_lines(&l);

@@ -57,9 +57,19 @@ static void test_files(void **state)
     has(r.files_note, "16 MiB");
     want("open('late.txt', 'w').write('made before death');\nimport os; os._exit(1)", CELL_DIED);
     assert_int_equal(r.n_files, 1);
-    assert_int_equal(sandbox_put(box, "a/b", 0, &err), -1);
-    assert_int_equal(err.kind, ERROR_USAGE);
-    assert_int_equal(sandbox_put(box, "..", 0, &err), -1);
+    static const char *const names[] = {"..", "", "/a", "a/", "a//b", "a/../b", "./a", "a/b\n", "\xff"};
+
+    for (size_t i = 0; i < countof(names); i++) {
+        err.kind = ERROR_NONE;
+        assert_int_equal(sandbox_put(box, names[i], 0, &err), -1);
+        assert_int_equal(err.kind, ERROR_USAGE);
+    }
+    /* a folder that the code replaced by a link is not followed */
+    want("import os\nos.symlink('/tmp', 'link')", CELL_OK);
+    assert_int_equal(pipe(fd), 0);
+    close(fd[1]);
+    assert_int_equal(sandbox_put(box, "link/x", fd[0], &err), -1);
+    close(fd[0]);
     buf_release(&text);
 }
 

@@ -1,0 +1,41 @@
+/* mentions.h - files named in a question: "@sales.csv", @"my file.csv" or @my\ file.csv, at the start of it
+ * or after a blank. They are added as by --add, and the question then has their name in the sandbox. A word
+ * that names no file or folder stays as typed (mail addresses, decorators), and so does one that leads to a
+ * hidden file: those hold keys, and text is pasted from everywhere.
+ */
+#ifndef BASE_MENTIONS_H
+#define BASE_MENTIONS_H
+
+#include <stddef.h>
+
+#include "base/argv.h"
+
+struct buf;
+struct error;
+struct inputs;
+
+#define MENTIONS_MAX 100 /* in one question; further ones stay as typed */
+
+struct mentions {
+    struct mention {
+        size_t at, len; /* of "@name" in the text */
+        size_t file;    /* its index in the inputs */
+        char *path;
+        char *inside; /* its name below /mnt/data; NULL until it is told */
+    } v[MENTIONS_MAX];
+    size_t n;
+    struct argv hidden; /* left as typed for being hidden, to be told */
+};
+
+/* Find the files in the text and open them behind those in *in, which m must outlive. -1: ERROR_USAGE naming
+ * one that cannot be read. The caller releases *m, after an error too. */
+int mentions_open(struct mentions *m, const char *text, size_t len, struct inputs *in, struct error *err);
+/* That file of the inputs has this name now. */
+void mentions_name(struct mentions *m, size_t file, const char *inside);
+/* Append the text with the names in the sandbox. */
+void mentions_write(const struct mentions *m, const char *text, size_t len, struct buf *out);
+/* What to tell of a hidden one. The caller frees. */
+char *mentions_left(const char *path);
+void mentions_release(struct mentions *m);
+
+#endif

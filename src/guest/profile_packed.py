@@ -1,0 +1,201 @@
+# profile_packed.py - the part of data_profile.py for what holds other data: gzip and ZIP, databases, XML,
+# GeoJSON, pictures. What unpacks to much more than it is costs a bounded part of it.
+
+DATA = ('.csv', '.tsv', '.json', '.jsonl', '.ndjson', '.txt', '.log', '.xml', '.geojson')
+COUNT_SECONDS = 1.0             # for counting the rows of a database
+
+
+def inner_profile(name, raw, whole):
+    """(the profile of what was inside, the path that it names): of the bytes at its beginning."""
+    import shutil
+    import tempfile
+    folder = tempfile.mkdtemp()
+    try:
+        inner = os.path.join(folder, os.path.basename(name) or 'data')
+        with open(inner, 'wb') as f:
+            f.write(raw if whole else raw[:raw.rfind(b'\n') + 1] or raw)
+        return file_profile(inner), inner
+    finally:
+        shutil.rmtree(folder, True)
+
+
+def gzipped(path):
+    import gzip
+    import zlib
+    name = path[:-3] if path.endswith('.gz') else path
+    read = 'import gzip; f = gzip.open(%r)\ncompressed with gzip' % path
+    try:
+        with gzip.open(path) as f:
+            raw = f.read(SAMPLE + 1)
+    except (OSError, EOFError, zlib.error) as e:
+        return '%s, but it cannot be read: %s' % (read, clean(e, 100))
+    whole = len(raw) <= SAMPLE
+    if raw[:2] == b'\x1f\x8b' or not raw:
+        return read + (', twice' if raw else '; it is empty')
+    said, inner = inner_profile(name, raw[:SAMPLE], whole)
+    how = '' if path.endswith('.gz') else ", compression='gzip'"
+    said = re.sub(r'(pd\.read_\w+\()%s' % re.escape(repr(inner)),
+                  lambda m: m.group(1) + repr(path) + how, said)
+    if 'open(%r' % inner in said:
+        said = 'import gzip; ' + said.replace('open(%r' % inner, 'gzip.open(%r, "rt"' % path, 1)
+    more = '' if whole else '\nonly the first %d MiB of what is inside were looked at' % (SAMPLE >> 20)
+    return said[:MOST - len(more) - 30] + '\ncompressed with gzip' + more
+
+
+def zip_kind(path):
+    import zipfile
+    try:
+        with zipfile.ZipFile(path) as z:
+            infos = z.infolist()
+            names = [i.filename for i in infos]
+            if 'xl/workbook.xml' in names:
+                return workbook(path)
+            return zip_members(path, z, [i for i in infos if not i.is_dir()])
+    except Exception as e:
+        return 'a ZIP archive that cannot be read: ' + clean(e, 200)
+
+
+def zip_members(path, z, infos):
+    shown = ', '.join('%s (%d bytes)' % (clean(i.filename, 80), i.file_size) for i in infos[:20])
+    more = ' and %d more' % (len(infos) - 20) if len(infos) > 20 else ''
+    out = ['import zipfile; z = zipfile.ZipFile(%r)' % path,
+           'a ZIP archive of %d: %s%s' % (len(infos), clean(shown, 700), more)]
+    total, disk = sum(i.file_size for i in infos), os.statvfs(path)
+    if total > disk.f_bavail * disk.f_frsize:
+        out.append('unpacked it has %d bytes, and only %d are free here: read its members one by one'
+                   % (total, disk.f_bavail * disk.f_frsize))
+    first = next((i for i in infos if i.filename.lower().endswith(DATA) and not i.flag_bits & 1), None)
+    if first:
+        with z.open(first) as f:
+            raw = f.read(SAMPLE + 1)
+        said, inner = inner_profile(first.filename, raw[:SAMPLE], len(raw) <= SAMPLE)
+        said = said.replace('open(%r' % inner, 'io.TextIOWrapper(z.open(%r)' % first.filename)
+        said = said.replace(repr(inner), 'z.open(%r)' % first.filename)
+        out.append('%s:\n%s' % (clean(first.filename, 80), said))
+    return '\n'.join(out)
+
+
+def database(path):
+    import sqlite3
+    con = sqlite3.connect('file:%s?mode=ro&immutable=1'
+                          % path.replace('%', '%25').replace('?', '%3f').replace('#', '%23'), uri=True)
+    con.text_factory = lambda b: b.decode('utf-8', 'replace')
+    until = time.monotonic() + COUNT_SECONDS
+    con.set_progress_handler(lambda: time.monotonic() > until, 20000)
+    out = ['import sqlite3; con = sqlite3.connect(%r)' % path]
+    tables = "select name from sqlite_master where type in ('table', 'view') limit 20"
+    for (name,) in con.execute(tables).fetchall():
+        quoted = '"%s"' % name.replace('"', '""')
+        shown, rows, first = [], '', None
+        try:
+            columns = con.execute('pragma table_info(%s)' % quoted).fetchall()
+            shown = ['%s %s' % (clean(c[1], 40), clean(c[2], 20)) for c in columns[:40]]
+            rows = ' (%d rows)' % con.execute('select count(*) from ' + quoted).fetchone()[0]
+            first = con.execute('select * from %s limit 1' % quoted).fetchone()
+        except sqlite3.Error:                   # it would take too long, or a view is broken
+            pass
+        out.append('table %s%s: %s' % (clean(repr(name), 60), rows, ', '.join(shown)))
+        if first and ROWS:
+            out.append('  first row: ' + clean(repr(first), ROW))
+    return '\n'.join(out)
+
+
+def geojson(read, features):
+    """Geometries and their extent, and the properties as a table."""
+    kinds, box = {}, [1e9, 1e9, -1e9, -1e9]
+
+    def walk(at, depth=0):
+        if isinstance(at, list) and len(at) > 1 and all(isinstance(v, (int, float)) for v in at[:2]):
+            box[:] = [min(box[0], at[0]), min(box[1], at[1]), max(box[2], at[0]), max(box[3], at[1])]
+        elif isinstance(at, list) and depth < 5:
+            for v in at[:5000]:
+                walk(v, depth + 1)
+
+    for f in features[:5000]:
+        shape_ = f.get('geometry') if isinstance(f, dict) else None
+        if isinstance(shape_, dict):
+            kinds[clean(shape_.get('type'), 30)] = kinds.get(clean(shape_.get('type'), 30), 0) + 1
+            walk(shape_.get('coordinates'))
+    rows = [f.get('properties') or {} for f in features if isinstance(f, dict)]
+    line = read
+    if has('pandas'):
+        line = read.replace('import json;', 'import json, pandas as pd;') \
+            + "; df = pd.DataFrame([f['properties'] for f in data['features']])"
+    said = records(rows, line, 'features with these properties') or '%s\n%s' % (line, shape_text(rows))
+    where = ', longitude %g to %g, latitude %g to %g' % (box[0], box[2], box[1], box[3])
+    return said + '\nGeoJSON: %s%s' % (', '.join('%d %s' % (n, k) for k, n in list(kinds.items())[:8]),
+                                       where if box[0] < 1e9 else '')
+
+
+def xml_text(path, text, encoding, whole):
+    """The elements that occur, how often, and their attributes; a sample of each one's text."""
+    import xml.parsers.expat
+    read = 'import xml.etree.ElementTree as ET; root = ET.parse(%r).getroot()' % path
+    if '<!ENTITY' in text[:65536]:
+        return read + '\nXML that declares entities, so it was not looked into'
+    found, stack = {}, []
+    parser = xml.parsers.expat.ParserCreate()
+
+    def start(name, attributes):
+        stack.append(name)
+        if len(stack) <= DEPTH and len(found) < 60:
+            one = found.setdefault('/'.join(stack), [0, {}, ''])
+            one[0] += 1
+            for k, v in list(attributes.items())[:20]:
+                one[1].setdefault(clean(k, 30), clean(v, CELL))
+
+    def data(s):
+        one = found.get('/'.join(stack))
+        if one and not one[2]:
+            one[2] = clean(s.strip(), CELL)
+
+    parser.StartElementHandler, parser.CharacterDataHandler = start, data
+    parser.EndElementHandler = lambda name: stack.pop()
+    try:
+        parser.Parse(text.encode('utf-8', 'replace') if not text.startswith('<?xml')
+                     else re.sub(r'^<\?xml[^>]*\?>', '', text).encode('utf-8', 'replace'), whole)
+    except xml.parsers.expat.ExpatError as e:
+        if not found:
+            return None
+        read += '\nXML that is broken: ' + clean(e, 60) if whole else ''
+    lines = ['%s: %d%s%s' % (clean(k, 100), n, ''.join(' @%s=%r' % a for a in attributes.items()),
+                            ' %r' % sample if sample else '') for k, (n, attributes, sample) in found.items()]
+    return '%s\nXML; elements, how many, attributes, a sample%s:\n%s' % (
+        read, '' if whole else ' (of the first %d MiB)' % (SAMPLE >> 20), '\n'.join(lines))
+
+
+# how the file begins, and what it is called
+PICTURES = ((b'\x89PNG\r\n\x1a\n', 'PNG'), (b'\xff\xd8\xff', 'JPEG'), (b'GIF8', 'GIF'), (b'BM', 'BMP'),
+            (b'II*\0', 'TIFF'), (b'MM\0*', 'TIFF'))
+
+
+def picture_kind(raw):
+    if raw[:4] == b'RIFF' and raw[8:12] == b'WEBP':
+        return 'WebP'
+    kind = next((name for magic, name in PICTURES if raw.startswith(magic)), None)
+    return None if kind == 'BMP' and raw[6:10] != bytes(4) else kind
+
+
+def image(path, raw):
+    """Size and mode from the header: nothing is decoded."""
+    size, mode = 'unknown size', ''
+    if raw[:4] == b'\x89PNG':
+        size = '%d x %d' % (int.from_bytes(raw[16:20], 'big'), int.from_bytes(raw[20:24], 'big'))
+        mode = {0: 'grey', 2: 'RGB', 3: 'palette', 4: 'grey with alpha', 6: 'RGBA'}
+        mode = mode.get(raw[25], '') if len(raw) > 25 else ''
+    elif raw[:2] == b'\xff\xd8':
+        i = 2
+        while i + 9 < len(raw) and raw[i] == 0xff:
+            if 0xc0 <= raw[i + 1] <= 0xcf and raw[i + 1] not in (0xc4, 0xc8, 0xcc):
+                size = '%d x %d' % (int.from_bytes(raw[i + 7:i + 9], 'big'),
+                                    int.from_bytes(raw[i + 5:i + 7], 'big'))
+                mode = {1: 'grey', 3: 'colour', 4: 'CMYK'}.get(raw[i + 9], '')
+                break
+            i += 2 + int.from_bytes(raw[i + 2:i + 4], 'big')
+    elif raw[:4] == b'GIF8':
+        size = '%d x %d' % (int.from_bytes(raw[6:8], 'little'), int.from_bytes(raw[8:10], 'little'))
+    elif raw[:2] == b'BM':
+        size = '%d x %d' % (int.from_bytes(raw[18:22], 'little'),
+                            abs(int.from_bytes(raw[22:26], 'little', signed=True)))
+    read = 'from PIL import Image; im = Image.open(%r)\n' % path if has('PIL') else ''
+    return '%san image, %s, %s pixels%s' % (read, picture_kind(raw), size, ', ' + mode if mode else '')

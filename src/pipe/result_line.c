@@ -1,0 +1,154 @@
+/* result_line.c - see result_line.h. */
+#include "pipe/result_line.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "json/json.h"
+#include "pipe/json_lines.h"
+
+#define FILES_MOST 10000
+
+struct result {
+    char *session, *model;
+    struct json *id, *files; /* files: name -> object, in the order in which they were made */
+    bool asking;
+};
+
+struct result *result_new(void)
+{
+    struct result *r = xcalloc(1, sizeof *r);
+
+    r->files = json_object();
+    return r;
+}
+
+void result_free(struct result *r)
+{
+    if (!r)
+        return;
+    free(r->session);
+    free(r->model);
+    json_free(r->id);
+    json_free(r->files);
+    free(r);
+}
+
+void result_task(struct result *r, const struct json *id)
+{
+    json_free(r->id);
+    r->id = id ? json_copy(id) : NULL;
+}
+
+/* A file that is made again is the same one, at its latest path. */
+static void add_file(struct result *r, const struct event *e)
+{
+    struct json *file = json_object();
+
+    json_set_str(file, "name", e->file.name);
+    json_set_str(file, "path", e->file.path);
+    json_set_int(file, "bytes", (int64_t)e->file.size);
+    if (json_size(r->files) < FILES_MOST || json_get(r->files, e->file.name))
+        json_set(r->files, e->file.name, file);
+    else
+        json_free(file);
+}
+
+static struct json *file_list(const struct result *r)
+{
+    struct json *list = json_array();
+
+    for (const struct json *f = json_first(r->files); f; f = json_next(f))
+        json_add(list, json_copy(f));
+    return list;
+}
+
+/* What is asked for by those who compare answers: "FINAL ANSWER: 17" in the last place where it stands, else
+ * all of the answer. */
+static struct json *final_answer(const char *answer)
+{
+    static const char mark[] = "final answer:";
+    const char *from = answer, *end = answer + strlen(answer);
+
+    for (const char *at = answer; (at = strcasestr(at, mark)); at++) {
+        from = at + strlen(mark);
+        end = from + strcspn(from, "\n");
+    }
+    while (from < end && (isspace((unsigned char)*from) || *from == '*'))
+        from++;
+    while (end > from && (isspace((unsigned char)end[-1]) || end[-1] == '*'))
+        end--;
+    return json_string_n(from, (size_t)(end - from));
+}
+
+static struct json *line_of(const struct result *r, const struct event *e)
+{
+    struct json *o = json_object();
+
+    json_set_str(o, "type", "result");
+    json_set_int(o, "v", 1);
+    json_set_int(o, "question", e->question);
+    json_set(o, "id", r->id ? json_copy(r->id) : json_null());
+    json_set_str(o, "session", r->session);
+    json_set_str(o, "model", r->model);
+    return o;
+}
+
+static struct json *closed(struct result *r, const struct event *e)
+{
+    const char *answer = e->done.answer && *e->done.answer ? e->done.answer : NULL;
+    struct json *o = line_of(r, e);
+
+    json_set_str(o, "status", json_question_status(e->done.status));
+    json_set_int(o, "exit_code", question_exit_code(e->done.status));
+    json_set_str(o, "answer", answer);
+    json_set(o, "final_answer", answer ? final_answer(answer) : json_null());
+    json_set_str(o, "error", e->done.error);
+    json_set(o, "files", file_list(r));
+    json_set(o, "usage", json_question_usage(e));
+    r->asking = false;
+    return o;
+}
+
+/* A task that could not be asked has a result too. */
+static struct json *not_asked(const struct result *r, const struct event *e)
+{
+    struct json *o = line_of(r, e);
+
+    json_set_str(o, "status", json_question_status(QUESTION_USAGE));
+    json_set_int(o, "exit_code", question_exit_code(QUESTION_USAGE));
+    json_set_str(o, "answer", NULL);
+    json_set_str(o, "final_answer", NULL);
+    json_set_str(o, "error", e->notice.text);
+    json_set(o, "files", json_array());
+    json_set(o, "usage", json_null());
+    return o;
+}
+
+struct json *result_event(struct result *r, const struct event *e)
+{
+    switch (e->type) {
+    case EVENT_SESSION:
+        free(r->session);
+        free(r->model);
+        r->session = xstrdup(e->session.id);
+        r->model = xstrdup(e->session.model);
+        return NULL;
+    case EVENT_QUESTION:
+        json_free(r->files);
+        r->files = json_object();
+        r->asking = true;
+        return NULL;
+    case EVENT_FILE:
+        add_file(r, e);
+        return NULL;
+    case EVENT_NOTICE:
+        return e->notice.level == NOTICE_ERROR && !r->asking ? not_asked(r, e) : NULL;
+    case EVENT_DONE:
+        return closed(r, e);
+    default:
+        return NULL;
+    }
+}

@@ -1,0 +1,138 @@
+/* put_folder.c - a folder of the user's into /mnt/data, file by file. What cannot be copied is left out and
+ * told, one line each; the rest goes in.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/inputs.h"
+#include "base/mem.h"
+#include "base/size.h"
+#include "sandbox/gather.h"
+#include "sandbox/private.h"
+
+#define TOLD_MOST 5 /* files left out that are named; the others are counted */
+
+struct put_folder {
+    struct sandbox *s;
+    const char *name;
+    int fd;
+    struct gathered found;
+    struct argv names; /* in the sandbox, in the order of found.v */
+    unsigned files;
+    int64_t bytes;
+};
+
+static void put_folder_release(struct put_folder *p)
+{
+    gathered_release(&p->found);
+    argv_release(&p->names);
+}
+
+static void tell(const struct sandbox *s, const char *line)
+{
+    if (s->o.run.notice)
+        s->o.run.notice(s->o.run.notice_ctx, false, line);
+}
+
+/* A name that no file here has, nor was given. */
+static char *free_name(const struct put_folder *p, const char *name)
+{
+    struct argv taken autorelease(argv_release) = ARGV_INIT;
+
+    for (size_t i = 0; i < p->found.n; i++)
+        argv_pushf(&taken, "%s/%s", p->name, p->found.v[i].path);
+    for (size_t i = 0; i < p->names.n; i++)
+        argv_push(&taken, p->names.v[i]);
+    return name_not_taken(name, (const char *const *)taken.v, taken.n);
+}
+
+/* Its name in the sandbox: each part of it made harmless. Two files must not become one by that. */
+static void name_file(struct put_folder *p, const char *path)
+{
+    struct buf inside autorelease(buf_release) = BUF_INIT(0);
+    bool odd = false;
+
+    buf_addstr(&inside, p->name);
+    for (const char *at = path; *at;) {
+        size_t len = strcspn(at, "/");
+        autofree char *part = xmemdup0(at, len), *plain = name_plain(part);
+
+        odd |= strcmp(part, plain) != 0;
+        buf_addf(&inside, "/%s", plain);
+        at += len + (at[len] == '/');
+    }
+    autofree char *own = odd ? free_name(p, buf_str(&inside)) : xstrdup(buf_str(&inside));
+    argv_push(&p->names, own);
+}
+
+static int put_one(struct put_folder *p, const char *path, const char *inside, struct error *err)
+{
+    autoclose int fd = gather_open(p->fd, path);
+    struct error why = {0};
+    int64_t size = -1;
+
+    if (fd < 0) {
+        argv_pushf(&p->found.refused, "%s: %s", path,
+                   errno == EXDEV ? "a link out of the folder" : strerror(errno));
+        return 0;
+    }
+    size = sandbox_put_file(p->s, inside, fd, &why);
+    if (size < 0) {
+        *err = why;
+        return -1;
+    }
+    p->bytes += size;
+    p->files++;
+    return 0;
+}
+
+static void tell_result(const struct put_folder *p)
+{
+    const struct gathered *g = &p->found;
+    struct buf line autorelease(buf_release) = BUF_INIT(0);
+
+    for (size_t i = 0; i < g->refused.n && i < TOLD_MOST; i++) {
+        autofree char *one = xasprintf("left out of %s: %s", p->name, g->refused.v[i]);
+
+        tell(p->s, one);
+    }
+    if (g->refused.n > TOLD_MOST) {
+        autofree char *more = xasprintf("left out of %s: %zu more", p->name, g->refused.n - TOLD_MOST);
+
+        tell(p->s, more);
+    }
+    buf_addf(&line, "%s: %u file%s, %" PRId64 " bytes, in the sandbox as /mnt/data/%s/", p->name, p->files,
+             p->files == 1 ? "" : "s", p->bytes, p->name);
+    if (g->hidden)
+        buf_addf(&line, " (without %u hidden)", g->hidden);
+    tell(p->s, buf_str(&line));
+}
+
+int64_t sandbox_put_folder(struct sandbox *s, const char *name, int fd, struct error *err)
+{
+    autorelease(put_folder_release) struct put_folder p = {.s = s, .name = name, .fd = fd};
+    int64_t most = s->o.run.data_size;
+    int r = gather(fd, name, &p.found, err);
+
+    if (r == 0 && p.found.total > most)
+        r = error_set(err, ERROR_USAGE, 0,
+                      "%s is too large for the sandbox: %" PRId64 " bytes; /mnt/data holds %s", name,
+                      p.found.total, size_text(most, (char[32]){0}, 32));
+    if (r == 0 && !p.found.n)
+        r = error_set(err, ERROR_USAGE, 0, "%s has no file to add%s", name,
+                      p.found.refused.n ? ": no regular file"
+                      : p.found.hidden  ? ": only hidden ones"
+                                        : "");
+    for (size_t i = 0; r == 0 && i < p.found.n; i++)
+        name_file(&p, p.found.v[i].path);
+    s->copying = (struct copying){.total = p.found.total};
+    for (size_t i = 0; r == 0 && i < p.found.n; i++)
+        r = put_one(&p, p.found.v[i].path, p.names.v[i], err);
+    s->copying = (struct copying){0};
+    if (r == 0)
+        tell_result(&p);
+    return r < 0 ? -1 : p.bytes;
+}

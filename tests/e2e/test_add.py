@@ -1,0 +1,274 @@
+"""test_add.py - what goes in: folders, files that a question names with @, and everything that is wrong with either."""
+import gzip
+import os
+import re
+import signal
+import socket
+import time
+import zipfile
+
+import pytest
+
+from chat_keys import ask, leave, start
+
+CSV = "day,amount\n2024-01-01,5\n2024-01-02,7\n"
+TREE = "import os\nfor where, _, names in sorted(os.walk('/mnt/data')):\n    for n in sorted(names): print(repr(os.path.join(where, n)[10:]))"
+
+
+def folder(program, name="data", **files):
+    os.makedirs(program.path("work/" + name), exist_ok=True)
+    for i, text in (files or {"a.csv": CSV, "b.csv": CSV}).items():
+        os.makedirs(os.path.dirname(program.path("work/%s/%s" % (name, i))), exist_ok=True)
+        program.write("%s/%s" % (name, i), text)
+    return program.path("work/" + name)
+
+
+def tree(r):
+    assert r.code == 0, r
+    return sorted(eval(line) for line in r.out.splitlines())
+
+
+# ---------------------------------------------------------------------------------------------------------------- folders
+
+def test_a_folder(sandpiper_on):
+    folder(sandpiper_on, **{"a.csv": CSV, "sub/deep/b.csv": CSV})
+    for name in ("data", "data/", "./data", sandpiper_on.path("work/data")):
+        r = sandpiper_on.run("exec", "--add", name, "-c", TREE)
+        assert tree(r) == ["data/a.csv", "data/sub/deep/b.csv"] and "data: 2 files, %d bytes" % (2 * len(CSV)) in r.err, r
+
+
+def test_this_folder(sandpiper):
+    folder(sandpiper)
+    r = sandpiper.run("exec", "--add", ".", "-c", TREE, cwd=sandpiper.path("work/data"))
+    assert tree(r) == ["data/a.csv", "data/b.csv"], r
+
+
+def test_what_is_no_file_is_left_out(sandpiper):
+    """Links out of the folder, sockets, pipes and devices: one line each. Hidden files are counted. The rest goes in."""
+    path = folder(sandpiper, **{"a.csv": CSV, ".env": "KEY=secret", ".git/config": "x", "sub/b.csv": CSV})
+    sandpiper.write("outside.txt", "secret")
+    os.symlink("../outside.txt", path + "/out")
+    os.symlink("/etc/passwd", path + "/passwd")
+    os.symlink("a.csv", path + "/within")
+    os.symlink("sub", path + "/again")
+    os.symlink("nowhere", path + "/dangling")
+    os.mkfifo(path + "/pipe")
+    with socket.socket(socket.AF_UNIX) as s:
+        s.bind(path + "/sock")
+        r = sandpiper.run("exec", "--add", "data", "-c", TREE)
+    assert tree(r) == ["data/a.csv", "data/sub/b.csv", "data/within"], r
+    for line in ("again: a link to a folder", "dangling: a link to nothing", "out: a link out of the folder", "passwd: a link out of the folder",
+                 "pipe: a named pipe", "left out of data: 1 more", "(without 2 hidden)"):
+        assert line in r.err, (line, r)
+    assert "secret" not in r.out
+
+
+def test_odd_names(sandpiper):
+    """Newlines, escapes and bytes that are no text: two files never become one, and no escape reaches the screen."""
+    path = folder(sandpiper, **{"a\nb.txt": "1", "a_b.txt": "2", "\x1b[31mred.txt": "3"}).encode()
+    with open(path + b"/\xff\xfe.bin", "wb") as f:
+        f.write(b"4")
+    r = sandpiper.run("exec", "--add", "data", "-c", TREE + "\nprint(repr(open('data/a_b.txt').read()))")
+    assert tree(r) == ["2", "data/_[31mred.txt", "data/a_b-2.txt", "data/a_b.txt", "data/\ufffd\ufffd.bin"] and "\x1b" not in r.err, r
+
+
+@pytest.mark.parametrize("how, said", [
+    ("empty", "data has no file to add"), ("hidden", "only hidden ones"), ("large", "data is too large for the sandbox: 41943040 bytes; /mnt/data holds 32 MiB"),
+    ("many", "data has more than 10000 files; add a folder in it, or single files"), ("deep", "more than 16 folders in each other")])
+def test_folders_that_cannot_go_in(sandpiper, how, said):
+    path = folder(sandpiper, **({".a": "x"} if how == "hidden" else {"d/" * 18 + "x": "x"} if how == "deep" else {"a": "x"}))
+    if how == "empty":
+        os.unlink(path + "/a")
+    elif how == "large":
+        for name in "abcde":
+            sandpiper.write("data/" + name, b"")
+            os.truncate(path + "/" + name, 8 << 20)
+    elif how == "many":
+        for i in range(10001):
+            os.mknod("%s/%d" % (path, i))
+    r = sandpiper.run("exec", "--data-size", "32m", "--add", "data", "-c", "1")
+    assert r.code == 2 and said in r.err and len(r.err.splitlines()) <= 2, r
+
+
+def test_the_model_sees_what_is_in_a_folder(sandpiper, serve):
+    """Files of one kind are described once, with the line that reads them all."""
+    folder(sandpiper, **{"%s.csv" % m: "day;amount\n2024-01-01;%d,5\n" % i for i, m in enumerate(("jan", "feb", "mar"))})
+    code = "import glob, pandas as pd; df = pd.concat"
+    server = serve(sandpiper, [{"answer": {"text": "Heard."}}])
+    r = sandpiper.run("--add", "data", "the sum?")
+    told = server.bodies()[0]["messages"][-1]["content"]
+    assert r.code == 0 and "Attached folder /mnt/data/data, " in told and "3 files: 3 .csv" in told and code in told, told
+    assert told.count("'amount'") == 1 and "The other 2 .csv files: the same columns" in told and len(told) < 2000, told
+    line = next(line for line in told.splitlines() if line.startswith(code))
+    r = sandpiper.run("exec", "--add", "data", "-c", line + "; print(df.amount.sum(), sorted(df.file)[0])")
+    assert r.out == "4.5 /mnt/data/data/feb.csv\n", r
+
+
+def test_what_differs_in_a_folder(sandpiper, serve):
+    folder(sandpiper, **{"a.csv": CSV, "b.csv": CSV, "c.csv": "day,price\n1,2\n"})
+    server = serve(sandpiper, [{"answer": {"text": "Heard."}}])
+    sandpiper.run("--add", "data", "go")
+    told = server.bodies()[0]["messages"][-1]["content"]
+    assert "The other 2 .csv files: 1 with other columns: c.csv: day,price" in told and "glob" not in told, told
+
+
+def test_put_of_a_folder(sandpiper, serve):
+    folder(sandpiper)
+    serve(sandpiper, [{"expect": {"last": {"content": {"contains": ["/mnt/data/data", "2 files", "how many?"]}}}, "answer": {"text": "Heard."}}])
+    p = start(sandpiper)
+    ask(p, "/put data", "data: 2 files, %d bytes, in the sandbox as /mnt/data/data/" % (2 * len(CSV)))
+    ask(p, "/put missing", "missing: No such file or directory")
+    ask(p, "how many?", "Heard")
+    leave(p)
+
+
+def test_a_url_is_refused(bare):
+    r = bare.run("--add", "https://example.com/a.csv", "q", env={"OPENAI_API_KEY": "k"})
+    assert r.code == 2 and "sandpiper downloads nothing" in r.err and "curl -O 'https://example.com/a.csv'" in r.err, r
+
+
+# --------------------------------------------------------------------------------------------------- files in a question
+
+def asked(sandpiper, serve, question, *args):
+    """What the model is told."""
+    server = serve(sandpiper, [{"answer": {"text": "Heard."}}])
+    r = sandpiper.run(*args, question)
+    assert r.code == 0 and r.out == "Heard.\n", r
+    return server.bodies()[0]["messages"][-1]["content"], r
+
+
+@pytest.mark.parametrize("question, as_told", [
+    ("mean of @sales.csv?", "mean of /mnt/data/sales.csv?"),
+    ("@sales.csv", "/mnt/data/sales.csv"),
+    ("(see) @./sales.csv, please", "(see) /mnt/data/sales.csv, please"),
+    ("what is\n@sales.csv", "what is\n/mnt/data/sales.csv"),
+    ('@"my file.csv" and @sales.csv', "/mnt/data/my file.csv and /mnt/data/sales.csv"),
+    ("@my\\ file.csv?", "/mnt/data/my file.csv?"),
+    ("@'my file.csv': sum?", "/mnt/data/my file.csv: sum?"),
+    ("@sales.csv @sales.csv", "/mnt/data/sales.csv /mnt/data/sales.csv"),
+    ("all of @data", "all of /mnt/data/data"),
+])
+def test_a_file_in_the_question(sandpiper, serve, question, as_told):
+    for name in ("sales.csv", "my file.csv"):
+        sandpiper.write(name, CSV)
+    folder(sandpiper)
+    told, _ = asked(sandpiper, serve, question)
+    assert told.endswith(as_told) and told.count("Attached") == len(set(re.findall(r"/mnt/data/(?:my )?\w+", as_told))), told
+
+
+@pytest.mark.parametrize("question", ["ask me@sales.csv", "@missing.csv?", "@dataclass\nclass A: pass", "@", "a @ b", '@"sales.csv', "@/dev/null", "@https://a/b",
+                                      "@pipe"])
+def test_a_word_that_names_no_file(sandpiper, serve, question):
+    sandpiper.write("sales.csv", CSV)
+    os.mkfifo(sandpiper.path("work/pipe"))
+    told, r = asked(sandpiper, serve, question)
+    assert told == question and not r.err.strip(), (told, r)
+
+
+def test_a_hidden_file_must_be_added_by_name(sandpiper, serve):
+    """Text is pasted from everywhere; keys are in hidden files."""
+    sandpiper.write(".secret", "KEY=x\n")
+    told, r = asked(sandpiper, serve, "what is in @.secret")
+    assert told == "what is in @.secret" and "@.secret was not added, since it is hidden; --add or /put adds it" in r.err, r
+
+
+def test_a_script_and_a_prompt_from_stdin_add_nothing(sandpiper, serve):
+    sandpiper.write("sales.csv", CSV)
+    server = serve(sandpiper, [{"answer": {"text": "Heard."}}] * 2)
+    assert sandpiper.run(stdin="what is @sales.csv\n").code == 0 and sandpiper.run("-", stdin="what is @sales.csv").code == 0
+    assert [b["messages"][-1]["content"].strip() for b in server.bodies()] == ["what is @sales.csv"] * 2
+
+
+def test_a_named_file_that_cannot_be_read(bare):
+    bare.write("large.bin", b"")
+    os.truncate(bare.path("work/large.bin"), 300 << 20)
+    r = bare.run("what is in @large.bin", env={"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "SANDPIPER_SANDBOX": "bwrap", "SANDPIPER_MODEL": "m"})
+    assert r.code == 2 and "is too large for the sandbox: 314572800 bytes; /mnt/data holds 256 MiB" in r.err and len(r.err.splitlines()) == 1, r
+
+
+def test_files_in_the_chat(sandpiper, serve):
+    """One with each question; the same again keeps its name, another of that name gets its own."""
+    for name in ("a", "b"):
+        folder(sandpiper, name, **{"x.csv": CSV + name})
+    serve(sandpiper, [{"expect": {"last": {"content": {"contains": text}}}, "answer": {"text": "Heard."}}
+                      for text in ("one /mnt/data/x.csv", "two /mnt/data/x-2.csv", "three /mnt/data/x.csv")])
+    p = start(sandpiper)
+    ask(p, "one @a/x.csv", "Heard")
+    ask(p, "two @b/x.csv", "Heard")
+    ask(p, "three @a/x.csv", "Heard")
+    ask(p, "!print(open('/mnt/data/x.csv').read()[-1] + open('/mnt/data/x-2.csv').read()[-1])", "ab\r\n")
+    leave(p)
+
+
+def test_a_named_file_that_is_too_large_in_the_chat(sandpiper, serve):
+    """One line; the question is not asked; the session goes on."""
+    serve(sandpiper, [{"expect": {"last": {"content": "go on"}}, "answer": {"text": "Heard."}}])
+    sandpiper.write("large.bin", b"")
+    os.truncate(sandpiper.path("work/large.bin"), 300 << 20)
+    p = start(sandpiper, size=(30, 200))
+    ask(p, "what is @large.bin", "large.bin is too large for the sandbox: 314572800 bytes; /mnt/data holds 256 MiB")
+    ask(p, "go on", "Heard")
+    leave(p)
+
+
+# ------------------------------------------------------------------------------------------------------------ large copies
+
+def offset(p, path):
+    """How far a process has read that file."""
+    for fd in os.listdir("/proc/%d/fd" % p.pid):
+        try:
+            if os.readlink("/proc/%d/fd/%s" % (p.pid, fd)) == path:
+                with open("/proc/%d/fdinfo/%s" % (p.pid, fd)) as f:
+                    return int(re.search(r"pos:\s+(\d+)", f.read()).group(1))
+        except OSError:
+            pass
+    return 0
+
+
+def test_a_file_that_changes_while_it_is_copied(sandpiper):
+    path = sandpiper.write("log.bin", b"")
+    os.truncate(path, 64 << 20)
+    p = sandpiper.start("exec", "--cpus", "0.05", "--add", "log.bin", "-c", "import os; print(os.path.getsize('log.bin') >= 64 << 20)")
+    while not offset(p, path):
+        assert p.poll() is None
+        time.sleep(0.002)
+    os.kill(p.pid, signal.SIGSTOP)              # so that it cannot end before the file changes
+    with open(path, "ab") as f:
+        f.write(b"more")
+    os.kill(p.pid, signal.SIGCONT)
+    out, err = p.communicate(timeout=90)
+    assert (p.returncode, out) == (0, b"True\n") and b"log.bin changed while it was copied; add it again for a whole copy" in err, (out, err)
+
+
+def test_progress_of_a_large_copy(sandpiper, serve):
+    """Bytes of bytes in the status line; nothing of it in a pipe, or for small copies."""
+    serve(sandpiper, [{"answer": {"text": "Heard."}}] * 2)
+    path = sandpiper.write("big.bin", b"")
+    os.truncate(path, 100 << 20)
+    p = start(sandpiper, "--cpus", "0.05", "--add", "big.bin")
+    p.send("go\r")
+    p.expect(r"Copying data into the sandbox\.\.\. [\d.]+ MB of 104\.9 MB")
+    p.expect("Heard")
+    leave(p)
+    r = sandpiper.run("--add", "big.bin", "go")
+    assert r.code == 0 and "Copying" not in r.err and " of 104" not in r.err, r
+
+
+# ------------------------------------------------------------------------------------------------------------ bad data
+
+def test_a_zip_bomb(sandpiper, serve):
+    """Its members are told, and that they do not fit; nothing is unpacked but the beginning of one."""
+    with zipfile.ZipFile(sandpiper.path("work/bomb.zip"), "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
+        for i in range(3):
+            z.writestr("%d.csv" % i, bytes(100 << 20))
+    told, r = asked(sandpiper, serve, "what is in @bomb.zip", "--memory", "512m")
+    assert "a ZIP archive of 3: 0.csv (104857600 bytes)" in told and "unpacked it has 314572800 bytes, and only " in told, told
+    assert len(r.err.splitlines()) == 1, r
+
+
+def test_packed_data_is_described(sandpiper, serve):
+    sandpiper.write("sales.csv.gz", gzip.compress(b"day;amount\n" + b"2024-01-01;1,5\n" * 500))
+    told, _ = asked(sandpiper, serve, "the sum?", "--add", "sales.csv.gz")
+    line = next(line for line in told.splitlines() if line.startswith("import"))
+    r = sandpiper.run("exec", "--add", "sales.csv.gz", "-c", line + "; print(df.amount.sum())")
+    assert r.out == "750.0\n", (told, r)
