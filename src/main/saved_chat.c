@@ -96,7 +96,8 @@ static struct db *own_db(const struct saved *s, struct error *err)
 
     if (!db)
         error_set(err, ERROR_USAGE, 0,
-                  s->store ? "nothing is saved yet: no question was asked" : "this session is not saved");
+                  s->store && !store_lost(s->store) ? "nothing is saved yet: no question was asked"
+                                                    : "this session is not saved");
     return db;
 }
 

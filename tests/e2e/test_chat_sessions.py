@@ -89,3 +89,26 @@ def test_without_saving(sandpiper, serve):
     ask(p, "b?", "Two")
     leave(p)
     assert contents(server.requests[-1]) == ["b?"] and listed(sandpiper) == []
+
+
+def test_a_damaged_database(sandpiper, serve):
+    """One line, and the chat goes on unsaved."""
+    serve(sandpiper, [text("One."), text("Two."), text("Three.")])
+    sandpiper.run("a?")
+    path = sandpiper.path("state/sandpiper/store/sessions.db")
+    for name in (path, path + "-wal", path + "-shm"):
+        if os.path.exists(name):
+            os.unlink(name)
+    with open(path, "w") as f:
+        f.write("hello " * 2000)
+    os.chmod(path, 0o600)
+    p = start(sandpiper, size=(30, 200))
+    p.send("b?\r")
+    p.expect(r"sessions\.db is damaged \([^)]*\): this session is not saved from here on")
+    p.expect("Two")
+    p.expect("> ")
+    ask(p, "c?", "Three")
+    p.send("/rename x\r")
+    p.expect("this session is not saved")
+    p.expect("> ")
+    leave(p)
