@@ -85,14 +85,15 @@ def disconnect_worker(self):
 
 def kill_all(self, spare=0):
     """Kill and reap everything except us and the process to spare, and forget the worker. False if something
-    still lives after a second."""
+    still lives after a second (five seconds without a pid namespace)."""
     disconnect_worker(self)
     if self.snapshots:
         need('recover')
     if spare and self.alone:
         # in one step, since code that forks without end could outrun single kills
         signal_all(_signal.SIGSTOP)
-    until = time.monotonic() + 1.0
+    # Without a pid namespace each look costs a walk through the whole machine's /proc.
+    until = time.monotonic() + (1.0 if self.alone else 5.0)
     done = False
     while not done and time.monotonic() < until:
         if not self.alone:

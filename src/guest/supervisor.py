@@ -77,9 +77,8 @@ class Supervisor:
     # ---- to the program
 
     def send(self, kind, nonce, body=b''):
-        frame = b''.join((len(body).to_bytes(4, 'little'), kind, nonce, body))
-        self.outbox.append(frame)
-        self.unsent += len(frame)
+        self.outbox.append(len(body).to_bytes(4, 'little') + kind + nonce + body)
+        self.unsent += 21 + len(body)
 
     def flush(self):
         """Write what the channel takes. Never waits: even if the program does not read, it must be obeyed."""
@@ -181,6 +180,11 @@ class Supervisor:
             self.to_worker.insert(0, NONE + ORDER_TERMINAL + len(self.told).to_bytes(4, 'little') + self.told)
         if self.sock is not None:
             self.feed()
+            if not self.to_worker:              # most cells answer at once: wait for that alone
+                if self.answers.poll(BRISK_MS):
+                    self.message()
+                else:
+                    self.brisk = False
 
     def ours(self):
         """Descriptors that no child may have."""
@@ -202,7 +206,8 @@ class Supervisor:
         self.closed_at, self.closed_kill, self.polled, self.flood = 0.0, False, False, False
         self.heap = b''
         self.poll.register(words, select.POLLIN)
-        self.look = select.poll()
+        self.answers, self.look = select.poll(), select.poll()
+        self.answers.register(words, select.POLLIN)
         self.look.register(out, select.POLLIN)
         self.look.register(err, select.POLLIN)
 
@@ -238,6 +243,10 @@ class Supervisor:
                 self.close_words()
                 self.closed_at = time.monotonic()
                 return
+            if (self.waiting and data[:16] == self.nonce and data[16:17] == RECORD_RESULT and not self.heap
+                    and len(data) == 21 + int.from_bytes(data[17:21], 'little')):
+                self.answer(data[21:])          # one whole record, as most are
+                return
             heap, at = self.heap + data, 0
             while self.waiting:
                 found = heap.find(self.nonce, at)
@@ -261,6 +270,7 @@ class Supervisor:
         """Close the pipe on which the worker speaks."""
         if self.words >= 0:
             self.poll.unregister(self.words)
+            self.answers.unregister(self.words)
             posix.close(self.words)
             self.words = -1
 

@@ -270,7 +270,7 @@ static void choose(void *ctx, const struct session_row *r)
 static int remove_one(const struct sessions *s, const char *id, struct error *err)
 {
     autofree char *sessions = xdg_path(XDG_STATE, "sessions");
-    autofree char *dir = sessions ? xasprintf("%s/%s", sessions, id) : NULL;
+    autofree char *dir = sessions ? session_folder(sessions, id) : NULL;
 
     if (session_remove(s->db, id, err) < 0)
         return -1;

@@ -137,6 +137,9 @@ struct session {
     char *out_dir; /* the folder of --out, created; or NULL */
     bool keep;     /* session_keep() was called */
 };
+/* The folder of the session with that id, which is not empty, below sessions. It has the last part of the id
+ * alone, which is how the session is called on the screen: its path is often printed. The caller frees. */
+char *session_folder(const char *sessions, const char *id);
 /* id: of an earlier session, whose folder goes on if it is still there; or NULL. Returns -1 if the folder of
  * --out cannot be made, or no descriptors are left; if only dir fails, the session goes on. */
 int session_open(struct session *s, const struct config *c, const char *id, struct error *err);

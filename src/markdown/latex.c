@@ -127,9 +127,19 @@ static bool compound(const struct buf *b)
     return strstr(buf_str(b), "·") || strstr(buf_str(b), "±");
 }
 
-static void add_operand(struct buf *out, const struct buf *b)
+/* A number and more factors: "/2a" may be read as a half of a. */
+static bool is_product(const struct buf *b)
 {
-    bool paren = compound(b)
+    size_t digits = strspn(buf_str(b), "0123456789.");
+    uint32_t cp = 0;
+
+    return digits && utf8_decode(b->data + digits, b->len - digits, &cp) > 0
+           && (cp < 0x80 ? isalpha((int)cp) : cp >= 0x370) && (cp < 0x2070 || cp > 0x207f);
+}
+
+static void add_operand(struct buf *out, const struct buf *b, bool below)
+{
+    bool paren = (compound(b) || (below && is_product(b)))
                  && !(b->len > 1 && b->data[0] == '('
                       && memchr(b->data, ')', b->len) == b->data + b->len - 1);
 
@@ -156,9 +166,9 @@ static void fraction(struct tex *t)
                       || (*t->s == '\\' && t->end - t->s > 1 && isalpha((unsigned char)t->s[1])));
 
     buf_addstr(t->out, before || behind ? "(" : "");
-    add_operand(t->out, &above);
+    add_operand(t->out, &above, false);
     buf_addch(t->out, '/');
-    add_operand(t->out, &below);
+    add_operand(t->out, &below, true);
     buf_addstr(t->out, before || behind ? ")" : "");
 }
 

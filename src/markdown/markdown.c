@@ -230,7 +230,8 @@ static void join(struct markdown *m)
         buf_addch(&m->pending, kept ? INLINE_BREAK : ' ');
         m->special = true;
     } else if (kept) {
-        flow_break(&m->flow);
+        if (m->flow.mid || m->flow.n_runs) /* a line of tags alone is none */
+            flow_break(&m->flow);
     } else {
         flow_blanks(&m->flow, 1);
     }

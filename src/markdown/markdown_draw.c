@@ -287,10 +287,14 @@ static void close_image(struct draw *d)
 
     d->labelled = false;
     if (d->o->image && *src) {
-        flow_end(d->f);
-        flow_put_gap(d->f);
-        if (d->o->image(d->o->image_ctx, src, alt, d->f->out))
+        struct buf picture autorelease(buf_release) = BUF_INIT(0);
+
+        if (d->o->image(d->o->image_ctx, src, alt, &picture)) {
+            flow_end(d->f);
+            flow_put_gap(d->f);
+            buf_add(d->f->out, buf_str(&picture), picture.len);
             return;
+        }
     }
     const char *name = starts_with(src, "data:")                 ? "data"
                        : slash && slash[1] && !safe_to_open(src) ? slash + 1

@@ -181,6 +181,41 @@ def test_suspend_while_the_model_speaks(bare, serve):
     p.expect(pexpect.EOF)
 
 
+PHASES = {"waiting": ({"text": "At last.", "stall_after": 0}, "Waiting for"), "in mid-sentence": ({"text": "One two three four. At last.", "piece": 4, "stall_after": 5}, "is writing"),
+          "writing code": ({"calls": [{"code": "\n".join("x = %d" % i for i in range(40))}], "piece": 6, "stall_after": 20}, "is writing code"),
+          "running": ({"calls": [{"code": "import time\nfor i in range(30):\n    print(i, flush=True)\n    time.sleep(0.1)"}]}, "\\| 3")}
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_suspend_in_each_phase(sandpiper, serve, phase):
+    """The shell gets a terminal in order, and after fg all goes on; nothing above is written over."""
+    answer, seen = PHASES[phase]
+    server = serve(sandpiper, [{"answer": answer}] + [{"answer": {"text": "At last."}}] * ("calls" in answer))
+    p = pexpect.spawn("/bin/bash", ["--norc", "-i"], env=sandpiper.env(dict(PLAIN, TERM="xterm-256color", PS1="shell# ", SP=BIN)), cwd=sandpiper.work,
+                      encoding="utf-8", timeout=30, dimensions=(30, 100), echo=False)
+    p.expect("shell# ")
+    p.send('"$SP"\r')
+    p.expect("> ")
+    p.send("go\r")
+    p.expect(seen)
+    p.send("\x1a")
+    p.expect("Stopped")
+    p.expect("shell# ")
+    p.send("stty -a\r")
+    p.expect(" icanon")
+    p.expect("shell# ")
+    p.send("fg\r")
+    p.expect(r"\$SP")
+    server.going.set()
+    p.expect("At last\\.")
+    assert "\x1b[A" not in p.before, p.before
+    p.expect("> ")
+    p.send("\x04")
+    p.expect("shell# ")
+    p.send("exit\r")
+    p.expect(pexpect.EOF)
+
+
 def test_the_end_leaves_a_line_of_its_own(bare, serve):
     serve(bare, [])
     p = start(bare)

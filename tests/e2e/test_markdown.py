@@ -109,6 +109,25 @@ def test_ctrl_c_in_a_table_shows_what_had_come(bare, serve):
     leave(p)
 
 
+def test_a_resize_in_the_middle_of_an_answer(bare, serve):
+    """What comes after it is laid out for the new width: words whole, tables fitted."""
+    words = "The quick brown fox jumps over the lazy dog while the model explains at length. " * 4
+    text = "%s\n\n%s\n\n| Name | What it is |\n|---|---|\n| one | %s |\n" % (words, words, words)
+    server = serve(bare, [{"answer": {"text": text, "piece": 40, "stall_after": 12}}])
+    p = start(bare, size=(30, 100))
+    p.send("go\r")
+    p.expect("explains(?s:.)*explains")
+    p.setwinsize(30, 44)
+    server.going.set()
+    p.expect(re.escape("Name"))
+    later = re.sub("\x1b\\[[0-9;?]*[A-Za-z]|\r", "", p.before).split("\n")[2:]      # the first lines may have been begun before
+    p.expect(AT_PROMPT)
+    table = [line for line in re.sub("\x1b\\[[0-9;?]*[A-Za-z]|\r", "", "Name" + p.before).split("\n") if "│" in line or "─" in line]
+    assert len(later) > 4 and all(len(line) <= 44 and set(line.split()) <= set(words.split()) for line in later), later
+    assert len(table) > 5 and all(len(line) <= 44 for line in table), table
+    leave(p)
+
+
 def test_raw_and_copy(bare, serve):
     text = "The *answer*:\n\n```\nx = 1\n```\n"
     serve(bare, [{"answer": {"text": text}}, {"answer": {"text": "x" * 80000}}])

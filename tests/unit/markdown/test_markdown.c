@@ -454,6 +454,11 @@ static void test_latex(void **state)
     static const struct {
         const char *tex, *text; /* NULL: refused */
     } cases[] = {{"\\frac{a+b}{c}", "(a+b)/c"},
+                 {"\\frac{b}{2a}", "b/(2a)"},
+                 {"\\frac{1}{2\\pi}", "1/(2π)"},
+                 {"\\frac{1}{2^n}", "1/2ⁿ"},
+                 {"\\frac{dy}{dx}", "dy/dx"},
+                 {"\\frac{1}{10}", "1/10"},
                  {"\\frac{1}{2}mv^2", "(1/2)mv²"},
                  {"\\sum_{i=1}^{n} i", "∑ᵢ₌₁ⁿ i"},
                  {"\\sqrt{x+1} + \\sqrt[3]{8}", "√(x+1) + ∛8"},

@@ -6,6 +6,7 @@
 
 #include <signal.h>
 
+#include "sandbox/private.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/sandbox/fake_engine.h"
 
@@ -62,7 +63,7 @@ static inline int setup_with(int cell_ms, const char *options)
 static inline int setup(void **state)
 {
     (void)state;
-    return setup_with(1000, NULL);
+    return setup_with(20000, NULL);
 }
 
 static inline int setup_slow(void **state)
@@ -101,13 +102,29 @@ static inline void run_by(const struct cell_listener *l, const char *code)
     said = cell_what(&r);
 }
 
+/* A cell that is to run into the time limit has a second; the others have what the setup says, which is
+ * enough for a busy machine. */
 static inline void want_by(const struct cell_listener *l, const char *code, enum cell_status status)
 {
+    int cell_ms = box->o.cell_ms;
+
+    if (status == CELL_TIMEOUT)
+        box->o.cell_ms = 1000;
     run_by(l, code);
+    box->o.cell_ms = cell_ms;
     if (r.status != status)
         fail_msg("status %d, wanted %d\ncode: %s\nexception: %s\ntraceback: %s\nwhat: %s\noutput: %s%s",
                  r.status, status, code, r.exception ? r.exception : "-", r.traceback ? r.traceback : "-",
                  said ? said : "-", buf_str(&seen.out), buf_str(&seen.err));
+}
+
+/* Wait until it is known that the worker has ended between two cells. */
+static inline void await_death(void)
+{
+    int64_t until = clock_ms() + 20000;
+
+    while (!box->revived && !box->lost_state && clock_ms() < until)
+        loop_wait(loop, 100);
 }
 
 static inline void run(const char *code)

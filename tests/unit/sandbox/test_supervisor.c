@@ -24,7 +24,7 @@ static void test_loss(void **state)
     kill(fake.pid, SIGSTOP);
     want("print(4)", CELL_TIMEOUT);
     assert_true(r.files_lost && r.state_lost);
-    assert_true(r.seconds < 6);
+    assert_true(r.seconds < 30);
     want_out("print(5)", "5\n");
     kill(fake.pid, SIGKILL);
     usleep(50000);
@@ -220,7 +220,7 @@ static void test_inventory(void **state)
     want("import signal\nsignal.signal(14, lambda *_: os.kill(os.getpid(), signal.SIGSTOP))\n"
          "signal.setitimer(signal.ITIMER_REAL, 0.05);",
          CELL_OK);
-    usleep(150000);
+    usleep(1000000);
     want_inventory("files in /mnt/data: a.csv, d");
     want("x", CELL_TIMEOUT);
     want("1", CELL_OK);
