@@ -144,6 +144,7 @@ struct event {
         struct {
             unsigned cell;
             const char *name, *path;
+            const char *url; /* where it was uploaded to; or NULL */
             uint64_t size;
             enum file_kind kind;
             size_t index, total;

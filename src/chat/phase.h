@@ -17,6 +17,7 @@ enum phase {
     PHASE_STOPPING,  /* the code was interrupted and has not ended yet */
     PHASE_RESTORING, /* it was killed; the interpreter is being replaced */
     PHASE_SAVING,    /* it has ended; its files are being copied out */
+    PHASE_UPLOADING, /* and put on the storage of artifacts.upload */
 };
 
 struct phase_now {

@@ -49,8 +49,8 @@ struct config {
     /* questions */
     const char *prompt, *system, *stdin_mode;
     struct argv add;
-    const char *out_dir, *agents; /* agents: the name of a pipeline; NULL: one agent */
-    struct argv allow_folders;    /* that an agent may look at */
+    const char *out_dir, *upload, *agents; /* agents: the name of a pipeline; NULL: one agent */
+    struct argv allow_folders;             /* that an agent may look at */
     int max_rounds;
     int64_t max_time;     /* ms; 0: no limit */
     int max_tokens_total; /* 0: no limit */
@@ -76,7 +76,7 @@ struct config {
     int status;             /* debug reply; 0: 200 */
     struct argv headers;
     const char *trace, *record, *replay;
-    const char *color, *figures, *render, *config_path;
+    const char *color, *figures, *figure_format, *render, *config_path;
 
     struct source source[OPTION_MAX]; /* by index in option_table */
     struct argv given; /* the flags of doctor's that were given, "--name=value" each: /doctor in the chat */

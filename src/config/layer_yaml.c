@@ -57,6 +57,21 @@ static int yaml_option(struct config *c, const struct option *o, const struct yd
     return config_set(c, &s, err);
 }
 
+/* The members of a section: "artifacts: {upload: URL}" is the option artifacts.upload. */
+static int yaml_section(struct config *c, const struct ydoc *map, struct error *err)
+{
+    for (size_t i = 0; i < map->n; i++) {
+        autofree char *key = xasprintf("%s.%s", map->key, map->v[i].key);
+        const struct option *o = option_by_key(key);
+
+        if (!o)
+            return ydoc_key_error(&map->v[i], err, "unknown key %.60s", key);
+        if (yaml_option(c, o, &map->v[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int config_apply_yaml(struct config *c, struct ydoc *root, struct error *err)
 {
     int status = !root ? -1
@@ -70,7 +85,9 @@ int config_apply_yaml(struct config *c, struct ydoc *root, struct error *err)
         const struct option *o = option_by_key(y->key);
         const char *near;
 
-        if (strcmp(y->key, "providers") == 0)
+        if (strcmp(y->key, "artifacts") == 0 && y->type == YDOC_MAP)
+            status = yaml_section(c, y, err);
+        else if (strcmp(y->key, "providers") == 0)
             status = providers_read(&c->providers, y, false, err);
         else if (strcmp(y->key, "models") == 0)
             status = profiles_read(&c->profiles, y, err);

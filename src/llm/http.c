@@ -21,6 +21,10 @@
 #include "llm/certificates.h"
 #include "llm/curl_load.h"
 
+#if LIBCURL_VERSION_NUM < 0x074b00
+#define CURLOPT_AWS_SIGV4 ((CURLoption)(CURLOPTTYPE_STRINGPOINT + 305))
+#endif
+
 struct http {
     const struct curl_api *curl;
     CURLM *multi;
@@ -197,6 +201,12 @@ static CURLcode set_options(struct http *h, struct transfer *t, const struct cur
         rc = rc ? rc : c->easy_setopt(e, CURLOPT_POST, 1L);
         rc = rc ? rc : c->easy_setopt(e, CURLOPT_POSTFIELDS, q->body);
         rc = rc ? rc : c->easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->len);
+    }
+    if (q->method)
+        rc = rc ? rc : c->easy_setopt(e, CURLOPT_CUSTOMREQUEST, q->method);
+    if (q->sign) {
+        rc = rc ? rc : c->easy_setopt(e, CURLOPT_AWS_SIGV4, q->sign);
+        rc = rc ? rc : c->easy_setopt(e, CURLOPT_USERPWD, q->user);
     }
     rc = rc ? rc : c->easy_setopt(e, CURLOPT_HTTPHEADER, headers);
     rc = rc ? rc : c->easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
@@ -449,7 +459,8 @@ enum http_end http_post(struct http *h, const struct http_request *q, struct htt
     enum http_end end = HTTP_ABORTED;
     *reply = (struct http_reply){.life.content_at = now};
     h->error[0] = '\0';
-    struct curl_slist *headers = h->curl->slist_append(NULL, "Expect:");
+    /* libcurl would sign that header although it is not sent */
+    struct curl_slist *headers = q->sign ? NULL : h->curl->slist_append(NULL, "Expect:");
     for (size_t i = 0; i < q->n_headers; i++)
         headers = h->curl->slist_append(headers, q->headers[i]);
     CURLcode rc = set_options(h, &t, headers);

@@ -36,6 +36,8 @@ struct http_reply {
 struct http_request {
     const char *url, *body; /* body NULL: GET */
     size_t len;
+    const char *method;      /* another one, that sends the body; or NULL */
+    const char *user, *sign; /* NAME:SECRET, and what CURLOPT_AWS_SIGV4 takes, to sign with them; or NULL */
     const char *const *headers; /* "Name: value" */
     size_t n_headers;
     const char *ca_cert; /* as in certificates.h */

@@ -48,7 +48,8 @@ struct ask {
     bool replay_blocks;
     char *place; /* where code runs, as shown to the user; or NULL */
     struct show_decoder decoder;
-    struct buf *unsent; /* for debug request: receives the body; nothing is sent or shown; or NULL */
+    struct uploads *uploads; /* of files; or NULL */
+    struct buf *unsent;      /* for debug request: receives the body; nothing is sent or shown; or NULL */
 };
 
 /* cmd_ask.c */
@@ -83,6 +84,13 @@ struct agents_work {
 struct agent *agents_open(struct ask *a, const struct agents_work *w, struct error *err);
 void agents_end(struct agents *g); /* free the others; their sandbox may go now */
 void agents_release(struct agents *g);
+
+/* uploads.c */
+/* Files go to artifacts.upload, if that is set. next gets every event, with their URLs. ERROR_USAGE. */
+int uploads_new(struct ask *a, event_fn *next, struct error *err);
+void uploads_event(struct uploads *u, const struct event *e);
+bool uploads_failed(const struct uploads *u);
+void uploads_free(struct uploads *u);
 
 /* ask_chat.c */
 int ask_open_chat(struct ask *a, struct error *err);

@@ -18,8 +18,8 @@
 #include "store/store.h"
 #include "term/term.h"
 
-/* Every event passes through here. Files whose path the user has seen must stay on disk. */
-static void on_event(void *ctx, const struct event *e)
+/* Files whose path the user has seen must stay on disk. */
+static void on_event_of(void *ctx, const struct event *e)
 {
     struct ask *a = ctx;
 
@@ -37,6 +37,17 @@ static void on_event(void *ctx, const struct event *e)
     /* it has answered, so the model is in memory now */
     if (e->type == EVENT_USAGE && a->known.waits_for_window)
         ask_learn_window(a);
+}
+
+/* Every event passes through here. */
+static void on_event(void *ctx, const struct event *e)
+{
+    struct ask *a = ctx;
+
+    if (a->uploads)
+        uploads_event(a->uploads, e);
+    else
+        on_event_of(a, e);
 }
 
 /* A copy that the user moved or changed meanwhile is no longer the figure; a link is not followed. */
@@ -279,6 +290,8 @@ static int ask(struct ask *a, int closed, struct error *err)
     if (ask_choose_model(a, err) < 0
         || (a->unsent ? session_open(&a->session, a->c, NULL, err) : saved_open(&a->saved, err)) < 0)
         return -1;
+    if (uploads_new(a, on_event_of, err) < 0)
+        return -1;
     if (open_rooms(a, err) < 0 || (a->chat && ask_open_chat(a, err) < 0))
         return -1;
     begin(a);
@@ -287,6 +300,8 @@ static int ask(struct ask *a, int closed, struct error *err)
     if (a->chat)
         sandbox_start(a->sandbox); /* it will be up by the time the first question is typed */
     status = a->chat ? term_run(a->term, a->agent) : pipe_run(a->pipe, a->agent);
+    if (status == 0 && uploads_failed(a->uploads))
+        status = 1;
     end(a, status);
     return status;
 }
@@ -309,6 +324,7 @@ static void release(struct ask *a)
     free(a->model);
     free(a->found);
     free(a->place);
+    uploads_free(a->uploads);
     loop_free(a->loop);
 }
 

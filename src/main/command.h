@@ -137,6 +137,9 @@ struct session {
     char *out_dir; /* the folder of --out, created; or NULL */
     bool keep;     /* session_keep() was called */
 };
+/* The folder of the session with that id, which is not empty, below sessions. It has the last part of the id
+ * alone, which is how the session is called on the screen: its path is often printed. The caller frees. */
+char *session_folder(const char *sessions, const char *id);
 /* id: of an earlier session, whose folder goes on if it is still there; or NULL. Returns -1 if the folder of
  * --out cannot be made, or no descriptors are left; if only dir fails, the session goes on. */
 int session_open(struct session *s, const struct config *c, const char *id, struct error *err);
@@ -180,8 +183,9 @@ void saved_event(struct saved *s, const struct event *e);
 
 /* saved_chat.c: the chat's commands on sessions. */
 void saved_chat(struct saved *s, struct term_sessions *out);
-/* cmd_sessions.c: append "ID\tTIME  TITLE" of the newest, for Tab. db may be NULL. */
-void sessions_names(struct db *db, int64_t max, struct argv *out);
+/* cmd_sessions.c: append "ID\tTIME  TITLE" of the newest, for Tab; not of that with the id but. db may be
+ * NULL. */
+void sessions_names(struct db *db, int64_t max, const char *but, struct argv *out);
 /* The table of the newest sessions, at most max (0: all), or of those with these words. */
 int sessions_table(struct db *db, const char *words, int64_t max, struct buf *out, struct error *err);
 

@@ -1,4 +1,5 @@
 /* main.c - sandpiper: ask a model in plain words; the Python it writes runs in a sandbox; see the answer. */
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +49,15 @@ static void fresh_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* A chat is open for days. Without this the C library keeps what large blocks took (a figure, a long answer):
+ * it raises the size from which a block is given back to the system with each that was freed. */
+static void give_back_memory(void)
+{
+#ifdef M_MMAP_THRESHOLD
+    mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+#endif
+}
+
 static int help(const char *topic)
 {
     struct buf out = BUF_INIT(0);
@@ -82,6 +92,7 @@ int main(int argc, char **argv)
 
     fresh_signals();
     keep_secrets();
+    give_back_memory();
     if (is_completion(argc, argv))
         return cmd_complete(argv + 3, (size_t)argc - 3);
     if (config_load(&c, argc, argv, environ, &err) < 0) {

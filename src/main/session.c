@@ -1,4 +1,4 @@
-/* session.c - the folder of a session: $XDG_STATE_HOME/sandpiper/sessions/ID. */
+/* session.c - a session's folder: $XDG_STATE_HOME/sandpiper/sessions/ID, with the ID that people type. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdint.h>
@@ -32,6 +32,13 @@ static void make_id(char *out, size_t size)
     gmtime_r(&now, &tm);
     strftime(when, sizeof when, "%Y%m%d-%H%M%S", &tm);
     snprintf(out, size, "%s-%08x", when, (unsigned)random);
+}
+
+char *session_folder(const char *sessions, const char *id)
+{
+    const char *tail = strrchr(id, '-');
+
+    return xasprintf("%s/%s", sessions, tail && tail[1] ? tail + 1 : id);
 }
 
 static int make_out_dir(struct session *s, const struct config *c, struct error *err)
@@ -86,7 +93,7 @@ static int make_dir(struct session *s, const char *sessions, struct error *err)
         file_remove_tree(dir);
         return -1;
     }
-    s->dir = xasprintf("%s/%s", sessions, s->id);
+    s->dir = session_folder(sessions, s->id);
     if (rename(dir, s->dir) == 0)
         return 0;
     error_errno(err, "%s", s->dir);
@@ -114,7 +121,7 @@ static char *what_is_lost(const struct session *s, const struct error *why)
 /* The folder of an earlier session is the user's: it stays. */
 static bool take_dir(struct session *s, const char *sessions)
 {
-    autofree char *dir = xasprintf("%s/%s", sessions, s->id);
+    autofree char *dir = session_folder(sessions, s->id);
     autoclose int fd = place_folder(dir, false, NULL);
     struct stat st;
 

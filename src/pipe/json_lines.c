@@ -17,8 +17,8 @@
  *                 other forms it has, "image/png" in base64, "text/html", "image/svg+xml"; null: no value),
  *                 error, state_lost, state_restored, seconds, output_bytes (all of it), output_path,
  *                 model_text (what the model is told)
- *   file          cell, name (in the sandbox), path (here), bytes, data (of a figure: such a bundle with
- *                 "image/png"; else null)
+ *   file          cell, name (in the sandbox), path (here), url (null: not uploaded), bytes, data (of a
+ *                 figure: such a bundle with "image/png"; else null)
  *   notice        level ("info", "warning", "error", "detail"), text
  *   usage         input_tokens, cached_tokens, output_tokens, reasoning_tokens (null: unknown), estimated,
  *                 cost (dollars; null: unknown), seconds: of one request
@@ -293,6 +293,7 @@ static int write_file(struct json_lines *j, const struct event *e)
     json_set_int(o, "cell", e->file.cell);
     json_set_str(o, "name", e->file.name);
     json_set_str(o, "path", e->file.path);
+    json_set_str(o, "url", e->file.url);
     json_set_int(o, "bytes", (int64_t)e->file.size);
     json_set(o, "data", e->file.kind == FILE_FIGURE ? figure_bundle(e) : json_null());
     return line_write(j, o);

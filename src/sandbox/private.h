@@ -1,4 +1,5 @@
-/* private.h - struct sandbox, for the files that implement sandbox.h: sandbox.c (start to end), run.c
+/* private.h - struct sandbox, for the files that implement sandbox.h: sandbox.c (start to end), incoming.c
+ * (what the supervisor says), run.c
  * (cells), transfer.c (requests other than cells), sandbox_named.c. */
 #ifndef SANDBOX_PRIVATE_H
 #define SANDBOX_PRIVATE_H
@@ -10,6 +11,7 @@
 #include "sandbox/ledger.h"
 #include "records/registry.h"
 #include "sandbox/output.h"
+#include "sandbox/put_back.h"
 #include "sandbox/sandbox.h"
 
 enum stage {
@@ -93,6 +95,7 @@ struct sandbox {
     bool touched;              /* a cell ran, so there is state to lose */
     bool has_files;            /* likewise, there may be files */
     struct copying copying;
+    struct put_back put_back;
     bool lost_state, lost_files; /* to be reported with the next cell */
     /* also to be reported: the worker died between cells, and a snapshot was restored */
     bool revived;
@@ -131,6 +134,9 @@ int64_t sandbox_put_folder(struct sandbox *s, const char *name, int fd, struct e
 char *sandbox_snapshot_age(unsigned behind, const char *cell);
 /* The worker died in q while no cell ran; the next cell reports it. when: "after the last cell had ended". */
 void sandbox_note_death(struct sandbox *s, const struct request *q, const char *when);
+
+/* incoming.c, for the channel: take a frame. NULL, or why it ends the connection. */
+const char *sandbox_frame(void *ctx, const struct frame *f);
 
 /* What the kernel has killed for memory by now was ours: the next cell has no part in it. */
 void sandbox_count_kills(struct sandbox *s);

@@ -1,5 +1,5 @@
-/* sandbox.c - the life of a sandbox: start, hello, loss, restart, end. run.c and transfer.c have the
- * requests. */
+/* sandbox.c - the life of a sandbox: start, loss, restart, end. incoming.c has what the supervisor says,
+ * run.c and transfer.c the requests. */
 #include "sandbox/sandbox.h"
 
 #include <inttypes.h>
@@ -24,14 +24,9 @@
 #define KNOWN_HELLO_MS \
     8000 /* an existing sandbox can only be busy ending a cell: 2 s until SIGKILL, 2 s to restore the \
             snapshot */
-#define ANSWER_MS        10000 /* for requests that take the supervisor no time */
-#define PACKAGES_MAX     1000
-#define REQUEST_TEXT_MAX 4096
-#define UNKEPT_MAX       100
-#define LOST_NAME_MAX    1100
-#define TOLD_FROM        (20 << 20) /* bytes of a copy whose progress is told */
-#define TOLD_EVERY_MS    100
-#define OLDEST_PYTHON    8 /* 3.8, for which the guest is written */
+#define ANSWER_MS     10000      /* for requests that take the supervisor no time */
+#define TOLD_FROM     (20 << 20) /* bytes of a copy whose progress is told */
+#define TOLD_EVERY_MS 100
 
 static void engine_done(void *ctx, int status, const struct error *err);
 
@@ -39,6 +34,8 @@ static void engine_done(void *ctx, int status, const struct error *err);
 static const struct argv *sandbox_words(const struct sandbox_options *o, struct argv *out)
 {
     argv_pushf(out, "file=%lld", (long long)o->max_file);
+    if (o->figure_svg || o->figure_pdf)
+        argv_pushf(out, "figures=%s", !o->figure_pdf ? "svg" : o->figure_svg ? "svg,pdf" : "pdf");
     argv_pushf(out, "total=%lld", (long long)sandbox_most_delivered(o));
     return out;
 }
@@ -102,6 +99,7 @@ void sandbox_free(struct sandbox *s)
     argv_release(&s->words);
     output_release(&s->output);
     ledger_release(&s->ledger);
+    put_back_release(&s->put_back);
     free(s->guest);
     free(s->packages);
     free(s->last_value);
@@ -109,238 +107,6 @@ void sandbox_free(struct sandbox *s)
     free(s->image);
     free(s->output_dir);
     free(s);
-}
-
-/* ---- frames */
-
-/* "m50000000 big.bin": reason, size, name. */
-static void take_lost(struct request *q, const struct tagged *t)
-{
-    autofree char *text = tagged_text(t, LOST_NAME_MAX);
-    char *name = strchr(text, ' ');
-
-    if (q->n_lost == LOST_NAMED || !name)
-        return;
-    *name++ = '\0';
-    q->lost[q->n_lost++] = (struct lost_file){text[0] == 'm' || text[0] == 'c' ? text[0] : 't',
-                                              strtoull(text + 1, NULL, 10), scrub_line(name, SCRUB_TERMINAL)};
-}
-
-/* The body of FROM_GUEST_END and _DEATH. False: malformed. */
-static bool read_end(struct request *q, const char *p, size_t left)
-{
-    struct tagged t;
-    int rc;
-
-    while ((rc = tagged_next(&p, &left, &t)) > 0) {
-        int64_t n = tagged_int(&t);
-
-        switch (t.tag) {
-        case 'e':
-            tagged_take(&q->error, &t, 1000);
-            break;
-        case 't':
-            tagged_take(&q->text, &t, REQUEST_TEXT_MAX);
-            break;
-        case 'w':
-            q->wait_status = n;
-            break;
-        case 'i':
-            q->sigint_sent = true;
-            break;
-        case 'c':
-            q->closed = true;
-            break;
-        case 'f':
-            q->files_cut = true;
-            break;
-        case 'r':
-            q->restored = true;
-            q->behind = n > 0 && n < INT32_MAX ? (unsigned)n : 0;
-            break;
-        case 'u':
-            tagged_take(&q->unkept, &t, UNKEPT_MAX);
-            break;
-        case 'o':
-            q->snapshots_killed = n > 0 ? n : 0; /* a negative number would pass for a kill that we counted */
-            break;
-        case 'l':
-            take_lost(q, &t);
-            break;
-        case 'm':
-            q->lost_unnamed += n > 0 && n < INT32_MAX ? n : 0;
-            break;
-        case 'd':
-            q->micros = n;
-            break;
-        default:
-            break; /* a newer supervisor may add fields */
-        }
-    }
-    return rc == 0;
-}
-
-void sandbox_count_kills(struct sandbox *s)
-{
-    int64_t kills = s->run && s->stage == STAGE_READY ? engine_memory_kills(s->run) : -1;
-
-    if (kills >= 0)
-        s->memory_kills = kills;
-}
-
-void sandbox_note_death(struct sandbox *s, const struct request *q, const char *when)
-{
-    if (q->wait_status < 0 || !s->touched || s->lost_state)
-        return;
-    s->revived = q->restored;
-    s->behind = q->behind;
-    s->lost_state = !q->restored;
-    snprintf(s->lost_why, sizeof s->lost_why, "the interpreter died %s%s%s", when,
-             !q->restored && q->unkept ? "; no snapshot to restore: " : "",
-             !q->restored && q->unkept ? q->unkept : "");
-    s->touched = q->restored;
-}
-
-/* The worker ended while no cell ran. */
-static const char *on_death(struct sandbox *s, const struct frame *f)
-{
-    struct request q = {.wait_status = -1};
-
-    if (read_end(&q, f->data, f->len))
-        sandbox_note_death(s, &q, "after the last cell had ended");
-    request_end(s, &q);
-    return NULL;
-}
-
-static const char *on_end(struct request *q, const struct frame *f)
-{
-    q->done = true;
-    return read_end(q, f->data, f->len) ? NULL : "it sent a malformed end of a request";
-}
-
-struct hello {
-    char *version, *python, *packages;
-    bool hidden, read_only;
-    struct earlier earlier;
-};
-
-/* The end of a request that no program was there to read: did the worker die, and was a snapshot restored? */
-static void read_news(struct sandbox *s, const struct tagged *news, struct earlier *e)
-{
-    struct request q = {.wait_status = -1};
-
-    read_end(&q, news->data, news->len);
-    e->died |= q.wait_status >= 0;
-    e->restored |= q.restored;
-    e->behind += q.behind;
-    request_end(s, &q);
-}
-
-static int read_hello(struct sandbox *s, const struct frame *f, struct hello *h)
-{
-    const char *p = f->data;
-    size_t left = f->len;
-    struct tagged t;
-    int rc;
-
-    while ((rc = tagged_next(&p, &left, &t)) > 0) {
-        char **to = t.tag == 'v'   ? &h->version
-                    : t.tag == 'p' ? &h->python
-                    : t.tag == 'k' ? &h->packages
-                                   : NULL;
-
-        if (to && !*to)
-            *to = tagged_text(&t, PACKAGES_MAX);
-        h->hidden |= t.tag == 'd';
-        h->read_only |= t.tag == 'w';
-        h->earlier.unfinished |= t.tag == 'u';
-        if (t.tag == 'z')
-            read_news(s, &t, &h->earlier);
-        if (t.tag == 'c' && tagged_int(&t) > 0 && tagged_int(&t) < INT32_MAX)
-            h->earlier.cells = (unsigned)tagged_int(&t);
-    }
-    return rc;
-}
-
-/* NULL, or why this supervisor cannot be used. */
-static const char *refuse_hello(struct sandbox *s, const struct hello *h, int rc)
-{
-    unsigned major, minor;
-
-    if (s->taken && h->version && strcmp(h->version, "1") != 0)
-        return "another version of sandpiper started it";
-    if (rc < 0 || !h->version || strcmp(h->version, "1") != 0 || !h->python)
-        return "its greeting cannot be understood";
-    if (sscanf(h->python, "%u.%u", &major, &minor) == 2
-        && (major < 3 || (major == 3 && minor < OLDEST_PYTHON))) {
-        autofree char *shown = scrub_line(h->python, SCRUB_TERMINAL);
-
-        snprintf(s->broken_why, sizeof s->broken_why, "its python3 is %.20s, older than 3.%d", shown,
-                 OLDEST_PYTHON);
-        return s->broken_why;
-    }
-    return h->read_only ? "its own /mnt/data is not writable: an image must have none, or one of mode 1777"
-                        : NULL;
-}
-
-static void accept_hello(struct sandbox *s, const struct hello *h)
-{
-    /* These go into a prompt and onto a screen: one line each, without control characters. */
-    free(s->packages);
-    s->packages = scrub_line(h->packages ? h->packages : "", SCRUB_TERMINAL);
-    snprintf(s->python, sizeof s->python, "%.20s", h->python);
-    for (char *c = s->python; *c; c++)
-        if (!((*c >= '0' && *c <= '9') || *c == '.'))
-            *c = '?';
-    snprintf(s->engine, sizeof s->engine, "%s", engine_facts(s->run).name);
-    free(s->image);
-    s->image = xstrdup(engine_facts(s->run).image);
-    loop_timer_stop(s->loop, s);
-    s->stage = STAGE_READY;
-    s->terminal = s->taken ? (struct sandbox_terminal){0} : SANDBOX_TERMINAL_NONE;
-    s->memory_kills = engine_memory_kills(s->run);
-    if (!s->taken)
-        engine_accept(s->run, s->python, s->packages);
-    if (s->hold.name)
-        named_greeted(s, &h->earlier);
-    if (s->o.up)
-        s->o.up(s->o.ctx, s);
-    if (!h->hidden && s->o.run.notice)
-        s->o.run.notice(s->o.run.notice_ctx, true,
-                        "this Python has no ctypes: code can inspect the supervisor in its own sandbox");
-}
-
-static const char *on_hello(struct sandbox *s, const struct frame *f)
-{
-    struct hello h = {0};
-    int rc = read_hello(s, f, &h);
-    const char *why = refuse_hello(s, &h, rc);
-
-    if (!why)
-        accept_hello(s, &h);
-    free(h.version);
-    free(h.python);
-    free(h.packages);
-    return why;
-}
-
-static const char *on_frame(void *ctx, const struct frame *f)
-{
-    struct sandbox *s = ctx;
-    struct request *q = s->request;
-
-    if (s->stage == STAGE_HELLO)
-        return f->type == FROM_GUEST_HELLO ? on_hello(s, f) : "it did not begin with a greeting";
-    if (f->type == FROM_GUEST_DEATH)
-        return on_death(s, f);
-    /* Accept only frames of the request under way. Its nonce is made out here for each request, so late or
-     * invented frames do not match. */
-    if (!q || q->done || memcmp(f->nonce, q->nonce, NONCE_SIZE) != 0)
-        return "it sent a frame that nobody asked for";
-    q->progress_at = clock_ms();
-    if (f->type == FROM_GUEST_END)
-        return on_end(q, f);
-    return q->frame ? q->frame(q, f) : "it sent a frame of the wrong kind";
 }
 
 /* ---- start and end */
@@ -383,7 +149,7 @@ static void on_hello_late(void *ctx, short revents)
 
 void sandbox_opened(struct sandbox *s)
 {
-    struct channel_listener l = {s, on_frame, on_broken};
+    struct channel_listener l = {s, sandbox_frame, on_broken};
     const struct engine_facts run = engine_facts(s->run);
 
     s->stage = STAGE_HELLO;
@@ -419,7 +185,7 @@ static void settle(struct sandbox *s)
         if (s->touched)
             s->lost_state = true;
         if (s->touched || s->has_files)
-            s->lost_files = true;
+            s->lost_files = s->put_back.due = true;
         if (s->lost_state || s->lost_files)
             snprintf(s->lost_why, sizeof s->lost_why, "%s", s->broken_why);
         s->touched = s->has_files = s->revived = false;
@@ -493,8 +259,10 @@ int sandbox_wait(struct sandbox *s, struct error *err)
             return error_set(err, ERROR_CANCELLED, 0, "interrupted while the sandbox started");
         loop_wait(s->loop, -1);
     }
-    if (s->stage == STAGE_READY)
+    if (s->stage == STAGE_READY) {
+        put_back(s);
         return 0;
+    }
     if (s->stage == STAGE_FAILED) {
         if (err)
             *err = s->error;

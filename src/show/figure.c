@@ -3,13 +3,19 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/job.h"
 #include "base/mem.h"
 #include "show/chafa_load.h"
+#include "show/through_tmux.h"
 
-#define DRAWN_MAX (16u << 20) /* bytes of one figure; base64 of the largest RGBA is 10 MB */
+#define DRAWN_MAX  (16u << 20) /* bytes of one figure; base64 of the largest RGBA is 10 MB */
+#define DRAWING_MS 30000
 
 /* A block's cell is taken as 8 x 16 pixels: enough for what its symbols can show. For sixel a cell that is
  * too small makes a smaller figure, and one that is too large would make it higher than it may be. */
@@ -21,6 +27,7 @@ static const struct way {
     [GRAPHICS_BLOCKS] = {CHAFA_PIXEL_MODE_SYMBOLS, 8, 16, true},
     [GRAPHICS_SIXEL] = {CHAFA_PIXEL_MODE_SIXELS, 6, 12, false},
     [GRAPHICS_ITERM2] = {CHAFA_PIXEL_MODE_ITERM2, 8, 16, false},
+    [GRAPHICS_PLACEHOLDERS] = {CHAFA_PIXEL_MODE_KITTY, 8, 16, false}, /* chafa has no part in it */
     [GRAPHICS_KITTY] = {CHAFA_PIXEL_MODE_KITTY, 8, 16, false},
 };
 
@@ -29,11 +36,6 @@ struct fit { /* of a figure on the screen */
     int cell_width, cell_height;
     int columns, rows; /* at most */
 };
-
-int figure_load(struct error *err)
-{
-    return chafa_load(err) ? 0 : -1;
-}
 
 int figure_colours(bool colour)
 {
@@ -145,6 +147,10 @@ int figure_draw(const struct figure_screen *s, const struct pixels *p, struct bu
     if (!c)
         return -1;
     shrink(&f, p);
+    if (f.way == GRAPHICS_PLACEHOLDERS) {
+        through_tmux_draw(p, f.columns, f.rows, out);
+        return 0;
+    }
     ChafaCanvasConfig *config = config_of(c, s, &f);
     ChafaCanvas *canvas = c->canvas_new(config);
     ChafaTermInfo *term = c->term_db_get_fallback_info(c->term_db_get_default());
@@ -162,4 +168,67 @@ int figure_draw(const struct figure_screen *s, const struct pixels *p, struct bu
     c->canvas_unref(canvas);
     c->canvas_config_unref(config);
     return fits ? 0 : error_set(err, ERROR_SYSTEM, 0, "the figure is too large for the terminal");
+}
+
+struct drawing { /* what the child has of it */
+    const struct figure_screen *screen;
+    const struct pixels *pixels;
+};
+
+enum { DRAWN = 0, NOT_DRAWN = 1, NO_LIBRARY = 2 }; /* how the child ends; its error goes to stderr as it is */
+
+static int write_all(int fd, const void *bytes, size_t len)
+{
+    ssize_t n = 1;
+
+    for (const char *p = bytes; len && n > 0; p += n, len -= (size_t)n)
+        n = write(fd, p, len);
+    return n > 0 ? DRAWN : NOT_DRAWN;
+}
+
+static int draw_in_child(void *ctx)
+{
+    static const struct rlimit none = {0, 0};
+    const struct drawing *d = ctx;
+    struct buf out = BUF_INIT(0);
+    struct error err = {0};
+    int end = chafa_load(&err) ? DRAWN : NO_LIBRARY;
+
+    setrlimit(RLIMIT_NOFILE, &none); /* from here on there is nothing to be had but the two pipes */
+    if (end == DRAWN && figure_draw(d->screen, d->pixels, &out, &err) < 0)
+        end = NOT_DRAWN;
+    if (end == DRAWN)
+        return write_all(STDOUT_FILENO, out.data, out.len);
+    write_all(STDERR_FILENO, &err, sizeof err);
+    return end;
+}
+
+int figure_draw_apart(const struct figure_screen *s, const struct pixels *p, struct loop *loop,
+                      struct buf *out, bool *missing, struct error *err)
+{
+    struct drawing d = {s, p};
+    char *argv[] = {(char *)"drawing", NULL};
+    const struct job_options o = {
+        .argv = argv,
+        .watch.loop = loop,
+        .deadline_ms = DRAWING_MS,
+        .in = -1,
+        .out = -1,
+        .cap = DRAWN_MAX,
+        .die_with_parent = true,
+        .body = draw_in_child,
+        .body_ctx = &d,
+    };
+    struct job *j = job_run(&o, err);
+    int r = j ? 0 : -1;
+
+    *missing = j && j->ended && WIFEXITED(j->status) && WEXITSTATUS(j->status) == NO_LIBRARY;
+    if (j && job_ok(j) && !j->out_text.full)
+        buf_add(out, buf_str(&j->out_text), j->out_text.len);
+    else if (j && j->err_text.len == sizeof *err)
+        r = (memcpy(err, j->err_text.data, sizeof *err), -1);
+    else if (j)
+        r = error_set(err, ERROR_SYSTEM, 0, "drawing it %s", j->timed_out ? "took too long" : "failed");
+    job_free(j);
+    return r;
 }

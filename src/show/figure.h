@@ -13,6 +13,7 @@
 
 struct buf;
 struct error;
+struct loop;
 
 struct figure_screen {
     const struct graphics *graphics;
@@ -21,12 +22,15 @@ struct figure_screen {
     int colours;                   /* 0 (none may be used), 16, 256, or 1 << 24 */
 };
 
-int figure_load(struct error *err); /* Can figures be drawn at all? -1: libchafa is missing. */
 /* How many colours the terminal has, by its environment; colour: whether any may be used. */
 int figure_colours(bool colour);
 /* What to ask the decoder for. False: there is no room for a figure. */
 bool figure_ask(const struct figure_screen *s, struct pixels_ask *ask);
 /* Append the figure: whole lines of at most s->columns columns, with a newline at the end. */
 int figure_draw(const struct figure_screen *s, const struct pixels *p, struct buf *out, struct error *err);
+/* The same in a child that may open nothing and whose memory goes with it: libchafa and glib take 4 MB.
+ * *missing: libchafa cannot be loaded, so no figure can be drawn. */
+int figure_draw_apart(const struct figure_screen *s, const struct pixels *p, struct loop *loop,
+                      struct buf *out, bool *missing, struct error *err);
 
 #endif

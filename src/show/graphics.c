@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "show/show.h"
 
 static void take_attributes(struct graphics *g, const char *text);
 static void take_cell(struct graphics *g, const char *text);
@@ -33,7 +34,10 @@ void graphics_init(struct graphics *g)
     const char *colours = getenv("COLORFGBG"), *last = colours ? strrchr(colours, ';') : NULL;
 
     *g = (struct graphics){.background = -1};
-    g->iterm2 = (program && !strcmp(program, "iTerm.app")) || (behind_ssh && !strcmp(behind_ssh, "iTerm2"));
+    /* these variables are handed on through tmux and screen, what iTerm2 understands is not */
+    g->iterm2 = !show_is_multiplexed()
+                && ((program && !strcmp(program, "iTerm.app"))
+                    || (behind_ssh && !strcmp(behind_ssh, "iTerm2")));
     long colour = last && last[1] >= '0' && last[1] <= '9' ? strtol(last + 1, NULL, 10) : -1;
     if (colour >= 0) /* of the sixteen colours, 7 and 9 to 15 are light */
         g->background = colour == 7 || colour > 8 ? 0xffffff : 0;
@@ -185,10 +189,11 @@ static void take_background(struct graphics *g, const char *text)
 
 enum graphics_way graphics_way(const struct graphics *g)
 {
-    return g->kitty    ? GRAPHICS_KITTY
-           : g->iterm2 ? GRAPHICS_ITERM2
-           : g->sixel  ? GRAPHICS_SIXEL
-                       : GRAPHICS_BLOCKS;
+    return g->kitty          ? GRAPHICS_KITTY
+           : g->placeholders ? GRAPHICS_PLACEHOLDERS
+           : g->iterm2       ? GRAPHICS_ITERM2
+           : g->sixel        ? GRAPHICS_SIXEL
+                             : GRAPHICS_BLOCKS;
 }
 
 bool graphics_dark(const struct graphics *g)

@@ -14,12 +14,19 @@
 struct buf;
 struct loop;
 
-enum graphics_way { GRAPHICS_BLOCKS, GRAPHICS_SIXEL, GRAPHICS_ITERM2, GRAPHICS_KITTY };
+enum graphics_way {
+    GRAPHICS_BLOCKS,
+    GRAPHICS_SIXEL,
+    GRAPHICS_ITERM2,
+    GRAPHICS_PLACEHOLDERS, /* of kitty, through tmux: through_tmux.h */
+    GRAPHICS_KITTY
+};
 
 struct graphics {
     bool asked;
     bool answered; /* the reply to the last query has come: nothing follows it */
     bool kitty, sixel, iterm2;
+    bool asked_tmux, placeholders;
     int cell_width, cell_height; /* pixels; 0: not known */
     int32_t background;          /* 0xRRGGBB; -1: not known */
 };

@@ -113,6 +113,7 @@ bool show_wants_colour(int fd, const char *when);
 /* Is fd a terminal whose cursor may be moved? TERM=dumb is not. */
 bool show_is_terminal(int fd);
 bool show_many_colours(void);         /* 256 of them */
+bool show_is_multiplexed(void);       /* tmux or screen, which pass on only what they are told to */
 bool show_has_clipboard(void);        /* OSC 52 is known to work; false: nobody knows */
 bool show_has_hyperlinks(void);       /* OSC 8 */
 bool show_is_dumb(int fd);            /* a terminal all the same */

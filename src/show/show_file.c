@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "show/private.h"
+#include "show/through_tmux.h"
 
 #define LINES_MOST   5 /* files of one cell that have a line each */
 #define FIGURES_MOST 4 /* of one cell that are drawn; /plots shows the others */
@@ -72,13 +73,33 @@ char *show_path(const struct show *show, const char *path)
     return xasprintf("%s%s", below ? "~" : "", clean);
 }
 
-/* text, which links to the file path where the terminal has links. Those with such graphics have them. */
-static void add_link(struct show *show, const char *path, const char *text)
+/* Does the terminal have links? Those with such graphics have them. */
+static bool has_links(const struct show *s, const char *path)
+{
+    return s->screen.terminal && *path == '/'
+           && (show_has_hyperlinks() || s->graphics.kitty || s->graphics.iterm2);
+}
+
+/* The end of a path, with the last name at least, that is no wider than room. */
+static char *path_end(const char *path, int room)
+{
+    const char *rest = path, *next;
+
+    if (utf8_columns(path, strlen(path)) <= room)
+        return xstrdup(path);
+    while (*rest && (next = strchr(rest + 1, '/')) && utf8_columns(rest, strlen(rest)) >= room)
+        rest = next;
+    return xasprintf("\u2026%s", rest);
+}
+
+/* Add the path of a file or folder, which is a link where the terminal has links. Then room columns are kept
+ * to, for the link has all of it; else it is printed whole, to be copied. Returns its columns. */
+static int add_link(struct show *show, const char *path, int room)
 {
     struct screen *s = &show->screen;
     char host[256] = "";
-    bool link = s->terminal && *path == '/'
-                && (show_has_hyperlinks() || show->graphics.kitty || show->graphics.iterm2);
+    bool link = has_links(show, path);
+    autofree char *whole = show_path(show, path), *text = link ? path_end(whole, room) : xstrdup(whole);
 
     if (link) {
         gethostname(host, sizeof host - 1);
@@ -94,20 +115,31 @@ static void add_link(struct show *show, const char *path, const char *text)
     buf_addstr(&s->out, text);
     if (link)
         buf_addstr(&s->out, "\033]8;;\033\\");
+    return utf8_columns(text, strlen(text));
 }
 
+/* "saved: ~/a.png (1.2 kB)", without the size where that does not fit. */
 static void add_path(struct show *s, const struct show_saved *f)
 {
-    autofree char *path = show_path(s, f->path);
     char size[32];
+    int left = s->screen.width - (int)strlen("saved: ");
 
     show_size(f->size, size);
     buf_addf(&s->screen.out, "%ssaved: ", screen_sgr(&s->screen, SGR_GREEN));
-    add_link(s, f->path, path);
-    /* the path is one line wherever it can be */
-    int columns = utf8_columns(path, strlen(path)) + (int)(strlen("saved:  ()") + strlen(size));
-    if (!s->screen.terminal || columns <= s->screen.width)
+    left -= add_link(s, f->path, left);
+    if (!s->screen.terminal || left >= (int)(strlen(" ()") + strlen(size)))
         buf_addf(&s->screen.out, " (%s)", size);
+    buf_addf(&s->screen.out, "%s\n", screen_sgr(&s->screen, SGR_RESET));
+}
+
+/* "saved: 4 more in ~/folder" */
+static void add_folder(struct show *s, const char *path, size_t more)
+{
+    autofree char *folder = xmemdup0(path, (size_t)(strrchr(path, '/') - path));
+    autofree char *words = xasprintf("saved: %zu more in ", more);
+
+    buf_addf(&s->screen.out, "%s%s", screen_sgr(&s->screen, SGR_GREEN), words);
+    add_link(s, folder, s->screen.width - (int)strlen(words));
     buf_addf(&s->screen.out, "%s\n", screen_sgr(&s->screen, SGR_RESET));
 }
 
@@ -115,7 +147,8 @@ static void add_path(struct show *s, const struct show_saved *f)
 static void tell_undrawn(struct show *s, const struct show_saved *f, const struct error *err)
 {
     autofree char *clean = screen_clean(&s->screen, f->name), *why = error_message(err);
-    autofree char *line = xasprintf("%s is not shown: %s", clean, why);
+    /* that libchafa is missing concerns all of them, and is told once */
+    autofree char *line = s->undrawable ? xstrdup(why) : xasprintf("%s is not shown: %s", clean, why);
 
     if (err->kind != ERROR_CANCELLED)
         show_line(s, NOTICE_INFO, line);
@@ -136,20 +169,10 @@ int32_t show_background(const struct show *s)
     return s->o.decoder && s->screen.terminal ? s->graphics.background : -1;
 }
 
-/* Is there any use in decoding a figure? A missing libchafa is told once. */
-static bool can_draw(struct show *s)
+/* Is there any use in decoding a figure? */
+static bool can_draw(const struct show *s)
 {
-    struct error err = {0};
-
-    if (!s->o.decoder || !s->screen.terminal || s->o.quiet || s->undrawable)
-        return false;
-    s->undrawable = figure_load(&err) < 0;
-    if (s->undrawable) {
-        autofree char *line = error_message(&err);
-
-        show_line(s, NOTICE_INFO, line);
-    }
-    return !s->undrawable;
+    return s->o.decoder && s->screen.terminal && !s->o.quiet && !s->undrawable;
 }
 
 /* Draw into out. Nothing of ours is on the screen's last line while the sandbox decodes: news may come
@@ -163,12 +186,13 @@ static int draw(struct show *s, struct show_saved *f, struct buf *out, struct er
         s->o.ready(s->o.ready_ctx);
     else
         graphics_ask(&s->graphics, s->o.loop);
+    through_tmux_ask(&s->graphics, s->o.loop);
     struct figure_screen screen = figure_screen_of(s);
     if (!figure_ask(&screen, &ask))
         return 0;
     if (s->o.decoder->pixels(s->o.decoder->ctx, f->name, f->path, &ask, &pixels, err) < 0)
         return -1;
-    int r = figure_draw(&screen, &pixels, out, err);
+    int r = figure_draw_apart(&screen, &pixels, s->o.loop, out, &s->undrawable, err);
     f->drawn = r == 0;
     pixels_release(&pixels);
     return r;
@@ -232,13 +256,7 @@ void show_file(struct show *s, const struct event *e)
     if (e->file.index < LINES_MOST) {
         add_path(s, f ? f : &now);
     } else if (e->file.index + 1 == e->file.total) {
-        autofree char *folder = xmemdup0(e->file.path, (size_t)(strrchr(e->file.path, '/') - e->file.path));
-        autofree char *shown = show_path(s, folder);
-
-        buf_addf(&s->screen.out, "%ssaved: %zu more in ", screen_sgr(&s->screen, SGR_GREEN),
-                 e->file.total - LINES_MOST);
-        add_link(s, folder, shown);
-        buf_addf(&s->screen.out, "%s\n", screen_sgr(&s->screen, SGR_RESET));
+        add_folder(s, e->file.path, e->file.total - LINES_MOST);
     }
     screen_flush(&s->screen);
 }
@@ -247,8 +265,11 @@ int show_figure(struct show *s, size_t i, struct error *err)
 {
     struct show_saved *f = &s->files.v[i];
 
-    if (can_draw(s) && draw_here(s, f, err) < 0)
-        return -1;
+    if (can_draw(s) && draw_here(s, f, err) < 0) {
+        if (!s->undrawable)
+            return -1;
+        tell_undrawn(s, f, err);
+    }
     screen_begin(&s->screen, NULL);
     add_path(s, f);
     screen_flush(&s->screen);

@@ -20,6 +20,7 @@ static const struct {
     [PHASE_STOPPING] = {"Stopping the code...", NULL, "Ctrl-C again kills it"},
     [PHASE_RESTORING] = {"Restoring the variables...", NULL, "the code was killed"},
     [PHASE_SAVING] = {"Saving files...", NULL, NULL},
+    [PHASE_UPLOADING] = {"Uploading files...", NULL, NULL},
 };
 
 static void set_status(struct show *s, const struct status *status)

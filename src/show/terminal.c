@@ -61,12 +61,18 @@ static const struct terminal {
     {"KONSOLE_VERSION", NULL, true, false},  {"VTE_VERSION", NULL, true, false},
 };
 
-/* NULL: unknown, or behind tmux or screen, which pass things on only where they are told to. */
-static const struct terminal *known_terminal(void)
+bool show_is_multiplexed(void)
 {
     const char *term = getenv("TERM");
 
-    if (getenv("TMUX") || getenv("STY") || !term || !strncmp(term, "screen", 6) || !strncmp(term, "tmux", 4))
+    return getenv("TMUX") || getenv("STY") || !term || !strncmp(term, "screen", 6)
+           || !strncmp(term, "tmux", 4);
+}
+
+/* NULL: unknown, or multiplexed. */
+static const struct terminal *known_terminal(void)
+{
+    if (show_is_multiplexed())
         return NULL;
     for (size_t i = 0; i < countof(terminals); i++) {
         const char *value = getenv(terminals[i].variable);

@@ -40,7 +40,7 @@ class AnsweringTerminal:
         program.children.append(self.p)
         program.pids.append(self.p.pid)
         os.close(slave)
-        self.seen, self.at, self.asked = b"", 0, []
+        self.seen, self.at, self.asked, self.replied = b"", 0, [], []
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 
@@ -50,13 +50,28 @@ class AnsweringTerminal:
             while True:
                 self.seen += os.read(self.master, 65536)
                 found = sorted((m.start(), m.end(), name) for name, query in QUERIES.items() for m in re.finditer(re.escape(query), self.seen[looked:]))
-                for _, _, name in found:
-                    self.asked.append(name)
-                    if name in self.replies:
-                        threading.Timer(self.late, os.write, (self.master, self.replies[name])).start() if self.late else os.write(self.master, self.replies[name])
+                self.asked += [name for _, _, name in found]
+                said = [self.replies[name] for _, _, name in found if name in self.replies]
+                if self.late and said:
+                    threading.Timer(self.late, self.reply, (said,)).start()
+                else:
+                    self.reply(said)
                 looked = max(looked + (found[-1][1] if found else 0), len(self.seen) - 64)      # the beginning of a query may have come
         except OSError:
             pass
+
+    def reply(self, said):
+        """In the order of the queries, as terminals do."""
+        for text in said:
+            os.write(self.master, text)
+            self.replied.append(text)
+
+    def settle(self):
+        """Wait until it has said all that it has to say, each thing once."""
+        until = time.monotonic() + self.limit
+        while len(self.replied) < len(self.replies):
+            assert time.monotonic() < until, (self.asked, self.replied)
+            time.sleep(0.01)
 
     def expect(self, text):
         """Wait for text after what was expected last; returns what stood before it."""

@@ -134,7 +134,7 @@ def test_export(sandpiper, serve, form):
         compile(content, path, "exec")
     if form == "json":
         assert json.loads(content)["questions"][0]["text"] == "plot\nit"
-    folder = sandpiper.path("state/sandpiper/sessions/" + one["id"])
+    folder = sandpiper.path("state/sandpiper/sessions/" + one["id"][16:])
     assert os.path.isdir(folder) and sandpiper.run("sessions", "rm", one["id"]).code == 0 and not os.path.exists(folder)
 
 
@@ -152,7 +152,7 @@ def test_replay(sandpiper, serve):
     assert r.code == 0 and "Its code ran again (3 pieces): the variables are back." in r.err and "3 made" in server.requests[5].messages[-1]["content"], r
     assert "the variables are there" in server.requests[4].messages[-1]["content"]
     (one,) = listed(sandpiper)
-    files = sandpiper.path("state/sandpiper/sessions/%s/files" % one["id"])
+    files = sandpiper.path("state/sandpiper/sessions/%s/files" % one["id"][16:])
     assert os.listdir(files) == ["out.txt"]
     r = sandpiper.run("-c", "still?")
     assert "--replay-cells" in r.err and "NameError" in server.requests[7].messages[-1]["content"], r
@@ -173,13 +173,13 @@ def test_data_of_a_pipe_is_kept_for_the_replay(sandpiper, serve):
         r = sandpiper.run("read it", **how)
         assert r.code == 0, r
         (one, *_) = listed(sandpiper)
-        kept = sandpiper.path("state/sandpiper/sessions/%s/given/stdin.csv" % one["id"])
+        kept = sandpiper.path("state/sandpiper/sessions/%s/given/stdin.csv" % one["id"][16:])
         assert open(kept).read() == data and os.stat(kept).st_mode & 0o777 == 0o600
         r = sandpiper.run("-c", "--replay-cells", "how many?")
         assert "the variables are back." in r.err and "['a,b', '1,2']" in server.requests[-1].messages[-1]["content"], r
         assert sandpiper.run("sessions", "rm", one["id"]).code == 0 and not os.path.exists(kept)
     assert sandpiper.run("--max-file", "10k", "--add", path, "read it", stdin="a,b\n" + "1,2\n" * 3000).code == 0
-    assert not os.path.exists(sandpiper.path("state/sandpiper/sessions/%s/given" % listed(sandpiper)[0]["id"]))
+    assert not os.path.exists(sandpiper.path("state/sandpiper/sessions/%s/given" % listed(sandpiper)[0]["id"][16:]))
     r = sandpiper.run("-c", "--replay-cells", "again")
     assert "Its code ran again. Files: stdin.csv was not kept (too large: --max-file)." in r.err, r
     sandpiper.write("data.csv", data + "3,4\n")

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "show/figure.h"
 #include "show/graphics.h"
+#include "show/through_tmux.h"
 
 static void hear(struct graphics *g, const char *reply)
 {
@@ -92,6 +93,31 @@ static void test_environment(void **state)
     unsetenv("COLORFGBG");
 }
 
+static void test_tmux(void **state)
+{
+    static const struct {
+        const char *said;
+        bool passes;
+    } rows[] = {
+        {"1 kitty(0.35.2)\n", true},
+        {"on kitty(1.0.0)\n", true},
+        {"all ghostty 1.1.3\n", true},
+        {"0 kitty(0.35.2)\n", false},
+        {"off kitty(0.35.2)\n", false},
+        {"1 kitty(0.27.1)\n", false},
+        {"1 iTerm2 3.5.0\n", false},
+        {"1 \n", false},
+        {" kitty(0.35.2)\n", false}, /* no such option */
+        {"1\n", false},
+        {"", false},
+        {"1 kitty(", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < countof(rows); i++)
+        assert_int_equal(through_tmux_passes(rows[i].said), rows[i].passes);
+}
+
 /* Whatever the screen: no line is wider than it, and none is too many. */
 static void test_figures_fit(void **state)
 {
@@ -130,9 +156,8 @@ static void test_figures_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_replies),
-        cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_replies),     cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_environment), cmocka_unit_test(test_tmux),
         cmocka_unit_test(test_figures_fit),
     };
 

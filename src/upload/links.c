@@ -1,0 +1,100 @@
+/* links.c - see links.h. */
+#include "upload/links.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static const char data[] = "/mnt/data/";
+/* what models write in front of it */
+static const char sandbox[] = "sandbox:";
+
+void links_release(struct links *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        free(l->v[i].path);
+        free(l->v[i].url);
+    }
+    buf_release(&l->held);
+    *l = (struct links){0};
+}
+
+void links_add(struct links *l, const char *name, const char *url)
+{
+    autofree char *path = xasprintf("%s%s", data, name);
+    size_t i = 0;
+
+    while (i < l->n && strcmp(l->v[i].path, path) != 0)
+        i++;
+    if (i == LINKS_MAX)
+        return;
+    if (i == l->n) {
+        l->v[l->n].path = steal(&path);
+        l->v[l->n++].url = NULL;
+    }
+    free(l->v[i].url);
+    l->v[i].url = xstrdup(url);
+}
+
+/* Does the text begin with this? more: it ends before that is known. */
+static size_t begins(const char *text, size_t len, const char *with, bool *more)
+{
+    size_t n = strlen(with), least = len < n ? len : n;
+
+    if (memcmp(text, with, least) != 0)
+        return 0;
+    *more |= len < n;
+    return len < n ? 0 : n;
+}
+
+/* The longest path that stands here, its length with what is in front of it; 0: none. */
+static size_t match(const struct links *l, const char *text, size_t len, const char **url, bool *more)
+{
+    size_t front = begins(text, len, sandbox, more), best = 0;
+
+    for (size_t i = 0; i < l->n; i++) {
+        size_t n = begins(text + front, len - front, l->v[i].path, more);
+
+        if (n > best) {
+            best = n;
+            *url = l->v[i].url;
+        }
+    }
+    return best ? front + best : 0;
+}
+
+static void pass(struct links *l, bool end, struct buf *out)
+{
+    size_t at = 0, from = 0, len = l->held.len;
+    const char *text = buf_str(&l->held);
+
+    while (at < len) {
+        const char *url = NULL;
+        bool more = false;
+        size_t n = match(l, text + at, len - at, &url, &more);
+
+        if (more && !end)
+            break;
+        if (n) {
+            buf_add(out, text + from, at - from);
+            buf_addstr(out, url);
+            from = at + n;
+        }
+        at += n ? n : 1;
+    }
+    buf_add(out, text + from, at - from);
+    buf_drop(&l->held, at);
+}
+
+void links_feed(struct links *l, const char *text, size_t len, struct buf *out)
+{
+    buf_add(&l->held, text, len);
+    pass(l, false, out);
+}
+
+void links_end(struct links *l, struct buf *out)
+{
+    pass(l, true, out);
+}

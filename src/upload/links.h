@@ -1,0 +1,27 @@
+/* links.h - text that streams, in which the paths of uploaded files become their URLs. What a path may still
+ * grow into is held back; the result does not depend on how the text was cut into pieces.
+ */
+#ifndef UPLOAD_LINKS_H
+#define UPLOAD_LINKS_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+
+#define LINKS_MAX 200 /* files; of more, the paths stay */
+
+struct links {
+    struct {
+        char *path, *url; /* path: /mnt/data/NAME */
+    } v[LINKS_MAX];
+    size_t n;
+    struct buf held;
+};
+
+void links_release(struct links *l);
+/* name: in the sandbox. One that is there already gets the new URL. */
+void links_add(struct links *l, const char *name, const char *url);
+void links_feed(struct links *l, const char *text, size_t len, struct buf *out);
+void links_end(struct links *l, struct buf *out); /* no more text comes */
+
+#endif

@@ -1,0 +1,356 @@
+/* upload.c - see upload.h. A service is a row of a table: how its URL is made, and which headers it wants. */
+#include "upload/upload.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/url.h"
+#include "llm/http.h"
+#include "llm/retry.h"
+
+#define HEADERS_MAX 4
+#define ERROR_BODY  4096
+
+struct upload {
+    const struct service *service;
+    struct http *http;
+    struct loop *loop;
+    char *base;  /* URL of the place, without a slash at its end */
+    char *user;  /* S3: ACCESS_KEY:SECRET; or NULL */
+    char *sign;  /* S3: what libcurl's AWS_SIGV4 takes; or NULL */
+    char *query; /* Azure: the SAS token; or NULL */
+    char *token; /* S3: a header with the session token; or NULL */
+    char *ca_cert;
+    int connect_ms, idle_ms;
+};
+
+static const char *variable(const char *name)
+{
+    const char *v = getenv(name);
+
+    return v && *v ? v : NULL;
+}
+
+static char *encoded(const char *path, bool slashes)
+{
+    struct buf out = BUF_INIT(0);
+
+    for (; *path; path++)
+        if (isalnum((unsigned char)*path) || strchr("-_.~", *path) || (slashes && *path == '/'))
+            buf_addch(&out, *path);
+        else
+            buf_addf(&out, "%%%02X", (unsigned char)*path);
+    return buf_steal(&out, NULL);
+}
+
+static int open_s3(struct upload *u, const char *to, struct error *err)
+{
+    const char *key = variable("AWS_ACCESS_KEY_ID"), *secret = variable("AWS_SECRET_ACCESS_KEY");
+    const char *region = variable("AWS_REGION"), *endpoint = variable("AWS_ENDPOINT_URL_S3");
+    const char *token = variable("AWS_SESSION_TOKEN");
+
+    if (!key || !secret)
+        return error_set(err, ERROR_USAGE, 0,
+                         "artifacts.upload: there are no credentials for %.200s\n"
+                         "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+                         to);
+    region = region ? region : variable("AWS_DEFAULT_REGION");
+    region = region ? region : "us-east-1";
+    endpoint = endpoint ? endpoint : variable("AWS_ENDPOINT_URL");
+    autofree char *amazon = xasprintf("https://s3.%s.amazonaws.com", region);
+    autofree char *host = url_trim(endpoint ? endpoint : amazon), *path = encoded(to + strlen("s3://"), true);
+
+    u->base = xasprintf("%s/%s", host, path);
+    u->user = xasprintf("%s:%s", key, secret);
+    u->sign = xasprintf("aws:amz:%s:s3", region);
+    u->token = token ? xasprintf("x-amz-security-token: %s", token) : NULL;
+    return 0;
+}
+
+static int open_azure(struct upload *u, const char *to, struct error *err)
+{
+    const char *token = variable("AZURE_STORAGE_SAS_TOKEN");
+
+    if (!token)
+        return error_set(err, ERROR_USAGE, 0,
+                         "artifacts.upload: there are no credentials for %.200s\n"
+                         "Set AZURE_STORAGE_SAS_TOKEN to a shared access signature that may create blobs",
+                         to);
+    u->base = xstrdup(to);
+    u->query = xstrdup(token + strspn(token, "?"));
+    return 0;
+}
+
+static const struct service {
+    const char *scheme;
+    int (*open)(struct upload *u, const char *to, struct error *err);
+    const char *headers[2]; /* or NULL */
+} services[] = {
+    {"s3://", open_s3, {NULL}},
+    {"https://", open_azure, {"x-ms-blob-type: BlockBlob", "x-ms-version: 2020-10-02"}},
+    {"http://", open_azure, {"x-ms-blob-type: BlockBlob", "x-ms-version: 2020-10-02"}},
+};
+
+static int check(const struct upload *u, const struct upload_options *o, struct error *err)
+{
+    if (url_check(u->base, "artifacts.upload", err) < 0)
+        return -1;
+    if (strpbrk(u->base, "?#"))
+        return error_set(err, ERROR_USAGE, 0,
+                         "artifacts.upload: no query may stand in the URL\n"
+                         "A shared access signature belongs in AZURE_STORAGE_SAS_TOKEN");
+    const char *path = strstr(u->base, "//") + 2;
+    path = strchr(path, '/');
+    if (!path || !path[1])
+        return error_set(err, ERROR_USAGE, 0, "artifacts.upload: %.200s names no bucket or container", o->to);
+    if (url_is_plain(u->base) && !url_is_loopback(u->base) && !o->insecure)
+        return error_set(err, ERROR_USAGE, 0,
+                         "artifacts.upload: credentials are not sent over http:// to %.200s", u->base);
+    return 0;
+}
+
+struct upload *upload_new(const struct upload_options *o, struct error *err)
+{
+    struct upload *u = xcalloc(1, sizeof *u);
+    autofree char *to = url_trim(o->to);
+
+    u->loop = o->loop;
+    u->connect_ms = o->connect_ms;
+    u->idle_ms = o->idle_ms;
+    u->ca_cert = xstrdup(o->ca_cert);
+    for (size_t i = 0; i < countof(services) && !u->service; i++)
+        if (strncmp(to, services[i].scheme, strlen(services[i].scheme)) == 0)
+            u->service = &services[i];
+    if (!u->service)
+        error_set(
+            err, ERROR_USAGE, 0,
+            "artifacts.upload: expected s3://BUCKET/PREFIX or https://ACCOUNT.../CONTAINER/PREFIX, found "
+            "\"%.200s\"",
+            o->to);
+    else if (u->service->open(u, to, err) == 0 && check(u, o, err) == 0) {
+        char *whole = xasprintf("%s/%s", u->base, o->session);
+
+        free(u->base);
+        u->base = whole;
+        return u;
+    }
+    upload_free(u);
+    return NULL;
+}
+
+static void forget(char **secret)
+{
+    if (*secret)
+        explicit_bzero(*secret, strlen(*secret));
+    free(steal(secret));
+}
+
+void upload_free(struct upload *u)
+{
+    if (!u)
+        return;
+    http_free(u->http);
+    forget(&u->user);
+    forget(&u->query);
+    forget(&u->token);
+    free(u->base);
+    free(u->sign);
+    free(u->ca_cert);
+    free(u);
+}
+
+static const char *content_type(const char *name)
+{
+    static const struct {
+        const char *extension, *type;
+    } types[] = {
+        {"png", "image/png"},
+        {"jpg", "image/jpeg"},
+        {"jpeg", "image/jpeg"},
+        {"gif", "image/gif"},
+        {"webp", "image/webp"},
+        {"svg", "image/svg+xml"},
+        {"pdf", "application/pdf"},
+        {"csv", "text/csv"},
+        {"txt", "text/plain; charset=utf-8"},
+        {"html", "text/html"},
+        {"json", "application/json"},
+        {"md", "text/markdown"},
+        {"zip", "application/zip"},
+        {"gz", "application/gzip"},
+        {"xml", "application/xml"},
+        {"py", "text/x-python"},
+        {"mp4", "video/mp4"},
+        {"parquet", "application/vnd.apache.parquet"},
+        {"xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
+    };
+    const char *dot = strrchr(name, '.');
+
+    for (size_t i = 0; dot && i < countof(types); i++)
+        if (strcasecmp(dot + 1, types[i].extension) == 0)
+            return types[i].type;
+    return "application/octet-stream";
+}
+
+struct attempt {
+    struct upload *u;
+    const char *url, *name;
+    const char *data;
+    size_t size;
+    struct buf body; /* what the service said */
+};
+
+static bool on_body(void *ctx, struct http_reply *reply, const char *p, size_t n)
+{
+    struct attempt *a = ctx;
+
+    (void)reply;
+    buf_add(&a->body, p, n < ERROR_BODY - a->body.len ? n : ERROR_BODY - a->body.len);
+    return true;
+}
+
+/* The code in <Code>NoSuchBucket</Code>, or "". */
+static void error_code(const struct buf *body, char *out, size_t size)
+{
+    const char *at = strstr(buf_str(body), "<Code>");
+    size_t n = at ? strspn(at + 6, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") : 0;
+
+    snprintf(out, size, "%.*s", (int)(n < size ? n : size - 1), at ? at + 6 : "");
+}
+
+/* 0: it is there. 1: f says why not. -1: err says why nothing more is to be tried. */
+static int put(struct attempt *a, struct failure *f, struct error *err)
+{
+    struct upload *u = a->u;
+    autofree char *type = xasprintf("Content-Type: %s", content_type(a->name));
+    autofree char *whole = u->query ? xasprintf("%s?%s", a->url, u->query) : xstrdup(a->url);
+    const char *headers[HEADERS_MAX] = {type};
+    size_t n = 1;
+    struct http_reply reply;
+
+    for (size_t i = 0; i < countof(u->service->headers) && u->service->headers[i]; i++)
+        headers[n++] = u->service->headers[i];
+    if (u->token)
+        headers[n++] = u->token;
+    const struct http_request q = {.url = whole,
+                                   .method = "PUT",
+                                   .body = a->data,
+                                   .len = a->size,
+                                   .user = u->user,
+                                   .sign = u->sign,
+                                   .headers = headers,
+                                   .n_headers = n,
+                                   .ca_cert = u->ca_cert,
+                                   .connect_ms = u->connect_ms,
+                                   .idle_ms = u->idle_ms,
+                                   .quiet_ms = 2 * u->idle_ms,
+                                   .loop = u->loop,
+                                   .ctx = a,
+                                   .data = on_body};
+    buf_clear(&a->body);
+    enum http_end end = http_post(u->http, &q, &reply, err);
+    explicit_bzero(whole, strlen(whole));
+    if (end == HTTP_ABORTED)
+        return -1;
+    if (end != HTTP_LOST && reply.head.status >= 200 && reply.head.status < 300)
+        return 0;
+    if (end == HTTP_LOST)
+        *f = reply.failure;
+    else
+        failure_from_response(f, &reply.head, buf_str(&a->body), a->body.len);
+    return 1;
+}
+
+static int failed(const struct attempt *a, const struct failure *f, struct error *err)
+{
+    char host[256], code[64] = "";
+
+    url_host(a->url, host, sizeof host);
+    if (!f->status)
+        return error_set(err, ERROR_NETWORK, 0, "%.200s was not uploaded to %s: %s", a->name, host,
+                         f->message);
+    error_code(&a->body, code, sizeof code);
+    return error_set(err, ERROR_API, f->status, "%.200s was not uploaded to %s (%d%s%s)", a->name, host,
+                     f->status, *code ? " " : "", code);
+}
+
+static double jitter(void)
+{
+    uint32_t r = 0;
+
+    if (getrandom(&r, sizeof r, 0) != (ssize_t)sizeof r)
+        return 0.5;
+    return (double)r / UINT32_MAX;
+}
+
+static int wait_for(struct loop *loop, int ms, struct error *err)
+{
+    int64_t until = clock_ms() + ms;
+
+    for (int64_t left = ms; left > 0 && !loop_cancelled(loop); left = until - clock_ms())
+        loop_wait(loop, (int)left);
+    return loop_cancelled(loop) ? error_set(err, ERROR_CANCELLED, 0, "interrupted") : 0;
+}
+
+static int put_and_retry(struct attempt *a, struct error *err)
+{
+    struct retry retry = {0};
+
+    for (;;) {
+        struct failure f = {.retry_after = -1};
+        int status = put(a, &f, err);
+
+        if (status <= 0)
+            return status;
+        const struct retry_now now = {.ms = clock_ms(), .jitter = jitter()};
+        struct retry_choice next = retry_decide(&retry, &f, now);
+        if (next.what != RETRY_WAIT)
+            return failed(a, &f, err);
+        if (wait_for(a->u->loop, next.wait_ms, err) < 0)
+            return -1;
+    }
+}
+
+int upload_file(struct upload *u, const char *path, const char *name, char **url, struct error *err)
+{
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    autofree char *key = encoded(name, true), *where = xasprintf("%s/%s", u->base, key);
+    struct attempt a = {.u = u, .url = where, .name = name, .data = ""};
+    struct stat st;
+    void *map = NULL;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return error_errno(err, "%.200s was not uploaded", name);
+    if (!u->http && !(u->http = http_new(err)))
+        return -1;
+    a.size = (size_t)st.st_size;
+    if (a.size) {
+        map = mmap(NULL, a.size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (map == MAP_FAILED)
+            return error_errno(err, "%.200s was not uploaded", name);
+        a.data = map;
+    }
+    buf_init(&a.body, ERROR_BODY);
+    int status = put_and_retry(&a, err);
+    buf_release(&a.body);
+    if (map)
+        munmap(map, a.size);
+    if (status == 0)
+        *url = steal(&where);
+    return status;
+}

@@ -1,0 +1,123 @@
+"""test_upload.py - artifacts.upload: files on S3-compatible storage and Azure Blob; their URLs in answer and events; what fails; what stays secret."""
+import json
+import os
+import re
+
+import pytest
+
+from storage_server import ACCESS, SAS, SECRET, VARIABLES, Real, Storage, azure_problem, s3_problem
+
+PLOT = "open('/mnt/data/a b.png', 'wb').write(b'\\x89PNG' + bytes(1000)); open('/mnt/data/t.csv', 'w').write('a\\n1\\n'); open('/mnt/data/none', 'w')"
+ASK = {"answer": {"calls": [{"code": PLOT}]}}
+
+
+@pytest.fixture
+def storage():
+    """storage(kind, statuses...) gives (server, URL for --upload, environment)."""
+    started = []
+
+    def start(kind, *answers):
+        s = Storage({"s3": s3_problem, "azure": azure_problem}[kind], answers)
+        started.append(s)
+        if kind == "s3":
+            return s, "s3://bucket/some where", {"AWS_ACCESS_KEY_ID": ACCESS, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_ENDPOINT_URL": s.url}
+        return s, s.url + "/account/container", {"AZURE_STORAGE_SAS_TOKEN": "?" + SAS}
+    yield start
+    for s in started:
+        s.close()
+
+
+def session_of(r):
+    return json.loads(r.out.splitlines()[0])["session"]
+
+
+def no_secret(sandpiper, r):
+    text = r.out + r.err
+    for folder, _, names in os.walk(sandpiper.dir):
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as f:
+                text += f.read().decode("latin-1")
+    for secret in (SECRET, SAS, "s3cr3t", "%2Bsas"):
+        assert secret not in text, secret
+
+
+@pytest.mark.parametrize("kind", ["s3", "azure"])
+def test_files_are_uploaded(sandpiper, serve, storage, kind):
+    s, to, env = storage(kind)
+    serve(sandpiper, [ASK, {"answer": {"text": "See ![plot](sandbox:/mnt/data/a b.png), /mnt/data/t.csv, /mnt/data/t.csvx and /mnt/data/"}}])
+    r = sandpiper.run("--json", "--upload", to, "--trace", "trace.jsonl", "draw", env=env)
+    base = {"s3": s.url + "/bucket/some%20where", "azure": s.url + "/account/container"}[kind] + "/" + session_of(r)
+    assert r.code == 0, r
+    files = [e for e in map(json.loads, r.out.splitlines()) if e["type"] == "file"]
+    assert {e["name"]: e["url"] for e in files} == {"a b.png": base + "/a%20b.png", "t.csv": base + "/t.csv", "none": base + "/none"}
+    assert all(os.path.exists(e["path"]) for e in files)
+    path = base[len(s.url):]
+    assert s.objects == {path + "/a%20b.png": ("image/png", b"\x89PNG" + bytes(1000)), path + "/t.csv": ("text/csv", b"a\n1\n"),
+                         path + "/none": ("application/octet-stream", b"")}
+    done = [e for e in map(json.loads, r.out.splitlines()) if e["type"] == "done"][0]
+    said = "See ![plot](%s/a%%20b.png), %s/t.csv, %s/t.csvx and /mnt/data/" % (base, base, base)
+    assert done["answer"] == said
+    assert "".join(e["text"] for e in map(json.loads, r.out.splitlines()) if e["type"] == "text") == said
+    no_secret(sandpiper, r)
+
+
+def test_plain_output(sandpiper, serve, storage):
+    """In a pipe the answer alone is on stdout; config.yaml says where to."""
+    s, to, env = storage("s3")
+    serve(sandpiper, [ASK, {"answer": {"text": "It is in /mnt/data/t.csv."}}])
+    sandpiper.configure("artifacts:\n  upload: %s\n" % to)
+    r = sandpiper.run("draw", env=env)
+    assert r.code == 0 and re.fullmatch(r"It is in %s/bucket/some%%20where/[-0-9a-f]+/t\.csv\.\n" % s.url, r.out), r
+    assert "t.csv: %s/" % s.url in r.err
+
+
+def test_a_busy_service_is_asked_again(sandpiper, serve, storage):
+    s, to, env = storage("azure", 503, 500)
+    serve(sandpiper, [ASK, {"answer": {"text": "Done."}}])
+    r = sandpiper.run("--json", "--upload", to, "draw", env=env)
+    assert r.code == 0 and s.requests == 5 and len(s.objects) == 3, r
+
+
+@pytest.mark.parametrize("kind, change, why", [
+    ("s3", {"AWS_SECRET_ACCESS_KEY": "wrong"}, "403 SignatureDoesNotMatch"), ("s3", {"AWS_ACCESS_KEY_ID": "other"}, "403 InvalidAccessKeyId"),
+    ("azure", {"AZURE_STORAGE_SAS_TOKEN": "sig=wrong"}, "403 AuthenticationFailed"),
+    ("s3", {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, "127.0.0.1:1: ")])
+def test_refused(sandpiper, serve, storage, kind, change, why):
+    """One line, the answer all the same, exit code 1; the files are here."""
+    s, to, env = storage(kind)
+    serve(sandpiper, [ASK, {"answer": {"text": "Done: /mnt/data/t.csv"}}])
+    r = sandpiper.run("--upload", to, "--out", "out", "draw", env=dict(env, **change))
+    assert r.code == 1 and r.out == "Done: /mnt/data/t.csv\n" and s.objects == {} and s.requests <= 1, r
+    assert r.err.count("was not uploaded") == 1 and why in r.err and "no further file is uploaded" in r.err, r
+    assert sorted(os.listdir(os.path.join(sandpiper.work, "out"))) == ["a b.png", "none", "t.csv"]
+    no_secret(sandpiper, r)
+
+
+@pytest.mark.parametrize("to, env, said", [
+    ("ftp://host/x", {}, "expected s3://BUCKET/PREFIX"), ("s3://bucket", {}, "Set AWS_ACCESS_KEY_ID"), ("https://h.test/c", {}, "Set AZURE_STORAGE_SAS_TOKEN"),
+    ("https://h.test/c?sig=abc", {"AZURE_STORAGE_SAS_TOKEN": "x"}, "no query may stand in the URL"),
+    ("https://h.test/", {"AZURE_STORAGE_SAS_TOKEN": "x"}, "names no bucket or container"),
+    ("http://h.test/c", {"AZURE_STORAGE_SAS_TOKEN": "x"}, "not sent over http://"),
+    ("https://user:pw@h.test/c", {"AZURE_STORAGE_SAS_TOKEN": "x"}, "artifacts.upload")])
+def test_usage(bare, serve, to, env, said):
+    serve(bare, [])
+    r = bare.run("--upload", to, "q", env=env)
+    assert r.code == 2 and said in r.err and r.out == "" and "abc" not in r.err, r
+
+
+@pytest.mark.parametrize("kind", ["s3", "azure"])
+def test_a_real_server(sandpiper, serve, tmp_path, kind):
+    """moto's S3 and azurite. Fetching them takes minutes, so they are used where they are: SANDPIPER_TEST_MOTO=.../moto_server,
+    SANDPIPER_TEST_AZURITE=.../azurite-blob."""
+    if VARIABLES[kind] not in os.environ:
+        pytest.skip(VARIABLES[kind] + " names no server")
+    s = Real(kind, str(tmp_path))
+    try:
+        serve(sandpiper, [ASK, {"answer": {"text": "See /mnt/data/a b.png"}}])
+        r = sandpiper.run("--json", "--upload", s.to, "draw", env=s.env)
+        files = {e["name"]: e["url"] for e in map(json.loads, r.out.splitlines()) if e["type"] == "file"}
+        assert r.code == 0 and files["a b.png"].endswith("/%s/a%%20b.png" % session_of(r)), r
+        assert s.get(files["a b.png"]) == ("image/png", b"\x89PNG" + bytes(1000))
+        assert s.get(files["t.csv"]) == ("text/csv", b"a\n1\n") and s.get(files["none"])[1] == b""
+    finally:
+        s.close()
