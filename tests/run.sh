@@ -2,13 +2,14 @@
 # The tests. Sets up what is missing first.
 #
 #   run.sh test    units and end to end with the release build, on every engine that is there; the wire cases
-#   run.sh check   the rest: units and end to end (on bwrap) with ASan and UBSan; the long repetitions (marked
-#                  "check") with the release build on every engine; the containment probes
+#   run.sh check   the rest: units and end to end (on bwrap) with ASan and UBSan, but for the files that test something
+#                  else than the program's own memory (conftest.py: NO_ASAN); the long repetitions (marked "check") with
+#                  the release build on every engine; the containment probes
 #
 # What follows goes to pytest, as in "run.sh test -k chat". The second round needs bwrap alone: what differs between
 # engines is in the argument vectors and outside the program.
 #
-#   SANDPIPER_TEST_JOBS   tests at once (twice the processors, since most of their time they wait)
+#   SANDPIPER_TEST_JOBS   tests at once (three times the processors, since most of their time they wait)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,9 +17,9 @@ what=${1:-test}
 [ $# = 0 ] || shift
 src/setup/packages.sh test
 jobs=$(nproc)
-workers=${SANDPIPER_TEST_JOBS:-$((2 * jobs))}
-log=$(mktemp) cache=$(mktemp -d)
-trap 'rm -rf "$log" "$log.e2e" "$cache"' EXIT
+workers=${SANDPIPER_TEST_JOBS:-$((3 * jobs))}
+log=$(mktemp) cache=$(mktemp -d) bytecode=$(mktemp -d)
+trap 'rm -rf "$log" "$log.e2e" "$cache" "$bytecode"' EXIT
 summary=()
 failed=
 
@@ -35,11 +36,12 @@ step() {
         "$(grep -v '^$' "$log" | tail -1)")")
 }
 
-# Debian's own Python with Debian's pytest, whatever else is first in PATH; no bytecode in the tree. Tests of one group
+# Debian's own Python with Debian's pytest, whatever else is first in PATH; its bytecode is kept for the workers of this
+# run, outside the tree. Tests of one group
 # (see conftest.py) stay with one worker. The few that fail beside others are run once more, alone, and both are told:
 # the machine may have been too busy for them, but what fails alone as well has failed.
 python() {
-    SANDPIPER_BIN=build/$build/sandpiper PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$@"
+    SANDPIPER_BIN=build/$build/sandpiper PYTHONPYCACHEPREFIX=$bytecode /usr/bin/python3 "$@"
 }
 e2e() {
     local build=$1 code=0 first failed again=("${@:3}")
@@ -55,7 +57,7 @@ e2e() {
     rm -rf "$cache"
     return "$code"
 }
-asan_e2e() { SANDPIPER_TEST_ENGINES=bwrap e2e asan "" "$@"; }
+asan_e2e() { SANDPIPER_TEST_ENGINES=bwrap e2e asan "not check" "$@"; }
 units() { make -s -j"$jobs" MODE="$1" unit && echo "every unit test passed"; }
 probe() { make -s probe; }
 

@@ -142,7 +142,10 @@ void cell_tell(const struct cell_result *r, const char *code, struct buf *out)
     if (r->state_lost || r->files_lost) {
         new_line(out);
         buf_addstr(
-            out, r->files_lost
+            out, r->files_lost && r->files_back
+                     ? "The sandbox was replaced: all variables, imports and the files in /mnt/data that are "
+                       "not named here are lost."
+                 : r->files_lost
                      ? "The sandbox was replaced: all variables, imports and the files in /mnt/data are lost."
                      : "The interpreter was restarted: all variables and imports are lost; the files in "
                        "/mnt/data are still there.");

@@ -21,6 +21,7 @@ const char *bundle_type(enum file_kind kind)
         [FILE_VALUE_PNG] = "image/png",
         [FILE_VALUE_HTML] = "text/html",
         [FILE_VALUE_SVG] = "image/svg+xml",
+        [FILE_FIGURE_FORM] = NULL,
     };
 
     return types[kind];
@@ -28,7 +29,7 @@ const char *bundle_type(enum file_kind kind)
 
 bool bundle_of_value(enum file_kind kind)
 {
-    return kind != FILE_MADE && kind != FILE_FIGURE;
+    return kind == FILE_VALUE_PNG || kind == FILE_VALUE_HTML || kind == FILE_VALUE_SVG;
 }
 
 bool bundle_add(struct json *bundle, enum file_kind kind, const char *path, size_t most)

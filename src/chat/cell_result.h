@@ -27,6 +27,7 @@ enum file_kind {
     FILE_VALUE_PNG = 2,
     FILE_VALUE_HTML = 3,
     FILE_VALUE_SVG = 4,
+    FILE_FIGURE_FORM = 5, /* a figure as SVG or PDF */
 };
 
 struct cell_file {
@@ -51,6 +52,7 @@ struct cell_result { /* strings are owned, and NULL where there is nothing to sa
     bool state_restored; /* the interpreter died and was restored from before the cell; not with state_lost */
     bool earlier;        /* either was so before this cell ran: what it defined is there */
     bool files_lost;     /* /mnt/data is gone too (the container was replaced); state_lost as well */
+    bool files_back;     /* with files_lost: some are put back, as left or before says */
     double seconds;
     uint64_t out_bytes, err_bytes; /* everything it wrote */
     char *output_path;       /* the full output on disk (16 MiB at most), where that is more than was shown */

@@ -76,7 +76,7 @@ struct config {
     int status;             /* debug reply; 0: 200 */
     struct argv headers;
     const char *trace, *record, *replay;
-    const char *color, *figures, *render, *config_path;
+    const char *color, *figures, *figure_format, *render, *config_path;
 
     struct source source[OPTION_MAX]; /* by index in option_table */
     struct argv given; /* the flags of doctor's that were given, "--name=value" each: /doctor in the chat */

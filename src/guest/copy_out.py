@@ -4,8 +4,11 @@
 # make us send a file that only we can open.
 
 COUNT_MOST, LOST_NAMED = 100, 10              # files per cell; how many of those not sent are named
-# What a form of the cell's value is called that is no PNG; everything else that the worker sends is.
-FORMS = {b'=svg': b'figure-%d.svg', b'=html': b'value-%d.html'}
+# What a form of the cell's value or of a figure is called that is no PNG; everything else that the worker
+# sends is.
+FORMS = {b'=svg': b'image-%d.svg', b'=html': b'value-%d.html', b'+svg': b'figure-%d.svg',
+         b'+pdf': b'figure-%d.pdf'}
+FIGURE = b'figure-%d.png'
 IMAGES = (b'.png', b'.jpg', b'.jpeg', b'.svg', b'.pdf', b'.webp', b'.gif')
 
 
@@ -42,10 +45,11 @@ def files(self, before):
     try:
         for fd, form in figures.items():
             # as many new images as figures: the code has saved them itself
-            if form in FORMS or fresh_images < drawn:
-                st, name = posix.fstat(fd), FORMS.get(form, b'figure-%d.png')
-                self.named[name] = self.named.get(name, 0) + 1
-                name %= self.named[name]
+            if form[:1] == b'=' and form in FORMS or fresh_images < drawn:
+                st, name = posix.fstat(fd), FORMS.get(form, FIGURE)
+                like = FIGURE if form[:1] == b'+' else name     # it has the number of its PNG
+                self.named[like] = self.named.get(like, 0) + (like == name)
+                name %= self.named[like]
                 if st.st_mode & 0o170000 != 0o100000 or st.st_size < 1:
                     notes.append('%s: not a regular file' % shown(name))
                     continue

@@ -39,7 +39,8 @@ PIECE = 4000                    # an interrupt is handled between two pieces, ne
 
 
 def send_figure(worker, form, data):
-    """form: how the file is to end; '=' before it: a form of the cell's value."""
+    """form: how the file is to end. '=' before it: a form of the cell's value; '+': another form of the
+    figure before."""
     worker.say(RECORD_FIGURE, form)
     for at in range(0, len(data), PIECE):
         worker.say(RECORD_FIGURE_DATA, data[at:at + PIECE])
@@ -51,6 +52,28 @@ def draw_figure(worker, figure):
         out = _io.BytesIO()
         figure.savefig(out, format='png', dpi=100, bbox_inches='tight')
         send_figure(worker, b'png', out.getvalue())
+        for form in OPTIONS['figures'].split(',') if OPTIONS['figures'] else ():
+            out = _io.BytesIO()
+            figure.savefig(out, format=form, bbox_inches='tight')
+            send_figure(worker, b'+' + form.encode(), out.getvalue())
+
+
+def wrap_savefig(module):
+    """What the code saves as name.png comes as name.svg and name.pdf too, where those are wanted."""
+    save = module.Figure.savefig
+
+    def savefig(self, fname, *args, **how):
+        done = save(self, fname, *args, **how)
+        try:
+            path = fname if isinstance(fname, str) else fname.__fspath__()
+            if path[-4:].lower() == '.png' and how.get('format', 'png') == 'png':
+                how.pop('format', None)
+                for form in OPTIONS['figures'].split(','):
+                    save(self, path[:-3] + form, *args, **how)
+        except Exception:                       # the PNG is there, and nobody asked this code for more
+            pass
+        return done
+    module.Figure.savefig = savefig
 
 
 def save_figures(worker):

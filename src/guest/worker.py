@@ -52,7 +52,7 @@ class Loaded:
         if then is None:
             return None
         from importlib.machinery import PathFinder
-        spec = PathFinder.find_spec(name)
+        spec = PathFinder.find_spec(name, path)
         if spec is not None and spec.loader is not None:
             run = spec.loader.exec_module
 
@@ -67,6 +67,11 @@ def give_sources(linecache):
     """The cells' text, for tracebacks, inspect and warnings."""
     for cell in WORKER.sources:
         WORKER.remember(cell, linecache)
+
+
+def save_other_forms(module):
+    need('extras')
+    wrap_savefig(module)                        # noqa: from extras.py
 
 
 class Raw(_io.FileIO):
@@ -103,6 +108,8 @@ class Worker:
         sys.argv[:] = ['']
         sys.dont_write_bytecode = True
         Loaded.then['linecache'] = give_sources
+        if OPTIONS['figures']:
+            Loaded.then['matplotlib.figure'] = save_other_forms
         sys.meta_path.insert(0, Loaded)
         if hasattr(sys, 'set_int_max_str_digits'):
             sys.set_int_max_str_digits(1000000)

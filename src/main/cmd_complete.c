@@ -86,7 +86,7 @@ static void add_sessions(struct argv *out)
     struct error err = {0};
     struct db *db = place ? db_open(place, false, &err) : NULL;
 
-    sessions_names(db, SESSIONS_SHOWN, out);
+    sessions_names(db, SESSIONS_SHOWN, "", out);
     db_close(db);
 }
 

@@ -125,22 +125,30 @@ static void add_row(void *ctx, const struct session_row *r)
     }
 }
 
+struct names {
+    struct argv *out;
+    const char *but;
+};
+
 static void add_name(void *ctx, const struct session_row *r)
 {
+    const struct names *names = ctx;
     autofree char *id = scrub_line(session_short(r->id), SCRUB_TERMINAL);
     autofree char *title = scrub_line(r->title ? r->title : "", SCRUB_TERMINAL);
     char when[32];
 
     export_time(r->used, when);
-    argv_pushf(ctx, "%s\t%s  %s", id, when, title);
+    if (strcmp(r->id, names->but) != 0)
+        argv_pushf(names->out, "%s\t%s  %s", id, when, title);
 }
 
-void sessions_names(struct db *db, int64_t max, struct argv *out)
+void sessions_names(struct db *db, int64_t max, const char *but, struct argv *out)
 {
+    struct names names = {out, but};
     struct error err = {0};
 
     if (db)
-        sessions_list(db, max, add_name, out, &err);
+        sessions_list(db, max, add_name, &names, &err);
 }
 
 int sessions_table(struct db *db, const char *words, int64_t max, struct buf *out, struct error *err)

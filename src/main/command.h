@@ -183,8 +183,9 @@ void saved_event(struct saved *s, const struct event *e);
 
 /* saved_chat.c: the chat's commands on sessions. */
 void saved_chat(struct saved *s, struct term_sessions *out);
-/* cmd_sessions.c: append "ID\tTIME  TITLE" of the newest, for Tab. db may be NULL. */
-void sessions_names(struct db *db, int64_t max, struct argv *out);
+/* cmd_sessions.c: append "ID\tTIME  TITLE" of the newest, for Tab; not of that with the id but. db may be
+ * NULL. */
+void sessions_names(struct db *db, int64_t max, const char *but, struct argv *out);
 /* The table of the newest sessions, at most max (0: all), or of those with these words. */
 int sessions_table(struct db *db, const char *words, int64_t max, struct buf *out, struct error *err);
 

@@ -32,12 +32,22 @@ static bool read_yes(struct loop *loop)
 enum confirm confirm(const char *question, struct loop *loop)
 {
     autofree char *clean = scrub_line(question, SCRUB_TERMINAL);
+    struct termios before;
 
     if (!isatty(0) || !isatty(2))
         return CONFIRM_NOBODY;
+    bool saved = tcgetattr(0, &before) == 0;
+    if (saved) { /* a chat that is about to begin does not echo */
+        struct termios shown = before;
+
+        shown.c_lflag |= ICANON | ECHO;
+        tcsetattr(0, TCSADRAIN, &shown);
+    }
     tcflush(0, TCIFLUSH); /* input typed before the question does not answer it */
     out_write(2, clean, strlen(clean), loop);
     bool yes = read_yes(loop);
+    if (saved)
+        tcsetattr(0, TCSADRAIN, &before);
     return loop && loop_cancelled(loop) ? CONFIRM_INTERRUPTED : yes ? CONFIRM_YES : CONFIRM_NO;
 }
 

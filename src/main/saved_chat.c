@@ -50,10 +50,11 @@ static int list(void *ctx, const char *words, struct buf *out, struct error *err
 
 static void names(void *ctx, struct argv *out)
 {
+    const struct saved *s = ctx;
     struct error err = {0};
     struct opened o autorelease(close_own) = open_sessions(ctx, &err);
 
-    sessions_names(o.db, LISTED, out);
+    sessions_names(o.db, LISTED, s->session->id, out);
 }
 
 static void keep_id(void *ctx, const struct session_row *row)
@@ -73,8 +74,11 @@ static int go_to(void *ctx, const char *id, struct error *err)
         return -1;
     if (!o.db)
         return error_set(err, ERROR_USAGE, 0, "no saved sessions yet");
-    if (session_row(o.db, id, keep_id, c, err) < 0)
+    if (session_row(o.db, id, keep_id, c, err) < 0) {
+        if (err->kind == ERROR_USAGE)
+            snprintf(err->remedy, sizeof err->remedy, "/sessions lists them");
         return -1;
+    }
     if (strcmp(c->resume, s->session->id) == 0)
         return error_set(err, ERROR_USAGE, 0, "this is that session");
     c->go_on = false;
@@ -92,7 +96,8 @@ static struct db *own_db(const struct saved *s, struct error *err)
 
     if (!db)
         error_set(err, ERROR_USAGE, 0,
-                  s->store ? "nothing is saved yet: no question was asked" : "this session is not saved");
+                  s->store && !store_lost(s->store) ? "nothing is saved yet: no question was asked"
+                                                    : "this session is not saved");
     return db;
 }
 

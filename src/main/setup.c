@@ -60,6 +60,8 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o)
     o->run.data_size = c->data_size;
     o->max_file = c->max_file;
     o->max_files_total = c->max_files_total;
+    o->figure_svg = !strcmp(c->figure_format, "svg") || !strcmp(c->figure_format, "all");
+    o->figure_pdf = !strcmp(c->figure_format, "pdf") || !strcmp(c->figure_format, "all");
     if (o->run.file_size < c->data_size)
         o->run.file_size = c->data_size; /* one file may fill /mnt/data */
     o->cell_ms = (int)c->timeout;

@@ -134,7 +134,11 @@ static enum file_kind kind_of(const struct tagged *t)
     static const struct {
         const char *form;
         enum file_kind kind;
-    } forms[] = {{"=png", FILE_VALUE_PNG}, {"=html", FILE_VALUE_HTML}, {"=svg", FILE_VALUE_SVG}};
+    } forms[] = {{"=png", FILE_VALUE_PNG},
+                 {"=html", FILE_VALUE_HTML},
+                 {"=svg", FILE_VALUE_SVG},
+                 {"+svg", FILE_FIGURE_FORM},
+                 {"+pdf", FILE_FIGURE_FORM}};
 
     for (size_t i = 0; i < countof(forms); i++)
         if (t->len == strlen(forms[i].form) && memcmp(t->data, forms[i].form, t->len) == 0)

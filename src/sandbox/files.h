@@ -14,7 +14,7 @@
 
 struct ledger;
 
-#define FILES_CELL_COUNT 150
+#define FILES_CELL_COUNT 200
 #define FILES_CELL_SLACK (16u << 20) /* bytes beyond the most that the supervisor was told to send */
 
 struct delivery { /* one file on its way */

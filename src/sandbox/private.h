@@ -11,6 +11,7 @@
 #include "sandbox/ledger.h"
 #include "records/registry.h"
 #include "sandbox/output.h"
+#include "sandbox/put_back.h"
 #include "sandbox/sandbox.h"
 
 enum stage {
@@ -94,6 +95,7 @@ struct sandbox {
     bool touched;              /* a cell ran, so there is state to lose */
     bool has_files;            /* likewise, there may be files */
     struct copying copying;
+    struct put_back put_back;
     bool lost_state, lost_files; /* to be reported with the next cell */
     /* also to be reported: the worker died between cells, and a snapshot was restored */
     bool revived;

@@ -205,7 +205,11 @@ static void explain_loss(struct sandbox *s, const struct ladder *l, bool memory,
                 : l->reason == REASON_INTERRUPT ? CELL_INTERRUPTED
                 : memory                        ? CELL_MEMORY
                                                 : CELL_DIED;
-    r->left = xstrdup("variables and the files in /mnt/data are gone");
+    autofree char *back = put_back_names(s);
+    r->left = !back ? xstrdup("variables and the files in /mnt/data are gone")
+                    : xasprintf("variables are gone, and of the files in /mnt/data these are put back: %s",
+                                back);
+    r->files_back = back != NULL;
     r->what = r->status == CELL_MEMORY ? xasprintf("the sandbox was killed: out of memory (limit %s)",
                                                    size_text(s->o.run.memory, limit, sizeof limit))
                                        : xasprintf("the sandbox was lost (%s)", s->broken_why);
@@ -218,11 +222,14 @@ static void tell_old_loss(struct sandbox *s, struct cell_result *r)
 
     if (!s->lost_state && !s->lost_files && !s->revived)
         return;
+    autofree char *back = s->lost_files ? put_back_names(s) : NULL;
+
     r->state_lost = s->lost_state || s->lost_files;
+    r->files_back = back != NULL;
     r->before = r->state_lost
-                    ? xasprintf("before this cell, %s were lost (%s)",
+                    ? xasprintf("before this cell, %s were lost (%s)%s%s",
                                 s->lost_files ? "variables and the files in /mnt/data" : "variables",
-                                s->lost_why)
+                                s->lost_why, back ? "; put back were " : "", back ? back : "")
                     : xasprintf("%s; the session went on with the variables %s%s", s->lost_why,
                                 from ? "from before " : "of that moment", from ? from : "");
     r->state_restored = !r->state_lost;

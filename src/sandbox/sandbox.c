@@ -34,6 +34,8 @@ static void engine_done(void *ctx, int status, const struct error *err);
 static const struct argv *sandbox_words(const struct sandbox_options *o, struct argv *out)
 {
     argv_pushf(out, "file=%lld", (long long)o->max_file);
+    if (o->figure_svg || o->figure_pdf)
+        argv_pushf(out, "figures=%s", !o->figure_pdf ? "svg" : o->figure_svg ? "svg,pdf" : "pdf");
     argv_pushf(out, "total=%lld", (long long)sandbox_most_delivered(o));
     return out;
 }
@@ -97,6 +99,7 @@ void sandbox_free(struct sandbox *s)
     argv_release(&s->words);
     output_release(&s->output);
     ledger_release(&s->ledger);
+    put_back_release(&s->put_back);
     free(s->guest);
     free(s->packages);
     free(s->last_value);
@@ -182,7 +185,7 @@ static void settle(struct sandbox *s)
         if (s->touched)
             s->lost_state = true;
         if (s->touched || s->has_files)
-            s->lost_files = true;
+            s->lost_files = s->put_back.due = true;
         if (s->lost_state || s->lost_files)
             snprintf(s->lost_why, sizeof s->lost_why, "%s", s->broken_why);
         s->touched = s->has_files = s->revived = false;
@@ -256,8 +259,10 @@ int sandbox_wait(struct sandbox *s, struct error *err)
             return error_set(err, ERROR_CANCELLED, 0, "interrupted while the sandbox started");
         loop_wait(s->loop, -1);
     }
-    if (s->stage == STAGE_READY)
+    if (s->stage == STAGE_READY) {
+        put_back(s);
         return 0;
+    }
     if (s->stage == STAGE_FAILED) {
         if (err)
             *err = s->error;

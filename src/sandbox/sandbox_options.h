@@ -4,6 +4,7 @@
 #ifndef SANDBOX_OPTIONS_H
 #define SANDBOX_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "chat/phase.h"
@@ -22,7 +23,8 @@ struct sandbox_options { /* strings are copied */
     int64_t max_file; /* bytes of one file that is copied out */
     /* bytes of all files together that are written to this machine during this session */
     int64_t max_files_total;
-    int cell_ms; /* wall-clock time of one cell */
+    int cell_ms;                 /* wall-clock time of one cell */
+    bool figure_svg, figure_pdf; /* figures are drawn in these forms too */
     /* The session's directory (0700), made by the caller. Holds output and delivered files; NULL: nothing
      * is kept. Never bound into the sandbox. */
     const char *session_dir;

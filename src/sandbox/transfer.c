@@ -250,15 +250,26 @@ out:;
     return sent;
 }
 
+static int64_t put_whole_folder(struct sandbox *s, const char *name, int fd, struct error *err)
+{
+    int64_t size = check_name(name, err) < 0 ? -1 : sandbox_put_folder(s, name, fd, err);
+
+    if (size >= 0)
+        put_back_keep(s, name, fd);
+    return size;
+}
+
 int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *err)
 {
     struct stat st;
 
     if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
-        return check_name(name, err) < 0 ? -1 : sandbox_put_folder(s, name, fd, err);
+        return put_whole_folder(s, name, fd, err);
     s->copying = (struct copying){.total = S_ISREG(st.st_mode) ? st.st_size : 0};
     int64_t size = sandbox_put_file(s, name, fd, err);
     s->copying = (struct copying){0};
+    if (size >= 0)
+        put_back_keep(s, name, fd);
     return size;
 }
 

@@ -371,6 +371,11 @@ const char *store_id(const struct store *s)
     return s->o.id;
 }
 
+bool store_lost(const struct store *s)
+{
+    return s->lost;
+}
+
 void store_free(struct store *s)
 {
     if (!s)

@@ -52,7 +52,8 @@ static void add_files(struct walk *w, struct item *item)
     while (db_next(&r)) {
         int64_t kind = db_int(&r, 3);
         struct item_file f = {db_copy(&r, 0), db_copy(&r, 1), db_int(&r, 2),
-                              kind >= FILE_MADE && kind <= FILE_VALUE_SVG ? (enum file_kind)kind : FILE_MADE};
+                              kind >= FILE_MADE && kind <= FILE_FIGURE_FORM ? (enum file_kind)kind
+                                                                            : FILE_MADE};
 
         item->files = xreallocarray(item->files, item->n_files + 1, sizeof *item->files);
         item->files[item->n_files++] = f;

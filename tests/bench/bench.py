@@ -445,6 +445,7 @@ ROWS = {"start": start, "prompt": prompt, "memory": memory, "cell": cell, "snaps
 
 def main():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    server.handle_error = lambda request, client: None      # a chat that is left at once has not heard what it asked
     threading.Thread(target=server.serve_forever, daemon=True).start()
     home = tempfile.mkdtemp(prefix="sandpiper-bench-")
     env = environment(home, f"http://127.0.0.1:{server.server_port}/v1")

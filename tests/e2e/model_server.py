@@ -377,7 +377,7 @@ class ModelServer:
             self.arrived.notify_all()
         return request, data[length:]
 
-    def wait_request(self, number, timeout=20):
+    def wait_request(self, number, timeout=60):
         """Until that many requests have come."""
         with self.lock:
             if not self.arrived.wait_for(lambda: len(self.requests) >= number, timeout):

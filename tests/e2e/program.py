@@ -5,6 +5,7 @@ fixtures (conftest.py) and `make probe` (tests/probes) both stand on it.
   SANDPIPER_IMAGE          the image for docker and podman (sandpiper:latest)
 """
 import glob
+import json
 import os
 import re
 import shutil
@@ -26,6 +27,7 @@ PLACES = ["docker", "podman", "bwrap", BWRAP_USER, ROOTLESS]
 IMAGE = os.environ.get("SANDPIPER_IMAGE", "sandpiper:latest")
 PR_SET_CHILD_SUBREAPER = 36
 HERE = os.path.dirname(__file__)
+HANG = 25               # seconds: on a machine with much other work a program that waits for nothing is quicker; one that hangs is not
 
 
 # --------------------------------------------------------------------------------------------------------------- engines
@@ -77,6 +79,42 @@ def own_store():
         return None
     r = quiet(["podman", "info", "-f", "{{.Store.GraphRoot}}"])
     return r.stdout.strip() if r.returncode == 0 else None
+
+
+UNSEEN = set()          # folders of programs that had no engine, to be looked for among all containers
+
+
+def containers_of(engine, folders):
+    """The containers, dead or alive, that know one of these folders."""
+    if why_not(engine) is not None:
+        return []
+    while True:
+        ids = quiet([engine, "ps", "-aq", "--no-trunc"]).stdout.split()
+        if not ids:
+            return []
+        told = subprocess.run([engine, "inspect", *ids], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60).stdout
+        try:
+            found = json.loads(told)
+        except ValueError:
+            continue                    # one was gone by then
+        return ["%s container %s" % (engine, c["Id"]) for c in found if any(folder in json.dumps(c) for folder in folders)]
+
+
+def descendants():
+    """Every process below this one, or every one there is, if this kernel does not tell."""
+    found, todo = [], [os.getpid()]
+    if not os.path.exists("/proc/%d/task/%d/children" % (todo[0], todo[0])):
+        return [int(p) for p in os.listdir("/proc") if p.isdigit()]
+    while todo:
+        for path in glob.glob("/proc/%d/task/*/children" % todo.pop()):
+            try:
+                with open(path) as f:
+                    pids = [int(p) for p in f.read().split()]
+            except OSError:
+                continue
+            found += pids
+            todo += pids
+    return found
 
 
 # ------------------------------------------------------------------------------------------------------------- the program
@@ -182,7 +220,7 @@ class Sandpiper:
             event_schema.check(r.out)
         return r
 
-    def chat(self, *args, env=None, size=(30, 100), timeout=30):
+    def chat(self, *args, env=None, size=(30, 100), timeout=60):
         """The program in a pseudo-terminal."""
         import pexpect              # which `make probe` has no need of
         # A canonical terminal cuts a line at 4,096 bytes; the chat reads raw, so only tests of pastes come near.
@@ -227,10 +265,10 @@ class Sandpiper:
         return problems + left
 
     def processes(self):
-        """Children of ours (we are their subreaper) that have this sandpiper's folder in their environment or their words."""
+        """Descendants of ours (we are their subreaper) that have this sandpiper's folder in their environment or their words."""
         left = []
         mark = self.dir.encode()
-        for pid in [int(p) for p in os.listdir("/proc") if p.isdigit()]:
+        for pid in descendants():
             try:
                 with open("/proc/%d/cmdline" % pid, "rb") as f:
                     words = f.read()
@@ -250,12 +288,12 @@ class Sandpiper:
             listed = quiet(rootless.wrapped(["podman", "ps", "-aq", "--no-trunc"]), env=self.env())
             assert listed.returncode == 0, listed.stdout
             return ["podman container %s of the user" % one for one in listed.stdout.split() if len(one) == 64]
+        if self.engine is None:         # asked for none: seen to at the end of all tests (unseen), since a client's start is dear
+            UNSEEN.add(self.dir)
+            return []
         for engine in ("docker", "podman"):
-            if why_not(engine) is None and self.engine in (engine, "auto", None):
-                ids = quiet([engine, "ps", "-aq", "--no-trunc"]).stdout.split()
-                for one in ids:
-                    if self.dir in quiet([engine, "inspect", one]).stdout:
-                        left.append("%s container %s" % (engine, one))
+            if self.engine in (engine, "auto"):
+                left += containers_of(engine, [self.dir])
         return left
 
     def mounts(self):

@@ -148,7 +148,7 @@ class RawServer:
                 pass
 
 
-def wait_for(condition, seconds=10):
+def wait_for(condition, seconds=60):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen within %d s" % seconds

@@ -272,3 +272,46 @@ def test_packed_data_is_described(sandpiper, serve):
     line = next(line for line in told.splitlines() if line.startswith("import"))
     r = sandpiper.run("exec", "--add", "sales.csv.gz", "-c", line + "; print(df.amount.sum())")
     assert r.out == "750.0\n", (told, r)
+
+
+# ---------------------------------------------------------------------------------------------- what a new sandbox gets back
+
+def end_sandbox(pid):
+    """Kill everything below that process, as somebody would who cleans up."""
+    below, found = {pid}, []
+    for entry in sorted((int(e) for e in os.listdir("/proc") if e.isdigit())):
+        try:
+            with open("/proc/%d/stat" % entry) as f:
+                rest = f.read().rsplit(")", 1)[1]
+        except OSError:
+            continue
+        if int(rest.split()[1]) in below:
+            below.add(entry)
+            found.append(entry)
+    assert found
+    for entry in found:
+        try:
+            os.kill(entry, signal.SIGKILL)
+        except ProcessLookupError:
+            pass                                # it ended with the one before
+
+
+def test_a_new_sandbox_gets_the_files_back(sandpiper, serve):
+    """The user's, and the code's as they are here; user and model are told which."""
+    folder(sandpiper)
+    sandpiper.write("in.csv", CSV)
+    make = "open('made.txt', 'w').write('made')\nopen('changed.txt', 'w').write('x')\nopen('in.csv', 'a').write('more')\nsecret = 1"
+    told = {"contains": ["put back were data, in.csv, made.txt\n", "that are not named here are lost"]}
+    serve(sandpiper, [{"answer": {"calls": [{"code": make}]}}, {"answer": {"text": "Made."}},
+                      {"answer": {"calls": [{"code": "import os; print(open('made.txt').read(), open('in.csv').read()[-4:], sorted(os.listdir('.')))"}]}},
+                      {"expect": {"last": {"content": told}}, "answer": {"text": "Heard."}}])
+    p = start(sandpiper, "--add", "data", "--add", "in.csv", "--out", "out", size=(40, 200))
+    ask(p, "go", "Made\\.")
+    with open(sandpiper.path("work/out/changed.txt"), "w") as f:
+        f.write("the user's own")
+    end_sandbox(p.pid)
+    p.send("again\r")
+    p.expect(re.escape("made more ['data', 'in.csv', 'made.txt']"))
+    p.expect("Heard")
+    p.expect("> ")
+    leave(p)

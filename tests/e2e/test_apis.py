@@ -90,7 +90,7 @@ def test_ctrl_c_while_it_streams(sandpiper, serve, api):
     server.wait_request(1)
     time.sleep(0.3)
     p.send_signal(signal.SIGINT)
-    out, err = p.communicate(timeout=10)
+    out, err = p.communicate(timeout=60)
     assert p.returncode == 130, (out, err)
 
 

@@ -90,7 +90,7 @@ def test_ctrl_c_in_a_cell_keeps_the_variables(sandpiper_on, serve):
     p.send("go\r")
     p.expect("\\| started")
     p.send("\x03")
-    p.expect(re.escape("sandpiper: Stopped. Variables are kept.") + "( /retry asks again\\.)?\r\n", timeout=10)
+    p.expect(re.escape("sandpiper: Stopped. Variables are kept.") + "( /retry asks again\\.)?\r\n")
     shown = p.before
     p.expect(AT_PROMPT)
     assert not re.search("the user|interrupted|\\n! ", shown + p.before), shown + p.before     # one line for one key
@@ -138,7 +138,7 @@ def test_killed_code_goes_back_to_the_variables_before_it(sandpiper, serve):
     p.send("\x03")
     p.expect("Ctrl-C again kills it")
     p.send("\x03")
-    p.expect("Code did not react to Ctrl-C and was killed\\. Variables are back to what they were before it ran\\.", timeout=10)
+    p.expect("Code did not react to Ctrl-C and was killed\\. Variables are back to what they were before it ran\\.")
     p.expect(AT_PROMPT)
     p.send("!x\r")
     p.expect("= 5\r\n")

@@ -46,11 +46,10 @@ def test_the_commands(sandpiper, serve):
     with open(os.path.join(sandpiper.work, "x.json")) as f:
         assert [q["text"] for q in json.load(f)["questions"]] == ["of Italy?"]
     france = [one for one in listed(sandpiper) if one["title"] == "of France?"][0]["id"]
-    p.send("/resume \t\t")
-    p.expect("%s  [0-9: -]{16}  of France\\?\r\n" % france[16:])
-    p.expect("> /resume ")
-    p.send("zzz\r")
-    p.expect("no session")
+    p.send("/resume \t")               # not this session itself
+    p.expect("/resume %s " % france[16:])
+    p.send("\x15/resume zzz\r")
+    p.expect('no session "zzz"\r\n *\x1b?[^ ]*/sessions lists them')
     p.expect("> ")
     p.send("/resume %s\r" % france[16:])
     p.expect(re.escape('Continuing "of France?"'))
@@ -68,6 +67,7 @@ def test_the_chat_asks_for_the_variables(sandpiper, serve):
     p = sandpiper.chat("-c", env=PLAIN, size=(30, 120))
     p.expect(re.escape("again, to have its variables back? [y/N]"))
     p.send("y\r")
+    p.expect(" y\r\n")                  # what was answered is seen
     p.expect("the variables are back")
     p.expect("> ")
     p.send("print it\r")
@@ -89,3 +89,26 @@ def test_without_saving(sandpiper, serve):
     ask(p, "b?", "Two")
     leave(p)
     assert contents(server.requests[-1]) == ["b?"] and listed(sandpiper) == []
+
+
+def test_a_damaged_database(sandpiper, serve):
+    """One line, and the chat goes on unsaved."""
+    serve(sandpiper, [text("One."), text("Two."), text("Three.")])
+    sandpiper.run("a?")
+    path = sandpiper.path("state/sandpiper/store/sessions.db")
+    for name in (path, path + "-wal", path + "-shm"):
+        if os.path.exists(name):
+            os.unlink(name)
+    with open(path, "w") as f:
+        f.write("hello " * 2000)
+    os.chmod(path, 0o600)
+    p = start(sandpiper, size=(30, 200))
+    p.send("b?\r")
+    p.expect(r"sessions\.db is damaged \([^)]*\): this session is not saved from here on")
+    p.expect("Two")
+    p.expect("> ")
+    ask(p, "c?", "Three")
+    p.send("/rename x\r")
+    p.expect("this session is not saved")
+    p.expect("> ")
+    leave(p)

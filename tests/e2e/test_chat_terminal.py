@@ -24,7 +24,7 @@ def test_modes_are_restored(bare, serve, end, where):
     server = serve(bare, [{"answer": {"text": "x", "wait": 20}}] if where == "answer" else [], complete=False)
     # a shell around it, so that the terminal outlives the program
     p = pexpect.spawn("/bin/sh", ["-c", 'stty -a; "$0"; echo "code $?"; stty -a', BIN], env=bare.env(dict(PLAIN, TERM="xterm-256color")),
-                      cwd=bare.work, encoding="utf-8", timeout=20, dimensions=(30, 100))
+                      cwd=bare.work, encoding="utf-8", timeout=60, dimensions=(30, 100))
     p.expect("> ")
     before = p.before.split("\n\x1b")[0]
     if where == "answer":
@@ -134,7 +134,7 @@ def test_words_after_a_resize(bare, serve):
 def test_suspend_and_go_on(bare, serve):
     serve(bare, [said("half a line")])
     p = pexpect.spawn("/bin/bash", ["--norc", "-i"], env=bare.env(dict(PLAIN, TERM="xterm-256color", PS1="shell# ", SP=BIN)), cwd=bare.work,
-                      encoding="utf-8", timeout=15, dimensions=(30, 100), echo=False)
+                      encoding="utf-8", timeout=60, dimensions=(30, 100), echo=False)
     p.expect("shell# ")
     p.send('"$SP"\r')
     p.expect("> ")
@@ -160,7 +160,7 @@ def test_suspend_and_go_on(bare, serve):
 def test_suspend_while_the_model_speaks(bare, serve):
     serve(bare, [{"answer": {"text": "one two three four five six", "piece": 4, "delay": 0.3}}])
     p = pexpect.spawn("/bin/bash", ["--norc", "-i"], env=bare.env(dict(PLAIN, TERM="xterm-256color", PS1="shell# ", SP=BIN)), cwd=bare.work,
-                      encoding="utf-8", timeout=15, dimensions=(30, 100), echo=False)
+                      encoding="utf-8", timeout=60, dimensions=(30, 100), echo=False)
     p.expect("shell# ")
     p.send('"$SP"\r')
     p.expect("> ")

@@ -100,7 +100,7 @@ def test_an_interrupt_leaves_no_half_file(sandpiper_on):
     assert p.stdout.readline() == b"made\n"
     time.sleep(0.02)
     p.send_signal(signal.SIGINT)
-    p.wait(20)
+    p.wait(60)
     for name in glob.glob(sandpiper_on.path("work/out/*")) + glob.glob(sandpiper_on.path("work/out/.*")):
         assert is_whole(name), (name, os.path.getsize(name))
 

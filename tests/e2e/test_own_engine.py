@@ -102,7 +102,7 @@ def marked(text):
     return found
 
 
-def gone(text, seconds=5):
+def gone(text, seconds=60):
     deadline = time.monotonic() + seconds
     while marked(text):
         if time.monotonic() > deadline:

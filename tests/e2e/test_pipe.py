@@ -9,7 +9,7 @@ import time
 import pexpect
 import pytest
 
-from conftest import BIN, Result
+from conftest import BIN, HANG, Result
 
 SAY = {"calls": [{"code": "print('from the code')"}], "text": "Let me compute."}
 
@@ -56,7 +56,7 @@ def test_read_as_it_arrives(bare, serve):
         assert select.select([p.stdout], [], [], 10)[0], "no answer while stdin is open"
         assert os.read(p.stdout.fileno(), 100) == answer
     p.stdin.close()
-    assert p.wait(10) == 0
+    assert p.wait(60) == 0
 
 
 @pytest.mark.parametrize("script, asked, words", [
@@ -133,7 +133,7 @@ def test_data_that_comes_slowly(bare, serve):
     assert select.select([p.stdout], [], [], 10)[0] and os.read(p.stdout.fileno(), 100) == b"first\n"
     p.stdin.write(b"2024-01-01,5\n2024-01-02,6\n")
     p.stdin.flush()
-    assert p.wait(10) == 2
+    assert p.wait(60) == 2
     err = p.stderr.read().decode()
     assert err.startswith("[1/…] day,amount\nsandpiper: this looks like CSV, not questions: "), err
 
@@ -158,7 +158,7 @@ def test_each_answer_says_to_which_question(bare, serve):
     p.stdin.flush()
     assert p.stderr.readline().decode() == "[1/…] one\n"
     p.stdin.close()
-    assert p.wait(10) == 0
+    assert p.wait(60) == 0
 
 
 def test_errors_of_a_script_say_which_question(bare, serve):
@@ -225,14 +225,13 @@ def test_the_time_of_a_question_is_a_limit(sandpiper, serve):
 
 
 def test_interrupt_ends_the_script(bare, serve):
-    server = serve(bare, [GOOD, {"answer": {"text": "slow answer", "wait": 30}}], complete=False)
+    server = serve(bare, [GOOD, {"answer": {"text": "slow answer", "wait": 100}}], complete=False)
     p = bare.start(stdin=subprocess.PIPE)
     p.stdin.write(b"one\ntwo\nthree\n")
     p.stdin.flush()
     server.wait_request(2)
     p.send_signal(signal.SIGINT)
-    begin = time.monotonic()
-    assert p.wait(5) == 130 and time.monotonic() - begin < 2
+    assert p.wait(HANG) == 130
     assert p.stdout.read() == b"good\n"
 
 
@@ -243,7 +242,7 @@ def test_interrupt_while_waiting_for_a_question(bare, serve):
     p.stdin.flush()
     assert p.stdout.readline() == b"good\n"
     p.send_signal(signal.SIGINT)
-    assert p.wait(5) == 130
+    assert p.wait(60) == 130
 
 
 # ---------------------------------------------------------------------------------------------------- where the answer goes
@@ -288,7 +287,7 @@ def test_a_reader_that_goes_ends_a_long_wait(bare, serve):
     os.close(w)
     server.wait_request(1)
     os.close(r)
-    assert p.wait(5) == 141
+    assert p.wait(60) == 141
     assert p.stderr.read() == b""
 
 
@@ -317,7 +316,7 @@ def test_a_reader_that_stalls_and_ctrl_c(sandpiper, serve):
     time.sleep(1.5)
     assert p.poll() is None
     p.send_signal(signal.SIGINT)
-    code = p.wait(5)
+    code = p.wait(60)
     os.close(r)
     assert code in (0, 130), code
 
@@ -340,8 +339,8 @@ def clean(text):
 def test_at_a_terminal_text_streams(bare, serve):
     serve(bare, [{"answer": {"text": "early and late", "piece": 5, "delay": 0.4}}])
     p = bare.chat("-p", "go", env={"NO_COLOR": "1"})
-    p.expect("early", timeout=10)
-    p.expect("late\r\n", timeout=10)
+    p.expect("early")
+    p.expect("late\r\n")
     p.expect(pexpect.EOF)
     p.close()
     assert p.exitstatus == 0
@@ -350,8 +349,8 @@ def test_at_a_terminal_text_streams(bare, serve):
 def test_status_line_comes_and_goes(bare, serve):
     serve(bare, [{"answer": {"text": "42", "wait": 1.5}}])
     p = bare.chat("-p", "go", env={"NO_COLOR": "1"})
-    p.expect("Waiting for test-model", timeout=10)
-    p.expect("\r\x1b\\[K42\r\n", timeout=10)
+    p.expect("Waiting for test-model")
+    p.expect("\r\x1b\\[K42\r\n")
     p.expect(pexpect.EOF)
 
 
@@ -360,7 +359,7 @@ def test_a_resize_while_code_runs(sandpiper, serve):
     code = "import time\nprint('a')\ntime.sleep(2)\nprint('x' * 60)"
     serve(sandpiper, [{"answer": {"calls": [{"code": code}]}}, {"answer": {"text": "Done.", "wait": 1}}], model="a-model-with-a-name-of-some-length")
     p = sandpiper.chat("-p", "go", env={"NO_COLOR": "1"}, size=(24, 100))
-    p.expect(re.escape("| a\r\n"), timeout=10)
+    p.expect(re.escape("| a\r\n"))
     p.setwinsize(24, 28)
     p.expect(pexpect.EOF)
     assert "| " + "x" * 26 + "\r\n| " + "x" * 26 + "\r\n| xxxxxxxx\r\n" in p.before, p.before
@@ -379,6 +378,6 @@ def test_dumb_terminals_get_plain_text(sandpiper, serve):
 def test_no_question_at_a_terminal(bare, serve):
     serve(bare, [])
     for args in (["-q"], ["--json"]):
-        p = pexpect.spawn("/bin/sh", ["-c", '"$0" "$@" | cat', BIN, *args], env=bare.env(), encoding="utf-8", timeout=10)
+        p = pexpect.spawn("/bin/sh", ["-c", '"$0" "$@" | cat', BIN, *args], env=bare.env(), encoding="utf-8", timeout=60)
         p.expect(pexpect.EOF)
         assert "no question" in p.before, p.before

@@ -454,10 +454,10 @@ def test_a_workbook_that_lies_about_its_size(tmp_path):
         with zipfile.ZipFile(tmp_path / 'w.xlsx') as old, zipfile.ZipFile(tmp_path / 'l.xlsx', 'w') as new:
             for name in old.namelist():
                 new.writestr(name, re.sub(rb'<dimension ref="[^"]*"', b'<dimension ref="%s"' % lie.encode(), old.read(name)))
-        began = time.monotonic()
+        began = time.process_time()
         text = prof.profile(str(tmp_path / 'l.xlsx'))
         assert "49 rows, columns: 'a' (int, 1 to 49, all different), 'b' (int, 2 to 98, all different), 'c' (text: x)" in text, text
-        assert time.monotonic() - began < 5
+        assert time.process_time() - began < 5
 
 
 def test_hostile_json(tmp_path):
@@ -483,9 +483,9 @@ def test_large_is_quick_and_honest(tmp_path):
     rng = random.Random(1)
     line = ''.join('%d,%f,word%d,2024-01-01 10:00:00\n' % (i, rng.random(), i % 1000) for i in range(100000))
     path = make(tmp_path, 'big.csv', 'id,a,c,t\n' + line * 12)
-    began = time.monotonic()
+    began = time.process_time()
     text = prof.profile(path)
-    assert time.monotonic() - began < 8
+    assert time.process_time() - began < 8
     assert 'about 1200000 rows, looked at the first ' in text
 
 

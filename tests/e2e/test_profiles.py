@@ -68,7 +68,7 @@ def test_a_whole_session(sandpiper, serve, name):
     p.send("interrupt me\r")
     p.expect("\\| started")
     p.send("\x03")
-    p.expect("> ", timeout=10)
+    p.expect("> ")
     ask(p, "what now", "After the interrupt")
     ask(p, "burn", "on fire")
     ask(p, "/retry", "Not burnt")

@@ -81,3 +81,23 @@ def test_in_a_notebook(sandpiper, serve):
 def test_an_image_that_the_code_saved_is_not_kept_twice(sandpiper, serve):
     r = ask(sandpiper, serve, "from PIL import Image\nim = Image.new('RGB', (30, 20))\nim.save('mine.png')\nim")
     assert [f["name"] for f in of(r, "file")] == ["mine.png"]
+
+
+SAVED = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.savefig('mine.png', dpi=50)\nplt.close()"
+
+
+@pytest.mark.parametrize("form,more", [("png", []), ("svg", ["svg"]), ("pdf", ["pdf"]), ("all", ["pdf", "svg"])])
+def test_other_forms_of_figures(sandpiper, serve, form, more):
+    """Of an open one, and of one that the code saves and closes, as models do."""
+    ask(sandpiper, serve, "import matplotlib.pyplot as plt\nplt.plot([1])\nplt.figure()\nplt.plot([2])", SAVED, options=("--out", sandpiper.path("out"), "--figure-format", form))
+    made = sorted("%s.%s" % (name, end) for name in ("figure-1", "figure-2", "mine") for end in ["png"] + more)
+    assert sorted(os.listdir(sandpiper.path("out"))) == made
+    for name in made:
+        with open(os.path.join(sandpiper.path("out"), name), "rb") as f:
+            start = f.read(400)
+        assert {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<svg"}[name[-3:]] in start, name
+
+
+def test_a_figure_asked_for_as_svg(sandpiper, serve):
+    ask(sandpiper, serve, "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.savefig('x.svg')\nplt.savefig('x.pdf')", options=("--out", sandpiper.path("out")))
+    assert sorted(os.listdir(sandpiper.path("out"))) == ["x.pdf", "x.svg"]

@@ -30,7 +30,7 @@ def test_behind_an_unknown_address(sandpiper, serve, name):
     p.send("interrupt me\r")
     p.expect("\\| started")
     p.send("\x03")
-    p.expect("> ", timeout=10)
+    p.expect("> ")
     ask(p, "what now", "After the interrupt")
     leave(p)
     # max_tokens is sent to a loopback address alone, and has another name at OpenAI: that is one more

@@ -12,6 +12,7 @@ import struct
 import subprocess
 import threading
 import time
+from functools import cache
 
 import pytest
 
@@ -244,20 +245,28 @@ def long_error(c, request):
     c.for_ever("went wrong " * 6000)
 
 
-MANY = b"".join(b'data: {"choices":[{"delta":{"tool_calls":[{"index":%d,"id":"c%d","type":"function","function":{"name":"execute_python","arguments":'
-                b'"{\\"code\\":\\"print(%d) # %s\\"}"}}]}}]}\n\n' % (k, k, k, b"x" * 900_000) for k in range(32))
+@cache
+def many():
+    return b"".join(b'data: {"choices":[{"delta":{"tool_calls":[{"index":%d,"id":"c%d","type":"function","function":{"name":"execute_python","arguments":'
+                    b'"{\\"code\\":\\"print(%d) # %s\\"}"}}]}}]}\n\n' % (k, k, k, b"x" * 900_000) for k in range(32))
 
 
 @fault("32 calls of 900 kB", 5, "4 broken tool calls in a row.*more than 4 MiB", MODEL, where=r"test-model|model")
 def many_calls(c, request):
     c.head()
-    c.send(MANY)
+    c.send(many())
     c.event({}, "tool_calls")
     c.send(DONE)
 
 
-BOMB = gzip.compress(b'{"pad":"' + b"x" * (200 << 20), 9)
-body_fault("a bomb", 1, "more than 16 MiB", AGAIN, BOMB, headers={"Content-Encoding": "gzip"})
+@cache
+def bomb():
+    return gzip.compress(b'{"pad":"' + b"x" * (200 << 20), 9)
+
+
+@fault("a bomb", 1, "more than 16 MiB", AGAIN)
+def send_bomb(c, request):
+    c.whole(bomb(), Content_Encoding="gzip")
 
 
 # -- redirects: never followed, and never with the key
@@ -452,7 +461,7 @@ def run_script(sp, f, env):
     return r.code, r.err, r.out
 
 
-ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\r")
+ESCAPES = re.compile(r"\x1b\[[0-9;?>]*[A-Za-z]|\x1b[\]_][^\x07\x1b]*(\x07|\x1b\\)|\r")        # queries of the terminal as well
 
 
 def run_chat(sp, f, env):

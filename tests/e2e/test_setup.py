@@ -16,14 +16,14 @@ def model(*args, **env):
 
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
-    out, err = (p := model("fetch", XDG_DATA_HOME=str(tmp_path / "file"))).communicate(timeout=30)
+    out, err = (p := model("fetch", XDG_DATA_HOME=str(tmp_path / "file"))).communicate(timeout=60)
     assert p.returncode == 1 and out == "" and len(err.splitlines()) == 1 and "Not a directory" in err, err
 
 
 def test_serve_and_path_before_it_was_fetched(tmp_path):
-    out, err = (p := model("serve", XDG_DATA_HOME=str(tmp_path))).communicate(timeout=30)
+    out, err = (p := model("serve", XDG_DATA_HOME=str(tmp_path))).communicate(timeout=60)
     assert p.returncode == 1 and out == "" and "make local-model" in err and len(err.splitlines()) == 1, err
-    out, err = (p := model("path", XDG_DATA_HOME=str(tmp_path))).communicate(timeout=30)
+    out, err = (p := model("path", XDG_DATA_HOME=str(tmp_path))).communicate(timeout=60)
     assert p.returncode == 1 and out.startswith(str(tmp_path)), out
 
 

@@ -2,7 +2,7 @@
 (--json and a reader's eye), and where no copy can be had. The supervisor's part is in tests/unit/sandbox/test_snapshots.c."""
 import pytest
 
-from conftest import PLACES, make_sandpiper, need_engine
+from conftest import HANG, PLACES, make_sandpiper, need_engine
 from probes import session
 from probes.cell import NOT_FOR_USER
 
@@ -109,7 +109,7 @@ def test_leftovers(there, place):
         "import signal\ndef bomb():\n    signal.signal(2, signal.SIG_IGN)\n    while True:\n        try: os.fork()\n        except OSError: pass\nbomb()",
         "1"])
     assert cells[0].value == "1" and cells[1].state_restored and cells[2].value == "(1, 0)", cells
-    assert cells[3].status == "timeout" and cells[3].state_restored != cells[3].state_lost and cells[3].seconds < 8, cells[3]
+    assert cells[3].status == "timeout" and cells[3].state_restored != cells[3].state_lost and cells[3].seconds < HANG, cells[3]
     assert cells[4].value == "1", cells[4]
     assert session.gone(name)
 

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from conftest import BIN, need_engine
+from conftest import BIN, HANG, need_engine
 
 READ = {"answer": {"calls": [{"code": "import os\nfor f in sorted(os.listdir('/mnt/data')): print(f, os.path.getsize('/mnt/data/' + f))"}]}}
 CSV = "day,amount\n2024-01-01,5\n2024-01-02,7\n"
@@ -79,19 +79,19 @@ def test_a_pipe_that_a_parent_forgot_to_close(sandpiper, serve):
     serve(sandpiper, [{"expect": {"last": {"content": "go"}}, "answer": {"text": "ok"}}])
     r, w = os.pipe()
     try:
-        result = sandpiper.run("go", stdin=r, timeout=20)
+        result = sandpiper.run("go", stdin=r)
     finally:
         os.close(r)
         os.close(w)
     assert result.code == 0 and result.out == "ok\n" and "--stdin data" in result.err, result
-    assert result.seconds < 10
+    assert result.seconds < HANG
 
 
 def test_a_socket_that_a_parent_forgot_to_close(sandpiper, serve):
     serve(sandpiper, [{"expect": {"last": {"content": "go"}}, "answer": {"text": "ok"}}])
     a, b = socket.socketpair()
     with a, b:
-        result = sandpiper.run("go", stdin=a.fileno(), timeout=20)
+        result = sandpiper.run("go", stdin=a.fileno())
     assert result.code == 0 and result.out == "ok\n", result
 
 

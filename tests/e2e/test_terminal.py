@@ -150,7 +150,7 @@ def test_a_sanitizer_still_tells(bare, serve, tmp_path):
 def in_a_shell(program, shell="/bin/bash", **kw):
     argv = ["--norc", "-i"] if shell == "/bin/bash" else ["-i"]
     p = pexpect.spawn(shell, argv, env=program.env(dict(PLAIN, TERM="xterm-256color", PS1="shell# ", SP=BIN, ENV="")), cwd=program.work,
-                      encoding="utf-8", timeout=15, dimensions=(30, 100), echo=False, **kw)
+                      encoding="utf-8", timeout=60, dimensions=(30, 100), echo=False, **kw)
     p.expect("shell# ")
     p.send('"$SP"\r')
     p.expect(AT_PROMPT)
@@ -195,7 +195,7 @@ def test_after_a_kill_the_next_chat_is_clean(bare, serve):
     """kill -9 leaves the terminal raw, and not every shell mends it. The next chat works, and leaves it whole."""
     serve(bare, [{"answer": {"text": "slow", "wait": 20}}], complete=False)
     p = pexpect.spawn("/bin/sh", ["-c", 'trap : INT; stty -a; "$0"; echo killed; "$0"; stty -a', BIN], env=bare.env(dict(PLAIN, TERM="xterm-256color")),
-                      cwd=bare.work, encoding="utf-8", timeout=20, dimensions=(30, 100))
+                      cwd=bare.work, encoding="utf-8", timeout=60, dimensions=(30, 100))
     p.expect(AT_PROMPT)
     before = p.before
     p.send("half")

@@ -44,7 +44,7 @@ class Unread:
                 pass
         fcntl.fcntl(self.write, fcntl.F_SETFL, flags)
 
-    def wait_full(self, seconds=20):
+    def wait_full(self, seconds=60):
         """Somebody has filled it: a pipe has 64 KiB, and whoever writes to it waits."""
         deadline, have = time.monotonic() + seconds, array.array("i", [0])
         while have[0] < 61440:
@@ -84,7 +84,7 @@ def unread():
         one.close()
 
 
-def wait_stalled(p, seconds=20, deaf=False):
+def wait_stalled(p, seconds=60, deaf=False):
     """Until it takes signals (deaf: or not) and has done nothing for 0.4 s: it waits for its reader."""
     deadline, since, before = time.monotonic() + seconds, time.monotonic(), None
     while p.poll() is None and (time.monotonic() < since + 0.4 or not (deaf or catches(p, signal.SIGTERM))):
@@ -198,4 +198,4 @@ def test_what_only_prints(bare, unread, args):
     wait_stalled(p, deaf=True)
     assert p.poll() is None
     p.send_signal(signal.SIGTERM)
-    assert p.wait(5) in (143, -signal.SIGTERM)
+    assert p.wait(60) in (143, -signal.SIGTERM)

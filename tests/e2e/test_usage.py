@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from chat_keys import leave, start
-from conftest import BIN
+from conftest import BIN, HANG
 
 
 def refused(r, *pieces, lines=2):
@@ -125,10 +125,11 @@ def test_what_was_looked_for_is_said(bare):
         port = silent.getsockname()[1]
         r = bare.run("q", env=look_at(bare, "http://127.0.0.1:%d/v1" % port))
         refused(r, "looked for Here at 127.0.0.1:%d, which does not answer" % port, "OPENAI_API_KEY", lines=4)
-        assert 1.5 < r.seconds < 6, r           # something is there: it may be busy
+        waited = r.seconds
+        assert 1.5 < r.seconds < HANG, r           # something is there: it may be busy
     r = bare.run("q", env=look_at(bare, "http://127.0.0.1:%d/v1" % port))
     refused(r, "looked for Here at 127.0.0.1:%d)" % port, lines=4)
-    assert r.seconds < 1.5, r
+    assert r.seconds < waited, r
 
 
 @pytest.mark.parametrize("stdin, pieces", [

@@ -11,7 +11,7 @@ import time
 class Chat:
     """A pseudo-terminal of our own: hundreds of threads may have one each."""
 
-    def __init__(self, sp, env, limit=20):
+    def __init__(self, sp, env, limit=60):
         self.limit = limit           # seconds for each wait
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 1000, 0, 0))

@@ -16,10 +16,10 @@ static void show(const char *text, size_t len, uint32_t seed, bool cut, bool wor
     struct lines_cut limit = {.max_lines = 50, .max_bytes = 2000};
     struct lines l;
 
-    const struct lines_style style = {.gutter = "| ", .sgr = "", .terminal = terminal, .width = width};
+    const struct lines_style style = {
+        .gutter = "| ", .sgr = "", .words = words, .terminal = terminal, .width = width};
     lines_init(&l, out, &style);
     l.cut = &limit;
-    l.words = words;
     for (size_t i = 0; i < len;) {
         size_t n = cut ? fuzz_piece(&seed, len - i) : len - i;
 

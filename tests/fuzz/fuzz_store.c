@@ -104,7 +104,7 @@ static void add_value(struct buf *sql, struct input *in)
         add_hex(sql, in, n);
         break;
     case 6:
-        buf_addstr(sql, n == 1 ? "1e308" : n == 2 ? "zeroblob(3000000)" : "0.5");
+        buf_addstr(sql, n == 1 ? "1e308" : n == 2 ? "zeroblob(100000)" : "0.5");
         break;
     default:
         buf_addf(sql, "%u", n);
@@ -179,7 +179,7 @@ static void make_template(void)
     buf_addf(&sql, "PRAGMA application_id=%d; PRAGMA user_version=%d", SCHEMA_APPLICATION, SCHEMA_VERSION);
     write_database("", 0);
     check(api->open_v2(path, &sq, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK);
-    check(api->exec(sq, "PRAGMA page_size=512; PRAGMA journal_mode=MEMORY", NULL, NULL, NULL) == SQLITE_OK);
+    check(api->exec(sq, "PRAGMA journal_mode=MEMORY", NULL, NULL, NULL) == SQLITE_OK);
     check(api->exec(sq, buf_str(&sql), NULL, NULL, NULL) == SQLITE_OK);
     api->close_v2(sq);
     check(file_read(path, OUT_MAX, &template, &err) == 0);

@@ -91,9 +91,9 @@ static void test_strange_figures(void **state)
     assert_string_equal(r.files[0].name, "figure-1.png");
     assert_int_equal(r.files[0].size, 3);
     has(r.files_note, "figure-2.png: not a regular file");
-    want(WORKER "for i in range(40):\n    w.say(b'F', b'')\n    w.say(b'f', b'x')\n    w.say(b'g', b'')",
+    want(WORKER "for i in range(90):\n    w.say(b'F', b'')\n    w.say(b'f', b'x')\n    w.say(b'g', b'')",
          CELL_OK);
-    assert_int_equal(r.n_files, 30);
+    assert_int_equal(r.n_files, 70);
     assert_int_equal(fake.starts, 1);
 }
 
