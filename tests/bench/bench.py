@@ -46,6 +46,13 @@ class Model(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
+    def do_GET(self):
+        """What models there are: the chat asks behind its prompt, and may be gone before it is answered."""
+        try:
+            self.send_error(404)
+        except OSError:
+            self.close_connection = True
+
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         code = GIGABYTE if "gigabyte" in json.dumps(body["messages"][1]) else "print(1)"
