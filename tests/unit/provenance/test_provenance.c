@@ -2,9 +2,9 @@
  * others are not. */
 #include "fake.h"
 
-#include "agent/agree.h"
-#include "agent/numerals.h"
-#include "agent/provenance.h"
+#include "provenance/agree.h"
+#include "provenance/numerals.h"
+#include "provenance/provenance.h"
 
 static void test_numerals(void **state)
 {
