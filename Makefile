@@ -9,27 +9,30 @@ B        = build/$(MODE)
 PREFIX  ?= /usr/local
 
 # The rooms, lowest first. A unit test of a room links only the rooms that it may use, so an arrow that bends does not link.
-ROOMS    = base json yaml chat config calls wire llm limits records engine sandbox agent markdown show store upload pipe term main
+ROOMS    = base process json yaml chat config calls wire llm limits records engine sandbox sniff provenance agent markdown show store upload pipe term main
 USES_base    =
+USES_process = base
 USES_json    = base
 USES_yaml    = base
 USES_chat    = json base
-USES_config  = yaml chat json base
+USES_config  = yaml chat json process base
 USES_calls   = chat json base
 USES_wire    = calls chat json base
-USES_llm     = wire calls chat json base
+USES_llm     = wire calls chat json process base
 USES_limits  = json base
 USES_records = limits json base
-USES_engine  = records limits json base
-USES_sandbox = engine records limits chat json base
-USES_agent   = llm wire calls sandbox engine records limits chat json base
+USES_engine  = records limits json process base
+USES_sandbox = engine records limits chat json process base
+USES_sniff   = json base
+USES_provenance = chat json base
+USES_agent   = sniff provenance llm wire calls sandbox engine records limits chat json process base
 USES_markdown = chat json base
-USES_show    = markdown chat json base
-USES_store   = chat json base
-USES_upload  = llm wire calls chat json base
-USES_pipe    = show markdown agent llm wire calls sandbox engine records limits chat json base
-USES_term    = show markdown agent llm wire calls sandbox engine records limits chat json base
-USES_main    = term pipe upload store show markdown agent llm wire calls sandbox engine records limits config yaml chat json base
+USES_show    = markdown chat json process base
+USES_store   = chat json process base
+USES_upload  = llm wire calls chat json process base
+USES_pipe    = show markdown agent sniff provenance llm wire calls sandbox engine records limits chat json process base
+USES_term    = show markdown agent sniff provenance llm wire calls sandbox engine records limits chat json process base
+USES_main    = term pipe upload store show markdown agent sniff provenance llm wire calls sandbox engine records limits config yaml chat json process base
 
 PKGS     = libcurl libcjson yaml-0.1 readline libseccomp md4c sqlite3 chafa
 # Opened when they are first needed (dlopen), so that a start does not pay for them.

@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/rounds.h"
 #include "agent/private.h"
+#include "agent/rounds.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/remedy.h"
+#include "process/loop.h"
 
 void agent_defaults(struct agent_options *o)
 {

@@ -5,10 +5,10 @@
 
 #include "agent/private.h"
 #include "base/error.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/remedy.h"
 #include "chat/language.h"
+#include "process/loop.h"
 
 /* Bounds memory, whatever the model's window: a request takes twice this again, and six times as long if
  * every byte must be escaped. */

@@ -12,15 +12,15 @@
 #include <unistd.h>
 
 #include "agent/private.h"
-#include "agent/sniff.h"
 #include "base/argv.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/inputs.h"
-#include "base/loop.h"
 #include "base/mem.h"
-#include "base/slow_read.h"
 #include "base/utf8.h"
+#include "process/loop.h"
+#include "process/slow_read.h"
+#include "sniff/sniff.h"
 
 #define HEAD_MAX    (64 * 1024)
 #define PROFILE_MAX 4096

@@ -7,9 +7,9 @@
 
 #include "agent/private.h"
 #include "agent/rounds.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "process/loop.h"
 
 #define SAID_MAX 8192 /* bytes of its words that are handed on */
 

@@ -6,8 +6,8 @@
 
 #include "agent/private.h"
 #include "base/error.h"
-#include "base/loop.h"
 #include "base/mem.h"
+#include "process/loop.h"
 
 #define WINDOW_MIN 4096 /* in a smaller one a summary would take too much of it */
 #define FULL       0.75 /* of the window: the rest is for the answer, and for how wrong an estimate may be */

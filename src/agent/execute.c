@@ -8,9 +8,9 @@
 
 #include "agent/private.h"
 #include "base/error.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "process/loop.h"
 
 #define EXCEPTION_MAX     2048 /* bytes of one exception's line; a message may be a whole data frame */
 #define HINT_MAX          1024

@@ -7,12 +7,12 @@
 #include "agent/agent.h"
 #include "agent/budget.h"
 #include "agent/images.h"
-#include "agent/provenance.h"
 #include "agent/tools.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "chat/prompts.h"
 #include "llm/llm.h"
+#include "provenance/provenance.h"
 #include "sandbox/sandbox.h"
 
 #define ATTACH_WHOLE \

@@ -10,10 +10,10 @@
 #include "agent/private.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/remedy.h"
 #include "base/utf8.h"
+#include "process/loop.h"
 
 #define GO_ON             (-1) /* no status yet: ask the model again */
 #define THOUGHT_SHOWN     300  /* bytes of reasoning quoted in one of our lines */

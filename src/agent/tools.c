@@ -6,10 +6,10 @@
 
 #include "agent/private.h"
 #include "base/error.h"
-#include "json/json.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "chat/language.h"
+#include "json/json.h"
+#include "process/loop.h"
 
 /* The first time code prints nothing, the model is told as if it had failed; otherwise a small model makes up
  * the missing output. It is not counted as a failing round, since "set x to 21" prints nothing. */

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/agree.h"
 #include "agent/private.h"
 #include "base/file.h"
-#include "base/loop.h"
 #include "base/mem.h"
+#include "process/loop.h"
+#include "provenance/agree.h"
 
 #define QUOTED_MAX 300 /* bytes of each answer in the message */
 

@@ -173,6 +173,9 @@ static void obey(struct overwrite *o, struct buf *out)
         o->home = o->home || n < 2;
         break;
     case 'J':
+        if (n > 1)
+            break; /* clears the screen: what was printed before it is still of use */
+        /* fall through */
     case 'K':
         erase(o, what, n, out);
         break;

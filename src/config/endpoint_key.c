@@ -7,13 +7,13 @@
 #include <sys/wait.h>
 
 #include "base/buf.h"
-#include "base/child.h"
-#include "base/job.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "config/config.h"
 #include "config/endpoint.h"
+#include "process/child.h"
+#include "process/job.h"
 
 #define KEY_MAX        8192
 #define KEY_COMMAND_MS 60000

@@ -9,13 +9,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/child.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/loop.h"
 #include "base/mem.h"
-#include "engine/hard_limits.h"
 #include "engine/client.h"
+#include "engine/hard_limits.h"
+#include "process/child.h"
+#include "process/loop.h"
 #include "records/owner.h"
 #include "records/record.h"
 

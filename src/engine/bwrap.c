@@ -20,15 +20,15 @@
 #include <unistd.h>
 
 #include "base/argv.h"
-#include "base/child.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "engine/attempt.h"
 #include "engine/client.h"
 #include "limits/seccomp.h"
+#include "process/child.h"
+#include "process/loop.h"
 #include "records/owner.h"
 
 /* Nothing uses the uids from here to 2^31-2: they are above those of containers, and not yet negative as

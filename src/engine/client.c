@@ -6,9 +6,9 @@
 
 #include "base/argv.h"
 #include "base/buf.h"
-#include "base/child.h"
 #include "base/mem.h"
 #include "base/scrub.h"
+#include "process/child.h"
 
 #define OUT_MAX (256 * 1024) /* for "ps": 110 bytes for each container of all users */
 

@@ -4,7 +4,7 @@
 #ifndef ENGINE_CLIENT_H
 #define ENGINE_CLIENT_H
 
-#include "base/job.h"
+#include "process/job.h"
 
 struct argv;
 

@@ -12,15 +12,15 @@
 #include <unistd.h>
 
 #include "base/argv.h"
-#include "base/child.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "engine/attempt.h"
 #include "engine/client.h"
 #include "engine/removal.h"
 #include "engine/uid_range.h"
+#include "process/child.h"
+#include "process/loop.h"
 #include "records/owner.h"
 #include "records/registry.h"
 

@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 #include "base/argv.h"
-#include "base/child.h"
 #include "base/file.h"
 #include "base/fill.h"
 #include "base/mem.h"
 #include "engine/attempt.h"
 #include "engine/client.h"
+#include "process/child.h"
 
 #define END_MS     2000 /* for the command to exit by itself; it may have to tell another machine */
 #define AT_ONCE_MS 30   /* what the program waits at its end; after that the keeper does */

@@ -13,9 +13,9 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/loop.h"
 #include "base/mem.h"
-#include "base/job.h"
+#include "process/job.h"
+#include "process/loop.h"
 #include "records/owner.h"
 
 #define CLIENT_MS 10000 /* one call of an engine's client */

@@ -10,21 +10,21 @@
 
 #include "base/argv.h"
 #include "base/buf.h"
-#include "base/child.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "engine/attempt.h"
 #include "engine/engine_cache.h"
 #include "engine/engines.h"
+#include "engine/options.h"
 #include "engine/plan.h"
 #include "engine/uid_range.h"
-#include "base/job.h"
+#include "process/child.h"
+#include "process/job.h"
+#include "process/loop.h"
 #include "records/owner.h"
 #include "records/record.h"
-#include "engine/options.h"
 
 #define CANDIDATES 8
 #define END_MS     10000

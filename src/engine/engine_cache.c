@@ -13,15 +13,15 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/child.h"
 #include "base/file.h"
-#include "json/json.h"
 #include "base/mem.h"
 #include "base/place.h"
 #include "engine/engines.h"
 #include "engine/hard_limits.h"
-#include "base/job.h"
 #include "engine/options.h"
+#include "json/json.h"
+#include "process/child.h"
+#include "process/job.h"
 
 #define FILE_MAX_BYTES (64 * 1024)
 #define ENTRIES        8

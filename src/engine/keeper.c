@@ -6,10 +6,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/child.h"
 #include "base/file.h"
 #include "engine/attempt.h"
-#include "base/job.h"
+#include "process/child.h"
+#include "process/job.h"
 
 #define NAME "sp-keeper" /* so that "killall sandpiper" spares it */
 

@@ -2,7 +2,7 @@
 #ifndef ENGINE_REMOVAL_H
 #define ENGINE_REMOVAL_H
 
-#include "base/job.h"
+#include "process/job.h"
 
 struct engine;
 

@@ -11,21 +11,21 @@
 #include <unistd.h>
 
 #include "base/argv.h"
-#include "base/child.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/place.h"
-#include "limits/cgroup.h"
-#include "records/session_dir.h"
+#include "engine/client.h"
 #include "engine/engine_cache.h"
 #include "engine/engines.h"
 #include "engine/removal.h"
-#include "engine/client.h"
+#include "limits/cgroup.h"
+#include "process/child.h"
+#include "process/loop.h"
 #include "records/owner.h"
 #include "records/record.h"
 #include "records/registry.h"
+#include "records/session_dir.h"
 
 #define CLIENT_MS     10000
 #define SCAN_AFTER_MS 1500 /* so as not to disturb the first question */

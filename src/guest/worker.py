@@ -74,6 +74,11 @@ def save_other_forms(module):
     wrap_savefig(module)                        # noqa: from extras.py
 
 
+def watch_mapped_files(module):
+    need('mapped')
+    watch_maps(WORKER)                          # noqa: from mapped.py
+
+
 class Raw(_io.FileIO):
     """Descriptor 1. Users want to see each line as it is written, but that costs a system call per line: see
     buffer_output() in extras.py."""
@@ -95,6 +100,7 @@ class Worker:
         self.mended = True                      # the effects of the last cell were undone
         self.flooding = None                    # ends the flusher of a cell that floods
         self.hooked = False
+        self.touch_changed = None               # of files that are written through a memory map
         self.saved = posix.dup(1), posix.dup(2)
         self.fds = [posix.fstat(1), posix.fstat(2)]
         self.sources = {}                       # cell -> text
@@ -110,6 +116,7 @@ class Worker:
         Loaded.then['linecache'] = give_sources
         if OPTIONS['figures']:
             Loaded.then['matplotlib.figure'] = save_other_forms
+        Loaded.then['mmap'] = watch_mapped_files
         sys.meta_path.insert(0, Loaded)
         if hasattr(sys, 'set_int_max_str_digits'):
             sys.set_int_max_str_digits(1000000)
@@ -315,6 +322,11 @@ class Worker:
             for stream in (sys.stdout, self.stdout, sys.stderr, self.stderr):
                 try:
                     stream.flush()
+                except BaseException:
+                    pass
+            if self.touch_changed:
+                try:
+                    self.touch_changed()
                 except BaseException:
                     pass
             if posix.getpid() != self.pid:

@@ -111,6 +111,26 @@ static int blocks_instead(const struct exchange *x, const struct failure *f)
     return 0;
 }
 
+static bool with_thoughts(struct llm *m, char *line, size_t size)
+{
+    if (m->learnt->thoughts_required || m->o.reasoning_back == LLM_BACK_REQUIRED)
+        return false;
+    m->learnt->thoughts_required = true;
+    snprintf(line, size, "the service wants reasoning_content in the history; asking again with it");
+    return true;
+}
+
+static int without_images(struct exchange *x)
+{
+    struct llm *m = x->m;
+
+    if (m->learnt->no_images)
+        return 1;
+    m->learnt->no_images = true;
+    exchange_notice(x, false, "%s takes no images here; it gets the text only", m->o.model);
+    return 0;
+}
+
 int adapt(struct exchange *x, const struct failure *f, struct error *err)
 {
     struct llm *m = x->m;
@@ -152,18 +172,11 @@ int adapt(struct exchange *x, const struct failure *f, struct error *err)
         what = stale_items(x);
         break;
     case PARAM_THOUGHTS:
-        if (k->thoughts_required || m->o.reasoning_back == LLM_BACK_REQUIRED)
+        if (!with_thoughts(m, line, sizeof line))
             return 1;
-        k->thoughts_required = true;
-        snprintf(line, sizeof line,
-                 "the service wants reasoning_content in the history; asking again with it");
         break;
     case PARAM_IMAGES:
-        if (k->no_images)
-            return 1;
-        k->no_images = true;
-        exchange_notice(x, false, "%s takes no images here; it gets the text only", m->o.model);
-        return 0;
+        return without_images(x);
     case PARAM_TOOLS:
         return blocks_instead(x, f);
     case PARAM_API:

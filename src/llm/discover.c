@@ -9,12 +9,12 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/url.h"
 #include "llm/certificates.h"
 #include "llm/curl_load.h"
 #include "llm/models.h"
+#include "process/loop.h"
 
 #define PROBES_MAX 8
 

@@ -9,12 +9,12 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/url.h"
 #include "llm/adapt.h"
 #include "llm/replay.h"
 #include "llm/trace.h"
+#include "process/loop.h"
 
 #define AFTER_FINISH_MS \
     3000 /* ms; usage may follow the finish, and the server may then keep the connection open */

@@ -15,11 +15,11 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/url.h"
 #include "llm/certificates.h"
 #include "llm/curl_load.h"
+#include "process/loop.h"
 
 #if LIBCURL_VERSION_NUM < 0x074b00
 #define CURLOPT_AWS_SIGV4 ((CURLoption)(CURLOPTTYPE_STRINGPOINT + 305))

@@ -8,15 +8,15 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "chat/conversation.h"
 #include "config/prompt_file.h"
-#include "wire/reply.h"
 #include "llm/models.h"
 #include "main/command.h"
+#include "process/loop.h"
 #include "show/show.h"
+#include "wire/reply.h"
 
 #define LIST_MS     10000
 #define CALL_MS     120000 /* a local server may have to load the model first */

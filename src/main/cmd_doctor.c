@@ -7,11 +7,11 @@
 
 #include "base/argv.h"
 #include "base/buf.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "engine/engines.h"
 #include "main/command.h"
+#include "process/loop.h"
 #include "sandbox/sandbox.h"
 #include "show/show.h"
 

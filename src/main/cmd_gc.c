@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/draft.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "main/command.h"
+#include "process/loop.h"
 #include "sandbox/sandbox.h"
 
 int cmd_gc(struct config *c, int closed)

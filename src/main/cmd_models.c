@@ -6,13 +6,13 @@
 #include <strings.h>
 
 #include "base/buf.h"
-#include "json/json.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "base/utf8.h"
+#include "json/json.h"
 #include "llm/models.h"
 #include "main/command.h"
+#include "process/loop.h"
 #include "show/show.h"
 
 #define LIST_MS  15000

@@ -6,10 +6,10 @@
 
 #include "base/argv.h"
 #include "base/buf.h"
-#include "base/loop.h"
 #include "base/mem.h"
-#include "base/out.h"
 #include "main/command.h"
+#include "process/loop.h"
+#include "process/out.h"
 #include "sandbox/sandbox.h"
 
 static void add_name(void *ctx, const struct sandbox_info *s)

@@ -4,13 +4,13 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "base/loop.h"
 #include "base/mem.h"
-#include "base/out.h"
 #include "base/scrub.h"
-#include "base/slow_read.h"
 #include "config/folder.h"
 #include "main/command.h"
+#include "process/loop.h"
+#include "process/out.h"
+#include "process/slow_read.h"
 
 /* Read one line byte by byte: what is typed after it belongs to another program. */
 static bool read_yes(struct loop *loop)

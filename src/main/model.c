@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/url.h"
 #include "llm/llm.h"
 #include "llm/models.h"
 #include "main/command.h"
+#include "process/loop.h"
 
 #define DISCOVER_MS 150  /* ms; short, since nobody asked for it */
 #define BUSY_MS     2000 /* ms; a server that listens may be busy */

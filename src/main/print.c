@@ -6,12 +6,12 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include "json/json.h"
-#include "base/loop.h"
 #include "base/mem.h"
-#include "base/out.h"
 #include "base/scrub.h"
+#include "json/json.h"
 #include "main/command.h"
+#include "process/loop.h"
+#include "process/out.h"
 #include "show/show.h"
 
 static void print(const char *prefix, const char *text, int width)

@@ -5,9 +5,9 @@
 
 #include "agent/agent.h"
 #include "base/file.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "main/command.h"
+#include "process/loop.h"
 #include "records/owner.h"
 #include "sandbox/sandbox.h"
 #include "store/sessions.h"

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "main/command.h"
+#include "process/loop.h"
 #include "sandbox/sandbox.h"
 #include "store/store.h"
 

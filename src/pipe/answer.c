@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "pipe/json_lines.h"
 #include "pipe/pipe.h"
+#include "process/loop.h"
 #include "show/show.h"
 
 #define HELD_MAX (4 * 1024 * 1024) /* a reply is cut at 1 MiB before it gets here */

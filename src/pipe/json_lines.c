@@ -38,12 +38,12 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "json/json.h"
 #include "base/mem.h"
-#include "base/out.h"
 #include "base/utf8.h"
 #include "chat/bundle.h"
+#include "json/json.h"
 #include "pipe/result_line.h"
+#include "process/out.h"
 
 #define OUTPUT_MAX (16 * 1024 * 1024)
 #define FORM_MAX   ((size_t)4 << 20) /* bytes of one form in a bundle: a larger one is only a file */

@@ -10,13 +10,13 @@
 #include "agent/agent.h"
 #include "base/error.h"
 #include "base/inputs.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/mentions.h"
 #include "pipe/answer.h"
 #include "pipe/script.h"
 #include "pipe/stdin.h"
 #include "pipe/task.h"
+#include "process/loop.h"
 #include "show/show.h"
 
 #define DATA_MAX (256LL * 1024 * 1024)

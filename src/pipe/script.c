@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/sniff.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/slow_read.h"
 #include "base/utf8.h"
+#include "process/slow_read.h"
 #include "show/show.h"
+#include "sniff/sniff.h"
 
 #define HEAD_MAX ((size_t)64 * 1024)
 #define PIECE    16384

@@ -10,14 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/sniff.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/slow_read.h"
 #include "pipe/holders.h"
+#include "process/slow_read.h"
 #include "show/show.h"
+#include "sniff/sniff.h"
 
 #define HEAD_MAX 65536 /* bytes read to find the kind of the data */
 #define FIRST_MS 200   /* a pipe that is silent for so many ms is examined */

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/loop.h"
 #include "base/mem.h"
+#include "process/loop.h"
 
 #define READ_SIZE (256u << 10)
 

@@ -6,15 +6,15 @@
 #include <unistd.h>
 
 #include "base/argv.h"
-#include "base/child.h"
 #include "base/clock.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "base/size.h"
-#include "limits/cgroup.h"
-#include "engine/engines.h"
 #include "engine/client.h"
+#include "engine/engines.h"
+#include "limits/cgroup.h"
+#include "process/child.h"
+#include "process/loop.h"
 #include "sandbox/private.h"
 
 #define CLIENT_MS 10000

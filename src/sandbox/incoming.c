@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/scrub.h"
+#include "process/loop.h"
 #include "sandbox/private.h"
 
 #define PACKAGES_MAX     1000

@@ -125,7 +125,17 @@ void sandbox_tell_phase(const struct sandbox *s, enum phase phase);
 /* So many more bytes of s->copying are copied. Told from 20 MB on, ten times a second. */
 void sandbox_tell_copied(struct sandbox *s, enum phase phase, size_t bytes);
 
-/* transfer.c and put_folder.c: sandbox_put() of what is a file, or a folder. */
+/* transfer.c */
+/* The supervisor accepting our bytes is a sign of life, just like a frame from it. */
+void request_progress(struct sandbox *s, struct request *q);
+/* Wait for the end of q. Ctrl-C, or idle_ms without a sign of life, asks the supervisor to stop, for which
+ * it has GRACE_MS. 0, or -1 with err. */
+int request_finish(struct sandbox *s, struct request *q, struct error *err);
+
+/* put_file.c */
+/* A name, or a path of names below /mnt/data. */
+int sandbox_check_name(const char *name, struct error *err);
+/* put_file.c and put_folder.c: sandbox_put() of what is a file, or a folder. */
 int64_t sandbox_put_file(struct sandbox *s, const char *name, int fd, struct error *err);
 int64_t sandbox_put_folder(struct sandbox *s, const char *name, int fd, struct error *err);
 

@@ -10,12 +10,12 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/child.h"
 #include "base/clock.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/size.h"
 #include "base/utf8.h"
+#include "process/child.h"
+#include "process/loop.h"
 #include "sandbox/cell.h"
 
 #define STEP_MS       2000  /* from one rung to the next */

@@ -1,5 +1,5 @@
 /* sandbox.c - the life of a sandbox: start, loss, restart, end. incoming.c has what the supervisor says,
- * run.c and transfer.c the requests. */
+ * run.c, put_file.c, decode.c and transfer.c the requests. */
 #include "sandbox/sandbox.h"
 
 #include <inttypes.h>
@@ -10,12 +10,12 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/scrub.h"
-#include "sandbox/guest.h"
 #include "engine/engine_cache.h"
 #include "engine/engines.h"
+#include "process/loop.h"
+#include "sandbox/guest.h"
 #include "sandbox/private.h"
 
 #define HELLO_MS \

@@ -7,12 +7,12 @@
 #include <time.h>
 
 #include "base/file.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "base/size.h"
 #include "base/utf8.h"
 #include "limits/cgroup.h"
+#include "process/loop.h"
 #include "records/owner.h"
 #include "records/record.h"
 #include "records/session_dir.h"

@@ -9,8 +9,8 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/job.h"
 #include "base/mem.h"
+#include "process/job.h"
 #include "show/chafa_load.h"
 #include "show/through_tmux.h"
 

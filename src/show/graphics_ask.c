@@ -12,9 +12,9 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/loop.h"
 #include "base/mem.h"
-#include "base/out.h"
+#include "process/loop.h"
+#include "process/out.h"
 #include "show/graphics.h"
 
 #define LATE_MS 1000 /* after this a terminal is taken not to answer at all */

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/loop.h"
 #include "base/mem.h"
-#include "base/out.h"
+#include "process/loop.h"
+#include "process/out.h"
 #include "show/show.h"
 
 #define KEPT_MAX (64 * 1024) /* maximum bytes of a buffer kept for the next call */

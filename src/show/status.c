@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "process/loop.h"
 #include "show/screen.h"
 #include "show/show.h"
 

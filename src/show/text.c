@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/out.h"
 #include "base/utf8.h"
 #include "markdown/markdown.h"
+#include "process/out.h"
 #include "show/private.h"
 
 struct show_text {

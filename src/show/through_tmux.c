@@ -10,8 +10,8 @@
 #include "base/base64.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/job.h"
 #include "base/mem.h"
+#include "process/job.h"
 #include "show/figure.h"
 
 #define ASK_MS     500

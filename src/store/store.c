@@ -9,10 +9,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "chat/conversation.h"
+#include "process/loop.h"
 #include "store/private.h"
 
 #define TITLE_MAX 200

@@ -1,7 +1,7 @@
 /* cmd_compact.c - /compact: the conversation becomes the model's summary of it. */
 #include "agent/agent.h"
 #include "base/error.h"
-#include "base/loop.h"
+#include "process/loop.h"
 #include "show/show.h"
 #include "term/private.h"
 

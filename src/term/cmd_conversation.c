@@ -1,7 +1,7 @@
 /* cmd_conversation.c - /clear, /retry, /exit: the conversation itself. */
 #include "agent/agent.h"
 #include "base/error.h"
-#include "base/loop.h"
+#include "process/loop.h"
 #include "show/show.h"
 #include "term/private.h"
 

@@ -11,8 +11,8 @@
 #include "base/base64.h"
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/out.h"
 #include "base/scrub.h"
+#include "process/out.h"
 #include "show/show.h"
 #include "term/private.h"
 

@@ -10,10 +10,10 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/newfile.h"
 #include "base/quoting.h"
+#include "process/loop.h"
 #include "show/show.h"
 #include "term/private.h"
 

@@ -11,14 +11,14 @@
 
 #include "base/argv.h"
 #include "base/buf.h"
-#include "base/child.h"
 #include "base/draft.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "chat/conversation.h"
+#include "process/child.h"
+#include "process/loop.h"
 #include "term/modes.h"
 
 #define ADVICE "Set VISUAL or EDITOR to the program that you edit with."

@@ -17,11 +17,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/url.h"
 #include "llm/http.h"
 #include "llm/retry.h"
+#include "process/loop.h"
 
 #define HEADERS_MAX 4
 #define ERROR_BODY  4096

@@ -438,9 +438,63 @@ def markdown(_env):
            "300 ms, same cost", whole < 300 and second <= 1.5 * first)
 
 
+def first_figure(env):
+    """A first figure from a cold start, beside the same code in a bare container of the same image, which has to list the fonts first."""
+    script = os.path.join(env["HOME"], "plot.py")
+    with open(script, "w") as f:
+        f.write("import matplotlib.pyplot as plt\nplt.plot([1, 2, 3])\nplt.savefig('/tmp/x.png')\n")
+    code = "import os; os.environ['MPLCONFIGDIR'] = '/tmp'; exec(" + repr(open(script).read()) + ")"
+    image = "sandpiper:latest"
+    bare, ours = side_by_side([["docker", "run", "--rm", "--network", "none", image, "python3", "-c", code],
+                               [PROGRAM, "exec", "--sandbox", "docker", "--out", env["HOME"] + "/plots", script]], 7, env)
+    report("first figure from a cold start, docker", f"{ours:.0f} ms", f"docker run, same image {bare:.0f} ms: {ours / bare:.2f}x", "1200 ms, 1x",
+           ours < 1200 or ours < bare)
+
+
+def docker_cp(path, back, env):
+    """Seconds that docker itself takes for a file into a container and out of it."""
+    name = subprocess.run(["docker", "create", "sandpiper:latest"], env=env, capture_output=True, text=True, check=True).stdout.strip()
+    try:
+        return [timed(["docker", "cp", *words], 1, env)[0] / 1000 for words in ((path, name + ":/tmp/big.bin"), (name + ":/tmp/big.bin", back))]
+    finally:
+        subprocess.run(["docker", "rm", "-f", name], env=env, stdout=subprocess.DEVNULL, check=True)
+
+
+def big_file(env):
+    """1 GB into the sandbox and out of it. In: what --add costs over the same run without; out: from the last word of the code to the end."""
+    place = env["HOME"] + "/big"
+    os.makedirs(place)
+    with open(place + "/big.bin", "wb") as f:
+        for _ in range(64):
+            f.write(os.urandom(1 << 24))
+    there, back = docker_cp(place + "/big.bin", place + "/back.bin", env) if "docker" in ENGINES else (None, None)
+    limits = ["--memory", "6g", "--data-size", "3g", "--max-file", "2g", "--max-files-total", "4g"]
+    for engine in ENGINES:
+        run = [PROGRAM, "exec", "--sandbox", engine, *limits, "--out", f"{place}/{engine}"]
+        nothing = statistics.median(timed([*run, "-c", "pass"], 3, env)) / 1000
+        _, into, high = peak([*run, "--add", place + "/big.bin", "-c", "pass"], env)
+        code = "import os, sys\np = os.urandom(1 << 24)\nf = open('out.bin', 'wb')\nfor i in range(64): f.write(p)\nf.close()\nos.write(1, b'x')"
+        begin = time.perf_counter()
+        p = subprocess.Popen([*run, "-c", code], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        os.read(p.stdout.fileno(), 1)
+        begin = time.perf_counter()
+        while p.poll() is None:
+            with open(f"/proc/{p.pid}/status") as f:
+                high = max([high] + [int(n) for n in re.findall(r"VmHWM:\s+(\d+)", f.read())])
+            time.sleep(0.002)
+        out = time.perf_counter() - begin
+        if p.returncode or os.path.getsize(f"{place}/{engine}/out.bin") != 1 << 30:
+            sys.exit(f"bench: the gigabyte did not come out of {engine}")
+        os.unlink(f"{place}/{engine}/out.bin")
+        for what, seconds, docker in (("in", into - nothing, there), ("out", out, back)):
+            beside = f"docker cp {1024 / docker:.0f} MB/s: {docker / seconds:.2f}x; " if docker else ""
+            report(f"1 GB {what}, {engine}", f"{1024 / seconds:.0f} MB/s", f"{beside}{high / 1024:.1f} MB of memory", "200 MB/s or 0.5x, 32 MB",
+                   (1024 / seconds > 200 or bool(docker) and docker / seconds > 0.5) and high < 32 * 1024)
+
+
 # Fast ones first; other parts of the house add theirs.
 ROWS = {"start": start, "prompt": prompt, "memory": memory, "cell": cell, "snapshots": snapshots, "cold": cold, "reader": reader, "markdown": markdown, "oneshot": oneshot, "named": named, "flood": flood,
-        "gigabyte": gigabyte}
+        "gigabyte": gigabyte, "figure": first_figure, "files": big_file}
 
 
 def main():

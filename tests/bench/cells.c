@@ -20,15 +20,15 @@
 #include <unistd.h>
 
 #include "base/argv.h"
-#include "base/child.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "json/json.h"
-#include "sandbox/sandbox.h"
 #include "limits/seccomp.h"
+#include "process/child.h"
+#include "process/loop.h"
+#include "sandbox/sandbox.h"
 
 static int by_value(const void *a, const void *b)
 {

@@ -37,6 +37,14 @@ def modes(p):
     return termios.tcgetattr(p.child_fd)
 
 
+def modes_before():
+    """What the terminal of a chat is set to before the program starts, which may be at its prompt before a test has looked."""
+    p = pexpect.spawn("cat", echo=False)
+    found = modes(p)
+    p.close(force=True)
+    return found
+
+
 def paste(text):
     return "\x1b[200~" + text.replace("\n", "\r") + "\x1b[201~"
 

@@ -113,7 +113,7 @@ def test_clear_model_system(bare, serve):
     ask(p, "one", "Heard")
     ask(p, "/clear", "Conversation cleared\\. Variables are kept\\.")
     ask(p, "/model", "The model is \"test-model\"\\.")
-    ask(p, "/model other-model", "Model set to \"other-model\", which is not in the service's list\\.")
+    ask(p, "/model other-model", "Model set to \"other-model\"(, which is not in the service's list| \\(not checked\\))\\.")
     ask(p, "/system", "No custom instructions set\\. /system TEXT sets them\\.")
     ask(p, "/system speak like a pirate", "Custom instructions: speak like a pirate")
     ask(p, "two", "Heard")

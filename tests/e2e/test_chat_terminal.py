@@ -8,7 +8,7 @@ import time
 import pexpect
 import pytest
 
-from chat_keys import PLAIN, said, start, ask, leave, modes, shown
+from chat_keys import PLAIN, said, start, ask, leave, modes, modes_before, shown
 from conftest import BIN
 
 
@@ -100,7 +100,7 @@ def test_a_resize(bare, serve):
 def test_ctrl_backslash_leaves_the_terminal_as_it_was(bare, serve):
     serve(bare, [{"answer": {"wait": 20}}], complete=False)
     p = bare.chat(env=PLAIN)
-    before = modes(p)
+    before = modes_before()
     p.expect("> ")
     p.send("x\r")
     p.expect("Waiting for")

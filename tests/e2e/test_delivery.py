@@ -221,3 +221,38 @@ def test_the_quota_of_each_layer(sandpiper):
     assert sandpiper.run("exec", "-", stdin=code, env={"SANDPIPER_MAX_FILES_TOTAL": "3m"}).code == 0
     r = sandpiper.run("exec", "--max-files-total", "2m", "-", stdin=code, env={"SANDPIPER_MAX_FILES_TOTAL": "4m"})
     assert r.code == 1 and "at most 2 MiB of files" in r.err, r
+
+
+# ------------------------------------------------------------------------------------------------------- through a memory map
+
+def saved(program, serve, *codes):
+    """What each cell of one session has saved: lists of (name, content)."""
+    serve(program, [{"answer": {"calls": [{"code": code}]}} for code in codes] + [{"answer": {"text": "Done."}}])
+    r = program.run("--json", "go")
+    assert r.code == 0, r
+    made = {}
+    for e in (json.loads(line) for line in r.out.splitlines()):
+        assert e.get("status", "ok") in ("ok", "answered"), e
+        if e["type"] == "file":
+            with open(e["path"], "rb") as f:
+                made.setdefault(e["cell"], []).append((e["name"], f.read(8)))
+    return [made.get(i + 1, []) for i in range(len(codes))]
+
+
+def test_a_map_changes_no_time_of_a_file(sandpiper_on, serve):
+    """What is written through a map is delivered all the same: while it lives, and when it is opened and closed within one cell."""
+    got = saved(sandpiper_on, serve, "import mmap\nopen('x.bin', 'wb').write(bytes(5000)); None",
+                "with open('x.bin', 'r+b') as f: m = mmap.mmap(f.fileno(), 0)\nm[:3] = b'one'",
+                "print('nothing new')",
+                "m[:3] = b'two'",
+                "m.close(); del m\nwith open('x.bin', 'r+b') as f, mmap.mmap(f.fileno(), 0) as m: m[:3] = b'six'",
+                "with open('x.bin', 'rb') as f, mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ) as m: print(m[:3])",
+                "import numpy as np\na = np.memmap('x.bin', mode='r+', dtype='u1')\na[:3] = 65\na.flush()")
+    assert [[content[:3] for _, content in files] for files in got] == [[bytes(3)], [b"one"], [], [b"two"], [b"six"], [], [b"AAA"]], got
+
+
+def test_a_map_of_what_is_gone_costs_nothing(sandpiper, serve):
+    got = saved(sandpiper, serve, "import mmap, os\nf = open('x.bin', 'w+b'); f.truncate(9)\nm = mmap.mmap(f.fileno(), 0)",
+                "os.unlink('x.bin'); os.symlink('/dev/full', 'x.bin'); m[:1] = b'x'",
+                "a = mmap.mmap(-1, 100); a[:1] = b'x'\nopen('y.bin', 'wb').write(b'y'); None")
+    assert got == [[("x.bin", bytes(8)[:8])], [], [("y.bin", b"y")]], got

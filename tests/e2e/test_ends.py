@@ -110,7 +110,7 @@ def test_a_start_at_the_same_time_leaves_it_alone(sandpiper_on, engine):
     assert all_gone(sandpiper_on)
     with open(sandpiper_on.path("asked")) as f:
         asked = f.read().split("\n")[:-1]
-    assert len(asked) == 2 and asked[0] != asked[1], asked
+    assert len(set(asked)) == 2, asked          # one that is refused for a while is asked again
 
 
 def test_killed_as_well_it_is_left_to_the_next_start(sandpiper_on, engine):

@@ -101,3 +101,12 @@ def test_other_forms_of_figures(sandpiper, serve, form, more):
 def test_a_figure_asked_for_as_svg(sandpiper, serve):
     ask(sandpiper, serve, "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.savefig('x.svg')\nplt.savefig('x.pdf')", options=("--out", sandpiper.path("out")))
     assert sorted(os.listdir(sandpiper.path("out"))) == ["x.pdf", "x.svg"]
+
+
+@pytest.mark.parametrize("engine", ["docker", "podman"], indirect=True)
+def test_the_list_of_fonts_is_in_the_image(sandpiper_on, engine):
+    """Else matplotlib makes it anew in each session, which takes as long as the rest of the first plot."""
+    r = sandpiper_on.run("exec", "-c", "import os, matplotlib.font_manager as f\n"
+                         "name = '/tmp/fontlist-v%s.json' % f.FontManager.__version__\n"
+                         "print(os.path.islink(name), os.path.getsize(name) > 1000)")
+    assert (r.code, r.out, r.err) == (0, "True True\n", ""), r

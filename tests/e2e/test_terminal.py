@@ -10,7 +10,7 @@ import pexpect
 import pytest
 
 from conftest import BIN
-from chat_keys import AT_PROMPT, PLAIN, leave, modes, said, start
+from chat_keys import AT_PROMPT, PLAIN, leave, modes, modes_before, said, start
 
 WIDE = "\u4e2d\u6587\u5b57\u7b26 caf\u00e9 e\u0301 \U0001f426 "
 
@@ -96,7 +96,7 @@ CRASHES = [signal.SIGSEGV, signal.SIGABRT, signal.SIGFPE, signal.SIGBUS, signal.
 def test_a_crash_leaves_the_terminal_as_it_was(bare, serve, sent, where):
     server = serve(bare, [{"answer": {"wait": 20}}], complete=False)
     p = bare.chat(env=dict(PLAIN, ASAN_OPTIONS="handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0"))
-    before = modes(p)
+    before = modes_before()
     p.expect(AT_PROMPT)
     assert modes(p) != before
     if where == "answer":
@@ -136,7 +136,7 @@ def test_a_sanitizer_still_tells(bare, serve, tmp_path):
     serve(bare, [])
     log = tmp_path / "report"
     p = bare.chat(env=dict(PLAIN, ASAN_OPTIONS="exitcode=99:log_path=%s" % log))
-    before = modes(p)
+    before = modes_before()
     p.expect(AT_PROMPT)
     p.kill(signal.SIGSEGV)
     p.expect(pexpect.EOF)

@@ -2,11 +2,11 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/agree.h"
-#include "agent/provenance.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/overwrite.h"
+#include "provenance/agree.h"
+#include "provenance/provenance.h"
 
 static void overwritten(const char *text, size_t size)
 {

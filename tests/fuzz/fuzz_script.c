@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/loop.h"
 #include "base/utf8.h"
 #include "pipe/script.h"
+#include "process/loop.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

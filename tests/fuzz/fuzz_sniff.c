@@ -3,7 +3,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "agent/private.h"
-#include "agent/sniff.h"
+#include "sniff/sniff.h"
 
 static bool known(const char *kind)
 {

@@ -20,10 +20,10 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "json/json.h"
-#include "base/loop.h"
 #include "base/mem.h"
+#include "json/json.h"
 #include "llm/llm.h"
+#include "process/loop.h"
 #include "sandbox/sandbox.h"
 
 #define INPUT_TOKENS  100

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "agent/sniff.h"
+#include "sniff/sniff.h"
 
 static const struct fake_reply yes[] = {{.text = "yes"}};
 

@@ -30,7 +30,8 @@ static void test_rows(void **state)
         {"\ra\n\rb\033[A\rc\n\nd\ne", "c\nb\nd\ne"},
         {"x\ny\n\033[1A\033[2K\033[1A\033[2KX\nY\n\033[2A\033[KZ\nW\n",
          "x\ny\nZ\nW\n"}, /* the first has passed */
-        {"\ra\n\rb\n\033[2Jc\nd", "c\nd"},
+        {"\ra\n\rb\n\033[2Jc\nd", "a\nb\nc\nd"},
+        {"\ra\n\rb\n\033[A\033[Jc\nd", "a\nc\nd"},
         {"\ra\n\rb\033[9Ac\033[9Bd", "ac\nbd"},
         {"\ra\033[?25l\nb\033[31mc\033[", "a\nb\033[31mc\033["},
     };

@@ -137,7 +137,7 @@ static void pages_of_help(void **state)
     } rows[] = {
         {NULL, FOR_ASK, 40},
         {"all", -1, 200},
-        {"exec", FOR_EXEC, 44},
+        {"exec", FOR_EXEC, 48},
         {"config", FOR_CONFIG | FOR_SETTINGS, 24},
         {"doctor", FOR_CONFIG | FOR_DOCTOR, 60},
         {"gc", FOR_CONFIG, 16},

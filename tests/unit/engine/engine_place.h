@@ -7,15 +7,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../unit.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/options.h"
-#include "../unit.h"
+#include "process/loop.h"
 
 struct place {
     char dir[64];

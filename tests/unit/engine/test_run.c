@@ -11,16 +11,16 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "base/child.h"
-#include "base/job.h"
 #include "engine/engine.h"
+#include "engine/engine_cache.h"
+#include "engine/uid_range.h"
+#include "engine_place.h"
+#include "process/child.h"
+#include "process/job.h"
+#include "records/owner.h"
 #include "records/owner.h"
 #include "records/record.h"
 #include "records/session_dir.h"
-#include "engine/uid_range.h"
-#include "engine/engine_cache.h"
-#include "records/owner.h"
-#include "engine_place.h"
 
 static void test_nothing_installed(void **state)
 {

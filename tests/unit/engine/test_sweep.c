@@ -7,15 +7,15 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "base/child.h"
 #include "engine/engine.h"
-#include "records/session_dir.h"
 #include "engine/engine_cache.h"
+#include "process/child.h"
+#include "records/session_dir.h"
 
-#include "records/owner.h"
-#include "records/record.h"
 #include "engine/sweep.h"
 #include "engine_place.h"
+#include "records/owner.h"
+#include "records/record.h"
 
 #define MANY 40
 

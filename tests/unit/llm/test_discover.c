@@ -15,9 +15,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "llm/llm.h"
+#include "process/loop.h"
 
 #define CONNECT_MS 150
 #define ANSWER_MS  2000

@@ -23,10 +23,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "llm/learnt.h"
 #include "llm/llm.h"
+#include "process/loop.h"
 
 /* ---- the server ---- */
 

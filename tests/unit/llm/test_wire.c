@@ -19,16 +19,16 @@
 
 #include "base/argv.h"
 #include "base/buf.h"
-#include "base/job.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "json/json.h"
 #include "base/mem.h"
 #include "chat/conversation.h"
-#include "wire/reply.h"
-#include "wire/request.h"
+#include "json/json.h"
 #include "llm/http.h"
 #include "llm/retry.h"
+#include "process/job.h"
+#include "wire/reply.h"
+#include "wire/request.h"
 
 struct heard {
     struct buf text;

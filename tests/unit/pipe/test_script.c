@@ -14,9 +14,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "pipe/script.h"
+#include "process/loop.h"
 
 static int file_of(const char *text, size_t len)
 {

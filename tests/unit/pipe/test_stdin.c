@@ -22,9 +22,9 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "pipe/stdin.h"
+#include "process/loop.h"
 
 static void collect(void *ctx, enum notice_level level, const char *line)
 {

@@ -17,9 +17,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "engine/engine.h"
+#include "process/loop.h"
 #include "sandbox/sandbox.h"
 
 /* What a test can turn. */

@@ -16,12 +16,12 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/loop.h"
 #include "base/mem.h"
-#include "base/out.h"
-#include "show/lines.h"
 #include "chat/language.h"
 #include "markdown/highlight.h"
+#include "process/loop.h"
+#include "process/out.h"
+#include "show/lines.h"
 #include "show/show.h"
 
 struct screen {

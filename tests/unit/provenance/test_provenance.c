@@ -1,10 +1,14 @@
 /* test_provenance.c - which numbers of an answer are said to come from nowhere. What matters most is that the
  * others are not. */
-#include "fake.h"
+#include "tests/unit/unit.h"
 
-#include "agent/agree.h"
-#include "agent/numerals.h"
-#include "agent/provenance.h"
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "provenance/agree.h"
+#include "provenance/numerals.h"
+#include "provenance/provenance.h"
 
 static void test_numerals(void **state)
 {

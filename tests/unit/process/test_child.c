@@ -8,13 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/child.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/job.h"
-#include "base/loop.h"
 #include "base/mem.h"
+#include "process/child.h"
+#include "process/job.h"
+#include "process/loop.h"
 
 #define CAP        1000
 #define ARGV(...)  ((char *const[]){__VA_ARGS__, NULL})

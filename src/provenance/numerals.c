@@ -1,5 +1,5 @@
 /* numerals.c - see numerals.h. */
-#include "agent/numerals.h"
+#include "provenance/numerals.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/loop.h"
 #include "base/mem.h"
+#include "process/loop.h"
 
 struct peer {
     struct loop *l;

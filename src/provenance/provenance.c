@@ -3,7 +3,7 @@
  * per cent, changes of unit and both ways of grouping count as equal, and what is rarely a result is not
  * judged: small counts, years, dates, ordinals, code, names with digits in them.
  */
-#include "agent/provenance.h"
+#include "provenance/provenance.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -11,9 +11,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "agent/numerals.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "provenance/numerals.h"
 
 /* Numbers that are kept of the sources; when there are more, nothing is judged. */
 #define SOURCES_MAX 100000

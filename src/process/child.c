@@ -1,5 +1,5 @@
 /* child.c - start, watch and end child processes. */
-#include "base/child.h"
+#include "process/child.h"
 
 #include <errno.h>
 #include <fcntl.h>

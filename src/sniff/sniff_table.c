@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "agent/sniff_table.h"
 #include "base/mem.h"
+#include "sniff/sniff_table.h"
 
 #define RECORDS 20 /* records examined */
 #define COLUMNS 32 /* columns examined per record; further ones are counted */

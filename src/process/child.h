@@ -2,8 +2,8 @@
  * group (so a terminal's Ctrl-C does not reach it), default signal handlers, and only the descriptors given
  * here. At its deadline the whole group is killed, and the child is reaped.
  */
-#ifndef BASE_CHILD_H
-#define BASE_CHILD_H
+#ifndef PROCESS_CHILD_H
+#define PROCESS_CHILD_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* slow_read.c - see slow_read.h. */
-#include "base/slow_read.h"
+#include "process/slow_read.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/loop.h"
+#include "process/loop.h"
 
 #define COUNT_MS 500
 

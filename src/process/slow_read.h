@@ -1,8 +1,8 @@
 /* slow_read.h - read from a writer that may take its time. A wait serves the loop, so that Ctrl-C and
  * SIGTERM work and what starts meanwhile goes on.
  */
-#ifndef BASE_SLOW_READ_H
-#define BASE_SLOW_READ_H
+#ifndef PROCESS_SLOW_READ_H
+#define PROCESS_SLOW_READ_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,12 +1,12 @@
 /* sniff.c - the kind of a file by its content: magic numbers, then JSON, then regular separators. The input
  * may be hostile. */
-#include "agent/sniff.h"
+#include "sniff/sniff.h"
 
 #include <stdint.h>
 #include <string.h>
 
-#include "json/json.h"
 #include "base/utf8.h"
+#include "json/json.h"
 
 #define LINES 20 /* records examined */
 

@@ -1,14 +1,14 @@
 /* provenance.h - which numbers of an answer come from nowhere: from no output of code, not from the question,
  * its data or the code. Pure; texts are untrusted.
  */
-#ifndef AGENT_PROVENANCE_H
-#define AGENT_PROVENANCE_H
+#ifndef PROVENANCE_PROVENANCE_H
+#define PROVENANCE_PROVENANCE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "agent/numerals.h"
 #include "base/argv.h"
+#include "provenance/numerals.h"
 
 #define PROVENANCE_MAX 20 /* numbers that are reported */
 

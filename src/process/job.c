@@ -1,5 +1,5 @@
 /* job.c - see job.h. */
-#include "base/job.h"
+#include "process/job.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,12 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/child.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/loop.h"
 #include "base/mem.h"
+#include "process/child.h"
+#include "process/loop.h"
 
 #define ERR_MAX (16 * 1024)
 #define TICK_MS 20 /* how often to look where the kernel has no pidfd */

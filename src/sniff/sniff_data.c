@@ -6,11 +6,11 @@
 #include <string.h>
 #include <strings.h>
 
-#include "agent/sniff.h"
-#include "agent/sniff_table.h"
 #include "base/error.h"
-#include "json/json.h"
 #include "base/mem.h"
+#include "json/json.h"
+#include "sniff/sniff.h"
+#include "sniff/sniff_table.h"
 
 #define LINES       20 /* lines examined */
 #define BINARY_HEAD 512

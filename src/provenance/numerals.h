@@ -1,8 +1,8 @@
 /* numerals.h - reads numbers as people and programs write them: 1,234,567.8 and 1.234.567,8 and 1 234 567 and
  * 1'234, 1.5e-3 and 1.5 x 10^-3. One that can be read in two ways has both values. Pure; text is untrusted.
  */
-#ifndef AGENT_NUMERALS_H
-#define AGENT_NUMERALS_H
+#ifndef PROVENANCE_NUMERALS_H
+#define PROVENANCE_NUMERALS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* job.h - a child process (child.h) whose output is kept up to a cap, and which may have a deadline. The loop
  * watches it and reports its end once, or the caller waits for it.
  */
-#ifndef BASE_JOB_H
-#define BASE_JOB_H
+#ifndef PROCESS_JOB_H
+#define PROCESS_JOB_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* sniff_table.h - finds rows and columns in text that may as well be prose. Private to src/agent. */
-#ifndef AGENT_SNIFF_TABLE_H
-#define AGENT_SNIFF_TABLE_H
+#ifndef SNIFF_SNIFF_TABLE_H
+#define SNIFF_SNIFF_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

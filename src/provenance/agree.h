@@ -1,6 +1,6 @@
 /* agree.h - do two answers to one question say the same? Pure; texts are untrusted. */
-#ifndef AGENT_AGREE_H
-#define AGENT_AGREE_H
+#ifndef PROVENANCE_AGREE_H
+#define PROVENANCE_AGREE_H
 
 #include "chat/event.h"
 

@@ -4,7 +4,7 @@
  * round serves only those that existed when it began. So if a descriptor is closed and its number is used for
  * a new watch in the same round, the new watch is not served with the old one's events.
  */
-#include "base/loop.h"
+#include "process/loop.h"
 
 #include <assert.h>
 #include <errno.h>

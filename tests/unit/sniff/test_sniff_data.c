@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/sniff.h"
 #include "base/mem.h"
+#include "sniff/sniff.h"
 
 static const char *const questions[] = {
     "",

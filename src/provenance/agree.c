@@ -1,13 +1,13 @@
 /* agree.c - see agree.h. */
-#include "agent/agree.h"
+#include "provenance/agree.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
 
-#include "agent/provenance.h"
 #include "base/buf.h"
 #include "base/mem.h"
+#include "provenance/provenance.h"
 
 #define NUMBERS_MAX 200
 #define FEW_WORDS   6

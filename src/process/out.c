@@ -7,7 +7,7 @@
  * signal interrupts such a write. Opening /proc/self/fd/N again is no alternative: it fails after su, on
  * sockets and where /proc is not mounted.
  */
-#include "base/out.h"
+#include "process/out.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/loop.h"
+#include "process/loop.h"
 
 #define STALL_MS 200  /* ms that a stalled reader may delay a cancelled program */
 #define SLOW_MS  2000 /* the same for a reader that is slow */

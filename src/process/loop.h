@@ -6,8 +6,8 @@
  *
  * No threads. A signal handler only writes a byte; the loop turns it into the state below.
  */
-#ifndef BASE_LOOP_H
-#define BASE_LOOP_H
+#ifndef PROCESS_LOOP_H
+#define PROCESS_LOOP_H
 
 #include <poll.h>
 #include <stdbool.h>

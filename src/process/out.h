@@ -4,8 +4,8 @@
  * SIGTERM, and keep its sandbox alive. Descriptors are left in the mode they came in: O_NONBLOCK belongs to
  * everyone who shares them, the user's shell among them.
  */
-#ifndef BASE_OUT_H
-#define BASE_OUT_H
+#ifndef PROCESS_OUT_H
+#define PROCESS_OUT_H
 
 #include <stddef.h>
 #include <sys/types.h>

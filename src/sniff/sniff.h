@@ -1,6 +1,6 @@
 /* sniff.h - finds the kind of a file by its first bytes alone. */
-#ifndef AGENT_SNIFF_H
-#define AGENT_SNIFF_H
+#ifndef SNIFF_SNIFF_H
+#define SNIFF_SNIFF_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,152 @@
+/* decode.c - images decoded inside the sandbox: to pixels for the terminal, or to a smaller PNG for a model.
+ * Never in this process, which holds the keys. */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/size.h"
+#include "sandbox/put_file.h"
+
+#define DECODE_MS 25000 /* the supervisor itself ends the helper after 20 s */
+
+struct decoding {
+    struct put put; /* must be the first member, and the request its first */
+    const struct pixels_ask *ask;
+    struct pixels *out; /* or */
+    struct buf *png;    /* at most so many bytes: */
+    size_t most;
+    size_t got, size; /* bytes of the pixels or of the PNG; size 0: not announced yet */
+};
+
+static const char *announce(struct decoding *d, const struct frame *f)
+{
+    const char *p = f->data;
+    size_t left = f->len;
+    int64_t width = 0, height = 0, size = 0;
+    struct tagged t;
+
+    while (tagged_next(&p, &left, &t) > 0) {
+        if (t.tag == 'w')
+            width = tagged_int(&t);
+        else if (t.tag == 'h')
+            height = tagged_int(&t);
+        else if (t.tag == 's')
+            size = tagged_int(&t);
+    }
+    if (d->size || width < 1 || height < 1 || width > d->ask->width || height > d->ask->height
+        || (d->png && (size < 1 || size > (int64_t)d->most)))
+        return "it sent an image of another size than it was asked for";
+    if (d->png) {
+        d->size = (size_t)size;
+        return NULL;
+    }
+    d->size = (size_t)width * (size_t)height * 3;
+    *d->out = (struct pixels){(unsigned)width, (unsigned)height, xmalloc(d->size)};
+    return NULL;
+}
+
+static const char *on_pixels(struct request *q, const struct frame *f)
+{
+    struct decoding *d = (struct decoding *)q;
+
+    if (f->type == FROM_GUEST_FILE)
+        return announce(d, f);
+    if (f->type == FROM_GUEST_FILE_END)
+        return NULL;
+    if (f->type != FROM_GUEST_DATA || f->len > d->size - d->got)
+        return "it sent more of an image than it had announced";
+    if (d->png)
+        buf_add(d->png, f->data, f->len);
+    else
+        memcpy(d->out->rgb + d->got, f->data, f->len);
+    d->got += f->len;
+    return NULL;
+}
+
+/* Send the image, wait for the pixels. */
+static int decode(struct decoding *d, struct error *err)
+{
+    struct put *u = &d->put;
+    struct sandbox *s = u->sandbox;
+    struct request *q = &u->request;
+    struct buf body autorelease(buf_release) = BUF_INIT(0);
+
+    request_begin(s, q, on_pixels);
+    tagged_add_int(&body, 'w', d->ask->width);
+    tagged_add_int(&body, 'h', d->ask->height);
+    tagged_add_int(&body, 'b', d->ask->background);
+    if (d->png)
+        tagged_add_int(&body, 'p', (int64_t)d->most);
+    put_send(u, TO_GUEST_PIXELS, body.data, body.len);
+    put_pump(u);
+    if (put_finish(u, err) < 0)
+        return -1;
+    sandbox_note_death(s, q, "while an image was decoded");
+    sandbox_count_kills(s);
+    if (u->over)
+        return error_set(err, ERROR_USAGE, 0, "%s is too large to show: more than %s", q->what,
+                         size_text(s->o.run.data_size, (char[32]){0}, 32));
+    if (u->read_errno) {
+        errno = u->read_errno;
+        return error_errno(err, "reading %s", q->what);
+    }
+    if (q->error || d->got < d->size || d->size == 0)
+        return error_set(err, ERROR_SYSTEM, 0, "%s could not be decoded: %s", q->what,
+                         q->error ? q->error : "the sandbox sent only a part of it");
+    return 0;
+}
+
+static struct decoding *decoding_new(struct sandbox *s, const char *name, int fd,
+                                     const struct pixels_ask *ask)
+{
+    struct decoding *d = xmalloc(sizeof *d);
+
+    memset(&d->put, 0, offsetof(struct put, piece));
+    d->put.sandbox = s;
+    d->put.fd = fd;
+    d->put.request.what = name;
+    d->put.request.idle_ms = DECODE_MS;
+    d->ask = ask;
+    d->out = NULL;
+    d->png = NULL;
+    d->got = d->size = d->most = 0;
+    assert(ask->width > 0 && ask->width <= PIXELS_WIDTH_MAX && ask->height > 0
+           && ask->height <= PIXELS_HEIGHT_MAX);
+    return d;
+}
+
+/* Frees d. */
+static int decoding_run(struct decoding *d, struct error *err)
+{
+    struct sandbox *s = d->put.sandbox;
+    int rc = sandbox_wait(s, err) == 0 ? decode(d, err) : -1;
+
+    request_end(s, &d->put.request);
+    free(d);
+    return rc;
+}
+
+int sandbox_pixels(struct sandbox *s, const char *name, int fd, const struct pixels_ask *ask,
+                   struct pixels *out, struct error *err)
+{
+    struct decoding *d = decoding_new(s, name, fd, ask);
+
+    d->out = out;
+    *out = (struct pixels){0};
+    int rc = decoding_run(d, err);
+    if (rc < 0)
+        pixels_release(out);
+    return rc;
+}
+
+int sandbox_picture(struct sandbox *s, const char *name, int fd, const struct picture_ask *ask,
+                    struct buf *out, struct error *err)
+{
+    const struct pixels_ask size = {ask->edge, ask->edge, 0xffffff};
+    struct decoding *d = decoding_new(s, name, fd, &size);
+
+    d->png = out;
+    d->most = ask->most;
+    return decoding_run(d, err);
+}

@@ -1,0 +1,203 @@
+/* put_file.c - a file into the sandbox: see put_file.h, and sandbox_put() in sandbox.h. */
+#include "sandbox/put_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/size.h"
+#include "base/utf8.h"
+#include "process/loop.h"
+
+#define PENDING_MAX (1u << 20)
+
+void put_send(struct put *u, enum to_guest type, const char *data, size_t len)
+{
+    channel_send(u->sandbox->channel,
+                 &(struct frame_out){.type = type, .nonce = u->request.nonce, .body = {data, len}});
+}
+
+static void on_source(void *ctx, short revents)
+{
+    struct put *u = ctx;
+    struct sandbox *s = u->sandbox;
+    ssize_t n;
+
+    (void)revents;
+    n = read(u->fd, u->piece, sizeof u->piece);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK))
+        return;
+    if (n < 0)
+        u->read_errno = errno;
+    if (n <= 0) {
+        u->ended = true;
+        return;
+    }
+    u->sent += (uint64_t)n;
+    if (u->sent > (uint64_t)s->o.run.data_size) {
+        u->over = u->ended = true;
+        return;
+    }
+    put_send(u, TO_GUEST_DATA, u->piece, (size_t)n);
+    sandbox_tell_copied(s, PHASE_COPYING, (size_t)n);
+}
+
+void put_pump(struct put *u)
+{
+    struct sandbox *s = u->sandbox;
+    struct request *q = &u->request;
+
+    while (!u->ended && !q->done && s->stage == STAGE_READY && !loop_cancelled(s->loop)) {
+        bool full = channel_pending(s->channel) >= PENDING_MAX;
+
+        request_progress(s, q);
+        if (full && clock_ms() - q->progress_at >= q->idle_ms) {
+            sandbox_break(s, "the supervisor in the sandbox stopped reading");
+            break;
+        }
+        if (full)
+            loop_unwatch(s->loop, u->fd);
+        else
+            loop_watch(s->loop, u->fd, POLLIN, on_source, u);
+        loop_wait(s->loop, full ? q->idle_ms : -1);
+    }
+    loop_unwatch(s->loop, u->fd);
+}
+
+int sandbox_check_name(const char *name, struct error *err)
+{
+    bool good = strlen(name) < PATH_MAX && utf8_valid(name, strlen(name));
+
+    for (const char *at = name; good; at++) {
+        size_t len = strcspn(at, "/");
+
+        good = len > 0 && len <= 255 && !(len <= 2 && !strncmp(at, "..", len));
+        for (size_t i = 0; i < len; i++)
+            good &= (unsigned char)at[i] >= 0x20 && at[i] != 0x7f;
+        at += len;
+        if (!*at)
+            break;
+    }
+    return good ? 0 : error_set(err, ERROR_USAGE, 0, "\"%s\" cannot be a file name in the sandbox", name);
+}
+
+/* more: "more than " if the end of the source was not reached, otherwise "". */
+static int too_big(const struct put *u, const char *more, int64_t size, struct error *err)
+{
+    int64_t limit = u->sandbox->o.run.data_size;
+
+    return error_set(err, ERROR_USAGE, 0,
+                     "%s is too large for the sandbox: %s%" PRId64 " bytes; /mnt/data holds %s",
+                     u->request.what, more, size, size_text(limit, (char[32]){0}, 32));
+}
+
+int put_finish(struct put *u, struct error *err)
+{
+    struct sandbox *s = u->sandbox;
+    bool whole = u->ended && !u->over && !u->read_errno;
+
+    if (s->stage == STAGE_READY && !u->request.done)
+        put_send(u, whole ? TO_GUEST_COMMIT : TO_GUEST_ABORT, NULL, 0);
+    return request_finish(s, &u->request, err);
+}
+
+static int put_end(struct put *u, struct error *err)
+{
+    struct sandbox *s = u->sandbox;
+    int rc = put_finish(u, err);
+
+    if (u->over)
+        return too_big(u, "more than ", s->o.run.data_size, err);
+    if (u->read_errno) {
+        errno = u->read_errno;
+        return error_errno(err, "reading %s", u->request.what);
+    }
+    if (rc < 0)
+        return -1;
+    if (u->request.error)
+        return error_set(
+            err, ERROR_USAGE, 0,
+            "%s could not be copied into the sandbox (%" PRIu64 " bytes read, then: %s); /mnt/data holds %s",
+            u->request.what, u->sent, u->request.error, size_text(s->o.run.data_size, (char[32]){0}, 32));
+    s->has_files = true;
+    return 0;
+}
+
+/* Told, since the copy may be a mixture: a regular file that others wrote to while it was read. */
+static void tell_changed(const struct put *u, const struct stat *before)
+{
+    const struct engine_options *o = &u->sandbox->o.run;
+    struct stat st;
+
+    if (!S_ISREG(before->st_mode) || fstat(u->fd, &st)
+        || (st.st_size == before->st_size && st.st_mtim.tv_sec == before->st_mtim.tv_sec
+            && st.st_mtim.tv_nsec == before->st_mtim.tv_nsec))
+        return;
+    autofree char *line = xasprintf("%s changed while it was copied; add it again for a whole copy",
+                                    u->request.what);
+    if (o->notice)
+        o->notice(o->notice_ctx, false, line);
+}
+
+int64_t sandbox_put_file(struct sandbox *s, const char *name, int fd, struct error *err)
+{
+    struct put *u = xmalloc(sizeof *u);
+    struct stat st = {0};
+    int rc = -1;
+
+    memset(u, 0, offsetof(struct put, piece));
+    u->sandbox = s;
+    u->request.what = name;
+    u->fd = fd;
+    if (sandbox_check_name(name, err) < 0)
+        goto out;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > s->o.run.data_size) {
+        too_big(u, "", st.st_size, err);
+        goto out;
+    }
+    if (sandbox_wait(s, err) < 0)
+        goto out;
+    if (!s->copying.done)
+        sandbox_tell_phase(s, PHASE_COPYING);
+    request_begin(s, &u->request, NULL);
+    put_send(u, TO_GUEST_PUT, name, strlen(name));
+    put_pump(u);
+    rc = put_end(u, err);
+    request_end(s, &u->request);
+    if (rc == 0)
+        tell_changed(u, &st);
+out:;
+    int64_t sent = rc < 0 ? -1 : (int64_t)u->sent;
+    free(u);
+    return sent;
+}
+
+static int64_t put_whole_folder(struct sandbox *s, const char *name, int fd, struct error *err)
+{
+    int64_t size = sandbox_check_name(name, err) < 0 ? -1 : sandbox_put_folder(s, name, fd, err);
+
+    if (size >= 0)
+        put_back_keep(s, name, fd);
+    return size;
+}
+
+int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+        return put_whole_folder(s, name, fd, err);
+    s->copying = (struct copying){.total = S_ISREG(st.st_mode) ? st.st_size : 0};
+    int64_t size = sandbox_put_file(s, name, fd, err);
+    s->copying = (struct copying){0};
+    if (size >= 0)
+        put_back_keep(s, name, fd);
+    return size;
+}
