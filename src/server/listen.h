@@ -29,8 +29,8 @@ int listen_open(struct listen_address *a, struct error *err);
 /* Remove the unix socket's file, if it is still the one that we made. */
 void listen_remove(const struct listen_address *a);
 
-/* The socket that systemd passed (LISTEN_FDS, sd_listen_fds(3)), which may be one only: its descriptor, with a
- * filled in; -1: none; -2 with err: something else was passed. The variables are removed. */
+/* The socket that systemd passed (LISTEN_FDS, sd_listen_fds(3)), which may be one only: its descriptor,
+ * with a filled in; -1: none; -2 with err: something else was passed. The variables are removed. */
 int listen_inherited(struct listen_address *a, struct error *err);
 
 /* "http://127.0.0.1:8000", "unix:/run/...": for people. The caller frees. */

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "server/private.h"
 
-static void health(struct request *q)
+static void health(struct visit *q)
 {
     struct json *out = json_object();
 

@@ -1,6 +1,7 @@
 /* private.h - what the files of the server share: the server, its connections and its requests.
  *
- * http.c speaks with libmicrohttpd, check.c decides whether a request is let in, request.c is what handlers see.
+ * daemon.c speaks with libmicrohttpd, admit.c decides whether a request is let in, visit.c is what handlers
+ * see.
  */
 #ifndef SERVER_PRIVATE_H
 #define SERVER_PRIVATE_H
@@ -56,10 +57,10 @@ struct connection {
     int fd;
     bool idle;  /* between two requests */
     bool close; /* refused with unread bytes behind: read them before it is closed */
-    struct request *q;
+    struct visit *q;
 };
 
-struct request {
+struct visit {
     struct server *s;
     struct connection *c;
     const struct route *route;   /* NULL: none was found yet */
@@ -85,21 +86,21 @@ struct request {
     bool streams, ended;
 };
 
-/* check.c: everything that is known when the headers have come. Answers (answer_error) and returns false if
+/* admit.c: everything that is known when the headers have come. Answers (answer_error) and returns false if
  * the request is refused. */
-bool check_headers(struct request *q, const char *version);
+bool admit_headers(struct visit *q, const char *version);
 /* The body has come: parse it and hold it against the schema of the route. */
-bool check_body(struct request *q);
+bool admit_body(struct visit *q);
 
-/* http.c: the answer is in q->response, or more of a stream is in q->out. */
-void http_wake(struct request *q);
-/* The client is too slow, or gone: the connection is cut as soon as the loop is served, and the handler is told
- * then. */
-void http_lose(struct request *q);
+/* daemon.c: the answer is in q->response, or more of a stream is in q->out. */
+void visit_wake(struct visit *q);
+/* The client is too slow, or gone: the connection is cut as soon as the loop is served, and the handler is
+ * told then. */
+void visit_lose(struct visit *q);
 
-/* request.c: the text of an error in the shape of the route's API; the caller frees. */
+/* visit.c: the text of an error in the shape of the route's API; the caller frees. */
 char *failure_text(const struct route *r, int status, const char *code, const char *detail);
-void request_release(struct request *q); /* what it holds */
+void visit_release(struct visit *q); /* what it holds */
 ssize_t stream_read(void *ctx, uint64_t pos, char *out, size_t max);
 
 /* own.c: health, docs, openapi.json, metrics */

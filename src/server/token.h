@@ -1,5 +1,5 @@
-/* token.h - the secrets by which clients are let in. Only their SHA-256 is kept, so that a comparison takes the
- * same time whatever was sent, and our memory does not hold what a client has to know.
+/* token.h - the secrets by which clients are let in. Only their SHA-256 is kept, so that a comparison takes
+ * the same time whatever was sent, and our memory does not hold what a client has to know.
  */
 #ifndef SERVER_TOKEN_H
 #define SERVER_TOKEN_H

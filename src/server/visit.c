@@ -1,4 +1,4 @@
-/* request.c - what a handler does with a request: reads it, and answers it. */
+/* visit.c - what a handler does with a request: reads it, and answers it. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,27 +11,27 @@
 #include "server/media.h"
 #include "server/private.h"
 
-struct loop *request_loop(const struct request *q)
+struct loop *visit_loop(const struct visit *q)
 {
     return q->s->o.loop;
 }
 
-struct runners *request_runners(const struct request *q)
+struct runners *visit_runners(const struct visit *q)
 {
     return q->s->o.runners;
 }
 
-struct server *request_server(const struct request *q)
+struct server *visit_server(const struct visit *q)
 {
     return q->s;
 }
 
-const struct route *request_route(const struct request *q)
+const struct route *visit_route(const struct visit *q)
 {
     return q->route;
 }
 
-const char *request_param(const struct request *q, const char *name)
+const char *visit_param(const struct visit *q, const char *name)
 {
     for (size_t i = 0; i < q->params.n; i++)
         if (q->params.at[i].name_len == strlen(name)
@@ -40,9 +40,9 @@ const char *request_param(const struct request *q, const char *name)
     return "";
 }
 
-const char *request_query(const struct request *q, const char *name)
+const char *visit_query(const struct visit *q, const char *name)
 {
-    struct request *keeps = (struct request *)q; /* only the cache of decoded values changes */
+    struct visit *keeps = (struct visit *)q; /* only the cache of decoded values changes */
 
     for (const char *at = q->query; *at; at += strcspn(at, "&"), at += *at == '&') {
         size_t len = strcspn(at, "&"), key = strcspn(at, "=&");
@@ -59,34 +59,34 @@ const char *request_query(const struct request *q, const char *name)
     return NULL;
 }
 
-const char *request_header(const struct request *q, const char *name)
+const char *visit_header(const struct visit *q, const char *name)
 {
     return q->s->mhd->lookup_connection_value(q->c->mhd, MHD_HEADER_KIND, name);
 }
 
-const struct json *request_body(const struct request *q)
+const struct json *visit_body(const struct visit *q)
 {
     return q->body;
 }
 
-const char *request_text(const struct request *q, size_t *len)
+const char *visit_text(const struct visit *q, size_t *len)
 {
     *len = q->text.len;
     return buf_str(&q->text);
 }
 
-const char *request_base(const struct request *q)
+const char *visit_base(const struct visit *q)
 {
     return q->base;
 }
 
-void request_later(struct request *q, void (*gone)(void *ctx), void *ctx)
+void visit_later(struct visit *q, void (*gone)(void *ctx), void *ctx)
 {
     q->gone = gone;
     q->gone_ctx = ctx;
 }
 
-void request_release(struct request *q)
+void visit_release(struct visit *q)
 {
     free(q->method);
     free(q->path);
@@ -108,7 +108,7 @@ static const char *const always[][2] = {
     {"X-Frame-Options", "DENY"},
 };
 
-static void respond(struct request *q, int status, const char *type, struct MHD_Response *response)
+static void respond(struct visit *q, int status, const char *type, struct MHD_Response *response)
 {
     const struct mhd_api *mhd = q->s->mhd;
 
@@ -129,16 +129,16 @@ static void respond(struct request *q, int status, const char *type, struct MHD_
     q->answered = true;
     q->status = status;
     q->response = response;
-    http_wake(q);
+    visit_wake(q);
 }
 
-void answer_text(struct request *q, int status, const char *type, const char *text, size_t len)
+void answer_text(struct visit *q, int status, const char *type, const char *text, size_t len)
 {
     respond(q, status, type,
             q->s->mhd->create_response_from_buffer(len, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY));
 }
 
-void answer_json(struct request *q, int status, struct json *body)
+void answer_json(struct visit *q, int status, struct json *body)
 {
     autojson struct json *owned = body;
     char *text = body ? json_print(body) : NULL;
@@ -149,7 +149,7 @@ void answer_json(struct request *q, int status, struct json *body)
                                                    text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT));
 }
 
-void answer_header(struct request *q, const char *name, const char *value)
+void answer_header(struct visit *q, const char *name, const char *value)
 {
     argv_pushl(&q->headers, name, value, NULL);
 }
@@ -181,7 +181,7 @@ char *failure_text(const struct route *r, int status, const char *code, const ch
     return json_print(body);
 }
 
-void answer_error(struct request *q, int status, const char *code, const char *fmt, ...)
+void answer_error(struct visit *q, int status, const char *code, const char *fmt, ...)
 {
     va_list ap;
 
@@ -194,7 +194,7 @@ void answer_error(struct request *q, int status, const char *code, const char *f
     answer_text(q, status, "application/json", text, strlen(text));
 }
 
-void answer_failure(struct request *q, const struct error *err)
+void answer_failure(struct visit *q, const struct error *err)
 {
     static const int statuses[] = {
         [ERROR_USAGE] = 422,   [ERROR_NETWORK] = 502,   [ERROR_API] = 502,     [ERROR_AUTH] = 502,
@@ -210,7 +210,7 @@ void answer_failure(struct request *q, const struct error *err)
     answer_error(q, status, err->kind < countof(words) ? words[err->kind] : NULL, "%s", err->text);
 }
 
-void answer_file(struct request *q, int fd, const char *name)
+void answer_file(struct visit *q, int fd, const char *name)
 {
     autofree char *disposition = media_disposition(name);
     struct stat st;
@@ -225,7 +225,7 @@ void answer_file(struct request *q, int fd, const char *name)
     respond(q, 200, media_type(name), q->s->mhd->create_response_from_fd64((uint64_t)st.st_size, fd));
 }
 
-void stream_begin(struct request *q, int status, const char *type)
+void stream_begin(struct visit *q, int status, const char *type)
 {
     buf_init(&q->out, STREAM_WAITING_MAX);
     q->streams = true;
@@ -233,7 +233,7 @@ void stream_begin(struct request *q, int status, const char *type)
             q->s->mhd->create_response_from_callback(MHD_SIZE_UNKNOWN, 16384, stream_read, q, NULL));
 }
 
-void stream_send(struct request *q, const char *data, size_t len)
+void stream_send(struct visit *q, const char *data, size_t len)
 {
     if (q->lost || q->ended)
         return;
@@ -242,12 +242,12 @@ void stream_send(struct request *q, const char *data, size_t len)
         q->out_at = 0;
     }
     if (buf_add(&q->out, data, len))
-        http_wake(q);
+        visit_wake(q);
     else
-        http_lose(q);
+        visit_lose(q);
 }
 
-void stream_sse(struct request *q, const char *event, const struct json *json)
+void stream_sse(struct visit *q, const char *event, const struct json *json)
 {
     autofree char *text = json_print(json);
     autofree char *all = xasprintf("%s%s%sdata: %s\n\n", event ? "event: " : "", event ? event : "",
@@ -256,7 +256,7 @@ void stream_sse(struct request *q, const char *event, const struct json *json)
     stream_send(q, all, strlen(all));
 }
 
-void stream_line(struct request *q, const struct json *json)
+void stream_line(struct visit *q, const struct json *json)
 {
     autofree char *text = json_print(json);
     autofree char *all = xasprintf("%s\n", text);
@@ -264,8 +264,8 @@ void stream_line(struct request *q, const struct json *json)
     stream_send(q, all, strlen(all));
 }
 
-void stream_end(struct request *q)
+void stream_end(struct visit *q)
 {
     q->ended = true;
-    http_wake(q);
+    visit_wake(q);
 }

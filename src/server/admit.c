@@ -1,6 +1,6 @@
-/* check.c - is this request let in? In this order, so that somebody without a token learns nothing: is it one
- * well-formed request, was it meant for us and sent by a program (guard.h), is the token good, is there such a
- * route, is the body of the right kind and size. All of that before a byte of the body is read.
+/* admit.c - is this request let in? In this order, so that somebody without a token learns nothing: is it one
+ * well-formed request, was it meant for us and sent by a program (guard.h), is the token good, is there
+ * such a route, is the body of the right kind and size. All of that before a byte of the body is read.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,20 +41,20 @@ static enum MHD_Result see(void *cls, enum MHD_ValueKind kind, const char *name,
     return MHD_YES;
 }
 
-static bool refuse(struct request *q, int status, const char *code, const char *detail)
+static bool refuse(struct visit *q, int status, const char *code, const char *detail)
 {
     answer_error(q, status, code, "%s", detail);
     return false;
 }
 
-static bool is_method(const struct request *q, const struct route *r)
+static bool is_method(const struct visit *q, const struct route *r)
 {
     return strcmp(q->method, r->method) == 0
            || (strcmp(q->method, "HEAD") == 0 && strcmp(r->method, "GET") == 0);
 }
 
 /* The route of this request, or NULL with *allow naming the methods that its path has. */
-static const struct route *find(struct request *q, struct buf *allow)
+static const struct route *find(struct visit *q, struct buf *allow)
 {
     for (size_t t = 0; t < q->s->n_tables; t++)
         for (size_t i = 0; i < q->s->tables[t].n; i++) {
@@ -70,7 +70,7 @@ static const struct route *find(struct request *q, struct buf *allow)
     return NULL;
 }
 
-static bool well_formed(struct request *q, const char *version, const struct seen *h)
+static bool well_formed(struct visit *q, const char *version, const struct seen *h)
 {
     const char *length = h->value[LENGTH], *encoding = h->value[ENCODING];
 
@@ -85,7 +85,7 @@ static bool well_formed(struct request *q, const char *version, const struct see
     return true;
 }
 
-static bool meant_for_us(struct request *q, const struct seen *h)
+static bool meant_for_us(struct visit *q, const struct seen *h)
 {
     const struct server_options *o = &q->s->o;
 
@@ -97,7 +97,7 @@ static bool meant_for_us(struct request *q, const struct seen *h)
     return true;
 }
 
-static bool good_body(struct request *q, const struct seen *h)
+static bool good_body(struct visit *q, const struct seen *h)
 {
     const char *length = h->value[LENGTH];
     bool comes = h->value[ENCODING] || (length && strtoull(length, NULL, 10) > 0);
@@ -114,7 +114,7 @@ static bool good_body(struct request *q, const struct seen *h)
 }
 
 /* A client that asks too much at once is told to wait, before anything of its request is kept. */
-static bool has_room(struct request *q)
+static bool has_room(struct visit *q)
 {
     if (q->route->flags & ROUTE_PUBLIC)
         return true;
@@ -125,7 +125,7 @@ static bool has_room(struct request *q)
     return true;
 }
 
-bool check_headers(struct request *q, const char *version)
+bool admit_headers(struct visit *q, const char *version)
 {
     struct seen h = {0};
     struct buf allow = BUF_INIT(1024);
@@ -154,7 +154,7 @@ bool check_headers(struct request *q, const char *version)
     return ok;
 }
 
-bool check_body(struct request *q)
+bool admit_body(struct visit *q)
 {
     struct error err = {0};
 

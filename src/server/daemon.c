@@ -1,8 +1,9 @@
-/* http.c - the server on libmicrohttpd: its epoll descriptor is one of our loop's, and a request that has to
- * wait for its answer is suspended, so that nothing here blocks.
+/* daemon.c - the server on libmicrohttpd: its epoll descriptor is one of our loop's, and a request that has
+ * to wait for its answer is suspended, so that nothing here blocks.
  *
- * The library reads and writes HTTP. What it does not know is ours: deadlines for headers and body, clients that
- * leave while they wait, and closing a connection such that a refusal is still read by a client that is sending.
+ * The library reads and writes HTTP. What it does not know is ours: deadlines for headers and body, clients
+ * that leave while they wait, and closing a connection such that a refusal is still read by a client that
+ * is sending.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -31,8 +32,8 @@ static void run(void *ctx, short revents)
         loop_timer_stop(s->o.loop, s);
 }
 
-/* The bytes behind a refusal would make the kernel reset the connection when it is closed, and the client lose
- * the answer. So a second descriptor keeps it open until they have been read, for a short time. */
+/* The bytes behind a refusal would make the kernel reset the connection when it is closed, and the client
+ * lose the answer. So a second descriptor keeps it open until they have been read, for a short time. */
 struct parting {
     struct loop *loop;
     int fd;
@@ -140,7 +141,7 @@ static void *on_uri(void *cls, const char *uri, struct MHD_Connection *mc)
     struct server *s = cls;
     const union MHD_ConnectionInfo *info = s->mhd->get_connection_info(mc,
                                                                        MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    struct request *q = xcalloc(1, sizeof *q);
+    struct visit *q = xcalloc(1, sizeof *q);
     size_t len = strcspn(uri, "?");
 
     q->s = s;
@@ -161,7 +162,7 @@ static size_t leave_escaped(void *cls, struct MHD_Connection *mc, char *text)
     return strlen(text);
 }
 
-static void uncount(struct request *q)
+static void uncount(struct visit *q)
 {
     if (!q->counted)
         return;
@@ -171,7 +172,7 @@ static void uncount(struct request *q)
         q->s->of_token[q->token]--;
 }
 
-static void tell_gone(struct request *q)
+static void tell_gone(struct visit *q)
 {
     if (q->gone && !q->ended && (q->streams || !q->answered)) {
         void (*gone)(void *) = q->gone;
@@ -185,7 +186,7 @@ static void tell_gone(struct request *q)
 static void on_completed(void *cls, struct MHD_Connection *mc, void **con_cls,
                          enum MHD_RequestTerminationCode why)
 {
-    struct request *q = *con_cls;
+    struct visit *q = *con_cls;
     struct server *s = cls;
 
     (void)mc;
@@ -206,7 +207,7 @@ static void on_completed(void *cls, struct MHD_Connection *mc, void **con_cls,
     set_deadline(q->c, IDLE_MS);
     if (q->response)
         s->mhd->destroy_response(q->response);
-    request_release(q);
+    visit_release(q);
     free(q);
 }
 
@@ -218,17 +219,17 @@ static void on_hangup(void *ctx, short revents)
 
     (void)revents;
     if (c->q)
-        http_lose(c->q);
+        visit_lose(c->q);
 }
 
-static void suspend(struct request *q)
+static void suspend(struct visit *q)
 {
     q->suspended = true;
     loop_watch(q->s->o.loop, q->c->fd, POLLRDHUP, on_hangup, q->c);
     q->s->mhd->suspend_connection(q->c->mhd);
 }
 
-void http_wake(struct request *q)
+void visit_wake(struct visit *q)
 {
     if (!q->suspended)
         return;
@@ -237,18 +238,18 @@ void http_wake(struct request *q)
     q->s->mhd->resume_connection(q->c->mhd);
 }
 
-void http_lose(struct request *q)
+void visit_lose(struct visit *q)
 {
     q->lost = true;
     if (q->suspended)
-        http_wake(q);
+        visit_wake(q);
     else
         shutdown(q->c->fd, SHUT_RDWR);
 }
 
 ssize_t stream_read(void *ctx, uint64_t pos, char *out, size_t max)
 {
-    struct request *q = ctx;
+    struct visit *q = ctx;
     size_t left = q->out.len - q->out_at;
 
     (void)pos;
@@ -271,7 +272,7 @@ ssize_t stream_read(void *ctx, uint64_t pos, char *out, size_t max)
     return (ssize_t)max;
 }
 
-static enum MHD_Result send_answer(struct request *q)
+static enum MHD_Result send_answer(struct visit *q)
 {
     enum MHD_Result rc = q->s->mhd->queue_response(q->c->mhd, (unsigned)q->status, q->response);
 
@@ -283,11 +284,11 @@ static enum MHD_Result send_answer(struct request *q)
 }
 
 /* The whole request is there. */
-static void dispatch(struct request *q)
+static void dispatch(struct visit *q)
 {
     q->dispatched = true;
     loop_timer_stop(q->s->o.loop, q->c);
-    if (!check_body(q))
+    if (!admit_body(q))
         return;
     q->counted = true;
     q->s->in_flight++;
@@ -300,7 +301,7 @@ static void dispatch(struct request *q)
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const char *url, const char *method,
                                   const char *version, const char *data, size_t *size, void **con_cls)
 {
-    struct request *q = *con_cls;
+    struct visit *q = *con_cls;
 
     (void)cls;
     (void)mc;
@@ -312,7 +313,9 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const ch
         q->method = xstrdup(method);
         q->s->counts.requests++;
         set_deadline(q->c, BODY_MS);
-        check_headers(q, version);
+        /* A refusal now ends the connection; where no body follows it can wait for the next call. */
+        if (!admit_headers(q, version) && !q->c->close)
+            return MHD_YES;
     } else if (*size > 0) {
         if (q->text.len + *size > q->text_max) {
             q->c->close = true;
@@ -323,7 +326,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const ch
         buf_add(&q->text, data, *size);
         *size = 0;
         return MHD_YES;
-    } else if (!q->dispatched) {
+    } else if (!q->dispatched && !q->response) {
         dispatch(q);
     }
     if (q->response)
@@ -396,7 +399,7 @@ void server_free(struct server *s)
     /* The library must not be stopped while a connection is suspended. */
     for (struct connection *c = s->connections; c; c = c->next)
         if (c->q && c->q->suspended)
-            http_lose(c->q);
+            visit_lose(c->q);
     loop_unwatch(s->o.loop, s->epoll_fd);
     loop_timer_stop(s->o.loop, s);
     s->mhd->stop_daemon(s->daemon); /* closes the listening socket too */
