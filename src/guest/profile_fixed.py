@@ -37,8 +37,8 @@ def filled(counts, but=0):
 
 
 def bounds_of(lines):
-    """(bounds, lines of another form, such as a total): these have no blank between two columns. The first line
-    may be a header, so it does not count."""
+    """(bounds, lines of another form, such as a total): these have no blank between two columns. The first
+    line may be a header, so it does not count."""
     counts, n = character_counts(lines[1:])
     most = max(n // ODD, n >= 10)
     loose = filled(counts, most)
@@ -57,8 +57,8 @@ def with_header(bounds, header, body):
         if out and begin - out[-1][1] == 1:
             before = out[-1]
             next_word = header[before[1] - 1:before[1]].strip() and header[begin:begin + 1].strip()
-            empty = next_word and not all(any(s[a:b].strip() for s in body) for a, b in (before, (begin, end)))
-            if empty or not header[begin:end].strip():
+            both = all(any(s[a:b].strip() for s in body) for a, b in (before, (begin, end)))
+            if next_word and not both or not header[begin:end].strip():
                 out[-1] = (before[0], end)
                 continue
         out.append((begin, end))
@@ -70,7 +70,7 @@ def day_and_time(bounds, rows):
     out = []
     for k, (begin, end) in enumerate(bounds):
         if out and begin - out[-1][1] == 1 and all(
-                re.fullmatch(r'[\d./-]{8,10}', r[k - 1]) and re.fullmatch(r'\d\d:\d\d(:\d\d)?', r[k]) for r in rows[:50]):
+                re.fullmatch(r'[\d./-]{8,10} \d\d:\d\d(:\d\d)?', r[k - 1] + ' ' + r[k]) for r in rows[:50]):
             out[-1] = (out[-1][0], end)
         else:
             out.append((begin, end))
@@ -87,7 +87,8 @@ class Layout:
     def __init__(self, lines):
         self.bounds, self.skip, self.rule, self.odd, self.header = [], 0, False, [], True
         firsts = range(min(TITLES + 1, max(0, len(lines) - 2)))
-        ruled = next((k for k in firsts if re.fullmatch(r'[-=]+( +[-=]+)+ *', lines[k + 1]) and lines[k].strip()), None)
+        ruled = next((k for k in firsts if lines[k].strip()
+                      and re.fullmatch(r'[-=]+( +[-=]+)+ *', lines[k + 1])), None)
         if ruled is not None:           # "---- ------" below a header says where the columns are
             self.bounds, self.skip, self.rule = spans(lines[ruled + 1]), ruled, True
             self.names, self.body = lines[ruled], [s for s in lines[ruled + 2:] if s.strip()]
@@ -100,6 +101,10 @@ class Layout:
                 self.bounds, self.skip = bounds, skip
         if self.bounds:
             self.settle([s for s in lines[self.skip:] if s.strip()])
+
+    def before(self):
+        """Lines before the body."""
+        return self.skip + self.header + self.rule
 
     def settle(self, lines):
         self.bounds, self.odd = bounds_of(lines)
@@ -115,7 +120,8 @@ class Layout:
 
 
 def is_table(settled, rows, bounds):
-    """Not prose with a gap in it: the rows are full, and a column holds numbers or dates, or all gaps are wide."""
+    """Not prose with a gap in it: the rows are full, and a column holds numbers or dates, or all gaps are
+    wide."""
     full = sum(bool(c) for r in rows[:200] for c in r)
     data = {kind for kind, _ in settled} & {'int', 'float', 'date', 'code', 'amount'}
     wide = len(rows) >= 5 and all(b[0] - a[1] > 1 for a, b in zip(bounds, bounds[1:]))
@@ -131,7 +137,8 @@ def fixed_width(path, text, encoding, whole):
     if not 1 < len(t.bounds) <= 200 or not t.body:
         return None
     t.body = cells(t.body, t.bounds)
-    t.columns = [Column(n) for n in (unique(cells([t.names], t.bounds)[0]) if t.header else range(len(t.bounds)))]
+    names = unique(cells([t.names], t.bounds)[0]) if t.header else range(len(t.bounds))
+    t.columns = [Column(n) for n in names]
     seen = study(t.columns, t.body)
     t.decimal = decimal_mark(t.columns, ';')
     t.settled = [c.settle(t.decimal) for c in t.columns]
@@ -140,20 +147,23 @@ def fixed_width(path, text, encoding, whole):
     if whole and seen == len(t.body):
         t.total = '%d rows' % seen
     else:
-        t.total = 'about %d rows, looked at the first %d' % (max(count_rows(path) - t.skip - t.header - t.rule, seen), seen)
+        t.total = 'about %d rows, looked at the first %d' % (max(count_rows(path) - t.before(), seen), seen)
     return fixed_said(path, encoding, t)
 
 
 def fixed_code(path, encoding, t):
     if not has('pandas'):
-        return ['rows = [[s[a:b].strip() for a, b in %r] for s in open(%r, encoding=%r).read().split("\\n")[%d:] if s.strip()]'
-                % (t.bounds, path, encoding, t.skip + t.header + t.rule)]
-    args = [repr(path), 'colspecs=%r' % t.bounds] + (['encoding=%r' % encoding] if encoding != 'utf-8' else [])
+        return ['rows = [[s[a:b].strip() for a, b in %r] for s in list(open(%r, encoding=%r))[%d:] '
+                'if s.strip()]' % (t.bounds, path, encoding, t.before())]
+    args = [repr(path), 'colspecs=%r' % t.bounds]
+    if encoding != 'utf-8':
+        args.append('encoding=%r' % encoding)
     if t.skip or t.rule:
         args.append('skiprows=%r' % (list(range(t.skip)) + [t.skip + 1] if t.rule else t.skip))
     grouped = t.decimal == '.' and any(c.kinds.get('grouped') for c in t.columns)
     args += column_arguments(t.header, t.decimal, grouped, t.columns, t.settled)
-    return ['import pandas as pd; df = pd.read_fwf(%s)' % ', '.join(args)] + date_lines(t.columns, t.settled, False)
+    read = 'import pandas as pd; df = pd.read_fwf(%s)' % ', '.join(args)
+    return [read] + date_lines(t.columns, t.settled, False)
 
 
 def fixed_said(path, encoding, t):
@@ -162,7 +172,8 @@ def fixed_said(path, encoding, t):
     lines.append('fixed width, %s, columns: %s' % (t.total, describe(t.columns, t.settled, t.decimal,
                                                                       min(COLUMNS_MOST, max(200, room)))))
     if t.odd:
-        lines.append('%d lines do not fit into the columns, the first: %s' % (len(t.odd), clean(t.odd[0].strip(), 80)))
+        lines.append('%d lines do not fit into the columns, the first: %s'
+                     % (len(t.odd), clean(t.odd[0].strip(), 80)))
     left = MOST - sum(len(s) + 1 for s in lines)
     rows = first_rows(t.body, ' | ')
     lines.append(rows if len(rows) <= left else first_rows(t.body, ' | ', 1))

@@ -8,8 +8,8 @@ SHAPES_MOST, VALUES_KEPT = 3000, 1000
 LEVELS = 'TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|SEVERE|CRIT(?:ICAL)?|ALERT|EMERG|FATAL|PANIC'
 ISO_TIME = r'\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?'
 
-# What it is called, how a line of it looks, how pandas reads its time ('' for what to_datetime reads by itself,
-# None for none). A row is tried before the rows below it. No expression backtracks without a bound.
+# What it is called, how a line of it looks, how pandas reads its time ('' for what to_datetime reads by
+# itself, None for none). A row is tried before the rows below it. No expression backtracks without a bound.
 LOG_FORMS = (
     ("nginx's or Apache's combined form",
      r'(?P<ip>\S+) \S+ (?P<user>\S+) \[(?P<time>[^]]+)\] "(?P<method>[A-Z]+) (?P<path>[^\s"]+)(?: [^"]*)?" '
@@ -18,10 +18,11 @@ LOG_FORMS = (
      r'(?P<ip>\S+) \S+ (?P<user>\S+) \[(?P<time>[^]]+)\] "(?P<method>[A-Z]+) (?P<path>[^\s"]+)(?: [^"]*)?" '
      r'(?P<status>\d{3}) (?P<size>\d+|-)', '%d/%b/%Y:%H:%M:%S %z'),
     ("Apache's error log",
-     r'\[(?P<time>[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ [\d:.]+ \d{4})\] \[(?:\w*:)?(?P<level>\w+)\] (?P<message>.*)',
-     ''),
+     r'\[(?P<time>[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ [\d:.]+ \d{4})\] '
+     r'\[(?:\w*:)?(?P<level>\w+)\] (?P<message>.*)', ''),
     ("syslog's form (RFC 5424)",
-     r'<(?P<pri>\d{1,3})>1 (?P<time>\S+) (?P<host>\S+) (?P<program>\S+) (?P<pid>\S+) \S+ (?P<message>.*)', ''),
+     r'<(?P<pri>\d{1,3})>1 (?P<time>\S+) (?P<host>\S+) (?P<program>\S+) (?P<pid>\S+) \S+ '
+     r'(?P<message>.*)', ''),
     ("syslog's form",
      r'(?:<\d+>)?(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) (?P<host>\S+) (?P<program>[^\s:[]+)'
      r'(?:\[(?P<pid>\d+)\])?: ?(?P<message>.*)', '%b %d %H:%M:%S'),
@@ -29,18 +30,19 @@ LOG_FORMS = (
      r'(?P<time>\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)) (?P<host>\S+) (?P<program>[^\s:[]+)'
      r'(?:\[(?P<pid>\d+)\])?: (?P<message>.*)', ''),
     ("glog's form",
-     r'(?P<level>[IWEF])(?P<time>\d{4} \d\d:\d\d:\d\d\.\d+) +(?P<thread>\d+) (?P<where>[^\s\]]+)\] (?P<message>.*)',
-     '%m%d %H:%M:%S.%f'),
+     r'(?P<level>[IWEF])(?P<time>\d{4} \d\d:\d\d:\d\d\.\d+) +(?P<thread>\d+) (?P<where>[^\s\]]+)\] '
+     r'(?P<message>.*)', '%m%d %H:%M:%S.%f'),
     ('a level in each line',
-     r'\[?(?P<time>%s)[] ](?P<where>.{0,80}?)\b(?P<level>%s)\b[] :|-]*(?P<message>.*)' % (ISO_TIME, LEVELS), ''),
+     r'\[?(?P<time>%s)[] ](?P<where>.{0,80}?)\b(?P<level>%s)\b[] :|-]*(?P<message>.*)'
+     % (ISO_TIME, LEVELS), ''),
     ('a level in each line',
      r'\[?(?P<time>%s)\]? (?P<where>.{0,80}?)\[?\b(?P<level>%s)(?:\]|:)\s*(?P<message>.*)'
      % (ISO_TIME, LEVELS.lower()), ''),
     ('a level in each line',
      r'\[?(?P<level>%s)\]?[ :]+\[?(?P<time>%s)\]?[ :-]*(?P<message>.*)' % (LEVELS, ISO_TIME), ''),
     ('a level in each line',
-     r'(?P<time>\d\d:\d\d:\d\d(?:[.,]\d+)?) (?P<where>.{0,80}?)\b(?P<level>%s)\b[] :|-]*(?P<message>.*)' % LEVELS,
-     None),
+     r'(?P<time>\d\d:\d\d:\d\d(?:[.,]\d+)?) (?P<where>.{0,80}?)\b(?P<level>%s)\b[] :|-]*(?P<message>.*)'
+     % LEVELS, None),
     ("the kernel's form", r'(?:<\d+>)?\[ *(?P<time>\d+\.\d{6})\] (?P<message>.*)', None),
 )
 # Last, when the file is no table either
@@ -156,7 +158,8 @@ def log_frame(rows, imports):
 
 
 def log_said(lines, log, total, told, more=(), what='messages'):
-    """All of a log's profile in the room that there is. lines: the code; told: what is said before the times."""
+    """All of a log's profile in the room that there is. lines: the code; told: what is said before the
+    times."""
     lines = lines + ['%s, %s%s' % (told, total, log.span())] + [s for s in more if s]
     for s in log.fields()[:6]:
         if sum(len(x) + 1 for x in lines) + len(s) < MOST - 100:
@@ -189,7 +192,8 @@ def log_by(path, text, encoding, whole, forms):
     total = '%d lines' % (seen - (not lines[-1])) if not rest else 'about %d lines' % count_rows(path)
     if rest:
         log.last = last_time(path, encoding, match) or log.last
-    code = [log_frame('m.groupdict() for m in map(re.compile(%s).match, open(%r, encoding=%r, errors="replace")) if m'
+    code = [log_frame('m.groupdict() for m in map(re.compile(%s).match, '
+                      'open(%r, encoding=%r, errors="replace")) if m'
                       % (raw_text(pattern), path, encoding), 're')] + log_dates(times, when)
     return log_said(code, log, total, 'a log, ' + name, (
         'counts below: of the first %d lines' % seen if rest else '',
@@ -265,7 +269,8 @@ def logfmt(path, text, encoding, whole):
         if n % 64 == 63 and time.monotonic() > until:
             break
         items.append({k: v.strip('"') for k, v in pair.findall(s)})
-    read = log_frame('{k: v.strip(\'"\') for k, v in re.findall(r\'%s\', s)} for s in open(%r, encoding=%r, errors="replace") if s.strip()'
+    read = log_frame('{k: v.strip(\'"\') for k, v in re.findall(r\'%s\', s)} '
+                     'for s in open(%r, encoding=%r, errors="replace") if s.strip()'
                      % (PAIRS, path, encoding), 're')
     what = 'lines of logfmt (all values are text)' + ('' if whole and len(items) == len(lines) else
                                                       ', of about %d' % count_rows(path))
@@ -273,8 +278,8 @@ def logfmt(path, text, encoding, whole):
 
 
 def journal(path, raw, size):
-    """What journalctl -o export writes: a block of FIELD=value lines for each entry. A value with a newline is
-    its length and then its bytes; that is only counted here."""
+    """What journalctl -o export writes: a block of FIELD=value lines for each entry. A value with a newline
+    is its length and then its bytes; that is only counted here."""
     whole = len(raw) == size
     text = raw.decode('utf-8', 'replace')
     blocks = [b for b in text.split('\n\n') if '=' in b]
@@ -290,9 +295,11 @@ def journal(path, raw, size):
         return None
     for r in items:
         r['time'] = journal_time(r['__REALTIME_TIMESTAMP'])
-    read = log_frame('dict(s.split("=", 1) for s in b.split("\\n") if "=" in s) for b in open(%r, errors="replace").read()'
-                     '.split("\\n\\n") if b.strip()' % path, 'datetime')
-    read += "; df['time'] = pd.to_datetime(df['__REALTIME_TIMESTAMP'].astype(float), unit='us')" if has('pandas') else ''
+    read = log_frame('dict(s.split("=", 1) for s in b.split("\\n") if "=" in s) '
+                     'for b in open(%r, errors="replace").read().split("\\n\\n") if b.strip()' % path,
+                     'datetime')
+    if has('pandas'):
+        read += "; df['time'] = pd.to_datetime(df['__REALTIME_TIMESTAMP'].astype(float), unit='us')"
     log = log_of(items, {'time': 'time', 'level': 'PRIORITY', 'message': 'MESSAGE'},
                  ('SYSLOG_IDENTIFIER', '_SYSTEMD_UNIT', '_HOSTNAME'))
     names = list(dict.fromkeys(k for r in items[:200] for k in r if k != 'time'))

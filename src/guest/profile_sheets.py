@@ -1,4 +1,5 @@
-# profile_sheets.py - the part of data_profile.py for tables in files that are not text: workbooks and parquet.
+# profile_sheets.py - the part of data_profile.py for tables that are not text: workbooks and
+# parquet.
 
 import datetime
 import time

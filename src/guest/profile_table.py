@@ -416,7 +416,8 @@ def has_header(rows):
                if all(number_like(r[i]) for r in rest if i < len(r) and r[i].strip())
                and any(i < len(r) and r[i].strip() for r in rest)]
     if not numeric:
-        return len(set(first)) == len(first) and not any(re.match(r'\d{4}-\d\d-\d\d', c.strip()) for c in first)
+        dated = any(re.match(r'\d{4}-\d\d-\d\d', c.strip()) for c in first)
+        return len(set(first)) == len(first) and not dated
     if not number_like(first[0]) and 0 not in numeric and all(re.fullmatch(r'(19|20)\d\d', first[i].strip())
                                                               for i in numeric):
         return True                     # one column per year
