@@ -21,8 +21,7 @@ static const char first_screen[] =
     "       sandpiper config                  show settings and their sources\n"
     "       sandpiper doctor                  check sandbox, key and model\n"
     "       sandpiper models                  list the models of the service\n"
-    "       sandpiper sessions                list the saved sessions\n"
-    "       sandpiper serve                   sandboxes for other programs, by HTTP\n\n"
+    "       sandpiper sessions                list the saved sessions\n\n"
     "The usual options:\n";
 
 static const char everything[] =

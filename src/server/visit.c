@@ -140,10 +140,10 @@ void answer_text(struct visit *q, int status, const char *type, const char *text
 
 void answer_json(struct visit *q, int status, struct json *body)
 {
-    autojson struct json *owned = body;
     char *text = body ? json_print(body) : NULL;
     size_t len = text ? strlen(text) : 0;
 
+    json_free(body);
     respond(q, status, text ? "application/json" : NULL,
             q->s->mhd->create_response_from_buffer(len, text ? text : (void *)(uintptr_t) "",
                                                    text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT));

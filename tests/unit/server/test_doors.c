@@ -1,5 +1,6 @@
 /* test_doors.c - what decides, without a server, whether a request is let in and where it goes: paths, Host
  * and Origin, tokens, addresses. */
+#include "../unit.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
