@@ -185,7 +185,6 @@ static void mistakes(void **state)
         {"doctor|x", "doctor takes no arguments"},
         {"gc|x", "sandpiper -p \"gc"},
         {"gc|--json", "gc has no option --json"},
-        {"serve", "sandpiper -p serve"},
         {"ps|x", "ps takes no arguments"},
         {"ps|--all", "ps has no option --all"},
         {"rm", "rm needs the names"},
