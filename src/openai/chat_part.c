@@ -45,25 +45,26 @@ static const char *base64_of(const char *url)
     return strncmp(comma - 7, ";base64", 7) == 0 ? comma + 1 : NULL;
 }
 
-static char *name_by_type(const char *url)
+static char *name_by_type(const char *url, size_t number)
 {
-    static const char *const types[][2] = {
-        {"image/png", "image.png"},      {"image/jpeg", "image.jpg"},  {"image/jpg", "image.jpg"},
-        {"image/gif", "image.gif"},      {"image/webp", "image.webp"}, {"image/bmp", "image.bmp"},
-        {"text/csv", "file.csv"},        {"text/plain", "file.txt"},   {"application/json", "file.json"},
-        {"application/pdf", "file.pdf"},
+    static const char *const types[][3] = {
+        {"image/png", "image", ".png"},        {"image/jpeg", "image", ".jpg"},
+        {"image/jpg", "image", ".jpg"},        {"image/gif", "image", ".gif"},
+        {"image/webp", "image", ".webp"},      {"image/bmp", "image", ".bmp"},
+        {"text/csv", "file", ".csv"},          {"text/plain", "file", ".txt"},
+        {"application/json", "file", ".json"}, {"application/pdf", "file", ".pdf"},
     };
 
     for (size_t i = 0; i < countof(types); i++) {
         size_t len = strlen(types[i][0]);
 
         if (strncmp(url + 5, types[i][0], len) == 0 && (url[5 + len] == ';' || url[5 + len] == ','))
-            return xstrdup(types[i][1]);
+            return xasprintf("%s-%zu%s", types[i][1], number, types[i][2]);
     }
-    return xstrdup("file");
+    return xasprintf("file-%zu", number);
 }
 
-struct json *chat_part_file(const struct json *part, const char **why)
+struct json *chat_part_file(const struct json *part, size_t number, const char **why)
 {
     const char *url = chat_part_data(part), *name = json_str(json_get(file_of(part), "filename"));
     const char *content = url ? base64_of(url) : NULL;
@@ -75,7 +76,7 @@ struct json *chat_part_file(const struct json *part, const char **why)
         *why = "only a data: URL in base64 is taken; nothing is fetched from other machines";
     if (!content)
         return NULL;
-    autofree char *made = name && *name ? xstrdup(name) : name_by_type(url);
+    autofree char *made = name && *name ? xstrdup(name) : name_by_type(url, number);
     struct json *file = json_object();
     json_set_str(file, "name", made);
     json_set_str(file, "content", content);

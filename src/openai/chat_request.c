@@ -148,26 +148,29 @@ static void add_paragraph(struct buf *out, const char *text, size_t len)
     buf_add(out, text, len);
 }
 
-static int take_part(const struct json *part, const char *where, struct buf *text, struct json *files,
-                     struct chat_refusal *no)
+struct content {
+    struct buf *text;
+    struct json *files; /* NULL: this role brings none */
+    size_t number;      /* of the first of them in the conversation */
+};
+
+static int take_part(const struct json *part, const char *where, struct content *out, struct chat_refusal *no)
 {
     const char *words = chat_part_text(part), *why = NULL;
 
     if (words) {
-        add_paragraph(text, words, strlen(words));
+        add_paragraph(out->text, words, strlen(words));
         return 0;
     }
-    struct json *file = files ? chat_part_file(part, &why) : NULL;
+    struct json *file = out->files ? chat_part_file(part, out->number + json_size(out->files), &why) : NULL;
     if (!file)
         return refuse(no, "unsupported_content", where,
                       why ? why : "this kind of content is not supported here; text is");
-    json_add(files, file);
+    json_add(out->files, file);
     return 0;
 }
 
-/* files NULL: this role brings none. */
-static int read_content(const struct json *message, size_t i, struct buf *text, struct json *files,
-                        struct chat_refusal *no)
+static int read_content(const struct json *message, size_t i, struct content *out, struct chat_refusal *no)
 {
     const struct json *content = json_get(message, "content");
     char where[80];
@@ -177,7 +180,7 @@ static int read_content(const struct json *message, size_t i, struct buf *text, 
     if (json_type(content) == JSON_STRING) {
         const char *words = json_str(content);
 
-        add_paragraph(text, words, strlen(words));
+        add_paragraph(out->text, words, strlen(words));
         return 0;
     }
     if (json_type(content) == JSON_NULL && role_of(message) == ROLE_ASSISTANT)
@@ -186,7 +189,7 @@ static int read_content(const struct json *message, size_t i, struct buf *text, 
         return refuse(no, "invalid_type", where, "must be a string, or a list of parts");
     for (const struct json *part = json_first(content); part; part = json_next(part), k++) {
         snprintf(where, sizeof where, "messages[%zu].content[%zu]", i, k);
-        if (take_part(part, where, text, files, no) < 0)
+        if (take_part(part, where, out, no) < 0)
             return -1;
     }
     return 0;
@@ -231,16 +234,17 @@ static int read_message(const struct json *m, size_t i, struct chat_request *out
         return -1;
     switch (role_of(m)) {
     case ROLE_SYSTEM:
-        return read_content(m, i, system, NULL, no);
+        return read_content(m, i, &(struct content){system, NULL, 0}, no);
     case ROLE_USER:
         if (!before)
-            return read_content(m, i, input, out->files, no);
-        if (read_content(m, i, &said, out->earlier_files, no) < 0)
+            return read_content(m, i, &(struct content){input, out->files, json_size(out->earlier_files) + 1},
+                                no);
+        if (read_content(m, i, &(struct content){&said, out->earlier_files, 1}, no) < 0)
             return -1;
         add_said(out->history, "user", &said);
         return 0;
     default:
-        if (read_content(m, i, &said, NULL, no) < 0)
+        if (read_content(m, i, &(struct content){&said, NULL, 0}, no) < 0)
             return -1;
         add_said(out->history, "assistant", &said);
         return 0;

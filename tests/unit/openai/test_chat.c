@@ -70,9 +70,9 @@ static void files_in_parts(void **state)
 
     assert_int_equal(chat_request_read(body, &r, &no), 0);
     autofree char *earlier = json_print(r.earlier_files), *files = json_print(r.files);
-    assert_string_equal(earlier, "[{\"name\":\"image.png\",\"content\":\"QUJD\",\"encoding\":\"base64\"}]");
+    assert_string_equal(earlier, "[{\"name\":\"image-1.png\",\"content\":\"QUJD\",\"encoding\":\"base64\"}]");
     assert_string_equal(files, "[{\"name\":\"a.csv\",\"content\":\"YQ==\",\"encoding\":\"base64\"},"
-                               "{\"name\":\"image.jpg\",\"content\":\"QUJE\",\"encoding\":\"base64\"}]");
+                               "{\"name\":\"image-3.jpg\",\"content\":\"QUJE\",\"encoding\":\"base64\"}]");
     assert_true(*r.input);
     chat_request_release(&r);
 }
