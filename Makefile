@@ -163,10 +163,10 @@ $(B)/gen/seccomp_program: src/limits/make/seccomp_program.c $(B)/limits/seccomp.
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
 
+# Those that take longest first.
+UNIT_LONG = $(filter $(foreach r,sandbox llm calls engine pipe,$(B)/unit/$(r)/%),$(UNIT_BIN))
 unit: $(UNIT_BIN)
-	@printf '%s\n' $(UNIT_BIN) | xargs -P "$$(nproc)" -I {} sh -c \
-	  'timeout 300 {} >{}.log 2>&1 || { echo "failed, once more: {}"; grep -a ERROR {}.log; timeout 300 {} >{}.log 2>&1; } && \
-	  echo "passed {}" || { cat {}.log; echo "FAILED {}"; exit 1; }'
+	@tests/unit/run.sh $(UNIT_LONG) $(filter-out $(UNIT_LONG),$(UNIT_BIN))
 
 # Arrows between rooms, headers, banned functions, scripts, and everything compiled by both compilers with -Werror: by gcc as it
 # is built, with what each unit test links (where cc is gcc, that is the release build), by clang without making code of it.
