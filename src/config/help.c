@@ -140,11 +140,11 @@ static const struct topic {
      "session.\n"},
     {"serve", FOR_SERVE | FOR_CONFIG, "sandboxes for other programs, by HTTP",
      "Usage: sandpiper serve [OPTION]...\n\n"
-     "Listens on this machine for programs that want Python run: each sandbox keeps\n"
-     "its variables and files, has no network, and ends when nobody uses it. GET /docs\n"
-     "shows the API, GET /openapi.json describes it. Clients send the header\n"
-     "Authorization: Bearer TOKEN; without --token-file a new token is made and printed\n"
-     "on stderr at each start. SIGTERM lets what runs finish; a second one does not.\n",
+     "Listens on this machine for programs that want Python run. Each sandbox keeps\n"
+     "its variables and files, has no network, and ends when nobody uses it. /docs\n"
+     "shows the API, /openapi.json describes it. Clients send the header\n"
+     "Authorization: Bearer TOKEN; without --token-file a new one is made at each\n"
+     "start and printed on stderr. SIGTERM lets what runs finish; a second does not.\n",
      "Sandbox", " quiet verbose config help ", "\nExit codes: 0 stopped, 1 no socket, 2 usage.\n"},
     {"debug", FOR_REPLY, "how replies are read, what would be sent",
      "Usage: sandpiper debug reply [OPTION]... < BODY\n"
