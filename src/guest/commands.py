@@ -1,5 +1,5 @@
-# commands.py - part of the supervisor, compiled when first needed: commands that run beside the worker, a file
-# that is asked for by its name, the list of all files.
+# commands.py - part of the supervisor, compiled when first needed: commands that run beside the worker, a
+# file that is asked for by its name, the list of all files.
 
 LISTED_MOST = 1000
 
@@ -58,7 +58,8 @@ def command_start(self, words):
 def command_become(words):
     """Never returns. The exit codes are those of a shell."""
     name, why = words[0], 'not found'
-    folders = [b''] if b'/' in name else posix.environ.get(b'PATH', b'/usr/local/bin:/usr/bin:/bin').split(b':')
+    path = posix.environ.get(b'PATH', b'/usr/local/bin:/usr/bin:/bin')
+    folders = [b''] if b'/' in name else path.split(b':')
     code = 127
     for folder in folders:
         try:
