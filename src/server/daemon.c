@@ -237,6 +237,8 @@ void visit_wake(struct visit *q)
     q->suspended = false;
     loop_unwatch(q->s->o.loop, q->c->fd);
     q->s->mhd->resume_connection(q->c->mhd);
+    /* The library goes on with it when it is run next, which no descriptor tells the loop. */
+    loop_timer(q->s->o.loop, clock_ms(), run, q->s);
 }
 
 void visit_lose(struct visit *q)
