@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "engine/engine_cache.h"
 #include "engine/engines.h"
+#include "engine/mount.h"
 #include "engine/options.h"
 
 int plan_pids(const struct engine_options *o)
@@ -34,6 +35,8 @@ void plan_options(const struct engine_plan *p, struct argv *out)
     argv_pushf(out, "memory=%lld", p->holds_memory ? (long long)p->o->memory : 0);
     argv_push(out, "packages=" ENGINE_PACKAGES);
     argv_push(out, "data=" DATA_DIR);
+    if (p->o->mounts && p->o->mounts->n) /* it is to tell what it has there */
+        argv_push(out, "mounts=" MOUNTS_DIR);
     /* These enforce nothing; they let a hint tell the model which limit was reached. */
     argv_pushf(out, "told_pids=%d", p->o->pids);
     argv_pushf(out, "told_memory=%lld", (long long)p->o->memory);

@@ -14,6 +14,7 @@ struct engine_options;
 #define SANDBOX_UID  65532 /* inside bwrap's own user namespace */
 #define INSIDE_DIR   "/run/sandpiper"
 #define DATA_DIR     "/mnt/data"
+#define STAGE_DIR    "/mnt"
 #define PENDING_MOST 256          /* signals */
 #define GUEST_MAX    (120 * 1024) /* bytes; the kernel accepts arguments of at most 128 KiB */
 
@@ -36,6 +37,7 @@ struct engine_plan {
     bool stdio;          /* attached pipes instead of the socket */
     int hard_nproc;      /* our own hard limit, which podman cannot raise */
     /* for bwrap */
+    bool staged; /* the folders of o->mounts are at STAGE_DIR "/0", ... in a mount namespace of its own */
     int channel, seccomp, info; /* descriptors that it inherits; info: where it writes its child's pid */
 };
 

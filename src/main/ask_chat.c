@@ -2,8 +2,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/scrub.h"
 #include "agent/agent.h"
 #include "main/ask_parts.h"
 #include "sandbox/sandbox.h"
@@ -92,10 +94,16 @@ int ask_open_chat(struct ask *a, struct error *err)
     if (history && a->session.dir_lost && access(history, W_OK) < 0)
         free(steal(&history)); /* the error was already shown */
     a->place = sandbox_place(a->sandbox);
+    struct buf mounted autorelease(buf_release) = BUF_INIT(0);
+    const struct mounts *m = sandbox_options(a->sandbox)->run.mounts;
+    for (size_t i = 0; m && i < m->n; i++) {
+        autofree char *line = mount_line(&m->v[i]), *clean = scrub_line(line, SCRUB_TERMINAL);
+        buf_addf(&mounted, "%s.\n", clean);
+    }
     autofree char *greeting = xasprintf(
-        "sandpiper " VERSION ": %s at %s\n%s%s%s/help lists the commands, Ctrl-D ends.", a->model,
+        "sandpiper " VERSION ": %s at %s\n%s%s%s%s/help lists the commands, Ctrl-D ends.", a->model,
         endpoint_title(&a->endpoint), a->place ? "Code runs in " : "", a->place ? a->place : "",
-        a->place ? ".\n" : "");
+        a->place ? ".\n" : "", buf_str(&mounted));
     struct term_options o = {
         .quiet = c->quiet,
         .verbose = c->verbose,

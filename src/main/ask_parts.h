@@ -8,6 +8,7 @@
 #include "base/argv.h"
 #include "chat/conversation.h"
 #include "config/prompt_file.h"
+#include "engine/mount.h"
 #include "llm/llm.h"
 #include "main/command.h"
 #include "show/show.h"
@@ -35,6 +36,7 @@ struct ask {
     struct agents agents;
     const struct prompts *prompts; /* of the agent that answers */
     struct session session;
+    struct mounts mounts;
     struct sandbox *sandbox;
     struct llm *llm;
     struct conversation conversation;

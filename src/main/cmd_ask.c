@@ -93,6 +93,8 @@ static void on_sandbox_phase(void *ctx, const struct phase_now *now)
 /* The sandbox is up. Do not repeat the words that the greeting already had. */
 static void on_sandbox_up(void *ctx, const struct sandbox *s)
 {
+    const struct mounts *m = sandbox_options(s)->run.mounts;
+    struct event_mount mounts[MOUNTS_MAX];
     struct ask *a = ctx;
     autofree char *place = sandbox_place(a->sandbox), *python = xstrdup(sandbox_python(a->sandbox));
     struct event e = {.type = EVENT_SANDBOX, .question = a->agent ? agent_question_number(a->agent) : 0};
@@ -102,6 +104,12 @@ static void on_sandbox_up(void *ctx, const struct sandbox *s)
     e.sandbox.runtime = sandbox_runtime(s);
     e.sandbox.python = python;
     e.sandbox.name = a->c->sandbox_name;
+    e.sandbox.mounts = mounts;
+    for (; m && e.sandbox.n_mounts < m->n; e.sandbox.n_mounts++) {
+        const struct mount *one = &m->v[e.sandbox.n_mounts];
+
+        mounts[e.sandbox.n_mounts] = (struct event_mount){one->path, one->inside, one->write};
+    }
     on_event(a, &e);
     if (a->c->json || !place)
         return;
@@ -172,6 +180,7 @@ static struct sandbox *fresh_sandbox(void *ctx)
 
     setup_sandbox(a->c, &so);
     so.run.name = NULL;
+    so.run.mounts = &a->mounts;
     so.phase = on_sandbox_phase;
     so.ctx = a;
     return sandbox_new(&so, a->loop);
@@ -188,6 +197,7 @@ static int open_rooms(struct ask *a, struct error *err)
     setup_sandbox(a->c, &so);
     so.session_dir = a->session.dir;
     so.out_dir = a->session.out_dir;
+    so.run.mounts = &a->mounts;
     so.run.notice = on_sandbox_notice;
     so.up = on_sandbox_up;
     so.phase = on_sandbox_phase;
@@ -229,6 +239,21 @@ static int open_rooms(struct ask *a, struct error *err)
     return a->agent ? 0 : -1;
 }
 
+/* A chat has them in its greeting. */
+static void tell_mounts(struct ask *a)
+{
+    const struct mounts *m = sandbox_options(a->sandbox)->run.mounts;
+
+    for (size_t i = 0; m && i < m->n; i++) {
+        autofree char *line = mount_line(&m->v[i]), *unseen = mount_unseen(&m->v[i]);
+
+        if (!a->chat)
+            ask_notice(a, NOTICE_INFO, line);
+        if (unseen)
+            ask_notice(a, NOTICE_WARNING, unseen);
+    }
+}
+
 static void begin(struct ask *a)
 {
     struct event e = {.type = EVENT_SESSION};
@@ -251,6 +276,7 @@ static void begin(struct ask *a)
         ask_notice(a, NOTICE_WARNING, a->c->said);
     if (a->found)
         ask_notice(a, NOTICE_INFO, a->found);
+    tell_mounts(a);
     ask_tell_known(a);
     if (a->endpoint.unbound)
         ask_notice(a, NOTICE_DETAIL, a->endpoint.unbound);
@@ -281,7 +307,8 @@ static int ask(struct ask *a, int closed, struct error *err)
                          "a chat needs a terminal for input and output%s\n"
                          "To ask one question: sandpiper \"QUESTION\"",
                          a->c->json ? ", and has no --json" : "");
-    if (saved_find(&a->saved, err) < 0 || setup_name_check(a->c, err) < 0)
+    if (saved_find(&a->saved, err) < 0 || setup_name_check(a->c, err) < 0
+        || setup_mounts(a->c, &a->mounts, err) < 0)
         return -1;
     if (config_check_ca_cert(a->c, err) < 0)
         return -1;
@@ -311,6 +338,7 @@ static void release(struct ask *a)
     agent_free(a->agent);
     agents_end(&a->agents);
     sandbox_free(a->sandbox);
+    mounts_release(&a->mounts);
     llm_free(a->llm);
     saved_release(&a->saved);
     conversation_release(&a->conversation);
