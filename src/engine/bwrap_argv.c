@@ -141,7 +141,8 @@ static void explain_userns(struct error *err)
 
 enum engine_fault bwrap_explain(const struct engine_plan *p, const char *said, struct error *err)
 {
-    (void)p;
+    if (plan_blames_mount(p, said, err))
+        return FAULT_OTHER;
     if (strstr(said, "Resource temporarily unavailable"))
         error_set(err, ERROR_SANDBOX, 0,
                   "process limit reached (ulimit -u)\n"
@@ -149,6 +150,8 @@ enum engine_fault bwrap_explain(const struct engine_plan *p, const char *said, s
     else if (strstr(said, "namespace") || strstr(said, "uid map") || strstr(said, "setting up uid")
              || strstr(said, "user.max"))
         explain_userns(err);
+    else if (strstr(said, "--mount"))
+        error_set(err, ERROR_SANDBOX, 0, "%.300s\nwas it replaced just now? start again", said);
     else if (strstr(said, "nknown option"))
         error_set(err, ERROR_SANDBOX, 0, "it is too old (%.200s)\ninstall bubblewrap 0.8 or newer", said);
     else if (strstr(said, "/usr/bin/python3"))

@@ -232,24 +232,6 @@ static enum engine_fault explain_daemon(const char *said, struct error *err)
     return FAULT_ABSENT;
 }
 
-/* What a client says of a folder of the user's, it says with its path. */
-static bool explain_mount(const struct engine_plan *p, const char *said, struct error *err)
-{
-    const struct mounts *m = p->o->mounts;
-
-    for (size_t i = 0; m && i < m->n; i++)
-        if (strstr(said, m->v[i].path)) {
-            autofree char *line = scrub_line(said, SCRUB_TERMINAL);
-
-            error_set(err, ERROR_SANDBOX, 0,
-                      "cannot mount %.300s: %.300s\n"
-                      "is it still there, and on the machine where %s runs?",
-                      m->v[i].path, line, p->engine->name);
-            return true;
-        }
-    return false;
-}
-
 enum engine_fault container_explain(const struct engine_plan *p, const char *said, struct error *err)
 {
     static const char *const no_image[] = {"No such image", "image not known", "unable to find image",
@@ -267,7 +249,7 @@ enum engine_fault container_explain(const struct engine_plan *p, const char *sai
         return explain_image(p, err);
     if (container_no_daemon(said))
         return explain_daemon(said, err);
-    if (explain_mount(p, said, err))
+    if (plan_blames_mount(p, said, err))
         return FAULT_OTHER;
     if (!p->stdio && says(said, no_share)) {
         error_set(err, ERROR_SANDBOX, 0, "it cannot share %s with a container\nuse --sandbox bwrap", p->dir);

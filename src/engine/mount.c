@@ -35,6 +35,13 @@ void mounts_release(struct mounts *m)
 
 /* ---- one more ---- */
 
+static bool has_controls(const char *s)
+{
+    while (*s && (unsigned char)*s >= 0x20 && *s != 0x7f)
+        s++;
+    return *s;
+}
+
 /* The path of what is open, as the kernel has it. */
 static int find_path(struct mount *m, const char *shown, struct error *err)
 {
@@ -46,10 +53,9 @@ static int find_path(struct mount *m, const char *shown, struct error *err)
     if (n <= 0 || n == (ssize_t)sizeof path)
         return error_set(err, ERROR_USAGE, 0, "--mount %s: its path cannot be found", shown);
     m->path = xmemdup0(path, (size_t)n);
-    for (const char *c = m->path; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            return error_set(err, ERROR_USAGE, 0,
-                             "--mount %s: its path has control characters\nRename the folder.", shown);
+    if (has_controls(m->path))
+        return error_set(err, ERROR_USAGE, 0,
+                         "--mount %s: its path has control characters\nRename the folder.", shown);
     if (lstat(m->path, &st) < 0 || st.st_dev != m->dev || st.st_ino != m->ino)
         return error_set(err, ERROR_USAGE, 0,
                          "--mount %s: the folder was moved or removed just now\nTry again.", shown);
@@ -104,8 +110,9 @@ int mounts_add(struct mounts *m, const char *text, struct error *err)
     autofree char *shown = xmemdup0(text, rw || ro ? len - 3 : len);
     struct mount one = {.write = rw, .fd = -1};
 
-    if (!*shown)
-        return error_set(err, ERROR_USAGE, 0, "--mount: expected a folder, found nothing");
+    if (!*shown || has_controls(shown))
+        return error_set(err, ERROR_USAGE, 0, "--mount: expected a folder, found %s",
+                         *shown ? "a path with control characters" : "nothing");
     if (check(&one, shown, err) < 0) {
         release(&one);
         return -1;

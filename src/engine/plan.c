@@ -3,8 +3,11 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/error.h"
 #include "base/mem.h"
+#include "base/scrub.h"
 #include "engine/engine_cache.h"
 #include "engine/engines.h"
 #include "engine/mount.h"
@@ -70,4 +73,21 @@ void plan_environment(const struct engine_plan *p,
         each(ctx, fixed[i][0], fixed[i][1]);
     for (size_t i = 0; i < countof(pools); i++)
         each(ctx, pools[i], threads);
+}
+
+bool plan_blames_mount(const struct engine_plan *p, const char *said, struct error *err)
+{
+    const struct mounts *m = p->o->mounts;
+
+    for (size_t i = 0; m && i < m->n; i++)
+        if (strstr(said, m->v[i].path)) {
+            autofree char *line = scrub_line(said, SCRUB_TERMINAL);
+
+            error_set(err, ERROR_SANDBOX, 0,
+                      "cannot mount %.300s: %.300s\n"
+                      "is it still there, and on the machine where %s runs?",
+                      m->v[i].path, line, p->engine->name);
+            return true;
+        }
+    return false;
 }
