@@ -2,8 +2,8 @@
  * (read by config/prompt_file.h) over the agent, which fills in the placeholders, to the request
  * (src/wire). Plain data.
  *
- * Placeholders: {python} {packages} {names} {limits} {date} {tool} {mounts} are filled in by the agent, {output}
- * in the blocks_* texts by src/wire.
+ * Placeholders: {python} {packages} {names} {limits} {date} {tool} {mounts} are filled in by the agent,
+ * {output} in the blocks_* texts by src/wire.
  */
 #ifndef CHAT_PROMPTS_H
 #define CHAT_PROMPTS_H

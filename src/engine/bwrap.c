@@ -80,8 +80,8 @@ static int complain(const char *what)
     return 1;
 }
 
-/* Bind a folder of the user's at a place of ours. A mount namespace binds only what was opened in it, so it is
- * opened again, and must be the one that was checked. */
+/* Bind a folder of the user's at a place of ours. A mount namespace binds only what was opened in it, so it
+ * is opened again, and must be the one that was checked. */
 static int stage_one(const struct mount *m, const char *to)
 {
     int fd = open(m->path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

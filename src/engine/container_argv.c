@@ -1,6 +1,6 @@
 /* container_argv.c - the arguments for the clients of docker and podman, and what their errors mean.
- * docs/SECURITY.md gives the reason for each flag. The only paths of the host that are bound are the directory
- * with the socket, read-only, and what the user has named.
+ * docs/SECURITY.md gives the reason for each flag. The only paths of the host that are bound are the
+ * directory with the socket, read-only, and what the user has named.
  */
 #include <stdio.h>
 #include <string.h>

@@ -36,10 +36,10 @@ void plan_options(const struct engine_plan *p, struct argv *out)
     argv_pushf(out, "files=%d", p->engine->holds_files ? 0 : p->o->data_files);
     argv_pushf(out, "snapshots=%d", p->o->snapshots);
     argv_pushf(out, "memory=%lld", p->holds_memory ? (long long)p->o->memory : 0);
-    argv_push(out, "packages=" ENGINE_PACKAGES);
-    argv_push(out, "data=" DATA_DIR);
     if (p->o->mounts && p->o->mounts->n) /* it is to tell what it has there */
         argv_push(out, "mounts=" MOUNTS_DIR);
+    argv_push(out, "packages=" ENGINE_PACKAGES);
+    argv_push(out, "data=" DATA_DIR);
     /* These enforce nothing; they let a hint tell the model which limit was reached. */
     argv_pushf(out, "told_pids=%d", p->o->pids);
     argv_pushf(out, "told_memory=%lld", (long long)p->o->memory);

@@ -9,7 +9,7 @@ def letters(path):
 
 
 def find_mounts():
-    """A field for each: "DEV INO MODE ACCESS NAME". What is mounted in one of them is there too, as NAME/..."""
+    """A field for each: "DEV INO MODE ACCESS NAME". What is mounted in one of them is there too: NAME/..."""
     top, fields = OPTIONS['mounts'].encode() + b'/', b''
     with open('/proc/self/mountinfo', 'rb') as f:
         places = [line.split(b' ')[4] for line in f]
