@@ -9,7 +9,7 @@ B        = build/$(MODE)
 PREFIX  ?= /usr/local
 
 # The rooms, lowest first. A unit test of a room links only the rooms that it may use, so an arrow that bends does not link.
-ROOMS    = base process json yaml chat config calls wire llm limits records engine sandbox sniff provenance agent markdown show store upload pipe term main
+ROOMS    = base process json yaml chat config calls wire llm limits records engine sandbox sniff provenance agent markdown show store upload pipe term runner main
 USES_base    =
 USES_process = base
 USES_json    = base
@@ -32,7 +32,8 @@ USES_store   = chat json process base
 USES_upload  = llm wire calls chat json process base
 USES_pipe    = show markdown agent sniff provenance llm wire calls sandbox engine records limits chat json process base
 USES_term    = show markdown agent sniff provenance llm wire calls sandbox engine records limits chat json process base
-USES_main    = term pipe upload store show markdown agent sniff provenance llm wire calls sandbox engine records limits config yaml chat json process base
+USES_runner  = agent sniff provenance llm wire calls sandbox engine records limits chat json process base
+USES_main    = runner term pipe upload store show markdown agent sniff provenance llm wire calls sandbox engine records limits config yaml chat json process base
 
 PKGS     = libcurl libcjson yaml-0.1 readline libseccomp md4c sqlite3 chafa
 # Opened when they are first needed (dlopen), so that a start does not pay for them.
@@ -137,7 +138,8 @@ $(B)/sandbox/guest.o: $(wildcard src/guest/*.py) $(B)/gen/guest.code $(B)/gen/pr
 $(B)/sandbox/guest.o: CPPFLAGS += -DGUEST_CODE='"$(B)/gen/guest.code"' -DGUEST_PROFILE='"$(B)/gen/profile.py"'
 
 PROFILE_PARTS = src/guest/data_profile.py src/guest/profile_table.py src/guest/profile_formats.py \
-	src/guest/profile_packed.py src/guest/profile_folder.py
+	src/guest/profile_sheets.py src/guest/profile_packed.py src/guest/profile_fixed.py \
+	src/guest/profile_log.py src/guest/profile_folder.py
 $(B)/gen/profile.py: $(PROFILE_PARTS)
 	@mkdir -p $(@D)
 	$(call say,GUEST,$@)cat $(PROFILE_PARTS) > $@
@@ -149,6 +151,7 @@ $(B)/gen/guest.code: src/sandbox/guest_code.py $(GUEST_PARTS)
 	@mkdir -p $(@D)
 	$(call say,GUEST,$@)if [ -x /usr/bin/python3 ]; then /usr/bin/python3 -I src/sandbox/guest_code.py $@ $(GUEST_PARTS); else : > $@; fi
 $(B)/term/cmd_python.o: src/term/vars.py
+$(B)/runner/operations.o: src/runner/operations.json
 $(B)/config/embedded.o: src/config/providers.yaml src/config/models.yaml $(wildcard prompts/*.yaml)
 
 # The filter's BPF program, made by our own table at build time. A builder that cannot run what it builds leaves it to each start.

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "agent/private.h"
@@ -12,17 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
-
-static bool is_image(const char *name)
-{
-    static const char *const ends[] = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp"};
-    const char *dot = strrchr(name, '.');
-
-    for (size_t i = 0; dot && i < countof(ends); i++)
-        if (!strcasecmp(dot, ends[i]))
-            return true;
-    return false;
-}
+#include "chat/bundle.h"
 
 void image_list_release(struct image_list *l)
 {
@@ -91,7 +80,7 @@ void images_attached(struct agent *a, const char *name, const char *path, int fd
 {
     struct turn_image image = {0};
 
-    if (!is_image(name) || a->images.n >= IMAGES_WAITING)
+    if (!names_image(name) || a->images.n >= IMAGES_WAITING)
         return;
     image.name = xstrdup(name);
     image.path = path ? realpath(path, NULL) : NULL;
@@ -103,7 +92,7 @@ void images_attached(struct agent *a, const char *name, const char *path, int fd
 void images_of_cell(const struct cell_result *r, struct image_list *out)
 {
     for (size_t i = 0; i < r->n_files && out->n < IMAGES_SENT; i++)
-        if (is_image(r->files[i].name))
+        if (names_image(r->files[i].name))
             push(out,
                  (struct turn_image){.name = xstrdup(r->files[i].name), .path = xstrdup(r->files[i].path)});
 }

@@ -2,6 +2,7 @@
 #include "chat/bundle.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/base64.h"
 #include "base/buf.h"
@@ -30,6 +31,17 @@ const char *bundle_type(enum file_kind kind)
 bool bundle_of_value(enum file_kind kind)
 {
     return kind == FILE_VALUE_PNG || kind == FILE_VALUE_HTML || kind == FILE_VALUE_SVG;
+}
+
+bool names_image(const char *name)
+{
+    static const char *const ends[] = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp"};
+    const char *dot = strrchr(name, '.');
+
+    for (size_t i = 0; dot && i < countof(ends); i++)
+        if (!strcasecmp(dot, ends[i]))
+            return true;
+    return false;
 }
 
 bool bundle_add(struct json *bundle, enum file_kind kind, const char *path, size_t most)

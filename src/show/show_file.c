@@ -2,30 +2,19 @@
  * many. Remembers them for the session, so that one can be shown again. */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "chat/bundle.h"
 #include "show/private.h"
 #include "show/through_tmux.h"
 
 #define LINES_MOST   5 /* files of one cell that have a line each */
 #define FIGURES_MOST 4 /* of one cell that are drawn; /plots shows the others */
 #define SAVED_MOST   10000
-
-static bool is_image(const char *name)
-{
-    static const char *const ends[] = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp"};
-    const char *dot = strrchr(name, '.');
-
-    for (size_t i = 0; dot && i < countof(ends); i++)
-        if (!strcasecmp(dot, ends[i]))
-            return true;
-    return false;
-}
 
 void show_files_release(struct show_files *f)
 {
@@ -50,7 +39,7 @@ static struct show_saved *remember(struct show_files *f, const struct event *e)
     if (!file) {
         f->v = xreallocarray(f->v, f->n + 1, sizeof *f->v);
         file = &f->v[f->n++];
-        *file = (struct show_saved){.name = xstrdup(e->file.name), .image = is_image(e->file.name)};
+        *file = (struct show_saved){.name = xstrdup(e->file.name), .image = names_image(e->file.name)};
     }
     free(file->path);
     file->path = xstrdup(e->file.path);

@@ -37,6 +37,7 @@
 #define CTRL_C         0x03
 #define CTRL_Z         0x1a
 #define LATE_MS        500 /* after which a terminal is taken not to answer, when the program ends */
+#define FOLLOWS_MS     20  /* the next bytes of a paste come sooner than this, somebody who types later */
 #define COLUMNS_MIN    24
 #define ROWS_MIN       2
 
@@ -417,6 +418,20 @@ static void drain(struct editor *e)
     }
 }
 
+/* Where pastes have no marks, a line that comes alone may be the beginning of one: see what follows it. */
+static ssize_t read_more(const struct editor *e, char *bytes, size_t n, size_t size)
+{
+    ssize_t more;
+
+    if (e->fancy || e->keys.ahead || e->keys.pasting || n >= BURST_MIN || !memchr(bytes, '\r', n))
+        return (ssize_t)n;
+    loop_poll(e->loop, STDIN_FILENO, POLLIN, FOLLOWS_MS);
+    if (poll(&(struct pollfd){.fd = STDIN_FILENO, .events = POLLIN}, 1, 0) <= 0)
+        return (ssize_t)n;
+    more = read(STDIN_FILENO, bytes + n, size - n);
+    return more > 0 ? (ssize_t)n + more : (ssize_t)n;
+}
+
 static void on_input(void *ctx, short revents)
 {
     struct editor *e = ctx;
@@ -424,6 +439,8 @@ static void on_input(void *ctx, short revents)
     ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
 
     (void)revents;
+    if (n > 0)
+        n = read_more(e, bytes, (size_t)n, sizeof bytes);
     if (n > 0) {
         keys_feed(&e->keys, bytes, (size_t)n, clock_ms());
         drain(e);

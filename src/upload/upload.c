@@ -66,7 +66,7 @@ static int open_s3(struct upload *u, const char *to, struct error *err)
 
     if (!key || !secret)
         return error_set(err, ERROR_USAGE, 0,
-                         "artifacts.upload: there are no credentials for %.200s\n"
+                         "--upload: there are no credentials for %.200s\n"
                          "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
                          to);
     region = region ? region : variable("AWS_DEFAULT_REGION");
@@ -88,7 +88,7 @@ static int open_azure(struct upload *u, const char *to, struct error *err)
 
     if (!token)
         return error_set(err, ERROR_USAGE, 0,
-                         "artifacts.upload: there are no credentials for %.200s\n"
+                         "--upload: there are no credentials for %.200s\n"
                          "Set AZURE_STORAGE_SAS_TOKEN to a shared access signature that may create blobs",
                          to);
     u->base = xstrdup(to);
@@ -108,19 +108,19 @@ static const struct service {
 
 static int check(const struct upload *u, const struct upload_options *o, struct error *err)
 {
-    if (url_check(u->base, "artifacts.upload", err) < 0)
+    if (url_check(u->base, "--upload", err) < 0)
         return -1;
     if (strpbrk(u->base, "?#"))
         return error_set(err, ERROR_USAGE, 0,
-                         "artifacts.upload: no query may stand in the URL\n"
+                         "--upload: no query may stand in the URL\n"
                          "A shared access signature belongs in AZURE_STORAGE_SAS_TOKEN");
     const char *path = strstr(u->base, "//") + 2;
     path = strchr(path, '/');
     if (!path || !path[1])
-        return error_set(err, ERROR_USAGE, 0, "artifacts.upload: %.200s names no bucket or container", o->to);
+        return error_set(err, ERROR_USAGE, 0, "--upload: %.200s names no bucket or container", o->to);
     if (url_is_plain(u->base) && !url_is_loopback(u->base) && !o->insecure)
-        return error_set(err, ERROR_USAGE, 0,
-                         "artifacts.upload: credentials are not sent over http:// to %.200s", u->base);
+        return error_set(err, ERROR_USAGE, 0, "--upload: credentials are not sent over http:// to %.200s",
+                         u->base);
     return 0;
 }
 
@@ -137,11 +137,10 @@ struct upload *upload_new(const struct upload_options *o, struct error *err)
         if (strncmp(to, services[i].scheme, strlen(services[i].scheme)) == 0)
             u->service = &services[i];
     if (!u->service)
-        error_set(
-            err, ERROR_USAGE, 0,
-            "artifacts.upload: expected s3://BUCKET/PREFIX or https://ACCOUNT.../CONTAINER/PREFIX, found "
-            "\"%.200s\"",
-            o->to);
+        error_set(err, ERROR_USAGE, 0,
+                  "--upload: expected s3://BUCKET/PREFIX or https://ACCOUNT.../CONTAINER/PREFIX, found "
+                  "\"%.200s\"",
+                  o->to);
     else if (u->service->open(u, to, err) == 0 && check(u, o, err) == 0) {
         char *whole = xasprintf("%s/%s", u->base, o->session);
 

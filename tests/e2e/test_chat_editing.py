@@ -9,6 +9,7 @@ import pytest
 
 from chat_keys import PLAIN, editor, said, start, ask, leave, paste
 from conftest import BIN
+from raw_server import wait_for
 
 
 def test_what_can_be_said(bare, serve):
@@ -167,16 +168,24 @@ def test_a_long_paste_is_a_mark(bare, serve):
     leave(p)
 
 
+def waits(pid):
+    """Is the chat waiting for the next byte? Until then, what comes was typed ahead, and each of its lines is a message."""
+    with open("/proc/%d/stat" % pid) as f:
+        return f.read().rpartition(")")[2].split()[0] == "S"
+
+
 def test_a_paste_without_marks(bare, serve):
-    """A terminal that knows no bracketed paste: what comes at once is one text, which Enter sends."""
-    text = "".join("line %d\n" % i for i in range(5000))
+    """A terminal that knows no bracketed paste: what comes at once is one text, which Enter sends. It is less than a pseudo-terminal holds: on a
+    busy machine the test itself might pause between two parts, and a pause ends such a paste."""
+    text = "".join("line %d\n" % i for i in range(400))
     serve(bare, [said("what is\n" + text.rstrip("\n") + "?")])
     p = start(bare, env={"TERM": "dumb"})
     p.send("what is\\\r")
     p.expect("what is")
+    wait_for(lambda: waits(p.pid))
     os.set_blocking(p.child_fd, True)
     os.write(p.child_fd, text.replace("\n", "\r").encode())
-    p.expect("\\[paste 1: 5,000 lines, 48.9 kB\\]")
+    p.expect("\\[paste 1: 400 lines, 3.5 kB\\]")
     ask(p, "?", "Heard")
     leave(p)
 

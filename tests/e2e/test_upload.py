@@ -98,7 +98,7 @@ def test_refused(sandpiper, serve, storage, kind, change, why):
     ("https://h.test/c?sig=abc", {"AZURE_STORAGE_SAS_TOKEN": "x"}, "no query may stand in the URL"),
     ("https://h.test/", {"AZURE_STORAGE_SAS_TOKEN": "x"}, "names no bucket or container"),
     ("http://h.test/c", {"AZURE_STORAGE_SAS_TOKEN": "x"}, "not sent over http://"),
-    ("https://user:pw@h.test/c", {"AZURE_STORAGE_SAS_TOKEN": "x"}, "artifacts.upload")])
+    ("https://user:pw@h.test/c", {"AZURE_STORAGE_SAS_TOKEN": "x"}, "--upload")])
 def test_usage(bare, serve, to, env, said):
     serve(bare, [])
     r = bare.run("--upload", to, "q", env=env)

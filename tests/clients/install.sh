@@ -1,0 +1,46 @@
+#!/bin/bash
+# install.sh [NAME...] - other people's clients, as their users have them: for each NAME.txt here (all of them, if none is named) a virtual
+# environment build/clients/NAME with what the file lists, from PyPI. What is installed already costs nothing. Wheels only, so nothing of a
+# package is run at installation. A new client is a new NAME.txt; tests/e2e/clients.py is how tests use them.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+to=$here/../../build/clients
+mkdir -p "$to"
+to=$(cd "$to" && pwd)
+[ $# -gt 0 ] || set -- $(cd "$here" && ls ./*.txt | sed 's|^\./||; s|\.txt$||')
+
+exec 9>"$to/.lock"
+flock 9
+
+python=/usr/bin/python3
+mark() { cat "$here/$1.txt" <($python --version) | sha256sum; }
+fresh() { [ "$(cat "$to/$1/.installed" 2>/dev/null)" = "$(mark "$1")" ]; }
+
+install_one() {
+    local name=$1
+    rm -rf "${to:?}/$name"
+    $python -m venv --without-pip "$to/$name"
+    # An index that does not answer for a moment fails no build: pip tries again by itself, and the whole once more.
+    for _ in 1 2; do
+        if "$to/.pip/bin/pip" --python "$to/$name/bin/python" install --quiet --retries 5 --only-binary :all: \
+            --disable-pip-version-check -r "$here/$name.txt"; then
+            mark "$name" >"$to/$name/.installed"
+            return 0
+        fi
+    done
+    echo "install.sh: $name could not be installed" >&2
+    return 1
+}
+
+missing=()
+for name; do fresh "$name" || missing+=("$name"); done
+[ ${#missing[@]} -gt 0 ] || exit 0
+[ -x "$to/.pip/bin/pip" ] || { rm -rf "$to/.pip"; $python -m venv "$to/.pip"; }
+# Side by side: most of the time goes into waiting for the index.
+jobs=() code=0
+for name in "${missing[@]}"; do
+    install_one "$name" 9>&- &
+    jobs+=($!)
+done
+for job in "${jobs[@]}"; do wait "$job" || code=1; done
+exit $code
