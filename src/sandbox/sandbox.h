@@ -66,6 +66,8 @@ char *sandbox_place(struct sandbox *s);
  * the next call. */
 const char *sandbox_packages(struct sandbox *s, struct error *err);
 const char *sandbox_python(struct sandbox *s); /* "3.11" or "" */
+/* For a model: "/mnt/host/data (read-only), /mnt/host/out (can be changed)", or nothing. */
+void sandbox_mounts(const struct sandbox *s, struct buf *out);
 
 #define SANDBOX_CODE_MAX (1u << 20) /* bytes of code in one cell, at most */
 
@@ -177,6 +179,7 @@ struct sandbox_check {
     bool gvisor; /* runsc is installed, and the engine could use it */
     /* one line each: the limits as the kernel reports them; the weaker ones and why */
     struct argv holds, weaker;
+    struct argv mounted; /* a line for each folder of --mount */
     /* Seen from inside, one line each: the walls that stand, and what is open. contained: every wall
      * stands. What a custom engine starts reports on itself here, so this finds mistakes, not malice. */
     struct argv walls, open;
