@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "json/json.h"
 #include "process/loop.h"
+#include "server/foreign.h"
 #include "server/listen.h"
 #include "server/private.h"
 
@@ -238,7 +239,8 @@ void visit_wake(struct visit *q)
     q->suspended = false;
     loop_unwatch(q->s->o.loop, q->c->fd);
     q->s->mhd->resume_connection(q->c->mhd);
-    loop_timer(q->s->o.loop, clock_ms(), run, q->s); /* which does not show on its descriptor */
+    /* The library goes on with it when it is run next, which no descriptor tells the loop. */
+    loop_timer(q->s->o.loop, clock_ms(), run, q->s);
 }
 
 void visit_lose(struct visit *q)
@@ -375,6 +377,7 @@ struct server *server_new(const struct server_options *o, struct error *err)
     loop_watch(o->loop, s->epoll_fd, POLLIN, run, s);
     own_routes(s);
     sandbox_routes(s);
+    foreign_routes(s);
     return s;
 }
 

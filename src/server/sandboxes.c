@@ -1,6 +1,6 @@
 /* sandboxes.c - the sandboxes as HTTP clients see them: create_sandbox, run_code and so on, each a row that
- * names the runner's operation and which members of the body are its arguments. What such a request and such an
- * answer look like is made from the table of operations, so that the two cannot differ.
+ * names the runner's operation and which members of the body are its arguments. What such a request and
+ * such an answer look like is made from the table of operations, so that the two cannot differ.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,8 +43,8 @@ struct job {
     bool recreated;
 };
 
-/* A link works by itself, so that it can be handed to a browser or to another service: it is signed, until the
- * server ends. Nested as in HMAC, for a hash alone could be continued. */
+/* A link works by itself, so that it can be handed to a browser or to another service: it is signed, until
+ * the server ends. Nested as in HMAC, for a hash alone could be continued. */
 static void sign(const struct server *s, const char *id, const char *name, char out[SHA256_HEX])
 {
     autofree char *inner = xasprintf("%s/%s/%s", s->signs, id, name);
@@ -141,8 +141,8 @@ static void shape_link(struct job *j, const struct json *result)
     answer_json(j->q, 200, out);
 }
 
-/* The runner's copy of the file is ours, but its place came over the wire: nothing but an ordinary file of our
- * own is sent. */
+/* The runner's copy of the file is ours, but its place came over the wire: nothing but an ordinary file of
+ * our own is sent. */
 static void shape_file(struct job *j, const struct json *result)
 {
     const char *path = json_text(json_get(result, "path"));
@@ -232,8 +232,7 @@ static void ask(struct visit *q, struct held *h, const struct call *c, struct js
     j->request = runner_ask(r, c->operation, owned, -1, &l);
 }
 
-/* The sandbox of this request; answers and returns NULL if there is none. */
-static struct held *find(struct visit *q, const char *id, bool *recreated)
+struct held *sandbox_of(struct visit *q, const char *id, bool *recreated)
 {
     struct runners *rs = visit_runners(q);
     struct error err = {0};
@@ -262,7 +261,7 @@ static void on_call(struct visit *q)
     const struct call *c = visit_route(q)->data;
     const struct json *body = visit_body(q);
     bool recreated;
-    struct held *h = find(q, json_text(json_get(body, "sandbox_id")), &recreated);
+    struct held *h = sandbox_of(q, json_text(json_get(body, "sandbox_id")), &recreated);
 
     if (h)
         ask(q, h, c, arguments_of(c, body), recreated);
@@ -285,7 +284,7 @@ static void on_stop(struct visit *q)
 {
     bool recreated;
     const char *id = json_text(json_get(visit_body(q), "sandbox_id"));
-    struct held *h = find(q, id, &recreated);
+    struct held *h = sandbox_of(q, id, &recreated);
 
     if (!h)
         return;
@@ -326,7 +325,7 @@ static void on_file(struct visit *q)
         answer_error(q, 401, NULL, "this needs a token, or the whole link");
         return;
     }
-    struct held *h = find(q, id, &recreated);
+    struct held *h = sandbox_of(q, id, &recreated);
     if (!h)
         return;
     struct json *arguments = json_object();
