@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "process/loop.h"
+#include "server/foreign.h"
 #include "server/listen.h"
 #include "server/private.h"
 
@@ -236,6 +237,8 @@ void visit_wake(struct visit *q)
     q->suspended = false;
     loop_unwatch(q->s->o.loop, q->c->fd);
     q->s->mhd->resume_connection(q->c->mhd);
+    /* The library goes on with it when it is run next, which no descriptor tells the loop. */
+    loop_timer(q->s->o.loop, clock_ms(), run, q->s);
 }
 
 void visit_lose(struct visit *q)
@@ -370,6 +373,7 @@ struct server *server_new(const struct server_options *o, struct error *err)
     s->epoll_fd = mhd->get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     loop_watch(o->loop, s->epoll_fd, POLLIN, run, s);
     own_routes(s);
+    foreign_routes(s);
     return s;
 }
 
