@@ -1,5 +1,5 @@
-/* file_type.h - the media type of a file by the end of its name; the bytes are not looked at. What a browser may
- * be told of it is another matter (server/media.h). */
+/* file_type.h - the media type of a file by the end of its name; the bytes are not looked at. What a browser
+ * may be told of it is another matter (server/media.h). */
 #ifndef RUNNER_FILE_TYPE_H
 #define RUNNER_FILE_TYPE_H
 

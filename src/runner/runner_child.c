@@ -279,8 +279,7 @@ int runner_child_run(struct runner_child *c, struct sandbox *s, const struct run
         else
             loop_wait(c->loop, -1);
     }
-    /* One of which nobody has asked anything is nobody's; but one that was there before us had a runner that did
-     * not answer any more. */
+    /* One of which nobody has asked anything is nobody's, but not one that was there before us. */
     *remove = c->remove || (!c->used && !sandbox_continued(s));
     return loop_fatal(c->loop) ? 143 : 0;
 }
