@@ -172,7 +172,7 @@ static const struct topic {
      "1; 0 before the first); with --agents also agent, the one that it comes from.\n"
      "What does not apply is null. Skip types and members that you do not know.\n\n"
      "session      session, model, provider, endpoint, engine, version\n"
-     "sandbox      engine, image, runtime, python, name\n"
+     "sandbox      engine, image, runtime, python, name, mounts\n"
      "text         reply, text: a piece of it\n"
      "tool_call    id, tool, cell, code\n"
      "tool_output  cell, stream, text: a piece of what the code prints\n"
