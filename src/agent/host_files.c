@@ -172,11 +172,11 @@ static bool is_private(const char *real)
 {
     static const char *const never[] = {"/proc", "/sys", "/dev", "/run", "/etc", "/boot"};
     const char *home = getenv("HOME");
-    bool private = is_hidden(real) || strcmp(real, "/") == 0 || (home && strcmp(real, home) == 0);
+    bool never_asked = is_hidden(real) || strcmp(real, "/") == 0 || (home && strcmp(real, home) == 0);
 
     for (size_t i = 0; i < countof(never); i++)
-    private |= behind(never[i], real) != NULL;
-    return private;
+        never_asked |= behind(never[i], real) != NULL;
+    return never_asked;
 }
 
 static int not_allowed(const char *path, struct error *err)

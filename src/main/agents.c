@@ -3,15 +3,12 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/agent.h"
-#include "agent/host_files.h"
 #include "agent/tools.h"
 #include "base/mem.h"
 #include "llm/llm.h"
 #include "main/ask_parts.h"
-#include "term/term.h"
 
 int agents_load(struct agents *g, const struct config *c, struct error *err)
 {
@@ -42,30 +39,11 @@ static void model_of(struct ask *a, const struct prompts *agent, struct llm_opti
         o->reasoning_effort = agent->reasoning_effort;
 }
 
-/* In the middle of a question. */
-static enum host_answer ask_about(void *ctx, const char *folder)
-{
-    static const enum host_answer answers[] = {[CONFIRM_NOBODY] = HOST_NOBODY,
-                                               [CONFIRM_INTERRUPTED] = HOST_INTERRUPTED,
-                                               [CONFIRM_NO] = HOST_DENIED,
-                                               [CONFIRM_YES] = HOST_ALLOWED};
-    struct ask *a = ctx;
-    autofree char *line = xasprintf("An agent wants to look at files in %s.", folder);
-
-    ask_notice(a, NOTICE_WARNING, line);
-    if (a->term)
-        term_lend_keys(a->term, true);
-    enum confirm answer = confirm("Allow it? [y/N] ", a->loop);
-    if (a->term)
-        term_lend_keys(a->term, false);
-    return answers[answer];
-}
-
 static int open_folders(struct ask *a, struct error *err)
 {
     const struct argv *named = &a->c->allow_folders;
 
-    a->agents.host = host_files_new(isatty(0) && isatty(2) ? ask_about : NULL, a);
+    a->agents.host = host_files_new(a->listener.folder, a->listener.ctx);
     for (size_t i = 0; i < named->n; i++)
         if (host_files_allow(a->agents.host, named->v[i], err) < 0)
             return error_wrap(err, "--allow-folder");

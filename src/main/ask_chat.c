@@ -5,15 +5,14 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "agent/agent.h"
-#include "main/ask_parts.h"
+#include "main/talk.h"
 #include "sandbox/sandbox.h"
 #include "term/term.h"
 
 /* "/model NAME" in the chat. */
 static int change_model(void *ctx, const char *name, const char **now, struct error *err)
 {
-    struct ask *a = ctx;
-    struct llm_options o;
+    struct ask *a = &((struct talk *)ctx)->ask;
 
     if (!name) {
         *now = llm_model(a->llm);
@@ -24,9 +23,7 @@ static int change_model(void *ctx, const char *name, const char **now, struct er
     while (len && name[len - 1] == ' ') /* Tab leaves a blank behind */
         len--;
     autofree char *trimmed = xmemdup0(name, len);
-    a->endpoint.models = NULL; /* the user has named one, so there is no fallback */
-    ask_model_options(a, trimmed, &o);
-    if (llm_reconfigure(a->llm, &o, err) < 0)
+    if (ask_change_model(a, trimmed, err) < 0)
         return -1;
     *now = llm_model(a->llm);
     ask_tell_known(a);
@@ -37,7 +34,7 @@ static int change_model(void *ctx, const char *name, const char **now, struct er
 /* The first prompt stands, and no line has been taken yet. */
 static void at_prompt(void *ctx)
 {
-    struct ask *a = ctx;
+    struct ask *a = &((struct talk *)ctx)->ask;
     struct llm_options o;
     struct error err = {0};
 
@@ -53,17 +50,17 @@ static void at_prompt(void *ctx)
 /* Tab after "/model ". The user is waiting for it, so if no list is cached the service is asked. */
 static const char *const *model_names(void *ctx)
 {
-    struct ask *a = ctx;
+    struct talk *t = ctx;
 
-    argv_release(&a->names);
-    known_names(&a->endpoint, &a->names);
-    return a->names.n ? (const char *const *)a->names.v : NULL;
+    argv_release(&t->names);
+    known_names(&t->ask.endpoint, &t->names);
+    return t->names.n ? (const char *const *)t->names.v : NULL;
 }
 
 /* "/timeout TIME" in the chat. */
 static int cell_time(void *ctx, const char *text, int64_t *ms, struct error *err)
 {
-    struct ask *a = ctx;
+    struct ask *a = &((struct talk *)ctx)->ask;
     const struct setting s = {option_by_flag("timeout", 7), text, "/timeout", {SOURCE_FLAG, 0, "/timeout"}};
 
     if (text && config_set(a->c, &s, err) < 0)
@@ -78,24 +75,25 @@ static int cell_time(void *ctx, const char *text, int64_t *ms, struct error *err
  * in the environment or in a file. */
 static void doctor_options(void *ctx, struct argv *words)
 {
-    const struct ask *a = ctx;
+    const struct ask *a = &((const struct talk *)ctx)->ask;
 
     for (size_t i = 0; i < a->c->given.n; i++)
         argv_push(words, a->c->given.v[i]);
     argv_pushf(words, "--model=%s", llm_model(a->llm));
 }
 
-int ask_open_chat(struct ask *a, struct error *err)
+int talk_open_chat(struct talk *t, struct error *err)
 {
+    const struct ask *a = &t->ask;
     const struct config *c = a->c;
     autofree char *history = xdg_path(XDG_STATE, "history");
-    if (history && a->session.dir_lost && access(history, W_OK) < 0)
+    if (history && t->session.dir_lost && access(history, W_OK) < 0)
         free(steal(&history)); /* the error was already shown */
-    a->place = sandbox_place(a->sandbox);
+    t->place = sandbox_place(a->sandbox);
     autofree char *greeting = xasprintf(
         "sandpiper " VERSION ": %s at %s\n%s%s%s/help lists the commands, Ctrl-D ends.", a->model,
-        endpoint_title(&a->endpoint), a->place ? "Code runs in " : "", a->place ? a->place : "",
-        a->place ? ".\n" : "");
+        endpoint_title(&a->endpoint), t->place ? "Code runs in " : "", t->place ? t->place : "",
+        t->place ? ".\n" : "");
     struct term_options o = {
         .quiet = c->quiet,
         .verbose = c->verbose,
@@ -105,20 +103,20 @@ int ask_open_chat(struct ask *a, struct error *err)
         .render = c->render,
         .history_path = history,
         .greeting = greeting,
-        .files = ask_files(c),
+        .files = talk_files(c),
         .system = c->system,
         .model = change_model,
         .models = model_names,
-        .decoder = ask_decoder(a),
+        .decoder = talk_decoder(t),
         .cell_time = cell_time,
         .at_prompt = at_prompt,
         .doctor = doctor_options,
         .sandbox = a->sandbox,
         .sandbox_name = c->sandbox_name,
-        .ctx = a,
+        .ctx = t,
     };
 
-    saved_chat(&a->saved, &o.sessions);
-    a->term = term_new(&o, a->loop, err);
-    return a->term ? 0 : -1;
+    saved_chat(&t->saved, &o.sessions);
+    t->term = term_new(&o, t->loop, err);
+    return t->term ? 0 : -1;
 }

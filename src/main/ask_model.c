@@ -27,7 +27,9 @@ void ask_learn_window(struct ask *a)
 /* The user's word goes before the agent's definition. */
 static const char *effort_of(const struct ask *a)
 {
-    return a->c->reasoning_effort ? a->c->reasoning_effort : a->prompts->reasoning_effort;
+    const char *users = a->effort ? a->effort : a->c->reasoning_effort;
+
+    return users ? users : a->prompts->reasoning_effort;
 }
 
 /* All options for one model at our endpoint, for the chat or the command line. */
@@ -37,6 +39,15 @@ void ask_model_options(struct ask *a, const char *model, struct llm_options *o)
     known_apply(&a->service, o, &a->known);
     o->reasoning_effort = effort_of(a);
     o->chat = a->chat;
+}
+
+int ask_change_model(struct ask *a, const char *name, struct error *err)
+{
+    struct llm_options o;
+
+    a->endpoint.models = NULL; /* the user has named one, so there is no fallback */
+    ask_model_options(a, name, &o);
+    return llm_reconfigure(a->llm, &o, err);
 }
 
 bool ask_model_gone(void *ctx, const char *model, struct llm_options *next, char advice[LLM_ADVICE])

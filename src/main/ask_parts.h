@@ -1,16 +1,17 @@
-/* ask_parts.h - a question, a script of questions or a chat while it runs, and what the files that make it
- * (cmd_ask.c, ask_model.c, ask_chat.c) share. struct ask owns what it points at; cmd_ask.c releases it.
+/* ask_parts.h - what asks questions: a model, a sandbox, an agent with its conversation, made from the
+ * configuration. Who listens is the caller's affair: the pipe and the chat (talk.h), or the runner of a
+ * server (runner_ask.c). struct ask owns what it points at, but for what is said to be borrowed.
  */
 #ifndef MAIN_ASK_PARTS_H
 #define MAIN_ASK_PARTS_H
 
 #include "agent/agent.h"
+#include "agent/host_files.h"
 #include "base/argv.h"
 #include "chat/conversation.h"
 #include "config/prompt_file.h"
 #include "llm/llm.h"
 #include "main/command.h"
-#include "show/show.h"
 
 /* The agents of --agents, or the only one. */
 struct agents {
@@ -24,38 +25,50 @@ struct agents {
     size_t n;
 };
 
+struct ask_listener {
+    event_fn *event;
+    /* May an agent look at this folder? NULL: there is nobody who could be asked. */
+    enum host_answer (*folder)(void *ctx, const char *folder);
+    void *ctx;
+};
+
 struct ask {
-    struct config *c;
-    struct loop *loop;
+    struct config *c;             /* borrowed */
+    struct loop *loop;            /* borrowed */
+    struct ask_listener listener; /* set it before the first event */
+    const char *session;          /* its id; borrowed */
+    bool chat;                    /* errors are shown in the chat, which has commands of its own */
+    const char *effort;           /* instead of the configured one; borrowed; or NULL */
     struct endpoint endpoint;
     struct service service; /* points at members of this struct; for model.c and known.c */
     struct known known;
-    struct argv names;   /* of models, for Tab in the chat */
     char *model, *found; /* found: one line if the model was found rather than named */
     struct agents agents;
     const struct prompts *prompts; /* of the agent that answers */
-    struct session session;
-    struct sandbox *sandbox;
+    struct sandbox *sandbox;       /* the caller makes it, with the callbacks below, and frees it */
     struct llm *llm;
     struct conversation conversation;
-    struct saved saved; /* points at members of this struct */
     struct agent *agent;
-    bool chat;
-    struct pipe *pipe; /* either this or the chat below */
-    struct term *term;
-    bool begun;              /* the session event was sent: later errors are sent as events too */
     enum llm_api replay_api; /* the API that the replayed session used */
     bool replay_blocks;
-    char *place; /* where code runs, as shown to the user; or NULL */
-    struct show_decoder decoder;
     struct uploads *uploads; /* of files; or NULL */
     struct buf *unsent;      /* for debug request: receives the body; nothing is sent or shown; or NULL */
 };
 
-/* cmd_ask.c */
+/* ask_rooms.c */
+void ask_init(struct ask *a, struct config *c, struct loop *loop);
+/* With the model chosen and the sandbox made: open the model and the agents. -1 with err. */
+int ask_open(struct ask *a, struct error *err);
+void ask_begin(struct ask *a);      /* the first event, and what there is to say of the configuration */
+void ask_tell_model(struct ask *a); /* and of the model */
+void ask_end(struct ask *a);        /* the agents go, so that the sandbox may */
+void ask_release(struct ask *a);
+void ask_event(void *ask, const struct event *e);                      /* every event passes through here */
 void ask_notice(void *ask, enum notice_level level, const char *line); /* one line for the user */
-const char *const *ask_files(const struct config *c);                  /* --add; NULL: none */
-const struct show_decoder *ask_decoder(struct ask *a);                 /* NULL: no figures are wanted */
+/* For struct sandbox_options. */
+void ask_sandbox_notice(void *ask, bool detail, const char *line);
+void ask_sandbox_phase(void *ask, const struct phase_now *now);
+void ask_sandbox_up(void *ask, const struct sandbox *s);
 
 /* ask_model.c */
 /* Settle model and endpoint. -1 with err: usage, network, cancelled. */
@@ -66,6 +79,8 @@ void ask_model_options(struct ask *a, const char *model, struct llm_options *o);
 void ask_skip_gone(struct ask *a, struct llm_options *o, const char *kept);
 /* For struct llm_session: the service does not have the model. */
 bool ask_model_gone(void *ask, const char *model, struct llm_options *next, char advice[LLM_ADVICE]);
+/* Another model, by the user's word, so there is no fallback. -1 with err: it is as it was. */
+int ask_change_model(struct ask *a, const char *name, struct error *err);
 void ask_learn_window(struct ask *a);
 /* Show once what the service said of its model that the user should know. */
 void ask_tell_known(struct ask *a);
@@ -86,13 +101,11 @@ void agents_end(struct agents *g); /* free the others; their sandbox may go now 
 void agents_release(struct agents *g);
 
 /* uploads.c */
-/* Files go to artifacts.upload, if that is set. next gets every event, with their URLs. ERROR_USAGE. */
-int uploads_new(struct ask *a, event_fn *next, struct error *err);
+/* Files go to artifacts.upload, if that is set; the listener gets every event, with their URLs. ERROR_USAGE.
+ */
+int uploads_new(struct ask *a, struct error *err);
 void uploads_event(struct uploads *u, const struct event *e);
 bool uploads_failed(const struct uploads *u);
 void uploads_free(struct uploads *u);
-
-/* ask_chat.c */
-int ask_open_chat(struct ask *a, struct error *err);
 
 #endif

@@ -11,105 +11,80 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "main/ask_parts.h"
+#include "main/talk.h"
 #include "pipe/pipe.h"
 #include "process/loop.h"
 #include "sandbox/sandbox.h"
 #include "store/store.h"
 #include "term/term.h"
 
-/* Files whose path the user has seen must stay on disk. */
-static void on_event_of(void *ctx, const struct event *e)
+/* The sandbox is up. Do not repeat the words that the greeting already had. */
+static void tell_place(struct talk *t)
 {
-    struct ask *a = ctx;
+    autofree char *place = sandbox_place(t->ask.sandbox);
 
-    if ((e->type == EVENT_FILE && !a->session.out_dir)
-        || (e->type == EVENT_TOOL_RESULT && e->result.r->output_path))
-        session_keep(&a->session);
-    if (a->unsent)
+    if (t->ask.c->json || !place)
         return;
-    if (a->saved.store) /* first: what is shown as complete is saved */
-        saved_event(&a->saved, e);
-    if (a->pipe)
-        pipe_event(a->pipe, e);
-    else if (a->term)
-        term_event(a->term, e);
-    /* it has answered, so the model is in memory now */
-    if (e->type == EVENT_USAGE && a->known.waits_for_window)
-        ask_learn_window(a);
+    bool told = t->place && strcmp(t->place, place) == 0;
+    autofree char *line = xasprintf("Code runs in %s, Python %s", place, sandbox_python(t->ask.sandbox));
+    ask_notice(&t->ask, t->term && !told ? NOTICE_INFO : NOTICE_DETAIL, line);
+    free(t->place);
+    t->place = steal(&place);
 }
 
-/* Every event passes through here. */
+/* Files whose path the user has seen must stay on disk. */
 static void on_event(void *ctx, const struct event *e)
 {
-    struct ask *a = ctx;
+    struct talk *t = ctx;
 
-    if (a->uploads)
-        uploads_event(a->uploads, e);
-    else
-        on_event_of(a, e);
+    if ((e->type == EVENT_FILE && !t->session.out_dir)
+        || (e->type == EVENT_TOOL_RESULT && e->result.r->output_path))
+        session_keep(&t->session);
+    if (t->ask.unsent)
+        return;
+    if (t->saved.store) /* first: what is shown as complete is saved */
+        saved_event(&t->saved, e);
+    if (t->pipe)
+        pipe_event(t->pipe, e);
+    else if (t->term)
+        term_event(t->term, e);
+    if (e->type == EVENT_SANDBOX)
+        tell_place(t);
+}
+
+/* In the middle of a question. */
+static enum host_answer on_folder(void *ctx, const char *folder)
+{
+    static const enum host_answer answers[] = {[CONFIRM_NOBODY] = HOST_NOBODY,
+                                               [CONFIRM_INTERRUPTED] = HOST_INTERRUPTED,
+                                               [CONFIRM_NO] = HOST_DENIED,
+                                               [CONFIRM_YES] = HOST_ALLOWED};
+    struct talk *t = ctx;
+    autofree char *line = xasprintf("An agent wants to look at files in %s.", folder);
+
+    ask_notice(&t->ask, NOTICE_WARNING, line);
+    if (t->term)
+        term_lend_keys(t->term, true);
+    enum confirm answer = confirm("Allow it? [y/N] ", t->loop);
+    if (t->term)
+        term_lend_keys(t->term, false);
+    return answers[answer];
 }
 
 /* A copy that the user moved or changed meanwhile is no longer the figure; a link is not followed. */
 static int decode(void *ctx, const char *name, const char *path, const struct pixels_ask *ask,
                   struct pixels *out, struct error *err)
 {
-    struct ask *a = ctx;
+    struct talk *t = ctx;
     autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
-    return fd < 0 ? error_errno(err, "%s", path) : sandbox_pixels(a->sandbox, name, fd, ask, out, err);
+    return fd < 0 ? error_errno(err, "%s", path) : sandbox_pixels(t->ask.sandbox, name, fd, ask, out, err);
 }
 
-const struct show_decoder *ask_decoder(struct ask *a)
+const struct show_decoder *talk_decoder(struct talk *t)
 {
-    a->decoder = (struct show_decoder){decode, a};
-    return strcmp(a->c->figures, "off") == 0 ? NULL : &a->decoder;
-}
-
-void ask_notice(void *ctx, enum notice_level level, const char *line)
-{
-    struct ask *a = ctx;
-    struct event e = {.type = EVENT_NOTICE,
-                      .question = a->agent ? agent_question_number(a->agent) : 0,
-                      .notice = {level, line}};
-
-    on_event(a, &e);
-}
-
-static void on_sandbox_notice(void *ctx, bool detail, const char *line)
-{
-    ask_notice(ctx, detail ? NOTICE_DETAIL : NOTICE_INFO, line);
-}
-
-static void on_sandbox_phase(void *ctx, const struct phase_now *now)
-{
-    struct ask *a = ctx;
-    struct event e = {
-        .type = EVENT_PHASE, .question = a->agent ? agent_question_number(a->agent) : 0, .phase = *now};
-
-    on_event(a, &e);
-}
-
-/* The sandbox is up. Do not repeat the words that the greeting already had. */
-static void on_sandbox_up(void *ctx, const struct sandbox *s)
-{
-    struct ask *a = ctx;
-    autofree char *place = sandbox_place(a->sandbox), *python = xstrdup(sandbox_python(a->sandbox));
-    struct event e = {.type = EVENT_SANDBOX, .question = a->agent ? agent_question_number(a->agent) : 0};
-
-    e.sandbox.engine = sandbox_engine(s);
-    e.sandbox.image = sandbox_image(s);
-    e.sandbox.runtime = sandbox_runtime(s);
-    e.sandbox.python = python;
-    e.sandbox.name = a->c->sandbox_name;
-    on_event(a, &e);
-    if (a->c->json || !place)
-        return;
-    bool told = a->place && strcmp(a->place, place) == 0;
-    autofree char *line = xasprintf("Code runs in %s, Python %s", place, python);
-    ask_notice(a, a->term && !told ? NOTICE_INFO : NOTICE_DETAIL, line);
-    free(a->place);
-    a->place = steal(&place);
+    t->decoder = (struct show_decoder){decode, t};
+    return strcmp(t->ask.c->figures, "off") == 0 ? NULL : &t->decoder;
 }
 
 static const char *question_of(const struct config *c)
@@ -117,15 +92,15 @@ static const char *question_of(const struct config *c)
     return c->prompt ? c->prompt : c->operand_is_stdin ? NULL : c->operand;
 }
 
-const char *const *ask_files(const struct config *c)
+const char *const *talk_files(const struct config *c)
 {
     return c->add.n ? (const char *const *)c->add.v : NULL;
 }
 
 /* Find every usage error (exit 2) before anything is started. A chat has nothing to prepare. */
-static int open_pipe(struct ask *a, int closed, struct error *err)
+static int open_pipe(struct talk *t, int closed, struct error *err)
 {
-    const struct config *c = a->c;
+    const struct config *c = t->ask.c;
     struct pipe_options o = {
         .json = c->json,
         .results = c->json_result,
@@ -139,221 +114,184 @@ static int open_pipe(struct ask *a, int closed, struct error *err)
         .prompt_is_stdin = c->operand_is_stdin,
         .stdin_mode = setup_stdin(c),
         .closed = closed,
-        .files = ask_files(c),
+        .files = talk_files(c),
         .data_size = c->data_size,
-        .decoder = ask_decoder(a),
+        .decoder = talk_decoder(t),
     };
 
-    a->pipe = pipe_new(&o, a->loop);
-    return pipe_prepare(a->pipe, err);
-}
-
-static void on_unsent(void *ctx, const char *body)
-{
-    buf_addstr(ctx, body);
+    t->pipe = pipe_new(&o, t->loop);
+    return pipe_prepare(t->pipe, err);
 }
 
 /* In a pipe output is the same wherever the program runs. */
-static void on_terminal(void *ctx, struct sandbox_terminal *t)
+static void on_terminal(void *ctx, struct sandbox_terminal *terminal)
 {
-    struct ask *a = ctx;
+    const struct talk *t = ctx;
 
     if (!show_is_terminal(1))
         return;
-    t->columns = show_output_width(1);
-    t->background = a->term ? term_background(a->term) : a->pipe ? pipe_background(a->pipe) : -1;
+    terminal->columns = show_output_width(1);
+    terminal->background = t->term ? term_background(t->term) : t->pipe ? pipe_background(t->pipe) : -1;
 }
 
-/* For a second computation: nothing of it is kept or shown, and it has no name. */
-static struct sandbox *fresh_sandbox(void *ctx)
+static void on_sandbox_notice(void *ctx, bool detail, const char *line)
 {
-    struct ask *a = ctx;
-    struct sandbox_options so;
+    struct talk *t = ctx;
 
-    setup_sandbox(a->c, &so);
-    so.run.name = NULL;
-    so.phase = on_sandbox_phase;
-    so.ctx = a;
-    return sandbox_new(&so, a->loop);
+    ask_sandbox_notice(&t->ask, detail, line);
 }
 
-static int open_rooms(struct ask *a, struct error *err)
+static void on_sandbox_phase(void *ctx, const struct phase_now *now)
 {
-    struct sandbox_options so;
-    struct agent_options ao;
-    struct llm_options lo;
-    struct llm_session ls;
-    autofree char *kept = xdg_path(XDG_CACHE, "endpoints");
+    struct talk *t = ctx;
 
-    setup_sandbox(a->c, &so);
-    so.session_dir = a->session.dir;
-    so.out_dir = a->session.out_dir;
-    so.run.notice = on_sandbox_notice;
-    so.up = on_sandbox_up;
-    so.phase = on_sandbox_phase;
-    so.terminal = on_terminal;
-    so.run.notice_ctx = so.ctx = a;
-    a->sandbox = sandbox_new(&so, a->loop);
-    if (sandbox_claim(a->sandbox, err) < 0)
-        return -1;
-    ask_model_options(a, a->model, &lo);
-    setup_llm_session(a->c, &ls);
-    ls.kept = a->c->replay ? NULL : kept; /* a replay must not change with what was learnt since */
-    ask_skip_gone(a, &lo, ls.kept);
-    if (loop_cancelled(a->loop))
-        return error_set(err, ERROR_CANCELLED, 0, "interrupted");
-    ls.agent = a->agents.pipeline.n > 1 ? a->prompts->role : NULL;
-    ls.trace = a->c->trace;
-    ls.record = a->c->record;
-    ls.replay = a->c->replay;
-    ls.gone = ask_model_gone;
-    ls.gone_ctx = a;
-    if (a->c->replay) {
-        lo.api = a->replay_api;
-        lo.dialect = a->replay_blocks ? LLM_BLOCKS : lo.dialect == LLM_BLOCKS ? LLM_NATIVE : lo.dialect;
-    }
-    ls.unsent = a->unsent ? on_unsent : NULL;
-    ls.unsent_ctx = a->unsent;
-    a->llm = llm_new(&lo, &ls, a->loop, err);
-    if (!a->llm)
-        return -1;
-    setup_agent(a->c, &ao);
-    ao.memory = sandbox_options(a->sandbox)->run.memory; /* that of a named sandbox that already runs */
-    ao.data_size = sandbox_options(a->sandbox)->run.data_size;
-    ao.prompts = a->prompts;
-    ao.chat = a->chat;
-    const struct agent_rooms rooms = {
-        a->llm, a->sandbox, &a->conversation, a->loop, on_event, a, fresh_sandbox, NULL, NULL};
-    const struct agents_work work = {&ao, &ls, &rooms};
-    a->agent = agents_open(a, &work, err);
-    return a->agent ? 0 : -1;
+    ask_sandbox_phase(&t->ask, now);
 }
 
-static void begin(struct ask *a)
+static void on_sandbox_up(void *ctx, const struct sandbox *s)
 {
-    struct event e = {.type = EVENT_SESSION};
+    struct talk *t = ctx;
 
-    e.session.id = a->session.id;
-    e.session.model = a->model;
-    e.session.provider = a->endpoint.provider;
-    e.session.endpoint = a->endpoint.base_url;
-    e.session.engine = sandbox_engine(a->sandbox);
-    e.session.version = VERSION;
-    a->begun = true;
-    on_event(a, &e);
-    if (a->c->quiet && !a->c->json) /* a quiet stderr has no room for notices, except this one */
-        print_notices(a->c);
-    for (size_t i = 0; i < a->c->notices.n; i++)
-        ask_notice(a, NOTICE_WARNING, a->c->notices.v[i]);
-    if (a->session.dir_lost)
-        ask_notice(a, NOTICE_WARNING, a->session.dir_lost);
-    if (a->c->said)
-        ask_notice(a, NOTICE_WARNING, a->c->said);
-    if (a->found)
-        ask_notice(a, NOTICE_INFO, a->found);
-    ask_tell_known(a);
-    if (a->endpoint.unbound)
-        ask_notice(a, NOTICE_DETAIL, a->endpoint.unbound);
+    ask_sandbox_up(&t->ask, s);
 }
 
-static void end(struct ask *a, int status)
+static int open_sandbox(struct talk *t, struct error *err)
+{
+    struct sandbox_options o;
+
+    setup_sandbox(t->ask.c, &o);
+    o.session_dir = t->session.dir;
+    o.out_dir = t->session.out_dir;
+    o.run.notice = on_sandbox_notice;
+    o.up = on_sandbox_up;
+    o.phase = on_sandbox_phase;
+    o.terminal = on_terminal;
+    o.run.notice_ctx = o.ctx = t;
+    t->ask.sandbox = sandbox_new(&o, t->loop);
+    return sandbox_claim(t->ask.sandbox, err);
+}
+
+static void begin(struct talk *t)
+{
+    struct config *c = t->ask.c;
+
+    t->begun = true;
+    ask_begin(&t->ask);
+    if (c->quiet && !c->json) /* a quiet stderr has no room for notices, except this one */
+        print_notices(c);
+    for (size_t i = 0; i < c->notices.n; i++)
+        ask_notice(&t->ask, NOTICE_WARNING, c->notices.v[i]);
+    if (t->session.dir_lost)
+        ask_notice(&t->ask, NOTICE_WARNING, t->session.dir_lost);
+    if (c->said)
+        ask_notice(&t->ask, NOTICE_WARNING, c->said);
+    ask_tell_model(&t->ask);
+}
+
+static void end(struct talk *t, int status)
 {
     struct event e = {.type = EVENT_SESSION_END, .session_end = {status}};
 
-    e.question = a->agent ? agent_question_number(a->agent) : 0;
-    agent_free(a->agent);
-    a->agent = NULL;
-    agents_end(&a->agents);
-    sandbox_free(a->sandbox);
-    a->sandbox = NULL;
-    autofree char *lost = session_cache_lost(&a->session);
+    e.question = t->ask.agent ? agent_question_number(t->ask.agent) : 0;
+    ask_end(&t->ask);
+    sandbox_free(t->ask.sandbox);
+    t->ask.sandbox = NULL;
+    autofree char *lost = session_cache_lost(&t->session);
     if (lost)
-        ask_notice(a, NOTICE_WARNING, lost);
-    on_event(a, &e);
+        ask_notice(&t->ask, NOTICE_WARNING, lost);
+    ask_event(&t->ask, &e);
 }
 
-static int ask(struct ask *a, int closed, struct error *err)
+static int choose(struct talk *t, int closed, struct error *err)
 {
-    int status;
+    struct ask *a = &t->ask;
 
     if (a->c->command == COMMAND_CHAT && !a->chat)
         return error_set(err, ERROR_USAGE, 0,
                          "a chat needs a terminal for input and output%s\n"
                          "To ask one question: sandpiper \"QUESTION\"",
                          a->c->json ? ", and has no --json" : "");
-    if (saved_find(&a->saved, err) < 0 || setup_name_check(a->c, err) < 0)
+    if (saved_find(&t->saved, err) < 0 || setup_name_check(a->c, err) < 0)
         return -1;
     if (config_check_ca_cert(a->c, err) < 0)
         return -1;
-    if (!a->chat && open_pipe(a, closed, err) < 0)
+    if (!a->chat && open_pipe(t, closed, err) < 0)
         return -1;
-    if (ask_choose_model(a, err) < 0
-        || (a->unsent ? session_open(&a->session, a->c, NULL, err) : saved_open(&a->saved, err)) < 0)
+    return ask_choose_model(a, err);
+}
+
+static int talk(struct talk *t, int closed, struct error *err)
+{
+    struct ask *a = &t->ask;
+    int status;
+
+    if (choose(t, closed, err) < 0
+        || (a->unsent ? session_open(&t->session, a->c, NULL, err) : saved_open(&t->saved, err)) < 0)
         return -1;
-    if (uploads_new(a, on_event_of, err) < 0)
+    a->session = t->session.id;
+    if (open_sandbox(t, err) < 0 || ask_open(a, err) < 0 || (a->chat && talk_open_chat(t, err) < 0))
         return -1;
-    if (open_rooms(a, err) < 0 || (a->chat && ask_open_chat(a, err) < 0))
-        return -1;
-    begin(a);
-    if (!a->unsent && saved_continue(&a->saved, a->sandbox, a->agent, a->chat, err) < 0)
+    begin(t);
+    if (!a->unsent && saved_continue(&t->saved, a->sandbox, a->agent, a->chat, err) < 0)
         return -1;
     if (a->chat)
         sandbox_start(a->sandbox); /* it will be up by the time the first question is typed */
-    status = a->chat ? term_run(a->term, a->agent) : pipe_run(a->pipe, a->agent);
+    status = a->chat ? term_run(t->term, a->agent) : pipe_run(t->pipe, a->agent);
     if (status == 0 && uploads_failed(a->uploads))
         status = 1;
-    end(a, status);
+    end(t, status);
     return status;
 }
 
-static void release(struct ask *a)
+static void release(struct talk *t)
 {
-    agent_free(a->agent);
-    agents_end(&a->agents);
-    sandbox_free(a->sandbox);
-    llm_free(a->llm);
-    saved_release(&a->saved);
-    conversation_release(&a->conversation);
-    pipe_free(a->pipe);
-    term_free(a->term);
-    session_close(&a->session);
-    agents_release(&a->agents);
-    endpoint_release(&a->endpoint);
-    argv_release(&a->known.notices);
-    argv_release(&a->names);
-    free(a->model);
-    free(a->found);
-    free(a->place);
-    uploads_free(a->uploads);
-    loop_free(a->loop);
+    ask_end(&t->ask);
+    sandbox_free(t->ask.sandbox);
+    saved_release(&t->saved);
+    ask_release(&t->ask);
+    pipe_free(t->pipe);
+    term_free(t->term);
+    session_close(&t->session);
+    argv_release(&t->names);
+    free(t->place);
+    loop_free(t->loop);
+}
+
+static void on_saved_notice(void *ctx, enum notice_level level, const char *line)
+{
+    struct talk *t = ctx;
+
+    ask_notice(&t->ask, level, line);
 }
 
 static int run(struct config *c, int closed, struct buf *unsent)
 {
-    struct ask a = {.c = c, .unsent = unsent};
+    struct talk t = {.loop = loop_new()};
     struct error err = {0};
     int status = -1;
 
-    a.chat = !question_of(c) && !c->operand_is_stdin && !c->json && !(closed & 3) && isatty(0) && isatty(1);
-    conversation_init(&a.conversation);
-    a.loop = loop_new();
-    a.saved = (struct saved){c, a.loop, &a.session, &a.conversation, ask_notice, &a, NULL, NULL, false};
-    a.service = (struct service){c, &a.endpoint, a.loop, a.chat};
-    a.known.waits_for_prompt = a.chat;
+    ask_init(&t.ask, c, t.loop);
+    t.ask.unsent = unsent;
+    t.ask.chat = !question_of(c) && !c->operand_is_stdin && !c->json && !(closed & 3) && isatty(0)
+                 && isatty(1);
+    t.ask.listener = (struct ask_listener){on_event, isatty(0) && isatty(2) ? on_folder : NULL, &t};
+    t.ask.known.waits_for_prompt = t.ask.chat;
+    t.saved = (struct saved){c,    t.loop, &t.session, &t.ask.conversation, on_saved_notice, &t,
+                             NULL, NULL,   false};
     c->ask = ask_about_folder;
-    c->ask_ctx = a.loop;
-    if (loop_signals(a.loop, &err) == 0)
-        status = ask(&a, closed, &err);
+    c->ask_ctx = t.loop;
+    if (loop_signals(t.loop, &err) == 0)
+        status = talk(&t, closed, &err);
     if (status < 0) {
-        status = err.kind == ERROR_CANCELLED ? (loop_fatal(a.loop) ? 143 : 130) : error_exit_code(&err);
-        if (a.term)
-            term_free(steal(&a.term)); /* restore the terminal's modes before printing */
-        if (!a.begun)
+        status = err.kind == ERROR_CANCELLED ? (loop_fatal(t.loop) ? 143 : 130) : error_exit_code(&err);
+        if (t.term)
+            term_free(steal(&t.term)); /* restore the terminal's modes before printing */
+        if (!t.begun)
             print_notices(c);
         if (err.kind != ERROR_CANCELLED)
             print_error(&err);
     }
-    release(&a);
+    release(&t);
     return status;
 }
 

@@ -14,17 +14,16 @@ struct uploads {
     struct upload *upload;
     struct links links;
     struct ask *ask;
-    event_fn *next;
     unsigned reply; /* of the text that is held back */
     bool failed;
 };
 
-int uploads_new(struct ask *a, event_fn *next, struct error *err)
+int uploads_new(struct ask *a, struct error *err)
 {
     const struct config *c = a->c;
     const struct upload_options o = {
         .to = c->upload,
-        .session = a->session.id,
+        .session = a->session,
         .ca_cert = c->ca_cert,
         .connect_ms = (int)c->connect_timeout,
         .idle_ms = (int)c->idle_timeout,
@@ -40,8 +39,12 @@ int uploads_new(struct ask *a, event_fn *next, struct error *err)
     a->uploads = xcalloc(1, sizeof *a->uploads);
     a->uploads->upload = upload;
     a->uploads->ask = a;
-    a->uploads->next = next;
     return 0;
+}
+
+static void pass(const struct uploads *u, const struct event *e)
+{
+    u->ask->listener.event(u->ask->listener.ctx, e);
 }
 
 bool uploads_failed(const struct uploads *u)
@@ -68,7 +71,7 @@ static char *put(struct uploads *u, const struct event *e)
 
     if (u->failed)
         return NULL;
-    u->next(u->ask, &phase);
+    pass(u, &phase);
     if (upload_file(u->upload, e->file.path, name, &url, &err) == 0) {
         links_add(&u->links, e->file.name, url);
         return url;
@@ -89,7 +92,7 @@ static void pass_file(struct uploads *u, const struct event *e)
     autofree char *line = url ? xasprintf("%s: %s", e->file.name, url) : NULL;
 
     own.file.url = url;
-    u->next(u->ask, &own);
+    pass(u, &own);
     if (line && !u->ask->c->json)
         ask_notice(u->ask, NOTICE_INFO, line);
 }
@@ -109,7 +112,7 @@ static void pass_text(struct uploads *u, const struct event *e, bool end)
     own.text.text = buf_str(&out);
     own.text.len = out.len;
     if (out.len)
-        u->next(u->ask, &own);
+        pass(u, &own);
 }
 
 static void pass_done(struct uploads *u, const struct event *e)
@@ -121,7 +124,7 @@ static void pass_done(struct uploads *u, const struct event *e)
                &answer);
     links_end(&u->links, &answer);
     own.done.answer = buf_str(&answer);
-    u->next(u->ask, &own);
+    pass(u, &own);
 }
 
 void uploads_event(struct uploads *u, const struct event *e)
@@ -135,5 +138,5 @@ void uploads_event(struct uploads *u, const struct event *e)
     else if (e->type == EVENT_DONE)
         pass_done(u, e);
     else
-        u->next(u->ask, e);
+        pass(u, e);
 }

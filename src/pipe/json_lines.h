@@ -19,8 +19,4 @@ void json_lines_task(struct json_lines *j, const struct json *id);
 /* -1 with errno when the write failed */
 int json_lines_event(struct json_lines *j, const struct event *e);
 
-/* What events and results have in common: a question's status, and what it cost. */
-const char *json_question_status(enum question_status s);
-struct json *json_question_usage(const struct event *done);
-
 #endif

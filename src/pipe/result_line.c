@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "chat/event_json.h"
 #include "json/json.h"
-#include "pipe/json_lines.h"
 
 #define FILES_MOST 10000
 
@@ -101,13 +101,13 @@ static struct json *closed(struct result *r, const struct event *e)
     const char *answer = e->done.answer && *e->done.answer ? e->done.answer : NULL;
     struct json *o = line_of(r, e);
 
-    json_set_str(o, "status", json_question_status(e->done.status));
+    json_set_str(o, "status", event_json_status(e->done.status));
     json_set_int(o, "exit_code", question_exit_code(e->done.status));
     json_set_str(o, "answer", answer);
     json_set(o, "final_answer", answer ? final_answer(answer) : json_null());
     json_set_str(o, "error", e->done.error);
     json_set(o, "files", file_list(r));
-    json_set(o, "usage", json_question_usage(e));
+    json_set(o, "usage", event_json_usage(e));
     r->asking = false;
     return o;
 }
@@ -117,7 +117,7 @@ static struct json *not_asked(const struct result *r, const struct event *e)
 {
     struct json *o = line_of(r, e);
 
-    json_set_str(o, "status", json_question_status(QUESTION_USAGE));
+    json_set_str(o, "status", event_json_status(QUESTION_USAGE));
     json_set_int(o, "exit_code", question_exit_code(QUESTION_USAGE));
     json_set_str(o, "answer", NULL);
     json_set_str(o, "final_answer", NULL);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/argv.h"
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/fill.h"
@@ -180,6 +181,41 @@ static void buf_space_and_drop(void **state)
     buf_end(&b);
     assert_string_equal(buf_str(&b), "");
     buf_release(&b);
+}
+
+static void base64_both_ways(void **state)
+{
+    static const char *const bad[] = {"A",    "AAAAA",    "AA=",  "A===", "AA=A",
+                                      "A A=", "QQ==QQ==", "A-_A", "===="};
+    unsigned char bytes[300];
+    (void)state;
+
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(i * 7 + 250);
+    for (size_t len = 0; len < sizeof bytes; len++) {
+        struct buf text = BUF_INIT(0), back = BUF_INIT(300);
+
+        base64_add(&text, bytes, len);
+        assert_int_equal(base64_read(buf_str(&text), text.len, &back), 0);
+        assert_int_equal(back.len, len);
+        assert_memory_equal(buf_str(&back), bytes, len);
+        while (text.len && text.data[text.len - 1] == '=')
+            text.len--;
+        buf_clear(&back);
+        assert_int_equal(base64_read(buf_str(&text), text.len, &back), 0);
+        assert_memory_equal(buf_str(&back), bytes, len);
+        buf_release(&text);
+        buf_release(&back);
+    }
+    for (size_t i = 0; i < countof(bad); i++) {
+        struct buf back = BUF_INIT(300);
+
+        assert_int_equal(base64_read(bad[i], strlen(bad[i]), &back), -1);
+        buf_release(&back);
+    }
+    struct buf small = BUF_INIT(2);
+    assert_int_equal(base64_read("QUJD", 4, &small), -1);
+    buf_release(&small);
 }
 
 static void argv_vectors(void **state)
@@ -523,6 +559,7 @@ int main(void)
         cmocka_unit_test(buf_grows_and_ends_with_nul),
         cmocka_unit_test(buf_cap_holds),
         cmocka_unit_test(buf_space_and_drop),
+        cmocka_unit_test(base64_both_ways),
         cmocka_unit_test(argv_vectors),
         cmocka_unit_test(argv_quote_survives_a_shell),
         cmocka_unit_test(utf8_decodes_what_rfc_3629_allows),

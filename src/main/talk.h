@@ -1,0 +1,30 @@
+/* talk.h - a question, a script of questions or a chat, on the command line: what listens to struct ask is
+ * the pipe or the terminal, and the session is saved. For cmd_ask.c, which releases it, and ask_chat.c.
+ */
+#ifndef MAIN_TALK_H
+#define MAIN_TALK_H
+
+#include "main/ask_parts.h"
+#include "show/show.h"
+
+struct talk {
+    struct ask ask;
+    struct loop *loop;
+    struct session session;
+    struct saved saved; /* points at members of this struct */
+    struct pipe *pipe;  /* either this or the chat below */
+    struct term *term;
+    struct argv names; /* of models, for Tab in the chat */
+    bool begun;        /* the session event was sent: later errors are sent as events too */
+    char *place;       /* where code runs, as shown to the user; or NULL */
+    struct show_decoder decoder;
+};
+
+/* cmd_ask.c */
+const char *const *talk_files(const struct config *c);   /* --add; NULL: none */
+const struct show_decoder *talk_decoder(struct talk *t); /* NULL: no figures are wanted */
+
+/* ask_chat.c */
+int talk_open_chat(struct talk *t, struct error *err);
+
+#endif
