@@ -80,7 +80,7 @@ struct mcp_request {
     int level;              /* of log messages that this request asked for */
 };
 
-/* reply.c: what goes back. Each ends the request: the link is not touched afterwards. */
+/* mcp_reply.c: what goes back. Each ends the request: the link is not touched afterwards. */
 void mcp_result(const struct mcp_request *q, struct json *result); /* takes result */
 /* data: taken, or NULL */
 void mcp_fail(const struct mcp_request *q, enum mcp_code code, struct json *data, const char *fmt, ...)
@@ -123,7 +123,7 @@ bool mcp_in_use(const struct mcp_link *l, const struct json *id); /* by a call t
 void mcp_calls_drop(struct mcp_link *l);
 void mcp_calls_end(struct mcp *m, const struct mcp_session *s); /* their POSTs end too */
 
-/* tools.c, result.c, resources.c */
+/* mcp_tools.c, result.c, resources.c */
 void mcp_tools_list(const struct mcp_request *q);
 void mcp_tools_call(const struct mcp_request *q);
 void mcp_resources_list(const struct mcp_request *q);

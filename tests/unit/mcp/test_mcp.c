@@ -1,5 +1,6 @@
-/* test_mcp.c - messages in, messages out, with a host that has no sandbox: both families of revisions, headers,
- * cancelling, progress, sessions, and what a hostile client sends. */
+/* test_mcp.c - messages in, messages out, with a host that has no sandbox: both families of revisions,
+ * headers, cancelling, progress, sessions, and what a hostile client sends.
+ */
 #include "tests/unit/unit.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* tools.c - the tools: the operations of a sandbox (runner/operations.json) under the names that models know,
+/* mcp_tools.c - the tools: the operations of a sandbox (runner/operations.json) under the names that models know,
  * each with an optional handle of a sandbox. */
 #include <string.h>
 

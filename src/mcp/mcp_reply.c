@@ -1,4 +1,4 @@
-/* reply.c - what goes back: results, errors, notifications. */
+/* mcp_reply.c - what goes back: results, errors, notifications. */
 #include <stdarg.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* sessions.c - clients that began with initialize over HTTP, each with a sandbox of its own. A session costs
+/* mcp_sessions.c - clients that began with initialize over HTTP, each with a sandbox of its own. A session costs
  * nothing before its first call, so the oldest may be dropped; its client is told to begin again. */
 #include <string.h>
 #include <sys/random.h>
