@@ -94,6 +94,7 @@ static const int takes[] = {
     [COMMAND_MODELS] = FOR_CONFIG | FOR_MODELS,
     [COMMAND_PS] = FOR_CONFIG | FOR_PS,
     [COMMAND_RM] = FOR_CONFIG | FOR_RM,
+    [COMMAND_RUNNER] = ~0, /* its front's options: what does not concern it is passed over */
     [COMMAND_SESSIONS] = FOR_SESSIONS | FOR_CONFIG,
     [COMMAND_CHAT] = FOR_ASK,
     [COMMAND_HELP] = 0,
@@ -141,6 +142,7 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
         {"doctor", COMMAND_DOCTOR},     {"gc", COMMAND_GC},         {"help", COMMAND_HELP},
         {"models", COMMAND_MODELS},     {"ps", COMMAND_PS},         {"rm", COMMAND_RM},
         {"sessions", COMMAND_SESSIONS}, {"chat", COMMAND_CHAT},     {"version", COMMAND_VERSION},
+        {"runner", COMMAND_RUNNER},
     };
     const char *near = NULL;
 
@@ -178,6 +180,7 @@ static const char *const command_names[] = {
     [COMMAND_MODELS] = "models",
     [COMMAND_PS] = "ps",
     [COMMAND_RM] = "rm",
+    [COMMAND_RUNNER] = "runner",
     [COMMAND_SESSIONS] = "sessions",
     [COMMAND_DEBUG] = "debug",
     [COMMAND_DEBUG_REPLY] = "debug reply",
@@ -224,7 +227,8 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
         return 0;
     }
     if (a->command == COMMAND_CONFIG || a->command == COMMAND_DOCTOR || a->command == COMMAND_GC
-        || a->command == COMMAND_PS || a->command == COMMAND_CHAT || a->command == COMMAND_VERSION)
+        || a->command == COMMAND_PS || a->command == COMMAND_CHAT || a->command == COMMAND_VERSION
+        || a->command == COMMAND_RUNNER)
         return error_set(err, ERROR_USAGE, 0,
                          "%s takes no arguments\nTo ask a question: sandpiper -p \"%s ...\"",
                          command_names[a->command], command_names[a->command]);

@@ -23,6 +23,7 @@ static int (*const commands[])(struct config *, int closed) = {
     [COMMAND_MODELS] = cmd_models,
     [COMMAND_PS] = cmd_ps,
     [COMMAND_RM] = cmd_rm,
+    [COMMAND_RUNNER] = cmd_runner,
     [COMMAND_SESSIONS] = cmd_sessions,
 };
 

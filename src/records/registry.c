@@ -139,12 +139,12 @@ static int tell_held(const char *name, int lock, struct error *err)
 
     read_holder(lock, &h);
     if (h.pid <= 0)
-        return error_set(err, ERROR_SANDBOX, 0,
+        return error_set(err, ERROR_SANDBOX, EBUSY,
                          "the sandbox \"%s\" is in use by another program\n"
                          "use another --sandbox-name, or none",
                          name);
     time_text(h.since, since, sizeof since);
-    return error_set(err, ERROR_SANDBOX, 0,
+    return error_set(err, ERROR_SANDBOX, EBUSY,
                      "the sandbox \"%s\" is in use by process %ld since %s\n"
                      "end that program, or use another --sandbox-name",
                      name, h.pid, since);

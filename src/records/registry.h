@@ -34,7 +34,8 @@ struct registry_hold { /* a name that we hold */
         NULL, -1, -1, 0    \
     }
 
-/* Take the name. ERROR_SANDBOX when another program holds it, with that program's pid and since when. */
+/* Take the name. ERROR_SANDBOX, code EBUSY, when another program holds it, with that program's pid and since
+ * when. */
 int registry_take(struct registry_hold *h, const char *name, struct error *err);
 /* Does the name exist? For callers that must not create it. */
 bool registry_exists(const char *name);

@@ -41,6 +41,8 @@ struct runner *runner_start(const struct runner_options *o, struct error *err);
 void runner_free(struct runner *r);
 /* Remove the sandbox, also a named one, and free r. Does not wait. */
 void runner_end(struct runner *r);
+/* At the end of a front: wait until the processes of all that were freed have ended, at most ms. */
+void runner_settle(struct loop *loop, int ms);
 
 struct runner_listener {
     void *ctx;
@@ -52,7 +54,7 @@ struct runner_listener {
 };
 
 /* Ask for an operation (operations.h), whose arguments the caller has checked with operation_check(). They
- * are copied; NULL: none. fd: -1, or a file that the operation reads; it is closed here when it was passed on.
+ * are copied; NULL: none. fd: -1, or a file that the operation reads, which is ours from now on.
  * Returns the number of the request, never 0. */
 uint64_t runner_ask(struct runner *r, const char *operation, const struct json *arguments, int fd,
                     const struct runner_listener *l);

@@ -40,7 +40,7 @@ struct runners *runners_new(const struct runners_options *o);
 void runners_free(struct runners *rs, bool orderly);
 
 /* A new sandbox, or that of the conversation, if it has one (at most 256 bytes; NULL: none). ERROR_BUSY:
- * there are max already; ERROR_SYSTEM. Its start may be under way: what is asked of its runner waits for it. */
+ * there are max already; ERROR_SYSTEM. Its start may be under way: what is asked of its runner waits. */
 struct held *runners_create(struct runners *rs, const char *conversation_id, struct error *err);
 /* NULL with *why (may be NULL). id may be any text. */
 struct held *runners_find(struct runners *rs, const char *id, enum runners_absent *why);

@@ -87,6 +87,7 @@ struct sandbox {
     struct request *request;   /* the one under way */
     int answer_ms;             /* ms that a request may go without a sign of life; tests shorten it */
     struct registry_hold hold; /* the hold on o.name */
+    bool discard;              /* it does not outlive us, although it has a name */
     bool kept;                 /* the registry has its record: it outlives this program */
     bool taken;                /* it ran before this program */
     char *keeps;               /* a notice, still to be shown, of options that have no effect; or NULL */

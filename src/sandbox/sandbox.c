@@ -71,19 +71,24 @@ struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop)
 
 static void clear_run(struct sandbox *s, bool part)
 {
-    bool leave = s->kept && s->stage != STAGE_BROKEN;
+    bool leave = s->kept && !s->discard && s->stage != STAGE_BROKEN;
 
     loop_timer_stop(s->loop, s);
     channel_free(steal(&s->channel));
     if (leave)
         engine_detach(steal(&s->run));
-    else if (part)
+    else if (part && !s->kept)
         engine_end_in_background(steal(&s->run));
     else
         engine_end(steal(&s->run));
     if (!leave && s->kept)
         registry_forget(&s->hold);
     s->kept = s->taken = false;
+}
+
+void sandbox_discard(struct sandbox *s)
+{
+    s->discard = true;
 }
 
 void sandbox_free(struct sandbox *s)
@@ -270,6 +275,26 @@ int sandbox_wait(struct sandbox *s, struct error *err)
         return -1;
     }
     return error_set(err, ERROR_SANDBOX, 0, "the sandbox ended as soon as it had started: %s", s->broken_why);
+}
+
+bool sandbox_ready(const struct sandbox *s)
+{
+    return s->stage == STAGE_READY;
+}
+
+const struct sandbox_options *sandbox_options(const struct sandbox *s)
+{
+    return &s->o;
+}
+
+void sandbox_set_cell_time(struct sandbox *s, int ms)
+{
+    s->o.cell_ms = ms;
+}
+
+unsigned sandbox_cells(const struct sandbox *s)
+{
+    return s->cells;
 }
 
 bool sandbox_failed(const struct sandbox *s, struct error *err)

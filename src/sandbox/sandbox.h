@@ -29,6 +29,8 @@ struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop);
 /* End the sandbox; a named one lives on. The engine may take a moment longer to remove a container; the
  * keeper waits for that. */
 void sandbox_free(struct sandbox *s);
+/* The end of s is to be that of a named sandbox, too. */
+void sandbox_discard(struct sandbox *s);
 
 /* Is this a valid name for a sandbox? If not, ERROR_USAGE, one line. */
 int sandbox_name_check(const char *name, struct error *err);
@@ -41,8 +43,11 @@ int sandbox_claim(struct sandbox *s, struct error *err);
 const struct sandbox_options *sandbox_options(const struct sandbox *s);
 
 void sandbox_set_cell_time(struct sandbox *s, int ms); /* of the cells that follow */
+/* How long a named sandbox lives with no program attached. */
+void sandbox_set_idle(struct sandbox *s, int64_t ms);
 
 void sandbox_start(struct sandbox *s); /* in the background; calling again does nothing */
+bool sandbox_ready(const struct sandbox *s);
 /* Wait until it is ready. ERROR_SANDBOX: cause and remedy, two lines. */
 int sandbox_wait(struct sandbox *s, struct error *err);
 /* Has the start failed? err: why. Does not wait; the next sandbox_start() tries again. */
@@ -119,6 +124,8 @@ int sandbox_picture(struct sandbox *s, const char *name, int fd, const struct pi
  * a.csv". One line of untrusted text, about 300 bytes at most; nothing if the sandbox is new or has no
  * name. Does not wait for a start. */
 void sandbox_inventory(struct sandbox *s, struct buf *out);
+/* Append the variables with their types, the newest first: untrusted text, at most 2000 bytes. */
+int sandbox_list_variables(struct sandbox *s, struct buf *out, struct error *err);
 /* Append the names in /mnt/data, "a.csv, b.png": untrusted text, at most 2000 bytes and 50 names. */
 int sandbox_list_files(struct sandbox *s, struct buf *out, struct error *err);
 /* cells that ran in it, including those of earlier programs */

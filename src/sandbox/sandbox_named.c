@@ -26,21 +26,6 @@ int sandbox_name_check(const char *name, struct error *err)
     return registry_check_name(name, err);
 }
 
-const struct sandbox_options *sandbox_options(const struct sandbox *s)
-{
-    return &s->o;
-}
-
-void sandbox_set_cell_time(struct sandbox *s, int ms)
-{
-    s->o.cell_ms = ms;
-}
-
-unsigned sandbox_cells(const struct sandbox *s)
-{
-    return s->cells;
-}
-
 static void tell(struct sandbox *s, bool detail, char *line)
 {
     if (s->o.run.notice)
@@ -402,6 +387,13 @@ void named_greeted(struct sandbox *s, const struct earlier *e)
         resume(s, e);
     else
         keep(s);
+}
+
+void sandbox_set_idle(struct sandbox *s, int64_t ms)
+{
+    s->o.run.idle_ms = ms;
+    if (s->kept && s->stage == STAGE_READY)
+        send_word(s);
 }
 
 /* ---- all of them ---- */

@@ -163,21 +163,34 @@ static void add_list(struct buf *out, const char *before, const char *list, size
     }
 }
 
-int sandbox_list_files(struct sandbox *s, struct buf *out, struct error *err)
+/* The first line of an inventory is the variables, the second the files. */
+static int list(struct sandbox *s, struct request *q, bool variables, struct buf *out, struct error *err)
 {
-    struct request q = {.what = "the list of files", .idle_ms = INVENTORY_MS};
-
+    q->idle_ms = INVENTORY_MS;
     if (sandbox_wait(s, err) < 0)
         return -1;
-    int rc = ask(s, &q, (struct frame_out){.type = TO_GUEST_INVENTORY}, err);
+    int rc = ask(s, q, (struct frame_out){.type = TO_GUEST_INVENTORY}, err);
     if (rc == 0) {
-        const char *files = q.text ? strchr(q.text, '\n') : NULL;
+        const char *text = q->text ? q->text : "", *files = text + strcspn(text, "\n");
 
-        sandbox_note_death(s, &q, "when it was asked for its files");
-        buf_addstr(out, files ? files + 1 : "");
+        sandbox_note_death(s, q, "when it was asked for its contents");
+        if (variables)
+            buf_add(out, text, (size_t)(files - text));
+        else
+            buf_addstr(out, *files ? files + 1 : "");
     }
-    request_end(s, &q);
+    request_end(s, q);
     return rc;
+}
+
+int sandbox_list_files(struct sandbox *s, struct buf *out, struct error *err)
+{
+    return list(s, &(struct request){.what = "the list of files"}, false, out, err);
+}
+
+int sandbox_list_variables(struct sandbox *s, struct buf *out, struct error *err)
+{
+    return list(s, &(struct request){.what = "the list of variables"}, true, out, err);
 }
 
 void sandbox_inventory(struct sandbox *s, struct buf *out)

@@ -1,0 +1,75 @@
+/* cmd_runner.c - "sandpiper runner": the process that holds one sandbox of serve's or mcp's. Not for people:
+ * descriptor 0 is a socket to the program that started it (runner/runner_child.h).
+ */
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "engine/engines.h"
+#include "main/command.h"
+#include "process/loop.h"
+#include "runner/runner_child.h"
+#include "sandbox/sandbox.h"
+
+static int refuse(struct error *err)
+{
+    return error_set(err, ERROR_USAGE, 0,
+                     "\"runner\" is a part of sandpiper serve and sandpiper mcp, which start it themselves\n"
+                     "To ask it as a question: sandpiper -p runner");
+}
+
+/* Only a name on our own command line is meant for us: one from the environment would be that of all. */
+static void take_name(const struct config *c, struct sandbox_options *o)
+{
+    const struct engine *engine = engines_find(c->sandbox);
+
+    if (config_source(c, &c->sandbox_name)->kind != SOURCE_FLAG || (engine && !engine->named))
+        o->run.name = NULL;
+}
+
+static int with_session(struct config *c, struct loop *loop, struct runner_child *child, struct error *err)
+{
+    struct session session;
+    struct sandbox_options o;
+    bool discard = false;
+
+    setup_sandbox(c, &o);
+    take_name(c, &o);
+    if (o.run.name && sandbox_name_check(o.run.name, err) < 0)
+        return -1;
+    if (session_open(&session, c, NULL, err) < 0)
+        return -1;
+    o.run.notice = runner_child_notice;
+    o.up = runner_child_up;
+    o.run.notice_ctx = o.ctx = child;
+    o.session_dir = session.dir;
+    struct sandbox *s = sandbox_new(&o, loop);
+    int status = runner_child_run(child, s, NULL, &discard);
+    if (discard)
+        sandbox_discard(s);
+    sandbox_free(s);
+    session_close(&session);
+    return status;
+}
+
+int cmd_runner(struct config *c, int closed)
+{
+    struct error err = {0};
+    struct stat st;
+    int status;
+
+    if ((closed & 1) || fstat(0, &st) < 0 || !S_ISSOCK(st.st_mode)) {
+        refuse(&err);
+        print_error(&err);
+        return error_exit_code(&err);
+    }
+    struct loop *loop = loop_new();
+    struct runner_child *child = runner_child_new(loop, 0);
+    status = loop_signals(loop, &err) < 0 ? -1 : with_session(c, loop, child, &err);
+    if (status < 0) {
+        print_error(&err);
+        status = error_exit_code(&err);
+    }
+    runner_child_free(child);
+    loop_free(loop);
+    return status;
+}

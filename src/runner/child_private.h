@@ -1,0 +1,44 @@
+/* child_private.h - struct runner_child, for the files that implement runner_child.h: runner_child.c (the
+ * connection), child_cell.c (what runs code), child_files.c (files in and out). */
+#ifndef RUNNER_CHILD_PRIVATE_H
+#define RUNNER_CHILD_PRIVATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runner/runner_child.h"
+#include "runner/runner_messages.h"
+
+struct runner_child {
+    struct loop *loop;
+    struct sandbox *sandbox;
+    int sock;
+    struct message_reader in;
+    struct json *next; /* the request that came; NULL: none */
+    int put;           /* the descriptor that came with it, or with the one under way; -1: none */
+    int64_t id;        /* of the request under way; 0: none */
+    bool events;       /* its front wants to hear of it on the way */
+    struct json *notices;
+    struct delivered { /* copies of files that the code made, by their names inside */
+        char *name, *path;
+    } * delivered;
+    size_t n_delivered;
+    bool told;   /* the front knows how the start ended */
+    bool used;   /* anything was asked */
+    bool closed; /* the front is gone, or wants us to go */
+    bool remove; /* the sandbox is to be removed */
+};
+
+/* child_files.c: a copy of the file of that name is at path. */
+void child_delivered(struct runner_child *c, const char *name, const char *path);
+
+#define CHILD_OUTPUT_MAX (1u << 20) /* bytes of stdout, and of stderr, in a result */
+
+int child_run_code(struct runner_child *c, const struct json *arguments, struct json **result,
+                   struct error *err);
+int child_info(struct runner_child *c, const struct json *arguments, struct json **result, struct error *err);
+int child_reset(struct runner_child *c, const struct json *arguments, struct json **result,
+                struct error *err);
+int child_hold(struct runner_child *c, const struct json *arguments, struct json **result, struct error *err);
+
+#endif

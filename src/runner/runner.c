@@ -1,0 +1,537 @@
+/* runner.c - the front's side of one runner: its process, the queue of requests, and what comes back. */
+#include "runner/runner.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/argv.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "json/json.h"
+#include "process/child.h"
+#include "process/loop.h"
+#include "runner/runner_messages.h"
+
+#define READ_MOST 64    /* pieces at a time, so that one runner does not hold up the others */
+#define END_MS    20000 /* that a runner may take to end by itself */
+#define REAP_MS   5     /* first look whether it has; then ever longer */
+#define REAP_MOST 200
+
+struct ask {
+    struct ask *next;
+    uint64_t number;
+    struct json *message;
+    int fd;
+    struct runner_listener listener;
+    bool forgotten, dropped;
+};
+
+struct runner {
+    struct runner *next; /* of those that are ending */
+    struct loop *loop;
+    void (*ready)(void *ctx, struct runner *r, const struct error *err);
+    void (*gone)(void *ctx, struct runner *r);
+    void *ctx;
+    pid_t pid; /* 0: it was reaped */
+    int sock;  /* -1: closed */
+    struct message_reader in;
+    struct buf out;
+    size_t sent, fd_at; /* of out; where the descriptor belongs */
+    int fd;             /* to be passed; -1: none */
+    /* The first is the one that runs. */
+    struct ask *asks;
+    bool running;
+    uint64_t number;
+    struct json *facts;
+    bool freed;     /* by its owner; we go on until the process has ended */
+    unsigned depth; /* calls of the owner's functions under way: nothing is freed in one */
+    int64_t killed_at, reap_ms;
+};
+
+/* A timer is known by its context, so each of ours has the address of another member. */
+#define OWNER(member, ctx) ((struct runner *)(void *)((char *)(ctx)-offsetof(struct runner, member)))
+
+static struct runner *ending; /* freed by their owners, and their processes are not reaped yet */
+
+static void on_socket(void *ctx, short revents);
+static void on_dropped(void *ctx, short revents);
+
+static void ask_free(struct ask *a)
+{
+    json_free(a->message);
+    fd_close(&a->fd);
+    free(a);
+}
+
+static void destroy(struct runner *r)
+{
+    for (struct runner **p = &ending; *p; p = &(*p)->next)
+        if (*p == r) {
+            *p = r->next;
+            break;
+        }
+    json_free(r->facts);
+    messages_release(&r->in);
+    buf_release(&r->out);
+    free(r);
+}
+
+static void disconnect(struct runner *r)
+{
+    if (r->sock >= 0)
+        loop_unwatch(r->loop, r->sock);
+    fd_close(&r->sock);
+    fd_close(&r->fd);
+    loop_timer_stop(r->loop, r);
+    loop_timer_stop(r->loop, &r->asks);
+}
+
+/* ---- its end ---- */
+
+static bool reap(struct runner *r)
+{
+    int status;
+
+    if (r->pid > 0 && waitpid(r->pid, &status, WNOHANG) != 0)
+        r->pid = 0;
+    return r->pid == 0;
+}
+
+/* Its process is to end by itself. Nobody is called any more. */
+static void on_reap(void *ctx, short revents)
+{
+    struct runner *r = OWNER(pid, ctx);
+
+    (void)revents;
+    if (reap(r)) {
+        if (r->freed && r->depth == 0)
+            destroy(r);
+        return;
+    }
+    if (clock_ms() >= r->killed_at)
+        kill(r->pid, SIGKILL);
+    r->reap_ms = r->reap_ms < REAP_MOST ? r->reap_ms * 2 : REAP_MOST;
+    loop_timer(r->loop, clock_ms() + r->reap_ms, on_reap, &r->pid);
+}
+
+static void reap_later(struct runner *r)
+{
+    r->reap_ms = REAP_MS;
+    r->killed_at = clock_ms() + END_MS;
+    loop_timer(r->loop, clock_ms() + REAP_MS, on_reap, &r->pid);
+}
+
+static void enter(struct runner *r)
+{
+    r->depth++;
+}
+
+/* False: r is gone. */
+static bool leave(struct runner *r)
+{
+    if (--r->depth == 0 && r->freed && r->pid == 0) {
+        loop_timer_stop(r->loop, &r->pid);
+        destroy(r);
+        return false;
+    }
+    return !r->freed;
+}
+
+void runner_free(struct runner *r)
+{
+    if (!r || r->freed)
+        return;
+    disconnect(r);
+    while (r->asks) {
+        struct ask *a = r->asks;
+
+        r->asks = a->next;
+        ask_free(a);
+    }
+    r->freed = true;
+    r->next = ending;
+    ending = r;
+    if (r->pid > 0)
+        reap_later(r);
+    else if (r->depth == 0)
+        destroy(r);
+}
+
+void runner_end(struct runner *r)
+{
+    static const char message[] = "{\"end\":true}\n";
+
+    if (!r || r->freed)
+        return;
+    /* What waits to be sent is of no use any more; a line that was sent in part ends the child as well. */
+    if (r->sock >= 0 && r->sent == r->out.len)
+        (void)!send(r->sock, message, strlen(message), MSG_DONTWAIT | MSG_NOSIGNAL);
+    runner_free(r);
+}
+
+void runner_settle(struct loop *loop, int ms)
+{
+    int64_t until = clock_ms() + ms;
+
+    while (ending && clock_ms() < until && !loop_fatal(loop))
+        loop_wait(loop, (int)(until - clock_ms()));
+    while (ending) {
+        loop_timer_stop(loop, &ending->pid);
+        destroy(ending);
+    }
+}
+
+/* The first request has its last word. It is taken out before the owner is told, who may ask the next. */
+static bool finish(struct runner *r, const struct json *result, const struct error *err)
+{
+    struct ask *a = r->asks;
+
+    r->asks = a->next;
+    r->running = false;
+    loop_timer_stop(r->loop, r);
+    enter(r);
+    if (!a->forgotten && a->listener.done)
+        a->listener.done(a->listener.ctx, err ? NULL : result, err);
+    ask_free(a);
+    return leave(r);
+}
+
+/* The process is gone, or cannot be trusted: all requests fail. */
+static void lose(struct runner *r, const struct error *why)
+{
+    if (r->pid > 0 && !reap(r)) {
+        kill(r->pid, SIGKILL);
+        reap_later(r);
+    }
+    disconnect(r);
+    enter(r);
+    while (r->asks && !r->freed)
+        finish(r, NULL, why);
+    if (!r->freed && r->gone)
+        r->gone(r->ctx, r);
+    leave(r);
+}
+
+static void lose_sandbox(struct runner *r, const char *why)
+{
+    struct error err;
+
+    error_set(&err, ERROR_SANDBOX, 0, "the process that held the sandbox has ended: %s", why);
+    lose(r, &err);
+}
+
+/* ---- to the child ---- */
+
+static ssize_t send_with_fd(struct runner *r, size_t len)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control = {{0}};
+    struct iovec v = {r->out.data + r->sent, len};
+    struct msghdr m = {
+        .msg_iov = &v, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(c), &r->fd, sizeof r->fd);
+    return sendmsg(r->sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* Send what is queued. A failure shows on the reading side. */
+static void flush(struct runner *r)
+{
+    while (r->sock >= 0 && r->sent < r->out.len) {
+        bool with_fd = r->fd >= 0 && r->sent == r->fd_at;
+        size_t len = (r->fd >= 0 && !with_fd ? r->fd_at : r->out.len) - r->sent;
+        ssize_t n = with_fd ? send_with_fd(r, len)
+                            : send(r->sock, r->out.data + r->sent, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            bool full = errno == EAGAIN || errno == EWOULDBLOCK;
+            loop_watch(r->loop, r->sock, full ? POLLIN | POLLOUT : POLLIN, on_socket, r);
+            return;
+        }
+        r->sent += (size_t)n;
+        if (with_fd)
+            fd_close(&r->fd);
+    }
+    if (r->sock < 0)
+        return;
+    buf_release(&r->out);
+    r->sent = 0;
+    loop_watch(r->loop, r->sock, POLLIN, on_socket, r);
+}
+
+/* Send the first request, if none runs. */
+static void pump(struct runner *r)
+{
+    struct ask *a = r->asks;
+
+    if (r->running || !a || r->sock < 0 || a->dropped)
+        return;
+    r->running = true;
+    if (a->fd >= 0) {
+        r->fd = a->fd;
+        r->fd_at = r->out.len;
+        a->fd = -1;
+    }
+    messages_add(&r->out, a->message);
+    json_free(steal(&a->message));
+    flush(r);
+}
+
+static void drop(struct runner *r, struct ask *a)
+{
+    a->dropped = true;
+    loop_timer(r->loop, 0, on_dropped, &r->asks);
+}
+
+uint64_t runner_ask(struct runner *r, const char *operation, const struct json *arguments, int fd,
+                    const struct runner_listener *l)
+{
+    struct ask *a = xcalloc(1, sizeof *a), **last = &r->asks;
+
+    a->number = ++r->number;
+    a->fd = fd;
+    a->listener = *l;
+    a->message = json_object();
+    json_set_int(a->message, "id", (int64_t)a->number);
+    json_set_str(a->message, "op", operation);
+    json_set(a->message, "arguments", arguments ? json_copy(arguments) : json_object());
+    if (l->event)
+        json_set_bool(a->message, "events", true);
+    while (*last)
+        last = &(*last)->next;
+    *last = a;
+    if (r->sock < 0)
+        drop(r, a);
+    pump(r);
+    return a->number;
+}
+
+/* ---- cancel ---- */
+
+static void on_deaf(void *ctx, short revents)
+{
+    (void)revents;
+    lose_sandbox(ctx, "it did not obey a cancel and was killed");
+}
+
+/* Those that were dropped before they were sent. */
+static void on_dropped(void *ctx, short revents)
+{
+    struct runner *r = OWNER(asks, ctx);
+    struct error err;
+
+    (void)revents;
+    if (r->sock >= 0)
+        error_set(&err, ERROR_CANCELLED, 0, "cancelled before it began");
+    else
+        error_set(&err, ERROR_SANDBOX, 0, "the process that held the sandbox has ended");
+    for (struct ask **p = &r->asks; *p;) {
+        struct ask *a = *p;
+
+        if (!a->dropped) {
+            p = &a->next;
+            continue;
+        }
+        *p = a->next;
+        enter(r);
+        if (!a->forgotten && a->listener.done)
+            a->listener.done(a->listener.ctx, NULL, &err);
+        ask_free(a);
+        if (!leave(r))
+            return;
+        p = &r->asks; /* the owner may have asked or cancelled more */
+    }
+    pump(r);
+}
+
+void runner_cancel(struct runner *r, uint64_t request)
+{
+    struct ask *a = r->asks;
+
+    while (a && a->number != request)
+        a = a->next;
+    if (!a || a->dropped || r->sock < 0)
+        return;
+    if (a == r->asks && r->running) {
+        autojson struct json *message = json_object();
+
+        json_set_int(message, "cancel", (int64_t)request);
+        messages_add(&r->out, message);
+        flush(r);
+        loop_timer(r->loop, clock_ms() + RUNNER_CANCEL_MS, on_deaf, r);
+        return;
+    }
+    drop(r, a);
+}
+
+void runner_forget(struct runner *r, uint64_t request)
+{
+    for (struct ask *a = r->asks; a; a = a->next)
+        if (a->number == request)
+            a->forgotten = true;
+    runner_cancel(r, request);
+}
+
+/* ---- from the child ---- */
+
+static bool heard_ready(struct runner *r, const struct json *m)
+{
+    const struct json *failed = json_get(m, "failed");
+    struct error err;
+
+    if (failed)
+        error_from_json(&err, failed);
+    else if (!r->facts)
+        r->facts = json_copy(m);
+    enter(r);
+    if (r->ready)
+        r->ready(r->ctx, r, failed ? &err : NULL);
+    return leave(r);
+}
+
+static bool heard_event(struct runner *r, const struct json *m)
+{
+    struct ask *a = r->asks;
+
+    if (a->forgotten || !a->listener.event)
+        return true;
+    enter(r);
+    a->listener.event(a->listener.ctx, m);
+    return leave(r);
+}
+
+/* False: r is gone, or lost. */
+static bool hear(struct runner *r, const struct json *m)
+{
+    const struct json *id = json_get(m, "id"), *result = json_get(m, "result"), *error = json_get(m, "error");
+    struct error err;
+
+    if (!id && (json_get(m, "ready") || json_get(m, "failed")))
+        return heard_ready(r, m);
+    if (!r->running || json_int(id, 0) != (int64_t)r->asks->number) {
+        lose_sandbox(r, "it answered what nobody had asked");
+        return false;
+    }
+    if (json_get(m, "event"))
+        return heard_event(r, m);
+    if (!result && !error) {
+        lose_sandbox(r, "its answer cannot be understood");
+        return false;
+    }
+    if (error)
+        error_from_json(&err, error);
+    if (!finish(r, result, error ? &err : NULL))
+        return false;
+    pump(r);
+    return true;
+}
+
+static void on_socket(void *ctx, short revents)
+{
+    struct runner *r = ctx;
+    struct error err;
+    bool there = true;
+
+    if (revents & POLLOUT)
+        flush(r);
+    enter(r);
+    for (int i = 0; there && i < READ_MOST; i++) {
+        ssize_t n = messages_read(&r->in, r->sock);
+
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            break;
+        for (struct json *m; there && n > 0 && (m = messages_next(&r->in, &err)); json_free(m))
+            there = hear(r, m) && r->sock >= 0;
+        if (there && n > 0 && err.kind) {
+            lose_sandbox(r, err.text);
+            there = false;
+        } else if (there && n <= 0) {
+            lose_sandbox(r, n == 0 ? "it was killed, or ended by itself" : strerror(errno));
+            there = false;
+        }
+    }
+    leave(r);
+}
+
+/* ---- start ---- */
+
+static void add_words(struct argv *v, const struct runner_options *o)
+{
+    argv_pushl(v, "/proc/self/exe", "runner", NULL);
+    for (const char *const *w = o->argv; w && *w; w++)
+        argv_push(v, *w);
+    if (o->name)
+        argv_pushf(v, "--sandbox-name=%s", o->name);
+    if (o->name && o->idle_ms > 0)
+        argv_pushf(v, "--sandbox-idle=%llds", (long long)(o->idle_ms + 999) / 1000);
+}
+
+struct runner *runner_start(const struct runner_options *o, struct error *err)
+{
+    struct argv words autorelease(argv_release) = ARGV_INIT;
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+        error_errno(err, "a runner cannot be started");
+        return NULL;
+    }
+    autoclose int ours = pair[0], theirs = pair[1];
+    add_words(&words, o);
+    pid_t pid = child_spawn(
+        &(struct child_options){.argv = words.v, .in = theirs, .out = -1, .err = 2, .own_session = true},
+        err);
+    if (pid < 0)
+        return NULL;
+    struct runner *r = xcalloc(1, sizeof *r);
+    *r = (struct runner){.loop = o->loop,
+                         .ready = o->ready,
+                         .gone = o->gone,
+                         .ctx = o->ctx,
+                         .pid = pid,
+                         .sock = ours,
+                         .fd = -1};
+    ours = -1;
+    messages_init(&r->in);
+    loop_watch(r->loop, r->sock, POLLIN, on_socket, r);
+    return r;
+}
+
+bool runner_busy(const struct runner *r)
+{
+    return r->asks != NULL;
+}
+
+unsigned runner_waits(const struct runner *r)
+{
+    unsigned n = 0;
+
+    for (const struct ask *a = r->asks; a; a = a->next)
+        n++;
+    return n && r->running ? n - 1 : n;
+}
+
+pid_t runner_pid(const struct runner *r)
+{
+    return r->pid;
+}
+
+const struct json *runner_facts(const struct runner *r)
+{
+    return r->facts;
+}

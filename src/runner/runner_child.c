@@ -1,0 +1,277 @@
+/* runner_child.c - see runner_child.h. */
+#include "runner/runner_child.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/scrub.h"
+#include "json/json.h"
+#include "process/loop.h"
+#include "runner/child_private.h"
+#include "runner/operations.h"
+#include "runner/runner_messages.h"
+#include "sandbox/sandbox.h"
+
+#define CLAIM_MS    10000 /* the runner before us may take so long to let go of the sandbox */
+#define CLAIM_STEP  20
+#define NOTICES_MAX 20
+
+static void on_socket(void *ctx, short revents);
+
+struct runner_child *runner_child_new(struct loop *loop, int sock)
+{
+    struct runner_child *c = xcalloc(1, sizeof *c);
+
+    c->loop = loop;
+    c->sock = sock;
+    c->put = -1;
+    messages_init(&c->in);
+    fd_nonblock(sock, true);
+    loop_watch(loop, sock, POLLIN, on_socket, c);
+    return c;
+}
+
+void runner_child_free(struct runner_child *c)
+{
+    loop_unwatch(c->loop, c->sock);
+    messages_release(&c->in);
+    fd_close(&c->put);
+    json_free(c->next);
+    json_free(c->notices);
+    for (size_t i = 0; i < c->n_delivered; i++) {
+        free(c->delivered[i].name);
+        free(c->delivered[i].path);
+    }
+    free(c->delivered);
+    free(c);
+}
+
+struct loop *runner_child_loop(struct runner_child *c)
+{
+    return c->loop;
+}
+
+struct sandbox *runner_child_sandbox(struct runner_child *c)
+{
+    return c->sandbox;
+}
+
+bool runner_child_wants_events(const struct runner_child *c)
+{
+    return c->events;
+}
+
+/* ---- to the front ---- */
+
+/* All of it; only the end of the front or a signal that ends us stops that. The front always reads. */
+static void say(struct runner_child *c, const struct json *message)
+{
+    struct buf line autorelease(buf_release) = BUF_INIT(0);
+    size_t sent = 0;
+
+    messages_add(&line, message);
+    while (!c->closed && sent < line.len) {
+        ssize_t n = send(c->sock, line.data + sent, line.len - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        if (n >= 0)
+            sent += (size_t)n;
+        else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+            c->closed = true;
+        else if (errno != EINTR)
+            loop_poll(c->loop, c->sock, POLLOUT, 1000);
+        if (n < 0 && loop_check(c->loop) && loop_fatal(c->loop))
+            return;
+    }
+}
+
+void runner_child_event(struct runner_child *c, const char *kind, struct json *more)
+{
+    if (c->events) {
+        autojson struct json *message = json_object();
+
+        json_set_int(message, "id", c->id);
+        json_set_str(message, "event", kind);
+        for (const struct json *m = json_first(more); m; m = json_next(m))
+            json_set(message, json_key(m), json_copy(m));
+        say(c, message);
+    }
+    json_free(more);
+}
+
+void runner_child_notice(void *ctx, bool detail, const char *line)
+{
+    struct runner_child *c = ctx;
+
+    if (detail || json_size(c->notices) >= NOTICES_MAX)
+        return;
+    autofree char *shown = scrub_line(line, SCRUB_TERMINAL);
+    if (!c->notices)
+        c->notices = json_array();
+    json_add(c->notices, json_string(shown));
+    struct json *more = json_object();
+    json_set_str(more, "text", shown);
+    runner_child_event(c, "notice", more);
+}
+
+struct json *runner_child_notices(struct runner_child *c)
+{
+    struct json *all = steal(&c->notices);
+
+    return all ? all : json_array();
+}
+
+/* ---- from the front ---- */
+
+static void hear(struct runner_child *c, struct json *m)
+{
+    const struct json *cancel = json_get(m, "cancel");
+
+    if (cancel) {
+        /* Of a request that is done already: nothing is left to cancel. */
+        if (c->id && json_int(cancel, 0) == c->id)
+            loop_interrupt(c->loop);
+    } else if (json_get(m, "end")) {
+        c->closed = c->remove = true;
+        loop_interrupt(c->loop);
+    } else if (!c->next) { /* it sends the next when it has the answer to the last */
+        c->next = m;
+        c->put = messages_fd(&c->in);
+        return;
+    } else {
+        c->closed = true;
+    }
+    json_free(m);
+}
+
+static void on_socket(void *ctx, short revents)
+{
+    struct runner_child *c = ctx;
+    ssize_t n = messages_read(&c->in, c->sock);
+    struct error err = {0};
+
+    (void)revents;
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        return;
+    for (struct json *m; n > 0 && !c->closed && (m = messages_next(&c->in, &err));)
+        hear(c, m);
+    if (n <= 0 || err.kind)
+        c->closed = true;
+    if (c->closed) {
+        /* What runs is interrupted, as the supervisor would do when we are gone. */
+        loop_unwatch(c->loop, c->sock);
+        loop_interrupt(c->loop);
+    }
+}
+
+/* ---- the start ---- */
+
+void runner_child_up(void *ctx, const struct sandbox *s)
+{
+    struct runner_child *c = ctx;
+    autojson struct json *message = json_object();
+
+    if (c->told)
+        return; /* it was replaced */
+    c->told = true;
+    json_set_bool(message, "ready", true);
+    json_set_str(message, "engine", sandbox_engine(s));
+    json_set_str(message, "image", sandbox_image(s));
+    say(c, message);
+}
+
+static void tell_failure(struct runner_child *c)
+{
+    autojson struct json *message = json_object();
+    struct error err;
+
+    if (c->told || !sandbox_failed(c->sandbox, &err))
+        return;
+    c->told = true;
+    json_set(message, "failed", error_to_json(&err));
+    say(c, message);
+}
+
+/* The runner before us, whose front was killed or that was itself, may still be letting go. */
+static void claim(struct runner_child *c)
+{
+    int64_t until = clock_ms() + CLAIM_MS;
+    struct error err = {0};
+
+    while (sandbox_claim(c->sandbox, &err) < 0 && err.code == EBUSY && clock_ms() < until && !c->closed
+           && !loop_fatal(c->loop))
+        loop_wait(c->loop, CLAIM_STEP);
+}
+
+/* ---- operations ---- */
+
+static const struct {
+    const char *name;
+    int (*run)(struct runner_child *c, const struct json *arguments, struct json **result, struct error *err);
+} table[] = {
+    {"run_code", child_run_code},
+    {"info", child_info},
+    {"reset", child_reset},
+    {"hold", child_hold},
+};
+
+static int perform(struct runner_child *c, const struct json *message, const struct runner_extra *extra,
+                   struct json **result, struct error *err)
+{
+    const char *name = json_text(json_get(message, "op"));
+    const struct json *arguments = json_get(message, "arguments");
+
+    if (extra && strcmp(name, extra->name) == 0)
+        return extra->run(extra->ctx, c, arguments, result, err);
+    for (size_t i = 0; i < countof(table); i++)
+        if (strcmp(name, table[i].name) == 0) {
+            const struct operation *o = operation_find(name);
+
+            return o && operation_check(o, arguments, err) < 0 ? -1 : table[i].run(c, arguments, result, err);
+        }
+    return error_set(err, ERROR_USAGE, 0, "%.40s: there is no such operation", name);
+}
+
+static void serve(struct runner_child *c, const struct runner_extra *extra)
+{
+    autojson struct json *message = steal(&c->next), *answer = json_object();
+    struct json *result = NULL;
+    struct error err = {0};
+
+    loop_arm(c->loop);
+    c->id = json_int(json_get(message, "id"), 0);
+    c->events = json_bool(json_get(message, "events"), false);
+    c->used = true;
+    int rc = perform(c, message, extra, &result, &err);
+    json_set_int(answer, "id", c->id);
+    json_set(answer, rc == 0 ? "result" : "error", rc == 0 ? result : error_to_json(&err));
+    c->id = 0;
+    c->events = false;
+    fd_close(&c->put);
+    if (rc < 0)
+        json_free(runner_child_notices(c));
+    say(c, answer);
+}
+
+int runner_child_run(struct runner_child *c, struct sandbox *s, const struct runner_extra *extra,
+                     bool *remove)
+{
+    c->sandbox = s;
+    claim(c);
+    sandbox_start(s);
+    while (!c->closed && !loop_fatal(c->loop)) {
+        tell_failure(c);
+        if (c->next)
+            serve(c, extra);
+        else
+            loop_wait(c->loop, -1);
+    }
+    /* One that nobody has asked anything of is nobody's. */
+    *remove = c->remove || !c->used;
+    return loop_fatal(c->loop) ? 143 : 0;
+}

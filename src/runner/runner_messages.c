@@ -1,0 +1,169 @@
+/* runner_messages.c - see runner_messages.h. */
+#include "runner/runner_messages.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "json/json.h"
+
+#define PIECE 65536
+#define KEPT  (256u << 10) /* a buffer larger than this is given back as soon as it is empty */
+
+void messages_init(struct message_reader *l)
+{
+    *l = (struct message_reader){.buf = BUF_INIT(RUNNER_LINE_MAX + PIECE), .fd = -1};
+}
+
+void messages_release(struct message_reader *l)
+{
+    buf_release(&l->buf);
+    fd_close(&l->fd);
+    l->at = l->seen = 0;
+}
+
+/* Make room: what was taken goes. */
+static void settle(struct message_reader *l)
+{
+    if (l->at == l->buf.len) {
+        buf_clear(&l->buf);
+        if (l->buf.alloc > KEPT)
+            buf_release(&l->buf);
+    } else if (l->at > 0) {
+        buf_drop(&l->buf, l->at);
+    }
+    l->seen -= l->at;
+    l->at = 0;
+}
+
+static void take_fd(struct message_reader *l, const struct msghdr *m)
+{
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR((struct msghdr *)m, c)) {
+        size_t n = c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS
+                       ? (c->cmsg_len - CMSG_LEN(0)) / sizeof(int)
+                       : 0;
+
+        for (size_t i = 0; i < n; i++) {
+            int fd;
+
+            memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+            fd_close(&l->fd);
+            l->fd = fd;
+        }
+    }
+}
+
+ssize_t messages_read(struct message_reader *l, int sock)
+{
+    char *room;
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control;
+
+    settle(l);
+    if (!(room = buf_space(&l->buf, PIECE))) {
+        errno = EMSGSIZE;
+        return -1;
+    }
+    struct iovec v = {room, PIECE};
+    struct msghdr m = {
+        .msg_iov = &v, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    ssize_t n;
+    do
+        n = recvmsg(sock, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    if (n > 0) {
+        take_fd(l, &m);
+        l->buf.len += (size_t)n;
+        buf_end(&l->buf);
+    }
+    return n;
+}
+
+bool messages_feed(struct message_reader *l, const char *data, size_t len)
+{
+    settle(l);
+    return buf_add(&l->buf, data, len);
+}
+
+struct json *messages_next(struct message_reader *l, struct error *err)
+{
+    const char *text = buf_str(&l->buf), *end = NULL;
+
+    *err = (struct error){0};
+    if (l->buf.len > l->seen)
+        end = memchr(text + l->seen, '\n', l->buf.len - l->seen);
+    if (!end) {
+        l->seen = l->buf.len;
+        if (l->buf.len - l->at > RUNNER_LINE_MAX)
+            error_set(err, ERROR_PROTOCOL, 0, "a message of more than %u MiB", RUNNER_LINE_MAX >> 20);
+        return NULL;
+    }
+    const char *begin = text + l->at;
+    l->at = l->seen = (size_t)(end + 1 - text);
+    /* The text of a result fills most of a long line: there are few values in it. */
+    struct json *j = json_parse(begin, (size_t)(end - begin), JSON_LONG, NULL, err);
+    if (j && json_type(j) != JSON_OBJECT) {
+        json_free(steal(&j));
+        error_set(err, ERROR_PROTOCOL, 0, "a message is no JSON object");
+    }
+    return j;
+}
+
+int messages_fd(struct message_reader *l)
+{
+    int fd = l->fd;
+
+    l->fd = -1;
+    return fd;
+}
+
+void messages_add(struct buf *out, const struct json *message)
+{
+    autofree char *text = json_print(message);
+
+    buf_addstr(out, text);
+    buf_addch(out, '\n');
+}
+
+static const struct {
+    const char *word;
+    enum error_kind kind;
+} kinds[] = {
+    {"usage", ERROR_USAGE},         {"network", ERROR_NETWORK}, {"api", ERROR_API},
+    {"auth", ERROR_AUTH},           {"busy", ERROR_BUSY},       {"protocol", ERROR_PROTOCOL},
+    {"sandbox", ERROR_SANDBOX},     {"limit", ERROR_LIMIT},     {"context", ERROR_CONTEXT},
+    {"cancelled", ERROR_CANCELLED}, {"system", ERROR_SYSTEM},
+};
+
+struct json *error_to_json(const struct error *err)
+{
+    struct json *j = json_object();
+    const char *word = "system";
+
+    for (size_t i = 0; i < countof(kinds); i++)
+        if (kinds[i].kind == err->kind)
+            word = kinds[i].word;
+    json_set_str(j, "kind", word);
+    json_set_int(j, "code", err->code);
+    json_set_str(j, "text", err->text);
+    json_set_str(j, "remedy", err->remedy);
+    return j;
+}
+
+void error_from_json(struct error *err, const struct json *j)
+{
+    const char *word = json_text(json_get(j, "kind")), *remedy = json_text(json_get(j, "remedy"));
+    enum error_kind kind = ERROR_SYSTEM;
+
+    for (size_t i = 0; i < countof(kinds); i++)
+        if (strcmp(kinds[i].word, word) == 0)
+            kind = kinds[i].kind;
+    error_set(err, kind, (int)json_int(json_get(j, "code"), 0), "%s%s%s", json_text(json_get(j, "text")),
+              *remedy ? "\n" : "", remedy);
+}

@@ -1,0 +1,143 @@
+"""test_runner.py - the process that holds one sandbox of serve's or mcp's: what it answers, how it is cancelled, how it ends."""
+import glob
+import os
+import signal
+
+import pytest
+
+from conftest import HANG
+from runner_child import Runner
+
+
+@pytest.fixture
+def runner(sandpiper):
+    r = Runner(sandpiper)
+    yield r
+    r.close()
+
+
+def test_answers(sandpiper_on, engine):
+    r = Runner(sandpiper_on)
+    assert r.ask("info")["engine"] == engine
+    assert r.heard()["ready"] is True and r.heard()["engine"] == engine
+    one = r.code("print('a')\nx = 41\nx + 1")
+    assert one == {"status": "ok", "output": "a\n42", "stdout": "a\n", "stderr": "", "value": "42", "error": None, "exit_code": 0, "files": [],
+                   "rich": None, "duration_ms": one["duration_ms"], "state_lost": False, "notices": []}
+    info = r.ask("info")
+    assert info["cells"] == 1 and info["variables"] == "x (int)" and info["memory"] == 1 << 30, info
+    assert r.ask("reset") == {} and r.code("x")["error"]["name"] == "NameError"
+    assert r.close() == 0 and sandpiper_on.leftovers() == []
+
+
+def test_ends_of_code(runner):
+    failed = runner.code("{}['k']")
+    assert failed["status"] == "exception" and failed["exit_code"] == 1, failed
+    assert failed["error"]["name"] == "KeyError" and failed["error"]["text"] == "'k'" and "line 1" in failed["error"]["traceback"], failed
+    ended = runner.code("exit(3)")
+    assert ended["status"] == "exit" and ended["exit_code"] == 3 and ended["error"]["name"] == "SystemExit", ended
+    late = runner.code("x = 1\nwhile True: pass", timeout=0.2)
+    assert late["status"] == "timeout" and late["exit_code"] == 124 and not late["state_lost"], late
+    dead = runner.code("import os\nos._exit(1)")
+    assert dead["status"] == "killed" and not dead["state_lost"] and any("variables from before" in n for n in dead["notices"]), dead
+    assert runner.code("x")["value"] == "1"
+
+
+def test_output(runner):
+    """stdout, stderr, and both in their order, also live; characters are whole, whatever pieces they come in; a flood is cut, and said so."""
+    number = runner.send("run_code", {"code": "import sys, os\nprint('ü' * 3, flush=True)\nos.write(2, b'\\xff\\xfe')\nprint('end')"}, events=True)
+    events, last = runner.answer(number)
+    both = last["result"]
+    assert both["stdout"] == "üüü\nend\n" and both["stderr"] == "\ufffd\ufffd" and len(both["output"]) == len(both["stdout"]) + 2, both
+    assert "".join(e["text"] for e in events if e["stream"] == "stdout") == "üüü\nend\n", events
+    events, last = runner.answer(runner.send("run_code", {"code": "import os\nfor b in 'aü€'.encode(): os.write(1, bytes([b]))"}, events=True))
+    assert "".join(e["text"] for e in events) == "aü€", events
+    flood = runner.code("print('x' * (3 << 20))")
+    assert len(flood["stdout"]) == 1 << 20 and any("3145729 bytes" in n for n in flood["notices"]) and "3145729" in flood["output"][-100:], flood["notices"]
+
+
+def test_files_and_forms(runner):
+    made = runner.code("open('a.csv', 'w').write('x,y')\nimport matplotlib.pyplot as plt\n_ = plt.plot([1, 2])")
+    files = {f["name"]: f for f in made["files"]}
+    assert files["a.csv"]["kind"] == "file" and files["a.csv"]["type"] == "text/csv" and files["a.csv"]["size"] == 3, made
+    assert files["figure-1.png"]["kind"] == "figure" and open(files["figure-1.png"]["path"], "rb").read(4) == b"\x89PNG", made
+    rich = runner.code("import pandas as pd\npd.DataFrame({'a': [1]})")["rich"]
+    assert "<table" in rich["text/html"] and rich["text/plain"], rich
+
+
+def test_refusals(runner):
+    for arguments, said in (({}, "code: is missing"), ({"code": 1}, "code: must be a string"), ({"code": "1", "nope": 1}, "nope: there is no such field"),
+                            ({"code": "1", "language": "ruby"}, 'language: must be one of "py", "python", "python3"'),
+                            ({"code": "1", "timeout": 0}, "timeout: must be more than 0"),
+                            ({"code": "x" * ((1 << 20) + 1)}, "code: must have at most 1048576 characters")):
+        e = runner.refused("run_code", **arguments)
+        assert e["kind"] == "usage" and e["text"] == said, e
+    assert "no such operation" in runner.refused("fly")["text"]
+    assert runner.code("2")["value"] == "2"
+
+
+def test_cancel(runner):
+    """It interrupts the request that it names, and none after it."""
+    runner.code("x = 5")
+    number = runner.send("run_code", {"code": "print('up', flush=True)\nwhile True: pass"}, events=True)
+    while runner.message().get("event") != "output":
+        pass
+    runner.cancel(number)
+    events, last = runner.answer(number)
+    assert last["result"]["status"] == "interrupted" and last["result"]["exit_code"] == 130, last
+    runner.cancel(number)
+    assert runner.code("x")["value"] == "5"
+
+
+def test_end_in_a_cell(sandpiper):
+    """The front is killed while code runs: the runner ends, and its sandbox."""
+    r = Runner(sandpiper)
+    r.send("run_code", {"code": "print('up', flush=True)\nimport time\ntime.sleep(600)"}, events=True)
+    while r.message().get("event") != "output":
+        pass
+    assert r.close() == 0 and sandpiper.leftovers() == []
+    assert glob.glob(sandpiper.path("state/sandpiper/sessions/*")) == []
+
+
+@pytest.mark.parametrize("line", [b"\n", b"[]\n", b"x\n", b'{"id":1}\n{"id":2}\n{"id":3}\n'])
+def test_nonsense(sandpiper, line):
+    r = Runner(sandpiper)
+    r.sock.sendall(line)
+    while r.message():
+        pass
+    assert r.process.wait(HANG) == 0
+    r.close()
+
+
+def test_named(sandpiper):
+    """One that is killed is replaced by another at the same sandbox; one that nobody used leaves nothing."""
+    args = ("--sandbox-name=srv-1", "--sandbox-idle=60s")
+    first = Runner(sandpiper, *args)
+    first.code("x = 7")
+    os.kill(first.process.pid, signal.SIGKILL)
+    first.close()
+    second = Runner(sandpiper, *args)
+    assert second.code("x")["value"] == "7"
+    second.send("run_code", {"code": "import time\ntime.sleep(600)"})
+    third = Runner(sandpiper, *args)               # waits until the second has let go
+    second.close()
+    assert third.code("x")["value"] == "7"
+    third.sock.sendall(b'{"end":true}\n')
+    assert third.process.wait(HANG) == 0
+    third.close()
+    unused = Runner(sandpiper, *args)
+    assert unused.heard()["ready"]
+    unused.close()
+    assert sandpiper.run("ps", "--json").out == "" and sandpiper.leftovers() == []
+
+
+def test_not_for_people(sandpiper):
+    r = sandpiper.run("runner")
+    assert r.code == 2 and "sandpiper -p runner" in r.err and r.err.count("\n") == 2, r
+
+
+def test_start_fails(sandpiper):
+    r = Runner(sandpiper, "--sandbox=docker", "--image=no/such:image")
+    failed = r.heard()["failed"]
+    assert failed["kind"] == "sandbox" and "no/such" in failed["text"], failed
+    assert r.refused("run_code", code="1")["kind"] == "sandbox"
+    assert r.close() == 0
