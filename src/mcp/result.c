@@ -238,7 +238,9 @@ static void show_code(const struct mcp_answer *a)
     struct buf text autorelease(buf_release) = BUF_INIT(0);
 
     add_cut(&text, json_text(json_get(r, "output")));
-    add_line(&text, *traceback ? traceback : json_text(json_get(error, "text")));
+    add_line(&text, traceback);
+    if (!strstr(traceback, json_text(json_get(error, "text")))) /* which limit it was */
+        add_line(&text, json_text(json_get(error, "text")));
     add_line(&text, json_text(json_get(error, "hint")));
     for (const struct json *n = json_first(json_get(r, "notices")); n; n = json_next(n))
         add_line(&text, json_text(n));
