@@ -2,8 +2,7 @@
 # with types and missing counts, the first rows. Runs in a child of the supervisor, inside the sandbox; the
 # file is hostile. Standard library only, except for xlsx and parquet. profile(path) returns at most 1,500
 # characters: what a careful analyst would look at first, and no more, since a small model pays for it with
-# every request. profile_table.py, profile_formats.py, profile_packed.py and profile_folder.py are appended to
-# this text.
+# every request. The other profile_*.py are appended to this text (PROFILE_PARTS in the Makefile).
 
 MOST = 1500                     # most characters of a profile
 BYTES_MOST = 4000               # the program cuts at 4096
@@ -72,6 +71,8 @@ def binary(path, raw, size):
         return 'a PDF; %s' % ('read it with %s' % reader if reader else 'no package here reads PDF')
     if raw[:2] == b'\x1f\x8b':
         return gzipped(path)
+    if re.match(rb'__CURSOR=|__REALTIME_TIMESTAMP=', raw):
+        return journal(path, raw, size)
     return None
 
 
@@ -91,10 +92,14 @@ def kinds_of(path, text):
     if first and first in '{[' and end not in ('csv', 'tsv', 'log', 'md'):
         one = text.lstrip().split('\n', 1)[0].rstrip()
         lines = first == '{' and one.endswith('}') and '\n' in text.strip()
-        return (json_lines, json_text) if lines else (json_text, json_lines)
+        return (json_lines, json_text) if lines else (json_text, json_lines, log_text)
     if text.lstrip()[:5] == '<?xml' or first == '<' and end in ('xml', 'svg', 'gpx', 'kml', 'rss'):
         return (xml_text,)
-    return () if end in ('py', 'md', 'html', 'xml', 'c', 'h', 'js') else (table,)
+    prose = ('py', 'md', 'html', 'xml', 'c', 'h', 'js')
+    if end in prose:
+        return ()
+    last = (log_timed, fixed_width) if 'log' in os.path.basename(path).lower() else (fixed_width, log_timed)
+    return (log_text, table) + last
 
 
 def file_profile(path):
@@ -105,6 +110,8 @@ def file_profile(path):
         return 'it is empty'
     said = binary(path, raw, size)
     text, encoding = (None, '') if said else decode(raw, whole)
+    if text is None and not said:       # a log that was cut by a crash has NULs in it
+        said = log_text(path, raw.replace(b'\0', b'').decode('utf-8', 'replace'), 'utf-8', whole)
     del raw
     if text is not None:
         for reader in kinds_of(path, text):

@@ -58,7 +58,7 @@ def zip_kind(path):
 def zip_members(path, z, infos):
     shown = ', '.join('%s (%d bytes)' % (clean(i.filename, 80), i.file_size) for i in infos[:20])
     more = ' and %d more' % (len(infos) - 20) if len(infos) > 20 else ''
-    out = ['import zipfile; z = zipfile.ZipFile(%r)' % path,
+    out = ['import io, zipfile; z = zipfile.ZipFile(%r)' % path,
            'a ZIP archive of %d: %s%s' % (len(infos), clean(shown, 700), more)]
     total, disk = sum(i.file_size for i in infos), os.statvfs(path)
     if total > disk.f_bavail * disk.f_frsize:

@@ -416,7 +416,8 @@ def has_header(rows):
                if all(number_like(r[i]) for r in rest if i < len(r) and r[i].strip())
                and any(i < len(r) and r[i].strip() for r in rest)]
     if not numeric:
-        return len(set(first)) == len(first)
+        dated = any(re.match(r'\d{4}-\d\d-\d\d', c.strip()) for c in first)
+        return len(set(first)) == len(first) and not dated
     if not number_like(first[0]) and 0 not in numeric and all(re.fullmatch(r'(19|20)\d\d', first[i].strip())
                                                               for i in numeric):
         return True                     # one column per year
@@ -653,6 +654,12 @@ def read_line(path, sep, encoding, skip, header, decimal, grouped, columns, sett
         args.append('skiprows=%d' % skip)
     if comment:
         args.append("comment='#'")
+    return 'pd.read_csv(%s)' % ', '.join(args + column_arguments(header, decimal, grouped, columns, settled))
+
+
+def column_arguments(header, decimal, grouped, columns, settled):
+    """What any of pandas' readers of text must be told of the columns."""
+    args = []
     if not header:
         args.append('header=None')
     if decimal == ',':
@@ -672,4 +679,4 @@ def read_line(path, sep, encoding, skip, header, decimal, grouped, columns, sett
              if kind == 'date' and (form == 'iso' or form.startswith('%Y-%m-%d'))]
     if dates:
         args.append('parse_dates=%r' % dates[:8])
-    return 'pd.read_csv(%s)' % ', '.join(args)
+    return args

@@ -1,0 +1,318 @@
+# profile_log.py - the part of data_profile.py for logs: which form its lines have, from when to when, levels
+# with counts, the most frequent shapes of messages, and the line of code that takes it apart.
+
+LOG_LINE = 2000                 # characters of a line that are examined
+LOG_SECONDS = 1.5
+LOG_TAIL = 65536                # bytes at the end of a large file, for the last time in it
+SHAPES_MOST, VALUES_KEPT = 3000, 1000
+LEVELS = 'TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|SEVERE|CRIT(?:ICAL)?|ALERT|EMERG|FATAL|PANIC'
+ISO_TIME = r'\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?'
+
+# What it is called, how a line of it looks, how pandas reads its time ('' for what to_datetime reads by
+# itself, None for none). A row is tried before the rows below it. No expression backtracks without a bound.
+LOG_FORMS = (
+    ("nginx's or Apache's combined form",
+     r'(?P<ip>\S+) \S+ (?P<user>\S+) \[(?P<time>[^]]+)\] "(?P<method>[A-Z]+) (?P<path>[^\s"]+)(?: [^"]*)?" '
+     r'(?P<status>\d{3}) (?P<size>\d+|-) "(?P<referer>[^"]*)" "(?P<agent>[^"]*)"', '%d/%b/%Y:%H:%M:%S %z'),
+    ("the web servers' common form",
+     r'(?P<ip>\S+) \S+ (?P<user>\S+) \[(?P<time>[^]]+)\] "(?P<method>[A-Z]+) (?P<path>[^\s"]+)(?: [^"]*)?" '
+     r'(?P<status>\d{3}) (?P<size>\d+|-)', '%d/%b/%Y:%H:%M:%S %z'),
+    ("Apache's error log",
+     r'\[(?P<time>[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ [\d:.]+ \d{4})\] '
+     r'\[(?:\w*:)?(?P<level>\w+)\] (?P<message>.*)', ''),
+    ("syslog's form (RFC 5424)",
+     r'<(?P<pri>\d{1,3})>1 (?P<time>\S+) (?P<host>\S+) (?P<program>\S+) (?P<pid>\S+) \S+ '
+     r'(?P<message>.*)', ''),
+    ("syslog's form",
+     r'(?:<\d+>)?(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) (?P<host>\S+) (?P<program>[^\s:[]+)'
+     r'(?:\[(?P<pid>\d+)\])?: ?(?P<message>.*)', '%b %d %H:%M:%S'),
+    ("syslog's form with ISO times",
+     r'(?P<time>\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)) (?P<host>\S+) (?P<program>[^\s:[]+)'
+     r'(?:\[(?P<pid>\d+)\])?: (?P<message>.*)', ''),
+    ("glog's form",
+     r'(?P<level>[IWEF])(?P<time>\d{4} \d\d:\d\d:\d\d\.\d+) +(?P<thread>\d+) (?P<where>[^\s\]]+)\] '
+     r'(?P<message>.*)', '%m%d %H:%M:%S.%f'),
+    ('a level in each line',
+     r'\[?(?P<time>%s)[] ](?P<where>.{0,80}?)\b(?P<level>%s)\b[] :|-]*(?P<message>.*)'
+     % (ISO_TIME, LEVELS), ''),
+    ('a level in each line',
+     r'\[?(?P<time>%s)\]? (?P<where>.{0,80}?)\[?\b(?P<level>%s)(?:\]|:)\s*(?P<message>.*)'
+     % (ISO_TIME, LEVELS.lower()), ''),
+    ('a level in each line',
+     r'\[?(?P<level>%s)\]?[ :]+\[?(?P<time>%s)\]?[ :-]*(?P<message>.*)' % (LEVELS, ISO_TIME), ''),
+    ('a level in each line',
+     r'(?P<time>\d\d:\d\d:\d\d(?:[.,]\d+)?) (?P<where>.{0,80}?)\b(?P<level>%s)\b[] :|-]*(?P<message>.*)'
+     % LEVELS, None),
+    ("the kernel's form", r'(?:<\d+>)?\[ *(?P<time>\d+\.\d{6})\] (?P<message>.*)', None),
+)
+# Last, when the file is no table either
+TIMED_FORMS = (('a time in each line', r'\[?(?P<time>%s)\]?[ :-]+(?P<message>.*)' % ISO_TIME, ''),)
+PAIRS = r'([A-Za-z_][\w.-]*)=("(?:[^"\\]|\\.)*"|[^\s"]*)'
+VARIES = re.compile(r'"[^"]*"|\'[^\']*\'|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]+)*\b|0x[0-9a-fA-F]+'
+                    r'|[^\s=:,()/\[\]]*\d[^\s=:,()/\[\]]*')
+UNCOUNTED = ('time', 'message', 'path', 'agent', 'referer', 'size', 'pid', 'where', 'thread', 'pri')
+
+
+def message_shape(text):
+    """The words of a message, with # for what differs between two of its kind."""
+    return re.sub(r'#(?:[:./,]#)+', '#', VARIES.sub('#', text[:300])).strip()[:150]
+
+
+class Log:
+    """Counts what is in a log, record by record."""
+
+    def __init__(self):
+        self.n = 0
+        self.first = self.last = ''
+        self.counts, self.shapes, self.full = {}, {}, False
+
+    def count(self, table, value, most):
+        if value in table or len(table) < most:
+            table[value] = table.get(value, 0) + 1
+        else:
+            self.full = True
+
+    def feed(self, time_, fields, message):
+        self.n += 1
+        if time_:
+            self.first, self.last = self.first or time_, time_
+        for name, value in fields:
+            if value:
+                self.count(self.counts.setdefault(name, {}), value[:60], VALUES_KEPT)
+        if message:
+            self.count(self.shapes, message_shape(message), SHAPES_MOST)
+
+    def span(self):
+        return ', %s to %s' % (clean(self.first, 40), clean(self.last, 40)) if self.first else ''
+
+    def fields(self):
+        """'level: INFO 900, ERROR 12', a line for each field."""
+        out = []
+        for name, table in self.counts.items():
+            if list(table) == ['-']:
+                continue
+            order = sorted(table, key=lambda v: (-table[v], v))
+            shown = ', '.join('%s %d' % (clean(v, 30), table[v]) for v in order[:8 if len(order) < 13 else 3])
+            many = '' if len(order) < 9 else '%s%d different, most often ' % (
+                'over ' if len(order) >= VALUES_KEPT else '', len(order))
+            out.append('%s: %s%s' % (name, many, shown))
+        return out
+
+    def common(self, left, what='messages'):
+        """The most frequent shapes of messages that fit."""
+        if not ROWS or not self.shapes:
+            return []
+        out = ['most frequent %s (# differs):' % what]
+        left -= len(out[0])
+        for s in sorted(self.shapes, key=lambda s: (-self.shapes[s], s))[:6]:
+            line = '%7d  %s' % (self.shapes[s], clean(s, ROW))
+            left -= len(line) + 1
+            if left < 0:
+                break
+            out.append(line)
+        return out if len(out) > 1 else []
+
+
+def log_lines(text, whole):
+    lines = text.split('\n')
+    if not whole and len(lines) > 1:
+        lines.pop()
+    return lines
+
+
+def log_form(lines, forms):
+    """The form that most of the first lines have. What continues a line (the trace of an error) has none, so
+    a level and a first line that fits are enough with fewer."""
+    head = [s[:LOG_LINE] for s in itertools.islice((s for s in lines if s.strip()), 200)]
+    for name, pattern, when in forms:
+        match = re.compile(pattern).match
+        fit = sum(1 for s in head if match(s))
+        if fit >= 3 and (fit >= 0.8 * len(head) or match(head[0]) and fit >= 0.2 * len(head)):
+            return name, pattern, when
+    return None
+
+
+def last_time(path, encoding, match):
+    """Of a file whose end was not examined."""
+    with open(path, 'rb') as f:
+        f.seek(max(0, os.fstat(f.fileno()).st_size - LOG_TAIL))
+        lines = f.read(LOG_TAIL).decode(encoding, 'replace').split('\n')[1:]
+    return next((m.group('time') for m in (match(s[:LOG_LINE]) for s in reversed(lines)) if m), '')
+
+
+def log_dates(times, when):
+    """The statement that makes times of texts. Where some have a fraction of a second and some have none,
+    seconds are enough."""
+    if when is None or not has('pandas'):
+        return []
+    shapes = {re.sub(r'\d', '9', t) for t in times}
+    cut = '' if len(shapes) == 1 or when else '.str[:19]'
+    return ["df['time'] = pd.to_datetime(df['time']%s%s)" % (cut, ', format=%r' % when if when else '')]
+
+
+def log_frame(rows, imports):
+    """The line that makes records of text: a table, or a list where there is no pandas."""
+    if has('pandas'):
+        return 'import %s, pandas as pd; df = pd.DataFrame([%s])' % (imports, rows)
+    return 'import %s; rows = [%s]' % (imports, rows)
+
+
+def log_said(lines, log, total, told, more=(), what='messages'):
+    """All of a log's profile in the room that there is. lines: the code; told: what is said before the
+    times."""
+    lines = lines + ['%s, %s%s' % (told, total, log.span())] + [s for s in more if s]
+    for s in log.fields()[:6]:
+        if sum(len(x) + 1 for x in lines) + len(s) < MOST - 100:
+            lines.append(s)
+    lines += log.common(MOST - 20 - sum(len(s) + 1 for s in lines), what)
+    return '\n'.join(lines)
+
+
+def log_by(path, text, encoding, whole, forms):
+    lines = log_lines(text, whole)
+    form = log_form(lines, forms)
+    if not form:
+        return None
+    name, pattern, when = form
+    match, log, times, seen, until = re.compile(pattern).match, Log(), [], 0, time.monotonic() + LOG_SECONDS
+    other, counted = 0, [g for g in re.compile(pattern).groupindex if g not in UNCOUNTED]
+    for s in lines:
+        if seen % 64 == 63 and time.monotonic() > until:
+            break
+        seen += 1
+        m = match(s[:LOG_LINE])
+        if not m:
+            other += bool(s.strip())
+            continue
+        d = m.groupdict()
+        log.feed(d['time'], [(k, d[k]) for k in counted], d.get('message') or d.get('path'))
+        if len(times) < 2000:
+            times.append(d['time'])
+    rest = not whole or seen < len(lines)
+    total = '%d lines' % (seen - (not lines[-1])) if not rest else 'about %d lines' % count_rows(path)
+    if rest:
+        log.last = last_time(path, encoding, match) or log.last
+    code = [log_frame('m.groupdict() for m in map(re.compile(%s).match, '
+                      'open(%r, encoding=%r, errors="replace")) if m'
+                      % (raw_text(pattern), path, encoding), 're')] + log_dates(times, when)
+    return log_said(code, log, total, 'a log, ' + name, (
+        'counts below: of the first %d lines' % seen if rest else '',
+        'no year in its times: pandas takes 1900' if when and '%Y' not in when else '',
+        '%d lines of another form (such as the rest of a message) are left out' % other if other else ''),
+        'paths' if '<path>' in pattern else 'messages')
+
+
+def raw_text(pattern):
+    """A literal of an expression, as a person would write it."""
+    return "r'%s'" % pattern if "'" not in pattern else repr(pattern)
+
+
+def log_text(path, text, encoding, whole):
+    return logfmt(path, text, encoding, whole) or log_by(path, text, encoding, whole, LOG_FORMS)
+
+
+def log_timed(path, text, encoding, whole):
+    return log_by(path, text, encoding, whole, TIMED_FORMS)
+
+
+# Records with names: JSON lines, logfmt, the journal's export. Which of their keys are what a log has.
+
+LOG_KEYS = (('time', ('time', 'timestamp', 'ts', '@timestamp', 'datetime', 't', '__REALTIME_TIMESTAMP')),
+            ('level', ('level', 'lvl', 'severity', 'levelname', 'loglevel', 'log.level', 'PRIORITY')),
+            ('message', ('message', 'msg', 'event', 'MESSAGE')))
+
+
+def log_keys(items):
+    """{'time': its key, ...} of records of a log, or None: it has a time, and a level or a message."""
+    found, head = {}, items[:100]
+    for what, names in LOG_KEYS:
+        for k in names:
+            if 2 * sum(k in r for r in head if isinstance(r, dict)) > len(head):
+                found[what] = k
+                break
+    return found if 'time' in found and len(found) > 1 else None
+
+
+def log_of(items, keys, more=()):
+    """Count records."""
+    log, until = Log(), time.monotonic() + LOG_SECONDS
+    counted = [keys['level']] if 'level' in keys else []
+    for n, r in enumerate(items):
+        if n % 64 == 63 and time.monotonic() > until:
+            break
+        if isinstance(r, dict):
+            log.feed(str(r.get(keys['time'], '')), [(k, str(r[k])) for k in (*counted, *more) if k in r],
+                     str(r.get(keys.get('message'), '') or ''))
+    return log
+
+
+def log_facts(said, items, more=()):
+    """The profile of records as a table, with what is asked of a log in place of its first rows."""
+    keys = log_keys(items)
+    if not keys or not said:
+        return said
+    log = log_of(items, keys, more)
+    begun = said.split('\nfirst ')[0]
+    lines = [begun[:MOST - 500], 'a log%s' % log.span()] + log.fields()
+    return '\n'.join(lines + log.common(MOST - 20 - sum(len(s) + 1 for s in lines)))
+
+
+def logfmt(path, text, encoding, whole):
+    lines = [s[:LOG_LINE] for s in log_lines(text, whole) if s.strip()]
+    pair = re.compile(PAIRS)
+    head = lines[:50]
+    if len(head) < 2 or any(len(pair.findall(s)) < 2 or 5 * len(pair.sub('', s).replace(' ', '')) > len(s)
+                            for s in head):
+        return None
+    items, until = [], time.monotonic() + LOG_SECONDS / 2
+    for n, s in enumerate(lines):
+        if n % 64 == 63 and time.monotonic() > until:
+            break
+        items.append({k: v.strip('"') for k, v in pair.findall(s)})
+    read = log_frame('{k: v.strip(\'"\') for k, v in re.findall(r\'%s\', s)} '
+                     'for s in open(%r, encoding=%r, errors="replace") if s.strip()'
+                     % (PAIRS, path, encoding), 're')
+    what = 'lines of logfmt (all values are text)' + ('' if whole and len(items) == len(lines) else
+                                                      ', of about %d' % count_rows(path))
+    return log_facts(records(items, read, what), items)
+
+
+def journal(path, raw, size):
+    """What journalctl -o export writes: a block of FIELD=value lines for each entry. A value with a newline
+    is its length and then its bytes; that is only counted here."""
+    whole = len(raw) == size
+    text = raw.decode('utf-8', 'replace')
+    blocks = [b for b in text.split('\n\n') if '=' in b]
+    if not whole and len(blocks) > 1:
+        blocks.pop()
+    items, until = [], time.monotonic() + LOG_SECONDS
+    for n, b in enumerate(blocks):
+        if n % 64 == 63 and time.monotonic() > until:
+            break
+        items.append(dict(s[:LOG_LINE].split('=', 1) for s in b.split('\n') if '=' in s))
+    items = [r for r in items if '__REALTIME_TIMESTAMP' in r]
+    if not items:
+        return None
+    for r in items:
+        r['time'] = journal_time(r['__REALTIME_TIMESTAMP'])
+    read = log_frame('dict(s.split("=", 1) for s in b.split("\\n") if "=" in s) '
+                     'for b in open(%r, errors="replace").read().split("\\n\\n") if b.strip()' % path,
+                     'datetime')
+    if has('pandas'):
+        read += "; df['time'] = pd.to_datetime(df['__REALTIME_TIMESTAMP'].astype(float), unit='us')"
+    log = log_of(items, {'time': 'time', 'level': 'PRIORITY', 'message': 'MESSAGE'},
+                 ('SYSLOG_IDENTIFIER', '_SYSTEMD_UNIT', '_HOSTNAME'))
+    names = list(dict.fromkeys(k for r in items[:200] for k in r if k != 'time'))
+    odd = sum('MESSAGE' not in r for r in items)
+    return log_said([read], log, '%d entries%s' % (len(items), '' if whole and len(items) == len(blocks) else
+                                                         ' looked at'), "a log, the journal's export form",
+                    ('PRIORITY: 3 error, 4 warning, 5 notice, 6 info; times are UTC',
+                     '%d entries have no MESSAGE of one line' % odd if odd else '',
+                     'fields: ' + clean(', '.join(clean(k, 40) for k in names), 400)))
+
+
+def journal_time(micros):
+    try:
+        return str(datetime.datetime.fromtimestamp(int(micros[:17]) / 1e6, datetime.timezone.utc))[:19]
+    except (ValueError, OverflowError, OSError):
+        return ''

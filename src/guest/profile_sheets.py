@@ -1,0 +1,111 @@
+# profile_sheets.py - the part of data_profile.py for tables that are not text: workbooks and
+# parquet.
+
+import datetime
+import time
+
+
+def sheet_cell(value):
+    if value is None:
+        return ''
+    if isinstance(value, datetime.datetime):
+        return value.strftime('%Y-%m-%d') if not (value.hour or value.minute
+                                                  or value.second) else value.strftime('%Y-%m-%d %H:%M:%S')
+    return str(value)
+
+
+SHEETS = 6                      # sheets examined
+
+
+def workbook(path):
+    if not has('openpyxl'):
+        return ('an Excel workbook; openpyxl is not installed here, so only zipfile and xml can read it: %r'
+                % path)
+    import openpyxl
+    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    sheets, used = [], {'df', 'pd'}
+    for i, sheet in enumerate(book.worksheets[:SHEETS]):
+        name = identifier(sheet.title, 'sheet%d' % (i + 1)) if len(book.worksheets) > 1 else 'df'
+        while name in used and name != 'df':
+            name += '_'
+        used.add(name)
+        sheets.append(sheet_table(path, sheet, name, len(book.worksheets)))
+    tables = [t for t in sheets if isinstance(t, Table)]
+    lines = [code for t in tables for code in t.code()]
+    if lines and has('pandas'):
+        lines[0] = 'import pandas as pd; ' + lines[0]
+    pairs = [(a, b) for i, a in enumerate(tables) for b in tables[i + 1:] if a.whole and b.whole]
+    joined = [join_text(a, b, *found) for a, b in pairs for found in joins(a, b)[:1]][:2]
+    if has('pandas'):
+        lines += [code + '  # ' + facts for code, facts in joined]
+    share = (MOST - sum(len(s) + 1 for s in lines) - 60) // max(1, len(tables))
+    lines += [sheet_text(t, share) if isinstance(t, Table) else t for t in sheets]
+    if len(book.sheetnames) > SHEETS:
+        lines.append('more sheets: '
+                     + clean(', '.join(clean(repr(n), 40) for n in book.sheetnames[SHEETS:20]), 200))
+    return '\n'.join(lines)
+
+
+def sheet_rows(sheet):
+    """(rows, the columns with cells that are dates, whether these are all rows). A sheet may lie about its
+    size, so only what is there counts."""
+    if hasattr(sheet, 'reset_dimensions'):
+        sheet.reset_dimensions()
+    rows, dates, until = [], set(), time.monotonic() + SECONDS / 2
+    for n, row in enumerate(sheet.iter_rows(values_only=True)):
+        if n >= 20000 or (n % 64 == 63 and time.monotonic() > until):
+            return rows, dates, False
+        dates.update(i for i, v in enumerate(row[:200]) if isinstance(v, datetime.date))
+        rows.append([sheet_cell(v) for v in row[:200]])
+    return rows, dates, True
+
+
+def sheet_table(path, sheet, name, sheets):
+    rows, dates, all_rows = sheet_rows(sheet)
+    while rows and not any(rows[-1]):
+        rows.pop()
+    filled = [sum(1 for c in r if c) for r in rows[:30]]
+    width = max(filled, default=0)
+    if not width:
+        return 'sheet %s is empty' % clean(repr(sheet.title), 60)
+    skip = next(i for i, n in enumerate(filled) if n * 2 >= width and (n > 1 or width == 1))
+    while rows[skip] and not rows[skip][-1]:
+        rows[skip].pop()
+    names, body = unique(rows[skip]), rows[skip + 1:]
+    columns = [Column(n) for n in names]
+    seen = study(columns, body, SECONDS / 2)
+    settled = [c.settle('.') for c in columns]
+    args = repr(path) + (', sheet_name=%r' % sheet.title if sheets > 1 else '') + (', skiprows=%d' % skip
+                                                                                   if skip else '')
+    read = 'pd.read_excel(%s)' % args
+    if not has('pandas'):
+        read = ('import openpyxl; rows = list(openpyxl.load_workbook(%r, data_only=True)[%r]'
+                '.iter_rows(values_only=True))' % (path, sheet.title))
+    t = Table(name, read, columns, settled, body)
+    if has('pandas'):
+        t.dates = date_lines(columns, [('text', '') if i in dates else s for i, s in enumerate(settled)],
+                             True, name)
+    t.whole = all_rows and seen == len(body)
+    t.total = '%d rows' % len(body) if all_rows else 'over %d rows' % len(body)
+    return t
+
+
+def sheet_text(t, share):
+    """What a sheet holds, within its share of the room."""
+    text = '%s%s, columns: %s' % ('' if t.name == 'df' else t.name + ': ', t.total,
+                                  describe(t.columns, t.settled, '.', share - 60))
+    rows = first_rows(t.body, ' | ', 2)
+    return text + '\n' + rows if len(text) + len(rows) < share else text
+
+
+def parquet(path):
+    if not has('pyarrow'):
+        return 'a Parquet file; pyarrow is not installed here, so it cannot be read'
+    import pyarrow.parquet
+    f = pyarrow.parquet.ParquetFile(path)
+    columns = ', '.join('%s (%s)' % (clean(repr(c.name), 60), clean(c.type, 30))
+                        for c in list(f.schema_arrow)[:60])
+    head = next(f.iter_batches(batch_size=3)).to_pylist() if f.metadata.num_rows else []
+    return 'import pandas as pd; df = pd.read_parquet(%r)\n%d rows, columns: %s\n%s' % (
+        path, f.metadata.num_rows, columns, first_rows([[as_cell(v) for v in r.values()] for r in head],
+                                                       ' | '))
