@@ -21,7 +21,7 @@ static const char first_screen[] =
     "       sandpiper config                  show settings and their sources\n"
     "       sandpiper doctor                  check sandbox, key and model\n"
     "       sandpiper mcp                     the sandbox for an MCP client\n"
-    "       sandpiper models, sessions        list what the service has, what is saved\n\n"
+    "       sandpiper models, sessions        list models, saved sessions\n\n"
     "The usual options:\n";
 
 static const char everything[] =
