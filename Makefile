@@ -9,7 +9,7 @@ B        = build/$(MODE)
 PREFIX  ?= /usr/local
 
 # The rooms, lowest first. A unit test of a room links only the rooms that it may use, so an arrow that bends does not link.
-ROOMS    = base process json yaml chat config calls wire llm limits records engine sandbox sniff provenance agent markdown show store upload pipe term runner mcp main
+ROOMS    = base process json yaml chat config calls wire llm limits records engine sandbox sniff provenance agent markdown show store upload pipe term runner mcp server main
 USES_base    =
 USES_process = base
 USES_json    = base
@@ -34,11 +34,12 @@ USES_pipe    = show markdown agent sniff provenance llm wire calls sandbox engin
 USES_term    = show markdown agent sniff provenance llm wire calls sandbox engine records limits chat json process base
 USES_runner  = agent sniff provenance llm wire calls sandbox engine records limits chat json process base
 USES_mcp     = runner agent sniff provenance llm wire calls sandbox engine records limits chat json process base
-USES_main    = mcp runner term pipe upload store show markdown agent sniff provenance llm wire calls sandbox engine records limits config yaml chat json process base
+USES_server  = mcp runner agent sniff provenance llm wire calls sandbox engine records limits chat json process base
+USES_main    = server mcp runner term pipe upload store show markdown agent sniff provenance llm wire calls sandbox engine records limits config yaml chat json process base
 
-PKGS     = libcurl libcjson yaml-0.1 readline libseccomp md4c sqlite3 chafa
+PKGS     = libcurl libcjson yaml-0.1 readline libseccomp md4c sqlite3 chafa libmicrohttpd
 # Opened when they are first needed (dlopen), so that a start does not pay for them.
-LATE     = libcurl sqlite3 chafa
+LATE     = libcurl sqlite3 chafa libmicrohttpd
 CPPFLAGS += -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -Isrc -I. $(PKG_CFLAGS)
 WARN     = -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Wformat=2 -Wwrite-strings
 CFLAGS_release = -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
@@ -164,10 +165,10 @@ $(B)/gen/seccomp_program: src/limits/make/seccomp_program.c $(B)/limits/seccomp.
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
 
+# Those that take longest first.
+UNIT_LONG = $(filter $(foreach r,sandbox llm calls engine pipe,$(B)/unit/$(r)/%),$(UNIT_BIN))
 unit: $(UNIT_BIN)
-	@printf '%s\n' $(UNIT_BIN) | xargs -P "$$(nproc)" -I {} sh -c \
-	  'timeout 300 {} >{}.log 2>&1 || { echo "failed, once more: {}"; grep -a ERROR {}.log; timeout 300 {} >{}.log 2>&1; } && \
-	  echo "passed {}" || { cat {}.log; echo "FAILED {}"; exit 1; }'
+	@tests/unit/run.sh $(UNIT_LONG) $(filter-out $(UNIT_LONG),$(UNIT_BIN))
 
 # Arrows between rooms, headers, banned functions, scripts, and everything compiled by both compilers with -Werror: by gcc as it
 # is built, with what each unit test links (where cc is gcc, that is the release build), by clang without making code of it.

@@ -9,7 +9,7 @@
 # What follows goes to pytest, as in "run.sh test -k chat". The second round needs bwrap alone: what differs between
 # engines is in the argument vectors and outside the program.
 #
-#   SANDPIPER_TEST_JOBS   tests at once (three times the processors, since most of their time they wait)
+#   SANDPIPER_TEST_JOBS   tests at once (four times the processors, since most of their time they wait)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,7 +17,7 @@ what=${1:-test}
 [ $# = 0 ] || shift
 src/setup/packages.sh test
 jobs=$(nproc)
-workers=${SANDPIPER_TEST_JOBS:-$((3 * jobs))}
+workers=${SANDPIPER_TEST_JOBS:-$((4 * jobs))}
 log=$(mktemp) cache=$(mktemp -d) bytecode=$(mktemp -d)
 trap 'rm -rf "$log" "$log.e2e" "$cache" "$bytecode"' EXIT
 summary=()

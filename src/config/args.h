@@ -27,6 +27,7 @@ enum command {
     COMMAND_PS,
     COMMAND_RM,
     COMMAND_RUNNER, /* a process of serve's or mcp's own */
+    COMMAND_SERVE,
     COMMAND_SESSIONS,
     COMMAND_HELP,   /* becomes args.help */
     COMMAND_VERSION /* becomes args.version */

@@ -69,6 +69,11 @@ struct config {
     int64_t timeout, memory, data_size, max_file, max_files_total;
     double cpus;
     int pids;
+    /* serve */
+    const char *listen, *token_file; /* token_file NULL: a fresh token */
+    struct argv allow_hosts;
+    int max_sandboxes, pool_size;
+    int64_t ttl; /* ms */
     /* output and the rest */
     bool json, json_result; /* json_result: json is set too */
     bool quiet, verbose, show_reasoning, usage, verify, dry_run, version, help;

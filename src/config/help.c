@@ -20,7 +20,7 @@ static const char first_screen[] =
     "       sandpiper exec FILE               Python in the sandbox, no model\n"
     "       sandpiper config                  show settings and their sources\n"
     "       sandpiper doctor                  check sandbox, key and model\n"
-    "       sandpiper mcp                     the sandbox for an MCP client\n"
+    "       sandpiper mcp, serve              sandboxes for other programs\n"
     "       sandpiper models, sessions        list models, saved sessions\n\n"
     "The usual options:\n";
 
@@ -36,6 +36,7 @@ static const char everything[] =
     "       sandpiper mcp                     the sandbox for an MCP client\n"
     "       sandpiper models [TEXT]           list the models of the service\n"
     "       sandpiper sessions                list, show, search the saved ones\n"
+    "       sandpiper serve                   sandboxes for other programs, by HTTP\n"
     "       sandpiper ps                      list the named sandboxes\n"
     "       sandpiper rm NAME...              remove them\n"
     "       sandpiper gc                      remove what killed programs left\n"
@@ -152,6 +153,14 @@ static const struct topic {
      "", " json config help ",
      "\nExit codes: 0, 1 something could not be read or removed, 2 there is no such\n"
      "session.\n"},
+    {"serve", FOR_SERVE | FOR_CONFIG, "sandboxes for other programs, by HTTP",
+     "Usage: sandpiper serve [OPTION]...\n\n"
+     "Listens on this machine for programs that want Python run. Each sandbox keeps\n"
+     "its variables and files, has no network, and ends when nobody uses it. /docs\n"
+     "shows the API, /openapi.json describes it. Clients send the header\n"
+     "Authorization: Bearer TOKEN; without --token-file a new one is made at each\n"
+     "start and printed on stderr. SIGTERM lets what runs finish; a second does not.\n",
+     "Sandbox", " quiet verbose config help ", "\nExit codes: 0 stopped, 1 no socket, 2 usage.\n"},
     {"debug", FOR_REPLY, "how replies are read, what would be sent",
      "Usage: sandpiper debug reply [OPTION]... < BODY\n"
      "       sandpiper debug request [OPTION]... QUESTION\n\n"

@@ -25,6 +25,7 @@ static int (*const commands[])(struct config *, int closed) = {
     [COMMAND_PS] = cmd_ps,
     [COMMAND_RM] = cmd_rm,
     [COMMAND_RUNNER] = cmd_runner,
+    [COMMAND_SERVE] = cmd_serve,
     [COMMAND_SESSIONS] = cmd_sessions,
 };
 

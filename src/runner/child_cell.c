@@ -215,6 +215,8 @@ static struct json *cell_to_json(struct capture *k, const struct cell_result *r)
 {
     struct json *o = json_object();
 
+    if (k->c->lost)
+        runner_child_notice(k->c, false, "the sandbox had ended: variables and files from before are gone");
     if (r->before)
         runner_child_notice(k->c, false, r->before);
     if (r->left && (r->state_lost || r->state_restored))
@@ -228,7 +230,8 @@ static struct json *cell_to_json(struct capture *k, const struct cell_result *r)
     json_set_int(o, "exit_code", r->status == CELL_EXIT ? r->exit_code : ends[r->status].exit_code);
     set_files(o, k->c, r);
     json_set(o, "duration_ms", json_number((double)(int64_t)(r->seconds * 1e6) / 1000));
-    json_set_bool(o, "state_lost", r->state_lost);
+    json_set_bool(o, "state_lost", r->state_lost || k->c->lost);
+    k->c->lost = false;
     json_set(o, "notices", runner_child_notices(k->c));
     return o;
 }
@@ -296,6 +299,17 @@ int child_hold(struct runner_child *c, const struct json *arguments, struct json
     (void)err;
     if (ms > 0)
         sandbox_set_idle(c->sandbox, ms);
+    *result = json_object();
+    return 0;
+}
+
+/* There was a runner before us: is its sandbox still there? */
+int child_again(struct runner_child *c, const struct json *arguments, struct json **result, struct error *err)
+{
+    (void)arguments;
+    if (sandbox_wait(c->sandbox, err) < 0)
+        return -1;
+    c->lost = !sandbox_continued(c->sandbox);
     *result = json_object();
     return 0;
 }

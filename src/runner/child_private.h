@@ -23,6 +23,7 @@ struct runner_child {
         char *name, *path;
     } * delivered;
     size_t n_delivered;
+    bool lost;   /* what an earlier runner had is gone; to be told with the next cell */
     bool told;   /* the front knows how the start ended */
     bool used;   /* anything was asked */
     bool closed; /* the front is gone, or wants us to go */
@@ -40,5 +41,8 @@ int child_info(struct runner_child *c, const struct json *arguments, struct json
 int child_reset(struct runner_child *c, const struct json *arguments, struct json **result,
                 struct error *err);
 int child_hold(struct runner_child *c, const struct json *arguments, struct json **result, struct error *err);
+
+int child_again(struct runner_child *c, const struct json *arguments, struct json **result,
+                struct error *err);
 
 #endif

@@ -25,7 +25,8 @@ int operation_check(const struct operation *o, const struct json *arguments, str
 
 /* Does value fit schema? The words that are understood: type (one or a list), properties, required, items,
  * enum, const, anyOf, the bounds of numbers, strings (in characters), arrays and objects,
- * additionalProperties. All others are passed over. what: its name in the error, "" for the whole.
+ * additionalProperties. The branches of anyOf have different
+ * types. All others are passed over. what: its name in the error, "" for the whole.
  * ERROR_USAGE. */
 int schema_check(const struct json *schema, const struct json *value, const char *what, struct error *err);
 

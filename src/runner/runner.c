@@ -53,7 +53,7 @@ struct runner {
     struct json *facts;
     bool freed;     /* by its owner; we go on until the process has ended */
     unsigned depth; /* calls of the owner's functions under way: nothing is freed in one */
-    int64_t killed_at, reap_ms;
+    int64_t killed_at, reap_ms, done_at;
 };
 
 /* A timer is known by its context, so each of ours has the address of another member. */
@@ -62,6 +62,7 @@ struct runner {
 static struct runner *ending; /* freed by their owners, and their processes are not reaped yet */
 
 static void on_socket(void *ctx, short revents);
+static void flush(struct runner *r);
 static void on_dropped(void *ctx, short revents);
 
 static void ask_free(struct ask *a)
@@ -69,19 +70,6 @@ static void ask_free(struct ask *a)
     json_free(a->message);
     fd_close(&a->fd);
     free(a);
-}
-
-static void destroy(struct runner *r)
-{
-    for (struct runner **p = &ending; *p; p = &(*p)->next)
-        if (*p == r) {
-            *p = r->next;
-            break;
-        }
-    json_free(r->facts);
-    messages_release(&r->in);
-    buf_release(&r->out);
-    free(r);
 }
 
 static void disconnect(struct runner *r)
@@ -92,6 +80,20 @@ static void disconnect(struct runner *r)
     fd_close(&r->fd);
     loop_timer_stop(r->loop, r);
     loop_timer_stop(r->loop, &r->asks);
+}
+
+static void destroy(struct runner *r)
+{
+    disconnect(r);
+    for (struct runner **p = &ending; *p; p = &(*p)->next)
+        if (*p == r) {
+            *p = r->next;
+            break;
+        }
+    json_free(r->facts);
+    messages_release(&r->in);
+    buf_release(&r->out);
+    free(r);
 }
 
 /* ---- its end ---- */
@@ -145,11 +147,9 @@ static bool leave(struct runner *r)
     return !r->freed;
 }
 
-void runner_free(struct runner *r)
+/* Its owner wants nothing of it any more. */
+static void abandon(struct runner *r)
 {
-    if (!r || r->freed)
-        return;
-    disconnect(r);
     while (r->asks) {
         struct ask *a = r->asks;
 
@@ -165,16 +165,25 @@ void runner_free(struct runner *r)
         destroy(r);
 }
 
-void runner_end(struct runner *r)
+void runner_free(struct runner *r)
 {
-    static const char message[] = "{\"end\":true}\n";
-
     if (!r || r->freed)
         return;
-    /* What waits to be sent is of no use any more; a line that was sent in part ends the child as well. */
-    if (r->sock >= 0 && r->sent == r->out.len)
-        (void)!send(r->sock, message, strlen(message), MSG_DONTWAIT | MSG_NOSIGNAL);
-    runner_free(r);
+    disconnect(r);
+    abandon(r);
+}
+
+void runner_end(struct runner *r)
+{
+    if (!r || r->freed)
+        return;
+    abandon(r);
+    if (r->sock < 0)
+        return;
+    loop_timer_stop(r->loop, r);
+    loop_timer_stop(r->loop, &r->asks);
+    buf_addstr(&r->out, "{\"end\":true}\n");
+    flush(r);
 }
 
 void runner_settle(struct loop *loop, int ms)
@@ -196,6 +205,7 @@ static bool finish(struct runner *r, const struct json *result, const struct err
 
     r->asks = a->next;
     r->running = false;
+    r->done_at = clock_ms();
     loop_timer_stop(r->loop, r);
     enter(r);
     if (!a->forgotten && a->listener.done)
@@ -442,6 +452,18 @@ static bool hear(struct runner *r, const struct json *m)
     return true;
 }
 
+/* Nobody listens to it any more; it closes the connection when it has been told to end. */
+static void drain(struct runner *r)
+{
+    char waste[4096];
+    ssize_t n;
+
+    while ((n = recv(r->sock, waste, sizeof waste, MSG_DONTWAIT)) > 0)
+        continue;
+    if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
+        disconnect(r);
+}
+
 static void on_socket(void *ctx, short revents)
 {
     struct runner *r = ctx;
@@ -450,6 +472,10 @@ static void on_socket(void *ctx, short revents)
 
     if (revents & POLLOUT)
         flush(r);
+    if (r->freed) {
+        drain(r);
+        return;
+    }
     enter(r);
     for (int i = 0; there && i < READ_MOST; i++) {
         ssize_t n = messages_read(&r->in, r->sock);
@@ -524,6 +550,11 @@ unsigned runner_waits(const struct runner *r)
     for (const struct ask *a = r->asks; a; a = a->next)
         n++;
     return n && r->running ? n - 1 : n;
+}
+
+int64_t runner_done_at(const struct runner *r)
+{
+    return r->done_at;
 }
 
 pid_t runner_pid(const struct runner *r)

@@ -214,10 +214,8 @@ static const struct {
     const char *name;
     int (*run)(struct runner_child *c, const struct json *arguments, struct json **result, struct error *err);
 } table[] = {
-    {"run_code", child_run_code},
-    {"info", child_info},
-    {"reset", child_reset},
-    {"hold", child_hold},
+    {"run_code", child_run_code}, {"info", child_info},   {"reset", child_reset},
+    {"hold", child_hold},         {"again", child_again},
 };
 
 static int perform(struct runner_child *c, const struct json *message, const struct runner_extra *extra,

@@ -110,7 +110,7 @@ struct json *messages_next(struct message_reader *l, struct error *err)
     struct json *j = json_parse(begin, (size_t)(end - begin), JSON_LONG, NULL, err);
     if (j && json_type(j) != JSON_OBJECT) {
         json_free(steal(&j));
-        error_set(err, ERROR_PROTOCOL, 0, "a message is no JSON object");
+        error_set(err, ERROR_PROTOCOL, 0, "a message that is not a JSON object");
     }
     return j;
 }

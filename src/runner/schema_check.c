@@ -179,22 +179,19 @@ static int check_items(const struct json *items, const struct json *v, const cha
     return 0;
 }
 
-/* The error of the branch that has the value's type, or of the last. */
+/* The error of the branch that has the value's type; where none has, the types. */
 static int check_any(const struct json *all, const struct json *v, const char *what, struct error *err)
 {
-    bool told = false;
+    autojson struct json *types = json_array();
 
     for (const struct json *s = json_first(all); s; s = json_next(s)) {
-        struct error why = {0};
+        const struct json *type = json_get(s, "type");
 
-        if (schema_check(s, v, what, &why) == 0)
-            return 0;
-        bool near = check_type(json_get(s, "type"), v, what, NULL) == 0;
-        if (err && (near || !told))
-            *err = why;
-        told |= near;
+        if (check_type(type, v, what, NULL) == 0)
+            return schema_check(s, v, what, err);
+        json_add(types, json_copy(type));
     }
-    return -1;
+    return check_type(types, v, what, err);
 }
 
 int schema_check(const struct json *schema, const struct json *v, const char *what, struct error *err)

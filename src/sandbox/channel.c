@@ -163,7 +163,8 @@ static void serve(void *ctx, short revents)
     k->busy = true;
     if (revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL))
         receive(k);
-    if (!k->broken && revents & POLLOUT) {
+    /* POLLERR: nobody reads our end any more. The write says so, or this would be reported again at once. */
+    if (!k->broken && revents & (POLLOUT | POLLERR)) {
         if (!flush(k))
             break_off(k, "the channel to the sandbox was closed");
         else

@@ -292,6 +292,11 @@ void sandbox_set_cell_time(struct sandbox *s, int ms)
     s->o.cell_ms = ms;
 }
 
+bool sandbox_continued(const struct sandbox *s)
+{
+    return s->taken && s->stage == STAGE_READY;
+}
+
 unsigned sandbox_cells(const struct sandbox *s)
 {
     return s->cells;

@@ -130,6 +130,7 @@ int sandbox_list_variables(struct sandbox *s, struct buf *out, struct error *err
 int sandbox_list_files(struct sandbox *s, struct buf *out, struct error *err);
 /* cells that ran in it, including those of earlier programs */
 unsigned sandbox_cells(const struct sandbox *s);
+bool sandbox_continued(const struct sandbox *s); /* it is up, and an earlier program started it */
 
 int sandbox_reset(struct sandbox *s, struct error *err); /* a new worker; the files stay */
 

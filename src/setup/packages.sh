@@ -25,6 +25,7 @@ build | libseccomp-dev | libseccomp-devel     | libseccomp   | libseccomp-devel 
 build | libmd4c-dev    | md4c-devel           | md4c         | md4c-devel      | md4c-dev
 build | libsqlite3-dev | sqlite-devel         | sqlite       | sqlite3-devel   | sqlite-dev
 build | libchafa-dev   | chafa-devel          | chafa        | chafa-devel     | chafa-dev
+build | libmicrohttpd-dev | libmicrohttpd-devel | libmicrohttpd | libmicrohttpd-devel | libmicrohttpd-dev
 build | libglib2.0-dev | glib2-devel          | glib2        | glib2-devel     | glib-dev
 run   | python3        | python3              | python       | python3         | python3
 run   | bubblewrap     | bubblewrap           | bubblewrap   | bubblewrap      | bubblewrap

@@ -1,6 +1,7 @@
 """test_guard.py - no code outlives its program: code that holds up the supervisor, a supervisor that is stopped, a
 program that is killed at any moment. What is looked for is the code itself, on the host, and no other start is
 made before it is."""
+import contextlib
 import glob
 import json
 import os
@@ -8,6 +9,7 @@ import random
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -17,9 +19,10 @@ from test_named import end_all
 
 HERE = os.path.dirname(__file__)
 USER = "bwrap-user"             # bwrap started by an ordinary user
+GUARDED = [*ENGINES, USER, ROOTLESS]
 UID = 54321
 WITHIN = 2.0                    # so soon after a kill nothing runs any more
-SPACES = {}                     # pid namespaces of a test's sandboxes, held open: none other gets the number
+SPACES = {}                     # pid namespace of a sandbox: whose it is, and a descriptor, so that none other gets the number
 with open(os.path.join(HERE, "hostile.py")) as f:
     HOSTILE = f.read()
 
@@ -42,26 +45,58 @@ class AsUser:
         return self.s.run(*args, user=UID, group=UID, extra_groups=[], **more)
 
 
-@pytest.fixture(params=[*ENGINES, USER, ROOTLESS])
-def guarded(request):
-    """The program on each engine, and as an ordinary user on those that need no daemon."""
-    engine = "bwrap" if request.param == USER else request.param
-    need_engine(engine)
-    if request.param == USER and os.geteuid() != 0:
-        pytest.skip("every user here is an ordinary one")
-    for s in make_sandpiper(engine):
-        if request.param == USER:
+def there(place):
+    """Whether it is to be tested here. One that is required and missing fails the test."""
+    if place == USER and os.geteuid() != 0:
+        return False                            # every user here is an ordinary one
+    try:
+        need_engine("bwrap" if place == USER else place)
+    except pytest.skip.Exception:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def guard(place):
+    """The program there; nothing of it is left behind, whatever happens."""
+    for s in make_sandpiper("bwrap" if place == USER else place):
+        if place == USER:
             s = AsUser(s)
             s.give()
         try:
             yield s
         finally:
-            for space in list(SPACES):
+            for space in [space for space, its in SPACES.items() if its[0] is s]:
                 first = first_inside(space)     # a failed test leaves nothing on this machine either
                 if first:
                     os.kill(first, signal.SIGKILL)
-                os.close(SPACES.pop(space))
+                os.close(SPACES.pop(space)[1])
             end_all(s)
+
+
+@pytest.fixture(params=GUARDED)
+def guarded(request):
+    """The program on each engine, and as an ordinary user on those that need no daemon."""
+    if not there(request.param):
+        pytest.skip("%s is not here" % request.param)
+    with guard(request.param) as s:
+        yield s
+
+
+def everywhere(test):
+    """The same on each of them, all at once: for what takes its time by waiting."""
+    def one(place):
+        with guard(place) as s:
+            test(s)
+
+    @pytest.mark.xdist_group("user")
+    def run():
+        places = [place for place in GUARDED if there(place)]
+        with ThreadPoolExecutor(len(places) or 1) as pool:
+            list(pool.map(one, places))
+        assert places or pytest.skip("no engine")
+    run.__doc__ = test.__doc__
+    return run
 
 
 def first_inside(space):
@@ -90,10 +125,10 @@ def inside(space):
     return found
 
 
-def note(space):
+def note(s, space):
     first = first_inside(space)
     if first:
-        SPACES[space] = os.open("/proc/%d/ns/pid" % first, os.O_RDONLY)
+        SPACES[space] = s, os.open("/proc/%d/ns/pid" % first, os.O_RDONLY)
 
 
 def what_runs():
@@ -130,7 +165,7 @@ def up(s, *args, code=HOSTILE, after="while True: time.sleep(1)"):
     for line in p.stdout:
         if line.startswith(b"up "):
             space, end = line.split()[1].decode(), time.monotonic() + 10
-            note(space)
+            note(s, space)
             # The supervisor, the worker, three that stay.
             while code == HOSTILE and len(inside(space)) < 5 and time.monotonic() < end:
                 time.sleep(0.01)
@@ -216,7 +251,7 @@ def kill_at(s, p, chance, until):
     p.send_signal(signal.SIGSTOP)               # it sends nothing more while we look
     space = known_inside(s)
     if space and space not in SPACES:
-        note(space)
+        note(s, space)
     first = space and first_inside(space)
     if first and chance.random() < 0.5:
         os.kill(first, signal.SIGSTOP)
@@ -334,10 +369,11 @@ def test_the_idle_limit_holds_under_attack(guarded):
     assert guarded.run("gc").code == 0
 
 
+@everywhere
 def test_the_next_user_of_one_that_is_stopped(guarded):
     """It is told, once, and has a new one; before that "ps" shows it."""
     space = named(guarded, "x = 1\n" + QUIET).out.split()[1]
-    note(space)
+    note(guarded, space)
     assert " idle " in guarded.run("ps").out
     os.kill(first_inside(space), signal.SIGSTOP)
     assert " no answer " in guarded.run("ps").out and '"silent"' in guarded.run("ps", "--json").out
@@ -350,13 +386,14 @@ def test_the_next_user_of_one_that_is_stopped(guarded):
 
 def test_rm_of_one_that_is_stopped(guarded):
     space = named(guarded, QUIET).out.split()[1]
-    note(space)
+    note(guarded, space)
     os.kill(first_inside(space), signal.SIGSTOP)
     r = guarded.run("rm", "work")
     assert r.code == 0 and r.out == "removed work\n" and r.err == "", r
     assert not inside(space)
 
 
+@everywhere
 def test_gc_ends_one_that_its_idle_limit_did_not(guarded):
     p, space = up(guarded, "--sandbox-name", "work", "--sandbox-idle", "1s", code=QUIET)
     os.kill(first_inside(space), signal.SIGSTOP)

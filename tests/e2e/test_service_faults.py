@@ -12,6 +12,7 @@ import struct
 import subprocess
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import pytest
@@ -35,7 +36,8 @@ FAULTS = []
 
 class Fault:
     def __init__(self, name, play, codes, what, do, **more):
-        self.name, self.play, self.codes, self.what, self.do = name, play, codes if isinstance(codes, tuple) else (codes,), what, do
+        self.name, self.codes, self.what, self.do = name, codes if isinstance(codes, tuple) else (codes,), what, do
+        self.play = play or (lambda c, request: c.answer("never"))
         self.tls, self.accept, self.always, self.timer, self.trust = (more.get(k) for k in ("tls", "accept", "always", "timer", "trust"))
         self.where, self.ways = more.get("where", r"127\.0\.0\.1:\d+"), more.get("ways", WAYS)
 
@@ -261,7 +263,7 @@ def many_calls(c, request):
 
 @cache
 def bomb():
-    return gzip.compress(b'{"pad":"' + b"x" * (200 << 20), 9)
+    return gzip.compress(b'{"pad":"' + b"x" * (200 << 20), 1)
 
 
 @fault("a bomb", 1, "more than 16 MiB", AGAIN)
@@ -485,8 +487,6 @@ def outcome(f, way, folder=None):
     begin = time.monotonic()
     try:
         tls = tls_context(folder, f.tls) if f.tls and f.tls != "accept" else None
-        play = f.play or (lambda c, request: c.answer("never"))
-        f.play = play
         with RawServer(sane_after(f), tls=tls, accept=f.accept) as server:
             sp.url = server.url if not f.accept else server.url.replace("http:", "https:")
             code, text, answer = RUN[way](sp, f, env_of(f, folder))
@@ -502,20 +502,26 @@ def exit_codes(f, way):
     return {"one": f.codes, "script": f.codes, "chat": (0,)}[way]
 
 
-def ways_of(with_certificate):
-    """Each of those faults in each of its ways."""
-    rows = [(f, way) for f in FAULTS if (f.tls not in (None, "accept")) == with_certificate for way in f.ways]
-    return pytest.mark.parametrize("f, way", rows, ids=["%s-%s" % (f.name, way) for f, way in rows])
+def faults_of(with_certificate):
+    rows = [f for f in FAULTS if (f.tls not in (None, "accept")) == with_certificate]
+    return pytest.mark.parametrize("f", rows, ids=[f.name for f in rows])
 
 
-@ways_of(with_certificate=False)
-def test_fault(f, way):
-    judge(f, way, outcome(f, way))
+def meet(f, folder=None):
+    """In each of its ways, at once: what they do most is wait."""
+    with ThreadPoolExecutor(len(f.ways)) as pool:
+        for way, o in zip(f.ways, pool.map(lambda way: outcome(f, way, folder), f.ways)):
+            judge(f, way, o)
 
 
-@ways_of(with_certificate=True)
-def test_fault_of_a_certificate(certificates, f, way):
-    judge(f, way, outcome(f, way, certificates))
+@faults_of(with_certificate=False)
+def test_fault(f):
+    meet(f)
+
+
+@faults_of(with_certificate=True)
+def test_fault_of_a_certificate(certificates, f):
+    meet(f, certificates)
 
 
 def judge(f, way, o):

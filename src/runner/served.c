@@ -1,0 +1,94 @@
+/* served.c - see served.h. */
+#include "runner/served.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/argv.h"
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/place.h"
+#include "json/json.h"
+#include "runner/runners.h"
+
+#define NOTE_MAX 4096
+
+bool served_good_id(const char *id)
+{
+    return strlen(id) == RUNNERS_ID && strspn(id, "0123456789abcdef") == RUNNERS_ID;
+}
+
+static char *path_of(const char *id)
+{
+    autofree char *folder = xdg_path(XDG_STATE, "served");
+
+    return folder ? xasprintf("%s/%s", folder, id) : NULL;
+}
+
+void served_write(const char *id, const struct served *n)
+{
+    autojson struct json *o = json_object();
+    autofree char *path = path_of(id);
+
+    if (!path)
+        return;
+    json_set_str(o, "conversation", n->conversation);
+    json_set_str(o, "owner", n->owner);
+    json_set_int(o, "created", n->created);
+    json_set_int(o, "ended", n->ended);
+    json_set_bool(o, "expired", n->expired);
+    autofree char *text = json_print(o);
+    (void)place_write(path, text, strlen(text), false, NULL);
+}
+
+int served_read(const char *id, struct served *out)
+{
+    struct buf text autorelease(buf_release) = BUF_INIT(NOTE_MAX);
+    autofree char *path = served_good_id(id) ? path_of(id) : NULL;
+
+    *out = (struct served){0};
+    if (!path || place_read(path, NOTE_MAX, &text, NULL) < 0)
+        return -1;
+    autojson struct json *o = json_parse(buf_str(&text), text.len, 0, NULL, NULL);
+    if (json_type(o) != JSON_OBJECT)
+        return -1;
+    out->conversation = xstrdup(json_str(json_get(o, "conversation")));
+    out->owner = xstrdup(json_text(json_get(o, "owner")));
+    out->created = json_int(json_get(o, "created"), 0);
+    out->ended = json_int(json_get(o, "ended"), 0);
+    out->expired = json_bool(json_get(o, "expired"), false);
+    return 0;
+}
+
+void served_remove(const char *id)
+{
+    autofree char *path = path_of(id);
+
+    if (path)
+        unlink(path);
+}
+
+void served_each(void (*fn)(void *ctx, const char *id), void *ctx)
+{
+    autofree char *folder = xdg_path(XDG_STATE, "served");
+    struct argv ids autorelease(argv_release) = ARGV_INIT;
+    DIR *d = folder ? opendir(folder) : NULL;
+
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;)
+        if (served_good_id(e->d_name))
+            argv_push(&ids, e->d_name);
+    if (d)
+        closedir(d);
+    for (size_t i = 0; i < ids.n; i++)
+        fn(ctx, ids.v[i]);
+}
+
+void served_release(struct served *n)
+{
+    free(n->conversation);
+    free(n->owner);
+    *n = (struct served){0};
+}

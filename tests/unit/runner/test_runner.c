@@ -1,0 +1,511 @@
+/* test_runner.c - the front's side of runners, with this program itself as the child ("runner" as its first
+ * word): requests in order, cancel, death, ids, limits, time to live, pool, what a killed front left.
+ */
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/argv.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "json/json.h"
+#include "process/loop.h"
+#include "records/owner.h"
+#include "runner/runner.h"
+#include "runner/runner_messages.h"
+#include "runner/runners.h"
+#include "runner/served.h"
+
+/* ---- the child ---- */
+
+static void say(const char *text)
+{
+    assert_int_equal(fd_write_all(0, text, strlen(text)), 0);
+}
+
+static struct json *listen_(struct message_reader *in)
+{
+    struct json *m;
+    struct error err;
+
+    while (!(m = messages_next(in, &err))) {
+        struct pollfd p = {0, POLLIN, 0};
+
+        poll(&p, 1, -1);
+        if (messages_read(in, 0) == 0)
+            _exit(0);
+    }
+    return m;
+}
+
+static void act(struct message_reader *in, const struct json *m)
+{
+    const char *op = json_text(json_get(m, "op"));
+    int id = (int)json_int(json_get(m, "id"), 0);
+    char line[200];
+
+    if (strcmp(op, "die") == 0)
+        _exit(1);
+    if (strcmp(op, "lie") == 0)
+        id += 100;
+    if (strcmp(op, "deaf") == 0)
+        for (;;)
+            pause();
+    if (strcmp(op, "slow") == 0) {
+        say("{\"id\":");
+        snprintf(line, sizeof line, "%d,\"event\":\"output\"}\n", id);
+        say(line);
+        autojson struct json *cancel = listen_(in);
+        assert_int_equal(json_int(json_get(cancel, "cancel"), 0), id);
+        snprintf(line, sizeof line, "{\"id\":%d,\"error\":{\"kind\":\"cancelled\",\"text\":\"it was\"}}\n",
+                 id);
+    } else if (strcmp(op, "fd") == 0) {
+        char text[20] = "";
+        autoclose int fd = messages_fd(in);
+
+        assert_true(fd >= 0 && read(fd, text, sizeof text - 1) > 0);
+        snprintf(line, sizeof line, "{\"id\":%d,\"result\":{\"text\":\"%s\"}}\n", id, text);
+    } else {
+        autofree char *arguments = json_print(json_get(m, "arguments"));
+        snprintf(line, sizeof line, "{\"id\":%d,\"result\":{\"op\":\"%s\",\"arguments\":%.100s}}\n", id, op,
+                 arguments);
+    }
+    say(line);
+}
+
+static _Noreturn void child(int argc, char **argv)
+{
+    struct message_reader in;
+    const char *log = getenv("RUNNER_LOG");
+
+    messages_init(&in);
+    say(argc > 2 && strcmp(argv[2], "--fail") == 0 ? "{\"failed\":{\"kind\":\"sandbox\",\"text\":\"no\"}}\n"
+                                                   : "{\"ready\":true,\"engine\":\"fake\"}\n");
+    for (;;) {
+        autojson struct json *m = listen_(&in);
+
+        if (json_get(m, "end") && log) {
+            autofree char *line = xasprintf("%s\n", argv[argc - 2]);
+            autoclose int fd = open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+            assert_int_equal(fd_write_all(fd, line, strlen(line)), 0);
+        }
+        if (json_get(m, "end"))
+            _exit(0);
+        if (json_get(m, "op"))
+            act(&in, m);
+    }
+}
+
+/* ---- one runner ---- */
+
+struct heard {
+    struct loop *loop;
+    unsigned events, done, ready, gone;
+    char text[1100]; /* of the last result, or error */
+    struct runner *free_in_done;
+};
+
+static void on_event(void *ctx, const struct json *event)
+{
+    struct heard *h = ctx;
+
+    (void)event;
+    h->events++;
+}
+
+static void on_done(void *ctx, const struct json *result, const struct error *err)
+{
+    struct heard *h = ctx;
+    autofree char *text = result ? json_print(result) : xstrdup(err->text);
+
+    assert_true((result == NULL) == (err != NULL));
+    h->done++;
+    snprintf(h->text, sizeof h->text, "%s", text);
+    if (h->free_in_done)
+        runner_free(h->free_in_done);
+    h->free_in_done = NULL;
+}
+
+static void on_ready(void *ctx, struct runner *r, const struct error *err)
+{
+    struct heard *h = ctx;
+
+    (void)r;
+    h->ready++;
+    snprintf(h->text, sizeof h->text, "%s", err ? err->text : "up");
+}
+
+static void on_gone(void *ctx, struct runner *r)
+{
+    struct heard *h = ctx;
+
+    (void)r;
+    h->gone++;
+}
+
+static struct runner *begin(struct heard *h, const char *const *argv)
+{
+    struct error err = {0};
+    *h = (struct heard){.loop = loop_new()};
+    struct runner *r = runner_start(
+        &(struct runner_options){.loop = h->loop, .argv = argv, .ready = on_ready, .gone = on_gone, .ctx = h},
+        &err);
+
+    assert_non_null(r);
+    return r;
+}
+
+static void finish(struct heard *h, struct runner *r)
+{
+    runner_free(r);
+    runner_settle(h->loop, 60000);
+    loop_free(h->loop);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* none is left, not even as a zombie */
+}
+
+static uint64_t ask(struct runner *r, struct heard *h, const char *op)
+{
+    return runner_ask(r, op, NULL, -1, &(struct runner_listener){h, on_event, on_done});
+}
+
+static void await(struct heard *h, const unsigned *what, unsigned n)
+{
+    int64_t until = clock_ms() + 60000;
+
+    while (*what < n && clock_ms() < until)
+        loop_wait(h->loop, 1000);
+    assert_int_equal(*what, n);
+}
+
+static void in_order(void **state)
+{
+    struct heard h;
+    struct runner *r = begin(&h, NULL);
+
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        ask(r, &h, i < 19 ? "echo" : "last");
+    assert_true(runner_busy(r) && runner_waits(r) == 19 && h.done == 0);
+    await(&h, &h.done, 20);
+    assert_string_equal(h.text, "{\"op\":\"last\",\"arguments\":{}}");
+    assert_true(!runner_busy(r) && h.ready == 1 && runner_done_at(r) > 0);
+    assert_string_equal(json_text(json_get(runner_facts(r), "engine")), "fake");
+    finish(&h, r);
+}
+
+static void passes_a_descriptor(void **state)
+{
+    struct heard h;
+    struct runner *r = begin(&h, NULL);
+    int fds[2];
+
+    (void)state;
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    assert_int_equal(write(fds[1], "hello", 5), 5);
+    close(fds[1]);
+    ask(r, &h, "echo");
+    runner_ask(r, "fd", NULL, fds[0], &(struct runner_listener){&h, on_event, on_done});
+    await(&h, &h.done, 2);
+    assert_string_equal(h.text, "{\"text\":\"hello\"}");
+    assert_int_equal(fcntl(fds[0], F_GETFD), -1);
+    finish(&h, r);
+}
+
+static void cancels(void **state)
+{
+    struct heard h;
+    struct runner *r = begin(&h, NULL);
+
+    (void)state;
+    uint64_t slow = ask(r, &h, "slow"), waits = ask(r, &h, "echo"), last = ask(r, &h, "slow");
+    runner_cancel(r, waits);
+    assert_int_equal(h.done, 0); /* not from inside */
+    await(&h, &h.done, 1);
+    assert_string_equal(h.text, "cancelled before it began");
+    await(&h, &h.events, 1);
+    runner_cancel(r, slow);
+    await(&h, &h.done, 2);
+    assert_string_equal(h.text, "it was");
+    runner_cancel(r, slow); /* done: nothing happens */
+    runner_forget(r, last);
+    ask(r, &h, "echo");
+    await(&h, &h.done, 3);
+    assert_int_equal(h.events, 1); /* nothing of what was forgotten */
+    finish(&h, r);
+}
+
+static void dies(void **state)
+{
+    static const char *const ops[] = {"die", "lie"};
+
+    (void)state;
+    for (size_t i = 0; i < countof(ops); i++) {
+        struct heard h;
+        struct runner *r = begin(&h, NULL);
+
+        ask(r, &h, ops[i]);
+        ask(r, &h, "echo");
+        await(&h, &h.done, 2);
+        await(&h, &h.gone, 1);
+        assert_non_null(strstr(h.text, "the process that held the sandbox has ended"));
+        ask(r, &h, "echo");
+        assert_int_equal(h.done, 2);
+        await(&h, &h.done, 3);
+        finish(&h, r);
+    }
+}
+
+static void start_fails(void **state)
+{
+    static const char *const argv[] = {"--fail", NULL};
+    struct heard h;
+    struct runner *r = begin(&h, argv);
+
+    (void)state;
+    await(&h, &h.ready, 1);
+    assert_string_equal(h.text, "no");
+    assert_null(runner_facts(r));
+    finish(&h, r);
+}
+
+static void freed_in_a_callback(void **state)
+{
+    struct heard h;
+    struct runner *r = begin(&h, NULL);
+
+    (void)state;
+    h.free_in_done = r;
+    ask(r, &h, "echo");
+    ask(r, &h, "echo");
+    await(&h, &h.done, 1);
+    finish(&h, NULL);
+    assert_int_equal(h.done, 1);
+}
+
+/* A megabyte in each direction, through a socket that holds less. */
+static void much(void **state)
+{
+    struct heard h;
+    struct runner *r = begin(&h, NULL);
+    size_t n = 1 << 20;
+    autofree char *text = xmalloc(n + 1);
+    autojson struct json *arguments = json_object();
+
+    (void)state;
+    memset(text, 'x', n);
+    text[n] = 0;
+    json_set_str(arguments, "text", text);
+    for (int i = 0; i < 3; i++)
+        runner_ask(r, "fly", arguments, -1, &(struct runner_listener){&h, NULL, on_done});
+    await(&h, &h.gone, 1); /* the child cuts its answer, which is then no JSON */
+    assert_int_equal(h.done, 3);
+    finish(&h, r);
+}
+
+/* ---- all of them ---- */
+
+static char folder[] = "/tmp/sp-runners-XXXXXX";
+
+static int make_folder(void **state)
+{
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    autofree char *log = xasprintf("%s/log", folder);
+    setenv("XDG_STATE_HOME", folder, 1);
+    setenv("XDG_RUNTIME_DIR", folder, 1);
+    setenv("RUNNER_LOG", log, 1);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return file_remove_tree(folder);
+}
+
+static const char *log_text(void)
+{
+    static struct buf text = BUF_INIT(1 << 16);
+    autofree char *path = xasprintf("%s/log", folder);
+
+    buf_clear(&text);
+    (void)file_read(path, 1 << 16, &text, NULL);
+    unlink(path);
+    return buf_str(&text);
+}
+
+static void limits(void **state)
+{
+    struct loop *loop = loop_new();
+    struct runners *rs = runners_new(
+        &(struct runners_options){.loop = loop, .max = 2, .ttl_ms = 900000, .named = true});
+    struct error err = {0};
+    enum runners_absent why;
+    char id[RUNNERS_ID + 1];
+
+    (void)state;
+    struct held *a = runners_create(rs, "talk", &err), *b = runners_create(rs, NULL, &err);
+    assert_true(a && b && a != b && strcmp(held_id(a), held_id(b)) != 0);
+    assert_true(served_good_id(held_id(a)));
+    assert_ptr_equal(runners_create(rs, "talk", &err), a);
+    assert_null(runners_create(rs, NULL, &err));
+    assert_int_equal(err.kind, ERROR_BUSY);
+    assert_ptr_equal(runners_find(rs, held_id(b), NULL), b);
+    assert_null(runners_find(rs, "00000000000000000000000000000000", &why));
+    assert_int_equal(why, RUNNERS_UNKNOWN);
+    snprintf(id, sizeof id, "%s", held_id(a));
+    runners_stop(rs, a);
+    assert_null(runners_find(rs, id, &why));
+    assert_int_equal(why, RUNNERS_STOPPED);
+    a = runners_create(rs, "talk", &err);
+    assert_true(a && strcmp(held_id(a), id) != 0);
+    runners_free(rs, true);
+    runner_settle(loop, 60000);
+    assert_non_null(strstr(log_text(), id)); /* told to end */
+    rs = runners_new(&(struct runners_options){.loop = loop, .max = 2, .named = true});
+    assert_null(runners_find(rs, id, &why)); /* known to a later front as well */
+    assert_int_equal(why, RUNNERS_STOPPED);
+    runners_free(rs, true);
+    loop_free(loop);
+}
+
+static void time_to_live(void **state)
+{
+    struct loop *loop = loop_new();
+    struct runners *rs = runners_new(&(struct runners_options){.loop = loop, .max = 2, .ttl_ms = 300});
+    struct error err = {0};
+    struct runners_counts counts = {0};
+    enum runners_absent why;
+    char id[RUNNERS_ID + 1];
+
+    (void)state;
+    struct held *a = runners_create(rs, NULL, &err);
+    snprintf(id, sizeof id, "%s", held_id(a));
+    for (int64_t until = clock_ms() + 60000; !counts.expired && clock_ms() < until;
+         runners_counts(rs, &counts))
+        loop_wait(loop, 1000);
+    assert_int_equal(counts.expired, 1);
+    assert_int_equal(counts.held, 0);
+    assert_null(runners_find(rs, id, &why));
+    assert_int_equal(why, RUNNERS_EXPIRED);
+    runners_free(rs, true);
+    runner_settle(loop, 60000);
+    loop_free(loop);
+}
+
+/* A runner that died is replaced by one that is told so. */
+static void replaced(void **state)
+{
+    struct heard h = {.loop = loop_new()};
+    struct runners *rs = runners_new(&(struct runners_options){.loop = h.loop, .max = 2});
+    struct error err = {0};
+    struct runners_counts counts;
+
+    (void)state;
+    struct held *a = runners_create(rs, NULL, &err);
+    ask(held_runner(rs, a, &err), &h, "die");
+    await(&h, &h.done, 1);
+    runners_counts(rs, &counts);
+    assert_int_equal(counts.died, 1);
+    ask(held_runner(rs, a, &err), &h, "echo");
+    await(&h, &h.done, 2);
+    assert_string_equal(h.text, "{\"op\":\"echo\",\"arguments\":{}}");
+    runners_free(rs, true);
+    runner_settle(h.loop, 60000);
+    loop_free(h.loop);
+}
+
+static void pool(void **state)
+{
+    struct heard h = {.loop = loop_new()};
+    struct runners *rs = runners_new(
+        &(struct runners_options){.loop = h.loop, .max = 3, .pool = 2, .ttl_ms = 900000, .named = true});
+    struct error err = {0};
+    struct runners_counts counts = {0};
+
+    (void)state;
+    for (int64_t until = clock_ms() + 60000; counts.pool < 2 && clock_ms() < until;
+         runners_counts(rs, &counts))
+        loop_wait(h.loop, 1000);
+    assert_int_equal(counts.pool, 2);
+    struct held *all[3];
+    for (int i = 0; i < 3; i++) {
+        all[i] = runners_create(rs, NULL, &err);
+        assert_non_null(all[i]);
+        ask(held_runner(rs, all[i], &err), &h, "echo");
+        for (int k = 0; k < i; k++) /* none twice */
+            assert_true(all[k] != all[i] && strcmp(held_id(all[k]), held_id(all[i])) != 0);
+    }
+    await(&h, &h.done, 3);
+    runners_counts(rs, &counts);
+    assert_true(counts.held == 3 && counts.pool == 0 && counts.from_pool >= 2);
+    assert_null(runners_create(rs, NULL, &err));
+    char id[RUNNERS_ID + 1];
+    snprintf(id, sizeof id, "%s", held_id(all[0]));
+    runners_stop(rs, all[0]);
+    for (int64_t until = clock_ms() + 60000; counts.pool < 1 && clock_ms() < until;
+         runners_counts(rs, &counts))
+        loop_wait(h.loop, 1000);
+    struct held *next = runners_create(rs, NULL, &err);
+    assert_true(next && strcmp(held_id(next), id) != 0);
+    runners_free(rs, true);
+    runner_settle(h.loop, 60000);
+    loop_free(h.loop);
+}
+
+static void notes(void **state)
+{
+    static const char id[] = "0123456789abcdef0123456789abcdef";
+    struct loop *loop = loop_new();
+    struct served n;
+    enum runners_absent why;
+    autofree char *self = owner_self();
+
+    (void)state;
+    assert_false(served_good_id("0123456789ABCDEF0123456789abcdef") || served_good_id("../x")
+                 || served_good_id(""));
+    assert_int_equal(served_read("../../etc/passwd", &n), -1);
+    assert_int_equal(served_read(id, &n), -1);
+    /* of a front that lives: not ours */
+    served_write(id, &(struct served){.conversation = (char[]){"c"}, .owner = self, .created = 7});
+    assert_int_equal(served_read(id, &n), 0);
+    assert_true(n.created == 7 && strcmp(n.conversation, "c") == 0 && n.ended == 0);
+    served_release(&n);
+    struct runners *rs = runners_new(&(struct runners_options){.loop = loop, .max = 2, .named = true});
+    assert_null(runners_find(rs, id, &why));
+    assert_int_equal(why, RUNNERS_UNKNOWN);
+    runners_free(rs, true);
+    /* of one that is dead, and so is its sandbox */
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    autofree char *dead = owner_of(pid);
+    waitpid(pid, NULL, 0);
+    served_write(id, &(struct served){.owner = dead, .created = 7});
+    rs = runners_new(&(struct runners_options){.loop = loop, .max = 2, .named = true});
+    assert_null(runners_find(rs, id, &why));
+    assert_int_equal(why, RUNNERS_EXPIRED);
+    runners_free(rs, true);
+    loop_free(loop);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "runner") == 0)
+        child(argc, argv);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(in_order),     cmocka_unit_test(passes_a_descriptor),
+        cmocka_unit_test(cancels),      cmocka_unit_test(dies),
+        cmocka_unit_test(start_fails),  cmocka_unit_test(freed_in_a_callback),
+        cmocka_unit_test(much),         cmocka_unit_test(limits),
+        cmocka_unit_test(time_to_live), cmocka_unit_test(replaced),
+        cmocka_unit_test(pool),         cmocka_unit_test(notes),
+    };
+
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
