@@ -100,7 +100,7 @@ static const struct topic {
      "Usage: sandpiper mcp [OPTION]...\n\n"
      "Gives an MCP client (a desktop assistant, an editor, an agent framework) Python\n"
      "in the sandbox: variables and files stay between calls, figures come back as\n"
-     "images, nothing reaches this machine or the network. No model is configured: the\n"
+     "images, nothing reaches this machine or the network. It needs no model: the\n"
      "client has one. The client starts it and speaks over stdin and stdout; in its\n"
      "configuration:\n\n"
      "    {\"mcpServers\": {\"python\": {\"command\": \"sandpiper\", \"args\": [\"mcp\"]}}}\n\n"

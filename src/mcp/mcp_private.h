@@ -136,6 +136,9 @@ void mcp_tool_error(const struct mcp_request *q, const char *text); /* isError: 
 /* The schema of that: files have a URI for the client, not their place on this machine. */
 struct json *mcp_result_schema(const struct operation *o);
 
+/* Set mimeType: the type without its parameters. */
+void mcp_set_type(struct json *o, const struct json *type);
+
 /* uri.c: sandpiper://HANDLE/NAME. The caller frees. */
 char *mcp_uri(const char *sandbox, const char *name);
 /* False: none of ours. *name: the caller frees. */

@@ -21,8 +21,14 @@ static void not_found(const struct mcp_request *q, const char *uri, const char *
 
 static void show_list(const struct mcp_answer *a)
 {
-    struct json *r = json_object(), *list = json_array();
+    struct json *r, *list;
 
+    if (a->err) {
+        mcp_fail(a->request, MCP_INTERNAL, NULL, "%s", a->err->text);
+        return;
+    }
+    r = json_object();
+    list = json_array();
     for (const struct json *f = json_first(json_get(a->result, "files")); f; f = json_next(f)) {
         const char *name = json_text(json_get(f, "name"));
         autofree char *uri = mcp_uri(a->sandbox, name);
@@ -58,7 +64,7 @@ static struct json *contents(const struct mcp_answer *a, const struct buf *bytes
     bool text = utf8_valid(buf_str(bytes), bytes->len) && !memchr(buf_str(bytes), 0, bytes->len);
 
     json_set_str(c, "uri", a->about);
-    json_set_str(c, "mimeType", json_text(json_get(a->result, "type")));
+    mcp_set_type(c, json_get(a->result, "type"));
     if (text) {
         json_set(c, "text", json_string_n(buf_str(bytes), bytes->len));
     } else {

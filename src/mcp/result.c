@@ -69,6 +69,15 @@ static char *encoded(const char *path, size_t max)
     return buf_steal(&code, NULL);
 }
 
+void mcp_set_type(struct json *o, const struct json *type)
+{
+    const char *text = json_text(type);
+    size_t len = strcspn(text, "; ");
+
+    if (len > 0)
+        json_set(o, "mimeType", json_string_n(text, len));
+}
+
 static void add_image(struct json *content, const char *code, const char *type)
 {
     struct json *i = json_object();
@@ -81,7 +90,7 @@ static void add_image(struct json *content, const char *code, const char *type)
 
 static void add_link(struct json *content, const struct mcp_answer *a, const struct json *file)
 {
-    const char *name = json_text(json_get(file, "name")), *type = json_text(json_get(file, "type"));
+    const char *name = json_text(json_get(file, "name"));
     autofree char *uri = mcp_uri(a->sandbox, name);
     struct json *l;
 
@@ -94,8 +103,7 @@ static void add_link(struct json *content, const struct mcp_answer *a, const str
     json_set_str(l, "type", "resource_link");
     json_set_str(l, "uri", uri);
     json_set_str(l, "name", name);
-    if (*type)
-        json_set_str(l, "mimeType", type);
+    mcp_set_type(l, json_get(file, "type"));
     json_set_int(l, "size", json_int(json_get(file, "size"), 0));
     json_add(content, l);
 }
@@ -284,7 +292,7 @@ static void add_blob(struct json *content, const struct mcp_answer *a, const cha
     struct json *e = json_object(), *blob = json_object();
 
     json_set_str(blob, "uri", uri);
-    json_set_str(blob, "mimeType", json_text(json_get(a->result, "type")));
+    mcp_set_type(blob, json_get(a->result, "type"));
     json_set_str(blob, "blob", code);
     json_set_str(e, "type", "resource");
     json_set(e, "resource", blob);

@@ -374,11 +374,11 @@ static void a_failing_cell_is_an_error_with_its_traceback(void **state)
          "{\"status\":\"exception\",\"output\":\"before\",\"stdout\":\"before\",\"stderr\":\"\",\"value\":"
          "null,"
          "\"error\":{\"name\":\"ZeroDivisionError\",\"text\":\"division by "
-         "zero\",\"traceback\":\"Traceback...\","
+         "zero\",\"traceback\":\"Traceback: division by zero\","
          "\"hint\":\"a "
          "hint\"},\"exit_code\":1,\"files\":[],\"rich\":null,\"duration_ms\":1,\"state_lost\":false,"
          "\"notices\":[\"a notice\"]}");
-    has(buf_str(&f.out), "\"text\":\"before\\nTraceback...\\na hint\\na notice\"");
+    has(buf_str(&f.out), "\"text\":\"before\\nTraceback: division by zero\\na hint\\na notice\"");
     has(buf_str(&f.out), "\"isError\":true");
     finish(&f);
 }
