@@ -1,6 +1,6 @@
-/* cmd_mcp.c - "sandpiper mcp": the Model Context Protocol over stdin and stdout, for a client that started us.
- * stdout carries messages and nothing else. Nothing here waits: a sandbox is started in the background, and a
- * client that does not read holds up only itself.
+/* cmd_mcp.c - "sandpiper mcp": the Model Context Protocol over stdin and stdout, for a client that started
+ * us. stdout carries messages and nothing else. Nothing here waits: a sandbox is started in the background,
+ * and a client that does not read holds up only itself.
  */
 #include <errno.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 #include "runner/runners.h"
 
 #define SANDBOXES 8          /* at once; a client that wants more has to end with some */
-#define WAITING   (4u << 20) /* bytes that stdout may owe; then live output is left out, and nothing is read */
+#define WAITING   (4u << 20) /* bytes owed to stdout; over it, live output is left out, nothing is read */
 #define END_MS    3000       /* that the sandboxes may take to end */
 
 struct stdio {

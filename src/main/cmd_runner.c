@@ -6,6 +6,7 @@
 
 #include "engine/engines.h"
 #include "main/command.h"
+#include "main/runner_ask.h"
 #include "process/loop.h"
 #include "runner/runner_child.h"
 #include "sandbox/sandbox.h"
@@ -43,7 +44,10 @@ static int with_session(struct config *c, struct loop *loop, struct runner_child
     o.run.notice_ctx = o.ctx = child;
     o.session_dir = session.dir;
     struct sandbox *s = sandbox_new(&o, loop);
-    int status = runner_child_run(child, s, NULL, &discard);
+    struct runner_ask *asker = runner_ask_new(c, session.id);
+    const struct runner_extra ask = {"ask", runner_ask, asker};
+    int status = runner_child_run(child, s, &ask, &discard);
+    runner_ask_free(asker);
     if (discard)
         sandbox_discard(s);
     sandbox_free(s);

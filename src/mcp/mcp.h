@@ -1,6 +1,6 @@
 /* mcp.h - the Model Context Protocol: bytes of a JSON-RPC message in, messages out. Knows no transport: stdio
- * (main/cmd_mcp.c) and POST /mcp (src/server) open a link for what a client sends and are called with what goes
- * back. Both families of revisions are served, told apart by each message: 2026-07-28, where every request
+ * (main/cmd_mcp.c) and POST /mcp (src/server) open a link for what a client sends and are called with what
+ * goes back. Both families of revisions are served, told apart by each message: 2026-07-28, where every request
  * carries what it needs, and those that begin with initialize.
  *
  * Nothing here waits, and what a client sends is hostile: any bytes get an error or nothing, never a crash.
@@ -32,7 +32,7 @@ struct mcp_question {
 
 struct mcp_host { /* who has the sandboxes: mcp_runners.h, or a test */
     void *ctx;
-    /* Returns the number of the request, id is the sandbox's; or 0 with err (ERROR_USAGE: no such sandbox). */
+    /* Returns the number of the request, id is the sandbox's; or 0 with err (ERROR_USAGE: no such one). */
     uint64_t (*ask)(void *ctx, const struct mcp_question *q, char id[MCP_ID + 1], struct error *err);
     /* Interrupt what runs; its listener is not called any more. */
     void (*forget)(void *ctx, const char *id, uint64_t request);

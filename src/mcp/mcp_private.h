@@ -88,8 +88,8 @@ void mcp_fail(const struct mcp_request *q, enum mcp_code code, struct json *data
 void mcp_nothing(struct mcp_link *l, int status);
 void mcp_notify(struct mcp_link *l, const char *method, struct json *params); /* takes params */
 
-/* headers.c: the headers repeat what the body says, for programs in between; one that disagrees would be an attack
- * on them. Returns the name of such a header, or NULL. */
+/* headers.c: the headers repeat what the body says, for programs in between; one that disagrees would be an
+ * attack on them. Returns the name of such a header, or NULL. */
 const char *mcp_header_wrong(const struct mcp_request *q, const char *method, const char *version);
 
 /* methods.c */

@@ -1,5 +1,5 @@
-/* mcp_sessions.c - clients that began with initialize over HTTP, each with a sandbox of its own. A session costs
- * nothing before its first call, so the oldest may be dropped; its client is told to begin again. */
+/* mcp_sessions.c - clients that began with initialize over HTTP, each with a sandbox of its own. A session
+ * costs nothing before its first call, so the oldest may be dropped; its client is told to begin again. */
 #include <string.h>
 #include <sys/random.h>
 

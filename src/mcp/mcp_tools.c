@@ -1,5 +1,5 @@
-/* mcp_tools.c - the tools: the operations of a sandbox (runner/operations.json) under the names that models know,
- * each with an optional handle of a sandbox. */
+/* mcp_tools.c - the tools: the operations of a sandbox (runner/operations.json) under the names that models
+ * know, each with an optional handle of a sandbox. */
 #include <string.h>
 
 #include "base/error.h"

@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "mcp/mcp_private.h"
 
-#define TEXT_MAX   (64u << 10) /* of a program's output, for the model; the structured content has all of it */
+#define TEXT_MAX   (64u << 10) /* of output, for the model; the structured content has all of it */
 #define IMAGE_MAX  (4u << 20)  /* bytes of an image file in a result */
 #define IMAGES_MAX 16
 #define BLOB_MAX   (4u << 20) /* bytes of another file in a result; a longer one is only named */
