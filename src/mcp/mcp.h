@@ -1,7 +1,7 @@
 /* mcp.h - the Model Context Protocol: bytes of a JSON-RPC message in, messages out. Knows no transport: stdio
  * (main/cmd_mcp.c) and POST /mcp (src/server) open a link for what a client sends and are called with what
- * goes back. Both families of revisions are served, told apart by each message: 2026-07-28, where every request
- * carries what it needs, and those that begin with initialize.
+ * goes back. Both families of revisions are served, told apart by each message: 2026-07-28, where every
+ * request carries what it needs, and those that begin with initialize.
  *
  * Nothing here waits, and what a client sends is hostile: any bytes get an error or nothing, never a crash.
  */
