@@ -133,6 +133,10 @@ void request_progress(struct sandbox *s, struct request *q);
  * it has GRACE_MS. 0, or -1 with err. */
 int request_finish(struct sandbox *s, struct request *q, struct error *err);
 
+/* transfer.c: send it and wait for its end. */
+int request_ask(struct sandbox *s, struct request *q, struct frame_out f,
+                const char *(*frame)(struct request *, const struct frame *), struct error *err);
+
 /* put_file.c */
 /* A name, or a path of names below /mnt/data. */
 int sandbox_check_name(const char *name, struct error *err);
