@@ -45,7 +45,7 @@ static int with_session(struct config *c, struct loop *loop, struct runner_child
     o.session_dir = session.dir;
     struct sandbox *s = sandbox_new(&o, loop);
     struct runner_ask *asker = runner_ask_new(c, session.id);
-    const struct runner_extra ask = {"ask", runner_ask_run, asker};
+    const struct runner_extra ask = {"ask", run_ask, asker};
     int status = runner_child_run(child, s, &ask, &discard);
     runner_ask_free(asker);
     if (discard)

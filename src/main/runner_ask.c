@@ -305,8 +305,8 @@ static struct json *result_of(struct runner_ask *q, bool fresh)
     return line;
 }
 
-int runner_ask_run(void *ctx, struct runner_child *c, const struct json *arguments, struct json **result,
-                   struct error *err)
+int run_ask(void *ctx, struct runner_child *c, const struct json *arguments, struct json **result,
+            struct error *err)
 {
     struct runner_ask *q = ctx;
     struct error why = {0};

@@ -16,6 +16,6 @@ void runner_ask_free(struct runner_ask *q); /* before the sandbox goes */
 
 /* A struct runner_extra's function, with the struct runner_ask as its context. A question that fails is a
  * result, with its status. */
-runner_operation runner_ask_run;
+runner_operation run_ask;
 
 #endif

@@ -15,10 +15,11 @@
 #include "server/token.h"
 
 /* The headers that must not come twice: two programs that read them could take different ones. */
-enum { HOST, LENGTH, ENCODING, TYPE, AUTHORIZATION, API_KEY, ORIGIN, FETCH_SITE, HEADERS };
-static const char *const names[HEADERS] = {"Host",         "Content-Length", "Transfer-Encoding",
-                                           "Content-Type", "Authorization",  "X-Api-Key",
-                                           "Origin",       "Sec-Fetch-Site"};
+enum { HOST, LENGTH, ENCODING, TYPE, AUTHORIZATION, API_KEY, TRAFFIC, ORIGIN, FETCH_SITE, HEADERS };
+static const char *const names[HEADERS] = {
+    "Host",          "Content-Length", "Transfer-Encoding",        "Content-Type",
+    "Authorization", "X-Api-Key",      "E2B-Traffic-Access-Token", "Origin",
+    "Sec-Fetch-Site"};
 
 struct seen {
     const char *value[HEADERS];
@@ -136,7 +137,8 @@ bool admit_headers(struct visit *q, const char *version)
         q->c->close = true;
         return false;
     }
-    q->token = tokens_find(q->s->o.tokens, token_given(h.value[AUTHORIZATION], h.value[API_KEY]));
+    autofree char *token = token_given(h.value[AUTHORIZATION], &h.value[API_KEY], TRAFFIC - API_KEY + 1);
+    q->token = tokens_find(q->s->o.tokens, token);
     q->route = find(q, &allow);
     if (q->token < 0 && !(q->route && q->route->flags & ROUTE_PUBLIC)) {
         answer_header(q, "WWW-Authenticate", "Bearer");

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "process/loop.h"
+#include "server/foreign.h"
 #include "server/listen.h"
 #include "server/private.h"
 
@@ -370,6 +371,7 @@ struct server *server_new(const struct server_options *o, struct error *err)
     s->epoll_fd = mhd->get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     loop_watch(o->loop, s->epoll_fd, POLLIN, run, s);
     own_routes(s);
+    foreign_routes(s);
     return s;
 }
 

@@ -46,7 +46,7 @@ struct route {
     const void *data; /* for the handler: visit_route(q)->data */
     size_t body_max;  /* bytes; 0: SERVER_BODY_MAX */
     /* The body of an error in this API's own shape; NULL: {"code", "detail"}. */
-    struct json *(*failure)(int status, const char *code, const char *detail);
+    struct json *(*failure)(const struct route *r, int status, const char *code, const char *detail);
     const char *type; /* media type of the answer for openapi.json; NULL: application/json */
 };
 

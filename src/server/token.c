@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -127,12 +128,26 @@ int tokens_find(const struct tokens *t, const char *given)
     return found;
 }
 
-const char *token_given(const char *authorization, const char *api_key)
+static char *password(const char *basic)
 {
-    if (!authorization)
-        return api_key;
-    if (strncasecmp(authorization, "Bearer ", 7) != 0)
-        return api_key;
-    authorization += 7;
-    return authorization + strspn(authorization, " ");
+    struct buf text = BUF_INIT(TOKEN_FILE_MAX);
+    char *colon = NULL;
+
+    if (base64_read(basic, strlen(basic), &text) == 0)
+        colon = memchr(buf_str(&text), ':', text.len);
+    char *found = colon ? xstrdup(colon + 1) : NULL;
+    buf_release(&text);
+    return found;
+}
+
+char *token_given(const char *authorization, const char *const *keys, size_t n)
+{
+    if (authorization && strncasecmp(authorization, "Bearer ", 7) == 0)
+        return xstrdup(authorization + 7 + strspn(authorization + 7, " "));
+    if (authorization && strncasecmp(authorization, "Basic ", 6) == 0)
+        return password(authorization + 6 + strspn(authorization + 6, " "));
+    for (size_t i = 0; i < n; i++)
+        if (keys[i])
+            return xstrdup(keys[i]);
+    return NULL;
 }

@@ -29,7 +29,9 @@ int tokens_read(struct tokens *t, const char *path, struct error *err);
 /* Which token it is, or -1. given may be NULL. */
 int tokens_find(const struct tokens *t, const char *given);
 
-/* The token in the headers: of Authorization ("Bearer T", any case), else of X-Api-Key, else NULL. */
-const char *token_given(const char *authorization, const char *api_key);
+/* The token in the headers, the first that is there: Authorization as "Bearer T", or as "Basic" with T for the
+ * password (what clients make of http://x:T@HOST), any case; then keys, n others as they are. NULL: none. The
+ * caller frees. */
+char *token_given(const char *authorization, const char *const *keys, size_t n);
 
 #endif

@@ -173,7 +173,7 @@ char *failure_text(const struct route *r, int status, const char *code, const ch
             code = codes[i].code;
     if (!code)
         code = "INTERNAL";
-    autojson struct json *body = r && r->failure ? r->failure(status, code, detail) : json_object();
+    autojson struct json *body = r && r->failure ? r->failure(r, status, code, detail) : json_object();
     if (!r || !r->failure) {
         json_set_str(body, "code", code);
         json_set_str(body, "detail", detail);
