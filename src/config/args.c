@@ -12,8 +12,6 @@
 #include "chat/conversation.h"
 #include "config/option.h"
 
-static const char *const reserved[] = {"serve"};
-
 static void add(struct args *a, const struct option *o, const char *value, bool letter)
 {
     a->v = xreallocarray(a->v, a->n + 1, sizeof(*a->v));
@@ -91,10 +89,12 @@ static const int takes[] = {
     /* these accept the options of config */
     [COMMAND_DOCTOR] = FOR_CONFIG | FOR_DOCTOR,
     [COMMAND_GC] = FOR_CONFIG,
+    [COMMAND_MCP] = FOR_CONFIG,
     [COMMAND_MODELS] = FOR_CONFIG | FOR_MODELS,
     [COMMAND_PS] = FOR_CONFIG | FOR_PS,
     [COMMAND_RM] = FOR_CONFIG | FOR_RM,
     [COMMAND_RUNNER] = ~0, /* its front's options: what does not concern it is passed over */
+    [COMMAND_SERVE] = FOR_SERVE | FOR_CONFIG,
     [COMMAND_SESSIONS] = FOR_SESSIONS | FOR_CONFIG,
     [COMMAND_CHAT] = FOR_ASK,
     [COMMAND_HELP] = 0,
@@ -138,11 +138,11 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
         const char *word;
         enum command command;
     } commands[] = {
-        {"exec", COMMAND_EXEC},         {"config", COMMAND_CONFIG}, {"debug", COMMAND_DEBUG},
-        {"doctor", COMMAND_DOCTOR},     {"gc", COMMAND_GC},         {"help", COMMAND_HELP},
-        {"models", COMMAND_MODELS},     {"ps", COMMAND_PS},         {"rm", COMMAND_RM},
-        {"sessions", COMMAND_SESSIONS}, {"chat", COMMAND_CHAT},     {"version", COMMAND_VERSION},
-        {"runner", COMMAND_RUNNER},
+        {"exec", COMMAND_EXEC},     {"config", COMMAND_CONFIG},   {"debug", COMMAND_DEBUG},
+        {"doctor", COMMAND_DOCTOR}, {"gc", COMMAND_GC},           {"help", COMMAND_HELP},
+        {"mcp", COMMAND_MCP},       {"models", COMMAND_MODELS},   {"ps", COMMAND_PS},
+        {"rm", COMMAND_RM},         {"serve", COMMAND_SERVE},     {"sessions", COMMAND_SESSIONS},
+        {"chat", COMMAND_CHAT},     {"version", COMMAND_VERSION}, {"runner", COMMAND_RUNNER},
     };
     const char *near = NULL;
 
@@ -152,12 +152,6 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
             a->command = commands[i].command;
             return 0;
         }
-    for (size_t i = 0; i < countof(reserved); i++)
-        if (strcmp(word, reserved[i]) == 0)
-            return error_set(err, ERROR_USAGE, 0,
-                             "\"%s\" is reserved for a future command\n"
-                             "To ask it as a question: sandpiper -p %s",
-                             word, word);
     for (size_t i = 0; i < countof(commands) && !near; i++)
         if (is_slip(word, commands[i].word))
             near = commands[i].word;
@@ -177,10 +171,12 @@ static const char *const command_names[] = {
     [COMMAND_CONFIG] = "config",
     [COMMAND_DOCTOR] = "doctor",
     [COMMAND_GC] = "gc",
+    [COMMAND_MCP] = "mcp",
     [COMMAND_MODELS] = "models",
     [COMMAND_PS] = "ps",
     [COMMAND_RM] = "rm",
     [COMMAND_RUNNER] = "runner",
+    [COMMAND_SERVE] = "serve",
     [COMMAND_SESSIONS] = "sessions",
     [COMMAND_DEBUG] = "debug",
     [COMMAND_DEBUG_REPLY] = "debug reply",
@@ -204,11 +200,12 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
 {
     if (a->command == COMMAND_HELP) {
         if (a->help_topic || !(a->help_topic = help_find(word)))
-            return error_set(err, ERROR_USAGE, 0,
-                             "no help page \"%.40s\"; there are: all, exec, config, doctor, models, ps, rm, "
-                             "gc, sessions, agents, debug, json\n"
-                             "To ask a question: sandpiper -p \"help ...\"",
-                             word);
+            return error_set(
+                err, ERROR_USAGE, 0,
+                "no help page \"%.40s\"; there are: all, exec, config, doctor, mcp, models, ps, rm, "
+                "gc, sessions, serve, agents, debug, json\n"
+                "To ask a question: sandpiper -p \"help ...\"",
+                word);
         return 0;
     }
     if (a->command == COMMAND_DEBUG) {
@@ -227,8 +224,8 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
         return 0;
     }
     if (a->command == COMMAND_CONFIG || a->command == COMMAND_DOCTOR || a->command == COMMAND_GC
-        || a->command == COMMAND_PS || a->command == COMMAND_CHAT || a->command == COMMAND_VERSION
-        || a->command == COMMAND_RUNNER)
+        || a->command == COMMAND_MCP || a->command == COMMAND_PS || a->command == COMMAND_SERVE
+        || a->command == COMMAND_CHAT || a->command == COMMAND_VERSION || a->command == COMMAND_RUNNER)
         return error_set(err, ERROR_USAGE, 0,
                          "%s takes no arguments\nTo ask a question: sandpiper -p \"%s ...\"",
                          command_names[a->command], command_names[a->command]);
@@ -300,6 +297,7 @@ static int check_options(const struct args *a, struct error *err)
                          : o->commands & FOR_SETTINGS ? "rm\" and \"sandpiper config"
                          : o->commands & FOR_RM       ? "rm"
                          : o->commands & FOR_SESSIONS ? "sessions"
+                         : o->commands & FOR_SERVE    ? "serve"
                          : o->commands & FOR_DOCTOR   ? "doctor"
                                                       : "exec",
                          o->letter == 'f' ? "\nDid you mean --add FILE?" : "");

@@ -22,10 +22,12 @@ enum command {
     COMMAND_DEBUG_REQUEST,
     COMMAND_DOCTOR,
     COMMAND_GC,
+    COMMAND_MCP,
     COMMAND_MODELS,
     COMMAND_PS,
     COMMAND_RM,
     COMMAND_RUNNER, /* a process of serve's or mcp's own */
+    COMMAND_SERVE,
     COMMAND_SESSIONS,
     COMMAND_HELP,   /* becomes args.help */
     COMMAND_VERSION /* becomes args.version */

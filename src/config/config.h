@@ -51,6 +51,7 @@ struct config {
     struct argv add;
     const char *out_dir, *upload, *agents; /* agents: the name of a pipeline; NULL: one agent */
     struct argv allow_folders;             /* that an agent may look at */
+    struct argv mounts;                    /* "DIR", "DIR:rw": seen by the code where they are */
     int max_rounds;
     int64_t max_time;     /* ms; 0: no limit */
     int max_tokens_total; /* 0: no limit */
@@ -69,6 +70,11 @@ struct config {
     int64_t timeout, memory, data_size, max_file, max_files_total;
     double cpus;
     int pids;
+    /* serve */
+    const char *listen, *token_file; /* token_file NULL: a fresh token */
+    struct argv allow_hosts;
+    int max_sandboxes, pool_size;
+    int64_t ttl; /* ms */
     /* output and the rest */
     bool json, json_result; /* json_result: json is set too */
     bool quiet, verbose, show_reasoning, usage, verify, dry_run, version, help;

@@ -11,7 +11,7 @@
 #define TO(member) .offset = offsetof(struct config, member)
 
 static const char ask[] = "Question", model[] = "Model", sandbox[] = "Sandbox", output[] = "Output",
-                  debug[] = "Debugging", other[] = "Other";
+                  server[] = "Server", debug[] = "Debugging", other[] = "Other";
 
 const struct option option_table[] = {
     {"prompt", 'p', NULL, NULL, OPTION_STRING, TO(prompt), .arg = "TEXT", .group = ask,
@@ -38,6 +38,8 @@ const struct option option_table[] = {
     {"add", 0, NULL, NULL, OPTION_LIST, TO(add), .arg = "FILE", .group = ask,
      .commands = FOR_ASK | FOR_EXEC | FOR_REQUEST, .usual = true,
      .help = "put a file or folder into the sandbox as data"},
+    {"mount", 0, "mount", NULL, OPTION_PATHS, TO(mounts), .arg = "DIR[:rw]", .group = ask,
+     .commands = FOR_ALL, .help = "let code read a folder where it is (:rw: change it); can be repeated"},
     {"stdin", 0, NULL, NULL, OPTION_CHOICE, TO(stdin_mode), .def = "auto",
      .choices = "auto|data|ignore|script", .arg = "HOW", .group = ask,
      .commands = FOR_ASK | FOR_EXEC | FOR_REQUEST,
@@ -163,6 +165,24 @@ const struct option option_table[] = {
      .help = "rm --all, sessions rm --older: do not ask first"},
     {"dry-run", 0, NULL, NULL, OPTION_BOOL, TO(dry_run), .group = sandbox, .commands = FOR_EXEC,
      .help = "exec: print the command that starts the sandbox, run nothing"},
+
+    {"listen", 0, "serve.listen", "SANDPIPER_SERVE_LISTEN", OPTION_STRING, TO(listen),
+     .def = "127.0.0.1:8000", .arg = "ADDRESS", .group = server, .commands = FOR_SERVE,
+     .help = "serve: where to listen: IP:PORT or unix:PATH"},
+    {"token-file", 0, "serve.token_file", "SANDPIPER_SERVE_TOKEN_FILE", OPTION_FILE, TO(token_file),
+     .arg = "FILE", .group = server, .commands = FOR_SERVE,
+     .help = "serve: the tokens that let clients in, one a line [a new one at each start]"},
+    {"allow-host", 0, NULL, NULL, OPTION_LIST, TO(allow_hosts), .arg = "NAME", .group = server,
+     .commands = FOR_SERVE, .help = "serve: clients may call the server by this name (can be repeated)"},
+    {"max-sandboxes", 0, "serve.max_sandboxes", "SANDPIPER_SERVE_MAX_SANDBOXES", OPTION_INT,
+     TO(max_sandboxes), .def = "8", .min = "1", .max = "1000", .arg = "N", .group = server,
+     .commands = FOR_SERVE, .help = "serve: most sandboxes at once"},
+    {"ttl", 0, "serve.ttl", "SANDPIPER_SERVE_TTL", OPTION_TIME, TO(ttl), .def = "15m", .min = "1s",
+     .max = "168h", .arg = "TIME", .group = server, .commands = FOR_SERVE,
+     .help = "serve: remove a sandbox after so long without a request"},
+    {"pool", 0, "serve.pool", "SANDPIPER_SERVE_POOL", OPTION_INT, TO(pool_size), .def = "0", .min = "0",
+     .max = "100", .arg = "N", .group = server, .commands = FOR_SERVE,
+     .help = "serve: sandboxes that are started ahead"},
 
     {"json", 0, NULL, NULL, OPTION_BOOL, TO(json), .group = output,
      .commands = FOR_ASK | FOR_PS | FOR_MODELS | FOR_SESSIONS, .usual = true,

@@ -42,7 +42,8 @@ enum {
     FOR_DOCTOR = 128,
     FOR_MODELS = 256,
     FOR_SETTINGS = 512, /* config alone; FOR_CONFIG is what others accept as well */
-    FOR_SESSIONS = 1024
+    FOR_SESSIONS = 1024,
+    FOR_SERVE = 2048
 };
 
 struct option {

@@ -45,6 +45,8 @@ def gone(self):
     self.send = self.unheard
     if self.helper:
         self.helper_end(b'')                    # noqa: from requests.py
+    if self.command:
+        self.command_signal(_signal.SIGKILL)    # noqa: from commands.py
     if self.put is not None:
         put_end(self)                           # noqa: from requests.py
         self.nonce = None

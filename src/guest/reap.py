@@ -24,6 +24,8 @@ def reap(self):
             status = what
         elif self.snapshots and self.reaped(pid, what):
             pass
+        elif self.command and pid == self.command.pid:
+            self.command.status = what
         elif self.helper and pid == self.helper['pid']:
             self.helper['status'] = what
     if status is not None:
@@ -121,6 +123,8 @@ def kill_all(self, spare=0):
     self.worker = 0
     if self.helper:
         self.helper['status'] = 9
+    if self.command and self.command.status is None:
+        self.command.status = 9
     return done
 
 

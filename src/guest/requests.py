@@ -71,6 +71,9 @@ def request(self, kind, nonce, body):
         self.pixels_begin(body)                 # noqa: from pixels.py
     elif kind == TO_GUEST_TERMINAL:
         self.terminal = body                    # the worker gets it with its next cell
+    elif kind in (TO_GUEST_COMMAND, TO_GUEST_GET, TO_GUEST_LIST):
+        need('commands')
+        self.beside(kind, nonce, body)          # noqa: from commands.py
     elif kind in (TO_GUEST_ARGUMENTS, TO_GUEST_INVENTORY):
         self.begin(nonce)
         self.ask_worker(kind, (ORDER_ARGUMENTS if kind == TO_GUEST_ARGUMENTS else ORDER_INVENTORY) + body)

@@ -46,6 +46,7 @@ class Supervisor:
         # generator of frames: files going out; what the last frame then says
         self.sending, self.ending = None, b''
         self.put = self.helper = None           # see requests.py
+        self.command = None                     # see commands.py
         self.closed_at, self.closed_kill = 0.0, False
         self.polled = False                     # the pipes are in the poll set
         self.brisk = False                      # a cell has just begun: its result may come at once
@@ -152,7 +153,9 @@ class Supervisor:
 
     def stop(self, number):
         """Interrupt or kill the present request."""
-        if self.waiting and self.task != TO_GUEST_RUN:
+        if self.command:
+            self.command_signal(number)         # noqa: from commands.py
+        elif self.waiting and self.task != TO_GUEST_RUN:
             self.answer(b'')                    # the worker does not answer this one, so end it without
         elif self.waiting and self.worker:
             self.interrupted = True
@@ -192,6 +195,8 @@ class Supervisor:
         fds.update(self.pipes, self.figures, (self.words, self.figure))
         if self.put:
             fds.add(self.put[0])
+        if self.command:
+            fds.update(self.command.pipes)
         for s in filter(None, (self.snapshot, self.older)):
             fds.update((s.sock.fileno(), s.words, *s.pipes))
         fds.update(fd if type(fd) is int else fd.fileno() for fd in self.links)
@@ -365,7 +370,7 @@ class Supervisor:
 
     def collect(self, ending):
         """The cell is over: find the files it made, send them, and close the request."""
-        if self.task != TO_GUEST_RUN:
+        if self.task not in (TO_GUEST_RUN, TO_GUEST_COMMAND):
             self.finish(ending)
             return
         if self.still and self.still == posix.fstat(self.root).st_ctime_ns and not self.figures:
@@ -473,6 +478,8 @@ class Supervisor:
                 need('recover')
                 self.order_snapshot()              # noqa: from recover.py
             self.gate()
+            if self.command:
+                self.command_gate()             # noqa: from commands.py
             if bool(self.outbox) != self.queued:
                 self.queued = self.interest(not self.queued)
             dead = False
@@ -492,6 +499,8 @@ class Supervisor:
                     self.feed()
                 elif fd == self.wake[0]:
                     dead = True
+                elif self.command and fd in self.command.pipes:
+                    self.command_relay(fd)      # noqa: from commands.py
                 elif self.helper and fd == self.helper['fd']:
                     self.helper_read()          # noqa: from requests.py
                 elif fd in DOOR:
@@ -513,6 +522,8 @@ class Supervisor:
             if self.closed_at and time.monotonic() - self.closed_at > CLOSED_WAIT and self.worker:
                 self.closed_kill = True  # the hang-up alone proves nothing, since every death causes one
                 self.signal(_signal.SIGKILL)
+            if self.command:
+                self.command_check()            # noqa: from commands.py
             if self.helper:
                 self.helper_check()             # noqa: from requests.py
             if self.until and time.monotonic() >= self.until:
@@ -562,5 +573,8 @@ def supervise(fd_in, fd_out, first, alone):
     s.greeting = (tlv(b'v', VERSION) + tlv(b'p', ('%d.%d.%d' % sys.version_info[:3]).encode())
                   + tlv(b'k', find_packages().encode())    # noqa: from installed.py
                   + (tlv(b'1', b'1') if alone else b'') + (tlv(b'd', b'1') if s.hidden else b''))
+    if OPTIONS['mounts']:
+        need('mounted')
+        s.greeting += find_mounts()             # noqa: from mounted.py
     s.send(FROM_GUEST_HELLO, NONE, s.greeting)
     s.serve()

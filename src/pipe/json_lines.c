@@ -7,8 +7,8 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "chat/event_json.h"
+#include "chat/result_json.h"
 #include "json/json.h"
-#include "pipe/result_line.h"
 #include "process/out.h"
 
 struct json_lines {

@@ -11,7 +11,7 @@ struct json_lines;
 struct loop;
 
 /* ascii: everything above U+007E is escaped (stdout is a terminal, and the text is not scrubbed).
- * results: one line for each question, when it is closed (result_line.h), instead of its events. */
+ * results: one line for each question, when it is closed (chat/result_json.h), instead of its events. */
 struct json_lines *json_lines_new(int fd, bool ascii, bool results, struct loop *loop);
 void json_lines_free(struct json_lines *j);
 /* The id of the task that is asked next; only for results. */

@@ -44,6 +44,7 @@ struct loop {
     int signal_fd; /* the read end of the signal pipe, or -1 */
     unsigned interrupts;
     int fatal;
+    unsigned fatals;
     bool resized, continued;
     /* a signal was read outside a wait, so the next wait must not sleep */
     bool news;
@@ -189,7 +190,7 @@ static bool take_signals(struct loop *l)
                 l->resized = true;
             else if (got[i] == SIGCONT)
                 l->continued = true;
-            else if (l->fatal == 0)
+            else if (l->fatals++ == 0)
                 l->fatal = got[i];
         }
     }
@@ -332,6 +333,11 @@ struct loop *loop_of_signals(void)
 int loop_fatal(const struct loop *l)
 {
     return l->fatal;
+}
+
+unsigned loop_fatals(const struct loop *l)
+{
+    return l->fatals;
 }
 
 bool loop_cancelled(const struct loop *l)

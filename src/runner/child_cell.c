@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/argv.h"
 #include "base/base64.h"
 #include "base/buf.h"
 #include "base/error.h"
@@ -10,7 +11,7 @@
 #include "base/utf8.h"
 #include "json/json.h"
 #include "runner/child_private.h"
-#include "runner/media_type.h"
+#include "runner/file_type.h"
 #include "sandbox/sandbox.h"
 
 #define RICH_MAX (4u << 20) /* bytes of one form of a value */
@@ -177,7 +178,7 @@ static bool add_form(struct json **bundle, const struct cell_file *f, const char
     return true;
 }
 
-static void set_files(struct json *o, struct runner_child *c, const struct cell_result *r)
+static void set_files(struct json *o, struct runner_child *c, const struct cell_result *r, bool rich)
 {
     struct json *files = json_array(), *bundle = NULL;
 
@@ -185,19 +186,20 @@ static void set_files(struct json *o, struct runner_child *c, const struct cell_
         const struct cell_file *f = &r->files[i];
         const char *form = form_of(f);
 
-        child_delivered(c, f->name, f->path);
+        runner_child_delivered(c, f->name, f->path);
         if (form && add_form(&bundle, f, form, r->value))
             continue;
         struct json *one = json_object();
         json_set_str(one, "name", f->name);
         json_set_int(one, "size", (int64_t)f->size);
-        json_set_str(one, "type", media_type(f->name));
+        json_set_str(one, "type", file_type(f->name));
         json_set_str(one, "kind", f->kind == FILE_MADE ? "file" : "figure");
         json_set_str(one, "path", f->path);
         json_add(files, one);
     }
     json_set(o, "files", files);
-    json_set(o, "rich", bundle ? bundle : json_null());
+    if (rich)
+        json_set(o, "rich", bundle ? bundle : json_null());
 }
 
 /* ---- operations ---- */
@@ -228,7 +230,7 @@ static struct json *cell_to_json(struct capture *k, const struct cell_result *r)
     json_set_str(o, "value", r->value);
     json_set(o, "error", error_of(r));
     json_set_int(o, "exit_code", r->status == CELL_EXIT ? r->exit_code : ends[r->status].exit_code);
-    set_files(o, k->c, r);
+    set_files(o, k->c, r, true);
     json_set(o, "duration_ms", json_number((double)(int64_t)(r->seconds * 1e6) / 1000));
     json_set_bool(o, "state_lost", r->state_lost || k->c->lost);
     k->c->lost = false;
@@ -252,6 +254,62 @@ int child_run_code(struct runner_child *c, const struct json *arguments, struct 
     sandbox_set_cell_time(s, most_ms);
     if (rc == 0)
         *result = cell_to_json(&k, &r);
+    cell_result_release(&r);
+    capture_release(&k);
+    return rc;
+}
+
+/* What ended it is a line of its own on stderr, as a shell would write one. */
+static void tell_command_end(struct capture *k, const struct cell_result *r)
+{
+    autofree char *what = cell_what(r);
+    bool newline = k->out[1].len > 0 && k->out[1].data[k->out[1].len - 1] != '\n';
+
+    if (!what || r->status == CELL_EXIT)
+        return;
+    autofree char *line = xasprintf("%s%s\n", newline ? "\n" : "", what);
+    on_output(k, 2, line, strlen(line));
+}
+
+static struct json *command_to_json(struct capture *k, const struct cell_result *r)
+{
+    struct json *o = json_object();
+
+    tell_command_end(k, r);
+    set_output(o, k, NULL);
+    json_set_int(o, "exit_code",
+                 r->status == CELL_EXIT || r->status == CELL_NOT_RUN ? r->exit_code
+                                                                     : ends[r->status].exit_code);
+    json_set(o, "duration_ms", json_number((double)(int64_t)(r->seconds * 1e6) / 1000));
+    set_files(o, k->c, r, false);
+    json_free(runner_child_notices(k->c));
+    return o;
+}
+
+static void add_words(struct argv *words, const struct json *command)
+{
+    if (json_str(command))
+        argv_pushl(words, "/bin/sh", "-c", json_str(command), NULL);
+    for (const struct json *w = json_first(command); w; w = json_next(w))
+        argv_push(words, json_text(w));
+}
+
+int child_execute(struct runner_child *c, const struct json *arguments, struct json **result,
+                  struct error *err)
+{
+    struct argv words autorelease(argv_release) = ARGV_INIT;
+    struct sandbox *s = c->sandbox;
+    int most_ms = sandbox_options(s)->cell_ms;
+    struct capture k;
+    struct cell_result r = {0};
+
+    add_words(&words, json_get(arguments, "command"));
+    capture_init(&k, c);
+    set_time(s, arguments, most_ms);
+    int rc = sandbox_command(s, &words, &(struct cell_listener){.ctx = &k, .output = on_output}, &r, err);
+    sandbox_set_cell_time(s, most_ms);
+    if (rc == 0)
+        *result = command_to_json(&k, &r);
     cell_result_release(&r);
     capture_release(&k);
     return rc;

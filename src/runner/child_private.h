@@ -23,6 +23,7 @@ struct runner_child {
         char *name, *path;
     } * delivered;
     size_t n_delivered;
+    char *got;   /* the copy that get_file made; NULL: none */
     bool lost;   /* what an earlier runner had is gone; to be told with the next cell */
     bool told;   /* the front knows how the start ended */
     bool used;   /* anything was asked */
@@ -30,8 +31,7 @@ struct runner_child {
     bool remove; /* the sandbox is to be removed */
 };
 
-/* child_files.c: a copy of the file of that name is at path. */
-void child_delivered(struct runner_child *c, const char *name, const char *path);
+void child_drop_copy(struct runner_child *c); /* that of the last get_file */
 
 #define CHILD_OUTPUT_MAX (1u << 20) /* bytes of stdout, and of stderr, in a result */
 
@@ -42,6 +42,14 @@ int child_reset(struct runner_child *c, const struct json *arguments, struct jso
                 struct error *err);
 int child_hold(struct runner_child *c, const struct json *arguments, struct json **result, struct error *err);
 
+int child_execute(struct runner_child *c, const struct json *arguments, struct json **result,
+                  struct error *err);
+int child_put_file(struct runner_child *c, const struct json *arguments, struct json **result,
+                   struct error *err);
+int child_get_file(struct runner_child *c, const struct json *arguments, struct json **result,
+                   struct error *err);
+int child_list_files(struct runner_child *c, const struct json *arguments, struct json **result,
+                     struct error *err);
 int child_again(struct runner_child *c, const struct json *arguments, struct json **result,
                 struct error *err);
 

@@ -49,6 +49,7 @@ void runner_child_free(struct runner_child *c)
         free(c->delivered[i].path);
     }
     free(c->delivered);
+    child_drop_copy(c);
     free(c);
 }
 
@@ -214,8 +215,16 @@ static const struct {
     const char *name;
     int (*run)(struct runner_child *c, const struct json *arguments, struct json **result, struct error *err);
 } table[] = {
-    {"run_code", child_run_code}, {"info", child_info},   {"reset", child_reset},
-    {"hold", child_hold},         {"again", child_again},
+    {"run_code", child_run_code},
+    {"execute_command", child_execute},
+    {"put_file", child_put_file},
+    {"get_file", child_get_file},
+    {"list_files", child_list_files},
+    {"info", child_info},
+    {"reset", child_reset},
+    /* between front and runner alone */
+    {"hold", child_hold},
+    {"again", child_again},
 };
 
 static int perform(struct runner_child *c, const struct json *message, const struct runner_extra *extra,
@@ -242,6 +251,7 @@ static void serve(struct runner_child *c, const struct runner_extra *extra)
     struct error err = {0};
 
     loop_arm(c->loop);
+    child_drop_copy(c);
     c->id = json_int(json_get(message, "id"), 0);
     c->events = json_bool(json_get(message, "events"), false);
     c->used = true;
@@ -269,7 +279,7 @@ int runner_child_run(struct runner_child *c, struct sandbox *s, const struct run
         else
             loop_wait(c->loop, -1);
     }
-    /* One that nobody has asked anything of is nobody's. */
-    *remove = c->remove || !c->used;
+    /* One of which nobody has asked anything is nobody's, but not one that was there before us. */
+    *remove = c->remove || (!c->used && !sandbox_continued(s));
     return loop_fatal(c->loop) ? 143 : 0;
 }

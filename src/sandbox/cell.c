@@ -72,6 +72,8 @@ static const char *on_result(struct cell *c, const struct frame *f)
     size_t left = f->len;
     struct tagged t;
 
+    if (c->command)
+        return "it sent the result of a cell for a command";
     if (c->answered)
         return "it sent two results for one cell";
     c->answered = true;
@@ -365,9 +367,10 @@ static void tell_lost(struct cell *c)
 
 void cell_begin(struct cell *c, struct sandbox *s, const struct cell_listener *l, struct cell_result *r)
 {
-    *c = (struct cell){.sandbox = s, .r = r, .listener = l, .notes = BUF_INIT(NOTES_MAX)};
+    *c = (struct cell){
+        .command = c->command, .sandbox = s, .r = r, .listener = l, .notes = BUF_INIT(NOTES_MAX)};
     delivery_init(&c->delivery, &s->ledger, s->o.out_dir);
-    output_begin(&s->output, s->output_dir, s->cells, &s->disk);
+    output_begin(&s->output, c->command ? NULL : s->output_dir, s->cells, &s->disk);
     free(steal(&s->last_value));
     request_begin(s, &c->request, on_frame);
 }

@@ -40,6 +40,9 @@ enum to_guest {
     TO_GUEST_INVENTORY = 'V', /* asks which variables and files there are */
     TO_GUEST_KEEP = 'W',      /* this sandbox is named and outlives its client */
     TO_GUEST_PIXELS = 'M',    /* an image follows, to be decoded */
+    TO_GUEST_COMMAND = 'E',   /* words; a process beside the worker */
+    TO_GUEST_GET = 'Q',       /* asks for a file */
+    TO_GUEST_LIST = 'L',      /* asks for the names and sizes of all files */
     TO_GUEST_TERMINAL = 'T',  /* what the output of the cells that follow has to fit */
 };
 

@@ -293,14 +293,26 @@ static void tell_terminal(struct sandbox *s)
     channel_send(s->channel, &(struct frame_out){.type = TO_GUEST_TERMINAL, .body = {body.data, body.len}});
 }
 
-int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *listener,
-                struct cell_result *r, struct error *err)
+/* Send it, and keep its deadlines until it has ended. */
+static void run_to_end(struct sandbox *s, struct cell *c, struct frame_out f, struct ladder *l)
 {
-    struct ladder l = {0};
-    struct cell c;
-    unsigned char number[4];
-    int64_t began_us, wait;
+    int64_t began_us = clock_us();
 
+    *l = (struct ladder){.began = clock_ms(), .interrupts = loop_interrupts(s->loop)};
+    sandbox_tell_phase(s, PHASE_RUNNING);
+    f.nonce = c->request.nonce;
+    channel_send(s->channel, &f);
+    while (!c->request.done && s->stage == STAGE_READY) {
+        int64_t wait = climb(s, c, l);
+        if (s->stage != STAGE_READY)
+            break;
+        loop_wait(s->loop, (int)wait);
+    }
+    c->r->seconds = (double)(clock_us() - began_us) / 1e6;
+}
+
+static int get_ready(struct sandbox *s, size_t len, struct cell_result *r, struct error *err)
+{
     *r = (struct cell_result){0};
     if (len > SANDBOX_CODE_MAX)
         return error_set(err, ERROR_USAGE, 0, "the code is too long: %zu bytes, the limit is %u", len,
@@ -309,29 +321,88 @@ int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct ce
         return -1;
     if (loop_cancelled(s->loop))
         return error_set(err, ERROR_CANCELLED, 0, "interrupted before the code ran");
+    return 0;
+}
+
+static void go_on(struct sandbox *s)
+{
+    if (s->stage != STAGE_READY && !loop_fatal(s->loop))
+        sandbox_start(s); /* while the caller handles the bad news */
+}
+
+int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *listener,
+                struct cell_result *r, struct error *err)
+{
+    struct ladder l;
+    struct cell c = {0};
+    unsigned char number[4];
+
+    if (get_ready(s, len, r, err) < 0)
+        return -1;
     tell_terminal(s);
     s->cells++;
     put_u32(number, s->cells);
     cell_begin(&c, s, listener, r);
-    began_us = clock_us();
-    l.began = clock_ms();
-    l.interrupts = loop_interrupts(s->loop);
-    sandbox_tell_phase(s, PHASE_RUNNING);
-    channel_send(s->channel, &(struct frame_out){.type = TO_GUEST_RUN,
-                                                 .nonce = c.request.nonce,
-                                                 .head = {number, sizeof number},
-                                                 .body = {code, len}});
-    while (!c.request.done && s->stage == STAGE_READY) {
-        wait = climb(s, &c, &l);
-        if (s->stage != STAGE_READY)
-            break;
-        loop_wait(s->loop, (int)wait);
-    }
-    r->seconds = (double)(clock_us() - began_us) / 1e6;
+    run_to_end(s, &c,
+               (struct frame_out){.type = TO_GUEST_RUN, .head = {number, sizeof number}, .body = {code, len}},
+               &l);
     explain(s, &c, &l);
     cell_end(&c);
-    if (s->stage != STAGE_READY && !loop_fatal(s->loop))
-        sandbox_start(s); /* while the caller handles the bad news */
+    go_on(s);
+    return 0;
+}
+
+/* How a command ended, which says nothing about the worker. */
+static void explain_command(struct sandbox *s, const struct cell *c, const struct ladder *l)
+{
+    int64_t before = s->memory_kills;
+    const struct request *q = &c->request;
+    struct cell_result *r = c->r;
+    int status = (int)q->wait_status;
+
+    sandbox_count_kills(s);
+    bool killed = q->wait_status >= 0 && WIFSIGNALED(status),
+         memory = killed && WTERMSIG(status) == SIGKILL && before >= 0 && s->memory_kills > before;
+    if (!q->done) {
+        sandbox_break(s, s->broken_why);
+        explain_loss(s, l, memory, r);
+        return;
+    }
+    s->has_files = true; /* for all we know */
+    r->status = q->error                                          ? CELL_NOT_RUN
+                : q->sigint_sent && l->reason == REASON_TIMEOUT   ? CELL_TIMEOUT
+                : q->sigint_sent && l->reason == REASON_INTERRUPT ? CELL_INTERRUPTED
+                : memory                                          ? CELL_MEMORY
+                                                                  : CELL_EXIT;
+    r->exit_code = q->wait_status < 0 ? 127 : killed ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    if (r->status == CELL_NOT_RUN)
+        r->what = xasprintf("the command could not be started: %s", q->error);
+    else if (r->status == CELL_TIMEOUT)
+        r->what = xasprintf("the command was ended: it ran longer than %g s, the time limit",
+                            s->o.cell_ms / 1000.0);
+    else if (r->status == CELL_INTERRUPTED)
+        r->what = xasprintf("%s interrupted the command", interrupter(c));
+    else if (memory)
+        r->what = xasprintf("the command was killed: out of memory (limit %s)",
+                            size_text(s->o.run.memory, (char[32]){0}, 32));
+}
+
+int sandbox_command(struct sandbox *s, const struct argv *words, const struct cell_listener *listener,
+                    struct cell_result *r, struct error *err)
+{
+    struct buf body autorelease(buf_release) = BUF_INIT(0);
+    struct cell c = {.command = true};
+    struct ladder l;
+
+    for (size_t i = 0; i < words->n; i++)
+        buf_add(&body, words->v[i], strlen(words->v[i]) + 1);
+    if (get_ready(s, body.len, r, err) < 0)
+        return -1;
+    cell_begin(&c, s, listener, r);
+    run_to_end(s, &c, (struct frame_out){.type = TO_GUEST_COMMAND, .body = {body.data, body.len}}, &l);
+    explain_command(s, &c, &l);
+    cell_end(&c);
+    go_on(s);
     return 0;
 }
 

@@ -66,6 +66,8 @@ char *sandbox_place(struct sandbox *s);
  * the next call. */
 const char *sandbox_packages(struct sandbox *s, struct error *err);
 const char *sandbox_python(struct sandbox *s); /* "3.11" or "" */
+/* For a model: "/mnt/host/data (read-only), /mnt/host/out (can be changed)", or nothing. */
+void sandbox_mounts(const struct sandbox *s, struct buf *out);
 
 #define SANDBOX_CODE_MAX (1u << 20) /* bytes of code in one cell, at most */
 
@@ -85,6 +87,12 @@ struct cell_listener { /* the pointer to it and its functions may be NULL */
 int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *l,
                 struct cell_result *r, struct error *err);
 
+/* Run a command beside the interpreter, which has no part in it, with the same deadline. r->status is
+ * CELL_EXIT with exit_code as a shell has it, or tells what ended it (r->what); CELL_NOT_RUN: no process
+ * could be had. */
+int sandbox_command(struct sandbox *s, const struct argv *words, const struct cell_listener *l,
+                    struct cell_result *r, struct error *err);
+
 /* Set sys.argv for the cells that follow, byte for byte as os.fsencode() returns it. -1: ERROR_SANDBOX,
  * ERROR_CANCELLED, or ERROR_USAGE (too long). */
 int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct error *err);
@@ -98,6 +106,13 @@ void sandbox_output_text(struct sandbox *s, size_t max, struct buf *out);
  * most data_size bytes; more is ERROR_USAGE with both sizes. Returns the number of bytes, or -1. What was
  * left out of a folder (sandbox/gather.h), and a file that changed meanwhile, is a notice. */
 int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *err);
+/* Copy the file of that name in /mnt/data into fd. Returns the number of bytes, or -1: ERROR_USAGE with code
+ * ENOENT (there is none), ERROR_SANDBOX, ERROR_SYSTEM, ERROR_CANCELLED. Nothing is said of what it holds. */
+int64_t sandbox_get(struct sandbox *s, const char *name, int fd, struct error *err);
+/* The files in /mnt/data and its folders, sorted; the names are scrubbed. *more: how many others there are.
+ */
+typedef void sandbox_file_fn(void *ctx, const char *name, int64_t size);
+int sandbox_each_file(struct sandbox *s, sandbox_file_fn *fn, void *ctx, int64_t *more, struct error *err);
 /* A copy of the file of that name is at path already, from an earlier session: if the code makes it again
  * unchanged, it is not written again. */
 void sandbox_delivered(struct sandbox *s, const char *name, const char *path);
@@ -130,7 +145,7 @@ int sandbox_list_variables(struct sandbox *s, struct buf *out, struct error *err
 int sandbox_list_files(struct sandbox *s, struct buf *out, struct error *err);
 /* cells that ran in it, including those of earlier programs */
 unsigned sandbox_cells(const struct sandbox *s);
-bool sandbox_continued(const struct sandbox *s); /* it is up, and an earlier program started it */
+bool sandbox_continued(const struct sandbox *s); /* an earlier program started it */
 
 int sandbox_reset(struct sandbox *s, struct error *err); /* a new worker; the files stay */
 
@@ -164,6 +179,7 @@ struct sandbox_check {
     bool gvisor; /* runsc is installed, and the engine could use it */
     /* one line each: the limits as the kernel reports them; the weaker ones and why */
     struct argv holds, weaker;
+    struct argv mounted; /* a line for each folder of --mount */
     /* Seen from inside, one line each: the walls that stand, and what is open. contained: every wall
      * stands. What a custom engine starts reports on itself here, so this finds mistakes, not malice. */
     struct argv walls, open;

@@ -62,13 +62,19 @@ int request_finish(struct sandbox *s, struct request *q, struct error *err)
     return 0;
 }
 
-/* Send it and wait for its end. The caller then reads q and ends it. */
-static int ask(struct sandbox *s, struct request *q, struct frame_out f, struct error *err)
+int request_ask(struct sandbox *s, struct request *q, struct frame_out f,
+                const char *(*frame)(struct request *, const struct frame *), struct error *err)
 {
-    request_begin(s, q, NULL);
+    request_begin(s, q, frame);
     f.nonce = q->nonce;
     channel_send(s->channel, &f);
     return request_finish(s, q, err);
+}
+
+/* The caller then reads q and ends it. */
+static int ask(struct sandbox *s, struct request *q, struct frame_out f, struct error *err)
+{
+    return request_ask(s, q, f, NULL, err);
 }
 
 int sandbox_help(struct sandbox *s, const struct helper *h, struct buf *out, struct error *err)

@@ -25,6 +25,7 @@ build | libseccomp-dev | libseccomp-devel     | libseccomp   | libseccomp-devel 
 build | libmd4c-dev    | md4c-devel           | md4c         | md4c-devel      | md4c-dev
 build | libsqlite3-dev | sqlite-devel         | sqlite       | sqlite3-devel   | sqlite-dev
 build | libchafa-dev   | chafa-devel          | chafa        | chafa-devel     | chafa-dev
+build | libmicrohttpd-dev | libmicrohttpd-devel | libmicrohttpd | libmicrohttpd-devel | libmicrohttpd-dev
 build | libglib2.0-dev | glib2-devel          | glib2        | glib2-devel     | glib-dev
 run   | python3        | python3              | python       | python3         | python3
 run   | bubblewrap     | bubblewrap           | bubblewrap   | bubblewrap      | bubblewrap
@@ -36,7 +37,7 @@ image | debootstrap
 deb   | python3 debhelper dpkg-dev fakeroot lintian
 engines | docker.io/docker-ce podman runc/containerd.io uidmap openssh-server openssh-client debootstrap
 test  | clang clang-format libclang-rt-dev libcmocka-dev python3-pytest python3-pytest-xdist python3-pexpect python3-yaml
-test  | python3-jsonschema openssl mandoc tmux python3-pyte python3-nbformat
+test  | python3-jsonschema openssl mandoc tmux python3-pyte python3-nbformat npm/nodejs
 '
 declare -A includes=([build]="" [run]="build" [model]="build run" [image]="" [deb]="build" [engines]="" [test]="build run model deb")
 declare -A command_of=([debian]="apt-get install -y --no-install-recommends" [fedora]="dnf install -y" [arch]="pacman -S --needed --noconfirm"

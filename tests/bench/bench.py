@@ -21,6 +21,7 @@ import threading
 import time
 
 import peers
+import uploads
 from service import GIGABYTE, Model, environment
 
 PROGRAM, TOOLS = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
@@ -456,9 +457,19 @@ def big_file(env):
                    "4x its time, 4x", seconds <= 4 * floor and high < 4 * small)
 
 
+def upload(env):
+    for kind, (ours, loop) in uploads.measure(PROGRAM, env).items():
+        report(f"upload of 50 files of 1 MB, {kind}", f"{ours:.2f} s", f"a loop of curl {loop:.2f} s: {ours / loop:.2f}x", "1.5x", ours < 1.5 * loop)
+
+
 # Fast ones first; other parts of the house add theirs.
+<<<<<<< HEAD
 ROWS = {"start": start, "prompt": prompt, "memory": memory, "cell": cell, "snapshots": snapshots, "cold": cold, "reader": reader,
         "markdown": markdown, "oneshot": oneshot, "named": named, "flood": flood, "gigabyte": gigabyte, "figure": first_figure, "files": big_file}
+=======
+ROWS = {"start": start, "prompt": prompt, "memory": memory, "cell": cell, "snapshots": snapshots, "cold": cold, "reader": reader, "markdown": markdown, "oneshot": oneshot, "named": named, "flood": flood,
+        "gigabyte": gigabyte, "figure": first_figure, "files": big_file, "upload": upload}
+>>>>>>> main
 
 
 def main():

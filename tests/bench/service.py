@@ -3,6 +3,8 @@ import http.server
 import json
 import os
 
+import uploads
+
 # In pieces, as a program writes them; one write of 1 GB would be killed for its memory.
 GIGABYTE = "import sys\nfor i in range(1024): sys.stdout.write(('x' * 127 + '\\n') * 8192)"
 
@@ -24,7 +26,8 @@ class Model(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        code = GIGABYTE if "gigabyte" in json.dumps(body["messages"][1]) else "print(1)"
+        question = json.dumps(body["messages"][1])
+        code = GIGABYTE if "gigabyte" in question else uploads.CODE if "fifty files" in question else "print(1)"
         if body["messages"][-1]["role"] == "tool":
             deltas, finish = [{"content": "The answer is "}, {"content": "1."}], "stop"
         else:

@@ -141,9 +141,11 @@ static void pages_of_help(void **state)
         {"config", FOR_CONFIG | FOR_SETTINGS, 24},
         {"doctor", FOR_CONFIG | FOR_DOCTOR, 60},
         {"gc", FOR_CONFIG, 16},
+        {"mcp", FOR_CONFIG, 48},
         {"debug", FOR_REPLY, 24},
         {"models", FOR_CONFIG | FOR_MODELS, 30},
         {"sessions", FOR_CONFIG | FOR_SESSIONS, 36},
+        {"serve", FOR_CONFIG | FOR_SERVE, 60},
     };
 
     (void)state;
@@ -169,7 +171,7 @@ static void pages_of_help(void **state)
         assert_in_range(lines, 5, rows[i].most);
         buf_release(&page_of);
     }
-    assert_null(help_find("serve"));
+    assert_null(help_find("srve"));
 }
 
 static void every_provider_is_in_the_page(void **state)

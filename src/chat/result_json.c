@@ -1,5 +1,5 @@
-/* result_line.c - see result_line.h. */
-#include "pipe/result_line.h"
+/* result_json.c - see result_json.h. */
+#include "chat/result_json.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* result_line.h - a question as one JSON object when it is closed: the answer, the files that were made, what
- * it cost. Collects events; writes nothing itself. Private to src/pipe.
+/* result_json.h - a question as one JSON object when it is closed: the answer, the files that were made, what
+ * it cost. Collects events; writes nothing itself.
  */
-#ifndef PIPE_RESULT_LINE_H
-#define PIPE_RESULT_LINE_H
+#ifndef CHAT_RESULT_JSON_H
+#define CHAT_RESULT_JSON_H
 
 #include "chat/event.h"
 

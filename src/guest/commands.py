@@ -1,0 +1,176 @@
+# commands.py - part of the supervisor, compiled when first needed: commands that run beside the worker, a
+# file that is asked for by its name, the list of all files.
+
+LISTED_MOST = 1000
+
+
+class Command:
+    """A process of its own, in a session of its own. The worker has no part in it: whatever the code has done
+    to its modules or descriptors changes nothing here."""
+    def __init__(self, pid, out, err):
+        self.pid, self.status = pid, None
+        self.pipes = {out: FROM_GUEST_STDOUT, err: FROM_GUEST_STDERR}
+        self.polled = False
+
+
+def beside(self, kind, nonce, body):
+    self.begin(nonce)
+    self.task = kind
+    if kind == TO_GUEST_COMMAND:
+        command_start(self, body.split(b'\0')[:-1])
+    else:
+        need('copy_out')
+        self.ending = b''
+        self.sending = send_named(self, body) if kind == TO_GUEST_GET else send_list(self)
+
+
+# ---- commands
+
+def command_start(self, words):
+    try:
+        (out, out_in), (err, err_in) = posix.pipe2(posix.O_CLOEXEC), posix.pipe2(posix.O_CLOEXEC)
+    except OSError as e:
+        self.finish(tlv(b'e', e.strerror.encode()))
+        return
+    try:
+        pid = fork_child(self.ours() | {out, err}, self.hidden, self.alone)
+    except OSError as e:
+        for fd in (out, out_in, err, err_in):
+            posix.close(fd)
+        self.finish(tlv(b'e', b'no process for it: ' + e.strerror.encode()))
+        return
+    if pid == 0:
+        try:
+            posix.dup2(out_in, 1)
+            posix.dup2(err_in, 2)
+            for number in (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ):
+                _signal.signal(number, _signal.SIG_DFL)
+            command_become(words)
+        finally:
+            posix._exit(127)
+    for fd in (out_in, err_in):
+        posix.close(fd)
+    for fd in (out, err):
+        posix.set_blocking(fd, False)
+    self.command = Command(pid, out, err)
+
+
+def command_become(words):
+    """Never returns. The exit codes are those of a shell."""
+    name, why = words[0], 'not found'
+    path = posix.environ.get(b'PATH', b'/usr/local/bin:/usr/bin:/bin')
+    folders = [b''] if b'/' in name else path.split(b':')
+    code = 127
+    for folder in folders:
+        try:
+            posix.execve(folder + b'/' + name if folder else name, words, posix.environ)
+        except OSError as e:
+            if e.errno not in (2, 20):          # ENOENT, ENOTDIR
+                code, why = 126, e.strerror
+    posix.write(2, b'%s: %s\n' % (name, why.encode()))
+    posix._exit(code)
+
+
+def command_gate(self):
+    """As gate() does with the worker's pipes."""
+    c, want = self.command, self.unsent < QUEUE_HIGH
+    if want != c.polled:
+        c.polled = want
+        for fd in c.pipes:
+            if want:
+                self.poll.register(fd, select.POLLIN)
+            else:
+                self.poll.unregister(fd)
+
+
+def command_relay(self, fd):
+    c = self.command
+    try:
+        data = posix.read(fd, CHUNK)
+    except BlockingIOError:
+        return 0
+    if data:
+        self.send(c.pipes[fd], self.nonce, data)
+    else:
+        if c.polled:
+            self.poll.unregister(fd)
+        posix.close(fd)
+        del c.pipes[fd]
+    return len(data)
+
+
+def command_check(self):
+    """Has it ended? What it left running may hold its pipes: what they have in them now is the end of its
+    output."""
+    c = self.command
+    if c.status is None:
+        return
+    for fd in list(c.pipes):
+        left = PIPE_MOST
+        while left > 0 and fd in c.pipes:
+            n = command_relay(self, fd)
+            left -= n
+            if not n:
+                break
+    for fd in c.pipes:
+        if c.polled:
+            self.poll.unregister(fd)
+        posix.close(fd)
+    self.command = None
+    self.collect(tlv(b'w', b'%d' % c.status))
+
+
+def command_signal(self, number):
+    self.interrupted = True
+    for pid in (-self.command.pid, self.command.pid):
+        try:
+            posix.kill(pid, number)             # its whole session, as a terminal would
+        except OSError:
+            pass
+
+
+# ---- files
+
+def send_named(self, path):
+    """A generator of frames, as files() is."""
+    fd = -1
+    try:
+        if any(part in (b'', b'.', b'..') for part in path.split(b'/')):
+            raise FileNotFoundError(2, 'No such file or directory')
+        fd = open_beneath(self.root, path)
+        st = posix.fstat(fd)
+        if st.st_mode & 0o170000 != 0o100000 or st.st_dev != posix.fstat(self.root).st_dev:
+            self.ending += tlv(b'e', b'not a regular file')
+        else:
+            yield from send_file(self, fd, path, st.st_size, b'')
+    except OSError as e:
+        self.ending += tlv(b'e', (e.strerror or '?').encode())
+    finally:
+        if fd >= 0:
+            posix.close(fd)
+
+
+def send_list(self):
+    names = sorted(p for p in self.scan() if p[:1] != b'.' and not p.startswith(b'__pycache__/'))
+    data = b''
+    for path in names[:LISTED_MOST]:
+        try:
+            st = posix.stat(path, dir_fd=self.root, follow_symlinks=False)
+        except OSError:
+            continue
+        if st.st_mode & 0o170000 != 0o100000:
+            continue
+        data += b'%d ' % st.st_size + path + b'\0'
+        if len(data) > CHUNK:
+            self.send(FROM_GUEST_DATA, self.nonce, data)
+            data = b''
+            yield
+    if data:
+        self.send(FROM_GUEST_DATA, self.nonce, data)
+        yield
+    if len(names) > LISTED_MOST:
+        self.ending += tlv(b'm', b'%d' % (len(names) - LISTED_MOST))
+
+
+Supervisor.beside, Supervisor.command_check, Supervisor.command_gate = beside, command_check, command_gate
+Supervisor.command_relay, Supervisor.command_signal = command_relay, command_signal

@@ -1,0 +1,132 @@
+/* cmd_serve.c - "sandpiper serve": the server on a socket, until a signal ends it. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "main/command.h"
+#include "process/loop.h"
+#include "runner/runner.h"
+#include "runner/runners.h"
+#include "server/listen.h"
+#include "server/server.h"
+#include "server/token.h"
+
+#define DRAIN_MS 30000
+#define END_MS   5000 /* for the sandboxes to end */
+
+struct serve {
+    struct config *c;
+    struct loop *loop;
+    struct listen_address address;
+    struct tokens tokens;
+    struct runners *runners;
+    struct server *server;
+};
+
+/* The secrets of clients: the user's file, or one that is shown once, here and nowhere else. */
+static int get_tokens(struct serve *s, struct error *err)
+{
+    char token[TOKEN_TEXT];
+
+    if (s->c->token_file)
+        return tokens_read(&s->tokens, s->c->token_file, err);
+    if (!s->address.loopback)
+        return error_set(err, ERROR_USAGE, 0,
+                         "serve: other machines could connect to that address, so --token-file is needed\n"
+                         "Make one: (umask 077; openssl rand -hex 32 > token), then --token-file token");
+    if (token_make(token, err) < 0)
+        return -1;
+    tokens_add(&s->tokens, token, strlen(token));
+    autofree char *line = xasprintf("token: %s", token);
+    print_line(line);
+    explicit_bzero(line, strlen(line));
+    explicit_bzero(token, sizeof token);
+    return 0;
+}
+
+static void on_log(void *ctx, const char *line)
+{
+    (void)ctx;
+    print_line(line);
+}
+
+static int open_server(struct serve *s, struct error *err)
+{
+    int fd = listen_inherited(&s->address, err);
+
+    if (fd < -1)
+        return -1;
+    if (fd < 0 && listen_parse(s->c->listen, &s->address, err) < 0)
+        return error_wrap(err, "--listen");
+    if (get_tokens(s, err) < 0 || (fd < 0 && (fd = listen_open(&s->address, err)) < 0)) {
+        fd_close(&fd);
+        return -1;
+    }
+    const struct runners_options ro = {
+        .loop = s->loop,
+        .argv = (const char *const *)s->c->given.v,
+        .max = (unsigned)s->c->max_sandboxes,
+        .ttl_ms = s->c->ttl,
+        .pool = (unsigned)s->c->pool_size,
+        .named = true,
+    };
+    s->runners = runners_new(&ro);
+    struct server_options o = {
+        .loop = s->loop,
+        .fd = fd,
+        .address = &s->address,
+        .tokens = &s->tokens,
+        .hosts = &s->c->allow_hosts,
+        .runners = s->runners,
+        .log = s->c->verbose ? on_log : NULL,
+    };
+    s->server = server_new(&o, err);
+    if (!s->server)
+        return -1;
+    autofree char *at = listen_show(&s->address);
+    autofree char *line = xasprintf(s->address.local ? "listening on %s" : "listening on %s (docs: %s/docs)",
+                                    at, at);
+    print_line(line);
+    return 0;
+}
+
+/* Until the first signal; then finish what runs, until the deadline or another signal. */
+static void run(struct serve *s)
+{
+    int64_t until;
+
+    while (!loop_cancelled(s->loop))
+        loop_wait(s->loop, -1);
+    server_drain(s->server);
+    if (!server_busy(s->server))
+        return;
+    print_line("finishing what runs; once more to stop at once");
+    until = clock_ms() + DRAIN_MS;
+    while (server_busy(s->server) && clock_ms() < until
+           && loop_interrupts(s->loop) + loop_fatals(s->loop) < 2)
+        loop_wait(s->loop, (int)(until - clock_ms()));
+}
+
+int cmd_serve(struct config *c, int closed)
+{
+    struct serve s = {.c = c, .loop = loop_new()};
+    struct error err = {0};
+    int status = 0;
+
+    (void)closed;
+    print_notices(c);
+    if (loop_signals(s.loop, &err) < 0 || open_server(&s, &err) < 0) {
+        print_error(&err);
+        status = error_exit_code(&err);
+    } else {
+        run(&s);
+        server_free(s.server);
+        listen_remove(&s.address);
+        runners_free(s.runners, true);
+        runner_settle(s.loop, END_MS);
+    }
+    loop_free(s.loop);
+    return status;
+}

@@ -1,0 +1,328 @@
+/* runner_ask.c - see runner_ask.h. The third listener of struct ask, beside the pipe and the chat: its events
+ * go to the front as JSON.
+ */
+#include "main/runner_ask.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "base/base64.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "chat/event_json.h"
+#include "chat/result_json.h"
+#include "json/json.h"
+#include "main/ask_parts.h"
+#include "process/loop.h"
+#include "sandbox/sandbox.h"
+
+#define NOTICES_MAX 50
+#define GONE                                                                                             \
+    "[This conversation goes on in a new interpreter: all variables, imports and files in /mnt/data of " \
+    "before are gone.]"
+
+struct asker {
+    struct config *config;
+    const char *session;
+    struct ask ask;
+    bool open;
+    char *model, *effort;       /* asked for in place of the configured ones; or NULL */
+    struct runner_child *child; /* what follows is of the question under way */
+    bool stream;
+    struct event_json *events;
+    struct result *results;
+    struct json *notices;
+    struct json *line, *computed; /* of the end */
+    uint32_t salt;
+    unsigned turns;
+    char turn[32]; /* where the conversation stands; "": at its beginning */
+};
+
+static int give_event(void *ctx, struct json *object)
+{
+    struct asker *q = ctx;
+    struct json *more = json_object();
+
+    json_set(more, "agent", object);
+    runner_child_event(q->child, "agent", more);
+    return 0;
+}
+
+static bool wanted(const struct asker *q, const struct event *e)
+{
+    switch (e->type) {
+    case EVENT_SESSION: /* which service is asked is the server's affair */
+        return false;
+    case EVENT_TEXT:
+    case EVENT_TOOL_OUTPUT:
+        return q->stream;
+    case EVENT_NOTICE:
+        return e->notice.level != NOTICE_DETAIL;
+    default:
+        return true;
+    }
+}
+
+static void on_event(void *ctx, const struct event *e)
+{
+    struct asker *q = ctx;
+
+    if (!q->child)
+        return;
+    struct json *line = result_event(q->results, e);
+    if (line) {
+        json_free(q->line);
+        q->line = line;
+    }
+    if (e->type == EVENT_NOTICE && e->notice.level != NOTICE_DETAIL && json_size(q->notices) < NOTICES_MAX)
+        json_add(q->notices, json_string_n(e->notice.text, strlen(e->notice.text)));
+    if (e->type == EVENT_DONE) {
+        json_free(q->computed);
+        q->computed = event_json_computed(&e->done.computed);
+    }
+    if (wanted(q, e) && runner_child_wants_events(q->child))
+        event_json(q->events, e);
+}
+
+struct asker *asker_new(struct config *c, const char *session)
+{
+    struct asker *q = xcalloc(1, sizeof *q);
+
+    q->config = c;
+    q->session = session;
+    q->events = event_json_new(give_event, q);
+    q->results = result_new();
+    if (getrandom(&q->salt, sizeof q->salt, 0) != (ssize_t)sizeof q->salt)
+        q->salt = (uint32_t)getpid();
+    return q;
+}
+
+static void shut(struct asker *q)
+{
+    if (q->open)
+        ask_release(&q->ask);
+    q->open = false;
+}
+
+void asker_free(struct asker *q)
+{
+    q->child = NULL;
+    shut(q);
+    event_json_free(q->events);
+    result_free(q->results);
+    json_free(q->line);
+    json_free(q->computed);
+    free(q->model);
+    free(q->effort);
+    free(q);
+}
+
+/* ---- the model ---- */
+
+static int make(struct asker *q, struct error *err)
+{
+    struct ask *a = &q->ask;
+
+    ask_init(a, q->config, runner_child_loop(q->child));
+    q->open = true;
+    a->listener = (struct ask_listener){on_event, NULL, q};
+    a->session = q->session;
+    a->sandbox = runner_child_sandbox(q->child);
+    if (config_check_ca_cert(a->c, err) < 0 || ask_choose_model(a, err) < 0 || ask_open(a, err) < 0)
+        return -1;
+    ask_begin(a);
+    for (size_t i = 0; i < a->c->notices.n; i++)
+        ask_notice(a, NOTICE_WARNING, a->c->notices.v[i]);
+    ask_tell_model(a);
+    return 0;
+}
+
+static bool same(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+/* The model and the effort of this question. */
+static int choose(struct asker *q, const struct json *arguments, struct error *err)
+{
+    const char *model = json_str(json_get(arguments, "model")),
+               *effort = json_str(json_get(arguments, "effort"));
+    struct ask *a = &q->ask;
+
+    if (!q->open && make(q, err) < 0) {
+        shut(q);
+        return -1;
+    }
+    if (same(model, q->model) && same(effort, q->effort))
+        return 0;
+    free(q->model);
+    free(q->effort);
+    q->model = xstrdup(model);
+    q->effort = xstrdup(effort);
+    a->effort = q->effort;
+    return ask_change_model(a, model ? model : a->model, err);
+}
+
+/* ---- the conversation ---- */
+
+/* A service wants user and assistant in turns, beginning with the user. */
+static void load(struct conversation *c, const struct json *history)
+{
+    for (const struct json *said = json_first(history); said; said = json_next(said)) {
+        const char *text = json_text(json_get(said, "text"));
+        bool user = strcmp(json_text(json_get(said, "role")), "user") == 0;
+
+        if (!user && (!c->n || c->v[c->n - 1].role == TURN_ASSISTANT))
+            conversation_user(c, "(no words)", 10);
+        if (user)
+            conversation_user(c, text, strlen(text));
+        else
+            conversation_assistant(c, text, NULL, 0);
+    }
+}
+
+/* Brings the conversation to where the client says it is. True: it had to be begun afresh from the client's
+ * words. */
+static bool stand(struct asker *q, const struct json *arguments)
+{
+    const struct json *history = json_get(arguments, "history");
+    const char *turn = json_str(json_get(arguments, "turn"));
+    struct ask *a = &q->ask;
+
+    if (!history || (turn && strcmp(turn, q->turn) == 0))
+        return false;
+    agent_clear(a->agent);
+    q->turn[0] = '\0';
+    load(&a->conversation, history);
+    if (!json_size(history))
+        return false;
+    if (!sandbox_cells(a->sandbox)) /* else it has our variables, of which the agent tells by itself */
+        agent_tell(a->agent, GONE);
+    return true;
+}
+
+/* The client does not know of a question that was not answered. Some of it may stand there all the same. */
+static void take_back(struct asker *q, uint64_t before)
+{
+    struct conversation *c = &q->ask.conversation;
+    size_t i = c->n;
+
+    while (i && c->v[i - 1].serial != before)
+        i--;
+    if (i || !before)
+        conversation_truncate(c, i);
+    else
+        q->turn[0] = '\0'; /* it was cut short meanwhile: next time it is made from the client's words */
+}
+
+/* ---- files ---- */
+
+static int attach_one(struct asker *q, const struct json *file, struct error *err)
+{
+    const char *path = json_text(json_get(file, "name")), *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path, *text = json_text(json_get(file, "content"));
+    bool encoded = strcmp(json_text(json_get(file, "encoding")), "base64") == 0;
+    struct buf bytes autorelease(buf_release) = BUF_INIT(0);
+
+    if (!*name)
+        return error_set(err, ERROR_USAGE, 0, "files: one has no name");
+    if (encoded ? base64_read(text, strlen(text), &bytes) < 0 : !buf_addstr(&bytes, text))
+        return error_set(err, ERROR_USAGE, 0, "%.200s: its content is not base64", name);
+    autoclose int fd = memfd_create("file", MFD_CLOEXEC);
+    if (fd < 0 || fd_write_all(fd, buf_str(&bytes), bytes.len) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+        return error_errno(err, "%.200s", name);
+    return agent_attach(q->ask.agent, name, fd, err);
+}
+
+static int attach(struct asker *q, const struct json *files, struct error *err)
+{
+    for (const struct json *file = json_first(files); file; file = json_next(file))
+        if (attach_one(q, file, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- the question ---- */
+
+/* It could not be asked: told in the same way as one that was asked and failed. */
+static void not_asked(struct asker *q, const struct error *err)
+{
+    static const enum question_status statuses[] = {
+        [ERROR_USAGE] = QUESTION_USAGE,           [ERROR_AUTH] = QUESTION_REFUSED,
+        [ERROR_BUSY] = QUESTION_TRY_LATER,        [ERROR_SANDBOX] = QUESTION_NO_SANDBOX,
+        [ERROR_CANCELLED] = QUESTION_INTERRUPTED, [ERROR_SYSTEM] = QUESTION_NO_ANSWER,
+    };
+    autofree char *why = error_message(err);
+    struct event e = {.type = EVENT_DONE,
+                      .done = {.status = err->kind < countof(statuses) ? statuses[err->kind] : 0,
+                               .answer = "",
+                               .error = why,
+                               .cost = -1,
+                               .cached = -1,
+                               .thinking = -1}};
+
+    if (e.done.status == QUESTION_ANSWERED)
+        e.done.status = QUESTION_NO_ANSWER;
+    on_event(q, &e);
+}
+
+static void question(struct asker *q, const struct json *arguments, bool *fresh, struct error *err)
+{
+    const char *input = json_text(json_get(arguments, "input")),
+               *system = json_str(json_get(arguments, "system"));
+    struct ask *a = &q->ask;
+    struct error failed = {0};
+
+    *fresh = stand(q, arguments);
+    uint64_t before = a->conversation.n ? a->conversation.v[a->conversation.n - 1].serial : 0;
+    agent_set_system(a->agent, system ? system : a->c->system);
+    if ((*fresh && attach(q, json_get(arguments, "earlier_files"), err) < 0)
+        || attach(q, json_get(arguments, "files"), err) < 0)
+        return;
+    enum question_status status = agent_ask(a->agent, input, strlen(input), &failed);
+    if (question_has_answer(status) || !json_get(arguments, "history"))
+        snprintf(q->turn, sizeof q->turn, "%08x-%u", (unsigned)q->salt, ++q->turns);
+    else
+        take_back(q, before);
+}
+
+static struct json *result_of(struct asker *q, bool fresh)
+{
+    struct json *line = steal(&q->line);
+
+    json_set(line, "computed", q->computed ? steal(&q->computed) : json_null());
+    json_set_str(line, "model", llm_model(q->ask.llm));
+    json_set_str(line, "turn", q->turn);
+    json_set_bool(line, "fresh", fresh);
+    autojson struct json *sandbox = runner_child_notices(q->child);
+    for (const struct json *n = json_first(sandbox); n; n = json_next(n))
+        json_add(q->notices, json_copy(n));
+    json_set(line, "notices", steal(&q->notices));
+    return line;
+}
+
+int asker_run(void *ctx, struct runner_child *c, const struct json *arguments, struct json **result,
+              struct error *err)
+{
+    struct asker *q = ctx;
+    struct error why = {0};
+    bool fresh = false;
+
+    q->child = c;
+    q->notices = json_array();
+    q->stream = json_bool(json_get(arguments, "stream"), false);
+    int status = choose(q, arguments, err);
+    if (status == 0) {
+        question(q, arguments, &fresh, &why);
+        if (why.kind)
+            not_asked(q, &why);
+        *result = result_of(q, fresh);
+    }
+    json_free(steal(&q->notices));
+    q->child = NULL;
+    return status;
+}

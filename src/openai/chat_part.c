@@ -1,0 +1,85 @@
+/* chat_part.c - see chat_part.h. Nothing is fetched: a URL of another machine is refused. */
+#include "openai/chat_part.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "json/json.h"
+
+const char *chat_part_text(const struct json *part)
+{
+    if (json_is(part, "text") || json_is(part, "input_text") || json_is(part, "output_text"))
+        return json_text(json_get(part, "text"));
+    return json_is(part, "refusal") ? json_text(json_get(part, "refusal")) : NULL;
+}
+
+/* {"image_url": {"url": ...}}, and the short form {"image_url": "..."}. */
+static const char *image_url(const struct json *part)
+{
+    const struct json *image = json_is(part, "image_url") ? json_get(part, "image_url") : NULL;
+
+    return json_str(image) ? json_str(image) : json_str(json_get(image, "url"));
+}
+
+static const struct json *file_of(const struct json *part)
+{
+    return json_is(part, "file") ? json_get(part, "file") : NULL;
+}
+
+const char *chat_part_data(const struct json *part)
+{
+    const char *url = image_url(part);
+
+    return url ? url : json_str(json_get(file_of(part), "file_data"));
+}
+
+/* What is behind "data:TYPE;base64,". NULL: it is no such URL. */
+static const char *base64_of(const char *url)
+{
+    const char *comma = strchr(url, ',');
+
+    if (strncmp(url, "data:", 5) != 0 || !comma || comma - url < 12 || comma - url > 200)
+        return NULL;
+    return strncmp(comma - 7, ";base64", 7) == 0 ? comma + 1 : NULL;
+}
+
+static char *name_by_type(const char *url, size_t number)
+{
+    static const char *const types[][3] = {
+        {"image/png", "image", ".png"},        {"image/jpeg", "image", ".jpg"},
+        {"image/jpg", "image", ".jpg"},        {"image/gif", "image", ".gif"},
+        {"image/webp", "image", ".webp"},      {"image/bmp", "image", ".bmp"},
+        {"text/csv", "file", ".csv"},          {"text/plain", "file", ".txt"},
+        {"application/json", "file", ".json"}, {"application/pdf", "file", ".pdf"},
+    };
+
+    for (size_t i = 0; i < countof(types); i++) {
+        size_t len = strlen(types[i][0]);
+
+        if (strncmp(url + 5, types[i][0], len) == 0 && (url[5 + len] == ';' || url[5 + len] == ','))
+            return xasprintf("%s-%zu%s", types[i][1], number, types[i][2]);
+    }
+    return xasprintf("file-%zu", number);
+}
+
+struct json *chat_part_file(const struct json *part, size_t number, const char **why)
+{
+    const char *url = chat_part_data(part), *name = json_str(json_get(file_of(part), "filename"));
+    const char *content = url ? base64_of(url) : NULL;
+
+    *why = NULL;
+    if (!url && json_get(file_of(part), "file_id"))
+        *why = "files by id are not known here; send the file itself (file_data)";
+    else if (url && !content)
+        *why = "only a data: URL in base64 is taken; nothing is fetched from other machines";
+    if (!content)
+        return NULL;
+    autofree char *made = name && *name ? xstrdup(name) : name_by_type(url, number);
+    struct json *file = json_object();
+    json_set_str(file, "name", made);
+    json_set_str(file, "content", content);
+    json_set_str(file, "encoding", "base64");
+    return file;
+}

@@ -1,0 +1,135 @@
+/* get_file.c - files out of the sandbox that somebody asks for, and the list of all: see sandbox.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/scrub.h"
+#include "sandbox/private.h"
+
+#define GET_MS   10000
+#define LIST_MAX (4u << 20) /* bytes of names */
+
+struct getting {
+    struct request request; /* must be the first member */
+    int fd, write_errno;
+    int64_t size, got, most; /* size -1: not announced yet */
+};
+
+static const char *announce(struct getting *g, const struct frame *f)
+{
+    const char *p = f->data;
+    size_t left = f->len;
+    struct tagged t;
+
+    if (g->size >= 0)
+        return "it began a file inside a file";
+    while (tagged_next(&p, &left, &t) > 0)
+        if (t.tag == 's')
+            g->size = tagged_int(&t);
+    return g->size < 0 || g->size > g->most ? "it sent a file that is larger than its limit" : NULL;
+}
+
+static const char *on_part(struct request *q, const struct frame *f)
+{
+    struct getting *g = (struct getting *)q;
+
+    if (f->type == FROM_GUEST_FILE)
+        return announce(g, f);
+    if (f->type == FROM_GUEST_FILE_END)
+        return NULL;
+    if (f->type != FROM_GUEST_DATA || (int64_t)f->len > g->size - g->got)
+        return "it sent more of a file than it had announced";
+    g->got += (int64_t)f->len;
+    if (!g->write_errno && fd_write_all(g->fd, f->data, f->len) < 0)
+        g->write_errno = errno;
+    return NULL;
+}
+
+static int outcome(const struct getting *g, struct error *err)
+{
+    const struct request *q = &g->request;
+
+    if (g->write_errno) {
+        errno = g->write_errno;
+        return error_errno(err, "copying %s out of the sandbox", q->what);
+    }
+    if (q->error)
+        return error_set(err, ERROR_USAGE, strstr(q->error, "No such file") ? ENOENT : EINVAL,
+                         "%s cannot be read in the sandbox: %s", q->what, q->error);
+    if (q->files_cut || g->size < 0 || g->got < g->size)
+        return error_set(err, ERROR_SANDBOX, 0, "%s: only a part of it came out of the sandbox", q->what);
+    return 0;
+}
+
+int64_t sandbox_get(struct sandbox *s, const char *name, int fd, struct error *err)
+{
+    struct getting g = {.request = {.what = name, .idle_ms = GET_MS},
+                        .fd = fd,
+                        .size = -1,
+                        .most = s->o.run.data_size + (1 << 20)};
+
+    if (sandbox_check_name(name, err) < 0 || sandbox_wait(s, err) < 0)
+        return -1;
+    struct frame_out f = {.type = TO_GUEST_GET, .body = {name, strlen(name)}};
+    int rc = request_ask(s, &g.request, f, on_part, err);
+    if (rc == 0)
+        sandbox_note_death(s, &g.request, "while a file was copied");
+    if (rc == 0)
+        rc = outcome(&g, err);
+    request_end(s, &g.request);
+    return rc < 0 ? -1 : g.size;
+}
+
+/* ---- the list ---- */
+
+struct listing {
+    struct request request; /* must be the first member */
+    struct buf text;
+};
+
+static const char *on_names(struct request *q, const struct frame *f)
+{
+    struct listing *l = (struct listing *)q;
+
+    if (f->type != FROM_GUEST_DATA || !buf_add(&l->text, f->data, f->len))
+        return "it sent a list of files that is too long";
+    return NULL;
+}
+
+/* "SIZE NAME", each ended by a NUL. */
+static void read_list(const struct buf *text, sandbox_file_fn *fn, void *ctx)
+{
+    const char *at = buf_str(text), *end = at + text->len;
+
+    while (at < end) {
+        char *name;
+        long long size = strtoll(at, &name, 10);
+
+        if (*name == ' ' && size >= 0) {
+            autofree char *shown = scrub_line(name + 1, SCRUB_TERMINAL);
+            fn(ctx, shown, size);
+        }
+        at += strlen(at) + 1;
+    }
+}
+
+int sandbox_each_file(struct sandbox *s, sandbox_file_fn *fn, void *ctx, int64_t *more, struct error *err)
+{
+    struct listing l = {.request = {.what = "the list of files", .idle_ms = GET_MS},
+                        .text = BUF_INIT(LIST_MAX)};
+
+    if (sandbox_wait(s, err) < 0)
+        return -1;
+    int rc = request_ask(s, &l.request, (struct frame_out){.type = TO_GUEST_LIST}, on_names, err);
+    if (rc == 0) {
+        sandbox_note_death(s, &l.request, "when it was asked for its files");
+        read_list(&l.text, fn, ctx);
+        *more = l.request.lost_unnamed;
+    }
+    request_end(s, &l.request);
+    buf_release(&l.text);
+    return rc;
+}

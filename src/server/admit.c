@@ -1,0 +1,189 @@
+/* admit.c - is this request let in? In this order, so that somebody without a token learns nothing: is it one
+ * well-formed request, was it meant for us and sent by a program (guard.h), is the token good, is there
+ * such a route, is the body of the right kind and size. All of that before a byte of the body is read.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "json/json.h"
+#include "runner/operations.h"
+#include "server/guard.h"
+#include "server/private.h"
+#include "server/token.h"
+
+/* The headers that must not come twice: two programs that read them could take different ones. */
+enum {
+    HOST,
+    LENGTH,
+    ENCODING,
+    TYPE,
+    AUTHORIZATION,
+    ORIGIN,
+    FETCH_SITE,
+    API_KEY, /* from here on: where clients of other services put a token */
+    ACCESS_TOKEN,
+    TRAFFIC_TOKEN,
+    HEADERS
+};
+static const char *const names[HEADERS] = {
+    "Host",   "Content-Length", "Transfer-Encoding", "Content-Type",   "Authorization",
+    "Origin", "Sec-Fetch-Site", "X-Api-Key",         "X-Access-Token", "E2B-Traffic-Access-Token",
+};
+
+struct seen {
+    const char *value[HEADERS];
+    bool twice, odd;
+};
+
+static enum MHD_Result see(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    struct seen *seen = cls;
+
+    (void)kind;
+    /* A blank before the colon, or a folded line: others might read another header there. */
+    if (name[strcspn(name, " \t\r\n\v\f")] || (value && value[strcspn(value, "\r\n")]))
+        seen->odd = true;
+    for (size_t i = 0; i < HEADERS; i++)
+        if (strcasecmp(names[i], name) == 0) {
+            seen->twice |= seen->value[i] != NULL;
+            seen->value[i] = value ? value : "";
+        }
+    return MHD_YES;
+}
+
+static bool refuse(struct visit *q, int status, const char *code, const char *detail)
+{
+    answer_error(q, status, code, "%s", detail);
+    return false;
+}
+
+static bool is_method(const struct visit *q, const struct route *r)
+{
+    return strcmp(q->method, r->method) == 0
+           || (strcmp(q->method, "HEAD") == 0 && strcmp(r->method, "GET") == 0);
+}
+
+/* The route of this request, or NULL with *allow naming the methods that its path has. */
+static const struct route *find(struct visit *q, struct buf *allow)
+{
+    for (size_t t = 0; t < q->s->n_tables; t++)
+        for (size_t i = 0; i < q->s->tables[t].n; i++) {
+            const struct route *r = &q->s->tables[t].rows[i];
+
+            if (!pattern_match(r->path, q->path, &q->params))
+                continue;
+            if (is_method(q, r)) {
+                q->schema = q->s->tables[t].schemas[i];
+                return r;
+            }
+            pattern_release(&q->params);
+            buf_addf(allow, "%s%s", allow->len ? ", " : "", r->method);
+        }
+    return NULL;
+}
+
+static bool well_formed(struct visit *q, const char *version, const struct seen *h)
+{
+    const char *length = h->value[LENGTH], *encoding = h->value[ENCODING];
+
+    if (strcmp(version, "HTTP/1.1") != 0 && strcmp(version, "HTTP/1.0") != 0)
+        return refuse(q, 400, NULL, "only HTTP/1.1 and 1.0 are spoken here");
+    if (q->path[0] != '/')
+        return refuse(q, 400, NULL, "the target of the request must be a path");
+    if (h->twice || h->odd || (length && encoding) || (encoding && strcasecmp(encoding, "chunked") != 0)
+        || (encoding && strcmp(version, "HTTP/1.0") == 0)
+        || (length && (!*length || length[strspn(length, "0123456789")])))
+        return refuse(q, 400, NULL, "these headers do not say clearly where the request ends");
+    return true;
+}
+
+static bool meant_for_us(struct visit *q, const struct seen *h)
+{
+    const struct server_options *o = &q->s->o;
+
+    if (!guard_host(o->address, o->hosts, h->value[HOST]))
+        return refuse(q, 403, NULL, "this server does not go by the name in Host (serve --allow-host NAME)");
+    if (!guard_origin(o->address, o->hosts, h->value[ORIGIN]) || !guard_fetch_site(h->value[FETCH_SITE]))
+        return refuse(q, 403, NULL, "pages of other sites have no access");
+    q->base = xasprintf("http://%s", h->value[HOST] ? h->value[HOST] : "localhost");
+    return true;
+}
+
+static bool good_body(struct visit *q, const struct seen *h)
+{
+    const char *length = h->value[LENGTH];
+    bool comes = h->value[ENCODING] || (length && strtoull(length, NULL, 10) > 0);
+
+    q->text_max = q->route->body_max ? q->route->body_max : SERVER_BODY_MAX;
+    if (strcmp(q->method, "POST") == 0 && (comes || h->value[TYPE]) && !guard_json(h->value[TYPE]))
+        return refuse(q, 415, NULL, "the body must be application/json");
+    if (length && (strlen(length) > 18 || strtoull(length, NULL, 10) > q->text_max)) {
+        answer_error(q, 413, NULL, "the body is larger than %zu bytes", q->text_max);
+        return false;
+    }
+    buf_init(&q->text, q->text_max);
+    return true;
+}
+
+/* A client that asks too much at once is told to wait, before anything of its request is kept. */
+static bool has_room(struct visit *q)
+{
+    if (q->route->flags & ROUTE_PUBLIC)
+        return true;
+    if (q->s->draining)
+        return refuse(q, 503, "SHUTTING_DOWN", "the server is shutting down");
+    if (q->s->in_flight >= IN_FLIGHT_MAX || q->s->of_token[q->token] >= IN_FLIGHT_ONE)
+        return refuse(q, 429, NULL, "too many requests are under way");
+    return true;
+}
+
+bool admit_headers(struct visit *q, const char *version)
+{
+    struct seen h = {0};
+    struct buf allow = BUF_INIT(1024);
+    bool ok;
+
+    q->s->mhd->get_connection_values(q->c->mhd, MHD_HEADER_KIND, see, &h);
+    if (!well_formed(q, version, &h) || !meant_for_us(q, &h)) {
+        q->c->close = true;
+        return false;
+    }
+    q->token = tokens_find(q->s->o.tokens, token_given(h.value[AUTHORIZATION], &q->secret));
+    for (size_t i = API_KEY; i < HEADERS && q->token < 0; i++)
+        q->token = tokens_find(q->s->o.tokens, h.value[i]);
+    q->route = find(q, &allow);
+    if (q->token < 0 && !(q->route && q->route->flags & ROUTE_PUBLIC)) {
+        answer_header(q, "WWW-Authenticate", "Bearer");
+        ok = refuse(q, 401, NULL, "this needs the header Authorization: Bearer TOKEN");
+    } else if (!q->route && allow.len > 0) {
+        answer_header(q, "Allow", buf_str(&allow));
+        ok = refuse(q, 405, NULL, "this path has other methods");
+    } else if (!q->route) {
+        ok = refuse(q, 404, NULL, "there is nothing at this path");
+    } else {
+        ok = good_body(q, &h) && has_room(q);
+    }
+    buf_release(&allow);
+    q->c->close = !ok && (h.value[ENCODING] || h.value[LENGTH]);
+    return ok;
+}
+
+bool admit_body(struct visit *q)
+{
+    struct error err = {0};
+
+    if (q->route->flags & ROUTE_RAW || strcmp(q->method, "POST") != 0)
+        return true;
+    if (q->text.len == 0)
+        buf_addstr(&q->text, "{}");
+    q->body = json_parse(q->text.data, q->text.len, 0, NULL, &err);
+    if (!q->body)
+        return refuse(q, 400, "INVALID_JSON", err.text);
+    if (q->schema && schema_check(q->schema, q->body, "", &err) < 0)
+        return refuse(q, 422, NULL, err.text);
+    return true;
+}

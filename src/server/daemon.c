@@ -1,0 +1,431 @@
+/* daemon.c - the server on libmicrohttpd: its epoll descriptor is one of our loop's, and a request that has
+ * to wait for its answer is suspended, so that nothing here blocks.
+ *
+ * The library reads and writes HTTP. What it does not know is ours: deadlines for headers and body, clients
+ * that leave while they wait, and closing a connection such that a refusal is still read by a client that
+ * is sending.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "json/json.h"
+#include "process/loop.h"
+#include "server/foreign.h"
+#include "server/listen.h"
+#include "server/private.h"
+
+static void run(void *ctx, short revents)
+{
+    struct server *s = ctx;
+    MHD_UNSIGNED_LONG_LONG ms;
+
+    (void)revents;
+    s->mhd->run(s->daemon);
+    if (s->mhd->get_timeout(s->daemon, &ms) == MHD_YES)
+        loop_timer(s->o.loop, clock_ms() + (int64_t)ms, run, s);
+    else
+        loop_timer_stop(s->o.loop, s);
+}
+
+/* The bytes behind a refusal would make the kernel reset the connection when it is closed, and the client
+ * lose the answer. So a second descriptor keeps it open until they have been read, for a short time. */
+struct parting {
+    struct loop *loop;
+    int fd;
+};
+
+static void parting_end(void *ctx, short revents)
+{
+    struct parting *l = ctx;
+
+    (void)revents;
+    loop_timer_stop(l->loop, l);
+    loop_unwatch(l->loop, l->fd);
+    fd_close(&l->fd);
+    free(l);
+}
+
+static void parting_read(void *ctx, short revents)
+{
+    struct parting *l = ctx;
+    char waste[16384];
+    ssize_t n = recv(l->fd, waste, sizeof waste, MSG_DONTWAIT);
+
+    (void)revents;
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+        parting_end(l, 0);
+}
+
+static void keep_open(struct connection *c)
+{
+    int fd = dup(c->fd);
+
+    if (fd < 0)
+        return;
+    struct parting *l = xmalloc(sizeof *l);
+    *l = (struct parting){c->s->o.loop, fd};
+    shutdown(fd, SHUT_WR);
+    loop_watch(l->loop, fd, POLLIN, parting_read, l);
+    loop_timer(l->loop, clock_ms() + LINGER_MS, parting_end, l);
+}
+
+/* Where the library can no longer be given an answer: written past it. */
+static void refuse_raw(struct connection *c, int status, const char *code, const char *detail)
+{
+    autofree char *body = failure_text(c->q ? c->q->route : NULL, status, code, detail);
+    autofree char *text = xasprintf(
+        "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nConnection: close\r\n"
+        "Content-Length: %zu\r\n\r\n%s",
+        status, detail, strlen(body), body);
+
+    c->s->counts.answers[status / 100]++;
+    if (send(c->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+        c->close = false;
+}
+
+static void deadline(void *ctx, short revents)
+{
+    struct connection *c = ctx;
+
+    (void)revents;
+    if (!c->idle)
+        refuse_raw(c, 408, "TIMEOUT", "the request did not come in time");
+    shutdown(c->fd, SHUT_RDWR);
+}
+
+static void set_deadline(struct connection *c, int64_t ms)
+{
+    loop_timer(c->s->o.loop, clock_ms() + ms, deadline, c);
+}
+
+static void on_connection(void *cls, struct MHD_Connection *mc, void **context,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    struct server *s = cls;
+    struct connection *c = *context;
+
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info = s->mhd->get_connection_info(mc,
+                                                                           MHD_CONNECTION_INFO_CONNECTION_FD);
+
+        *context = c = xcalloc(1, sizeof *c);
+        *c = (struct connection){.s = s, .next = s->connections, .at = &s->connections, .mhd = mc};
+        c->fd = info->connect_fd;
+        if (c->next)
+            c->next->at = &c->next;
+        s->connections = c;
+        s->n_connections++;
+        s->counts.connections++;
+        set_deadline(c, HEADER_MS);
+        return;
+    }
+    loop_timer_stop(s->o.loop, c);
+    loop_unwatch(s->o.loop, c->fd);
+    if (c->close)
+        keep_open(c);
+    *c->at = c->next;
+    if (c->next)
+        c->next->at = c->at;
+    s->n_connections--;
+    free(c);
+}
+
+/* The first line of a request was read: its URI, untouched. */
+static void *on_uri(void *cls, const char *uri, struct MHD_Connection *mc)
+{
+    struct server *s = cls;
+    const union MHD_ConnectionInfo *info = s->mhd->get_connection_info(mc,
+                                                                       MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct visit *q = xcalloc(1, sizeof *q);
+    size_t len = strcspn(uri, "?");
+
+    q->s = s;
+    q->c = info->socket_context;
+    q->c->q = q;
+    q->c->idle = false;
+    q->token = -1;
+    q->path = xmemdup0(uri, len);
+    q->query = xstrdup(uri[len] ? uri + len + 1 : "");
+    q->began_ms = clock_ms();
+    return q;
+}
+
+static size_t leave_escaped(void *cls, struct MHD_Connection *mc, char *text)
+{
+    (void)cls;
+    (void)mc;
+    return strlen(text);
+}
+
+static void uncount(struct visit *q)
+{
+    if (!q->counted)
+        return;
+    q->counted = false;
+    q->s->in_flight--;
+    if (q->token >= 0)
+        q->s->of_token[q->token]--;
+}
+
+static void tell_gone(struct visit *q)
+{
+    if (q->gone && !q->ended && (q->streams || !q->answered)) {
+        void (*gone)(void *) = q->gone;
+
+        q->gone = NULL;
+        q->s->counts.gone++;
+        gone(q->gone_ctx);
+    }
+}
+
+static void on_completed(void *cls, struct MHD_Connection *mc, void **con_cls,
+                         enum MHD_RequestTerminationCode why)
+{
+    struct visit *q = *con_cls;
+    struct server *s = cls;
+
+    (void)mc;
+    if (!q)
+        return;
+    *con_cls = NULL;
+    if (why != MHD_REQUEST_TERMINATED_COMPLETED_OK)
+        tell_gone(q);
+    uncount(q);
+    s->counts.seconds += (double)(clock_ms() - q->began_ms) / 1000;
+    if (s->o.log && q->method) {
+        autofree char *line = xasprintf("%s %s %d %lld ms", q->method, q->path, q->status,
+                                        (long long)(clock_ms() - q->began_ms));
+        s->o.log(s->o.ctx, line);
+    }
+    q->c->q = NULL;
+    q->c->idle = true;
+    set_deadline(q->c, IDLE_MS);
+    if (q->response)
+        s->mhd->destroy_response(q->response);
+    visit_release(q);
+    free(q);
+}
+
+/* While a request is suspended the library does not look at its socket, so we look whether the client leaves.
+ * One that only ends its sending side counts as gone too: none that waits for an answer does that. */
+static void on_hangup(void *ctx, short revents)
+{
+    struct connection *c = ctx;
+
+    (void)revents;
+    if (c->q)
+        visit_lose(c->q);
+}
+
+static void suspend(struct visit *q)
+{
+    q->suspended = true;
+    loop_watch(q->s->o.loop, q->c->fd, POLLRDHUP, on_hangup, q->c);
+    q->s->mhd->suspend_connection(q->c->mhd);
+}
+
+void visit_wake(struct visit *q)
+{
+    if (!q->suspended)
+        return;
+    q->suspended = false;
+    loop_unwatch(q->s->o.loop, q->c->fd);
+    q->s->mhd->resume_connection(q->c->mhd);
+    /* The library goes on with it when it is run next, which no descriptor tells the loop. */
+    loop_timer(q->s->o.loop, clock_ms(), run, q->s);
+}
+
+void visit_lose(struct visit *q)
+{
+    q->lost = true;
+    if (q->suspended)
+        visit_wake(q);
+    else
+        shutdown(q->c->fd, SHUT_RDWR);
+}
+
+ssize_t stream_read(void *ctx, uint64_t pos, char *out, size_t max)
+{
+    struct visit *q = ctx;
+    size_t left = q->out.len - q->out_at;
+
+    (void)pos;
+    if (q->lost)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    if (left == 0) {
+        if (q->ended)
+            return MHD_CONTENT_READER_END_OF_STREAM;
+        suspend(q);
+        return 0;
+    }
+    if (max > left)
+        max = left;
+    memcpy(out, q->out.data + q->out_at, max);
+    q->out_at += max;
+    if (q->out_at == q->out.len) {
+        buf_clear(&q->out);
+        q->out_at = 0;
+    }
+    return (ssize_t)max;
+}
+
+static enum MHD_Result send_answer(struct visit *q)
+{
+    enum MHD_Result rc = q->s->mhd->queue_response(q->c->mhd, (unsigned)q->status, q->response);
+
+    loop_timer_stop(q->s->o.loop, q->c);
+    q->s->counts.answers[q->status / 100 % STATUS_CLASSES]++;
+    q->s->mhd->destroy_response(q->response);
+    q->response = NULL;
+    return rc;
+}
+
+/* The whole request is there. */
+static void dispatch(struct visit *q)
+{
+    q->dispatched = true;
+    loop_timer_stop(q->s->o.loop, q->c);
+    if (!admit_body(q))
+        return;
+    q->counted = true;
+    q->s->in_flight++;
+    if (q->token >= 0)
+        q->s->of_token[q->token]++;
+    q->route->handle(q);
+}
+
+/* Called when the headers are there, for each piece of the body, at its end, and after each resume. */
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const char *url, const char *method,
+                                  const char *version, const char *data, size_t *size, void **con_cls)
+{
+    struct visit *q = *con_cls;
+
+    (void)cls;
+    (void)mc;
+    (void)url;
+    if (!q || q->lost)
+        return MHD_NO;
+    if (!q->checked) {
+        q->checked = true;
+        q->method = xstrdup(method);
+        q->s->counts.requests++;
+        set_deadline(q->c, BODY_MS);
+        /* A refusal now ends the connection; where no body follows it can wait for the next call. */
+        if (!admit_headers(q, version) && !q->c->close)
+            return MHD_YES;
+    } else if (*size > 0) {
+        if (q->text.len + *size > q->text_max) {
+            q->c->close = true;
+            q->status = 413;
+            refuse_raw(q->c, 413, "TOO_LARGE", "the body is too large");
+            return MHD_NO;
+        }
+        buf_add(&q->text, data, *size);
+        *size = 0;
+        return MHD_YES;
+    } else if (!q->dispatched && !q->response) {
+        dispatch(q);
+    }
+    if (q->response)
+        return send_answer(q);
+    if (q->dispatched)
+        suspend(q);
+    return MHD_YES;
+}
+
+struct server *server_new(const struct server_options *o, struct error *err)
+{
+    const struct mhd_api *mhd = mhd_load(err);
+    int fd = o->fd;
+
+    struct server *s = xcalloc(1, sizeof *s);
+    if (!mhd || token_make(s->signs, err) < 0) {
+        fd_close(&fd);
+        free(s);
+        return NULL;
+    }
+    s->o = *o;
+    s->mhd = mhd;
+    /* clang-format off */
+    s->daemon = mhd->start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, s,
+                                  MHD_OPTION_LISTEN_SOCKET, (MHD_socket)fd,
+                                  MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+                                  MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(IDLE_MS / 1000 + 5),
+                                  MHD_OPTION_STRICT_FOR_CLIENT, 1,
+                                  MHD_OPTION_URI_LOG_CALLBACK, on_uri, s,
+                                  MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL,
+                                  MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
+                                  MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
+                                  MHD_OPTION_END);
+    /* clang-format on */
+    if (!s->daemon) {
+        fd_close(&fd);
+        free(s);
+        error_set(err, ERROR_SYSTEM, 0,
+                  "libmicrohttpd could not start\nIs there a descriptor left? (ulimit -n)");
+        return NULL;
+    }
+    s->epoll_fd = mhd->get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    loop_watch(o->loop, s->epoll_fd, POLLIN, run, s);
+    own_routes(s);
+    sandbox_routes(s);
+    foreign_routes(s);
+    return s;
+}
+
+void server_routes(struct server *s, const struct route *rows, size_t n)
+{
+    struct route_table *t = &s->tables[s->n_tables];
+
+    if (s->n_tables == ROUTE_TABLES_MAX)
+        return;
+    s->n_tables++;
+    *t = (struct route_table){rows, n, xcalloc(n, sizeof(struct json *))};
+    for (size_t i = 0; i < n; i++) {
+        struct error err = {0};
+
+        if (rows[i].body)
+            t->schemas[i] = json_parse(rows[i].body, strlen(rows[i].body), 0, NULL, &err);
+        assert(!rows[i].body || t->schemas[i]);
+    }
+}
+
+void server_drain(struct server *s)
+{
+    s->draining = true;
+}
+
+bool server_busy(const struct server *s)
+{
+    for (const struct connection *c = s->connections; c; c = c->next)
+        if (c->q && c->q->checked)
+            return true;
+    return false;
+}
+
+void server_free(struct server *s)
+{
+    if (!s)
+        return;
+    /* The library must not be stopped while a connection is suspended. */
+    for (struct connection *c = s->connections; c; c = c->next)
+        if (c->q && c->q->suspended)
+            visit_lose(c->q);
+    loop_unwatch(s->o.loop, s->epoll_fd);
+    loop_timer_stop(s->o.loop, s);
+    s->mhd->stop_daemon(s->daemon); /* closes the listening socket too */
+    for (size_t t = 0; t < s->n_tables; t++) {
+        for (size_t i = 0; i < s->tables[t].n; i++)
+            json_free(s->tables[t].schemas[i]);
+        free(s->tables[t].schemas);
+    }
+    free(s);
+}

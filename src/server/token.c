@@ -1,0 +1,147 @@
+/* token.c - see token.h. */
+#include "server/token.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/base64.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+
+int token_make(char out[TOKEN_TEXT], struct error *err)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    uint8_t raw[33] = {0}; /* 256 bits, and eight of zero so that it divides by three */
+
+    if (getrandom(raw, 32, 0) != 32)
+        return error_errno(err, "no random bytes for a token");
+    for (size_t i = 0; i + 1 < TOKEN_TEXT; i++) {
+        size_t bit = i * 6, at = bit / 8;
+        unsigned two = (unsigned)raw[at] << 8 | (at + 1 < sizeof raw ? raw[at + 1] : 0);
+
+        out[i] = digits[two >> (10 - bit % 8) & 63];
+    }
+    out[TOKEN_TEXT - 1] = '\0';
+    explicit_bzero(raw, sizeof raw);
+    return 0;
+}
+
+void tokens_add(struct tokens *t, const char *text, size_t len)
+{
+    if (t->n < TOKENS_MAX)
+        sha256_hex(text, len, t->hash[t->n++]);
+}
+
+/* Open first and look afterwards, so that what was looked at is what is read. */
+static int open_private(const char *path, struct error *err)
+{
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) != 0)
+        return error_set(err, ERROR_USAGE, errno, "token file %s: %s", path, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return error_set(err, ERROR_USAGE, 0, "token file %s is not an ordinary file", path);
+    if (st.st_uid != geteuid() && st.st_uid != 0)
+        return error_set(err, ERROR_USAGE, 0, "token file %s belongs to another user", path);
+    if (st.st_mode & 077)
+        return error_set(err, ERROR_USAGE, 0,
+                         "token file %s can be read by others\nchmod 600 it, and put a new token into it",
+                         path);
+    if (st.st_size > TOKEN_FILE_MAX)
+        return error_set(err, ERROR_USAGE, 0, "token file %s is longer than %u bytes", path, TOKEN_FILE_MAX);
+    int kept = fd;
+    fd = -1;
+    return kept;
+}
+
+static int add_line(struct tokens *t, const char *path, const char *line, size_t len, struct error *err)
+{
+    if (len == 0 || line[0] == '#')
+        return 0;
+    if (len < TOKEN_MIN)
+        return error_set(err, ERROR_USAGE, 0,
+                         "token file %s: a token has at least %d characters\n"
+                         "Make one: openssl rand -hex 32",
+                         path, TOKEN_MIN);
+    for (size_t i = 0; i < len; i++)
+        if (line[i] <= ' ' || line[i] > '~')
+            return error_set(err, ERROR_USAGE, 0, "token file %s: a token has letters, digits and signs only",
+                             path);
+    if (t->n == TOKENS_MAX)
+        return error_set(err, ERROR_USAGE, 0, "token file %s has more than %d tokens", path, TOKENS_MAX);
+    tokens_add(t, line, len);
+    return 0;
+}
+
+int tokens_read(struct tokens *t, const char *path, struct error *err)
+{
+    char text[TOKEN_FILE_MAX];
+    autoclose int fd = open_private(path, err);
+    size_t len = 0, from = 0;
+    ssize_t n;
+    int rc = 0;
+
+    if (fd < 0)
+        return -1;
+    while (len < sizeof text && (n = read(fd, text + len, sizeof text - len)) > 0)
+        len += (size_t)n;
+    while (rc == 0 && from < len) {
+        const char *line = text + from, *end = memchr(line, '\n', len - from);
+        size_t size = end ? (size_t)(end - line) : len - from;
+
+        from += size + 1;
+        while (size > 0 && (line[size - 1] == '\r' || line[size - 1] == ' '))
+            size--;
+        rc = add_line(t, path, line, size, err);
+    }
+    explicit_bzero(text, sizeof text);
+    if (rc == 0 && t->n == 0)
+        return error_set(err, ERROR_USAGE, 0,
+                         "token file %s holds no token\nMake one: openssl rand -hex 32 > FILE", path);
+    return rc;
+}
+
+int tokens_find(const struct tokens *t, const char *given)
+{
+    char hash[SHA256_HEX];
+    int found = -1;
+
+    if (!given)
+        return -1;
+    sha256_hex(given, strlen(given), hash);
+    for (size_t i = 0; i < t->n; i++) {
+        unsigned differ = 0;
+
+        for (size_t k = 0; k < SHA256_HEX; k++)
+            differ |= (unsigned)(hash[k] ^ t->hash[i][k]);
+        found = differ ? found : (int)i;
+    }
+    return found;
+}
+
+const char *token_given(const char *authorization, char **kept)
+{
+    struct buf plain = BUF_INIT(TOKEN_FILE_MAX);
+    const char *colon;
+
+    *kept = NULL;
+    if (authorization && strncasecmp(authorization, "Bearer ", 7) == 0)
+        return authorization + 7 + strspn(authorization + 7, " ");
+    if (!authorization || strncasecmp(authorization, "Basic ", 6) != 0)
+        return NULL;
+    authorization += 6 + strspn(authorization + 6, " ");
+    bool good = base64_read(authorization, strlen(authorization), &plain) == 0;
+    *kept = buf_steal(&plain, NULL);
+    colon = good ? strchr(*kept, ':') : NULL;
+    return colon ? colon + 1 : NULL;
+}

@@ -1,0 +1,277 @@
+/* visit.c - what a handler does with a request: reads it, and answers it. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "json/json.h"
+#include "server/media.h"
+#include "server/private.h"
+
+struct loop *visit_loop(const struct visit *q)
+{
+    return q->s->o.loop;
+}
+
+struct runners *visit_runners(const struct visit *q)
+{
+    return q->s->o.runners;
+}
+
+struct server *visit_server(const struct visit *q)
+{
+    return q->s;
+}
+
+const struct route *visit_route(const struct visit *q)
+{
+    return q->route;
+}
+
+const char *visit_param(const struct visit *q, const char *name)
+{
+    for (size_t i = 0; i < q->params.n; i++)
+        if (q->params.at[i].name_len == strlen(name)
+            && memcmp(q->params.at[i].name, name, q->params.at[i].name_len) == 0)
+            return q->params.at[i].value;
+    return "";
+}
+
+const char *visit_query(const struct visit *q, const char *name)
+{
+    struct visit *keeps = (struct visit *)q; /* only the cache of decoded values changes */
+
+    for (const char *at = q->query; *at; at += strcspn(at, "&"), at += *at == '&') {
+        size_t len = strcspn(at, "&"), key = strcspn(at, "=&");
+        autofree char *found = percent_decode(at, key, true);
+
+        if (!found || strcmp(found, name) != 0)
+            continue;
+        autofree char *value = percent_decode(at + key + (key < len), len - key - (key < len), true);
+        if (!value)
+            return NULL;
+        argv_push(&keeps->queries, value);
+        return q->queries.v[q->queries.n - 1];
+    }
+    return NULL;
+}
+
+const char *visit_header(const struct visit *q, const char *name)
+{
+    return q->s->mhd->lookup_connection_value(q->c->mhd, MHD_HEADER_KIND, name);
+}
+
+const struct json *visit_body(const struct visit *q)
+{
+    return q->body;
+}
+
+const char *visit_text(const struct visit *q, size_t *len)
+{
+    *len = q->text.len;
+    return buf_str(&q->text);
+}
+
+const char *visit_base(const struct visit *q)
+{
+    return q->base;
+}
+
+bool visit_has_token(const struct visit *q)
+{
+    return q->token >= 0;
+}
+
+void visit_later(struct visit *q, void (*gone)(void *ctx), void *ctx)
+{
+    q->gone = gone;
+    q->gone_ctx = ctx;
+}
+
+void visit_release(struct visit *q)
+{
+    free(q->method);
+    free(q->path);
+    free(q->query);
+    free(q->base);
+    free(q->secret);
+    pattern_release(&q->params);
+    buf_release(&q->text);
+    buf_release(&q->out);
+    json_free(q->body);
+    argv_release(&q->queries);
+    argv_release(&q->headers);
+}
+
+/* What every answer says: nothing of ours is stored, guessed at, framed or run by a browser. */
+static const char *const always[][2] = {
+    {"X-Content-Type-Options", "nosniff"},
+    {"Cache-Control", "no-store"},
+    {"Referrer-Policy", "no-referrer"},
+    {"X-Frame-Options", "DENY"},
+};
+
+static void respond(struct visit *q, int status, const char *type, struct MHD_Response *response)
+{
+    const struct mhd_api *mhd = q->s->mhd;
+
+    if (q->answered || q->lost || !response) {
+        if (response)
+            mhd->destroy_response(response);
+        q->answered = true;
+        return;
+    }
+    if (type)
+        mhd->add_response_header(response, "Content-Type", type);
+    for (size_t i = 0; i < countof(always); i++)
+        mhd->add_response_header(response, always[i][0], always[i][1]);
+    for (size_t i = 0; i + 1 < q->headers.n; i += 2)
+        mhd->add_response_header(response, q->headers.v[i], q->headers.v[i + 1]);
+    if (q->c->close || q->s->draining)
+        mhd->add_response_header(response, "Connection", "close");
+    q->answered = true;
+    q->status = status;
+    q->response = response;
+    visit_wake(q);
+}
+
+void answer_text(struct visit *q, int status, const char *type, const char *text, size_t len)
+{
+    respond(q, status, type,
+            q->s->mhd->create_response_from_buffer(len, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY));
+}
+
+void answer_json(struct visit *q, int status, struct json *body)
+{
+    char *text = body ? json_print(body) : NULL;
+    size_t len = text ? strlen(text) : 0;
+
+    json_free(body);
+    respond(q, status, text ? "application/json" : NULL,
+            q->s->mhd->create_response_from_buffer(len, text ? text : (void *)(uintptr_t) "",
+                                                   text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT));
+}
+
+void answer_header(struct visit *q, const char *name, const char *value)
+{
+    argv_pushl(&q->headers, name, value, NULL);
+}
+
+/* What a status means where the handler has no better word. */
+static const struct {
+    int status;
+    const char *code;
+} codes[] = {
+    {400, "BAD_REQUEST"},      {401, "UNAUTHORIZED"},       {403, "FORBIDDEN"},
+    {404, "NOT_FOUND"},        {405, "METHOD_NOT_ALLOWED"}, {408, "TIMEOUT"},
+    {410, "SANDBOX_EXPIRED"},  {413, "TOO_LARGE"},          {415, "UNSUPPORTED_MEDIA_TYPE"},
+    {422, "INVALID_ARGUMENT"}, {429, "TOO_MANY_REQUESTS"},  {501, "NOT_IMPLEMENTED"},
+    {502, "UPSTREAM_FAILED"},  {503, "UNAVAILABLE"},
+};
+
+char *failure_text(const struct route *r, int status, const char *code, const char *detail)
+{
+    for (size_t i = 0; !code && i < countof(codes); i++)
+        if (codes[i].status == status)
+            code = codes[i].code;
+    if (!code)
+        code = "INTERNAL";
+    autojson struct json *body = r && r->failure ? r->failure(r, status, code, detail) : json_object();
+    if (!r || !r->failure) {
+        json_set_str(body, "code", code);
+        json_set_str(body, "detail", detail);
+    }
+    return json_print(body);
+}
+
+void answer_error(struct visit *q, int status, const char *code, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    autofree char *detail = xvasprintf(fmt, ap);
+    va_end(ap);
+    autofree char *text = failure_text(q->route, status, code, detail);
+    if (status == 429 || status == 503)
+        answer_header(q, "Retry-After", "1");
+    answer_text(q, status, "application/json", text, strlen(text));
+}
+
+void answer_failure(struct visit *q, const struct error *err)
+{
+    static const int statuses[] = {
+        [ERROR_USAGE] = 422,   [ERROR_NETWORK] = 502,   [ERROR_API] = 502,     [ERROR_AUTH] = 502,
+        [ERROR_BUSY] = 429,    [ERROR_PROTOCOL] = 502,  [ERROR_SANDBOX] = 503, [ERROR_LIMIT] = 422,
+        [ERROR_CONTEXT] = 422, [ERROR_CANCELLED] = 503, [ERROR_SYSTEM] = 503,
+    };
+    static const char *const words[] = {[ERROR_SANDBOX] = "SANDBOX_FAILED",
+                                        [ERROR_LIMIT] = "LIMIT",
+                                        [ERROR_CONTEXT] = "LIMIT",
+                                        [ERROR_CANCELLED] = "CANCELLED"};
+    int status = err->kind < countof(statuses) && statuses[err->kind] ? statuses[err->kind] : 500;
+
+    answer_error(q, status, err->kind < countof(words) ? words[err->kind] : NULL, "%s", err->text);
+}
+
+void answer_file(struct visit *q, int fd, const char *name)
+{
+    autofree char *disposition = media_disposition(name);
+    struct stat st;
+
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        fd_close(&fd);
+        answer_error(q, 404, NULL, "there is no such file");
+        return;
+    }
+    answer_header(q, "Content-Disposition", disposition);
+    answer_header(q, "Content-Security-Policy", "sandbox; default-src 'none'");
+    respond(q, 200, media_type(name), q->s->mhd->create_response_from_fd64((uint64_t)st.st_size, fd));
+}
+
+void stream_begin(struct visit *q, int status, const char *type)
+{
+    buf_init(&q->out, STREAM_WAITING_MAX);
+    q->streams = true;
+    respond(q, status, type,
+            q->s->mhd->create_response_from_callback(MHD_SIZE_UNKNOWN, 16384, stream_read, q, NULL));
+}
+
+void stream_send(struct visit *q, const char *data, size_t len)
+{
+    if (q->lost || q->ended)
+        return;
+    if (q->out_at > STREAM_WAITING_MAX / 2) {
+        buf_drop(&q->out, q->out_at);
+        q->out_at = 0;
+    }
+    if (buf_add(&q->out, data, len))
+        visit_wake(q);
+    else
+        visit_lose(q);
+}
+
+void stream_sse(struct visit *q, const char *event, const struct json *json)
+{
+    autofree char *text = json_print(json);
+    autofree char *all = xasprintf("%s%s%sdata: %s\n\n", event ? "event: " : "", event ? event : "",
+                                   event ? "\n" : "", text);
+
+    stream_send(q, all, strlen(all));
+}
+
+void stream_line(struct visit *q, const struct json *json)
+{
+    autofree char *text = json_print(json);
+    autofree char *all = xasprintf("%s\n", text);
+
+    stream_send(q, all, strlen(all));
+}
+
+void stream_end(struct visit *q)
+{
+    q->ended = true;
+    visit_wake(q);
+}
