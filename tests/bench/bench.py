@@ -463,13 +463,9 @@ def upload(env):
 
 
 # Fast ones first; other parts of the house add theirs.
-<<<<<<< HEAD
 ROWS = {"start": start, "prompt": prompt, "memory": memory, "cell": cell, "snapshots": snapshots, "cold": cold, "reader": reader,
-        "markdown": markdown, "oneshot": oneshot, "named": named, "flood": flood, "gigabyte": gigabyte, "figure": first_figure, "files": big_file}
-=======
-ROWS = {"start": start, "prompt": prompt, "memory": memory, "cell": cell, "snapshots": snapshots, "cold": cold, "reader": reader, "markdown": markdown, "oneshot": oneshot, "named": named, "flood": flood,
-        "gigabyte": gigabyte, "figure": first_figure, "files": big_file, "upload": upload}
->>>>>>> main
+        "markdown": markdown, "oneshot": oneshot, "named": named, "flood": flood, "gigabyte": gigabyte, "figure": first_figure, "files": big_file,
+        "upload": upload}
 
 
 def main():
