@@ -291,8 +291,8 @@ static int64_t spent_ns(const struct spent *q)
     return sum;
 }
 
-/* A cell 20 ms after the last one: its processor time in microseconds, or -1. On a machine with nothing else to
- * do that is how long it takes; on any other its time would be that of the queues. */
+/* A cell 20 ms after the last one: its processor time in microseconds, or -1. On a machine with nothing else
+ * to do that is how long it takes; on any other its time would be that of the queues. */
 static int64_t time_apart(struct sandbox *s, const struct spent *q, struct error *err)
 {
     if (run_cell(s, "print(1)", err) < 0)
