@@ -21,6 +21,7 @@ import threading
 import time
 
 import peers
+import runners
 import uploads
 from service import GIGABYTE, Model, environment
 
@@ -462,10 +463,20 @@ def upload(env):
         report(f"upload of 50 files of 1 MB, {kind}", f"{ours:.2f} s", f"a loop of curl {loop:.2f} s: {ours / loop:.2f}x", "1.5x", ours < 1.5 * loop)
 
 
+def runner(env):
+    small = bare_memory() / 1024
+    for engine in ENGINES:
+        ms, rss, pss = runners.measure(PROGRAM, env, engine)
+        bare = cells(engine, "warm", 1000)["bare_p50_us"] / 1000
+        report(f"a cell through a runner, {engine}", f"p50 {ms:.2f} ms", f"bare pipes {bare:.3f} ms: {ms / bare:.1f}x", "20x", ms <= 20 * bare)
+        report(f"an idle runner, {engine}", f"{rss:.1f} MB, its share {pss:.1f} MB", f"hello {small:.1f} MB: {rss / small:.1f}x", "1.5x",
+               rss <= 1.5 * small)
+
+
 # Fast ones first; other parts of the house add theirs.
 ROWS = {"start": start, "prompt": prompt, "memory": memory, "cell": cell, "snapshots": snapshots, "cold": cold, "reader": reader,
         "markdown": markdown, "oneshot": oneshot, "named": named, "flood": flood, "gigabyte": gigabyte, "figure": first_figure, "files": big_file,
-        "upload": upload}
+        "upload": upload, "runner": runner}
 
 
 def main():
