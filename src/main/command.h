@@ -28,6 +28,7 @@ int cmd_exec(struct config *c, int closed);
 int cmd_config(struct config *c, int closed);
 int cmd_doctor(struct config *c, int closed);
 int cmd_gc(struct config *c, int closed);
+int cmd_mcp(struct config *c, int closed);
 int cmd_models(struct config *c, int closed);
 int cmd_ps(struct config *c, int closed);
 int cmd_rm(struct config *c, int closed);

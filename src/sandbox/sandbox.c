@@ -301,7 +301,7 @@ void sandbox_set_cell_time(struct sandbox *s, int ms)
 
 bool sandbox_continued(const struct sandbox *s)
 {
-    return s->taken && s->stage == STAGE_READY;
+    return s->taken;
 }
 
 unsigned sandbox_cells(const struct sandbox *s)

@@ -88,8 +88,8 @@ int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct ce
                 struct cell_result *r, struct error *err);
 
 /* Run a command beside the interpreter, which has no part in it, with the same deadline. r->status is
- * CELL_EXIT with exit_code as a shell has it, or tells what ended it (r->what); CELL_NOT_RUN: no process could
- * be had. */
+ * CELL_EXIT with exit_code as a shell has it, or tells what ended it (r->what); CELL_NOT_RUN: no process
+ * could be had. */
 int sandbox_command(struct sandbox *s, const struct argv *words, const struct cell_listener *l,
                     struct cell_result *r, struct error *err);
 
@@ -145,7 +145,7 @@ int sandbox_list_variables(struct sandbox *s, struct buf *out, struct error *err
 int sandbox_list_files(struct sandbox *s, struct buf *out, struct error *err);
 /* cells that ran in it, including those of earlier programs */
 unsigned sandbox_cells(const struct sandbox *s);
-bool sandbox_continued(const struct sandbox *s); /* it is up, and an earlier program started it */
+bool sandbox_continued(const struct sandbox *s); /* an earlier program started it */
 
 int sandbox_reset(struct sandbox *s, struct error *err); /* a new worker; the files stay */
 
