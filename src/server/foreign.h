@@ -7,12 +7,16 @@
  *     routes    rows:
  *         route, operation, summary, body   as in struct route; "METHOD PATH"; body: a JSON schema
  *         instead   list of [template, template]: if the first is truthy, the second is the answer
- *         sandbox   "once": one of its own, ended with the answer; "new": a new one, kept; or a template of the
+ *         sandbox   "once": one of its own, ended with the answer; "new": a new one, kept; or a template of
+ * the
  *                   id of one that is there
  *         ends      true: end the sandbox
- *         steps     what its runner is asked, in this order: do (an operation), arguments (a template), each (a
- *                   template: once for each of its elements, as $item, $key, $index), when (a template: not if
- *                   this is not truthy), result (a template of what is kept; $result, $arguments), keep (its name
+ *         steps     what its runner is asked, in this order: do (an operation), arguments (a template),
+ * each (a
+ *                   template: once for each of its elements, as $item, $key, $index), when (a template: not
+ * if
+ *                   this is not truthy), result (a template of what is kept; $result, $arguments), keep
+ * (its name
  *                   in $steps; with each a list), may_fail (an error leaves it out)
  *         then one of
  *         answer    template of the body; none: no body

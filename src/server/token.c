@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>
@@ -128,26 +129,19 @@ int tokens_find(const struct tokens *t, const char *given)
     return found;
 }
 
-static char *password(const char *basic)
+const char *token_given(const char *authorization, char **kept)
 {
-    struct buf text = BUF_INIT(TOKEN_FILE_MAX);
-    char *colon = NULL;
+    struct buf plain = BUF_INIT(TOKEN_FILE_MAX);
+    const char *colon;
 
-    if (base64_read(basic, strlen(basic), &text) == 0)
-        colon = memchr(buf_str(&text), ':', text.len);
-    char *found = colon ? xstrdup(colon + 1) : NULL;
-    buf_release(&text);
-    return found;
-}
-
-char *token_given(const char *authorization, const char *const *keys, size_t n)
-{
+    *kept = NULL;
     if (authorization && strncasecmp(authorization, "Bearer ", 7) == 0)
-        return xstrdup(authorization + 7 + strspn(authorization + 7, " "));
-    if (authorization && strncasecmp(authorization, "Basic ", 6) == 0)
-        return password(authorization + 6 + strspn(authorization + 6, " "));
-    for (size_t i = 0; i < n; i++)
-        if (keys[i])
-            return xstrdup(keys[i]);
-    return NULL;
+        return authorization + 7 + strspn(authorization + 7, " ");
+    if (!authorization || strncasecmp(authorization, "Basic ", 6) != 0)
+        return NULL;
+    authorization += 6 + strspn(authorization + 6, " ");
+    bool good = base64_read(authorization, strlen(authorization), &plain) == 0;
+    *kept = buf_steal(&plain, NULL);
+    colon = good ? strchr(*kept, ':') : NULL;
+    return colon ? colon + 1 : NULL;
 }

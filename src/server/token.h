@@ -29,9 +29,9 @@ int tokens_read(struct tokens *t, const char *path, struct error *err);
 /* Which token it is, or -1. given may be NULL. */
 int tokens_find(const struct tokens *t, const char *given);
 
-/* The token in the headers, the first that is there: Authorization as "Bearer T", or as "Basic" with T for the
- * password (what clients make of http://x:T@HOST), any case; then keys, n others as they are. NULL: none. The
- * caller frees. */
-char *token_given(const char *authorization, const char *const *keys, size_t n);
+/* The token in the header Authorization, which may be NULL: "Bearer T", or "Basic " and the base64 of
+ * ANY:T, as clients send it that have only http://ANY:T@host. *kept: what the caller frees, or NULL. NULL:
+ * none. */
+const char *token_given(const char *authorization, char **kept);
 
 #endif

@@ -80,6 +80,11 @@ const char *visit_base(const struct visit *q)
     return q->base;
 }
 
+bool visit_has_token(const struct visit *q)
+{
+    return q->token >= 0;
+}
+
 void visit_later(struct visit *q, void (*gone)(void *ctx), void *ctx)
 {
     q->gone = gone;
@@ -92,6 +97,7 @@ void visit_release(struct visit *q)
     free(q->path);
     free(q->query);
     free(q->base);
+    free(q->secret);
     pattern_release(&q->params);
     buf_release(&q->text);
     buf_release(&q->out);

@@ -268,28 +268,17 @@ static void test_token(void **state)
     assert_int_equal(tokens_find(&t, ""), -1);
     assert_int_equal(tokens_find(&t, NULL), -1);
 
-    static const struct {
-        const char *authorization, *keys[2], *token;
-    } given[] = {
-        {"Bearer abc", {"x"}, "abc"},
-        {"bearer  abc", {0}, "abc"},
-        {"Basic eDphOmI=", {"x"}, "a:b"}, /* x:a:b */
-        {"basic OmFiYw==", {0}, "abc"},
-        {"Basic YWJj", {0}, NULL}, /* no colon */
-        {"Basic ***", {0}, NULL},
-        {"Digest abc", {"x"}, "x"},
-        {NULL, {"x", "y"}, "x"},
-        {NULL, {NULL, "y"}, "y"},
-        {"Bearer", {0}, NULL},
-        {NULL, {0}, NULL},
-    };
-    for (size_t i = 0; i < countof(given); i++) {
-        autofree char *token = token_given(given[i].authorization, given[i].keys, 2);
-        if (given[i].token)
-            assert_string_equal(token, given[i].token);
-        else
-            assert_null(token);
-    }
+    char *kept;
+    assert_string_equal(token_given("Bearer abc", &kept), "abc");
+    assert_string_equal(token_given("bearer  abc", &kept), "abc");
+    assert_null(token_given(NULL, &kept));
+    assert_null(token_given("Bearer", &kept));
+    assert_string_equal(token_given("Basic eDphYmM=", &kept), "abc");
+    free(kept);
+    assert_null(token_given("Basic eA==", &kept));
+    free(kept);
+    assert_null(token_given("Basic !!", &kept));
+    free(kept);
 
     assert_non_null(mkdtemp(dir));
     autofree char *path = xasprintf("%s/token", dir);
