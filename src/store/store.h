@@ -41,8 +41,8 @@ struct store_options {
 
 /* The conversation and the loop are borrowed. */
 struct store *store_new(const struct store_options *o, struct conversation *c, struct loop *loop);
-/* Before the first event and store_resume(): an agent of a pipeline that is asked before the one that answers,
- * by its role, and its conversation, which is borrowed. */
+/* Before the first event and store_resume(): an agent of a pipeline that is asked before the one that
+ * answers, by its role, and its conversation, which is borrowed. */
 void store_agent(struct store *s, const char *agent, struct conversation *c);
 void store_event(struct store *s, const struct event *e);
 void store_free(struct store *s);

@@ -346,7 +346,8 @@ static void versions(void **state)
         "DROP TABLE turn",
         "CREATE TABLE turn(n INTEGER PRIMARY KEY, session INTEGER NOT NULL, serial INTEGER NOT NULL, place "
         "INTEGER NOT NULL, question INTEGER NOT NULL, role INTEGER NOT NULL, state INTEGER NOT NULL DEFAULT "
-        "0, text TEXT NOT NULL, sent TEXT, aside INTEGER, calls TEXT, call_id TEXT, result INTEGER, reasoning "
+        "0, text TEXT NOT NULL, sent TEXT, aside INTEGER, calls TEXT, call_id TEXT, result INTEGER, "
+        "reasoning "
         "TEXT, reasoning_field TEXT, reasoning_items TEXT, origin TEXT, UNIQUE(session, serial))",
         "ALTER TABLE file DROP COLUMN kept",
         "ALTER TABLE file DROP COLUMN modified",
