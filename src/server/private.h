@@ -24,6 +24,7 @@
 #define BODY_MS          60000
 #define IDLE_MS          60000
 #define LINGER_MS        2000
+#define LOOK_MS          250 /* how often a request that is not complete is looked at */
 #define STATUS_CLASSES   6
 #define ROUTE_TABLES_MAX 16
 
@@ -57,9 +58,11 @@ struct connection {
     struct server *s;
     struct connection *next, **at;
     struct MHD_Connection *mhd;
+    struct connection *self; /* its address names a timer */
     int fd;
-    bool idle;  /* between two requests */
-    bool close; /* refused with unread bytes behind: read them before it is closed */
+    bool idle;   /* between two requests */
+    bool served; /* a request was answered on it */
+    bool close;  /* refused with unread bytes behind: read them before it is closed */
     struct visit *q;
 };
 
