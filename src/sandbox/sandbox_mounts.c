@@ -1,5 +1,5 @@
-/* sandbox_mounts.c - the folders of --mount (engine/mount.h) in a sandbox: what is said of them, and those of a
- * named sandbox, which were decided on at its start.
+/* sandbox_mounts.c - the folders of --mount (engine/mount.h) in a sandbox: what is said of them, and those
+ * of a named sandbox, which were decided on at its start.
  */
 #include <unistd.h>
 
