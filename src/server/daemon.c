@@ -116,12 +116,13 @@ static void look_for_end(void *ctx, short revents)
     int unread = 0;
 
     (void)revents;
-    if (c->idle || (c->q && (c->q->dispatched || c->q->response)))
+    if (c->q && (c->q->dispatched || c->q->response))
         return;
     if (poll(&p, 1, 0) > 0 && ioctl(c->fd, FIONREAD, &unread) == 0 && unread == 0) {
-        refuse_raw(c, 400, NULL, "Bad Request");
+        if (!c->idle)
+            refuse_raw(c, 400, NULL, "Bad Request");
         shutdown(c->fd, SHUT_RDWR);
-    } else {
+    } else if (!c->idle) {
         loop_timer(c->s->o.loop, clock_ms() + LOOK_MS, look_for_end, ctx);
     }
 }
@@ -195,8 +196,7 @@ static void *on_uri(void *cls, const char *uri, struct MHD_Connection *mc)
     q->c = info->socket_context;
     q->c->q = q;
     q->c->idle = false;
-    if (q->c->served)
-        loop_timer(s->o.loop, clock_ms() + LOOK_MS, look_for_end, &q->c->self);
+    loop_timer(s->o.loop, clock_ms() + LOOK_MS, look_for_end, &q->c->self);
     q->token = -1;
     q->path = xmemdup0(uri, len);
     q->query = xstrdup(uri[len] ? uri + len + 1 : "");
@@ -402,7 +402,8 @@ struct server *server_new(const struct server_options *o, struct error *err)
     s->o = *o;
     s->mhd = mhd;
     /* clang-format off */
-    s->daemon = mhd->start_daemon(MHD_USE_EPOLL | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, s,
+    s->daemon = mhd->start_daemon(MHD_USE_EPOLL | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+                                  on_request, s,
                                   MHD_OPTION_LISTEN_SOCKET, (MHD_socket)fd,
                                   MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
                                   MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(IDLE_MS / 1000 + 5),
