@@ -238,6 +238,20 @@ static void lose_sandbox(struct runner *r, const char *why)
     lose(r, &err);
 }
 
+void runner_fail(struct runner *r, const struct error *why)
+{
+    size_t n = 0;
+
+    if (!r || r->freed)
+        return;
+    for (const struct ask *a = r->asks; a; a = a->next)
+        n++;
+    enter(r);
+    while (n-- > 0 && r->asks && !r->freed)
+        finish(r, NULL, why);
+    leave(r);
+}
+
 /* ---- to the child ---- */
 
 static ssize_t send_with_fd(struct runner *r, size_t len)

@@ -41,6 +41,8 @@ struct runner *runner_start(const struct runner_options *o, struct error *err);
 void runner_free(struct runner *r);
 /* Remove the sandbox, also a named one, and free r. Does not wait. */
 void runner_end(struct runner *r);
+/* All its requests end with this error, now. The one that runs goes on: for a runner that is ended next. */
+void runner_fail(struct runner *r, const struct error *why);
 /* At the end of a front: wait until the processes of all that were freed have ended, at most ms. */
 void runner_settle(struct loop *loop, int ms);
 
