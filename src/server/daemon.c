@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "json/json.h"
+#include "mcp/mcp.h"
 #include "process/loop.h"
 #include "server/foreign.h"
 #include "server/listen.h"
@@ -398,6 +399,7 @@ struct server *server_new(const struct server_options *o, struct error *err)
     own_routes(s);
     sandbox_routes(s);
     foreign_routes(s);
+    mcp_routes(s);
     return s;
 }
 
@@ -442,6 +444,7 @@ void server_free(struct server *s)
     loop_unwatch(s->o.loop, s->epoll_fd);
     loop_timer_stop(s->o.loop, s);
     s->mhd->stop_daemon(s->daemon); /* closes the listening socket too */
+    mcp_free(s->mcp);
     for (size_t t = 0; t < s->n_tables; t++) {
         for (size_t i = 0; i < s->tables[t].n; i++)
             json_free(s->tables[t].schemas[i]);

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from conftest import HANG
-from serving import Server
+from serve_raw import Server
 
 
 @pytest.fixture
