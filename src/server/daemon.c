@@ -107,7 +107,8 @@ static void set_deadline(struct connection *c, int64_t ms)
     loop_timer(c->s->o.loop, clock_ms() + ms, deadline, c);
 }
 
-/* It ended its side before its first request was there: what it sent may still be one, but nothing follows. */
+/* It ended its side before its first request was there: what it sent may still be one, but nothing
+ * follows. */
 static void on_half(void *ctx, short revents)
 {
     struct connection *c = ctx;
