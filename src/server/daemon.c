@@ -232,6 +232,14 @@ static void tell_gone(struct visit *q)
     }
 }
 
+/* Did the client end its side together with its request? The library has not seen that, and would wait. */
+static bool has_left(struct connection *c)
+{
+    char byte;
+
+    return recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 static void on_completed(void *cls, struct MHD_Connection *mc, void **con_cls,
                          enum MHD_RequestTerminationCode why)
 {
@@ -365,6 +373,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const ch
         q->method = xstrdup(method);
         q->s->counts.requests++;
         set_deadline(q->c, BODY_MS);
+        loop_unwatch(q->s->o.loop, q->c->fd);
         /* A refusal now ends the connection; where no body follows it can wait for the next call. */
         if (!admit_headers(q, version) && !q->c->close)
             return MHD_YES;
