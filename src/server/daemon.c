@@ -116,13 +116,12 @@ static void look_for_end(void *ctx, short revents)
     int unread = 0;
 
     (void)revents;
-    if (c->q && (c->q->dispatched || c->q->response))
+    if (c->idle || (c->q && (c->q->dispatched || c->q->response)))
         return;
     if (poll(&p, 1, 0) > 0 && ioctl(c->fd, FIONREAD, &unread) == 0 && unread == 0) {
-        if (!c->idle)
-            refuse_raw(c, 400, NULL, "Bad Request");
+        refuse_raw(c, 400, NULL, "Bad Request");
         shutdown(c->fd, SHUT_RDWR);
-    } else if (!c->idle) {
+    } else {
         loop_timer(c->s->o.loop, clock_ms() + LOOK_MS, look_for_end, ctx);
     }
 }
@@ -262,7 +261,7 @@ static void on_completed(void *cls, struct MHD_Connection *mc, void **con_cls,
     q->c->q = NULL;
     q->c->idle = true;
     q->c->served |= why == MHD_REQUEST_TERMINATED_COMPLETED_OK;
-    set_deadline(q->c, IDLE_MS);
+    set_deadline(q->c, has_left(q->c) ? LEFT_MS : IDLE_MS);
     if (q->response)
         s->mhd->destroy_response(q->response);
     visit_release(q);

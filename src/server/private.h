@@ -24,6 +24,7 @@
 #define BODY_MS          60000
 #define IDLE_MS          60000
 #define LINGER_MS        2000
+#define LEFT_MS          200 /* for what the client sent before it ended its side */
 #define LOOK_MS          250 /* how often a request that is not complete is looked at */
 #define STATUS_CLASSES   6
 #define ROUTE_TABLES_MAX 16
