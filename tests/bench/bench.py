@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 
+import mcp
 import peers
 import runners
 import uploads
@@ -473,10 +474,23 @@ def runner(env):
                rss <= 1.5 * small)
 
 
+def mcp_server(env):
+    for engine in ENGINES:
+        lists, hellos = [], []
+        for _ in range(11):
+            lists.append(mcp.first_list(PROGRAM, env, engine))
+            hellos += timed([TOOLS + "/hello"], 1, env)
+        got, floor = statistics.median(lists), statistics.median(hellos)
+        report(f"mcp: exec to the first list of tools, {engine}", f"{got:.1f} ms", f"hello, same libraries {floor:.1f} ms: {got / floor:.1f}x", "30 ms", got < 30)
+        p50, p99, bare = mcp.cells(PROGRAM, env, engine, 500)
+        report(f"mcp: execute_python print(1), {engine}", f"p50 {p50:.2f} ms, p99 {p99:.2f} ms",
+               f"bare python3 over the same pipes p50 {bare:.2f} ms: {p50 / bare:.1f}x", "2 ms", p50 < 2)
+
+
 # Fast ones first; other parts of the house add theirs.
 ROWS = {"start": start, "prompt": prompt, "memory": memory, "cell": cell, "snapshots": snapshots, "cold": cold, "reader": reader,
         "markdown": markdown, "oneshot": oneshot, "named": named, "flood": flood, "gigabyte": gigabyte, "figure": first_figure, "files": big_file,
-        "upload": upload, "runner": runner}
+        "upload": upload, "runner": runner, "mcp": mcp_server}
 
 
 def main():
