@@ -23,6 +23,7 @@
 #define HEADER_MS        10000
 #define BODY_MS          60000
 #define IDLE_MS          60000
+#define LEFT_MS          200 /* for what the client sent before it ended its side */
 #define LINGER_MS        2000
 #define STATUS_CLASSES   6
 #define ROUTE_TABLES_MAX 16
