@@ -295,7 +295,7 @@ static struct json *result_of(struct runner_ask *q, bool fresh)
     struct json *line = steal(&q->line);
 
     json_set(line, "computed", q->computed ? steal(&q->computed) : json_null());
-    json_set_str(line, "model", q->ask.llm ? llm_model(q->ask.llm) : q->ask.model);
+    json_set_str(line, "model", llm_model(q->ask.llm));
     json_set_str(line, "turn", q->turn);
     json_set_bool(line, "fresh", fresh);
     autojson struct json *sandbox = runner_child_notices(q->child);
@@ -312,15 +312,17 @@ int runner_ask(void *ctx, struct runner_child *c, const struct json *arguments, 
     struct error why = {0};
     bool fresh = false;
 
-    (void)err;
     q->child = c;
     q->notices = json_array();
     q->stream = json_bool(json_get(arguments, "stream"), false);
-    if (choose(q, arguments, &why) == 0)
+    int status = choose(q, arguments, err);
+    if (status == 0) {
         question(q, arguments, &fresh, &why);
-    if (why.kind)
-        not_asked(q, &why);
-    *result = result_of(q, fresh);
+        if (why.kind)
+            not_asked(q, &why);
+        *result = result_of(q, fresh);
+    }
+    json_free(steal(&q->notices));
     q->child = NULL;
-    return 0;
+    return status;
 }

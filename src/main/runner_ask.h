@@ -15,7 +15,8 @@ struct runner_ask *runner_ask_new(struct config *c, const char *session);
 void runner_ask_free(struct runner_ask *q); /* before the sandbox goes */
 
 /* A struct runner_extra's function, with the struct runner_ask as its context. A question that fails is a
- * result, with its status. */
+ * result, with its status; an error is that no model can be asked: none is configured, or its key is
+ * missing. */
 runner_operation runner_ask;
 
 #endif

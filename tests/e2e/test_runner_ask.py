@@ -104,10 +104,10 @@ def test_another_model(start):
 
 
 def test_what_cannot_be_asked(sandpiper, bare, serve):
-    """A result like any other: who asked has no other channel to hear why. The runner stays of use."""
+    """Without a model: an error, since nothing in the question is the reason. The runner stays of use."""
     r = Runner(bare)
-    got = r.ask("ask", input="go")
-    assert got["status"] == "usage" and "no model is configured" in got["error"] and got["model"] is None, got
+    got = r.refused("ask", input="go")
+    assert got["kind"] == "usage" and "no model is configured" in got["text"], got
     assert r.code("1 + 1")["value"] == "2"
     r.close()
     serve(sandpiper, [done("Fine.")])
