@@ -44,10 +44,10 @@ static int with_session(struct config *c, struct loop *loop, struct runner_child
     o.run.notice_ctx = o.ctx = child;
     o.session_dir = session.dir;
     struct sandbox *s = sandbox_new(&o, loop);
-    struct runner_ask *asker = runner_ask_new(c, session.id);
-    const struct runner_extra ask = {"ask", runner_ask, asker};
+    struct asker *asker = asker_new(c, session.id);
+    const struct runner_extra ask = {"ask", asker_run, asker};
     int status = runner_child_run(child, s, &ask, &discard);
-    runner_ask_free(asker);
+    asker_free(asker);
     if (discard)
         sandbox_discard(s);
     sandbox_free(s);

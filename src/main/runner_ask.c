@@ -25,7 +25,7 @@
     "[This conversation goes on in a new interpreter: all variables, imports and files in /mnt/data of " \
     "before are gone.]"
 
-struct runner_ask {
+struct asker {
     struct config *config;
     const char *session;
     struct ask ask;
@@ -44,7 +44,7 @@ struct runner_ask {
 
 static int give_event(void *ctx, struct json *object)
 {
-    struct runner_ask *q = ctx;
+    struct asker *q = ctx;
     struct json *more = json_object();
 
     json_set(more, "agent", object);
@@ -52,7 +52,7 @@ static int give_event(void *ctx, struct json *object)
     return 0;
 }
 
-static bool wanted(const struct runner_ask *q, const struct event *e)
+static bool wanted(const struct asker *q, const struct event *e)
 {
     switch (e->type) {
     case EVENT_SESSION: /* which service is asked is the server's affair */
@@ -69,7 +69,7 @@ static bool wanted(const struct runner_ask *q, const struct event *e)
 
 static void on_event(void *ctx, const struct event *e)
 {
-    struct runner_ask *q = ctx;
+    struct asker *q = ctx;
 
     if (!q->child)
         return;
@@ -88,9 +88,9 @@ static void on_event(void *ctx, const struct event *e)
         event_json(q->events, e);
 }
 
-struct runner_ask *runner_ask_new(struct config *c, const char *session)
+struct asker *asker_new(struct config *c, const char *session)
 {
-    struct runner_ask *q = xcalloc(1, sizeof *q);
+    struct asker *q = xcalloc(1, sizeof *q);
 
     q->config = c;
     q->session = session;
@@ -101,14 +101,14 @@ struct runner_ask *runner_ask_new(struct config *c, const char *session)
     return q;
 }
 
-static void shut(struct runner_ask *q)
+static void shut(struct asker *q)
 {
     if (q->open)
         ask_release(&q->ask);
     q->open = false;
 }
 
-void runner_ask_free(struct runner_ask *q)
+void asker_free(struct asker *q)
 {
     q->child = NULL;
     shut(q);
@@ -123,7 +123,7 @@ void runner_ask_free(struct runner_ask *q)
 
 /* ---- the model ---- */
 
-static int make(struct runner_ask *q, struct error *err)
+static int make(struct asker *q, struct error *err)
 {
     struct ask *a = &q->ask;
 
@@ -147,7 +147,7 @@ static bool same(const char *a, const char *b)
 }
 
 /* The model and the effort of this question. */
-static int choose(struct runner_ask *q, const struct json *arguments, struct error *err)
+static int choose(struct asker *q, const struct json *arguments, struct error *err)
 {
     const char *model = json_str(json_get(arguments, "model")),
                *effort = json_str(json_get(arguments, "effort"));
@@ -187,7 +187,7 @@ static void load(struct conversation *c, const struct json *history)
 
 /* Brings the conversation to where the client says it is. True: it had to be begun afresh from the client's
  * words. */
-static bool stand(struct runner_ask *q, const struct json *arguments)
+static bool stand(struct asker *q, const struct json *arguments)
 {
     const struct json *history = json_get(arguments, "history");
     const char *turn = json_str(json_get(arguments, "turn"));
@@ -206,7 +206,7 @@ static bool stand(struct runner_ask *q, const struct json *arguments)
 }
 
 /* The client does not know of a question that was not answered. Some of it may stand there all the same. */
-static void take_back(struct runner_ask *q, uint64_t before)
+static void take_back(struct asker *q, uint64_t before)
 {
     struct conversation *c = &q->ask.conversation;
     size_t i = c->n;
@@ -221,7 +221,7 @@ static void take_back(struct runner_ask *q, uint64_t before)
 
 /* ---- files ---- */
 
-static int attach_one(struct runner_ask *q, const struct json *file, struct error *err)
+static int attach_one(struct asker *q, const struct json *file, struct error *err)
 {
     const char *path = json_text(json_get(file, "name")), *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path, *text = json_text(json_get(file, "content"));
@@ -238,7 +238,7 @@ static int attach_one(struct runner_ask *q, const struct json *file, struct erro
     return agent_attach(q->ask.agent, name, fd, err);
 }
 
-static int attach(struct runner_ask *q, const struct json *files, struct error *err)
+static int attach(struct asker *q, const struct json *files, struct error *err)
 {
     for (const struct json *file = json_first(files); file; file = json_next(file))
         if (attach_one(q, file, err) < 0)
@@ -249,7 +249,7 @@ static int attach(struct runner_ask *q, const struct json *files, struct error *
 /* ---- the question ---- */
 
 /* It could not be asked: told in the same way as one that was asked and failed. */
-static void not_asked(struct runner_ask *q, const struct error *err)
+static void not_asked(struct asker *q, const struct error *err)
 {
     static const enum question_status statuses[] = {
         [ERROR_USAGE] = QUESTION_USAGE,           [ERROR_AUTH] = QUESTION_REFUSED,
@@ -270,7 +270,7 @@ static void not_asked(struct runner_ask *q, const struct error *err)
     on_event(q, &e);
 }
 
-static void question(struct runner_ask *q, const struct json *arguments, bool *fresh, struct error *err)
+static void question(struct asker *q, const struct json *arguments, bool *fresh, struct error *err)
 {
     const char *input = json_text(json_get(arguments, "input")),
                *system = json_str(json_get(arguments, "system"));
@@ -290,7 +290,7 @@ static void question(struct runner_ask *q, const struct json *arguments, bool *f
         take_back(q, before);
 }
 
-static struct json *result_of(struct runner_ask *q, bool fresh)
+static struct json *result_of(struct asker *q, bool fresh)
 {
     struct json *line = steal(&q->line);
 
@@ -305,10 +305,10 @@ static struct json *result_of(struct runner_ask *q, bool fresh)
     return line;
 }
 
-int runner_ask(void *ctx, struct runner_child *c, const struct json *arguments, struct json **result,
-               struct error *err)
+int asker_run(void *ctx, struct runner_child *c, const struct json *arguments, struct json **result,
+              struct error *err)
 {
-    struct runner_ask *q = ctx;
+    struct asker *q = ctx;
     struct error why = {0};
     bool fresh = false;
 

@@ -8,15 +8,15 @@
 #include "runner/runner_child.h"
 
 struct config;
-struct runner_ask;
+struct asker;
 
 /* session: the id of the runner's session; both are borrowed. */
-struct runner_ask *runner_ask_new(struct config *c, const char *session);
-void runner_ask_free(struct runner_ask *q); /* before the sandbox goes */
+struct asker *asker_new(struct config *c, const char *session);
+void asker_free(struct asker *q); /* before the sandbox goes */
 
-/* A struct runner_extra's function, with the struct runner_ask as its context. A question that fails is a
+/* A struct runner_extra's function, with the struct asker as its context. A question that fails is a
  * result, with its status; an error is that no model can be asked: none is configured, or its key is
  * missing. */
-runner_operation runner_ask;
+runner_operation asker_run;
 
 #endif
