@@ -9,7 +9,7 @@ B        = build/$(MODE)
 PREFIX  ?= /usr/local
 
 # The rooms, lowest first. A unit test of a room links only the rooms that it may use, so an arrow that bends does not link.
-ROOMS    = base process json yaml chat config calls wire llm limits records engine sandbox sniff provenance agent markdown show store upload openai pipe term runner server main
+ROOMS    = base process json yaml chat config calls wire llm limits records engine sandbox sniff provenance agent markdown show store upload fetch openai pipe term runner mcp server main
 USES_base    =
 USES_process = base
 USES_json    = base
@@ -30,12 +30,14 @@ USES_markdown = chat json base
 USES_show    = markdown chat json process base
 USES_store   = chat json process base
 USES_upload  = llm wire calls chat json process base
+USES_fetch   = llm wire calls chat json process base
 USES_openai  = json base
 USES_pipe    = show markdown agent sniff provenance llm wire calls sandbox engine records limits chat json process base
 USES_term    = show markdown agent sniff provenance llm wire calls sandbox engine records limits chat json process base
 USES_runner  = agent sniff provenance llm wire calls sandbox engine records limits chat json process base
-USES_server  = runner openai agent sniff provenance llm wire calls sandbox engine records limits chat json process base
-USES_main    = server runner term pipe openai upload store show markdown agent sniff provenance llm wire calls sandbox engine records limits config yaml chat json process base
+USES_mcp     = runner agent sniff provenance llm wire calls sandbox engine records limits chat json process base
+USES_server  = mcp runner openai agent sniff provenance llm wire calls sandbox engine records limits chat json process base
+USES_main    = server mcp runner term pipe openai fetch upload store show markdown agent sniff provenance llm wire calls sandbox engine records limits config yaml chat json process base
 
 PKGS     = libcurl libcjson yaml-0.1 readline libseccomp md4c sqlite3 chafa libmicrohttpd
 # Opened when they are first needed (dlopen), so that a start does not pay for them.
@@ -154,6 +156,7 @@ $(B)/gen/guest.code: src/sandbox/guest_code.py $(GUEST_PARTS)
 	$(call say,GUEST,$@)if [ -x /usr/bin/python3 ]; then /usr/bin/python3 -I src/sandbox/guest_code.py $@ $(GUEST_PARTS); else : > $@; fi
 $(B)/term/cmd_python.o: src/term/vars.py
 $(B)/runner/operations.o: src/runner/operations.json
+$(B)/server/foreign.o: src/server/foreign.json
 $(B)/config/embedded.o: src/config/providers.yaml src/config/models.yaml $(wildcard prompts/*.yaml)
 
 # The filter's BPF program, made by our own table at build time. A builder that cannot run what it builds leaves it to each start.

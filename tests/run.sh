@@ -18,6 +18,8 @@ what=${1:-test}
 src/setup/packages.sh test
 jobs=$(nproc)
 workers=${SANDPIPER_TEST_JOBS:-$((4 * jobs))}
+# Fetched meanwhile, for tests/e2e/test_upload.py, which waits for them and tells what failed.
+[ "$what" != test ] || src/setup/storage_servers.sh >/dev/null 2>&1 </dev/null &
 log=$(mktemp) cache=$(mktemp -d) bytecode=$(mktemp -d)
 trap 'rm -rf "$log" "$log.e2e" "$cache" "$bytecode"' EXIT
 summary=()
@@ -87,6 +89,7 @@ case $what in
     *) echo "usage: run.sh test|check [ARGUMENTS OF PYTEST]" >&2; exit 2 ;;
 esac
 
+wait # for the servers, if no test needed them
 say "summary of make $what"
 printf '%s\n' "${summary[@]}"
 [ -z "$failed" ] || { echo "failed:${failed%;}"; exit 1; }

@@ -40,11 +40,11 @@ static int packages(struct agent *a, const char **out, struct error *err)
     return 0;
 }
 
-static void add_user_system(const struct agent *a, const char **text)
+static void add_to(const char **text, const char *more)
 {
     autofree char *filled = (char *)*text;
 
-    *text = xasprintf("%s\n\n%s", filled, a->system);
+    *text = xasprintf("%s\n\n%s", filled, more);
 }
 
 /* Drop the newline that ends a YAML literal block. */
@@ -92,7 +92,8 @@ int texts_make(struct agent *a, struct prompts *t, struct error *err)
 {
     const char *installed;
     char date[32], limits[64];
-    struct buf folders autorelease(buf_release) = BUF_INIT(16 * 1024);
+    struct buf folders autorelease(buf_release) = BUF_INIT(16 * 1024),
+                       mounts autorelease(buf_release) = BUF_INIT(16 * 1024);
 
     memset(t, 0, sizeof *t);
     if (packages(a, &installed, err))
@@ -107,6 +108,7 @@ int texts_make(struct agent *a, struct prompts *t, struct error *err)
 
     if (a->host)
         host_files_describe(a->host, &folders);
+    sandbox_mounts(a->sandbox, &mounts);
     today(date, sizeof date);
     snprintf(limits, sizeof limits, "%.0f s a run, %.0f MiB of memory", (double)a->o.cell_ms / 1000,
              (double)a->o.memory / (1 << 20));
@@ -118,13 +120,18 @@ int texts_make(struct agent *a, struct prompts *t, struct error *err)
         {"date", date},
         {"tool", tool},
         {"folders", buf_str(&folders)},
+        {"mounts", buf_str(&mounts)},
     };
     struct text_vars vars = {v, countof(v)};
 
     prompts_map(t, a->o.prompts, fill, &vars);
+    if (mounts.len && t->mounts && !a->host) { /* who looks at files runs no code */
+        add_to(&t->system_native, t->mounts);
+        add_to(&t->system_blocks, t->mounts);
+    }
     if (!text_blank(a->system)) {
-        add_user_system(a, &t->system_native);
-        add_user_system(a, &t->system_blocks);
+        add_to(&t->system_native, a->system);
+        add_to(&t->system_blocks, a->system);
     }
     return 0;
 }

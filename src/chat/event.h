@@ -87,6 +87,11 @@ struct computed {
     const char *second; /* the second answer; or NULL */
 };
 
+struct event_mount { /* a folder of this machine: its path here and in the sandbox */
+    const char *path, *inside;
+    bool write;
+};
+
 struct event {
     enum event_type type;
     unsigned question; /* from 1; 0 before the first */
@@ -99,6 +104,8 @@ struct event {
         /* image, runtime, name: or NULL */
         struct {
             const char *engine, *image, *runtime, *python, *name;
+            const struct event_mount *mounts;
+            size_t n_mounts;
         } sandbox;
         /* QUESTION: the user's words alone */
         struct {

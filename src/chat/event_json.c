@@ -120,13 +120,23 @@ static int give_session(struct event_json *j, const struct event *e)
 
 static int give_sandbox(struct event_json *j, const struct event *e)
 {
-    struct json *o = object_new("sandbox", e);
+    struct json *o = object_new("sandbox", e), *mounts = json_array();
 
     json_set_str(o, "engine", e->sandbox.engine);
     json_set_str(o, "image", e->sandbox.image);
     json_set_str(o, "runtime", e->sandbox.runtime);
     json_set_str(o, "python", e->sandbox.python);
     json_set_str(o, "name", e->sandbox.name);
+    for (size_t i = 0; i < e->sandbox.n_mounts; i++) {
+        const struct event_mount *m = &e->sandbox.mounts[i];
+        struct json *one = json_object();
+
+        json_set_str(one, "path", m->path);
+        json_set_str(one, "inside", m->inside);
+        json_set_bool(one, "writable", m->write);
+        json_add(mounts, one);
+    }
+    json_set(o, "mounts", mounts);
     return give(j, o);
 }
 

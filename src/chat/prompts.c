@@ -24,6 +24,7 @@ const struct prompt_key prompt_keys[] = {
     {NULL, "same_code", T(same_code), false},
     {NULL, "same_output", T(same_output), false},
     {NULL, "verify", T(verify), false},
+    {NULL, "mounts", T(mounts), true},
 };
 const size_t prompt_n_keys = countof(prompt_keys);
 

@@ -2,8 +2,8 @@
  * (read by config/prompt_file.h) over the agent, which fills in the placeholders, to the request
  * (src/wire). Plain data.
  *
- * Placeholders: {python} {packages} {names} {limits} {date} {tool} are filled in by the agent, {output}
- * in the blocks_* texts by src/wire.
+ * Placeholders: {python} {packages} {names} {limits} {date} {tool} {mounts} are filled in by the agent,
+ * {output} in the blocks_* texts by src/wire.
  */
 #ifndef CHAT_PROMPTS_H
 #define CHAT_PROMPTS_H
@@ -33,6 +33,7 @@ struct prompts {
     const char *no_more_code; /* result text after the last repair round */
     const char *same_code;    /* result text for failing code sent again */
     const char *same_output;  /* the same for code that ran twice with one output, behind that output */
+    const char *mounts;       /* said of the folders of --mount in the system prompt; NULL: nothing is */
     const char *verify;       /* goes before a question that is computed a second time */
     struct prompt_tool tools[PROMPT_TOOLS_MAX];
     size_t n_tools;

@@ -89,6 +89,7 @@ static const int takes[] = {
     /* these accept the options of config */
     [COMMAND_DOCTOR] = FOR_CONFIG | FOR_DOCTOR,
     [COMMAND_GC] = FOR_CONFIG,
+    [COMMAND_MCP] = FOR_CONFIG,
     [COMMAND_MODELS] = FOR_CONFIG | FOR_MODELS,
     [COMMAND_PS] = FOR_CONFIG | FOR_PS,
     [COMMAND_RM] = FOR_CONFIG | FOR_RM,
@@ -137,20 +138,11 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
         const char *word;
         enum command command;
     } commands[] = {
-        {"exec", COMMAND_EXEC},
-        {"config", COMMAND_CONFIG},
-        {"debug", COMMAND_DEBUG},
-        {"doctor", COMMAND_DOCTOR},
-        {"gc", COMMAND_GC},
-        {"help", COMMAND_HELP},
-        {"models", COMMAND_MODELS},
-        {"ps", COMMAND_PS},
-        {"rm", COMMAND_RM},
-        {"serve", COMMAND_SERVE},
-        {"sessions", COMMAND_SESSIONS},
-        {"chat", COMMAND_CHAT},
-        {"version", COMMAND_VERSION},
-        {"runner", COMMAND_RUNNER},
+        {"exec", COMMAND_EXEC},     {"config", COMMAND_CONFIG},   {"debug", COMMAND_DEBUG},
+        {"doctor", COMMAND_DOCTOR}, {"gc", COMMAND_GC},           {"help", COMMAND_HELP},
+        {"mcp", COMMAND_MCP},       {"models", COMMAND_MODELS},   {"ps", COMMAND_PS},
+        {"rm", COMMAND_RM},         {"serve", COMMAND_SERVE},     {"sessions", COMMAND_SESSIONS},
+        {"chat", COMMAND_CHAT},     {"version", COMMAND_VERSION}, {"runner", COMMAND_RUNNER},
     };
     const char *near = NULL;
 
@@ -179,6 +171,7 @@ static const char *const command_names[] = {
     [COMMAND_CONFIG] = "config",
     [COMMAND_DOCTOR] = "doctor",
     [COMMAND_GC] = "gc",
+    [COMMAND_MCP] = "mcp",
     [COMMAND_MODELS] = "models",
     [COMMAND_PS] = "ps",
     [COMMAND_RM] = "rm",
@@ -207,11 +200,12 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
 {
     if (a->command == COMMAND_HELP) {
         if (a->help_topic || !(a->help_topic = help_find(word)))
-            return error_set(err, ERROR_USAGE, 0,
-                             "no help page \"%.40s\"; there are: all, exec, config, doctor, models, ps, rm, "
-                             "gc, sessions, serve, agents, debug, json\n"
-                             "To ask a question: sandpiper -p \"help ...\"",
-                             word);
+            return error_set(
+                err, ERROR_USAGE, 0,
+                "no help page \"%.40s\"; there are: all, exec, config, doctor, mcp, models, ps, rm, "
+                "gc, sessions, serve, agents, debug, json\n"
+                "To ask a question: sandpiper -p \"help ...\"",
+                word);
         return 0;
     }
     if (a->command == COMMAND_DEBUG) {
@@ -230,8 +224,8 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
         return 0;
     }
     if (a->command == COMMAND_CONFIG || a->command == COMMAND_DOCTOR || a->command == COMMAND_GC
-        || a->command == COMMAND_PS || a->command == COMMAND_SERVE || a->command == COMMAND_CHAT
-        || a->command == COMMAND_VERSION || a->command == COMMAND_RUNNER)
+        || a->command == COMMAND_MCP || a->command == COMMAND_PS || a->command == COMMAND_SERVE
+        || a->command == COMMAND_CHAT || a->command == COMMAND_VERSION || a->command == COMMAND_RUNNER)
         return error_set(err, ERROR_USAGE, 0,
                          "%s takes no arguments\nTo ask a question: sandpiper -p \"%s ...\"",
                          command_names[a->command], command_names[a->command]);

@@ -68,7 +68,7 @@ static void offer_values(const struct line *l, const struct option *o)
             offer_names(l, named[i].names);
     if (strcmp(o->arg, "FILE") == 0)
         buf_addstr(l->out, "\tfile\n");
-    if (strcmp(o->arg, "DIR") == 0)
+    if (strncmp(o->arg, "DIR", 3) == 0)
         buf_addstr(l->out, "\tfolder\n");
 }
 

@@ -342,6 +342,7 @@ void config_release(struct config *c)
     argv_release(&c->given);
     argv_release(&c->api_key_command);
     argv_release(&c->allow_folders);
+    argv_release(&c->mounts);
     argv_release(&c->allow_hosts);
     argv_release(&c->notices);
     dotenv_release(&c->dotenv);

@@ -51,6 +51,7 @@ struct config {
     struct argv add;
     const char *out_dir, *upload, *agents; /* agents: the name of a pipeline; NULL: one agent */
     struct argv allow_folders;             /* that an agent may look at */
+    struct argv mounts;                    /* "DIR", "DIR:rw": seen by the code where they are */
     int max_rounds;
     int64_t max_time;     /* ms; 0: no limit */
     int max_tokens_total; /* 0: no limit */

@@ -20,8 +20,8 @@ static const char first_screen[] =
     "       sandpiper exec FILE               Python in the sandbox, no model\n"
     "       sandpiper config                  show settings and their sources\n"
     "       sandpiper doctor                  check sandbox, key and model\n"
-    "       sandpiper models                  list the models of the service\n"
-    "       sandpiper sessions                list the saved sessions\n\n"
+    "       sandpiper mcp, serve              sandboxes for other programs\n"
+    "       sandpiper models, sessions        list models, saved sessions\n\n"
     "The usual options:\n";
 
 static const char everything[] =
@@ -33,6 +33,7 @@ static const char everything[] =
     "       sandpiper exec FILE|-|-c CODE [ARG]...   Python in the sandbox, no model\n"
     "       sandpiper config                  show settings and their sources\n"
     "       sandpiper doctor                  check engines, limits, key and model\n"
+    "       sandpiper mcp                     the sandbox for an MCP client\n"
     "       sandpiper models [TEXT]           list the models of the service\n"
     "       sandpiper sessions                list, show, search the saved ones\n"
     "       sandpiper serve                   sandboxes for other programs, by HTTP\n"
@@ -95,6 +96,20 @@ static const struct topic {
      "Exit codes: 0 an engine and the model work, 3 no engine works, otherwise as for\n"
      "a question: 2 no model is configured, 77 the key was refused, 75 try again\n"
      "later, 1 anything else.\n"},
+    {"mcp", FOR_CONFIG, "the sandbox for an MCP client",
+     "Usage: sandpiper mcp [OPTION]...\n\n"
+     "Gives an MCP client (a desktop assistant, an editor, an agent framework) Python\n"
+     "in the sandbox: variables and files stay between calls, figures come back as\n"
+     "images, nothing reaches this machine or the network. It needs no model: the\n"
+     "client has one. The client starts it and speaks over stdin and stdout; in its\n"
+     "configuration:\n\n"
+     "    {\"mcpServers\": {\"python\": {\"command\": \"sandpiper\", \"args\": [\"mcp\"]}}}\n\n"
+     "Tools: execute_python, execute_command, put_file, get_file, list_files,\n"
+     "reset_sandbox. Each takes the handle of a sandbox, or \"new\" for a separate one.\n"
+     "The sandboxes end with the client.\n",
+     "Sandbox", " quiet verbose config help ",
+     "\nExit codes: 0 the client closed stdin, 2 usage, 130 interrupted, 141 stdout is\n"
+     "closed, 143 terminated.\n"},
     {"models", FOR_CONFIG | FOR_MODELS, "list the models of the service",
      "Usage: sandpiper models [OPTION]... [TEXT]\n\n"
      "Lists the models of the configured service with what it says about them:\n"
@@ -172,7 +187,7 @@ static const struct topic {
      "1; 0 before the first); with --agents also agent, the one that it comes from.\n"
      "What does not apply is null. Skip types and members that you do not know.\n\n"
      "session      session, model, provider, endpoint, engine, version\n"
-     "sandbox      engine, image, runtime, python, name\n"
+     "sandbox      engine, image, runtime, python, name, mounts\n"
      "text         reply, text: a piece of it\n"
      "tool_call    id, tool, cell, code\n"
      "tool_output  cell, stream, text: a piece of what the code prints\n"

@@ -38,6 +38,8 @@ const struct option option_table[] = {
     {"add", 0, NULL, NULL, OPTION_LIST, TO(add), .arg = "FILE", .group = ask,
      .commands = FOR_ASK | FOR_EXEC | FOR_REQUEST, .usual = true,
      .help = "put a file or folder into the sandbox as data"},
+    {"mount", 0, "mount", NULL, OPTION_PATHS, TO(mounts), .arg = "DIR[:rw]", .group = ask,
+     .commands = FOR_ALL, .help = "let code read a folder where it is (:rw: change it); can be repeated"},
     {"stdin", 0, NULL, NULL, OPTION_CHOICE, TO(stdin_mode), .def = "auto",
      .choices = "auto|data|ignore|script", .arg = "HOW", .group = ask,
      .commands = FOR_ASK | FOR_EXEC | FOR_REQUEST,

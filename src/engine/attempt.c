@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "engine/client.h"
 #include "engine/hard_limits.h"
+#include "engine/mount.h"
 #include "process/child.h"
 #include "process/loop.h"
 #include "records/owner.h"
@@ -148,6 +149,12 @@ int attempt_record(const struct attempt *a, const char *owner, bool named, struc
 {
     autofree char *self = owner_self(), *inside = attempt_knows_peer(a) ? owner_of(a->peer) : NULL;
     const struct engine_options *o = &a->given;
+    struct argv mounts autorelease(argv_release) = ARGV_INIT;
+
+    for (size_t i = 0; o->mounts && i < o->mounts->n; i++) {
+        autofree char *text = mount_text(&o->mounts->v[i]);
+        argv_push(&mounts, text);
+    }
     const struct record r = {
         .dir = a->dir.path,
         .owner = owner ? (char *)owner : self,
@@ -159,6 +166,7 @@ int attempt_record(const struct attempt *a, const char *owner, bool named, struc
         .image = a->engine->images ? (char *)o->image : NULL,
         .runtime = a->runtime,
         .cgroups = {(char **)a->cgroup.dirs, a->cgroup.n, 0},
+        .mounts = mounts,
         .uid = a->uid,
         .memory = o->memory,
         .data_size = o->data_size,
@@ -302,6 +310,10 @@ void attempt_begin(struct attempt *a)
         error_set(&a->err, ERROR_SANDBOX, 0,
                   "a sandbox of this engine cannot be kept\nleave out --sandbox-name, or use another "
                   "engine with --sandbox");
+    } else if (a->o->mounts && a->o->mounts->n && !a->engine->mounts) {
+        error_set(&a->err, ERROR_SANDBOX, 0,
+                  "folders cannot be mounted under this engine\nleave out --mount, or use --sandbox docker, "
+                  "podman or bwrap");
     } else if (fit_limits(a) == 0 && a->engine->start(a) == 0) {
         return;
     }

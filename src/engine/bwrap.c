@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -26,6 +28,7 @@
 #include "base/mem.h"
 #include "engine/attempt.h"
 #include "engine/client.h"
+#include "engine/mount.h"
 #include "limits/seccomp.h"
 #include "process/child.h"
 #include "process/loop.h"
@@ -77,9 +80,43 @@ static int complain(const char *what)
     return 1;
 }
 
+/* Bind a folder of the user's at a place of ours. A mount namespace binds only what was opened in it, so it
+ * is opened again, and must be the one that was checked. */
+static int stage_one(const struct mount *m, const char *to)
+{
+    int fd = open(m->path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+    char from[32];
+
+    if (fd < 0 || fstat(fd, &st) != 0)
+        return -1;
+    if (st.st_dev != m->dev || st.st_ino != m->ino)
+        return -1;
+    snprintf(from, sizeof from, "/proc/self/fd/%d", fd);
+    return mkdir(to, 0755) != 0 || mount(from, to, NULL, MS_BIND, NULL) != 0 ? -1 : 0;
+}
+
+/* Root's folders may lie where the uid that bwrap gets cannot go, so bwrap is given them in another place, in
+ * a mount namespace of its own, and nothing that is mounted in them. */
+static int stage(const struct mounts *m)
+{
+    char to[32];
+
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) != 0
+        || mount("tmpfs", STAGE_DIR, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=64k") != 0)
+        return complain("no mount namespace for --mount");
+    for (size_t i = 0; i < m->n; i++) {
+        snprintf(to, sizeof to, STAGE_DIR "/%zu", i);
+        if (stage_one(&m->v[i], to) != 0)
+            return complain("a folder of --mount is not the one that was checked any more");
+    }
+    return 0;
+}
+
 struct setup {
     const struct engine_options *o;
     unsigned uid;      /* 0: keep our own */
+    bool staged;       /* the folders to be mounted are bound in another place first */
     bool limit_memory; /* per process, where no control group limits the whole sandbox */
 };
 
@@ -121,6 +158,8 @@ static int set_limits(void *ctx)
             return complain("cannot set a limit");
     if (s->limit_memory && limit(RLIMIT_AS, (rlim_t)s->o->memory) != 0)
         return complain("cannot set the memory limit");
+    if (s->staged && stage(s->o->mounts) != 0)
+        return 1;
     umask(077);
     if (s->uid
         && (setgroups(0, NULL) != 0 || setresgid(s->uid, s->uid, s->uid) != 0
@@ -293,9 +332,11 @@ static int start_bwrap(struct attempt *a, int theirs, int info)
     plan.channel = theirs;
     plan.seccomp = filter;
     plan.info = info;
+    plan.staged = geteuid() == 0 && a->given.mounts && a->given.mounts->n;
     bwrap_vector(&plan, &argv);
     struct setup setup = {.o = &a->given,
                           .uid = geteuid() == 0 ? pick_uid(a->o->name != NULL) : 0,
+                          .staged = plan.staged,
                           .limit_memory = !a->holds_memory};
     int keep[] = {theirs, filter, info, -1};
     struct job_options o = {.argv = argv.v,
@@ -430,6 +471,7 @@ const struct engine engine_bwrap = {
     .python_advice =
         "bwrap runs /usr/bin/python3, which must be 3.8 or newer; else use --sandbox docker or podman",
     .named = true,
+    .mounts = true,
     .attached = true,
     .host_python = true,
     .users_uid = true,

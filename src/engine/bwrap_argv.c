@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "engine/bwrap.h"
+#include "engine/mount.h"
 #include "engine/options.h"
 
 static void set_env(void *ctx, const char *name, const char *value)
@@ -50,6 +51,21 @@ static void push_root(struct argv *out)
         argv_pushl(out, "--ro-bind-try", etc[i], etc[i], NULL);
 }
 
+/* bwrap sets nosuid and nodev on all of them. */
+static void push_mounts(const struct engine_plan *p, struct argv *out)
+{
+    const struct mounts *m = p->o->mounts;
+
+    for (size_t i = 0; m && i < m->n; i++) {
+        argv_push(out, m->v[i].write ? "--bind" : "--ro-bind");
+        if (p->staged)
+            argv_pushf(out, STAGE_DIR "/%zu", i);
+        else
+            argv_push(out, m->v[i].path);
+        argv_push(out, m->v[i].inside);
+    }
+}
+
 void bwrap_vector(const struct engine_plan *p, struct argv *out)
 {
     char uid[16], channel[32];
@@ -68,6 +84,7 @@ void bwrap_vector(const struct engine_plan *p, struct argv *out)
     push_tmpfs(out, p->o->tmp_size, "1777", "/tmp");
     argv_pushl(out, "--dir", "/mnt", NULL);
     push_tmpfs(out, p->o->data_size, "0700", DATA_DIR);
+    push_mounts(p, out);
     argv_pushl(out, "--remount-ro", "/", "--clearenv", NULL);
     plan_environment(p, set_env, out);
     argv_pushl(out, "--chdir", DATA_DIR, "--add-seccomp-fd", NULL);
@@ -124,7 +141,8 @@ static void explain_userns(struct error *err)
 
 enum engine_fault bwrap_explain(const struct engine_plan *p, const char *said, struct error *err)
 {
-    (void)p;
+    if (plan_blames_mount(p, said, err))
+        return FAULT_OTHER;
     if (strstr(said, "Resource temporarily unavailable"))
         error_set(err, ERROR_SANDBOX, 0,
                   "process limit reached (ulimit -u)\n"
@@ -132,6 +150,8 @@ enum engine_fault bwrap_explain(const struct engine_plan *p, const char *said, s
     else if (strstr(said, "namespace") || strstr(said, "uid map") || strstr(said, "setting up uid")
              || strstr(said, "user.max"))
         explain_userns(err);
+    else if (strstr(said, "--mount"))
+        error_set(err, ERROR_SANDBOX, 0, "%.300s\nwas it replaced just now? start again", said);
     else if (strstr(said, "nknown option"))
         error_set(err, ERROR_SANDBOX, 0, "it is too old (%.200s)\ninstall bubblewrap 0.8 or newer", said);
     else if (strstr(said, "/usr/bin/python3"))

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "engine/attempt.h"
 #include "engine/client.h"
+#include "engine/mount.h"
 #include "engine/removal.h"
 #include "engine/uid_range.h"
 #include "process/child.h"
@@ -215,6 +216,10 @@ int container_start(struct attempt *a)
         return error_set(&a->err, ERROR_SANDBOX, 0,
                          "it cannot share a socket with its containers here, and a named sandbox needs one\n"
                          "leave out --sandbox-name, or use --sandbox bwrap");
+    if (a->stdio && a->o->mounts && a->o->mounts->n)
+        return error_set(&a->err, ERROR_SANDBOX, 0,
+                         "it does not share the folders of this machine, so --mount is not possible\n"
+                         "copy what is needed with --add, or use --sandbox bwrap");
     if (prepare(a) != 0)
         return -1;
     if (a->stdio)

@@ -10,6 +10,7 @@
 
 struct container_client {            /* where the arguments of the two clients differ */
     const char *bind_read_only;      /* the read-only option of --mount */
+    const char *bind_private;        /* its options for a folder of the user's */
     const char *list_format;         /* for ps: name, space, label "sandpiper.owner" */
     const char *const *run_words;    /* further arguments of run, ending with NULL */
     const char *const *remove_words; /* further arguments of rm -f, ending with NULL */
@@ -36,7 +37,7 @@ int container_attach(struct attempt *a, const struct record *record, struct erro
 void container_detach(struct attempt *a);
 
 #define CONTAINER_ENGINE                                                                           \
-    .named = true, .images = true,                                                                 \
+    .named = true, .mounts = true, .images = true,                                                 \
     .python_advice = "use an image with python3 3.8 or newer (--image), or make ours: make image", \
     .vector = container_vector, .explain = container_explain, .start = container_start,            \
     .alive = container_alive, .weakness = container_weakness, .end = container_end,                \

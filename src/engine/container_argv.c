@@ -1,6 +1,6 @@
 /* container_argv.c - the arguments for the clients of docker and podman, and what their errors mean.
- * docs/SECURITY.md gives the reason for each flag. The only path of the host that is bound is the directory
- * with the socket, read-only.
+ * docs/SECURITY.md gives the reason for each flag. The only paths of the host that are bound are the
+ * directory with the socket, read-only, and what the user has named.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "engine/container.h"
+#include "engine/mount.h"
 #include "engine/options.h"
 
 static void set_env(void *ctx, const char *name, const char *value)
@@ -86,6 +87,21 @@ static char *mount_source(const char *path)
     return buf_steal(&quoted, NULL);
 }
 
+/* Neither the path here nor the one inside has control characters, which the client's CSV would change. */
+static void push_mounts(const struct engine_plan *p, struct argv *out)
+{
+    const struct mounts *m = p->o->mounts;
+
+    for (size_t i = 0; m && i < m->n; i++) {
+        autofree char *source = mount_source(m->v[i].path);
+
+        argv_push(out, "--mount");
+        argv_pushf(out, "type=bind,%s,dst=%s%s%s,%s", source, m->v[i].inside, m->v[i].write ? "" : ",",
+                   m->v[i].write ? "" : client_of(p->engine)->bind_read_only,
+                   client_of(p->engine)->bind_private);
+    }
+}
+
 static void push_places(const struct engine_plan *p, struct argv *out)
 {
     const struct engine_options *o = p->o;
@@ -110,6 +126,7 @@ static void push_places(const struct engine_plan *p, struct argv *out)
         argv_push(out, "--mount");
         argv_pushf(out, "type=bind,%s,dst=" INSIDE_DIR ",%s", source, client->bind_read_only);
     }
+    push_mounts(p, out);
     argv_pushl(out, "-w", DATA_DIR, NULL);
 }
 
@@ -232,6 +249,8 @@ enum engine_fault container_explain(const struct engine_plan *p, const char *sai
         return explain_image(p, err);
     if (container_no_daemon(said))
         return explain_daemon(said, err);
+    if (plan_blames_mount(p, said, err))
+        return FAULT_OTHER;
     if (!p->stdio && says(said, no_share)) {
         error_set(err, ERROR_SANDBOX, 0, "it cannot share %s with a container\nuse --sandbox bwrap", p->dir);
         return FAULT_SHARE;

@@ -7,6 +7,7 @@ static const char *const no_words[] = {NULL};
 
 static const struct container_client client = {
     .bind_read_only = "readonly",
+    .bind_private = "bind-propagation=rprivate", /* it has no others */
     .list_format = "{{.Names}} {{.Label \"sandpiper.owner\"}}",
     .run_words = no_words,
     .remove_words = no_words,

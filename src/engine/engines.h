@@ -37,6 +37,7 @@ struct engine {
     const char *identity; /* for one that the user has defined: a digest of its definition; or NULL */
     bool custom;          /* the user has defined it; which limits it enforces can only be seen from inside */
     bool named;           /* a sandbox can outlive the program, and a later program can find it */
+    bool mounts;          /* folders of this machine can be mounted in it */
     bool images;          /* it runs images, under a runtime that can be chosen */
     bool attached;        /* its client lives as long as the sandbox */
     bool host_python;     /* the Python inside is this machine's /usr/bin/python3 */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 struct argv;
+struct mounts;
 
 struct engine_options { /* the strings belong to the caller */
     const char *name;   /* of a named sandbox, which outlives the program; NULL: it ends with the program */
@@ -27,7 +28,8 @@ struct engine_options { /* the strings belong to the caller */
     int open_files;
     /* what runs inside keeps a frozen copy of a process, which is not counted in pids */
     bool snapshots;
-    const struct argv *words; /* further key=value arguments for what runs inside; may be NULL */
+    const struct mounts *mounts; /* folders of this machine that it sees (mount.h); NULL: none */
+    const struct argv *words;    /* further key=value arguments for what runs inside; may be NULL */
     void (*notice)(void *ctx, bool detail, const char *line); /* "podman cannot start (...); using docker" */
     void *notice_ctx;
 };

@@ -3,10 +3,14 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/error.h"
 #include "base/mem.h"
+#include "base/scrub.h"
 #include "engine/engine_cache.h"
 #include "engine/engines.h"
+#include "engine/mount.h"
 #include "engine/options.h"
 
 int plan_pids(const struct engine_options *o)
@@ -32,6 +36,8 @@ void plan_options(const struct engine_plan *p, struct argv *out)
     argv_pushf(out, "files=%d", p->engine->holds_files ? 0 : p->o->data_files);
     argv_pushf(out, "snapshots=%d", p->o->snapshots);
     argv_pushf(out, "memory=%lld", p->holds_memory ? (long long)p->o->memory : 0);
+    if (p->o->mounts && p->o->mounts->n) /* it is to tell what it has there */
+        argv_push(out, "mounts=" MOUNTS_DIR);
     argv_push(out, "packages=" ENGINE_PACKAGES);
     argv_push(out, "data=" DATA_DIR);
     /* These enforce nothing; they let a hint tell the model which limit was reached. */
@@ -67,4 +73,21 @@ void plan_environment(const struct engine_plan *p,
         each(ctx, fixed[i][0], fixed[i][1]);
     for (size_t i = 0; i < countof(pools); i++)
         each(ctx, pools[i], threads);
+}
+
+bool plan_blames_mount(const struct engine_plan *p, const char *said, struct error *err)
+{
+    const struct mounts *m = p->o->mounts;
+
+    for (size_t i = 0; m && i < m->n; i++)
+        if (strstr(said, m->v[i].path)) {
+            autofree char *line = scrub_line(said, SCRUB_TERMINAL);
+
+            error_set(err, ERROR_SANDBOX, 0,
+                      "cannot mount %.300s: %.300s\n"
+                      "is it still there, and on the machine where %s runs?",
+                      m->v[i].path, line, p->engine->name);
+            return true;
+        }
+    return false;
 }

@@ -10,10 +10,12 @@
 
 struct engine;
 struct engine_options;
+struct error;
 
 #define SANDBOX_UID  65532 /* inside bwrap's own user namespace */
 #define INSIDE_DIR   "/run/sandpiper"
 #define DATA_DIR     "/mnt/data"
+#define STAGE_DIR    "/mnt"
 #define PENDING_MOST 256          /* signals */
 #define GUEST_MAX    (120 * 1024) /* bytes; the kernel accepts arguments of at most 128 KiB */
 
@@ -36,6 +38,7 @@ struct engine_plan {
     bool stdio;          /* attached pipes instead of the socket */
     int hard_nproc;      /* our own hard limit, which podman cannot raise */
     /* for bwrap */
+    bool staged; /* the folders of o->mounts are at STAGE_DIR "/0", ... in a mount namespace of its own */
     int channel, seccomp, info; /* descriptors that it inherits; info: where it writes its child's pid */
 };
 
@@ -43,6 +46,8 @@ struct engine_plan {
 void plan_guest_words(const struct engine_plan *p, const char *channel, struct argv *out);
 /* Only the options, as key=value arguments without any character that is special to a shell. */
 void plan_options(const struct engine_plan *p, struct argv *out);
+/* Does what a client wrote to stderr name a folder of the user's? Then err says that it cannot be mounted. */
+bool plan_blames_mount(const struct engine_plan *p, const char *said, struct error *err);
 /* How many processes it may have: what was asked for, and one more for the snapshot, which does not count. */
 int plan_pids(const struct engine_options *o);
 /* Call each() with every variable of the environment inside. The thread counts follow the CPU limit. */

@@ -573,5 +573,8 @@ def supervise(fd_in, fd_out, first, alone):
     s.greeting = (tlv(b'v', VERSION) + tlv(b'p', ('%d.%d.%d' % sys.version_info[:3]).encode())
                   + tlv(b'k', find_packages().encode())    # noqa: from installed.py
                   + (tlv(b'1', b'1') if alone else b'') + (tlv(b'd', b'1') if s.hidden else b''))
+    if OPTIONS['mounts']:
+        need('mounted')
+        s.greeting += find_mounts()             # noqa: from mounted.py
     s.send(FROM_GUEST_HELLO, NONE, s.greeting)
     s.serve()

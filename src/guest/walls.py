@@ -142,6 +142,8 @@ def files():
     if not all_mounts:
         return '-files what it can write to cannot be seen: there is no /proc'
     for place, writable, kind in all_mounts:
+        if 'mounts' in HERE and place.startswith(HERE['mounts']):       # noqa: as the user wants it
+            continue
         if not writable or (kind in IN_MEMORY and not shared('mnt')) or place.startswith(('/proc', '/sys')):
             continue
         try:

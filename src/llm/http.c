@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -39,7 +40,7 @@ struct transfer {
     int64_t byte_at; /* when the latest byte passed in either direction */
     curl_off_t moved;
     size_t body, headers;
-    bool stopped, too_big, headers_big;
+    bool stopped, too_big, headers_big, refused;
     bool interim; /* the current head has a status 1xx */
     bool head;    /* the head of the final answer is complete */
 };
@@ -157,6 +158,11 @@ static void note_status(struct transfer *t)
     t->reply->head.status = (int)status;
 }
 
+static size_t reply_max(const struct transfer *t)
+{
+    return t->q->body_max ? t->q->body_max : HTTP_REPLY_MAX;
+}
+
 static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 {
     struct transfer *t = ctx;
@@ -165,7 +171,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     note_status(t);
     bool error = t->reply->head.status >= 300;
     t->body += n;
-    if (t->body > (error ? HTTP_ERROR_MAX : HTTP_REPLY_MAX)) {
+    if (t->body > (error ? HTTP_ERROR_MAX : reply_max(t))) {
         t->too_big = !error;
         t->stopped = error; /* for an error, what came so far is enough */
         return 0;
@@ -189,6 +195,18 @@ static int on_progress(void *ctx, curl_off_t dltotal, curl_off_t dlnow, curl_off
     return 0;
 }
 
+/* libcurl gives the address that it is about to connect to. */
+static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    struct transfer *t = ctx;
+    (void)purpose;
+    if (!t->q->may_connect(&address->addr)) {
+        t->refused = true;
+        return CURL_SOCKET_BAD;
+    }
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
 /* headers must live as long as the transfer. Any result but CURLE_OK means that this libcurl cannot do it. */
 static CURLcode set_options(struct http *h, struct transfer *t, const struct curl_slist *headers)
 {
@@ -207,6 +225,11 @@ static CURLcode set_options(struct http *h, struct transfer *t, const struct cur
     if (q->sign) {
         rc = rc ? rc : c->easy_setopt(e, CURLOPT_AWS_SIGV4, q->sign);
         rc = rc ? rc : c->easy_setopt(e, CURLOPT_USERPWD, q->user);
+    }
+    if (q->may_connect) {
+        rc = rc ? rc : c->easy_setopt(e, CURLOPT_PROXY, "");
+        rc = rc ? rc : c->easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+        rc = rc ? rc : c->easy_setopt(e, CURLOPT_OPENSOCKETDATA, t);
     }
     rc = rc ? rc : c->easy_setopt(e, CURLOPT_HTTPHEADER, headers);
     rc = rc ? rc : c->easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
@@ -382,8 +405,10 @@ static void describe(struct transfer *t, CURLcode code)
     long os = 0;
     h->curl->easy_getinfo(h->easy, CURLINFO_OS_ERRNO, &os);
     url_host(t->q->url, l.host, sizeof l.host);
-    if (t->too_big) {
-        failure_set(f, FAILURE_PROTOCOL, "a reply larger than %u MiB", HTTP_REPLY_MAX >> 20);
+    if (t->refused && code == CURLE_COULDNT_CONNECT) {
+        failure_set(f, FAILURE_FATAL, "%s is no machine on the public internet", host);
+    } else if (t->too_big) {
+        failure_set(f, FAILURE_PROTOCOL, "a reply larger than %zu MiB", reply_max(t) >> 20);
     } else if (t->headers_big) {
         failure_set(f, FAILURE_PROTOCOL, "headers larger than %u KiB", HTTP_HEADERS_MAX >> 10);
     } else if (!t->head && (code == CURLE_OUT_OF_MEMORY || code == TOO_LARGE)) {

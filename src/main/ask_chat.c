@@ -2,8 +2,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/scrub.h"
 #include "agent/agent.h"
 #include "main/talk.h"
 #include "sandbox/sandbox.h"
@@ -90,10 +92,16 @@ int talk_open_chat(struct talk *t, struct error *err)
     if (history && t->session.dir_lost && access(history, W_OK) < 0)
         free(steal(&history)); /* the error was already shown */
     t->place = sandbox_place(a->sandbox);
+    struct buf mounted autorelease(buf_release) = BUF_INIT(0);
+    const struct mounts *m = sandbox_options(a->sandbox)->run.mounts;
+    for (size_t i = 0; m && i < m->n; i++) {
+        autofree char *line = mount_line(&m->v[i]), *clean = scrub_line(line, SCRUB_TERMINAL);
+        buf_addf(&mounted, "%s.\n", clean);
+    }
     autofree char *greeting = xasprintf(
-        "sandpiper " VERSION ": %s at %s\n%s%s%s/help lists the commands, Ctrl-D ends.", a->model,
+        "sandpiper " VERSION ": %s at %s\n%s%s%s%s/help lists the commands, Ctrl-D ends.", a->model,
         endpoint_title(&a->endpoint), t->place ? "Code runs in " : "", t->place ? t->place : "",
-        t->place ? ".\n" : "");
+        t->place ? ".\n" : "", buf_str(&mounted));
     struct term_options o = {
         .quiet = c->quiet,
         .verbose = c->verbose,

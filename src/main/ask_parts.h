@@ -59,9 +59,10 @@ struct ask {
 void ask_init(struct ask *a, struct config *c, struct loop *loop);
 /* With the model chosen and the sandbox made: open the model and the agents. -1 with err. */
 int ask_open(struct ask *a, struct error *err);
-void ask_begin(struct ask *a);      /* the first event, and what there is to say of the configuration */
-void ask_tell_model(struct ask *a); /* and of the model */
-void ask_end(struct ask *a);        /* the agents go, so that the sandbox may */
+void ask_begin(struct ask *a);       /* the first event, and what there is to say of the configuration */
+void ask_tell_model(struct ask *a);  /* and of the model */
+void ask_tell_mounts(struct ask *a); /* of the folders in the sandbox */
+void ask_end(struct ask *a);         /* the agents go, so that the sandbox may */
 void ask_release(struct ask *a);
 void ask_event(void *ask, const struct event *e);                      /* every event passes through here */
 void ask_notice(void *ask, enum notice_level level, const char *line); /* one line for the user */

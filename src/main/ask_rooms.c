@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "engine/mount.h"
 #include "main/ask_parts.h"
 #include "process/loop.h"
 #include "sandbox/sandbox.h"
@@ -56,6 +57,8 @@ void ask_sandbox_phase(void *ask, const struct phase_now *now)
 void ask_sandbox_up(void *ask, const struct sandbox *s)
 {
     struct ask *a = ask;
+    const struct mounts *m = sandbox_options(s)->run.mounts;
+    struct event_mount mounts[MOUNTS_MAX];
     autofree char *python = xstrdup(sandbox_python(a->sandbox));
     struct event e = {.type = EVENT_SANDBOX, .question = number_of(a)};
 
@@ -64,6 +67,12 @@ void ask_sandbox_up(void *ask, const struct sandbox *s)
     e.sandbox.runtime = sandbox_runtime(s);
     e.sandbox.python = python;
     e.sandbox.name = a->c->sandbox_name;
+    e.sandbox.mounts = mounts;
+    for (; m && e.sandbox.n_mounts < m->n; e.sandbox.n_mounts++) {
+        const struct mount *one = &m->v[e.sandbox.n_mounts];
+
+        mounts[e.sandbox.n_mounts] = (struct event_mount){one->path, one->inside, one->write};
+    }
     ask_event(a, &e);
 }
 
@@ -75,6 +84,7 @@ static struct sandbox *fresh_sandbox(void *ctx)
 
     setup_sandbox(a->c, &so);
     so.run.name = NULL;
+    so.run.mounts = sandbox_options(a->sandbox)->run.mounts;
     so.phase = ask_sandbox_phase;
     so.ctx = a;
     return sandbox_new(&so, a->loop);
@@ -159,6 +169,21 @@ void ask_tell_model(struct ask *a)
     ask_tell_known(a);
     if (a->endpoint.unbound)
         ask_notice(a, NOTICE_DETAIL, a->endpoint.unbound);
+}
+
+/* A chat has them in its greeting. */
+void ask_tell_mounts(struct ask *a)
+{
+    const struct mounts *m = sandbox_options(a->sandbox)->run.mounts;
+
+    for (size_t i = 0; m && i < m->n; i++) {
+        autofree char *line = mount_line(&m->v[i]), *unseen = mount_unseen(&m->v[i]);
+
+        if (!a->chat)
+            ask_notice(a, NOTICE_INFO, line);
+        if (unseen)
+            ask_notice(a, NOTICE_WARNING, unseen);
+    }
 }
 
 void ask_end(struct ask *a)

@@ -162,6 +162,7 @@ static int open_sandbox(struct talk *t, struct error *err)
     setup_sandbox(t->ask.c, &o);
     o.session_dir = t->session.dir;
     o.out_dir = t->session.out_dir;
+    o.run.mounts = &t->mounts;
     o.run.notice = on_sandbox_notice;
     o.up = on_sandbox_up;
     o.phase = on_sandbox_phase;
@@ -185,6 +186,7 @@ static void begin(struct talk *t)
         ask_notice(&t->ask, NOTICE_WARNING, t->session.dir_lost);
     if (c->said)
         ask_notice(&t->ask, NOTICE_WARNING, c->said);
+    ask_tell_mounts(&t->ask);
     ask_tell_model(&t->ask);
 }
 
@@ -211,7 +213,8 @@ static int choose(struct talk *t, int closed, struct error *err)
                          "a chat needs a terminal for input and output%s\n"
                          "To ask one question: sandpiper \"QUESTION\"",
                          a->c->json ? ", and has no --json" : "");
-    if (saved_find(&t->saved, err) < 0 || setup_name_check(a->c, err) < 0)
+    if (saved_find(&t->saved, err) < 0 || setup_name_check(a->c, err) < 0
+        || setup_mounts(a->c, &t->mounts, err) < 0)
         return -1;
     if (config_check_ca_cert(a->c, err) < 0)
         return -1;
@@ -251,6 +254,7 @@ static void release(struct talk *t)
     ask_release(&t->ask);
     pipe_free(t->pipe);
     term_free(t->term);
+    mounts_release(&t->mounts);
     session_close(&t->session);
     argv_release(&t->names);
     free(t->place);

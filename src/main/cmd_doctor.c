@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "engine/engines.h"
+#include "engine/mount.h"
 #include "main/command.h"
 #include "process/loop.h"
 #include "sandbox/sandbox.h"
@@ -97,6 +98,7 @@ static void tell(const char *engine, const struct sandbox_check *c, bool verbose
         tell_list("walls: ", &c->walls);
         tell_list("limits: ", &c->holds);
     }
+    tell_each("mounted: ", &c->mounted);
     tell_each("weaker: ", &c->weaker);
     if (c->gvisor)
         doctor_line("", "",
@@ -111,7 +113,7 @@ static int verdict(unsigned working, int model)
 }
 
 /* Examine one engine if the user wants it. Returns 1 if it runs code and was seen to contain it. */
-static unsigned examine(struct config *c, struct loop *loop, const char *engine)
+static unsigned examine(struct config *c, struct loop *loop, const struct mounts *mounts, const char *engine)
 {
     struct sandbox_options o;
     struct sandbox_check check;
@@ -121,6 +123,7 @@ static unsigned examine(struct config *c, struct loop *loop, const char *engine)
         || (strcmp(c->sandbox, "auto") != 0 && strcmp(c->sandbox, engine) != 0))
         return 0;
     setup_sandbox(c, &o);
+    o.run.mounts = mounts;
     o.run.engine = engine;
     o.run.name = NULL; /* doctor's own sandbox must not outlive it */
     sandbox_check(&o, loop, &check);
@@ -134,6 +137,7 @@ static unsigned examine(struct config *c, struct loop *loop, const char *engine)
 int cmd_doctor(struct config *c, int closed)
 {
     struct loop *loop = loop_new();
+    struct mounts mounts = {0};
     struct error err = {0};
     unsigned working = 0;
     int model = 0;
@@ -144,10 +148,17 @@ int cmd_doctor(struct config *c, int closed)
         print_error(&err);
     if (!c->offline)
         model = check_model(c, loop);
+    if (setup_mounts(c, &mounts, &err) < 0) {
+        print_error(&err);
+        loop_free(loop);
+        mounts_release(&mounts);
+        return error_exit_code(&err);
+    }
     for (size_t i = 0; engines_at(i); i++)
-        working += examine(c, loop, engines_at(i)->name);
+        working += examine(c, loop, &mounts, engines_at(i)->name);
     if (loop_cancelled(loop))
         out_status = loop_fatal(loop) ? 143 : 130;
     loop_free(loop);
+    mounts_release(&mounts);
     return out_status ? out_status : verdict(working, model);
 }

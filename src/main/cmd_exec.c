@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "base/utf8.h"
+#include "engine/mount.h"
 #include "main/command.h"
 #include "pipe/stdin.h"
 #include "process/loop.h"
@@ -32,6 +33,7 @@ struct exec {
     struct buf code;
     struct inputs inputs;
     struct session session;
+    struct mounts mounts;
     struct sandbox *sandbox;
     struct scrub scrub[3];
     bool terminal[3];
@@ -268,6 +270,19 @@ static void tell_result(const struct config *c, const struct cell_result *r)
         print_line(r->files_note);
 }
 
+static void tell_mounts(struct exec *x)
+{
+    const struct mounts *m = sandbox_options(x->sandbox)->run.mounts;
+
+    for (size_t i = 0; m && i < m->n; i++) {
+        autofree char *line = mount_line(&m->v[i]), *unseen = mount_unseen(&m->v[i]);
+
+        on_notice(x, false, line);
+        if (unseen)
+            on_notice(x, false, unseen);
+    }
+}
+
 /* The code has been read. Returns with the sandbox started, or err says why not. */
 static int run(struct exec *x, struct error *err)
 {
@@ -276,6 +291,7 @@ static int run(struct exec *x, struct error *err)
     struct cell_result r = {0};
     int status;
 
+    tell_mounts(x);
     sandbox_start(s);
     if (put_files(x, err) < 0 || put_arguments(x, err) < 0
         || sandbox_run(s, buf_str(&x->code), x->code.len, &listener, &r, err) < 0)
@@ -333,9 +349,10 @@ static int with_session(struct exec *x, struct error *err)
     struct sandbox_options o;
     int status = -1;
 
-    if (setup_name_check(c, err) < 0)
+    if (setup_name_check(c, err) < 0 || setup_mounts(c, &x->mounts, err) < 0)
         return -1;
     setup_sandbox(c, &o);
+    o.run.mounts = &x->mounts;
     if (!o.run.name)
         o.run.snapshots = false; /* no later cell could need a snapshot */
     o.run.notice = on_notice;
@@ -386,6 +403,7 @@ int cmd_exec(struct config *c, int closed)
         print_error(&err);
         status = error_exit_code(&err);
     }
+    mounts_release(&x.mounts);
     stdin_data_release(&x.data);
     inputs_release(&x.inputs);
     buf_release(&x.code);

@@ -4,7 +4,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "base/mem.h"
 #include "engine/engines.h"
+#include "engine/mount.h"
 #include "main/command.h"
 #include "main/runner_ask.h"
 #include "process/loop.h"
@@ -29,11 +31,15 @@ static void take_name(const struct config *c, struct sandbox_options *o)
 
 static int with_session(struct config *c, struct loop *loop, struct runner_child *child, struct error *err)
 {
+    struct mounts mounts autorelease(mounts_release) = {0};
     struct session session;
     struct sandbox_options o;
     bool discard = false;
 
     setup_sandbox(c, &o);
+    if (setup_mounts(c, &mounts, err) < 0)
+        return -1;
+    o.run.mounts = &mounts;
     take_name(c, &o);
     if (o.run.name && sandbox_name_check(o.run.name, err) < 0)
         return -1;

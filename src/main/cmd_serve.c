@@ -7,17 +7,21 @@
 #include "base/mem.h"
 #include "main/command.h"
 #include "process/loop.h"
+#include "runner/runner.h"
+#include "runner/runners.h"
 #include "server/listen.h"
 #include "server/server.h"
 #include "server/token.h"
 
 #define DRAIN_MS 30000
+#define END_MS   5000 /* for the sandboxes to end */
 
 struct serve {
     struct config *c;
     struct loop *loop;
     struct listen_address address;
     struct tokens tokens;
+    struct runners *runners;
     struct server *server;
 };
 
@@ -60,12 +64,22 @@ static int open_server(struct serve *s, struct error *err)
         fd_close(&fd);
         return -1;
     }
+    const struct runners_options ro = {
+        .loop = s->loop,
+        .argv = (const char *const *)s->c->given.v,
+        .max = (unsigned)s->c->max_sandboxes,
+        .ttl_ms = s->c->ttl,
+        .pool = (unsigned)s->c->pool_size,
+        .named = true,
+    };
+    s->runners = runners_new(&ro);
     struct server_options o = {
         .loop = s->loop,
         .fd = fd,
         .address = &s->address,
         .tokens = &s->tokens,
         .hosts = &s->c->allow_hosts,
+        .runners = s->runners,
         .log = s->c->verbose ? on_log : NULL,
     };
     s->server = server_new(&o, err);
@@ -110,6 +124,8 @@ int cmd_serve(struct config *c, int closed)
         run(&s);
         server_free(s.server);
         listen_remove(&s.address);
+        runners_free(s.runners, true);
+        runner_settle(s.loop, END_MS);
     }
     loop_free(s.loop);
     return status;

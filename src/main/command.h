@@ -19,6 +19,7 @@ struct llm_models_query;
 struct llm_options;
 struct llm_session;
 struct loop;
+struct mounts;
 struct sandbox_options;
 
 /* Each command returns the exit code. closed is the mask from fd_open_standard(). */
@@ -27,6 +28,7 @@ int cmd_exec(struct config *c, int closed);
 int cmd_config(struct config *c, int closed);
 int cmd_doctor(struct config *c, int closed);
 int cmd_gc(struct config *c, int closed);
+int cmd_mcp(struct config *c, int closed);
 int cmd_models(struct config *c, int closed);
 int cmd_ps(struct config *c, int closed);
 int cmd_rm(struct config *c, int closed);
@@ -65,6 +67,9 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o);
 void setup_engines(const struct config *c);
 /* Can the sandbox have the name it was given? Otherwise ERROR_USAGE with one line. */
 int setup_name_check(const struct config *c, struct error *err);
+/* Open and check the folders of --mount, to go into engine_options; m must outlive the sandbox. ERROR_USAGE,
+ * or ERROR_SANDBOX for an engine that cannot. */
+int setup_mounts(const struct config *c, struct mounts *m, struct error *err);
 void setup_agent(const struct config *c, struct agent_options *o);
 /* The result points into c and e; model decides the profile. */
 void setup_llm(const struct config *c, const struct endpoint *e, const char *model, struct llm_options *o);

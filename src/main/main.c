@@ -20,6 +20,7 @@ static int (*const commands[])(struct config *, int closed) = {
     [COMMAND_DEBUG_REQUEST] = cmd_debug_request,
     [COMMAND_DOCTOR] = cmd_doctor,
     [COMMAND_GC] = cmd_gc,
+    [COMMAND_MCP] = cmd_mcp,
     [COMMAND_MODELS] = cmd_models,
     [COMMAND_PS] = cmd_ps,
     [COMMAND_RM] = cmd_rm,

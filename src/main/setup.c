@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "engine/engines.h"
+#include "engine/mount.h"
 #include "llm/llm.h"
 #include "main/command.h"
 #include "sandbox/sandbox.h"
@@ -46,6 +47,19 @@ int setup_name_check(const struct config *c, struct error *err)
                          "%s cannot keep a sandbox: --sandbox-name needs docker, podman or bwrap",
                          c->sandbox);
     return sandbox_name_check(c->sandbox_name, err);
+}
+
+int setup_mounts(const struct config *c, struct mounts *m, struct error *err)
+{
+    const struct engine *engine = engines_find(c->sandbox);
+
+    if (c->mounts.n && engine && !engine->mounts)
+        return error_set(err, ERROR_SANDBOX, 0,
+                         "%s cannot mount folders: --mount needs docker, podman or bwrap", c->sandbox);
+    for (size_t i = 0; i < c->mounts.n; i++)
+        if (mounts_add(m, c->mounts.v[i], err) < 0)
+            return -1;
+    return 0;
 }
 
 void setup_sandbox(const struct config *c, struct sandbox_options *o)

@@ -4,6 +4,7 @@
 #ifndef MAIN_TALK_H
 #define MAIN_TALK_H
 
+#include "engine/mount.h"
 #include "main/ask_parts.h"
 #include "show/show.h"
 
@@ -11,8 +12,9 @@ struct talk {
     struct ask ask;
     struct loop *loop;
     struct session session;
-    struct saved saved; /* points at members of this struct */
-    struct pipe *pipe;  /* either this or the chat below */
+    struct mounts mounts; /* for the sandbox */
+    struct saved saved;   /* points at members of this struct */
+    struct pipe *pipe;    /* either this or the chat below */
     struct term *term;
     struct argv names; /* of models, for Tab in the chat */
     bool begun;        /* the session event was sent: later errors are sent as events too */

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "limits/cgroup.h"
 
-#define RECORD_MAX (16 * 1024)
+#define RECORD_MAX (128 * 1024) /* a path may have 4 KiB */
 
 /* clang-format off */
 #define MEMBER(m) {#m, offsetof(struct record, m)}
@@ -34,7 +34,7 @@ static void *at(const struct record *r, const struct member *m)
 int record_write(const struct record *r, struct error *err)
 {
     autojson struct json *o = json_object();
-    struct json *groups = json_array();
+    struct json *groups = json_array(), *mounts = json_array();
 
     for (size_t i = 0; i < countof(texts); i++)
         json_set_str(o, texts[i].key, *(char **)at(r, &texts[i]));
@@ -46,6 +46,9 @@ int record_write(const struct record *r, struct error *err)
     for (size_t i = 0; i < r->cgroups.n; i++)
         json_add(groups, json_string(r->cgroups.v[i]));
     json_set(o, "cgroups", groups);
+    for (size_t i = 0; i < r->mounts.n; i++)
+        json_add(mounts, json_string(r->mounts.v[i]));
+    json_set(o, "mounts", mounts);
     autofree char *text = json_print(o), *path = xasprintf("%s/record", r->dir);
     return file_write_soon(path, text, strlen(text), 0600, err);
 }
@@ -80,6 +83,9 @@ int record_read(struct record *r, const char *dir)
         if (name && strncmp(name, "/sandpiper-", 11) == 0 && r->cgroups.n < CGROUP_DIRS)
             argv_push(&r->cgroups, json_str(g));
     }
+    for (const struct json *m = json_first(json_get(o, "mounts")); m; m = json_next(m))
+        if (json_str(m))
+            argv_push(&r->mounts, json_str(m));
     return 0;
 }
 
@@ -89,5 +95,6 @@ void record_release(struct record *r)
     for (size_t i = 0; i < countof(texts); i++)
         free(*(char **)at(r, &texts[i]));
     argv_release(&r->cgroups);
+    argv_release(&r->mounts);
     *r = (struct record){0};
 }

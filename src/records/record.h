@@ -26,6 +26,7 @@ struct record { /* the strings are owned; one that is not known is NULL */
     char *engine;
     char *container, *image, *runtime;
     struct argv cgroups; /* at most CGROUP_DIRS directories, each with a name that we give */
+    struct argv mounts;  /* folders of this machine in it, as the room above writes them (mount.h) */
     int64_t uid;         /* of a container; 0: none of its own */
     int64_t memory, data_size, pids;
     double cpus;

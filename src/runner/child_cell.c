@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 #include "json/json.h"
 #include "runner/child_private.h"
-#include "runner/media_type.h"
+#include "runner/file_type.h"
 #include "sandbox/sandbox.h"
 
 #define RICH_MAX (4u << 20) /* bytes of one form of a value */
@@ -186,13 +186,13 @@ static void set_files(struct json *o, struct runner_child *c, const struct cell_
         const struct cell_file *f = &r->files[i];
         const char *form = form_of(f);
 
-        child_delivered(c, f->name, f->path);
+        runner_child_delivered(c, f->name, f->path);
         if (form && add_form(&bundle, f, form, r->value))
             continue;
         struct json *one = json_object();
         json_set_str(one, "name", f->name);
         json_set_int(one, "size", (int64_t)f->size);
-        json_set_str(one, "type", media_type(f->name));
+        json_set_str(one, "type", file_type(f->name));
         json_set_str(one, "kind", f->kind == FILE_MADE ? "file" : "figure");
         json_set_str(one, "path", f->path);
         json_add(files, one);

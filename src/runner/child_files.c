@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "json/json.h"
 #include "runner/child_private.h"
-#include "runner/media_type.h"
+#include "runner/file_type.h"
 #include "sandbox/sandbox.h"
 
 #define DELIVERED_MAX 500
@@ -28,7 +28,7 @@ static struct delivered *find_delivered(struct runner_child *c, const char *name
 }
 
 /* A figure has no file inside, so the copy of it is the only one. */
-void child_delivered(struct runner_child *c, const char *name, const char *path)
+void runner_child_delivered(struct runner_child *c, const char *name, const char *path)
 {
     struct delivered *d = find_delivered(c, name);
 
@@ -120,7 +120,7 @@ static struct json *file_to_json(const char *name, const char *path, int64_t siz
 
     json_set_str(o, "name", name);
     json_set_int(o, "size", size);
-    json_set_str(o, "type", media_type(name));
+    json_set_str(o, "type", file_type(name));
     json_set_str(o, "path", path);
     return o;
 }

@@ -31,8 +31,6 @@ struct runner_child {
     bool remove; /* the sandbox is to be removed */
 };
 
-/* child_files.c: a copy of the file of that name is at path. */
-void child_delivered(struct runner_child *c, const char *name, const char *path);
 void child_drop_copy(struct runner_child *c); /* that of the last get_file */
 
 #define CHILD_OUTPUT_MAX (1u << 20) /* bytes of stdout, and of stderr, in a result */

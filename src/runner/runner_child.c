@@ -279,7 +279,7 @@ int runner_child_run(struct runner_child *c, struct sandbox *s, const struct run
         else
             loop_wait(c->loop, -1);
     }
-    /* One that nobody has asked anything of is nobody's. */
-    *remove = c->remove || !c->used;
+    /* One of which nobody has asked anything is nobody's, but not one that was there before us. */
+    *remove = c->remove || (!c->used && !sandbox_continued(s));
     return loop_fatal(c->loop) ? 143 : 0;
 }

@@ -51,5 +51,7 @@ bool runner_child_wants_events(const struct runner_child *c);
 void runner_child_event(struct runner_child *c, const char *kind, struct json *more);
 /* What was said since the request began, as an array; given away. */
 struct json *runner_child_notices(struct runner_child *c);
+/* A copy of the file of that name, as the code calls it, is at path: get_file finds it there, too. */
+void runner_child_delivered(struct runner_child *c, const char *name, const char *path);
 
 #endif

@@ -133,6 +133,10 @@ void sandbox_check(const struct sandbox_options *o, struct loop *loop, struct sa
         out->gvisor = runsc && !o->run.runtime && engine->images;
         const struct engine_facts run = engine_facts(s->run);
         out->runtime = xstrdup(run.runtime);
+        for (size_t i = 0; o->run.mounts && i < o->run.mounts->n; i++) {
+            autofree char *line = mount_line(&o->run.mounts->v[i]);
+            argv_push(&out->mounted, line);
+        }
         check_inside(s, engine->custom ? o : NULL, out);
         if (!engine->custom)
             check_limits(o, &run, out);
@@ -149,6 +153,7 @@ void sandbox_check_release(struct sandbox_check *c)
     free(c->runtime);
     argv_release(&c->holds);
     argv_release(&c->weaker);
+    argv_release(&c->mounted);
     argv_release(&c->walls);
     argv_release(&c->open);
 }

@@ -106,6 +106,8 @@ void check_inside(struct sandbox *s, const struct sandbox_options *limits, struc
     size_t lines = 0;
 
     add_here(&source);
+    if (s->o.run.mounts && s->o.run.mounts->n)
+        buf_addstr(&source, "HERE['mounts'] = '" MOUNTS_DIR "/'\n");
     buf_addstr(&source, guest_walls());
     struct helper h = {.name = "its walls", .source = buf_str(&source)};
     if (sandbox_help(s, &h, &found, &err) < 0)

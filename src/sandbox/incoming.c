@@ -5,14 +5,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/scrub.h"
+#include "engine/engines.h"
+#include "engine/mount.h"
 #include "process/loop.h"
 #include "sandbox/private.h"
 
 #define PACKAGES_MAX     1000
+#define MOUNTED_MAX      400
 #define REQUEST_TEXT_MAX 4096
 #define UNKEPT_MAX       100
 #define LOST_NAME_MAX    1100
@@ -126,6 +130,7 @@ static const char *on_end(struct request *q, const struct frame *f)
 struct hello {
     char *version, *python, *packages;
     bool hidden, read_only;
+    struct argv mounted; /* for mount.h */
     struct earlier earlier;
 };
 
@@ -159,6 +164,10 @@ static int read_hello(struct sandbox *s, const struct frame *f, struct hello *h)
         h->hidden |= t.tag == 'd';
         h->read_only |= t.tag == 'w';
         h->earlier.unfinished |= t.tag == 'u';
+        if (t.tag == 'm' && h->mounted.n <= MOUNTS_MAX) {
+            autofree char *one = tagged_text(&t, MOUNTED_MAX);
+            argv_push(&h->mounted, one);
+        }
         if (t.tag == 'z')
             read_news(s, &t, &h->earlier);
         if (t.tag == 'c' && tagged_int(&t) > 0 && tagged_int(&t) < INT32_MAX)
@@ -184,8 +193,26 @@ static const char *refuse_hello(struct sandbox *s, const struct hello *h, int rc
                  OLDEST_PYTHON);
         return s->broken_why;
     }
-    return h->read_only ? "its own /mnt/data is not writable: an image must have none, or one of mode 1777"
-                        : NULL;
+    if (h->read_only)
+        return "its own /mnt/data is not writable: an image must have none, or one of mode 1777";
+    return mounts_compare(s->o.run.mounts, &h->mounted, &s->error) < 0
+               ? "what is mounted is not what was opened"
+               : NULL;
+}
+
+/* What code cannot do with the folders of the user's, since it runs under a uid of its own. */
+static void tell_lacking(const struct sandbox *s, const struct argv *mounted)
+{
+    const struct mounts *m = s->o.run.mounts;
+    const struct engine *engine = engines_find(s->engine);
+    bool other_user = !engine || !engine->users_uid || geteuid() == 0;
+
+    for (size_t i = 0; m && i < m->n && s->o.run.notice; i++) {
+        autofree char *line = mount_lacks(&m->v[i], other_user, mounted);
+
+        if (line)
+            s->o.run.notice(s->o.run.notice_ctx, false, line);
+    }
 }
 
 static void accept_hello(struct sandbox *s, const struct hello *h)
@@ -206,6 +233,7 @@ static void accept_hello(struct sandbox *s, const struct hello *h)
     s->memory_kills = engine_memory_kills(s->run);
     if (!s->taken)
         engine_accept(s->run, s->python, s->packages);
+    tell_lacking(s, &h->mounted);
     if (s->hold.name)
         named_greeted(s, &h->earlier);
     if (s->o.up)
@@ -226,6 +254,7 @@ static const char *on_hello(struct sandbox *s, const struct frame *f)
     free(h.version);
     free(h.python);
     free(h.packages);
+    argv_release(&h.mounted);
     return why;
 }
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "chat/phase.h"
 #include "engine/engine.h"
+#include "engine/mount.h"
 #include "sandbox/channel.h"
 #include "sandbox/ledger.h"
 #include "records/registry.h"
@@ -91,10 +92,12 @@ struct sandbox {
     bool kept;                 /* the registry has its record: it outlives this program */
     bool taken;                /* it ran before this program */
     char *keeps;               /* a notice, still to be shown, of options that have no effect; or NULL */
-    bool told_named;           /* the user was told whether the sandbox is new */
-    bool swept;                /* the sweep was begun */
-    bool touched;              /* a cell ran, so there is state to lose */
-    bool has_files;            /* likewise, there may be files */
+    struct mounts
+        known_mounts; /* of the existing sandbox of that name, in o.run.mounts unless it was asked for */
+    bool told_named;  /* the user was told whether the sandbox is new */
+    bool swept;       /* the sweep was begun */
+    bool touched;     /* a cell ran, so there is state to lose */
+    bool has_files;   /* likewise, there may be files */
     struct copying copying;
     struct put_back put_back;
     bool lost_state, lost_files; /* to be reported with the next cell */
@@ -179,6 +182,8 @@ struct earlier {
 /* Does the sandbox of that name exist? True: connected, and the hello is awaited, or else STAGE_FAILED.
  * False: a new one must be started. */
 bool named_begin(struct sandbox *s);
+/* A new one is started in its place: it has the folders that were asked for here alone. */
+void named_drop_mounts(struct sandbox *s);
 /* the hello has come, from a new sandbox or an existing one */
 void named_greeted(struct sandbox *s, const struct earlier *e);
 /* The existing sandbox cannot be used. */

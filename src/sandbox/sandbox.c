@@ -104,6 +104,7 @@ void sandbox_free(struct sandbox *s)
     argv_release(&s->words);
     output_release(&s->output);
     ledger_release(&s->ledger);
+    mounts_release(&s->known_mounts);
     put_back_release(&s->put_back);
     free(s->guest);
     free(s->packages);
@@ -123,6 +124,10 @@ static void on_broken(void *ctx, const char *why)
     loop_timer_stop(s->loop, s);
     if (s->stage == STAGE_HELLO && s->taken) {
         named_refused(s, why);
+        return;
+    }
+    if (s->stage == STAGE_HELLO && s->error.kind) { /* another engine would do no better */
+        s->stage = STAGE_FAILED;
         return;
     }
     if (s->stage == STAGE_HELLO) {
@@ -158,6 +163,7 @@ void sandbox_opened(struct sandbox *s)
     const struct engine_facts run = engine_facts(s->run);
 
     s->stage = STAGE_HELLO;
+    s->error = (struct error){0};
     channel_free(s->channel);
     s->channel = channel_new(s->loop, run.channel, run.channel_out, &l);
     loop_timer(s->loop, clock_ms() + (s->taken ? KNOWN_HELLO_MS : HELLO_MS), on_hello_late, s);
@@ -225,6 +231,7 @@ void sandbox_start(struct sandbox *s)
     }
     if (!s->hold.name || !named_begin(s)) {
         s->stage = STAGE_STARTING;
+        named_drop_mounts(s);
         s->run = engine_begin(&(struct engine_start){&s->o.run, s->loop, s->guest, engine_done, s});
     }
     if (!s->swept)
@@ -294,7 +301,7 @@ void sandbox_set_cell_time(struct sandbox *s, int ms)
 
 bool sandbox_continued(const struct sandbox *s)
 {
-    return s->taken && s->stage == STAGE_READY;
+    return s->taken;
 }
 
 unsigned sandbox_cells(const struct sandbox *s)
@@ -339,6 +346,15 @@ char *sandbox_place(struct sandbox *s)
         image = engines_find(engine)->images ? s->o.run.image : NULL;
     }
     return image ? xasprintf("%s, image %s", engine, image) : xstrdup(engine);
+}
+
+void sandbox_mounts(const struct sandbox *s, struct buf *out)
+{
+    const struct mounts *m = s->o.run.mounts;
+
+    for (size_t i = 0; m && i < m->n; i++)
+        buf_addf(out, "%s%s (%s)", i ? ", " : "", m->v[i].inside,
+                 m->v[i].write ? "can be changed" : "read-only");
 }
 
 /* What the cache has for these options, or what can be seen from outside. */

@@ -66,6 +66,8 @@ char *sandbox_place(struct sandbox *s);
  * the next call. */
 const char *sandbox_packages(struct sandbox *s, struct error *err);
 const char *sandbox_python(struct sandbox *s); /* "3.11" or "" */
+/* For a model: "/mnt/host/data (read-only), /mnt/host/out (can be changed)", or nothing. */
+void sandbox_mounts(const struct sandbox *s, struct buf *out);
 
 #define SANDBOX_CODE_MAX (1u << 20) /* bytes of code in one cell, at most */
 
@@ -86,8 +88,8 @@ int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct ce
                 struct cell_result *r, struct error *err);
 
 /* Run a command beside the interpreter, which has no part in it, with the same deadline. r->status is
- * CELL_EXIT with exit_code as a shell has it, or tells what ended it (r->what); CELL_NOT_RUN: no process could
- * be had. */
+ * CELL_EXIT with exit_code as a shell has it, or tells what ended it (r->what); CELL_NOT_RUN: no process
+ * could be had. */
 int sandbox_command(struct sandbox *s, const struct argv *words, const struct cell_listener *l,
                     struct cell_result *r, struct error *err);
 
@@ -143,7 +145,7 @@ int sandbox_list_variables(struct sandbox *s, struct buf *out, struct error *err
 int sandbox_list_files(struct sandbox *s, struct buf *out, struct error *err);
 /* cells that ran in it, including those of earlier programs */
 unsigned sandbox_cells(const struct sandbox *s);
-bool sandbox_continued(const struct sandbox *s); /* it is up, and an earlier program started it */
+bool sandbox_continued(const struct sandbox *s); /* an earlier program started it */
 
 int sandbox_reset(struct sandbox *s, struct error *err); /* a new worker; the files stay */
 
@@ -177,6 +179,7 @@ struct sandbox_check {
     bool gvisor; /* runsc is installed, and the engine could use it */
     /* one line each: the limits as the kernel reports them; the weaker ones and why */
     struct argv holds, weaker;
+    struct argv mounted; /* a line for each folder of --mount */
     /* Seen from inside, one line each: the walls that stand, and what is open. contained: every wall
      * stands. What a custom engine starts reports on itself here, so this finds mistakes, not malice. */
     struct argv walls, open;

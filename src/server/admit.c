@@ -10,15 +10,29 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "json/json.h"
+#include "runner/operations.h"
 #include "server/guard.h"
 #include "server/private.h"
 #include "server/token.h"
 
 /* The headers that must not come twice: two programs that read them could take different ones. */
-enum { HOST, LENGTH, ENCODING, TYPE, AUTHORIZATION, API_KEY, ORIGIN, FETCH_SITE, HEADERS };
-static const char *const names[HEADERS] = {"Host",         "Content-Length", "Transfer-Encoding",
-                                           "Content-Type", "Authorization",  "X-Api-Key",
-                                           "Origin",       "Sec-Fetch-Site"};
+enum {
+    HOST,
+    LENGTH,
+    ENCODING,
+    TYPE,
+    AUTHORIZATION,
+    ORIGIN,
+    FETCH_SITE,
+    API_KEY, /* from here on: where clients of other services put a token */
+    ACCESS_TOKEN,
+    TRAFFIC_TOKEN,
+    HEADERS
+};
+static const char *const names[HEADERS] = {
+    "Host",   "Content-Length", "Transfer-Encoding", "Content-Type",   "Authorization",
+    "Origin", "Sec-Fetch-Site", "X-Api-Key",         "X-Access-Token", "E2B-Traffic-Access-Token",
+};
 
 struct seen {
     const char *value[HEADERS];
@@ -62,8 +76,10 @@ static const struct route *find(struct visit *q, struct buf *allow)
 
             if (!pattern_match(r->path, q->path, &q->params))
                 continue;
-            if (is_method(q, r))
+            if (is_method(q, r)) {
+                q->schema = q->s->tables[t].schemas[i];
                 return r;
+            }
             pattern_release(&q->params);
             buf_addf(allow, "%s%s", allow->len ? ", " : "", r->method);
         }
@@ -136,7 +152,9 @@ bool admit_headers(struct visit *q, const char *version)
         q->c->close = true;
         return false;
     }
-    q->token = tokens_find(q->s->o.tokens, token_given(h.value[AUTHORIZATION], h.value[API_KEY]));
+    q->token = tokens_find(q->s->o.tokens, token_given(h.value[AUTHORIZATION], &q->secret));
+    for (size_t i = API_KEY; i < HEADERS && q->token < 0; i++)
+        q->token = tokens_find(q->s->o.tokens, h.value[i]);
     q->route = find(q, &allow);
     if (q->token < 0 && !(q->route && q->route->flags & ROUTE_PUBLIC)) {
         answer_header(q, "WWW-Authenticate", "Bearer");
@@ -165,5 +183,7 @@ bool admit_body(struct visit *q)
     q->body = json_parse(q->text.data, q->text.len, 0, NULL, &err);
     if (!q->body)
         return refuse(q, 400, "INVALID_JSON", err.text);
+    if (q->schema && schema_check(q->schema, q->body, "", &err) < 0)
+        return refuse(q, 422, NULL, err.text);
     return true;
 }

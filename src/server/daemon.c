@@ -5,6 +5,7 @@
  * that leave while they wait, and closing a connection such that a refusal is still read by a client that
  * is sending.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +16,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "json/json.h"
 #include "process/loop.h"
+#include "server/foreign.h"
 #include "server/listen.h"
 #include "server/private.h"
 
@@ -236,6 +239,8 @@ void visit_wake(struct visit *q)
     q->suspended = false;
     loop_unwatch(q->s->o.loop, q->c->fd);
     q->s->mhd->resume_connection(q->c->mhd);
+    /* The library goes on with it when it is run next, which no descriptor tells the loop. */
+    loop_timer(q->s->o.loop, clock_ms(), run, q->s);
 }
 
 void visit_lose(struct visit *q)
@@ -341,11 +346,12 @@ struct server *server_new(const struct server_options *o, struct error *err)
     const struct mhd_api *mhd = mhd_load(err);
     int fd = o->fd;
 
-    if (!mhd) {
+    struct server *s = xcalloc(1, sizeof *s);
+    if (!mhd || token_make(s->signs, err) < 0) {
         fd_close(&fd);
+        free(s);
         return NULL;
     }
-    struct server *s = xcalloc(1, sizeof *s);
     s->o = *o;
     s->mhd = mhd;
     /* clang-format off */
@@ -370,13 +376,26 @@ struct server *server_new(const struct server_options *o, struct error *err)
     s->epoll_fd = mhd->get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     loop_watch(o->loop, s->epoll_fd, POLLIN, run, s);
     own_routes(s);
+    sandbox_routes(s);
+    foreign_routes(s);
     return s;
 }
 
 void server_routes(struct server *s, const struct route *rows, size_t n)
 {
-    if (s->n_tables < ROUTE_TABLES_MAX)
-        s->tables[s->n_tables++] = (struct route_table){rows, n};
+    struct route_table *t = &s->tables[s->n_tables];
+
+    if (s->n_tables == ROUTE_TABLES_MAX)
+        return;
+    s->n_tables++;
+    *t = (struct route_table){rows, n, xcalloc(n, sizeof(struct json *))};
+    for (size_t i = 0; i < n; i++) {
+        struct error err = {0};
+
+        if (rows[i].body)
+            t->schemas[i] = json_parse(rows[i].body, strlen(rows[i].body), 0, NULL, &err);
+        assert(!rows[i].body || t->schemas[i]);
+    }
 }
 
 void server_drain(struct server *s)
@@ -403,5 +422,10 @@ void server_free(struct server *s)
     loop_unwatch(s->o.loop, s->epoll_fd);
     loop_timer_stop(s->o.loop, s);
     s->mhd->stop_daemon(s->daemon); /* closes the listening socket too */
+    for (size_t t = 0; t < s->n_tables; t++) {
+        for (size_t i = 0; i < s->tables[t].n; i++)
+            json_free(s->tables[t].schemas[i]);
+        free(s->tables[t].schemas);
+    }
     free(s);
 }

@@ -15,6 +15,7 @@
 #include "server/pattern.h"
 #include "server/routes.h"
 #include "server/server.h"
+#include "server/token.h"
 
 #define CONNECTIONS_MAX  512
 #define IN_FLIGHT_MAX    400 /* requests whose handler has not answered, of all clients */
@@ -29,6 +30,7 @@
 struct route_table {
     const struct route *rows;
     size_t n;
+    struct json **schemas; /* of the bodies, parsed; NULL where there is none */
 };
 
 struct server_counts {
@@ -48,6 +50,7 @@ struct server {
     struct connection *connections; /* a list */
     unsigned n_connections, in_flight, of_token[64];
     struct server_counts counts;
+    char signs[TOKEN_TEXT]; /* what links to files are signed with */
 };
 
 struct connection {
@@ -64,10 +67,11 @@ struct visit {
     struct server *s;
     struct connection *c;
     const struct route *route;   /* NULL: none was found yet */
+    const struct json *schema;   /* of its body */
     char *method, *path, *query; /* as they came */
     struct pattern_params params;
-    char *base;
-    int token; /* index, or -1 */
+    char *base, *secret; /* secret: the token of Basic authentication, decoded */
+    int token;           /* index, or -1 */
     int64_t began_ms;
     struct buf text; /* the body */
     size_t text_max;
@@ -105,5 +109,9 @@ ssize_t stream_read(void *ctx, uint64_t pos, char *out, size_t max);
 
 /* own.c: health, docs, openapi.json, metrics */
 void own_routes(struct server *s);
+/* sandboxes.c: create_sandbox, run_code and so on, and the files of a sandbox */
+void sandbox_routes(struct server *s);
+/* describe.c: the routes as OpenAPI 3.1. The caller frees. */
+struct json *describe_routes(const struct server *s);
 
 #endif

@@ -46,7 +46,7 @@ struct route {
     const void *data; /* for the handler: visit_route(q)->data */
     size_t body_max;  /* bytes; 0: SERVER_BODY_MAX */
     /* The body of an error in this API's own shape; NULL: {"code", "detail"}. */
-    struct json *(*failure)(int status, const char *code, const char *detail);
+    struct json *(*failure)(const struct route *r, int status, const char *code, const char *detail);
     const char *type; /* media type of the answer for openapi.json; NULL: application/json */
 };
 
@@ -68,6 +68,7 @@ const struct json *visit_body(const struct visit *q);
 const char *visit_text(const struct visit *q, size_t *len); /* the body as it came; never NULL */
 /* "http://127.0.0.1:8000", as the client called us: for links to /files. */
 const char *visit_base(const struct visit *q);
+bool visit_has_token(const struct visit *q); /* false only with ROUTE_PUBLIC */
 
 /* A handler that does not answer before it returns calls this first. gone(ctx) is called, once, when the
  * client went away before the answer was complete; the request must not be touched from then on. */

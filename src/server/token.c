@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>
@@ -10,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -127,12 +129,19 @@ int tokens_find(const struct tokens *t, const char *given)
     return found;
 }
 
-const char *token_given(const char *authorization, const char *api_key)
+const char *token_given(const char *authorization, char **kept)
 {
-    if (!authorization)
-        return api_key;
-    if (strncasecmp(authorization, "Bearer ", 7) != 0)
-        return api_key;
-    authorization += 7;
-    return authorization + strspn(authorization, " ");
+    struct buf plain = BUF_INIT(TOKEN_FILE_MAX);
+    const char *colon;
+
+    *kept = NULL;
+    if (authorization && strncasecmp(authorization, "Bearer ", 7) == 0)
+        return authorization + 7 + strspn(authorization + 7, " ");
+    if (!authorization || strncasecmp(authorization, "Basic ", 6) != 0)
+        return NULL;
+    authorization += 6 + strspn(authorization + 6, " ");
+    bool good = base64_read(authorization, strlen(authorization), &plain) == 0;
+    *kept = buf_steal(&plain, NULL);
+    colon = good ? strchr(*kept, ':') : NULL;
+    return colon ? colon + 1 : NULL;
 }

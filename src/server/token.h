@@ -29,7 +29,9 @@ int tokens_read(struct tokens *t, const char *path, struct error *err);
 /* Which token it is, or -1. given may be NULL. */
 int tokens_find(const struct tokens *t, const char *given);
 
-/* The token in the headers: of Authorization ("Bearer T", any case), else of X-Api-Key, else NULL. */
-const char *token_given(const char *authorization, const char *api_key);
+/* The token in the header Authorization, which may be NULL: "Bearer T", or "Basic " and the base64 of
+ * ANY:T, as clients send it that have only http://ANY:T@host. *kept: what the caller frees, or NULL. NULL:
+ * none. */
+const char *token_given(const char *authorization, char **kept);
 
 #endif

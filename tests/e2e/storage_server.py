@@ -1,5 +1,5 @@
 """storage_server.py - a strict stand-in for storage services on loopback: it checks the signature of S3's requests (AWS Signature 4) and the token and
-headers of Azure Blob's, as the services themselves do; and real servers, where SANDPIPER_TEST_MOTO and SANDPIPER_TEST_AZURITE name their programs."""
+headers of Azure Blob's, as the services themselves do; and real servers: s3rver and azurite, which src/setup/storage_servers.sh fetches."""
 import base64
 import hashlib
 import hmac
@@ -30,7 +30,9 @@ def s3_problem(request, body):
     if not m:
         return "AccessDenied"
     access, date, region, signed, signature = m.groups()
-    digest = request.headers.get("x-amz-content-sha256", hashlib.sha256(body).hexdigest())
+    digest = request.headers.get("x-amz-content-sha256")
+    if not digest or "x-amz-content-sha256" not in signed.split(";"):
+        return "InvalidRequest"
     if access != ACCESS:
         return "InvalidAccessKeyId"
     if digest not in ("UNSIGNED-PAYLOAD", hashlib.sha256(body).hexdigest()):
@@ -87,7 +89,7 @@ class Storage:
         self.thread.join()
 
 
-# ---------------------------------------------------------------------------------- real servers, where the environment names their programs
+# ---------------------------------------------------------------------------------- real servers
 
 def free_port():
     with socket.socket() as s:
@@ -100,25 +102,28 @@ def request(method, url, headers=None, data=None):
         return r.headers, r.read()
 
 
-def signed(url):
-    """The headers of a GET as S3 wants them."""
+S3RVER = "S3RVER"               # its only key and secret
+
+
+def signed(url, method="GET"):
+    """The headers of a request without a body as S3 wants them."""
     _, _, host, path = url.split("/", 3)
     when, empty = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()), hashlib.sha256(b"").hexdigest()
     headers = {"host": host, "x-amz-content-sha256": empty, "x-amz-date": when}
-    canonical = "\n".join(["GET", "/" + path, "", "".join("%s:%s\n" % h for h in headers.items()), ";".join(headers), empty])
+    canonical = "\n".join([method, "/" + path, "", "".join("%s:%s\n" % h for h in headers.items()), ";".join(headers), empty])
     scope = when[:8] + "/us-east-1/s3/aws4_request"
     text = "\n".join(["AWS4-HMAC-SHA256", when, scope, hashlib.sha256(canonical.encode()).hexdigest()])
     return dict(headers, Authorization="AWS4-HMAC-SHA256 Credential=%s/%s, SignedHeaders=%s, Signature=%s" % (
-        ACCESS, scope, ";".join(headers), sign(SECRET, when[:8], "us-east-1", text)))
+        S3RVER, scope, ";".join(headers), sign(S3RVER, when[:8], "us-east-1", text)))
 
 
 class Real:
-    """moto_server (S3) or azurite-blob. url: of the bucket or container, which is made; query: goes behind every request of the test's own."""
+    """s3rver or azurite-blob. url: of the bucket or container, which is made; query: goes behind every request of the test's own."""
 
-    def __init__(self, kind, folder):
-        port, program = free_port(), os.environ[VARIABLES[kind]]
+    def __init__(self, kind, folder, programs):
+        port, program = free_port(), os.path.join(programs, {"s3": "s3rver", "azure": "azurite-blob"}[kind])
         self.url, self.query = "http://127.0.0.1:%d" % port, ""
-        words = {"s3": ["-H", "127.0.0.1", "-p", str(port)],
+        words = {"s3": ["-a", "127.0.0.1", "-p", str(port), "-d", folder, "--silent"],
                  "azure": ["--blobHost", "127.0.0.1", "--blobPort", str(port), "--location", folder, "--skipApiVersionCheck", "--silent"]}[kind]
         self.process = subprocess.Popen([program, *words], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         until = time.monotonic() + 60
@@ -127,8 +132,8 @@ class Real:
             time.sleep(0.05)
         if kind == "s3":
             self.to, self.place = "s3://bucket/some", self.url + "/bucket"
-            self.env = {"AWS_ACCESS_KEY_ID": ACCESS, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_ENDPOINT_URL": self.url}
-            request("PUT", self.place)
+            self.env = {"AWS_ACCESS_KEY_ID": S3RVER, "AWS_SECRET_ACCESS_KEY": S3RVER, "AWS_ENDPOINT_URL": self.url}
+            request("PUT", self.place, signed(self.place, "PUT"))
         else:
             self.to = self.place = self.url + "/devstoreaccount1/box"
             token = account_token()
@@ -144,7 +149,6 @@ class Real:
         self.process.wait()
 
 
-VARIABLES = {"s3": "SANDPIPER_TEST_MOTO", "azure": "SANDPIPER_TEST_AZURITE"}
 AZURITE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="       # every azurite's own, in its manual
 
 

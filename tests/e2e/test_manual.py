@@ -146,7 +146,7 @@ def test_completion(bare):
     assert len(flags) > 25 and complete("-") <= flags
     assert flags - complete("-") <= {"--all", "--force", "--code", "--dry-run", "--status", "--header", "--offline",
                                         "--older", "--format", "--output"}
-    assert complete("--mo") == {"--model"} and complete("-m x --mo") == {"--model"}
+    assert complete("--mod") == {"--model"} and complete("-m x --mod") == {"--model"}
     assert complete("--sandbox d") == {"docker"} and complete("--sandbox=d") == {"docker"}
     assert complete("e") == {"exec"} and complete("-q --memory 2g e") == {"exec"}
     assert complete("how many") == complete("-- e") == set()

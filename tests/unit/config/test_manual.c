@@ -141,6 +141,7 @@ static void pages_of_help(void **state)
         {"config", FOR_CONFIG | FOR_SETTINGS, 24},
         {"doctor", FOR_CONFIG | FOR_DOCTOR, 60},
         {"gc", FOR_CONFIG, 16},
+        {"mcp", FOR_CONFIG, 48},
         {"debug", FOR_REPLY, 24},
         {"models", FOR_CONFIG | FOR_MODELS, 30},
         {"sessions", FOR_CONFIG | FOR_SESSIONS, 36},

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/engines.h"
+#include "engine/mount.h"
 #include "engine/options.h"
 
 static char *added[] = {(char *)"word=1", NULL};
@@ -164,6 +165,64 @@ static void test_mount_source(void **state)
         has_pair(&a, "--mount", value);
         argv_release(&a);
     }
+}
+
+static const struct mounts two = {
+    .v = {{.path = (char *)"/srv/a,b \"c", .inside = (char *)"/mnt/host/a_b_c"},
+          {.path = (char *)"/srv/out", .inside = (char *)"/mnt/host/out", .write = true}},
+    .n = 2};
+
+/* Folders of the user's: read-only unless they are to be written, and what is inside is told to say so. */
+static void test_mounts(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct engine *engine;
+        const char *ro, *rw;
+    } rows[] = {
+        {&engine_docker,
+         "type=bind,\"src=/srv/a,b \"\"c\",dst=/mnt/host/a_b_c,readonly,bind-propagation=rprivate",
+         "type=bind,src=/srv/out,dst=/mnt/host/out,bind-propagation=rprivate"},
+        {&engine_podman,
+         "type=bind,\"src=/srv/a,b \"\"c\",dst=/mnt/host/a_b_c,ro=true,bind-propagation=rprivate,"
+         "bind-nonrecursive,nosuid,nodev,noexec",
+         "type=bind,src=/srv/out,dst=/mnt/host/out,bind-propagation=rprivate,bind-nonrecursive,nosuid,nodev,"
+         "noexec"},
+    };
+    struct engine_options o = options;
+    struct argv a = ARGV_INIT;
+
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct engine_plan p = plan_for_tests(rows[i].engine);
+
+        p.engine->vector(&p, &a);
+        has_not(&a, "mounts=/mnt/host");
+        argv_release(&a);
+        o.mounts = &two;
+        p.o = &o;
+        p.engine->vector(&p, &a);
+        check_container(&a);
+        has_pair(&a, "--mount", rows[i].ro);
+        has_pair(&a, "--mount", rows[i].rw);
+        has(&a, "mounts=/mnt/host");
+        argv_release(&a);
+    }
+    struct engine_plan p = plan_for_tests(&engine_bwrap);
+    p.o = &o;
+    p.engine->vector(&p, &a);
+    has_pair(&a, "--ro-bind", "/srv/a,b \"c");
+    has_pair(&a, "/srv/a,b \"c", "/mnt/host/a_b_c");
+    has_pair(&a, "--bind", "/srv/out");
+    has_pair(&a, "/srv/out", "/mnt/host/out");
+    assert_true(find(&a, "/srv/out") < find(&a, "--remount-ro")
+                || find(&a, "--clearenv") > find(&a, "/srv/out"));
+    argv_release(&a);
+    p.staged = true; /* by root: bound from where they were put for it, never by their paths */
+    p.engine->vector(&p, &a);
+    has_pair(&a, "--ro-bind", "/mnt/0");
+    has_pair(&a, "--bind", "/mnt/1");
+    has_not(&a, "/srv/out");
+    argv_release(&a);
 }
 
 /* Processes are those that were asked for: the snapshot is not the code's. */
@@ -475,17 +534,12 @@ static void test_explanations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_docker),
-        cmocka_unit_test(test_mount_source),
-        cmocka_unit_test(test_snapshot_process),
-        cmocka_unit_test(test_podman),
-        cmocka_unit_test(test_without_control_groups),
-        cmocka_unit_test(test_named),
-        cmocka_unit_test(test_stdio),
-        cmocka_unit_test(test_runtime),
-        cmocka_unit_test(test_bwrap),
-        cmocka_unit_test(test_dry_run),
-        cmocka_unit_test(test_explanations),
+        cmocka_unit_test(test_docker),  cmocka_unit_test(test_mount_source),
+        cmocka_unit_test(test_mounts),  cmocka_unit_test(test_snapshot_process),
+        cmocka_unit_test(test_podman),  cmocka_unit_test(test_without_control_groups),
+        cmocka_unit_test(test_named),   cmocka_unit_test(test_stdio),
+        cmocka_unit_test(test_runtime), cmocka_unit_test(test_bwrap),
+        cmocka_unit_test(test_dry_run), cmocka_unit_test(test_explanations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -268,11 +268,17 @@ static void test_token(void **state)
     assert_int_equal(tokens_find(&t, ""), -1);
     assert_int_equal(tokens_find(&t, NULL), -1);
 
-    assert_string_equal(token_given("Bearer abc", "x"), "abc");
-    assert_string_equal(token_given("bearer abc", NULL), "abc");
-    assert_string_equal(token_given("Basic abc", "x"), "x");
-    assert_string_equal(token_given(NULL, "x"), "x");
-    assert_null(token_given("Bearer", NULL));
+    char *kept;
+    assert_string_equal(token_given("Bearer abc", &kept), "abc");
+    assert_string_equal(token_given("bearer  abc", &kept), "abc");
+    assert_null(token_given(NULL, &kept));
+    assert_null(token_given("Bearer", &kept));
+    assert_string_equal(token_given("Basic eDphYmM=", &kept), "abc");
+    free(kept);
+    assert_null(token_given("Basic eA==", &kept));
+    free(kept);
+    assert_null(token_given("Basic !!", &kept));
+    free(kept);
 
     assert_non_null(mkdtemp(dir));
     autofree char *path = xasprintf("%s/token", dir);

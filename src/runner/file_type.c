@@ -1,12 +1,12 @@
-/* media_type.c - see media_type.h. */
-#include "runner/media_type.h"
+/* file_type.c - see file_type.h. */
+#include "runner/file_type.h"
 
 #include <string.h>
 #include <strings.h>
 
 #include "base/mem.h"
 
-const char *media_type(const char *name)
+const char *file_type(const char *name)
 {
     static const struct {
         const char *end, *type;

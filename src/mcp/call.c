@@ -1,0 +1,221 @@
+/* call.c - requests that wait for a sandbox: progress while they do, cancelled by the client, answered. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "mcp/mcp_private.h"
+#include "runner/runner.h"
+
+#define PROGRESS_MAX (4u << 20) /* bytes of live output that one call passes on; its result has the rest */
+
+struct mcp_call {
+    struct mcp_call *next;
+    struct mcp_link *link;
+    struct json *id, *token;  /* of the request, and its progressToken or NULL */
+    struct mcp_request again; /* what answering needs: id above, no params */
+    char sandbox[MCP_ID + 1];
+    bool apart;
+    uint64_t number; /* of the request to the host */
+    uint64_t progress;
+    char *about;
+    mcp_shape *shape;
+};
+
+static void call_free(struct mcp_call *c)
+{
+    json_free(c->id);
+    json_free(c->token);
+    free(c->about);
+    free(c);
+}
+
+static void take_out(struct mcp_call *c)
+{
+    struct mcp_call **at = &c->link->mcp->calls;
+
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
+}
+
+static void tell_progress(struct mcp_call *c, const char *text)
+{
+    struct json *p = json_object();
+
+    c->progress += strlen(text);
+    json_set(p, "progressToken", json_copy(c->token));
+    json_set_int(p, "progress", (int64_t)c->progress);
+    json_set_str(p, "message", text);
+    mcp_notify(c->link, "notifications/progress", p);
+}
+
+static void tell_notice(struct mcp_call *c, const char *text)
+{
+    struct json *p = json_object();
+
+    json_set_str(p, "level", "notice");
+    json_set_str(p, "logger", "sandpiper");
+    json_set_str(p, "data", text);
+    mcp_notify(c->link, "notifications/message", p);
+}
+
+/* Of the log messages that the client wants. */
+static int level(const struct mcp_request *q)
+{
+    return q->revision->modern || !q->link->session ? q->level : q->link->session->level;
+}
+
+static void on_event(void *ctx, const struct json *event)
+{
+    struct mcp_call *c = ctx;
+    const char *kind = json_text(json_get(event, "event")), *text = json_text(json_get(event, "text"));
+
+    if (!*text)
+        return;
+    if (strcmp(kind, "output") == 0 && c->token && c->progress < PROGRESS_MAX)
+        tell_progress(c, text);
+    else if (strcmp(kind, "notice") == 0 && level(&c->again) <= MCP_NOTICE)
+        tell_notice(c, text);
+}
+
+static void on_done(void *ctx, const struct json *result, const struct error *err)
+{
+    struct mcp_call *c = ctx;
+    const struct mcp_answer a = {.request = &c->again,
+                                 .sandbox = c->sandbox,
+                                 .apart = c->apart,
+                                 .about = c->about,
+                                 .result = err ? NULL : result,
+                                 .err = err};
+
+    take_out(c);
+    c->shape(&a);
+    call_free(c);
+}
+
+/* Progress is for whom the request names it to. */
+static struct json *token_of(const struct mcp_request *q)
+{
+    const struct json *t = json_get(json_get(q->params, "_meta"), "progressToken");
+
+    return json_type(t) == JSON_STRING || json_type(t) == JSON_NUMBER ? json_copy(t) : NULL;
+}
+
+void mcp_ask(const struct mcp_request *q, const char *sandbox, const char *operation,
+             const struct json *arguments, const char *about, mcp_shape *shape)
+{
+    struct mcp *m = q->link->mcp;
+    struct mcp_call *c = xcalloc(1, sizeof *c);
+    struct json *token = token_of(q);
+    const struct runner_listener listener = {
+        .ctx = c, .event = token || level(q) <= MCP_NOTICE ? on_event : NULL, .done = on_done};
+    const struct mcp_question question = {
+        .sandbox = sandbox,
+        .conversation = q->link->session ? q->link->session->conversation : NULL,
+        .operation = operation,
+        .arguments = arguments,
+        .listener = &listener,
+    };
+    struct error err = {0};
+
+    c->number = m->host.ask(m->host.ctx, &question, c->sandbox, &err);
+    if (c->number == 0) {
+        const struct mcp_answer a = {.request = q, .sandbox = "", .about = about, .err = &err};
+
+        json_free(token);
+        free(c);
+        shape(&a);
+        return;
+    }
+    c->link = q->link;
+    c->id = json_copy(q->id);
+    c->token = token;
+    c->again = *q;
+    c->again.id = c->id;
+    c->again.params = NULL;
+    c->apart = !sandbox && !question.conversation;
+    c->about = xstrdup(about);
+    c->shape = shape;
+    c->next = m->calls;
+    m->calls = c;
+}
+
+static bool same(const struct json *a, const struct json *b)
+{
+    if (json_type(a) != json_type(b))
+        return false;
+    autofree char *x = json_print(a), *y = json_print(b);
+    return strcmp(x, y) == 0;
+}
+
+/* A cancel comes on another POST than the call; the session says whose call it is. */
+static struct mcp_call *find(const struct mcp_link *l, const struct json *id)
+{
+    for (struct mcp_call *c = l->mcp->calls; c; c = c->next)
+        if ((c->link == l || (l->session && c->link->session == l->session)) && same(c->id, id))
+            return c;
+    return NULL;
+}
+
+bool mcp_in_use(const struct mcp_link *l, const struct json *id)
+{
+    return find(l, id) != NULL;
+}
+
+static void drop(struct mcp_call *c)
+{
+    const struct mcp_host *host = &c->link->mcp->host;
+
+    host->forget(host->ctx, c->sandbox, c->number);
+    take_out(c);
+    call_free(c);
+}
+
+/* No answer follows, but a POST has to end. */
+static void cancel(struct mcp_call *c)
+{
+    struct mcp_link *l = c->link;
+
+    drop(c);
+    if (l->o.headers)
+        mcp_nothing(l, 202);
+}
+
+void mcp_cancel(struct mcp_link *l, const struct json *id)
+{
+    struct mcp_call *c = find(l, id);
+
+    if (c)
+        cancel(c);
+}
+
+void mcp_calls_end(struct mcp *m, const struct mcp_session *s)
+{
+    struct mcp_call *c = m->calls;
+
+    while (c)
+        if (c->link->session == s) {
+            c->link->session = NULL;
+            cancel(c);
+            c = m->calls; /* the list may be another by now */
+        } else {
+            c = c->next;
+        }
+}
+
+void mcp_calls_drop(struct mcp_link *l)
+{
+    for (struct mcp_call *c = l->mcp->calls, *next; c; c = next) {
+        next = c->next;
+        if (c->link == l)
+            drop(c);
+    }
+}
+
+bool mcp_link_busy(const struct mcp_link *l)
+{
+    for (const struct mcp_call *c = l->mcp->calls; c; c = c->next)
+        if (c->link == l)
+            return true;
+    return false;
+}

@@ -1,0 +1,66 @@
+/* mcp_runners.c - see mcp_runners.h. */
+#include "mcp/mcp_runners.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "runner/runners.h"
+
+_Static_assert(MCP_ID == RUNNERS_ID, "a handle is the id of a sandbox");
+
+/* The sandbox that a call is for; it may be a new one. */
+static struct held *held_of(struct runners *rs, const struct mcp_question *q, struct error *err)
+{
+    enum runners_absent why;
+    struct held *h;
+
+    if (!q->sandbox)
+        return runners_create(rs, q->conversation, err);
+    if (strcmp(q->sandbox, "new") == 0)
+        return runners_create(rs, NULL, err);
+    h = runners_find(rs, q->sandbox, &why);
+    if (!h)
+        error_set(err, ERROR_USAGE, 0, "%s\nLeave \"sandbox\" out, or pass \"new\" for a new one.",
+                  why == RUNNERS_UNKNOWN ? "There is no sandbox of that handle."
+                                         : "That sandbox has ended; its variables and files are gone.");
+    return h;
+}
+
+static uint64_t ask(void *ctx, const struct mcp_question *q, char id[MCP_ID + 1], struct error *err)
+{
+    struct runners *rs = ctx;
+    struct held *h = held_of(rs, q, err);
+    struct runner *r = h ? held_runner(rs, h, err) : NULL;
+
+    if (!r)
+        return 0;
+    memcpy(id, held_id(h), MCP_ID + 1);
+    return runner_ask(r, q->operation, q->arguments, -1, q->listener);
+}
+
+static void forget(void *ctx, const char *id, uint64_t request)
+{
+    struct held *h = runners_find(ctx, id, NULL);
+    struct runner *r = h ? held_runner(ctx, h, NULL) : NULL;
+
+    if (r)
+        runner_forget(r, request);
+}
+
+static bool has(void *ctx, const char *conversation)
+{
+    return runners_find_conversation(ctx, conversation) != NULL;
+}
+
+static void end(void *ctx, const char *conversation)
+{
+    struct held *h = runners_find_conversation(ctx, conversation);
+
+    if (h)
+        runners_stop(ctx, h);
+}
+
+struct mcp_host mcp_runners_host(struct runners *runners)
+{
+    return (struct mcp_host){.ctx = runners, .ask = ask, .forget = forget, .has = has, .end = end};
+}

@@ -1,0 +1,80 @@
+/* mcp_sessions.c - clients that began with initialize over HTTP, each with a sandbox of its own. A session
+ * costs nothing before its first call, so the oldest may be dropped; its client is told to begin again. */
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/mem.h"
+#include "mcp/mcp_private.h"
+
+static void session_free(struct mcp_session *s)
+{
+    free(s->conversation);
+    free(s);
+}
+
+static void drop(struct mcp *m, size_t i)
+{
+    struct mcp_sessions *s = &m->sessions;
+
+    mcp_calls_end(m, s->v[i]);
+    m->host.end(m->host.ctx, s->v[i]->conversation);
+    session_free(s->v[i]);
+    s->v[i] = s->v[--s->n];
+}
+
+static size_t oldest(const struct mcp_sessions *s)
+{
+    size_t at = 0;
+
+    for (size_t i = 1; i < s->n; i++)
+        if (s->v[i]->used < s->v[at]->used)
+            at = i;
+    return at;
+}
+
+struct mcp_session *mcp_session_begin(struct mcp *m)
+{
+    struct mcp_sessions *s = &m->sessions;
+    struct mcp_session *new = xcalloc(1, sizeof *new);
+    unsigned char random[MCP_ID / 2];
+
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+        mem_gone(); /* cannot happen: the kernel gives so little at once */
+    for (size_t i = 0; i < sizeof random; i++) {
+        new->id[2 * i] = "0123456789abcdef"[random[i] >> 4];
+        new->id[2 * i + 1] = "0123456789abcdef"[random[i] & 15];
+    }
+    if (s->n == MCP_SESSIONS)
+        drop(m, oldest(s));
+    new->conversation = xasprintf("mcp-%s", new->id);
+    new->level = MCP_SILENT;
+    new->used = ++s->clock;
+    s->v[s->n++] = new;
+    return new;
+}
+
+struct mcp_session *mcp_session_find(struct mcp_sessions *s, const char *id)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (strcmp(s->v[i]->id, id) == 0) {
+            s->v[i]->used = ++s->clock;
+            return s->v[i];
+        }
+    return NULL;
+}
+
+bool mcp_end_session(struct mcp *m, const char *id)
+{
+    for (size_t i = 0; i < m->sessions.n; i++)
+        if (strcmp(m->sessions.v[i]->id, id) == 0) {
+            drop(m, i);
+            return true;
+        }
+    return false;
+}
+
+void mcp_sessions_release(struct mcp_sessions *s)
+{
+    while (s->n > 0)
+        session_free(s->v[--s->n]);
+}

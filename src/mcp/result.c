@@ -1,0 +1,368 @@
+/* result.c - what a tool answers: text for the model, figures as images, files as links, and the whole as
+ * structured content. */
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "mcp/mcp_private.h"
+
+#define TEXT_MAX   (64u << 10) /* of output, for the model; the structured content has all of it */
+#define IMAGE_MAX  (4u << 20)  /* bytes of an image file in a result */
+#define IMAGES_MAX 16
+#define BLOB_MAX   (4u << 20) /* bytes of another file in a result; a longer one is only named */
+
+static void add_text(struct json *content, const char *text)
+{
+    struct json *t = json_object();
+
+    json_set_str(t, "type", "text");
+    json_set_str(t, "text", text);
+    json_add(content, t);
+}
+
+/* Head and tail of a long text, and how much is between them. */
+static void add_cut(struct buf *out, const char *text)
+{
+    size_t len = strlen(text), head, tail;
+
+    if (len <= TEXT_MAX) {
+        buf_add(out, text, len);
+        return;
+    }
+    head = utf8_cut(text, len, TEXT_MAX / 2);
+    tail = utf8_cut(text, len, len - TEXT_MAX / 2);
+    buf_add(out, text, head);
+    buf_addf(out, "\n[%zu of %zu bytes are left out here]\n", tail - head, len);
+    buf_add(out, text + tail, len - tail);
+}
+
+static void add_line(struct buf *out, const char *text)
+{
+    if (!text || !*text)
+        return;
+    if (out->len > 0 && out->data[out->len - 1] != '\n')
+        buf_addch(out, '\n');
+    buf_addstr(out, text);
+}
+
+static bool is_image(const char *type)
+{
+    static const char *const shown[] = {"image/png", "image/jpeg", "image/gif", "image/webp"};
+
+    for (size_t i = 0; i < countof(shown); i++)
+        if (strcmp(type, shown[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The file's bytes as base64. NULL: it is too large, or gone. The caller frees. */
+static char *encoded(const char *path, size_t max)
+{
+    struct buf bytes autorelease(buf_release) = BUF_INIT(max), code = BUF_INIT(0);
+
+    if (!*path || file_read(path, max, &bytes, NULL) < 0)
+        return NULL;
+    base64_add(&code, (const unsigned char *)buf_str(&bytes), bytes.len);
+    return buf_steal(&code, NULL);
+}
+
+void mcp_set_type(struct json *o, const struct json *type)
+{
+    const char *text = json_text(type);
+    size_t len = strcspn(text, "; ");
+
+    if (len > 0)
+        json_set(o, "mimeType", json_string_n(text, len));
+}
+
+static void add_image(struct json *content, const char *code, const char *type)
+{
+    struct json *i = json_object();
+
+    json_set_str(i, "type", "image");
+    json_set_str(i, "data", code);
+    json_set_str(i, "mimeType", type);
+    json_add(content, i);
+}
+
+static void add_link(struct json *content, const struct mcp_answer *a, const struct json *file)
+{
+    const char *name = json_text(json_get(file, "name"));
+    autofree char *uri = mcp_uri(a->sandbox, name);
+    struct json *l;
+
+    if (!a->request->revision->links) {
+        autofree char *line = xasprintf("file: %s (%s)", name, uri);
+        add_text(content, line);
+        return;
+    }
+    l = json_object();
+    json_set_str(l, "type", "resource_link");
+    json_set_str(l, "uri", uri);
+    json_set_str(l, "name", name);
+    mcp_set_type(l, json_get(file, "type"));
+    json_set_int(l, "size", json_int(json_get(file, "size"), 0));
+    json_add(content, l);
+}
+
+static bool add_shown(struct json *content, const struct json *file, unsigned *images)
+{
+    const char *type = json_text(json_get(file, "type"));
+
+    if (!is_image(type) || *images == IMAGES_MAX)
+        return false;
+    autofree char *code = encoded(json_text(json_get(file, "path")), IMAGE_MAX);
+    if (code)
+        add_image(content, code, type);
+    *images += code != NULL;
+    return code != NULL;
+}
+
+/* Images are shown; files are named, and so is a figure that is too large to be shown. */
+static void add_files(struct json *content, const struct mcp_answer *a)
+{
+    const char *value = json_str(json_get(json_get(a->result, "rich"), "image/png"));
+    unsigned images = 0;
+
+    if (value)
+        add_image(content, value, "image/png");
+    for (const struct json *f = json_first(json_get(a->result, "files")); f; f = json_next(f)) {
+        bool shown = add_shown(content, f, &images);
+
+        if (!shown || strcmp(json_text(json_get(f, "kind")), "figure") != 0)
+            add_link(content, a, f);
+    }
+}
+
+static struct json *file_for_client(const struct mcp_answer *a, const struct json *file)
+{
+    struct json *f = json_object();
+
+    for (const struct json *p = json_first(file); p; p = json_next(p))
+        if (strcmp(json_key(p), "path") != 0)
+            json_set(f, json_key(p), json_copy(p));
+    autofree char *uri = mcp_uri(a->sandbox, json_text(json_get(file, "name")));
+    json_set_str(f, "uri", uri);
+    return f;
+}
+
+/* The result as it is, but for what concerns this machine alone, with the handle. */
+static struct json *structured(const struct mcp_answer *a)
+{
+    struct json *s = json_object();
+
+    for (const struct json *p = json_first(a->result); p; p = json_next(p))
+        if (strcmp(json_key(p), "files") == 0) {
+            struct json *files = json_array();
+
+            for (const struct json *f = json_first(p); f; f = json_next(f))
+                json_add(files, file_for_client(a, f));
+            json_set(s, "files", files);
+        } else if (strcmp(json_key(p), "path") != 0) {
+            json_set(s, json_key(p), json_copy(p));
+        }
+    json_set_str(s, "sandbox", a->sandbox);
+    return s;
+}
+
+static struct json *file_schema(void)
+{
+    static const char text[] =
+        "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"},\"size\":{\"type\":\"integer\"},"
+        "\"type\":{\"type\":\"string\",\"description\":\"MIME type\"},\"kind\":{\"type\":\"string\","
+        "\"enum\":[\"file\",\"figure\"]},\"uri\":{\"type\":\"string\",\"description\":\"For "
+        "resources/read\"}},"
+        "\"required\":[\"name\",\"size\",\"uri\"]}";
+
+    return json_parse(text, sizeof text - 1, 0, NULL, NULL);
+}
+
+/* The same change, of the schema. */
+struct json *mcp_result_schema(const struct operation *o)
+{
+    struct json *schema = json_copy(o->result), *properties = json_object(), *required = json_array();
+
+    for (const struct json *p = json_first(json_get(schema, "properties")); p; p = json_next(p))
+        if (strcmp(json_key(p), "files") == 0) {
+            struct json *files = json_object();
+
+            json_set_str(files, "type", "array");
+            json_set(files, "items", file_schema());
+            json_set(properties, "files", files);
+        } else if (strcmp(json_key(p), "path") != 0) {
+            json_set(properties, json_key(p), json_copy(p));
+        }
+    struct json *handle = json_object();
+    json_set_str(handle, "type", "string");
+    json_set_str(handle, "description", "The handle of the sandbox, for later calls");
+    json_set(properties, "sandbox", handle);
+    for (const struct json *r = json_first(json_get(schema, "required")); r; r = json_next(r))
+        if (strcmp(json_text(r), "path") != 0)
+            json_add(required, json_copy(r));
+    json_add(required, json_string("sandbox"));
+    json_set(schema, "properties", properties);
+    json_set(schema, "required", required);
+    return schema;
+}
+
+static void answer(const struct mcp_answer *a, struct json *content, bool is_error)
+{
+    struct json *r = json_object();
+
+    if (a->apart) {
+        autofree char *line = xasprintf(
+            "[This ran in the new sandbox %s; pass it as \"sandbox\" to keep its variables "
+            "and files.]",
+            a->sandbox);
+        add_text(content, line);
+    }
+    json_set(r, "content", content);
+    json_set(r, "structuredContent", structured(a));
+    json_set_bool(r, "isError", is_error);
+    mcp_result(a->request, r);
+}
+
+void mcp_tool_error(const struct mcp_request *q, const char *text)
+{
+    struct json *r = json_object(), *content = json_array();
+
+    add_text(content, text);
+    json_set(r, "content", content);
+    json_set_bool(r, "isError", true);
+    mcp_result(q, r);
+}
+
+/* ---- one function for each operation ---- */
+
+static void show_code(const struct mcp_answer *a)
+{
+    const struct json *r = a->result, *error = json_get(r, "error");
+    const char *status = json_text(json_get(r, "status")),
+               *traceback = json_text(json_get(error, "traceback"));
+    struct json *content = json_array();
+    struct buf text autorelease(buf_release) = BUF_INIT(0);
+
+    add_cut(&text, json_text(json_get(r, "output")));
+    add_line(&text, traceback);
+    if (!strstr(traceback, json_text(json_get(error, "text")))) /* which limit it was */
+        add_line(&text, json_text(json_get(error, "text")));
+    add_line(&text, json_text(json_get(error, "hint")));
+    for (const struct json *n = json_first(json_get(r, "notices")); n; n = json_next(n))
+        add_line(&text, json_text(n));
+    add_text(content, text.len > 0 ? text.data : "(no output)");
+    add_files(content, a);
+    answer(a, content,
+           strcmp(status, "ok") != 0
+               && (strcmp(status, "exit") != 0 || json_int(json_get(r, "exit_code"), 0) != 0));
+}
+
+static void show_command(const struct mcp_answer *a)
+{
+    int code = (int)json_int(json_get(a->result, "exit_code"), 0);
+    struct json *content = json_array();
+    struct buf text autorelease(buf_release) = BUF_INIT(0);
+
+    add_cut(&text, json_text(json_get(a->result, "output")));
+    if (code != 0) {
+        autofree char *line = xasprintf("[exit code %d]", code);
+        add_line(&text, line);
+    }
+    add_text(content, text.len > 0 ? text.data : "(no output)");
+    add_files(content, a);
+    answer(a, content, code != 0);
+}
+
+static void show_put(const struct mcp_answer *a)
+{
+    struct json *content = json_array();
+    autofree char *line = xasprintf("Wrote /mnt/data/%s (%lld bytes).",
+                                    json_text(json_get(a->result, "name")),
+                                    (long long)json_int(json_get(a->result, "size"), 0));
+
+    add_text(content, line);
+    answer(a, content, false);
+}
+
+static void add_blob(struct json *content, const struct mcp_answer *a, const char *code)
+{
+    autofree char *uri = mcp_uri(a->sandbox, json_text(json_get(a->result, "name")));
+    struct json *e = json_object(), *blob = json_object();
+
+    json_set_str(blob, "uri", uri);
+    mcp_set_type(blob, json_get(a->result, "type"));
+    json_set_str(blob, "blob", code);
+    json_set_str(e, "type", "resource");
+    json_set(e, "resource", blob);
+    json_add(content, e);
+}
+
+/* Text as text, an image as an image, what else is small enough as bytes; what is not is named. */
+static void show_file(const struct mcp_answer *a)
+{
+    const char *path = json_text(json_get(a->result, "path")), *type = json_text(json_get(a->result, "type"));
+    struct buf bytes autorelease(buf_release) = BUF_INIT(BLOB_MAX),
+                     text autorelease(buf_release) = BUF_INIT(0);
+    struct json *content = json_array();
+
+    if (file_read(path, BLOB_MAX, &bytes, NULL) < 0) {
+        add_text(content, "The file is too long to be shown whole; read a part of it with Python.");
+        add_link(content, a, a->result);
+    } else if (utf8_valid(buf_str(&bytes), bytes.len) && !memchr(buf_str(&bytes), 0, bytes.len)) {
+        add_cut(&text, buf_str(&bytes));
+        add_text(content, buf_str(&text));
+    } else {
+        autofree char *code = encoded(path, BLOB_MAX);
+
+        if (code && is_image(type))
+            add_image(content, code, type);
+        else if (code)
+            add_blob(content, a, code);
+    }
+    answer(a, content, false);
+}
+
+static void show_list(const struct mcp_answer *a)
+{
+    struct json *content = json_array();
+    struct buf text autorelease(buf_release) = BUF_INIT(TEXT_MAX);
+    int64_t more = json_int(json_get(a->result, "more"), 0);
+
+    for (const struct json *f = json_first(json_get(a->result, "files")); f; f = json_next(f))
+        buf_addf(&text, "%s (%lld bytes)\n", json_text(json_get(f, "name")),
+                 (long long)json_int(json_get(f, "size"), 0));
+    if (more > 0)
+        buf_addf(&text, "... and %lld more\n", (long long)more);
+    add_text(content, text.len > 0 ? text.data : "/mnt/data is empty.");
+    answer(a, content, false);
+}
+
+static void show_reset(const struct mcp_answer *a)
+{
+    struct json *content = json_array();
+
+    add_text(content, "Python was restarted: variables cleared, files kept.");
+    answer(a, content, false);
+}
+
+void mcp_show_result(const struct mcp_answer *a)
+{
+    static const struct {
+        const char *operation;
+        mcp_shape *show;
+    } shows[] = {
+        {"run_code", show_code}, {"execute_command", show_command}, {"put_file", show_put},
+        {"get_file", show_file}, {"list_files", show_list},         {"reset", show_reset},
+    };
+
+    if (!a->result) {
+        autofree char *text = error_message(a->err);
+        mcp_tool_error(a->request, text);
+        return;
+    }
+    for (size_t i = 0; i < countof(shows); i++)
+        if (strcmp(shows[i].operation, a->about) == 0)
+            shows[i].show(a);
+}

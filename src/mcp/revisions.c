@@ -1,0 +1,43 @@
+/* revisions.c - the revisions of the protocol, and the levels of log messages. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "mcp/mcp_private.h"
+
+const struct mcp_revision mcp_revisions[] = {
+    {"2026-07-28", true, true},   {"2025-11-25", false, true},  {"2025-06-18", false, true},
+    {"2025-03-26", false, false}, {"2024-11-05", false, false}, {NULL, false, false},
+};
+
+const struct mcp_revision *mcp_revision_find(const char *name)
+{
+    for (const struct mcp_revision *r = mcp_revisions; name && r->name; r++)
+        if (strcmp(r->name, name) == 0)
+            return r;
+    return NULL;
+}
+
+const struct mcp_revision *mcp_revision_handshake(void)
+{
+    const struct mcp_revision *r = mcp_revisions;
+
+    while (r->modern)
+        r++;
+    return r;
+}
+
+int mcp_level_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        enum mcp_level level;
+    } levels[] = {
+        {"debug", MCP_DEBUG}, {"info", MCP_INFO},      {"notice", MCP_NOTICE}, {"warning", MCP_WARNING},
+        {"error", MCP_ERROR}, {"critical", MCP_ERROR}, {"alert", MCP_ERROR},   {"emergency", MCP_ERROR},
+    };
+
+    for (size_t i = 0; name && i < countof(levels); i++)
+        if (strcmp(levels[i].name, name) == 0)
+            return (int)levels[i].level;
+    return -1;
+}

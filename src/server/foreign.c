@@ -1,0 +1,437 @@
+/* foreign.c - see foreign.h. */
+#include "server/foreign.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/base64.h"
+#include "base/buf.h"
+#include "base/embed.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "json/json.h"
+#include "json/template.h"
+#include "runner/operations.h"
+#include "runner/runners.h"
+#include "server/routes.h"
+
+EMBED(foreign_json, "src/server/foreign.json")
+
+#define FILE_MAX (8u << 20) /* that goes into JSON */
+
+struct foreign { /* a row of the data */
+    struct route route;
+    const struct json *row, *api;
+};
+
+struct call { /* one request on its way through the steps of its row */
+    struct visit *q;
+    const struct foreign *f;
+    struct json *scope, *steps; /* steps: $steps, a part of scope */
+    char id[RUNNERS_ID + 1];    /* of the sandbox; "": none */
+    bool once;
+    bool streams;
+    const struct json *step; /* the one under way, and what is left of it: */
+    struct json *arguments;  /* a list, each for one request */
+    size_t next;
+    struct json *kept;
+    struct runner *asked; /* with request number */
+    uint64_t number;
+};
+
+/* {"$file": PATH}: the file's bytes in base64; null if it cannot be read or is too large. */
+static struct json *file_content(void *ctx, const struct json *path)
+{
+    autoclose int fd = json_str(path) ? open(json_str(path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+    struct stat st;
+    struct buf text = BUF_INIT(0);
+
+    (void)ctx;
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > FILE_MAX)
+        return NULL;
+    autofree char *bytes = xmalloc((size_t)st.st_size + 1);
+    ssize_t n = read(fd, bytes, (size_t)st.st_size);
+    base64_add(&text, (const unsigned char *)bytes, n < 0 ? 0 : (size_t)n);
+    struct json *content = json_string_n(buf_str(&text), text.len);
+    buf_release(&text);
+    return n == st.st_size ? content : (json_free(content), NULL);
+}
+
+static struct json *filled(const struct call *c, const struct json *template)
+{
+    static const struct template_word words[] = {{"$file", file_content}, {0}};
+
+    return template_fill(template, c->scope, &(struct template_words){words, NULL});
+}
+
+static struct json *failure(const struct route *r, int status, const char *code, const char *detail)
+{
+    const struct foreign *f = r->data;
+    autojson struct json *scope = json_object();
+
+    json_set_int(scope, "status", status);
+    json_set_str(scope, "code", code);
+    json_set_str(scope, "detail", detail);
+    return template_fill(json_get(f->api, "failure"), scope, NULL);
+}
+
+static struct held *sandbox_of(const struct call *c)
+{
+    return *c->id ? runners_find(visit_runners(c->q), c->id, NULL) : NULL;
+}
+
+static void call_free(struct call *c)
+{
+    json_free(c->scope);
+    json_free(c->arguments);
+    json_free(c->kept);
+    free(c);
+}
+
+static void end_sandbox(struct call *c)
+{
+    struct held *h = sandbox_of(c);
+
+    if (h)
+        runners_stop(visit_runners(c->q), h);
+}
+
+/* Before the answer: the request is not touched after it. */
+static void finish_sandbox(struct call *c)
+{
+    if (c->once || json_bool(json_get(c->f->row, "ends"), false))
+        end_sandbox(c);
+}
+
+static void client_gone(void *ctx)
+{
+    struct call *c = ctx;
+
+    if (c->number)
+        runner_forget(c->asked, c->number);
+    if (c->once)
+        end_sandbox(c);
+    call_free(c);
+}
+
+static void answer_kept_file(struct call *c, const struct json *file)
+{
+    const char *path = json_str(json_get(file, "path")), *name = json_text(json_get(file, "name"));
+    int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+
+    if (fd < 0)
+        answer_error(c->q, 404, NULL, "%s is no longer there", name);
+    else
+        answer_file(c->q, fd, name);
+}
+
+static void begin_stream(struct call *c)
+{
+    if (!c->streams)
+        stream_begin(c->q, 200, "application/x-ndjson");
+    c->streams = true;
+}
+
+static void answer(struct call *c)
+{
+    const struct json *row = c->f->row, *body = json_get(row, "answer"), *file = json_get(row, "file");
+
+    finish_sandbox(c);
+    if (json_get(row, "lines")) {
+        autojson struct json *lines = filled(c, json_get(row, "lines"));
+        begin_stream(c);
+        for (const struct json *line = json_first(lines); line; line = json_next(line))
+            stream_line(c->q, line);
+        stream_end(c->q);
+    } else if (file) {
+        autojson struct json *where = filled(c, file);
+        answer_kept_file(c, where);
+    } else {
+        answer_json(c->q, (int)json_int(json_get(row, "status"), 200), body ? filled(c, body) : NULL);
+    }
+    call_free(c);
+}
+
+static void fail(struct call *c, const struct error *err)
+{
+    if (c->once)
+        end_sandbox(c);
+    if (c->streams) {
+        autojson struct json *line = json_object();
+        json_set_str(line, "type", "error");
+        json_set_str(line, "name", "SandboxError");
+        json_set_str(line, "value", err->text);
+        json_set_str(line, "traceback", "");
+        stream_line(c->q, line);
+        stream_end(c->q);
+    } else {
+        answer_failure(c->q, err);
+    }
+    call_free(c);
+}
+
+static void proceed(struct call *c);
+
+static void set_now(struct call *c)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    json_set_int(c->scope, "now_ns", (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
+}
+
+static void on_event(void *ctx, const struct json *event)
+{
+    struct call *c = ctx;
+    const struct json *template = json_get(json_get(c->f->row, "events"),
+                                           json_text(json_get(event, "event")));
+
+    if (!template)
+        return;
+    set_now(c);
+    json_set(c->scope, "event", json_copy(event));
+    autojson struct json *line = filled(c, template);
+    begin_stream(c);
+    stream_line(c->q, line);
+}
+
+/* What is kept of a result: it, or what the row's template makes of it. */
+static void keep(struct call *c, const struct json *result)
+{
+    const struct json *template = json_get(c->step, "result"),
+                      *arguments = json_at(c->arguments, c->next - 1);
+
+    json_set(c->scope, "result", json_copy(result));
+    json_set(c->scope, "arguments", json_copy(arguments));
+    struct json *kept = template ? filled(c, template) : json_copy(result);
+    if (json_type(c->kept) == JSON_ARRAY) {
+        json_add(c->kept, kept);
+    } else {
+        json_free(c->kept);
+        c->kept = kept;
+    }
+}
+
+static void on_done(void *ctx, const struct json *result, const struct error *err)
+{
+    struct call *c = ctx;
+
+    c->number = 0;
+    if (err && !json_bool(json_get(c->step, "may_fail"), false)) {
+        fail(c, err);
+        return;
+    }
+    if (result)
+        keep(c, result);
+    proceed(c);
+}
+
+static void ask(struct call *c)
+{
+    const char *name = json_text(json_get(c->step, "do"));
+    const struct json *arguments = json_at(c->arguments, c->next++);
+    struct held *h = sandbox_of(c);
+    const struct runner_listener l = {
+        .ctx = c, .event = json_get(c->f->row, "events") ? on_event : NULL, .done = on_done};
+    struct error err = {0};
+
+    if (!h)
+        error_set(&err, ERROR_SANDBOX, 0, "the sandbox was ended meanwhile");
+    else if (operation_check(operation_find(name), arguments, &err) == 0)
+        c->asked = held_runner(visit_runners(c->q), h, &err);
+    if (err.kind == ERROR_NONE)
+        c->number = runner_ask(c->asked, name, arguments, -1, &l);
+    else
+        fail(c, &err);
+}
+
+/* What the step asks, a list of arguments: with "each" one for each element. */
+static struct json *arguments_of(const struct call *c, const struct json *step)
+{
+    const struct json *each = json_get(step, "each");
+    autojson struct json *template = each ? json_object() : json_array();
+    struct json *parts = each ? json_array() : template;
+
+    if (each) {
+        json_add(parts, json_copy(each));
+        json_set(template, "$each", parts);
+    }
+    json_add(parts, json_copy(json_get(step, "arguments")));
+    return filled(c, template);
+}
+
+static bool is_wanted(const struct call *c, const struct json *step)
+{
+    autojson struct json *when = filled(c, json_get(step, "when"));
+
+    return !json_get(step, "when") || json_truthy(when);
+}
+
+/* Go to the next step that is to be done: false if there is none. */
+static bool next_step(struct call *c)
+{
+    const char *name = json_str(json_get(c->step, "keep"));
+
+    if (name)
+        json_set(c->steps, name, steal(&c->kept));
+    json_free(steal(&c->kept));
+    c->step = c->step ? json_next(c->step) : json_first(json_get(c->f->row, "steps"));
+    while (c->step && !is_wanted(c, c->step))
+        c->step = json_next(c->step);
+    if (!c->step)
+        return false;
+    json_free(c->arguments);
+    c->arguments = arguments_of(c, c->step);
+    c->next = 0;
+    c->kept = json_get(c->step, "each") ? json_array() : json_null();
+    return true;
+}
+
+static void proceed(struct call *c)
+{
+    while (!c->step || c->next == json_size(c->arguments))
+        if (!next_step(c)) {
+            answer(c);
+            return;
+        }
+    ask(c);
+}
+
+/* Which sandbox the row works in. False: there is none, and the client has been told. */
+static bool choose_sandbox(struct call *c)
+{
+    static const char *const absent[] = {
+        [RUNNERS_UNKNOWN] = "there is no such sandbox",
+        [RUNNERS_EXPIRED] = "the sandbox has expired: nobody used it for too long",
+        [RUNNERS_STOPPED] = "the sandbox was ended",
+    };
+    const char *how = json_str(json_get(c->f->row, "sandbox"));
+    enum runners_absent why = RUNNERS_UNKNOWN;
+    struct error err = {0};
+    struct held *h;
+
+    if (!how)
+        return true;
+    if (*how == '$') {
+        const char *id = json_text(template_find(c->scope, how));
+        h = runners_find(visit_runners(c->q), id, &why);
+        if (!h)
+            answer_error(c->q, why == RUNNERS_EXPIRED ? (int)json_int(json_get(c->f->api, "gone"), 410) : 404,
+                         why == RUNNERS_EXPIRED ? "SANDBOX_EXPIRED" : NULL, "%s", absent[why]);
+    } else {
+        h = runners_create(visit_runners(c->q), NULL, &err);
+        c->once = h && strcmp(how, "once") == 0;
+        if (!h)
+            answer_failure(c->q, &err);
+    }
+    if (h) {
+        snprintf(c->id, sizeof c->id, "%s", held_id(h));
+        json_set_str(c->scope, "sandbox", c->id);
+    }
+    return h != NULL;
+}
+
+/* The parts in braces of the route's path, and the headers and the query that templates may name. */
+static struct json *parts_of_path(const struct call *c)
+{
+    struct json *path = json_object();
+
+    for (const char *p = c->f->route.path; (p = strchr(p, '{')); p++) {
+        autofree char *name = xmemdup0(p + 1, strcspn(p + 1, ".}"));
+        json_set_str(path, name, visit_param(c->q, name));
+    }
+    return path;
+}
+
+static void make_scope(struct call *c)
+{
+    struct json *headers = json_object();
+
+    c->scope = json_object();
+    for (const struct json *h = json_first(json_get(c->f->api, "headers")); h; h = json_next(h))
+        if (visit_header(c->q, json_text(h)))
+            json_set_str(headers, json_text(h), visit_header(c->q, json_text(h)));
+    json_set(c->scope, "header", headers);
+    json_set(c->scope, "path", parts_of_path(c));
+    json_set(c->scope, "body", visit_body(c->q) ? json_copy(visit_body(c->q)) : json_null());
+    json_set(c->scope, "steps", c->steps = json_object());
+}
+
+/* The answer that the row has for requests of which nothing is to be done; NULL: this is none. */
+static struct json *answer_instead(const struct call *c)
+{
+    const struct json *rules = json_get(c->f->row, "instead");
+
+    for (const struct json *rule = json_first(rules); rule; rule = json_next(rule)) {
+        autojson struct json *applies = filled(c, json_at(rule, 0));
+        if (json_truthy(applies))
+            return filled(c, json_at(rule, 1));
+    }
+    return NULL;
+}
+
+static void handle(struct visit *q)
+{
+    struct call *c = xcalloc(1, sizeof *c);
+    struct json *instead;
+
+    c->q = q;
+    c->f = visit_route(q)->data;
+    make_scope(c);
+    if ((instead = answer_instead(c))) {
+        answer_json(q, 200, instead);
+        call_free(c);
+    } else if (choose_sandbox(c)) {
+        visit_later(q, client_gone, c);
+        proceed(c);
+    } else {
+        call_free(c);
+    }
+}
+
+static void read_route(struct foreign *f, const struct json *api, const struct json *row)
+{
+    const char *route = json_text(json_get(row, "route")), *space = strchr(route, ' ');
+
+    assert(space);
+    *f = (struct foreign){.row = row, .api = api};
+    f->route = (struct route){
+        .method = xmemdup0(route, (size_t)(space - route)),
+        .path = space + 1,
+        .operation = json_str(json_get(row, "operation")),
+        .summary = json_str(json_get(row, "summary")),
+        .body = json_get(row, "body") ? json_print(json_get(row, "body")) : NULL,
+        .handle = handle,
+        .flags = ROUTE_HIDDEN,
+        .failure = failure,
+    };
+}
+
+void foreign_routes(struct server *s)
+{
+    /* Made once and kept: the server borrows them. */
+    static struct foreign rows[64];
+    static struct route routes[countof(rows)];
+    static size_t n;
+    static struct json *data;
+
+    if (!data)
+        data = json_parse(foreign_json, EMBED_SIZE(foreign_json), 0, NULL, NULL);
+    assert(data);
+    for (const struct json *api = n ? NULL : json_first(data); api; api = json_next(api))
+        for (const struct json *row = json_first(json_get(api, "routes")); row; row = json_next(row)) {
+            assert(n < countof(rows));
+            read_route(&rows[n], api, row);
+            routes[n] = rows[n].route;
+            routes[n].data = &rows[n];
+            n++;
+        }
+    server_routes(s, routes, n);
+}
