@@ -12,7 +12,7 @@
 #include "json/json.h"
 #include "openai/chat_reply.h"
 #include "openai/chat_request.h"
-#include "server/question.h"
+#include "server/question_run.h"
 #include "server/questions_private.h"
 
 #define OWN_NAME "sandpiper" /* the model that is configured */

@@ -4,7 +4,7 @@
 
 #include "server/routes.h"
 
-/* ask.c */
+/* ask_route.c */
 void ask_route(struct visit *q);
 
 /* completions.c */

@@ -1,5 +1,5 @@
-/* question.c - see question.h. */
-#include "server/question.h"
+/* question_run.c - see question_run.h. */
+#include "server/question_run.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* ask.c - POST /ask: a question in our own shape. A session is a sandbox and the conversation that its runner
+/* ask_route.c - POST /ask: a question in our own shape. A session is a sandbox and the conversation that its runner
  * has; its id is the sandbox's. With Accept: text/event-stream the events come as they happen.
  */
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "json/json.h"
-#include "server/question.h"
+#include "server/question_run.h"
 #include "server/questions_private.h"
 #include "server/sandboxes.h"
 

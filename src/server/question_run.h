@@ -1,9 +1,9 @@
-/* question.h - one question of a client while a runner answers it, whatever shape it came in: its sandbox
+/* question_run.h - one question of a client while a runner answers it, whatever shape it came in: its sandbox
  * (that of its conversation, or a new one), what the code did, files as links, how it ended. Private to
  * the files of questions.h.
  */
-#ifndef SERVER_QUESTION_H
-#define SERVER_QUESTION_H
+#ifndef SERVER_QUESTION_RUN_H
+#define SERVER_QUESTION_RUN_H
 
 #include <stdbool.h>
 #include <stdint.h>
