@@ -157,6 +157,8 @@ struct event {
             size_t index, total;
             int fd;
             int64_t at;
+            const char *kept; /* our copy of what the user added; or NULL */
+            int64_t modified; /* microseconds since the epoch: when it changed last, as it was added */
         } file;
         struct {
             enum notice_level level;

@@ -128,7 +128,7 @@ int mounts_add(struct mounts *m, const char *text, struct error *err)
         return error_set(err, ERROR_USAGE, 0, "--mount %s: at most %d folders can be mounted", shown,
                          MOUNTS_MAX);
     }
-    autofree char *name = plain_name(m, one.path);
+    autofree char *name = plain_name(m, shown);
     one.inside = xasprintf(MOUNTS_DIR "/%s", name);
     m->v[m->n++] = one;
     return 0;

@@ -17,6 +17,8 @@ int agents_load(struct agents *g, const struct config *c, struct error *err)
     for (size_t i = 0; i < g->pipeline.n; i++)
         if (tools_check(&g->pipeline.v[i], err) < 0)
             return -1;
+    while (g->n + 1 < g->pipeline.n) /* their saved turns may be put into them before they are opened */
+        conversation_init(&g->v[g->n++].conversation);
     if (!c->agents && c->allow_folders.n && config_source(c, &c->allow_folders)->kind == SOURCE_FLAG)
         return error_set(err, ERROR_USAGE, 0,
                          "--allow-folder is for agents that look at files: add --agents files+code");
@@ -54,13 +56,12 @@ static int open_folders(struct ask *a, struct error *err)
 static struct agent *open_one(struct ask *a, const struct prompts *p, const struct agents_work *w,
                               struct agent *before, struct error *err)
 {
-    struct agents_one *one = &a->agents.v[a->agents.n++];
+    struct agents_one *one = &a->agents.v[p - a->agents.pipeline.v];
     struct agent_options o = *w->options;
     struct agent_rooms rooms = *w->rooms;
     struct llm_session s = *w->session;
     struct llm_options lo;
 
-    conversation_init(&one->conversation);
     o.prompts = p;
     o.system = NULL; /* the user's instructions are for the one that answers */
     o.verify = false;

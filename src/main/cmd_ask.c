@@ -280,8 +280,13 @@ static int run(struct config *c, int closed, struct buf *unsent)
                  && isatty(1);
     t.ask.listener = (struct ask_listener){on_event, isatty(0) && isatty(2) ? on_folder : NULL, &t};
     t.ask.known.waits_for_prompt = t.ask.chat;
-    t.saved = (struct saved){c,    t.loop, &t.session, &t.ask.conversation, on_saved_notice, &t,
-                             NULL, NULL,   false};
+    t.saved = (struct saved){.config = c,
+                             .loop = t.loop,
+                             .session = &t.session,
+                             .conversation = &t.ask.conversation,
+                             .notice = on_saved_notice,
+                             .ctx = &t,
+                             .agents = &t.ask.agents};
     c->ask = ask_about_folder;
     c->ask_ctx = t.loop;
     if (loop_signals(t.loop, &err) == 0)

@@ -158,6 +158,7 @@ void session_close(struct session *s); /* removes the folder unless it is kept *
 
 /* saved.c: a question or a chat and the store of sessions. The members up to ctx are borrowed. */
 struct agent;
+struct agents;
 struct conversation;
 struct db;
 struct sandbox;
@@ -172,6 +173,8 @@ struct saved {
     struct store_found *from; /* the session that is continued; NULL: a new one */
     struct store *store;      /* NULL: nothing is saved */
     bool named;               /* the name of the sandbox is that of the session */
+    struct agents *agents;    /* those of a pipeline before the one that answers; borrowed; or NULL */
+    uint64_t kept;            /* bytes of the user's files that were copied into the session's folder */
 };
 char *saved_place(void);            /* the folder of the database; NULL: there is no home. The caller frees */
 bool saved_good_id(const char *id); /* is it one that session.c can have made? */
@@ -185,7 +188,7 @@ int saved_open(struct saved *s, struct error *err);
 int saved_continue(struct saved *s, struct sandbox *sandbox, struct agent *agent, bool chat,
                    struct error *err);
 void saved_release(struct saved *s);
-/* saved_data.c: save an event, and the data that it is about if that came through a pipe. */
+/* saved_data.c: save an event, and a copy of the user's file that it is about, if that is not too large. */
 void saved_event(struct saved *s, const struct event *e);
 
 /* saved_chat.c: the chat's commands on sessions. */

@@ -6,6 +6,7 @@
 #include "agent/agent.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "main/ask_parts.h"
 #include "main/command.h"
 #include "process/loop.h"
 #include "records/owner.h"
@@ -92,6 +93,8 @@ int saved_open(struct saved *s, struct error *err)
         .ctx = s,
     };
     s->store = store_new(&o, s->conversation, s->loop);
+    for (size_t i = 0; s->agents && i < s->agents->n; i++)
+        store_agent(s->store, s->agents->pipeline.v[i].role, &s->agents->v[i].conversation);
     return s->from ? store_resume(s->store, s->from, err) : 0;
 }
 
@@ -142,6 +145,8 @@ int saved_continue(struct saved *s, struct sandbox *sandbox, struct agent *agent
     }
     s->notice(s->ctx, NOTICE_INFO, user);
     agent_tell(agent, model);
+    for (size_t i = 0; s->agents && i < s->agents->n; i++)
+        agent_tell(s->agents->v[i].agent, model);
     return 0;
 }
 

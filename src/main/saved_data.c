@@ -1,15 +1,18 @@
-/* saved_data.c - data that came through a pipe has no place on this machine: it is kept in the session's
- * folder, so that --replay-cells has it again. What is too large, or does not fit on the disk, is not kept;
- * who replays is told.
+/* saved_data.c - what the user adds to a session is copied into its folder, so that --replay-cells has it
+ * again, whatever became of it meanwhile: data of a pipe, files and folders. What is over --max-file, or does
+ * not fit, is not copied: a file of the user's is then looked for where it was, and who replays is told.
  */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/newfile.h"
 #include "main/command.h"
+#include "sandbox/gather.h"
 #include "store/store.h"
 
 #define NAMES_MAX 100
@@ -38,28 +41,71 @@ static char *name_it(struct newfile *f, const char *folder, const char *name)
     return status == 0 ? xasprintf("%s/%s", folder, free_name) : NULL;
 }
 
-static char *keep(const struct saved *s, const struct event *e)
+/* The file of that descriptor, from at on, as name below folder. The path, or NULL. */
+static char *keep_file(const char *folder, const char *name, int fd, off_t at)
 {
-    autofree char *folder = s->session->dir ? xasprintf("%s/given", s->session->dir) : NULL;
     struct newfile f autorelease(newfile_release) = NEWFILE_INIT;
 
-    if (!folder || e->file.size > (uint64_t)s->config->max_file || file_mkdirs(folder, 0700, NULL) < 0
-        || newfile_open(&f, folder, 0600) < 0 || copy(f.fd, e->file.fd, (off_t)e->file.at) < 0)
+    if (file_mkdirs(folder, 0700, NULL) < 0 || newfile_open(&f, folder, 0600) < 0 || copy(f.fd, fd, at) < 0)
         return NULL;
-    return name_it(&f, folder, e->file.name);
+    return name_it(&f, folder, name);
+}
+
+/* The files of a folder, below one of that name or "NAME.2". */
+static char *keep_folder(const char *folder, const char *name, int fd)
+{
+    struct gathered found autorelease(gathered_release) = {0};
+    char *place = xasprintf("%s/%s", folder, name);
+    bool whole = gather(fd, name, &found, NULL) == 0;
+
+    for (int i = 2; whole && access(place, F_OK) == 0 && i < NAMES_MAX; i++) {
+        free(place);
+        place = xasprintf("%s/%s.%d", folder, name, i);
+    }
+    for (size_t i = 0; whole && i < found.n; i++) {
+        autoclose int from = gather_open(fd, found.v[i].path);
+        autofree char *path = xasprintf("%s/%s", place, found.v[i].path);
+        char *slash = strrchr(path, '/');
+
+        *slash = '\0';
+        autofree char *made = from >= 0 ? keep_file(path, slash + 1, from, 0) : NULL;
+        whole = made != NULL;
+    }
+    if (!whole) {
+        file_remove_tree(place);
+        free(steal(&place));
+    }
+    return place;
+}
+
+static char *keep(struct saved *s, const struct event *e, const struct stat *st)
+{
+    autofree char *folder = s->session->dir ? xasprintf("%s/given", s->session->dir) : NULL;
+    uint64_t most = (uint64_t)(S_ISDIR(st->st_mode) ? s->config->max_files_total : s->config->max_file);
+    char *path;
+
+    if (!folder || e->file.size > most || s->kept + e->file.size > (uint64_t)s->config->max_files_total)
+        return NULL;
+    path = S_ISDIR(st->st_mode) ? keep_folder(folder, e->file.name, e->file.fd)
+                                : keep_file(folder, e->file.name, e->file.fd, (off_t)e->file.at);
+    s->kept += path ? e->file.size : 0;
+    return path;
 }
 
 void saved_event(struct saved *s, const struct event *e)
 {
-    bool pipe = e->type == EVENT_ADDED && !e->file.path && e->file.fd >= 0 && s->config->save;
-    autofree char *path = pipe ? keep(s, e) : NULL;
+    struct stat st;
+    bool added = e->type == EVENT_ADDED && s->config->save && e->file.fd >= 0 && fstat(e->file.fd, &st) == 0;
+    autofree char *path = added ? keep(s, e, &st) : NULL;
     struct event own = *e;
 
-    if (path)
-        own.file.path = path;
+    if (added) {
+        own.file.kept = path;
+        own.file.modified = st.st_mtim.tv_sec * INT64_C(1000000) + st.st_mtim.tv_nsec / 1000;
+    }
     store_event(s->store, &own);
     if (path && store_db(s->store))
         session_keep(s->session);
     else if (path)
-        unlink(path); /* nothing is saved */
+        file_remove_tree(path); /* nothing is saved */
 }

@@ -2,6 +2,7 @@
  * again. What the code prints is not shown, and files that it makes as before are not written again. */
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -17,18 +18,30 @@ struct replay {
     struct argv files; /* those that are not as they were then */
 };
 
+/* Has the user's own file, which was not copied, changed since? */
+static bool has_changed(const struct again_file *f, int fd, int64_t size)
+{
+    struct stat st;
+
+    return size != f->size
+           || (f->modified && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)
+               && st.st_mtim.tv_sec * INT64_C(1000000) + st.st_mtim.tv_nsec / 1000 != f->modified);
+}
+
 static int put_file(const struct again_file *f, struct sandbox *sandbox, struct replay *r, struct error *err)
 {
     struct error why = {0};
-    autoclose int fd = *f->path ? open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+    const char *path = f->kept && access(f->kept, R_OK) == 0 ? f->kept : f->path;
+    autoclose int fd = *path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
     int64_t size = fd >= 0 ? sandbox_put(sandbox, f->name, fd, &why) : -1;
 
-    if (size == f->size || (size >= 0 && !f->added))
+    if (size >= 0 && (!f->added || !has_changed(f, fd, size) || (path == f->kept && size == f->size)))
         return 0;
     argv_pushf(&r->files, "%s %s", f->name,
-               size >= 0  ? "has changed"
-               : *f->path ? "is missing"
-                          : "was not kept (too large: --max-file)");
+               size >= 0   ? "has changed"
+               : !*f->path ? "was not kept (too large: --max-file)"
+               : f->kept   ? "is missing"
+                           : "is missing (too large to be kept: --max-file)");
     if (why.kind != ERROR_CANCELLED && why.kind != ERROR_SANDBOX)
         return 0;
     *err = why;

@@ -173,24 +173,12 @@ void runner_free(struct runner *r)
     abandon(r);
 }
 
-void runner_end(struct runner *r)
-{
-    if (!r || r->freed)
-        return;
-    abandon(r);
-    if (r->sock < 0)
-        return;
-    loop_timer_stop(r->loop, r);
-    loop_timer_stop(r->loop, &r->asks);
-    buf_addstr(&r->out, "{\"end\":true}\n");
-    flush(r);
-}
-
 void runner_settle(struct loop *loop, int ms)
 {
     int64_t until = clock_ms() + ms;
+    unsigned signals = loop_fatals(loop);
 
-    while (ending && clock_ms() < until && !loop_fatal(loop))
+    while (ending && clock_ms() < until && loop_fatals(loop) == signals)
         loop_wait(loop, (int)(until - clock_ms()));
     while (ending) {
         loop_timer_stop(loop, &ending->pid);
@@ -212,6 +200,28 @@ static bool finish(struct runner *r, const struct json *result, const struct err
         a->listener.done(a->listener.ctx, err ? NULL : result, err);
     ask_free(a);
     return leave(r);
+}
+
+void runner_end(struct runner *r)
+{
+    struct error err;
+
+    if (!r || r->freed)
+        return;
+    error_set(&err, ERROR_SANDBOX, 0, "the sandbox was ended");
+    enter(r);
+    while (r->asks && !r->freed)
+        finish(r, NULL, &err);
+    r->depth--;
+    if (r->freed)
+        return;
+    abandon(r);
+    if (r->sock < 0)
+        return;
+    loop_timer_stop(r->loop, r);
+    loop_timer_stop(r->loop, &r->asks);
+    buf_addstr(&r->out, "{\"end\":true}\n");
+    flush(r);
 }
 
 /* The process is gone, or cannot be trusted: all requests fail. */

@@ -39,9 +39,11 @@ struct runner *runner_start(const struct runner_options *o, struct error *err);
 /* Close the connection: the child ends, and with it its sandbox, unless that is named. Does not wait. The
  * requests that are not done are forgotten. NULL: nothing happens. */
 void runner_free(struct runner *r);
-/* Remove the sandbox, also a named one, and free r. Does not wait. */
+/* Remove the sandbox, also a named one, and free r. Its requests are answered with an error first. Does not
+ * wait. */
 void runner_end(struct runner *r);
-/* At the end of a front: wait until the processes of all that were freed have ended, at most ms. */
+/* At the end of a front: wait until the processes of all that were freed have ended, at most ms, or until
+ * another signal comes that ends programs. */
 void runner_settle(struct loop *loop, int ms);
 
 struct runner_listener {

@@ -18,7 +18,12 @@ static size_t files(struct db_rows r, struct again_file **list)
     size_t n = 0;
 
     for (; db_next(&r); n++) {
-        struct again_file f = {db_copy(&r, 0), db_copy(&r, 1), db_int(&r, 2), db_int(&r, 3) == 0};
+        struct again_file f = {.name = db_copy(&r, 0),
+                               .path = db_copy(&r, 1),
+                               .kept = db_copy(&r, 4),
+                               .size = db_int(&r, 2),
+                               .modified = db_int(&r, 5),
+                               .added = db_int(&r, 3) == 0};
 
         *list = xreallocarray(*list, n + 1, sizeof **list);
         f.name = f.name ? f.name : xstrdup("");
@@ -45,16 +50,20 @@ void store_again(struct store *s, struct store_again *a)
         a->cells[a->n_cells++] = (struct again_cell){code ? code : xstrdup(""), db_int(&r, 1) == CELL_OK};
     }
     /* the last copy of each: cell 0 is the user */
-    a->n_put = files(db_query(s->db,
-                              "SELECT name, path, size, cell FROM file WHERE n IN (SELECT max(n) FROM file "
-                              "WHERE session=? AND figure=0 AND cell<? GROUP BY name) ORDER BY n",
-                              "ii", s->n, first),
-                     &a->put);
-    a->n_made = files(db_query(s->db,
-                               "SELECT name, path, size, cell FROM file WHERE n IN (SELECT max(n) FROM file "
-                               "WHERE session=? AND figure=0 AND cell>0 GROUP BY name) ORDER BY n",
-                               "i", s->n),
-                      &a->made);
+    a->n_put = files(
+        db_query(
+            s->db,
+            "SELECT name, path, size, cell, kept, modified FROM file WHERE n IN (SELECT max(n) FROM file "
+            "WHERE session=? AND figure=0 AND cell<? GROUP BY name) ORDER BY n",
+            "ii", s->n, first),
+        &a->put);
+    a->n_made = files(
+        db_query(
+            s->db,
+            "SELECT name, path, size, cell, kept, modified FROM file WHERE n IN (SELECT max(n) FROM file "
+            "WHERE session=? AND figure=0 AND cell>0 GROUP BY name) ORDER BY n",
+            "i", s->n),
+        &a->made);
 }
 
 static void free_files(struct again_file *f, size_t n)
@@ -62,6 +71,7 @@ static void free_files(struct again_file *f, size_t n)
     for (size_t i = 0; i < n; i++) {
         free(f[i].name);
         free(f[i].path);
+        free(f[i].kept);
     }
     free(f);
 }

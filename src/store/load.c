@@ -147,7 +147,7 @@ static int take_images(struct turn *t, const char *text, size_t len)
     return 0;
 }
 
-static int take_turn(struct store *s, const struct db_rows *r)
+static int take_turn(struct saved_thread *h, const struct db_rows *r)
 {
     int64_t role = db_int(r, 2), result = db_int(r, 7), aside = db_int(r, 4);
     size_t length, len;
@@ -172,24 +172,24 @@ static int take_turn(struct store *s, const struct db_rows *r)
         t.reasoning_items = db_copy(r, 10);
         t.origin = db_copy(r, 11);
     }
-    conversation_restore(s->c, &t);
-    sync_loaded(s, s->c->n - 1, db_int(r, 1), length);
+    conversation_restore(h->c, &t);
+    sync_loaded(h, db_int(r, 1), length);
     return status;
 }
 
-static int load_turns(struct store *s, int64_t session, int64_t skip)
+static int load_turns(struct store *s, struct saved_thread *h, int64_t session, int64_t skip)
 {
     struct db_rows r = db_query(
         s->db,
         "SELECT serial, place, role, text, aside, calls, call_id, result, reasoning, "
         "reasoning_field, reasoning_items, origin, n, sent, images FROM turn WHERE session=? "
-        "AND state=0 AND question<>? ORDER BY place, n",
-        "ii", session, skip);
+        "AND agent=? AND state=0 AND question<>? ORDER BY place, n",
+        "isi", session, h->agent, skip);
     size_t bytes = 0;
 
     while (db_next(&r)) {
-        if (take_turn(s, &r) < 0 || s->c->n > TURNS_MAX
-            || (bytes += strlen(s->c->v[s->c->n - 1].text)) > LOADED_MAX) {
+        if (take_turn(h, &r) < 0 || h->c->n > TURNS_MAX
+            || (bytes += strlen(h->c->v[h->c->n - 1].text)) > LOADED_MAX) {
             db_done(&r);
             return -1;
         }
@@ -200,23 +200,25 @@ static int load_turns(struct store *s, int64_t session, int64_t skip)
 /* A reply that a kill cut off is in pieces; what was shown of it stays. */
 static void take_pieces(struct store *s, int64_t session)
 {
+    struct conversation *c = s->v[0].c;
     struct db_rows r = db_query(s->db, "SELECT text FROM piece WHERE session=? ORDER BY n", "i", session);
     struct buf text = BUF_INIT(LOADED_MAX);
 
     while (db_next(&r))
         buf_addstr(&text, db_text(&r, 0, NULL) ? db_text(&r, 0, NULL) : "");
-    if (text.len && s->c->n && s->c->v[s->c->n - 1].role != TURN_ASSISTANT) {
+    if (text.len && c->n && c->v[c->n - 1].role != TURN_ASSISTANT) {
         buf_addstr(&text, "\n" CUT);
-        conversation_assistant(s->c, buf_str(&text), NULL, 0);
+        conversation_assistant(c, buf_str(&text), NULL, 0);
     }
     s->pieces = text.len > 0;
     buf_release(&text);
 }
 
 /* *sound becomes false if no row of ours has such a number. */
-static int64_t number(struct store *s, const char *sql, int64_t session, bool *sound)
+static int64_t number(struct store *s, const char *sql, int64_t session, const char *agent, bool *sound)
 {
-    struct db_rows r = db_query(s->db, sql, "i", session);
+    struct db_rows r = agent ? db_query(s->db, sql, "is", session, agent)
+                             : db_query(s->db, sql, "i", session);
     int64_t n = db_next(&r) ? db_int(&r, 0) : 0;
 
     db_done(&r);
@@ -227,38 +229,58 @@ static int64_t number(struct store *s, const char *sql, int64_t session, bool *s
 }
 
 /* Would a service take this history with one more question behind it? */
-static int check(struct store *s, struct error *err)
+static int check(struct conversation *c, struct error *err)
 {
     size_t n;
     int status;
 
-    conversation_close_open_calls(s->c, CUT_BY_KILL);
-    conversation_interrupted(s->c);
-    n = s->c->n;
-    if (n && s->c->v[n - 1].role == TURN_USER)
-        return conversation_check(s->c, err);
-    conversation_user(s->c, "?", 1);
-    status = conversation_check(s->c, err);
-    conversation_truncate(s->c, n);
+    conversation_close_open_calls(c, CUT_BY_KILL);
+    conversation_interrupted(c);
+    n = c->n;
+    if (n && c->v[n - 1].role == TURN_USER)
+        return conversation_check(c, err);
+    conversation_user(c, "?", 1);
+    status = conversation_check(c, err);
+    conversation_truncate(c, n);
     return status;
+}
+
+void store_forget(struct store *s)
+{
+    for (size_t i = 0; i < s->n_threads; i++)
+        conversation_truncate(s->v[i].c, 0);
+}
+
+static bool load_thread(struct store *s, struct saved_thread *h, int64_t session, int64_t skip)
+{
+    bool sound = true;
+
+    h->place = number(s, "SELECT max(place) FROM turn WHERE session=? AND agent=?", session, h->agent,
+                      &sound);
+    h->serial = (uint64_t)number(s, "SELECT max(serial) FROM turn WHERE session=? AND agent=?", session,
+                                 h->agent, &sound);
+    h->c->serial = h->serial;
+    return sound && load_turns(s, h, session, skip) == 0;
 }
 
 int load_session(struct store *s, int64_t session, int64_t skip, struct error *err)
 {
     struct error why = {0};
-    bool sound = true;
+    bool whole = true;
 
-    s->place = number(s, "SELECT max(place) FROM turn WHERE session=?", session, &sound);
-    s->first_question = number(s, "SELECT max(number) FROM question WHERE session=?", session, &sound);
-    s->first_cell = number(s, "SELECT max(n) FROM cell WHERE session=?", session, &sound);
-    s->c->serial = (uint64_t)number(s, "SELECT max(serial) FROM turn WHERE session=?", session, &sound);
-    s->serial = s->c->serial;
-    bool whole = sound && load_turns(s, session, skip) == 0;
+    s->first_question = number(s, "SELECT max(number) FROM question WHERE session=?", session, NULL, &whole);
+    s->first_cell = number(s, "SELECT max(n) FROM cell WHERE session=?", session, NULL, &whole);
+    for (size_t i = 0; i < s->n_threads && whole; i++)
+        whole = load_thread(s, &s->v[i], session, skip);
     if (whole && skip < 0 && db_check(s->db, err) == 0)
         take_pieces(s, session);
-    if (db_check(s->db, err) == 0 && whole && check(s, &why) == 0)
-        return 0;
-    conversation_truncate(s->c, 0);
+    if (db_check(s->db, err) == 0 && whole) {
+        for (size_t i = 0; i < s->n_threads && whole; i++)
+            whole = check(s->v[i].c, &why) == 0;
+        if (whole)
+            return 0;
+    }
+    store_forget(s);
     if (db_error(s->db))
         return -1;
     return error_set(err, ERROR_SYSTEM, EUCLEAN,

@@ -27,18 +27,24 @@ struct saved_turn {
     size_t length; /* of its text: a shorter one later is for the model alone */
 };
 
-struct store {
-    struct store_options o; /* owned */
+/* A conversation of the session, and what is saved of it. */
+struct saved_thread {
     struct conversation *c;
+    char *agent; /* its role in a pipeline; "": the one that answers */
+    struct saved_turn *turns;
+    size_t n_turns, alloc;
+    uint64_t serial, revision;
+    int64_t place; /* the last one given to any turn of it */
+};
+
+struct store {
+    struct store_options o;                  /* owned */
+    struct saved_thread v[STORE_AGENTS_MAX]; /* v[0] is that of the agent that answers */
+    size_t n_threads;
     struct loop *loop;
     struct db *db; /* NULL: not open yet, or given up */
     bool lost;     /* given up; the user was told */
     int64_t n;     /* of the session in the database; 0: it is not there yet */
-    /* what is saved of the conversation */
-    struct saved_turn *turns;
-    size_t n_turns, alloc;
-    uint64_t serial, revision;
-    int64_t place; /* the last one given to any turn of the session */
     /* earlier programs counted so far */
     int64_t first_question, first_cell, question;
     bool asking;       /* between EVENT_QUESTION and EVENT_DONE */
@@ -54,10 +60,15 @@ struct store {
 
 /* sync.c: save what changed in the conversation since the last time. In the caller's transaction. */
 void sync_turns(struct store *s);
-/* The turn at that index of the conversation was loaded: it is saved as it is. */
-void sync_loaded(struct store *s, size_t at, int64_t place, size_t length);
+/* Did any conversation change since? */
+bool sync_needed(const struct store *s);
+/* The last turn of the conversation was loaded: it is saved as it is. */
+void sync_loaded(struct saved_thread *h, int64_t place, size_t length);
 /* Turns that vanished since are of that state. */
 void sync_vanished(struct store *s, enum saved_state state);
+
+/* Empty the conversations again. */
+void store_forget(struct store *s);
 
 /* load.c: skip is the question to leave out, or -1 */
 int load_session(struct store *s, int64_t session, int64_t skip, struct error *err);

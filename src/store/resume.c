@@ -14,8 +14,10 @@ static int64_t copy_session(struct store *s, int64_t from, int64_t skip)
     static const char *const tables[] = {
         "INSERT INTO question SELECT ?2, number, time, text, status, answer, error, input, output, seconds, "
         "state FROM question WHERE session=?1 AND number<>?3",
-        "INSERT INTO turn(session, serial, place, question, role, state, text, sent, aside, calls, call_id, "
-        "result, reasoning, reasoning_field, reasoning_items, origin, images) SELECT ?2, serial, place, "
+        "INSERT INTO turn(session, agent, serial, place, question, role, state, text, sent, aside, calls, "
+        "call_id, "
+        "result, reasoning, reasoning_field, reasoning_items, origin, images) SELECT ?2, agent, serial, "
+        "place, "
         "question, "
         "role, state, text, sent, aside, calls, call_id, result, reasoning, reasoning_field, "
         "reasoning_items, origin, images FROM turn WHERE session=?1 AND question<>?3",
@@ -23,9 +25,10 @@ static int64_t copy_session(struct store *s, int64_t from, int64_t skip)
         "what, told, seconds) SELECT ?2, n, question, call_id, code, status, lost, value, exception, "
         "traceback, what, told, seconds FROM cell WHERE session=?1 AND question<>?3",
         "INSERT INTO output(session, cell, stream, text) SELECT ?2, cell, stream, text FROM output WHERE "
-        "session=?1 AND cell IN (SELECT n FROM cell WHERE session=?2) AND ?3>=0 ORDER BY n",
-        "INSERT INTO file(session, cell, name, path, size, figure) SELECT ?2, cell, name, path, size, figure "
-        "FROM file WHERE session=?1 AND cell IN (SELECT n FROM cell WHERE session=?2) AND ?3>=0 ORDER BY n",
+        "session=?1 AND cell IN (SELECT n FROM cell WHERE session=?2) AND ?3>=-1 ORDER BY n",
+        "INSERT INTO file(session, cell, name, path, size, figure, kept, modified) SELECT ?2, cell, name, "
+        "path, size, figure, kept, modified FROM file WHERE session=?1 AND (cell=0 OR cell IN (SELECT n FROM "
+        "cell WHERE session=?2)) AND ?3>=-1 ORDER BY n",
         NULL,
     };
     int64_t now = (int64_t)time(NULL), copy;
@@ -98,6 +101,6 @@ int store_resume(struct store *s, const struct store_found *from, struct error *
         return 0;
     if (status == 0)
         db_check(s->db, err);
-    conversation_truncate(s->c, 0);
+    store_forget(s);
     return -1;
 }

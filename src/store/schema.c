@@ -38,5 +38,20 @@ const char *const schema_steps[] = {
     "CREATE TABLE piece(n INTEGER PRIMARY KEY, session INTEGER NOT NULL, text TEXT NOT NULL);"
     "CREATE INDEX piece_session ON piece(session);",
     "ALTER TABLE turn ADD COLUMN images TEXT;",
+    /* agent: whose conversation of a pipeline; '': of the one that answers. Serials are counted in each. */
+    "CREATE TABLE turn_of(n INTEGER PRIMARY KEY, session INTEGER NOT NULL, agent TEXT NOT NULL DEFAULT '', "
+    "serial INTEGER NOT NULL, place INTEGER NOT NULL, question INTEGER NOT NULL, role INTEGER NOT NULL, "
+    "state INTEGER NOT NULL DEFAULT 0, text TEXT NOT NULL, sent TEXT, aside INTEGER, calls TEXT, call_id "
+    "TEXT, result INTEGER, reasoning TEXT, reasoning_field TEXT, reasoning_items TEXT, origin TEXT, images "
+    "TEXT, UNIQUE(session, agent, serial));"
+    "INSERT INTO turn_of(n, session, serial, place, question, role, state, text, sent, aside, calls, "
+    "call_id, result, reasoning, reasoning_field, reasoning_items, origin, images) SELECT n, session, "
+    "serial, place, question, role, state, text, sent, aside, calls, call_id, result, reasoning, "
+    "reasoning_field, reasoning_items, origin, images FROM turn;"
+    "DROP TABLE turn;"
+    "ALTER TABLE turn_of RENAME TO turn;"
+    /* kept: our copy of a file that the user added; modified: when it had changed last, in microseconds */
+    "ALTER TABLE file ADD COLUMN kept TEXT;"
+    "ALTER TABLE file ADD COLUMN modified INTEGER;",
     NULL,
 };

@@ -82,7 +82,8 @@ static const struct {
     const char *add, *mark;
 } indexed[] = {
 #define UPTO(table) "(SELECT coalesce(max(n), 0) FROM upto WHERE what='" table "')"
-    {"INSERT INTO words(text, session) SELECT text, session FROM turn WHERE role<2 AND n>" UPTO("turn"),
+    {"INSERT INTO words(text, session) SELECT text, session FROM turn WHERE role<2 AND agent='' AND n>" UPTO(
+         "turn"),
      "INSERT OR REPLACE INTO upto SELECT 'turn', coalesce(max(n), 0) FROM turn"},
     {"INSERT INTO words(text, session) SELECT code, session FROM cell WHERE row>" UPTO("cell"),
      "INSERT OR REPLACE INTO upto SELECT 'cell', coalesce(max(row), 0) FROM cell"},

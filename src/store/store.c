@@ -28,11 +28,21 @@ struct store *store_new(const struct store_options *o, struct conversation *c, s
     s->o.sandbox = xstrdup(o->sandbox);
     s->o.writer = xstrdup(o->writer);
     s->lost = o->read_only;
-    s->c = c;
     s->loop = loop;
+    store_agent(s, "", c);
     buf_init(&s->text, 0);
     buf_init(&s->output, 0);
     return s;
+}
+
+void store_agent(struct store *s, const char *agent, struct conversation *c)
+{
+    bool known = false;
+
+    for (size_t i = 0; i < s->n_threads; i++)
+        known |= strcmp(s->v[i].agent, agent) == 0;
+    if (!known && s->n_threads < STORE_AGENTS_MAX)
+        s->v[s->n_threads++] = (struct saved_thread){.c = c, .agent = xstrdup(agent)};
 }
 
 static void stop_timer(struct store *s)
@@ -175,8 +185,10 @@ static void on_added(struct store *s, const struct event *e)
     const char *path = e->file.path ? e->file.path : "";
     autofree char *whole = *path && *path != '/' ? xasprintf("%s/%s", s->o.folder, path) : xstrdup(path);
 
-    db_run(s->db, "INSERT INTO file(session, cell, name, path, size, figure) VALUES(?,0,?,?,?,0)", "issi",
-           s->n, e->file.name, whole, (int64_t)e->file.size);
+    db_run(
+        s->db,
+        "INSERT INTO file(session, cell, name, path, size, figure, kept, modified) VALUES(?,0,?,?,?,0,?,?)",
+        "issisi", s->n, e->file.name, whole, (int64_t)e->file.size, e->file.kept, e->file.modified);
 }
 
 static void on_usage(struct store *s, const struct event *e)
@@ -307,7 +319,16 @@ static bool tells(const struct store *s, const struct event *e)
         [EVENT_TOOL_RESULT] = true, [EVENT_USAGE] = true,     [EVENT_DONE] = true,
         [EVENT_RESET] = true,       [EVENT_ADDED] = true,     [EVENT_SESSION_END] = false};
 
-    return ((size_t)e->type < countof(saved) && saved[e->type]) || s->revision != s->c->revision;
+    return ((size_t)e->type < countof(saved) && saved[e->type]) || sync_needed(s);
+}
+
+/* Is it of an agent whose words are no answer? They are saved with its conversation alone. */
+static bool of_another(const struct store *s, const char *agent)
+{
+    for (size_t i = 1; agent && i < s->n_threads; i++)
+        if (strcmp(s->v[i].agent, agent) == 0)
+            return true;
+    return false;
 }
 
 void store_event(struct store *s, const struct event *e)
@@ -320,7 +341,7 @@ void store_event(struct store *s, const struct event *e)
         return;
     if (e->type == EVENT_QUESTION)
         s->question = s->first_question + e->question;
-    if (e->type == EVENT_TEXT)
+    if (e->type == EVENT_TEXT && !of_another(s, e->agent))
         collect(s, &s->text, e->text.text, e->text.len);
     if (e->type == EVENT_TOOL_OUTPUT)
         collect_output(s, e);
@@ -388,7 +409,10 @@ void store_free(struct store *s)
         db_commit(s->db);
     }
     close_db(s);
-    free(s->turns);
+    for (size_t i = 0; i < s->n_threads; i++) {
+        free(s->v[i].turns);
+        free(s->v[i].agent);
+    }
     free(s->model);
     buf_release(&s->text);
     buf_release(&s->output);

@@ -37,8 +37,13 @@ struct store_options {
     void *ctx;
 };
 
+#define STORE_AGENTS_MAX 8 /* conversations of one session */
+
 /* The conversation and the loop are borrowed. */
 struct store *store_new(const struct store_options *o, struct conversation *c, struct loop *loop);
+/* Before the first event and store_resume(): an agent of a pipeline that is asked before the one that
+ * answers, by its role, and its conversation, which is borrowed. */
+void store_agent(struct store *s, const char *agent, struct conversation *c);
 void store_event(struct store *s, const struct event *e);
 void store_free(struct store *s);
 
@@ -68,8 +73,10 @@ struct store_again {
     } * cells;
     size_t n_cells;
     struct again_file {
-        char *name, *path; /* path "": it was not kept */
+        char *name, *path; /* path "": it has no place of the user's */
+        char *kept;        /* our copy of it; or NULL */
         int64_t size;      /* then */
+        int64_t modified;  /* then, in microseconds since the epoch; 0: unknown */
         bool added;        /* by the user, else made by code */
     } * put, *made;        /* to be put into the sandbox first; what code made, in its last form */
     size_t n_put, n_made;

@@ -43,21 +43,23 @@ static char *images_text(const struct turn *t)
 }
 
 /* question 0: it belongs to none, so exports leave it out. */
-static void add_turn(struct store *s, const struct turn *t, int64_t place, int64_t question)
+static void add_turn(struct store *s, const struct saved_thread *h, const struct turn *t, int64_t place,
+                     int64_t question)
 {
     autofree char *calls = calls_text(t), *images = images_text(t);
 
     db_run(s->db,
-           "INSERT INTO turn(session, serial, place, question, role, text, aside, calls, call_id, result, "
+           "INSERT INTO turn(session, agent, serial, place, question, role, text, aside, calls, call_id, "
+           "result, "
            "reasoning, reasoning_field, reasoning_items, origin, images) "
-           "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-           "iiiiisississsss", s->n, (int64_t)t->serial, place, question, (int64_t)t->role, t->text,
+           "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+           "isiiiisississsss", s->n, h->agent, (int64_t)t->serial, place, question, (int64_t)t->role, t->text,
            (int64_t)t->aside, calls, t->call_id, (int64_t)t->result, t->reasoning, t->reasoning_field,
            t->reasoning_items, t->origin, images);
 }
 
 /* What became longer is the turn; what became shorter is only what the model still gets of it. */
-static void change_turn(struct store *s, const struct turn *t, struct saved_turn *old)
+static void change_turn(struct store *s, const char *agent, const struct turn *t, struct saved_turn *old)
 {
     size_t length = strlen(t->text);
 
@@ -65,90 +67,98 @@ static void change_turn(struct store *s, const struct turn *t, struct saved_turn
         s->db,
         length < old->length
             ? "UPDATE turn SET sent=?, aside=?, result=?, reasoning=?, reasoning_field=?, reasoning_items=?, "
-              "origin=? WHERE session=? AND serial=?"
+              "origin=? WHERE session=? AND agent=? AND serial=?"
             : "UPDATE turn SET text=?, sent=NULL, aside=?, result=?, reasoning=?, reasoning_field=?, "
-              "reasoning_items=?, origin=? WHERE session=? AND serial=?",
-        "siissssii", t->text, (int64_t)t->aside, (int64_t)t->result, t->reasoning, t->reasoning_field,
-        t->reasoning_items, t->origin, s->n, (int64_t)t->serial);
+              "reasoning_items=?, origin=? WHERE session=? AND agent=? AND serial=?",
+        "siissssisi", t->text, (int64_t)t->aside, (int64_t)t->result, t->reasoning, t->reasoning_field,
+        t->reasoning_items, t->origin, s->n, agent, (int64_t)t->serial);
     if (length > old->length)
         old->length = length;
     old->version = t->version;
 }
 
-static void drop(struct store *s, size_t from, size_t to, enum saved_state state)
+static void drop(struct store *s, struct saved_thread *h, size_t from, size_t to, enum saved_state state)
 {
     if (from == to)
         return;
     for (size_t i = from; i < to; i++)
-        db_run(s->db, "UPDATE turn SET state=? WHERE session=? AND serial=?", "iii", (int64_t)state, s->n,
-               (int64_t)s->turns[i].serial);
-    memmove(s->turns + from, s->turns + to, (s->n_turns - to) * sizeof *s->turns);
-    s->n_turns -= to - from;
+        db_run(s->db, "UPDATE turn SET state=? WHERE session=? AND agent=? AND serial=?", "iisi",
+               (int64_t)state, s->n, h->agent, (int64_t)h->turns[i].serial);
+    memmove(h->turns + from, h->turns + to, (h->n_turns - to) * sizeof *h->turns);
+    h->n_turns -= to - from;
 }
 
-static void insert(struct store *s, size_t at, struct saved_turn turn)
+static void insert(struct saved_thread *h, size_t at, struct saved_turn turn)
 {
-    if (s->n_turns == s->alloc) {
-        s->alloc = s->alloc ? s->alloc * 2 : 64;
-        s->turns = xreallocarray(s->turns, s->alloc, sizeof *s->turns);
+    if (h->n_turns == h->alloc) {
+        h->alloc = h->alloc ? h->alloc * 2 : 64;
+        h->turns = xreallocarray(h->turns, h->alloc, sizeof *h->turns);
     }
-    memmove(s->turns + at + 1, s->turns + at, (s->n_turns - at) * sizeof *s->turns);
-    s->turns[at] = turn;
-    s->n_turns++;
+    memmove(h->turns + at + 1, h->turns + at, (h->n_turns - at) * sizeof *h->turns);
+    h->turns[at] = turn;
+    h->n_turns++;
 }
 
-static int64_t place_at(struct store *s, size_t at)
+static int64_t place_at(struct saved_thread *h, size_t at)
 {
-    int64_t before = at ? s->turns[at - 1].place : 0;
+    int64_t before = at ? h->turns[at - 1].place : 0;
 
-    return at < s->n_turns ? before + (s->turns[at].place - before) / 2 : (s->place += TURN_GAP);
+    return at < h->n_turns ? before + (h->turns[at].place - before) / 2 : (h->place += TURN_GAP);
 }
 
-void sync_loaded(struct store *s, size_t at, int64_t place, size_t length)
+void sync_loaded(struct saved_thread *h, int64_t place, size_t length)
 {
-    const struct turn *t = &s->c->v[at];
+    const struct turn *t = &h->c->v[h->c->n - 1];
 
-    insert(s, s->n_turns, (struct saved_turn){t->serial, t->version, place, length});
-    s->serial = s->c->serial;
-    s->revision = s->c->revision;
+    insert(h, h->n_turns, (struct saved_turn){t->serial, t->version, place, length});
+    h->serial = h->c->serial;
+    h->revision = h->c->revision;
 }
 
-static void walk(struct store *s, enum saved_state vanished)
+static void walk(struct store *s, struct saved_thread *h, enum saved_state vanished)
 {
-    const struct conversation *c = s->c;
+    const struct conversation *c = h->c;
     size_t at = 0;
 
     for (size_t i = 0; i < c->n; i++, at++) {
         const struct turn *t = &c->v[i];
         size_t end = at;
 
-        if (t->serial > s->serial) {
-            int64_t place = place_at(s, at);
+        if (t->serial > h->serial) {
+            int64_t place = place_at(h, at);
 
             /* one in front of others is a summary of what was before, or closes an open call */
-            add_turn(s, t, place, at < s->n_turns ? 0 : s->question);
-            insert(s, at, (struct saved_turn){t->serial, t->version, place, strlen(t->text)});
+            add_turn(s, h, t, place, at < h->n_turns ? 0 : s->question);
+            insert(h, at, (struct saved_turn){t->serial, t->version, place, strlen(t->text)});
             continue;
         }
-        while (end < s->n_turns && s->turns[end].serial != t->serial)
+        while (end < h->n_turns && h->turns[end].serial != t->serial)
             end++;
-        drop(s, at, end, vanished);
-        if (at < s->n_turns && s->turns[at].version != t->version)
-            change_turn(s, t, &s->turns[at]);
+        drop(s, h, at, end, vanished);
+        if (at < h->n_turns && h->turns[at].version != t->version)
+            change_turn(s, h->agent, t, &h->turns[at]);
     }
-    drop(s, at, s->n_turns, vanished);
-    s->serial = c->serial;
-    s->revision = c->revision;
+    drop(s, h, at, h->n_turns, vanished);
+    h->serial = c->serial;
+    h->revision = c->revision;
+}
+
+bool sync_needed(const struct store *s)
+{
+    for (size_t i = 0; i < s->n_threads; i++)
+        if (s->v[i].revision != s->v[i].c->revision)
+            return true;
+    return false;
 }
 
 void sync_turns(struct store *s)
 {
-    if (s->revision != s->c->revision)
-        walk(s, SAVED_LEFT);
+    sync_vanished(s, SAVED_LEFT);
 }
 
 void sync_vanished(struct store *s, enum saved_state state)
 {
-    if (s->revision != s->c->revision)
-        walk(s, state);
+    for (size_t i = 0; i < s->n_threads; i++)
+        if (s->v[i].revision != s->v[i].c->revision)
+            walk(s, &s->v[i], state);
 }

@@ -114,10 +114,11 @@ static void walk_calls(struct walk *w, int64_t question, const char *calls)
 
 static void walk_turns(struct walk *w, int64_t question)
 {
-    struct db_rows r = db_query(w->db,
-                                "SELECT text, calls FROM turn WHERE session=? AND question=? AND role=1 AND "
-                                "state<2 ORDER BY place, n",
-                                "ii", w->session, question);
+    struct db_rows r = db_query(
+        w->db,
+        "SELECT text, calls FROM turn WHERE session=? AND agent='' AND question=? AND role=1 AND "
+        "state<2 ORDER BY place, n",
+        "ii", w->session, question);
 
     while (db_next(&r)) {
         autofree char *text = db_copy(&r, 0), *calls = db_copy(&r, 1);

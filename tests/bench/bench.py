@@ -21,6 +21,7 @@ import threading
 import time
 
 import peers
+import runners
 import uploads
 
 PROGRAM, TOOLS = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
@@ -499,9 +500,16 @@ def upload(env):
         report(f"upload of 50 files of 1 MB, {kind}", f"{ours:.2f} s", f"a loop of curl {loop:.2f} s: {ours / loop:.2f}x", "1.5x", ours < 1.5 * loop)
 
 
+def runner(env):
+    for engine in ENGINES:
+        ms, rss, pss = runners.measure(PROGRAM, env, engine)
+        report(f"a cell through a runner, {engine}", f"p50 {ms:.2f} ms", "", "0.5 ms", ms < 0.5)
+        report(f"an idle runner, {engine}", f"{rss:.1f} MB, its share {pss:.1f} MB", "", "12 MB", rss < 12)
+
+
 # Fast ones first; other parts of the house add theirs.
 ROWS = {"start": start, "prompt": prompt, "memory": memory, "cell": cell, "snapshots": snapshots, "cold": cold, "reader": reader, "markdown": markdown, "oneshot": oneshot, "named": named, "flood": flood,
-        "gigabyte": gigabyte, "figure": first_figure, "files": big_file, "upload": upload}
+        "gigabyte": gigabyte, "figure": first_figure, "files": big_file, "upload": upload, "runner": runner}
 
 
 def main():

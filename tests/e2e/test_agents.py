@@ -405,3 +405,27 @@ def test_a_model_that_writes_its_calls(sandpiper, serve):
                       {"expect": {"last": {"content": {"contains": "42"}}}, "answer": {"text": "42"}}])
     r = sandpiper.run("--json", *PIPELINE, "--dialect", "blocks", "--allow-folder", "roads", "six times seven?")
     assert r.code == 0 and [(e["agent"], e["tool"]) for e in events(r, "tool_call")] == [("files", "access_file"), ("code", "execute_python")], r
+
+
+def test_the_first_agent_goes_on_with_its_conversation(sandpiper, serve):
+    """-c: it knows what was asked and what it fetched; the one that answers knows nothing of its calls; exports and search neither."""
+    path = traffic(sandpiper, 20)
+
+    def again(request):
+        texts = [m["content"] for m in request.messages if m["role"] == "user"]
+        assert offers(request) == ["access_file"] and "how many?" in texts[0] and "and now?" in texts[-1], request.messages
+        assert any("There are 77 wheels." == m["content"] for m in request.messages) and any(m["role"] == "tool" for m in request.messages)
+        return {"answer": {"text": "As before."}}
+
+    def last(request):
+        assert offers(request) == ["execute_python"] and not any("access_file" in json.dumps(m) for m in request.messages)
+        assert any(m["content"] == "20 lines." for m in request.messages)
+        return {"answer": {"text": "Still the same."}}
+    serve(sandpiper, [{"answer": access(path)}, {"answer": {"text": "There are 77 wheels."}},
+                      {"answer": {"calls": [{"code": "print(len(open('/mnt/data/traffic.csv').readlines()) - 1)"}]}}, {"answer": {"text": "20 lines."}}, again, last,
+                      {"answer": {"text": "Alone."}}])
+    assert sandpiper.run(*PIPELINE, "--allow-folder", "roads", "how many?").code == 0
+    r = sandpiper.run("-c", *PIPELINE, "--allow-folder", "roads", "and now?")
+    assert r.code == 0 and r.out == "Still the same.\n", r
+    assert "wheels" not in sandpiper.run("sessions", "--search", "wheels").out
+    assert sandpiper.run("-c", "without the other").out == "Alone.\n"

@@ -260,6 +260,22 @@ static void dies(void **state)
     }
 }
 
+/* What runs and what waits is answered, and nothing is called after that. */
+static void ended(void **state)
+{
+    struct heard h;
+    struct runner *r = begin(&h, NULL);
+
+    (void)state;
+    ask(r, &h, "echo");
+    ask(r, &h, "echo");
+    runner_end(r);
+    assert_int_equal(h.done, 2);
+    assert_string_equal(h.text, "the sandbox was ended");
+    finish(&h, NULL);
+    assert_true(h.done == 2 && h.gone == 0);
+}
+
 static void start_fails(void **state)
 {
     static const char *const argv[] = {"--fail", NULL};
@@ -499,12 +515,19 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "runner") == 0)
         child(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(in_order),     cmocka_unit_test(passes_a_descriptor),
-        cmocka_unit_test(cancels),      cmocka_unit_test(dies),
-        cmocka_unit_test(start_fails),  cmocka_unit_test(freed_in_a_callback),
-        cmocka_unit_test(much),         cmocka_unit_test(limits),
-        cmocka_unit_test(time_to_live), cmocka_unit_test(replaced),
-        cmocka_unit_test(pool),         cmocka_unit_test(notes),
+        cmocka_unit_test(in_order),
+        cmocka_unit_test(passes_a_descriptor),
+        cmocka_unit_test(cancels),
+        cmocka_unit_test(dies),
+        cmocka_unit_test(ended),
+        cmocka_unit_test(start_fails),
+        cmocka_unit_test(freed_in_a_callback),
+        cmocka_unit_test(much),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(time_to_live),
+        cmocka_unit_test(replaced),
+        cmocka_unit_test(pool),
+        cmocka_unit_test(notes),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

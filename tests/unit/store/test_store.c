@@ -341,11 +341,31 @@ static void versions(void **state)
     assert_int_equal(err.code, ENOENT);
     struct db *db = db_open(f->place, true, &err);
     assert_non_null(db);
-    assert_true(db_run(db, "ALTER TABLE turn DROP COLUMN images", ""));
-    assert_true(db_run(db, "PRAGMA user_version=1", ""));
+    /* what the first version had */
+    static const char *const older[] = {
+        "DROP TABLE turn",
+        "CREATE TABLE turn(n INTEGER PRIMARY KEY, session INTEGER NOT NULL, serial INTEGER NOT NULL, place "
+        "INTEGER NOT NULL, question INTEGER NOT NULL, role INTEGER NOT NULL, state INTEGER NOT NULL DEFAULT "
+        "0, text TEXT NOT NULL, sent TEXT, aside INTEGER, calls TEXT, call_id TEXT, result INTEGER, "
+        "reasoning "
+        "TEXT, reasoning_field TEXT, reasoning_items TEXT, origin TEXT, UNIQUE(session, serial))",
+        "ALTER TABLE file DROP COLUMN kept",
+        "ALTER TABLE file DROP COLUMN modified",
+        "INSERT INTO turn(n, session, serial, place, question, role, text) VALUES(7, 1, 3, 9, 1, 0, 'kept')",
+        "PRAGMA user_version=1",
+    };
+    for (size_t i = 0; i < countof(older); i++)
+        assert_true(db_run(db, older[i], ""));
     db_close(db);
     assert_non_null(db = db_open(f->place, true, &err));
-    assert_true(db_run(db, "UPDATE turn SET images=NULL", ""));
+    struct db_rows r = db_query(db, "SELECT n, serial, text FROM turn WHERE agent='' AND images IS NULL", "");
+    assert_true(db_next(&r));
+    assert_int_equal(db_int(&r, 0), 7);
+    assert_int_equal(db_int(&r, 1), 3);
+    assert_string_equal(db_text(&r, 2, NULL), "kept");
+    db_done(&r);
+    assert_true(db_run(db, "UPDATE file SET kept=NULL, modified=NULL", ""));
+    assert_true(db_run(db, "DELETE FROM turn", ""));
     assert_true(db_run(db, "PRAGMA user_version=99", ""));
     db_close(db);
     assert_null(db_open(f->place, true, &err));
