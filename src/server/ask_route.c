@@ -1,6 +1,5 @@
-/* ask_route.c - POST /ask: a question in our own shape. A session is a sandbox and the conversation that its runner
- * has; its id is the sandbox's. With Accept: text/event-stream the events come as they happen.
- */
+/* ask_route.c - POST /ask: a question in our own shape. A session is a sandbox and the conversation that
+ * its runner has; its id is the sandbox's. With Accept: text/event-stream the events come as they happen. */
 #include <string.h>
 
 #include "base/error.h"
