@@ -187,6 +187,18 @@ def test_what_only_looks_like_one_is_not(sandpiper):
     assert r.code == 0 and r.out == "ran\n", r
 
 
+def test_what_is_not_searched_is_told(sandpiper):
+    """Of so many files that may hold a key, not all are read; one that is found by its name alone is refused all the same."""
+    path = folder(sandpiper, "shared")
+    for i in range(5001):
+        with open("%s/%d.json" % (path, i), "w"):
+            pass
+    r = sandpiper.run("exec", "--mount", "shared", "-c", "print('ran')")
+    assert r.code == 0 and re.search(r"shared: not all of it was searched for keys and sockets \(5\d{3} entries were\)", r.err), r
+    text_file("")(path + "/sub/.env")
+    assert "it holds sub/.env" in refused(sandpiper, "--mount", "shared")
+
+
 @pytest.mark.skipif(not ROOT, reason="only root makes devices")
 def test_a_device_is_refused(sandpiper):
     path = folder(sandpiper, "shared")
