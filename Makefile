@@ -157,6 +157,7 @@ $(B)/gen/guest.code: src/sandbox/guest_code.py $(GUEST_PARTS)
 	$(call say,GUEST,$@)if [ -x /usr/bin/python3 ]; then /usr/bin/python3 -I src/sandbox/guest_code.py $@ $(GUEST_PARTS); else : > $@; fi
 $(B)/term/cmd_python.o: src/term/vars.py
 $(B)/runner/operations.o: src/runner/operations.json
+$(B)/server/own.o: src/server/docs.html
 $(B)/server/foreign.o: src/server/foreign.json
 $(B)/config/embedded.o: src/config/providers.yaml src/config/models.yaml $(wildcard prompts/*.yaml)
 

@@ -74,6 +74,7 @@ struct config {
     const char *listen, *token_file; /* token_file NULL: a fresh token */
     struct argv allow_hosts;
     int max_sandboxes, pool_size;
+    bool fetch_urls;
     int64_t ttl; /* ms */
     /* output and the rest */
     bool json, json_result; /* json_result: json is set too */

@@ -128,7 +128,7 @@ int mounts_add(struct mounts *m, const char *text, struct error *err)
         return error_set(err, ERROR_USAGE, 0, "--mount %s: at most %d folders can be mounted", shown,
                          MOUNTS_MAX);
     }
-    autofree char *name = plain_name(m, one.path);
+    autofree char *name = plain_name(m, shown);
     one.inside = xasprintf(MOUNTS_DIR "/%s", name);
     m->v[m->n++] = one;
     return 0;
@@ -142,8 +142,8 @@ char *mount_line(const struct mount *m)
 
 char *mount_unseen(const struct mount *m)
 {
-    return m->seen.cut ? xasprintf("%s: only %u entries of it were looked at for keys and sockets", m->path,
-                                   m->seen.looked_at)
+    return m->seen.cut ? xasprintf("%s: not all of it was searched for keys and sockets (%u entries were)",
+                                   m->path, m->seen.looked_at)
                        : NULL;
 }
 

@@ -1,7 +1,8 @@
-/* fetch.h - gets a file that a client of the server names by its URL. The client may be hostile and must reach
- * nothing that it could not reach itself: https only, no user info, no redirect, no proxy, no credentials, and
- * only machines on the public internet. That is asked of the address that is really connected to, so neither
- * an odd spelling, a name that leads to us, nor one that changes between two questions gets past it.
+/* fetch.h - gets a file that a client of the server names by its URL. The client may be hostile and must
+ * reach nothing that it could not reach itself: https only, no user info, no redirect, no proxy, no
+ * credentials, and only machines on the public internet. That is asked of the address that is really
+ * connected to, so neither an odd spelling, a name that leads to us, nor one that changes between two
+ * questions gets past it.
  */
 #ifndef FETCH_FETCH_H
 #define FETCH_FETCH_H

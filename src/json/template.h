@@ -2,18 +2,18 @@
  * written down as data. Pure, and never fails: what is not there is null.
  *
  *     "text"            itself; so are numbers, true, false and null
- *     "$body.code"      a value of the scope; "$list.0" an element; "$$" in front of a text that begins with $
+ *     "$body.code"      a value of the scope; "$list.0" an element; "$$" begins a text with $
  *     ["a", "$b"]       each element
  *     {"a": "$b"}       each member; one whose key ends in "?" is left out where its value is null
  *     {"$word": ...}    one of these words, alone in its object:
  *         "$case": [VALUE, {"ok": A, ...}, ELSE]   the member that VALUE (a text) names, else ELSE
  *         "$if": [VALUE, A, B]                     A if VALUE is truthy (as in Python), else B
  *         "$or": [A, B, ...]                       the first that is truthy, else the last
- *         "$each": [LIST, A]                       A for each element or member, which are $item, $key, $index
+ *         "$each": [LIST, A]                       A for each one: $item, $key, $index
  *         "$object": [LIST, KEY, A]                the same, as an object; without what is null
- *         "$list": [A, B, ...]                     one list of them: lists among them are opened, nulls left out
- *         "$text": [A, B, ...]                     one text of them, numbers printed, the others left out
- *         "$lines": [A, B, ...]                    the same, each that is not empty as a line of its own
+ *         "$list": [A, B, ...]                     one list: lists are opened, nulls left out
+ *         "$text": [A, B, ...]                     one text: numbers printed, others left out
+ *         "$lines": [A, B, ...]                    the same, what is not empty on its own line
  *         "$seconds": A                            of "5s", "250ms", "2m" or a number; null if it is neither
  *         "$over": [A, B]                          A / B
  *

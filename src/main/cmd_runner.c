@@ -8,6 +8,7 @@
 #include "engine/engines.h"
 #include "engine/mount.h"
 #include "main/command.h"
+#include "main/fetcher.h"
 #include "main/runner_ask.h"
 #include "process/loop.h"
 #include "runner/runner_child.h"
@@ -51,8 +52,8 @@ static int with_session(struct config *c, struct loop *loop, struct runner_child
     o.session_dir = session.dir;
     struct sandbox *s = sandbox_new(&o, loop);
     struct asker *asker = asker_new(c, session.id);
-    const struct runner_extra ask = {"ask", asker_run, asker};
-    int status = runner_child_run(child, s, &ask, &discard);
+    const struct runner_extra extra[] = {{"ask", asker_run, asker}, {"fetch_file", fetcher_run, c}, {0}};
+    int status = runner_child_run(child, s, extra, &discard);
     asker_free(asker);
     if (discard)
         sandbox_discard(s);

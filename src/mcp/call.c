@@ -6,6 +6,7 @@
 #include "mcp/mcp_private.h"
 #include "runner/runner.h"
 
+#define CALLS_MAX    256        /* under way, of all clients */
 #define PROGRESS_MAX (4u << 20) /* bytes of live output that one call passes on; its result has the rest */
 
 struct mcp_call {
@@ -101,6 +102,15 @@ static struct json *token_of(const struct mcp_request *q)
     return json_type(t) == JSON_STRING || json_type(t) == JSON_NUMBER ? json_copy(t) : NULL;
 }
 
+static size_t count(const struct mcp *m)
+{
+    size_t n = 0;
+
+    for (const struct mcp_call *c = m->calls; c; c = c->next)
+        n++;
+    return n;
+}
+
 void mcp_ask(const struct mcp_request *q, const char *sandbox, const char *operation,
              const struct json *arguments, const char *about, mcp_shape *shape)
 {
@@ -118,7 +128,10 @@ void mcp_ask(const struct mcp_request *q, const char *sandbox, const char *opera
     };
     struct error err = {0};
 
-    c->number = m->host.ask(m->host.ctx, &question, c->sandbox, &err);
+    if (count(m) >= CALLS_MAX)
+        error_set(&err, ERROR_BUSY, 0, "%u calls are under way already; wait for some of them", CALLS_MAX);
+    else
+        c->number = m->host.ask(m->host.ctx, &question, c->sandbox, &err);
     if (c->number == 0) {
         const struct mcp_answer a = {.request = q, .sandbox = "", .about = about, .err = &err};
 

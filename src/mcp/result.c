@@ -10,9 +10,8 @@
 #include "mcp/mcp_private.h"
 
 #define TEXT_MAX   (64u << 10) /* of output, for the model; the structured content has all of it */
-#define IMAGE_MAX  (4u << 20)  /* bytes of an image file in a result */
-#define IMAGES_MAX 16
-#define BLOB_MAX   (4u << 20) /* bytes of another file in a result; a longer one is only named */
+#define IMAGES_MAX (4u << 20)  /* bytes of all image files in a result; what is over it is named */
+#define BLOB_MAX   (4u << 20)  /* bytes of another file in a result; a longer one is only named */
 
 static void add_text(struct json *content, const char *text)
 {
@@ -108,29 +107,29 @@ static void add_link(struct json *content, const struct mcp_answer *a, const str
     json_add(content, l);
 }
 
-static bool add_shown(struct json *content, const struct json *file, unsigned *images)
+/* room: bytes for images that are left */
+static bool add_shown(struct json *content, const struct json *file, size_t *room)
 {
     const char *type = json_text(json_get(file, "type"));
+    autofree char *code = is_image(type) ? encoded(json_text(json_get(file, "path")), *room) : NULL;
 
-    if (!is_image(type) || *images == IMAGES_MAX)
+    if (!code)
         return false;
-    autofree char *code = encoded(json_text(json_get(file, "path")), IMAGE_MAX);
-    if (code)
-        add_image(content, code, type);
-    *images += code != NULL;
-    return code != NULL;
+    add_image(content, code, type);
+    *room -= strlen(code) / 4 * 3 < *room ? strlen(code) / 4 * 3 : *room;
+    return true;
 }
 
 /* Images are shown; files are named, and so is a figure that is too large to be shown. */
 static void add_files(struct json *content, const struct mcp_answer *a)
 {
     const char *value = json_str(json_get(json_get(a->result, "rich"), "image/png"));
-    unsigned images = 0;
+    size_t room = IMAGES_MAX;
 
     if (value)
         add_image(content, value, "image/png");
     for (const struct json *f = json_first(json_get(a->result, "files")); f; f = json_next(f)) {
-        bool shown = add_shown(content, f, &images);
+        bool shown = add_shown(content, f, &room);
 
         if (!shown || strcmp(json_text(json_get(f, "kind")), "figure") != 0)
             add_link(content, a, f);

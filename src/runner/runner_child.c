@@ -233,14 +233,16 @@ static int perform(struct runner_child *c, const struct json *message, const str
     const char *name = json_text(json_get(message, "op"));
     const struct json *arguments = json_get(message, "arguments");
 
-    if (extra && strcmp(name, extra->name) == 0)
-        return extra->run(extra->ctx, c, arguments, result, err);
-    for (size_t i = 0; i < countof(table); i++)
-        if (strcmp(name, table[i].name) == 0) {
-            const struct operation *o = operation_find(name);
+    const struct operation *o = operation_find(name);
 
-            return o && operation_check(o, arguments, err) < 0 ? -1 : table[i].run(c, arguments, result, err);
-        }
+    if (o && operation_check(o, arguments, err) < 0)
+        return -1;
+    for (const struct runner_extra *e = extra; e && e->name; e++)
+        if (strcmp(name, e->name) == 0)
+            return e->run(e->ctx, c, arguments, result, err);
+    for (size_t i = 0; i < countof(table); i++)
+        if (strcmp(name, table[i].name) == 0)
+            return table[i].run(c, arguments, result, err);
     return error_set(err, ERROR_USAGE, 0, "%.40s: there is no such operation", name);
 }
 

@@ -20,7 +20,7 @@ struct sandbox;
 typedef int runner_operation(void *ctx, struct runner_child *c, const struct json *arguments,
                              struct json **result, struct error *err);
 
-/* An operation of another room, beside our own: "ask". */
+/* An operation of another room, beside our own: "ask", "fetch_file". */
 struct runner_extra {
     const char *name;
     runner_operation *run;
@@ -39,7 +39,8 @@ void runner_child_notice(void *ctx, bool detail, const char *line);
 void runner_child_up(void *ctx, const struct sandbox *s);
 
 /* Serve until the front closes the connection or a signal ends us. The sandbox is borrowed. Returns the exit
- * code; *remove: the sandbox is to be removed even if it has a name. extra may be NULL. */
+ * code; *remove: the sandbox is to be removed even if it has a name. extra ends with a row
+ * without a name; NULL: none. */
 int runner_child_run(struct runner_child *c, struct sandbox *s, const struct runner_extra *extra,
                      bool *remove);
 

@@ -94,8 +94,9 @@ static int names_in(struct walk *w, const char *path, struct argv *names, struct
         if (++w->seen > GATHER_FILES) {
             closedir(dir);
             return error_set(err, ERROR_USAGE, 0,
-                             "%s has more than %d files; add a folder in it, or single files", w->name,
-                             GATHER_FILES);
+                             "%s has more than %d files; add a folder in it, or single files\n"
+                             "Start with --mount DIR to have all of it read where it is.",
+                             w->name, GATHER_FILES);
         }
         if (e->d_name[0] == '.')
             w->out->hidden++;

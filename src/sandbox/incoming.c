@@ -5,12 +5,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/scrub.h"
-#include "engine/engines.h"
 #include "engine/mount.h"
 #include "process/loop.h"
 #include "sandbox/private.h"
@@ -200,21 +198,6 @@ static const char *refuse_hello(struct sandbox *s, const struct hello *h, int rc
                : NULL;
 }
 
-/* What code cannot do with the folders of the user's, since it runs under a uid of its own. */
-static void tell_lacking(const struct sandbox *s, const struct argv *mounted)
-{
-    const struct mounts *m = s->o.run.mounts;
-    const struct engine *engine = engines_find(s->engine);
-    bool other_user = !engine || !engine->users_uid || geteuid() == 0;
-
-    for (size_t i = 0; m && i < m->n && s->o.run.notice; i++) {
-        autofree char *line = mount_lacks(&m->v[i], other_user, mounted);
-
-        if (line)
-            s->o.run.notice(s->o.run.notice_ctx, false, line);
-    }
-}
-
 static void accept_hello(struct sandbox *s, const struct hello *h)
 {
     /* These go into a prompt and onto a screen: one line each, without control characters. */
@@ -233,7 +216,7 @@ static void accept_hello(struct sandbox *s, const struct hello *h)
     s->memory_kills = engine_memory_kills(s->run);
     if (!s->taken)
         engine_accept(s->run, s->python, s->packages);
-    tell_lacking(s, &h->mounted);
+    sandbox_tell_lacking(s, &h->mounted);
     if (s->hold.name)
         named_greeted(s, &h->earlier);
     if (s->o.up)

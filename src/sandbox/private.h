@@ -182,6 +182,11 @@ struct earlier {
 /* Does the sandbox of that name exist? True: connected, and the hello is awaited, or else STAGE_FAILED.
  * False: a new one must be started. */
 bool named_begin(struct sandbox *s);
+/* sandbox_mounts.c */
+/* Tell what code cannot do with the folders, since it runs under a uid of its own. mounted: see mount.h. */
+void sandbox_tell_lacking(const struct sandbox *s, const struct argv *mounted);
+/* Does it have the folders that are asked for, if any are? Fills s->known_mounts. -1: ERROR_SANDBOX. */
+int named_check_mounts(struct sandbox *s, const struct record *r, struct error *err);
 /* A new one is started in its place: it has the folders that were asked for here alone. */
 void named_drop_mounts(struct sandbox *s);
 /* the hello has come, from a new sandbox or an existing one */

@@ -348,15 +348,6 @@ char *sandbox_place(struct sandbox *s)
     return image ? xasprintf("%s, image %s", engine, image) : xstrdup(engine);
 }
 
-void sandbox_mounts(const struct sandbox *s, struct buf *out)
-{
-    const struct mounts *m = s->o.run.mounts;
-
-    for (size_t i = 0; m && i < m->n; i++)
-        buf_addf(out, "%s%s (%s)", i ? ", " : "", m->v[i].inside,
-                 m->v[i].write ? "can be changed" : "read-only");
-}
-
 /* What the cache has for these options, or what can be seen from outside. */
 static void recall(struct sandbox *s)
 {

@@ -71,33 +71,6 @@ static void compare(const struct engine_options *o, const struct record *r, stru
         buf_addf(other, "%simage %s (you asked for %s)", other->len ? ", " : "", r->image, o->image);
 }
 
-/* Which folders it sees was decided at its start. */
-static int check_mounts(struct sandbox *s, const struct record *r, struct error *err)
-{
-    const struct mounts *asked = s->o.run.mounts, *has = &s->known_mounts;
-
-    mounts_release(&s->known_mounts);
-    for (size_t i = 0; i < r->mounts.n; i++)
-        mounts_take(&s->known_mounts, r->mounts.v[i]);
-    if (!asked || !asked->n || (mounts_within(asked, has) && mounts_within(has, asked)))
-        return 0;
-    autofree char *first = has->n ? mount_line(&has->v[0]) : xstrdup("none is");
-    return error_set(err, ERROR_SANDBOX, 0,
-                     "the sandbox \"%s\" has other folders mounted than you asked for: %s%s\n"
-                     "leave out --mount, or remove it first: sandpiper rm %s",
-                     s->o.run.name, first, has->n > 1 ? ", and more" : "", s->o.run.name);
-}
-
-void named_drop_mounts(struct sandbox *s)
-{
-    if (s->o.run.mounts != &s->known_mounts)
-        return;
-    s->o.run.mounts = NULL;
-    if (s->known_mounts.n > 0)
-        tell(s, false,
-             xasprintf("the new sandbox \"%s\" has no folders mounted; give --mount again", s->o.run.name));
-}
-
 static int check_options(struct sandbox *s, const struct record *r, struct error *err)
 {
     struct buf more autorelease(buf_release) = BUF_INIT(600), other autorelease(buf_release) = BUF_INIT(600);
@@ -113,7 +86,7 @@ static int check_options(struct sandbox *s, const struct record *r, struct error
                          "leave out --runtime, or remove it first: sandpiper rm %s",
                          s->o.run.name, r->runtime ? r->runtime : "the engine's default runtime",
                          s->o.run.runtime, s->o.run.name);
-    if (check_mounts(s, r, err) < 0)
+    if (named_check_mounts(s, r, err) < 0)
         return -1;
     bool no_cpu = !r->holds_cpu;
     const char *which = engine_restricts(&s->o.run, no_cpu ? ENGINE_ASKED_CPUS : 0);

@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "json/json.h"
+#include "mcp/mcp.h"
 #include "process/loop.h"
 #include "server/foreign.h"
 #include "server/listen.h"
@@ -106,6 +107,17 @@ static void set_deadline(struct connection *c, int64_t ms)
     loop_timer(c->s->o.loop, clock_ms() + ms, deadline, c);
 }
 
+/* It ended its side before its first request was there: what it sent may still be one, but nothing
+ * follows. */
+static void on_half(void *ctx, short revents)
+{
+    struct connection *c = ctx;
+
+    (void)revents;
+    loop_unwatch(c->s->o.loop, c->fd);
+    set_deadline(c, LEFT_MS);
+}
+
 static void on_connection(void *cls, struct MHD_Connection *mc, void **context,
                           enum MHD_ConnectionNotificationCode what)
 {
@@ -125,6 +137,7 @@ static void on_connection(void *cls, struct MHD_Connection *mc, void **context,
         s->n_connections++;
         s->counts.connections++;
         set_deadline(c, HEADER_MS);
+        loop_watch(s->o.loop, c->fd, POLLRDHUP, on_half, c);
         return;
     }
     loop_timer_stop(s->o.loop, c);
@@ -186,6 +199,14 @@ static void tell_gone(struct visit *q)
     }
 }
 
+/* Did the client end its side together with its request? The library has not seen that, and would wait. */
+static bool has_left(struct connection *c)
+{
+    char byte;
+
+    return recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 static void on_completed(void *cls, struct MHD_Connection *mc, void **con_cls,
                          enum MHD_RequestTerminationCode why)
 {
@@ -207,7 +228,7 @@ static void on_completed(void *cls, struct MHD_Connection *mc, void **con_cls,
     }
     q->c->q = NULL;
     q->c->idle = true;
-    set_deadline(q->c, IDLE_MS);
+    set_deadline(q->c, has_left(q->c) ? LEFT_MS : IDLE_MS);
     if (q->response)
         s->mhd->destroy_response(q->response);
     visit_release(q);
@@ -318,6 +339,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const ch
         q->method = xstrdup(method);
         q->s->counts.requests++;
         set_deadline(q->c, BODY_MS);
+        loop_unwatch(q->s->o.loop, q->c->fd);
         /* A refusal now ends the connection; where no body follows it can wait for the next call. */
         if (!admit_headers(q, version) && !q->c->close)
             return MHD_YES;
@@ -378,6 +400,7 @@ struct server *server_new(const struct server_options *o, struct error *err)
     own_routes(s);
     sandbox_routes(s);
     foreign_routes(s);
+    mcp_routes(s);
     return s;
 }
 
@@ -422,6 +445,7 @@ void server_free(struct server *s)
     loop_unwatch(s->o.loop, s->epoll_fd);
     loop_timer_stop(s->o.loop, s);
     s->mhd->stop_daemon(s->daemon); /* closes the listening socket too */
+    mcp_free(s->mcp);
     for (size_t t = 0; t < s->n_tables; t++) {
         for (size_t i = 0; i < s->tables[t].n; i++)
             json_free(s->tables[t].schemas[i]);

@@ -23,6 +23,7 @@
 #define HEADER_MS        10000
 #define BODY_MS          60000
 #define IDLE_MS          60000
+#define LEFT_MS          200 /* for what the client sent before it ended its side */
 #define LINGER_MS        2000
 #define STATUS_CLASSES   6
 #define ROUTE_TABLES_MAX 16
@@ -41,6 +42,7 @@ struct server_counts {
 
 struct server {
     struct server_options o;
+    struct mcp *mcp;
     const struct mhd_api *mhd;
     struct MHD_Daemon *daemon;
     int epoll_fd;
@@ -111,6 +113,8 @@ ssize_t stream_read(void *ctx, uint64_t pos, char *out, size_t max);
 void own_routes(struct server *s);
 /* sandboxes.c: create_sandbox, run_code and so on, and the files of a sandbox */
 void sandbox_routes(struct server *s);
+/* mcp_route.c: POST /mcp */
+void mcp_routes(struct server *s);
 /* describe.c: the routes as OpenAPI 3.1. The caller frees. */
 struct json *describe_routes(const struct server *s);
 

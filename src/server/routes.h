@@ -53,7 +53,7 @@ struct route {
 #define SERVER_BODY_MAX (8u << 20)
 
 /* rows and what they point to are borrowed until the server ends. Of two that fit a request the one added
- * first counts. */
+ * first counts, unless the body fits the schema of the other alone. */
 void server_routes(struct server *s, const struct route *rows, size_t n);
 
 /* The request. What these return lives until it is answered. */

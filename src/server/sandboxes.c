@@ -303,6 +303,7 @@ static void add_one(void *ctx, struct held *h)
     json_set_str(one, "conversation_id", held_conversation(h));
     json_set_int(one, "created", held_created(h));
     json_set_int(one, "idle_seconds", held_idle_ms(h) / 1000);
+    json_set_bool(one, "busy", held_idle_ms(h) == 0);
     json_add(out, one);
 }
 
@@ -386,7 +387,7 @@ static struct route rows[] = {
      "{\"sandboxes\": {\"type\": \"array\", \"items\": {\"type\": \"object\", \"properties\": {"
      "\"sandbox_id\": {\"type\": \"string\"}, \"conversation_id\": {\"type\": [\"string\", "
      "\"null\"]}, \"created\": {\"type\": \"integer\"}, \"idle_seconds\": {\"type\": "
-     "\"integer\"}}}}}, \"required\": [\"sandboxes\"]}"},
+     "\"integer\"}, \"busy\": {\"type\": \"boolean\"}}}}}, \"required\": [\"sandboxes\"]}"},
     {"GET", "/files/{id}/{name...}", "get_file", "A file of a sandbox", .handle = on_file, .data = &file,
      .flags = ROUTE_PUBLIC, .type = "application/octet-stream"},
 };

@@ -1,5 +1,6 @@
 """test_mount.py - --mount DIR[:rw]: folders of this machine in the sandbox, on every engine and as ordinary users: what code can do with them, which
 folders are refused and why, and a folder that is replaced between the check and the start. What hostile code tries in one is tests/probes/mounts.py."""
+import ctypes
 import json
 import os
 import re
@@ -7,12 +8,14 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 
 import pytest
 
 import rootless
 from chat_keys import leave, start
-from conftest import BWRAP_USER, PLACES, ROOTLESS, make_sandpiper, need_engine
+from conftest import BWRAP_USER, PLACES, make_sandpiper, need_engine
+from program import AS_USER
 from test_named import end_all, run as run_named
 
 ROOT = os.geteuid() == 0
@@ -184,6 +187,18 @@ def test_what_only_looks_like_one_is_not(sandpiper):
     assert r.code == 0 and r.out == "ran\n", r
 
 
+def test_what_is_not_searched_is_told(sandpiper):
+    """Of so many files that may hold a key, not all are read; one that is found by its name alone is refused all the same."""
+    path = folder(sandpiper, "shared")
+    for i in range(5001):
+        with open("%s/%d.json" % (path, i), "w"):
+            pass
+    r = sandpiper.run("exec", "--mount", "shared", "-c", "print('ran')")
+    assert r.code == 0 and re.search(r"shared: not all of it was searched for keys and sockets \(5\d{3} entries were\)", r.err), r
+    text_file("")(path + "/sub/.env")
+    assert "it holds sub/.env" in refused(sandpiper, "--mount", "shared")
+
+
 @pytest.mark.skipif(not ROOT, reason="only root makes devices")
 def test_a_device_is_refused(sandpiper):
     path = folder(sandpiper, "shared")
@@ -212,7 +227,7 @@ def test_links_on_the_way(sandpiper):
     os.symlink("shared", sandpiper.path("work/mine"))
     os.symlink("/etc", sandpiper.path("work/system"))
     r = sandpiper.run("exec", "--mount", "mine", "-c", "import os; print(os.listdir('/mnt/host'))")
-    assert r.code == 0 and r.out == "['shared']\n" and sandpiper.path("work/shared") in r.err, r
+    assert r.code == 0 and r.out == "['mine']\n" and sandpiper.path("work/shared") + " is /mnt/host/mine" in r.err, r
     assert "/etc is the system's" in refused(sandpiper, "--mount", "system")
     if ROOT:
         os.symlink("shared", sandpiper.path("work/theirs"))
@@ -284,6 +299,37 @@ def test_replaced_between_check_and_start(there, what, how):
         assert r.code == 0 and "secret" not in r.out and "a.csv" in r.out, r
     else:
         assert r.code == 3 and r.out == "" and re.search("another folder than|cannot mount|was checked|find source path|No such file", r.err), r
+
+
+RENAME_EXCHANGE = 2
+
+
+@pytest.mark.parametrize("place", ["bwrap", BWRAP_USER])
+def test_exchanged_all_the_time(place):
+    """Whatever comes of each start, no code sees the folder that is refused."""
+    need_engine(place)
+    libc = ctypes.CDLL(None, use_errno=True)
+    for s in make_sandpiper(place):
+        paths = [folder(s, "shared").encode(), folder(s, "bad", env="canary").encode()]
+        os.rename(s.path("work/bad/env"), s.path("work/bad/.env"))
+        rootless.own(s.dir, s.uid)
+        words = s.argv(["exec", "--mount", "shared", "-c", "import os; print(sorted(os.listdir('/mnt/host/shared')))"])
+        stop = threading.Event()
+
+        def exchange():
+            while not stop.is_set():
+                libc.syscall(316, -100, paths[0], -100, paths[1], RENAME_EXCHANGE)
+        thread = threading.Thread(target=exchange)
+        thread.start()
+        try:
+            results = [subprocess.run(words, env=s.env(), cwd=s.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                      timeout=90, **(AS_USER if place == BWRAP_USER else {})) for _ in range(12)]
+        finally:
+            stop.set()
+            thread.join()
+        for r in results:
+            assert r.stdout == ("['a.csv', 'sub']\n" if r.returncode == 0 else "") and r.returncode in (0, 2, 3), r
+            assert r.returncode != 2 or ".env" in r.stderr or "just now" in r.stderr, r
 
 
 def test_replaced_while_it_runs(there):

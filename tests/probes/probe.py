@@ -25,7 +25,7 @@ from program import BIN, ENGINES, PLACES, Sandpiper, engine_of, why_not  # noqa:
 GROUPS = [("posture", posture.ROWS, posture.run_group), ("surface", surface.ROWS, surface.run_group), ("pair", pair.ROWS, pair.run_group)] + [
     (name, table, lambda there, name=name: session.run_group(there, name)) for name, table in session.GROUPS.items()]
 LEFT = Probe("LEFT", "end: nothing is left, no process, container, mount, control group or file", None, None)
-AT_ONCE = 2             # places: most probes wait
+AT_ONCE = 3             # places: most probes wait
 SHOWN = 300             # bytes of what a broken probe saw; -v: all
 
 

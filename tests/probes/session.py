@@ -6,12 +6,13 @@ import secrets
 import stat
 import time
 
-from . import files, limits, protocol
+from . import files, limits, mounts, protocol
 from .cell import BROKEN, HELD, MARK, NOT_RUN, WEAKER, Cell, Finding, Probe, judge
 
 from model_server import ModelServer  # noqa: E402
 
-GROUPS = {"limits": limits.LIMIT_PROBES, "protocol": protocol.PROTOCOL_PROBES, "files": files.FILE_PROBES}
+GROUPS = {"limits": limits.LIMIT_PROBES, "protocol": protocol.PROTOCOL_PROBES, "files": files.FILE_PROBES, "mounts": mounts.MOUNT_PROBES}
+WITH = {"mounts": mounts.prepare}      # what a group's session is started with besides
 LIMITS = ("--timeout", "2s", "--memory", "256m", "--pids", "40", "--data-size", "64m")
 ENDED = Probe("END", "what the code started ends with the session", None, None)
 SENT = Probe("SENT", "what goes to the model stays a conversation that a strict service accepts", None, None)
@@ -85,6 +86,10 @@ def judge_pair(there, group, p, probe, after):
     return found
 
 
+def words_of(there, group):
+    return WITH[group](there) if group in WITH else ()
+
+
 def judged(there, group, p, probe, after):
     """One that was merely slow, on a machine that is busy with something else, has all the time it needs in a session of its own. What is locked
     for good is so there too. One that was too slow to tell anything is tried again."""
@@ -92,7 +97,7 @@ def judged(there, group, p, probe, after):
     for _ in range(3):
         if found.verdict != NOT_RUN and (found.verdict != BROKEN or probe.status != "timeout"):
             break
-        cells, _, _ = play(there, [p.code.replace(MARK, new_mark()), "6 * 7"], "--timeout", "20s")
+        cells, _, _ = play(there, [p.code.replace(MARK, new_mark()), "6 * 7"], *words_of(there, group), "--timeout", "20s")
         if len(cells) == 2:
             found, probe = judge_pair(there, group, p, *cells), cells[0]
         if found.verdict != NOT_RUN:
@@ -104,7 +109,7 @@ def run_group(there, group):
     """Every probe of the group in that place."""
     mark, probes = new_mark(), [p for p in GROUPS[group] if there.place not in p.weaker]
     codes = [code for p in probes for code in (p.code.replace(MARK, mark), "6 * 7")]
-    cells, r, refused = play(there, codes)
+    cells, r, refused = play(there, codes, *words_of(there, group))
     found = []
     for i, p in enumerate(probes):
         if 2 * i + 1 < len(cells):

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-from . import limits, pair, posture, protocol, surface
+from . import limits, mounts, pair, posture, protocol, surface
 from .cell import MARK, Cell, judge
 from .session import new_mark
 
@@ -18,7 +18,7 @@ import rootless  # noqa: E402
 POSTURE = ("I01", "I04", "I06", "I08", "I11", "I13", "I14", "I15", "I17", "I19", "I20", "I27", "I29", "I30", "I31", "I32", "I34", "I36", "S01",
            "S02", "L01", "L06", "L08", "L10")
 SURFACE = ("S12", "S14", "S15", "S16", "S21", "S22", "S30", "S31", "S32", "S34", "S35")
-CELLS = ("L02", "L03", "L04", "L05", "P16", "P17", "P18")
+CELLS = ("L02", "L03", "L04", "L05", "P16", "P17", "P18", "M01", "M02", "M03", "M04", "M05", "M07")
 
 
 class Weak:
@@ -32,6 +32,7 @@ class Weak:
         self.as_user, self.uid = AS_USER if root else {}, rootless.UID if root else os.geteuid()
         self.started = []
         os.chmod(self.dir, 0o755)
+        self.mounts = mounts.make(os.path.join(self.dir, "mounts"), self.uid)      # one mount, all of it writable
 
     def write(self, name, text):
         path = os.path.join(self.dir, name)
@@ -43,7 +44,7 @@ class Weak:
         links = [w for name in ("bin", "lib", "lib64", "lib32", "sbin") if os.path.isdir("/usr/" + name)
                  for w in ("--symlink", "usr/" + name, "/" + name)]
         return ["bwrap", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--ro-bind", "/usr", "/usr", *links, "--ro-bind", "/etc", "/etc",
-                "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", "/mnt/data", "--ro-bind", self.dir, self.dir,
+                "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", "/mnt/data", "--bind", self.mounts, "/mnt/host", "--ro-bind", self.dir, self.dir,
                 "--chdir", "/mnt/data", "--", "/usr/bin/python3", path]
 
     def start(self, *args, env=None, stdout=subprocess.PIPE, stderr=subprocess.PIPE):
@@ -107,7 +108,7 @@ def run_all():
         for f in rows(weak):
             f.place = weak.place
             yield f
-        for p in [*limits.LIMIT_PROBES, *protocol.PROTOCOL_PROBES]:
+        for p in [*limits.LIMIT_PROBES, *protocol.PROTOCOL_PROBES, *mounts.MOUNT_PROBES]:
             if p.id in CELLS:
                 yield run_cell(weak, p)
         yield from pair.two_uids(weak)

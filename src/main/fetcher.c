@@ -1,0 +1,48 @@
+/* fetcher.c - see fetcher.h. */
+#include "main/fetcher.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "fetch/fetch.h"
+#include "json/json.h"
+#include "main/command.h"
+#include "sandbox/sandbox.h"
+
+#define FETCH_MS 60000
+
+int fetcher_run(void *ctx, struct runner_child *child, const struct json *arguments, struct json **result,
+                struct error *err)
+{
+    const struct config *c = ctx;
+    struct sandbox *s = runner_child_sandbox(child);
+    const char *name = json_text(json_get(arguments, "name"));
+    struct fetch_options o = {
+        .url = json_text(json_get(arguments, "url")),
+        .max = (size_t)c->data_size,
+        .ms = FETCH_MS,
+        .ca_cert = c->ca_cert,
+        .loop = runner_child_loop(child),
+    };
+    size_t size;
+
+    if (!c->fetch_urls)
+        return error_set(err, ERROR_USAGE, 0,
+                         "files are not fetched from URLs here (serve --fetch-urls allows it)");
+    autoclose int fd = memfd_create("fetched", MFD_CLOEXEC);
+    o.fd = fd;
+    if (fd < 0)
+        return error_errno(err, "the file cannot be kept");
+    if (fetch_url(&o, &size, err) < 0)
+        return -1;
+    if (lseek(fd, 0, SEEK_SET) < 0)
+        return error_errno(err, "the file cannot be read");
+    int64_t put = sandbox_put(s, name, fd, err);
+    if (put < 0)
+        return -1;
+    *result = json_object();
+    json_set_str(*result, "name", name);
+    json_set_int(*result, "size", put);
+    return 0;
+}

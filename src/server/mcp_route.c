@@ -1,0 +1,110 @@
+/* mcp_route.c - POST /mcp: the Model Context Protocol over HTTP. A message is answered with JSON, or, where
+ * there is something to tell on the way, with a stream of events that ends with the answer.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "mcp/mcp.h"
+#include "mcp/mcp_runners.h"
+#include "server/private.h"
+
+struct exchange { /* one POST */
+    struct visit *q;
+    struct mcp_headers headers; /* of the visit */
+    struct mcp_link *link;
+    bool takes_events, streams;
+};
+
+static void end(struct exchange *x)
+{
+    mcp_close(x->link);
+    free(x);
+}
+
+/* The client left: what runs for it is interrupted. */
+static void on_gone(void *ctx)
+{
+    end(ctx);
+}
+
+static void send_event(struct exchange *x, const char *text, size_t len)
+{
+    if (!x->streams)
+        stream_begin(x->q, 200, "text/event-stream");
+    x->streams = true;
+    stream_send(x->q, "data: ", 6);
+    stream_send(x->q, text, len);
+    stream_send(x->q, "\n\n", 2);
+}
+
+static void on_send(void *ctx, const char *text, size_t len, const struct mcp_fate *fate)
+{
+    struct exchange *x = ctx;
+    struct visit *q = x->q;
+
+    if (!fate->last) {
+        if (x->takes_events)
+            send_event(x, text, len);
+        return;
+    }
+    if (fate->session)
+        answer_header(q, "Mcp-Session-Id", fate->session);
+    if (x->streams && text)
+        send_event(x, text, len);
+    if (x->streams)
+        stream_end(q);
+    else if (text)
+        answer_text(q, fate->status, "application/json", text, len);
+    else
+        answer_json(q, fate->status, NULL);
+    end(x);
+}
+
+static void post(struct visit *q)
+{
+    const char *accept = visit_header(q, "Accept");
+    struct exchange *x = xcalloc(1, sizeof *x);
+    size_t len;
+    const char *text = visit_text(q, &len);
+
+    x->q = q;
+    x->takes_events = accept && strstr(accept, "text/event-stream");
+    x->headers = (struct mcp_headers){
+        .version = visit_header(q, "MCP-Protocol-Version"),
+        .method = visit_header(q, "Mcp-Method"),
+        .name = visit_header(q, "Mcp-Name"),
+        .sandbox = visit_header(q, "Mcp-Param-Sandbox"),
+        .session = visit_header(q, "Mcp-Session-Id"),
+    };
+    const struct mcp_link_options o = {.headers = &x->headers, .send = on_send, .ctx = x};
+    x->link = mcp_open(visit_server(q)->mcp, &o);
+    visit_later(q, on_gone, x);
+    mcp_receive(x->link, text, len);
+}
+
+/* A client of a revision with initialize is done; its sandbox ends. */
+static void end_session(struct visit *q)
+{
+    const char *session = visit_header(q, "Mcp-Session-Id");
+
+    if (session && mcp_end_session(visit_server(q)->mcp, session))
+        answer_json(q, 204, NULL);
+    else
+        answer_error(q, 404, NULL, "there is no such session");
+}
+
+static const struct route rows[] = {
+    {"POST", "/mcp", "mcp", "A message of the Model Context Protocol", .handle = post,
+     .flags = ROUTE_RAW | ROUTE_HIDDEN, .body_max = MCP_MESSAGE_MAX},
+    {"DELETE", "/mcp", "mcp_end", "End a session of the Model Context Protocol", .handle = end_session,
+     .flags = ROUTE_HIDDEN},
+};
+
+void mcp_routes(struct server *s)
+{
+    const struct mcp_host host = mcp_runners_host(s->o.runners);
+    const struct mcp_options o = {.host = &host, .separate = true};
+
+    s->mcp = mcp_new(&o);
+    server_routes(s, rows, countof(rows));
+}

@@ -1,0 +1,62 @@
+"""serving.py - `sandpiper serve` for tests: started on a free port, with what a client needs to reach it."""
+import http.client
+import json
+import re
+import signal
+import subprocess
+from urllib.parse import urlsplit
+
+from conftest import HANG
+
+
+class Server:
+    def __init__(self, s, *args, env=None):
+        self.process = s.start("serve", "--listen", "127.0.0.1:0", *args, stdout=subprocess.DEVNULL, env=env)
+        self.token = self.line(r"token: (\S+)")
+        self.url = self.line(r"listening on (http://\S+)")
+        self.host = urlsplit(self.url).netloc
+
+    def line(self, pattern):
+        seen = []
+        for raw in iter(self.process.stderr.readline, b""):
+            seen.append(raw.decode("utf-8", "replace"))
+            found = re.search(pattern, seen[-1])
+            if found:
+                return found.group(1)
+        raise AssertionError("it ended: %s" % seen)
+
+    def open(self, path, body=None, method=None, **headers):
+        """The response, not yet read."""
+        c = http.client.HTTPConnection(self.host, timeout=HANG)
+        headers = {"Authorization": "Bearer " + self.token, **{k.replace("_", "-"): v for k, v in headers.items()}}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+            body = body if isinstance(body, bytes) else json.dumps(body).encode()
+        c.request(method or ("GET" if body is None else "POST"), path, body, {k: v for k, v in headers.items() if v})
+        response = c.getresponse()
+        response.connection = c
+        return response
+
+    def ask(self, path, body=None, status=200, **headers):
+        r = self.open(path, body, **headers)
+        text = r.read()
+        assert r.status == status, (r.status, text)
+        return json.loads(text) if "json" in r.headers["Content-Type"] else text
+
+    def close(self):
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(HANG)
+        self.process.stderr.close()
+        return code
+
+
+def sse(response):
+    """(event, data) of each; comments are passed over."""
+    event = None
+    for raw in response:
+        line = raw.decode().rstrip("\n")
+        if line.startswith("event: "):
+            event = line[7:]
+        elif line.startswith("data: "):
+            yield event, line[6:] if line == "data: [DONE]" else json.loads(line[6:])
+            event = None

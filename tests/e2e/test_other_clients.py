@@ -1,0 +1,142 @@
+"""test_other_clients.py - clients that were written for other services, unchanged (tests/clients/shapes.txt), against `sandpiper serve`: E2B's
+SDK, SandboxFusion's client, AgentCube's SDK; and Dify's code node, which is no package of its own: what its executor sends and reads."""
+import base64
+import json
+import subprocess
+import textwrap
+
+import pytest
+
+from clients import client
+from serving import Server
+
+
+@pytest.fixture
+def server(sandpiper):
+    s = Server(sandpiper)
+    yield s
+    assert s.close() == 0
+
+
+def run(server, program, **env):
+    """A Python program of a user's, in the environment with the clients."""
+    env = dict(PATH="/usr/bin:/bin", HOME="/nonexistent", NO_PROXY="*", **env)
+    r = subprocess.run([client("shapes"), "-I", "-c", textwrap.dedent(program)], env=env, capture_output=True, text=True, timeout=120)
+    assert r.returncode == 0, r.stderr[-3000:]
+    return [json.loads(line) for line in r.stdout.splitlines() if line.startswith(("{", "["))]
+
+
+def test_e2b(server):
+    told = run(server, """
+        import json
+        from e2b_code_interpreter import Sandbox
+        from e2b.exceptions import NotFoundException
+        def tell(x): print(json.dumps(x))
+        s = Sandbox.create(timeout=300)
+        live = []
+        e = s.run_code("import sys\\nx = 21\\nprint('out')\\nprint('err', file=sys.stderr)\\nx * 2", on_stdout=lambda m: live.append(m.line))
+        tell({"text": e.text, "stdout": e.logs.stdout, "stderr": e.logs.stderr, "error": e.error, "live": live})
+        e = s.run_code("1/0")
+        tell({"name": e.error.name, "value": e.error.value, "last": e.error.traceback.splitlines()[-1]})
+        e = s.run_code("import matplotlib.pyplot as plt\\nplt.plot([1, 2]); plt.show()")
+        tell({"png": [r.png for r in e.results if r.png]})
+        c = s.create_code_context()
+        tell({"context": [c.language, c.cwd], "same": s.run_code("x", context=c).text})
+        try: s.run_code("1", language="r"); tell({"language": "taken"})
+        except Exception as e: tell({"language": str(e)[:3]})
+        tell({"killed": s.kill(), "again": s.kill()})
+        try: s.run_code("1"); tell({"after": "ran"})
+        except Exception as e: tell({"after": type(e).__name__})
+        """, E2B_API_URL=server.url, E2B_SANDBOX_URL=server.url, E2B_API_KEY=server.token)
+    assert told[0] == {"text": "42", "stdout": ["out\n"], "stderr": ["err\n"], "error": None, "live": ["out\n"]}
+    assert told[1] == {"name": "ZeroDivisionError", "value": "division by zero", "last": "ZeroDivisionError: division by zero"}
+    assert len(told[2]["png"]) == 1 and base64.b64decode(told[2]["png"][0]).startswith(b"\x89PNG")
+    assert told[3] == {"context": ["python", "/mnt/data"], "same": "21"}
+    assert told[4] == {"language": "422"}
+    assert told[5:] == [{"killed": True, "again": False}, {"after": "NotFoundException"}]
+
+
+def test_e2b_without_a_key(server):
+    told = run(server, """
+        import json
+        from e2b_code_interpreter import Sandbox
+        try: Sandbox.create(); print(json.dumps(["made"]))
+        except Exception as e: print(json.dumps([type(e).__name__]))
+        """, E2B_API_URL=server.url, E2B_SANDBOX_URL=server.url, E2B_API_KEY="e2b_0123456789abcdef0123456789abcdef")
+    assert told == [["AuthenticationException"]]
+
+
+def test_sandbox_fusion(server):
+    told = run(server, """
+        import base64, json, os
+        from sandbox_fusion import run_code, run_jupyter, RunCodeRequest, RunJupyterRequest, set_endpoint
+        set_endpoint(os.environ["ENDPOINT"])
+        def tell(r): print(json.dumps(json.loads(r.json())))
+        b = lambda s: base64.b64encode(s).decode()
+        tell(run_code(RunCodeRequest(code="print(open('in/a.txt').read()); print(input()); open('b.txt', 'w').write('made')", language="python",
+                                     stdin="typed", files={"in/a.txt": b(b"given")}, fetch_files=["b.txt", "none.txt"])))
+        tell(run_code(RunCodeRequest(code="import sys; print(1, file=sys.stderr); sys.exit(3)", language="python")))
+        tell(run_code(RunCodeRequest(code="while True: pass", language="python", run_timeout=1)))
+        tell(run_code(RunCodeRequest(code="echo $((6*7)); pwd", language="bash")))
+        tell(run_jupyter(RunJupyterRequest(cells=["a = 123", "a", "print(a)", "raise RuntimeError('wrong')"], fetch_files=[])))
+        """, ENDPOINT=server.url.replace("http://", "http://any:%s@" % server.token))
+    assert told[0]["status"] == "Success" and told[0]["run_result"]["stdout"] == "given\ntyped\n" and told[0]["run_result"]["return_code"] == 0
+    assert {k: base64.b64decode(v) for k, v in told[0]["files"].items()} == {"b.txt": b"made"}
+    assert (told[1]["status"], told[1]["run_result"]["return_code"], told[1]["run_result"]["stderr"]) == ("Failed", 3, "1\n")
+    assert (told[2]["status"], told[2]["run_result"]["status"], told[2]["run_result"]["return_code"]) == ("Failed", "TimeLimitExceeded", None)
+    assert told[3]["run_result"]["stdout"] == "42\n/mnt/data\n"
+    cells = told[4]["cells"]
+    assert told[4]["status"] == "Success" and told[4]["driver"]["status"] == "Finished"
+    assert [c["display"] for c in cells] == [[], [{"text/plain": "123"}], [], []] and cells[2]["stdout"] == "123\n"
+    assert cells[3]["error"][0]["ename"] == "RuntimeError" and cells[3]["error"][0]["evalue"] == "wrong"
+
+
+def test_agentcube(server, tmp_path):
+    told = run(server, """
+        import json, os
+        from agentcube import CodeInterpreterClient
+        url = os.environ["URL"]
+        with CodeInterpreterClient(workload_manager_url=url, router_url=url) as c:
+            c.write_file("6 7\\n", "n.txt")
+            r = [c.run_code("python", "a, b = open('n.txt').read().split(); print(int(a) * int(b))"), c.execute_command("sh -c 'echo a b | wc -w'"),
+                 sorted(f["name"] for f in c.list_files()), c.session_id]
+            c.download_file("n.txt", os.environ["HERE"] + "/got.txt")
+            try: c.execute_command("false"); r.append("fine")
+            except Exception as e: r.append(type(e).__name__)
+            print(json.dumps(r))
+        """, URL=server.url.replace("http://", "http://any:%s@" % server.token), HERE=str(tmp_path))
+    out, words, files, session, failed = told[0]
+    assert (out, words, failed) == ("42\n", "2\n", "CommandExecutionError") and files[0] == "n.txt" and len(files) == 2
+    assert (tmp_path / "got.txt").read_text() == "6 7\n"
+    r = server.open("/v1/namespaces/a/code-interpreters/b/invocations/api/files", X_Agentcube_Session_Id=session)
+    assert r.status == 404 and set(json.loads(r.read())) == {"error", "code"}
+
+
+def dify(server, code, language="python3", token=None):
+    r = server.open("/v1/sandbox/run", {"language": language, "code": code, "preload": "", "enable_network": True}, Authorization="",
+                    X_Api_Key=token or server.token)
+    return r.status, json.loads(r.read())
+
+
+def test_dify(server):
+    """As its code executor does it: the code node's program, made by Dify, prints its result between marks."""
+    program = textwrap.dedent("""
+        def main(a): return {"result": a * 2}
+        import json
+        from base64 import b64decode
+        inputs = json.loads(b64decode('%s').decode('utf-8'))
+        print('<<RESULT>>' + json.dumps(main(**inputs), indent=4) + '<<RESULT>>')
+        """) % base64.b64encode(b'{"a": 21}').decode()
+    status, body = dify(server, program)
+    assert status == 200 and (body["code"], body["message"], body["data"]["error"]) == (0, "success", "")
+    assert json.loads(body["data"]["stdout"].split("<<RESULT>>")[1]) == {"result": 42}
+    status, body = dify(server, "x = 1\nx / 0")
+    assert status == 200 and body["code"] == 0 and body["data"]["error"].endswith("ZeroDivisionError: division by zero")
+    assert dify(server, "x")[1]["data"]["error"].endswith("NameError: name 'x' is not defined")        # each run is alone
+    assert dify(server, "1", language="nodejs")[1]["code"] != 0
+    assert dify(server, "1", token="0123456789abcdef0123456789abcdef") == (401, {"code": 401, "message": body_of_401(server), "data": None})
+
+
+def body_of_401(server):
+    r = server.open("/v1/sandbox/run", {}, Authorization="")
+    return json.loads(r.read())["message"]
