@@ -94,8 +94,8 @@ static char *from_here(const struct show *s, const char *path, int columns)
 }
 
 /* Add the path of a file or folder, which is a link where the terminal has links. Then room columns are kept
- * to, for the link has all of it; else it is printed whole, to be copied, and from the current folder where it
- * would wrap. Returns its columns. */
+ * to, for the link has all of it; else it is printed whole, to be copied, and from the current folder where
+ * it would wrap. Returns its columns. */
 static int add_link(struct show *show, const char *path, int room)
 {
     struct screen *s = &show->screen;
