@@ -1,5 +1,5 @@
 /* server.h - the HTTP server: accepts, checks, finds the route, and sends what its handler answers. It runs
- * no code and asks no model, and it holds no key: each sandbox has a process of its own (runner/runners.h).
+ * no code and asks no model: each sandbox has a process of its own (runner/runners.h).
  * Handlers are written against routes.h.
  */
 #ifndef SERVER_SERVER_H
