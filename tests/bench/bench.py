@@ -22,6 +22,7 @@ import time
 
 import mcp
 import peers
+import questions
 import runners
 import serving_load
 import uploads
@@ -475,6 +476,13 @@ def runner(env):
                rss <= 1.5 * small)
 
 
+def http_question(env):
+    """What the server adds to a question on a live session."""
+    script, server = questions.overhead(PROGRAM, env)
+    report("a question at /v1, above one of a script", f"{server - script:.2f} ms", f"script {script:.1f} ms, /v1 {server:.1f} ms", "2 ms",
+           server - script < 2)
+
+
 def mcp_server(env):
     for engine in ENGINES:
         lists, hellos = [], []
@@ -500,7 +508,7 @@ def serve(env):
 # Fast ones first; other parts of the house add theirs.
 ROWS = {"start": start, "prompt": prompt, "memory": memory, "cell": cell, "snapshots": snapshots, "cold": cold, "reader": reader,
         "markdown": markdown, "oneshot": oneshot, "named": named, "flood": flood, "gigabyte": gigabyte, "figure": first_figure, "files": big_file,
-        "upload": upload, "runner": runner, "mcp": mcp_server, "serve": serve}
+        "upload": upload, "runner": runner, "mcp": mcp_server, "serve": serve, "question": http_question}
 
 
 def main():
