@@ -84,8 +84,9 @@ run:
 # check: what takes longer than test, and runs in CI as well (sanitizers, long repetitions, probes).
 test check:
 	@tests/run.sh $@ $(ARGS)
+# SET=gaia: tasks with files, of GAIA's shape; SET=traffic: two agents and a large table. make test-model SET=gaia ARGS="--only g1 -- -m NAME"
 test-model: build/sandpiper
-	@/usr/bin/python3 tests/model/run.py $(ARGS)
+	@/usr/bin/python3 tests/model/$(or $(SET),run).py $(ARGS)
 # The containment probes on every engine here, for users and for bug reports: make probe ENGINE="docker bwrap" V=1, or ARGS=--self-test.
 # SANDPIPER_BIN=/usr/bin/sandpiper probes an installed one, and builds nothing.
 probe: $(if $(SANDPIPER_BIN),,$(PROGRAM))

@@ -80,6 +80,7 @@ static int open_server(struct serve *s, struct error *err)
         .tokens = &s->tokens,
         .hosts = &s->c->allow_hosts,
         .runners = s->runners,
+        .model = s->c->model,
         .log = s->c->verbose ? on_log : NULL,
     };
     s->server = server_new(&o, err);

@@ -193,7 +193,7 @@ static bool stand(struct asker *q, const struct json *arguments)
     const char *turn = json_str(json_get(arguments, "turn"));
     struct ask *a = &q->ask;
 
-    if (!history || (turn && strcmp(turn, q->turn) == 0))
+    if (!history || (turn && *turn && strcmp(turn, q->turn) == 0))
         return false;
     agent_clear(a->agent);
     q->turn[0] = '\0';

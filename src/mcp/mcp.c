@@ -1,13 +1,15 @@
 /* mcp.c - takes a message: is it one, of which revision, do its headers agree with it, who serves it. */
 #include "mcp/mcp.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "mcp/mcp_private.h"
 
-#define META "io.modelcontextprotocol/"
+#define META      "io.modelcontextprotocol/"
+#define WHOLE_MAX 1e19 /* of an id that is a number */
 
 struct mcp *mcp_new(const struct mcp_options *o)
 {
@@ -108,7 +110,8 @@ static bool good_id(struct mcp_request *q, const struct json *id)
 {
     double number = json_double(id, 0.5);
 
-    if (json_type(id) == JSON_STRING || (json_type(id) == JSON_NUMBER && number == (double)(int64_t)number)) {
+    if (json_type(id) == JSON_STRING
+        || (json_type(id) == JSON_NUMBER && fabs(number) < WHOLE_MAX && number == floor(number))) {
         q->id = id;
         if (!mcp_in_use(q->link, id))
             return true;

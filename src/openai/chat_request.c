@@ -314,20 +314,25 @@ static void add_named(struct buf *out, char kind, const char *text, size_t len)
     buf_add(out, text, len);
 }
 
-static void add_words(struct buf *out, enum role role, struct buf *words)
+/* Each message is named together with the name of all before it. */
+static void add_message(char key[SHA256_HEX], enum role role, const struct buf *words,
+                        const struct buf *files)
 {
-    add_named(out, (char)('0' + role), buf_str(words), words->len);
-    buf_clear(words);
+    struct buf all autorelease(buf_release) = BUF_INIT(0);
+
+    buf_addstr(&all, key);
+    add_named(&all, (char)('0' + role), buf_str(words), words->len);
+    buf_add(&all, buf_str(files), files->len);
+    sha256_hex(all.data, all.len, key);
 }
 
-void chat_request_key(const struct json *body, size_t n, const char *answer, const char *owner,
-                      char out[SHA256_HEX])
+void chat_request_key(const struct json *body, size_t n, const char *owner, char out[SHA256_HEX])
 {
-    struct buf all autorelease(buf_release) = BUF_INIT(0), words autorelease(buf_release) = BUF_INIT(0);
     const struct json *m = json_first(json_get(body, "messages"));
 
-    add_named(&all, 'o', owner, strlen(owner));
+    sha256_hex(owner, strlen(owner), out);
     for (; m && n--; m = json_next(m)) {
+        struct buf words autorelease(buf_release) = BUF_INIT(0), files autorelease(buf_release) = BUF_INIT(0);
         const struct json *content = json_get(m, "content");
         const char *text = json_text(content);
 
@@ -336,13 +341,17 @@ void chat_request_key(const struct json *body, size_t n, const char *answer, con
             if ((text = chat_part_text(part)))
                 add_paragraph(&words, text, strlen(text));
             else if ((text = chat_part_data(part)))
-                add_named(&all, 'f', text, strlen(text));
+                add_named(&files, 'f', text, strlen(text));
         }
-        add_words(&all, role_of(m), &words);
+        add_message(out, role_of(m), &words, &files);
     }
-    if (answer) {
-        add_paragraph(&words, answer, strlen(answer));
-        add_words(&all, ROLE_ASSISTANT, &words);
-    }
-    sha256_hex(buf_str(&all), all.len, out);
+}
+
+void chat_key_after(const char key[SHA256_HEX], const char *answer, char out[SHA256_HEX])
+{
+    struct buf words autorelease(buf_release) = BUF_INIT(0), none = BUF_INIT(0);
+
+    add_paragraph(&words, answer, strlen(answer));
+    memmove(out, key, SHA256_HEX);
+    add_message(out, ROLE_ASSISTANT, &words, &none);
 }

@@ -33,10 +33,10 @@ struct chat_request {
 int chat_request_read(const struct json *body, struct chat_request *out, struct chat_refusal *no);
 void chat_request_release(struct chat_request *r);
 
-/* Names what was said: the first n messages, and behind them the answer unless that is NULL. The same for
- * a text and for parts with that text, whatever blanks surround it. owner: conversations of different
- * owners are never the same. */
-void chat_request_key(const struct json *body, size_t n, const char *answer, const char *owner,
-                      char out[SHA256_HEX]);
+/* Names what was said in the first n messages: the same for a text and for parts with that text, whatever
+ * blanks surround it. owner: conversations of different owners are never the same. */
+void chat_request_key(const struct json *body, size_t n, const char *owner, char out[SHA256_HEX]);
+/* The name of that and an answer behind it. */
+void chat_key_after(const char key[SHA256_HEX], const char *answer, char out[SHA256_HEX]);
 
 #endif

@@ -22,11 +22,13 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "json/json.h"
+#include "openai/chat_table.h"
 #include "mcp/mcp.h"
 #include "process/loop.h"
 #include "server/foreign.h"
 #include "server/listen.h"
 #include "server/private.h"
+#include "server/questions.h"
 
 static void run(void *ctx, short revents)
 {
@@ -433,6 +435,8 @@ struct server *server_new(const struct server_options *o, struct error *err)
     loop_watch(o->loop, s->epoll_fd, POLLIN, run, s);
     own_routes(s);
     sandbox_routes(s);
+    s->chats = chat_table_new(CHATS_MAX);
+    question_routes(s);
     foreign_routes(s);
     mcp_routes(s);
     return s;
@@ -485,5 +489,6 @@ void server_free(struct server *s)
             json_free(s->tables[t].schemas[i]);
         free(s->tables[t].schemas);
     }
+    chat_table_free(s->chats);
     free(s);
 }

@@ -28,6 +28,7 @@
 #define LOOK_MS          250 /* how often a request that is not complete is looked at */
 #define STATUS_CLASSES   6
 #define ROUTE_TABLES_MAX 16
+#define CHATS_MAX        256 /* conversations whose place is known */
 
 struct route_table {
     const struct route *rows;
@@ -53,7 +54,8 @@ struct server {
     struct connection *connections; /* a list */
     unsigned n_connections, in_flight, of_token[64];
     struct server_counts counts;
-    char signs[TOKEN_TEXT]; /* what links to files are signed with */
+    char signs[TOKEN_TEXT];   /* what links to files are signed with */
+    struct chat_table *chats; /* conversations that may lose their sandbox to another one */
 };
 
 struct connection {

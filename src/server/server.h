@@ -1,5 +1,5 @@
 /* server.h - the HTTP server: accepts, checks, finds the route, and sends what its handler answers. It runs
- * no code and asks no model, and it holds no key: each sandbox has a process of its own (runner/runners.h).
+ * no code and asks no model: each sandbox has a process of its own (runner/runners.h).
  * Handlers are written against routes.h.
  */
 #ifndef SERVER_SERVER_H
@@ -23,6 +23,7 @@ struct server_options { /* everything is borrowed until server_free */
     const struct tokens *tokens;
     const struct argv *hosts; /* more names that Host may have */
     struct runners *runners;
+    const char *model; /* that questions go to; NULL: it is found when the first is asked */
     /* One line for each request: method, path, status, time. Untrusted: scrub it. NULL: nobody wants them. */
     void (*log)(void *ctx, const char *line);
     void *ctx;

@@ -81,14 +81,32 @@ static char *path_end(const char *path, int room)
     return xasprintf("\u2026%s", rest);
 }
 
+/* A path as it is called from the folder that the user is in, where that is shorter; or NULL. */
+static char *from_here(const struct show *s, const char *path, int columns)
+{
+    autofree char *here = getcwd(NULL, 0), *clean = NULL;
+    size_t n = here ? strlen(here) : 0;
+
+    if (n < 2 || strncmp(path, here, n) != 0 || path[n] != '/' || !path[n + 1])
+        return NULL;
+    clean = screen_clean(&s->screen, path + n + 1);
+    return utf8_columns(clean, strlen(clean)) < columns ? steal(&clean) : NULL;
+}
+
 /* Add the path of a file or folder, which is a link where the terminal has links. Then room columns are kept
- * to, for the link has all of it; else it is printed whole, to be copied. Returns its columns. */
+ * to, for the link has all of it; else it is printed whole, to be copied, and from the current folder where
+ * it would wrap. Returns its columns. */
 static int add_link(struct show *show, const char *path, int room)
 {
     struct screen *s = &show->screen;
     char host[256] = "";
     bool link = has_links(show, path);
-    autofree char *whole = show_path(show, path), *text = link ? path_end(whole, room) : xstrdup(whole);
+    autofree char *whole = show_path(show, path), *near = NULL;
+    int columns = utf8_columns(whole, strlen(whole));
+
+    if (s->terminal && !link && columns > room)
+        near = from_here(show, path, columns);
+    autofree char *text = link ? path_end(whole, room) : xstrdup(near ? near : whole);
 
     if (link) {
         gethostname(host, sizeof host - 1);

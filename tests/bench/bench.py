@@ -22,7 +22,9 @@ import time
 
 import mcp
 import peers
+import questions
 import runners
+import serving_load
 import uploads
 from service import GIGABYTE, Model, environment
 
@@ -474,6 +476,13 @@ def runner(env):
                rss <= 1.5 * small)
 
 
+def http_question(env):
+    """What the server adds to a question on a live session."""
+    script, server = questions.overhead(PROGRAM, env)
+    report("a question at /v1, above one of a script", f"{server - script:.2f} ms", f"script {script:.1f} ms, /v1 {server:.1f} ms", "2 ms",
+           server - script < 2)
+
+
 def mcp_server(env):
     for engine in ENGINES:
         lists, hellos = [], []
@@ -487,10 +496,19 @@ def mcp_server(env):
                f"bare python3 over the same pipes p50 {bare:.2f} ms: {p50 / bare:.1f}x", "2 ms", p50 < 2)
 
 
+def serve(env):
+    for engine in ENGINES:
+        m = serving_load.measure(PROGRAM, env, engine)
+        report(f"a cell over HTTP, kept alive, {engine}", f"p50 {m['cell_ms']:.2f} ms", f"GET / {m['health_ms']:.2f} ms: {m['cell_ms'] / m['health_ms']:.1f}x",
+               "1 ms", m["cell_ms"] < 1)
+        report(f"200 connections, 10,000 cells, {engine}", f"{m['seconds']:.1f} s, {m['bad']} failed, {m['after']:.1f} MB",
+               f"after the first 2,000 {m['before']:.1f} MB: {m['after'] / m['before']:.2f}x", "none failed, 1.1x", m["bad"] == 0 and m["after"] <= 1.1 * m["before"])
+
+
 # Fast ones first; other parts of the house add theirs.
 ROWS = {"start": start, "prompt": prompt, "memory": memory, "cell": cell, "snapshots": snapshots, "cold": cold, "reader": reader,
         "markdown": markdown, "oneshot": oneshot, "named": named, "flood": flood, "gigabyte": gigabyte, "figure": first_figure, "files": big_file,
-        "upload": upload, "runner": runner, "mcp": mcp_server}
+        "upload": upload, "runner": runner, "mcp": mcp_server, "serve": serve, "question": http_question}
 
 
 def main():

@@ -2,15 +2,19 @@
 machine. What each is offered, what is handed on, and that neither can do the other's part, whatever the model or a file says."""
 import json
 import os
-import random
 import socket
+import sys
 
 import pexpect
 import pytest
 
+from conftest import TREE
 from test_signs import PLAIN
 
-QUESTION = "Which factors go with more accidents? Plot the strongest"
+sys.path.insert(1, os.path.join(TREE, "tests", "model"))
+
+from traffic_data import QUESTION, traffic_data  # noqa: E402
+
 PIPELINE = ["--agents", "files+code"]
 
 
@@ -27,15 +31,8 @@ def events(r, kind=None):
 
 
 def traffic(program, rows=8000):
-    """Accidents rise with rain most of all, a little with traffic, and not with the weekday."""
-    rng = random.Random(14)
-    lines = ["date,weekday,rain_mm,temperature,vehicles,accidents"]
-    for i in range(rows):
-        rain, temperature, vehicles = max(0, rng.gauss(2, 4)), rng.gauss(12, 8), rng.randint(500, 5000)
-        lines.append("2023-%02d-%02d,%d,%.1f,%.1f,%d,%d" % (i % 12 + 1, i % 28 + 1, i % 7, rain, temperature, vehicles, max(
-            0, round(2 + 1.5 * rain + vehicles / 2000 - temperature / 40 + rng.gauss(0, 2)))))
     os.makedirs(os.path.join(program.work, "roads"), exist_ok=True)
-    return program.write("roads/traffic.csv", "\n".join(lines) + "\n")
+    return program.write("roads/traffic.csv", traffic_data(rows))
 
 
 CODE = """import pandas as pd, matplotlib

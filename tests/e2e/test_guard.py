@@ -15,7 +15,7 @@ import pytest
 
 import rootless
 from conftest import ENGINES, ROOTLESS, TREE, make_sandpiper, need_engine
-from test_named import end_all
+from named_sandboxes import end_all
 
 HERE = os.path.dirname(__file__)
 USER = "bwrap-user"             # bwrap started by an ordinary user

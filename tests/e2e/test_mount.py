@@ -16,7 +16,7 @@ import rootless
 from chat_keys import leave, start
 from conftest import BWRAP_USER, PLACES, make_sandpiper, need_engine
 from program import AS_USER
-from test_named import end_all, run as run_named
+from named_sandboxes import end_all, run as run_named
 
 ROOT = os.geteuid() == 0
 SAME_USER = (BWRAP_USER,) if ROOT else ("bwrap",)       # where code has the uid of whoever started it

@@ -93,7 +93,7 @@ def first_cell(server, value):
 def storm(s, moments, *args):
     known, random_ = {}, random.Random(moments)
     for moment in range(moments):
-        server = Server(s, "--pool", "1", "--max-sandboxes", "20", *args)
+        server = Server(s, "--pool", "1", "--max-sandboxes", "100", *args)
         timer = threading.Timer(random_.random() * random_.choice((0.1, 0.4, 1.0)), server.kill, (random_.random(),))
         timer.start()
         while True:

@@ -655,6 +655,13 @@ static void test_long_paths_stand_alone(void **state)
     screen_init(&c, (struct show_options){.terminal = true, .width = 30});
     show_event(c.show, &e);
     assert_string_equal(screen_read(&c), "saved: ~/with/a/long/name/a.png\n");
+    /* shorter where it is below the current folder and would wrap */
+    autofree char *here = getcwd(NULL, 0), *below = xasprintf("%s/plots/long/a/b/c/d/e.png", here);
+    e.file.path = below;
+    show_event(c.show, &e);
+    assert_string_equal(screen_read(&c),
+                        "saved: ~/with/a/long/name/a.png\nsaved: plots/long/a/b/c/d/e.png\n");
+    e.file.path = "/home/somebody/with/a/long/name/a.png";
     screen_release(&c);
     setenv("TERM", "foot", 1);
     screen_init(&c, (struct show_options){.terminal = true, .width = 60});

@@ -1,0 +1,128 @@
+/* ask_route.c - POST /ask: a question in our own shape. A session is a sandbox and the conversation that
+ * its runner has; its id is the sandbox's. With Accept: text/event-stream the events come as they happen. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "json/json.h"
+#include "server/question_run.h"
+#include "server/questions_private.h"
+#include "server/sandboxes.h"
+
+/* The place of a session is its id. */
+static void place(const struct question *qn, const struct json *result, char key[SHA256_HEX])
+{
+    (void)result;
+    sha256_hex(qn->place.sandbox, strlen(qn->place.sandbox), key);
+}
+
+static struct json *answer_of(struct question *qn, const struct json *result)
+{
+    static const char *const kept[] = {"usage", "computed", "status", "error", "model", "notices"};
+    struct json *out = json_object();
+
+    json_set_str(out, "output", json_str(json_get(result, "answer")));
+    json_set_str(out, "session", qn->place.sandbox);
+    json_set(out, "files", question_files(qn, result));
+    for (size_t i = 0; i < countof(kept); i++)
+        json_set(out, kept[i], json_copy(json_get(result, kept[i])));
+    json_set(out, "steps", steal(&qn->steps));
+    return out;
+}
+
+static void answered(struct question *qn, const struct json *result)
+{
+    answer_json(qn->q, 200, answer_of(qn, result));
+}
+
+static void failed(struct question *qn, int status, const char *code, const char *detail)
+{
+    answer_error(qn->q, status, code, "%s", detail);
+}
+
+static void on_event(struct question *qn, const struct json *object)
+{
+    stream_sse(qn->q, json_text(json_get(object, "type")), object);
+}
+
+static void end_stream(struct question *qn, const char *event, struct json *object)
+{
+    stream_sse(qn->q, event, object);
+    json_free(object);
+    stream_end(qn->q);
+}
+
+static void stream_answered(struct question *qn, const struct json *result)
+{
+    end_stream(qn, "answer", answer_of(qn, result));
+}
+
+static void stream_failed(struct question *qn, int status, const char *code, const char *detail)
+{
+    struct json *o = json_object();
+
+    json_set_int(o, "status", status);
+    json_set_str(o, "code", code);
+    json_set_str(o, "detail", detail);
+    end_stream(qn, "error", o);
+}
+
+static void stream_silent(struct question *qn)
+{
+    stream_send(qn->q, ": still working\n\n", 17);
+}
+
+static void release(struct question *qn)
+{
+    (void)qn;
+}
+
+static const struct question_shape whole = {NULL, place, answered, failed, NULL, release},
+                                   stream = {on_event,      place,         stream_answered,
+                                             stream_failed, stream_silent, release};
+
+static struct json *arguments_of(const struct json *body, bool streams)
+{
+    static const char *const names[] = {"input", "files", "model", "effort", "system"};
+    struct json *out = json_object();
+
+    for (size_t i = 0; i < countof(names); i++)
+        if (json_get(body, names[i]))
+            json_set(out, names[i], json_copy(json_get(body, names[i])));
+    json_set_bool(out, "stream", streams);
+    return out;
+}
+
+static bool wants_stream(const struct visit *q)
+{
+    const char *accept = visit_header(q, "Accept");
+
+    return accept && strcasestr(accept, "text/event-stream");
+}
+
+void ask_route(struct visit *q)
+{
+    const struct json *body = visit_body(q);
+    const char *session = json_str(json_get(body, "session"));
+    struct error err = {0};
+    bool streams = wants_stream(q), recreated = false;
+    struct held *h = session ? sandbox_of(q, session, &recreated) : question_room(q, &err);
+
+    if (!h) {
+        if (!session)
+            answer_failure(q, &err);
+        return;
+    }
+    struct question *qn = xcalloc(1, sizeof *qn);
+    *qn = (struct question){.q = q, .shape = streams ? &stream : &whole, .made = !session};
+    if (session) { /* it is in use, so it does not have to make room for another */
+        struct chat_place taken;
+
+        sha256_hex(session, strlen(session), qn->key);
+        chat_table_take(q->s->chats, qn->key, &taken);
+    }
+    struct json *arguments = arguments_of(body, streams);
+    if (streams)
+        stream_begin(q, 200, "text/event-stream");
+    question_ask(qn, h, arguments);
+}

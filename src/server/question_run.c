@@ -1,0 +1,256 @@
+/* question_run.c - see question_run.h. */
+#include "server/question_run.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "json/json.h"
+#include "openai/chat_reply.h"
+#include "process/loop.h"
+#include "server/sandboxes.h"
+
+#define WAITING_MAX 32 /* requests that wait for one sandbox */
+
+static void release(struct question *qn)
+{
+    loop_timer_stop(visit_loop(qn->q), qn);
+    json_free(qn->steps);
+    qn->shape->release(qn);
+    free(qn);
+}
+
+/* ---- the sandbox ---- */
+
+struct held *question_room(struct visit *q, struct error *err)
+{
+    struct runners *rs = visit_runners(q);
+    struct held *h = runners_create(rs, NULL, err);
+    struct chat_place oldest;
+
+    while (!h && err->kind == ERROR_BUSY && chat_table_take_oldest(q->s->chats, &oldest)) {
+        struct held *old = runners_find(rs, oldest.sandbox, NULL);
+
+        if (!old || !held_idle_ms(old)) /* one that is asked something else just now is not idle */
+            continue;
+        runners_stop(rs, old);
+        *err = (struct error){0};
+        h = runners_create(rs, NULL, err);
+    }
+    return h;
+}
+
+/* The conversation stands where it stood, or at its answer. A sandbox that has no answer to go on from is
+ * nobody's. */
+static void settle(struct question *qn, const struct json *result, bool answered)
+{
+    struct held *h = runners_find(visit_runners(qn->q), qn->place.sandbox, NULL);
+    const char *turn = json_str(json_get(result, "turn"));
+
+    if (answered)
+        qn->shape->place(qn, result, qn->key);
+    if (turn && strlen(turn) < sizeof qn->place.turn)
+        memcpy(qn->place.turn, turn, strlen(turn) + 1);
+    if (!h)
+        return;
+    if (qn->made && !answered)
+        runners_stop(visit_runners(qn->q), h);
+    else
+        chat_table_put(qn->q->s->chats, qn->key, &qn->place);
+}
+
+/* ---- what the code did ---- */
+
+struct json *question_files(const struct question *qn, const struct json *result)
+{
+    struct json *out = json_array();
+
+    for (const struct json *f = json_first(json_get(result, "files")); f; f = json_next(f)) {
+        const char *name = json_text(json_get(f, "name"));
+        autofree char *url = sandbox_file_url(qn->q, qn->place.sandbox, name);
+        struct json *one = json_object();
+
+        json_set_str(one, "name", name);
+        json_set_int(one, "size", json_int(json_get(f, "bytes"), 0));
+        json_set_str(one, "url", url);
+        json_add(out, one);
+    }
+    return out;
+}
+
+/* A cell, or what would have been one. */
+static void add_step(struct question *qn, const struct json *call)
+{
+    struct json *step = json_object();
+
+    json_set_str(step, "code", json_str(json_get(call, "code")));
+    json_add(qn->steps, step);
+    qn->step = step;
+}
+
+static void end_step(struct question *qn, const struct json *result)
+{
+    static const char *const kept[][2] = {
+        {"status", "status"}, {"output", "model_text"}, {"error", "error"}, {"seconds", "seconds"}};
+    if (!qn->step)
+        return;
+    for (size_t i = 0; i < countof(kept); i++)
+        json_set(qn->step, kept[i][0], json_copy(json_get(result, kept[i][1])));
+    qn->step = NULL;
+}
+
+/* Paths of this machine are nobody's business. */
+static struct json *cleaned(const struct question *qn, const struct json *object)
+{
+    struct json *out = json_copy(object);
+
+    if (json_is(out, "file")) {
+        autofree char *url = sandbox_file_url(qn->q, qn->place.sandbox, json_text(json_get(out, "name")));
+
+        json_set_str(out, "url", url);
+        json_set_str(out, "path", json_text(json_get(out, "name")));
+    } else if (json_is(out, "tool_result")) {
+        json_set(out, "output_path", json_null());
+    }
+    return out;
+}
+
+static struct json *notice_of(const struct json *event)
+{
+    struct json *out = json_object();
+
+    json_set_str(out, "type", "notice");
+    json_set_int(out, "v", 1);
+    json_set_int(out, "question", 0);
+    json_set_str(out, "level", "info");
+    json_set_str(out, "text", json_text(json_get(event, "text")));
+    return out;
+}
+
+static void on_silence(void *ctx, short revents)
+{
+    struct question *qn = ctx;
+
+    (void)revents;
+    qn->shape->silent(qn);
+    loop_timer(visit_loop(qn->q), clock_ms() + QUESTION_SILENT_MS, on_silence, qn);
+}
+
+static void heard(struct question *qn)
+{
+    if (qn->shape->silent)
+        loop_timer(visit_loop(qn->q), clock_ms() + QUESTION_SILENT_MS, on_silence, qn);
+}
+
+static void on_event(void *ctx, const struct json *event)
+{
+    struct question *qn = ctx;
+    const struct json *object = json_get(event, "agent");
+    const char *kind = json_text(json_get(event, "event"));
+
+    if (json_is(object, "tool_call"))
+        add_step(qn, object);
+    else if (json_is(object, "tool_result"))
+        end_step(qn, object);
+    if (!qn->shape->event || (!object && strcmp(kind, "notice") != 0))
+        return;
+    autojson struct json *out = object ? cleaned(qn, object) : notice_of(event);
+    heard(qn);
+    qn->shape->event(qn, out);
+}
+
+/* ---- the end ---- */
+
+/* A question that was asked and has no answer. What can be tried again as it is: 429, 503. */
+static const struct {
+    const char *status, *code;
+    int http;
+} failures[] = {
+    {"no_answer", "MODEL_FAILED", 502},
+    {"no_sandbox", "SANDBOX_FAILED", 503},
+    {"limit", "LIMIT", 422},
+    {"try_later", "MODEL_BUSY", 429},
+    {"refused", "MODEL_REFUSED", 502},
+    {"usage", "INVALID_ARGUMENT", 422},
+    {"interrupted", "INTERRUPTED", 503},
+    {"terminated", "INTERRUPTED", 503},
+};
+
+static void fail_result(struct question *qn, const struct json *result)
+{
+    const char *status = json_text(json_get(result, "status")), *why = json_str(json_get(result, "error"));
+    size_t i = 0;
+
+    while (i + 1 < countof(failures) && strcmp(failures[i].status, status) != 0)
+        i++;
+    qn->shape->failed(qn, failures[i].http, failures[i].code, why ? why : status);
+}
+
+/* It could not even be asked: nothing that the client sent is the reason. */
+static void fail_error(struct question *qn, const struct error *err)
+{
+    autofree char *why = error_message(err);
+    bool configured = err->kind != ERROR_USAGE && err->kind != ERROR_AUTH;
+
+    qn->shape->failed(qn, err->kind == ERROR_BUSY ? 429 : 503,
+                      !configured                  ? "NOT_CONFIGURED"
+                      : err->kind == ERROR_BUSY    ? "TOO_MANY_REQUESTS"
+                      : err->kind == ERROR_SANDBOX ? "SANDBOX_FAILED"
+                                                   : "UNAVAILABLE",
+                      why);
+}
+
+static void on_done(void *ctx, const struct json *result, const struct error *err)
+{
+    struct question *qn = ctx;
+    const char *status = json_text(json_get(result, "status")),
+               *answer = json_str(json_get(result, "answer"));
+    bool answered = result && chat_finish(status, answer);
+
+    settle(qn, result, answered);
+    if (answered)
+        qn->shape->answered(qn, result);
+    else if (result)
+        fail_result(qn, result);
+    else
+        fail_error(qn, err);
+    release(qn);
+}
+
+/* The question ends too; its conversation can go on from where it stood. */
+static void on_gone(void *ctx)
+{
+    struct question *qn = ctx;
+
+    runner_forget(qn->runner, qn->request);
+    settle(qn, NULL, false);
+    release(qn);
+}
+
+static void refuse(struct question *qn, int status, const char *code, const char *detail)
+{
+    settle(qn, NULL, false);
+    qn->shape->failed(qn, status, code, detail);
+    release(qn);
+}
+
+void question_ask(struct question *qn, struct held *h, struct json *arguments)
+{
+    autojson struct json *owned = arguments;
+    const struct runner_listener l = {qn, on_event, on_done};
+    struct error err = {0};
+
+    qn->steps = json_array();
+    memcpy(qn->place.sandbox, held_id(h), strlen(held_id(h)) + 1);
+    qn->runner = held_runner(visit_runners(qn->q), h, &err);
+    if (!qn->runner) {
+        refuse(qn, 503, "UNAVAILABLE", err.text);
+    } else if (runner_waits(qn->runner) >= WAITING_MAX) {
+        refuse(qn, 429, "TOO_MANY_REQUESTS", "too many requests wait for this sandbox");
+    } else {
+        visit_later(qn->q, on_gone, qn);
+        heard(qn);
+        qn->request = runner_ask(qn->runner, "ask", owned, -1, &l);
+    }
+}
