@@ -23,8 +23,9 @@
 #define HEADER_MS        10000
 #define BODY_MS          60000
 #define IDLE_MS          60000
-#define LEFT_MS          200 /* for what the client sent before it ended its side */
 #define LINGER_MS        2000
+#define LEFT_MS          200 /* for what the client sent before it ended its side */
+#define LOOK_MS          250 /* how often a request that is not complete is looked at */
 #define STATUS_CLASSES   6
 #define ROUTE_TABLES_MAX 16
 #define CHATS_MAX        256 /* conversations whose place is known */
@@ -61,9 +62,11 @@ struct connection {
     struct server *s;
     struct connection *next, **at;
     struct MHD_Connection *mhd;
+    struct connection *self; /* its address names a timer */
     int fd;
-    bool idle;  /* between two requests */
-    bool close; /* refused with unread bytes behind: read them before it is closed */
+    bool idle;   /* between two requests */
+    bool served; /* a request was answered on it */
+    bool close;  /* refused with unread bytes behind: read them before it is closed */
     struct visit *q;
 };
 

@@ -35,7 +35,7 @@ def test_e2b(server):
         s = Sandbox.create(timeout=300)
         live = []
         e = s.run_code("import sys\\nx = 21\\nprint('out')\\nprint('err', file=sys.stderr)\\nx * 2", on_stdout=lambda m: live.append(m.line))
-        tell({"text": e.text, "stdout": e.logs.stdout, "stderr": e.logs.stderr, "error": e.error, "live": live})
+        tell({"text": e.text, "stdout": "".join(e.logs.stdout), "stderr": "".join(e.logs.stderr), "error": e.error, "live": "".join(live)})
         e = s.run_code("1/0")
         tell({"name": e.error.name, "value": e.error.value, "last": e.error.traceback.splitlines()[-1]})
         e = s.run_code("import matplotlib.pyplot as plt\\nplt.plot([1, 2]); plt.show()")
@@ -48,7 +48,7 @@ def test_e2b(server):
         try: s.run_code("1"); tell({"after": "ran"})
         except Exception as e: tell({"after": type(e).__name__})
         """, E2B_API_URL=server.url, E2B_SANDBOX_URL=server.url, E2B_API_KEY=server.token)
-    assert told[0] == {"text": "42", "stdout": ["out\n"], "stderr": ["err\n"], "error": None, "live": ["out\n"]}
+    assert told[0] == {"text": "42", "stdout": "out\n", "stderr": "err\n", "error": None, "live": "out\n"}
     assert told[1] == {"name": "ZeroDivisionError", "value": "division by zero", "last": "ZeroDivisionError: division by zero"}
     assert len(told[2]["png"]) == 1 and base64.b64decode(told[2]["png"][0]).startswith(b"\x89PNG")
     assert told[3] == {"context": ["python", "/mnt/data"], "same": "21"}

@@ -1,0 +1,162 @@
+"""test_hostile_requests.py - a thousand broken requests of each kind against `sandpiper serve`: each gets a 4xx and nothing else, and afterwards
+the same process serves as before. The kinds: random bytes, cut requests, huge headers, wrong types, and what two programs would read as two
+different requests (smuggling). Seeded, so a failure can be had again."""
+import json
+import random
+import socket
+import threading
+
+import pytest
+
+from conftest import HANG
+from serving import Server
+
+EACH = 1000
+AT_ONCE = 100           # those that the server has to wait for are sent side by side
+
+
+@pytest.fixture
+def server(sandpiper):
+    s = Server(sandpiper)
+    yield s
+    assert s.close() == 0
+
+
+def talk(server, request):
+    """What comes back until the server closes, or has answered a request that it could read to its end."""
+    host, port = server.host.split(":")
+    with socket.create_connection((host, int(port)), timeout=HANG * 2) as s:
+        try:
+            s.sendall(request)
+            s.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass                        # refused before all was sent
+        answer = b""
+        try:
+            while True:
+                some = s.recv(65536)
+                if not some:
+                    return answer
+                answer += some
+        except ConnectionError:
+            return answer
+
+
+def all_refused(server, requests):
+    """Each is answered by one 4xx; the first bytes that are not are told, with the request."""
+    wrong, lock, todo = [], threading.Lock(), iter(requests)
+
+    def work():
+        while not wrong:
+            with lock:
+                request = next(todo, None)
+            if request is None:
+                return
+            try:
+                answer = talk(server, request)
+            except OSError as e:
+                answer = repr(e).encode()
+            if not answer.startswith((b"HTTP/1.1 4", b"HTTP/1.0 4", b"HTTP/1.1 505")) or answer.count(b"HTTP/1.1 2"):
+                wrong.append((request[:300], answer[:300]))
+    threads = [threading.Thread(target=work) for _ in range(AT_ONCE)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong, wrong[0]
+    assert server.process.poll() is None
+    assert server.ask("/")["status"] == "ok"
+
+
+def head(server, path="/run_code", method="POST", **headers):
+    headers = {"Host": server.host, "Authorization": "Bearer " + server.token, "Content-Type": "application/json", **headers}
+    return ("%s %s HTTP/1.1\r\n" % (method, path) + "".join("%s: %s\r\n" % h for h in headers.items())).encode()
+
+
+def whole(server, path, body, **headers):
+    body = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return head(server, path, **{"Content-Length": len(body), **headers}) + b"\r\n" + body
+
+
+def test_random_bytes(server):
+    r = random.Random(1)
+    words = [b"GET ", b"POST ", b"/", b" HTTP/1.1", b"\r\n", b"\n", b"\r\n\r\n", b"Host: x", b":", b"\0", b"%", b" "]
+
+    def one():
+        if r.random() < 0.5:
+            return bytes(r.randrange(256) for _ in range(r.randrange(1, 400)))
+        return b"".join(r.choice(words) if r.random() < 0.7 else bytes([r.randrange(256)]) for _ in range(r.randrange(1, 60)))
+    all_refused(server, [one() for _ in range(EACH)])
+
+
+def test_cut_requests(server):
+    r = random.Random(2)
+    request = whole(server, "/run_code", {"sandbox_id": "0" * 32, "code": "print(1)" * 100})
+    all_refused(server, [request[:r.randrange(1, len(request))] for _ in range(EACH)])
+
+
+def test_huge_headers(server):
+    r = random.Random(3)
+
+    def one():
+        kind = r.randrange(4)
+        size = r.choice([1 << 15, 1 << 16, 1 << 18])
+        if kind == 0:
+            return head(server, **{"X-Long": "a" * size}) + b"\r\n"
+        if kind == 1:
+            return head(server, **{"X-%d" % i: "b" * 20 for i in range(size // 32)}) + b"\r\n"
+        if kind == 2:
+            return head(server, path="/" + "a" * size) + b"\r\n"
+        return head(server, **{"N" * size: "v"}) + b"\r\n"
+    all_refused(server, (one() for _ in range(EACH)))
+
+
+def test_wrong_types(server):
+    """Bodies that are JSON of another shape, for every operation that takes one; and bodies that are no JSON at all."""
+    r = random.Random(4)
+    paths = ["/create_sandbox", "/get_sandbox_info", "/run_code", "/execute_command", "/write_file", "/upload_file", "/download_file", "/list_files",
+             "/reset_sandbox", "/stop_sandbox", "/v1/sandbox/run", "/execute", "/contexts", "/run_jupyter",
+             "/v1/namespaces/a/code-interpreters/b/invocations/api/execute", "/v1/namespaces/a/code-interpreters/b/invocations/api/files"]
+    values = [None, True, 0, -1, 1e300, "", "x", "\u0000", "0" * 32, [], [1], {}, {"a": 1}, [[[]]], "A" * 5000]
+    names = ["sandbox_id", "code", "command", "language", "timeout", "filename", "name", "content", "input", "model", "messages", "stream", "cells"]
+
+    def one():
+        path = r.choice(paths)
+        kind = r.randrange(5)
+        if kind == 0:
+            return whole(server, path, r.choice([[], 1, "x", None, [{}], True]))
+        if kind == 1:
+            return whole(server, path, r.choice([b"{", b"{]", b"nul", b"\xff\xfe", b"{\"a\":1,\"a\":2}", b"[" * 100000, b"{}{}", b"{\"a\": 01}"]))
+        if kind == 2:
+            return whole(server, path, {"sandbox_id": "0" * 32}, **{"Content-Type": r.choice(["text/plain", "multipart/form-data", "", "application/xml"])})
+        body = {n: r.choice(values) for n in r.sample(names, r.randrange(1, 5))}
+        # An object without anything wrong in it is a good request for a sandbox.
+        return whole(server, path, body | ({"conversation_id": r.choice([1, [], {}, True])} if path == "/create_sandbox" else {}))
+    all_refused(server, [one() for _ in range(EACH)])
+
+
+def test_smuggling(server):
+    """Two lengths, two encodings, lengths that are no numbers, chunks that are none: behind each a second request waits to be let through."""
+    r = random.Random(5)
+    second = b"GET / HTTP/1.1\r\nHost: " + server.host.encode() + b"\r\n\r\n"
+    lengths = ["5, 6", "+5", "-5", "0x5", "5 6", "5;", "", "99999999999999999999999", "18446744073709551621", "5e0", "٥".encode().decode("latin-1")]
+    encodings = ["identity", "gzip", "chunked, identity", "identity, chunked", "xchunked", "chunked,chunked", "chunked; q=1", "\"chunked\"", "\x0bchunked"]
+    chunks = [b"-1\r\n", b"0x5\r\n", b"5\nabcde", b"ffffffffffffffff\r\n", b"10000000000000000\r\n", b"zz\r\n", b"\r\n", b"5;\0\r\nabcdeX"]
+
+    def one():
+        kind = r.randrange(7)
+        base = head(server)
+        if kind == 0:
+            return base + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + second
+        if kind == 1:
+            return base + b"Content-Length: 2\r\nContent-Length: %d\r\n\r\n{}" % r.randrange(3, 60) + second
+        if kind == 2:
+            return base + b"Content-Length: " + r.choice(lengths).encode("latin-1") + b"\r\n\r\n{}" + second
+        if kind == 3:
+            return base + b"Transfer-Encoding: " + r.choice(encodings).encode() + b"\r\n\r\n0\r\n\r\n" + second
+        if kind == 4:
+            return base + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n" + second
+        if kind == 5:
+            return base + r.choice([b"Content-Length : 2", b"Content-Length\t: 2", b"Transfer-Encoding : chunked"]) + b"\r\n\r\n{}" + second
+        return base + b"Transfer-Encoding: chunked\r\n\r\n" + r.choice(chunks) + second
+    all_refused(server, [one() for _ in range(EACH)])
