@@ -125,7 +125,7 @@ static void start_ahead(struct stdio *s)
 {
     struct error err = {0};
 
-    if (!runners_create(s->runners, "mcp", &err))
+    if (!runners_create(s->runners, NULL, "mcp", &err))
         print_error(&err);
 }
 

@@ -47,6 +47,7 @@ static int with_session(struct config *c, struct loop *loop, struct runner_child
     if (session_open(&session, c, NULL, err) < 0)
         return -1;
     o.run.notice = runner_child_notice;
+    o.name_is_ours = true;
     o.up = runner_child_up;
     o.run.notice_ctx = o.ctx = child;
     o.session_dir = session.dir;

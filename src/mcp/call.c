@@ -122,6 +122,7 @@ void mcp_ask(const struct mcp_request *q, const char *sandbox, const char *opera
     const struct mcp_question question = {
         .sandbox = sandbox,
         .conversation = q->link->session ? q->link->session->conversation : NULL,
+        .client = q->link->o.headers ? q->link->o.headers->client : NULL,
         .operation = operation,
         .arguments = arguments,
         .listener = &listener,

@@ -25,6 +25,7 @@ struct runner_listener;
 struct mcp_question {
     const char *sandbox;      /* a handle; NULL: that of the conversation */
     const char *conversation; /* its sandbox is made when it is needed; NULL: a new sandbox */
+    const char *client;       /* on whose behalf (runners.h) */
     const char *operation;    /* of runner/operations.h */
     const struct json *arguments;
     const struct runner_listener *listener; /* never called from inside ask */
@@ -61,6 +62,7 @@ struct mcp_headers {     /* as the client sent them; NULL: not there */
     const char *name;    /* Mcp-Name */
     const char *sandbox; /* Mcp-Param-Sandbox */
     const char *session; /* Mcp-Session-Id */
+    const char *client;  /* no header: whose token it was (runners.h) */
 };
 
 struct mcp_link_options {

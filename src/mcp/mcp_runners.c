@@ -15,10 +15,10 @@ static struct held *held_of(struct runners *rs, const struct mcp_question *q, st
     struct held *h;
 
     if (!q->sandbox)
-        return runners_create(rs, q->conversation, err);
+        return runners_create(rs, q->client, q->conversation, err);
     if (strcmp(q->sandbox, "new") == 0)
-        return runners_create(rs, NULL, err);
-    h = runners_find(rs, q->sandbox, &why);
+        return runners_create(rs, q->client, NULL, err);
+    h = runners_find(rs, q->client, q->sandbox, &why);
     if (!h)
         error_set(err, ERROR_USAGE, 0, "%s\nLeave \"sandbox\" out, or pass \"new\" for a new one.",
                   why == RUNNERS_UNKNOWN ? "There is no sandbox of that handle."
@@ -40,7 +40,7 @@ static uint64_t ask(void *ctx, const struct mcp_question *q, char id[MCP_ID + 1]
 
 static void forget(void *ctx, const char *id, uint64_t request)
 {
-    struct held *h = runners_find(ctx, id, NULL);
+    struct held *h = runners_find(ctx, NULL, id, NULL);
     struct runner *r = h ? held_runner(ctx, h, NULL) : NULL;
 
     if (r)
@@ -49,12 +49,12 @@ static void forget(void *ctx, const char *id, uint64_t request)
 
 static bool has(void *ctx, const char *conversation)
 {
-    return runners_find_conversation(ctx, conversation) != NULL;
+    return runners_find_conversation(ctx, NULL, conversation) != NULL;
 }
 
 static void end(void *ctx, const char *conversation)
 {
-    struct held *h = runners_find_conversation(ctx, conversation);
+    struct held *h = runners_find_conversation(ctx, NULL, conversation);
 
     if (h)
         runners_stop(ctx, h);

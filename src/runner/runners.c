@@ -30,7 +30,7 @@ struct held {
     struct held *next;
     struct runners *rs;
     char id[RUNNERS_ID + 1];
-    char *conversation;
+    char *conversation, *client;
     int64_t created, used; /* time(); clock_ms() when it was last asked for */
     struct runner *runner; /* NULL: none, or it has died */
     bool pooled;           /* it waits, and is nobody's yet */
@@ -81,6 +81,7 @@ static void write_note(const struct held *h, int64_t ended, bool expired)
 {
     if (h->rs->o.named)
         served_write(h->id, &(struct served){.conversation = h->conversation,
+                                             .client = h->client,
                                              .owner = h->rs->owner,
                                              .created = h->created,
                                              .ended = ended,
@@ -143,6 +144,7 @@ static void held_remove(struct held *h)
         p = &(*p)->next;
     *p = h->next;
     free(h->conversation);
+    free(h->client);
     free(h);
 }
 
@@ -326,6 +328,7 @@ static struct held *adopt(struct runners *rs, const char *id)
     struct held *h = held_new(rs);
     snprintf(h->id, sizeof h->id, "%s", id);
     h->conversation = steal(&n.conversation);
+    h->client = steal(&n.client);
     h->created = n.created;
     registry_each(note_name, h);
     if (h->again) {
@@ -393,10 +396,15 @@ void runners_free(struct runners *rs, bool orderly)
     free(rs);
 }
 
-struct held *runners_find_conversation(struct runners *rs, const char *conversation_id)
+static bool is_for(const struct held *h, const char *client)
+{
+    return !h->pooled && (!client || !h->client || strcmp(h->client, client) == 0);
+}
+
+struct held *runners_find_conversation(struct runners *rs, const char *client, const char *conversation_id)
 {
     for (struct held *h = rs->all; h && conversation_id; h = h->next)
-        if (!h->pooled && h->conversation && strcmp(h->conversation, conversation_id) == 0)
+        if (is_for(h, client) && h->conversation && strcmp(h->conversation, conversation_id) == 0)
             return h;
     return NULL;
 }
@@ -424,9 +432,10 @@ static struct held *make_one(struct runners *rs, struct error *err)
     return h;
 }
 
-struct held *runners_create(struct runners *rs, const char *conversation_id, struct error *err)
+struct held *runners_create(struct runners *rs, const char *client, const char *conversation_id,
+                            struct error *err)
 {
-    struct held *h = runners_find_conversation(rs, conversation_id);
+    struct held *h = runners_find_conversation(rs, client, conversation_id);
 
     if (h) {
         h->used = clock_ms();
@@ -445,18 +454,19 @@ struct held *runners_create(struct runners *rs, const char *conversation_id, str
     if (!h)
         return NULL;
     h->conversation = xstrdup(conversation_id);
+    h->client = xstrdup(client);
     write_note(h, 0, false); /* before anybody knows of it: it is never handed out again */
     rs->counts.created++;
     plan(rs);
     return h;
 }
 
-struct held *runners_find(struct runners *rs, const char *id, enum runners_absent *why)
+struct held *runners_find(struct runners *rs, const char *client, const char *id, enum runners_absent *why)
 {
     if (why)
         *why = RUNNERS_UNKNOWN;
     for (struct held *h = rs->all; h; h = h->next)
-        if (!h->pooled && strcmp(h->id, id) == 0)
+        if (is_for(h, client) && strcmp(h->id, id) == 0)
             return h;
     for (size_t i = rs->n_ended; i-- > 0;)
         if (strcmp(rs->ended[i].id, id) == 0) {
@@ -502,11 +512,11 @@ struct runner *held_runner(struct runners *rs, struct held *h, struct error *err
     return h->runner;
 }
 
-void runners_each(struct runners *rs, void (*fn)(void *ctx, struct held *h), void *ctx)
+void runners_each(struct runners *rs, const char *client, void (*fn)(void *ctx, struct held *h), void *ctx)
 {
     for (struct held *h = rs->all, *next; h; h = next) {
         next = h->next;
-        if (!h->pooled)
+        if (is_for(h, client))
             fn(ctx, h);
     }
 }

@@ -39,12 +39,17 @@ struct runners *runners_new(const struct runners_options *o);
 /* Ends the runners. orderly: their sandboxes too; else named ones stay until their idle limit. */
 void runners_free(struct runners *rs, bool orderly);
 
-/* A new sandbox, or that of the conversation, if it has one (at most 256 bytes; NULL: none). ERROR_BUSY:
- * there are max already; ERROR_SYSTEM. Its start may be under way: what is asked of its runner waits. */
-struct held *runners_create(struct runners *rs, const char *conversation_id, struct error *err);
+/* client: on whose behalf; the sandboxes of another one do not exist for it. NULL: everybody's. At most 64
+ * bytes.
+ *
+ * A new sandbox, or that of the client's conversation, if it has one (at most 256 bytes; NULL: none).
+ * ERROR_BUSY: there are max already; ERROR_SYSTEM. Its start may be under way: what is asked of its runner
+ * waits. */
+struct held *runners_create(struct runners *rs, const char *client, const char *conversation_id,
+                            struct error *err);
 /* NULL with *why (may be NULL). id may be any text. */
-struct held *runners_find(struct runners *rs, const char *id, enum runners_absent *why);
-struct held *runners_find_conversation(struct runners *rs, const char *conversation_id);
+struct held *runners_find(struct runners *rs, const char *client, const char *id, enum runners_absent *why);
+struct held *runners_find_conversation(struct runners *rs, const char *client, const char *conversation_id);
 /* End and forget it. Its requests end with an error. */
 void runners_stop(struct runners *rs, struct held *h);
 
@@ -56,7 +61,7 @@ int64_t held_idle_ms(const struct held *h);          /* since the last request w
 struct runner *held_runner(struct runners *rs, struct held *h, struct error *err);
 
 /* The sandboxes that were created, oldest first; not those that wait ready. */
-void runners_each(struct runners *rs, void (*fn)(void *ctx, struct held *h), void *ctx);
+void runners_each(struct runners *rs, const char *client, void (*fn)(void *ctx, struct held *h), void *ctx);
 
 struct runners_counts {
     unsigned held, busy, pool;          /* now; pool: that are up */

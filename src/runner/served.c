@@ -36,6 +36,7 @@ void served_write(const char *id, const struct served *n)
     if (!path)
         return;
     json_set_str(o, "conversation", n->conversation);
+    json_set_str(o, "client", n->client);
     json_set_str(o, "owner", n->owner);
     json_set_int(o, "created", n->created);
     json_set_int(o, "ended", n->ended);
@@ -56,6 +57,7 @@ int served_read(const char *id, struct served *out)
     if (json_type(o) != JSON_OBJECT)
         return -1;
     out->conversation = xstrdup(json_str(json_get(o, "conversation")));
+    out->client = xstrdup(json_str(json_get(o, "client")));
     out->owner = xstrdup(json_text(json_get(o, "owner")));
     out->created = json_int(json_get(o, "created"), 0);
     out->ended = json_int(json_get(o, "ended"), 0);
@@ -89,6 +91,7 @@ void served_each(void (*fn)(void *ctx, const char *id), void *ctx)
 void served_release(struct served *n)
 {
     free(n->conversation);
+    free(n->client);
     free(n->owner);
     *n = (struct served){0};
 }

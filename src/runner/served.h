@@ -9,6 +9,7 @@
 
 struct served {
     char *conversation; /* or NULL; owned */
+    char *client;       /* whose it is; NULL: everybody's; owned */
     char *owner;        /* the front, as owner.h writes it; owned */
     int64_t created;    /* time() */
     int64_t ended;      /* time(); 0: it lives, as far as its front knew */

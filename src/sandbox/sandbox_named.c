@@ -219,7 +219,8 @@ bool named_begin(struct sandbox *s)
     }
     if (state == REGISTRY_NEW) {
         if (!s->told_named)
-            tell(s, false, xasprintf("the sandbox \"%s\" is new: no variables, no files", s->o.run.name));
+            tell(s, s->o.name_is_ours,
+                 xasprintf("the sandbox \"%s\" is new: no variables, no files", s->o.run.name));
         s->told_named = true;
         return false;
     }

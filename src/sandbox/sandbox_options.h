@@ -23,6 +23,7 @@ struct sandbox_options { /* strings are copied */
     int64_t max_file; /* bytes of one file that is copied out */
     /* bytes of all files together that are written to this machine during this session */
     int64_t max_files_total;
+    bool name_is_ours;           /* no user chose run.name: that it is new is a detail */
     int cell_ms;                 /* wall-clock time of one cell */
     bool figure_svg, figure_pdf; /* figures are drawn in these forms too */
     /* The session's directory (0700), made by the caller. Holds output and delivered files; NULL: nothing

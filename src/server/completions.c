@@ -243,7 +243,7 @@ static void ask(struct visit *q, struct chat_request *r)
     if (r->prefix) {
         chat_request_key(body, r->prefix, owner, c->base.key);
         if (chat_table_take(q->s->chats, c->base.key, &c->base.place))
-            h = runners_find(visit_runners(q), c->base.place.sandbox, NULL);
+            h = runners_find(visit_runners(q), visit_client(q), c->base.place.sandbox, NULL);
     }
     if (!h) {
         c->base.made = true;

@@ -106,9 +106,10 @@ static struct json *operation(const struct route *r)
     if (r->body || r->flags & ROUTE_RAW) {
         struct json *body = json_object();
 
-        json_set_bool(body, "required", true);
-        json_set(body, "content",
-                 content("application/json", parsed(r->body ? r->body : "{\"type\": \"object\"}")));
+        struct json *schema = parsed(r->body ? r->body : "{\"type\": \"object\"}");
+
+        json_set_bool(body, "required", json_size(json_get(schema, "required")) > 0);
+        json_set(body, "content", content("application/json", schema));
         json_set(out, "requestBody", body);
     }
     json_set(out, "responses", answers(r));

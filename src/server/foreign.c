@@ -84,7 +84,7 @@ static struct json *failure(const struct route *r, int status, const char *code,
 
 static struct held *sandbox_of(const struct call *c)
 {
-    return *c->id ? runners_find(visit_runners(c->q), c->id, NULL) : NULL;
+    return *c->id ? runners_find(visit_runners(c->q), visit_client(c->q), c->id, NULL) : NULL;
 }
 
 static void call_free(struct call *c)
@@ -321,12 +321,12 @@ static bool choose_sandbox(struct call *c)
         return true;
     if (*how == '$') {
         const char *id = json_text(template_find(c->scope, how));
-        h = runners_find(visit_runners(c->q), id, &why);
+        h = runners_find(visit_runners(c->q), visit_client(c->q), id, &why);
         if (!h)
             answer_error(c->q, why == RUNNERS_EXPIRED ? (int)json_int(json_get(c->f->api, "gone"), 410) : 404,
                          why == RUNNERS_EXPIRED ? "SANDBOX_EXPIRED" : NULL, "%s", absent[why]);
     } else {
-        h = runners_create(visit_runners(c->q), NULL, &err);
+        h = runners_create(visit_runners(c->q), visit_client(c->q), NULL, &err);
         c->once = h && strcmp(how, "once") == 0;
         if (!h)
             answer_failure(c->q, &err);

@@ -75,6 +75,7 @@ static void post(struct visit *q)
         .name = visit_header(q, "Mcp-Name"),
         .sandbox = visit_header(q, "Mcp-Param-Sandbox"),
         .session = visit_header(q, "Mcp-Session-Id"),
+        .client = visit_client(q),
     };
     const struct mcp_link_options o = {.headers = &x->headers, .send = on_send, .ctx = x};
     x->link = mcp_open(visit_server(q)->mcp, &o);

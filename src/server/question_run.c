@@ -26,17 +26,17 @@ static void release(struct question *qn)
 struct held *question_room(struct visit *q, struct error *err)
 {
     struct runners *rs = visit_runners(q);
-    struct held *h = runners_create(rs, NULL, err);
+    struct held *h = runners_create(rs, visit_client(q), NULL, err);
     struct chat_place oldest;
 
     while (!h && err->kind == ERROR_BUSY && chat_table_take_oldest(q->s->chats, &oldest)) {
-        struct held *old = runners_find(rs, oldest.sandbox, NULL);
+        struct held *old = runners_find(rs, NULL, oldest.sandbox, NULL);
 
         if (!old || !held_idle_ms(old)) /* one that is asked something else just now is not idle */
             continue;
         runners_stop(rs, old);
         *err = (struct error){0};
-        h = runners_create(rs, NULL, err);
+        h = runners_create(rs, visit_client(q), NULL, err);
     }
     return h;
 }
@@ -45,7 +45,7 @@ struct held *question_room(struct visit *q, struct error *err)
  * nobody's. */
 static void settle(struct question *qn, const struct json *result, bool answered)
 {
-    struct held *h = runners_find(visit_runners(qn->q), qn->place.sandbox, NULL);
+    struct held *h = runners_find(visit_runners(qn->q), visit_client(qn->q), qn->place.sandbox, NULL);
     const char *turn = json_str(json_get(result, "turn"));
 
     if (answered)

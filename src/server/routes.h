@@ -69,6 +69,8 @@ const char *visit_text(const struct visit *q, size_t *len); /* the body as it ca
 /* "http://127.0.0.1:8000", as the client called us: for links to /files. */
 const char *visit_base(const struct visit *q);
 bool visit_has_token(const struct visit *q); /* false only with ROUTE_PUBLIC */
+/* Whose sandboxes it sees (runners.h): its token's name, where there is a file of tokens; else NULL. */
+const char *visit_client(const struct visit *q);
 
 /* A handler that does not answer before it returns calls this first. gone(ctx) is called, once, when the
  * client went away before the answer was complete; the request must not be touched from then on. */

@@ -122,7 +122,7 @@ static void shape_result(struct job *j, const struct json *result)
 static void shape_info(struct job *j, const struct json *result)
 {
     struct json *out = begin_answer(j);
-    struct held *h = runners_find(visit_runners(j->q), j->id, NULL);
+    struct held *h = runners_find(visit_runners(j->q), visit_client(j->q), j->id, NULL);
 
     json_set_str(out, "conversation_id", h ? held_conversation(h) : NULL);
     json_set(out, "info", json_copy(result));
@@ -237,7 +237,7 @@ struct held *sandbox_of(struct visit *q, const char *id, bool *recreated)
     struct runners *rs = visit_runners(q);
     struct error err = {0};
     enum runners_absent why;
-    struct held *h = runners_find(rs, id, &why);
+    struct held *h = runners_find(rs, visit_client(q), id, &why);
 
     *recreated = false;
     if (h)
@@ -245,7 +245,7 @@ struct held *sandbox_of(struct visit *q, const char *id, bool *recreated)
     if (why == RUNNERS_UNKNOWN) {
         answer_error(q, 404, "SANDBOX_UNKNOWN", "there is no sandbox of this id");
     } else if (why == RUNNERS_EXPIRED && json_bool(json_get(visit_body(q), "recreate"), false)) {
-        h = runners_create(rs, NULL, &err);
+        h = runners_create(rs, visit_client(q), NULL, &err);
         *recreated = true;
         if (!h)
             answer_failure(q, &err);
@@ -271,8 +271,8 @@ static void on_create(struct visit *q)
 {
     struct error err = {0};
     const char *conversation = json_str(json_get(visit_body(q), "conversation_id"));
-    struct held *h = runners_create(visit_runners(q), conversation && *conversation ? conversation : NULL,
-                                    &err);
+    struct held *h = runners_create(visit_runners(q), visit_client(q),
+                                    conversation && *conversation ? conversation : NULL, &err);
 
     if (h)
         ask(q, h, visit_route(q)->data, json_object(), false);
@@ -311,7 +311,7 @@ static void on_list(struct visit *q)
 {
     struct json *out = json_object(), *list = json_array();
 
-    runners_each(visit_runners(q), add_one, list);
+    runners_each(visit_runners(q), visit_client(q), add_one, list);
     json_set(out, "sandboxes", list);
     answer_json(q, 200, out);
 }
@@ -366,8 +366,9 @@ static struct route rows[] = {
      .body_max = 24u << 20},
     {"POST", "/upload_file", "upload_file", "Fetch a file from an https URL into /mnt/data",
      .handle = on_call, .data = &fetch,
-     .body = OBJECT "{\"sandbox_id\": " ID ", \"file_url\": {\"type\": \"string\", \"maxLength\": 2000}, "
-                    "\"remote_filename\": {\"type\": \"string\", \"maxLength\": 1000}}, \"required\": "
+     .body = OBJECT "{\"sandbox_id\": " ID ", \"file_url\": {\"type\": \"string\", \"minLength\": 1, "
+                    "\"maxLength\": 2000}, \"remote_filename\": {\"type\": \"string\", \"minLength\": 1, "
+                    "\"maxLength\": 1000}}, \"required\": "
                     "[\"sandbox_id\", \"file_url\", \"remote_filename\"]}",
      .result = OBJECT "{\"sandbox_id\": {\"type\": \"string\"}, \"name\": {\"type\": \"string\"}, \"size\": "
                       "{\"type\": \"integer\"}}, \"required\": [\"sandbox_id\", \"name\", \"size\"]}"},
@@ -416,6 +417,8 @@ static char *body_of(const struct call *c, const struct operation *o)
         properties, "recreate",
         parsed("{\"type\": \"boolean\", \"default\": false, \"description\": \"If the sandbox has expired, "
                "go on in a new one\"}"));
+    if (c == &put) /* a runner can take it from a descriptor; here it stands in the body or nowhere */
+        json_add(required, json_string("content"));
     json_set(out, "properties", properties);
     json_set(out, "required", required);
     return json_print(out);

@@ -108,6 +108,7 @@ int tokens_read(struct tokens *t, const char *path, struct error *err)
     if (rc == 0 && t->n == 0)
         return error_set(err, ERROR_USAGE, 0,
                          "token file %s holds no token\nMake one: openssl rand -hex 32 > FILE", path);
+    t->lasting = true;
     return rc;
 }
 

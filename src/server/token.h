@@ -4,6 +4,7 @@
 #ifndef SERVER_TOKEN_H
 #define SERVER_TOKEN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/sha256.h"
@@ -17,6 +18,7 @@ struct error;
 
 struct tokens {
     size_t n;
+    bool lasting; /* from a file: the same client has the same token after a restart */
     char hash[TOKENS_MAX][SHA256_HEX];
 };
 

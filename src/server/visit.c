@@ -85,6 +85,13 @@ bool visit_has_token(const struct visit *q)
     return q->token >= 0;
 }
 
+const char *visit_client(const struct visit *q)
+{
+    const struct tokens *t = q->s->o.tokens;
+
+    return t->lasting && q->token >= 0 ? t->hash[q->token] : NULL;
+}
+
 void visit_later(struct visit *q, void (*gone)(void *ctx), void *ctx)
 {
     q->gone = gone;

@@ -224,6 +224,25 @@ def test_tokens_and_addresses(sandpiper):
     assert s.close() == 0 and not os.path.exists(path)
 
 
+def test_a_client_sees_its_own_sandboxes_alone(sandpiper):
+    token, mine, theirs = os.path.join(sandpiper.dir, "token"), "m" * 32, "t" * 32
+    with open(os.open(token, os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
+        f.write(mine + "\n" + theirs + "\n")
+    s = Server(sandpiper, "--token-file", token)
+    other = s.another()
+    s.token, other.token = mine, theirs
+    box = s.good("/create_sandbox", conversation_id="talk")["sandbox_id"]
+    s.good("/write_file", sandbox_id=box, filename="secret", content="x")
+    for path, more in (("/run_code", {"code": "1"}), ("/list_files", {}), ("/stop_sandbox", {}), ("/download_file", {"filename": "secret"})):
+        other.refused(404, "SANDBOX_UNKNOWN", path, sandbox_id=box, **more)
+    assert other.ask("GET", "/files/%s/secret" % box).status == 404
+    assert other.good("/list_sandboxes")["sandboxes"] == []
+    assert other.good("/create_sandbox", conversation_id="talk")["sandbox_id"] != box
+    assert [b["sandbox_id"] for b in s.good("/list_sandboxes")["sandboxes"]] == [box]
+    assert s.good("/run_code", sandbox_id=box, code="open('secret').read()")["value"] == "'x'"
+    assert s.close() == 0
+
+
 def test_socket_from_systemd(sandpiper):
     with socket.create_server(("127.0.0.1", 0)) as theirs:
         plain, fd = sandpiper.argv, theirs.fileno()

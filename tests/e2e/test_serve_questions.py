@@ -11,6 +11,7 @@ from PIL import Image
 
 from clients import client
 from conftest import HANG
+from raw_server import wait_for
 from serving import Server, sse
 
 
@@ -156,6 +157,7 @@ def test_a_client_that_goes_away(start):
             break
     r.close()
     r.connection.close()
+    wait_for(lambda: b"\nsandpiper_requests_abandoned_total 1\n" in server.ask("/metrics"))       # the server has seen it
     got = complete(server, user("one"), said("One."), user("again"))
     assert got["sandpiper"]["steps"][0]["output"] == "2" and got["sandpiper"]["new_interpreter"] is False, got
     assert [m["role"] for m in model.requests[3].messages] == ["system", "user", "assistant", "tool", "assistant", "user"]

@@ -366,26 +366,36 @@ static void limits(void **state)
     char id[RUNNERS_ID + 1];
 
     (void)state;
-    struct held *a = runners_create(rs, "talk", &err), *b = runners_create(rs, NULL, &err);
+    struct held *a = runners_create(rs, NULL, "talk", &err), *b = runners_create(rs, NULL, NULL, &err);
     assert_true(a && b && a != b && strcmp(held_id(a), held_id(b)) != 0);
     assert_true(served_good_id(held_id(a)));
-    assert_ptr_equal(runners_create(rs, "talk", &err), a);
-    assert_null(runners_create(rs, NULL, &err));
+    assert_ptr_equal(runners_create(rs, NULL, "talk", &err), a);
+    assert_null(runners_create(rs, NULL, NULL, &err));
     assert_int_equal(err.kind, ERROR_BUSY);
-    assert_ptr_equal(runners_find(rs, held_id(b), NULL), b);
-    assert_null(runners_find(rs, "00000000000000000000000000000000", &why));
+    assert_ptr_equal(runners_find(rs, NULL, held_id(b), NULL), b);
+    assert_null(runners_find(rs, NULL, "00000000000000000000000000000000", &why));
     assert_int_equal(why, RUNNERS_UNKNOWN);
     snprintf(id, sizeof id, "%s", held_id(a));
     runners_stop(rs, a);
-    assert_null(runners_find(rs, id, &why));
+    assert_null(runners_find(rs, NULL, id, &why));
     assert_int_equal(why, RUNNERS_STOPPED);
-    a = runners_create(rs, "talk", &err);
+    runners_stop(rs, b);
+    a = runners_create(rs, "one", "talk", &err);
+    b = runners_create(rs, "two", "talk", &err);
+    assert_true(a && b && a != b);
+    assert_null(runners_find(rs, "one", held_id(b), &why));
+    assert_int_equal(why, RUNNERS_UNKNOWN);
+    assert_ptr_equal(runners_find(rs, "two", held_id(b), NULL), b);
+    assert_ptr_equal(runners_find(rs, NULL, held_id(b), NULL), b);
+    assert_ptr_equal(runners_find_conversation(rs, "one", "talk"), a);
+    runners_stop(rs, a);
+    a = runners_create(rs, NULL, "another", &err);
     assert_true(a && strcmp(held_id(a), id) != 0);
     runners_free(rs, true);
     runner_settle(loop, 60000);
     assert_non_null(strstr(log_text(), id)); /* told to end */
     rs = runners_new(&(struct runners_options){.loop = loop, .max = 2, .named = true});
-    assert_null(runners_find(rs, id, &why)); /* known to a later front as well */
+    assert_null(runners_find(rs, NULL, id, &why)); /* known to a later front as well */
     assert_int_equal(why, RUNNERS_STOPPED);
     runners_free(rs, true);
     loop_free(loop);
@@ -401,14 +411,14 @@ static void time_to_live(void **state)
     char id[RUNNERS_ID + 1];
 
     (void)state;
-    struct held *a = runners_create(rs, NULL, &err);
+    struct held *a = runners_create(rs, NULL, NULL, &err);
     snprintf(id, sizeof id, "%s", held_id(a));
     for (int64_t until = clock_ms() + 60000; !counts.expired && clock_ms() < until;
          runners_counts(rs, &counts))
         loop_wait(loop, 1000);
     assert_int_equal(counts.expired, 1);
     assert_int_equal(counts.held, 0);
-    assert_null(runners_find(rs, id, &why));
+    assert_null(runners_find(rs, NULL, id, &why));
     assert_int_equal(why, RUNNERS_EXPIRED);
     runners_free(rs, true);
     runner_settle(loop, 60000);
@@ -424,7 +434,7 @@ static void replaced(void **state)
     struct runners_counts counts;
 
     (void)state;
-    struct held *a = runners_create(rs, NULL, &err);
+    struct held *a = runners_create(rs, NULL, NULL, &err);
     ask(held_runner(rs, a, &err), &h, "die");
     await(&h, &h.done, 1);
     runners_counts(rs, &counts);
@@ -452,7 +462,7 @@ static void pool(void **state)
     assert_int_equal(counts.pool, 2);
     struct held *all[3];
     for (int i = 0; i < 3; i++) {
-        all[i] = runners_create(rs, NULL, &err);
+        all[i] = runners_create(rs, NULL, NULL, &err);
         assert_non_null(all[i]);
         ask(held_runner(rs, all[i], &err), &h, "echo");
         for (int k = 0; k < i; k++) /* none twice */
@@ -461,14 +471,14 @@ static void pool(void **state)
     await(&h, &h.done, 3);
     runners_counts(rs, &counts);
     assert_true(counts.held == 3 && counts.pool == 0 && counts.from_pool >= 2);
-    assert_null(runners_create(rs, NULL, &err));
+    assert_null(runners_create(rs, NULL, NULL, &err));
     char id[RUNNERS_ID + 1];
     snprintf(id, sizeof id, "%s", held_id(all[0]));
     runners_stop(rs, all[0]);
     for (int64_t until = clock_ms() + 60000; counts.pool < 1 && clock_ms() < until;
          runners_counts(rs, &counts))
         loop_wait(h.loop, 1000);
-    struct held *next = runners_create(rs, NULL, &err);
+    struct held *next = runners_create(rs, NULL, NULL, &err);
     assert_true(next && strcmp(held_id(next), id) != 0);
     runners_free(rs, true);
     runner_settle(h.loop, 60000);
@@ -494,7 +504,7 @@ static void notes(void **state)
     assert_true(n.created == 7 && strcmp(n.conversation, "c") == 0 && n.ended == 0);
     served_release(&n);
     struct runners *rs = runners_new(&(struct runners_options){.loop = loop, .max = 2, .named = true});
-    assert_null(runners_find(rs, id, &why));
+    assert_null(runners_find(rs, NULL, id, &why));
     assert_int_equal(why, RUNNERS_UNKNOWN);
     runners_free(rs, true);
     /* of one that is dead, and so is its sandbox */
@@ -505,7 +515,7 @@ static void notes(void **state)
     waitpid(pid, NULL, 0);
     served_write(id, &(struct served){.owner = dead, .created = 7});
     rs = runners_new(&(struct runners_options){.loop = loop, .max = 2, .named = true});
-    assert_null(runners_find(rs, id, &why));
+    assert_null(runners_find(rs, NULL, id, &why));
     assert_int_equal(why, RUNNERS_EXPIRED);
     runners_free(rs, true);
     loop_free(loop);
