@@ -91,7 +91,7 @@ static void every_option(void **state)
                                 ? (o->def && strcmp(o->def, "true") == 0 ? "false" : "true")
                             : o->type == OPTION_SIZE   ? "64m"
                             : o->type == OPTION_TIME   ? "77s"
-                            : o->type == OPTION_INT    ? "777"
+                            : o->type == OPTION_INT    ? (o->max ? o->max : "777")
                             : o->type == OPTION_NUMBER ? "0.5"
                                                        : "text";
         autofree char *yaml = o->key ? xasprintf("# one\n%s: %s\n", o->key, value) : NULL;
