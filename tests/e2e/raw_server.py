@@ -98,12 +98,14 @@ class RawServer:
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self.listener.getsockname()[1]
         self.url = "%s://127.0.0.1:%d/v1" % ("https" if self.tls else "http", self.port)
-        threading.Thread(target=self.listen, daemon=True).start()
+        self.listening = threading.Thread(target=self.listen, daemon=True)
+        self.listening.start()
         return self
 
     def __exit__(self, *unused):
         self.closing.set()
-        self.listener.shutdown(socket.SHUT_RDWR)        # to close it alone leaves accept waiting
+        self.listener.shutdown(socket.SHUT_RDWR)        # to close it alone leaves accept waiting, for the next listener of that number
+        self.listening.join()
         self.listener.close()
         with self.lock:
             for s in self.sockets:

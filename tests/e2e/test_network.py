@@ -180,10 +180,13 @@ class Proxy:
     def __enter__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.url = "http://someone:secret-word@127.0.0.1:%d" % self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.acceptor = threading.Thread(target=self.accept, daemon=True)
+        self.acceptor.start()
         return self
 
     def __exit__(self, *exc):
+        self.listener.shutdown(socket.SHUT_RDWR)        # close() alone wakes nobody: the thread would answer for the next listener of that number
+        self.acceptor.join()
         self.listener.close()
 
     def accept(self):
