@@ -47,6 +47,7 @@ static void run(void *ctx, short revents)
  * lose the answer. So a second descriptor keeps it open until they have been read, for a short time. */
 struct parting {
     struct loop *loop;
+    struct parting *next, **at;
     int fd;
 };
 
@@ -58,6 +59,9 @@ static void parting_end(void *ctx, short revents)
     loop_timer_stop(l->loop, l);
     loop_unwatch(l->loop, l->fd);
     fd_close(&l->fd);
+    *l->at = l->next;
+    if (l->next)
+        l->next->at = l->at;
     free(l);
 }
 
@@ -79,7 +83,10 @@ static void keep_open(struct connection *c)
     if (fd < 0)
         return;
     struct parting *l = xmalloc(sizeof *l);
-    *l = (struct parting){c->s->o.loop, fd};
+    *l = (struct parting){c->s->o.loop, c->s->partings, &c->s->partings, fd};
+    if (l->next)
+        l->next->at = &l->next;
+    c->s->partings = l;
     shutdown(fd, SHUT_WR);
     loop_watch(l->loop, fd, POLLIN, parting_read, l);
     loop_timer(l->loop, clock_ms() + LINGER_MS, parting_end, l);
@@ -483,6 +490,8 @@ void server_free(struct server *s)
     loop_unwatch(s->o.loop, s->epoll_fd);
     loop_timer_stop(s->o.loop, s);
     s->mhd->stop_daemon(s->daemon); /* closes the listening socket too */
+    while (s->partings)
+        parting_end(s->partings, 0);
     mcp_free(s->mcp);
     for (size_t t = 0; t < s->n_tables; t++) {
         for (size_t i = 0; i < s->tables[t].n; i++)

@@ -52,6 +52,7 @@ struct server {
     struct route_table tables[ROUTE_TABLES_MAX];
     size_t n_tables;
     struct connection *connections; /* a list */
+    struct parting *partings;       /* likewise: connections that only have to be read to their end */
     unsigned n_connections, in_flight, of_token[64];
     struct server_counts counts;
     char signs[TOKEN_TEXT];   /* what links to files are signed with */

@@ -151,7 +151,7 @@ def test_oldest_and_newest(place, engine, serve):
         for code, _ in SESSION:
             exchanges += [{"answer": {"calls": [{"code": code}]}}, {"answer": {"text": "Done."}}]
         serve(place.sandpiper, exchanges)
-        r = place.run("--json", "--timeout", "6s", stdin="".join("%d?\n" % i for i in range(len(SESSION))))
+        r = place.run("--json", "--timeout", "20s", stdin="".join("%d?\n" % i for i in range(len(SESSION))))
         got = cells(r)
         assert len(got) == len(SESSION), r
         bad = [("%s: %r gave %r, %r" % (version, code, result, out))[:1500] for (code, good), (result, out) in zip(SESSION, got) if not good(result, out)]
