@@ -193,6 +193,7 @@ lint:
 	@+$(MAKE) -s CC=gcc MODE=release B=$(LINT_GCC) lint-compile
 	@+$(MAKE) -s lint-clang
 lint-compile: $(LINT_TARGETS)
+	@tests/lint/check-symbols.sh $(foreach r,$(ROOMS),$(call objs_of,$(r)))
 lint-clang:
 	@printf '%s\n' $(wildcard src/*/*.c) $(UNIT_SRC) $(wildcard tests/fuzz/*.c tests/bench/*.c) | \
 	  xargs -P "$$(nproc)" -n 16 clang $(CPPFLAGS) $(EMBEDDED) -std=gnu17 $(WARN) $(CFLAGS_release) -fsyntax-only
