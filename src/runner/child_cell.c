@@ -7,11 +7,11 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/file_type.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "json/json.h"
 #include "runner/child_private.h"
-#include "runner/file_type.h"
 #include "sandbox/sandbox.h"
 
 #define RICH_MAX (4u << 20) /* bytes of one form of a value */

@@ -10,10 +10,10 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/file_type.h"
 #include "base/mem.h"
 #include "json/json.h"
 #include "runner/child_private.h"
-#include "runner/file_type.h"
 #include "sandbox/sandbox.h"
 
 #define DELIVERED_MAX 500

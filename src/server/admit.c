@@ -120,7 +120,8 @@ static bool good_body(struct visit *q, const struct seen *h)
 
     q->text_max = q->route->body_max ? q->route->body_max : SERVER_BODY_MAX;
     if (strcmp(q->method, "POST") == 0 && (comes || h->value[TYPE]) && !guard_json(h->value[TYPE]))
-        return refuse(q, 415, NULL, "the body must be application/json");
+        return refuse(q, 415, NULL,
+                      "the body must be application/json (with curl: --json BODY in place of -d BODY)");
     if (length && (strlen(length) > 18 || strtoull(length, NULL, 10) > q->text_max)) {
         answer_error(q, 413, NULL, "the body is larger than %zu bytes", q->text_max);
         return false;

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -17,6 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/file_type.h"
 #include "base/mem.h"
 #include "base/url.h"
 #include "llm/http.h"
@@ -174,39 +174,6 @@ void upload_free(struct upload *u)
     free(u);
 }
 
-static const char *content_type(const char *name)
-{
-    static const struct {
-        const char *extension, *type;
-    } types[] = {
-        {"png", "image/png"},
-        {"jpg", "image/jpeg"},
-        {"jpeg", "image/jpeg"},
-        {"gif", "image/gif"},
-        {"webp", "image/webp"},
-        {"svg", "image/svg+xml"},
-        {"pdf", "application/pdf"},
-        {"csv", "text/csv"},
-        {"txt", "text/plain; charset=utf-8"},
-        {"html", "text/html"},
-        {"json", "application/json"},
-        {"md", "text/markdown"},
-        {"zip", "application/zip"},
-        {"gz", "application/gzip"},
-        {"xml", "application/xml"},
-        {"py", "text/x-python"},
-        {"mp4", "video/mp4"},
-        {"parquet", "application/vnd.apache.parquet"},
-        {"xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
-    };
-    const char *dot = strrchr(name, '.');
-
-    for (size_t i = 0; dot && i < countof(types); i++)
-        if (strcasecmp(dot + 1, types[i].extension) == 0)
-            return types[i].type;
-    return "application/octet-stream";
-}
-
 struct attempt {
     struct upload *u;
     const char *url, *name;
@@ -237,7 +204,9 @@ static void error_code(const struct buf *body, char *out, size_t size)
 static int put(struct attempt *a, struct failure *f, struct error *err)
 {
     struct upload *u = a->u;
-    autofree char *type = xasprintf("Content-Type: %s", content_type(a->name));
+    const char *kind = file_type(a->name);
+    autofree char *type = xasprintf("Content-Type: %s%s", kind,
+                                    strcmp(kind, "text/plain") == 0 ? "; charset=utf-8" : "");
     autofree char *whole = u->query ? xasprintf("%s?%s", a->url, u->query) : xstrdup(a->url);
     const char *headers[HEADERS_MAX] = {type};
     size_t n = 1;

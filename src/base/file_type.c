@@ -1,5 +1,5 @@
 /* file_type.c - see file_type.h. */
-#include "runner/file_type.h"
+#include "base/file_type.h"
 
 #include <string.h>
 #include <strings.h>
