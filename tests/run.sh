@@ -22,6 +22,9 @@ workers=${SANDPIPER_TEST_JOBS:-$((4 * jobs))}
 [ "$what" != test ] || src/setup/storage_servers.sh >/dev/null 2>&1 </dev/null &
 log=$(mktemp) cache=$(mktemp -d) bytecode=$(mktemp -d)
 trap 'rm -rf "$log" "$log.e2e" "$cache" "$bytecode"' EXIT
+# Seconds for one test and for a round of tests. A test that hangs is told as failed, with the line that it hung at; CI never waits for one.
+TEST_MOST=400
+ROUND_MOST=1800
 summary=()
 failed=
 
@@ -43,10 +46,10 @@ step() {
 # (see conftest.py) stay with one worker. The few that fail beside others are run once more, alone, and both are told:
 # the machine may have been too busy for them, but what fails alone as well has failed.
 python() {
-    SANDPIPER_BIN=build/$build/sandpiper PYTHONPYCACHEPREFIX=$bytecode /usr/bin/python3 "$@"
+    SANDPIPER_BIN=build/$build/sandpiper PYTHONPYCACHEPREFIX=$bytecode timeout -k 60 "$ROUND_MOST" /usr/bin/python3 "$@"
 }
 e2e() {
-    local build=$1 code=0 first failed again=("${@:3}")
+    local build=$1 code=0 first failed again=(--timeout "$TEST_MOST" "${@:3}")
     python -m pytest -q -o cache_dir="$cache" -n "$workers" --dist loadgroup -m "$2" tests/e2e "${again[@]}" | tee "$log.e2e" || code=$?
     first=$(grep -v '^$' "$log.e2e" | tail -1)
     # xdist writes the group behind the name, by which no test is found again.

@@ -90,9 +90,10 @@ class Mcp:
         self.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number, "reason": "test"}})
 
     def close(self):
-        """Close stdin; nothing may come any more. Returns the exit code and stderr."""
+        """Close stdin; nothing may come any more but progress that was under way. Returns the exit code and stderr."""
         self.p.stdin.close()
-        assert self.line() is None
+        while (line := self.line()) is not None:
+            assert json.loads(line)["method"] == "notifications/progress", line
         return self.p.wait(HANG), self.p.stderr.read().decode()
 
 

@@ -36,10 +36,9 @@ def engine_of(place):
     return place.split("-")[0]
 
 
-def quiet(argv, timeout=60, env=None, **popen):
+def quiet(argv, timeout=60, env=None, stderr=subprocess.STDOUT, **popen):
     try:
-        return subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout,
-                              text=True, **popen)
+        return subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, timeout=timeout, text=True, **popen)
     except (OSError, subprocess.TimeoutExpired) as e:
         return subprocess.CompletedProcess(argv, 127, str(e))
 
@@ -84,20 +83,27 @@ def own_store():
 UNSEEN = set()          # folders of programs that had no engine, to be looked for among all containers
 
 
+def inspected(engine, ids):
+    """What the engine tells of these containers, as texts. One may have gone meanwhile; another may be half made, by a client that was killed,
+    and is only listed: its name stands for it."""
+    told = quiet([engine, "inspect", *ids], stderr=subprocess.DEVNULL)
+    try:
+        return {c["Id"]: json.dumps(c) for c in json.loads(told.stdout)}
+    except ValueError:
+        pass
+    if len(ids) > 1:
+        return {id: text for one in ids for id, text in inspected(engine, [one]).items()}
+    listed = quiet([engine, "ps", "-a", "--no-trunc", "--filter", "id=" + ids[0], "--format", "{{.Names}}"], stderr=subprocess.DEVNULL)
+    return {ids[0]: listed.stdout} if listed.stdout.strip() else {}
+
+
 def containers_of(engine, folders):
-    """The containers, dead or alive, that know one of these folders."""
+    """The containers, dead or alive, that know one of these folders, or have the name of a sandbox in one."""
     if why_not(engine) is not None:
         return []
-    while True:
-        ids = quiet([engine, "ps", "-aq", "--no-trunc"]).stdout.split()
-        if not ids:
-            return []
-        told = subprocess.run([engine, "inspect", *ids], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60).stdout
-        try:
-            found = json.loads(told)
-        except ValueError:
-            continue                    # one was gone by then
-        return ["%s container %s" % (engine, c["Id"]) for c in found if any(folder in json.dumps(c) for folder in folders)]
+    ids = quiet([engine, "ps", "-aq", "--no-trunc"]).stdout.split()
+    marks = [mark for folder in folders for mark in [folder, *("sandpiper-" + os.path.basename(f) for f in glob.glob(folder + "/run/sandpiper/*"))]]
+    return ["%s container %s" % (engine, id) for id, text in (inspected(engine, ids) if ids else {}).items() if any(mark in text for mark in marks)]
 
 
 def descendants():

@@ -8,11 +8,11 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 
 import pytest
 
 from conftest import HANG
-from raw_server import wait_for
 
 TOKEN = "0123456789abcdef" * 4
 
@@ -140,8 +140,10 @@ def check_storm(s, moments, *args):
     assert not [name for name in named if name[len("srv-"):] in listed], named
     for name in named:                             # one that waited in a pool has 10 seconds without its runner
         s.run("rm", name)
-    s.run("gc")
-    wait_for(lambda: s.leftovers() == [], HANG)    # the keepers of so many sandboxes may need a while
+    end = time.monotonic() + HANG * 2
+    while s.leftovers() and time.monotonic() < end:        # a busy engine may not end in time what a killed program was about to start
+        s.run("gc")
+    assert s.leftovers() == []
 
 
 def test_killed(sandpiper):
