@@ -11,8 +11,8 @@
 const char *chat_part_text(const struct json *part)
 {
     if (json_is(part, "text") || json_is(part, "input_text") || json_is(part, "output_text"))
-        return json_text(json_get(part, "text"));
-    return json_is(part, "refusal") ? json_text(json_get(part, "refusal")) : NULL;
+        return json_str(json_get(part, "text"));
+    return json_is(part, "refusal") ? json_str(json_get(part, "refusal")) : NULL;
 }
 
 static bool is_image(const struct json *part)
