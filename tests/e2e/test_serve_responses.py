@@ -226,8 +226,14 @@ def test_ctrl_c_in_a_client(start, tmp_path):
     p = client_process(server, tmp_path, "llm", "-c", "loop", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
         assert p.stdout.read(8) == b"Looping."
-        p.send_signal(signal.SIGINT)
-        p.wait(HANG)
+        for _ in range(10):             # Python can lose one, if it comes while an object is being destroyed
+            p.send_signal(signal.SIGINT)
+            try:
+                p.wait(HANG / 5)
+                break
+            except subprocess.TimeoutExpired:
+                pass
+        assert p.poll() is not None
     finally:
         p.kill()
         p.wait()
