@@ -48,7 +48,7 @@ static const char ask_result[] =
 
 static const struct route rows[] = {
     {"POST", "/ask", "ask", "Ask a question; the model runs code to answer it", .body = ask_body,
-     .result = ask_result, .handle = ask_route, .body_max = CHAT_BODY_MAX},
+     .result = ask_result, .handle = ask_route, .body_max = CHAT_BODY_MAX, .stream = "text/event-stream"},
     {"POST", "/v1/chat/completions", "create_chat_completion", "The same in OpenAI's shape",
      .body = "{\"type\": \"object\"}", .handle = completions_route, .flags = ROUTE_HIDDEN,
      .body_max = CHAT_BODY_MAX, .failure = openai_failure},
