@@ -74,6 +74,7 @@ const struct route *visit_route(const struct visit *q);
 const char *visit_param(const struct visit *q, const char *name);  /* of the path; never NULL */
 const char *visit_query(const struct visit *q, const char *name);  /* decoded; NULL: not there */
 const char *visit_header(const struct visit *q, const char *name); /* any case; NULL: not there */
+const char *visit_cookie(const struct visit *q, const char *name); /* NULL: not there */
 const struct json *visit_body(const struct visit *q);
 const char *visit_text(const struct visit *q, size_t *len); /* the body as it came; never NULL */
 /* "http://127.0.0.1:8000", as the client called us: for links to /files. */

@@ -65,6 +65,11 @@ const char *visit_header(const struct visit *q, const char *name)
     return q->s->mhd->lookup_connection_value(q->c->mhd, MHD_HEADER_KIND, name);
 }
 
+const char *visit_cookie(const struct visit *q, const char *name)
+{
+    return q->s->mhd->lookup_connection_value(q->c->mhd, MHD_COOKIE_KIND, name);
+}
+
 const struct json *visit_body(const struct visit *q)
 {
     return q->body;
