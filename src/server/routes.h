@@ -32,6 +32,8 @@ enum {                   /* flags of a route */
        ROUTE_PUBLIC = 1, /* needs no token */
        ROUTE_RAW = 2,    /* the body is not parsed: visit_text(). Its type is still application/json */
        ROUTE_HIDDEN = 4, /* not in openapi.json: somebody else's API, documented there */
+       ROUTE_SIGNED = 8, /* with ROUTE_PUBLIC: its handler wants a token or a signed link */
+       ROUTE_BASIC = 16, /* where another route has its path: only for a token sent as Basic */
 };
 
 struct route {
@@ -49,9 +51,16 @@ struct route {
     struct json *(*failure)(const struct route *r, int status, const char *code, const char *detail);
     const char *type;   /* media type of the answer for openapi.json; NULL: application/json */
     const char *stream; /* likewise, of the stream that a client may ask for (Accept); NULL: none */
+    const char *also;   /* likewise, statuses that few routes answer: "409 502" */
 };
 
 #define SERVER_BODY_MAX (8u << 20)
+/* Of an object with "content" and "encoding", in a schema: what base64_read() takes. */
+#define SCHEMA_BASE64                                                                                   \
+    "\"if\": {\"properties\": {\"encoding\": {\"const\": \"base64\"}}, \"required\": [\"encoding\"]}, " \
+    "\"then\": "                                                                                        \
+    "{\"properties\": {\"content\": {\"pattern\": "                                                     \
+    "\"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}(==)?|[A-Za-z0-9+/]{3}=?)?$\"}}}"
 
 /* rows and what they point to are borrowed until the server ends. Of two that fit a request the one added
  * first counts, unless the body fits the schema of the other alone. */
