@@ -10,7 +10,7 @@
 #include "base/scrub.h"
 #include "engine/engine_cache.h"
 #include "engine/engines.h"
-#include "engine/mount.h"
+#include "mount/mount.h"
 #include "engine/options.h"
 
 int plan_pids(const struct engine_options *o)

@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "ask/setup.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "main/talk.h"
 #include "pipe/pipe.h"
+#include "pipe/stdin.h"
 #include "process/loop.h"
 #include "sandbox/sandbox.h"
 #include "store/store.h"
@@ -112,7 +114,7 @@ static int open_pipe(struct talk *t, int closed, struct error *err)
         .render = c->render,
         .prompt = question_of(c),
         .prompt_is_stdin = c->operand_is_stdin,
-        .stdin_mode = setup_stdin(c),
+        .stdin_mode = stdin_mode_named(c->stdin_mode),
         .closed = closed,
         .files = talk_files(c),
         .data_size = c->data_size,

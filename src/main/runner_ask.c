@@ -10,13 +10,15 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "ask/setup.h"
 #include "base/base64.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "chat/event_json.h"
 #include "chat/result_json.h"
 #include "json/json.h"
-#include "main/ask_parts.h"
+#include "ask/ask.h"
+#include "main/command.h"
 #include "process/loop.h"
 #include "sandbox/sandbox.h"
 

@@ -15,7 +15,7 @@
 #include "engine/engine_cache.h"
 #include "engine/engines.h"
 #include "process/loop.h"
-#include "sandbox/guest.h"
+#include "channel/guest.h"
 #include "sandbox/private.h"
 
 #define HELLO_MS \

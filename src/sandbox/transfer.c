@@ -11,7 +11,7 @@
 #include "base/scrub.h"
 #include "base/utf8.h"
 #include "process/loop.h"
-#include "sandbox/guest.h"
+#include "channel/guest.h"
 #include "sandbox/private.h"
 
 #define PROFILE_MS    25000 /* the supervisor itself ends the helper after 20 s */

@@ -1,6 +1,6 @@
 /* guest.h - the Python source that runs inside (src/guest), compiled into the program. */
-#ifndef SANDBOX_GUEST_H
-#define SANDBOX_GUEST_H
+#ifndef CHANNEL_GUEST_H
+#define CHANNEL_GUEST_H
 
 struct buf;
 

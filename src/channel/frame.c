@@ -1,5 +1,5 @@
 /* frame.c - frames and tagged values: encode ours, decode the peer's. */
-#include "sandbox/frame.h"
+#include "channel/frame.h"
 
 #include <stdio.h>
 #include <string.h>

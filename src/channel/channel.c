@@ -1,7 +1,7 @@
 /* channel.c - read frames, queue and write frames. One read or write per turn of the loop, so that nothing
  * else starves.
  */
-#include "sandbox/channel.h"
+#include "channel/channel.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,12 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ask/service.h"
+#include "config/config.h"
 #include "base/buf.h"
+#include "base/error.h"
 #include "base/mem.h"
 #include "base/url.h"
 #include "llm/llm.h"
 #include "llm/models.h"
-#include "main/command.h"
 #include "process/loop.h"
 
 #define DISCOVER_MS 150  /* ms; short, since nobody asked for it */

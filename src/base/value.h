@@ -1,8 +1,8 @@
 /* value.h - values of options as people write them: sizes (512m, 1g), times (90, 90s, 2m), numbers, yes and
  * no, one word of several. Pure text to value; the messages say what was expected, the caller says where.
  */
-#ifndef CONFIG_VALUE_H
-#define CONFIG_VALUE_H
+#ifndef BASE_VALUE_H
+#define BASE_VALUE_H
 
 #include <stdbool.h>
 #include <stdint.h>

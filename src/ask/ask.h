@@ -1,17 +1,17 @@
-/* ask_parts.h - what asks questions: a model, a sandbox, an agent with its conversation, made from the
+/* ask.h - what asks questions: a model, a sandbox, an agent with its conversation, made from the
  * configuration. Who listens is the caller's affair: the pipe and the chat (talk.h), or the runner of a
  * server (runner_ask.c). struct ask owns what it points at, but for what is said to be borrowed.
  */
-#ifndef MAIN_ASK_PARTS_H
-#define MAIN_ASK_PARTS_H
+#ifndef ASK_ASK_H
+#define ASK_ASK_H
 
 #include "agent/agent.h"
 #include "agent/host_files.h"
+#include "ask/service.h"
 #include "base/argv.h"
 #include "chat/conversation.h"
 #include "config/prompt_file.h"
 #include "llm/llm.h"
-#include "main/command.h"
 
 /* The agents of --agents, or the only one. */
 struct agents {

@@ -3,10 +3,12 @@
  */
 #include <string.h>
 
+#include "ask/setup.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "engine/mount.h"
-#include "main/ask_parts.h"
+#include "config/config.h"
+#include "mount/mount.h"
+#include "ask/ask.h"
 #include "process/loop.h"
 #include "sandbox/sandbox.h"
 

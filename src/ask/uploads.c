@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "base/error.h"
 #include "base/mem.h"
-#include "main/ask_parts.h"
+#include "ask/ask.h"
+#include "config/config.h"
 #include "upload/links.h"
 #include "upload/upload.h"
 

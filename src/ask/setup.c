@@ -1,35 +1,17 @@
 /* setup.c - copies struct config into the option structs of the rooms. Every decision was made in src/config.
  */
-#include <stdlib.h>
 #include <string.h>
 
+#include "ask/setup.h"
+#include "config/config.h"
+#include "config/endpoint.h"
 #include "agent/agent.h"
 #include "base/argv.h"
-#include "base/file.h"
 #include "base/mem.h"
-#include "base/scrub.h"
 #include "engine/engines.h"
-#include "engine/mount.h"
+#include "mount/mount.h"
 #include "llm/llm.h"
-#include "main/command.h"
 #include "sandbox/sandbox.h"
-
-enum stdin_mode setup_stdin(const struct config *c)
-{
-    static const struct {
-        const char *word;
-        enum stdin_mode mode;
-    } modes[] = {
-        {"data", STDIN_DATA},
-        {"ignore", STDIN_IGNORE},
-        {"script", STDIN_SCRIPT},
-    };
-
-    for (size_t i = 0; i < countof(modes); i++)
-        if (strcmp(c->stdin_mode, modes[i].word) == 0)
-            return modes[i].mode;
-    return STDIN_AUTO;
-}
 
 void setup_engines(const struct config *c)
 {
@@ -192,24 +174,4 @@ void setup_llm_session(const struct config *c, struct llm_session *s)
         .idle_ms = (int)c->idle_timeout,
         .quiet_ms = (int)c->quiet_timeout,
     };
-}
-
-/* If the runtime folder has a wrong mode or owner it cannot be used, and named sandboxes seem to be new or
- * gone.
- */
-void tell_runtime_dir(struct config *c)
-{
-    const char *set = getenv("XDG_RUNTIME_DIR");
-    autofree char *own = xasprintf("%s/sandpiper", set ? set : ""), *used = xdg_path(XDG_RUNTIME, NULL);
-    bool wanted = c->sandbox_name || c->command == COMMAND_PS || c->command == COMMAND_RM
-                  || c->command == COMMAND_GC;
-
-    if (!wanted || !set || !*set || (used && strcmp(own, used) == 0))
-        return;
-    autofree char *shown = scrub_line(set, SCRUB_TERMINAL);
-    argv_pushf(&c->notices,
-               "XDG_RUNTIME_DIR=%.200s is ignored: it must belong to you and have mode 0700. Named sandboxes "
-               "are kept in %s\n"
-               "chmod 700 it, or unset XDG_RUNTIME_DIR",
-               shown, used ? used : "no folder at all");
 }

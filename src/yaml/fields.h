@@ -1,8 +1,8 @@
 /* fields.h - the members of a struct from a YAML map, each through a row of a table. What is unknown, of a
  * wrong type or out of range is an error that names file and line (ERROR_USAGE).
  */
-#ifndef CONFIG_FIELDS_H
-#define CONFIG_FIELDS_H
+#ifndef YAML_FIELDS_H
+#define YAML_FIELDS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ enum field_type {
     F_PRICE,       /* double[3]: dollars per million tokens; a list of [in, out] or [in, cached, out] */
     F_DATE,        /* char *: YYYY-MM-DD */
     F_JSON,        /* char *: a map, as the text of a JSON object */
-    F_PROFILES,    /* struct profiles */
+    F_OTHER,       /* the caller reads it */
 };
 
 #define KEY_VARIABLES 4

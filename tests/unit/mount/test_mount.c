@@ -9,7 +9,7 @@
 #include "base/argv.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "engine/mount.h"
+#include "mount/mount.h"
 
 static struct mounts three(void)
 {

@@ -6,9 +6,11 @@
 
 #include "agent/agent.h"
 #include "agent/tools.h"
+#include "base/error.h"
 #include "base/mem.h"
+#include "config/config.h"
 #include "llm/llm.h"
-#include "main/ask_parts.h"
+#include "ask/ask.h"
 
 int agents_load(struct agents *g, const struct config *c, struct error *err)
 {

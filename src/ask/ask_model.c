@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ask/setup.h"
 #include "base/mem.h"
+#include "config/config.h"
 #include "llm/replay.h"
-#include "main/ask_parts.h"
+#include "ask/ask.h"
 
 /* Show once what the service said of its model that the user should know. */
 void ask_tell_known(struct ask *a)

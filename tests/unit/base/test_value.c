@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "config/value.h"
+#include "base/value.h"
 
 static void sizes(void **state)
 {

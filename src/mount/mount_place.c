@@ -2,7 +2,7 @@
  * the system's, those that keep keys, our own, and those in which another file system is mounted. Folders are
  * compared by device and inode on the whole way up, so that neither links nor bind mounts hide them.
  */
-#include "engine/mount.h"
+#include "mount/mount.h"
 
 #include <fcntl.h>
 #include <pwd.h>

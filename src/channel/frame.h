@@ -9,8 +9,8 @@
  * for it. docs/sandbox-protocol.md explains the types and their bodies; src/guest/protocol.py uses the same
  * names.
  */
-#ifndef SANDBOX_FRAME_H
-#define SANDBOX_FRAME_H
+#ifndef CHANNEL_FRAME_H
+#define CHANNEL_FRAME_H
 
 #include <stdbool.h>
 #include <stddef.h>

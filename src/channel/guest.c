@@ -1,13 +1,13 @@
 /* guest.c - assemble the guest's source: what "python3 -c" is given, and what it then reads from the
  * channel. */
-#include "sandbox/guest.h"
+#include "channel/guest.h"
 
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/embed.h"
 #include "base/mem.h"
-#include "sandbox/frame.h"
+#include "channel/frame.h"
 
 /* Everything except boot.py and the profile, in order of first use. */
 /* clang-format off */

@@ -4,8 +4,8 @@
  * mount_look.c: what it holds), and what runs inside says, before any code, which folder it has there. An
  * engine that takes paths alone may so have been led to another one, but nothing ever ran with it.
  */
-#ifndef ENGINE_MOUNT_H
-#define ENGINE_MOUNT_H
+#ifndef MOUNT_MOUNT_H
+#define MOUNT_MOUNT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* mount.c - see mount.h: a folder opened, named, written down, and compared with what is seen inside. */
-#include "engine/mount.h"
+#include "mount/mount.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -4,13 +4,13 @@
  * Any fault of the peer (end, garbage, a length over the cap, a frame that the listener refuses) closes the
  * connection and calls broken() once, with a line that names the fault. It never ends the program.
  */
-#ifndef SANDBOX_CHANNEL_H
-#define SANDBOX_CHANNEL_H
+#ifndef CHANNEL_CHANNEL_H
+#define CHANNEL_CHANNEL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "sandbox/frame.h"
+#include "channel/frame.h"
 
 struct channel;
 struct loop;

@@ -1,5 +1,5 @@
 /* fields.c - see fields.h. */
-#include "config/fields.h"
+#include "yaml/fields.h"
 
 #include <ctype.h>
 #include <stdint.h>
@@ -12,9 +12,7 @@
 #include "json/json.h"
 #include "base/mem.h"
 #include "base/nearest.h"
-#include "config/option.h"
-#include "config/profile.h"
-#include "config/value.h"
+#include "base/value.h"
 #include "yaml/ydoc.h"
 
 static bool is_text(const struct ydoc *y)
@@ -253,8 +251,8 @@ static int read_field(const struct field *f, const struct ydoc *y, void *object,
         return read_choices(f, y, at, err);
     case F_JSON:
         return read_json(y, at, err);
-    case F_PROFILES:
-        return profiles_read_before(at, y, err);
+    case F_OTHER:
+        return 0;
     case F_BOOL:
     case F_COUNT:
     case F_NUMBER:

@@ -1,5 +1,5 @@
 /* value.c - see value.h. Digits are read by hand, since strtod accepts locales, hex and "inf". */
-#include "config/value.h"
+#include "base/value.h"
 
 #include <ctype.h>
 #include <inttypes.h>

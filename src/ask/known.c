@@ -7,11 +7,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "ask/service.h"
+#include "config/config.h"
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "base/url.h"
 #include "llm/models.h"
-#include "main/command.h"
 #include "show/show.h"
 
 #define LOCAL_MS 150  /* ms; short, since nobody asked for it */

@@ -2,7 +2,7 @@
  * pipes and devices, which lead out of it even where nothing can be written, and files that look like keys or
  * passwords. Bounded in entries, depth and time; the nearest are looked at first. Follows no link.
  */
-#include "engine/mount.h"
+#include "mount/mount.h"
 
 #include <dirent.h>
 #include <errno.h>
