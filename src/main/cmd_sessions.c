@@ -226,7 +226,7 @@ static int write_file(const char *path, const struct buf *out)
 {
     struct error err = {0};
 
-    return file_write(path, buf_str(out), out->len, 0600, &err) < 0 ? fail(&err) : 0;
+    return file_write(path, buf_str(out), out->len, &err) < 0 ? fail(&err) : 0;
 }
 
 static int export(const struct sessions *s, const char *format)
