@@ -409,7 +409,7 @@ static void read_route(struct foreign *f, const struct json *api, const struct j
         .summary = json_str(json_get(row, "summary")),
         .body = json_get(row, "body") ? json_print(json_get(row, "body")) : NULL,
         .handle = handle,
-        .flags = ROUTE_HIDDEN,
+        .flags = ROUTE_HIDDEN | (json_bool(json_get(api, "basic"), false) ? ROUTE_BASIC : 0),
         .failure = failure,
     };
 }

@@ -3,6 +3,7 @@
  *
  *     failure   template (json/template.h) of an error's body: scope status, code, detail
  *     gone      status for a sandbox that has expired (410)
+ *     basic     true: where ours has the same path, only for a token sent as Basic (ROUTE_BASIC)
  *     headers   names of the headers that the templates use, as $header.NAME
  *     routes    rows:
  *         route, operation, summary, body   as in struct route; "METHOD PATH"; body: a JSON schema

@@ -1,4 +1,5 @@
 /* visit.c - what a handler does with a request: reads it, and answers it. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,6 +63,11 @@ const char *visit_query(const struct visit *q, const char *name)
 const char *visit_header(const struct visit *q, const char *name)
 {
     return q->s->mhd->lookup_connection_value(q->c->mhd, MHD_HEADER_KIND, name);
+}
+
+const char *visit_cookie(const struct visit *q, const char *name)
+{
+    return q->s->mhd->lookup_connection_value(q->c->mhd, MHD_COOKIE_KIND, name);
 }
 
 const struct json *visit_body(const struct visit *q)
@@ -172,11 +178,14 @@ static const struct {
     int status;
     const char *code;
 } codes[] = {
-    {400, "BAD_REQUEST"},      {401, "UNAUTHORIZED"},       {403, "FORBIDDEN"},
-    {404, "NOT_FOUND"},        {405, "METHOD_NOT_ALLOWED"}, {408, "TIMEOUT"},
-    {410, "SANDBOX_EXPIRED"},  {413, "TOO_LARGE"},          {415, "UNSUPPORTED_MEDIA_TYPE"},
-    {422, "INVALID_ARGUMENT"}, {429, "TOO_MANY_REQUESTS"},  {501, "NOT_IMPLEMENTED"},
-    {502, "UPSTREAM_FAILED"},  {503, "UNAVAILABLE"},
+    {400, "BAD_REQUEST"},        {401, "UNAUTHORIZED"},
+    {403, "FORBIDDEN"},          {404, "NOT_FOUND"},
+    {405, "METHOD_NOT_ALLOWED"}, {408, "TIMEOUT"},
+    {409, "CONFLICT"},           {410, "SANDBOX_EXPIRED"},
+    {413, "TOO_LARGE"},          {415, "UNSUPPORTED_MEDIA_TYPE"},
+    {422, "INVALID_ARGUMENT"},   {429, "TOO_MANY_REQUESTS"},
+    {501, "NOT_IMPLEMENTED"},    {502, "UPSTREAM_FAILED"},
+    {503, "UNAVAILABLE"},
 };
 
 char *failure_text(const struct route *r, int status, const char *code, const char *detail)
@@ -209,18 +218,34 @@ void answer_error(struct visit *q, int status, const char *code, const char *fmt
 
 void answer_failure(struct visit *q, const struct error *err)
 {
-    static const int statuses[] = {
-        [ERROR_USAGE] = 422,   [ERROR_NETWORK] = 502,   [ERROR_API] = 502,     [ERROR_AUTH] = 502,
-        [ERROR_BUSY] = 429,    [ERROR_PROTOCOL] = 502,  [ERROR_SANDBOX] = 503, [ERROR_LIMIT] = 422,
-        [ERROR_CONTEXT] = 422, [ERROR_CANCELLED] = 503, [ERROR_SYSTEM] = 503,
+    static const struct {
+        enum error_kind kind;
+        int code, status; /* code 0: any */
+        const char *word;
+    } rows[] = {
+        {ERROR_USAGE, EPERM, 403, NULL},
+        {ERROR_USAGE, ENOENT, 404, NULL},
+        {ERROR_USAGE, EISDIR, 409, NULL},
+        {ERROR_USAGE, ENOTDIR, 409, NULL},
+        {ERROR_USAGE, 0, 422, NULL},
+        {ERROR_NETWORK, 0, 502, NULL},
+        {ERROR_API, 0, 502, NULL},
+        {ERROR_AUTH, 0, 502, NULL},
+        {ERROR_BUSY, 0, 429, NULL},
+        {ERROR_PROTOCOL, 0, 502, NULL},
+        {ERROR_SANDBOX, 0, 503, "SANDBOX_FAILED"},
+        {ERROR_LIMIT, 0, 422, "LIMIT"},
+        {ERROR_CONTEXT, 0, 422, "LIMIT"},
+        {ERROR_CANCELLED, 0, 503, "CANCELLED"},
+        {ERROR_SYSTEM, 0, 503, NULL},
+        {ERROR_NONE, 0, 500, NULL},
     };
-    static const char *const words[] = {[ERROR_SANDBOX] = "SANDBOX_FAILED",
-                                        [ERROR_LIMIT] = "LIMIT",
-                                        [ERROR_CONTEXT] = "LIMIT",
-                                        [ERROR_CANCELLED] = "CANCELLED"};
-    int status = err->kind < countof(statuses) && statuses[err->kind] ? statuses[err->kind] : 500;
+    size_t i = 0;
 
-    answer_error(q, status, err->kind < countof(words) ? words[err->kind] : NULL, "%s", err->text);
+    while (i + 1 < countof(rows)
+           && (rows[i].kind != err->kind || (rows[i].code && rows[i].code != err->code)))
+        i++;
+    answer_error(q, rows[i].status, rows[i].word, "%s", err->text);
 }
 
 void answer_file(struct visit *q, int fd, const char *name)
