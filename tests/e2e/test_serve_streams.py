@@ -65,6 +65,8 @@ def test_what_is_refused_is_no_stream(server):
         assert set(server.ask("/run_code", body, status, Accept=EVENTS)) == {"code", "detail"}
     # and what has no stream answers as ever
     assert server.ask("/list_sandboxes", {}, Accept=EVENTS)["sandboxes"]
+    told = {path: "text/event-stream" in row["post"]["responses"]["200"]["content"] for path, row in server.ask("/openapi.json")["paths"].items() if "post" in row}
+    assert {path for path, streams in told.items() if streams} == {"/run_code", "/execute_command", "/ask"}, told
 
 
 def test_an_error_on_the_way_is_the_last_event(server):
