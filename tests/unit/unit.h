@@ -25,7 +25,7 @@ static inline const char *message_of(const struct error *e)
     return text;
 }
 
-/* Processor time of this process in microseconds: what is said of speed must hold on a machine that is busy. */
+/* Processor time of this process in microseconds: what is said of speed must hold on a busy machine. */
 static inline int64_t cpu_us(void)
 {
     struct timespec t;

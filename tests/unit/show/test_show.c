@@ -1,6 +1,6 @@
 /* What people see of events: gutters, numbers, limits, and that nothing hostile reaches a terminal. */
 
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
