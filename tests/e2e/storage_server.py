@@ -56,7 +56,7 @@ class Storage:
 
     def __init__(self, problem, answers=()):
         self.objects, self.answers, self.requests = {}, list(answers), 0
-        self.gates = {}         # which request, from 1: until when it is read no further than its first 4 MB
+        self.gates = {}         # which request, from 1: until when it is read no further than its first 4 MB (the kernel takes as much again)
         storage = self
 
         class Handler(BaseHTTPRequestHandler):
