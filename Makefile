@@ -146,8 +146,8 @@ $(B)/channel/guest.o: $(wildcard src/guest/*.py) $(B)/gen/guest.code $(B)/gen/pr
 $(B)/channel/guest.o: CPPFLAGS += -DGUEST_CODE='"$(B)/gen/guest.code"' -DGUEST_PROFILE='"$(B)/gen/profile.py"'
 
 PROFILE_PARTS = src/guest/data_profile.py src/guest/profile_table.py src/guest/profile_formats.py \
-	src/guest/profile_sheets.py src/guest/profile_packed.py src/guest/profile_fixed.py \
-	src/guest/profile_log.py src/guest/profile_folder.py
+	src/guest/profile_sheets.py src/guest/profile_parquet.py src/guest/profile_packed.py \
+	src/guest/profile_fixed.py src/guest/profile_log.py src/guest/profile_folder.py
 $(B)/gen/profile.py: $(PROFILE_PARTS)
 	@mkdir -p $(@D)
 	$(call say,GUEST,$@)cat $(PROFILE_PARTS) > $@
