@@ -46,8 +46,8 @@ void runners_free(struct runners *rs, bool orderly);
  * bytes.
  *
  * A new sandbox, or that of the client's conversation, if it has one (at most 256 bytes; NULL: none).
- * ERROR_BUSY: there are max already, or as many as the client may have, none of them spare; ERROR_SYSTEM. Its start may be under way: what is
- * asked of its runner waits. */
+ * ERROR_BUSY: there are max already, or as many as the client may have, none of them spare; ERROR_SYSTEM. Its
+ * start may be under way: what is asked of its runner waits. */
 struct held *runners_create(struct runners *rs, const char *client, const char *conversation_id,
                             struct error *err);
 /* NULL with *why (may be NULL). id may be any text. */
