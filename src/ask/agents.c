@@ -54,11 +54,11 @@ static int open_folders(struct ask *a, struct error *err)
     return 0;
 }
 
-/* The agent of this definition, which is asked after before. */
-static struct agent *open_one(struct ask *a, const struct prompts *p, const struct agents_work *w,
-                              struct agent *before, struct error *err)
+/* The agent number i, which is asked after the one before it. */
+static struct agent *open_one(struct ask *a, size_t i, const struct agents_work *w, struct error *err)
 {
-    struct agents_one *one = &a->agents.v[p - a->agents.pipeline.v];
+    const struct prompts *p = &a->agents.pipeline.v[i];
+    struct agents_one *one = &a->agents.v[i];
     struct agent_options o = *w->options;
     struct agent_rooms rooms = *w->rooms;
     struct llm_session s = *w->session;
@@ -75,7 +75,7 @@ static struct agent *open_one(struct ask *a, const struct prompts *p, const stru
     rooms.conversation = &one->conversation;
     rooms.fresh = NULL;
     rooms.host = a->agents.host;
-    rooms.before = before;
+    rooms.before = i ? one[-1].agent : NULL;
     return one->agent = agent_new(&o, &rooms);
 }
 
@@ -87,7 +87,7 @@ struct agent *agents_open(struct ask *a, const struct agents_work *w, struct err
     if (p->n > 1 && open_folders(a, err) < 0)
         return NULL;
     for (size_t i = 0; i + 1 < p->n; i++)
-        if (!(last.before = open_one(a, &p->v[i], w, last.before, err)))
+        if (!(last.before = open_one(a, i, w, err)))
             return NULL;
     return agent_new(w->options, &last);
 }

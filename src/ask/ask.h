@@ -12,6 +12,7 @@
 #include "chat/conversation.h"
 #include "config/prompt_file.h"
 #include "llm/llm.h"
+#include "llm/replay.h"
 
 /* The agents of --agents, or the only one. */
 struct agents {
@@ -49,10 +50,9 @@ struct ask {
     struct llm *llm;
     struct conversation conversation;
     struct agent *agent;
-    enum llm_api replay_api; /* the API that the replayed session used */
-    bool replay_blocks;
-    struct uploads *uploads; /* of files; or NULL */
-    struct buf *unsent;      /* for debug request: receives the body; nothing is sent or shown; or NULL */
+    struct replayed replayed; /* with --replay; its model is in model */
+    struct uploads *uploads;  /* of files; or NULL */
+    struct buf *unsent;       /* for debug request: receives the body; nothing is sent or shown; or NULL */
 };
 
 /* ask_rooms.c */

@@ -74,7 +74,10 @@ int ask_choose_model(struct ask *a, struct error *err)
     if (a->c->replay) { /* needs no endpoint and no key: the recording names the model */
         a->endpoint.provider = "replay";
         a->endpoint.base_url = xstrdup("http://replay.invalid/v1");
-        return replay_model(a->c->replay, &a->model, &a->replay_api, &a->replay_blocks, err);
+        int status = replay_model(a->c->replay, &a->replayed, err);
+
+        a->model = steal(&a->replayed.model);
+        return status;
     }
     if (endpoint_choose(a->c, &a->endpoint, err) < 0)
         return -1;

@@ -120,8 +120,8 @@ static int open_model(struct ask *a, const struct llm_session *s, struct error *
     if (loop_cancelled(a->loop))
         return error_set(err, ERROR_CANCELLED, 0, "interrupted");
     if (a->c->replay) {
-        o.api = a->replay_api;
-        o.dialect = a->replay_blocks ? LLM_BLOCKS : o.dialect == LLM_BLOCKS ? LLM_NATIVE : o.dialect;
+        o.api = a->replayed.api;
+        o.dialect = a->replayed.blocks ? LLM_BLOCKS : o.dialect == LLM_BLOCKS ? LLM_NATIVE : o.dialect;
     }
     a->llm = llm_new(&o, s, a->loop, err);
     return a->llm ? 0 : -1;

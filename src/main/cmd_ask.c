@@ -74,13 +74,14 @@ static enum host_answer on_folder(void *ctx, const char *folder)
 }
 
 /* A copy that the user moved or changed meanwhile is no longer the figure; a link is not followed. */
-static int decode(void *ctx, const char *name, const char *path, const struct pixels_ask *ask,
-                  struct pixels *out, struct error *err)
+static int decode(void *ctx, const struct pixels_ask *ask, struct pixels *out, struct error *err)
 {
     struct talk *t = ctx;
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    autoclose int fd = open(ask->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct pixels_ask own = *ask;
 
-    return fd < 0 ? error_errno(err, "%s", path) : sandbox_pixels(t->ask.sandbox, name, fd, ask, out, err);
+    own.fd = fd;
+    return fd < 0 ? error_errno(err, "%s", ask->path) : sandbox_pixels(t->ask.sandbox, &own, out, err);
 }
 
 const struct show_decoder *talk_decoder(struct talk *t)

@@ -99,8 +99,10 @@ static bool has_mark(struct look *l, const char *path, const char *mark)
     return n > 0 && memmem(text, (size_t)n, mark, strlen(mark));
 }
 
-static int check_name(struct look *l, const char *path, const char *name, bool folder, struct error *err)
+static int check_name(struct look *l, const char *path, bool folder, struct error *err)
 {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
     for (size_t i = 0; i < countof(rows); i++) {
         const struct row *r = &rows[i];
 
@@ -131,8 +133,7 @@ static unsigned depth_of(const char *path)
     return n;
 }
 
-static int check_entry(struct look *l, const char *path, const char *name, const struct stat *st,
-                       struct error *err)
+static int check_entry(struct look *l, const char *path, const struct stat *st, struct error *err)
 {
     struct mount_seen *seen = &l->m->seen;
     bool folder = S_ISDIR(st->st_mode);
@@ -150,7 +151,7 @@ static int check_entry(struct look *l, const char *path, const char *name, const
         seen->cut = true;
     else if (folder)
         argv_push(&l->folders, path);
-    return check_name(l, path, name, folder, err);
+    return check_name(l, path, folder, err);
 }
 
 static int look_at(struct look *l, const char *folder, DIR *d, struct error *err)
@@ -168,7 +169,7 @@ static int look_at(struct look *l, const char *folder, DIR *d, struct error *err
         }
         autofree char *path = strcmp(folder, ".") ? xasprintf("%s/%s", folder, e->d_name)
                                                   : xstrdup(e->d_name);
-        if (check_entry(l, path, e->d_name, &st, err) < 0)
+        if (check_entry(l, path, &st, err) < 0)
             return -1;
     }
     return 0;

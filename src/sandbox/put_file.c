@@ -177,7 +177,7 @@ int64_t sandbox_put_file(struct sandbox *s, const char *name, int fd, struct err
         goto out;
     if (!s->copying.done)
         sandbox_tell_phase(s, PHASE_COPYING);
-    request_begin(s, &u->request, NULL);
+    request_begin(s, &u->request);
     put_send(u, TO_GUEST_PUT, name, strlen(name));
     put_pump(u);
     rc = put_end(u, err);

@@ -77,7 +77,8 @@ static void says_why_it_cannot_start(void **state)
     assert_int_equal(e.code, EACCES);
     assert_null(run(ARGV((char *)""), 1000, NULL, &e));
     /* No interpreter line: not handed to a shell. */
-    assert_int_equal(file_write("/tmp/test_child_script", "echo owned\n", 11, 0755, NULL), 0);
+    assert_int_equal(file_write("/tmp/test_child_script", "echo owned\n", 11, NULL), 0);
+    assert_int_equal(chmod("/tmp/test_child_script", 0755), 0);
     assert_null(run(ARGV((char *)"/tmp/test_child_script"), 1000, NULL, &e));
     assert_int_equal(e.code, ENOEXEC);
     unlink("/tmp/test_child_script");
@@ -93,7 +94,8 @@ static void path_has_only_absolute_folders(void **state)
     assert_non_null(mkdtemp(here));
     assert_non_null(getcwd(cwd, sizeof(cwd)));
     assert_int_equal(chdir(here), 0);
-    assert_int_equal(file_write("evil-tool", "#!/bin/sh\necho owned\n", 21, 0755, NULL), 0);
+    assert_int_equal(file_write("evil-tool", "#!/bin/sh\necho owned\n", 21, NULL), 0);
+    assert_int_equal(chmod("evil-tool", 0755), 0);
     struct job *r;
     struct error e = {0};
     setenv("PATH", ":.::/bin:", 1);
