@@ -19,13 +19,13 @@ src/setup/packages.sh test
 jobs=$(nproc)
 workers=${SANDPIPER_TEST_JOBS:-$((4 * jobs))}
 # Fetched meanwhile, for tests/e2e/test_upload.py, which waits for them and tells what failed.
-[ "$what" != test ] || src/setup/storage_servers.sh >/dev/null 2>&1 </dev/null &
+[ "$what" != test ] || timeout 600 src/setup/storage_servers.sh >/dev/null 2>&1 </dev/null &
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 log=$scratch/log told=$scratch/told notes=$scratch/notes
 # Seconds for one test and for a round of tests. A test that hangs has failed, with the line that it hung at; CI never waits for one.
 TEST_MOST=${SANDPIPER_TEST_MOST:-300}
-ROUND_MOST=${SANDPIPER_ROUND_MOST:-1800}
+ROUND_MOST=${SANDPIPER_ROUND_MOST:-1200}
 summary=()
 failed=
 
@@ -85,9 +85,9 @@ e2e() {
 }
 asan_e2e() { SANDPIPER_TEST_ENGINES=bwrap e2e asan "not check" "$@"; }
 units() { make -s -j"$jobs" MODE="$1" unit && echo "every unit test passed"; }
-probe() { make -s probe; }
+probe() { timeout 900 make -s probe; }
 # Other people's clients come from PyPI while the program is built. Without an index their tests are skipped, in CI they fail.
-clients() { tests/clients/install.sh || echo "other people's clients could not all be installed"; }
+clients() { timeout 600 tests/clients/install.sh || echo "other people's clients could not all be installed"; }
 
 build() {
     say "build, $1"

@@ -79,7 +79,8 @@ const struct json *visit_body(const struct visit *q);
 const char *visit_text(const struct visit *q, size_t *len); /* the body as it came; never NULL */
 /* "http://127.0.0.1:8000", as the client called us: for links to /files. */
 const char *visit_base(const struct visit *q);
-bool visit_has_token(const struct visit *q); /* false only with ROUTE_PUBLIC */
+bool visit_has_token(const struct visit *q);    /* false only with ROUTE_PUBLIC */
+bool visit_wants_stream(const struct visit *q); /* the one that its route has */
 /* Whose sandboxes it sees (runners.h): its token's name, where there is a file of tokens; else NULL. */
 const char *visit_client(const struct visit *q);
 
@@ -111,5 +112,10 @@ void stream_send(struct visit *q, const char *data, size_t len);
 void stream_sse(struct visit *q, const char *event, const struct json *json);
 void stream_line(struct visit *q, const struct json *json);
 void stream_end(struct visit *q);
+/* A stream of server-sent events may end as any other answer: what answer_json() gets is its last event,
+ * "answer", and what answer_error() gets is {"status", "code", "detail"} as "error". A client that hears
+ * nothing meanwhile gets a comment every STREAM_SILENT_MS, so that nothing in between gives it up. */
+#define STREAM_SILENT_MS 15000
+void stream_begin_events(struct visit *q);
 
 #endif

@@ -177,6 +177,26 @@ static void on_done(void *ctx, const struct json *result, const struct error *er
     free(j);
 }
 
+/* On the way, in the words of docs/events.schema.json; the answer has all of it once more. */
+static void on_event(void *ctx, const struct json *event)
+{
+    const struct job *j = ctx;
+    bool output = json_get(event, "stream") != NULL;
+    autojson struct json *o = json_object();
+
+    json_set_str(o, "type", output ? "tool_output" : "notice");
+    json_set_int(o, "v", 1);
+    json_set_int(o, "question", 0);
+    if (output) {
+        json_set_int(o, "cell", 0);
+        json_set(o, "stream", json_copy(json_get(event, "stream")));
+    } else {
+        json_set_str(o, "level", "info");
+    }
+    json_set_str(o, "text", json_text(json_get(event, "text")));
+    stream_sse(j->q, json_text(json_get(o, "type")), o);
+}
+
 /* What nobody waits for any more does not go on. */
 static void on_gone(void *ctx)
 {
@@ -235,7 +255,10 @@ static void ask(struct visit *q, struct held *h, const struct call *c, struct js
     *j = (struct job){.q = q, .call = c, .runner = r, .recreated = recreated};
     snprintf(j->id, sizeof j->id, "%s", held_id(h));
     visit_later(q, on_gone, j);
-    const struct runner_listener l = {.ctx = j, .done = on_done};
+    const bool streams = visit_wants_stream(q);
+    const struct runner_listener l = {.ctx = j, .event = streams ? on_event : NULL, .done = on_done};
+    if (streams)
+        stream_begin_events(q);
     j->request = runner_ask(r, c->operation, owned, -1, &l);
 }
 
@@ -362,9 +385,9 @@ static struct route rows[] = {
     {"POST", "/get_sandbox_info", "get_sandbox_info", "Engine, packages, limits, variables",
      .handle = on_call, .data = &info},
     {"POST", "/run_code", "run_code", "Run Python; variables and files stay", .handle = on_call,
-     .data = &code},
+     .data = &code, .stream = "text/event-stream"},
     {"POST", "/execute_command", "execute_command", "Run a shell command beside the interpreter",
-     .handle = on_call, .data = &command},
+     .handle = on_call, .data = &command, .stream = "text/event-stream"},
     {"POST", "/write_file", "write_file", "Write a file into /mnt/data", .handle = on_call, .data = &put,
      .body_max = 24u << 20, .also = "409"},
     {"POST", "/upload_file", "upload_file", "Fetch a file from an https URL into /mnt/data",

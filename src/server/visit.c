@@ -5,10 +5,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "json/json.h"
+#include "process/loop.h"
 #include "server/media.h"
 #include "server/private.h"
 
@@ -98,6 +100,13 @@ const char *visit_client(const struct visit *q)
     return t->lasting && q->token >= 0 ? t->hash[q->token] : NULL;
 }
 
+bool visit_wants_stream(const struct visit *q)
+{
+    const char *accept = visit_header(q, "Accept");
+
+    return q->route->stream && accept && strcasestr(accept, q->route->stream);
+}
+
 void visit_later(struct visit *q, void (*gone)(void *ctx), void *ctx)
 {
     q->gone = gone;
@@ -106,6 +115,7 @@ void visit_later(struct visit *q, void (*gone)(void *ctx), void *ctx)
 
 void visit_release(struct visit *q)
 {
+    loop_timer_stop(q->s->o.loop, q);
     free(q->method);
     free(q->path);
     free(q->query);
@@ -157,8 +167,20 @@ void answer_text(struct visit *q, int status, const char *type, const char *text
             q->s->mhd->create_response_from_buffer(len, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY));
 }
 
+/* The last event of a stream. Takes body. */
+static void end_events(struct visit *q, const char *event, struct json *body)
+{
+    stream_sse(q, event, body);
+    json_free(body);
+    stream_end(q);
+}
+
 void answer_json(struct visit *q, int status, struct json *body)
 {
+    if (q->streams) {
+        end_events(q, "answer", body);
+        return;
+    }
     char *text = body ? json_print(body) : NULL;
     size_t len = text ? strlen(text) : 0;
 
@@ -188,13 +210,18 @@ static const struct {
     {503, "UNAVAILABLE"},
 };
 
+static const char *code_of(int status)
+{
+    for (size_t i = 0; i < countof(codes); i++)
+        if (codes[i].status == status)
+            return codes[i].code;
+    return "INTERNAL";
+}
+
 char *failure_text(const struct route *r, int status, const char *code, const char *detail)
 {
-    for (size_t i = 0; !code && i < countof(codes); i++)
-        if (codes[i].status == status)
-            code = codes[i].code;
     if (!code)
-        code = "INTERNAL";
+        code = code_of(status);
     autojson struct json *body = r && r->failure ? r->failure(r, status, code, detail) : json_object();
     if (!r || !r->failure) {
         json_set_str(body, "code", code);
@@ -210,6 +237,15 @@ void answer_error(struct visit *q, int status, const char *code, const char *fmt
     va_start(ap, fmt);
     autofree char *detail = xvasprintf(fmt, ap);
     va_end(ap);
+    if (q->streams) {
+        struct json *o = json_object();
+
+        json_set_int(o, "status", status);
+        json_set_str(o, "code", code ? code : code_of(status));
+        json_set_str(o, "detail", detail);
+        end_events(q, "error", o);
+        return;
+    }
     autofree char *text = failure_text(q->route, status, code, detail);
     if (status == 429 || status == 503)
         answer_header(q, "Retry-After", "1");
@@ -271,6 +307,21 @@ void stream_begin(struct visit *q, int status, const char *type)
             q->s->mhd->create_response_from_callback(MHD_SIZE_UNKNOWN, 16384, stream_read, q, NULL));
 }
 
+static void on_silence(void *ctx, short revents)
+{
+    struct visit *q = ctx;
+
+    (void)revents;
+    stream_send(q, ": still working\n\n", 17);
+    loop_timer(q->s->o.loop, clock_ms() + STREAM_SILENT_MS, on_silence, q);
+}
+
+void stream_begin_events(struct visit *q)
+{
+    stream_begin(q, 200, "text/event-stream");
+    loop_timer(q->s->o.loop, clock_ms() + STREAM_SILENT_MS, on_silence, q);
+}
+
 void stream_send(struct visit *q, const char *data, size_t len)
 {
     if (q->lost || q->ended)
@@ -305,5 +356,6 @@ void stream_line(struct visit *q, const struct json *json)
 void stream_end(struct visit *q)
 {
     q->ended = true;
+    loop_timer_stop(q->s->o.loop, q);
     visit_wake(q);
 }
