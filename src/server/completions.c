@@ -4,11 +4,11 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "json/json.h"
 #include "openai/chat_reply.h"
 #include "openai/chat_request.h"
@@ -216,13 +216,10 @@ static struct json *arguments_of(struct chat_request *r, const char *turn)
 
 static void name_reply(struct completion *c)
 {
-    unsigned char random[12];
+    char id[25];
 
-    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
-        memset(random, 0, sizeof random);
-    int n = snprintf(c->id, sizeof c->id, "chatcmpl-");
-    for (size_t i = 0; i < sizeof random; i++)
-        n += snprintf(c->id + n, sizeof c->id - (size_t)n, "%02x", random[i]);
+    random_hex(id, sizeof id - 1);
+    snprintf(c->id, sizeof c->id, "chatcmpl-%s", id);
     c->model = xstrdup(configured(c->base.q));
     c->reply = (struct chat_reply){c->id, (int64_t)time(NULL), c->model, c->usage};
 }
