@@ -1,6 +1,6 @@
 /* parting.c - closing a connection such that a refusal is still read by a client that is sending: the bytes
- * behind it would make the kernel reset the connection when it is closed, and the client lose the answer. So a
- * second descriptor keeps it open until they have been read, for a short time.
+ * behind it would make the kernel reset the connection when it is closed, and the client lose the answer.
+ * So a second descriptor keeps it open until they have been read, for a short time.
  */
 #include <errno.h>
 #include <poll.h>
