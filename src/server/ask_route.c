@@ -10,10 +10,10 @@
 #include "server/sandboxes.h"
 
 /* The place of a session is its id. */
-static void place(const struct question *qn, const struct json *result, char key[SHA256_HEX])
+static void place(struct question *qn, const struct json *result)
 {
     (void)result;
-    sha256_hex(qn->place.sandbox, strlen(qn->place.sandbox), key);
+    sha256_hex(qn->place.sandbox, strlen(qn->place.sandbox), qn->place.names[CHAT_SAID]);
 }
 
 static struct json *answer_of(struct question *qn, const struct json *result)
@@ -83,8 +83,8 @@ void ask_route(struct visit *q)
     if (session) { /* it is in use, so it does not have to make room for another */
         struct chat_place taken;
 
-        sha256_hex(session, strlen(session), qn->key);
-        chat_table_take(q->s->chats, qn->key, &taken);
+        sha256_hex(session, strlen(session), qn->place.names[CHAT_SAID]);
+        chat_table_take(q->s->chats, qn->place.names[CHAT_SAID], &taken);
     }
     struct json *arguments = arguments_of(body, streams);
     if (streams)

@@ -2,6 +2,7 @@
 #include "server/questions.h"
 
 #include "base/mem.h"
+#include "openai/shape.h"
 #include "server/questions_private.h"
 
 #define CHAT_BODY_MAX (20u << 20) /* images come in it */
@@ -53,7 +54,10 @@ static const struct route rows[] = {
      .also = "404 410 502"},
     {"POST", "/v1/chat/completions", "create_chat_completion", "The same in OpenAI's shape",
      .body = "{\"type\": \"object\"}", .handle = completions_route, .flags = ROUTE_HIDDEN,
-     .body_max = CHAT_BODY_MAX, .failure = openai_failure},
+     .data = &openai_chat, .body_max = CHAT_BODY_MAX, .failure = openai_failure},
+    {"POST", "/v1/responses", "create_response", "The same in OpenAI's newer shape",
+     .body = "{\"type\": \"object\"}", .handle = completions_route, .flags = ROUTE_HIDDEN,
+     .data = &openai_responses, .body_max = CHAT_BODY_MAX, .failure = openai_failure},
     {"GET", "/v1/models", "list_models", "What can be asked, in OpenAI's shape", .handle = models_route,
      .flags = ROUTE_HIDDEN, .failure = openai_failure},
     {"GET", "/v1/models/{model}", "retrieve_model", "One of them", .handle = model_route,
