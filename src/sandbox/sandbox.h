@@ -106,8 +106,8 @@ void sandbox_output_text(struct sandbox *s, size_t max, struct buf *out);
  * most data_size bytes; more is ERROR_USAGE with both sizes. Returns the number of bytes, or -1. What was
  * left out of a folder (sandbox/gather.h), and a file that changed meanwhile, is a notice. */
 int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *err);
-/* The same; of a folder each file that went in is told: its name in the sandbox, and the file, which is closed
- * behind it. */
+/* The same; of a folder each file that went in is told: its name in the sandbox, and the file, which is
+ * closed behind it. */
 struct put_ask {
     const char *name;
     int fd;
