@@ -191,6 +191,8 @@ class Sandpiper:
                    UBSAN_OPTIONS="print_stacktrace=1:log_path=%s" % self.path("asan"))
         if self.engine:
             env["SANDPIPER_SANDBOX"] = self.engine
+        elif self.url and why_not("bwrap") is None:     # a question starts a sandbox meanwhile: not docker's, which costs ten times as much
+            env["SANDPIPER_SANDBOX"] = "bwrap"
         if self.engine in ("docker", "podman", "auto", None) and "SANDPIPER_IMAGE" in os.environ:
             env["SANDPIPER_IMAGE"] = IMAGE
         if self.url:

