@@ -29,6 +29,11 @@ def tlv(tag, data):
     return tag + len(data).to_bytes(4, 'little') + data
 
 
+def failed(e):
+    """A request failed by this OSError: its words, and its number."""
+    return tlv(b'e', (e.strerror or '?').encode()) + tlv(b'n', b'%d' % (e.errno or 0))
+
+
 def tagged(body):
     """The values in a body that the program made: pairs of tag and bytes."""
     while len(body) >= 5:

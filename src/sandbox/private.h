@@ -51,6 +51,7 @@ struct request {
     size_t pending;      /* bytes that the channel had not accepted at that time */
     /* from the 'Z' frame */
     char *error, *text;
+    int error_code; /* errno inside, where error is one; 0: not told */
     /* of the worker, if it died during this request; otherwise -1 */
     int64_t wait_status;
     bool sigint_sent, closed, files_cut;
