@@ -9,11 +9,11 @@ B        = build/$(MODE)
 PREFIX  ?= /usr/local
 
 # The rooms, lowest first. A unit test of a room links only the rooms that it may use, so an arrow that bends does not link.
-ROOMS    = base process json yaml chat config calls wire llm limits records engine sandbox sniff provenance agent markdown show store upload fetch openai pipe term runner mcp server main
+ROOMS    = base process json yaml chat config calls wire llm limits records mount engine channel sandbox sniff provenance agent markdown show store upload fetch openai pipe term ask runner mcp server main
 USES_base    =
 USES_process = base
 USES_json    = base
-USES_yaml    = base
+USES_yaml    = json base
 USES_chat    = json base
 USES_config  = yaml chat json process base
 USES_calls   = chat json base
@@ -21,23 +21,26 @@ USES_wire    = calls chat json base
 USES_llm     = wire calls chat json process base
 USES_limits  = json base
 USES_records = limits json base
-USES_engine  = records limits json process base
-USES_sandbox = engine records limits chat json process base
+USES_mount   = base
+USES_engine  = mount records limits json process base
+USES_channel = process base
+USES_sandbox = channel engine mount records limits chat json process base
 USES_sniff   = json base
 USES_provenance = chat json base
-USES_agent   = sniff provenance llm wire calls sandbox engine records limits chat json process base
+USES_agent   = sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
 USES_markdown = chat json base
 USES_show    = markdown chat json process base
 USES_store   = chat json process base
 USES_upload  = llm wire calls chat json process base
 USES_fetch   = llm wire calls chat json process base
 USES_openai  = json base
-USES_pipe    = show markdown agent sniff provenance llm wire calls sandbox engine records limits chat json process base
-USES_term    = show markdown agent sniff provenance llm wire calls sandbox engine records limits chat json process base
-USES_runner  = agent sniff provenance llm wire calls sandbox engine records limits chat json process base
-USES_mcp     = runner agent sniff provenance llm wire calls sandbox engine records limits chat json process base
-USES_server  = mcp runner openai agent sniff provenance llm wire calls sandbox engine records limits chat json process base
-USES_main    = server mcp runner term pipe openai fetch upload store show markdown agent sniff provenance llm wire calls sandbox engine records limits config yaml chat json process base
+USES_pipe    = show markdown agent sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
+USES_term    = show markdown agent sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
+USES_ask     = upload show markdown agent sniff provenance llm wire calls sandbox channel engine mount records limits config yaml chat json process base
+USES_runner  = agent sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
+USES_mcp     = runner agent sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
+USES_server  = mcp runner openai agent sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
+USES_main    = server mcp runner ask term pipe openai fetch upload store show markdown agent sniff provenance llm wire calls sandbox channel engine mount records limits config yaml chat json process base
 
 PKGS     = libcurl libcjson yaml-0.1 readline libseccomp md4c sqlite3 chafa libmicrohttpd
 # Opened when they are first needed (dlopen), so that a start does not pay for them.
@@ -139,12 +142,12 @@ $(B)/%.o: src/%.c
 	$(call say,CC,$<)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # What is compiled in by src/base/embed.h, which the compiler does not see.
-$(B)/sandbox/guest.o: $(wildcard src/guest/*.py) $(B)/gen/guest.code $(B)/gen/profile.py
-$(B)/sandbox/guest.o: CPPFLAGS += -DGUEST_CODE='"$(B)/gen/guest.code"' -DGUEST_PROFILE='"$(B)/gen/profile.py"'
+$(B)/channel/guest.o: $(wildcard src/guest/*.py) $(B)/gen/guest.code $(B)/gen/profile.py
+$(B)/channel/guest.o: CPPFLAGS += -DGUEST_CODE='"$(B)/gen/guest.code"' -DGUEST_PROFILE='"$(B)/gen/profile.py"'
 
 PROFILE_PARTS = src/guest/data_profile.py src/guest/profile_table.py src/guest/profile_formats.py \
-	src/guest/profile_sheets.py src/guest/profile_packed.py src/guest/profile_fixed.py \
-	src/guest/profile_log.py src/guest/profile_folder.py
+	src/guest/profile_sheets.py src/guest/profile_parquet.py src/guest/profile_packed.py \
+	src/guest/profile_fixed.py src/guest/profile_log.py src/guest/profile_folder.py
 $(B)/gen/profile.py: $(PROFILE_PARTS)
 	@mkdir -p $(@D)
 	$(call say,GUEST,$@)cat $(PROFILE_PARTS) > $@
@@ -152,9 +155,9 @@ $(B)/gen/profile.py: $(PROFILE_PARTS)
 # The guest compiled by the Python that bwrap will start (and the image's, where it is the same version). Without one here the file is empty
 # and the guest is compiled at each start, as it is by every Python that this code does not fit.
 GUEST_PARTS = $(filter-out %/boot.py $(PROFILE_PARTS),$(wildcard src/guest/*.py))
-$(B)/gen/guest.code: src/sandbox/guest_code.py $(GUEST_PARTS)
+$(B)/gen/guest.code: src/channel/guest_code.py $(GUEST_PARTS)
 	@mkdir -p $(@D)
-	$(call say,GUEST,$@)if [ -x /usr/bin/python3 ]; then /usr/bin/python3 -I src/sandbox/guest_code.py $@ $(GUEST_PARTS); else : > $@; fi
+	$(call say,GUEST,$@)if [ -x /usr/bin/python3 ]; then /usr/bin/python3 -I src/channel/guest_code.py $@ $(GUEST_PARTS); else : > $@; fi
 $(B)/term/cmd_python.o: src/term/vars.py
 $(B)/runner/operations.o: src/runner/operations.json
 $(B)/server/own.o: src/server/docs.html

@@ -1,6 +1,7 @@
 #!/bin/bash
 # make-image.sh - build the image sandpiper:latest with docker, podman or both. Quick when nothing has changed (the image carries a
-# sum of this folder as a label). Where no registry of images can be reached the base is made of Debian's packages by debootstrap.
+# sum of this folder as a label). Where no registry of images can be reached the base is made of Debian's packages by debootstrap. Where no
+# index of Python packages can be reached the image lacks what the file wheels lists, says so, and is made anew when there is one.
 #
 #   ENGINE="docker podman"   which engines (default: every one that answers)
 #   IMAGE=sandpiper:latest   the name to give
@@ -9,7 +10,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 image=${IMAGE:-sandpiper:latest}
 base=$(sed -n 's/^FROM //p' "$here/Dockerfile")
-sum=$(cd "$here" && cat Dockerfile packages dpkg.cfg | sha256sum | cut -c1-16)
+sum=$(cd "$here" && cat Dockerfile packages dpkg.cfg wheels wheels.leave-out | sha256sum | cut -c1-16)
 work=
 
 say() { printf 'image: %s\n' "$*" >&2; }
@@ -66,16 +67,55 @@ have_base() {
     say "looking for $base in a registry ..."
     timeout 300 "$1" pull -q "$( [ "$1" = podman ] && printf docker.io/library/ )$base" >/dev/null 2>&1 && return
     say "no registry answers"
-    [ -n "$work" ] || work=$(mktemp -d "${TMPDIR:-/var/tmp}/sandpiper-image.XXXXXX")
+    make_work
     make_root
     import_root "$1"
 }
 
+make_work() { [ -n "$work" ] || work=$(mktemp -d "${TMPDIR:-/var/tmp}/sandpiper-image.XXXXXX"); }
+
+wheels() { sed -n 's/==.*//p' "$here/wheels" | xargs; }
+
+# The Python packages of the file wheels, unpacked in $work/context/site without what no code reads. They are fetched here and not in the
+# image, because it is this machine's pip that knows its index, proxy and certificates; nothing of a wheel is run. Says why there are none.
+fetch_wheels() {
+    local pip=(python3 -m pip) to=$work/wheels site=$work/context/site wheel pattern
+    command -v python3 >/dev/null || { echo "python3 is not installed"; return 1; }
+    "${pip[@]}" --version >/dev/null 2>&1 || {
+        python3 -m venv "$work/pip" >/dev/null 2>&1 || { echo "there is no pip: apt-get install python3-venv"; return 1; }
+        pip=("$work/pip/bin/python" -m pip)
+    }
+    timeout 900 "${pip[@]}" download --quiet --retries 3 --timeout 30 --disable-pip-version-check --no-deps --require-hashes \
+        --only-binary :all: --implementation cp --python-version 3.11 --platform "manylinux_2_28_$(uname -m)" \
+        --dest "$to" -r "$here/wheels" >"$work/pip.log" 2>&1 ||
+        { grep '^ERROR' "$work/pip.log" | tail -1 | cut -c1-300 | grep . || echo "pip was not ready in 15 minutes"; return 1; }
+    for wheel in "$to"/*.whl; do
+        python3 -m zipfile -e "$wheel" "$site" || { rm -rf "$site"; mkdir "$site"; echo "no room in $work?"; return 1; }
+    done
+    while read -r pattern; do find "$site" -mindepth 2 -depth -name "$pattern" -exec rm -rf {} +; done <"$here/wheels.leave-out"
+    ! command -v strip >/dev/null || find "$site" -name '*.so*' -exec strip --strip-unneeded {} +
+    chmod -R u=rwX,go=rX "$site"
+}
+
+# What the engine is given to build from. Without the wheels the image has another sum, so that the next run tries again.
+make_context() {
+    local why
+    make_work
+    mkdir -p "$work/context/site"
+    cp "$here/Dockerfile" "$here/packages" "$here/dpkg.cfg" "$work/context/"
+    say "fetching $(wheels) from PyPI ..."
+    why=$(fetch_wheels) || {
+        say "$image will lack $(wheels), so code in it cannot read Parquet (an index of Python packages is needed): $why"
+        sum=$sum-without
+    }
+}
+
 build() {
     local name=$1 args=() v
+    [ -n "$work" ] && [ -d "$work/context" ] || make_context
     for v in http_proxy https_proxy no_proxy; do [ -z "${!v:-}" ] || args+=(--build-arg "$v=${!v}"); done
     # The host's network: in a bridge the resolver of a machine that is itself a container or a VM is often out of reach.
-    engine "$name" build --network host --label "sandpiper.source=$sum" -t "$image" ${args[@]+"${args[@]}"} -f "$here/Dockerfile" "$here" >&2
+    engine "$name" build --network host --label "sandpiper.source=$sum" -t "$image" ${args[@]+"${args[@]}"} "$work/context" >&2
 }
 
 one() {
@@ -101,6 +141,10 @@ if [ -z "$engines" ]; then
     for e in docker podman; do if command -v $e >/dev/null && answers $e; then engines+=" $e"; fi; done
     [ -n "$engines" ] || die "neither docker nor podman answers; bwrap needs no image (sandpiper --sandbox bwrap)"
 fi
+# Nothing is fetched where the image is up to date in one engine: the others copy it.
+ready=
+for e in docker podman; do [ "$(label_of $e "$image")" != "$sum" ] || ready=1; done
+[ -n "$ready" ] || make_context
 for e in $engines; do
     command -v "$e" >/dev/null || die "$e is not installed"
     answers "$e" || die "$e does not answer: $("$e" info 2>&1 | grep -i -m1 -E 'error|cannot' || echo "see $e info")"

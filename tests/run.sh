@@ -19,56 +19,75 @@ src/setup/packages.sh test
 jobs=$(nproc)
 workers=${SANDPIPER_TEST_JOBS:-$((4 * jobs))}
 # Fetched meanwhile, for tests/e2e/test_upload.py, which waits for them and tells what failed.
-[ "$what" != test ] || src/setup/storage_servers.sh >/dev/null 2>&1 </dev/null &
-log=$(mktemp) cache=$(mktemp -d) bytecode=$(mktemp -d)
-trap 'rm -rf "$log" "$log.e2e" "$cache" "$bytecode"' EXIT
-# Seconds for one test and for a round of tests. A test that hangs is told as failed, with the line that it hung at; CI never waits for one.
-TEST_MOST=400
-ROUND_MOST=1800
+[ "$what" != test ] || timeout 600 src/setup/storage_servers.sh >/dev/null 2>&1 </dev/null &
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+log=$scratch/log told=$scratch/told notes=$scratch/notes
+# Seconds for one test and for a round of tests. A test that hangs has failed, with the line that it hung at; CI never waits for one.
+TEST_MOST=${SANDPIPER_TEST_MOST:-300}
+ROUND_MOST=${SANDPIPER_ROUND_MOST:-1200}
 summary=()
 failed=
 
 say() { printf '\n== %s (%d s)\n' "$*" "$SECONDS"; }
 
-# A step that may fail: the others run all the same. Its last line goes into the summary.
+# A step that may fail: the others run all the same. Its last line goes into the summary, with the tests that failed.
 step() {
     local name=$1 start=$SECONDS code=0
     shift
     say "$name"
+    : >"$told"
     "$@" 2>&1 | tee "$log" || code=1
     [ "$code" = 0 ] || failed="$failed $name;"
     summary+=("$(printf '%-34s %s, %d s: %s' "$name" "$([ $code = 0 ] && echo passed || echo FAILED)" $((SECONDS - start)) \
         "$(grep -v '^$' "$log" | tail -1)")")
+    [ -s "$told" ] || [ "$code" = 0 ] || grep -aE '^(FAILED|BROKEN|NOT RUN) ' "$log" >"$told" || true
+    [ ! -s "$told" ] || summary+=("$(head -40 "$told" | cut -c 1-300 | sed 's/^/    /')")
 }
 
-# Debian's own Python with Debian's pytest, whatever else is first in PATH; its bytecode is kept for the workers of this
-# run, outside the tree. Tests of one group
-# (see conftest.py) stay with one worker. The few that fail beside others are run once more, alone, and both are told:
-# the machine may have been too busy for them, but what fails alone as well has failed.
+# Debian's own Python with Debian's pytest, whatever else is first in PATH; its bytecode is kept for the workers of this run, outside the tree.
 python() {
-    SANDPIPER_BIN=build/$build/sandpiper PYTHONPYCACHEPREFIX=$bytecode timeout -k 60 "$ROUND_MOST" /usr/bin/python3 "$@"
+    : >"$notes"
+    SANDPIPER_BIN=build/$build/sandpiper SANDPIPER_TEST_NOTES=$notes PYTHONPYCACHEPREFIX=$scratch/bytecode \
+        timeout -k 60 "$ROUND_MOST" /usr/bin/python3 -m pytest -q -p no:cacheprovider --timeout "$TEST_MOST" "$@" 2>&1 | tee "$scratch/round"
 }
+# Of the round that just ended: what failed, and what was under way if it was stopped or died. tell WORD EXIT-CODE
+tell() {
+    local how
+    awk -F '\t' -v word="$1" '$1 == "FAILED" { print word, $2, $3 }' "$notes" | sort -u >>"$told"
+    awk -F '\t' '$1 == "began" { runs[$2] } $1 == "ended" || $1 == "FAILED" { delete runs[$2] } END { for (test in runs) print "  " test }' \
+        "$notes" >"$scratch/under-way"
+    case $2 in
+        0 | 1 | 5) how="pytest was ended" ;;
+        124 | 137) how="stopped after $ROUND_MOST s" ;;
+        *) how="pytest ended with $2" && { grep -a '^ERROR ' "$scratch/round" >>"$told" || true; } ;;
+    esac
+    grep -avE '^(began|ended|FAILED)\s' "$notes" || true         # where a test was that took its worker with it
+    [ "$2" -le 1 ] && [ ! -s "$scratch/under-way" ] || { echo "$how; under way were:"; cat "$scratch/under-way"; } | tee -a "$told"
+}
+# Tests of one group (see conftest.py) stay with one worker. The few that fail beside others are run once more, alone, and both are told: the
+# machine may have been too busy for them, but what fails alone as well has failed.
 e2e() {
-    local build=$1 code=0 first failed again=(--timeout "$TEST_MOST" "${@:3}")
-    python -m pytest -q -o cache_dir="$cache" -n "$workers" --dist loadgroup -m "$2" tests/e2e "${again[@]}" | tee "$log.e2e" || code=$?
-    first=$(grep -v '^$' "$log.e2e" | tail -1)
-    # xdist writes the group behind the name, by which no test is found again.
-    sed -i -E 's/@[a-z]+": true/": true/' "$cache/v/cache/lastfailed" 2>/dev/null || true
-    failed=$(grep -c '": true' "$cache/v/cache/lastfailed" 2>/dev/null || true)
-    if [ "$code" = 1 ] && [ "${failed:-0}" -gt 0 ] && [ "$failed" -le 10 ]; then
+    local build=$1 code=0 first again
+    python -n "$workers" --dist loadgroup -m "$2" tests/e2e "${@:3}" || code=$?
+    first=$(grep -av '^$' "$scratch/round" | tail -1)
+    mapfile -t again < <(awk -F '\t' '$1 == "FAILED" { print $2 }' "$notes" | sort -u)
+    if [ "$code" = 1 ] && [ ${#again[@]} -gt 0 ] && [ ${#again[@]} -le 10 ]; then
+        tell "failed beside others:" 0
         code=0
-        say "end to end, $build, alone: the $failed that failed beside others"
-        python -m pytest -q -o cache_dir="$cache" --last-failed --last-failed-no-failures none -m "$2" tests/e2e "${again[@]}" | tee "$log.e2e" || code=$?
-        echo "$first; those that failed, alone: $(grep -v '^$' "$log.e2e" | tail -1)"
+        say "end to end, $build, alone: the ${#again[@]} that failed beside others"
+        python -m "$2" "${again[@]}" || code=$?
+        first="$first; those that failed, alone: $(grep -av '^$' "$scratch/round" | tail -1)"
     fi
-    rm -rf "$cache"
+    tell FAILED "$code"
+    echo "$first"
     return "$code"
 }
 asan_e2e() { SANDPIPER_TEST_ENGINES=bwrap e2e asan "not check" "$@"; }
 units() { make -s -j"$jobs" MODE="$1" unit && echo "every unit test passed"; }
-probe() { make -s probe; }
+probe() { timeout 900 make -s probe; }
 # Other people's clients come from PyPI while the program is built. Without an index their tests are skipped, in CI they fail.
-clients() { tests/clients/install.sh || echo "other people's clients could not all be installed"; }
+clients() { timeout 600 tests/clients/install.sh || echo "other people's clients could not all be installed"; }
 
 build() {
     say "build, $1"

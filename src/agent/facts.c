@@ -88,6 +88,11 @@ static size_t code_length(const char *profile)
     }
 }
 
+bool facts_have_code(const char *profile)
+{
+    return code_length(profile) > 0;
+}
+
 /* Does this word of len bytes occur in the rest of the line? */
 static bool in_line(const char *rest, const char *word, size_t len)
 {

@@ -61,11 +61,11 @@ static void tell(struct agent *a, const struct turn_image *image)
 /* One that cannot be made is not tried again, unless the user or the sandbox was the reason. */
 static void make(struct agent *a, struct turn_image *image, int fd)
 {
-    const struct picture_ask ask = {IMAGES_EDGE, IMAGES_MOST};
+    const struct picture_ask ask = {image->name, fd, IMAGES_EDGE, IMAGES_MOST};
     struct buf png autorelease(buf_release) = BUF_INIT(IMAGES_MOST), text = BUF_INIT(0);
     struct error err = {0};
 
-    if (sandbox_picture(a->sandbox, image->name, fd, &ask, &png, &err) < 0) {
+    if (sandbox_picture(a->sandbox, &ask, &png, &err) < 0) {
         image->spoilt = err.kind != ERROR_CANCELLED && err.kind != ERROR_SANDBOX;
         if (image->spoilt)
             agent_notice(a, NOTICE_INFO, "%s does not see %s: %s", llm_model(a->llm), image->name, err.text);

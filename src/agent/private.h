@@ -190,6 +190,8 @@ void attach_data(struct buf *out, const char *text); /* between tags that the te
 
 /* facts.c */
 void facts_add(struct agent *a, const char *name, const char *profile);
+/* Does a profile begin with lines that read the file? */
+bool facts_have_code(const char *profile);
 void facts_clear(struct agent *a);
 /* Do the lines that read the latest attached file contain these words? */
 bool facts_last(const struct agent *a, const char *words);

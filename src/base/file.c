@@ -147,7 +147,6 @@ struct whole_file {
     const char *path;
     const void *data;
     size_t len;
-    int mode;
     bool sync;
 };
 
@@ -159,8 +158,8 @@ static int write_once(const struct whole_file *f)
         return -1;
     flock(fd, LOCK_EX | LOCK_NB); /* tells file_sweep that it is being written */
     /* Data before name: after a crash the name holds the old text or the new one, never a part. */
-    if (fchmod(fd, (mode_t)f->mode) == 0 && fd_write_all(fd, f->data, f->len) == 0
-        && (!f->sync || fdatasync(fd) == 0) && rename(temp, f->path) == 0)
+    if (fchmod(fd, 0600) == 0 && fd_write_all(fd, f->data, f->len) == 0 && (!f->sync || fdatasync(fd) == 0)
+        && rename(temp, f->path) == 0)
         return 0;
     int code = errno;
     unlink(temp);
@@ -194,14 +193,14 @@ void file_sweep(const char *path)
         closedir(d);
 }
 
-int file_write(const char *path, const void *data, size_t len, int mode, struct error *err)
+int file_write(const char *path, const void *data, size_t len, struct error *err)
 {
-    return write_file(&(struct whole_file){path, data, len, mode, true}, err);
+    return write_file(&(struct whole_file){path, data, len, true}, err);
 }
 
-int file_write_soon(const char *path, const void *data, size_t len, int mode, struct error *err)
+int file_write_soon(const char *path, const void *data, size_t len, struct error *err)
 {
-    return write_file(&(struct whole_file){path, data, len, mode, false}, err);
+    return write_file(&(struct whole_file){path, data, len, false}, err);
 }
 
 int file_mkdirs(const char *path, int mode, struct error *err)

@@ -27,10 +27,10 @@ int fd_open_standard(void);
 
 /* Read the whole file, at most max bytes; a longer one is ERROR_USAGE naming both sizes. */
 int file_read(const char *path, size_t max, struct buf *out, struct error *err);
-/* Write to a temporary name, sync, then rename over path. */
-int file_write(const char *path, const void *data, size_t len, int mode, struct error *err);
+/* Write to a temporary name, mode 0600, sync, then rename over path. */
+int file_write(const char *path, const void *data, size_t len, struct error *err);
 /* The same without sync: after a crash of the machine the file may be empty. */
-int file_write_soon(const char *path, const void *data, size_t len, int mode, struct error *err);
+int file_write_soon(const char *path, const void *data, size_t len, struct error *err);
 /* remove the temporary files that killed writers of path left */
 void file_sweep(const char *path);
 /* like mkdir -p; an existing directory is fine */

@@ -94,13 +94,20 @@ static int go(struct walk *w, bool make, struct error *err)
     return 0;
 }
 
-static int walk(const char *path, const char *shown, bool make, int links, struct error *err)
+/* What is to be reached. */
+struct goal {
+    const char *path, *shown; /* shown: as the caller gave it, for messages */
+    int links;                /* followed so far */
+};
+
+/* The folder path, which is g's or the one that it lies in. */
+static int walk(const struct goal *g, const char *path, bool make, struct error *err)
 {
-    struct walk w = {.path = shown, .rest = xstrdup(path), .own = strlen(path), .links = links};
+    struct walk w = {.path = g->shown, .rest = xstrdup(path), .own = strlen(path), .links = g->links};
     int status;
 
     w.at = open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    status = w.at < 0 ? error_errno(err, "%s", shown) : go(&w, make, err);
+    status = w.at < 0 ? error_errno(err, "%s", g->shown) : go(&w, make, err);
     free(w.rest);
     if (status < 0)
         fd_close(&w.at);
@@ -109,7 +116,7 @@ static int walk(const char *path, const char *shown, bool make, int links, struc
 
 int place_folder(const char *path, bool make, struct error *err)
 {
-    return walk(path, path, make, 0, err);
+    return walk(&(struct goal){path, path, 0}, path, make, err);
 }
 
 static char *folder_of(const char *path)
@@ -144,13 +151,13 @@ static int check_file(int fd, const char *shown, struct error *err)
 }
 
 /* The path that a link at the end of path leads to; NULL with err. */
-static char *link_target(int folder, const char *path, const char *shown, struct error *err)
+static char *link_target(int folder, const struct goal *g, struct error *err)
 {
-    struct walk w = {.path = shown, .rest = xstrdup(""), .at = fcntl(folder, F_DUPFD_CLOEXEC, 0)};
-    autofree char *base = folder_of(path);
+    struct walk w = {.path = g->shown, .rest = xstrdup(""), .at = fcntl(folder, F_DUPFD_CLOEXEC, 0)};
+    autofree char *base = folder_of(g->path);
     char *target = NULL;
 
-    if (take_link(&w, name_of(path), err) == 0) {
+    if (take_link(&w, name_of(g->path), err) == 0) {
         size_t n = strlen(w.rest) - 1; /* the slash before the last component */
 
         target = *w.rest == '/' ? xmemdup0(w.rest, n) : xasprintf("%s/%.*s", base, (int)n, w.rest);
@@ -160,30 +167,31 @@ static char *link_target(int folder, const char *path, const char *shown, struct
     return target;
 }
 
-static int open_file(const char *path, const char *shown, int flags, int links, struct error *err)
+static int open_file(const struct goal *g, int flags, struct error *err)
 {
-    autofree char *base = folder_of(path);
-    autoclose int folder = walk(base, shown, (flags & O_CREAT) && !links, links, err);
+    autofree char *base = folder_of(g->path);
+    autoclose int folder = walk(g, base, (flags & O_CREAT) && !g->links, err);
     int fd;
 
     if (folder < 0)
         return -1;
-    fd = openat(folder, name_of(path), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
-    if (fd < 0 && errno == ELOOP && links < LINKS_MAX) {
-        autofree char *target = link_target(folder, path, shown, err);
+    fd = openat(folder, name_of(g->path), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+    if (fd < 0 && errno == ELOOP && g->links < LINKS_MAX) {
+        autofree char *target = link_target(folder, g, err);
+        struct goal next = {target, g->shown, g->links + 1};
 
-        return target ? open_file(target, shown, flags & ~O_CREAT, links + 1, err) : -1;
+        return target ? open_file(&next, flags & ~O_CREAT, err) : -1;
     }
     if (fd < 0)
-        return error_errno(err, "%s", shown);
-    if (check_file(fd, shown, err) < 0)
+        return error_errno(err, "%s", g->shown);
+    if (check_file(fd, g->shown, err) < 0)
         fd_close(&fd);
     return fd;
 }
 
 int place_open(const char *path, int flags, struct error *err)
 {
-    return open_file(path, path, flags, 0, err);
+    return open_file(&(struct goal){path, path, 0}, flags, err);
 }
 
 int place_read(const char *path, size_t max, struct buf *out, struct error *err)
@@ -200,21 +208,43 @@ int place_read(const char *path, size_t max, struct buf *out, struct error *err)
     return file_read(proc, max, out, err);
 }
 
-/* file_write renames the file into place, which would replace a link instead of following it. */
-int place_write(const char *path, const void *data, size_t len, bool sync, struct error *err)
+/* file_write renames the file into place, which would replace a link instead of following it: so the folder
+ * is walked to first. The caller frees what is to be given to file_write; NULL with err. */
+static char *writable(const char *path, int *folder, struct error *err)
 {
     autofree char *base = folder_of(path);
-    autoclose int folder = walk(base, path, true, 0, err);
-    struct error why = {0};
 
-    if (folder < 0)
-        return -1;
-    autofree char *at = xasprintf("/proc/self/fd/%d/%s", folder, name_of(path));
+    *folder = walk(&(struct goal){path, path, 0}, base, true, err);
+    if (*folder < 0)
+        return NULL;
+    char *at = xasprintf("/proc/self/fd/%d/%s", *folder, name_of(path));
     file_sweep(at);
-    if ((sync ? file_write : file_write_soon)(at, data, len, 0600, &why) == 0)
-        return 0;
-    errno = why.code;
-    return error_errno(err, "cannot write %s", path);
+    return at;
+}
+
+/* why names a file in /proc. */
+static int written(int status, const char *path, const struct error *why, struct error *err)
+{
+    errno = why->code;
+    return status == 0 ? 0 : error_errno(err, "cannot write %s", path);
+}
+
+int place_write(const char *path, const void *data, size_t len, struct error *err)
+{
+    struct error why = {0};
+    autoclose int folder = -1;
+    autofree char *at = writable(path, &folder, err);
+
+    return at ? written(file_write(at, data, len, &why), path, &why, err) : -1;
+}
+
+int place_write_soon(const char *path, const void *data, size_t len, struct error *err)
+{
+    struct error why = {0};
+    autoclose int folder = -1;
+    autofree char *at = writable(path, &folder, err);
+
+    return at ? written(file_write_soon(at, data, len, &why), path, &why, err) : -1;
 }
 
 static int cache_errno;
@@ -225,7 +255,7 @@ bool cache_keep(const char *path, const void *data, size_t len)
 
     if (!path || *path != '/')
         return false;
-    if (place_write(path, data, len, false, &err) == 0)
+    if (place_write_soon(path, data, len, &err) == 0)
         return true;
     if (!cache_errno)
         cache_errno = err.code;

@@ -22,9 +22,11 @@ int place_folder(const char *path, bool make, struct error *err);
 int place_open(const char *path, int flags, struct error *err);
 /* Read all of such a file, at most max bytes; refused if others can write to it. */
 int place_read(const char *path, size_t max, struct buf *out, struct error *err);
-/* Write a file, mode 0600, creating its folders; sync: wait for the disk. Temporary files that killed writers
- * left behind are removed. */
-int place_write(const char *path, const void *data, size_t len, bool sync, struct error *err);
+/* Write a file, mode 0600, creating its folders. Temporary files that killed writers left behind are
+ * removed. */
+int place_write(const char *path, const void *data, size_t len, struct error *err);
+/* The same without waiting for the disk. */
+int place_write_soon(const char *path, const void *data, size_t len, struct error *err);
 
 /* Write a file below XDG_CACHE. If that fails the program continues without it. */
 bool cache_keep(const char *path, const void *data, size_t len);

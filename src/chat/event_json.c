@@ -163,13 +163,13 @@ static int give_call(struct event_json *j, const struct event *e)
     return give(j, o);
 }
 
-static int give_output(struct event_json *j, const struct event *e, int stream, const char *text, size_t len)
+static int give_output(struct event_json *j, const struct event *e, int stream, struct json *text)
 {
     struct json *o = object_new("tool_output", e);
 
     json_set_int(o, "cell", j->cell);
     json_set_str(o, "stream", stream ? "stderr" : "stdout");
-    json_set(o, "text", json_string_n(text, len));
+    json_set(o, "text", text);
     return give(j, o);
 }
 
@@ -202,7 +202,7 @@ static int take_output(struct event_json *j, const struct event *e)
     memcpy(j->stream[stream].part, buf_str(&all) + all.len - j->stream[stream].n, j->stream[stream].n);
     all.len -= j->stream[stream].n;
     if (all.len > 0)
-        r = give_output(j, e, stream, all.data, all.len);
+        r = give_output(j, e, stream, json_string_n(all.data, all.len));
     buf_release(&all);
     return r;
 }
@@ -239,7 +239,7 @@ static int give_result(struct event_json *j, const struct event *e)
     struct json *o;
 
     for (int i = 0; i < 2; i++)
-        if (j->stream[i].n > 0 && give_output(j, e, i, j->stream[i].part, j->stream[i].n) < 0)
+        if (j->stream[i].n > 0 && give_output(j, e, i, json_string_n(j->stream[i].part, j->stream[i].n)) < 0)
             return -1;
     memset(j->stream, 0, sizeof j->stream);
     o = object_new("tool_result", e);

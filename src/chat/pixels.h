@@ -15,6 +15,9 @@
 struct pixels_ask {
     unsigned width, height; /* at least 1, at most the limits above */
     uint32_t background;
+    const char *name; /* what errors call it */
+    const char *path; /* on this machine; or NULL */
+    int fd;           /* the file itself, where it is open */
 };
 
 struct pixels {

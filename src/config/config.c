@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "config/layers.h"
-#include "config/value.h"
+#include "base/value.h"
 
 void source_text(const struct source *s, char *out, unsigned size)
 {

@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "config/config.h"
-#include "config/fields.h"
-#include "config/value.h"
+#include "yaml/fields.h"
+#include "base/value.h"
 #include "yaml/ydoc.h"
 
 static const struct field fields[] = {

@@ -91,7 +91,7 @@ static int remember(const char *path, const char *who, bool allowed, struct erro
         }
         p += n;
     }
-    return place_write(path, buf_str(&next), next.len, true, err);
+    return place_write(path, buf_str(&next), next.len, err);
 }
 
 /* HOST or HOST:PORT of a URL that url_check() accepted. */

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "config/config.h"
 #include "config/layers.h"
-#include "config/value.h"
+#include "base/value.h"
 #include "yaml/ydoc.h"
 
 static int yaml_paths(struct config *c, const struct option *o, const struct ydoc *y, struct error *err)

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "config/embedded.h"
-#include "config/fields.h"
+#include "yaml/fields.h"
 #include "yaml/ydoc.h"
 
 #define M(member) offsetof(struct profile, member)

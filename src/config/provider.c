@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "config/embedded.h"
-#include "config/fields.h"
+#include "yaml/fields.h"
 #include "config/option.h"
 #include "yaml/ydoc.h"
 
@@ -32,7 +32,7 @@ static const struct field provider_fields[] = {
     {"reasoning_back", F_CHOICE, P(reasoning_back), REASONING_BACK_CHOICES, false, 0},
     {"signatures", F_BOOL, P(signatures), NULL, false, 0},
     {"body", F_JSON, P(body), NULL, false, 0},
-    {"profiles", F_PROFILES, P(profiles), NULL, false, 0},
+    {"profiles", F_OTHER, 0, NULL, false, 0},
     {"by_name", F_BOOL, P(by_name), NULL, false, 0},
     {"local", F_BOOL, P(local), NULL, false, 0},
     {"discover", F_BOOL, P(discover), NULL, false, 0},
@@ -59,14 +59,16 @@ int providers_read(struct providers *p, const struct ydoc *map, bool builtin, st
     for (size_t i = 0; i < map->n; i++) {
         const struct ydoc *entry = &map->v[i], *key = ydoc_get(entry, "api_key"),
                           *url = ydoc_get(entry, "base_url");
-        const struct ydoc *api = ydoc_get(entry, "api"), *models = ydoc_get(entry, "models");
+        const struct ydoc *api = ydoc_get(entry, "api"), *models = ydoc_get(entry, "models"),
+                          *profiles = ydoc_get(entry, "profiles");
         struct provider *slot = provider_slot(p, entry->key);
 
         if (!models)
             models = ydoc_get(entry, "model");
         if (!key)
             key = ydoc_get(entry, "api_key_command");
-        if (fields_read(&schema, entry, builtin, slot, err) < 0)
+        if (fields_read(&schema, entry, builtin, slot, err) < 0
+            || (profiles && profiles_read_before(&slot->profiles, profiles, err) < 0))
             return -1;
         if (!slot->base_url)
             return ydoc_key_error(entry, err, "providers: %.60s: base_url is missing", entry->key);

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "base/argv.h"
-#include "config/fields.h"
+#include "yaml/fields.h"
 #include "config/profile.h"
 
 struct error;

@@ -9,7 +9,7 @@
 #include "base/scrub.h"
 #include "config/config.h"
 #include "config/endpoint.h"
-#include "config/value.h"
+#include "base/value.h"
 
 /* One line per value: untrusted text (a folder's .env) must not reach a terminal unscrubbed or break the
  * line.

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "engine/client.h"
 #include "engine/hard_limits.h"
-#include "engine/mount.h"
+#include "mount/mount.h"
 #include "process/child.h"
 #include "process/loop.h"
 #include "records/owner.h"

@@ -28,7 +28,7 @@
 #include "base/mem.h"
 #include "engine/attempt.h"
 #include "engine/client.h"
-#include "engine/mount.h"
+#include "mount/mount.h"
 #include "limits/seccomp.h"
 #include "process/child.h"
 #include "process/loop.h"

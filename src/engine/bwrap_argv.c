@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "engine/bwrap.h"
-#include "engine/mount.h"
+#include "mount/mount.h"
 #include "engine/options.h"
 
 static void set_env(void *ctx, const char *name, const char *value)

@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "engine/attempt.h"
 #include "engine/client.h"
-#include "engine/mount.h"
+#include "mount/mount.h"
 #include "engine/removal.h"
 #include "engine/uid_range.h"
 #include "process/child.h"

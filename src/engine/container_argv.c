@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "engine/container.h"
-#include "engine/mount.h"
+#include "mount/mount.h"
 #include "engine/options.h"
 
 static void set_env(void *ctx, const char *name, const char *value)

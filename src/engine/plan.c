@@ -10,7 +10,7 @@
 #include "base/scrub.h"
 #include "engine/engine_cache.h"
 #include "engine/engines.h"
-#include "engine/mount.h"
+#include "mount/mount.h"
 #include "engine/options.h"
 
 int plan_pids(const struct engine_options *o)
@@ -61,6 +61,10 @@ void plan_environment(const struct engine_plan *p,
         {"MPLBACKEND", "Agg"},
         {"MPLCONFIGDIR", "/tmp"},
         {"XDG_CACHE_HOME", "/tmp"},
+        /* pandas imports pyarrow, whose allocators would start a thread (no snapshot can be made beside one)
+         * or take a gigabyte of address space at once. */
+        {"JE_ARROW_MALLOC_CONF", "background_thread:false"},
+        {"ARROW_DEFAULT_MEMORY_POOL", "system"},
     };
     /* Without these variables each library starts a thread per core of the host; the threads would share
      * one CPU and count as processes. */

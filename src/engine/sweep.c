@@ -149,7 +149,7 @@ static void mark_late(const struct removal *r)
     if (!r->dir || r->late)
         return;
     autofree char *mark = late_mark(r->dir);
-    file_write_soon(mark, "", 0, 0600, NULL);
+    file_write_soon(mark, "", 0, NULL);
 }
 
 /* This removal is over. If it failed, perhaps because the daemon is down, later starts try again for a

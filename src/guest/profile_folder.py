@@ -28,9 +28,12 @@ def kind_of(name):
 
 
 def first_line(path):
-    """What tells whether files are alike: the header of a table, the keys of a JSON object."""
+    """What tells whether files are alike: the header of a table, the keys of a JSON object. None: unknown."""
     with open(path, 'rb') as f:
-        text = decode(f.read(65536), False)[0]
+        raw = f.read(65536)
+    if raw[:4] == b'PAR1':
+        return parquet_header(path)
+    text = decode(raw, False)[0]
     if text is None:
         return None
     line = text.lstrip('\ufeff').split('\n', 1)[0].strip()
@@ -43,6 +46,8 @@ def differences(path, names):
     """One line: whether the other files begin as the first one does."""
     first, unlike, until = first_line(os.path.join(path, names[0])), [], time.monotonic() + ALIKE_SECONDS
     seen = 1
+    if first is None:
+        return False, ''
     for name in names[1:ALIKE_MOST]:
         if time.monotonic() > until:
             break

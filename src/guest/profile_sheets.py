@@ -1,5 +1,4 @@
-# profile_sheets.py - the part of data_profile.py for tables that are not text: workbooks and
-# parquet.
+# profile_sheets.py - the part of data_profile.py for workbooks.
 
 import datetime
 import time
@@ -96,16 +95,3 @@ def sheet_text(t, share):
                                   describe(t.columns, t.settled, '.', share - 60))
     rows = first_rows(t.body, ' | ', 2)
     return text + '\n' + rows if len(text) + len(rows) < share else text
-
-
-def parquet(path):
-    if not has('pyarrow'):
-        return 'a Parquet file; pyarrow is not installed here, so it cannot be read'
-    import pyarrow.parquet
-    f = pyarrow.parquet.ParquetFile(path)
-    columns = ', '.join('%s (%s)' % (clean(repr(c.name), 60), clean(c.type, 30))
-                        for c in list(f.schema_arrow)[:60])
-    head = next(f.iter_batches(batch_size=3)).to_pylist() if f.metadata.num_rows else []
-    return 'import pandas as pd; df = pd.read_parquet(%r)\n%d rows, columns: %s\n%s' % (
-        path, f.metadata.num_rows, columns, first_rows([[as_cell(v) for v in r.values()] for r in head],
-                                                       ' | '))

@@ -61,6 +61,7 @@ class Column:
         self.high = [0, 0]              # the largest first and second part of dates with slashes
         self.last = ''                  # kind of the previous cell
         self.ends = {}                  # kind of number -> minimum and maximum
+        self.absent = MISSING
 
     def feed_all(self, cells):
         for cell, n in collections.Counter(cells).items():
@@ -69,7 +70,7 @@ class Column:
     def feed(self, cell, n=1):
         cell = cell.strip()
         self.n += n
-        if cell in MISSING:
+        if cell in self.absent:
             self.missing += n
             return
         # most columns repeat values: one that was examined before is only counted
@@ -231,6 +232,8 @@ class Column:
     def date_ends(self, form):
         """First and last date, in ISO form if a reader turns them into dates."""
         key = date_key(form)
+        if 'date' in self.ends:
+            return '%s to %s' % tuple(self.ends['date'])
         if not key or len(self.more) >= 10 * VALUES_MOST:
             return ''
         keys = [k for k in map(key, itertools.chain(self.values, self.more)) if k]
@@ -280,7 +283,7 @@ KINDS = {'int': 'int', 'float': 'float', 'bool': 'bool', 'empty': 'empty',
 
 def column_text(c, kind, form, decimal, facts):
     """'price' (float, 0.5 to 90.0, 3 missing): a column's type, and with facts what it holds."""
-    name = KINDS[kind]
+    name = KINDS.get(kind, kind)
     if kind == 'date':
         name = ('text, dates in several formats' if form == 'mixed' else 'datetime' if has('pandas')
                 else 'date ' + form)

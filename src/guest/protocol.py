@@ -1,5 +1,5 @@
 # protocol.py - names for what travels on the channel, and between supervisor and worker;
-# docs/sandbox-protocol.md. src/sandbox/frame.h uses the same names for the frames. The first one,
+# docs/sandbox-protocol.md. src/channel/frame.h uses the same names for the frames. The first one,
 # TO_GUEST_PARTS, is in boot.py.
 
 VERSION = b'1'

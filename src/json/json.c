@@ -172,7 +172,7 @@ struct json *json_parse(const char *text, size_t len, int flags, size_t *used, s
     }
     struct json_scan scan;
     cJSON *c = NULL;
-    if (json_scan(&scan, text, len, JSON_DEPTH, flags & JSON_PREFIX) < 0) {
+    if (json_scan(&scan, text, len, flags & JSON_PREFIX) < 0) {
         error_set(err, ERROR_PROTOCOL, (int)scan.at, "invalid JSON: %s (byte %zu of %zu)", scan.reason,
                   scan.at, len);
         goto out;

@@ -304,7 +304,7 @@ static bool scan_after(struct scanner *s, const char *open, unsigned *depth)
     return true;
 }
 
-static bool scan_value(struct scanner *s, unsigned max_depth)
+static bool scan_value(struct scanner *s)
 {
     char open[JSON_DEPTH];
     unsigned depth = 0;
@@ -318,7 +318,7 @@ static bool scan_value(struct scanner *s, unsigned max_depth)
                 return false;
             continue;
         }
-        if (depth == max_depth)
+        if (depth == JSON_DEPTH)
             return fail(s, "nested more than 200 deep");
         open[depth++] = c;
         s->i++;
@@ -335,17 +335,15 @@ static bool scan_value(struct scanner *s, unsigned max_depth)
     return true;
 }
 
-int json_scan(struct json_scan *r, const char *text, size_t len, unsigned max_depth, bool prefix)
+int json_scan(struct json_scan *r, const char *text, size_t len, bool prefix)
 {
     *r = (struct json_scan){.copy = BUF_INIT(0)};
     struct scanner s = {.r = r, .text = text, .len = len};
-    if (max_depth > JSON_DEPTH)
-        max_depth = JSON_DEPTH;
     if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
         s.i = 3; /* a byte order mark may be ignored (RFC 8259, 8.1) */
     skip_space(&s);
     r->start = s.done = s.i;
-    if (!scan_value(&s, max_depth))
+    if (!scan_value(&s))
         return -1;
     r->end = s.i;
     if (!prefix) {

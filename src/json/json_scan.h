@@ -1,5 +1,5 @@
 /* json_scan.h - checks JSON text before cJSON parses it: grammar of RFC 8259, depth, repairs. Private to
- * src/base. */
+ * src/json. */
 #ifndef JSON_JSON_SCAN_H
 #define JSON_JSON_SCAN_H
 
@@ -25,7 +25,7 @@ struct json_scan {
 };
 
 /* 0, or -1 with reason and at. prefix: text after the value is fine. Release in both cases. */
-int json_scan(struct json_scan *s, const char *text, size_t len, unsigned max_depth, bool prefix);
+int json_scan(struct json_scan *s, const char *text, size_t len, bool prefix);
 void json_scan_release(struct json_scan *s);
 
 #endif

@@ -67,19 +67,19 @@ static struct json *body_of(const struct json *line)
     return json_parse(body, strlen(body), JSON_DUPLICATES, NULL, NULL);
 }
 
-int replay_model(const char *path, char **model, enum llm_api *api, bool *blocks, struct error *err)
+int replay_model(const char *path, struct replayed *r, struct error *err)
 {
     struct replay *p = replay_open(path, err);
     if (!p)
         return -1;
     autojson struct json *line = next_line(p, "request");
     autojson struct json *body = body_of(line);
-    *api = api_of_body(body);
-    *model = *api == LLM_WORKERS_AI ? workers_ai_model(json_text(json_get(line, "url")))
-                                    : xstrdup(json_str(json_get(body, "model")));
-    *blocks = !json_get(body, "tools");
+    r->api = api_of_body(body);
+    r->model = r->api == LLM_WORKERS_AI ? workers_ai_model(json_text(json_get(line, "url")))
+                                        : xstrdup(json_str(json_get(body, "model")));
+    r->blocks = !json_get(body, "tools");
     replay_close(p);
-    return *model
+    return r->model
                ? 0
                : error_set(err, ERROR_USAGE, 0, "--replay %.200s: no recorded requests in this file", path);
 }
@@ -109,17 +109,14 @@ static char *said(const struct json *m)
     return buf_steal(&b, NULL);
 }
 
-static int message_differs(const struct replay *p, size_t i, const char *was, const char *is,
-                           struct error *err)
+static char *difference(size_t i, const char *was, const char *is)
 {
     size_t same = 0;
     while (was[same] && was[same] == is[same])
         same++;
     size_t from = same > 20 ? same - 20 : 0;
-    autofree char *what = xasprintf(
-        "message %zu was \"...%.60s\" when it was recorded, and is \"...%.60s\" now", i + 1, was + from,
-        is + from);
-    return bad(p, what, err);
+    return xasprintf("message %zu was \"...%.60s\" when it was recorded, and is \"...%.60s\" now", i + 1,
+                     was + from, is + from);
 }
 
 static const struct json *said_in(const struct json *body)
@@ -148,8 +145,10 @@ static int compare(const struct replay *p, const struct json *was, const struct 
     for (size_t i = 0; i < json_size(a) && i < json_size(b); i++) {
         autofree char *x = said(json_at(a, i)), *y = said(json_at(b, i));
         bool system = !strncmp(x, "system: ", 8) && !strncmp(y, "system: ", 8);
-        if (!system && strcmp(x, y))
-            return message_differs(p, i, x, y, err);
+        if (!system && strcmp(x, y)) {
+            autofree char *what = difference(i, x, y);
+            return bad(p, what, err);
+        }
     }
     if (json_size(a) == json_size(b))
         return 0;

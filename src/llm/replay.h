@@ -18,9 +18,14 @@ struct replay;
 /* NULL with err (ERROR_USAGE). */
 struct replay *replay_open(const char *path, struct error *err);
 void replay_close(struct replay *p); /* NULL is fine too */
-/* Finds out which model was recorded, by which API, and whether in the blocks dialect. The caller frees
- * *model. -1 with err. */
-int replay_model(const char *path, char **model, enum llm_api *api, bool *blocks, struct error *err);
+/* What was recorded. */
+struct replayed {
+    char *model; /* the caller frees */
+    enum llm_api api;
+    bool blocks; /* in the blocks dialect */
+};
+/* -1 with err. */
+int replay_model(const char *path, struct replayed *r, struct error *err);
 /* Works as http_post does. ABORTED with err (ERROR_USAGE) when the run differs from the recording, or the
  * recording has ended. */
 enum http_end replay_post(struct replay *p, const struct http_request *q, struct http_reply *reply,

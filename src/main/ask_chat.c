@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ask/service.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "ask/service.h"
+#include "ask/setup.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/scrub.h"

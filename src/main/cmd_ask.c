@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "ask/setup.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "main/talk.h"
 #include "pipe/pipe.h"
+#include "pipe/stdin.h"
 #include "process/loop.h"
 #include "sandbox/sandbox.h"
 #include "store/store.h"
@@ -72,13 +74,14 @@ static enum host_answer on_folder(void *ctx, const char *folder)
 }
 
 /* A copy that the user moved or changed meanwhile is no longer the figure; a link is not followed. */
-static int decode(void *ctx, const char *name, const char *path, const struct pixels_ask *ask,
-                  struct pixels *out, struct error *err)
+static int decode(void *ctx, const struct pixels_ask *ask, struct pixels *out, struct error *err)
 {
     struct talk *t = ctx;
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    autoclose int fd = open(ask->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct pixels_ask own = *ask;
 
-    return fd < 0 ? error_errno(err, "%s", path) : sandbox_pixels(t->ask.sandbox, name, fd, ask, out, err);
+    own.fd = fd;
+    return fd < 0 ? error_errno(err, "%s", ask->path) : sandbox_pixels(t->ask.sandbox, &own, out, err);
 }
 
 const struct show_decoder *talk_decoder(struct talk *t)
@@ -112,7 +115,7 @@ static int open_pipe(struct talk *t, int closed, struct error *err)
         .render = c->render,
         .prompt = question_of(c),
         .prompt_is_stdin = c->operand_is_stdin,
-        .stdin_mode = setup_stdin(c),
+        .stdin_mode = stdin_mode_named(c->stdin_mode),
         .closed = closed,
         .files = talk_files(c),
         .data_size = c->data_size,

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ask/service.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "config/complete.h"

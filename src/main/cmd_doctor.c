@@ -5,12 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ask/setup.h"
 #include "base/argv.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "engine/engines.h"
-#include "engine/mount.h"
+#include "mount/mount.h"
 #include "main/command.h"
 #include "process/loop.h"
 #include "sandbox/sandbox.h"

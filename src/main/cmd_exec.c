@@ -9,13 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ask/setup.h"
 #include "base/argv.h"
 #include "base/file.h"
 #include "base/inputs.h"
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "base/utf8.h"
-#include "engine/mount.h"
+#include "mount/mount.h"
 #include "main/command.h"
 #include "pipe/stdin.h"
 #include "process/loop.h"
@@ -166,7 +167,7 @@ static int take_data(struct exec *x, struct error *err)
 {
     struct stdin_rules rules = {
         .fd = 0,
-        .mode = setup_stdin(x->c),
+        .mode = stdin_mode_named(x->c->stdin_mode),
         .closed = x->closed & 1,
         .max = (uint64_t)x->c->data_size,
         .loop = x->loop,

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "ask/service.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/scrub.h"

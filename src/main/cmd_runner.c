@@ -4,9 +4,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "ask/setup.h"
 #include "base/mem.h"
 #include "engine/engines.h"
-#include "engine/mount.h"
+#include "mount/mount.h"
 #include "main/command.h"
 #include "main/fetcher.h"
 #include "main/runner_ask.h"

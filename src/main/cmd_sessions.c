@@ -148,15 +148,15 @@ void sessions_names(struct db *db, int64_t max, const char *but, struct argv *ou
     struct error err = {0};
 
     if (db)
-        sessions_list(db, max, add_name, &names, &err);
+        sessions_list(db, max, (struct session_taker){add_name, &names}, &err);
 }
 
 int sessions_table(struct db *db, const char *words, int64_t max, struct buf *out, struct error *err)
 {
     struct list l = {.out = BUF_INIT(0)};
     int status = !db      ? 0
-                 : *words ? sessions_search(db, words, add_row, &l, err)
-                          : sessions_list(db, max, add_row, &l, err);
+                 : *words ? sessions_search(db, words, (struct session_taker){add_row, &l}, err)
+                          : sessions_list(db, max, (struct session_taker){add_row, &l}, err);
 
     buf_addstr(out, l.out.len ? buf_str(&l.out)
                     : *words  ? "no session has these words\n"
@@ -190,7 +190,7 @@ static int list(const struct sessions *s)
 {
     struct list l = {.json = s->c->json, .out = BUF_INIT(0)};
     struct error err = {0};
-    int status = s->db && sessions_list(s->db, 0, add_row, &l, &err) < 0
+    int status = s->db && sessions_list(s->db, 0, (struct session_taker){add_row, &l}, &err) < 0
                      ? fail(&err)
                      : print_list(&l, "no saved sessions yet\n");
 
@@ -207,7 +207,7 @@ static int search(const struct sessions *s)
 
     for (size_t i = 0; i < s->n; i++)
         buf_addf(&words, "%s%s", i ? " " : "", s->words[i]);
-    status = s->db && sessions_search(s->db, buf_str(&words), add_row, &l, &err) < 0
+    status = s->db && sessions_search(s->db, buf_str(&words), (struct session_taker){add_row, &l}, &err) < 0
                  ? fail(&err)
                  : print_list(&l, "no session has these words\n");
     buf_release(&l.out);
@@ -226,7 +226,7 @@ static int write_file(const char *path, const struct buf *out)
 {
     struct error err = {0};
 
-    return file_write(path, buf_str(out), out->len, 0600, &err) < 0 ? fail(&err) : 0;
+    return file_write(path, buf_str(out), out->len, &err) < 0 ? fail(&err) : 0;
 }
 
 static int export(const struct sessions *s, const char *format)
@@ -314,7 +314,7 @@ static int remove_named(const struct sessions *s)
     for (size_t i = 0; i < s->n && status == 0; i++) {
         if (!s->db)
             status = no_such(s->words[i]);
-        else if (session_row(s->db, s->words[i], choose, &chosen, &err) < 0)
+        else if (session_row(s->db, s->words[i], (struct session_taker){choose, &chosen}, &err) < 0)
             status = fail(&err);
         else if (chosen.busy)
             status = (error_set(&err, ERROR_SYSTEM, EBUSY, "session %.60s is in use by another program",
@@ -334,7 +334,7 @@ static int remove_old(const struct sessions *s)
     struct error err = {0};
     int status;
 
-    if (s->db && sessions_before(s->db, before, choose, &chosen, &err) < 0) {
+    if (s->db && sessions_before(s->db, before, (struct session_taker){choose, &chosen}, &err) < 0) {
         status = fail(&err);
     } else if (chosen.ids.n == 0) {
         status = print_out("nothing to remove\n", strlen("nothing to remove\n"));

@@ -9,18 +9,10 @@
 #include "base/error.h"
 #include "chat/event.h"
 #include "config/config.h"
-#include "config/endpoint.h"
 #include "pipe/pipe.h"
 
-struct agent_options;
 struct buf;
-struct llm_model;
-struct llm_models_query;
-struct llm_options;
-struct llm_session;
 struct loop;
-struct mounts;
-struct sandbox_options;
 
 /* Each command returns the exit code. closed is the mask from fd_open_standard(). */
 int cmd_ask(struct config *c, int closed);
@@ -59,55 +51,6 @@ enum confirm { CONFIRM_NOBODY, CONFIRM_INTERRUPTED, CONFIRM_NO, CONFIRM_YES };
 enum confirm confirm(const char *question, struct loop *loop);
 enum folder_answer ask_about_folder(void *loop, const char *question); /* a callback for struct config */
 
-/* setup.c */
-enum stdin_mode setup_stdin(const struct config *c);
-void setup_sandbox(const struct config *c, struct sandbox_options *o);
-/* Register the engines that config.yaml defines. Call once, before any engine is looked up; c must stay
- * alive. */
-void setup_engines(const struct config *c);
-/* Can the sandbox have the name it was given? Otherwise ERROR_USAGE with one line. */
-int setup_name_check(const struct config *c, struct error *err);
-/* Open and check the folders of --mount, to go into engine_options; m must outlive the sandbox. ERROR_USAGE,
- * or ERROR_SANDBOX for an engine that cannot. */
-int setup_mounts(const struct config *c, struct mounts *m, struct error *err);
-void setup_agent(const struct config *c, struct agent_options *o);
-/* The result points into c and e; model decides the profile. */
-void setup_llm(const struct config *c, const struct endpoint *e, const char *model, struct llm_options *o);
-void setup_llm_session(const struct config *c, struct llm_session *s);
-
-/* The service that a question goes to, for known.c and model.c. Everything is borrowed. */
-struct service {
-    struct config *config;
-    struct endpoint *endpoint;
-    struct loop *loop;
-    bool chat; /* the user can change the model with /model */
-};
-
-/* known.c: what the service says of the model replaces what is built in, and yields to what the user
- * said. */
-struct known {
-    bool waits_for_prompt; /* set for a chat: a server on this machine is asked when the prompt stands */
-    bool waits_for_window; /* the model is not in memory yet: call known_window() after its first reply */
-    struct argv notices;   /* warnings, one line each; show and then drop them */
-};
-void known_apply(const struct service *s, struct llm_options *o, struct known *k);
-/* Returns false if the user set the window. */
-bool known_merge(const struct config *c, const struct llm_model *m, struct llm_options *o);
-/* Returns 0 if the window is still unknown. */
-int known_window(const struct endpoint *e, const char *model, struct known *k);
-/* Is the model in the cached list? 1 or 0; -1: no list is cached. */
-int known_listed(const struct endpoint *e, const char *model);
-/* The names of the models, except those that cannot be printed as they are. */
-void known_names(const struct endpoint *e, struct argv *out);
-/* The model is gone: find the nearest name in the service's list. */
-bool known_nearest(const struct service *s, const char *model, char *id, size_t size);
-/* q points into e */
-void models_query(const struct endpoint *e, int timeout_ms, int max_age_s, struct llm_models_query *q);
-
-/* model.c: decide on the model and the endpoint; may ask local servers for their lists. The caller owns
- * *model and *notice; notice gets one line if something was found that nobody named. */
-int model_settle(const struct service *s, char **model, char **notice, struct error *err);
-
 /* cmd_doctor.c: a line of doctor's, printed at once: what was looked at, "ok", "no" or "" (more about the
  * line above), and the finding. Untrusted text is scrubbed. */
 void doctor_line(const char *label, const char *state, const char *text);
@@ -117,23 +60,6 @@ void doctor_lines(const char *label, const char *state, const char *text);
 /* check_model.c: doctor's first half, one small question to the model. Returns 0 or the exit code of what
  * is wrong. */
 int check_model(struct config *c, struct loop *loop);
-
-/* The rest of model.c is for commands that need an endpoint but no model. */
-#define LOCAL_MAX 16
-struct local_place {
-    const struct provider *provider;
-    const char *url;
-};
-/* where to look for model servers on this machine */
-size_t local_places(const struct config *c, struct local_place v[LOCAL_MAX]);
-/* fetches the key and finds the server */
-int endpoint_ready(struct endpoint *e, struct loop *loop, struct error *err);
-/* The error that tells how to get a model. looked: "" or where the search was. */
-int none_configured(const char *looked, struct error *err);
-
-/* The service no longer has the model. Returns what to ask instead, from the provider's list, or NULL with
- * advice for the user (possibly empty). */
-const char *model_after(const struct service *s, const char *model, char *advice, size_t size);
 
 /* session.c: the folder of this session, mode 0700, named by a fresh id. */
 struct session {

@@ -1,6 +1,7 @@
 /* fetcher.c - see fetcher.h. */
 #include "main/fetcher.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -28,7 +29,7 @@ int fetcher_run(void *ctx, struct runner_child *child, const struct json *argume
     size_t size;
 
     if (!c->fetch_urls)
-        return error_set(err, ERROR_USAGE, 0,
+        return error_set(err, ERROR_USAGE, EPERM,
                          "files are not fetched from URLs here (serve --fetch-urls allows it)");
     autoclose int fd = memfd_create("fetched", MFD_CLOEXEC);
     o.fd = fd;

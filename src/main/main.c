@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "ask/setup.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "main/command.h"

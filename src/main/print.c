@@ -101,3 +101,23 @@ int print_json(const char *text, size_t len)
     json_ascii(text, len, &ascii);
     return write_out(buf_str(&ascii), ascii.len);
 }
+
+/* If the runtime folder has a wrong mode or owner it cannot be used, and named sandboxes seem to be new or
+ * gone.
+ */
+void tell_runtime_dir(struct config *c)
+{
+    const char *set = getenv("XDG_RUNTIME_DIR");
+    autofree char *own = xasprintf("%s/sandpiper", set ? set : ""), *used = xdg_path(XDG_RUNTIME, NULL);
+    bool wanted = c->sandbox_name || c->command == COMMAND_PS || c->command == COMMAND_RM
+                  || c->command == COMMAND_GC;
+
+    if (!wanted || !set || !*set || (used && strcmp(own, used) == 0))
+        return;
+    autofree char *shown = scrub_line(set, SCRUB_TERMINAL);
+    argv_pushf(&c->notices,
+               "XDG_RUNTIME_DIR=%.200s is ignored: it must belong to you and have mode 0700. Named sandboxes "
+               "are kept in %s\n"
+               "chmod 700 it, or unset XDG_RUNTIME_DIR",
+               shown, used ? used : "no folder at all");
+}

@@ -10,13 +10,15 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "ask/setup.h"
 #include "base/base64.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "chat/event_json.h"
 #include "chat/result_json.h"
 #include "json/json.h"
-#include "main/ask_parts.h"
+#include "ask/ask.h"
+#include "main/command.h"
 #include "process/loop.h"
 #include "sandbox/sandbox.h"
 
@@ -185,24 +187,28 @@ static void load(struct conversation *c, const struct json *history)
     }
 }
 
-/* Brings the conversation to where the client says it is. True: it had to be begun afresh from the client's
- * words. */
-static bool stand(struct asker *q, const struct json *arguments)
+/* Brings the conversation to where the client says it is. *fresh: it had to be begun afresh from the
+ * client's words. */
+static int stand(struct asker *q, const struct json *arguments, bool *fresh, struct error *err)
 {
     const struct json *history = json_get(arguments, "history");
-    const char *turn = json_str(json_get(arguments, "turn"));
+    const char *turn = json_text(json_get(arguments, "turn"));
     struct ask *a = &q->ask;
 
-    if (!history || (turn && *turn && strcmp(turn, q->turn) == 0))
-        return false;
+    *fresh = false;
+    if (!history || (*turn && strcmp(turn, q->turn) == 0))
+        return 0;
+    if (*turn && !json_size(history))
+        return error_set(err, ERROR_USAGE, 0,
+                         "this conversation was lost with its process; send all of it again");
     agent_clear(a->agent);
     q->turn[0] = '\0';
     load(&a->conversation, history);
-    if (!json_size(history))
-        return false;
-    if (!sandbox_cells(a->sandbox)) /* else it has our variables, of which the agent tells by itself */
+    *fresh = json_size(history) > 0;
+    if (*fresh
+        && !sandbox_cells(a->sandbox)) /* else it has our variables, of which the agent tells by itself */
         agent_tell(a->agent, GONE);
-    return true;
+    return 0;
 }
 
 /* The client does not know of a question that was not answered. Some of it may stand there all the same. */
@@ -277,7 +283,8 @@ static void question(struct asker *q, const struct json *arguments, bool *fresh,
     struct ask *a = &q->ask;
     struct error failed = {0};
 
-    *fresh = stand(q, arguments);
+    if (stand(q, arguments, fresh, err) < 0)
+        return;
     uint64_t before = a->conversation.n ? a->conversation.v[a->conversation.n - 1].serial : 0;
     agent_set_system(a->agent, system ? system : a->c->system);
     if ((*fresh && attach(q, json_get(arguments, "earlier_files"), err) < 0)

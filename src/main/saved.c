@@ -6,7 +6,7 @@
 #include "agent/agent.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "main/ask_parts.h"
+#include "ask/ask.h"
 #include "main/command.h"
 #include "process/loop.h"
 #include "records/owner.h"

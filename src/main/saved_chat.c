@@ -74,7 +74,7 @@ static int go_to(void *ctx, const char *id, struct error *err)
         return -1;
     if (!o.db)
         return error_set(err, ERROR_USAGE, 0, "no saved sessions yet");
-    if (session_row(o.db, id, keep_id, c, err) < 0) {
+    if (session_row(o.db, id, (struct session_taker){keep_id, c}, err) < 0) {
         if (err->kind == ERROR_USAGE)
             snprintf(err->remedy, sizeof err->remedy, "/sessions lists them");
         return -1;

@@ -89,7 +89,7 @@ static int make_dir(struct session *s, const char *sessions, struct error *err)
 
     if (mkdir(dir, 0700) < 0)
         return error_errno(err, "%s", dir);
-    if (file_write_soon(mark, owner, strlen(owner), 0600, err) < 0) {
+    if (file_write_soon(mark, owner, strlen(owner), err) < 0) {
         file_remove_tree(dir);
         return -1;
     }

@@ -4,8 +4,9 @@
 #ifndef MAIN_TALK_H
 #define MAIN_TALK_H
 
-#include "engine/mount.h"
-#include "main/ask_parts.h"
+#include "main/command.h"
+#include "mount/mount.h"
+#include "ask/ask.h"
 #include "show/show.h"
 
 struct talk {

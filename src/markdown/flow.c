@@ -34,7 +34,7 @@ static void forget_urls(struct flow *f)
         free(f->urls[i]);
     free(f->urls);
     f->urls = NULL;
-    f->n_urls = 0;
+    f->n_urls = f->within = 0;
 }
 
 void flow_release(struct flow *f)
@@ -63,11 +63,14 @@ void flow_begin(struct flow *f, const char *first, const char *next)
     f->longest_word = f->longest_line = 0;
 }
 
-unsigned flow_link(struct flow *f, const char *url)
+void flow_link(struct flow *f, const char *url)
 {
+    f->within = 0;
+    if (!url)
+        return;
     f->urls = xreallocarray(f->urls, f->n_urls + 1, sizeof *f->urls);
     f->urls[f->n_urls++] = xstrdup(url);
-    return (unsigned)f->n_urls;
+    f->within = (unsigned)f->n_urls;
 }
 
 static void set_link(struct flow *f, unsigned link)
@@ -271,20 +274,19 @@ void flow_blanks(struct flow *f, int n)
         f->blanks = n;
 }
 
-static void add(struct flow *f, unsigned style, unsigned link, const char *text, size_t len, int width)
+static void add(struct flow *f, unsigned style, const char *text, size_t len)
 {
     struct flow_run *r = f->n_runs ? &f->runs[f->n_runs - 1] : NULL;
 
-    if (!r || r->style != style || r->link != link) {
+    if (!r || r->style != style || r->link != f->within) {
         if (f->n_runs == f->alloc_runs) {
             f->alloc_runs = f->alloc_runs ? 2 * f->alloc_runs : 8;
             f->runs = xreallocarray(f->runs, f->alloc_runs, sizeof *f->runs);
         }
         r = &f->runs[f->n_runs++];
-        *r = (struct flow_run){style, link, 0};
+        *r = (struct flow_run){style, f->within, 0};
     }
     r->len += len;
-    f->word_width += width;
     buf_add(&f->word, text, len);
 }
 
@@ -325,7 +327,7 @@ static bool may_break(uint32_t a, uint32_t b)
                       U"、。，．：；！？）］｝」』】〉》〕”’…‥ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ・％");
 }
 
-void flow_text(struct flow *f, unsigned style, unsigned link, const char *text, size_t len)
+void flow_text(struct flow *f, unsigned style, const char *text, size_t len)
 {
     size_t i = 0;
 
@@ -347,11 +349,12 @@ void flow_text(struct flow *f, unsigned style, unsigned link, const char *text, 
         }
         if (f->last && may_break(f->last, cp == 0xfffd ? (uint32_t)(unsigned char)text[from] : cp))
             flow_word_end(f);
+        add(f, style, text + from, i - from);
         if ((unsigned char)text[from] < 0x80) {
-            add(f, style, link, text + from, i - from, (int)(i - from));
+            f->word_width += (int)(i - from);
             f->last = (unsigned char)text[i - 1];
         } else {
-            add(f, style, link, text + from, i - from, utf8_width_behind(f->last, cp));
+            f->word_width += utf8_width_behind(f->last, cp);
             f->last = utf8_width(cp) || cp == 0x200d ? cp : f->last;
         }
     }

@@ -63,6 +63,7 @@ struct flow {
 
     char **urls; /* of the block; a link is its index + 1 */
     size_t n_urls;
+    unsigned within; /* the link that the text which comes now is in; 0: none */
     unsigned link_ids;
 
     int longest_word, longest_line; /* of the block */
@@ -74,9 +75,8 @@ void flow_release(struct flow *f);
 void flow_begin(struct flow *f, const char *first, const char *next);
 void flow_gap(struct flow *f, const char *prefix); /* an empty line before the next one that is drawn */
 void flow_put_gap(struct flow *f); /* the empty line that is due: something else is drawn now */
-/* link: of flow_link, or 0 */
-void flow_text(struct flow *f, unsigned style, unsigned link, const char *text, size_t len);
-unsigned flow_link(struct flow *f, const char *url);
+void flow_text(struct flow *f, unsigned style, const char *text, size_t len);
+void flow_link(struct flow *f, const char *url); /* what follows is a link to it; NULL: to nothing */
 void flow_blanks(struct flow *f,
                  int n); /* at least so many before the next word, none at the beginning of a line */
 void flow_word_end(struct flow *f);

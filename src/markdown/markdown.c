@@ -125,26 +125,25 @@ void markdown_prefix(struct markdown *m, struct buf *first, struct buf *next)
 static bool cut(struct markdown *m, bool end)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(0), ready autorelease(buf_release) = BUF_INIT(0);
-    struct inline_open open;
     bool strong;
 
     if (!m->pending.len)
         return true;
     if (!m->special && !m->carry.len) {
-        flow_text(&m->flow, m->style, 0, m->pending.data, m->pending.len);
+        flow_text(&m->flow, m->style, m->pending.data, m->pending.len);
         buf_clear(&m->pending);
         return true;
     }
     buf_add(&text, buf_str(&m->carry), m->carry.len);
     buf_add(&text, m->pending.data, m->pending.len);
-    inline_scan(text.data, text.len, &m->refs, &ready, &open);
+    struct inline_open open = inline_scan(text.data, text.len, &m->refs, &ready);
     strong = open.strong && !end && (m->carry.len || open.held > STRONG_HOLD);
     if (open.held && !end && !strong)
         return false;
     if (!m->carry.len && !strong)
         *open.marks = '\0';
     buf_addstr(&ready, open.marks);
-    inline_draw(&m->flow, &m->o, m->style, ready.data, ready.len);
+    inline_draw(&m->flow, &m->o, m->style, &ready);
     buf_clear(&m->carry);
     if (!end)
         buf_addstr(&m->carry, open.marks);
@@ -159,13 +158,12 @@ void markdown_settle(struct markdown *m)
     m->special = false;
 }
 
-void markdown_inline(struct markdown *m, struct flow *f, unsigned style, const char *s, size_t len)
+void markdown_inline(struct markdown *m, struct flow *f, unsigned style, const char *s)
 {
     struct buf ready autorelease(buf_release) = BUF_INIT(0);
-    struct inline_open open;
 
-    inline_scan(s, len, &m->refs, &ready, &open);
-    inline_draw(f, &m->o, style, buf_str(&ready), ready.len);
+    inline_scan(s, strlen(s), &m->refs, &ready);
+    inline_draw(f, &m->o, style, &ready);
 }
 
 static void add_word(struct markdown *m, const char *s, size_t len)
@@ -338,12 +336,10 @@ static void show_unused(struct markdown *m)
 static void maybe_table(struct markdown *m, const char *s, size_t len)
 {
     struct buf first autorelease(buf_release) = m->held;
-    bool inside;
-    int column;
-    size_t n = markdown_skip(m, s, len, &column, &inside);
+    struct markdown_rest rest = markdown_rest(m, s, len);
 
     m->held = first;
-    if (inside && markdown_table_open(m, s + n, len - n)) {
+    if (rest.inside && markdown_table_open(m, rest.s, rest.len)) {
         memset(&first, 0, sizeof first);
         return;
     }
@@ -379,22 +375,20 @@ static void open_block(struct markdown *m, const char *s, size_t len)
 /* A line that was kept until it was whole. */
 static void whole_line(struct markdown *m, const char *s, size_t len)
 {
-    bool inside;
-    int column;
-    size_t n = markdown_skip(m, s, len, &column, &inside);
+    struct markdown_rest rest = markdown_rest(m, s, len);
 
     if (m->opening) {
         open_block(m, s, len);
     } else if (m->held.len && m->leaf != LEAF_MATH) {
         maybe_table(m, s, len);
-    } else if (m->leaf == LEAF_TABLE && inside && n < len && (s[n] == '|' || memchr(s + n, '|', len - n))) {
-        markdown_table_row(m, s + n, len - n);
+    } else if (m->leaf == LEAF_TABLE && rest.inside && memchr(rest.s, '|', rest.len)) {
+        markdown_table_row(m, rest.s, rest.len);
     } else if (m->leaf == LEAF_MATH) {
-        markdown_math_line(m, s + n, len - n);
-    } else if (m->leaf == LEAF_FENCE && inside) {
-        markdown_fence_line(m, s + n, len - n);
-    } else if (m->leaf == LEAF_INDENTED && (n == len || (inside && column >= m->indent))) {
-        markdown_indented_line(m, s + n, len - n, column);
+        markdown_math_line(m, rest.s, rest.len);
+    } else if (m->leaf == LEAF_FENCE && rest.inside) {
+        markdown_fence_line(m, rest.s, rest.len);
+    } else if (m->leaf == LEAF_INDENTED && (!rest.len || (rest.inside && rest.column >= m->indent))) {
+        markdown_indented_line(m, rest.s, rest.len, rest.column);
     } else {
         markdown_end_leaf(m);
         markdown_replay(m, s, len);

@@ -60,7 +60,7 @@ static void draw_code(struct markdown *m, const char *s, size_t len)
 
         while (i < line.len && class[i] == class[from])
             i++;
-        flow_text(&m->flow, styles[class[from]], 0, line.data + from, i - from);
+        flow_text(&m->flow, styles[class[from]], line.data + from, i - from);
     }
     flow_end(&m->flow);
     free(class);
@@ -161,7 +161,7 @@ static void draw_rows(struct markdown *m, char *s)
         if (end)
             *end++ = '\0';
         begin_line(m, strlen(INDENT), 2);
-        flow_text(&m->flow, 0, 0, row, strlen(row));
+        flow_text(&m->flow, 0, row, strlen(row));
         flow_end(&m->flow);
     }
 }
@@ -185,5 +185,5 @@ void markdown_math_end(struct markdown *m)
     for (size_t i = 0; i < source.len; i++)
         if (source.data[i] == '\n')
             source.data[i] = INLINE_BREAK;
-    markdown_inline(m, &m->flow, 0, source.data, source.len);
+    markdown_inline(m, &m->flow, 0, buf_str(&source));
 }

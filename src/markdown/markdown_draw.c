@@ -22,7 +22,6 @@ struct draw {
     const struct markdown_options *o;
     unsigned style, styles[SPANS_MAX]; /* of the spans around this one */
     size_t depth;
-    unsigned link;
     struct buf url, label; /* of the link or image that is open; the label is text without style */
     bool labelled;         /* within one */
     int images;            /* that are open; their text is not drawn */
@@ -83,12 +82,12 @@ static void put(struct draw *d, const char *s, size_t len)
         struct buf form autorelease(buf_release) = BUF_INIT(0);
 
         if (latex_script(s, len, d->script == '^', &form)) {
-            flow_text(d->f, d->style, d->link, form.data, form.len);
+            flow_text(d->f, d->style, form.data, form.len);
             return;
         }
-        flow_text(d->f, d->style, d->link, &d->script, 1);
+        flow_text(d->f, d->style, &d->script, 1);
     }
-    flow_text(d->f, d->style, d->link, s, len);
+    flow_text(d->f, d->style, s, len);
 }
 
 /* Text without our own marks. */
@@ -233,12 +232,12 @@ static bool safe_to_open(const char *url)
     return starts_with(url, "https://") || starts_with(url, "http://") || starts_with(url, "mailto:");
 }
 
-static unsigned open_link(struct draw *d)
+static void open_link(struct draw *d)
 {
     struct buf encoded autorelease(buf_release) = BUF_INIT(URL_MAX);
 
     if (!d->o->flow.hyperlink || !safe_to_open(buf_str(&d->url)))
-        return 0;
+        return;
     for (size_t i = 0; i < d->url.len; i++) {
         unsigned char c = (unsigned char)d->url.data[i];
 
@@ -247,7 +246,8 @@ static unsigned open_link(struct draw *d)
         else
             buf_addf(&encoded, "%%%02X", c);
     }
-    return encoded.full ? 0 : flow_link(d->f, encoded.data);
+    if (!encoded.full)
+        flow_link(d->f, encoded.data);
 }
 
 /* Does the text itself claim to be an address? Then another one behind it must be seen. */
@@ -259,26 +259,26 @@ static bool claims_address(const char *label)
 /* Behind a link's text: its address, where it cannot be clicked on, or is not what the text says. */
 static void close_link(struct draw *d)
 {
-    bool linked = d->link != 0;
+    bool linked = d->f->within != 0;
     const char *url = buf_str(&d->url), *label = buf_str(&d->label);
     const char *bare = starts_with(url, "mailto:")                                     ? url + 7
                        : starts_with(url, "http://www.") && starts_with(label, "www.") ? url + 7
                                                                                        : url;
 
-    d->link = 0;
+    flow_link(d->f, NULL);
     d->labelled = false;
     if (d->images || !*url || *url == '#' || !strcmp(label, bare) || !strcmp(label, url)
         || (linked && !claims_address(label)))
         return;
     flow_blanks(d->f, 1);
-    flow_text(d->f, d->style & ~STYLE_LINK, 0, "(", 1);
+    flow_text(d->f, d->style & ~STYLE_LINK, "(", 1);
     /* a blank would break it in two */
     for (const char *s = url; *s; s += strcspn(s, " "), s += *s == ' ') {
-        flow_text(d->f, d->style & ~STYLE_LINK, 0, s, strcspn(s, " "));
+        flow_text(d->f, d->style & ~STYLE_LINK, s, strcspn(s, " "));
         if (s[strcspn(s, " ")])
-            flow_text(d->f, d->style & ~STYLE_LINK, 0, "%20", 3);
+            flow_text(d->f, d->style & ~STYLE_LINK, "%20", 3);
     }
-    flow_text(d->f, d->style & ~STYLE_LINK, 0, ")", 1);
+    flow_text(d->f, d->style & ~STYLE_LINK, ")", 1);
 }
 
 static void close_image(struct draw *d)
@@ -301,7 +301,11 @@ static void close_image(struct draw *d)
                                                                  : src;
     autofree char *text = *alt && *name ? xasprintf("%s (%s)", alt, name) : xstrdup(*alt ? alt : name);
 
-    flow_text(d->f, d->style | STYLE_ITALIC, 0, text, strlen(text));
+    unsigned link = d->f->within; /* an image within a link leads nowhere itself */
+
+    d->f->within = 0;
+    flow_text(d->f, d->style | STYLE_ITALIC, text, strlen(text));
+    d->f->within = link;
 }
 
 static int on_enter(MD_SPANTYPE type, void *detail, void *ctx)
@@ -332,7 +336,7 @@ static int on_enter(MD_SPANTYPE type, void *detail, void *ctx)
         if (d->images)
             break;
         set_url(d, &((MD_SPAN_A_DETAIL *)detail)->href);
-        d->link = open_link(d);
+        open_link(d);
         d->style |= STYLE_LINK;
         break;
     case MD_SPAN_IMG:
@@ -368,8 +372,7 @@ static int on_block(MD_BLOCKTYPE type, void *detail, void *ctx)
     return 0;
 }
 
-void inline_draw(struct flow *f, const struct markdown_options *o, unsigned style, const char *prepared,
-                 size_t len)
+void inline_draw(struct flow *f, const struct markdown_options *o, unsigned style, const struct buf *prepared)
 {
     static const MD_PARSER parser = {
         .flags = MD_FLAG_PERMISSIVEURLAUTOLINKS | MD_FLAG_STRIKETHROUGH | MD_FLAG_NOINDENTEDCODEBLOCKS
@@ -385,7 +388,7 @@ void inline_draw(struct flow *f, const struct markdown_options *o, unsigned styl
 
     /* In front, so that nothing of it is taken for the beginning of a block: a paragraph is all it can be. */
     buf_addstr(&text, "\x01 ");
-    buf_add(&text, prepared, len);
+    buf_add(&text, buf_str(prepared), prepared->len);
     md_parse(text.data, (MD_SIZE)text.len, &parser, &d);
     buf_release(&text);
     buf_release(&d.url);

@@ -25,11 +25,11 @@ struct inline_open {
 
 /* Are there characters in s that inline_scan would look at? Otherwise it is plain text. */
 bool inline_special(char c);
-/* What md4c is to parse, appended to out; and what is open at the end of s, a piece that ends between
+/* What md4c is to parse, appended to out. Returns what is open at the end of s, a piece that ends between
  * words. refs: the labels of links, which are used now. */
-void inline_scan(const char *s, size_t len, struct refs *refs, struct buf *out, struct inline_open *open);
+struct inline_open inline_scan(const char *s, size_t len, struct refs *refs, struct buf *out);
 /* Draw what inline_scan made, in addition to style. */
-void inline_draw(struct flow *f, const struct markdown_options *o, unsigned style, const char *prepared,
-                 size_t len);
+void inline_draw(struct flow *f, const struct markdown_options *o, unsigned style,
+                 const struct buf *prepared);
 
 #endif

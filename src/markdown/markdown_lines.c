@@ -55,7 +55,7 @@ static size_t match(const struct markdown *m, struct cursor *c)
     return n;
 }
 
-size_t markdown_skip(const struct markdown *m, const char *s, size_t len, int *column, bool *inside)
+struct markdown_rest markdown_rest(const struct markdown *m, const char *s, size_t len)
 {
     struct cursor c = {.s = s, .len = len, .whole = true};
     size_t quotes = 0, seen = 0;
@@ -75,11 +75,11 @@ size_t markdown_skip(const struct markdown *m, const char *s, size_t len, int *c
         if (at(&c, 0) == ' ' && seen + 1 == quotes)
             c.i++, c.column++;
     }
-    *inside = seen == quotes;
     size_t from = c.i;
     skip_blanks(&c);
-    *column = c.column;
-    return m->leaf == LEAF_FENCE ? from : c.i; /* code keeps its indentation */
+    if (m->leaf != LEAF_FENCE) /* code keeps its indentation */
+        from = c.i;
+    return (struct markdown_rest){s + from, len - from, c.column, seen == quotes};
 }
 
 void markdown_leave(struct markdown *m, size_t depth)
@@ -221,7 +221,7 @@ static enum answer heading(struct markdown *m, struct cursor *c, size_t depth)
     markdown_begin_leaf(m, LEAF_HEADING);
     m->style = heading_style[n < 4 ? n - 1 : 3];
     if (!m->flow.o.colour) { /* nothing else tells it from text */
-        flow_text(&m->flow, 0, 0, c->s + c->i, n);
+        flow_text(&m->flow, 0, c->s + c->i, n);
         flow_blanks(&m->flow, 1);
     }
     m->mode = LINE_TEXT;
@@ -297,7 +297,7 @@ static void rule(struct markdown *m, size_t depth)
     int width = m->flow.o.width ? m->flow.o.width - flow_columns(buf_str(&m->flow.first)) : 3;
 
     for (int i = 0; i < width; i++)
-        flow_text(&m->flow, STYLE_DIM, 0, "─", strlen("─"));
+        flow_text(&m->flow, STYLE_DIM, "─", strlen("─"));
     markdown_end_leaf(m);
 }
 

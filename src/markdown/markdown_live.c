@@ -59,7 +59,8 @@ bool markdown_make_heading(struct markdown *m, unsigned style)
     if (!title || !m->live.first || !take_back(m))
         return false;
     m->last = LEAF_HEADING;
-    markdown_inline(m, &m->flow, style, title, len);
+    autofree char *text = xmemdup0(title, len);
+    markdown_inline(m, &m->flow, style, text);
     markdown_end_leaf(m);
     return true;
 }

@@ -87,7 +87,7 @@ void markdown_replay(struct markdown *m, const char *s, size_t len);
 /* The prefixes of the containers, for the next block's first line and for its others; added to. */
 void markdown_prefix(struct markdown *m, struct buf *first, struct buf *next);
 /* Draw inline text at once, in the flow f. */
-void markdown_inline(struct markdown *m, struct flow *f, unsigned style, const char *s, size_t len);
+void markdown_inline(struct markdown *m, struct flow *f, unsigned style, const char *s);
 
 /* Draw what is pending of the paragraph or heading, as the end of it. */
 void markdown_settle(struct markdown *m);
@@ -106,9 +106,14 @@ bool markdown_make_table(struct markdown *m, const char *s, size_t len);
 bool markdown_line_begin(struct markdown *m, bool whole);
 /* Leave the containers from depth on. */
 void markdown_leave(struct markdown *m, size_t depth);
-/* Skip the gutters of the quotes in a line within a block: how many bytes. *column: where the rest begins;
- * *inside: the line has all of them. */
-size_t markdown_skip(const struct markdown *m, const char *s, size_t len, int *column, bool *inside);
+/* What is behind the gutters of the quotes in a line within a block. */
+struct markdown_rest {
+    const char *s;
+    size_t len;
+    int column;  /* where it begins */
+    bool inside; /* the line has all of the gutters */
+};
+struct markdown_rest markdown_rest(const struct markdown *m, const char *s, size_t len);
 
 /* markdown_code.c: lines that are drawn when they are whole. */
 void markdown_fence_open(struct markdown *m, const char *s, size_t len, int column);

@@ -425,24 +425,25 @@ static void step(struct scan *s)
     }
 }
 
-void inline_scan(const char *text, size_t len, struct refs *refs, struct buf *out, struct inline_open *open)
+struct inline_open inline_scan(const char *text, size_t len, struct refs *refs, struct buf *out)
 {
     struct scan s = {.s = text, .len = len, .out = out, .refs = refs};
     size_t marks = 0;
 
     while (s.i < len)
         step(&s);
-    *open = (struct inline_open){.strong = s.depth > 0 && !s.held && !s.brackets};
+    struct inline_open open = {.strong = s.depth > 0 && !s.held && !s.brackets};
     for (size_t d = s.depth; d-- > 0;) {
-        bool strong = s.open[d].c == '*' && s.open[d].n >= 2 && marks + s.open[d].n < sizeof open->marks;
+        bool strong = s.open[d].c == '*' && s.open[d].n >= 2 && marks + s.open[d].n < sizeof open.marks;
 
         for (size_t n = 0; strong && n < s.open[d].n; n++)
-            open->marks[marks++] = '*';
-        open->strong = open->strong && strong;
+            open.marks[marks++] = '*';
+        open.strong = open.strong && strong;
     }
     for (size_t d = 0; d < s.depth; d++)
-        hold(&s, s.open[d].at, open->strong ? SIZE_MAX : HOLD_MARK);
+        hold(&s, s.open[d].at, open.strong ? SIZE_MAX : HOLD_MARK);
     if (s.brackets)
         hold(&s, s.bracket[0].at, HOLD_MARK);
-    open->held = s.given_up ? 0 : (unsigned)s.held;
+    open.held = s.given_up ? 0 : (unsigned)s.held;
+    return open;
 }

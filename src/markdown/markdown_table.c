@@ -141,24 +141,27 @@ bool markdown_table_open(struct markdown *m, const char *s, size_t len)
     return true;
 }
 
-/* A cell as lines of at most width columns, in out. *word, *line: its longest ones. */
-static void draw_cell(struct markdown *m, const char *cell, bool head, int width, struct buf *out, int *word,
-                      int *line)
-{
-    struct flow f;
-    struct flow_options o = m->flow.o;
+struct cell_size { /* the longest ones */
+    int word, line;
+};
 
-    o.width = width;
-    flow_init(&f, out, &o);
+/* A cell as lines of at most f's width. */
+static struct cell_size draw_cell(struct markdown *m, struct flow f, const char *cell, bool head)
+{
     flow_begin(&f, "", "");
     if (cell)
-        markdown_inline(m, &f, head ? STYLE_BOLD : 0, cell, strlen(cell));
+        markdown_inline(m, &f, head ? STYLE_BOLD : 0, cell);
     flow_end(&f);
-    if (word) {
-        *word = f.longest_word > *word ? f.longest_word : *word;
-        *line = f.longest_line > *line ? f.longest_line : *line;
-    }
     flow_release(&f);
+    return (struct cell_size){f.longest_word, f.longest_line};
+}
+
+static struct flow cell_flow(const struct markdown *m, int width, struct buf *out)
+{
+    struct flow f = {.o = m->flow.o, .out = out};
+
+    f.o.width = width;
+    return f;
 }
 
 static int sum(const int *v, size_t n)
@@ -200,7 +203,9 @@ static void settle_widths(struct markdown *m, struct table *t)
     for (size_t r = 0; r < t->n_rows; r++)
         for (size_t i = 0; i < t->columns; i++) {
             buf_clear(&scratch);
-            draw_cell(m, t->rows[r].cell[i], r == 0, 0, &scratch, &word[i], &line[i]);
+            struct cell_size size = draw_cell(m, cell_flow(m, 0, &scratch), t->rows[r].cell[i], r == 0);
+            word[i] = size.word > word[i] ? size.word : word[i];
+            line[i] = size.line > line[i] ? size.line : line[i];
         }
     for (size_t i = 0; i < t->columns; i++) {
         word[i] = word[i] ? word[i] : 1;
@@ -284,7 +289,7 @@ static void draw_columns(struct markdown *m, const struct table *t, const struct
     bool more = true;
 
     for (size_t i = 0; i < t->columns; i++) {
-        draw_cell(m, r->cell[i], head, t->width[i], &cell[i], NULL, NULL);
+        draw_cell(m, cell_flow(m, t->width[i], &cell[i]), r->cell[i], head);
         text[i] = buf_str(&cell[i]);
     }
     while (more) {
@@ -313,11 +318,11 @@ static void draw_record(struct markdown *m, const struct table *t, const struct 
             continue;
         flow_again(&m->flow, 2);
         if (*name) {
-            markdown_inline(m, &m->flow, STYLE_BOLD, name, strlen(name));
-            flow_text(&m->flow, STYLE_BOLD, 0, ":", 1);
+            markdown_inline(m, &m->flow, STYLE_BOLD, name);
+            flow_text(&m->flow, STYLE_BOLD, ":", 1);
             flow_blanks(&m->flow, 1);
         }
-        markdown_inline(m, &m->flow, 0, value, strlen(value));
+        markdown_inline(m, &m->flow, 0, value);
         flow_end(&m->flow);
     }
 }

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sha256.h"
 #include "mcp/mcp_private.h"
 #include "runner/runner.h"
 
@@ -102,6 +103,24 @@ static struct json *token_of(const struct mcp_request *q)
     return json_type(t) == JSON_STRING || json_type(t) == JSON_NUMBER ? json_copy(t) : NULL;
 }
 
+/* The sandbox that a call without a handle is for. A service that opens a session for each call, or none,
+ * may name the chat instead; what it says is somebody else's text, so only its hash is kept. *again: the
+ * client will name it with later calls too. The caller frees. */
+static char *conversation_of(const struct mcp_request *q, bool *again)
+{
+    const struct mcp_link *l = q->link;
+    const char *chat = json_str(json_get(json_get(q->params, "_meta"), "openai/session"));
+
+    *again = chat || l->session || l->brought;
+    if (chat && l->o.headers) {
+        char hash[SHA256_HEX];
+
+        sha256_hex(chat, strlen(chat), hash);
+        return xasprintf("mcp-chat-%s", hash);
+    }
+    return l->session ? xstrdup(l->session->conversation) : xasprintf("mcp-%s", l->self);
+}
+
 static size_t count(const struct mcp *m)
 {
     size_t n = 0;
@@ -117,11 +136,14 @@ void mcp_ask(const struct mcp_request *q, const char *sandbox, const char *opera
     struct mcp *m = q->link->mcp;
     struct mcp_call *c = xcalloc(1, sizeof *c);
     struct json *token = token_of(q);
+    bool again;
+    autofree char *conversation = conversation_of(q, &again);
     const struct runner_listener listener = {
         .ctx = c, .event = token || level(q) <= MCP_NOTICE ? on_event : NULL, .done = on_done};
     const struct mcp_question question = {
         .sandbox = sandbox,
-        .conversation = q->link->session ? q->link->session->conversation : NULL,
+        .conversation = conversation,
+        .again = again,
         .client = q->link->o.headers ? q->link->o.headers->client : NULL,
         .operation = operation,
         .arguments = arguments,
@@ -147,7 +169,7 @@ void mcp_ask(const struct mcp_request *q, const char *sandbox, const char *opera
     c->again = *q;
     c->again.id = c->id;
     c->again.params = NULL;
-    c->apart = !sandbox && !question.conversation;
+    c->apart = !sandbox && !again;
     c->about = xstrdup(about);
     c->shape = shape;
     c->next = m->calls;

@@ -28,6 +28,22 @@ void mcp_free(struct mcp *m)
     free(m);
 }
 
+/* An id of ours is 32 hex digits; what else a client brings is nobody's. */
+static bool is_id(const char *text)
+{
+    return text && strlen(text) == MCP_ID && strspn(text, "0123456789abcdef") == MCP_ID;
+}
+
+static void open_post(struct mcp_link *l, const struct mcp_headers *h)
+{
+    l->session = h->session ? mcp_session_find(&l->mcp->sessions, h->session) : NULL;
+    l->brought = is_id(h->conversation);
+    if (l->brought)
+        memcpy(l->self, h->conversation, sizeof l->self);
+    else
+        mcp_random_id(l->self);
+}
+
 struct mcp_link *mcp_open(struct mcp *m, const struct mcp_link_options *o)
 {
     struct mcp_link *l = xcalloc(1, sizeof *l);
@@ -35,7 +51,7 @@ struct mcp_link *mcp_open(struct mcp *m, const struct mcp_link_options *o)
     l->mcp = m;
     l->o = *o;
     if (o->headers) {
-        l->session = o->headers->session ? mcp_session_find(&m->sessions, o->headers->session) : NULL;
+        open_post(l, o->headers);
     } else {
         l->own.conversation = xstrdup(o->conversation);
         l->own.level = MCP_SILENT;

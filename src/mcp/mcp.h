@@ -24,7 +24,8 @@ struct runner_listener;
 /* What an operation is asked of. Everything is borrowed for the time of the call. */
 struct mcp_question {
     const char *sandbox;      /* a handle; NULL: that of the conversation */
-    const char *conversation; /* its sandbox is made when it is needed; NULL: a new sandbox */
+    const char *conversation; /* its sandbox is made when it is needed */
+    bool again;               /* the client named the conversation itself; else it may never come back */
     const char *client;       /* on whose behalf (runners.h) */
     const char *operation;    /* of runner/operations.h */
     const struct json *arguments;
@@ -54,6 +55,8 @@ struct mcp_fate {
     int status; /* of HTTP: 200, 202, 400, 404 */
     bool last;  /* nothing more comes for the message that this link got; the link may be closed now */
     const char *session; /* the Mcp-Session-Id to hand out, or NULL */
+    /* To be handed out too: what later POSTs bring as mcp_headers.conversation; or NULL. */
+    const char *conversation;
 };
 
 struct mcp_headers {     /* as the client sent them; NULL: not there */
@@ -63,6 +66,8 @@ struct mcp_headers {     /* as the client sent them; NULL: not there */
     const char *sandbox; /* Mcp-Param-Sandbox */
     const char *session; /* Mcp-Session-Id */
     const char *client;  /* no header: whose token it was (runners.h) */
+    /* No header of MCP: what an earlier answer handed out, if the client keeps such things (a cookie). */
+    const char *conversation;
 };
 
 struct mcp_link_options {

@@ -35,7 +35,7 @@ int mcp_level_of(const char *name);
 /* What a client with initialize has told us: of a connection, or of a session over HTTP. */
 struct mcp_session {
     char id[MCP_ID + 1]; /* "" for a connection */
-    char *conversation;  /* NULL: every call without a handle gets a sandbox of its own */
+    char *conversation;
     const struct mcp_revision *revision;
     int level;     /* of log messages; MCP_SILENT: none were asked for */
     uint64_t used; /* when, counted in messages */
@@ -51,6 +51,7 @@ struct mcp_sessions {
 struct mcp_session *mcp_session_begin(struct mcp *m);
 struct mcp_session *mcp_session_find(struct mcp_sessions *s, const char *id);
 void mcp_sessions_release(struct mcp_sessions *s);
+void mcp_random_id(char out[MCP_ID + 1]);
 
 struct mcp_call; /* call.c: a request that waits for a sandbox */
 
@@ -66,6 +67,10 @@ struct mcp_link {
     struct mcp_link_options o;
     struct mcp_session *session; /* NULL: a POST without one */
     struct mcp_session own;      /* of a connection */
+    /* Of a POST without a session: by which its client is known again. Made here, unless the client brought
+     * it. */
+    char self[MCP_ID + 1];
+    bool brought;
 };
 
 struct mcp_method;
@@ -87,6 +92,8 @@ void mcp_fail(const struct mcp_request *q, enum mcp_code code, struct json *data
     __attribute__((format(printf, 4, 5)));
 void mcp_nothing(struct mcp_link *l, int status);
 void mcp_notify(struct mcp_link *l, const char *method, struct json *params); /* takes params */
+/* What is to be handed out with what is sent: mcp_fate.conversation. */
+const char *mcp_hand_out(const struct mcp_link *l);
 
 /* headers.c: the headers repeat what the body says, for programs in between; one that disagrees would be an
  * attack on them. Returns the name of such a header, or NULL. */
@@ -108,7 +115,7 @@ const struct mcp_method *mcp_method_find(const char *name);
 struct mcp_answer {
     const struct mcp_request *request;
     const char *sandbox;       /* its handle */
-    bool apart;                /* the client can only come back to this sandbox with its handle */
+    bool apart;                /* as far as we know, the client can only come back with the handle */
     const char *about;         /* the tool or the URI */
     const struct json *result; /* of the operation; NULL: it failed with err */
     const struct error *err;

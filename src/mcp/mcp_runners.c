@@ -34,6 +34,7 @@ static uint64_t ask(void *ctx, const struct mcp_question *q, char id[MCP_ID + 1]
 
     if (!r)
         return 0;
+    held_set_spare(h, !q->sandbox && !q->again);
     memcpy(id, held_id(h), MCP_ID + 1);
     return runner_ask(r, q->operation, q->arguments, -1, q->listener);
 }
@@ -41,10 +42,9 @@ static uint64_t ask(void *ctx, const struct mcp_question *q, char id[MCP_ID + 1]
 static void forget(void *ctx, const char *id, uint64_t request)
 {
     struct held *h = runners_find(ctx, NULL, id, NULL);
-    struct runner *r = h ? held_runner(ctx, h, NULL) : NULL;
 
-    if (r)
-        runner_forget(r, request);
+    if (h && held_living(h))
+        runner_forget(held_living(h), request);
 }
 
 static bool has(void *ctx, const char *conversation)

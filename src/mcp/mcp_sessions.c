@@ -32,18 +32,25 @@ static size_t oldest(const struct mcp_sessions *s)
     return at;
 }
 
-struct mcp_session *mcp_session_begin(struct mcp *m)
+void mcp_random_id(char out[MCP_ID + 1])
 {
-    struct mcp_sessions *s = &m->sessions;
-    struct mcp_session *new = xcalloc(1, sizeof *new);
     unsigned char random[MCP_ID / 2];
 
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
         mem_gone(); /* cannot happen: the kernel gives so little at once */
     for (size_t i = 0; i < sizeof random; i++) {
-        new->id[2 * i] = "0123456789abcdef"[random[i] >> 4];
-        new->id[2 * i + 1] = "0123456789abcdef"[random[i] & 15];
+        out[2 * i] = "0123456789abcdef"[random[i] >> 4];
+        out[2 * i + 1] = "0123456789abcdef"[random[i] & 15];
     }
+    out[MCP_ID] = 0;
+}
+
+struct mcp_session *mcp_session_begin(struct mcp *m)
+{
+    struct mcp_sessions *s = &m->sessions;
+    struct mcp_session *new = xcalloc(1, sizeof *new);
+
+    mcp_random_id(new->id);
     if (s->n == MCP_SESSIONS)
         drop(m, oldest(s));
     new->conversation = xasprintf("mcp-%s", new->id);

@@ -31,8 +31,9 @@ static struct json *sandbox_schema(const struct mcp_request *q)
     json_set_str(s, "type", "string");
     json_set_str(s, "description",
                  q->link->mcp->separate
-                     ? "The handle of a sandbox, from an earlier result: its variables and files are "
-                       "there. Left out: the sandbox of this connection, or a new one"
+                     ? "The sandbox that an earlier result named, to go on with its variables and files. "
+                       "Left out: that of your earlier calls if the client can be told again, else a new, "
+                       "empty one. \"new\": a separate one"
                      : "The handle of a sandbox, from an earlier result. Left out: the usual one; "
                        "\"new\": a separate one");
     if (q->link->o.headers && q->revision->modern)
@@ -57,6 +58,14 @@ static struct json *input_schema(const struct mcp_request *q, const struct tool 
     return schema;
 }
 
+/* Over HTTP the model has to bring the handle, so it is told with every tool. */
+static char *description(const struct mcp *m, const struct operation *o)
+{
+    return xasprintf("%s%s", o->description,
+                     m->separate ? " To keep variables and files, pass the \"sandbox\" of an earlier result."
+                                 : "");
+}
+
 static struct json *annotations(const struct tool *t, const struct operation *o)
 {
     struct json *a = json_object();
@@ -75,11 +84,12 @@ void mcp_tools_list(const struct mcp_request *q)
 
     for (size_t i = 0; i < countof(tools); i++) {
         const struct operation *o = operation_find(tools[i].operation);
+        autofree char *told = description(q->link->mcp, o);
         struct json *t = json_object();
 
         json_set_str(t, "name", tools[i].name);
         json_set_str(t, "title", o->title);
-        json_set_str(t, "description", o->description);
+        json_set_str(t, "description", told);
         json_set(t, "inputSchema", input_schema(q, &tools[i], o));
         json_set(t, "outputSchema", mcp_result_schema(o));
         json_set(t, "annotations", annotations(&tools[i], o));

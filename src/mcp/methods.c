@@ -22,9 +22,8 @@ static struct json *capabilities(bool modern)
 static const char *instructions(const struct mcp *m)
 {
     return m->separate
-               ? "Python in a locked-down sandbox without network. A call without a sandbox may get a new "
-                 "one: "
-                 "pass the handle that a result names as \"sandbox\" to keep variables and files."
+               ? "Python in a locked-down sandbox without network. Variables and files in /mnt/data stay "
+                 "in the sandbox that a result names; pass it as \"sandbox\" in later calls to go on there."
                : "Python in a locked-down sandbox without network. Variables and files in /mnt/data stay "
                  "between calls.";
 }

@@ -213,9 +213,8 @@ static void answer(const struct mcp_answer *a, struct json *content, bool is_err
 
     if (a->apart) {
         autofree char *line = xasprintf(
-            "[This ran in the new sandbox %s; pass it as \"sandbox\" to keep its variables "
-            "and files.]",
-            a->sandbox);
+            "[New sandbox %s. To keep its variables and files, pass \"sandbox\": \"%s\" in the next call.]",
+            a->sandbox, a->sandbox);
         add_text(content, line);
     }
     json_set(r, "content", content);

@@ -11,28 +11,34 @@
 const char *chat_part_text(const struct json *part)
 {
     if (json_is(part, "text") || json_is(part, "input_text") || json_is(part, "output_text"))
-        return json_text(json_get(part, "text"));
-    return json_is(part, "refusal") ? json_text(json_get(part, "refusal")) : NULL;
+        return json_str(json_get(part, "text"));
+    return json_is(part, "refusal") ? json_str(json_get(part, "refusal")) : NULL;
 }
 
-/* {"image_url": {"url": ...}}, and the short form {"image_url": "..."}. */
+static bool is_image(const struct json *part)
+{
+    return json_is(part, "image_url") || json_is(part, "input_image");
+}
+
+/* {"image_url": {"url": ...}}, and as Responses has it {"image_url": "..."}. */
 static const char *image_url(const struct json *part)
 {
-    const struct json *image = json_is(part, "image_url") ? json_get(part, "image_url") : NULL;
+    const struct json *image = is_image(part) ? json_get(part, "image_url") : NULL;
 
     return json_str(image) ? json_str(image) : json_str(json_get(image, "url"));
 }
 
+/* {"file": {"file_data": ...}}, and as Responses has it without the object. */
 static const struct json *file_of(const struct json *part)
 {
-    return json_is(part, "file") ? json_get(part, "file") : NULL;
+    return json_is(part, "input_file") ? part : json_is(part, "file") ? json_get(part, "file") : NULL;
 }
 
 const char *chat_part_data(const struct json *part)
 {
-    const char *url = image_url(part);
+    const char *url = image_url(part), *data = json_str(json_get(file_of(part), "file_data"));
 
-    return url ? url : json_str(json_get(file_of(part), "file_data"));
+    return url ? url : data ? data : json_str(json_get(file_of(part), "file_url"));
 }
 
 /* What is behind "data:TYPE;base64,". NULL: it is no such URL. */
@@ -70,7 +76,7 @@ struct json *chat_part_file(const struct json *part, size_t number, const char *
     const char *content = url ? base64_of(url) : NULL;
 
     *why = NULL;
-    if (!url && json_get(file_of(part), "file_id"))
+    if (!url && (json_get(file_of(part), "file_id") || (is_image(part) && json_get(part, "file_id"))))
         *why = "files by id are not known here; send the file itself (file_data)";
     else if (url && !content)
         *why = "only a data: URL in base64 is taken; nothing is fetched from other machines";

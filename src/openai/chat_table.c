@@ -5,14 +5,9 @@
 
 #include "base/mem.h"
 
-struct entry {
-    char key[SHA256_HEX];
-    struct chat_place place;
-};
-
 struct chat_table {
     size_t n, max;
-    struct entry v[];
+    struct chat_place v[];
 };
 
 struct chat_table *chat_table_new(size_t max)
@@ -30,14 +25,22 @@ void chat_table_free(struct chat_table *t)
 
 static void take_at(struct chat_table *t, size_t i, struct chat_place *out)
 {
-    *out = t->v[i].place;
+    *out = t->v[i];
     memmove(&t->v[i], &t->v[i + 1], (--t->n - i) * sizeof *t->v);
 }
 
-bool chat_table_take(struct chat_table *t, const char key[SHA256_HEX], struct chat_place *out)
+static bool is_named(const struct chat_place *place, const char *name)
+{
+    for (size_t k = 0; k < CHAT_NAMES; k++)
+        if (*name && strcmp(place->names[k], name) == 0)
+            return true;
+    return false;
+}
+
+bool chat_table_take(struct chat_table *t, const char *name, struct chat_place *out)
 {
     for (size_t i = t->n; i-- > 0;)
-        if (strcmp(t->v[i].key, key) == 0) {
+        if (is_named(&t->v[i], name)) {
             take_at(t, i, out);
             return true;
         }
@@ -52,7 +55,7 @@ bool chat_table_take_oldest(struct chat_table *t, struct chat_place *out)
     return true;
 }
 
-void chat_table_put(struct chat_table *t, const char key[SHA256_HEX], const struct chat_place *place)
+void chat_table_put(struct chat_table *t, const struct chat_place *place)
 {
     struct chat_place gone;
 
@@ -60,7 +63,5 @@ void chat_table_put(struct chat_table *t, const char key[SHA256_HEX], const stru
         return;
     if (t->n == t->max)
         take_at(t, 0, &gone);
-    struct entry *e = &t->v[t->n++];
-    memcpy(e->key, key, SHA256_HEX);
-    e->place = *place;
+    t->v[t->n++] = *place;
 }

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -262,4 +263,21 @@ void stdin_data_release(struct stdin_data *d)
         return;
     fd_close(&d->fd);
     d->any = false;
+}
+
+enum stdin_mode stdin_mode_named(const char *word)
+{
+    static const struct {
+        const char *word;
+        enum stdin_mode mode;
+    } modes[] = {
+        {"data", STDIN_DATA},
+        {"ignore", STDIN_IGNORE},
+        {"script", STDIN_SCRIPT},
+    };
+
+    for (size_t i = 0; i < countof(modes); i++)
+        if (strcmp(word, modes[i].word) == 0)
+            return modes[i].mode;
+    return STDIN_AUTO;
 }

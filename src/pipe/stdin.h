@@ -30,6 +30,8 @@ struct stdin_data {
     uint64_t size;
 };
 
+/* What --stdin says: data, ignore, script or auto. */
+enum stdin_mode stdin_mode_named(const char *word);
 /* Decide, wait, read. 0: see d. -1: ERROR_USAGE (too much), ERROR_CANCELLED, ERROR_SYSTEM. */
 int stdin_take(const struct stdin_rules *r, struct stdin_data *d, struct error *err);
 /* Its name in the sandbox: "stdin" with an extension that fits its content. The caller frees. */

@@ -50,7 +50,7 @@ int record_write(const struct record *r, struct error *err)
         json_add(mounts, json_string(r->mounts.v[i]));
     json_set(o, "mounts", mounts);
     autofree char *text = json_print(o), *path = xasprintf("%s/record", r->dir);
-    return file_write_soon(path, text, strlen(text), 0600, err);
+    return file_write_soon(path, text, strlen(text), err);
 }
 
 int record_read(struct record *r, const char *dir)

@@ -190,7 +190,7 @@ int session_dir_profile(struct session_dir *d, struct error *err)
     autofree char *text = json_print(profile);
 
     d->profile = xasprintf("%s/seccomp", d->path);
-    return file_write_soon(d->profile, text, strlen(text), 0600, err);
+    return file_write_soon(d->profile, text, strlen(text), err);
 }
 
 /* Address the socket through the descriptor of its directory: an address holds only 107 bytes, and the

@@ -156,10 +156,10 @@ int child_list_files(struct runner_child *c, const struct json *arguments, struc
                      struct error *err)
 {
     struct json *files = json_array();
-    int64_t more = 0;
+    int64_t more = sandbox_each_file(c->sandbox, add_file, files, err);
 
     (void)arguments;
-    if (sandbox_each_file(c->sandbox, add_file, files, &more, err) < 0) {
+    if (more < 0) {
         json_free(files);
         return -1;
     }

@@ -34,6 +34,7 @@ struct held {
     int64_t created, used; /* time(); clock_ms() when it was last asked for */
     struct runner *runner; /* NULL: none, or it has died */
     bool pooled;           /* it waits, and is nobody's yet */
+    bool spare;            /* perhaps nobody comes back to it */
     bool again;            /* its runner is to attach to what an earlier one left */
 };
 
@@ -199,6 +200,11 @@ static int start(struct held *h, struct error *err)
 
 /* ---- time ---- */
 
+static bool is_busy(const struct held *h)
+{
+    return h->runner && runner_busy(h->runner);
+}
+
 static int64_t idle_since(const struct held *h)
 {
     int64_t done = h->runner ? runner_done_at(h->runner) : 0;
@@ -230,8 +236,7 @@ static void on_time(void *ctx, short revents)
     forget_old(rs);
     for (struct held *h = rs->all, *next; h; h = next) {
         next = h->next;
-        if (rs->o.ttl_ms > 0 && !h->pooled && !(h->runner && runner_busy(h->runner))
-            && now >= idle_since(h) + rs->o.ttl_ms)
+        if (rs->o.ttl_ms > 0 && !h->pooled && !is_busy(h) && now >= idle_since(h) + rs->o.ttl_ms)
             end(h, true);
     }
     fill_pool(rs);
@@ -245,8 +250,7 @@ static void plan(struct runners *rs)
 
     for (const struct held *h = rs->all; h && rs->o.ttl_ms > 0; h = h->next)
         if (!h->pooled) {
-            bool busy = h->runner && runner_busy(h->runner);
-            int64_t due = (busy ? now : idle_since(h)) + rs->o.ttl_ms;
+            int64_t due = (is_busy(h) ? now : idle_since(h)) + rs->o.ttl_ms;
 
             at = due < at ? due : at;
         }
@@ -432,6 +436,19 @@ static struct held *make_one(struct runners *rs, struct error *err)
     return h;
 }
 
+/* Make room: end the spare one that was not used for longest. */
+static bool end_spare(struct runners *rs, const char *client)
+{
+    struct held *oldest = NULL;
+
+    for (struct held *h = rs->all; h; h = h->next)
+        if (h->spare && is_for(h, client) && !is_busy(h) && (!oldest || idle_since(h) < idle_since(oldest)))
+            oldest = h;
+    if (oldest)
+        end(oldest, false);
+    return oldest != NULL;
+}
+
 struct held *runners_create(struct runners *rs, const char *client, const char *conversation_id,
                             struct error *err)
 {
@@ -445,7 +462,7 @@ struct held *runners_create(struct runners *rs, const char *client, const char *
         error_set(err, ERROR_USAGE, 0, "conversation_id: must have at most %d bytes", CONVERSATION_MAX);
         return NULL;
     }
-    if (count(rs, false) >= rs->o.max) {
+    if (count(rs, false) >= rs->o.max && !end_spare(rs, client)) {
         error_set(err, ERROR_BUSY, 0, "there are %u sandboxes already, the most that are allowed\n%s",
                   rs->o.max, "stop one that is not needed, or try again later");
         return NULL;
@@ -500,12 +517,23 @@ int64_t held_created(const struct held *h)
 
 int64_t held_idle_ms(const struct held *h)
 {
-    return h->runner && runner_busy(h->runner) ? 0 : clock_ms() - idle_since(h);
+    return is_busy(h) ? 0 : clock_ms() - idle_since(h);
+}
+
+struct runner *held_living(const struct held *h)
+{
+    return h->runner;
+}
+
+void held_set_spare(struct held *h, bool spare)
+{
+    h->spare = spare;
 }
 
 struct runner *held_runner(struct runners *rs, struct held *h, struct error *err)
 {
     h->used = clock_ms();
+    h->spare = false;
     if (!h->runner)
         (void)start(h, err);
     plan(rs);
@@ -527,7 +555,7 @@ void runners_counts(const struct runners *rs, struct runners_counts *out)
     for (const struct held *h = rs->all; h; h = h->next) {
         out->held += !h->pooled;
         out->pool += h->pooled && runner_facts(h->runner) != NULL;
-        out->busy += !h->pooled && h->runner && runner_busy(h->runner);
+        out->busy += !h->pooled && is_busy(h);
     }
 }
 

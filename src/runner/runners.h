@@ -43,8 +43,8 @@ void runners_free(struct runners *rs, bool orderly);
  * bytes.
  *
  * A new sandbox, or that of the client's conversation, if it has one (at most 256 bytes; NULL: none).
- * ERROR_BUSY: there are max already; ERROR_SYSTEM. Its start may be under way: what is asked of its runner
- * waits. */
+ * ERROR_BUSY: there are max already, none of them spare; ERROR_SYSTEM. Its start may be under way: what is
+ * asked of its runner waits. */
 struct held *runners_create(struct runners *rs, const char *client, const char *conversation_id,
                             struct error *err);
 /* NULL with *why (may be NULL). id may be any text. */
@@ -59,6 +59,12 @@ int64_t held_created(const struct held *h);          /* time() */
 int64_t held_idle_ms(const struct held *h);          /* since the last request was done; 0: busy */
 /* Its runner; starts another one if the last has ended. What is asked of it counts as use. NULL with err. */
 struct runner *held_runner(struct runners *rs, struct held *h, struct error *err);
+
+/* The runner that it has; NULL: that has ended. No use of it. */
+struct runner *held_living(const struct held *h);
+/* Perhaps nobody will ask anything of it again: when there are max, it makes room for another one of its
+ * client. Until its next use. */
+void held_set_spare(struct held *h, bool spare);
 
 /* The sandboxes that were created, oldest first; not those that wait ready. */
 void runners_each(struct runners *rs, const char *client, void (*fn)(void *ctx, struct held *h), void *ctx);

@@ -42,7 +42,7 @@ void served_write(const char *id, const struct served *n)
     json_set_int(o, "ended", n->ended);
     json_set_bool(o, "expired", n->expired);
     autofree char *text = json_print(o);
-    (void)place_write(path, text, strlen(text), false, NULL);
+    (void)place_write_soon(path, text, strlen(text), NULL);
 }
 
 int served_read(const char *id, struct served *out)

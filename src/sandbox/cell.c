@@ -372,7 +372,8 @@ void cell_begin(struct cell *c, struct sandbox *s, const struct cell_listener *l
     delivery_init(&c->delivery, &s->ledger, s->o.out_dir);
     output_begin(&s->output, c->command ? NULL : s->output_dir, s->cells, &s->disk);
     free(steal(&s->last_value));
-    request_begin(s, &c->request, on_frame);
+    c->request.frame = on_frame;
+    request_begin(s, &c->request);
 }
 
 void cell_end(struct cell *c)

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "base/size.h"
-#include "sandbox/guest.h"
+#include "channel/guest.h"
 #include "sandbox/private.h"
 
 #define LINES_MAX 64

@@ -72,7 +72,7 @@ static int decode(struct decoding *d, struct error *err)
     struct request *q = &u->request;
     struct buf body autorelease(buf_release) = BUF_INIT(0);
 
-    request_begin(s, q, on_pixels);
+    request_begin(s, q);
     tagged_add_int(&body, 'w', d->ask->width);
     tagged_add_int(&body, 'h', d->ask->height);
     tagged_add_int(&body, 'b', d->ask->background);
@@ -97,15 +97,15 @@ static int decode(struct decoding *d, struct error *err)
     return 0;
 }
 
-static struct decoding *decoding_new(struct sandbox *s, const char *name, int fd,
-                                     const struct pixels_ask *ask)
+static struct decoding *decoding_new(struct sandbox *s, const struct pixels_ask *ask)
 {
     struct decoding *d = xmalloc(sizeof *d);
 
     memset(&d->put, 0, offsetof(struct put, piece));
     d->put.sandbox = s;
-    d->put.fd = fd;
-    d->put.request.what = name;
+    d->put.fd = ask->fd;
+    d->put.request.what = ask->name;
+    d->put.request.frame = on_pixels;
     d->put.request.idle_ms = DECODE_MS;
     d->ask = ask;
     d->out = NULL;
@@ -127,10 +127,9 @@ static int decoding_run(struct decoding *d, struct error *err)
     return rc;
 }
 
-int sandbox_pixels(struct sandbox *s, const char *name, int fd, const struct pixels_ask *ask,
-                   struct pixels *out, struct error *err)
+int sandbox_pixels(struct sandbox *s, const struct pixels_ask *ask, struct pixels *out, struct error *err)
 {
-    struct decoding *d = decoding_new(s, name, fd, ask);
+    struct decoding *d = decoding_new(s, ask);
 
     d->out = out;
     *out = (struct pixels){0};
@@ -140,11 +139,10 @@ int sandbox_pixels(struct sandbox *s, const char *name, int fd, const struct pix
     return rc;
 }
 
-int sandbox_picture(struct sandbox *s, const char *name, int fd, const struct picture_ask *ask,
-                    struct buf *out, struct error *err)
+int sandbox_picture(struct sandbox *s, const struct picture_ask *ask, struct buf *out, struct error *err)
 {
-    const struct pixels_ask size = {ask->edge, ask->edge, 0xffffff};
-    struct decoding *d = decoding_new(s, name, fd, &size);
+    const struct pixels_ask size = {ask->edge, ask->edge, 0xffffff, ask->name, NULL, ask->fd};
+    struct decoding *d = decoding_new(s, &size);
 
     d->png = out;
     d->most = ask->most;

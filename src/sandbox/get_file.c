@@ -66,7 +66,7 @@ static int outcome(const struct getting *g, struct error *err)
 
 int64_t sandbox_get(struct sandbox *s, const char *name, int fd, struct error *err)
 {
-    struct getting g = {.request = {.what = name, .idle_ms = GET_MS},
+    struct getting g = {.request = {.what = name, .idle_ms = GET_MS, .frame = on_part},
                         .fd = fd,
                         .size = -1,
                         .most = s->o.run.data_size + (1 << 20)};
@@ -74,7 +74,7 @@ int64_t sandbox_get(struct sandbox *s, const char *name, int fd, struct error *e
     if (sandbox_check_name(name, err) < 0 || sandbox_wait(s, err) < 0)
         return -1;
     struct frame_out f = {.type = TO_GUEST_GET, .body = {name, strlen(name)}};
-    int rc = request_ask(s, &g.request, f, on_part, err);
+    int rc = request_ask(s, &g.request, f, err);
     if (rc == 0)
         sandbox_note_death(s, &g.request, "while a file was copied");
     if (rc == 0)
@@ -116,20 +116,19 @@ static void read_list(const struct buf *text, sandbox_file_fn *fn, void *ctx)
     }
 }
 
-int sandbox_each_file(struct sandbox *s, sandbox_file_fn *fn, void *ctx, int64_t *more, struct error *err)
+int64_t sandbox_each_file(struct sandbox *s, sandbox_file_fn *fn, void *ctx, struct error *err)
 {
-    struct listing l = {.request = {.what = "the list of files", .idle_ms = GET_MS},
+    struct listing l = {.request = {.what = "the list of files", .idle_ms = GET_MS, .frame = on_names},
                         .text = BUF_INIT(LIST_MAX)};
 
     if (sandbox_wait(s, err) < 0)
         return -1;
-    int rc = request_ask(s, &l.request, (struct frame_out){.type = TO_GUEST_LIST}, on_names, err);
+    int rc = request_ask(s, &l.request, (struct frame_out){.type = TO_GUEST_LIST}, err);
     if (rc == 0) {
         sandbox_note_death(s, &l.request, "when it was asked for its files");
         read_list(&l.text, fn, ctx);
-        *more = l.request.lost_unnamed;
     }
     request_end(s, &l.request);
     buf_release(&l.text);
-    return rc;
+    return rc < 0 ? -1 : l.request.lost_unnamed;
 }

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/scrub.h"
-#include "engine/mount.h"
+#include "mount/mount.h"
 #include "process/loop.h"
 #include "sandbox/private.h"
 

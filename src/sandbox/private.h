@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "chat/phase.h"
 #include "engine/engine.h"
-#include "engine/mount.h"
-#include "sandbox/channel.h"
+#include "mount/mount.h"
+#include "channel/channel.h"
 #include "sandbox/ledger.h"
 #include "records/registry.h"
 #include "sandbox/output.h"
@@ -40,16 +40,15 @@ struct lost_file {
 /* One request to the supervisor, from its first frame to 'Z'. Embedded in a struct for each kind of
  * request. */
 struct request {
-    /* Set before request_begin(): what it is called in an error, and how many ms it may go without a sign
-     * of life (0: the usual time). */
+    /* Set before request_begin(): what it is called in an error, how many ms it may go without a sign of life
+     * (0: the usual time), and what handles every frame except 'Z' (NULL: no other frame is allowed). */
     const char *what;
     int idle_ms;
+    const char *(*frame)(struct request *q, const struct frame *f);
     unsigned char nonce[NONCE_SIZE];
     bool done;
     int64_t progress_at; /* ms; when its last frame arrived, or the channel last accepted bytes of ours */
     size_t pending;      /* bytes that the channel had not accepted at that time */
-    /* handles every frame except 'Z'; NULL: no other frame is allowed */
-    const char *(*frame)(struct request *q, const struct frame *f);
     /* from the 'Z' frame */
     char *error, *text;
     /* of the worker, if it died during this request; otherwise -1 */
@@ -117,8 +116,7 @@ struct sandbox {
     char *output_dir;
 };
 
-void request_begin(struct sandbox *s, struct request *q,
-                   const char *(*frame)(struct request *, const struct frame *));
+void request_begin(struct sandbox *s, struct request *q);
 /* Also ends a request that is not done; it is then forgotten. */
 void request_end(struct sandbox *s, struct request *q);
 
@@ -137,8 +135,7 @@ void request_progress(struct sandbox *s, struct request *q);
 int request_finish(struct sandbox *s, struct request *q, struct error *err);
 
 /* transfer.c: send it and wait for its end. */
-int request_ask(struct sandbox *s, struct request *q, struct frame_out f,
-                const char *(*frame)(struct request *, const struct frame *), struct error *err);
+int request_ask(struct sandbox *s, struct request *q, struct frame_out f, struct error *err);
 
 /* put_file.c */
 /* A name, or a path of names below /mnt/data. */

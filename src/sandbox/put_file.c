@@ -88,6 +88,17 @@ int sandbox_check_name(const char *name, struct error *err)
     return good ? 0 : error_set(err, ERROR_USAGE, 0, "\"%s\" cannot be a file name in the sandbox", name);
 }
 
+/* Why the sandbox could not write it, where that is a thing of names that a client can change. */
+static int code_of(const char *why)
+{
+    static const int codes[] = {EISDIR, ENOTDIR};
+
+    for (size_t i = 0; i < countof(codes); i++)
+        if (strstr(why, strerror(codes[i])))
+            return codes[i];
+    return 0;
+}
+
 /* more: "more than " if the end of the source was not reached, otherwise "". */
 static int too_big(const struct put *u, const char *more, int64_t size, struct error *err)
 {
@@ -123,7 +134,7 @@ static int put_end(struct put *u, struct error *err)
         return -1;
     if (u->request.error)
         return error_set(
-            err, ERROR_USAGE, 0,
+            err, ERROR_USAGE, code_of(u->request.error),
             "%s could not be copied into the sandbox (%" PRIu64 " bytes read, then: %s); /mnt/data holds %s",
             u->request.what, u->sent, u->request.error, size_text(s->o.run.data_size, (char[32]){0}, 32));
     s->has_files = true;
@@ -166,7 +177,7 @@ int64_t sandbox_put_file(struct sandbox *s, const char *name, int fd, struct err
         goto out;
     if (!s->copying.done)
         sandbox_tell_phase(s, PHASE_COPYING);
-    request_begin(s, &u->request, NULL);
+    request_begin(s, &u->request);
     put_send(u, TO_GUEST_PUT, name, strlen(name));
     put_pump(u);
     rc = put_end(u, err);

@@ -15,7 +15,7 @@
 #include "engine/engine_cache.h"
 #include "engine/engines.h"
 #include "process/loop.h"
-#include "sandbox/guest.h"
+#include "channel/guest.h"
 #include "sandbox/private.h"
 
 #define HELLO_MS \
@@ -385,12 +385,11 @@ int sandbox_dry_run(const struct sandbox_options *o, struct argv *out, struct er
 
 /* ---- requests */
 
-void request_begin(struct sandbox *s, struct request *q,
-                   const char *(*frame)(struct request *, const struct frame *))
+void request_begin(struct sandbox *s, struct request *q)
 {
     *q = (struct request){.what = q->what,
                           .idle_ms = q->idle_ms ? q->idle_ms : s->answer_ms,
-                          .frame = frame,
+                          .frame = q->frame,
                           .wait_status = -1,
                           .micros = -1,
                           .progress_at = clock_ms()};

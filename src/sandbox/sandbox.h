@@ -109,10 +109,10 @@ int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *e
 /* Copy the file of that name in /mnt/data into fd. Returns the number of bytes, or -1: ERROR_USAGE with code
  * ENOENT (there is none), ERROR_SANDBOX, ERROR_SYSTEM, ERROR_CANCELLED. Nothing is said of what it holds. */
 int64_t sandbox_get(struct sandbox *s, const char *name, int fd, struct error *err);
-/* The files in /mnt/data and its folders, sorted; the names are scrubbed. *more: how many others there are.
- */
+/* The files in /mnt/data and its folders, sorted; the names are scrubbed. Returns how many others there
+ * are; -1 with err. */
 typedef void sandbox_file_fn(void *ctx, const char *name, int64_t size);
-int sandbox_each_file(struct sandbox *s, sandbox_file_fn *fn, void *ctx, int64_t *more, struct error *err);
+int64_t sandbox_each_file(struct sandbox *s, sandbox_file_fn *fn, void *ctx, struct error *err);
 /* A copy of the file of that name is at path already, from an earlier session: if the code makes it again
  * unchanged, it is not written again. */
 void sandbox_delivered(struct sandbox *s, const char *name, const char *path);
@@ -120,20 +120,20 @@ void sandbox_delivered(struct sandbox *s, const char *name, const char *path);
  * 70 tokens. Untrusted text, at most 4 KiB. */
 int sandbox_profile(struct sandbox *s, const char *name, bool rows, struct buf *out, struct error *err);
 
-/* Decode the image in the file fd, which errors call name, inside the sandbox: PNG, JPEG, GIF, WebP or BMP,
+/* Decode the image ask->fd inside the sandbox: PNG, JPEG, GIF, WebP or BMP,
  * at most data_size bytes. The loop can interrupt it. *out is the caller's to release, and empty on failure:
  * ERROR_SYSTEM (no image, too many pixels, no PIL inside), ERROR_SANDBOX, ERROR_CANCELLED, ERROR_USAGE. */
-int sandbox_pixels(struct sandbox *s, const char *name, int fd, const struct pixels_ask *ask,
-                   struct pixels *out, struct error *err);
+int sandbox_pixels(struct sandbox *s, const struct pixels_ask *ask, struct pixels *out, struct error *err);
 
 /* The same image as a PNG for a model: at most edge x edge pixels and most bytes, appended to out. The bytes
  * come from the sandbox, and are not looked at. */
 struct picture_ask {
+    const char *name; /* what errors call it */
+    int fd;
     unsigned edge;
     size_t most;
 };
-int sandbox_picture(struct sandbox *s, const char *name, int fd, const struct picture_ask *ask,
-                    struct buf *out, struct error *err);
+int sandbox_picture(struct sandbox *s, const struct picture_ask *ask, struct buf *out, struct error *err);
 
 /* What earlier programs left in a named sandbox: "variables df (DataFrame), n (int); files in /mnt/data:
  * a.csv". One line of untrusted text, about 300 bytes at most; nothing if the sandbox is new or has no

@@ -1,11 +1,11 @@
-/* sandbox_mounts.c - the folders of --mount (engine/mount.h) in a sandbox: what is said of them, and those
+/* sandbox_mounts.c - the folders of --mount (mount/mount.h) in a sandbox: what is said of them, and those
  * of a named sandbox, which were decided on at its start.
  */
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "engine/engines.h"
-#include "engine/mount.h"
+#include "mount/mount.h"
 #include "records/record.h"
 #include "sandbox/private.h"
 

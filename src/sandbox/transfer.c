@@ -11,7 +11,7 @@
 #include "base/scrub.h"
 #include "base/utf8.h"
 #include "process/loop.h"
-#include "sandbox/guest.h"
+#include "channel/guest.h"
 #include "sandbox/private.h"
 
 #define PROFILE_MS    25000 /* the supervisor itself ends the helper after 20 s */
@@ -62,19 +62,13 @@ int request_finish(struct sandbox *s, struct request *q, struct error *err)
     return 0;
 }
 
-int request_ask(struct sandbox *s, struct request *q, struct frame_out f,
-                const char *(*frame)(struct request *, const struct frame *), struct error *err)
+/* The caller then reads q and ends it. */
+int request_ask(struct sandbox *s, struct request *q, struct frame_out f, struct error *err)
 {
-    request_begin(s, q, frame);
+    request_begin(s, q);
     f.nonce = q->nonce;
     channel_send(s->channel, &f);
     return request_finish(s, q, err);
-}
-
-/* The caller then reads q and ends it. */
-static int ask(struct sandbox *s, struct request *q, struct frame_out f, struct error *err)
-{
-    return request_ask(s, q, f, NULL, err);
 }
 
 int sandbox_help(struct sandbox *s, const struct helper *h, struct buf *out, struct error *err)
@@ -88,11 +82,11 @@ int sandbox_help(struct sandbox *s, const struct helper *h, struct buf *out, str
     put_u32(size, (uint32_t)strlen(h->name));
     buf_add(&head, size, sizeof size);
     buf_addstr(&head, h->name);
-    int rc = ask(s, &q,
-                 (struct frame_out){.type = TO_GUEST_PROFILE,
-                                    .head = {head.data, head.len},
-                                    .body = {h->source, strlen(h->source)}},
-                 err);
+    int rc = request_ask(s, &q,
+                         (struct frame_out){.type = TO_GUEST_PROFILE,
+                                            .head = {head.data, head.len},
+                                            .body = {h->source, strlen(h->source)}},
+                         err);
     sandbox_count_kills(s);
     if (rc == 0 && (q.error || !q.text)) /* the sandbox itself is fine */
         rc = error_set(err, ERROR_SYSTEM, 0, "%s could not be examined in the sandbox: %s", h->name,
@@ -118,7 +112,7 @@ int sandbox_reset(struct sandbox *s, struct error *err)
 
     if (sandbox_wait(s, err) < 0)
         return -1;
-    int rc = ask(s, &q, (struct frame_out){.type = TO_GUEST_RESET}, err);
+    int rc = request_ask(s, &q, (struct frame_out){.type = TO_GUEST_RESET}, err);
     request_end(s, &q);
     if (rc == 0) {
         s->touched = s->lost_state = false; /* the user asked for it, so there is no loss to report */
@@ -139,7 +133,8 @@ int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct
                          words.len, SANDBOX_CODE_MAX);
     if (sandbox_wait(s, err) < 0)
         return -1;
-    int rc = ask(s, &q, (struct frame_out){.type = TO_GUEST_ARGUMENTS, .body = {words.data, words.len}}, err);
+    int rc = request_ask(
+        s, &q, (struct frame_out){.type = TO_GUEST_ARGUMENTS, .body = {words.data, words.len}}, err);
     if (rc == 0)
         sandbox_note_death(s, &q, "when it was given the arguments");
     if (rc == 0 && (q.error || q.wait_status >= 0))
@@ -169,56 +164,61 @@ static void add_list(struct buf *out, const char *before, const char *list, size
     }
 }
 
-/* The first line of an inventory is the variables, the second the files. */
-static int list(struct sandbox *s, struct request *q, bool variables, struct buf *out, struct error *err)
+/* The two lines of an inventory: the variables, the files. The caller frees; NULL with err. */
+static char *inventory(struct sandbox *s, const char *what, struct error *err)
 {
-    q->idle_ms = INVENTORY_MS;
-    if (sandbox_wait(s, err) < 0)
-        return -1;
-    int rc = ask(s, q, (struct frame_out){.type = TO_GUEST_INVENTORY}, err);
-    if (rc == 0) {
-        const char *text = q->text ? q->text : "", *files = text + strcspn(text, "\n");
+    struct request q = {.what = what, .idle_ms = INVENTORY_MS};
+    char *text = NULL;
 
-        sandbox_note_death(s, q, "when it was asked for its contents");
-        if (variables)
-            buf_add(out, text, (size_t)(files - text));
-        else
-            buf_addstr(out, *files ? files + 1 : "");
+    if (sandbox_wait(s, err) < 0)
+        return NULL;
+    if (request_ask(s, &q, (struct frame_out){.type = TO_GUEST_INVENTORY}, err) == 0) {
+        sandbox_note_death(s, &q, "when it was asked for its contents");
+        text = q.text ? steal(&q.text) : xstrdup("");
     }
-    request_end(s, q);
-    return rc;
+    request_end(s, &q);
+    return text;
+}
+
+/* Behind the first line, which is cut off. */
+static const char *second_line(char *text)
+{
+    char *end = text + strcspn(text, "\n");
+
+    return *end ? (*end = '\0', end + 1) : end;
 }
 
 int sandbox_list_files(struct sandbox *s, struct buf *out, struct error *err)
 {
-    return list(s, &(struct request){.what = "the list of files"}, false, out, err);
+    autofree char *text = inventory(s, "the list of files", err);
+
+    buf_addstr(out, text ? second_line(text) : "");
+    return text ? 0 : -1;
 }
 
 int sandbox_list_variables(struct sandbox *s, struct buf *out, struct error *err)
 {
-    return list(s, &(struct request){.what = "the list of variables"}, true, out, err);
+    autofree char *text = inventory(s, "the list of variables", err);
+
+    if (text)
+        buf_add(out, text, strcspn(text, "\n"));
+    return text ? 0 : -1;
 }
 
 void sandbox_inventory(struct sandbox *s, struct buf *out)
 {
-    struct request q = {.what = "the inventory", .idle_ms = INVENTORY_MS};
     struct error err = {0};
 
     if (!s->o.run.name)
         return;
     sandbox_start(s);
-    if (!s->taken || sandbox_wait(s, &err) < 0)
-        return;
-    if (ask(s, &q, (struct frame_out){.type = TO_GUEST_INVENTORY}, &err) == 0) {
-        char *files = q.text ? strchr(q.text, '\n') : NULL;
+    autofree char *text = s->taken ? inventory(s, "the inventory", &err) : NULL;
+    if (text) {
+        const char *files = second_line(text);
 
-        sandbox_note_death(s, &q, "when it was asked for its contents");
-        if (files)
-            *files++ = '\0';
-        add_list(out, "variables", q.text ? q.text : "", VARIABLES_MAX);
-        add_list(out, "files in /mnt/data:", files ? files : "", FILES_MAX);
+        add_list(out, "variables", text, VARIABLES_MAX);
+        add_list(out, "files in /mnt/data:", files, FILES_MAX);
     }
-    request_end(s, &q);
 }
 
 void sandbox_delivered(struct sandbox *s, const char *name, const char *path)

@@ -10,10 +10,10 @@
 #include "server/sandboxes.h"
 
 /* The place of a session is its id. */
-static void place(const struct question *qn, const struct json *result, char key[SHA256_HEX])
+static void place(struct question *qn, const struct json *result)
 {
     (void)result;
-    sha256_hex(qn->place.sandbox, strlen(qn->place.sandbox), key);
+    sha256_hex(qn->place.sandbox, strlen(qn->place.sandbox), qn->place.names[CHAT_SAID]);
 }
 
 static struct json *answer_of(struct question *qn, const struct json *result)
@@ -45,41 +45,13 @@ static void on_event(struct question *qn, const struct json *object)
     stream_sse(qn->q, json_text(json_get(object, "type")), object);
 }
 
-static void end_stream(struct question *qn, const char *event, struct json *object)
-{
-    stream_sse(qn->q, event, object);
-    json_free(object);
-    stream_end(qn->q);
-}
-
-static void stream_answered(struct question *qn, const struct json *result)
-{
-    end_stream(qn, "answer", answer_of(qn, result));
-}
-
-static void stream_failed(struct question *qn, int status, const char *code, const char *detail)
-{
-    struct json *o = json_object();
-
-    json_set_int(o, "status", status);
-    json_set_str(o, "code", code);
-    json_set_str(o, "detail", detail);
-    end_stream(qn, "error", o);
-}
-
-static void stream_silent(struct question *qn)
-{
-    stream_send(qn->q, ": still working\n\n", 17);
-}
-
 static void release(struct question *qn)
 {
     (void)qn;
 }
 
 static const struct question_shape whole = {NULL, place, answered, failed, NULL, release},
-                                   stream = {on_event,      place,         stream_answered,
-                                             stream_failed, stream_silent, release};
+                                   stream = {on_event, place, answered, failed, NULL, release};
 
 static struct json *arguments_of(const struct json *body, bool streams)
 {
@@ -93,19 +65,12 @@ static struct json *arguments_of(const struct json *body, bool streams)
     return out;
 }
 
-static bool wants_stream(const struct visit *q)
-{
-    const char *accept = visit_header(q, "Accept");
-
-    return accept && strcasestr(accept, "text/event-stream");
-}
-
 void ask_route(struct visit *q)
 {
     const struct json *body = visit_body(q);
     const char *session = json_str(json_get(body, "session"));
     struct error err = {0};
-    bool streams = wants_stream(q), recreated = false;
+    bool streams = visit_wants_stream(q), recreated = false;
     struct held *h = session ? sandbox_of(q, session, &recreated) : question_room(q, &err);
 
     if (!h) {
@@ -118,11 +83,11 @@ void ask_route(struct visit *q)
     if (session) { /* it is in use, so it does not have to make room for another */
         struct chat_place taken;
 
-        sha256_hex(session, strlen(session), qn->key);
-        chat_table_take(q->s->chats, qn->key, &taken);
+        sha256_hex(session, strlen(session), qn->place.names[CHAT_SAID]);
+        chat_table_take(q->s->chats, qn->place.names[CHAT_SAID], &taken);
     }
     struct json *arguments = arguments_of(body, streams);
     if (streams)
-        stream_begin(q, 200, "text/event-stream");
+        stream_begin_events(q);
     question_ask(qn, h, arguments);
 }

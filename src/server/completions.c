@@ -1,6 +1,6 @@
-/* completions.c - /v1/chat/completions and /v1/models: what OpenAI's clients speak. The conversation is the
- * client's: it sends all of it each time, and what it sent up to the last answer finds the interpreter that
- * stands there. What the code did goes into the member "sandpiper".
+/* completions.c - /v1: what OpenAI's clients speak, in either of its two shapes (openai/shape.h). The
+ * conversation is the client's: it sends all of it each time, and what it sent up to the last answer finds
+ * the interpreter that stands there; or it names that answer.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +10,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "json/json.h"
-#include "openai/chat_reply.h"
+#include "openai/chat_key.h"
 #include "openai/chat_request.h"
+#include "openai/openai_reply.h"
 #include "server/question_run.h"
 #include "server/questions_private.h"
 
@@ -19,12 +20,8 @@
 
 struct completion {
     struct question base;
-    char id[48], said[SHA256_HEX]; /* said: the name of all that the client sent */
-    char *model;
-    struct chat_reply reply; /* points into this */
-    bool usage, begun;
-    struct buf text; /* of the stream so far */
-    int64_t part;    /* the number of the reply that is being streamed */
+    char owner[16], said[SHA256_HEX]; /* said: the name of all that the client sent */
+    struct openai_reply reply;
 };
 
 static struct completion *of(struct question *qn)
@@ -33,11 +30,14 @@ static struct completion *of(struct question *qn)
 }
 
 /* The answer as the client has it: that is what it sends back. */
-static void place(const struct question *qn, const struct json *result, char key[SHA256_HEX])
+static void place(struct question *qn, const struct json *result)
 {
-    const struct completion *c = (const struct completion *)qn;
+    struct completion *c = of(qn);
+    const char *answer = json_text(json_get(result, "answer"));
 
-    chat_key_after(c->said, c->text.len ? buf_str(&c->text) : json_text(json_get(result, "answer")), key);
+    memcpy(qn->place.names[CHAT_SAID], c->said, SHA256_HEX);
+    chat_key_answer(c->reply.text.len ? buf_str(&c->reply.text) : answer, qn->place.names[CHAT_SAID]);
+    chat_key_id(c->owner, c->reply.id, qn->place.names[CHAT_ID]);
 }
 
 static struct json *annotation(struct question *qn, const struct json *result)
@@ -54,141 +54,86 @@ static struct json *annotation(struct question *qn, const struct json *result)
     return out;
 }
 
-static void use_model(struct completion *c, const struct json *result)
+static void use_model(struct openai_reply *r, const struct json *result)
 {
     const char *model = json_str(json_get(result, "model"));
 
     if (!model)
         return;
-    free(c->model);
-    c->reply.model = c->model = xstrdup(model);
+    free(r->model);
+    r->model = xstrdup(model);
+}
+
+static void end_stream(struct completion *c)
+{
+    const char *last = c->reply.shape->last;
+
+    if (last)
+        stream_send(c->base.q, last, strlen(last));
+    stream_end(c->base.q);
 }
 
 static void answered(struct question *qn, const struct json *result)
 {
+    struct openai_reply *r = &of(qn)->reply;
     const char *answer = json_text(json_get(result, "answer"));
-    const char *finish = chat_finish(json_text(json_get(result, "status")), answer);
+    autojson struct json *note = annotation(qn, result);
+    const struct openai_end end = {answer, openai_finish(json_text(json_get(result, "status")), answer),
+                                   json_get(result, "usage"), note};
 
-    use_model(of(qn), result);
-    answer_json(qn->q, 200,
-                chat_completion(&of(qn)->reply, answer, finish, chat_usage(json_get(result, "usage")),
-                                annotation(qn, result)));
+    use_model(r, result);
+    if (!r->send) {
+        answer_json(qn->q, 200, r->shape->whole(r, &end));
+        return;
+    }
+    openai_reply_end(r, &end);
+    end_stream(of(qn));
 }
 
 /* Only what may work as it is, is tried again by the client. */
 static void failed(struct question *qn, int status, const char *code, const char *detail)
 {
+    struct openai_reply *r = &of(qn)->reply;
     bool again = strcmp(code, "NOT_CONFIGURED") != 0 && (status == 429 || status == 503);
 
-    answer_header(qn->q, "x-should-retry", again ? "true" : "false");
-    answer_error(qn->q, status, code, "%s", detail);
+    if (!r->begun) {
+        answer_header(qn->q, "x-should-retry", again ? "true" : "false");
+        answer_error(qn->q, status, code, "%s", detail);
+        return;
+    }
+    r->shape->failed(r, status, code, detail);
+    end_stream(of(qn));
 }
 
 /* ---- streamed ---- */
 
-static void send_chunk(struct completion *c, struct json *chunk)
+static void send_event(void *ctx, const char *event, const struct json *object)
 {
-    stream_sse(c->base.q, NULL, chunk);
-    json_free(chunk);
-}
+    struct completion *c = ctx;
 
-/* As late as possible: until then a failure still has a status of its own. */
-static void begin(struct completion *c)
-{
-    if (c->begun)
-        return;
-    c->begun = true;
-    stream_begin(c->base.q, 200, "text/event-stream");
-    send_chunk(c, chat_first_chunk(&c->reply, NULL));
-}
-
-static void send_text(struct completion *c, const char *text)
-{
-    buf_addstr(&c->text, text);
-    send_chunk(c, chat_chunk(&c->reply, text, strlen(text), NULL, NULL));
-}
-
-/* What is said beside the code stands in a paragraph of its own. */
-static void stream_text(struct completion *c, const struct json *object)
-{
-    int64_t part = json_int(json_get(object, "reply"), 0);
-
-    if (part != c->part && c->text.len)
-        send_text(c, "\n\n");
-    c->part = part;
-    send_text(c, json_text(json_get(object, "text")));
+    if (!c->base.q->streams)
+        stream_begin(c->base.q, 200, "text/event-stream");
+    stream_sse(c->base.q, event, object);
 }
 
 static void stream_event(struct question *qn, const struct json *object)
 {
-    static const char *const told[] = {"tool_call", "tool_output", "tool_result", "file", "notice"};
-    struct completion *c = of(qn);
-
-    if (json_is(object, "text")) {
-        begin(c);
-        stream_text(c, object);
-        return;
-    }
-    for (size_t i = 0; i < countof(told); i++)
-        if (json_is(object, told[i])) {
-            struct json *note = json_copy(object);
-
-            if (strcmp(told[i], "notice") != 0)
-                begin(c);
-            json_set(note, "data", json_null()); /* a figure has a link; this is for a line of text */
-            if (c->begun)
-                send_chunk(c, chat_chunk(&c->reply, NULL, 0, NULL, note));
-            else
-                json_free(note);
-        }
-}
-
-static void end_stream(struct completion *c)
-{
-    stream_send(c->base.q, "data: [DONE]\n\n", 14);
-    stream_end(c->base.q);
-}
-
-static void stream_answered(struct question *qn, const struct json *result)
-{
-    const char *answer = json_text(json_get(result, "answer"));
-    struct completion *c = of(qn);
-
-    begin(c);
-    if (!c->text.len && *answer)
-        send_text(c, answer);
-    send_chunk(c, chat_chunk(&c->reply, NULL, 0, chat_finish(json_text(json_get(result, "status")), answer),
-                             annotation(qn, result)));
-    if (c->usage)
-        send_chunk(c, chat_usage_chunk(&c->reply, chat_usage(json_get(result, "usage"))));
-    end_stream(c);
-}
-
-static void stream_failed(struct question *qn, int status, const char *code, const char *detail)
-{
-    if (!of(qn)->begun) {
-        failed(qn, status, code, detail);
-        return;
-    }
-    send_chunk(of(qn), chat_error(detail, chat_error_type(status), NULL, code));
-    end_stream(of(qn));
+    openai_reply_event(&of(qn)->reply, object);
 }
 
 static void stream_silent(struct question *qn)
 {
-    begin(of(qn));
+    openai_reply_begin(&of(qn)->reply);
     stream_send(qn->q, ": still working\n\n", 17);
 }
 
 static void release(struct question *qn)
 {
-    free(of(qn)->model);
-    buf_release(&of(qn)->text);
+    openai_reply_release(&of(qn)->reply);
 }
 
 static const struct question_shape whole = {NULL, place, answered, failed, NULL, release},
-                                   stream = {stream_event,  place,         stream_answered,
-                                             stream_failed, stream_silent, release};
+                                   stream = {stream_event, place, answered, failed, stream_silent, release};
 
 /* ---- the request ---- */
 
@@ -214,49 +159,95 @@ static struct json *arguments_of(struct chat_request *r, const char *turn)
     return out;
 }
 
-static void name_reply(struct completion *c)
+static void start_reply(struct completion *c, const struct chat_request *r)
 {
+    const struct visit *q = c->base.q;
     unsigned char random[12];
+    char hex[2 * sizeof random + 1];
 
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
         memset(random, 0, sizeof random);
-    int n = snprintf(c->id, sizeof c->id, "chatcmpl-");
     for (size_t i = 0; i < sizeof random; i++)
-        n += snprintf(c->id + n, sizeof c->id - (size_t)n, "%02x", random[i]);
-    c->model = xstrdup(configured(c->base.q));
-    c->reply = (struct chat_reply){c->id, (int64_t)time(NULL), c->model, c->usage};
+        snprintf(hex + 2 * i, 3, "%02x", random[i]);
+    openai_reply_init(&c->reply, visit_route(q)->data, hex, configured(q), r, visit_body(q));
+    c->reply.created = (int64_t)time(NULL);
+    c->reply.ctx = c;
+    c->reply.send = r->stream ? send_event : NULL;
+    c->reply.container = c->base.place.sandbox;
+}
+
+static void refuse(struct visit *q, const char *message, const char *param, const char *code)
+{
+    answer_json(q, 400, openai_error(message, "invalid_request_error", *param ? param : NULL, code));
+}
+
+/* The interpreter that stands where the client says the conversation does. NULL: there is none; or its
+ * conversation can only be gone on with from the client's words (turn), of which it has sent none. */
+static struct held *go_on(struct completion *c, const struct chat_request *r)
+{
+    struct visit *q = c->base.q;
+    struct chat_place *p = &c->base.place;
+    char name[SHA256_HEX];
+
+    if (!r->previous && !r->prefix)
+        return NULL;
+    if (r->previous) {
+        chat_key_id(c->owner, r->previous, name);
+    } else {
+        chat_key_begin(c->owner, name);
+        chat_key_add(r->list, r->prefix, name);
+    }
+    if (!chat_table_take(q->s->chats, name, p))
+        return NULL;
+    if (!r->previous || *p->turn)
+        return runners_find(visit_runners(q), visit_client(q), p->sandbox, NULL);
+    chat_table_put(q->s->chats, p);
+    return NULL;
+}
+
+/* False: it was refused. */
+static bool find_room(struct completion *c, const struct chat_request *r, struct held **h)
+{
+    struct visit *q = c->base.q;
+    struct error err = {0};
+
+    *h = go_on(c, r);
+    if (!*h && r->previous) {
+        refuse(q,
+               "previous_response_id: no conversation stands at this answer (gone on from, or ended); send "
+               "the whole conversation as input",
+               "previous_response_id", "previous_response_not_found");
+        return false;
+    }
+    if (*h && r->previous)
+        memcpy(c->said, c->base.place.names[CHAT_SAID], SHA256_HEX);
+    else
+        chat_key_begin(c->owner, c->said);
+    chat_key_add(r->list, r->size, c->said);
+    if (*h)
+        return true;
+    c->base.made = true;
+    c->base.place = (struct chat_place){0};
+    *h = question_room(q, &err);
+    if (*h)
+        return true;
+    answer_header(q, "x-should-retry", "true");
+    answer_failure(q, &err);
+    return false;
 }
 
 static void ask(struct visit *q, struct chat_request *r)
 {
     struct completion *c = xcalloc(1, sizeof *c);
-    const struct json *body = visit_body(q);
-    char owner[16];
-    struct error err = {0};
-    struct held *h = NULL;
+    struct held *h;
 
     c->base = (struct question){.q = q, .shape = r->stream ? &stream : &whole};
-    c->usage = r->include_usage;
-    buf_init(&c->text, 0);
-    snprintf(owner, sizeof owner, "%d", q->token);
-    chat_request_key(body, json_size(json_get(body, "messages")), owner, c->said);
-    if (r->prefix) {
-        chat_request_key(body, r->prefix, owner, c->base.key);
-        if (chat_table_take(q->s->chats, c->base.key, &c->base.place))
-            h = runners_find(visit_runners(q), visit_client(q), c->base.place.sandbox, NULL);
-    }
-    if (!h) {
-        c->base.made = true;
-        c->base.place.turn[0] = '\0';
-        h = question_room(q, &err);
-    }
-    if (!h) {
+    snprintf(c->owner, sizeof c->owner, "%d", q->token);
+    if (!find_room(c, r, &h)) {
         free(c);
-        answer_header(q, "x-should-retry", "true");
-        answer_failure(q, &err);
         return;
     }
-    name_reply(c);
+    start_reply(c, r);
     question_ask(&c->base, h, arguments_of(r, c->base.place.turn));
 }
 
@@ -265,11 +256,10 @@ void completions_route(struct visit *q)
     struct chat_request r;
     struct chat_refusal no;
 
-    if (chat_request_read(visit_body(q), &r, &no) == 0)
+    if (chat_request_read(visit_route(q)->data, visit_body(q), &r, &no) == 0)
         ask(q, &r);
     else
-        answer_json(q, 400,
-                    chat_error(no.message, "invalid_request_error", *no.param ? no.param : NULL, no.code));
+        refuse(q, no.message, no.param, no.code);
     chat_request_release(&r);
 }
 
@@ -277,7 +267,7 @@ void models_route(struct visit *q)
 {
     const char *const names[] = {OWN_NAME, q->s->o.model};
 
-    answer_json(q, 200, chat_models(names, q->s->o.model ? 2 : 1, 0));
+    answer_json(q, 200, openai_models(names, q->s->o.model ? 2 : 1, 0));
 }
 
 void model_route(struct visit *q)
@@ -288,7 +278,7 @@ void model_route(struct visit *q)
         answer_error(q, 404, "model_not_found", "there is no model %.100s here; it is called " OWN_NAME,
                      name);
     else {
-        autojson struct json *list = chat_models(&name, 1, 0);
+        autojson struct json *list = openai_models(&name, 1, 0);
 
         answer_json(q, 200, json_copy(json_at(json_get(list, "data"), 0)));
     }
@@ -297,5 +287,5 @@ void model_route(struct visit *q)
 struct json *openai_failure(const struct route *r, int status, const char *code, const char *detail)
 {
     (void)r;
-    return chat_error(detail, chat_error_type(status), NULL, status == 401 ? "invalid_api_key" : code);
+    return openai_error(detail, openai_error_type(status), NULL, status == 401 ? "invalid_api_key" : code);
 }

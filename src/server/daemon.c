@@ -36,8 +36,11 @@ static void run(void *ctx, short revents)
     MHD_UNSIGNED_LONG_LONG ms;
 
     (void)revents;
+    s->woken = false;
     s->mhd->run(s->daemon);
-    if (s->mhd->get_timeout(s->daemon, &ms) == MHD_YES)
+    if (s->woken) /* by the handler of another request; the library's timeout does not know of it */
+        loop_timer(s->o.loop, clock_ms(), run, s);
+    else if (s->mhd->get_timeout(s->daemon, &ms) == MHD_YES)
         loop_timer(s->o.loop, clock_ms() + (int64_t)ms, run, s);
     else
         loop_timer_stop(s->o.loop, s);
@@ -303,6 +306,7 @@ void visit_wake(struct visit *q)
     loop_unwatch(q->s->o.loop, q->c->fd);
     q->s->mhd->resume_connection(q->c->mhd);
     /* The library goes on with it when it is run next, which no descriptor tells the loop. */
+    q->s->woken = true;
     loop_timer(q->s->o.loop, clock_ms(), run, q->s);
 }
 

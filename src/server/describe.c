@@ -41,39 +41,134 @@ static bool is_text(const char *type)
     return strncmp(type, "application/json", 16) != 0;
 }
 
-static struct json *answers(const struct route *r)
+/* Does what it is about have to be there? */
+static bool names_sandbox(const struct route *r)
 {
-    static const struct {
-        const char *status, *means;
-        bool token, body, sandbox;
-    } refusals[] = {
-        {"400", "Not a request that can be read", false, false, false},
-        {"401", "No token, or an unknown one", true, false, false},
-        {"403", "Not meant for this server, or sent by a page of another site", false, false, false},
-        {"404", "There is no such sandbox or file", true, false, true},
-        {"410", "The sandbox has ended: code SANDBOX_EXPIRED", true, false, true},
-        {"413", "The body is too large", false, true, false},
-        {"415", "The body is not application/json", false, true, false},
-        {"422", "A field is missing or wrong", false, true, false},
-        {"429", "Too much at once: see Retry-After", true, false, false},
-        {"503", "The sandbox could not be started, or the server is shutting down", true, false, false},
+    return strchr(r->path, '{') || (r->body && strstr(r->body, "\"sandbox_id\""));
+}
+
+enum when { ALWAYS, TOKEN, BODY, SANDBOX, ALSO }; /* ALSO: only where the route says so */
+
+static bool applies(enum when when, const struct route *r, const char *status)
+{
+    const bool is[] = {
+        [ALWAYS] = true,
+        [TOKEN] = !(r->flags & ROUTE_PUBLIC) || r->flags & ROUTE_SIGNED,
+        [BODY] = r->body || r->flags & ROUTE_RAW,
+        [SANDBOX] = names_sandbox(r),
+        [ALSO] = false,
     };
-    const char *type = r->type ? r->type : "application/json";
+
+    return is[when] || (r->also && strstr(r->also, status));
+}
+
+static const struct {
+    const char *status, *means;
+    enum when when;
+    const char *header, *header_means;
+} refusals[] = {
+    {"400", "Not a request that can be read", ALWAYS, NULL, NULL},
+    {"401", "No token, or an unknown one", TOKEN, "WWW-Authenticate", "Bearer"},
+    {"403", "Not meant for this server, sent by a page of another site, or not allowed here", ALWAYS, NULL,
+     NULL},
+    {"404", "There is no such sandbox or file", SANDBOX, NULL, NULL},
+    {"408", "The request did not come in time", BODY, NULL, NULL},
+    {"409", "A folder is where a file should be, or the other way round", ALSO, NULL, NULL},
+    {"410", "The sandbox has ended: code SANDBOX_EXPIRED", SANDBOX, NULL, NULL},
+    {"413", "The body is too large", BODY, NULL, NULL},
+    {"415", "The body is not application/json", BODY, NULL, NULL},
+    {"422", "A field is missing or wrong", BODY, NULL, NULL},
+    {"429", "Too much at once", TOKEN, "Retry-After", "Seconds"},
+    {"502", "A service elsewhere did not do its part", ALSO, NULL, NULL},
+    {"503", "The sandbox could not be started, or the server is shutting down", TOKEN, "Retry-After",
+     "Seconds"},
+};
+
+static struct json *headers(const char *name, const char *means)
+{
+    struct json *out = json_object(),
+                *one = parsed("{\"schema\": {\"type\": \"string\"}, \"required\": true}");
+
+    json_set_str(one, "description", means);
+    json_set(out, name, one);
+    return out;
+}
+
+/* What of an answer, or of the request that it answers, another request can go on with. */
+static const struct {
+    const char *from, *to; /* operations; to NULL: all whose body names a sandbox */
+    const char *with;
+} links[] = {
+    {"create_sandbox", NULL, "{\"requestBody\": {\"sandbox_id\": \"$response.body#/sandbox_id\"}}"},
+    {"write_file", "download_file",
+     "{\"requestBody\": {\"sandbox_id\": \"$response.body#/sandbox_id\", \"filename\": "
+     "\"$request.body#/filename\"}}"},
+    {"write_file", "get_file",
+     "{\"parameters\": {\"id\": \"$response.body#/sandbox_id\", \"name\": \"$request.body#/filename\"}}"},
+    {"ask", "ask", "{\"requestBody\": {\"session\": \"$response.body#/session\"}}"},
+};
+
+static void add_link(struct json *out, const char *to, const char *with)
+{
+    struct json *one = parsed(with);
+
+    json_set_str(one, "operationId", to);
+    json_set(out, to, one);
+}
+
+static struct json *links_of(const struct server *s, const struct route *from)
+{
     struct json *out = json_object();
 
-    json_set(out, "200",
-             answer("Done", type,
-                    parsed(r->result       ? r->result
-                           : is_text(type) ? "{\"type\": \"string\"}"
-                                           : "{\"type\": \"object\"}")));
-    for (size_t i = 0; i < countof(refusals); i++)
-        if ((!refusals[i].token || !(r->flags & ROUTE_PUBLIC) || strchr(r->path, '{'))
-            && (!refusals[i].body || r->body || r->flags & ROUTE_RAW)
-            && (!refusals[i].sandbox || strchr(r->path, '{') || (r->body && strstr(r->body, "sandbox_id"))))
-            json_set(out, refusals[i].status,
-                     answer(refusals[i].means, "application/json",
-                            parsed(r->failure ? "{\"type\": \"object\"}"
-                                              : "{\"$ref\": \"#/components/schemas/Error\"}")));
+    for (size_t i = 0; i < countof(links); i++) {
+        if (strcmp(links[i].from, from->operation) != 0)
+            continue;
+        if (links[i].to)
+            add_link(out, links[i].to, links[i].with);
+        for (size_t t = 0; t < s->n_tables && !links[i].to; t++)
+            for (size_t k = 0; k < s->tables[t].n; k++) {
+                const struct route *r = &s->tables[t].rows[k];
+
+                if (r->body && !(r->flags & ROUTE_HIDDEN) && names_sandbox(r))
+                    add_link(out, r->operation, links[i].with);
+            }
+    }
+    return out;
+}
+
+static struct json *done(const struct server *s, const struct route *r)
+{
+    const char *type = r->type ? r->type : "application/json";
+    struct json *out = answer("Done", type,
+                              parsed(r->result       ? r->result
+                                     : is_text(type) ? "{\"type\": \"string\"}"
+                                                     : "{\"type\": \"object\"}"));
+
+    json_set(out, "links", links_of(s, r));
+    if (r->stream) {
+        struct json *types = json_copy(json_get(out, "content"));
+
+        json_set(types, r->stream, parsed("{\"schema\": {\"type\": \"string\"}}"));
+        json_set(out, "content", types);
+    }
+    return out;
+}
+
+static struct json *answers(const struct server *s, const struct route *r)
+{
+    struct json *out = json_object();
+
+    json_set(out, "200", done(s, r));
+    for (size_t i = 0; i < countof(refusals); i++) {
+        if (!applies(refusals[i].when, r, refusals[i].status))
+            continue;
+        struct json *one = answer(
+            refusals[i].means, "application/json",
+            parsed(r->failure ? "{\"type\": \"object\"}" : "{\"$ref\": \"#/components/schemas/Error\"}"));
+        if (refusals[i].header)
+            json_set(one, "headers", headers(refusals[i].header, refusals[i].header_means));
+        json_set(out, refusals[i].status, one);
+    }
     return out;
 }
 
@@ -95,7 +190,7 @@ static struct json *parameters(const struct route *r)
     return out;
 }
 
-static struct json *operation(const struct route *r)
+static struct json *operation(const struct server *s, const struct route *r)
 {
     struct json *out = json_object();
 
@@ -112,9 +207,10 @@ static struct json *operation(const struct route *r)
         json_set(body, "content", content("application/json", schema));
         json_set(out, "requestBody", body);
     }
-    json_set(out, "responses", answers(r));
+    json_set(out, "responses", answers(s, r));
     if (r->flags & ROUTE_PUBLIC)
-        json_set(out, "security", json_array());
+        json_set(out, "security",
+                 parsed(r->flags & ROUTE_SIGNED ? "[{\"token\": []}, {\"link\": []}]" : "[]"));
     return out;
 }
 
@@ -126,7 +222,7 @@ static char *path_of(const struct route *r)
     return dots ? xasprintf("%.*s}", (int)(dots - r->path), r->path) : xstrdup(r->path);
 }
 
-static void add(struct json *paths, const struct route *r)
+static void add(const struct server *s, struct json *paths, const struct route *r)
 {
     autofree char *path = path_of(r);
     autofree char *method = xstrdup(r->method);
@@ -136,23 +232,25 @@ static void add(struct json *paths, const struct route *r)
     for (char *c = method; *c; c++)
         *c = (char)(*c | 0x20);
     if (!json_get(item, method))
-        json_set(item, method, operation(r));
+        json_set(item, method, operation(s, r));
     json_set(paths, path, item);
 }
 
 struct json *describe_routes(const struct server *s)
 {
-    struct json *out = parsed("{\"openapi\": \"3.1.0\", \"info\": {\"title\": \"sandpiper\", "
-                              "\"description\": \"Sandboxes that run Python: "
-                              "variables and files stay, there is no network, and what it does cannot hurt. "
-                              "Code that fails is a 200 with its "
-                              "error in the body; every other error is an object with code and detail.\"}, "
-                              "\"security\": [{\"token\": []}], "
-                              "\"components\": {\"securitySchemes\": {\"token\": {\"type\": \"http\", "
-                              "\"scheme\": \"bearer\"}}, \"schemas\": "
-                              "{\"Error\": {\"type\": \"object\", \"properties\": {\"code\": {\"type\": "
-                              "\"string\"}, \"detail\": {\"type\": "
-                              "\"string\"}}, \"required\": [\"code\", \"detail\"]}}}}");
+    struct json *out = parsed(
+        "{\"openapi\": \"3.1.0\", \"info\": {\"title\": \"sandpiper\", "
+        "\"description\": \"Sandboxes that run Python: "
+        "variables and files stay, there is no network, and what it does cannot hurt. "
+        "Code that fails is a 200 with its "
+        "error in the body; every other error is an object with code and detail.\"}, "
+        "\"security\": [{\"token\": []}], "
+        "\"components\": {\"securitySchemes\": {\"token\": {\"type\": \"http\", "
+        "\"scheme\": \"bearer\"}, \"link\": {\"type\": \"apiKey\", \"in\": "
+        "\"query\", \"name\": \"key\", \"description\": \"In the links that answers hold\"}}, \"schemas\": "
+        "{\"Error\": {\"type\": \"object\", \"properties\": {\"code\": {\"type\": "
+        "\"string\"}, \"detail\": {\"type\": "
+        "\"string\"}}, \"required\": [\"code\", \"detail\"]}}}}");
     struct json *paths = json_object(), *info = json_copy(json_get(out, "info"));
 
     json_set_str(info, "version", VERSION);
@@ -160,7 +258,7 @@ struct json *describe_routes(const struct server *s)
     for (size_t t = 0; t < s->n_tables; t++)
         for (size_t i = 0; i < s->tables[t].n; i++)
             if (!(s->tables[t].rows[i].flags & ROUTE_HIDDEN))
-                add(paths, &s->tables[t].rows[i]);
+                add(s, paths, &s->tables[t].rows[i]);
     json_set(out, "paths", paths);
     return out;
 }

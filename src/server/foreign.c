@@ -21,6 +21,7 @@
 #include "runner/operations.h"
 #include "runner/runners.h"
 #include "server/routes.h"
+#include "server/within.h"
 
 EMBED(foreign_json, "src/server/foreign.json")
 
@@ -36,6 +37,7 @@ struct call { /* one request on its way through the steps of its row */
     const struct foreign *f;
     struct json *scope, *steps; /* steps: $steps, a part of scope */
     char id[RUNNERS_ID + 1];    /* of the sandbox; "": none */
+    char outer[RUNNERS_ID + 1]; /* within which it is; its own, if it is in none */
     bool once;
     bool streams;
     const struct json *step; /* the one under way, and what is left of it: */
@@ -100,7 +102,7 @@ static void end_sandbox(struct call *c)
     struct held *h = sandbox_of(c);
 
     if (h)
-        runners_stop(visit_runners(c->q), h);
+        within_stop(visit_runners(c->q), h);
 }
 
 /* Before the answer: the request is not touched after it. */
@@ -304,38 +306,76 @@ static void proceed(struct call *c)
     ask(c);
 }
 
-/* Which sandbox the row works in. False: there is none, and the client has been told. */
-static bool choose_sandbox(struct call *c)
+/* The sandbox of that id. NULL: there is none, and the client has been told. */
+static struct held *find_told(const struct call *c, const char *id)
 {
     static const char *const absent[] = {
         [RUNNERS_UNKNOWN] = "there is no such sandbox",
         [RUNNERS_EXPIRED] = "the sandbox has expired: nobody used it for too long",
         [RUNNERS_STOPPED] = "the sandbox was ended",
     };
-    const char *how = json_str(json_get(c->f->row, "sandbox"));
     enum runners_absent why = RUNNERS_UNKNOWN;
+    struct held *h = runners_find(visit_runners(c->q), visit_client(c->q), id, &why);
+
+    if (h && *c->outer && !within_is(h, c->outer)) {
+        h = NULL;
+        why = RUNNERS_UNKNOWN;
+    }
+    if (!h)
+        answer_error(c->q, why == RUNNERS_EXPIRED ? (int)json_int(json_get(c->f->api, "gone"), 410) : 404,
+                     why == RUNNERS_EXPIRED ? "SANDBOX_EXPIRED" : NULL, "%s", absent[why]);
+    return h;
+}
+
+static struct held *make_told(const struct call *c)
+{
     struct error err = {0};
+    struct held *h = within_create(visit_runners(c->q), visit_client(c->q), c->outer, &err);
+
+    if (!h)
+        answer_failure(c->q, &err);
+    return h;
+}
+
+/* The id that a template gives; "", which is nobody's, if it gives no text or one that is too long. */
+static void fill_id(const struct call *c, const struct json *template, char id[RUNNERS_ID + 1])
+{
+    autojson struct json *value = template ? filled(c, template) : NULL;
+
+    if (strlen(json_text(value)) <= RUNNERS_ID)
+        snprintf(id, RUNNERS_ID + 1, "%s", json_text(value));
+    else
+        *id = 0;
+}
+
+/* Which sandbox the row works in. False: there is none, and the client has been told. */
+static bool choose_sandbox(struct call *c)
+{
+    const struct json *how = json_get(c->f->row, "sandbox"), *within = json_get(c->f->row, "within");
+    const char *word = json_text(how);
     struct held *h;
 
     if (!how)
         return true;
-    if (*how == '$') {
-        const char *id = json_text(template_find(c->scope, how));
-        h = runners_find(visit_runners(c->q), visit_client(c->q), id, &why);
-        if (!h)
-            answer_error(c->q, why == RUNNERS_EXPIRED ? (int)json_int(json_get(c->f->api, "gone"), 410) : 404,
-                         why == RUNNERS_EXPIRED ? "SANDBOX_EXPIRED" : NULL, "%s", absent[why]);
+    fill_id(c, within, c->outer);
+    if (within && !find_told(c, c->outer))
+        return false;
+    c->once = strcmp(word, "once") == 0;
+    if (c->once || strcmp(word, "new") == 0) {
+        h = make_told(c);
     } else {
-        h = runners_create(visit_runners(c->q), visit_client(c->q), NULL, &err);
-        c->once = h && strcmp(how, "once") == 0;
-        if (!h)
-            answer_failure(c->q, &err);
+        char id[RUNNERS_ID + 1];
+        fill_id(c, how, id);
+        h = find_told(c, id);
     }
-    if (h) {
-        snprintf(c->id, sizeof c->id, "%s", held_id(h));
-        json_set_str(c->scope, "sandbox", c->id);
-    }
-    return h != NULL;
+    if (!h)
+        return false;
+    snprintf(c->id, sizeof c->id, "%s", held_id(h));
+    json_set_str(c->scope, "sandbox", c->id);
+    if (!*c->outer)
+        memcpy(c->outer, c->id, sizeof c->outer);
+    json_set(c->scope, "within", within_use(visit_runners(c->q), visit_client(c->q), c->outer));
+    return true;
 }
 
 /* The parts in braces of the route's path, and the headers and the query that templates may name. */
@@ -409,7 +449,7 @@ static void read_route(struct foreign *f, const struct json *api, const struct j
         .summary = json_str(json_get(row, "summary")),
         .body = json_get(row, "body") ? json_print(json_get(row, "body")) : NULL,
         .handle = handle,
-        .flags = ROUTE_HIDDEN,
+        .flags = ROUTE_HIDDEN | (json_bool(json_get(api, "basic"), false) ? ROUTE_BASIC : 0),
         .failure = failure,
     };
 }

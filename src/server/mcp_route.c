@@ -8,6 +8,8 @@
 #include "mcp/mcp_runners.h"
 #include "server/private.h"
 
+#define COOKIE "sandpiper-conversation"
+
 struct exchange { /* one POST */
     struct visit *q;
     struct mcp_headers headers; /* of the visit */
@@ -37,20 +39,31 @@ static void send_event(struct exchange *x, const char *text, size_t len)
     stream_send(x->q, "\n\n", 2);
 }
 
+/* Most HTTP clients keep cookies by themselves, so a client that never heard of handles comes back to its
+ * variables. The cookie alone opens nothing: the token does. */
+static void hand_out(struct visit *q, const struct mcp_fate *fate)
+{
+    if (fate->session)
+        answer_header(q, "Mcp-Session-Id", fate->session);
+    if (fate->conversation) {
+        autofree char *cookie = xasprintf(COOKIE "=%s; HttpOnly; SameSite=Strict", fate->conversation);
+        answer_header(q, "Set-Cookie", cookie);
+    }
+}
+
 static void on_send(void *ctx, const char *text, size_t len, const struct mcp_fate *fate)
 {
     struct exchange *x = ctx;
     struct visit *q = x->q;
 
-    if (!fate->last) {
-        if (x->takes_events)
-            send_event(x, text, len);
+    if (!fate->last && !x->takes_events)
         return;
-    }
-    if (fate->session)
-        answer_header(q, "Mcp-Session-Id", fate->session);
-    if (x->streams && text)
+    if (!x->streams)
+        hand_out(q, fate);
+    if (text && (x->streams || !fate->last))
         send_event(x, text, len);
+    if (!fate->last)
+        return;
     if (x->streams)
         stream_end(q);
     else if (text)
@@ -76,6 +89,7 @@ static void post(struct visit *q)
         .sandbox = visit_header(q, "Mcp-Param-Sandbox"),
         .session = visit_header(q, "Mcp-Session-Id"),
         .client = visit_client(q),
+        .conversation = visit_cookie(q, COOKIE),
     };
     const struct mcp_link_options o = {.headers = &x->headers, .send = on_send, .ctx = x};
     x->link = mcp_open(visit_server(q)->mcp, &o);

@@ -49,6 +49,7 @@ struct server {
     struct MHD_Daemon *daemon;
     int epoll_fd;
     bool draining;
+    bool woken; /* a request that was suspended goes on in the next run of the library */
     struct route_table tables[ROUTE_TABLES_MAX];
     size_t n_tables;
     struct connection *connections; /* a list */

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "json/json.h"
-#include "openai/chat_reply.h"
+#include "openai/openai_reply.h"
 #include "process/loop.h"
 #include "server/sandboxes.h"
 
@@ -49,7 +49,7 @@ static void settle(struct question *qn, const struct json *result, bool answered
     const char *turn = json_str(json_get(result, "turn"));
 
     if (answered)
-        qn->shape->place(qn, result, qn->key);
+        qn->shape->place(qn, result);
     if (turn && strlen(turn) < sizeof qn->place.turn)
         memcpy(qn->place.turn, turn, strlen(turn) + 1);
     if (!h)
@@ -57,7 +57,7 @@ static void settle(struct question *qn, const struct json *result, bool answered
     if (qn->made && !answered)
         runners_stop(visit_runners(qn->q), h);
     else
-        chat_table_put(qn->q->s->chats, qn->key, &qn->place);
+        chat_table_put(qn->q->s->chats, &qn->place);
 }
 
 /* ---- what the code did ---- */
@@ -206,7 +206,7 @@ static void on_done(void *ctx, const struct json *result, const struct error *er
     struct question *qn = ctx;
     const char *status = json_text(json_get(result, "status")),
                *answer = json_str(json_get(result, "answer"));
-    bool answered = result && chat_finish(status, answer);
+    bool answered = result && openai_finish(status, answer);
 
     settle(qn, result, answered);
     if (answered)

@@ -17,8 +17,8 @@ struct question;
 struct question_shape {
     /* An object of docs/events.schema.json, with links in place of paths. NULL: nobody wants them. */
     void (*event)(struct question *qn, const struct json *object);
-    /* The name of the place where the conversation stands now. */
-    void (*place)(const struct question *qn, const struct json *result, char key[SHA256_HEX]);
+    /* It was answered: name the place where the conversation stands now (qn->place.names). */
+    void (*place)(struct question *qn, const struct json *result);
     /* One of these is the last call, and answers. */
     void (*answered)(struct question *qn, const struct json *result);
     void (*failed)(struct question *qn, int status, const char *code, const char *detail);
@@ -29,8 +29,7 @@ struct question_shape {
 struct question { /* the first member of what a shape has of its own; on the heap */
     struct visit *q;
     const struct question_shape *shape;
-    struct chat_place place; /* where it is asked; turn: where that conversation stood */
-    char key[SHA256_HEX];    /* the name that the place had */
+    struct chat_place place; /* where it is asked, as it was when it was taken */
     bool made;               /* the sandbox was made for this question */
     struct runner *runner;
     uint64_t request;

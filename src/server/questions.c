@@ -2,6 +2,7 @@
 #include "server/questions.h"
 
 #include "base/mem.h"
+#include "openai/shape.h"
 #include "server/questions_private.h"
 
 #define CHAT_BODY_MAX (20u << 20) /* images come in it */
@@ -16,7 +17,8 @@ static const char ask_body[] =
     "\"content\"], \"additionalProperties\": false, \"properties\": {"
     "\"name\": {\"type\": \"string\", \"minLength\": 1, \"maxLength\": 255}, \"content\": {\"type\": "
     "\"string\"},"
-    "\"encoding\": {\"enum\": [\"text\", \"base64\"]}}}, \"description\": \"Data for the code, shown to the "
+    "\"encoding\": {\"enum\": [\"text\", \"base64\"]}}, " SCHEMA_BASE64
+    "}, \"description\": \"Data for the code, shown to the "
     "model\"},"
     "\"model\": {\"type\": \"string\", \"minLength\": 1, \"maxLength\": 200},"
     "\"effort\": {\"enum\": [\"none\", \"minimal\", \"low\", \"medium\", \"high\", \"xhigh\", \"max\"]},"
@@ -48,10 +50,14 @@ static const char ask_result[] =
 
 static const struct route rows[] = {
     {"POST", "/ask", "ask", "Ask a question; the model runs code to answer it", .body = ask_body,
-     .result = ask_result, .handle = ask_route, .body_max = CHAT_BODY_MAX},
+     .result = ask_result, .handle = ask_route, .body_max = CHAT_BODY_MAX, .stream = "text/event-stream",
+     .also = "404 410 502"},
     {"POST", "/v1/chat/completions", "create_chat_completion", "The same in OpenAI's shape",
      .body = "{\"type\": \"object\"}", .handle = completions_route, .flags = ROUTE_HIDDEN,
-     .body_max = CHAT_BODY_MAX, .failure = openai_failure},
+     .data = &openai_chat, .body_max = CHAT_BODY_MAX, .failure = openai_failure},
+    {"POST", "/v1/responses", "create_response", "The same in OpenAI's newer shape",
+     .body = "{\"type\": \"object\"}", .handle = completions_route, .flags = ROUTE_HIDDEN,
+     .data = &openai_responses, .body_max = CHAT_BODY_MAX, .failure = openai_failure},
     {"GET", "/v1/models", "list_models", "What can be asked, in OpenAI's shape", .handle = models_route,
      .flags = ROUTE_HIDDEN, .failure = openai_failure},
     {"GET", "/v1/models/{model}", "retrieve_model", "One of them", .handle = model_route,

@@ -32,6 +32,8 @@ enum {                   /* flags of a route */
        ROUTE_PUBLIC = 1, /* needs no token */
        ROUTE_RAW = 2,    /* the body is not parsed: visit_text(). Its type is still application/json */
        ROUTE_HIDDEN = 4, /* not in openapi.json: somebody else's API, documented there */
+       ROUTE_SIGNED = 8, /* with ROUTE_PUBLIC: its handler wants a token or a signed link */
+       ROUTE_BASIC = 16, /* where another route has its path: only for a token sent as Basic */
 };
 
 struct route {
@@ -47,10 +49,18 @@ struct route {
     size_t body_max;  /* bytes; 0: SERVER_BODY_MAX */
     /* The body of an error in this API's own shape; NULL: {"code", "detail"}. */
     struct json *(*failure)(const struct route *r, int status, const char *code, const char *detail);
-    const char *type; /* media type of the answer for openapi.json; NULL: application/json */
+    const char *type;   /* media type of the answer for openapi.json; NULL: application/json */
+    const char *stream; /* likewise, of the stream that a client may ask for (Accept); NULL: none */
+    const char *also;   /* likewise, statuses that few routes answer: "409 502" */
 };
 
 #define SERVER_BODY_MAX (8u << 20)
+/* Of an object with "content" and "encoding", in a schema: what base64_read() takes. */
+#define SCHEMA_BASE64                                                                                   \
+    "\"if\": {\"properties\": {\"encoding\": {\"const\": \"base64\"}}, \"required\": [\"encoding\"]}, " \
+    "\"then\": "                                                                                        \
+    "{\"properties\": {\"content\": {\"pattern\": "                                                     \
+    "\"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}(==)?|[A-Za-z0-9+/]{3}=?)?$\"}}}"
 
 /* rows and what they point to are borrowed until the server ends. Of two that fit a request the one added
  * first counts, unless the body fits the schema of the other alone. */
@@ -64,11 +74,13 @@ const struct route *visit_route(const struct visit *q);
 const char *visit_param(const struct visit *q, const char *name);  /* of the path; never NULL */
 const char *visit_query(const struct visit *q, const char *name);  /* decoded; NULL: not there */
 const char *visit_header(const struct visit *q, const char *name); /* any case; NULL: not there */
+const char *visit_cookie(const struct visit *q, const char *name); /* NULL: not there */
 const struct json *visit_body(const struct visit *q);
 const char *visit_text(const struct visit *q, size_t *len); /* the body as it came; never NULL */
 /* "http://127.0.0.1:8000", as the client called us: for links to /files. */
 const char *visit_base(const struct visit *q);
-bool visit_has_token(const struct visit *q); /* false only with ROUTE_PUBLIC */
+bool visit_has_token(const struct visit *q);    /* false only with ROUTE_PUBLIC */
+bool visit_wants_stream(const struct visit *q); /* the one that its route has */
 /* Whose sandboxes it sees (runners.h): its token's name, where there is a file of tokens; else NULL. */
 const char *visit_client(const struct visit *q);
 
@@ -100,5 +112,10 @@ void stream_send(struct visit *q, const char *data, size_t len);
 void stream_sse(struct visit *q, const char *event, const struct json *json);
 void stream_line(struct visit *q, const struct json *json);
 void stream_end(struct visit *q);
+/* A stream of server-sent events may end as any other answer: what answer_json() gets is its last event,
+ * "answer", and what answer_error() gets is {"status", "code", "detail"} as "error". A client that hears
+ * nothing meanwhile gets a comment every STREAM_SILENT_MS, so that nothing in between gives it up. */
+#define STREAM_SILENT_MS 15000
+void stream_begin_events(struct visit *q);
 
 #endif

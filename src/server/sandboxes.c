@@ -157,17 +157,44 @@ static void shape_file(struct job *j, const struct json *result)
         answer_file(j->q, fd, visit_param(j->q, "name"));
 }
 
+/* What cannot be read as a file is not there. In a path that is also true of what cannot be a name. */
+static bool is_absent(const struct job *j, const struct error *err)
+{
+    return err->kind == ERROR_USAGE
+           && (j->call->shape == shape_file || (j->call->shape == shape_link && err->code));
+}
+
 static void on_done(void *ctx, const struct json *result, const struct error *err)
 {
     struct job *j = ctx;
 
     if (result)
         (j->call->shape ? j->call->shape : shape_result)(j, result);
-    else if (j->call->shape == shape_file && err->kind == ERROR_USAGE)
+    else if (is_absent(j, err))
         answer_error(j->q, 404, NULL, "%s", err->text);
     else
         answer_failure(j->q, err);
     free(j);
+}
+
+/* On the way, in the words of docs/events.schema.json; the answer has all of it once more. */
+static void on_event(void *ctx, const struct json *event)
+{
+    const struct job *j = ctx;
+    bool output = json_get(event, "stream") != NULL;
+    autojson struct json *o = json_object();
+
+    json_set_str(o, "type", output ? "tool_output" : "notice");
+    json_set_int(o, "v", 1);
+    json_set_int(o, "question", 0);
+    if (output) {
+        json_set_int(o, "cell", 0);
+        json_set(o, "stream", json_copy(json_get(event, "stream")));
+    } else {
+        json_set_str(o, "level", "info");
+    }
+    json_set_str(o, "text", json_text(json_get(event, "text")));
+    stream_sse(j->q, json_text(json_get(o, "type")), o);
 }
 
 /* What nobody waits for any more does not go on. */
@@ -228,7 +255,10 @@ static void ask(struct visit *q, struct held *h, const struct call *c, struct js
     *j = (struct job){.q = q, .call = c, .runner = r, .recreated = recreated};
     snprintf(j->id, sizeof j->id, "%s", held_id(h));
     visit_later(q, on_gone, j);
-    const struct runner_listener l = {.ctx = j, .done = on_done};
+    const bool streams = visit_wants_stream(q);
+    const struct runner_listener l = {.ctx = j, .event = streams ? on_event : NULL, .done = on_done};
+    if (streams)
+        stream_begin_events(q);
     j->request = runner_ask(r, c->operation, owned, -1, &l);
 }
 
@@ -345,33 +375,23 @@ static const struct call create = {"info", shape_info, {{0}}}, info = {"info", s
 #define ID      "{\"type\": \"string\", \"maxLength\": 64, \"description\": \"From create_sandbox\"}"
 #define OBJECT  "{\"type\": \"object\", \"properties\": "
 #define ONLY_ID OBJECT "{\"sandbox_id\": " ID "}, \"required\": [\"sandbox_id\"]}"
-#define INFO                                                                             \
-    OBJECT "{\"sandbox_id\": {\"type\": \"string\"}, \"conversation_id\": {\"type\": "   \
-           "[\"string\", \"null\"]}, \"info\": {\"type\": \"object\"}}, \"required\": [" \
-           "\"sandbox_id\", \"info\"]}"
 
 /* The rows whose body or result is missing here get them from the operation. */
 static struct route rows[] = {
     {"POST", "/create_sandbox", "create_sandbox", "A new sandbox, or that of the conversation",
-     .handle = on_create, .data = &create, .result = INFO,
+     .handle = on_create, .data = &create,
      .body = OBJECT "{\"conversation_id\": {\"type\": [\"string\", \"null\"], \"maxLength\": 256, "
                     "\"description\": \"The same one gives the same sandbox\"}}}"},
     {"POST", "/get_sandbox_info", "get_sandbox_info", "Engine, packages, limits, variables",
-     .handle = on_call, .data = &info, .body = ONLY_ID, .result = INFO},
+     .handle = on_call, .data = &info},
     {"POST", "/run_code", "run_code", "Run Python; variables and files stay", .handle = on_call,
-     .data = &code},
+     .data = &code, .stream = "text/event-stream"},
     {"POST", "/execute_command", "execute_command", "Run a shell command beside the interpreter",
-     .handle = on_call, .data = &command},
+     .handle = on_call, .data = &command, .stream = "text/event-stream"},
     {"POST", "/write_file", "write_file", "Write a file into /mnt/data", .handle = on_call, .data = &put,
-     .body_max = 24u << 20},
+     .body_max = 24u << 20, .also = "409"},
     {"POST", "/upload_file", "upload_file", "Fetch a file from an https URL into /mnt/data",
-     .handle = on_call, .data = &fetch,
-     .body = OBJECT "{\"sandbox_id\": " ID ", \"file_url\": {\"type\": \"string\", \"minLength\": 1, "
-                    "\"maxLength\": 2000}, \"remote_filename\": {\"type\": \"string\", \"minLength\": 1, "
-                    "\"maxLength\": 1000}}, \"required\": "
-                    "[\"sandbox_id\", \"file_url\", \"remote_filename\"]}",
-     .result = OBJECT "{\"sandbox_id\": {\"type\": \"string\"}, \"name\": {\"type\": \"string\"}, \"size\": "
-                      "{\"type\": \"integer\"}}, \"required\": [\"sandbox_id\", \"name\", \"size\"]}"},
+     .handle = on_call, .data = &fetch, .also = "409 502"},
     {"POST", "/download_file", "download_file", "A link to a file", .handle = on_call, .data = &get,
      .result = OBJECT "{\"sandbox_id\": {\"type\": \"string\"}, \"filename\": {\"type\": \"string\"}, "
                       "\"download_url\": {\"type\": \"string\"}, \"size\": {\"type\": \"integer\"}}, "
@@ -388,9 +408,10 @@ static struct route rows[] = {
      "{\"sandboxes\": {\"type\": \"array\", \"items\": {\"type\": \"object\", \"properties\": {"
      "\"sandbox_id\": {\"type\": \"string\"}, \"conversation_id\": {\"type\": [\"string\", "
      "\"null\"]}, \"created\": {\"type\": \"integer\"}, \"idle_seconds\": {\"type\": "
-     "\"integer\"}, \"busy\": {\"type\": \"boolean\"}}}}}, \"required\": [\"sandboxes\"]}"},
+     "\"integer\"}, \"busy\": {\"type\": \"boolean\"}}, \"required\": [\"sandbox_id\", "
+     "\"conversation_id\", \"created\", \"idle_seconds\", \"busy\"]}}}, \"required\": [\"sandboxes\"]}"},
     {"GET", "/files/{id}/{name...}", "get_file", "A file of a sandbox", .handle = on_file, .data = &file,
-     .flags = ROUTE_PUBLIC, .type = "application/octet-stream"},
+     .flags = ROUTE_PUBLIC | ROUTE_SIGNED, .type = "application/octet-stream"},
 };
 
 static struct json *parsed(const char *text)
@@ -403,7 +424,7 @@ static struct json *parsed(const char *text)
 /* The body of a route: the operation's arguments, and which sandbox. */
 static char *body_of(const struct call *c, const struct operation *o)
 {
-    autojson struct json *out = json_object();
+    autojson struct json *out = parsed(c == &put ? "{" SCHEMA_BASE64 "}" : "{}");
     struct json *properties = json_object(), *required = json_array();
 
     json_set_str(out, "type", "object");
@@ -424,24 +445,37 @@ static char *body_of(const struct call *c, const struct operation *o)
     return json_print(out);
 }
 
-static char *result_of(const struct operation *o)
+#define FILES                                                                                             \
+    "{\"type\": \"array\", \"items\": " OBJECT "{\"name\": {\"type\": \"string\"}, \"size\": {\"type\": " \
+    "\"integer\"}, \"type\": {\"type\": \"string\"}, \"kind\": {\"type\": \"string\", \"enum\": "         \
+    "[\"file\", \"figure\"]}, \"url\": {\"type\": \"string\"}}, \"required\": [\"name\", \"size\", "      \
+    "\"url\"]}}"
+
+/* As shape_info makes it. */
+static struct json *info_of(const struct operation *o)
+{
+    struct json *out = parsed("{\"required\": [\"conversation_id\", \"info\"]}"), *members = json_object();
+
+    json_set(members, "conversation_id", parsed("{\"type\": [\"string\", \"null\"]}"));
+    json_set(members, "info", json_copy(o->result));
+    json_set(out, "properties", members);
+    return out;
+}
+
+/* As begin_answer and the shape of the call make it. */
+static char *result_of(const struct call *c, const struct operation *o)
 {
     autojson struct json *out = json_object();
+    autojson struct json *result = c->shape == shape_info ? info_of(o) : json_copy(o->result);
     struct json *properties = json_object(), *required = json_array();
 
     json_set_str(out, "type", "object");
     json_set(properties, "sandbox_id", parsed("{\"type\": \"string\"}"));
     json_add(required, json_string("sandbox_id"));
     json_set(properties, "recreated", parsed("{\"type\": \"boolean\"}"));
-    for (const struct json *p = json_first(json_get(o->result, "properties")); p; p = json_next(p))
-        json_set(properties, json_key(p),
-                 strcmp(json_key(p), "files") == 0 ? parsed(
-                     "{\"type\": \"array\", \"items\": {\"type\": \"object\", \"properties\": {\"name\": "
-                     "{\"type\": \"string\"}, \"size\": {\"type\": \"integer\"}, \"type\": {\"type\": "
-                     "\"string\"}, \"kind\": {\"type\": \"string\"}, \"url\": {\"type\": \"string\"}}, "
-                     "\"required\": [\"name\", \"size\", \"url\"]}}")
-                                                   : json_copy(p));
-    for (const struct json *r = json_first(json_get(o->result, "required")); r; r = json_next(r))
+    for (const struct json *p = json_first(json_get(result, "properties")); p; p = json_next(p))
+        json_set(properties, json_key(p), strcmp(json_key(p), "files") == 0 ? parsed(FILES) : json_copy(p));
+    for (const struct json *r = json_first(json_get(result, "required")); r; r = json_next(r))
         json_add(required, json_copy(r));
     json_set(out, "properties", properties);
     json_set(out, "required", required);
@@ -460,7 +494,7 @@ void sandbox_routes(struct server *s)
         if (o && c != &file && !rows[i].body)
             rows[i].body = body_of(c, o);
         if (o && c != &file && !rows[i].result)
-            rows[i].result = result_of(o);
+            rows[i].result = result_of(c, o);
         if (!c || o) /* an operation that this runner does not have is no route */
             rows[n++] = rows[i];
     }

@@ -1,13 +1,16 @@
 /* visit.c - what a handler does with a request: reads it, and answers it. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "json/json.h"
+#include "process/loop.h"
 #include "server/media.h"
 #include "server/private.h"
 
@@ -64,6 +67,11 @@ const char *visit_header(const struct visit *q, const char *name)
     return q->s->mhd->lookup_connection_value(q->c->mhd, MHD_HEADER_KIND, name);
 }
 
+const char *visit_cookie(const struct visit *q, const char *name)
+{
+    return q->s->mhd->lookup_connection_value(q->c->mhd, MHD_COOKIE_KIND, name);
+}
+
 const struct json *visit_body(const struct visit *q)
 {
     return q->body;
@@ -92,6 +100,13 @@ const char *visit_client(const struct visit *q)
     return t->lasting && q->token >= 0 ? t->hash[q->token] : NULL;
 }
 
+bool visit_wants_stream(const struct visit *q)
+{
+    const char *accept = visit_header(q, "Accept");
+
+    return q->route->stream && accept && strcasestr(accept, q->route->stream);
+}
+
 void visit_later(struct visit *q, void (*gone)(void *ctx), void *ctx)
 {
     q->gone = gone;
@@ -100,6 +115,7 @@ void visit_later(struct visit *q, void (*gone)(void *ctx), void *ctx)
 
 void visit_release(struct visit *q)
 {
+    loop_timer_stop(q->s->o.loop, q);
     free(q->method);
     free(q->path);
     free(q->query);
@@ -151,8 +167,20 @@ void answer_text(struct visit *q, int status, const char *type, const char *text
             q->s->mhd->create_response_from_buffer(len, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY));
 }
 
+/* The last event of a stream. Takes body. */
+static void end_events(struct visit *q, const char *event, struct json *body)
+{
+    stream_sse(q, event, body);
+    json_free(body);
+    stream_end(q);
+}
+
 void answer_json(struct visit *q, int status, struct json *body)
 {
+    if (q->streams) {
+        end_events(q, "answer", body);
+        return;
+    }
     char *text = body ? json_print(body) : NULL;
     size_t len = text ? strlen(text) : 0;
 
@@ -172,20 +200,28 @@ static const struct {
     int status;
     const char *code;
 } codes[] = {
-    {400, "BAD_REQUEST"},      {401, "UNAUTHORIZED"},       {403, "FORBIDDEN"},
-    {404, "NOT_FOUND"},        {405, "METHOD_NOT_ALLOWED"}, {408, "TIMEOUT"},
-    {410, "SANDBOX_EXPIRED"},  {413, "TOO_LARGE"},          {415, "UNSUPPORTED_MEDIA_TYPE"},
-    {422, "INVALID_ARGUMENT"}, {429, "TOO_MANY_REQUESTS"},  {501, "NOT_IMPLEMENTED"},
-    {502, "UPSTREAM_FAILED"},  {503, "UNAVAILABLE"},
+    {400, "BAD_REQUEST"},        {401, "UNAUTHORIZED"},
+    {403, "FORBIDDEN"},          {404, "NOT_FOUND"},
+    {405, "METHOD_NOT_ALLOWED"}, {408, "TIMEOUT"},
+    {409, "CONFLICT"},           {410, "SANDBOX_EXPIRED"},
+    {413, "TOO_LARGE"},          {415, "UNSUPPORTED_MEDIA_TYPE"},
+    {422, "INVALID_ARGUMENT"},   {429, "TOO_MANY_REQUESTS"},
+    {501, "NOT_IMPLEMENTED"},    {502, "UPSTREAM_FAILED"},
+    {503, "UNAVAILABLE"},
 };
+
+static const char *code_of(int status)
+{
+    for (size_t i = 0; i < countof(codes); i++)
+        if (codes[i].status == status)
+            return codes[i].code;
+    return "INTERNAL";
+}
 
 char *failure_text(const struct route *r, int status, const char *code, const char *detail)
 {
-    for (size_t i = 0; !code && i < countof(codes); i++)
-        if (codes[i].status == status)
-            code = codes[i].code;
     if (!code)
-        code = "INTERNAL";
+        code = code_of(status);
     autojson struct json *body = r && r->failure ? r->failure(r, status, code, detail) : json_object();
     if (!r || !r->failure) {
         json_set_str(body, "code", code);
@@ -201,6 +237,15 @@ void answer_error(struct visit *q, int status, const char *code, const char *fmt
     va_start(ap, fmt);
     autofree char *detail = xvasprintf(fmt, ap);
     va_end(ap);
+    if (q->streams) {
+        struct json *o = json_object();
+
+        json_set_int(o, "status", status);
+        json_set_str(o, "code", code ? code : code_of(status));
+        json_set_str(o, "detail", detail);
+        end_events(q, "error", o);
+        return;
+    }
     autofree char *text = failure_text(q->route, status, code, detail);
     if (status == 429 || status == 503)
         answer_header(q, "Retry-After", "1");
@@ -209,18 +254,34 @@ void answer_error(struct visit *q, int status, const char *code, const char *fmt
 
 void answer_failure(struct visit *q, const struct error *err)
 {
-    static const int statuses[] = {
-        [ERROR_USAGE] = 422,   [ERROR_NETWORK] = 502,   [ERROR_API] = 502,     [ERROR_AUTH] = 502,
-        [ERROR_BUSY] = 429,    [ERROR_PROTOCOL] = 502,  [ERROR_SANDBOX] = 503, [ERROR_LIMIT] = 422,
-        [ERROR_CONTEXT] = 422, [ERROR_CANCELLED] = 503, [ERROR_SYSTEM] = 503,
+    static const struct {
+        enum error_kind kind;
+        int code, status; /* code 0: any */
+        const char *word;
+    } rows[] = {
+        {ERROR_USAGE, EPERM, 403, NULL},
+        {ERROR_USAGE, ENOENT, 404, NULL},
+        {ERROR_USAGE, EISDIR, 409, NULL},
+        {ERROR_USAGE, ENOTDIR, 409, NULL},
+        {ERROR_USAGE, 0, 422, NULL},
+        {ERROR_NETWORK, 0, 502, NULL},
+        {ERROR_API, 0, 502, NULL},
+        {ERROR_AUTH, 0, 502, NULL},
+        {ERROR_BUSY, 0, 429, NULL},
+        {ERROR_PROTOCOL, 0, 502, NULL},
+        {ERROR_SANDBOX, 0, 503, "SANDBOX_FAILED"},
+        {ERROR_LIMIT, 0, 422, "LIMIT"},
+        {ERROR_CONTEXT, 0, 422, "LIMIT"},
+        {ERROR_CANCELLED, 0, 503, "CANCELLED"},
+        {ERROR_SYSTEM, 0, 503, NULL},
+        {ERROR_NONE, 0, 500, NULL},
     };
-    static const char *const words[] = {[ERROR_SANDBOX] = "SANDBOX_FAILED",
-                                        [ERROR_LIMIT] = "LIMIT",
-                                        [ERROR_CONTEXT] = "LIMIT",
-                                        [ERROR_CANCELLED] = "CANCELLED"};
-    int status = err->kind < countof(statuses) && statuses[err->kind] ? statuses[err->kind] : 500;
+    size_t i = 0;
 
-    answer_error(q, status, err->kind < countof(words) ? words[err->kind] : NULL, "%s", err->text);
+    while (i + 1 < countof(rows)
+           && (rows[i].kind != err->kind || (rows[i].code && rows[i].code != err->code)))
+        i++;
+    answer_error(q, rows[i].status, rows[i].word, "%s", err->text);
 }
 
 void answer_file(struct visit *q, int fd, const char *name)
@@ -244,6 +305,21 @@ void stream_begin(struct visit *q, int status, const char *type)
     q->streams = true;
     respond(q, status, type,
             q->s->mhd->create_response_from_callback(MHD_SIZE_UNKNOWN, 16384, stream_read, q, NULL));
+}
+
+static void on_silence(void *ctx, short revents)
+{
+    struct visit *q = ctx;
+
+    (void)revents;
+    stream_send(q, ": still working\n\n", 17);
+    loop_timer(q->s->o.loop, clock_ms() + STREAM_SILENT_MS, on_silence, q);
+}
+
+void stream_begin_events(struct visit *q)
+{
+    stream_begin(q, 200, "text/event-stream");
+    loop_timer(q->s->o.loop, clock_ms() + STREAM_SILENT_MS, on_silence, q);
 }
 
 void stream_send(struct visit *q, const char *data, size_t len)
@@ -280,5 +356,6 @@ void stream_line(struct visit *q, const struct json *json)
 void stream_end(struct visit *q)
 {
     q->ended = true;
+    loop_timer_stop(q->s->o.loop, q);
     visit_wake(q);
 }

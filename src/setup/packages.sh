@@ -33,7 +33,7 @@ run   | python3-numpy  | python3-numpy        | python-numpy | python3-numpy   |
 run   | python3-pandas | python3-pandas       | python-pandas | python3-pandas | py3-pandas
 run   | python3-matplotlib | python3-matplotlib | python-matplotlib | python3-matplotlib | py3-matplotlib
 model | python3-venv   |                      |              |                 |
-image | debootstrap
+image | debootstrap python3-venv
 deb   | python3 debhelper dpkg-dev fakeroot lintian
 engines | docker.io/docker-ce podman runc/containerd.io uidmap openssh-server openssh-client debootstrap
 test  | clang clang-format libclang-rt-dev libcmocka-dev python3-pytest python3-pytest-xdist python3-pytest-timeout python3-pexpect

@@ -18,11 +18,9 @@ struct pixels;
 struct pixels_ask;
 struct show;
 
-/* Decodes an image file, which is hostile, somewhere else: as sandbox_pixels() does. path: on this machine;
- * name: what errors call it. */
+/* Decodes an image file, which is hostile, somewhere else: as sandbox_pixels() does; by its path. */
 struct show_decoder {
-    int (*pixels)(void *ctx, const char *name, const char *path, const struct pixels_ask *ask,
-                  struct pixels *out, struct error *err);
+    int (*pixels)(void *ctx, const struct pixels_ask *ask, struct pixels *out, struct error *err);
     void *ctx;
 };
 

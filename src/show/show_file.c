@@ -187,7 +187,7 @@ static bool can_draw(const struct show *s)
 static int draw(struct show *s, struct show_saved *f, struct buf *out, struct error *err)
 {
     struct pixels pixels = {0};
-    struct pixels_ask ask;
+    struct pixels_ask ask = {.name = f->name, .path = f->path, .fd = -1};
 
     if (s->o.ready)
         s->o.ready(s->o.ready_ctx);
@@ -197,7 +197,7 @@ static int draw(struct show *s, struct show_saved *f, struct buf *out, struct er
     struct figure_screen screen = figure_screen_of(s);
     if (!figure_ask(&screen, &ask))
         return 0;
-    if (s->o.decoder->pixels(s->o.decoder->ctx, f->name, f->path, &ask, &pixels, err) < 0)
+    if (s->o.decoder->pixels(s->o.decoder->ctx, &ask, &pixels, err) < 0)
         return -1;
     int r = figure_draw_apart(&screen, &pixels, s->o.loop, out, &s->undrawable, err);
     f->drawn = r == 0;

@@ -17,7 +17,7 @@ int session_export(struct db *db, const char *id, const char *format, struct buf
         if (strcmp(formats[i]->name, format) != 0)
             continue;
         void *ctx = formats[i]->begin(out);
-        int status = session_walk(db, id, formats[i]->item, ctx, err);
+        int status = session_walk(db, id, (struct item_taker){formats[i]->item, ctx}, err);
         formats[i]->end(ctx);
         return status;
     }

@@ -214,18 +214,15 @@ static void take_pieces(struct store *s, int64_t session)
     buf_release(&text);
 }
 
-/* *sound becomes false if no row of ours has such a number. */
-static int64_t number(struct store *s, const char *sql, int64_t session, const char *agent, bool *sound)
+/* -1: no row of ours has such a number. */
+static int64_t number(struct store *s, const char *sql, int64_t session, const char *agent)
 {
     struct db_rows r = agent ? db_query(s->db, sql, "is", session, agent)
                              : db_query(s->db, sql, "i", session);
     int64_t n = db_next(&r) ? db_int(&r, 0) : 0;
 
     db_done(&r);
-    if (n >= 0 && n <= NUMBER_MAX)
-        return n;
-    *sound = false;
-    return 0;
+    return n >= 0 && n <= NUMBER_MAX ? n : -1;
 }
 
 /* Would a service take this history with one more question behind it? */
@@ -253,23 +250,23 @@ void store_forget(struct store *s)
 
 static bool load_thread(struct store *s, struct saved_thread *h, int64_t session, int64_t skip)
 {
-    bool sound = true;
+    int64_t serial = number(s, "SELECT max(serial) FROM turn WHERE session=? AND agent=?", session, h->agent);
 
-    h->place = number(s, "SELECT max(place) FROM turn WHERE session=? AND agent=?", session, h->agent,
-                      &sound);
-    h->serial = (uint64_t)number(s, "SELECT max(serial) FROM turn WHERE session=? AND agent=?", session,
-                                 h->agent, &sound);
-    h->c->serial = h->serial;
-    return sound && load_turns(s, h, session, skip) == 0;
+    h->place = number(s, "SELECT max(place) FROM turn WHERE session=? AND agent=?", session, h->agent);
+    if (serial < 0 || h->place < 0)
+        return false;
+    h->c->serial = h->serial = (uint64_t)serial;
+    return load_turns(s, h, session, skip) == 0;
 }
 
 int load_session(struct store *s, int64_t session, int64_t skip, struct error *err)
 {
     struct error why = {0};
-    bool whole = true;
+    bool whole;
 
-    s->first_question = number(s, "SELECT max(number) FROM question WHERE session=?", session, NULL, &whole);
-    s->first_cell = number(s, "SELECT max(n) FROM cell WHERE session=?", session, NULL, &whole);
+    s->first_question = number(s, "SELECT max(number) FROM question WHERE session=?", session, NULL);
+    s->first_cell = number(s, "SELECT max(n) FROM cell WHERE session=?", session, NULL);
+    whole = s->first_question >= 0 && s->first_cell >= 0;
     for (size_t i = 0; i < s->n_threads && whole; i++)
         whole = load_thread(s, &s->v[i], session, skip);
     if (whole && skip < 0 && db_check(s->db, err) == 0)

@@ -25,7 +25,7 @@ const char *session_short(const char *id)
     return dash ? dash + 1 : id;
 }
 
-static void hand_out(struct db_rows *r, const char *found, session_fn *fn, void *ctx)
+static void hand_out(struct db_rows *r, const char *found, struct session_taker to)
 {
     char *text[] = {db_copy(r, 0), db_copy(r, 1), db_copy(r, 2), db_copy(r, 3), db_copy(r, 4), db_copy(r, 5)};
     struct session_row row = {.id = text[0] ? text[0] : "",
@@ -40,41 +40,40 @@ static void hand_out(struct db_rows *r, const char *found, session_fn *fn, void 
                               .cells = db_int(r, 9),
                               .found = found};
 
-    fn(ctx, &row);
+    to.row(to.ctx, &row);
     for (size_t i = 0; i < countof(text); i++)
         free(text[i]);
 }
 
-static int all_rows(struct db *db, struct db_rows r, const char *found, session_fn *fn, void *ctx,
-                    struct error *err)
+static int all_rows(struct db_rows r, const char *found, struct session_taker to, struct error *err)
 {
     while (db_next(&r))
-        hand_out(&r, found, fn, ctx);
-    return db_check(db, err);
+        hand_out(&r, found, to);
+    return db_check(r.db, err);
 }
 
-int sessions_list(struct db *db, int64_t max, session_fn *fn, void *ctx, struct error *err)
+int sessions_list(struct db *db, int64_t max, struct session_taker to, struct error *err)
 {
     struct db_rows r = db_query(db, ROW " FROM session s ORDER BY s.used DESC, s.n DESC LIMIT ?", "i",
                                 max > 0 ? max : INT64_C(-1));
 
-    return all_rows(db, r, NULL, fn, ctx, err);
+    return all_rows(r, NULL, to, err);
 }
 
-int sessions_before(struct db *db, int64_t time, session_fn *fn, void *ctx, struct error *err)
+int sessions_before(struct db *db, int64_t time, struct session_taker to, struct error *err)
 {
     struct db_rows r = db_query(db, ROW " FROM session s WHERE s.used<? ORDER BY s.used", "i", time);
 
-    return all_rows(db, r, NULL, fn, ctx, err);
+    return all_rows(r, NULL, to, err);
 }
 
-int session_row(struct db *db, const char *id, session_fn *fn, void *ctx, struct error *err)
+int session_row(struct db *db, const char *id, struct session_taker to, struct error *err)
 {
     int64_t n = session_by_id(db, id, err);
 
     if (!n)
         return -1;
-    return all_rows(db, db_query(db, ROW " FROM session s WHERE s.n=?", "i", n), NULL, fn, ctx, err);
+    return all_rows(db_query(db, ROW " FROM session s WHERE s.n=?", "i", n), NULL, to, err);
 }
 
 /* What is indexed, by the number of its last row that is. */
@@ -133,7 +132,7 @@ static void quote_words(struct buf *out, const char *words)
 }
 
 /* The best place of each session. */
-static int tell_found(struct db *db, const char *query, session_fn *fn, void *ctx, struct error *err)
+static int tell_found(struct db *db, const char *query, struct session_taker to, struct error *err)
 {
     struct db_rows r = db_query(db,
                                 "SELECT session, substr(snippet(words, 0, '', '', '...', 12),1,400) FROM "
@@ -153,12 +152,12 @@ static int tell_found(struct db *db, const char *query, session_fn *fn, void *ct
             continue;
         seen[n++] = session;
         autofree char *found = db_copy(&r, 1);
-        all_rows(db, db_query(db, ROW " FROM session s WHERE s.n=?", "i", session), found, fn, ctx, err);
+        all_rows(db_query(db, ROW " FROM session s WHERE s.n=?", "i", session), found, to, err);
     }
     return db_check(db, err);
 }
 
-int sessions_search(struct db *db, const char *words, session_fn *fn, void *ctx, struct error *err)
+int sessions_search(struct db *db, const char *words, struct session_taker to, struct error *err)
 {
     struct buf query autorelease(buf_release) = BUF_INIT(4096);
 
@@ -169,7 +168,7 @@ int sessions_search(struct db *db, const char *words, session_fn *fn, void *ctx,
         update_index(db);
         db_commit(db);
     }
-    return tell_found(db, buf_str(&query), fn, ctx, err);
+    return tell_found(db, buf_str(&query), to, err);
 }
 
 int session_remove(struct db *db, const char *id, struct error *err)

@@ -21,7 +21,11 @@ struct session_row {
     int64_t questions, cells;
     const char *found; /* by the search: the words around; else NULL */
 };
-typedef void session_fn(void *ctx, const struct session_row *row);
+/* Gets the rows, one call each. */
+struct session_taker {
+    void (*row)(void *ctx, const struct session_row *row);
+    void *ctx;
+};
 
 /* What every JSON says of a session. */
 struct json *session_json(const struct session_row *row);
@@ -29,12 +33,12 @@ struct json *session_json(const struct session_row *row);
 const char *session_short(const char *id);
 
 /* Newest first. max 0: all. */
-int sessions_list(struct db *db, int64_t max, session_fn *fn, void *ctx, struct error *err);
-int session_row(struct db *db, const char *id, session_fn *fn, void *ctx, struct error *err);
+int sessions_list(struct db *db, int64_t max, struct session_taker to, struct error *err);
+int session_row(struct db *db, const char *id, struct session_taker to, struct error *err);
 /* Those not used since that time, oldest first. */
-int sessions_before(struct db *db, int64_t time, session_fn *fn, void *ctx, struct error *err);
+int sessions_before(struct db *db, int64_t time, struct session_taker to, struct error *err);
 /* Those that hold all these words, in questions, answers, code or output; best first. */
-int sessions_search(struct db *db, const char *words, session_fn *fn, void *ctx, struct error *err);
+int sessions_search(struct db *db, const char *words, struct session_taker to, struct error *err);
 /* From the database; its folder of files is the caller's. id: the whole of it. */
 int session_remove(struct db *db, const char *id, struct error *err);
 
@@ -65,7 +69,11 @@ struct item {
     size_t n_files;
 };
 typedef void item_fn(void *ctx, const struct item *item);
-int session_walk(struct db *db, const char *id, item_fn *fn, void *ctx, struct error *err);
+struct item_taker {
+    item_fn *item;
+    void *ctx;
+};
+int session_walk(struct db *db, const char *id, struct item_taker to, struct error *err);
 
 /* export.c: "md", "json", "py" or "ipynb". A figure that is gone is named, no error. */
 int session_export(struct db *db, const char *id, const char *format, struct buf *out, struct error *err);

@@ -42,10 +42,29 @@ static char *images_text(const struct turn *t)
     return t->n_images ? json_print(list) : NULL;
 }
 
-/* question 0: it belongs to none, so exports leave it out. */
-static void add_turn(struct store *s, const struct saved_thread *h, const struct turn *t, int64_t place,
-                     int64_t question)
+static void insert(struct saved_thread *h, size_t at, struct saved_turn turn)
 {
+    if (h->n_turns == h->alloc) {
+        h->alloc = h->alloc ? h->alloc * 2 : 64;
+        h->turns = xreallocarray(h->turns, h->alloc, sizeof *h->turns);
+    }
+    memmove(h->turns + at + 1, h->turns + at, (h->n_turns - at) * sizeof *h->turns);
+    h->turns[at] = turn;
+    h->n_turns++;
+}
+
+static int64_t place_at(struct saved_thread *h, size_t at)
+{
+    int64_t before = at ? h->turns[at - 1].place : 0;
+
+    return at < h->n_turns ? before + (h->turns[at].place - before) / 2 : (h->place += TURN_GAP);
+}
+
+/* In front of the turn at at. question 0: it belongs to none, so exports leave it out. */
+static void add_turn(struct store *s, struct saved_thread *h, const struct turn *t, size_t at)
+{
+    /* one in front of others is a summary of what was before, or closes an open call */
+    int64_t place = place_at(h, at), question = at < h->n_turns ? 0 : s->question;
     autofree char *calls = calls_text(t), *images = images_text(t);
 
     db_run(s->db,
@@ -56,6 +75,7 @@ static void add_turn(struct store *s, const struct saved_thread *h, const struct
            "isiiiisississsss", s->n, h->agent, (int64_t)t->serial, place, question, (int64_t)t->role, t->text,
            (int64_t)t->aside, calls, t->call_id, (int64_t)t->result, t->reasoning, t->reasoning_field,
            t->reasoning_items, t->origin, images);
+    insert(h, at, (struct saved_turn){t->serial, t->version, place, strlen(t->text)});
 }
 
 /* What became longer is the turn; what became shorter is only what the model still gets of it. */
@@ -88,24 +108,6 @@ static void drop(struct store *s, struct saved_thread *h, size_t from, size_t to
     h->n_turns -= to - from;
 }
 
-static void insert(struct saved_thread *h, size_t at, struct saved_turn turn)
-{
-    if (h->n_turns == h->alloc) {
-        h->alloc = h->alloc ? h->alloc * 2 : 64;
-        h->turns = xreallocarray(h->turns, h->alloc, sizeof *h->turns);
-    }
-    memmove(h->turns + at + 1, h->turns + at, (h->n_turns - at) * sizeof *h->turns);
-    h->turns[at] = turn;
-    h->n_turns++;
-}
-
-static int64_t place_at(struct saved_thread *h, size_t at)
-{
-    int64_t before = at ? h->turns[at - 1].place : 0;
-
-    return at < h->n_turns ? before + (h->turns[at].place - before) / 2 : (h->place += TURN_GAP);
-}
-
 void sync_loaded(struct saved_thread *h, int64_t place, size_t length)
 {
     const struct turn *t = &h->c->v[h->c->n - 1];
@@ -125,11 +127,7 @@ static void walk(struct store *s, struct saved_thread *h, enum saved_state vanis
         size_t end = at;
 
         if (t->serial > h->serial) {
-            int64_t place = place_at(h, at);
-
-            /* one in front of others is a summary of what was before, or closes an open call */
-            add_turn(s, h, t, place, at < h->n_turns ? 0 : s->question);
-            insert(h, at, (struct saved_turn){t->serial, t->version, place, strlen(t->text)});
+            add_turn(s, h, t, at);
             continue;
         }
         while (end < h->n_turns && h->turns[end].serial != t->serial)

@@ -10,9 +10,13 @@
 struct walk {
     struct db *db;
     int64_t session;
-    item_fn *fn;
-    void *ctx;
+    struct item_taker to;
 };
+
+static void hand_out(const struct walk *w, const struct item *item)
+{
+    w->to.item(w->to.ctx, item);
+}
 
 static bool blank(const char *s)
 {
@@ -95,7 +99,7 @@ static void walk_cells(struct walk *w, int64_t question, const char *id)
 
         add_outputs(w, &item);
         add_files(w, &item);
-        w->fn(w->ctx, &item);
+        hand_out(w, &item);
         release(&item);
     }
 }
@@ -125,7 +129,7 @@ static void walk_turns(struct walk *w, int64_t question)
         struct item item = {.kind = ITEM_TEXT, .number = question, .text = text, .answer = !calls};
 
         if (text && !blank(text))
-            w->fn(w->ctx, &item);
+            hand_out(w, &item);
         if (calls)
             walk_calls(w, question, calls);
     }
@@ -145,7 +149,7 @@ static void walk_pieces(struct walk *w, int64_t question)
         return;
     buf_addstr(&text, "\n[interrupted]");
     item.text = buf_str(&text);
-    w->fn(w->ctx, &item);
+    hand_out(w, &item);
 }
 
 static void walk_questions(struct walk *w)
@@ -167,11 +171,11 @@ static void walk_questions(struct walk *w)
                            .status = db_text(&r, 3, NULL) ? (int)db_int(&r, 3) : -1,
                            .text = error};
 
-        w->fn(w->ctx, &item);
+        hand_out(w, &item);
         walk_turns(w, number);
         if (last)
             walk_pieces(w, number);
-        w->fn(w->ctx, &end);
+        hand_out(w, &end);
         walk_cells(w, number, "");
     }
 }
@@ -181,14 +185,14 @@ static void begin(void *ctx, const struct session_row *row)
     const struct walk *w = ctx;
     struct item item = {.kind = ITEM_SESSION, .session = row};
 
-    w->fn(w->ctx, &item);
+    hand_out(w, &item);
 }
 
-int session_walk(struct db *db, const char *id, item_fn *fn, void *ctx, struct error *err)
+int session_walk(struct db *db, const char *id, struct item_taker to, struct error *err)
 {
-    struct walk w = {db, session_by_id(db, id, err), fn, ctx};
+    struct walk w = {db, session_by_id(db, id, err), to};
 
-    if (!w.session || session_row(db, id, begin, &w, err) < 0)
+    if (!w.session || session_row(db, id, (struct session_taker){begin, &w}, err) < 0)
         return -1;
     walk_questions(&w);
     return db_check(db, err);

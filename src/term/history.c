@@ -67,7 +67,7 @@ static int load(struct history *h, struct error *err)
     for (skip = lines > ENTRIES ? lines - ENTRIES : 0; skip > 0; skip--)
         at = (size_t)((const char *)memchr(text.data + at, '\n', text.len - at) - text.data) + 1;
     if (r == 0 && lines > ENTRIES + ENTRIES / 10)
-        r = place_write(h->path, text.data + at, text.len - at, true, err);
+        r = place_write(h->path, text.data + at, text.len - at, err);
     while (r == 0 && at < text.len) {
         const char *nl = memchr(text.data + at, '\n', text.len - at);
         size_t n = nl ? (size_t)(nl - text.data) - at : text.len - at;

@@ -410,7 +410,7 @@ static int profile(const char *path, struct error *err)
     autojson struct json *json = seccomp_profile();
     autofree char *text = json_print(json);
 
-    return file_write(path, text, strlen(text), 0600, err);
+    return file_write(path, text, strlen(text), err);
 }
 
 int main(int argc, char **argv)

@@ -2,16 +2,18 @@
 service, a pseudo-terminal, and a check that nothing is left behind after each test.
 
   SANDPIPER_TEST_ENGINES   "required": a missing engine is a failure (CI); "docker bwrap": only these; unset: those that work here
+  SANDPIPER_TEST_NOTES     a file for what runs, ended and failed (tests/run.sh)
 
 Tests run side by side (tests/run.sh gives them to several workers), each on its own but for these, which stay with one worker: those that share
 a fixture which is made once, and those of the one ordinary user, who has one store of images and whose processes are counted together.
 The marker "check" is for long repetitions, which "make check" runs.
 """
 import ctypes
+import faulthandler
 import os
+import re
 import signal
 import sys
-import threading
 
 import pytest
 
@@ -20,7 +22,7 @@ sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import rootless
 from model_server import ModelServer
 from program import (BIN, BWRAP_USER, ENGINES, HANG, HERE, IMAGE, PLACES, PR_SET_CHILD_SUBREAPER, ROOTLESS, TREE, UNSEEN,  # noqa: F401
-                     Result, Sandpiper, containers_of, engine_of, make_sandpiper, quiet, swept, why_not)
+                     Result, Sandpiper, containers_of, engine_of, make_sandpiper, quiet, reap, swept, why_not)
 
 # A shell that runs us in the background ignores SIGINT and SIGQUIT for us and for every child; then no Ctrl-C of a test would reach anybody.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -116,6 +118,8 @@ def serve():
 def pytest_configure(config):
     config.addinivalue_line("markers", "check: a long repetition, which `make check` runs")
     config.addinivalue_line("markers", "xdist_group(name): these stay with one worker")
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Notes())
 
 
 OF_THE_USER = ["test_rootless.py", "test_named_by_the_user.py"]
@@ -157,16 +161,37 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [i for i in items if i not in left_out]
 
 
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_call(item):
-    """A test that hangs dumps where, instead of eating CI's hour."""
-    timer = threading.Timer(300, lambda: os.kill(os.getpid(), signal.SIGALRM))
-    timer.daemon = True
+# What tests/run.sh tells of a round that did not come to its own summary: a line as each test begins, ends or fails.
+NOTES = os.environ.get("SANDPIPER_TEST_NOTES")
 
-    def alarm(signum, frame):
-        raise AssertionError("the test ran for 300 s")
-    old = signal.signal(signal.SIGALRM, alarm)
-    timer.start()
-    yield
-    timer.cancel()
-    signal.signal(signal.SIGALRM, old)
+
+def note(word, test, why=""):
+    if NOTES:
+        with open(NOTES, "a") as f:
+            f.write("\t".join([word, re.sub("@[a-z]+$", "", test), *why.strip().splitlines()[-1:]]) + "\n")
+
+
+class Notes:
+    """With workers the first process hears of all their tests, and also of those that a worker died of."""
+
+    def pytest_runtest_logstart(self, nodeid):
+        note("began", nodeid)
+
+    def pytest_runtest_logfinish(self, nodeid):
+        note("ended", nodeid)
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            note("FAILED", report.nodeid, crash.message.partition("\n")[0] if crash else str(report.longrepr))
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    """What pytest-timeout cannot end (signals are blocked, or the clean-up hangs as well) takes its worker with it, which is then a failure of
+    that test; the others go on."""
+    with open(NOTES or os.devnull, "a") as f:
+        faulthandler.dump_traceback_later((item.config.getoption("timeout", None) or 300) + 60, exit=True, file=f)
+        yield
+        faulthandler.cancel_dump_traceback_later()
+    reap()

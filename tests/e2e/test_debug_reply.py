@@ -269,9 +269,10 @@ def test_calls_written_as_text(bare, form):
 
 @pytest.mark.parametrize("form", forms())
 def test_calls_broken_off_never_run_in_part(bare, form):
+    """At some of its bytes, another few in each form; at every one in tests/unit/calls, without a start of the program for each."""
     lead = "Let me see."
     text = lead + "\n" + filled(form["form"], CODES)
-    for n in range(len(lead), len(text)):
+    for n in {*range(len(lead) + len(text) % 6, len(text), 6), len(text) - 1}:
         said, ran, got = read_text(bare, text[:n])
         assert ran in ([], CODES[:1]) and said.startswith(lead), got
         assert got["tool_calls"] or said == text[:n], got

@@ -42,8 +42,8 @@ def talk(server, request):
             return answer
 
 
-def all_refused(server, requests):
-    """Each is answered by one 4xx; the first bytes that are not are told, with the request."""
+def all_refused(server, requests, says=b""):
+    """Each is answered by one 4xx (that says so much); the first bytes that are not are told, with the request."""
     wrong, lock, todo = [], threading.Lock(), iter(requests)
 
     def work():
@@ -56,7 +56,7 @@ def all_refused(server, requests):
                 answer = talk(server, request)
             except OSError as e:
                 answer = repr(e).encode()
-            if not answer.startswith((b"HTTP/1.1 4", b"HTTP/1.0 4", b"HTTP/1.1 505")) or answer.count(b"HTTP/1.1 2"):
+            if not answer.startswith((b"HTTP/1.1 4", b"HTTP/1.0 4", b"HTTP/1.1 505")) or answer.count(b"HTTP/1.1 2") or says not in answer:
                 wrong.append((request[:300], answer[:300]))
     threads = [threading.Thread(target=work) for _ in range(AT_ONCE)]
     for t in threads:
@@ -133,6 +133,35 @@ def test_wrong_types(server):
         # An object without anything wrong in it is a good request for a sandbox.
         return whole(server, path, body | ({"conversation_id": r.choice([1, [], {}, True])} if path == "/create_sandbox" else {}))
     all_refused(server, [one() for _ in range(EACH)])
+
+
+def test_wrong_questions(server):
+    """Questions in OpenAI's two shapes with something wrong in each: in the conversation, an item of it, a part of that, or beside it."""
+    r = random.Random(6)
+    junk = [True, 0, -1, 1e300, "", " ", [], [1], {}, {"a": 1}, [[[]]], [None], "A" * 5000]        # none of them is an entry of a conversation, or a part of one
+    good = {"role": "user", "content": "x"}
+    items = [*junk, {"type": "function_call", "name": "f"}, {"type": "item_reference", "id": "msg_1"}, {"type": "compaction"}, {"role": "robot", "content": "x"},
+             {"role": "tool", "content": "x"}, {"role": "assistant", "tool_calls": [{}]}, {"role": "user"}, {"role": ["user"], "content": "x"}]
+    parts = [*junk, {"type": "input_image", "file_id": "f"}, {"type": "input_file", "file_url": "https://x.example/"}, {"type": "input_audio"},
+             {"type": "image_url", "image_url": {"url": "https://x.example/"}}, {"type": "text", "text": []}, {"type": ["text"], "text": "x"}]
+    beside = {"stream": 1, "model": [1], "tools": [{"type": "function"}], "tool_choice": "required", "top_logprobs": 3}
+    only = {"/v1/chat/completions": {"n": 2, "stop": "x", "logprobs": True, "response_format": {}, "reasoning_effort": 1},
+            "/v1/responses": {"previous_response_id": "resp_1", "background": True, "conversation": "c", "prompt": {"id": 1}, "text": 1, "metadata": 1,
+                              "reasoning": {"effort": 1}, "instructions": 1}}
+
+    def one():
+        path, name = r.choice([("/v1/chat/completions", "messages"), ("/v1/responses", "input")])
+        kind = r.randrange(4)
+        if kind == 0:
+            value = r.choice([v for v in junk if path != "/v1/responses" or not isinstance(v, str) or not v.strip()] + [None])
+            return whole(server, path, {name: value} if r.random() < 0.9 else r.choice([[], 1, "x", None]))
+        if kind == 1:
+            return whole(server, path, {name: [good] * r.randrange(3) + [r.choice(items)] + [good] * r.randrange(3)})
+        if kind == 2:
+            return whole(server, path, {name: [{"role": "user", "content": [{"type": "text", "text": "x"}] * r.randrange(2) + [r.choice(parts)]}]})
+        key, value = r.choice(list((beside | only[path]).items()))
+        return whole(server, path, {name: [good], key: value})
+    all_refused(server, [one() for _ in range(EACH)], b'"type":"invalid_request_error"')
 
 
 def test_smuggling(server):

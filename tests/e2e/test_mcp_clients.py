@@ -31,7 +31,7 @@ def test_sdk_2(sandpiper, mode):
 
 
 def test_openai_agents(sandpiper):
-    assert "42" in use(sandpiper, "mcp2", "agents_sdk.py", *sandpiper.argv(["mcp"]))
+    assert "42" in use(sandpiper, "mcp2", "agents_sdk.py", "stdio", *sandpiper.argv(["mcp"]))
 
 
 def inspect(sandpiper, *args):

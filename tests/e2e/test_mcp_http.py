@@ -13,7 +13,7 @@ import pytest
 
 from clients import client
 from conftest import HANG, HERE
-from mcp_stdio import MODERN
+from mcp_stdio import MODERN, text
 from test_mcp_clients import LONG, use
 
 BOTH = "application/json, text/event-stream"
@@ -22,11 +22,14 @@ BOTH = "application/json, text/event-stream"
 class Served:
     """`sandpiper serve` on a free port."""
 
-    def __init__(self, program, *args):
-        self.program, self.token = program, secrets.token_hex(32)
-        path = program.write("token", self.token + "\n")
-        os.chmod(path, 0o600)
-        self.p = program.start("serve", "--listen", "127.0.0.1:0", "--token-file", path, *args)
+    def __init__(self, program, *args, tokens=1):
+        self.program, self.args, self.tokens = program, args, [secrets.token_hex(32) for _ in range(tokens)]
+        self.token, self.path = self.tokens[0], program.write("token", "".join(t + "\n" for t in self.tokens))
+        os.chmod(self.path, 0o600)
+        self.start()
+
+    def start(self):
+        self.p = self.program.start("serve", "--listen", "127.0.0.1:0", "--token-file", self.path, *self.args)
         line = self.p.stderr.readline().decode()
         self.port = int(re.search(r"http://127\.0\.0\.1:(\d+)", line)[1])
         self.url = "http://127.0.0.1:%d/mcp" % self.port
@@ -115,6 +118,59 @@ def test_a_handle_finds_its_sandbox(served):
     assert served.post(message, **dict(headers, Mcp_Name="get_file"))[0::2][0] == 400
 
 
+def python(served, code, _meta=None, **headers):
+    """The result of a call without a handle, and the cookie that came with it."""
+    message, told = modern(1, "execute_python", _meta, code=code)
+    status, answered, body = served.post(message, **dict(told, **headers))
+    assert status == 200, body
+    cookie = answered["Set-Cookie"]
+    return (body[-1] if isinstance(body, list) else body)["result"], cookie and cookie.partition(";")[0]
+
+
+def test_a_cookie_finds_its_sandbox(sandpiper):
+    served = Served(sandpiper, tokens=2)
+    first, cookie = python(served, "x = 1")
+    assert "pass \"sandbox\": \"%s\"" % first["structuredContent"]["sandbox"] in text(first), first
+    again, none = python(served, "x", Cookie="a=b; %s; c=d" % cookie)
+    assert (text(again), none) == ("1", None)
+    live, none = python(served, "print(x)", {"progressToken": 1}, Cookie=cookie)
+    assert (text(live), none) == ("1\n", None)
+    # it opens nothing by itself: neither to another token nor without one, and no client chooses its name
+    apart, none = python(served, "x", Cookie=cookie, Authorization="Bearer " + served.tokens[1])
+    assert apart["structuredContent"]["error"]["name"] == "NameError" and none is None
+    message, told = modern(1, "execute_python", code="x")
+    assert served.post(message, **dict(told, Cookie=cookie, Authorization=None))[0] == 401
+    _, other = python(served, "1", Cookie=cookie + "0")
+    assert other and other != cookie
+    # it outlives the server, as its sandbox does
+    served.p.kill()
+    served.p.wait(HANG)
+    served.start()
+    again, _ = python(served, "x", Cookie=cookie)
+    assert text(again) == "1", again
+    served.end()
+    assert sandpiper.leftovers() == []
+
+
+def test_a_chat_that_the_client_names(served):
+    """As ChatGPT does, which keeps neither a session nor a cookie."""
+    assert "sandbox" not in text(python(served, "x = 1", {"openai/session": "v1/one"})[0])
+    assert text(python(served, "x", {"openai/session": "v1/one"})[0]) == "1"
+    assert "NameError" in text(python(served, "x", {"openai/session": "v1/two"})[0])
+
+
+def test_sandboxes_that_nobody_comes_back_to_make_room(sandpiper):
+    served = Served(sandpiper, "--max-sandboxes", "2")
+    kept = python(served, "x = 1")[0]["structuredContent"]["sandbox"]
+    message, told = modern(2, "execute_python", code="x", sandbox=kept)
+    assert text(served.post(message, **told)[2]["result"]) == "1"
+    for i in range(4):
+        assert text(python(served, "%d" % i)[0]).startswith("%d\n" % i)
+    assert text(served.post(message, **told)[2]["result"]) == "1"
+    served.end()
+    assert sandpiper.leftovers() == []
+
+
 def test_progress_is_a_stream(served):
     code = "for i in range(3): print('tick', i, flush=True)"
     message, headers = modern(1, "execute_python", {"progressToken": 9}, code=code)
@@ -164,6 +220,14 @@ def test_sdk_1(served):
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_sdk_2(served, mode):
     assert use(served.program, "mcp2", "sdk2.py", mode, "http", served.url, served.token) == "done\n"
+
+
+def test_a_program_that_passes_no_handle(served):
+    assert use(served.program, "mcp2", "no_handle.py", served.url, served.token) == "done\n"
+
+
+def test_openai_agents(served):
+    assert "42" in use(served.program, "mcp2", "agents_sdk.py", "http", served.url, served.token)
 
 
 # The scenarios that are about what this server is: tools, resources, logging, HTTP. The others want tools, prompts or questions to the user of

@@ -17,9 +17,12 @@ def as_ordinary_user(sandpiper):
     return AS_USER
 
 
+AUTO = {"SANDPIPER_SANDBOX": "auto"}
+
+
 def test_an_image_that_nobody_has_is_an_error(bare):
     """Not bwrap without a word: one line of cause, one of remedy."""
-    r = bare.run("exec", "--image", "nosuch:1", "-", stdin="print(1)", env={"SANDPIPER_SANDBOX": "auto"})
+    r = bare.run("exec", "--image", "nosuch:1", "-", stdin="print(1)", env=AUTO)
     assert r.code == 3 and r.out == "" and len(r.err.splitlines()) == 2, r
     assert "no sandbox engine works with the image nosuch:1" in r.err and "leave out --image" in r.err and "bwrap" not in r.err, r
 
@@ -47,14 +50,14 @@ def test_bwrap_and_an_image_contradict_each_other(sandpiper):
 
 def test_a_question_that_needs_no_code_is_answered(bare, serve):
     serve(bare, [{"answer": {"text": "hello"}}])
-    r = bare.run("--image", "nosuch:1", "hi")
+    r = bare.run("--image", "nosuch:1", "hi", env=AUTO)
     assert r.code == 0 and r.out == "hello\n" and r.err.count("nosuch:1") >= 1, r
     assert len([line for line in r.err.splitlines() if "no code can run here" in line]) == 1, r
 
 
 def test_a_question_that_needs_code_is_3(bare, serve):
     serve(bare, [{"answer": {"calls": [{"code": "print(1)"}]}}], complete=False)
-    r = bare.run("--image", "nosuch:1", "hi")
+    r = bare.run("--image", "nosuch:1", "hi", env=AUTO)
     assert r.code == 3 and "nosuch:1" in r.err, r
 
 
@@ -124,7 +127,7 @@ def test_with_auto_the_event_tells(bare, serve):
     if why_not("bwrap"):
         pytest.skip("no bwrap")
     serve(bare, [{"answer": {"calls": [{"code": "print(1)"}]}}, {"answer": {"text": "done"}}])
-    r = bare.run("--json", "go")
+    r = bare.run("--json", "go", env=AUTO)
     events = [json.loads(line) for line in r.out.splitlines()]
     assert events[0]["engine"] == "" and [e["engine"] for e in events if e["type"] == "sandbox"][0] in ("docker", "podman", "bwrap"), r
 
@@ -144,7 +147,7 @@ def test_the_greeting_names_what_is_known(sandpiper_on, engine, serve):
 
 def test_what_the_greeting_could_not_say_is_told_when_it_is_up(bare, serve):
     serve(bare, [])
-    p = bare.chat(env={"NO_COLOR": "1"})
+    p = bare.chat(env=dict(AUTO, NO_COLOR="1"))
     p.expect("Ctrl-D ends")
     assert "Code runs in" not in p.before
     p.expect("Code runs in (docker|podman|bwrap)")

@@ -40,8 +40,6 @@ def test_e2b(server):
         tell({"name": e.error.name, "value": e.error.value, "last": e.error.traceback.splitlines()[-1]})
         e = s.run_code("import matplotlib.pyplot as plt\\nplt.plot([1, 2]); plt.show()")
         tell({"png": [r.png for r in e.results if r.png]})
-        c = s.create_code_context()
-        tell({"context": [c.language, c.cwd], "same": s.run_code("x", context=c).text})
         try: s.run_code("1", language="r"); tell({"language": "taken"})
         except Exception as e: tell({"language": str(e)[:3]})
         tell({"killed": s.kill(), "again": s.kill()})
@@ -51,9 +49,47 @@ def test_e2b(server):
     assert told[0] == {"text": "42", "stdout": "out\n", "stderr": "err\n", "error": None, "live": "out\n"}
     assert told[1] == {"name": "ZeroDivisionError", "value": "division by zero", "last": "ZeroDivisionError: division by zero"}
     assert len(told[2]["png"]) == 1 and base64.b64decode(told[2]["png"][0]).startswith(b"\x89PNG")
-    assert told[3] == {"context": ["python", "/mnt/data"], "same": "21"}
-    assert told[4] == {"language": "422"}
-    assert told[5:] == [{"killed": True, "again": False}, {"after": "NotFoundException"}]
+    assert told[3] == {"language": "422"}
+    assert told[4:] == [{"killed": True, "again": False}, {"after": "NotFoundException"}]
+
+
+def test_e2b_contexts(server):
+    """Each has variables of its own; they are listed, restarted, removed, and end with their sandbox."""
+    told = run(server, """
+        import json
+        from e2b_code_interpreter import Sandbox
+        def tell(*x): print(json.dumps(x))
+        def x(s, context=None):
+            e = s.run_code("x", context=context)
+            return e.text or e.error.name
+        def refused(f, *words):
+            try: return f(*words) and "done"
+            except Exception as e: return type(e).__name__
+        s, other = Sandbox.create(), Sandbox.create()
+        a, b = s.create_code_context(), s.create_code_context(cwd="/mnt/data", language="python")
+        for i, c in enumerate((None, a, b)): s.run_code("x = %d" % i, context=c)
+        tell(x(s), x(s, a), x(s, b), x(other))
+        tell([a.language, a.cwd], [c.id for c in s.list_code_contexts()] == ["default", a.id, b.id], len(other.list_code_contexts()))
+        s.restart_code_context(a); s.restart_code_context("default")
+        tell(x(s), x(s, a), x(s, b))
+        s.remove_code_context(b)
+        tell([c.id for c in s.list_code_contexts()] == ["default", a.id], refused(x, s, b), refused(s.remove_code_context, b), refused(s.remove_code_context, "default"))
+        # a context of one sandbox is none of another's, and neither is a sandbox a context
+        tell(refused(x, other, a), refused(other.remove_code_context, a), refused(other.remove_code_context, s.sandbox_id), refused(other.restart_code_context, a))
+        s.kill()
+        tell(refused(x, s, a), refused(s.list_code_contexts), refused(s.create_code_context))
+        made = [refused(other.create_code_context) for i in range(8)]
+        other.kill()
+        tell(len(set(made)), Sandbox.create() is not None)
+        """, E2B_API_URL=server.url, E2B_SANDBOX_URL=server.url, E2B_API_KEY=server.token)
+    gone = "NotFoundException"
+    assert told[0] == ["0", "1", "2", "NameError"]
+    assert told[1] == [["python", "/mnt/data"], True, 1]
+    assert told[2] == ["NameError", "NameError", "2"]
+    assert told[3] == [True, gone, gone, gone]
+    assert told[4] == [gone] * 4
+    assert told[5] == [gone] * 3
+    assert told[6] == [2, True]
 
 
 def test_e2b_without_a_key(server):

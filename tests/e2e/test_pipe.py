@@ -67,7 +67,7 @@ def test_read_as_it_arrives(bare, serve):
     (b"", 0, ["no question"]),
     (b"x" * 2_000_000 + b"\n", 0, ["line 1", "2,000,000", "1,048,576"]),
     (b"\x7fELF\x02\x01\x01\0\0\0\0", 0, ["looks like a program"]),
-])
+], ids=["not closed", "not UTF-8", "NUL", "comments", "empty", "too long", "a program"])
 def test_bad_scripts(bare, serve, script, asked, words):
     serve(bare, answers(*["A"] * asked))
     r = bare.run(stdin=script)

@@ -28,7 +28,7 @@ SESSION = [
     ("for i in range(5000): print(i)", lambda r, out: r["status"] == "ok" and r["output_bytes"] == 23890),
     ("import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'print(6 * 7)'], check=True) and None", lambda r, out: out == "42\n"),
     ("open('made.txt', 'w').write('made') and None", lambda r, out: r["status"] == "ok"),
-    ("while True: pass", lambda r, out: r["status"] == "timeout" and not r["state_lost"]),
+    ("import time\nwhile True: time.sleep(0.01)", lambda r, out: r["status"] == "timeout" and not r["state_lost"]),
     ("import os\nos._exit(3)", lambda r, out: r["status"] == "died" and "os._exit" in r["error"]),
     ("import ctypes, sqlite3, json, csv, decimal\n6 * 7", lambda r, out: r["value"] == "42"),
 ]
@@ -80,11 +80,13 @@ class Place:
 
 @pytest.fixture
 def place(engine):
-    for s in make_sandpiper(engine):
-        p = Place(s, engine)
-        try:
+    p = None
+    try:
+        for s in make_sandpiper(engine):
+            p = Place(s, engine)
             yield p
-        finally:
+    finally:            # behind the program's own end: an image that a container has is only untagged
+        if p:
             p.remove()
 
 

@@ -39,7 +39,7 @@ class Server:
             line = self.process.stderr.readline()
             assert line, said
             said += line
-        self.drain = threading.Thread(target=self.process.stderr.read)
+        self.drain = threading.Thread(target=self.process.stderr.read, daemon=True)
         self.drain.start()
         self.connection = Unix(self.place)
 
@@ -76,7 +76,8 @@ class Server:
         if self.process.poll() is None:
             self.process.terminate()
         self.process.wait(HANG * 2)
-        self.drain.join()
+        self.drain.join(HANG)
+        assert not self.drain.is_alive()
         self.process.stderr.close()
         self.connection.close()
 
@@ -151,6 +152,6 @@ def test_killed(sandpiper):
 
 
 @pytest.mark.check
-@pytest.mark.parametrize("moments", [50])
-def test_storm(sandpiper_on, engine, moments):
-    check_storm(sandpiper_on, moments)
+def test_storm(sandpiper_on, engine):
+    """Fewer with a daemon, whose start of a container takes a processor for half a second: what differs there is only how a sandbox ends."""
+    check_storm(sandpiper_on, 50 if engine == "bwrap" else 15)

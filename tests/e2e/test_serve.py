@@ -1,4 +1,5 @@
 """test_serve.py - `sandpiper serve`: who is let in, what a sandbox can be asked, what happens to requests when a client, a sandbox or the server ends."""
+import base64
 import os
 import signal
 import socket
@@ -66,9 +67,31 @@ def test_nothing_outside_is_read(server):
                  "a%0ab", "link", "d", "d/", "fifo", "x" * 5000, "%ff", "%", "proc/self/environ"):
         a = server.ask("GET", "/files/%s/%s" % (box, name))
         assert a.status in (400, 404, 414, 431) and b"root:" not in a.body, (name, a.status, a.body)
-    for name in ("../x", "/etc/x", "a\nb", "", "x" * 5000, "d"):
+    for name in ("../x", "/etc/x", "a\nb", "", "x" * 5000):
         a = server.post("/write_file", sandbox_id=box, filename=name, content="x")
         assert a.status == 422, (name, a.status, a.body)
+
+
+def test_what_is_wrong_with_a_file(server):
+    box = server.good("/create_sandbox")["sandbox_id"]
+    server.good("/write_file", sandbox_id=box, filename="d/f", content="x")
+    for name in ("d", "d/f/g"):
+        server.refused(409, "CONFLICT", "/write_file", sandbox_id=box, filename=name, content="x")
+    for name in ("none", "none/f", "d"):
+        server.refused(404, "NOT_FOUND", "/download_file", sandbox_id=box, filename=name)
+    server.refused(422, "INVALID_ARGUMENT", "/download_file", sandbox_id=box, filename="../f")
+    server.refused(422, "INVALID_ARGUMENT", "/write_file", sandbox_id=box, filename="f", content="a", encoding="base64")
+    server.refused(403, "FORBIDDEN", "/upload_file", sandbox_id=box, remote_filename="f", file_url="https://example.com/f")
+
+
+def test_a_slip_is_no_request_of_another_api(server):
+    """/run_code is SandboxFusion's too, whose clients can send a token in the URL alone."""
+    slip = {"code": "print(1)", "language": "python"}
+    assert "sandbox_id: is missing" in server.refused(422, "INVALID_ARGUMENT", "/run_code", **slip).json["detail"]
+    basic = {"Authorization": "Basic " + base64.b64encode(("x:" + server.token).encode()).decode()}
+    assert server.ask("POST", "/run_code", slip, headers=basic).json["run_result"]["stdout"] == "1\n"
+    slip.update(sandbox_id=server.good("/create_sandbox")["sandbox_id"], timeout="5")
+    assert "timeout" in server.ask("POST", "/run_code", slip, headers=basic).json["detail"]
 
 
 def test_who_is_let_in(server):

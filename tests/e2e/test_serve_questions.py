@@ -2,48 +2,13 @@
 import base64
 import io
 import json
-import os
-import subprocess
 import urllib.request
 
-import pytest
 from PIL import Image
 
-from clients import client
-from conftest import HANG
+from openai_server import call, done, run_client, said, start, user         # noqa: F401 (start is a fixture)
 from raw_server import wait_for
 from serving import Server, sse
-
-
-@pytest.fixture
-def start(sandpiper, serve):
-    """A server whose model answers so, and that model's."""
-    made = []
-
-    def begin(*exchanges, args=(), sees=False, **more):
-        model = serve(sandpiper, list(exchanges), sees=sees, **more)
-        made.append(Server(sandpiper, *args))
-        return made[-1], model
-    yield begin
-    for s in made:
-        assert s.close() == 0
-    assert sandpiper.leftovers() == []
-
-
-def call(*codes, text=None):
-    return {"answer": dict({"calls": [{"code": code} for code in codes]}, **({"text": text} if text else {}))}
-
-
-def done(text, **expect):
-    return {"expect": expect, "answer": {"text": text}}
-
-
-def user(text):
-    return {"role": "user", "content": text}
-
-
-def said(text):
-    return {"role": "assistant", "content": text}
 
 
 def complete(server, *messages, status=200, **more):
@@ -175,14 +140,6 @@ def test_room_is_made(start):
 
 
 # ------------------------------------------------------------------------------------------------------------- clients, unchanged
-
-def run_client(server, tmp_path, program, *args, **more):
-    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "OPENAI_BASE_URL": server.url + "/v1", "OPENAI_API_KEY": server.token,
-           "LLM_USER_PATH": str(tmp_path), "OPENAI_AGENTS_DISABLE_TRACING": "1", "LANG": "C.UTF-8"}
-    r = subprocess.run([client("openai", program), *args], capture_output=True, text=True, timeout=HANG * 3, env=env, **more)
-    assert r.returncode == 0, r
-    return r.stdout
-
 
 SDK = """
 import openai

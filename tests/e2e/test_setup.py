@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+import zipfile
 
 from conftest import TREE
 
@@ -129,3 +130,36 @@ def test_make_run_says_what_it_will_do(tmp_path):
         return r.stdout
     assert "1.1 GB" not in plan(OPENAI_API_KEY="x") and "1.1 GB" not in plan(MODEL="none")
     assert "1.1 GB to download" in plan() or "server on port" in plan()
+
+
+def test_the_image_with_wheels_and_without(tmp_path):
+    """make-image.sh with an engine of ours: what it is given to build from, under which sum, and what is said where there is no index."""
+    bin, wheel = tmp_path / "bin", tmp_path / "pyarrow-25.0.1-cp311-cp311-any.whl"
+    bin.mkdir()
+    with zipfile.ZipFile(wheel, "w") as z:
+        for name in ("__init__.py", "lib.so", "table.pxi", "tests/test_x.py", "libarrow_flight.so.2500", "include/arrow/api.h"):
+            z.writestr("pyarrow/" + name, "x")
+    scripts = {"docker": '#!/bin/sh\ncase "$*" in info|"image inspect debian:bookworm-slim") ;; *Labels*) cat "$TOP/label" ;; *Size*) echo 1000000 ;;\n'
+                         'build*) for a; do case $a in sandpiper.source=*) echo "${a#*=}" >"$TOP/label" ;; esac; done; (cd "$a/site" && find . -type f | sort) ;;\n'
+                         '*) exit 1 ;; esac\n',
+               "podman": "#!/bin/sh\nexit 1\n",
+               "python3": '#!/bin/sh\ncase "$*" in *" download "*) [ -n "$INDEX" ] || { echo "ERROR: No matching distribution" >&2; exit 1; }\n'
+                          'while [ "$1" != --dest ]; do shift; done; mkdir -p "$2" && cp "$TOP"/*.whl "$2" ;; "-m pip --version") ;; *) exec %s "$@" ;; esac\n' % sys.executable}
+    for name, text in scripts.items():
+        (bin / name).write_text(text)
+        (bin / name).chmod(0o755)
+
+    def make(**env):
+        r = subprocess.run([os.path.join(TREE, "docker", "make-image.sh")], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                           timeout=60, env=dict(env, PATH="%s:/usr/bin:/bin" % bin, ENGINE="docker", TMPDIR=str(tmp_path), TOP=str(tmp_path)))
+        assert r.returncode == 0, r.stderr
+        return r.stderr
+
+    said = make()
+    assert "will lack pyarrow, so code in it cannot read Parquet" in said and "ERROR: No matching distribution" in said and "./pyarrow" not in said, said
+    assert (tmp_path / "label").read_text().endswith("-without\n")
+    assert "will lack pyarrow" in (said := make()) and "up to date" in said, said
+    said = make(INDEX="1")
+    assert [line for line in said.splitlines() if line.startswith("./")] == ["./pyarrow/__init__.py", "./pyarrow/lib.so"], said
+    assert "up to date" in (said := make()) and "lack" not in said, said
+    assert sorted(os.listdir(tmp_path)) == ["bin", "label", wheel.name]

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
-#include "sandbox/frame.h"
+#include "channel/frame.h"
 
 struct log {
     struct buf text;

@@ -121,7 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         {.version = "2026-07-28", .method = "tools/call", .name = "execute_python"},
         {.version = "2026-07-28", .method = "tools/list"},
         {.version = "2025-11-25"},
-        {.session = "x"},
+        {.session = "x", .conversation = "0123456789abcdef0123456789abcdef"},
     };
     struct fuzz f = {.n = 0};
     const struct mcp_host host = {&f, on_ask, on_forget, on_has, on_end};

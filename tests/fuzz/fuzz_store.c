@@ -204,15 +204,15 @@ static void read_all(bool search)
 
     if (!db)
         return;
-    sessions_list(db, 0, on_row, &bytes, &err);
-    sessions_before(db, 1000, on_row, &bytes, &err);
+    sessions_list(db, 0, (struct session_taker){on_row, &bytes}, &err);
+    sessions_before(db, 1000, (struct session_taker){on_row, &bytes}, &err);
     for (size_t i = 0; i < countof(formats); i++) {
         struct buf out autorelease(buf_release) = BUF_INIT(0);
 
         session_export(db, ID, formats[i], &out, &err);
     }
     if (search)
-        sessions_search(db, "how many", on_row, &bytes, &err);
+        sessions_search(db, "how many", (struct session_taker){on_row, &bytes}, &err);
     db_close(db);
 }
 

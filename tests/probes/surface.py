@@ -132,7 +132,8 @@ def rlimits(seen, place):
 
 
 SET = {"HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1",
-       "USER": "sandpiper", "LOGNAME": "sandpiper", "MPLBACKEND": "Agg", "MPLCONFIGDIR": "/tmp", "XDG_CACHE_HOME": "/tmp"}
+       "USER": "sandpiper", "LOGNAME": "sandpiper", "MPLBACKEND": "Agg", "MPLCONFIGDIR": "/tmp", "XDG_CACHE_HOME": "/tmp",
+       "JE_ARROW_MALLOC_CONF": "background_thread:false", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 FREE = r"(OPENBLAS|OMP|MKL|NUMEXPR)_NUM_THREADS|HOSTNAME|PWD|TERM|container|LC_CTYPE"
 
 

@@ -419,11 +419,10 @@ int sandbox_profile(struct sandbox *s, const char *name, bool rows, struct buf *
     return 0;
 }
 
-int sandbox_picture(struct sandbox *s, const char *name, int fd, const struct picture_ask *ask,
-                    struct buf *out, struct error *err)
+int sandbox_picture(struct sandbox *s, const struct picture_ask *ask, struct buf *out, struct error *err)
 {
-    (void)s, (void)fd, (void)ask, (void)out;
-    return error_set(err, ERROR_SYSTEM, 0, "%s is not decoded here", name);
+    (void)s, (void)out;
+    return error_set(err, ERROR_SYSTEM, 0, "%s is not decoded here", ask->name);
 }
 
 int sandbox_reset(struct sandbox *s, struct error *err)

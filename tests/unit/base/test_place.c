@@ -35,7 +35,7 @@ static char *in(const char *name)
 
 static void puts_in(const char *name, const char *text)
 {
-    assert_int_equal(file_write(name, text, strlen(text), 0600, NULL), 0);
+    assert_int_equal(file_write(name, text, strlen(text), NULL), 0);
 }
 
 static void expect_text(const char *name, const char *text)
@@ -56,12 +56,12 @@ static void makes_folders_and_files(void **state)
     struct stat st;
 
     (void)state;
-    assert_int_equal(place_write(path, "one", 3, true, &e), 0);
+    assert_int_equal(place_write(path, "one", 3, &e), 0);
     assert_int_equal(stat("a/b", &st), 0);
     assert_int_equal(st.st_mode & 0777, 0700);
     assert_int_equal(stat("a/b/c/f", &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
-    assert_int_equal(place_write(path, "two", 3, false, &e), 0);
+    assert_int_equal(place_write_soon(path, "two", 3, &e), 0);
     expect_text("a/b/c/f", "two");
     expect_text("a//b/../b/./c/f", "two");
     assert_int_equal(place_open(alone, O_RDONLY, &e), -1);
@@ -80,7 +80,7 @@ static void ones_own_links(void **state)
     (void)state;
     assert_int_equal(mkdir("disk", 0700), 0);
     assert_int_equal(symlink(absolute, "link"), 0);
-    assert_int_equal(place_write(made, "there", 5, true, NULL), 0);
+    assert_int_equal(place_write(made, "there", 5, NULL), 0);
     expect_text("disk/new/f", "there");
     assert_int_equal(symlink("link/../link/new/f", through), 0);
     expect_text("relative", "there");
@@ -99,8 +99,8 @@ static void nothing_behind_a_dangling_link(void **state)
     assert_int_equal(symlink("made", "lost"), 0);
     assert_int_equal(symlink("round", "round"), 0);
     assert_int_equal(place_open(f, O_WRONLY | O_CREAT, &e), -1);
-    assert_int_equal(place_write(below, "x", 1, true, &e), -1);
-    assert_int_equal(place_write(round, "x", 1, true, &e), -1);
+    assert_int_equal(place_write(below, "x", 1, &e), -1);
+    assert_int_equal(place_write(round, "x", 1, &e), -1);
     assert_int_equal(e.code, ELOOP);
     assert_int_equal(access("made", F_OK), -1);
 }
@@ -120,7 +120,7 @@ static void links_of_others(void **state)
     assert_int_equal(lchown("folder", 12345, 12345), 0);
     assert_int_equal(place_open(file, O_RDWR, &e), -1);
     assert_non_null(strstr(e.text, "link of another user (uid 12345)"));
-    assert_int_equal(place_write(below, "x", 1, true, &e), -1);
+    assert_int_equal(place_write(below, "x", 1, &e), -1);
     assert_int_equal(access("f", F_OK), -1);
     assert_int_equal(link("target", "second"), 0);
     assert_int_equal(place_open(hard, O_RDWR, &e), -1);

@@ -27,7 +27,7 @@ static void put(const char *name, const char *text)
 
     unlink(path);
     if (text)
-        assert_int_equal(file_write(path, text, strlen(text), 0600, NULL), 0);
+        assert_int_equal(file_write(path, text, strlen(text), NULL), 0);
 }
 
 /* One line a layer; NULL: that layer is not there. env and flags are cut at blanks. */
@@ -655,7 +655,7 @@ static void a_folder_is_asked_about_once(void **state)
     assert_int_equal(asked, 0);
     assert_null(where_to(one, NULL, NULL, FOLDER_NOBODY)); /* the older content's answer is forgotten */
     assert_int_equal(asked, 1);
-    assert_int_equal(file_write(kept, "allow\nallow \n\n\xff\nallow x y\n", 25, 0600, NULL), 0);
+    assert_int_equal(file_write(kept, "allow\nallow \n\n\xff\nallow x y\n", 25, NULL), 0);
     assert_null(where_to(other, NULL, NULL, FOLDER_NOBODY));
     assert_int_equal(unlink(kept), 0);
 }

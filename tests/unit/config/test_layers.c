@@ -26,8 +26,10 @@ static void put(const char *name, const char *text, int mode)
     autofree char *path = xasprintf("%s/%s", folder, name);
 
     file_remove_tree(path);
-    if (text)
-        assert_int_equal(file_write(path, text, strlen(text), mode, NULL), 0);
+    if (text) {
+        assert_int_equal(file_write(path, text, strlen(text), NULL), 0);
+        assert_int_equal(chmod(path, (mode_t)mode), 0);
+    }
 }
 
 static int load(struct config *c, const char *yaml, const char *dotenv, char *const *env, const char *flag,

@@ -85,7 +85,8 @@ static inline void fake(struct place *p, const char *name, const char *script)
                   *text = xasprintf("#!/bin/sh\n%s\n", script);
 
     mkdir(bin, 0755);
-    assert_int_equal(file_write(file, text, strlen(text), 0755, NULL), 0);
+    assert_int_equal(file_write(file, text, strlen(text), NULL), 0);
+    assert_int_equal(chmod(file, 0755), 0);
     chmod(file, 0755);
     setenv("PATH", bin, 1);
 }

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/engines.h"
-#include "engine/mount.h"
+#include "mount/mount.h"
 #include "engine/options.h"
 
 static char *added[] = {(char *)"word=1", NULL};

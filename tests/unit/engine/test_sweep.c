@@ -33,7 +33,7 @@ static char *left_behind(const char *id, const char *tail, const char *container
     autofree char *text = xasprintf(
         "{\"owner\":\"%s\",\"engine\":\"docker\",\"container\":\"%s\",\"cgroups\":[]}", owner, container);
     assert_int_equal(file_mkdirs(dir, 0700, NULL), 0);
-    assert_int_equal(file_write(file, text, strlen(text), 0600, NULL), 0);
+    assert_int_equal(file_write(file, text, strlen(text), NULL), 0);
     return dir;
 }
 
@@ -84,7 +84,7 @@ static char *logging_docker(struct place *p)
 
     fake(p, "docker", script);
     assert_int_equal(file_mkdirs(cache, 0700, NULL), 0);
-    assert_int_equal(file_write(stamp, "", 0, 0600, NULL), 0); /* no scan of labels */
+    assert_int_equal(file_write(stamp, "", 0, NULL), 0); /* no scan of labels */
     return log;
 }
 
@@ -343,7 +343,7 @@ static void test_scan_of_a_list_that_is_cut(void **state)
         while ((caps[i] - text.len) % len != len - 2); /* the newline and a digit do not fit */
         while (text.len < caps[i] + len)
             buf_addstr(&text, line);
-        assert_int_equal(file_write(list, text.data, text.len, 0644, NULL), 0);
+        assert_int_equal(file_write(list, text.data, text.len, NULL), 0);
         buf_release(&text);
         swept = (struct sweep_result){0};
         sweep_now(p->loop, &swept);
@@ -369,7 +369,7 @@ static void test_scan_of_labels(void **state)
     autofree char *lines = xasprintf(
         "sandpiper-0000000000000001 %s\nsandpiper-0000000000000002 %s\nsomebody-elses %s\n", dead, other,
         dead);
-    assert_int_equal(file_write(list, lines, strlen(lines), 0644, NULL), 0);
+    assert_int_equal(file_write(list, lines, strlen(lines), NULL), 0);
     for (size_t i = 0; i < countof(engines); i++) {
         const struct engine_cached memory = {.engine = (char *)engines[i]};
 
@@ -419,7 +419,7 @@ static void test_reap_end_is_bounded(void **state)
 
     (void)log;
     fake(p, "docker", "exec /bin/sleep 6");
-    assert_int_equal(file_write(tried, "", 0, 0600, NULL), 0);
+    assert_int_equal(file_write(tried, "", 0, NULL), 0);
     sweep_begin(p->loop);
     sweep_end(p->loop); /* an earlier start has waited for it */
     assert_true(clock_ms() - begun < 1000);

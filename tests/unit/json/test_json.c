@@ -4,7 +4,6 @@
 #include <locale.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "json/json.h"
 #include "base/mem.h"
@@ -237,9 +236,9 @@ static void many_keys_stay_linear(void **state)
 {
     (void)state;
     autofree char *text = many_keys(200000, "k7");
-    int64_t start = clock_ms();
+    int64_t start = cpu_us();
     assert_null(parse(text));
-    assert_true(clock_ms() - start < 5000); /* n^2 would take minutes */
+    assert_true(cpu_us() - start < 5000000); /* n^2 would take minutes */
 }
 
 static void prefix(void **state)

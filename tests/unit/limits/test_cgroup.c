@@ -32,7 +32,7 @@ static void put(struct tree *t, const char *path, const char *text)
     *slash = '\0';
     assert_int_equal(file_mkdirs(full, 0755, NULL), 0);
     *slash = '/';
-    assert_int_equal(file_write(full, text, strlen(text), 0644, NULL), 0);
+    assert_int_equal(file_write(full, text, strlen(text), NULL), 0);
 }
 
 static void expect_text(struct tree *t, const char *path, const char *want)

@@ -23,7 +23,8 @@ struct fake { /* the host, and what was sent */
     char operation[40], arguments[400], sandbox[40], conversation[80];
     struct buf out; /* one message a line */
     struct mcp_fate fate;
-    char session[40];
+    char session[40], handed_out[40];
+    bool again; /* of what was asked last */
     struct mcp *mcp;
     struct mcp_link *link;
 };
@@ -40,6 +41,7 @@ static uint64_t fake_ask(void *ctx, const struct mcp_question *q, char id[MCP_ID
     snprintf(f->operation, sizeof f->operation, "%s", q->operation);
     snprintf(f->arguments, sizeof f->arguments, "%s", arguments);
     snprintf(f->conversation, sizeof f->conversation, "%s", q->conversation ? q->conversation : "-");
+    f->again = q->again;
     memcpy(id, HANDLE, MCP_ID + 1);
     assert_true(f->n_asked < countof(f->asked));
     f->asked[f->n_asked++] = *q->listener;
@@ -79,6 +81,8 @@ static void on_send(void *ctx, const char *text, size_t len, const struct mcp_fa
     f->fate = *fate;
     if (fate->session)
         snprintf(f->session, sizeof f->session, "%s", fate->session);
+    if (fate->conversation)
+        snprintf(f->handed_out, sizeof f->handed_out, "%s", fate->conversation);
 }
 
 static void start(struct fake *f, const struct mcp_headers *headers)
@@ -624,6 +628,7 @@ static void a_session_over_posts(void **state)
     assert_string_equal(say(&f, CALL("1", "execute_python", "{\"code\":\"1\"}", "")), "");
     autofree char *conversation = xasprintf("mcp-%s", f.session);
     assert_string_equal(f.conversation, conversation);
+    assert_string_equal(f.handed_out, "");
     struct mcp_link *other = post(&f, &h);
     const char *cancel =
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}";
@@ -650,9 +655,57 @@ static void a_post_without_session_tells_the_model_its_handle(void **state)
 
     start(&f, &h);
     say(&f, CALL("1", "execute_python", "{\"code\":\"1\"}", "," META));
-    assert_string_equal(f.conversation, "-");
+    assert_false(f.again);
     done(&f, 0, OK);
-    has(buf_str(&f.out), "new sandbox " HANDLE);
+    has(buf_str(&f.out), "New sandbox " HANDLE);
+    has(buf_str(&f.out), "pass \\\"sandbox\\\": \\\"" HANDLE);
+
+    /* What was handed out names the same conversation the next time, and the model need not be told. */
+    autofree char *conversation = xasprintf("mcp-%s", f.handed_out);
+    assert_string_equal(f.conversation, conversation);
+    autofree char *brought = xstrdup(f.handed_out);
+    const struct mcp_headers known = {
+        .version = h.version, .method = h.method, .name = h.name, .conversation = brought};
+    mcp_close(f.link);
+    f.link = post(&f, &known);
+    f.handed_out[0] = 0;
+    say(&f, CALL("2", "execute_python", "{\"code\":\"1\"}", "," META));
+    assert_true(f.again);
+    assert_string_equal(f.conversation, conversation);
+    done(&f, 1, OK);
+    assert_null(strstr(buf_str(&f.out), "New sandbox"));
+    assert_string_equal(f.handed_out, "");
+    finish(&f);
+}
+
+/* What is no id of ours is not taken as one; a chat that the client names is kept as its hash. */
+static void what_a_post_is_known_by(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"", "x", HANDLE "0", "0123456789ABCDEF0123456789ABCDEF",
+                                      "../../../etc/passwd"};
+    struct mcp_headers h = {.version = "2026-07-28", .method = "tools/call", .name = "execute_python"};
+    struct fake f;
+
+    for (size_t i = 0; i < countof(bad); i++) {
+        h.conversation = bad[i];
+        start(&f, &h);
+        say(&f, CALL("1", "execute_python", "{\"code\":\"1\"}", "," META));
+        assert_false(f.again);
+        done(&f, 0, OK);
+        assert_int_equal(strlen(f.handed_out), MCP_ID);
+        assert_string_not_equal(f.handed_out, bad[i]);
+        finish(&f);
+    }
+    h.conversation = NULL;
+    start(&f, &h);
+    say(&f, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"execute_python\","
+            "\"arguments\":{\"code\":\"1\"},\"_meta\":{\"openai/session\":\"v1/abc\","
+            "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+            "\"io.modelcontextprotocol/clientCapabilities\":{}}}}");
+    assert_true(f.again);
+    assert_memory_equal(f.conversation, "mcp-chat-", 9);
+    assert_null(strstr(f.conversation, "abc"));
     finish(&f);
 }
 
@@ -737,6 +790,7 @@ int main(void)
         cmocka_unit_test(headers_must_agree),
         cmocka_unit_test(a_session_over_posts),
         cmocka_unit_test(a_post_without_session_tells_the_model_its_handle),
+        cmocka_unit_test(what_a_post_is_known_by),
         cmocka_unit_test(sessions_are_bounded),
         cmocka_unit_test(lines_however_they_are_cut),
         cmocka_unit_test(a_long_line_is_not_kept),

@@ -4,9 +4,10 @@
 
 #include "base/mem.h"
 #include "json/json.h"
-#include "openai/chat_reply.h"
+#include "openai/chat_key.h"
 #include "openai/chat_request.h"
 #include "openai/chat_table.h"
+#include "openai/openai_reply.h"
 
 static struct json *parsed(const char *text)
 {
@@ -36,7 +37,7 @@ static void what_is_asked(void **state)
                                             "\"},{\"type\":\"text\",\"text\":\"four\"}]") "]}");
     autofree char *said = NULL;
 
-    assert_int_equal(chat_request_read(body, &r, &no), 0);
+    assert_int_equal(chat_request_read(&openai_chat, body, &r, &no), 0);
     assert_string_equal(r.model, "gpt-x");
     assert_string_equal(r.effort, "low");
     assert_true(r.stream && r.include_usage);
@@ -68,7 +69,7 @@ static void files_in_parts(void **state)
                                                                                     "jpeg;base64,QUJE\"}"
                                                                                     "]") "]}");
 
-    assert_int_equal(chat_request_read(body, &r, &no), 0);
+    assert_int_equal(chat_request_read(&openai_chat, body, &r, &no), 0);
     autofree char *earlier = json_print(r.earlier_files), *files = json_print(r.files);
     assert_string_equal(earlier, "[{\"name\":\"image-1.png\",\"content\":\"QUJD\",\"encoding\":\"base64\"}]");
     assert_string_equal(files, "[{\"name\":\"a.csv\",\"content\":\"YQ==\",\"encoding\":\"base64\"},"
@@ -123,7 +124,7 @@ static void what_is_refused(void **state)
         struct chat_refusal no;
         autojson struct json *body = parsed(rows[i].body);
 
-        assert_int_equal(chat_request_read(body, &r, &no), -1);
+        assert_int_equal(chat_request_read(&openai_chat, body, &r, &no), -1);
         assert_string_equal(no.param, rows[i].param);
         assert_true(strlen(no.message) > strlen(no.param) + 5);
         assert_non_null(no.code);
@@ -133,10 +134,11 @@ static void what_is_refused(void **state)
 
 static void key_of(const char *messages, size_t n, const char *owner, char out[SHA256_HEX])
 {
-    autofree char *text = xasprintf("{\"messages\":[%s]}", messages);
-    autojson struct json *body = parsed(text);
+    autofree char *text = xasprintf("[%s]", messages);
+    autojson struct json *list = parsed(text);
 
-    chat_request_key(body, n, owner, out);
+    chat_key_begin(owner, out);
+    chat_key_add(list, n, out);
 }
 
 static void the_name_of_what_was_said(void **state)
@@ -161,7 +163,7 @@ static void the_name_of_what_was_said(void **state)
     };
 
     key_of(USER("\"hi\""), 1, "0", after);
-    chat_key_after(after, "Hello!\n", after);
+    chat_key_answer("Hello!\n", after);
     for (size_t i = 0; i < countof(same); i++) {
         key_of(same[i], 2, "0", other);
         assert_string_equal(other, after);
@@ -174,23 +176,21 @@ static void the_name_of_what_was_said(void **state)
     }
 }
 
-static void put(struct chat_table *t, const char *key, const char *sandbox)
+static void put(struct chat_table *t, const char *said, const char *sandbox)
 {
     struct chat_place p = {.turn = "1"};
-    char k[SHA256_HEX];
 
     snprintf(p.sandbox, sizeof p.sandbox, "%s", sandbox);
-    snprintf(k, sizeof k, "%64s", key);
-    chat_table_put(t, k, &p);
+    snprintf(p.names[CHAT_SAID], SHA256_HEX, "%s", said);
+    snprintf(p.names[CHAT_ID], SHA256_HEX, "id of %s", sandbox);
+    chat_table_put(t, &p);
 }
 
-static const char *take(struct chat_table *t, const char *key)
+static const char *take(struct chat_table *t, const char *name)
 {
     static struct chat_place p;
-    char k[SHA256_HEX];
 
-    snprintf(k, sizeof k, "%64s", key);
-    return chat_table_take(t, k, &p) ? p.sandbox : "none";
+    return chat_table_take(t, name, &p) ? p.sandbox : "none";
 }
 
 static void places(void **state)
@@ -207,7 +207,11 @@ static void places(void **state)
     put(t, "a", "s1");
     put(t, "a", "s2"); /* two that said the same, each with its own */
     assert_string_equal(take(t, "a"), "s2");
-    assert_string_equal(take(t, "a"), "s1");
+    assert_string_equal(take(t, "id of s1"), "s1"); /* either name takes it, and the other is gone with it */
+    assert_string_equal(take(t, "a"), "none");
+    put(t, "", "s1");
+    assert_string_equal(take(t, ""), "none");
+    assert_string_equal(take(t, "id of s1"), "s1");
     put(t, "a", "s1");
     put(t, "b", "s2");
     put(t, "c", "s3");
@@ -220,48 +224,70 @@ static void places(void **state)
     chat_table_free(t);
 }
 
-static void replies(void **state)
+struct sent {
+    size_t n;
+    char *text[16];
+};
+
+static void keep(void *ctx, const char *event, const struct json *object)
+{
+    struct sent *s = ctx;
+
+    assert_null(event);
+    assert_true(s->n < countof(s->text));
+    s->text[s->n++] = json_print(object);
+}
+
+static void chunks(void **state)
 {
     (void)state;
-    const struct chat_reply r = {"chatcmpl-1", 7, "m", true};
+    struct sent got = {0};
+    struct openai_reply r;
+    const struct chat_request asked = {.stream = true, .include_usage = true};
     autojson struct json *usage = parsed("{\"input_tokens\":5,\"cached_tokens\":null,\"output_tokens\":3,"
                                          "\"reasoning_tokens\":2,\"cost\":null}");
-    autojson struct json *note = parsed("{\"type\":\"tool_call\"}");
-    struct json *made[] = {chat_first_chunk(&r, NULL), chat_chunk(&r, "ab", 1, NULL, NULL),
-                           chat_chunk(&r, NULL, 0, "stop", json_copy(note)),
-                           chat_usage_chunk(&r, chat_usage(usage)),
-                           chat_error("no", chat_error_type(400), "n", NULL)};
+    autojson struct json *note = parsed("{\"session\":\"s\"}");
+    autojson struct json *events = parsed(
+        "[{\"type\":\"notice\"},{\"type\":\"text\",\"reply\":1,\"text\":\"a\"},{\"type\":\"tool_call\"},"
+        "{\"type\":\"text\",\"reply\":2,\"text\":\"b\"}]");
+#define CHUNK                                                                                    \
+    "{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\"," \
+    "\"choices\":["
+#define DELTA(delta, finish)                                                                     \
+    CHUNK "{\"index\":0,\"delta\":{" delta "},\"logprobs\":null,\"finish_reason\":" finish "}]," \
+          "\"usage\":null"
     static const char *const wanted[] = {
-        "{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\","
-        "\"choices\":["
-        "{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"logprobs\":null,\"finish_"
-        "reason\":null}],"
-        "\"usage\":null}",
-        "{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\","
-        "\"choices\":["
-        "{\"index\":0,\"delta\":{\"content\":\"a\"},\"logprobs\":null,\"finish_reason\":null}],\"usage\":"
-        "null}",
-        "{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\","
-        "\"choices\":["
-        "{\"index\":0,\"delta\":{},\"logprobs\":null,\"finish_reason\":\"stop\"}],\"usage\":null,"
-        "\"sandpiper\":{\"type\":\"tool_call\"}}",
-        "{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\","
-        "\"choices\":[],"
-        "\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":3,\"total_tokens\":8,\"prompt_tokens_details\":"
-        "{\"cached_tokens\":0},\"completion_tokens_details\":{\"reasoning_tokens\":2}}}",
-        "{\"error\":{\"message\":\"no\",\"type\":\"invalid_request_error\",\"param\":\"n\",\"code\":null}}",
+        DELTA("\"role\":\"assistant\",\"content\":\"\"", "null") "}",
+        DELTA("\"content\":\"a\"", "null") "}",
+        DELTA("", "null") ",\"sandpiper\":{\"type\":\"tool_call\",\"data\":null}}",
+        DELTA("\"content\":\"\\n\\n\"", "null") "}",
+        DELTA("\"content\":\"b\"", "null") "}",
+        DELTA("", "\"stop\"") ",\"sandpiper\":{\"session\":\"s\"}}",
+        CHUNK "],\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":3,\"total_tokens\":8,"
+              "\"prompt_tokens_details\":{\"cached_tokens\":0},\"completion_tokens_details\":"
+              "{\"reasoning_tokens\":2}}}",
+        "{\"error\":{\"message\":\"no\",\"type\":\"rate_limit_error\",\"param\":null,\"code\":\"X\"}}",
     };
 
-    for (size_t i = 0; i < countof(made); i++) {
-        autofree char *text = json_print(made[i]);
-
-        assert_string_equal(text, wanted[i]);
-        json_free(made[i]);
+    openai_reply_init(&r, &openai_chat, "1", "m", &asked, NULL);
+    r.created = 7;
+    r.send = keep;
+    r.ctx = &got;
+    for (const struct json *e = json_first(events); e; e = json_next(e))
+        openai_reply_event(&r, e);
+    openai_reply_end(&r, &(struct openai_end){"never mind", "stop", usage, note});
+    r.shape->failed(&r, 429, "X", "no");
+    assert_int_equal(got.n, countof(wanted));
+    for (size_t i = 0; i < got.n; i++) {
+        assert_string_equal(got.text[i], wanted[i]);
+        free(got.text[i]);
     }
-    assert_string_equal(chat_finish("code_failed", "x"), "stop");
-    assert_string_equal(chat_finish("limit", "x"), "length");
-    assert_null(chat_finish("limit", ""));
-    assert_null(chat_finish("no_answer", NULL));
+    assert_string_equal(buf_str(&r.text), "a\n\nb");
+    openai_reply_release(&r);
+    assert_string_equal(openai_finish("code_failed", "x"), "stop");
+    assert_string_equal(openai_finish("limit", "x"), "length");
+    assert_null(openai_finish("limit", ""));
+    assert_null(openai_finish("no_answer", NULL));
 }
 
 int main(void)
@@ -269,7 +295,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_asked),   cmocka_unit_test(files_in_parts),
         cmocka_unit_test(what_is_refused), cmocka_unit_test(the_name_of_what_was_said),
-        cmocka_unit_test(places),          cmocka_unit_test(replies),
+        cmocka_unit_test(places),          cmocka_unit_test(chunks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

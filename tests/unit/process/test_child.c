@@ -77,7 +77,8 @@ static void says_why_it_cannot_start(void **state)
     assert_int_equal(e.code, EACCES);
     assert_null(run(ARGV((char *)""), 1000, NULL, &e));
     /* No interpreter line: not handed to a shell. */
-    assert_int_equal(file_write("/tmp/test_child_script", "echo owned\n", 11, 0755, NULL), 0);
+    assert_int_equal(file_write("/tmp/test_child_script", "echo owned\n", 11, NULL), 0);
+    assert_int_equal(chmod("/tmp/test_child_script", 0755), 0);
     assert_null(run(ARGV((char *)"/tmp/test_child_script"), 1000, NULL, &e));
     assert_int_equal(e.code, ENOEXEC);
     unlink("/tmp/test_child_script");
@@ -93,7 +94,8 @@ static void path_has_only_absolute_folders(void **state)
     assert_non_null(mkdtemp(here));
     assert_non_null(getcwd(cwd, sizeof(cwd)));
     assert_int_equal(chdir(here), 0);
-    assert_int_equal(file_write("evil-tool", "#!/bin/sh\necho owned\n", 21, 0755, NULL), 0);
+    assert_int_equal(file_write("evil-tool", "#!/bin/sh\necho owned\n", 21, NULL), 0);
+    assert_int_equal(chmod("evil-tool", 0755), 0);
     struct job *r;
     struct error e = {0};
     setenv("PATH", ":.::/bin:", 1);
@@ -136,7 +138,7 @@ static void deadline_kills_the_group(void **state)
     assert_non_null(r);
     assert_true(r->timed_out);
     assert_true(WIFSIGNALED(r->status) && WTERMSIG(r->status) == SIGKILL);
-    assert_true(clock_ms() - start < 5000);
+    assert_true(clock_ms() - start < 25000);
     pid_t grandchild = (pid_t)strtol(buf_str(&r->out_text), NULL, 10);
     assert_true(grandchild > 1);
     bool gone = false;
@@ -161,10 +163,10 @@ static void a_daemon_holding_the_pipe_does_not_hold_us(void **state)
     (void)state;
     struct job *r;
     int64_t start = clock_ms();
-    r = run_sh("sleep 3 & echo started");
+    r = run_sh("sleep 30 & echo started");
     assert_string_equal(buf_str(&r->out_text), "started\n");
     assert_int_equal(r->status, 0);
-    assert_true(clock_ms() - start < 2000);
+    assert_true(clock_ms() - start < 25000);
     job_free(r);
 }
 
@@ -183,7 +185,7 @@ static void a_cancel_ends_it(void **state)
     int64_t start = clock_ms();
     assert_null(run(SH("echo begun; sleep 30"), 20000, l, &e));
     assert_int_equal(e.kind, ERROR_CANCELLED);
-    assert_true(clock_ms() - start < 3000);
+    assert_true(clock_ms() - start < 25000);
     loop_free(l);
 }
 

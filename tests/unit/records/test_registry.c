@@ -158,7 +158,7 @@ static void test_bad_records(void **state)
     assert_int_equal(registry_take(&h, "x", &err), 0);
     assert_int_equal(registry_store(&h, dir, &err), 0);
     for (size_t i = 0; i < countof(texts); i++) {
-        assert_int_equal(file_write(path, texts[i], strlen(texts[i]), 0600, &err), 0);
+        assert_int_equal(file_write(path, texts[i], strlen(texts[i]), &err), 0);
         assert_int_equal(registry_look(&h, &r), REGISTRY_NEW);
         record_release(&r);
     }

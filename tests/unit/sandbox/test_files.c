@@ -194,10 +194,45 @@ static void test_many(void **state)
     assert_int_equal(ledger.n, LEDGER_FILES);
 }
 
+static void test_safe_names(void **state)
+{
+    static const struct {
+        const char *in, *out;
+    } rows[] = {
+        {"plot.png", "plot.png"},
+        {"a/b/c.csv", "a-b-c.csv"},
+        {"../../etc/passwd", "_..-..-etc-passwd"},
+        {".bashrc", "_.bashrc"},
+        {"-rf", "_-rf"},
+        {"./x", "x"},
+        {"", "file"},
+        {"/abs", "-abs"},
+        {"a\\b", "a-b"},
+        {"a\x1b[31mb\nc", "ab c"},
+        {"sal\xc3\xa9s.csv", "sal\xc3\xa9s.csv"},
+    };
+    char longer[600];
+    char *safe;
+
+    (void)state;
+    for (size_t i = 0; i < countof(rows); i++) {
+        safe = file_safe_name(rows[i].in);
+        assert_string_equal(safe, rows[i].out);
+        free(safe);
+    }
+    memset(longer, 'n', sizeof longer);
+    memcpy(longer + sizeof longer - 5, ".png", 5);
+    safe = file_safe_name(longer);
+    assert_int_equal(strlen(safe), 200);
+    assert_string_equal(safe + 196, ".png");
+    free(safe);
+}
+
 int main(void)
 {
 #define R(test) cmocka_unit_test_setup_teardown(test, enter, leave)
-    const struct CMUnitTest tests[] = {R(test_names), R(test_the_same_again), R(test_quota), R(test_many)};
+    const struct CMUnitTest tests[] = {R(test_names), R(test_the_same_again), R(test_quota), R(test_many),
+                                       cmocka_unit_test(test_safe_names)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

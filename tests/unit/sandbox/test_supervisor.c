@@ -64,7 +64,7 @@ static void test_hostile_peer(void **state)
             fail_msg("peer %zu ran a cell", i);
         assert_int_equal(err.kind, ERROR_SANDBOX);
         assert_int_equal(fake.rejected, 1);
-        assert_true(clock_ms() - began < 2000);
+        assert_true(clock_ms() - began < 8000);
     }
     /* A true greeting, then frames that nobody asked for. */
     fake.instead = GREETING "head -c 25 > /dev/null; printf '\\000\\000\\000\\000Z0123456789abcdef'; sleep 9";

@@ -12,6 +12,11 @@ static void on_terminal(void *ctx, struct sandbox_terminal *t)
     *t = terminal;
 }
 
+#define ASK(width, height, background)                   \
+    {                                                    \
+        width, height, background, "the image", NULL, -1 \
+    }
+
 /* Have a cell write an image, and decode what came out of it. */
 static int decode(const char *code, struct pixels_ask ask, struct pixels *out, struct error *err)
 {
@@ -20,7 +25,8 @@ static int decode(const char *code, struct pixels_ask ask, struct pixels *out, s
     autoclose int fd = open(r.files[0].path, O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0);
     loop_arm(loop);
-    return sandbox_pixels(box, "the image", fd, &ask, out, err);
+    ask.fd = fd;
+    return sandbox_pixels(box, &ask, out, err);
 }
 
 static void check(const char *code, struct pixels_ask ask, unsigned width, unsigned height, uint32_t first)
@@ -43,7 +49,8 @@ static void check(const char *code, struct pixels_ask ask, unsigned width, unsig
 
 static void test_pixels(void **state)
 {
-    const struct pixels_ask small = {100, 100, 0x204060}, most = {PIXELS_WIDTH_MAX, PIXELS_HEIGHT_MAX, 0};
+    const struct pixels_ask small = ASK(100, 100, 0x204060),
+                            most = ASK(PIXELS_WIDTH_MAX, PIXELS_HEIGHT_MAX, 0);
 
     (void)state;
     check(WRITE("RGB", "30, 20", "(1, 2, 3)", "a.png"), small, 30, 20, 0x010203); /* never larger */
@@ -60,7 +67,7 @@ static void test_pixels(void **state)
 
 static void refuse(const char *code, const char *words)
 {
-    const struct pixels_ask small = {100, 100, 0};
+    const struct pixels_ask small = ASK(100, 100, 0);
     struct error err = {0};
     struct pixels p = {1, 1, NULL};
 
@@ -102,7 +109,6 @@ static void test_hostile_pixels(void **state)
         "frame(b'F', b'w\\1\\0\\0\\0002h\\1\\0\\0\\0001'), frame(b'D', b'xxx'), frame(b'Z', b'')",
         "frame(b'Z', b'')", /* nothing */
     };
-    const struct pixels_ask small = {100, 100, 0};
 
     (void)state;
     for (size_t i = 0; i < countof(answers); i++) {
@@ -117,9 +123,11 @@ static void test_hostile_pixels(void **state)
         struct error err = {0};
         struct pixels p;
         autoclose int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        struct pixels_ask small = ASK(100, 100, 0);
 
+        small.fd = fd;
         fake.instead = peer;
-        assert_int_equal(sandbox_pixels(box, "the image", fd, &small, &p, &err), -1);
+        assert_int_equal(sandbox_pixels(box, &small, &p, &err), -1);
         assert_null(p.rgb);
         has(err.text, i < 4 ? "the sandbox was lost" : "sent only a part of it");
         sandbox_break(box, "next");

@@ -233,7 +233,7 @@ static void test_unix_socket(void **state)
     fd_close(&first);
     listen_remove(&a);
     assert_int_equal(access(path, F_OK), -1);
-    assert_int_equal(file_write(path, "mine", 4, 0600, &err), 0);
+    assert_int_equal(file_write(path, "mine", 4, &err), 0);
     assert_int_equal(listen_open(&a, &err), -1);
     listen_remove(&a);
     assert_int_equal(access(path, F_OK), 0);
@@ -243,7 +243,7 @@ static void test_unix_socket(void **state)
 static int tokens_of(const char *path, const char *text, int mode, struct tokens *t, struct error *err)
 {
     *t = (struct tokens){0};
-    assert_int_equal(file_write(path, text, strlen(text), mode, NULL), 0);
+    assert_int_equal(file_write(path, text, strlen(text), NULL), 0);
     assert_int_equal(chmod(path, (mode_t)mode), 0);
     return tokens_read(t, path, err);
 }

@@ -1,0 +1,105 @@
+/* ask_model.c - which model a question goes to, with which options: at the start, after /model, and when the
+ * service no longer has it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ask/setup.h"
+#include "base/mem.h"
+#include "config/config.h"
+#include "llm/replay.h"
+#include "ask/ask.h"
+
+/* Show once what the service said of its model that the user should know. */
+void ask_tell_known(struct ask *a)
+{
+    for (size_t i = 0; i < a->known.notices.n; i++)
+        ask_notice(a, NOTICE_WARNING, a->known.notices.v[i]);
+    argv_release(&a->known.notices);
+}
+
+void ask_learn_window(struct ask *a)
+{
+    int window = known_window(&a->endpoint, llm_model(a->llm), &a->known);
+
+    if (window > 0)
+        llm_set_context(a->llm, window);
+    ask_tell_known(a);
+}
+
+/* The user's word goes before the agent's definition. */
+static const char *effort_of(const struct ask *a)
+{
+    const char *users = a->effort ? a->effort : a->c->reasoning_effort;
+
+    return users ? users : a->prompts->reasoning_effort;
+}
+
+/* All options for one model at our endpoint, for the chat or the command line. */
+void ask_model_options(struct ask *a, const char *model, struct llm_options *o)
+{
+    setup_llm(a->c, &a->endpoint, model, o);
+    known_apply(&a->service, o, &a->known);
+    o->reasoning_effort = effort_of(a);
+    o->chat = a->chat;
+}
+
+int ask_change_model(struct ask *a, const char *name, struct error *err)
+{
+    struct llm_options o;
+
+    a->endpoint.models = NULL; /* the user has named one, so there is no fallback */
+    ask_model_options(a, name, &o);
+    return llm_reconfigure(a->llm, &o, err);
+}
+
+bool ask_model_gone(void *ctx, const char *model, struct llm_options *next, char advice[LLM_ADVICE])
+{
+    struct ask *a = ctx;
+    const char *name = model_after(&a->service, model, advice, LLM_ADVICE);
+
+    char near[LLM_ADVICE - 50];
+
+    if (name)
+        ask_model_options(a, name, next);
+    else if (!*advice && known_nearest(&a->service, model, near, sizeof near))
+        snprintf(advice, LLM_ADVICE, "Did you mean: %s %s", a->chat ? "/model" : "-m", near);
+    return name != NULL;
+}
+
+int ask_choose_model(struct ask *a, struct error *err)
+{
+    if (agents_load(&a->agents, a->c, err) < 0)
+        return -1;
+    a->prompts = agents_last(&a->agents);
+    if (a->c->replay) { /* needs no endpoint and no key: the recording names the model */
+        a->endpoint.provider = "replay";
+        a->endpoint.base_url = xstrdup("http://replay.invalid/v1");
+        int status = replay_model(a->c->replay, &a->replayed, err);
+
+        a->model = steal(&a->replayed.model);
+        return status;
+    }
+    if (endpoint_choose(a->c, &a->endpoint, err) < 0)
+        return -1;
+    if (!a->unsent && endpoint_check_key(&a->endpoint, err) < 0)
+        return -1;
+    if (a->prompts->model && a->endpoint.model_source.kind == SOURCE_DEFAULT)
+        /* The agent's definition applies if the user has named no model. */
+        a->endpoint.model = a->prompts->model, a->endpoint.models = NULL;
+    return model_settle(&a->service, &a->model, &a->found, err);
+}
+
+/* Skip a default model that was found to be gone earlier today. */
+void ask_skip_gone(struct ask *a, struct llm_options *o, const char *kept)
+{
+    char advice[LLM_ADVICE];
+
+    while (a->endpoint.models && llm_is_gone(o, kept)) {
+        const char *name = model_after(&a->service, a->model, advice, sizeof advice);
+        if (!name)
+            return;
+        free(a->model);
+        a->model = xstrdup(name);
+        ask_model_options(a, a->model, o);
+    }
+}

@@ -1,0 +1,251 @@
+/* model.c - which model to use when the configuration leaves it open: a server on this machine is asked. */
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ask/service.h"
+#include "config/config.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/url.h"
+#include "llm/llm.h"
+#include "llm/models.h"
+#include "process/loop.h"
+
+#define DISCOVER_MS 150  /* ms; short, since nobody asked for it */
+#define BUSY_MS     2000 /* ms; a server that listens may be busy */
+#define LIST_MS     3000 /* ms; the user chose this server, so it may take longer */
+
+static size_t add_place(struct local_place *v, size_t n, const struct provider *p, const char *url)
+{
+    if (n < LOCAL_MAX && url && !strchr(url, '{'))
+        v[n++] = (struct local_place){p, url};
+    return n;
+}
+
+size_t local_places(const struct config *c, struct local_place v[LOCAL_MAX])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->providers.n; i++) {
+        const struct provider *p = &c->providers.v[i];
+
+        if (!p->discover)
+            continue;
+        n = add_place(v, n, p, p->base_url);
+        n = add_place(v, n, p, p->other_url);
+    }
+    return n;
+}
+
+/* Where the search was, and what it found instead of a model. */
+static void tell_places(const struct local_place *local, const enum llm_place *places, size_t n,
+                        struct buf *out)
+{
+    static const char *const words[] = {
+        [LLM_NOBODY] = "",
+        [LLM_SILENT] = ", which does not answer",
+        [LLM_UNTRUSTED] = ", whose certificate is not trusted",
+        [LLM_OTHER] = ", where something else answers",
+        [LLM_NO_MODEL] = ", which has no models yet",
+        [LLM_MODEL] = "",
+    };
+
+    buf_addstr(out, ", and no model server runs on this machine (looked for ");
+    for (size_t i = 0; i < n; i++) {
+        const struct provider *p = local[i].provider;
+        const char *host = strstr(local[i].url, "//"), *name = p->title ? p->title : p->name;
+
+        host = host ? host + 2 : local[i].url;
+        buf_addf(out, "%s%s at %.*s%s", i ? "; " : "", name, (int)strcspn(host, "/"), host, words[places[i]]);
+    }
+    buf_addch(out, ')');
+}
+
+static void move_to(struct endpoint *e, const char *url)
+{
+    free(e->base_url);
+    e->base_url = xstrdup(url);
+}
+
+/* The entry names two places for its server: use the one where something listens. */
+static void find_place(struct endpoint *e, struct loop *loop)
+{
+    enum llm_place places[2];
+    char *model = NULL;
+
+    if (!e->entry || !e->entry->other_url || e->binding.url != URL_ENTRY || strchr(e->entry->other_url, '{'))
+        return;
+    const char *urls[] = {e->base_url, e->entry->other_url};
+    struct llm_search search = {urls, 2, e->ca_cert, DISCOVER_MS, DISCOVER_MS};
+    llm_discover(&search, loop, &model, places);
+    free(model);
+    if (places[0] == LLM_NOBODY && places[1] != LLM_NOBODY)
+        move_to(e, e->entry->other_url);
+}
+
+int none_configured(const char *looked, struct error *err)
+{
+    return error_set(err, ERROR_USAGE, 0,
+                     "no model is configured%s. Choose one of these:\n"
+                     "  a key:         export OPENAI_API_KEY=...  (or GROQ_API_KEY, OPENROUTER_API_KEY, ...: "
+                     "man sandpiper)\n"
+                     "  your machine:  ollama pull qwen3.5:4b && ollama serve  (or llama.cpp, LM Studio; any "
+                     "other: --base-url URL -m MODEL)\n"
+                     "  nothing yet:   make run, in sandpiper's source folder, fetches a small model (1.1 "
+                     "GB) and starts it",
+                     looked);
+}
+
+/* Nothing was chosen: use Ollama, llama.cpp or LM Studio, the first in this order that answers. */
+static int discover(const struct service *s, char **model, char **notice, struct error *err)
+{
+    struct config *c = s->config;
+    struct endpoint *e = s->endpoint;
+    struct loop *loop = s->loop;
+    const char *urls[LOCAL_MAX];
+    struct local_place local[LOCAL_MAX];
+    enum llm_place places[LOCAL_MAX];
+    struct buf looked autorelease(buf_release) = BUF_INIT(600);
+    size_t n = local_places(c, local);
+    int found;
+
+    for (size_t i = 0; i < n; i++)
+        urls[i] = local[i].url;
+    struct llm_search search = {urls, n, c->ca_cert, DISCOVER_MS, BUSY_MS};
+    found = c->discover && n ? llm_discover(&search, loop, model, places) : -1;
+    if (loop_cancelled(loop))
+        return error_set(err, ERROR_CANCELLED, 0, "interrupted");
+    if (found < 0) {
+        if (c->discover && n)
+            tell_places(local, places, n, &looked);
+        if (c->model && *c->model)
+            return error_set(
+                err, ERROR_USAGE, 0,
+                "%.100s: which service has it?%s\n"
+                "name it (--provider openai, or --base-url URL), or set its key (OPENAI_API_KEY=...)",
+                c->model, buf_str(&looked));
+        return none_configured(buf_str(&looked), err);
+    }
+    endpoint_take_local(c, e, local[found].provider);
+    move_to(e, local[found].url);
+    if (e->model) {
+        free(*model);
+        *model = xstrdup(e->model);
+    }
+    *notice = xasprintf("no provider is configured; using %s of %s at %s", *model,
+                        e->entry->title ? e->entry->title : e->entry->name, e->base_url);
+    return 0;
+}
+
+int endpoint_ready(struct endpoint *e, struct loop *loop, struct error *err)
+{
+    if (endpoint_fetch_key(e, loop, err) < 0)
+        return -1;
+    find_place(e, loop);
+    return 0;
+}
+
+static bool is_pattern(const char *entry)
+{
+    return strpbrk(entry, "*?") != NULL;
+}
+
+/* The first model in the service's list that matches the pattern; NULL if there is none.
+ */
+static const char *listed(struct config *c, const struct llm_models *m, const char *pattern)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (fnmatch(pattern, m->v[i].id, FNM_CASEFOLD) == 0)
+            return config_keep(c, m->v[i].id);
+    return NULL;
+}
+
+/* The first usable model from entry i of the preference list on. The service is asked for its list only if an
+ * entry is a pattern, and a list from the same day is enough. NULL: there is none, or, with err set, the
+ * service did not tell. */
+static const char *preferred(const struct service *s, size_t i, struct error *err)
+{
+    const struct endpoint *e = s->endpoint;
+    const char *found = i < e->models->n ? e->models->v[i] : NULL;
+    struct llm_models_query q;
+    struct llm_models m = {0};
+
+    if (!found || !is_pattern(found))
+        return found;
+    models_query(e, LIST_MS, MODELS_KEPT_S, &q);
+    found = NULL;
+    if (llm_models_get(&q, s->loop, &m, err) == 0)
+        for (; i < e->models->n && !found; i++)
+            found = is_pattern(e->models->v[i]) ? listed(s->config, &m, e->models->v[i]) : e->models->v[i];
+    llm_models_release(&m);
+    return found;
+}
+
+const char *model_after(const struct service *s, const char *model, char *advice, size_t size)
+{
+    const struct endpoint *e = s->endpoint;
+    struct profile p = endpoint_profile(s->config, e, model);
+    const char *next = NULL;
+
+    *advice = '\0';
+    for (size_t i = 0; e->models && i < e->models->n && !next; i++)
+        if (fnmatch(e->models->v[i], model, FNM_CASEFOLD) == 0)
+            next = preferred(s, i + 1, NULL);
+    if (next && strcmp(next, model) != 0)
+        return next;
+    if (p.replaced_by)
+        snprintf(advice, size, "Use %s instead: %s %s", p.replaced_by, s->chat ? "/model" : "-m",
+                 p.replaced_by);
+    return NULL;
+}
+
+int model_settle(const struct service *s, char **model, char **notice, struct error *err)
+{
+    struct config *c = s->config;
+    struct endpoint *e = s->endpoint;
+    struct loop *loop = s->loop;
+
+    *model = *notice = NULL;
+    if (!e->found)
+        return discover(s, model, notice, err);
+    if (endpoint_ready(e, loop, err) < 0)
+        return -1;
+    if (e->models && (e->model = preferred(s, 0, err)) == NULL)
+        return err->kind ? -1
+                         : error_set(err, ERROR_USAGE, 0,
+                                     "%s has none of the default models of %s\n"
+                                     "Choose one with -m MODEL; sandpiper models lists them.",
+                                     e->base_url, e->provider);
+    if (e->model) {
+        *model = xstrdup(e->model);
+        return 0;
+    }
+    if (url_is_loopback(e->base_url) || (e->entry && e->entry->local)) {
+        const char *url = e->base_url;
+        enum llm_place place;
+        struct llm_search search = {&url, 1, c->ca_cert, LIST_MS, LIST_MS};
+        if (llm_discover(&search, loop, model, &place) == 0) {
+            *notice = xasprintf("no model was chosen; using %s, the first that %s lists", *model,
+                                e->base_url);
+            return 0;
+        }
+        if (loop_cancelled(loop))
+            return error_set(err, ERROR_CANCELLED, 0, "interrupted");
+        if (place == LLM_UNTRUSTED)
+            return error_set(
+                err, ERROR_USAGE, 0,
+                "no model was chosen, and %s cannot be asked for its list: its certificate is not trusted\n"
+                "Trust its issuer with --ca-cert FILE; with -m MODEL the error says more",
+                e->base_url);
+        return error_set(err, ERROR_USAGE, 0,
+                         "no model was chosen, and %s does not list its models\n"
+                         "Is the server running? Or choose a model: -m MODEL",
+                         e->base_url);
+    }
+    return error_set(err, ERROR_USAGE, 0,
+                     "%s at %s: no model was chosen, and there is no default\n"
+                     "Choose one: -m MODEL, SANDPIPER_MODEL, or model: in config.yaml",
+                     e->provider, e->base_url);
+}

@@ -1,0 +1,144 @@
+/* uploads.c - artifacts.upload: each file that code made is put on the storage before anybody is told of it,
+ * and in the text that follows its path becomes its URL. After the first failure nothing more is uploaded:
+ * the files are here all the same.
+ */
+#include <string.h>
+
+#include "agent/agent.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "ask/ask.h"
+#include "config/config.h"
+#include "upload/links.h"
+#include "upload/upload.h"
+
+struct uploads {
+    struct upload *upload;
+    struct links links;
+    struct ask *ask;
+    unsigned reply; /* of the text that is held back */
+    bool failed;
+};
+
+int uploads_new(struct ask *a, struct error *err)
+{
+    const struct config *c = a->c;
+    const struct upload_options o = {
+        .to = c->upload,
+        .session = a->session,
+        .ca_cert = c->ca_cert,
+        .connect_ms = (int)c->connect_timeout,
+        .idle_ms = (int)c->idle_timeout,
+        .insecure = c->allow_insecure,
+        .loop = a->loop,
+    };
+
+    if (!c->upload || a->unsent)
+        return 0;
+    struct upload *upload = upload_new(&o, err);
+    if (!upload)
+        return -1;
+    a->uploads = xcalloc(1, sizeof *a->uploads);
+    a->uploads->upload = upload;
+    a->uploads->ask = a;
+    return 0;
+}
+
+static void pass(const struct uploads *u, const struct event *e)
+{
+    u->ask->listener.event(u->ask->listener.ctx, e);
+}
+
+bool uploads_failed(const struct uploads *u)
+{
+    return u && u->failed;
+}
+
+void uploads_free(struct uploads *u)
+{
+    if (!u)
+        return;
+    upload_free(u->upload);
+    links_release(&u->links);
+    free(u);
+}
+
+/* Its name here is unique in the session, the one in the sandbox is not. */
+static char *put(struct uploads *u, const struct event *e)
+{
+    const char *slash = strrchr(e->file.path, '/'), *name = slash ? slash + 1 : e->file.path;
+    struct event phase = {.type = EVENT_PHASE, .question = e->question, .phase = {.phase = PHASE_UPLOADING}};
+    struct error err = {0};
+    char *url = NULL;
+
+    if (u->failed)
+        return NULL;
+    pass(u, &phase);
+    if (upload_file(u->upload, e->file.path, name, &url, &err) == 0) {
+        links_add(&u->links, e->file.name, url);
+        return url;
+    }
+    if (err.kind == ERROR_CANCELLED) /* who pressed Ctrl-C knows it */
+        return NULL;
+    u->failed = true;
+    autofree char *line = xasprintf("%s; no further file is uploaded. It is here: %s", err.text,
+                                    e->file.path);
+    ask_notice(u->ask, NOTICE_ERROR, line);
+    return NULL;
+}
+
+static void pass_file(struct uploads *u, const struct event *e)
+{
+    struct event own = *e;
+    autofree char *url = put(u, e);
+    autofree char *line = url ? xasprintf("%s: %s", e->file.name, url) : NULL;
+
+    own.file.url = url;
+    pass(u, &own);
+    if (line && !u->ask->c->json)
+        ask_notice(u->ask, NOTICE_INFO, line);
+}
+
+static void pass_text(struct uploads *u, const struct event *e, bool end)
+{
+    struct event own = {.type = EVENT_TEXT, .question = e->question, .agent = e->agent};
+    struct buf out autorelease(buf_release) = BUF_INIT(0);
+
+    if (end) {
+        links_end(&u->links, &out);
+    } else {
+        u->reply = e->text.reply;
+        links_feed(&u->links, e->text.text, e->text.len, &out);
+    }
+    own.text.reply = u->reply;
+    own.text.text = buf_str(&out);
+    own.text.len = out.len;
+    if (out.len)
+        pass(u, &own);
+}
+
+static void pass_done(struct uploads *u, const struct event *e)
+{
+    struct event own = *e;
+    struct buf answer autorelease(buf_release) = BUF_INIT(0);
+
+    links_feed(&u->links, e->done.answer ? e->done.answer : "", strlen(e->done.answer ? e->done.answer : ""),
+               &answer);
+    links_end(&u->links, &answer);
+    own.done.answer = buf_str(&answer);
+    pass(u, &own);
+}
+
+void uploads_event(struct uploads *u, const struct event *e)
+{
+    if (event_ends_text(e))
+        pass_text(u, e, true);
+    if (e->type == EVENT_FILE && e->file.path)
+        pass_file(u, e);
+    else if (e->type == EVENT_TEXT)
+        pass_text(u, e, false);
+    else if (e->type == EVENT_DONE)
+        pass_done(u, e);
+    else
+        pass(u, e);
+}

@@ -1,0 +1,176 @@
+/* channel.c - read frames, queue and write frames. One read or write per turn of the loop, so that nothing
+ * else starves.
+ */
+#include "channel/channel.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "process/loop.h"
+
+#define READ_SIZE (256u << 10)
+
+struct channel {
+    struct loop *loop;
+    int in, out;
+    struct channel_listener listener;
+    struct frame_reader reader;
+    struct buf queue;
+    size_t written;    /* how much of the queue */
+    const char *fault; /* what a callback objected to, during frame_feed() */
+    bool broken;
+    bool busy, doomed; /* busy: inside a callback; doomed: freed there */
+    char buffer[READ_SIZE];
+};
+
+static void serve(void *ctx, short revents);
+static int on_frame(void *ctx, const struct frame *f);
+
+static void watch(struct channel *k)
+{
+    bool pending = k->queue.len > k->written;
+
+    if (k->broken)
+        return;
+    if (k->in == k->out) {
+        loop_watch(k->loop, k->in, pending ? POLLIN | POLLOUT : POLLIN, serve, k);
+    } else {
+        loop_watch(k->loop, k->in, POLLIN, serve, k);
+        if (pending)
+            loop_watch(k->loop, k->out, POLLOUT, serve, k);
+        else
+            loop_unwatch(k->loop, k->out);
+    }
+}
+
+static void unwatch(struct channel *k)
+{
+    loop_unwatch(k->loop, k->in);
+    loop_unwatch(k->loop, k->out);
+}
+
+static void break_off(struct channel *k, const char *why)
+{
+    if (k->broken)
+        return;
+    k->broken = true;
+    unwatch(k);
+    k->listener.broken(k->listener.ctx, why);
+}
+
+struct channel *channel_new(struct loop *loop, int in, int out, const struct channel_listener *l)
+{
+    struct channel *k = xmalloc(sizeof *k);
+
+    memset(k, 0, offsetof(struct channel, buffer));
+    k->loop = loop;
+    k->in = in;
+    k->out = out;
+    k->listener = *l;
+    frame_reader_init(&k->reader, on_frame, k);
+    watch(k);
+    return k;
+}
+
+void channel_free(struct channel *k)
+{
+    if (!k)
+        return;
+    if (!k->broken)
+        unwatch(k);
+    k->broken = true;
+    if (k->busy) {
+        k->doomed = true;
+        return;
+    }
+    frame_reader_release(&k->reader);
+    buf_release(&k->queue);
+    free(k);
+}
+
+size_t channel_pending(const struct channel *k)
+{
+    return k->queue.len - k->written;
+}
+
+/* False when the channel is closed. */
+static bool flush(struct channel *k)
+{
+    while (k->written < k->queue.len) {
+        ssize_t n = write(k->out, k->queue.data + k->written, k->queue.len - k->written);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN || errno == EWOULDBLOCK;
+        k->written += (size_t)n;
+    }
+    buf_clear(&k->queue);
+    k->written = 0;
+    return true;
+}
+
+void channel_send(struct channel *k, const struct frame_out *f)
+{
+    if (k->broken)
+        return;
+    if (k->written == k->queue.len) {
+        buf_clear(&k->queue);
+        k->written = 0;
+    }
+    frame_add(&k->queue, f);
+    /* A failed write is left to the loop, which sees the hang-up; callers do not expect a callback from
+     * here. */
+    flush(k);
+    watch(k);
+}
+
+void channel_order(struct channel *k, enum to_guest type)
+{
+    channel_send(k, &(struct frame_out){.type = type});
+}
+
+static int on_frame(void *ctx, const struct frame *f)
+{
+    struct channel *k = ctx;
+
+    k->fault = k->listener.frame(k->listener.ctx, f);
+    return k->fault || k->broken;
+}
+
+static void receive(struct channel *k)
+{
+    ssize_t n = read(k->in, k->buffer, sizeof k->buffer);
+
+    if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK))
+        return;
+    if (n <= 0) {
+        break_off(k, "the channel to the sandbox was closed");
+        return;
+    }
+    if (frame_feed(&k->reader, k->buffer, (size_t)n) < 0)
+        break_off(k, "the sandbox sent bytes that are not frames");
+    else if (k->fault)
+        break_off(k, k->fault);
+}
+
+static void serve(void *ctx, short revents)
+{
+    struct channel *k = ctx;
+
+    k->busy = true;
+    if (revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL))
+        receive(k);
+    /* POLLERR: nobody reads our end any more. The write says so, or this would be reported again at once. */
+    if (!k->broken && revents & (POLLOUT | POLLERR)) {
+        if (!flush(k))
+            break_off(k, "the channel to the sandbox was closed");
+        else
+            watch(k);
+    }
+    k->busy = false;
+    if (k->doomed)
+        channel_free(k);
+}

@@ -1,0 +1,35 @@
+/* channel.h - the connection to one supervisor: sends and receives frames from the loop; neither side ever
+ * waits for the other.
+ *
+ * Any fault of the peer (end, garbage, a length over the cap, a frame that the listener refuses) closes the
+ * connection and calls broken() once, with a line that names the fault. It never ends the program.
+ */
+#ifndef CHANNEL_CHANNEL_H
+#define CHANNEL_CHANNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "channel/frame.h"
+
+struct channel;
+struct loop;
+
+struct channel_listener {
+    void *ctx;
+    /* Returns NULL, or one line that says what is wrong with the frame: the connection is then closed. */
+    const char *(*frame)(void *ctx, const struct frame *f);
+    void (*broken)(void *ctx, const char *why); /* may free the channel */
+};
+
+/* in and out are borrowed; they must be non-blocking, and may be the same. */
+struct channel *channel_new(struct loop *loop, int in, int out, const struct channel_listener *l);
+void channel_free(struct channel *k); /* may be called from within its callbacks */
+void channel_send(struct channel *k, const struct frame_out *f);
+/* Send a frame that has no body and belongs to no request. */
+void channel_order(struct channel *k, enum to_guest type);
+/* Bytes queued but not yet written. A caller that sends much must watch it, because the queue is not
+ * limited. */
+size_t channel_pending(const struct channel *k);
+
+#endif

@@ -1,0 +1,65 @@
+/* guest.c - assemble the guest's source: what "python3 -c" is given, and what it then reads from the
+ * channel. */
+#include "channel/guest.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/embed.h"
+#include "base/mem.h"
+#include "channel/frame.h"
+
+/* Everything except boot.py and the profile, in order of first use. */
+/* clang-format off */
+#define PARTS(X) \
+    X(start) X(protocol) X(worker) X(supervisor) X(installed) X(recover) X(snapshot) X(reap) X(copy_out) \
+    X(requests) X(commands) X(pixels) X(named) X(explain) X(extras) X(rich) X(terminal) \
+    X(mapped) X(mounted)
+/* clang-format on */
+#define EMBED_PART(name) EMBED(guest_##name##_py, "src/guest/" #name ".py")
+#define PART_ROW(name)   {#name, guest_##name##_py},
+
+EMBED(guest_boot_py, "src/guest/boot.py")
+PARTS(EMBED_PART)
+EMBED(guest_profile_py, GUEST_PROFILE) /* data_profile.py and profile_*.py as one text */
+EMBED(guest_walls_py, "src/guest/walls.py")
+/* all except boot.py and the profile, compiled by guest_code.py; may be empty */
+EMBED(guest_code, GUEST_CODE)
+
+char *guest_text(void)
+{
+    return xasprintf("%s\nboot()\n", guest_boot_py);
+}
+
+void guest_parts(struct buf *out)
+{
+    static const struct {
+        const char *name, *text;
+    } parts[] = {PARTS(PART_ROW)};
+
+    if (EMBED_SIZE(guest_code) > 0) {
+        unsigned char head[5] = {'c'};
+
+        put_u32(head + 1, (uint32_t)EMBED_SIZE(guest_code));
+        buf_add(out, head, sizeof head);
+        buf_add(out, guest_code, EMBED_SIZE(guest_code));
+    }
+    for (size_t i = 0; i < countof(parts); i++) {
+        unsigned char head[5] = {'m'};
+
+        put_u32(head + 1, (uint32_t)(strlen(parts[i].name) + 1 + strlen(parts[i].text)));
+        buf_add(out, head, sizeof head);
+        buf_addf(out, "%s\n", parts[i].name);
+        buf_addstr(out, parts[i].text);
+    }
+}
+
+const char *guest_profile(void)
+{
+    return guest_profile_py;
+}
+
+const char *guest_walls(void)
+{
+    return guest_walls_py;
+}

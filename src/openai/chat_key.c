@@ -1,0 +1,95 @@
+/* chat_key.c - see chat_key.h. Each message is named together with the name of all before it. */
+#include "openai/chat_key.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "json/json.h"
+#include "openai/chat_item.h"
+#include "openai/chat_part.h"
+
+static void add_named(struct buf *out, char kind, const char *text, size_t len)
+{
+    buf_addf(out, "%c%zu:", kind, len);
+    buf_add(out, text, len);
+}
+
+struct said {
+    struct buf words, files;
+};
+
+static void said_release(struct said *s)
+{
+    buf_release(&s->words);
+    buf_release(&s->files);
+}
+
+static void add_said(struct said *s, const struct json *item)
+{
+    const struct json *content = chat_content(item);
+    const char *text = json_text(content);
+
+    chat_paragraph(&s->words, text);
+    for (const struct json *part = json_first(content); part; part = json_next(part)) {
+        if ((text = chat_part_text(part)))
+            chat_paragraph(&s->words, text);
+        else if ((text = chat_part_data(part)))
+            add_named(&s->files, 'f', text, strlen(text));
+    }
+}
+
+static void add_turn(enum chat_role role, struct said *s, char key[SHA256_HEX])
+{
+    struct buf all autorelease(buf_release) = BUF_INIT(0);
+
+    buf_addstr(&all, key);
+    add_named(&all, (char)('0' + role), buf_str(&s->words), s->words.len);
+    buf_add(&all, buf_str(&s->files), s->files.len);
+    sha256_hex(all.data, all.len, key);
+    buf_clear(&s->words);
+    buf_clear(&s->files);
+}
+
+void chat_key_begin(const char *owner, char key[SHA256_HEX])
+{
+    sha256_hex(owner, strlen(owner), key);
+}
+
+void chat_key_add(const struct json *list, size_t n, char key[SHA256_HEX])
+{
+    struct said s autorelease(said_release) = {BUF_INIT(0), BUF_INIT(0)};
+    bool answering = false; /* s is what the assistant says in a turn that may go on */
+
+    for (const struct json *item = chat_first(list); item && n--; item = chat_next(list, item)) {
+        bool assistant = chat_role(item) == CHAT_ASSISTANT;
+
+        if (chat_skipped(item))
+            continue;
+        if (answering && !assistant)
+            add_turn(CHAT_ASSISTANT, &s, key);
+        add_said(&s, item);
+        if (!assistant)
+            add_turn(chat_role(item), &s, key);
+        answering = assistant;
+    }
+    if (answering)
+        add_turn(CHAT_ASSISTANT, &s, key);
+}
+
+void chat_key_answer(const char *answer, char key[SHA256_HEX])
+{
+    struct said s autorelease(said_release) = {BUF_INIT(0), BUF_INIT(0)};
+
+    chat_paragraph(&s.words, answer);
+    add_turn(CHAT_ASSISTANT, &s, key);
+}
+
+void chat_key_id(const char *owner, const char *id, char key[SHA256_HEX])
+{
+    struct buf all autorelease(buf_release) = BUF_INIT(0);
+
+    add_named(&all, 'i', owner, strlen(owner));
+    buf_addstr(&all, id);
+    sha256_hex(all.data, all.len, key);
+}

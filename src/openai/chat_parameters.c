@@ -1,0 +1,164 @@
+/* chat_parameters.c - see chat_parameters.h. What is asked for and cannot be had is refused by name; what
+ * only tunes the sampling, and what nobody has heard of, is passed over, as the servers do that clients know.
+ */
+#include "openai/chat_parameters.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "json/json.h"
+#include "openai/chat_item.h"
+#include "openai/chat_request.h"
+#include "openai/shape.h"
+
+int chat_refuse(struct chat_refusal *no, const char *code, const char *param, const char *why)
+{
+    snprintf(no->param, sizeof no->param, "%s", param);
+    snprintf(no->message, sizeof no->message, "%s: %s", param, why);
+    no->code = code;
+    return -1;
+}
+
+/* The member of that name; "a.b": of the object a. */
+static const struct json *member(const struct json *o, const char *name)
+{
+    const char *dot = strchr(name, '.');
+    autofree char *outer = dot ? xmemdup0(name, (size_t)(dot - name)) : NULL;
+
+    return dot ? json_get(json_get(o, outer), dot + 1) : json_get(o, name);
+}
+
+/* ---- what cannot be had ---- */
+
+static bool is_nothing(const struct json *v)
+{
+    return !json_truthy(v);
+}
+
+static bool is_one(const struct json *v)
+{
+    return json_int(v, 0) == 1;
+}
+
+static bool is_no_choice(const struct json *v)
+{
+    const char *word = json_str(v);
+
+    return word && (strcmp(word, "none") == 0 || strcmp(word, "auto") == 0);
+}
+
+static bool is_text_type(const struct json *v)
+{
+    return json_is(v, "text");
+}
+
+static bool is_text_only(const struct json *v)
+{
+    return json_size(v) == 1 && strcmp(json_text(json_first(v)), "text") == 0;
+}
+
+static bool is_object(const struct json *v)
+{
+    return json_type(v) == JSON_OBJECT;
+}
+
+/* The tool that the server is. */
+static bool is_code_interpreter(const struct json *v)
+{
+    if (json_type(v) != JSON_ARRAY)
+        return false;
+    for (const struct json *tool = json_first(v); tool; tool = json_next(tool)) {
+        const struct json *container = json_get(tool, "container");
+
+        if (!json_is(tool, "code_interpreter") || json_truthy(json_get(container, "file_ids"))
+            || (json_type(container) != JSON_NULL && !json_is(container, "auto")))
+            return false;
+    }
+    return true;
+}
+
+static const char no_logprobs[] = "log probabilities are not available", is_no_object[] = "must be an object",
+                  text_form[] = "only {\"type\": \"text\"}: describe the form that you want in the question";
+/* null is always as if it were not there. */
+static const struct {
+    const char *name;
+    int apis;
+    bool (*harmless)(const struct json *v);
+    const char *why;
+} refused[] = {
+    {"n", OPENAI_CHAT, is_one, "only one answer a request is given; send the request again for another"},
+    {"tools", OPENAI_CHAT, is_nothing, chat_own_tools},
+    {"functions", OPENAI_CHAT, is_nothing, chat_own_tools},
+    {"function_call", OPENAI_CHAT, is_no_choice, chat_own_tools},
+    {"response_format", OPENAI_CHAT, is_text_type, text_form},
+    {"stop", OPENAI_CHAT, is_nothing, "stop sequences are not supported"},
+    {"logprobs", OPENAI_CHAT, is_nothing, no_logprobs},
+    {"audio", OPENAI_CHAT, is_nothing, "audio is not supported"},
+    {"modalities", OPENAI_CHAT, is_text_only, "only [\"text\"]"},
+    {"web_search_options", OPENAI_CHAT, is_nothing, "there is no network"},
+    {"tool_choice", OPENAI_CHAT | OPENAI_RESPONSES, is_no_choice, chat_own_tools},
+    {"top_logprobs", OPENAI_CHAT | OPENAI_RESPONSES, is_nothing, no_logprobs},
+    {"tools", OPENAI_RESPONSES, is_code_interpreter,
+     "only code_interpreter with the container {\"type\": \"auto\"}: the server runs Python itself"},
+    {"text", OPENAI_RESPONSES, is_object, is_no_object},
+    {"text.format", OPENAI_RESPONSES, is_text_type, text_form},
+    {"reasoning", OPENAI_RESPONSES, is_object, is_no_object},
+    {"metadata", OPENAI_RESPONSES, is_object, is_no_object},
+    {"background", OPENAI_RESPONSES, is_nothing, "an answer is given at once, or streamed"},
+    {"conversation", OPENAI_RESPONSES, is_nothing,
+     "conversations are not kept by name; send the messages, or previous_response_id"},
+    {"prompt", OPENAI_RESPONSES, is_nothing, "prompts are not kept here; send the text"},
+};
+
+static int check(const struct openai_shape *shape, const struct json *body, struct chat_refusal *no)
+{
+    for (size_t i = 0; i < countof(refused); i++) {
+        const struct json *v = member(body, refused[i].name);
+
+        if (refused[i].apis & (int)shape->api && json_type(v) != JSON_NULL && !refused[i].harmless(v))
+            return chat_refuse(no, "unsupported_parameter", refused[i].name, refused[i].why);
+    }
+    return 0;
+}
+
+/* ---- what can ---- */
+
+static int read_word(const struct json *body, const char *name, const char **out, struct chat_refusal *no)
+{
+    const struct json *v = member(body, name);
+
+    *out = json_str(v);
+    if (*out && !**out)
+        *out = NULL;
+    return json_type(v) == JSON_NULL || json_type(v) == JSON_STRING
+               ? 0
+               : chat_refuse(no, "invalid_type", name, "must be a string");
+}
+
+static int read_bool(const struct json *body, const char *name, bool *out, struct chat_refusal *no)
+{
+    const struct json *v = member(body, name);
+
+    *out = json_bool(v, false);
+    return json_type(v) == JSON_NULL || json_type(v) == JSON_BOOL
+               ? 0
+               : chat_refuse(no, "invalid_type", name, "must be true or false");
+}
+
+int chat_parameters_read(const struct openai_shape *shape, const struct json *body, struct chat_request *out,
+                         struct chat_refusal *no)
+{
+    const struct json *include = json_get(body, "include");
+    bool responses = shape->api == OPENAI_RESPONSES;
+
+    if (read_word(body, "model", &out->model, no) < 0 || read_word(body, shape->effort, &out->effort, no) < 0
+        || read_bool(body, "stream", &out->stream, no) < 0
+        || read_bool(body, "stream_options.include_usage", &out->include_usage, no) < 0
+        || (responses && read_word(body, "previous_response_id", &out->previous, no) < 0))
+        return -1;
+    out->code = responses && json_size(json_get(body, "tools"));
+    for (const struct json *v = json_first(include); responses && v; v = json_next(v))
+        out->logs |= strcmp(json_text(v), "code_interpreter_call.outputs") == 0;
+    return check(shape, body, no);
+}

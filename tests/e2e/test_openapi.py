@@ -1,0 +1,102 @@
+"""test_openapi.py - /openapi.json of `sandpiper serve` says what the server does: schemathesis, which makes requests from it and holds the answers against
+it, finds nothing wrong; a generator makes a client of it without a warning, and that client works."""
+import json
+import pathlib
+import subprocess
+import textwrap
+
+import pytest
+
+from clients import client
+from serving import Server
+
+CONFIG = pathlib.Path(__file__).resolve().parent.parent / "clients" / "schemathesis.toml"
+
+
+@pytest.fixture
+def server(sandpiper, serve):
+    serve(sandpiper, [{"answer": {"text": "42"}}] * 500, complete=False)
+    s = Server(sandpiper)
+    yield s
+    assert s.close() == 0
+
+
+def schemathesis(server, place, document, *args):
+    """Its report. The same requests each time: deterministic, with a bound on their number."""
+    argv = [client("openapi", "schemathesis"), "--config-file", str(CONFIG), "run", document, "--url", server.url, "--header",
+            "Authorization: Bearer " + server.token, "--generation-deterministic", "--no-color", "--request-timeout", "60", *args]
+    r = subprocess.run(argv, cwd=place, env=dict(PATH="/usr/bin:/bin", HOME=place, NO_PROXY="*"), capture_output=True, text=True, timeout=240)
+    return r.returncode, r.stdout[-12000:] + r.stderr[-2000:]
+
+
+def test_schemathesis_finds_nothing(sandpiper, server):
+    code, report = schemathesis(server, sandpiper.dir, server.url + "/openapi.json", "--max-examples", "5")
+    assert code == 0 and "Stateful (in" in report, report
+
+
+def with_sandbox(api, box):
+    """The document for one sandbox that lives, so that requests reach it."""
+    for methods in api["paths"].values():
+        for operation in methods.values():
+            for p in operation.get("parameters", []):
+                if p["name"] == "id":
+                    p["schema"] = {"const": box}
+            if "requestBody" in operation:
+                properties = operation["requestBody"]["content"]["application/json"]["schema"].get("properties", {})
+                if "sandbox_id" in properties:
+                    properties["sandbox_id"] = {"const": box}
+    return api
+
+
+def test_schemathesis_finds_nothing_in_a_living_sandbox(sandpiper, server):
+    box = server.ask("/create_sandbox", {})["sandbox_id"]
+    document = pathlib.Path(sandpiper.dir) / "openapi.json"
+    document.write_text(json.dumps(with_sandbox(server.ask("/openapi.json"), box)))
+    code, report = schemathesis(server, sandpiper.dir, str(document), "--phases", "coverage,fuzzing", "--max-examples", "15", "--exclude-path", "/stop_sandbox",
+                                "--exclude-path", "/create_sandbox", "--exclude-path", "/ask")
+    assert code == 0, report
+    assert server.ask("/run_code", {"sandbox_id": box, "code": "6 * 7"})["value"] == "42"
+
+
+def test_what_schemathesis_would_find(sandpiper, server):
+    """It is the server that it looks at: a document that says something else does not pass."""
+    api = server.ask("/openapi.json")
+    del api["paths"]["/run_code"]["post"]["responses"]["404"]
+    api["paths"]["/list_sandboxes"]["post"]["responses"]["200"]["content"]["application/json"]["schema"]["required"].append("nothing")
+    document = pathlib.Path(sandpiper.dir) / "openapi.json"
+    document.write_text(json.dumps(api))
+    code, report = schemathesis(server, sandpiper.dir, str(document), "--phases", "fuzzing", "--max-examples", "5", "--no-shrink", "--include-path", "/run_code", "--include-path", "/list_sandboxes")
+    assert code == 1 and "Undocumented status code" in report and '"nothing" is a required property' in report.replace("'", '"'), report
+
+
+def test_a_generated_client(sandpiper, server):
+    place = pathlib.Path(sandpiper.dir)
+    (place / "config.yaml").write_text("post_hooks: []\n")      # ruff, which only lays out the code
+    made = subprocess.run([client("openapi", "openapi-python-client"), "generate", "--url", server.url + "/openapi.json", "--output-path", str(place / "made"),
+                           "--meta", "none", "--config", str(place / "config.yaml"), "--fail-on-warning"],
+                          cwd=place, env=dict(PATH="/usr/bin:/bin", HOME=str(place), NO_PROXY="*"), capture_output=True, text=True, timeout=120)
+    assert made.returncode == 0 and "arning" not in made.stdout + made.stderr, made.stdout + made.stderr
+    program = """
+        import json, sys
+        sys.path.insert(0, ".")
+        from made import AuthenticatedClient
+        from made.api.default import create_sandbox, run_code, stop_sandbox, write_file
+        from made.models import CreateSandboxBody, Error, RunCodeBody, RunCodeResponse200, StopSandboxBody, WriteFileBody
+        c = AuthenticatedClient(base_url=sys.argv[1], token=sys.argv[2], raise_on_unexpected_status=True)
+        box = create_sandbox.sync(client=c, body=CreateSandboxBody())
+        print(json.dumps(box.info.engine))
+        write_file.sync(client=c, body=WriteFileBody(sandbox_id=box.sandbox_id, filename="a.txt", content="seen"))
+        ran = run_code.sync(client=c, body=RunCodeBody(sandbox_id=box.sandbox_id, code="print(open('a.txt').read())\\n6 * 7"))
+        assert isinstance(ran, RunCodeResponse200)
+        print(json.dumps([ran.stdout, ran.value, ran.status.value, ran.error]))
+        failed = run_code.sync(client=c, body=RunCodeBody(sandbox_id=box.sandbox_id, code="1 / 0"))
+        print(json.dumps(failed.error.name))
+        print(json.dumps(stop_sandbox.sync(client=c, body=StopSandboxBody(sandbox_id=box.sandbox_id)).stopped))
+        gone = run_code.sync(client=c, body=RunCodeBody(sandbox_id=box.sandbox_id, code="1"))
+        assert isinstance(gone, Error)
+        print(json.dumps(gone.code))
+        """
+    r = subprocess.run([client("openapi"), "-I", "-c", textwrap.dedent(program), server.url, server.token], cwd=place, env=dict(PATH="/usr/bin:/bin", NO_PROXY="*"),
+                       capture_output=True, text=True, timeout=120)
+    assert r.returncode == 0, r.stderr[-3000:]
+    assert [json.loads(line) for line in r.stdout.splitlines()] == ["bwrap", ["seen\n", "42", "ok", None], "ZeroDivisionError", True, "SANDBOX_EXPIRED"]

@@ -1,0 +1,195 @@
+/* test_frame.c - frames and tagged values: the cut test, the caps, what a hostile peer sends and the
+ * size of the guest. */
+#include "tests/unit/unit.h"
+
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "channel/frame.h"
+#include "channel/guest.h"
+
+struct log {
+    struct buf text;
+    int stop_after;
+};
+
+static int on_frame(void *ctx, const struct frame *f)
+{
+    struct log *l = ctx;
+
+    buf_addf(&l->text, "%c%02x%02x:%zu:", f->type, f->nonce[0], f->nonce[15], f->len);
+    buf_add(&l->text, f->data, f->len);
+    buf_addch(&l->text, '\n');
+    return l->stop_after && --l->stop_after == 0;
+}
+
+static void make_stream(struct buf *b)
+{
+    unsigned char nonce[NONCE_SIZE];
+    char big[3000];
+
+    memset(nonce, 0xab, sizeof nonce);
+    memset(big, 'x', sizeof big);
+    frame_add(b, &(struct frame_out){TO_GUEST_PROFILE, NULL, {"hello", 5}, {NULL, 0}});
+    frame_add(b, &(struct frame_out){TO_GUEST_RESET, nonce, {NULL, 0}, {NULL, 0}});
+    frame_add(b, &(struct frame_out){TO_GUEST_PUT, nonce, {"a\0b", 3}, {"cd", 2}});
+    frame_add(b, &(struct frame_out){TO_GUEST_DATA, nonce, {NULL, 0}, {big, sizeof big}});
+    frame_add(b, &(struct frame_out){TO_GUEST_RUN, nonce, {"end", 3}, {NULL, 0}});
+}
+
+static void test_cut(void **state)
+{
+    struct buf stream = {0};
+    struct log whole = {0};
+    struct frame_reader r;
+
+    (void)state;
+    make_stream(&stream);
+    frame_reader_init(&r, on_frame, &whole);
+    assert_int_equal(frame_feed(&r, stream.data, stream.len), 0);
+    frame_reader_release(&r);
+    assert_int_equal(strncmp(whole.text.data, "F0000:5:hello\nSabab:0:\nPabab:5:", 31), 0);
+    for (size_t cut = 0; cut <= stream.len; cut++) {
+        struct log two = {0};
+
+        frame_reader_init(&r, on_frame, &two);
+        assert_int_equal(frame_feed(&r, stream.data, cut), 0);
+        assert_true(two.text.len <= whole.text.len);
+        if (two.text.len)
+            /* every prefix: whole frames only */
+            assert_memory_equal(two.text.data, whole.text.data, two.text.len);
+        assert_int_equal(frame_feed(&r, stream.data + cut, stream.len - cut), 0);
+        assert_int_equal(two.text.len, whole.text.len);
+        assert_memory_equal(two.text.data, whole.text.data, whole.text.len);
+        frame_reader_release(&r);
+        buf_release(&two.text);
+    }
+    struct log bytes = {0};
+    frame_reader_init(&r, on_frame, &bytes);
+    for (size_t i = 0; i < stream.len; i++)
+        assert_int_equal(frame_feed(&r, stream.data + i, 1), 0);
+    assert_string_equal(bytes.text.data, whole.text.data);
+    frame_reader_release(&r);
+    buf_release(&bytes.text);
+    buf_release(&whole.text);
+    buf_release(&stream);
+}
+
+static void test_caps(void **state)
+{
+    static const uint32_t bad[] = {FRAME_IN_MAX + 1, 0x7fffffff, 0x80000000, 0xffffffff};
+    struct frame_reader r;
+    struct log l = {0};
+    char *big = calloc(1, FRAME_HEAD + FRAME_IN_MAX);
+
+    (void)state;
+    for (size_t i = 0; i < countof(bad); i++) {
+        for (size_t cut = 0; cut <= 4; cut++) {
+            unsigned char head[FRAME_HEAD] = {0};
+            int rc;
+
+            put_u32(head, bad[i]);
+            frame_reader_init(&r, on_frame, &l);
+            rc = frame_feed(&r, (char *)head, cut);
+            if (rc == 0)
+                rc = frame_feed(&r, (char *)head + cut, sizeof head - cut);
+            assert_int_equal(rc, -1);
+            assert_true(r.part.alloc < 4096);             /* refused before anything was allocated for it */
+            assert_int_equal(frame_feed(&r, "x", 1), -1); /* and for good */
+            frame_reader_release(&r);
+        }
+    }
+    assert_int_equal(l.text.len, 0);
+    put_u32((unsigned char *)big, FRAME_IN_MAX);
+    big[4] = 'D';
+    frame_reader_init(&r, on_frame, &l);
+    assert_int_equal(frame_feed(&r, big, 100000), 0);
+    assert_int_equal(frame_feed(&r, big + 100000, FRAME_HEAD + FRAME_IN_MAX - 100000), 0);
+    assert_true(l.text.len > FRAME_IN_MAX);
+    frame_reader_release(&r);
+    buf_release(&l.text);
+    free(big);
+}
+
+static void test_stop(void **state)
+{
+    struct buf stream = {0};
+    struct log l = {.stop_after = 2};
+    struct frame_reader r;
+
+    (void)state;
+    make_stream(&stream);
+    frame_reader_init(&r, on_frame, &l);
+    assert_int_equal(frame_feed(&r, stream.data, stream.len), 1);
+    assert_string_equal(l.text.data, "F0000:5:hello\nSabab:0:\n");
+    frame_reader_release(&r);
+    buf_release(&l.text);
+    buf_release(&stream);
+}
+
+static void test_tagged(void **state)
+{
+    static const char good[] = "a\003\0\0\0xyzb\0\0\0\0c\002\0\0\0-7";
+    const char *p = good;
+    size_t left = sizeof good - 1;
+    struct tagged t;
+
+    (void)state;
+    assert_int_equal(tagged_next(&p, &left, &t), 1);
+    assert_int_equal(t.tag, 'a');
+    assert_int_equal(t.len, 3);
+    assert_int_equal(tagged_next(&p, &left, &t), 1);
+    assert_int_equal(t.len, 0);
+    assert_int_equal(tagged_int(&t), -1);
+    assert_int_equal(tagged_next(&p, &left, &t), 1);
+    assert_int_equal(tagged_int(&t), -7);
+    assert_int_equal(tagged_next(&p, &left, &t), 0);
+    for (size_t cut = 1; cut < sizeof good - 1; cut++) {
+        int rc;
+
+        p = good;
+        left = cut;
+        while ((rc = tagged_next(&p, &left, &t)) > 0)
+            assert_true(t.data + t.len <= good + cut);
+        if (cut != 8 && cut != 13)
+            assert_int_equal(rc, -1);
+    }
+    static const char huge[] = "a\377\377\377\377xyz";
+    p = huge;
+    left = sizeof huge - 1;
+    assert_int_equal(tagged_next(&p, &left, &t), -1);
+    t = (struct tagged){.data = "99999999999999999999", .len = 20};
+    assert_int_equal(tagged_int(&t), -1);
+    t = (struct tagged){.data = "a\0b\xff\xed\xa0\x80\xe2\x82\xac", .len = 10};
+    char *text = tagged_text(&t, 1000);
+    assert_true(utf8_valid(text, strlen(text)));
+    assert_non_null(strstr(text, "b\xef\xbf\xbd"));
+    free(text);
+    text = tagged_text(&t, 2);
+    assert_string_equal(text, "a");
+    free(text);
+}
+
+/* What python3 -c is given must fit one argument, what comes over the channel one frame. */
+static void test_guest_sizes(void **state)
+{
+    struct buf parts = {0};
+    char *text = guest_text();
+
+    (void)state;
+    guest_parts(&parts);
+    assert_true(strlen(text) < 16000);
+    assert_true(parts.len < FRAME_OUT_MAX);
+    assert_true(strlen(guest_profile()) < FRAME_OUT_MAX - 1000);
+    free(text);
+    buf_release(&parts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cut),    cmocka_unit_test(test_caps),        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_tagged), cmocka_unit_test(test_guest_sizes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
