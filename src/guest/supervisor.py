@@ -26,11 +26,12 @@ PIPE_SIZE, PIPE_MOST = 1 << 18, 1 << 20     # of a pipe while code floods; what 
 
 class Supervisor:
     # What a plain cell needs has a place of its own, which is quicker to get at.
-    __slots__ = ('fd_in', 'fd_out', 'inbox', 'outbox', 'queued', 'number', 'until', 'worker', 'sock', 'words',
-                 'heap', 'pipes', 'to_worker', 'nonce', 'waiting', 'interrupted', 'began', 'figures', 'figure',
-                 'sending', 'helper', 'command', 'closed_at', 'polled', 'quiet', 'brisk', 'flood', 'snapshots',
-                 'snapshot', 'chores', 'taken', 'captured_at', 'ended', 'task', 'terminal', 'told', 'due',
-                 'gave_up', 'dying', 'poll', 'answers', 'look', 'still', 'wake', 'root', '__dict__')
+    __slots__ = ('fd_in', 'fd_out', 'inbox', 'outbox', 'queued', 'number', 'until', 'worker', 'sock',
+                 'words', 'heap', 'pipes', 'to_worker', 'nonce', 'waiting', 'interrupted', 'began',
+                 'figures', 'figure', 'sending', 'helper', 'command', 'closed_at', 'polled', 'quiet',
+                 'brisk', 'flood', 'snapshots', 'snapshot', 'chores', 'taken', 'captured_at', 'ended',
+                 'task', 'terminal', 'told', 'due', 'gave_up', 'dying', 'poll', 'answers', 'look',
+                 'still', 'wake', 'root', '__dict__')
 
     def __init__(self, fd_in, fd_out, alone):
         self.fd_in, self.fd_out, self.alone = fd_in, fd_out, alone

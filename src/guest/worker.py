@@ -126,7 +126,8 @@ class Worker:
         builtins.exit, builtins.quit, builtins.help = Leave('exit'), Leave('quit'), browse
         self.streams()
         self.builtins, self.modules = dict(builtins.__dict__), sys.modules
-        self.version = self.unchanged = None    # of the builtins' dict, where it can be had; when it was right
+        # version of the builtins' dict, where it can be had; what it was when they were right
+        self.version = self.unchanged = None
         _signal.signal(_signal.SIGINT, self.interrupt)
 
     def interrupt(self, number, frame):
@@ -347,8 +348,8 @@ class Worker:
 
 
 def version_of(table):
-    """A number that changes whenever the dict does (PEP 509), as an object with a value; None where Python has
-    none. To put all builtins back costs as much as to compile a line."""
+    """A number that changes whenever the dict does (PEP 509), as an object with a value; None where Python
+    has none. To put all builtins back costs as much as to compile a line."""
     if sys.implementation.name != 'cpython' or sys.version_info >= (3, 12) or sys.maxsize < 1 << 32:
         return None
     try:
