@@ -208,6 +208,9 @@ static void send_outcome(struct agent *a, const struct code_run *c)
     if (r->before && (r->status == CELL_OK || r->status == CELL_EXCEPTION))
         agent_notice(a, NOTICE_WARNING, "%s", r->before);
     cell_send_result(a, c, c->told.len ? buf_str(&c->told) : "(no output)");
+    uint64_t before = 0, bytes = 0;
+    for (size_t i = 0; i < r->n_files; i++)
+        bytes += r->files[i].size;
     for (size_t i = 0, n = 0; i < r->n_files; i++) {
         struct event f = {.type = EVENT_FILE};
 
@@ -218,6 +221,9 @@ static void send_outcome(struct agent *a, const struct code_run *c)
         f.file.kind = r->files[i].kind;
         f.file.index = n;
         f.file.total = count_told(r);
+        f.file.before = before;
+        f.file.bytes = bytes;
+        before += r->files[i].size;
         n += is_told(&r->files[i]);
         agent_send(a, &f);
     }

@@ -16,13 +16,38 @@ struct uploads {
     struct upload *upload;
     struct links links;
     struct ask *ask;
-    unsigned reply; /* of the text that is held back */
+    unsigned reply;           /* of the text that is held back */
+    const struct event *file; /* that is uploaded now */
     bool failed;
 };
+
+static void pass(const struct uploads *u, const struct event *e)
+{
+    u->ask->listener.event(u->ask->listener.ctx, e);
+}
+
+/* What is told of one file becomes a part of all that the cell made. */
+static void on_phase(void *ctx, const struct phase_now *now, const char *why)
+{
+    const struct uploads *u = ctx;
+    struct event e = {.type = EVENT_PHASE, .question = u->file->question, .phase = *now};
+
+    if (why) {
+        autofree char *line = xasprintf("%s: %s", u->file->file.name, why);
+        ask_notice(u->ask, NOTICE_INFO, line);
+    } else if (u->file->file.bytes < PHASE_TOLD_FROM) {
+        e.phase.done = e.phase.total = 0;
+    } else {
+        e.phase.done += u->file->file.before;
+        e.phase.total = u->file->file.bytes;
+    }
+    pass(u, &e);
+}
 
 int uploads_new(struct ask *a, struct error *err)
 {
     const struct config *c = a->c;
+    struct uploads *u = xcalloc(1, sizeof *u);
     const struct upload_options o = {
         .to = c->upload,
         .session = a->session,
@@ -31,22 +56,17 @@ int uploads_new(struct ask *a, struct error *err)
         .idle_ms = (int)c->idle_timeout,
         .insecure = c->allow_insecure,
         .loop = a->loop,
+        .phase = on_phase,
+        .ctx = u,
     };
 
-    if (!c->upload || a->unsent)
+    if (c->upload && !a->unsent && (u->upload = upload_new(&o, err))) {
+        u->ask = a;
+        a->uploads = u;
         return 0;
-    struct upload *upload = upload_new(&o, err);
-    if (!upload)
-        return -1;
-    a->uploads = xcalloc(1, sizeof *a->uploads);
-    a->uploads->upload = upload;
-    a->uploads->ask = a;
-    return 0;
-}
-
-static void pass(const struct uploads *u, const struct event *e)
-{
-    u->ask->listener.event(u->ask->listener.ctx, e);
+    }
+    free(u);
+    return c->upload && !a->unsent ? -1 : 0;
 }
 
 bool uploads_failed(const struct uploads *u)
@@ -67,13 +87,12 @@ void uploads_free(struct uploads *u)
 static char *put(struct uploads *u, const struct event *e)
 {
     const char *slash = strrchr(e->file.path, '/'), *name = slash ? slash + 1 : e->file.path;
-    struct event phase = {.type = EVENT_PHASE, .question = e->question, .phase = {.phase = PHASE_UPLOADING}};
     struct error err = {0};
     char *url = NULL;
 
     if (u->failed)
         return NULL;
-    pass(u, &phase);
+    u->file = e;
     if (upload_file(u->upload, e->file.path, name, &url, &err) == 0) {
         links_add(&u->links, e->file.name, url);
         return url;

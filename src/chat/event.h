@@ -155,6 +155,8 @@ struct event {
             uint64_t size;
             enum file_kind kind;
             size_t index, total;
+            uint64_t before,
+                bytes; /* the sizes of the files before it, and of all that this cell delivered */
             int fd;
             int64_t at;
             const char *kept; /* our copy of what the user added; or NULL */

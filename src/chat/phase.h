@@ -4,6 +4,9 @@
 
 #include <stdint.h>
 
+#define PHASE_TOLD_FROM     (20u << 20) /* bytes: what is smaller is copied before one could read of it */
+#define PHASE_TOLD_EVERY_MS 100
+
 enum phase {
     PHASE_ASKING,    /* a request was sent, and nothing has come back */
     PHASE_LOADING,   /* the server is still loading the model */
@@ -24,7 +27,7 @@ struct phase_now {
     enum phase phase;
     unsigned lines;       /* CODING */
     int64_t until;        /* clock_ms(); RETRYING */
-    uint64_t done, total; /* bytes of a large copy; COPYING, SAVING; total 0: not told */
+    uint64_t done, total; /* bytes of a large copy; COPYING, SAVING, UPLOADING; total 0: not told */
 };
 
 #endif

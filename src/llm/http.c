@@ -38,7 +38,7 @@ struct transfer {
     const struct http_request *q;
     struct http_reply *reply;
     int64_t byte_at; /* when the latest byte passed in either direction */
-    curl_off_t moved;
+    curl_off_t moved, sent;
     size_t body, headers;
     bool stopped, too_big, headers_big, refused;
     bool interim; /* the current head has a status 1xx */
@@ -192,6 +192,12 @@ static int on_progress(void *ctx, curl_off_t dltotal, curl_off_t dlnow, curl_off
         t->moved = dlnow + ulnow;
         t->byte_at = clock_ms();
     }
+    if (ulnow != t->sent) { /* a large body on a slow line is content too */
+        t->sent = ulnow;
+        t->reply->life.content_at = t->byte_at;
+    }
+    if (t->q->sent)
+        t->q->sent(t->q->ctx, (uint64_t)ulnow);
     return 0;
 }
 

@@ -51,6 +51,7 @@ struct http_request {
      * name anew. Where it refuses them all the end is HTTP_LOST with FAILURE_FATAL. NULL: any address. */
     bool (*may_connect)(const struct sockaddr *address);
     void *ctx;
+    void (*sent)(void *ctx, uint64_t bytes); /* bytes of the body on their way, each second; or NULL */
     /* Receives decoded bytes of the body. Returning false ends the transfer and closes the connection. */
     bool (*data)(void *ctx, struct http_reply *reply, const char *p, size_t n);
 };

@@ -71,6 +71,8 @@ static int open_server(struct serve *s, struct error *err)
         .ttl_ms = s->c->ttl,
         .pool = (unsigned)s->c->pool_size,
         .named = true,
+        .most = tokens_most,
+        .ctx = &s->tokens,
     };
     s->runners = runners_new(&ro);
     struct server_options o = {

@@ -449,6 +449,30 @@ static bool end_spare(struct runners *rs, const char *client)
     return oldest != NULL;
 }
 
+static unsigned count_of(const struct runners *rs, const char *client)
+{
+    unsigned n = 0;
+
+    for (const struct held *h = rs->all; h && client; h = h->next)
+        n += !h->pooled && h->client && strcmp(h->client, client) == 0;
+    return n;
+}
+
+/* Is there room for another one, in all and for this client? */
+static int make_room(struct runners *rs, const char *client, struct error *err)
+{
+    static const char remedy[] = "stop one that is not needed, or try again later";
+    unsigned most = rs->o.most ? rs->o.most(rs->o.ctx, client) : 0;
+
+    if (most && count_of(rs, client) >= most && !end_spare(rs, client))
+        return error_set(err, ERROR_BUSY, 0,
+                         "this token has %u sandboxes already, the most that it may have\n%s", most, remedy);
+    if (count(rs, false) >= rs->o.max && !end_spare(rs, client))
+        return error_set(err, ERROR_BUSY, 0, "there are %u sandboxes already, the most that are allowed\n%s",
+                         rs->o.max, remedy);
+    return 0;
+}
+
 struct held *runners_create(struct runners *rs, const char *client, const char *conversation_id,
                             struct error *err)
 {
@@ -462,13 +486,7 @@ struct held *runners_create(struct runners *rs, const char *client, const char *
         error_set(err, ERROR_USAGE, 0, "conversation_id: must have at most %d bytes", CONVERSATION_MAX);
         return NULL;
     }
-    if (count(rs, false) >= rs->o.max && !end_spare(rs, client)) {
-        error_set(err, ERROR_BUSY, 0, "there are %u sandboxes already, the most that are allowed\n%s",
-                  rs->o.max, "stop one that is not needed, or try again later");
-        return NULL;
-    }
-    h = make_one(rs, err);
-    if (!h)
+    if (make_room(rs, client, err) < 0 || !(h = make_one(rs, err)))
         return NULL;
     h->conversation = xstrdup(conversation_id);
     h->client = xstrdup(client);

@@ -26,6 +26,9 @@ struct runners_options { /* strings are copied */
     int64_t ttl_ms;          /* without a request, then a sandbox ends; 0: never */
     unsigned pool;           /* sandboxes that wait ready, at most so many */
     bool named;              /* they outlive us */
+    /* How many of them a client may have; 0, or NULL: no fewer than max. */
+    unsigned (*most)(void *ctx, const char *client);
+    void *ctx;
 };
 
 enum runners_absent { /* why there is no sandbox of that id */
@@ -43,8 +46,8 @@ void runners_free(struct runners *rs, bool orderly);
  * bytes.
  *
  * A new sandbox, or that of the client's conversation, if it has one (at most 256 bytes; NULL: none).
- * ERROR_BUSY: there are max already, none of them spare; ERROR_SYSTEM. Its start may be under way: what is
- * asked of its runner waits. */
+ * ERROR_BUSY: there are max already, or as many as the client may have, none of them spare; ERROR_SYSTEM. Its
+ * start may be under way: what is asked of its runner waits. */
 struct held *runners_create(struct runners *rs, const char *client, const char *conversation_id,
                             struct error *err);
 /* NULL with *why (may be NULL). id may be any text. */

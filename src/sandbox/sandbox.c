@@ -24,9 +24,7 @@
 #define KNOWN_HELLO_MS \
     8000 /* an existing sandbox can only be busy ending a cell: 2 s until SIGKILL, 2 s to restore the \
             snapshot */
-#define ANSWER_MS     10000      /* for requests that take the supervisor no time */
-#define TOLD_FROM     (20 << 20) /* bytes of a copy whose progress is told */
-#define TOLD_EVERY_MS 100
+#define ANSWER_MS 10000 /* for requests that take the supervisor no time */
 
 static void engine_done(void *ctx, int status, const struct error *err);
 
@@ -252,7 +250,7 @@ void sandbox_tell_copied(struct sandbox *s, enum phase phase, size_t bytes)
     int64_t now;
 
     c->done += (int64_t)bytes;
-    if (!s->o.phase || c->total < TOLD_FROM || (now = clock_ms()) - c->told < TOLD_EVERY_MS)
+    if (!s->o.phase || c->total < PHASE_TOLD_FROM || (now = clock_ms()) - c->told < PHASE_TOLD_EVERY_MS)
         return;
     c->told = now;
     s->o.phase(s->o.ctx,

@@ -78,7 +78,7 @@ static const struct {
     {"413", "The body is too large", BODY, NULL, NULL},
     {"415", "The body is not application/json", BODY, NULL, NULL},
     {"422", "A field is missing or wrong", BODY, NULL, NULL},
-    {"429", "Too much at once", TOKEN, "Retry-After", "Seconds"},
+    {"429", "Too much at once, of this token or in all", TOKEN, "Retry-After", "Seconds"},
     {"502", "A service elsewhere did not do its part", ALSO, NULL, NULL},
     {"503", "The sandbox could not be started, or the server is shutting down", TOKEN, "Retry-After",
      "Seconds"},

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/random.h>
@@ -64,10 +65,30 @@ static int open_private(const char *path, struct error *err)
     return kept;
 }
 
-static int add_line(struct tokens *t, const char *path, const char *line, size_t len, struct error *err)
+/* What stands behind a token. */
+static int read_most(const char *path, const char *text, size_t len, unsigned *most, struct error *err)
 {
-    if (len == 0 || line[0] == '#')
+    autofree char *digits = xmemdup0(text, len);
+    size_t blank = strspn(digits, " \t");
+
+    *most = (unsigned)strtoul(digits + blank, NULL, 10);
+    if (len == blank
+        || (len - blank <= 4 && strspn(digits + blank, "0123456789") == len - blank && *most > 0))
         return 0;
+    return error_set(err, ERROR_USAGE, 0,
+                     "token file %s: behind a token only the number of its sandboxes can stand, 1 to 9999",
+                     path);
+}
+
+static int add_line(struct tokens *t, const char *path, const char *line, size_t all, struct error *err)
+{
+    size_t len = 0;
+    unsigned most;
+
+    if (all == 0 || line[0] == '#')
+        return 0;
+    while (len < all && line[len] != ' ' && line[len] != '\t')
+        len++;
     if (len < TOKEN_MIN)
         return error_set(err, ERROR_USAGE, 0,
                          "token file %s: a token has at least %d characters\n"
@@ -79,6 +100,9 @@ static int add_line(struct tokens *t, const char *path, const char *line, size_t
                              path);
     if (t->n == TOKENS_MAX)
         return error_set(err, ERROR_USAGE, 0, "token file %s has more than %d tokens", path, TOKENS_MAX);
+    if (read_most(path, line + len, all - len, &most, err) < 0)
+        return -1;
+    t->most[t->n] = most;
     tokens_add(t, line, len);
     return 0;
 }
@@ -110,6 +134,16 @@ int tokens_read(struct tokens *t, const char *path, struct error *err)
                          "token file %s holds no token\nMake one: openssl rand -hex 32 > FILE", path);
     t->lasting = true;
     return rc;
+}
+
+unsigned tokens_most(void *tokens, const char *hash)
+{
+    const struct tokens *t = tokens;
+
+    for (size_t i = 0; i < t->n && hash; i++)
+        if (strcmp(t->hash[i], hash) == 0)
+            return t->most[i];
+    return 0;
 }
 
 int tokens_find(const struct tokens *t, const char *given)

@@ -20,14 +20,17 @@ struct tokens {
     size_t n;
     bool lasting; /* from a file: the same client has the same token after a restart */
     char hash[TOKENS_MAX][SHA256_HEX];
+    unsigned most[TOKENS_MAX]; /* sandboxes that its client may have; 0: as many as there may be */
 };
 
 /* One that nobody has seen. -1 with ERROR_SYSTEM. */
 int token_make(char out[TOKEN_TEXT], struct error *err);
 void tokens_add(struct tokens *t, const char *text, size_t len);
-/* A token a line; empty lines and those that begin with # do not count. The file must be ours or root's and
- * nobody else's to read. ERROR_USAGE. */
+/* A token a line, and behind it, if wanted, how many sandboxes it may have; empty lines and those that begin
+ * with # do not count. The file must be ours or root's and nobody else's to read. ERROR_USAGE. */
 int tokens_read(struct tokens *t, const char *path, struct error *err);
+/* tokens_most(t, hash): see most. hash may be NULL: that of no token. */
+unsigned tokens_most(void *t, const char *hash);
 /* Which token it is, or -1. given may be NULL. */
 int tokens_find(const struct tokens *t, const char *given);
 

@@ -19,6 +19,7 @@
 #include "base/file_type.h"
 #include "base/mem.h"
 #include "base/url.h"
+#include "chat/phase.h"
 #include "llm/http.h"
 #include "llm/retry.h"
 #include "process/loop.h"
@@ -37,6 +38,8 @@ struct upload {
     char *token; /* S3: a header with the session token; or NULL */
     char *ca_cert;
     int connect_ms, idle_ms;
+    void (*phase)(void *ctx, const struct phase_now *now, const char *why);
+    void *ctx;
 };
 
 static const char *variable(const char *name)
@@ -134,6 +137,8 @@ struct upload *upload_new(const struct upload_options *o, struct error *err)
     u->connect_ms = o->connect_ms;
     u->idle_ms = o->idle_ms;
     u->ca_cert = xstrdup(o->ca_cert);
+    u->phase = o->phase;
+    u->ctx = o->ctx;
     for (size_t i = 0; i < countof(services) && !u->service; i++)
         if (strncmp(to, services[i].scheme, strlen(services[i].scheme)) == 0)
             u->service = &services[i];
@@ -180,7 +185,30 @@ struct attempt {
     const char *data;
     size_t size;
     struct buf body; /* what the service said */
+    int64_t told;    /* clock_ms(), when */
+    uint64_t sent;   /* this was told */
 };
+
+static void tell(struct attempt *a, const struct phase_now *now, const char *why)
+{
+    a->told = clock_ms();
+    if (a->u->phase)
+        a->u->phase(a->u->ctx, now, why);
+}
+
+static void tell_sent(struct attempt *a, uint64_t bytes)
+{
+    a->sent = bytes;
+    tell(a, &(struct phase_now){.phase = PHASE_UPLOADING, .done = bytes, .total = a->size}, NULL);
+}
+
+static void on_sent(void *ctx, uint64_t bytes)
+{
+    struct attempt *a = ctx;
+
+    if (bytes != a->sent && clock_ms() - a->told >= PHASE_TOLD_EVERY_MS)
+        tell_sent(a, bytes);
+}
 
 static bool on_body(void *ctx, struct http_reply *reply, const char *p, size_t n)
 {
@@ -230,8 +258,10 @@ static int put(struct attempt *a, struct failure *f, struct error *err)
                                    .quiet_ms = 2 * u->idle_ms,
                                    .loop = u->loop,
                                    .ctx = a,
+                                   .sent = on_sent,
                                    .data = on_body};
     buf_clear(&a->body);
+    tell_sent(a, 0);
     enum http_end end = http_post(u->http, &q, &reply, err);
     explicit_bzero(whole, strlen(whole));
     if (end == HTTP_ABORTED)
@@ -256,6 +286,22 @@ static int failed(const struct attempt *a, const struct failure *f, struct error
     error_code(&a->body, code, sizeof code);
     return error_set(err, ERROR_API, f->status, "%.200s was not uploaded to %s (%d%s%s)", a->name, host,
                      f->status, *code ? " " : "", code);
+}
+
+static void tell_wait(struct attempt *a, const struct failure *f, unsigned tried, int ms)
+{
+    char host[256], said[250], status[16] = "";
+
+    url_host(a->url, host, sizeof host);
+    if (f->status)
+        snprintf(status, sizeof status, " (%d)", f->status);
+    failure_brief(f, "", said, sizeof said);
+    autofree char *why = xasprintf("%s%s%s; try %u of %d in %.*f s", f->status ? host : said,
+                                   !f->status                   ? ""
+                                   : failure_is_busy(f->status) ? " is busy"
+                                                                : " failed",
+                                   status, tried + 1, RETRY_MAX + 1, ms < 10000, ms / 1000.0);
+    tell(a, &(struct phase_now){.phase = PHASE_RETRYING, .until = clock_ms() + ms}, why);
 }
 
 static double jitter(void)
@@ -290,6 +336,7 @@ static int put_and_retry(struct attempt *a, struct error *err)
         struct retry_choice next = retry_decide(&retry, &f, now);
         if (next.what != RETRY_WAIT)
             return failed(a, &f, err);
+        tell_wait(a, &f, retry.attempts, next.wait_ms);
         if (wait_for(a->u->loop, next.wait_ms, err) < 0)
             return -1;
     }

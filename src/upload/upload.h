@@ -9,6 +9,7 @@
 
 struct error;
 struct loop;
+struct phase_now;
 struct upload;
 
 struct upload_options {  /* the strings are copied */
@@ -18,6 +19,10 @@ struct upload_options {  /* the strings are copied */
     int connect_ms, idle_ms;
     bool insecure; /* http:// to another machine is allowed */
     struct loop *loop;
+    /* Bytes of the file that is uploaded (UPLOADING), or that a failure is waited for (RETRYING; why: in one
+     * line). May be NULL. */
+    void (*phase)(void *ctx, const struct phase_now *now, const char *why);
+    void *ctx;
 };
 
 /* NULL with ERROR_USAGE: to is no such place, or there are no credentials. Nothing is sent yet. */

@@ -266,6 +266,23 @@ def test_a_client_sees_its_own_sandboxes_alone(sandpiper):
     assert s.close() == 0
 
 
+def test_a_token_has_a_limit_of_its_own(sandpiper):
+    token, mine, theirs = os.path.join(sandpiper.dir, "token"), "m" * 32, "t" * 32
+    with open(os.open(token, os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
+        f.write("%s 1\n%s\n" % (mine, theirs))
+    s = Server(sandpiper, "--token-file", token, "--max-sandboxes", "3")
+    other = s.another()
+    s.token, other.token = mine, theirs
+    box = s.good("/create_sandbox", conversation_id="talk")["sandbox_id"]
+    full = s.refused(429, "TOO_MANY_REQUESTS", "/create_sandbox")
+    assert "this token has 1" in full.json["detail"] and int(full.headers["Retry-After"]) > 0
+    assert s.good("/create_sandbox", conversation_id="talk")["sandbox_id"] == box       # it has that one already
+    assert [other.post("/create_sandbox").status for _ in range(3)] == [200, 200, 429]   # three in all
+    s.good("/stop_sandbox", sandbox_id=box)
+    assert s.good("/create_sandbox")["sandbox_id"] != box
+    assert s.close() == 0
+
+
 def test_socket_from_systemd(sandpiper):
     with socket.create_server(("127.0.0.1", 0)) as theirs:
         plain, fd = sandpiper.argv, theirs.fileno()

@@ -1,11 +1,14 @@
 """test_upload.py - artifacts.upload: files on S3-compatible storage and Azure Blob; their URLs in answer and events; what fails; what stays secret."""
+import io
 import json
 import os
 import re
 import subprocess
+import threading
 
 import pytest
 
+from chat_keys import ask, leave, start
 from conftest import TREE
 from storage_server import ACCESS, SAS, SECRET, Real, Storage, azure_problem, s3_problem
 
@@ -78,6 +81,30 @@ def test_a_busy_service_is_asked_again(sandpiper, serve, storage):
     serve(sandpiper, [ASK, {"answer": {"text": "Done."}}])
     r = sandpiper.run("--json", "--upload", to, "draw", env=env)
     assert r.code == 0 and s.requests == 5 and len(s.objects) == 3, r
+
+
+def test_progress_of_large_files(sandpiper, serve, storage):
+    """Bytes of all files that a cell made, in the status line, and a wait with its reason; nothing of the line in a pipe, or for small files."""
+    s, to, env = storage("azure", 503)
+    code = "for n in 'ab': open(n + '.bin', 'wb').write(bytes(12_600_000))"
+    serve(sandpiper, [{"answer": {"calls": [{"code": code}]}}, {"answer": {"text": "Heard."}}] * 2 + [ASK, {"answer": {"text": "Small."}}])
+    s.gates = {2: threading.Event(), 3: threading.Event()}
+    p = start(sandpiper, "--upload", to, env=env)
+    p.send("go\r")
+    p.expect(r"a\.bin: 127\.0\.0\.1:\d+ is busy \(503\); try 2 of 4 in ")
+    p.expect(r"Uploading files\.\.\. [1-9][\d.]* MB of 25\.2 MB")
+    s.gates[2].set()
+    p.expect(r"Uploading files\.\.\. (1[2-9]|2[0-5])[\d.]* MB of 25\.2 MB")
+    s.gates[3].set()
+    p.expect("Heard")
+    leave(p)
+    r = sandpiper.run("--upload", to, "go", env=env)
+    assert r.code == 0 and "Uploading" not in r.err and " of 25" not in r.err and len(s.objects) == 4, r
+    p = start(sandpiper, "--upload", to, env=env)
+    p.logfile_read = io.StringIO()
+    ask(p, "small", "Small")
+    leave(p)
+    assert "Small" in p.logfile_read.getvalue() and " of " not in p.logfile_read.getvalue(), p.logfile_read.getvalue()
 
 
 @pytest.mark.parametrize("kind, change, why", [

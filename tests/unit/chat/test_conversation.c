@@ -170,133 +170,94 @@ static void open_calls_are_closed(void **state)
     conversation_release(&middle);
 }
 
-static void set(char **text, const char *value)
+/* A step that breaks what fill() made: which turn (or call of the second turn), which of its texts, and what
+ * that becomes; NULL: nothing. */
+struct step {
+    enum { NOTHING, KEEP, RESULT, ANSWER, USER, IS_USER, OF_TURN, OF_CALL } what;
+    size_t at, member;
+    const char *value;
+};
+
+/* clang-format off */
+#define TURN(at, member, value) {OF_TURN, at, offsetof(struct turn, member), value}
+#define CALL(at, member, value) {OF_CALL, at, offsetof(struct call, member), value}
+#define SAID(what, value)       {what, 0, 0, value}
+#define AT(what, at)            {what, at, 0, NULL}
+/* clang-format on */
+
+static const struct breach {
+    struct step steps[5];
+    const char *said;
+} breaches[] = {
+    {{AT(KEEP, 3)}, "turn 2: a call has no result"},
+    {{AT(KEEP, 2)}, "turn 2: a call has no result"},
+    {{TURN(2, call_id, "b"), TURN(3, call_id, "a")}, "turn 3: the result is not the one"},
+    {{TURN(3, call_id, "a")}, "turn 4: the result is not the one"},
+    {{SAID(RESULT, "b")}, "turn 5: a result without a call"},
+    {{AT(IS_USER, 2)}, "turn 2: a call has no result"},
+    {{CALL(0, arguments, "[]")}, "turn 2: the arguments"},
+    {{CALL(0, arguments, "{\"code\":")}, "turn 2: the arguments"},
+    {{CALL(0, arguments, NULL)}, "turn 2: the arguments"},
+    {{TURN(0, text, "")}, "turn 1: empty turn"},
+    {{TURN(3, text, "")}, "turn 4: empty turn"},
+    {{SAID(ANSWER, "answer")}, "turn 5: the last turn is the assistant's"},
+    {{SAID(ANSWER, "x"), SAID(USER, "u"), SAID(ANSWER, "y"), SAID(USER, "w"), AT(IS_USER, 6)},
+     "turn 7: two user turns"},
+    {{TURN(3, text, "\xff")}, "turn 4: text that is not valid"},
+    {{CALL(1, id, "")}, "turn 2: a call has no id"},
+    {{CALL(1, id, "a"), TURN(3, call_id, "a")}, "turn 2: two calls have the same id"},
+    {{CALL(1, name, "")}, "turn 2: a call has no name"},
+    {{AT(KEEP, 0)}, "no turn"},
+    {{AT(KEEP, 1), SAID(RESULT, "a")}, "turn 2: a result without a call"},
+    {{SAID(ANSWER, "x"), SAID(USER, "u"), TURN(4, text, "")}, "turn 5: empty turn"},
+    {{TURN(1, origin, "here"), CALL(1, extra, "\xc0\x80")}, "turn 2: text that is not valid"},
+    {{SAID(USER, "next")}, "turn 5: a user turn right behind a result"},
+    {{SAID(ANSWER, "x"), SAID(ANSWER, "y"), SAID(USER, "u")}, "turn 6: two assistant turns"},
+    {{AT(KEEP, 0), SAID(ANSWER, "x"), SAID(USER, "u")}, "turn 1: the first turn is not the user's"},
+    {{AT(KEEP, 0), SAID(RESULT, "a")}, "turn 1: a result without a call"},
+    {{TURN(2, reasoning, "hm")}, "turn 3: reasoning outside"},
+    {{TURN(1, reasoning_field, "reasoning_content")}, "turn 2: reasoning or extra"},
+    {{CALL(0, extra, "{}")}, "turn 2: reasoning or extra"},
+    {{TURN(1, reasoning, "\xed\xa0\x80")}, "turn 2: text that is not valid"},
+    {{CALL(0, id, "a\xff")}, "turn 2: text that is not valid"},
+    {{CALL(0, id, NULL)}, "turn 2: a call has no id"},
+    {{TURN(2, call_id, NULL)}, "turn 3: the result is not the one"},
+    {{SAID(ANSWER, "x"), SAID(USER, "u"), SAID(RESULT, "a")}, "turn 7: a result without a call"},
+};
+
+static void set(void *of, const struct step *step)
 {
+    char **text = (char **)(void *)((char *)of + step->member);
+
     free(*text);
-    *text = xstrdup(value);
+    *text = step->value ? xstrdup(step->value) : NULL;
 }
 
-static void break_it(struct conversation *c, int how)
+static void take(struct conversation *c, const struct step *step)
 {
-    switch (how) {
-    case 0:
-        conversation_truncate(c, 3);
+    switch (step->what) {
+    case NOTHING:
         break;
-    case 1:
-        conversation_truncate(c, 2);
+    case KEEP:
+        conversation_truncate(c, step->at);
         break;
-    case 2:
-        set(&c->v[2].call_id, "b");
-        set(&c->v[3].call_id, "a");
+    case RESULT:
+        result(c, step->value, "again");
         break;
-    case 3:
-        set(&c->v[3].call_id, "a");
+    case ANSWER:
+        conversation_assistant(c, step->value, NULL, 0);
         break;
-    case 4:
-        result(c, "b", "again");
+    case USER:
+        user(c, step->value);
         break;
-    case 5:
-        c->v[2].role = TURN_USER;
+    case IS_USER:
+        c->v[step->at].role = TURN_USER;
         break;
-    case 6:
-        set(&c->v[1].calls[0].arguments, "[]");
+    case OF_TURN:
+        set(&c->v[step->at], step);
         break;
-    case 7:
-        set(&c->v[1].calls[0].arguments, "{\"code\":");
-        break;
-    case 8:
-        free(c->v[1].calls[0].arguments);
-        c->v[1].calls[0].arguments = NULL;
-        break;
-    case 9:
-        set(&c->v[0].text, "");
-        break;
-    case 10:
-        set(&c->v[3].text, "");
-        break;
-    case 11:
-        conversation_assistant(c, "answer", NULL, 0);
-        break;
-    case 12:
-        conversation_assistant(c, "x", NULL, 0);
-        user(c, "u");
-        conversation_assistant(c, "y", NULL, 0);
-        user(c, "w");
-        c->v[6].role = TURN_USER;
-        break;
-    case 13:
-        set(&c->v[3].text, "\xff");
-        break;
-    case 14:
-        set(&c->v[1].calls[1].id, "");
-        break;
-    case 15:
-        set(&c->v[1].calls[1].id, "a");
-        set(&c->v[3].call_id, "a");
-        break;
-    case 16:
-        set(&c->v[1].calls[1].name, "");
-        break;
-    case 17:
-        conversation_truncate(c, 0);
-        break;
-    case 18:
-        conversation_truncate(c, 1);
-        result(c, "a", "orphan");
-        break;
-    case 19:
-        conversation_assistant(c, "x", NULL, 0);
-        user(c, "u");
-        set(&c->v[4].text, "");
-        break;
-    case 20:
-        set(&c->v[1].origin, "here");
-        set(&c->v[1].calls[1].extra, "\xc0\x80");
-        break;
-    case 21:
-        user(c, "next");
-        break;
-    case 22:
-        conversation_assistant(c, "x", NULL, 0);
-        conversation_assistant(c, "y", NULL, 0);
-        user(c, "u");
-        break;
-    case 23:
-        conversation_truncate(c, 0);
-        conversation_assistant(c, "x", NULL, 0);
-        user(c, "u");
-        break;
-    case 24:
-        conversation_truncate(c, 0);
-        result(c, "a", "orphan");
-        break;
-    case 25:
-        set(&c->v[2].reasoning, "hm");
-        break;
-    case 26:
-        set(&c->v[1].reasoning_field, "reasoning_content");
-        break;
-    case 27:
-        set(&c->v[1].calls[0].extra, "{}");
-        break;
-    case 28:
-        set(&c->v[1].reasoning, "\xed\xa0\x80");
-        break;
-    case 29:
-        set(&c->v[1].calls[0].id, "a\xff");
-        break;
-    case 30:
-        free(c->v[1].calls[0].id);
-        c->v[1].calls[0].id = NULL;
-        break;
-    case 31:
-        free(c->v[2].call_id);
-        c->v[2].call_id = NULL;
-        break;
-    case 32:
-        conversation_assistant(c, "x", NULL, 0);
-        user(c, "u");
-        result(c, "a", "again");
+    case OF_CALL:
+        set(&c->v[1].calls[step->at], step);
         break;
     }
 }
@@ -304,47 +265,13 @@ static void break_it(struct conversation *c, int how)
 static void each_rule_is_held(void **state)
 {
     (void)state;
-    static const char *const said[] = {
-        "turn 2: a call has no result",
-        "turn 2: a call has no result",
-        "turn 3: the result is not the one",
-        "turn 4: the result is not the one",
-        "turn 5: a result without a call",
-        "turn 2: a call has no result",
-        "turn 2: the arguments",
-        "turn 2: the arguments",
-        "turn 2: the arguments",
-        "turn 1: empty turn",
-        "turn 4: empty turn",
-        "turn 5: the last turn is the assistant's",
-        "turn 7: two user turns",
-        "turn 4: text that is not valid",
-        "turn 2: a call has no id",
-        "turn 2: two calls have the same id",
-        "turn 2: a call has no name",
-        "no turn",
-        "turn 2: a result without a call",
-        "turn 5: empty turn",
-        "turn 2: text that is not valid",
-        "turn 5: a user turn right behind a result",
-        "turn 6: two assistant turns",
-        "turn 1: the first turn is not the user's",
-        "turn 1: a result without a call",
-        "turn 3: reasoning outside",
-        "turn 2: reasoning or extra",
-        "turn 2: reasoning or extra",
-        "turn 2: text that is not valid",
-        "turn 2: text that is not valid",
-        "turn 2: a call has no id",
-        "turn 3: the result is not the one",
-        "turn 7: a result without a call",
-    };
-    for (size_t i = 0; i < countof(said); i++) {
+    for (size_t i = 0; i < countof(breaches); i++) {
         struct conversation c;
         struct error e = {0};
         fill(&c);
-        break_it(&c, (int)i);
-        if (conversation_check(&c, &e) != -1 || e.kind != ERROR_PROTOCOL || strstr(e.text, said[i]) == NULL)
+        for (size_t k = 0; k < countof(breaches[i].steps); k++)
+            take(&c, &breaches[i].steps[k]);
+        if (conversation_check(&c, &e) != -1 || e.kind != ERROR_PROTOCOL || !strstr(e.text, breaches[i].said))
             fail_msg("%zu: %s", i, e.text);
         conversation_release(&c);
     }

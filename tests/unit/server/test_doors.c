@@ -290,6 +290,17 @@ static void test_token(void **state)
     assert_non_null(strstr(err.text, "can be read by others"));
     assert_int_equal(tokens_of(path, "short\n", 0600, &t, &err), -1);
     assert_int_equal(tokens_of(path, "0123456789 abcdef\n", 0600, &t, &err), -1);
+    assert_int_equal(tokens_of(path, "0123456789abcdef\t 2 \nABCDEFGHIJKLMNOP\n", 0600, &t, &err), 0);
+    assert_int_equal(tokens_find(&t, "0123456789abcdef"), 0);
+    assert_int_equal(tokens_most(&t, t.hash[0]), 2);
+    assert_int_equal(tokens_most(&t, t.hash[1]), 0);
+    assert_int_equal(tokens_most(&t, NULL), 0);
+    static const char *const bad[] = {"0", "-1", "2x", "x", "12345", "2 3"};
+    for (size_t i = 0; i < countof(bad); i++) {
+        autofree char *line = xasprintf("0123456789abcdef %s\n", bad[i]);
+        assert_int_equal(tokens_of(path, line, 0600, &t, &err), -1);
+        assert_non_null(strstr(err.text, "number of its sandboxes"));
+    }
     assert_int_equal(tokens_of(path, "\n\n", 0600, &t, &err), -1);
     assert_int_equal(tokens_read(&t, dir, &err), -1);
     assert_int_equal(tokens_read(&t, "/dev/null", &err), -1);
