@@ -74,8 +74,9 @@ struct copying {
 
 struct sandbox {
     struct sandbox_options o;
-    struct argv words; /* more arguments of the supervisor */
-    char *strings[6];  /* copies of o's engine, image, session_dir, out_dir, runtime and name */
+    const struct put_ask *each; /* while its file or folder is copied; or NULL */
+    struct argv words;          /* more arguments of the supervisor */
+    char *strings[6];           /* copies of o's engine, image, session_dir, out_dir, runtime and name */
     struct loop *loop;
     char *guest;
     enum stage stage;

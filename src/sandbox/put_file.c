@@ -203,3 +203,11 @@ int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *e
         put_back_keep(s, name, fd);
     return size;
 }
+
+int64_t sandbox_put_each(struct sandbox *s, const struct put_ask *ask, struct error *err)
+{
+    s->each = ask;
+    int64_t size = sandbox_put(s, ask->name, ask->fd, err);
+    s->each = NULL;
+    return size;
+}

@@ -18,6 +18,7 @@
 #include "runner/runners.h"
 #include "server/media.h"
 #include "server/private.h"
+#include "server/questions_private.h"
 #include "server/sandboxes.h"
 
 #define WAITING_MAX 32 /* requests that wait for one sandbox */
@@ -377,6 +378,9 @@ static struct route rows[] = {
      "\"conversation_id\", \"created\", \"idle_seconds\", \"busy\"]}}}, \"required\": [\"sandboxes\"]}"},
     {"GET", "/files/{id}/{name...}", "get_file", "A file of a sandbox", .handle = on_file, .data = &file,
      .flags = ROUTE_PUBLIC | ROUTE_SIGNED, .type = "application/octet-stream"},
+    {"GET", "/v1/containers/{id}/files/{name}/content", "get_container_file",
+     "The same, as OpenAI's clients ask for it", .handle = on_file, .data = &file, .flags = ROUTE_HIDDEN,
+     .type = "application/octet-stream", .failure = openai_failure},
 };
 
 static struct json *parsed(const char *text)
