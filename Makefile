@@ -145,7 +145,8 @@ $(B)/%.o: src/%.c
 $(B)/channel/guest.o: $(wildcard src/guest/*.py) $(B)/gen/guest.code $(B)/gen/profile.py
 $(B)/channel/guest.o: CPPFLAGS += -DGUEST_CODE='"$(B)/gen/guest.code"' -DGUEST_PROFILE='"$(B)/gen/profile.py"'
 
-PROFILE_PARTS = src/guest/data_profile.py src/guest/profile_table.py src/guest/profile_formats.py \
+PROFILE_PARTS = src/guest/data_profile.py src/guest/profile_column.py src/guest/profile_table.py \
+	src/guest/profile_joins.py src/guest/profile_formats.py \
 	src/guest/profile_sheets.py src/guest/profile_parquet.py src/guest/profile_packed.py \
 	src/guest/profile_fixed.py src/guest/profile_log.py src/guest/profile_folder.py
 $(B)/gen/profile.py: $(PROFILE_PARTS)
@@ -187,6 +188,7 @@ EMBEDDED = -DGUEST_CODE='""' -DGUEST_PROFILE='""' -DSECCOMP_BPF='""'
 lint:
 	@tests/lint/check-layers.sh
 	@tests/lint/check-engines.sh
+	@/usr/bin/python3 tests/lint/sizes.py
 	@tests/lint/check-format.sh
 	@CC=$(CC) tests/lint/check-headers.sh $(filter-out -O%,$(CPPFLAGS) -std=gnu17 $(WARN))
 	@CC=$(CC) tests/lint/check-source.sh

@@ -51,6 +51,8 @@ python() {
     SANDPIPER_BIN=build/$build/sandpiper SANDPIPER_TEST_NOTES=$notes PYTHONPYCACHEPREFIX=$scratch/bytecode \
         timeout -k 60 "$ROUND_MOST" /usr/bin/python3 -m pytest -q -p no:cacheprovider --timeout "$TEST_MOST" "$@" 2>&1 | tee "$scratch/round"
 }
+# Compiles the tests once, while the unit tests run, instead of in each worker.
+compiled() { PYTHONPYCACHEPREFIX=$scratch/bytecode timeout 300 /usr/bin/python3 -m pytest -q -p no:cacheprovider --collect-only tests/e2e >/dev/null 2>&1 || true; }
 # Of the round that just ended: what failed, and what was under way if it was stopped or died. tell WORD EXIT-CODE
 tell() {
     local how
@@ -98,6 +100,7 @@ case $what in
     test)
         clients &
         build release
+        compiled &
         step "units, release" units release
         wait
         step "end to end, release" e2e release "not check" "$@"
@@ -105,6 +108,7 @@ case $what in
     check)
         build release
         build asan
+        compiled &
         step "units, ASan and UBSan" units asan
         step "end to end, ASan and UBSan, bwrap" asan_e2e "$@"
         step "long repetitions, release" e2e release check "$@"

@@ -243,11 +243,17 @@ static bool is_at(int fd, const char *path)
            && there.st_ino == it.st_ino;
 }
 
+static void on_file(void *files, const char *name, int fd)
+{
+    images_found(files, name, fd);
+}
+
 int attach_file(struct agent *a, const char *name, int fd, struct buf *out, struct error *err)
 {
     autorelease(source_release) struct source s = {.name = name, .fd = fd, .copy = -1};
     struct error e = {0};
     struct buf block = BUF_INIT(16 * 1024);
+    struct image_files images = {0};
     int status = -1;
 
     sandbox_start(a->sandbox);
@@ -258,7 +264,7 @@ int attach_file(struct agent *a, const char *name, int fd, struct buf *out, stru
     int64_t at = lseek(s.fd, 0, SEEK_CUR);
     s.kind = s.folder ? "" : sniff_content(s.head, s.head_len, s.whole);
     s.inside = free_name(a, name, s.kind);
-    s.size = sandbox_put(a->sandbox, s.inside, s.fd, &e);
+    s.size = sandbox_put_each(a->sandbox, &(struct put_ask){s.inside, s.fd, on_file, &images}, &e);
     if (s.size < 0 || make_block(a, &s, &block, &e))
         goto out;
     if (a->profiles.len + a->pending.len + block.len > PENDING_MAX) {
@@ -283,13 +289,16 @@ int attach_file(struct agent *a, const char *name, int fd, struct buf *out, stru
     added.file.at = at;
     added.file.size = (uint64_t)s.size;
     agent_send(a, &added);
-    if (!s.folder)
+    if (s.folder)
+        images_of_folder(a, s.inside, &images);
+    else
         images_attached(a, s.inside, added.file.path, s.fd, at);
     remember(a, steal(&s.inside), real_path(name));
     a->data = true;
     status = 0;
 out:
     buf_release(&block);
+    image_files_release(&images);
     if (status && err)
         *err = e;
     return status;

@@ -89,6 +89,35 @@ void images_attached(struct agent *a, const char *name, const char *path, int fd
     push(&a->images, image);
 }
 
+void images_found(struct image_files *files, const char *name, int fd)
+{
+    int own = names_image(name) && ++files->all <= IMAGES_SENT ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+
+    if (own >= 0)
+        files->v[files->n++] = (struct image_file){xstrdup(name), own};
+}
+
+void image_files_release(struct image_files *files)
+{
+    for (size_t i = 0; i < files->n; i++) {
+        free(files->v[i].name);
+        close(files->v[i].fd);
+    }
+    *files = (struct image_files){0};
+}
+
+void images_of_folder(struct agent *a, const char *folder, const struct image_files *files)
+{
+    for (size_t i = 0; i < files->n; i++) {
+        autofree char *path = xasprintf("/proc/self/fd/%d", files->v[i].fd);
+
+        images_attached(a, files->v[i].name, path, files->v[i].fd, 0);
+    }
+    if (files->all > files->n && llm_sees(a->llm))
+        agent_notice(a, NOTICE_INFO, "%s: %s sees the first %zu of %zu images", folder, llm_model(a->llm),
+                     files->n, files->all);
+}
+
 void images_of_cell(const struct cell_result *r, struct image_list *out)
 {
     for (size_t i = 0; i < r->n_files && out->n < IMAGES_SENT; i++)

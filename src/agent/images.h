@@ -31,6 +31,17 @@ void image_list_take(struct image_list *l, struct conversation *c);
 /* A file was attached as name: if it is an image, it goes with the next question. path: as the user wrote it;
  * NULL: a pipe. Its bytes begin at that place of fd. */
 void images_attached(struct agent *a, const char *name, const char *path, int fd, int64_t at);
+/* The first images of a folder that is attached: found one by one, then attached. */
+struct image_files {
+    struct image_file {
+        char *name;
+        int fd; /* ours */
+    } v[IMAGES_SENT];
+    size_t n, all;
+};
+void images_found(struct image_files *files, const char *name, int fd);
+void image_files_release(struct image_files *files);
+void images_of_folder(struct agent *a, const char *folder, const struct image_files *files);
 /* The images that a cell made. */
 void images_of_cell(const struct cell_result *r, struct image_list *out);
 /* Make ready what will be sent of c. */

@@ -149,6 +149,7 @@ void setup_llm(const struct config *c, const struct endpoint *e, const char *mod
         .max_completion_tokens = service && service->max_completion_tokens,
         .any_model = !e->models && service && !service->models.n,
         .signatures = service && service->signatures,
+        .result_images = service && service->result_images,
         .body = service ? service->body : NULL,
         .efforts = p.efforts,
         .thinking = thinking_of(p.thinking),

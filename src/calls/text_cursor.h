@@ -17,4 +17,9 @@ enum text_fit text_cursor_step(struct text_calls *k, size_t i, int b);
 /* Adjusts c after the first by bytes of held were removed. */
 void text_cursor_shift(struct text_cursor *c, size_t by);
 
+/* text_say.c: the calls of a form that matched, added to out; and a part of what is held, which the caller
+ * frees. */
+void text_say(const struct text_calls *k, const struct text_cursor *c, struct calls *out);
+char *text_slice(const struct text_calls *k, struct text_slice s);
+
 #endif

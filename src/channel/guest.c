@@ -13,7 +13,7 @@
 /* clang-format off */
 #define PARTS(X) \
     X(start) X(protocol) X(worker) X(supervisor) X(installed) X(recover) X(snapshot) X(reap) X(copy_out) \
-    X(requests) X(commands) X(pixels) X(named) X(explain) X(extras) X(rich) X(terminal) \
+    X(requests) X(commands) X(pixels) X(named) X(explain) X(hints) X(extras) X(rich) X(terminal) \
     X(mapped) X(mounted)
 /* clang-format on */
 #define EMBED_PART(name) EMBED(guest_##name##_py, "src/guest/" #name ".py")

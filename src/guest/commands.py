@@ -30,7 +30,7 @@ def command_start(self, words):
     try:
         (out, out_in), (err, err_in) = posix.pipe2(posix.O_CLOEXEC), posix.pipe2(posix.O_CLOEXEC)
     except OSError as e:
-        self.finish(tlv(b'e', e.strerror.encode()))
+        self.finish(failed(e))
         return
     try:
         pid = fork_child(self.ours() | {out, err}, self.hidden, self.alone)
@@ -73,7 +73,7 @@ def command_become(words):
 
 def command_gate(self):
     """As gate() does with the worker's pipes."""
-    c, want = self.command, self.unsent < QUEUE_HIGH
+    c, want = self.command, len(self.outbox) < QUEUE_HIGH
     if want != c.polled:
         c.polled = want
         for fd in c.pipes:
@@ -144,7 +144,7 @@ def send_named(self, path):
         else:
             yield from send_file(self, fd, path, st.st_size, b'')
     except OSError as e:
-        self.ending += tlv(b'e', (e.strerror or '?').encode())
+        self.ending += failed(e)
     finally:
         if fd >= 0:
             posix.close(fd)

@@ -21,12 +21,19 @@ ORDER_SNAPSHOT, ORDER_INVENTORY = b'\xff\xff\xff\xff', b'\xfe\xff\xff\xff'
 ORDER_ARGUMENTS, ORDER_TERMINAL = b'\xfd\xff\xff\xff', b'\xfc\xff\xff\xff'
 ORDER_RESUME = b'G'             # to a snapshot
 
+SHORT = 1 << 12                 # bytes of a short message; the first one of a cell has no more of its code
+
 # Records from the worker.
 RECORD_RESULT, RECORD_FIGURE, RECORD_FIGURE_DATA, RECORD_FIGURE_END = b'R', b'F', b'f', b'g'
 
 
 def tlv(tag, data):
     return tag + len(data).to_bytes(4, 'little') + data
+
+
+def failed(e):
+    """A request failed by this OSError: its words, and its number."""
+    return tlv(b'e', (e.strerror or '?').encode()) + tlv(b'n', b'%d' % (e.errno or 0))
 
 
 def tagged(body):

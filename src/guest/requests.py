@@ -22,7 +22,7 @@ def request(self, kind, nonce, body):
             flags = posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_NOFOLLOW | posix.O_CLOEXEC
             self.put = [posix.open(name, flags, 0o644, dir_fd=self.root), body, name]
         except OSError as e:
-            self.finish(tlv(b'e', e.strerror.encode()))
+            self.finish(failed(e))
     elif self.put is not None and nonce == self.nonce and kind in (TO_GUEST_DATA, TO_GUEST_COMMIT):
         try:
             while body:
@@ -45,7 +45,7 @@ def request(self, kind, nonce, body):
                 self.finish(b'')
         except OSError as e:
             put_end(self)
-            self.finish(tlv(b'e', e.strerror.encode()))
+            self.finish(failed(e))
     elif kind == TO_GUEST_ABORT and self.put is not None:
         put_end(self)
         self.finish(b'')

@@ -56,8 +56,8 @@ struct http_request {
     bool (*data)(void *ctx, struct http_reply *reply, const char *p, size_t n);
 };
 
-/* Takes what matters from a header line of n bytes, with or without its line ending. now is the time of day,
- * for a Retry-After that is a date. */
+/* http_headers.c: takes what matters from a header line of n bytes, with or without its line ending. now is
+ * the time of day, for a Retry-After that is a date. */
 void http_header(struct failure_head *h, const char *line, size_t n, time_t now);
 
 struct http *http_new(struct error *err);

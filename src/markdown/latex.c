@@ -46,7 +46,10 @@ static void skip_blanks(struct tex *t)
         t->s++;
 }
 
-/* Convert with the same source into another buffer. */
+static void command(struct tex *t);
+
+/* Convert with the same source into another buffer: up to until (formula()), or one command where that is a
+ * backslash. */
 static void into(struct tex *t, struct buf *out, bool script, char until)
 {
     struct tex inner = *t;
@@ -58,7 +61,10 @@ static void into(struct tex *t, struct buf *out, bool script, char until)
         fail(t);
         return;
     }
-    formula(&inner, until);
+    if (until == '\\')
+        command(&inner);
+    else
+        formula(&inner, until);
     t->s = inner.s;
     t->failed = inner.failed;
 }
@@ -72,8 +78,6 @@ static size_t char_length(const struct tex *t)
     return n > 0 ? (size_t)n : 1;
 }
 
-static void command(struct tex *t);
-
 /* The argument of a command or a script: a group, a command, or one character. */
 static void argument(struct tex *t, struct buf *out, bool script)
 {
@@ -84,18 +88,7 @@ static void argument(struct tex *t, struct buf *out, bool script)
         t->s++;
         into(t, out, script, '}');
     } else if (*t->s == '\\') {
-        struct tex inner = *t;
-
-        inner.out = out;
-        inner.from = out->len;
-        inner.script = script;
-        if (++inner.depth > DEPTH_MAX) {
-            fail(t);
-            return;
-        }
-        command(&inner);
-        t->s = inner.s;
-        t->failed = inner.failed;
+        into(t, out, script, '\\');
     } else {
         size_t n = char_length(t);
 
@@ -426,23 +419,6 @@ static void command(struct tex *t)
     default:
         fail(t);
     }
-}
-
-bool latex_script(const char *s, size_t len, bool up, struct buf *out)
-{
-    size_t before = out->len;
-
-    for (size_t i = 0; i < len; i++) {
-        const char *form = up ? latex_superscript(s[i]) : latex_subscript(s[i]);
-
-        if (!form) {
-            out->len = before;
-            buf_end(out);
-            return false;
-        }
-        buf_addstr(out, form);
-    }
-    return true;
 }
 
 static void script(struct tex *t, bool up)

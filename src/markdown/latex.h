@@ -14,8 +14,5 @@ struct buf;
 /* Append s to out; rows of an aligned formula are parted by newlines. False, with out as it was: there is
  * something in it that has no form here. s is scrubbed UTF-8. */
 bool latex_unicode(const char *s, size_t len, struct buf *out);
-/* Text as superscript or subscript (up, or not); false, with out as it was, if a character has no such
- * form. */
-bool latex_script(const char *s, size_t len, bool up, struct buf *out);
 
 #endif

@@ -1,8 +1,11 @@
-/* latex_symbols.h - what the commands of LaTeX look like. Inside src/show, for latex.c. */
+/* latex_symbols.h - what the commands of LaTeX look like. For latex.c, and for <sup>. */
 #ifndef MARKDOWN_LATEX_SYMBOLS_H
 #define MARKDOWN_LATEX_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+struct buf;
 
 enum latex_kind {
     LATEX_SYMBOL,   /* text stands for it */
@@ -28,8 +31,8 @@ struct latex_symbol {
 
 /* NULL: unknown. name is letters. */
 const struct latex_symbol *latex_symbol(const char *name, size_t len);
-/* The form of an ASCII character as superscript or subscript, or NULL. */
-const char *latex_superscript(char c);
-const char *latex_subscript(char c);
+/* Text as superscript or subscript (up, or not); false, with out as it was, if a character has no such
+ * form. */
+bool latex_script(const char *s, size_t len, bool up, struct buf *out);
 
 #endif

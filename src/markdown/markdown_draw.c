@@ -9,7 +9,7 @@
 #include "base/scrub.h"
 #include "base/utf8.h"
 #include "markdown/flow.h"
-#include "markdown/latex.h"
+#include "markdown/latex_symbols.h"
 #include "markdown/markdown.h"
 #include "markdown/markdown_inline.h"
 #include "markdown/markdown_tags.h"

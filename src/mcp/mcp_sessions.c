@@ -1,9 +1,9 @@
 /* mcp_sessions.c - clients that began with initialize over HTTP, each with a sandbox of its own. A session
  * costs nothing before its first call, so the oldest may be dropped; its client is told to begin again. */
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/mem.h"
+#include "base/random.h"
 #include "mcp/mcp_private.h"
 
 static void session_free(struct mcp_session *s)
@@ -34,15 +34,7 @@ static size_t oldest(const struct mcp_sessions *s)
 
 void mcp_random_id(char out[MCP_ID + 1])
 {
-    unsigned char random[MCP_ID / 2];
-
-    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
-        mem_gone(); /* cannot happen: the kernel gives so little at once */
-    for (size_t i = 0; i < sizeof random; i++) {
-        out[2 * i] = "0123456789abcdef"[random[i] >> 4];
-        out[2 * i + 1] = "0123456789abcdef"[random[i] & 15];
-    }
-    out[MCP_ID] = 0;
+    random_hex(out, MCP_ID);
 }
 
 struct mcp_session *mcp_session_begin(struct mcp *m)

@@ -89,20 +89,50 @@ static struct json *new_message(const struct openai_reply *r)
     return o;
 }
 
-static struct json *text_part(const char *text)
+/* annotations NULL: none. */
+static struct json *text_part(const char *text, const struct json *annotations)
 {
     struct json *part = parsed("{\"type\": \"output_text\", \"text\": 0, \"annotations\": [], \"logprobs\": "
                                "[]}");
 
     json_set_str(part, "text", text);
+    if (annotations)
+        json_set(part, "annotations", json_copy(annotations));
     return part;
 }
 
-static void fill_message(struct json *message, const char *text, const char *phase, const char *status)
+/* The files that the code made, for a client that knows of it: cited behind the text, under ids by which it
+ * can have them (GET /v1/containers/ID/files/NAME/content). One in a folder has no such id. */
+static struct json *citations(const struct openai_reply *r, const char *text, const struct openai_end *e)
+{
+    struct json *out = json_array();
+    int64_t end = 0;
+
+    for (const char *c = text; *c; c++)
+        end += (*c & 0xc0) != 0x80;
+    for (const struct json *f = json_first(json_get(e->annotation, "files")); r->code && f;
+         f = json_next(f)) {
+        const char *name = json_text(json_get(f, "name"));
+        struct json *one = strchr(name, '/') ? NULL : parsed("{\"type\": \"container_file_citation\"}");
+
+        if (!one)
+            continue;
+        json_set_str(one, "container_id", r->container);
+        json_set_str(one, "file_id", name);
+        json_set_str(one, "filename", name);
+        json_set_int(one, "start_index", end);
+        json_set_int(one, "end_index", end);
+        json_add(out, one);
+    }
+    return out;
+}
+
+/* part is given away. */
+static void fill_message(struct json *message, struct json *part, const char *phase, const char *status)
 {
     struct json *content = json_array();
 
-    json_add(content, text_part(text));
+    json_add(content, part);
     json_set(message, "content", content);
     json_set_str(message, "phase", phase);
     json_set_str(message, "status", status);
@@ -141,7 +171,8 @@ static struct json *whole(struct openai_reply *r, const struct openai_end *e)
         json_add(r->output, call);
     }
     struct json *message = new_message(r);
-    fill_message(message, e->answer, "final_answer",
+    autojson struct json *files = citations(r, e->answer, e);
+    fill_message(message, text_part(e->answer, files), "final_answer",
                  strcmp(e->finish, "stop") == 0 ? "completed" : "incomplete");
     json_add(r->output, message);
     return ended(r, e);
@@ -166,8 +197,8 @@ static void send_response(struct openai_reply *r, const char *type, struct json 
     send(r, type, o);
 }
 
-/* An event of the item that is not done, with one member: value, given away; NULL: none. */
-static void send_part(struct openai_reply *r, const char *type, const char *key, struct json *value)
+/* For an event of the item that is not done. */
+static struct json *of_item(const struct openai_reply *r)
 {
     struct json *o = json_object();
 
@@ -175,6 +206,14 @@ static void send_part(struct openai_reply *r, const char *type, const char *key,
     json_set_int(o, "output_index", (int64_t)json_size(r->output));
     if (json_is(r->item, "message"))
         json_set_int(o, "content_index", 0);
+    return o;
+}
+
+/* Such an event with one member: value, given away; NULL: none. */
+static void send_part(struct openai_reply *r, const char *type, const char *key, struct json *value)
+{
+    struct json *o = of_item(r);
+
     if (strncmp(type, "response.output_text.", 21) == 0)
         json_set(o, "logprobs", json_array());
     if (value)
@@ -216,13 +255,16 @@ static void piece(struct openai_reply *r, const char *words)
     send_part(r, "response.output_text.delta", "delta", json_string(words));
 }
 
-static void message_done(struct openai_reply *r, const char *phase, const char *status)
+static void message_done(struct openai_reply *r, const struct json *annotations, const char *phase,
+                         const char *status)
 {
+    const char *text = buf_str(&r->words);
+
     if (!json_is(r->item, "message"))
         return;
-    send_part(r, "response.output_text.done", "text", json_string(buf_str(&r->words)));
-    send_part(r, "response.content_part.done", "part", text_part(buf_str(&r->words)));
-    fill_message(r->item, buf_str(&r->words), phase, status);
+    send_part(r, "response.output_text.done", "text", json_string(text));
+    send_part(r, "response.content_part.done", "part", text_part(text, annotations));
+    fill_message(r->item, text_part(text, annotations), phase, status);
     buf_clear(&r->words);
     item_done(r);
 }
@@ -231,7 +273,20 @@ static void comment_done(struct openai_reply *r)
 {
     if (json_is(r->item, "message"))
         piece(r, APART);
-    message_done(r, "commentary", "completed");
+    message_done(r, NULL, "commentary", "completed");
+}
+
+static void annotate(struct openai_reply *r, const struct json *annotations)
+{
+    int64_t n = 0;
+
+    for (const struct json *a = json_first(annotations); a && json_is(r->item, "message"); a = json_next(a)) {
+        struct json *o = of_item(r);
+
+        json_set_int(o, "annotation_index", n++);
+        json_set(o, "annotation", json_copy(a));
+        send(r, "response.output_text.annotation.added", o);
+    }
 }
 
 static void call_done(struct openai_reply *r, const char *printed)
@@ -250,7 +305,7 @@ static void text(struct openai_reply *r, const char *words, bool apart)
         comment_done(r);
     if (!r->item) {
         open_item(r, new_message(r));
-        send_part(r, "response.content_part.added", "part", text_part(""));
+        send_part(r, "response.content_part.added", "part", text_part("", NULL));
     }
     piece(r, words);
 }
@@ -278,9 +333,11 @@ static void event(struct openai_reply *r, const struct json *object)
 static void end(struct openai_reply *r, const struct openai_end *e)
 {
     bool stop = strcmp(e->finish, "stop") == 0;
+    autojson struct json *files = citations(r, buf_str(&r->words), e);
 
     call_done(r, "");
-    message_done(r, "final_answer", stop ? "completed" : "incomplete");
+    annotate(r, files);
+    message_done(r, files, "final_answer", stop ? "completed" : "incomplete");
     send_response(r, stop ? "response.completed" : "response.incomplete", ended(r, e));
 }
 

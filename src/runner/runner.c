@@ -10,15 +10,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/argv.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "json/json.h"
-#include "process/child.h"
 #include "process/loop.h"
 #include "runner/runner_messages.h"
+#include "runner/runner_spawn.h"
 
 #define READ_MOST 64    /* pieces at a time, so that one runner does not hold up the others */
 #define END_MS    20000 /* that a runner may take to end by itself */
@@ -43,9 +42,7 @@ struct runner {
     pid_t pid; /* 0: it was reaped */
     int sock;  /* -1: closed */
     struct message_reader in;
-    struct buf out;
-    size_t sent, fd_at; /* of out; where the descriptor belongs */
-    int fd;             /* to be passed; -1: none */
+    struct message_writer out;
     /* The first is the one that runs. */
     struct ask *asks;
     bool running;
@@ -77,7 +74,7 @@ static void disconnect(struct runner *r)
     if (r->sock >= 0)
         loop_unwatch(r->loop, r->sock);
     fd_close(&r->sock);
-    fd_close(&r->fd);
+    writer_release(&r->out);
     loop_timer_stop(r->loop, r);
     loop_timer_stop(r->loop, &r->asks);
 }
@@ -92,7 +89,6 @@ static void destroy(struct runner *r)
         }
     json_free(r->facts);
     messages_release(&r->in);
-    buf_release(&r->out);
     free(r);
 }
 
@@ -212,21 +208,23 @@ void runner_end(struct runner *r)
     enter(r);
     while (r->asks && !r->freed)
         finish(r, NULL, &err);
-    r->depth--;
-    if (r->freed)
+    if (!leave(r))
         return;
     abandon(r);
     if (r->sock < 0)
         return;
     loop_timer_stop(r->loop, r);
     loop_timer_stop(r->loop, &r->asks);
-    buf_addstr(&r->out, "{\"end\":true}\n");
+    buf_addstr(&r->out.buf, "{\"end\":true}\n");
     flush(r);
 }
 
 /* The process is gone, or cannot be trusted: all requests fail. */
-static void lose(struct runner *r, const struct error *why)
+static void lose_sandbox(struct runner *r, const char *why)
 {
+    struct error err;
+
+    error_set(&err, ERROR_SANDBOX, 0, "the process that held the sandbox has ended: %s", why);
     if (r->pid > 0 && !reap(r)) {
         kill(r->pid, SIGKILL);
         reap_later(r);
@@ -234,65 +232,21 @@ static void lose(struct runner *r, const struct error *why)
     disconnect(r);
     enter(r);
     while (r->asks && !r->freed)
-        finish(r, NULL, why);
+        finish(r, NULL, &err);
     if (!r->freed && r->gone)
         r->gone(r->ctx, r);
     leave(r);
 }
 
-static void lose_sandbox(struct runner *r, const char *why)
-{
-    struct error err;
-
-    error_set(&err, ERROR_SANDBOX, 0, "the process that held the sandbox has ended: %s", why);
-    lose(r, &err);
-}
-
 /* ---- to the child ---- */
-
-static ssize_t send_with_fd(struct runner *r, size_t len)
-{
-    union {
-        char bytes[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control = {{0}};
-    struct iovec v = {r->out.data + r->sent, len};
-    struct msghdr m = {
-        .msg_iov = &v, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(c), &r->fd, sizeof r->fd);
-    return sendmsg(r->sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
 
 /* Send what is queued. A failure shows on the reading side. */
 static void flush(struct runner *r)
 {
-    while (r->sock >= 0 && r->sent < r->out.len) {
-        bool with_fd = r->fd >= 0 && r->sent == r->fd_at;
-        size_t len = (r->fd >= 0 && !with_fd ? r->fd_at : r->out.len) - r->sent;
-        ssize_t n = with_fd ? send_with_fd(r, len)
-                            : send(r->sock, r->out.data + r->sent, len, MSG_DONTWAIT | MSG_NOSIGNAL);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            bool full = errno == EAGAIN || errno == EWOULDBLOCK;
-            loop_watch(r->loop, r->sock, full ? POLLIN | POLLOUT : POLLIN, on_socket, r);
-            return;
-        }
-        r->sent += (size_t)n;
-        if (with_fd)
-            fd_close(&r->fd);
-    }
     if (r->sock < 0)
         return;
-    buf_release(&r->out);
-    r->sent = 0;
-    loop_watch(r->loop, r->sock, POLLIN, on_socket, r);
+    bool full = writer_send(&r->out, r->sock) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+    loop_watch(r->loop, r->sock, full ? POLLIN | POLLOUT : POLLIN, on_socket, r);
 }
 
 /* Send the first request, if none runs. */
@@ -303,12 +257,9 @@ static void pump(struct runner *r)
     if (r->running || !a || r->sock < 0 || a->dropped)
         return;
     r->running = true;
-    if (a->fd >= 0) {
-        r->fd = a->fd;
-        r->fd_at = r->out.len;
-        a->fd = -1;
-    }
-    messages_add(&r->out, a->message);
+    writer_pass(&r->out, a->fd);
+    a->fd = -1;
+    messages_add(&r->out.buf, a->message);
     json_free(steal(&a->message));
     flush(r);
 }
@@ -392,7 +343,7 @@ void runner_cancel(struct runner *r, uint64_t request)
         autojson struct json *message = json_object();
 
         json_set_int(message, "cancel", (int64_t)request);
-        messages_add(&r->out, message);
+        messages_add(&r->out.buf, message);
         flush(r);
         loop_timer(r->loop, clock_ms() + RUNNER_CANCEL_MS, on_deaf, r);
         return;
@@ -507,43 +458,18 @@ static void on_socket(void *ctx, short revents)
 
 /* ---- start ---- */
 
-static void add_words(struct argv *v, const struct runner_options *o)
-{
-    argv_pushl(v, "/proc/self/exe", "runner", NULL);
-    for (const char *const *w = o->argv; w && *w; w++)
-        argv_push(v, *w);
-    if (o->name)
-        argv_pushf(v, "--sandbox-name=%s", o->name);
-    if (o->name && o->idle_ms > 0)
-        argv_pushf(v, "--sandbox-idle=%llds", (long long)(o->idle_ms + 999) / 1000);
-}
-
 struct runner *runner_start(const struct runner_options *o, struct error *err)
 {
-    struct argv words autorelease(argv_release) = ARGV_INIT;
-    int pair[2];
+    int sock;
+    pid_t pid = runner_spawn(o, &sock, err);
 
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
-        error_errno(err, "a runner cannot be started");
-        return NULL;
-    }
-    autoclose int ours = pair[0], theirs = pair[1];
-    add_words(&words, o);
-    pid_t pid = child_spawn(
-        &(struct child_options){.argv = words.v, .in = theirs, .out = -1, .err = 2, .own_session = true},
-        err);
     if (pid < 0)
         return NULL;
     struct runner *r = xcalloc(1, sizeof *r);
-    *r = (struct runner){.loop = o->loop,
-                         .ready = o->ready,
-                         .gone = o->gone,
-                         .ctx = o->ctx,
-                         .pid = pid,
-                         .sock = ours,
-                         .fd = -1};
-    ours = -1;
+    *r = (struct runner){
+        .loop = o->loop, .ready = o->ready, .gone = o->gone, .ctx = o->ctx, .pid = pid, .sock = sock};
     messages_init(&r->in);
+    writer_init(&r->out);
     loop_watch(r->loop, r->sock, POLLIN, on_socket, r);
     return r;
 }
@@ -565,11 +491,6 @@ unsigned runner_waits(const struct runner *r)
 int64_t runner_done_at(const struct runner *r)
 {
     return r->done_at;
-}
-
-pid_t runner_pid(const struct runner *r)
-{
-    return r->pid;
 }
 
 const struct json *runner_facts(const struct runner *r)

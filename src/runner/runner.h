@@ -70,7 +70,6 @@ void runner_forget(struct runner *r, uint64_t request); /* cancel, and never cal
 bool runner_busy(const struct runner *r);       /* a request runs or waits */
 unsigned runner_waits(const struct runner *r);  /* how many wait */
 int64_t runner_done_at(const struct runner *r); /* clock_ms() when the last request was done; 0: none was */
-pid_t runner_pid(const struct runner *r);
 /* What the child said when its sandbox was up: {"engine": ..., ...}; NULL before. */
 const struct json *runner_facts(const struct runner *r);
 

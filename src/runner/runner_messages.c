@@ -131,6 +131,65 @@ void messages_add(struct buf *out, const struct json *message)
     buf_addch(out, '\n');
 }
 
+void writer_init(struct message_writer *w)
+{
+    *w = (struct message_writer){.fd = -1};
+}
+
+void writer_release(struct message_writer *w)
+{
+    buf_release(&w->buf);
+    fd_close(&w->fd);
+    w->sent = 0;
+}
+
+void writer_pass(struct message_writer *w, int fd)
+{
+    if (fd < 0)
+        return;
+    w->fd = fd;
+    w->fd_at = w->buf.len;
+}
+
+static ssize_t send_with_fd(struct message_writer *w, int sock, size_t len)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control = {{0}};
+    struct iovec v = {w->buf.data + w->sent, len};
+    struct msghdr m = {
+        .msg_iov = &v, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(c), &w->fd, sizeof w->fd);
+    return sendmsg(sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+int writer_send(struct message_writer *w, int sock)
+{
+    while (w->sent < w->buf.len) {
+        bool with_fd = w->fd >= 0 && w->sent == w->fd_at;
+        size_t len = (w->fd >= 0 && !with_fd ? w->fd_at : w->buf.len) - w->sent;
+        ssize_t n = with_fd ? send_with_fd(w, sock, len)
+                            : send(sock, w->buf.data + w->sent, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        w->sent += (size_t)n;
+        if (with_fd)
+            fd_close(&w->fd);
+    }
+    buf_release(&w->buf);
+    w->sent = 0;
+    return 0;
+}
+
 static const struct {
     const char *word;
     enum error_kind kind;

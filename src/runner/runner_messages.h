@@ -32,6 +32,20 @@ bool messages_feed(struct message_reader *l, const char *data, size_t len);
 struct json *messages_next(struct message_reader *l, struct error *err);
 int messages_fd(struct message_reader *l); /* -1: none; now the caller's */
 
+/* What is to be sent and was not accepted yet. */
+struct message_writer {
+    struct buf buf;
+    size_t sent, fd_at; /* of buf; where the descriptor belongs */
+    int fd;             /* to be passed; -1: none. Owned */
+};
+
+void writer_init(struct message_writer *w);
+void writer_release(struct message_writer *w);
+/* The descriptor goes with the line that is added next. Only one may wait. */
+void writer_pass(struct message_writer *w, int fd);
+/* Send what the peer accepts, without waiting. -1 with errno. */
+int writer_send(struct message_writer *w, int sock);
+
 /* Append the object as a line. */
 void messages_add(struct buf *out, const struct json *message);
 

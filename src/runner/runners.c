@@ -5,24 +5,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include "base/argv.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "json/json.h"
 #include "process/loop.h"
 #include "records/owner.h"
 #include "records/record.h"
 #include "records/registry.h"
+#include "runner/past.h"
 #include "runner/served.h"
 
 #define PREFIX           "srv-"
 #define CONVERSATION_MAX 256
-#define ENDED_MAX        1000  /* ids of the past that are remembered */
-#define ENDED_S          86400 /* and for so long */
 #define POOL_IDLE_MS     10000 /* of one that waits: the owner of nobody's sandbox is its runner */
 #define POOL_AGAIN_MS    10000 /* after a start in the pool that failed */
 
@@ -38,18 +37,11 @@ struct held {
     bool again;            /* its runner is to attach to what an earlier one left */
 };
 
-struct ended {
-    char id[RUNNERS_ID + 1];
-    bool expired;
-    int64_t at; /* time() */
-};
-
 struct runners {
     struct runners_options o;
     struct argv words;
     struct held *all; /* oldest first */
-    struct ended *ended;
-    size_t n_ended;
+    struct past past;
     char *owner;
     int64_t pool_at; /* clock_ms(): not to be filled before; 0: now */
     struct runners_counts counts;
@@ -57,17 +49,6 @@ struct runners {
 
 static void plan(struct runners *rs);
 static void fill_pool(struct runners *rs);
-
-static void make_id(char out[RUNNERS_ID + 1])
-{
-    unsigned char bytes[RUNNERS_ID / 2];
-
-    /* Cannot fail for 16 bytes; without it nothing would be safe. */
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        abort();
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-}
 
 static unsigned count(const struct runners *rs, bool pooled)
 {
@@ -87,39 +68,6 @@ static void write_note(const struct held *h, int64_t ended, bool expired)
                                              .created = h->created,
                                              .ended = ended,
                                              .expired = expired});
-}
-
-/* ---- ids of the past ---- */
-
-static void remember(struct runners *rs, const char *id, bool expired, int64_t at)
-{
-    if (rs->n_ended == ENDED_MAX) {
-        if (rs->o.named)
-            served_remove(rs->ended[0].id);
-        memmove(rs->ended, rs->ended + 1, --rs->n_ended * sizeof *rs->ended);
-    } else {
-        rs->ended = xreallocarray(rs->ended, rs->n_ended + 1, sizeof *rs->ended);
-    }
-    struct ended *e = &rs->ended[rs->n_ended++];
-    snprintf(e->id, sizeof e->id, "%s", id);
-    e->expired = expired;
-    e->at = at;
-}
-
-/* Those that are older than a day, which stand first. */
-static void forget_old(struct runners *rs)
-{
-    size_t n = 0;
-    int64_t before = (int64_t)time(NULL) - ENDED_S;
-
-    while (n < rs->n_ended && rs->ended[n].at < before) {
-        if (rs->o.named)
-            served_remove(rs->ended[n].id);
-        n++;
-    }
-    rs->n_ended -= n;
-    if (n > 0)
-        memmove(rs->ended, rs->ended + n, rs->n_ended * sizeof *rs->ended);
 }
 
 /* ---- one sandbox ---- */
@@ -218,7 +166,7 @@ static void end(struct held *h, bool expired)
     int64_t now = (int64_t)time(NULL);
 
     write_note(h, now, expired);
-    remember(rs, h->id, expired, now);
+    past_add(&rs->past, h->id, expired, now);
     if (!h->runner && !expired)
         (void)start(h, NULL); /* to remove what it left; one that expired ends by itself */
     runner_end(steal(&h->runner));
@@ -233,7 +181,7 @@ static void on_time(void *ctx, short revents)
     int64_t now = clock_ms();
 
     (void)revents;
-    forget_old(rs);
+    past_forget_old(&rs->past);
     for (struct held *h = rs->all, *next; h; h = next) {
         next = h->next;
         if (rs->o.ttl_ms > 0 && !h->pooled && !is_busy(h) && now >= idle_since(h) + rs->o.ttl_ms)
@@ -276,7 +224,7 @@ static void fill_pool(struct runners *rs)
     for (; waiting < rs->o.pool && all < rs->o.max; waiting++, all++) {
         struct held *h = held_new(rs);
 
-        make_id(h->id);
+        random_hex(h->id, RUNNERS_ID);
         h->pooled = true;
         if (start(h, NULL) < 0) {
             held_remove(h);
@@ -323,7 +271,7 @@ static struct held *adopt(struct runners *rs, const char *id)
     if (served_read(id, &n) < 0)
         return NULL;
     if (n.ended) {
-        remember(rs, id, n.expired, n.ended);
+        past_add(&rs->past, id, n.expired, n.ended);
         return NULL;
     }
     enum owner_state front = owner_check(n.owner);
@@ -341,7 +289,7 @@ static struct held *adopt(struct runners *rs, const char *id)
         return h;
     }
     write_note(h, now, true);
-    remember(rs, id, true, now);
+    past_add(&rs->past, id, true, now);
     held_remove(h);
     return NULL;
 }
@@ -351,13 +299,6 @@ static void adopt_one(void *ctx, const char *id)
     adopt(ctx, id);
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct ended *x = a, *y = b;
-
-    return (x->at > y->at) - (x->at < y->at);
-}
-
 /* ---- the interface ---- */
 
 struct runners *runners_new(const struct runners_options *o)
@@ -365,14 +306,14 @@ struct runners *runners_new(const struct runners_options *o)
     struct runners *rs = xcalloc(1, sizeof *rs);
 
     rs->o = *o;
+    rs->past.noted = o->named;
     for (const char *const *w = o->argv; w && *w; w++)
         argv_push(&rs->words, *w);
     rs->owner = owner_self();
     if (o->named) {
         served_each(adopt_one, rs);
-        if (rs->n_ended > 1)
-            qsort(rs->ended, rs->n_ended, sizeof *rs->ended, by_time);
-        forget_old(rs);
+        past_sort(&rs->past);
+        past_forget_old(&rs->past);
     }
     fill_pool(rs);
     plan(rs);
@@ -395,7 +336,7 @@ void runners_free(struct runners *rs, bool orderly)
         }
     }
     argv_release(&rs->words);
-    free(rs->ended);
+    past_release(&rs->past);
     free(rs->owner);
     free(rs);
 }
@@ -422,7 +363,7 @@ static struct held *make_one(struct runners *rs, struct error *err)
     rs->counts.from_pool += h != NULL;
     if (!h) {
         h = held_new(rs);
-        make_id(h->id);
+        random_hex(h->id, RUNNERS_ID);
         if (start(h, err) < 0) {
             held_remove(h);
             return NULL;
@@ -503,12 +444,9 @@ struct held *runners_find(struct runners *rs, const char *client, const char *id
     for (struct held *h = rs->all; h; h = h->next)
         if (is_for(h, client) && strcmp(h->id, id) == 0)
             return h;
-    for (size_t i = rs->n_ended; i-- > 0;)
-        if (strcmp(rs->ended[i].id, id) == 0) {
-            if (why)
-                *why = rs->ended[i].expired ? RUNNERS_EXPIRED : RUNNERS_STOPPED;
-            return NULL;
-        }
+    const struct ended *e = past_find(&rs->past, id);
+    if (e && why)
+        *why = e->expired ? RUNNERS_EXPIRED : RUNNERS_STOPPED;
     return NULL;
 }
 
@@ -575,12 +513,4 @@ void runners_counts(const struct runners *rs, struct runners_counts *out)
         out->pool += h->pooled && runner_facts(h->runner) != NULL;
         out->busy += !h->pooled && is_busy(h);
     }
-}
-
-bool runners_busy(const struct runners *rs)
-{
-    struct runners_counts c;
-
-    runners_counts(rs, &c);
-    return c.busy > 0;
 }

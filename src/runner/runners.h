@@ -79,6 +79,5 @@ struct runners_counts {
         died; /* handed out of the pool; of an earlier front; runners that died */
 };
 void runners_counts(const struct runners *rs, struct runners_counts *out);
-bool runners_busy(const struct runners *rs); /* any request under way: a drain waits for false */
 
 #endif

@@ -46,6 +46,9 @@ static bool read_end(struct request *q, const char *p, size_t left)
         case 'e':
             tagged_take(&q->error, &t, 1000);
             break;
+        case 'n':
+            q->error_code = n > 0 && n < 4096 ? (int)n : 0;
+            break;
         case 't':
             tagged_take(&q->text, &t, REQUEST_TEXT_MAX);
             break;

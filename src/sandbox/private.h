@@ -51,6 +51,7 @@ struct request {
     size_t pending;      /* bytes that the channel had not accepted at that time */
     /* from the 'Z' frame */
     char *error, *text;
+    int error_code; /* errno inside, where error is one; 0: not told */
     /* of the worker, if it died during this request; otherwise -1 */
     int64_t wait_status;
     bool sigint_sent, closed, files_cut;
@@ -73,8 +74,9 @@ struct copying {
 
 struct sandbox {
     struct sandbox_options o;
-    struct argv words; /* more arguments of the supervisor */
-    char *strings[6];  /* copies of o's engine, image, session_dir, out_dir, runtime and name */
+    const struct put_ask *each; /* while its file or folder is copied; or NULL */
+    struct argv words;          /* more arguments of the supervisor */
+    char *strings[6];           /* copies of o's engine, image, session_dir, out_dir, runtime and name */
     struct loop *loop;
     char *guest;
     enum stage stage;

@@ -88,17 +88,6 @@ int sandbox_check_name(const char *name, struct error *err)
     return good ? 0 : error_set(err, ERROR_USAGE, 0, "\"%s\" cannot be a file name in the sandbox", name);
 }
 
-/* Why the sandbox could not write it, where that is a thing of names that a client can change. */
-static int code_of(const char *why)
-{
-    static const int codes[] = {EISDIR, ENOTDIR};
-
-    for (size_t i = 0; i < countof(codes); i++)
-        if (strstr(why, strerror(codes[i])))
-            return codes[i];
-    return 0;
-}
-
 /* more: "more than " if the end of the source was not reached, otherwise "". */
 static int too_big(const struct put *u, const char *more, int64_t size, struct error *err)
 {
@@ -123,6 +112,8 @@ static int put_end(struct put *u, struct error *err)
 {
     struct sandbox *s = u->sandbox;
     int rc = put_finish(u, err);
+    /* a thing of names, which a client can change */
+    bool names = u->request.error_code == EISDIR || u->request.error_code == ENOTDIR;
 
     if (u->over)
         return too_big(u, "more than ", s->o.run.data_size, err);
@@ -134,7 +125,7 @@ static int put_end(struct put *u, struct error *err)
         return -1;
     if (u->request.error)
         return error_set(
-            err, ERROR_USAGE, code_of(u->request.error),
+            err, ERROR_USAGE, names ? u->request.error_code : 0,
             "%s could not be copied into the sandbox (%" PRIu64 " bytes read, then: %s); /mnt/data holds %s",
             u->request.what, u->sent, u->request.error, size_text(s->o.run.data_size, (char[32]){0}, 32));
     s->has_files = true;
@@ -210,5 +201,13 @@ int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *e
     s->copying = (struct copying){0};
     if (size >= 0)
         put_back_keep(s, name, fd);
+    return size;
+}
+
+int64_t sandbox_put_each(struct sandbox *s, const struct put_ask *ask, struct error *err)
+{
+    s->each = ask;
+    int64_t size = sandbox_put(s, ask->name, ask->fd, err);
+    s->each = NULL;
     return size;
 }

@@ -86,6 +86,9 @@ static int put_one(struct put_folder *p, const char *path, const char *inside, s
     }
     p->bytes += size;
     p->files++;
+    /* not those of another folder, which a sandbox that died meanwhile gets back */
+    if (p->s->each && p->s->each->fd == p->fd)
+        p->s->each->file(p->s->each->ctx, inside, fd);
     return 0;
 }
 

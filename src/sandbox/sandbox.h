@@ -106,6 +106,15 @@ void sandbox_output_text(struct sandbox *s, size_t max, struct buf *out);
  * most data_size bytes; more is ERROR_USAGE with both sizes. Returns the number of bytes, or -1. What was
  * left out of a folder (sandbox/gather.h), and a file that changed meanwhile, is a notice. */
 int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *err);
+/* The same; of a folder each file that went in is told: its name in the sandbox, and the file, which is
+ * closed behind it. */
+struct put_ask {
+    const char *name;
+    int fd;
+    void (*file)(void *ctx, const char *name, int fd);
+    void *ctx;
+};
+int64_t sandbox_put_each(struct sandbox *s, const struct put_ask *ask, struct error *err);
 /* Copy the file of that name in /mnt/data into fd. Returns the number of bytes, or -1: ERROR_USAGE with code
  * ENOENT (there is none), ERROR_SANDBOX, ERROR_SYSTEM, ERROR_CANCELLED. Nothing is said of what it holds. */
 int64_t sandbox_get(struct sandbox *s, const char *name, int fd, struct error *err);

@@ -4,11 +4,11 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "json/json.h"
 #include "openai/chat_key.h"
 #include "openai/chat_request.h"
@@ -162,13 +162,9 @@ static struct json *arguments_of(struct chat_request *r, const char *turn)
 static void start_reply(struct completion *c, const struct chat_request *r)
 {
     const struct visit *q = c->base.q;
-    unsigned char random[12];
-    char hex[2 * sizeof random + 1];
+    char hex[25];
 
-    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
-        memset(random, 0, sizeof random);
-    for (size_t i = 0; i < sizeof random; i++)
-        snprintf(hex + 2 * i, 3, "%02x", random[i]);
+    random_hex(hex, sizeof hex - 1);
     openai_reply_init(&c->reply, visit_route(q)->data, hex, configured(q), r, visit_body(q));
     c->reply.created = (int64_t)time(NULL);
     c->reply.ctx = c;

@@ -125,4 +125,8 @@ void mcp_routes(struct server *s);
 /* describe.c: the routes as OpenAPI 3.1. The caller frees. */
 struct json *describe_routes(const struct server *s);
 
+/* parting.c: keep c's socket until the client's last bytes were read; and end that now. */
+void parting_begin(struct connection *c);
+void parting_end(void *parting, short revents);
+
 #endif

@@ -13,12 +13,12 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/sha256.h"
 #include "json/json.h"
 #include "runner/operations.h"
 #include "runner/runners.h"
 #include "server/media.h"
 #include "server/private.h"
+#include "server/questions_private.h"
 #include "server/sandboxes.h"
 
 #define WAITING_MAX 32 /* requests that wait for one sandbox */
@@ -42,40 +42,6 @@ struct job {
     char id[RUNNERS_ID + 1];
     bool recreated;
 };
-
-/* A link works by itself, so that it can be handed to a browser or to another service: it is signed, until
- * the server ends. Nested as in HMAC, for a hash alone could be continued. */
-static void sign(const struct server *s, const char *id, const char *name, char out[SHA256_HEX])
-{
-    autofree char *inner = xasprintf("%s/%s/%s", s->signs, id, name);
-
-    sha256_hex(inner, strlen(inner), out);
-    autofree char *outer = xasprintf("%s/%s", s->signs, out);
-    sha256_hex(outer, strlen(outer), out);
-}
-
-static bool is_signed(const struct visit *q, const char *id, const char *name)
-{
-    const char *key = visit_query(q, "key");
-    char good[SHA256_HEX];
-    unsigned differ = 0;
-
-    if (!key || strlen(key) != SHA256_HEX - 1)
-        return false;
-    sign(visit_server(q), id, name, good);
-    for (size_t i = 0; i < SHA256_HEX; i++)
-        differ |= (unsigned)(good[i] ^ key[i]);
-    return differ == 0;
-}
-
-char *sandbox_file_url(const struct visit *q, const char *id, const char *name)
-{
-    autofree char *path = media_url(name);
-    char key[SHA256_HEX];
-
-    sign(visit_server(q), id, name, key);
-    return xasprintf("%s/files/%s/%s?key=%s", visit_base(q), id, path, key);
-}
 
 /* The files of a result, with a link in place of our own path. */
 static struct json *files_with_links(const struct job *j, const struct json *files)
@@ -351,7 +317,7 @@ static void on_file(struct visit *q)
     const char *id = visit_param(q, "id"), *name = visit_param(q, "name");
     bool recreated;
 
-    if (!visit_has_token(q) && !is_signed(q, id, name)) {
+    if (!visit_has_token(q) && !file_link_good(q, id, name)) {
         answer_header(q, "WWW-Authenticate", "Bearer");
         answer_error(q, 401, NULL, "this needs a token, or the whole link");
         return;
@@ -412,6 +378,9 @@ static struct route rows[] = {
      "\"conversation_id\", \"created\", \"idle_seconds\", \"busy\"]}}}, \"required\": [\"sandboxes\"]}"},
     {"GET", "/files/{id}/{name...}", "get_file", "A file of a sandbox", .handle = on_file, .data = &file,
      .flags = ROUTE_PUBLIC | ROUTE_SIGNED, .type = "application/octet-stream"},
+    {"GET", "/v1/containers/{id}/files/{name}/content", "get_container_file",
+     "The same, as OpenAI's clients ask for it", .handle = on_file, .data = &file, .flags = ROUTE_HIDDEN,
+     .type = "application/octet-stream", .failure = openai_failure},
 };
 
 static struct json *parsed(const char *text)

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <readline/history.h>
@@ -25,21 +24,19 @@
 #include "base/remedy.h"
 #include "base/utf8.h"
 #include "process/loop.h"
-#include "process/out.h"
 #include "process/slow_read.h"
 #include "show/show.h"
 #include "term/bindings.h"
 #include "term/keys.h"
 #include "term/modes.h"
 #include "term/pastes.h"
+#include "term/readline_screen.h"
 
 #define LINE_MAX_BYTES (1024 * 1024)
 #define CTRL_C         0x03
 #define CTRL_Z         0x1a
 #define LATE_MS        500 /* after which a terminal is taken not to answer, when the program ends */
 #define FOLLOWS_MS     20  /* the next bytes of a paste come sooner than this, somebody who types later */
-#define COLUMNS_MIN    24
-#define ROWS_MIN       2
 
 struct editor {
     struct loop *loop;
@@ -62,53 +59,6 @@ struct editor {
 };
 
 static struct editor *the_editor; /* readline's callbacks have no context argument */
-
-/* readline's output is written like all other output: a terminal that stalls does not keep us from signals.
- */
-static ssize_t to_terminal(void *unused, const char *text, size_t n)
-{
-    (void)unused;
-    return out_write(STDOUT_FILENO, text, n, NULL) == 0 ? (ssize_t)n : 0;
-}
-
-static void put(const char *s)
-{
-    fflush(rl_outstream);
-    out_write(STDOUT_FILENO, s, strlen(s), NULL);
-}
-
-/* readline assumes that a terminal without ECHO must not show what is typed, so set ECHO first. */
-static void prep(int meta)
-{
-    modes_set(MODES_EDITING);
-    rl_prep_terminal(meta);
-    modes_note();
-    fflush(rl_outstream);
-    if (the_editor->fancy)
-        modes_mark_pastes(true);
-}
-
-static void deprep(void)
-{
-    fflush(rl_outstream);
-    modes_mark_pastes(false);
-    rl_deprep_terminal();
-    modes_set(MODES_WAITING);
-}
-
-/* readline divides by the columns left beside its prompt, and is not tested on very narrow screens. A
- * narrower screen is reported as this wide. */
-static void tell_size(void)
-{
-    struct winsize w = {0};
-
-    if (ioctl(STDIN_FILENO, TIOCGWINSZ, &w) < 0 || w.ws_col == 0)
-        w.ws_col = 80;
-    if (w.ws_row == 0)
-        w.ws_row = 24;
-    rl_set_screen_size(w.ws_row < ROWS_MIN ? ROWS_MIN : w.ws_row,
-                       w.ws_col < COLUMNS_MIN ? COLUMNS_MIN : w.ws_col);
-}
 
 static int queue_get(FILE *unused)
 {
@@ -137,7 +87,7 @@ static void end_of_input(struct editor *e)
     e->end = EDITOR_EOF;
     e->done = true;
     rl_callback_handler_remove();
-    put("\n"); /* so that the shell's prompt, or news of the sandbox, starts on its own line */
+    readline_put("\n"); /* so that the shell's prompt, or news of the sandbox, starts on its own line */
 }
 
 static void on_line(char *line)
@@ -178,16 +128,8 @@ static int on_outside(int count, int key)
 static void setup_readline(void)
 {
     rl_readline_name = "sandpiper";
-    rl_catch_signals = 0;
-    rl_catch_sigwinch = 0;
-    rl_instream = stdin;
-    rl_outstream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = to_terminal});
-    if (!rl_outstream)
-        rl_outstream = stdout;
     rl_getc_function = queue_get;
     rl_input_available_hook = queue_any;
-    rl_prep_term_function = prep;
-    rl_deprep_term_function = deprep;
     rl_add_defun("edit-and-execute-command", on_outside, -1); /* bash's name, for ~/.inputrc */
     /* reads ~/.inputrc; its settings stay, except those set below */
     rl_initialize();
@@ -225,6 +167,7 @@ struct editor *editor_new(struct loop *loop, struct error *err)
     e->keys.ctx = e;
     the_editor = e;
     set_locale();
+    readline_set_up(e->fancy);
     setup_readline();
     modes_set(MODES_WAITING);
     return e;
@@ -261,7 +204,7 @@ static void send_query(struct editor *e)
     if (!q)
         return;
     e->query = NULL;
-    put(q->query);
+    readline_put(q->query);
     e->asked = clock_ms();
     e->awaited = true;
 }
@@ -313,7 +256,7 @@ void editor_free(struct editor *e)
 static void redraw(struct editor *e)
 {
     modes_continued();
-    tell_size();
+    readline_tell_size();
     if (e->hidden)
         return;
     rl_on_new_line();
@@ -323,11 +266,11 @@ static void redraw(struct editor *e)
 /* Suspend as a shell expects: restore the old modes, stop, and show the line again when continued. */
 static void suspend(struct editor *e)
 {
-    deprep();
+    readline_deprep();
     modes_set(MODES_BEFORE);
-    put("\n");
+    readline_put("\n");
     kill(0, SIGTSTP);
-    prep(1);
+    readline_prep(1);
     redraw(e);
 }
 
@@ -340,7 +283,7 @@ static void say_cut(struct editor *e)
     show_wrap(&line, text, strlen(text), 0, e->fancy ? show_width(STDOUT_FILENO) : 0);
     buf_addch(&line, '\n');
     editor_hide(e);
-    put(buf_str(&line));
+    readline_put(buf_str(&line));
     editor_show(e);
 }
 
@@ -368,7 +311,7 @@ static void clear_line(struct editor *e)
     e->end = rl_end ? EDITOR_CLEARED : EDITOR_NOTHING;
     e->done = true;
     forget_line();
-    put("^C\n");
+    readline_put("^C\n");
 }
 
 static void play(struct editor *e)
@@ -459,7 +402,7 @@ static int wait_ms(const struct editor *e)
 static void look_at_signals(struct editor *e)
 {
     if (loop_fatal(e->loop)) {
-        put("\n");
+        readline_put("\n");
         e->end = EDITOR_FATAL;
         e->done = true;
     } else if (loop_interrupts(e->loop) > 0) {
@@ -467,7 +410,7 @@ static void look_at_signals(struct editor *e)
         clear_line(e);
     } else if (loop_resized(e->loop)) {
         editor_hide(e); /* while readline still knows where it has drawn */
-        tell_size();
+        readline_tell_size();
         editor_show(e);
     } else if (modes_continued()) {
         redraw(e);
@@ -515,7 +458,7 @@ enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *li
     e->active = true;
     using_history(); /* Up begins with the latest line again */
     rl_callback_handler_install(prompt, on_line);
-    tell_size();
+    readline_tell_size();
     send_query(e);
     call_at_prompt(e);
     if (e->preset)

@@ -209,6 +209,9 @@ static void native_message(struct request_out *o, const struct request_turn *r, 
         return;
     }
     struct json *m = request_message(o, roles[t->role], text);
+    struct json *parts = t->role == TURN_RESULT && o->s->o->result_images ? request_parts_of(o, text) : NULL;
+    if (parts)
+        json_set(m, "content", parts);
     if (t->role == TURN_RESULT) {
         const char *name = tool_name(&o->q->conversation->v[r->index], t->call_id);
         request_set_id(m, "tool_call_id", t->call_id, r);

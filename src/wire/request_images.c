@@ -1,6 +1,7 @@
 /* request_images.c - the images of a conversation as parts of messages. Chat completions take them in user
  * messages alone (a tool message is text at nearly every service), so those of results follow in a user
- * message behind the last result. Responses take them in both. Shapes: openai/openai-python,
+ * message behind the last result; Mistral refuses that, and takes them in the result. Responses take them in
+ * both. Shapes: openai/openai-python,
  * src/openai/types/chat/chat_completion_content_part_image_param.py,
  * src/openai/types/responses/response_input_image_param.py and response_function_call_output_item_param.py.
  */

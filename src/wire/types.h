@@ -85,8 +85,9 @@ struct llm_options {
     /* Model names are the user's own (Azure's deployments), so a different name in a reply is not worth a
      * notice. */
     bool any_model;
-    bool signatures;  /* it refuses a call without Google's thought signature: send the documented stand-in */
-    const char *body; /* a JSON object with further members for every request */
+    bool signatures; /* it refuses a call without Google's thought signature: send the documented stand-in */
+    bool result_images; /* images of a result go with it, not into a user message behind it */
+    const char *body;   /* a JSON object with further members for every request */
 };
 
 /* What was learnt in this session about one endpoint and model. Only llm writes it. */

@@ -128,7 +128,7 @@ SHARED = {"certificates": "certificates"}           # fixtures that are made onc
 # bytes or seconds is another thing in a build with sanitizers.
 NO_ASAN = ["test_guard.py", "test_hard_limits.py", "test_make_probe.py", "test_manual.py", "test_mcp_clients.py", "test_memory.py", "test_mocks.py",
            "test_model_questions.py", "test_neighbours.py", "test_packages.py", "test_posture.py", "test_probes.py", "test_profile.py",
-           "test_profile_text.py", "test_pythons.py", "test_setup.py", "test_snapshots.py"]
+           "test_profile_text.py", "test_pythons.py", "test_readme.py", "test_setup.py", "test_snapshots.py"]
 # Every cut of every form, which tests/unit/calls and the fuzz targets read with sanitizers as well, without a start of the program for each.
 NO_ASAN_TESTS = ["test_calls_broken_off_never_run_in_part"]
 FIRST = ["test_neighbours.py", "test_pythons.py", "test_make_probe.py", "test_memory.py", "test_probes.py", "test_guard.py"]

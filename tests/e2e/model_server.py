@@ -66,7 +66,8 @@ def check_calls(where, calls, problems):
 
 
 def check_messages(messages, problems, sees=False):
-    """WIRE section 7, as the strictest services have it. Images are in user messages alone, and only those may follow a result."""
+    """WIRE section 7, as the strictest services have it. Images are in user messages alone, and only those may follow a result;
+    where sees is "results" they are in results too, and nothing of the user's follows one (Mistral)."""
     if not isinstance(messages, list) or not messages:
         problems.append("messages is no list with an element")
         return
@@ -79,7 +80,7 @@ def check_messages(messages, problems, sees=False):
         extra = set(m) - MESSAGE_FIELDS[role]
         if extra:
             problems.append("%s (%s) has fields %s" % (where, role, sorted(extra)))
-        parts = isinstance(m.get("content"), list) and role == "user"
+        parts = isinstance(m.get("content"), list) and role in ("user",) + (("tool",) if sees == "results" else ())
         if parts and sees:
             check_parts(where + ".content", m["content"], "chat", problems)
         else:
@@ -89,7 +90,7 @@ def check_messages(messages, problems, sees=False):
             open_ids = []
         if role == "system" and i > 0:
             problems.append("%s is a second or late system message" % where)
-        if role == "user" and before in ("user",) + (() if parts else ("tool",)):
+        if role == "user" and before in ("user",) + (() if parts and sees != "results" else ("tool",)):
             problems.append("%s is user right after %s" % (where, before))
         if role == "assistant" and before in ("assistant", "system", None):
             problems.append("%s is assistant right after %s" % (where, before))

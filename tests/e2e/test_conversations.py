@@ -10,13 +10,15 @@ import yaml
 from conftest import ENGINES, HERE, make_sandpiper, need_engine
 from model_server import listed, match
 
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)      # each worker reads them all
+
 
 def load():
     out = []
     for path in sorted(glob.glob(os.path.join(HERE, "conversations", "*.yaml"))):
         name = os.path.splitext(os.path.basename(path))[0]
         with open(path) as f:
-            for k, doc in enumerate(yaml.safe_load_all(f)):
+            for k, doc in enumerate(yaml.load_all(f, LOADER)):
                 if not doc:
                     continue
                 for engine in {"all": ENGINES, "one": ["bwrap"], "none": [None]}[doc.get("engines", "one")]:

@@ -17,7 +17,7 @@ MIB = 1 << 20
 ASAN = "asan" in BIN            # whose shadow is memory too: there only how it ends is looked at
 
 
-def peak_of(sp, *args, stdin=b"", timeout=120, **env):
+def peak_of(sp, *args, stdin=b"", timeout=280, **env):
     """(result, KiB at most resident). Of the program alone: the sandbox is no child that it has waited for."""
     begin = time.monotonic()
     out, err = open(sp.path("out"), "w+b"), open(sp.path("err"), "w+b")

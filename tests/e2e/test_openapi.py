@@ -25,12 +25,12 @@ def schemathesis(server, place, document, *args):
     """Its report. The same requests each time: deterministic, with a bound on their number."""
     argv = [client("openapi", "schemathesis"), "--config-file", str(CONFIG), "run", document, "--url", server.url, "--header",
             "Authorization: Bearer " + server.token, "--generation-deterministic", "--no-color", "--request-timeout", "60", *args]
-    r = subprocess.run(argv, cwd=place, env=dict(PATH="/usr/bin:/bin", HOME=place, NO_PROXY="*"), capture_output=True, text=True, timeout=240)
+    r = subprocess.run(argv, cwd=place, env=dict(PATH="/usr/bin:/bin", HOME=place, NO_PROXY="*"), capture_output=True, text=True, timeout=300)
     return r.returncode, r.stdout[-12000:] + r.stderr[-2000:]
 
 
 def test_schemathesis_finds_nothing(sandpiper, server):
-    code, report = schemathesis(server, sandpiper.dir, server.url + "/openapi.json", "--max-examples", "5")
+    code, report = schemathesis(server, sandpiper.dir, server.url + "/openapi.json", "--phases", "fuzzing,stateful", "--max-examples", "5")
     assert code == 0 and "Stateful (in" in report, report
 
 
@@ -52,8 +52,7 @@ def test_schemathesis_finds_nothing_in_a_living_sandbox(sandpiper, server):
     box = server.ask("/create_sandbox", {})["sandbox_id"]
     document = pathlib.Path(sandpiper.dir) / "openapi.json"
     document.write_text(json.dumps(with_sandbox(server.ask("/openapi.json"), box)))
-    code, report = schemathesis(server, sandpiper.dir, str(document), "--phases", "coverage,fuzzing", "--max-examples", "15", "--exclude-path", "/stop_sandbox",
-                                "--exclude-path", "/create_sandbox", "--exclude-path", "/ask")
+    code, report = schemathesis(server, sandpiper.dir, str(document), "--phases", "coverage,fuzzing", "--max-examples", "10", "--exclude-path", "/stop_sandbox")
     assert code == 0, report
     assert server.ask("/run_code", {"sandbox_id": box, "code": "6 * 7"})["value"] == "42"
 

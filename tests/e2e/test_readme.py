@@ -60,11 +60,11 @@ def test_an_mcp_client(sandpiper):
 
 def test_an_openai_client(sandpiper, serve, start):
     code = "[n for n in range(2, 8000) if all(n % d for d in range(2, int(n ** .5) + 1))][999]"
-    model = serve(sandpiper, [{"answer": {"calls": [{"code": code}]}}, {"answer": {"text": "The 1000th prime is 7919."}}, {"answer": {"text": "It is 7927."}}],
-                  model="the-model")
+    model = serve(sandpiper, [{"answer": {"calls": [{"code": code}]}}, {"answer": {"text": "The 1000th prime is 7919."}},
+                              {"answer": {"text": "The 1001st prime is 7927."}}], model="the-model")
     server = start("-m", "the-model")
     said = shell(sandpiper, server, block("An OpenAI client"), os.path.dirname(client("openai")))
-    assert said == "The 1000th prime is 7919.\nIt is 7927.\n"
+    assert said == "The 1000th prime is 7919.\nThe 1001st prime is 7927.\n"
     assert "7919" in json.dumps(model.requests[1].body)        # the code ran, and the model was told
 
 

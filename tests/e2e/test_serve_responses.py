@@ -141,13 +141,17 @@ for e in c.responses.create(model="gpt-6", input=talk, stream=True):
     last = e
 print(repr(text), last.type, last.response.usage.total_tokens, last.response.sandpiper["new_interpreter"])
 tools = [{"type": "code_interpreter", "container": {"type": "auto"}}]
+made = c.responses.create(model="sandpiper", input="make", tools=tools)
+(cited,) = made.output[-1].content[0].annotations
+whole.validate_python(made.to_dict(mode="json"))
+print(cited.filename, cited.start_index, c.containers.files.content.retrieve(cited.file_id, container_id=cited.container_id).text)
 with c.responses.stream(model="sandpiper", input="three", previous_response_id=last.response.id, tools=tools, include=["code_interpreter_call.outputs"]) as s:
     for e in s:
         kinds = {type(e).__name__, *(kinds if "kinds" in globals() else ())}
         if hasattr(e, "to_dict") and not hasattr(e, "snapshot"):
             event.validate_python(e.to_dict(mode="json"))
     final = s.get_final_response()
-print(final.output_text, final.output[0].code, final.output[0].outputs[0].logs, "ResponseCodeInterpreterCallInProgressEvent" in kinds)
+print(final.output_text, final.output[0].code, final.output[0].outputs[0].logs.split()[0], final.output[-1].content[0].annotations[0].filename, "ResponseCodeInterpreterCallInProgressEvent" in kinds)
 for error, wrong in ((openai.BadRequestError, {"tools": [{"type": "web_search"}]}), (openai.BadRequestError, {"previous_response_id": one.id})):
     try:
         c.responses.create(model="m", input="x", **wrong)
@@ -163,13 +167,14 @@ except openai.APIError as e:
 
 def test_openai_python(start, tmp_path):
     """Each event and answer held to the SDK's own types, strictly; and its accumulated final response."""
-    server, _ = start(call("x = 5"), done("Five."), call("x + 1", text="I add."), done("Six."), call("x + 2"), done("Seven."),
-                      call("1", text="Hm."), {"answer": {"status": 400, "json": {"error": {"message": "no"}}}})
+    server, _ = start(call("x = 5"), done("Five."), call("x + 1", text="I add."), done("Six."), call("open('ä.csv', 'w').write('x,y')"), done("Gemacht: Ä."),
+                      call("len(open('b.csv', 'w').name) and x + 2"), done("Seven."), call("1", text="Hm."), {"answer": {"status": 400, "json": {"error": {"message": "no"}}}})
     lines = run_client(server, tmp_path, "python", "-c", SDK).splitlines()
-    assert lines[:5] == ["Five. 60 completed True", "'I add.\\n\\nSix.' response.completed 60 False", "Seven. x + 2 7 True",
+    assert lines[:6] == ["Five. 60 completed True", "'I add.\\n\\nSix.' response.completed 60 False", "ä.csv 11 x,y",
+                         "Seven. len(open('b.csv', 'w').name) and x + 2 7 b.csv True",
                          "BadRequestError 400 tools unsupported_parameter",
                          "BadRequestError 400 previous_response_id previous_response_not_found"]
-    assert lines[5].startswith("response.failed ") and len(lines) == 6, lines
+    assert lines[6].startswith("response.failed ") and len(lines) == 7, lines
 
 
 def test_llm_with_its_default_model(start, tmp_path):

@@ -1,12 +1,14 @@
 """test_vision.py - images for models that see: what the code drew and what the user attached, over every API and dialect; refused by the service,
 too many, saved by reference, recorded and replayed."""
 import json
+import os
 
 import pexpect
 import pytest
 from PIL import Image
 
 from image_parts import images, png_of, size_of, words
+from profiles import PROFILES
 
 DRAW = "from PIL import Image\nImage.new('RGB', (%d, %d), (250, 20, 20)).save('%s')"
 PLOT = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
@@ -189,3 +191,44 @@ def test_a_failed_question_keeps_its_image(sandpiper, serve):
     p.sendeof()
     p.expect_exact(pexpect.EOF)
     assert [len(images(contents(server, n)[-1][1])) for n in (1, 2)] == [1, 1]
+
+
+def test_images_of_a_folder(sandpiper, serve):
+    """The first four, each once, by the name that they have in the sandbox; no link leads out of the folder; a continued session has them again."""
+    os.makedirs(sandpiper.path("work/scans/deep"))
+    for i in range(6):
+        photo(sandpiper, "work/scans/%s%d.png" % ("deep/" if i == 1 else "", i), (10 + i, 10))
+    photo(sandpiper, "secret.png", (99, 99))
+    os.symlink(sandpiper.path("secret.png"), sandpiper.path("work/scans/00.png"))
+    sandpiper.write("scans/notes.txt", "none")
+    sandpiper.write("scans/0000.png", "no image")
+    server = serve(sandpiper, [done()], sees=True)
+    r = sandpiper.run("--vision", "on", "--add", "scans", "what is it?")
+    assert r.code == 0 and "scans: test-model sees the first 4 of 7 images" in r.err and "does not see scans/0000.png" in r.err, r
+    ((_, content),) = contents(server, 1)
+    assert [size_of(png)[0] for png in images(content)] == [10, 12, 13], content
+    assert "[The image scans/0.png, attached by the user:]" in words(content) and "[The image scans/0000.png is not shown here.]" in words(content)
+    server = serve(sandpiper, [done()], sees=True)
+    assert sandpiper.run("--vision", "on", "-c", "and now?").code == 0
+    assert [size_of(png)[0] for png in images(contents(server, 1)[0][1])] == [10, 12, 13]
+
+
+def test_a_folder_for_a_model_that_does_not_see(sandpiper, serve):
+    os.makedirs(sandpiper.path("work/scans"))
+    photo(sandpiper, "work/scans/a.png", (10, 10))
+    server = serve(sandpiper, [done()])
+    r = sandpiper.run("--vision", "off", "--add", "scans", "what is it?")
+    assert r.code == 0 and "sees" not in r.err and "image_url" not in str(server.requests[0].body), r
+
+
+def test_images_of_results_where_no_user_may_follow_one(sandpiper, serve):
+    """Mistral: "Unexpected role 'user' after role 'tool'"."""
+    server = serve(sandpiper, [call(DRAW % (40, 30, "a.png"), "1 + 1"), done()], model="m", sees="results", profile=PROFILES["mistral"])
+    sandpiper.configure("providers:\n  mine:\n    base_url: %s\n    models: [m]\n    result_images: true\n    max_tokens: omit\n    reasoning_back: never\n" % server.url)
+    sandpiper.url = None
+    r = sandpiper.run("--provider", "mine", "--vision", "on", "--add", photo(sandpiper, size=(60, 40)), "draw")
+    assert r.code == 0 and "takes no images" not in r.err, r
+    got = contents(server, len(server.requests))
+    assert [role for role, _ in got] == ["user", "assistant", "tool", "tool"] and got[3][1] == "2", got
+    assert size_of(images(got[0][1])[0]) == (60, 40) and size_of(images(got[2][1])[0]) == (40, 30)
+    assert got[2][1][0]["type"] == "text" and "a.png" in words(got[2][1])

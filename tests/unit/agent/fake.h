@@ -408,6 +408,11 @@ int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *e
     return (int64_t)fake.put_len;
 }
 
+int64_t sandbox_put_each(struct sandbox *s, const struct put_ask *ask, struct error *err)
+{
+    return sandbox_put(s, ask->name, ask->fd, err);
+}
+
 int sandbox_profile(struct sandbox *s, const char *name, bool rows, struct buf *out, struct error *err)
 {
     (void)s;

@@ -329,15 +329,19 @@ static void as_a_whole(void **state)
     struct sent s;
     struct openai_reply r;
     const struct chat_request asked = {.code = true};
-    autojson struct json *note = parsed("{\"steps\":[{\"code\":\"6*7\",\"output\":\"42\"}]}");
+    autojson struct json *note = parsed("{\"steps\":[{\"code\":\"6*7\",\"output\":\"42\"}],"
+                                        "\"files\":[{\"name\":\"a.csv\"},{\"name\":\"in/b.csv\"}]}");
 
     start(&r, &s, &asked);
     autojson struct json *o = r.shape->whole(&r, &(struct openai_end){"42.", "stop", NULL, note});
     const struct json *output = json_get(o, "output"), *call = json_at(output, 0);
     assert_int_equal(json_size(output), 2);
     assert_true(json_is(call, "code_interpreter_call") && json_type(json_get(call, "outputs")) == JSON_NULL);
-    assert_string_equal(json_text(json_get(json_at(json_get(json_at(output, 1), "content"), 0), "text")),
-                        "42.");
+    const struct json *part = json_at(json_get(json_at(output, 1), "content"), 0);
+    autofree char *files = json_print(json_get(part, "annotations"));
+    assert_string_equal(json_text(json_get(part, "text")), "42.");
+    assert_string_equal(files, "[{\"type\":\"container_file_citation\",\"container_id\":\"box\",\"file_id\":"
+                               "\"a.csv\",\"filename\":\"a.csv\",\"start_index\":3,\"end_index\":3}]");
     assert_string_equal(json_text(json_get(o, "status")), "completed");
     assert_string_equal(json_text(json_get(o, "id")), "resp_1");
     assert_int_equal(json_size(s.events), 0);

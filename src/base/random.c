@@ -1,0 +1,16 @@
+/* random.c - see random.h. */
+#include "base/random.h"
+
+#include <stdlib.h>
+#include <sys/random.h>
+
+void random_hex(char *out, size_t digits)
+{
+    unsigned char bytes[32];
+
+    if (digits / 2 > sizeof bytes || getrandom(bytes, digits / 2, 0) != (ssize_t)(digits / 2))
+        abort();
+    for (size_t i = 0; i < digits; i++)
+        out[i] = "0123456789abcdef"[bytes[i / 2] >> (i % 2 ? 0 : 4) & 15];
+    out[digits] = '\0';
+}

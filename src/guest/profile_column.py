@@ -1,0 +1,334 @@
+# profile_column.py - the part of data_profile.py that says what one column holds: numbers, dates, words.
+
+import collections
+import itertools
+import re
+import time
+
+MISSING = {'', '#N/A', '#N/A N/A', '#NA', '-1.#IND', '-1.#QNAN', '-NaN', '-nan', '1.#IND', '1.#QNAN', '<NA>',
+           'N/A', 'NA', 'NULL', 'NaN',
+           'n/a', 'nan', 'null'}        # what pandas takes for missing by default
+MARKS = {'-', '--', '?', '.', 'missing', 'unknown', 'n.a.', 'k.a.', 'na', 'none', 'nil', '#value!', '#ref!',
+         '#div/0!', 'x', '*'}
+
+INT = re.compile(r'[+-]?\d{1,18}')
+FLOAT = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|Inf)')
+COMMA = re.compile(r'[+-]?\d+,\d+|[+-]?\d{1,3}(\.\d{3})+(,\d+)?')
+GROUPED = re.compile(r'[+-]?\d{1,3}(,\d{3})+(\.\d+)?')
+CODE = re.compile(r'0\d+')
+AMOUNT = re.compile(r'[-+(]?\s*([$€£¥]\s*[\d.,]+|[\d.,]+\s*([$€£¥%]|EUR|USD|GBP|CHF))\s*\)?')
+NUMBERS = {'int': int, 'float': float, 'grouped': lambda s: float(s.replace(',', '')),
+           'comma': lambda s: float(s.replace('.', '').replace(',', '.'))}
+DATES = (                       # pattern, format, name; tried in this order
+    (re.compile(r'\d{4}-\d\d-\d\d'), '%Y-%m-%d'),
+    (re.compile(r'\d{4}-\d\d-\d\d \d\d:\d\d'), '%Y-%m-%d %H:%M'),
+    (re.compile(r'\d{4}-\d\d-\d\d \d\d:\d\d:\d\d'), '%Y-%m-%d %H:%M:%S'),
+    (re.compile(r'\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?'), 'iso'),
+    (re.compile(r'\d{4}/\d\d?/\d\d?'), '%Y/%m/%d'),
+    (re.compile(r'\d\d?\.\d\d?\.\d{4}'), '%d.%m.%Y'),
+    (re.compile(r'\d\d?\.\d\d?\.\d{4} \d\d:\d\d'), '%d.%m.%Y %H:%M'),
+    (re.compile(r'\d\d?\.\d\d?\.\d{4} \d\d:\d\d:\d\d'), '%d.%m.%Y %H:%M:%S'),
+    (re.compile(r'\d\d?\.\d\d?\.\d\d'), '%d.%m.%y'),
+    (re.compile(r'\d\d?/\d\d?/\d{4}'), '%{0}/%{1}/%Y'),
+    (re.compile(r'\d\d?/\d\d?/\d{4} \d\d?:\d\d'), '%{0}/%{1}/%Y %H:%M'),
+    (re.compile(r'\d\d?/\d\d?/\d{4} \d\d?:\d\d:\d\d'), '%{0}/%{1}/%Y %H:%M:%S'),
+    (re.compile(r'\d\d?/\d\d?/\d\d'), '%{0}/%{1}/%y'),
+    (re.compile(r'\d\d?-\d\d?-\d{4}'), '%{0}-%{1}-%Y'),
+    (re.compile(r'\d\d? [A-Z][a-z]{2} \d{4}'), '%d %b %Y'),
+    (re.compile(r'\d\d?-[A-Z][a-z]{2}-\d{4}'), '%d-%b-%Y'),
+    (re.compile(r'\d\d?-[A-Z][a-z]{2}-\d\d'), '%d-%b-%y'),
+    (re.compile(r'\d\d? [A-Z][a-z]{3,8} \d{4}'), '%d %B %Y'),
+    (re.compile(r'[A-Z][a-z]{2} \d\d?, \d{4}'), '%b %d, %Y'),
+    (re.compile(r'[A-Z][a-z]{3,8} \d\d?, \d{4}'), '%B %d, %Y'),
+    (re.compile(r'\d{4}-\d\d'), '%Y-%m'),
+    (re.compile(r'(19|20)\d\d(0[1-9]|1[0-2])([0-2]\d|3[01])'), '%Y%m%d'),
+)
+
+
+VALUES_MOST = 5000              # different values kept per column
+
+
+class Column:
+    """Counts what the cells of one column look like, and says what it is."""
+
+    def __init__(self, name):           # name: a number where the file has no header
+        self.name, self.n, self.missing, self.marks = name, 0, 0, {}
+        self.kinds, self.formats, self.values, self.more = {}, {}, {}, []
+        self.high = [0, 0]              # the largest first and second part of dates with slashes
+        self.last = ''                  # kind of the previous cell
+        self.ends = {}                  # kind of number -> minimum and maximum
+        self.absent = MISSING
+
+    def feed_all(self, cells):
+        for cell, n in collections.Counter(cells).items():
+            self.feed(cell, n)
+
+    def feed(self, cell, n=1):
+        cell = cell.strip()
+        self.n += n
+        if cell in self.absent:
+            self.missing += n
+            return
+        # most columns repeat values: one that was examined before is only counted
+        seen = self.values.get(cell)
+        if seen:
+            seen[0] += n
+            self.kinds[seen[1]] += n
+            return
+        kind = self.last = self.as_last(cell) or self.kind(cell, n)
+        self.kinds[kind] = self.kinds.get(kind, 0) + n
+        if kind in NUMBERS:
+            self.extend(kind, NUMBERS[kind](cell))
+        if len(self.values) < VALUES_MOST:
+            self.values[cell] = [n, kind]
+        elif len(self.more) < 10 * VALUES_MOST:
+            self.more.append(cell)
+
+    def extend(self, kind, value):
+        ends = self.ends.get(kind)
+        if not ends:
+            if abs(value) < float('inf'):
+                self.ends[kind] = [value, value]
+        elif abs(value) == float('inf'):
+            return
+        elif value < ends[0]:
+            ends[0] = value
+        elif value > ends[1]:
+            ends[1] = value
+
+    def as_last(self, cell):
+        """The kind of the previous cell, if a quick look shows that kind() would say the same; otherwise
+        ''."""
+        last = self.last
+        if last == 'int':
+            good = cell.isdigit() and cell.isascii() and cell[0] != '0' and len(cell) < 19 and len(cell) != 8
+        elif last == 'float':
+            good = '.' in cell and FLOAT.fullmatch(cell)
+        elif last == 'comma':
+            good = '.' not in cell and cell[-4:-3] != ',' and COMMA.fullmatch(cell)
+        else:
+            good = False
+        return last if good else ''
+
+    def kind(self, cell, n):
+        if len(cell) > 40:
+            return 'text'
+        if CODE.fullmatch(cell):
+            return 'code'
+        if INT.fullmatch(cell):
+            return 'date' if len(cell) == 8 and 'da' in str(self.name).lower() and self.date(cell,
+                                                                                             n) else 'int'
+        if FLOAT.fullmatch(cell):
+            return 'float'
+        if GROUPED.fullmatch(cell):
+            return 'grouped'
+        if COMMA.fullmatch(cell):
+            return 'comma'
+        if cell.lower() in ('true', 'false'):
+            return 'bool'
+        # a column of words is not examined for ever
+        if (self.formats or self.kinds.get('text', 0) < 500) and self.date(cell, n):
+            return 'date'
+        if cell.lower() in MARKS:
+            self.marks[cell] = self.marks.get(cell, 0) + n
+            return 'mark'
+        return 'amount' if AMOUNT.fullmatch(cell) else 'text'
+
+    def date(self, cell, n):
+        if not cell[-1:].isalnum() or not any(c.isdigit() for c in cell):
+            return False
+        for pattern, form in DATES:
+            if pattern.fullmatch(cell):
+                self.formats[form] = self.formats.get(form, 0) + n
+                if '{' in form:
+                    parts = re.split(r'\D', cell)
+                    self.high = [max(self.high[0], int(parts[0])), max(self.high[1], int(parts[1]))]
+                return True
+        return False
+
+    def settle(self, decimal):
+        """(type, format of dates). decimal: the file's decimal mark, which tells 1,5 from 1,500."""
+        k = dict(self.kinds)
+        for merged in ('grouped', 'comma'):
+            if merged in k:
+                good = (merged == 'comma') == (decimal == ',') or (decimal == ',' and merged == 'grouped')
+                k['float' if good else 'text'] = k.get('float' if good else 'text', 0) + k.pop(merged)
+        marks = k.pop('mark', 0)
+        if not k:
+            return ('empty' if not marks else 'text'), ''
+        if marks and set(k) <= {'int', 'float', 'date'}:
+            self.missing += marks
+        elif marks:
+            k['text'] = k.get('text', 0) + marks
+            self.marks = {}
+        if set(k) == {'int'}:
+            return 'int', ''
+        if set(k) <= {'int', 'float'}:
+            return 'float', ''
+        if 'code' in k and set(k) <= {'int', 'code'}:
+            return ('int', '') if k['code'] == self.values.get('00', [0])[0] else ('code', '')
+        if 'code' in k and set(k) <= {'int', 'float', 'code'}:
+            return 'float', ''
+        if set(k) == {'bool'}:
+            return 'bool', ''
+        if set(k) == {'date'}:
+            return 'date', self.date_format()
+        if set(k) == {'amount'}:
+            return 'amount', ''
+        return 'text', ''
+
+    def date_format(self):
+        for short_form, form in (('%d %b %Y', '%d %B %Y'), ('%b %d, %Y', '%B %d, %Y')):
+            if form in self.formats and short_form in self.formats and all(
+                    'May' in v or not re.search(r'\b[A-Z][a-z]{2}\b', v) for v in self.values):
+                self.formats[form] += self.formats.pop(short_form)      # "4 May 2021" has the whole name too
+        if len(self.formats) > 1:
+            form = 'iso' if all(f == 'iso' or f.startswith('%Y-%m-%d') for f in self.formats) else 'mixed'
+        else:
+            form = next(iter(self.formats))
+        if '{' in form:
+            first, second = self.high
+            day_first = second <= 12 and (first > 12 or '-' in form)
+            form = form.format('d', 'm') if day_first else form.format('m', 'd')
+        key = date_key(form)
+        # one impossible date such as 31.13. would stop every reader
+        return form if not key or all(map(key, self.values)) else 'mixed'
+
+    def ambiguous(self, form):
+        return (form not in ('iso', 'mixed') and form[:2] in ('%d', '%m') and form[2:3] in '/-'
+                and 0 < max(self.high) <= 12)
+
+    def all_seen(self):
+        return not self.more and len(self.values) < VALUES_MOST
+
+    def once(self):
+        """Is every value different, so that rows of another table may refer to it?"""
+        return self.all_seen() and self.n > 2 and len(self.values) == self.n
+
+    def few(self, most=12, length=110):
+        """The values of a column that has few, so that a filter is right the first time."""
+        if len(self.values) > most or sum(v[0] for v in self.values.values()) < 2 * len(self.values):
+            return ''
+        text = ', '.join(clean(v, 24) for v in sorted(self.values))
+        return text if len(text) <= length else ''
+
+    def different(self):
+        if self.once():
+            return ', all different'
+        return ', %s different' % (len(self.values) if self.all_seen() else 'over %d' % VALUES_MOST)
+
+    def number_ends(self, decimal):
+        """'1 to 20'; '' if cells were read with a decimal mark that is not the file's."""
+        ends = [e for k, e in self.ends.items() if k != 'grouped' or decimal == '.']
+        if not ends or 'grouped' in self.ends and decimal == ',' or 'comma' in self.ends and decimal == '.':
+            return ''
+        return 'all %s' % short(ends[0][0]) if all(e[0] == e[1] == ends[0][0] for e in ends) else \
+            '%s to %s' % (short(min(e[0] for e in ends)), short(max(e[1] for e in ends)))
+
+    def date_ends(self, form):
+        """First and last date, in ISO form if a reader turns them into dates."""
+        key = date_key(form)
+        if 'date' in self.ends:
+            return '%s to %s' % tuple(self.ends['date'])
+        if not key or len(self.more) >= 10 * VALUES_MOST:
+            return ''
+        keys = [k for k in map(key, itertools.chain(self.values, self.more)) if k]
+        return '%s to %s' % (clean(min(keys), 25), clean(max(keys), 25)) if keys else ''
+
+
+MONTHS = ('jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec')
+
+
+def date_key(form):
+    """A function that turns a date of this format into sortable text, or None."""
+    if form == 'mixed':
+        return None
+    if form == 'iso' or form.startswith('%Y-%m'):
+        return lambda s: s if '00' < s[5:7] < '13' and (len(s) < 8 or '00' < s[8:10] < '32') else None
+    if form == '%Y%m%d':
+        return lambda s: '%s-%s-%s' % (s[:4], s[4:6], s[6:8])
+    order = re.findall('%([a-zA-Z])', form)
+    day, month, year = (next((i for i, c in enumerate(order) if c in which), None)
+                        for which in ('d', 'mbB', 'yY'))
+    if None in (day, month, year):
+        return None
+
+    def key(text):
+        parts = re.split(r'[^A-Za-z0-9]+', text)
+        m, y = parts[month][:3].lower(), int(parts[year])
+        m, d = MONTHS.index(m) + 1 if m in MONTHS else int(m) if m.isdigit() else 0, int(parts[day])
+        if not 0 < m < 13 or not 0 < d < 32:
+            return None
+        if order[year] == 'y':
+            y += 1900 if y > 68 else 2000
+        return '%04d-%02d-%02d' % (y, m, d) + (' ' + ':'.join('%02d' % int(p) for p in parts[3:])
+                                               if parts[3:] else '')
+    return key
+
+
+def short(number):
+    if isinstance(number, float) and abs(number) < 1e15:
+        return repr(round(number, 6))
+    return clean(repr(number), 24)
+
+
+KINDS = {'int': 'int', 'float': 'float', 'bool': 'bool', 'empty': 'empty',
+         'code': 'text, digits with leading zeros',
+         'amount': 'text, amounts with a sign', 'date': 'date', 'text': 'text'}
+
+
+def column_text(c, kind, form, decimal, facts):
+    """'price' (float, 0.5 to 90.0, 3 missing): a column's type, and with facts what it holds."""
+    name = KINDS.get(kind, kind)
+    if kind == 'date':
+        name = ('text, dates in several formats' if form == 'mixed' else 'datetime' if has('pandas')
+                else 'date ' + form)
+        if facts:
+            ends = c.date_ends(form)
+            name += ', ' + ends if ends else ''
+        if c.ambiguous(form):
+            name += ', day and month may be swapped'
+    elif facts and kind in ('int', 'float'):
+        few = c.few(6, 30) if kind == 'int' else ''
+        ends = '' if few else c.number_ends(decimal)
+        name += ': ' + few if few else ', ' + ends if ends else ''
+        name += ', all different' if kind == 'int' and c.once() else ''
+    elif facts and kind in ('text', 'code'):
+        few = c.few() if kind == 'text' else ''
+        name += ': ' + few if few else c.different() if c.n > len(c.values) or c.once() else ''
+    if c.missing:
+        name += ', %d missing' % c.missing
+    return '%s (%s)' % (clean(repr(c.name), 60), name)
+
+
+def describe(columns, settled, decimal='.', most=COLUMNS_MOST):
+    """All columns in at most that many characters: with their contents if there is room, else with their
+    types, else only the first of them."""
+    for facts in (True, False):
+        parts = []
+        for c, (kind, form) in zip(columns[:200], settled):
+            parts.append(column_text(c, kind, form, decimal, facts))
+        if len(columns) <= 200 and sum(len(p) + 2 for p in parts) <= most:
+            return ', '.join(parts)
+    fit = len(list(itertools.takewhile(lambda n: n <= most, itertools.accumulate(len(p) + 2 for p in parts))))
+    return ', '.join(parts[:fit] + ['and %d more' % (len(columns) - fit)])
+
+
+def first_rows(rows, sep, count=3):
+    if not ROWS:        # noqa: data_profile.py has it
+        return ''
+    out = []
+    for row in rows[:count]:
+        out.append(clean(sep.join(clean(cell, CELL) for cell in row[:40]), ROW))
+    return 'first %d rows:\n%s' % (len(out), '\n'.join(out)) if out else 'no rows'
+
+
+def date_lines(columns, settled, text_dates, df='df'):
+    """Statements that convert columns of dates. text_dates: the reader has parsed no dates."""
+    out = []
+    for c, (kind, form) in zip(columns, settled):
+        if kind == 'date' and form != 'mixed' and (text_dates or not form.startswith('%Y-%m-%d')
+                                                   and form != 'iso'):
+            how = '' if form == 'iso' else ', format=%r' % form
+            out.append('%s[%r] = pd.to_datetime(%s[%r]%s)' % (df, c.name, df, c.name, how))
+    return out[:6]

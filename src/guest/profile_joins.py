@@ -1,0 +1,111 @@
+# profile_joins.py - the part of data_profile.py for tables that belong together: which column two of them
+# share, and the result of joining on it.
+
+import itertools
+import keyword
+import os
+import re
+import stat
+
+TAKEN = ('df', 'pd', 'json', 'data', 'both', 'list', 'set', 'dict', 'str', 'sum', 'max', 'min', 'len',
+         'print', 'open')
+
+
+def identifier(text, default):
+    """A variable's name made from the name of a file or a sheet."""
+    name = re.sub(r'\W+', '_', text.lower()).strip('_')[:40]
+    free = name.isidentifier() and not keyword.iskeyword(name) and name not in TAKEN
+    return name if free else default
+
+
+def plain_name(text):
+    return re.sub(r'[\W_]+', '', str(text).lower())
+
+
+def related(key, owner, other):
+    """May a column of this name hold the values of column key of the table owner? customer_id does for id of
+    customers."""
+    key, owner, other = plain_name(key), plain_name(owner), plain_name(other)
+    if key == other:
+        return True
+    single = owner[:-3] + 'y' if owner.endswith('ies') else owner.rstrip('s')
+    if len(single) < 3 or not other.startswith(single):
+        return False
+    return other in (single, single + key) or key in ('id', 'key', 'no', 'nr', 'code', 'number')
+
+
+def joins(a, b):
+    """[(column of a, column of b, rows of the join)], the best first; in one of the two each value is
+    unique."""
+    out = []
+    for i, x in enumerate(a.columns[:60]):
+        for k, y in enumerate(b.columns[:60]):
+            if not (related(x.name, a.name, y.name) or related(y.name, b.name, x.name)) or isinstance(x.name,
+                                                                                                      int):
+                continue
+            kinds = {a.settled[i][0], b.settled[k][0]}
+            both = x.values.keys() & y.values.keys()
+            if not (x.once() or y.once()) or not both or kinds & {'float', 'bool', 'empty'} or len(kinds) > 1:
+                continue
+            if plain_name(x.name) == plain_name(y.name) in ('id', 'no', 'nr', 'number',
+                                                            'index') and x.once() and y.once():
+                continue                # both only number their own rows
+            rows = sum(x.values[v][0] * y.values[v][0] for v in both)
+            out.append((len(both) / min(len(x.values), len(y.values)), x, y, rows))
+    out.sort(key=lambda j: -j[0])
+    return [j[1:] for j in out if j[0] > 0.5]
+
+
+def join_text(a, b, x, y, rows):
+    """The statement that joins two tables, and how many rows of each are left out."""
+    if y.once():
+        a, b, x, y = b, a, y, x         # b has many rows for each row of a
+    on = 'on=%r' % x.name if x.name == y.name else 'left_on=%r, right_on=%r' % (y.name, x.name)
+    also = {c.name for c in a.columns} & {c.name for c in b.columns} - {x.name}
+    code = 'both = %s.merge(%s, %s%s)' % (b.name, a.name, on, ', suffixes=("", "_%s")' % a.name if also
+                                          else '')
+    facts = []
+    if len(y.values.keys() - x.values.keys()):
+        facts.append('%d of %s find none'
+                     % (sum(y.values[v][0] for v in y.values.keys() - x.values.keys()), b.name))
+    if len(x.values.keys() - y.values.keys()):
+        facts.append('%d of %s are not in %s' % (len(x.values.keys() - y.values.keys()), a.name, b.name))
+    return code, '%d rows%s' % (rows, ''.join(', ' + f for f in facts))
+
+
+def siblings(path):
+    """Other tables in the folder of this file, the newest first."""
+    found = []
+    try:
+        with os.scandir(os.path.dirname(path) or '.') as entries:
+            for e in itertools.islice(entries, 200):
+                st = e.stat(follow_symlinks=False)
+                is_table = e.name.lower().endswith(('.csv', '.tsv')) and stat.S_ISREG(st.st_mode)
+                if is_table and e.name != os.path.basename(path) and 0 < st.st_size <= SAMPLE:
+                    found.append((-st.st_mtime_ns, os.path.join(os.path.dirname(path), e.name)))
+    except OSError:
+        return []
+    return [name for _, name in sorted(found)[:4]]
+
+
+def joins_with_files(t, others):
+    """Facts about a column that another attached file has too. Nothing else of that file is read."""
+    for other in others:
+        try:
+            raw, size = read_start(other)
+            text, encoding = decode(raw, True)
+            first = [plain_name(c) for c in re.split('[\t;,|]',
+                                                     text[:4000].split('\n', 1)[0])] if text else []
+            if not any(related(a, t.name, b) or related(b, '', a) for a in first
+                       for b in [plain_name(c.name) for c in t.columns[:60]]):
+                continue
+            u = read_table(other, text, encoding, True,
+                           identifier(os.path.basename(other).rsplit('.', 1)[0], 'df1'), 0.5)
+            found = joins(t, u) if u and u.whole and t.whole else []
+        except (OSError, ValueError):
+            continue
+        if found and has('pandas'):
+            code, facts = join_text(t, u, *found[0])
+            return ['joined with %s: %s' % (clean(os.path.basename(other), 60), '; '.join(u.code()[:1])),
+                    '%s; %s' % (code, facts)]
+    return []

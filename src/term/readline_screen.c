@@ -1,0 +1,77 @@
+/* readline_screen.c - see readline_screen.h. */
+#include "term/readline_screen.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <readline/readline.h>
+
+#include "process/out.h"
+#include "term/modes.h"
+
+#define COLUMNS_MIN 24
+#define ROWS_MIN    2
+
+static bool fancy; /* readline's callbacks have no context argument */
+
+/* readline's output is written like all other output: a terminal that stalls does not keep us from signals.
+ */
+static ssize_t to_terminal(void *unused, const char *text, size_t n)
+{
+    (void)unused;
+    return out_write(STDOUT_FILENO, text, n, NULL) == 0 ? (ssize_t)n : 0;
+}
+
+void readline_put(const char *s)
+{
+    fflush(rl_outstream);
+    out_write(STDOUT_FILENO, s, strlen(s), NULL);
+}
+
+/* readline assumes that a terminal without ECHO must not show what is typed, so set ECHO first. */
+void readline_prep(int meta)
+{
+    modes_set(MODES_EDITING);
+    rl_prep_terminal(meta);
+    modes_note();
+    fflush(rl_outstream);
+    if (fancy)
+        modes_mark_pastes(true);
+}
+
+void readline_deprep(void)
+{
+    fflush(rl_outstream);
+    modes_mark_pastes(false);
+    rl_deprep_terminal();
+    modes_set(MODES_WAITING);
+}
+
+/* readline divides by the columns left beside its prompt, and is not tested on very narrow screens. A
+ * narrower screen is reported as this wide. */
+void readline_tell_size(void)
+{
+    struct winsize w = {0};
+
+    if (ioctl(STDIN_FILENO, TIOCGWINSZ, &w) < 0 || w.ws_col == 0)
+        w.ws_col = 80;
+    if (w.ws_row == 0)
+        w.ws_row = 24;
+    rl_set_screen_size(w.ws_row < ROWS_MIN ? ROWS_MIN : w.ws_row,
+                       w.ws_col < COLUMNS_MIN ? COLUMNS_MIN : w.ws_col);
+}
+
+void readline_set_up(bool understands_sequences)
+{
+    fancy = understands_sequences;
+    rl_catch_signals = 0;
+    rl_catch_sigwinch = 0;
+    rl_instream = stdin;
+    rl_outstream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = to_terminal});
+    if (!rl_outstream)
+        rl_outstream = stdout;
+    rl_prep_term_function = readline_prep;
+    rl_deprep_term_function = readline_deprep;
+}

@@ -1,0 +1,74 @@
+#!/usr/bin/python3
+"""sizes.py - nothing in src/ may grow until nobody can read it: a room, a C file, a function, a list of parameters.
+
+MANY_PARAMETERS may be lowered, never raised. Exit 1, with what is too large on stderr. sizes.py --list prints the figures and the functions
+with many parameters.
+"""
+import glob
+import os
+import re
+import sys
+
+ROOM, FILE, FUNCTION = 5000, 520, 60        # lines
+PARAMETERS, MANY_PARAMETERS = 5, 56
+TABLES = {"src/base/utf8_width.c", "src/limits/seccomp_table.c"}    # data, a row a line
+
+TOKEN = re.compile(r'''/\*.*?\*/|//[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"''', re.S)
+ATTRIBUTE = re.compile(r"__attribute__\(\((?:[^()]|\([^()]*\))*\)\)")
+# As clang-format leaves it: what begins in the first column and ends in a brace that stands there alone.
+DEFINITION = re.compile(r"^(?:[A-Za-z_][^;{}#]*?)\b(\w+)(\([^;{}]*\))\n\{\n(.*?)^\}$", re.M | re.S)
+
+
+def blank(text):
+    """The same without comments, strings and attributes, line for line."""
+    for pattern in TOKEN, ATTRIBUTE:
+        text = pattern.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
+    return text
+
+
+def parameters(text):
+    """text: from the parenthesis; what stands in parentheses in it (a callback's own, an attribute's) does not count."""
+    inner = text[1:-1]
+    while re.search(r"\([^()]*\)", inner):
+        inner = re.sub(r"\([^()]*\)", "", inner)
+    return inner.count(",") + 1
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def main():
+    wrong, many, longest, rooms, statements = [], [], (0, ""), {}, 0
+    for path in sorted(glob.glob("src/*/*.[ch]")):
+        text = read(path)
+        lines = text.count("\n")
+        rooms[os.path.dirname(path)] = rooms.get(os.path.dirname(path), 0) + lines
+        statements += text.count(";") if "utf8_width" not in path else 0
+        if path.endswith(".h"):
+            continue
+        code = blank(text)
+        if path not in TABLES:
+            if lines > FILE:
+                wrong.append("%s: %d lines, more than %d: are there two things in it?" % (path, lines, FILE))
+        for m in DEFINITION.finditer(code):
+            length, place = code.count("\n", m.start(), m.end()) + 1, "%s: %s" % (path, m[1])
+            longest = max(longest, (length, place))
+            if length > FUNCTION:
+                wrong.append("%s: %d lines, more than %d" % (place, length, FUNCTION))
+            if parameters(m[2]) >= PARAMETERS:
+                many.append("%d %s" % (parameters(m[2]), place))
+    wrong += ["%s: %d lines, more than %d: two rooms?" % (r, n, ROOM) for r, n in rooms.items() if n > ROOM]
+    if len(many) > MANY_PARAMETERS:
+        wrong.append("%d functions have %d or more parameters, more than %d; what always travels together is a struct (sizes.py --list)"
+                     % (len(many), PARAMETERS, MANY_PARAMETERS))
+    if sys.argv[1:] == ["--list"]:
+        print("\n".join(many))
+        print("%d functions with %d or more parameters, the longest of all has %d lines (%s), %d statements; rooms: %s"
+              % (len(many), PARAMETERS, *longest, statements, ", ".join("%s %d" % (r[4:], n) for r, n in sorted(rooms.items(), key=lambda x: -x[1])[:5])))
+    print("".join("%s\n" % w for w in wrong), end="", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+sys.exit(main())
