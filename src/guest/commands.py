@@ -73,7 +73,7 @@ def command_become(words):
 
 def command_gate(self):
     """As gate() does with the worker's pipes."""
-    c, want = self.command, self.unsent < QUEUE_HIGH
+    c, want = self.command, len(self.outbox) < QUEUE_HIGH
     if want != c.polled:
         c.polled = want
         for fd in c.pipes:

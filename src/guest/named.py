@@ -41,7 +41,7 @@ def gone(self):
     posix.close(self.fd_in)
     self.fd_in = self.fd_out = -1
     self.inbox.clear()
-    self.outbox, self.unsent, self.queued = [], 0, False
+    self.outbox, self.queued = bytearray(), False
     self.send = self.unheard
     if self.helper:
         self.helper_end(b'')                    # noqa: from requests.py

@@ -21,6 +21,8 @@ ORDER_SNAPSHOT, ORDER_INVENTORY = b'\xff\xff\xff\xff', b'\xfe\xff\xff\xff'
 ORDER_ARGUMENTS, ORDER_TERMINAL = b'\xfd\xff\xff\xff', b'\xfc\xff\xff\xff'
 ORDER_RESUME = b'G'             # to a snapshot
 
+SHORT = 1 << 12                 # bytes of a short message; the first one of a cell has no more of its code
+
 # Records from the worker.
 RECORD_RESULT, RECORD_FIGURE, RECORD_FIGURE_DATA, RECORD_FIGURE_END = b'R', b'F', b'f', b'g'
 

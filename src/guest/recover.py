@@ -72,15 +72,6 @@ def order_snapshot(self):
     posix.close(words_in)
 
 
-def order_if_old(self):
-    """The next cell is here, and the last one has no snapshot yet. The worker takes its messages in order:
-    one that is ordered now is made first. Where the last one is young it is kept, and misses what ended
-    since."""
-    self.due = 0.0
-    if time.monotonic() - self.captured_at >= INTERVAL:
-        self.order_snapshot()
-
-
 def look_after(self):
     """What an order leaves to do, while no cell waits for it."""
     if self.dying or self.snapshot is not None and not self.snapshot.pid:
@@ -271,7 +262,7 @@ def call_back(self):
     return True
 
 
-Supervisor.order_snapshot, Supervisor.order_if_old = order_snapshot, order_if_old
-Supervisor.drop_snapshot, Supervisor.hear_snapshot = drop_snapshot, hear_snapshot
+Supervisor.order_snapshot, Supervisor.drop_snapshot = order_snapshot, drop_snapshot
+Supervisor.hear_snapshot = hear_snapshot
 Supervisor.look_after = look_after
 Supervisor.snapshot_ended, Supervisor.reaped, Supervisor.recover = snapshot_ended, reaped, recover

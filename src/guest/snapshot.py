@@ -90,7 +90,7 @@ def capture(self, extra):
     if pid <= 0:
         return
     try:                                            # do not delay a cell that is already waiting
-        self.sock.recvmsg(MESSAGE_MOST, 64, _socket.MSG_PEEK | _socket.MSG_DONTWAIT)
+        self.sock.recv(1, _socket.MSG_PEEK | _socket.MSG_DONTWAIT)
     except BlockingIOError:
         touch(self)
 
@@ -177,7 +177,6 @@ def resume(self, fds):
         posix.dup2(fds[n], n + 1)
         posix.dup2(fds[n], self.saved[n], False)
         posix.close(fds[n])
-    self.fds = [posix.fstat(1), posix.fstat(2)]
     self.mended = False                             # the descriptors must be set up again
     self.pid = posix.getpid()
     self.loop = None                                # its selector was shared with the dead worker

@@ -25,11 +25,19 @@ PIPE_SIZE, PIPE_MOST = 1 << 18, 1 << 20     # of a pipe while code floods; what 
 
 
 class Supervisor:
+    # What a plain cell needs has a place of its own, which is quicker to get at.
+    __slots__ = ('fd_in', 'fd_out', 'inbox', 'outbox', 'queued', 'number', 'until', 'worker', 'sock',
+                 'words', 'heap', 'pipes', 'to_worker', 'nonce', 'waiting', 'interrupted', 'began',
+                 'figures', 'figure', 'sending', 'helper', 'command', 'closed_at', 'polled', 'quiet',
+                 'brisk', 'flood', 'snapshots', 'snapshot', 'chores', 'taken', 'captured_at', 'ended',
+                 'task', 'terminal', 'told', 'due', 'gave_up', 'dying', 'poll', 'answers', 'look',
+                 'still', 'wake', 'root', '__dict__')
+
     def __init__(self, fd_in, fd_out, alone):
         self.fd_in, self.fd_out, self.alone = fd_in, fd_out, alone
         self.hidden = False
         self.inbox = bytearray()
-        self.outbox, self.unsent = [], 0        # whole frames, the first perhaps cut; their bytes
+        self.outbox = bytearray()               # frames, the first perhaps cut
         self.queued = False                     # the channel is polled for room
         self.number = NONE[:4]                  # of the last cell
         self.until = 0.0                        # when to call on_timer(); named.py
@@ -49,7 +57,8 @@ class Supervisor:
         self.command = None                     # see commands.py
         self.closed_at, self.closed_kill = 0.0, False
         self.polled = False                     # the pipes are in the poll set
-        self.brisk = False                      # a cell has just begun: its result may come at once
+        self.quiet = False                      # they were when we last looked, and had nothing
+        self.brisk = False                      # the last cell answered at once, and there was no pause since
         self.reads, self.reads_since, self.flood, self.room = 0, 0.0, False, CHUNK
         # bytes copied out: of a file, after a cell
         self.file_most, self.cell_most = int(OPTIONS['file']), int(OPTIONS['total'])
@@ -78,27 +87,16 @@ class Supervisor:
     # ---- to the program
 
     def send(self, kind, nonce, body=b''):
-        self.outbox.append(len(body).to_bytes(4, 'little') + kind + nonce + body)
-        self.unsent += 21 + len(body)
+        self.outbox += len(body).to_bytes(4, 'little') + kind + nonce + body
 
     def flush(self):
         """Write what the channel takes. Never waits: even if the program does not read, it must be obeyed."""
-        while self.outbox:
-            piece = self.outbox[0] if len(self.outbox) == 1 or self.unsent > CHUNK else b''.join(self.outbox)
-            if len(piece) == self.unsent:
-                self.outbox = [piece]           # several small frames: one write
-            try:
-                n = posix.write(self.fd_out, piece)
-            except BlockingIOError:
-                break
-            except OSError:
-                self.gone()
-                return
-            self.unsent -= n
-            if n < len(piece):
-                self.outbox[0] = memoryview(piece)[n:]
-            else:
-                self.outbox.pop(0)
+        try:
+            del self.outbox[:posix.write(self.fd_out, self.outbox)]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.gone()
 
     # ---- from the program
 
@@ -108,10 +106,10 @@ class Supervisor:
     def host(self, events):
         if events & select.POLLOUT:
             self.flush()
-        if not events & ~select.POLLOUT or self.fd_in < 0:
-            return
+            if events == select.POLLOUT or self.fd_in < 0:
+                return
         try:
-            data = posix.read(self.fd_in, CHUNK)
+            data = posix.read(self.fd_in, CHUNK if self.inbox else SHORT)
         except BlockingIOError:
             return
         except OSError:
@@ -171,23 +169,27 @@ class Supervisor:
         """message: four bytes with the number of a cell or an order, then its data."""
         self.task, self.heap, self.waiting = task, b'', False
         if self.due and task != TO_GUEST_INVENTORY:     # the interpreter was not idle since the last cell
-            need('recover')
-            self.order_if_old()                 # noqa: from recover.py
-        self.drain(PIPE_MOST)  # what a thread wrote since the last cell does not belong to this cell
-        self.waiting = self.brisk = True
+            self.due = 0.0
+            if time.monotonic() - self.captured_at >= INTERVAL:
+                # The worker takes its messages in order, so one that is ordered now is made first. Where the
+                # last one is young it is kept, and misses what ended since.
+                need('recover')
+                self.order_snapshot()           # noqa: from recover.py
+        if not self.quiet:      # what a thread wrote since the last cell does not belong to this cell
+            self.drain(PIPE_MOST)
+        self.waiting = True
         head = self.nonce + message[:4] + (len(message) - 4).to_bytes(4, 'little')
-        self.to_worker = [head + message[4:CHUNK]] + [message[i:i + CHUNK]
-                                                      for i in range(CHUNK, len(message), CHUNK)]
+        self.to_worker = [head + message[4:SHORT]]
+        if len(message) > SHORT:
+            self.to_worker += [message[i:i + CHUNK] for i in range(SHORT, len(message), CHUNK)]
         if self.terminal != self.told and task == TO_GUEST_RUN:
             self.told = self.terminal
             self.to_worker.insert(0, NONE + ORDER_TERMINAL + len(self.told).to_bytes(4, 'little') + self.told)
         if self.sock is not None:
             self.feed()
-            if not self.to_worker:              # most cells answer at once: wait for that alone
-                if self.answers.poll(BRISK_MS):
-                    self.message()
-                else:
-                    self.brisk = False
+            self.brisk = not self.to_worker and self.answers.poll(BRISK_MS) != []
+            if self.brisk:                      # most cells answer at once, so that was waited for alone
+                self.message()
 
     def ours(self):
         """Descriptors that no child may have."""
@@ -241,14 +243,14 @@ class Supervisor:
         can write here without end."""
         for _ in range(reads):
             try:
-                data = posix.read(self.words, CHUNK)
+                data = posix.read(self.words, SHORT if self.brisk else CHUNK)
             except BlockingIOError:
                 return
             if not data:
                 self.close_words()
                 self.closed_at = time.monotonic()
                 return
-            if (self.waiting and data[:16] == self.nonce and data[16:17] == RECORD_RESULT and not self.heap
+            if (self.waiting and not self.heap and data.startswith(self.nonce + RECORD_RESULT)
                     and len(data) == 21 + int.from_bytes(data[17:21], 'little')):
                 self.answer(data[21:])          # one whole record, as most are
                 return
@@ -339,9 +341,8 @@ class Supervisor:
     def gate(self):
         """The pipes are polled only while the outbox has room: this is back-pressure, and bounds our memory.
         They are not polled while the code floods: a program that prints a million lines would wake us for
-        each; instead they are emptied every 2 ms. And not while a cell may end at once: then all that it has
-        to say leaves together."""
-        want = self.unsent < QUEUE_HIGH and not self.flood and not self.brisk
+        each; instead they are emptied every 2 ms."""
+        want = len(self.outbox) < QUEUE_HIGH and not self.flood
         if want != self.polled:
             self.polled = want
             for fd in self.pipes:
@@ -386,7 +387,7 @@ class Supervisor:
 
     def more(self):
         """Send files one piece at a time, as the channel takes them."""
-        while self.sending is not None and self.unsent < QUEUE_HIGH:
+        while self.sending is not None and len(self.outbox) < QUEUE_HIGH:
             try:
                 next(self.sending)
             except StopIteration:
@@ -401,7 +402,8 @@ class Supervisor:
         """Send the last frame of a request."""
         for fd in self.figures:
             posix.close(fd)
-        self.erase()
+        if self.figure >= 0:
+            self.erase()
         self.sending, self.figures, now = None, {}, time.monotonic()
         spent = int((now - self.began) * 1e6)
         if self.taken:
@@ -460,7 +462,7 @@ class Supervisor:
         if self.sending is not None and not self.outbox and not self.dying:
             # the channel took everything, so only we can produce the next piece
             return 0
-        if self.flood and self.unsent < QUEUE_HIGH:
+        if self.flood and len(self.outbox) < QUEUE_HIGH:
             return FLOOD_MS
         if self.brisk or self.due:
             return BRISK_MS
@@ -484,6 +486,7 @@ class Supervisor:
                 self.queued = self.interest(not self.queued)
             dead = False
             ready = self.poll.poll(self.wait())
+            self.quiet = self.polled and len(ready) == 1
             if not ready:
                 self.brisk = False
             for fd, events in ready:
@@ -507,7 +510,7 @@ class Supervisor:
                     self.door(fd)               # noqa: from named.py
                 elif self.snapshot is not None and fd == self.snapshot.words:
                     self.hear_snapshot()        # noqa: from recover.py
-            if self.flood and self.unsent < QUEUE_HIGH:
+            if self.flood and len(self.outbox) < QUEUE_HIGH:
                 # over, or so much that the writer waits for us
                 self.flood = 0 < self.drain(self.room) < self.room
             if dead:                            # last, so that an answer sent before death is seen first

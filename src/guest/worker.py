@@ -14,6 +14,7 @@ __builtins__ = dict(builtins.__dict__)
 ONLY_AST, TOP_AWAIT = 0x400, 0x2000
 VALUE_MOST = 16000
 MESSAGE_MOST = (1 << 16) + 64
+ORDERS = ORDER_TERMINAL, ORDER_ARGUMENTS, ORDER_INVENTORY
 FLOOD = 2000                    # lines of a cell after which its output is buffered
 TYPE_NAME = type.__dict__['__name__'].__get__   # runs no code of the user's, whatever the metaclass
 
@@ -102,7 +103,6 @@ class Worker:
         self.hooked = False
         self.touch_changed = None               # of files that are written through a memory map
         self.saved = posix.dup(1), posix.dup(2)
-        self.fds = [posix.fstat(1), posix.fstat(2)]
         self.sources = {}                       # cell -> text
         self.loop = None                        # of top-level await, made on first use
         self.main = type(sys)('__main__')
@@ -126,6 +126,8 @@ class Worker:
         builtins.exit, builtins.quit, builtins.help = Leave('exit'), Leave('quit'), browse
         self.streams()
         self.builtins, self.modules = dict(builtins.__dict__), sys.modules
+        # version of the builtins' dict, where it can be had; what it was when they were right
+        self.version = self.unchanged = None
         _signal.signal(_signal.SIGINT, self.interrupt)
 
     def interrupt(self, number, frame):
@@ -144,17 +146,11 @@ class Worker:
 
     def mend(self):
         """Undo what a cell changed that the next one needs. False if that is not possible."""
-        for n in (0, 1):
-            try:
-                st = posix.fstat(n + 1)
-                good = st.st_ino == self.fds[n].st_ino and st.st_dev == self.fds[n].st_dev
-            except OSError:
-                good = False
-            if not good:
-                posix.dup2(self.saved[n], n + 1)
-                st = posix.fstat(n + 1)
-                if st.st_ino != self.fds[n].st_ino or st.st_dev != self.fds[n].st_dev:
-                    return False                # the code has closed or replaced even that
+        try:
+            posix.dup2(self.saved[0], 1)
+            posix.dup2(self.saved[1], 2)
+        except OSError:
+            return False                        # the code has closed even those
         try:
             closed = self.stdout.closed or self.stderr.closed or self.stdin.closed
         except ValueError:                      # detached
@@ -167,8 +163,11 @@ class Worker:
         sys.stdin, sys.stdout, sys.stderr = self.stdin, self.stdout, self.stderr
         sys.modules = self.modules
         sys.modules['__main__'] = self.main
-        # What a cell has added stays. Nothing is compared, since its objects may answer anything.
-        builtins.__dict__.update(self.builtins)
+        if self.version is None or self.version.value != self.unchanged:
+            # What a cell has added stays. Nothing is compared, since its objects may answer anything.
+            builtins.__dict__.update(self.builtins)
+            self.version = self.version or version_of(builtins.__dict__)
+            self.unchanged = self.version and self.version.value
         self.namespace['__builtins__'] = builtins
         _signal.signal(_signal.SIGINT, self.interrupt)
         _signal.pthread_sigmask(_signal.SIG_UNBLOCK, (_signal.SIGINT,))
@@ -278,32 +277,33 @@ class Worker:
             except BlockingIOError:                 # the code changed the modes of all descriptors
                 posix.set_blocking(self.words, True)
 
+    def obey(self, order, body):
+        if order == ORDER_TERMINAL:
+            need('terminal')
+            set_terminal(self, body)            # noqa: from terminal.py
+        else:
+            self.say(RECORD_RESULT, self.arguments(body) if order == ORDER_ARGUMENTS else self.inventory())
+
     def serve(self):
         while True:
             try:
                 try:
-                    head, extra, _, _ = self.sock.recvmsg(MESSAGE_MOST, 64, _socket.MSG_CMSG_CLOEXEC)
+                    head, extra, _, _ = self.sock.recvmsg(24 + SHORT, 64, _socket.MSG_CMSG_CLOEXEC)
                 except BlockingIOError:             # the code went over all descriptors
                     self.sock.setblocking(True)
                     continue
                 if not head:
                     posix._exit(70)
-                if head[16:20] == ORDER_SNAPSHOT:
+                order, size, code = head[16:20], int.from_bytes(head[20:24], 'little'), head[24:]
+                if order == ORDER_SNAPSHOT:
                     need('snapshot')
                     capture(self, extra)        # noqa: from snapshot.py
                     continue
-                self.nonce = nonce = head[:16]
-                number, size = int.from_bytes(head[16:20], 'little'), int.from_bytes(head[20:24], 'little')
-                code = head[24:]
+                self.nonce = head[:16]
                 while len(code) < size:
                     code += self.sock.recv(MESSAGE_MOST)
-                if head[16:20] == ORDER_TERMINAL:
-                    need('terminal')
-                    set_terminal(self, code)    # noqa: from terminal.py
-                    continue
-                if head[16:20] in (ORDER_ARGUMENTS, ORDER_INVENTORY):
-                    self.say(RECORD_RESULT, self.arguments(code) if head[16:20] == ORDER_ARGUMENTS
-                             else self.inventory())
+                if order in ORDERS:
+                    self.obey(order, code)
                     continue
                 if not (self.mended or self.mend()):
                     posix._exit(70)
@@ -312,18 +312,19 @@ class Worker:
             result = None
             try:
                 self.busy = True
-                result = self.cell(number, code)
+                result = self.cell(int.from_bytes(order, 'little'), code)
             except BaseException:
                 pass
             self.busy = False
             if self.flooding:
                 self.flooding()
             self.raw.writes = 0
-            for stream in (sys.stdout, self.stdout, sys.stderr, self.stderr):
-                try:
-                    stream.flush()
-                except BaseException:
-                    pass
+            for theirs, mine in ((sys.stdout, self.stdout), (sys.stderr, self.stderr)):
+                for stream in (mine,) if theirs is mine else (theirs, mine):
+                    try:
+                        stream.flush()
+                    except BaseException:
+                        pass
             if self.touch_changed:
                 try:
                     self.touch_changed()
@@ -344,6 +345,21 @@ class Worker:
                 self.mended = self.mend()
             except BaseException:
                 pass
+
+
+def version_of(table):
+    """A number that changes whenever the dict does (PEP 509), as an object with a value; None where Python
+    has none. To put all builtins back costs as much as to compile a line."""
+    if sys.implementation.name != 'cpython' or sys.version_info >= (3, 12) or sys.maxsize < 1 << 32:
+        return None
+    try:
+        import _ctypes
+
+        class Number(_ctypes._SimpleCData):
+            _type_ = 'Q'
+        return Number.from_address(id(table) + 24)      # behind the object's head and the number of its items
+    except Exception:
+        return None
 
 
 def browse(*args):

@@ -62,7 +62,7 @@ def test_what_is_no_parquet(there, serve):
 
 def test_pandas_with_pyarrow_keeps_its_snapshots(there):
     """pyarrow's allocator would start a thread, beside which no copy can be made."""
-    cells, r, _ = session.play(there, ["import os, pandas as pd\nimport pyarrow.parquet\ndf = pd.DataFrame({'a': [1]})", "os._exit(1)", "len(df)"])
+    cells, r, _ = session.play(there, ["import os, pandas as pd\nimport pyarrow.parquet\ndf = pd.DataFrame({'a': [1]})", "os._exit(1)", "len(df)"], "--timeout", "60")
     assert cells[1].state_restored and cells[2].value == "1", (cells, r)
 
 
