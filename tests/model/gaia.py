@@ -36,6 +36,9 @@ def main():
     p.add_argument("--limit", type=float, default=180)
     args = p.parse_args(own)
     asked = [t for t in tasks() if not args.only or t["id"] in args.only.split(",")]
+    unknown = set(filter(None, args.only.split(","))) - {t["id"] for t in asked}
+    if unknown or not asked:
+        p.error("there is no task %s; there are %s" % (", ".join(sorted(unknown)) or "named", ", ".join(t["id"] for t in tasks())))
     right = 0
     with tempfile.TemporaryDirectory(prefix="sandpiper-gaia") as folder:
         subprocess.run([sys.executable, os.path.join(HERE, "gaia_data.py"), folder], check=True)

@@ -2,7 +2,7 @@
 """traffic.py - a table of 8,000 rows and two agents, asked of whatever model is configured: right if the answer names the rain and a figure was made.
 It needs a model, so CI does not run it; tests/e2e/test_agents.py asks the same of a scripted one.
 
-  traffic.py [OPTIONS OF SANDPIPER]          such as -m NAME; --agents code leaves out the agent that looks for files: the table is then added
+  traffic.py [--alone] [OPTIONS OF SANDPIPER]      such as -m NAME; --alone leaves out the agent that looks for files: the table is then added
 """
 import os
 import subprocess
@@ -23,8 +23,8 @@ def main():
         os.mkdir(os.path.dirname(path))
         with open(path, "w", encoding="utf-8") as f:
             f.write(traffic_data())
-        alone = options[:2] == ["--agents", "code"]
-        how = ["--add", path, *options[2:]] if alone else ["--agents", "files+code", "--allow-folder", os.path.dirname(path), *options]
+        alone = options[:1] == ["--alone"]
+        how = ["--add", path, *options[1:]] if alone else ["--agents", "files+code", "--allow-folder", os.path.dirname(path), *options]
         begin = time.monotonic()
         r = subprocess.run([os.path.abspath(PROGRAM), "--no-save", "--out", "out", *how, QUESTION], stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=folder)
         if r.returncode in (2, 77):
