@@ -2,7 +2,6 @@
 #include "base/sha256.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 static const uint32_t constants[64] = {
@@ -34,25 +33,23 @@ static void expand(const unsigned char block[64], uint32_t w[64])
     }
 }
 
-static void add_block(uint32_t h[8], const unsigned char block[64])
+static void add_block(uint32_t state[8], const unsigned char block[64])
 {
-    uint32_t w[64], v[8];
+    uint32_t w[64], a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5],
+                    g = state[6], h = state[7];
 
     expand(block, w);
-    memcpy(v, h, sizeof v);
     for (int i = 0; i < 64; i++) {
-        uint32_t a = v[0], e = v[4];
-        uint32_t one = v[7] + (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) + ((e & v[5]) ^ (~e & v[6]))
+        uint32_t one = h + (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) + ((e & f) ^ (~e & g))
                        + constants[i] + w[i];
-        uint32_t two = (rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22))
-                       + ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
+        uint32_t two = (rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
 
-        memmove(v + 1, v, 7 * sizeof *v);
-        v[4] += one;
-        v[0] = one + two;
+        h = g, g = f, f = e, e = d + one;
+        d = c, c = b, b = a, a = one + two;
     }
+    const uint32_t added[8] = {a, b, c, d, e, f, g, h};
     for (int i = 0; i < 8; i++)
-        h[i] += v[i];
+        state[i] += added[i];
 }
 
 void sha256_hex(const void *data, size_t len, char out[SHA256_HEX])
@@ -73,6 +70,7 @@ void sha256_hex(const void *data, size_t len, char out[SHA256_HEX])
         last[n - 1 - i] = (unsigned char)((uint64_t)len * 8 >> (8 * i));
     for (size_t i = 0; i < n; i += 64)
         add_block(h, last + i);
-    for (int i = 0; i < 8; i++)
-        snprintf(out + (size_t)8 * (size_t)i, 9, "%08x", (unsigned)h[i]);
+    for (int i = 0; i < SHA256_HEX - 1; i++)
+        out[i] = "0123456789abcdef"[h[i / 8] >> (28 - i % 8 * 4) & 15];
+    out[SHA256_HEX - 1] = '\0';
 }

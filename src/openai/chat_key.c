@@ -16,13 +16,14 @@ static void add_named(struct buf *out, char kind, const char *text, size_t len)
 }
 
 struct said {
-    struct buf words, files;
+    struct buf words, files, all;
 };
 
 static void said_release(struct said *s)
 {
     buf_release(&s->words);
     buf_release(&s->files);
+    buf_release(&s->all);
 }
 
 static void add_said(struct said *s, const struct json *item)
@@ -41,12 +42,13 @@ static void add_said(struct said *s, const struct json *item)
 
 static void add_turn(enum chat_role role, struct said *s, char key[SHA256_HEX])
 {
-    struct buf all autorelease(buf_release) = BUF_INIT(0);
+    struct buf *all = &s->all;
 
-    buf_addstr(&all, key);
-    add_named(&all, (char)('0' + role), buf_str(&s->words), s->words.len);
-    buf_add(&all, buf_str(&s->files), s->files.len);
-    sha256_hex(all.data, all.len, key);
+    buf_clear(all);
+    buf_addstr(all, key);
+    add_named(all, (char)('0' + role), buf_str(&s->words), s->words.len);
+    buf_add(all, buf_str(&s->files), s->files.len);
+    sha256_hex(all->data, all->len, key);
     buf_clear(&s->words);
     buf_clear(&s->files);
 }
@@ -56,15 +58,16 @@ void chat_key_begin(const char *owner, char key[SHA256_HEX])
     sha256_hex(owner, strlen(owner), key);
 }
 
-void chat_key_add(const struct json *list, size_t n, char key[SHA256_HEX])
+void chat_key_add(const struct json *list, size_t from, size_t n, char key[SHA256_HEX])
 {
-    struct said s autorelease(said_release) = {BUF_INIT(0), BUF_INIT(0)};
+    struct said s autorelease(said_release) = {BUF_INIT(0), BUF_INIT(0), BUF_INIT(0)};
     bool answering = false; /* s is what the assistant says in a turn that may go on */
+    size_t i = 0;
 
-    for (const struct json *item = chat_first(list); item && n--; item = chat_next(list, item)) {
+    for (const struct json *item = chat_first(list); item && i < n; item = chat_next(list, item), i++) {
         bool assistant = chat_role(item) == CHAT_ASSISTANT;
 
-        if (chat_skipped(item))
+        if (i < from || chat_skipped(item))
             continue;
         if (answering && !assistant)
             add_turn(CHAT_ASSISTANT, &s, key);
@@ -79,7 +82,7 @@ void chat_key_add(const struct json *list, size_t n, char key[SHA256_HEX])
 
 void chat_key_answer(const char *answer, char key[SHA256_HEX])
 {
-    struct said s autorelease(said_release) = {BUF_INIT(0), BUF_INIT(0)};
+    struct said s autorelease(said_release) = {BUF_INIT(0), BUF_INIT(0), BUF_INIT(0)};
 
     chat_paragraph(&s.words, answer);
     add_turn(CHAT_ASSISTANT, &s, key);

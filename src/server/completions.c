@@ -187,12 +187,10 @@ static struct held *go_on(struct completion *c, const struct chat_request *r)
 
     if (!r->previous && !r->prefix)
         return NULL;
-    if (r->previous) {
+    if (r->previous)
         chat_key_id(c->owner, r->previous, name);
-    } else {
-        chat_key_begin(c->owner, name);
-        chat_key_add(r->list, r->prefix, name);
-    }
+    else
+        memcpy(name, c->said, sizeof name);
     if (!chat_table_take(q->s->chats, name, p))
         return NULL;
     if (!r->previous || *p->turn)
@@ -207,6 +205,8 @@ static bool find_room(struct completion *c, const struct chat_request *r, struct
     struct visit *q = c->base.q;
     struct error err = {0};
 
+    chat_key_begin(c->owner, c->said);
+    chat_key_add(r->list, 0, r->prefix, c->said);
     *h = go_on(c, r);
     if (!*h && r->previous) {
         refuse(q,
@@ -217,9 +217,7 @@ static bool find_room(struct completion *c, const struct chat_request *r, struct
     }
     if (*h && r->previous)
         memcpy(c->said, c->base.place.names[CHAT_SAID], SHA256_HEX);
-    else
-        chat_key_begin(c->owner, c->said);
-    chat_key_add(r->list, r->size, c->said);
+    chat_key_add(r->list, r->prefix, r->size, c->said);
     if (*h)
         return true;
     c->base.made = true;

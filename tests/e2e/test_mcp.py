@@ -39,6 +39,7 @@ def test_tools(mcp):
     for t in listed["tools"]:
         assert t["inputSchema"]["properties"]["sandbox"]["type"] == "string" and t["outputSchema"]["type"] == "object", t
         assert t["annotations"]["openWorldHint"] is False and t["title"] and t["description"], t
+        assert '"type": [' not in json.dumps(t), t          # which some providers of models do not take
     assert ("ttlMs" in listed) == mcp.modern and ("_meta" in listed) == mcp.modern
     assert mcp.ask("prompts/list")["result"]["prompts"] == []
     assert mcp.ask("resources/list")["result"]["resources"] == []
@@ -58,6 +59,8 @@ def test_failing_code_is_for_the_model(mcp):
     assert not mcp.code("exit(0)")["isError"] and mcp.code("exit(2)")["isError"]
     late = mcp.code("while True: pass", timeout=0.2)
     assert late["isError"] and late["structuredContent"]["status"] == "timeout" and "0.2 s" in text(late), late
+    killed = mcp.code("import os\nos.kill(os.getpid(), 9)")
+    assert killed["isError"] and text(killed).count("the session goes on") == 1, killed
     wrong = mcp.call("execute_python", cod="1")
     assert wrong["isError"] and "code" in text(wrong), wrong
 

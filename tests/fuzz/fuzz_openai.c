@@ -74,7 +74,7 @@ static void answer(const struct openai_shape *shape, const struct chat_request *
 static void read_as(const struct openai_shape *shape, const struct json *body, const uint8_t *data,
                     size_t size)
 {
-    char key[SHA256_HEX], again[SHA256_HEX];
+    char key[SHA256_HEX], again[SHA256_HEX], whole[SHA256_HEX];
     struct chat_request r;
     struct chat_refusal no;
 
@@ -87,9 +87,12 @@ static void read_as(const struct openai_shape *shape, const struct json *body, c
         for (const struct json *said = json_first(r.history); said; said = json_next(said))
             check(*json_text(json_get(said, "text")));
         chat_key_begin("0", key);
-        chat_key_add(r.list, r.prefix, key);
+        chat_key_add(r.list, 0, r.prefix, key);
         memcpy(again, key, sizeof again);
-        chat_key_add(r.list, r.size, key);
+        chat_key_add(r.list, r.prefix, r.size, key);
+        chat_key_begin("0", whole);
+        chat_key_add(r.list, 0, r.size, whole);
+        check(strcmp(key, whole) == 0);
         check((strcmp(key, again) != 0) && strlen(key) == SHA256_HEX - 1);
         answer(shape, &r, body, data, size);
     }

@@ -138,7 +138,7 @@ static void key_of(const char *messages, size_t n, const char *owner, char out[S
     autojson struct json *list = parsed(text);
 
     chat_key_begin(owner, out);
-    chat_key_add(list, n, out);
+    chat_key_add(list, 0, n, out);
 }
 
 static void the_name_of_what_was_said(void **state)
