@@ -7,6 +7,7 @@
 #include "json/json.h"
 #include "base/mem.h"
 #include "main/command.h"
+#include "mount/mount.h"
 #include "sandbox/sandbox.h"
 
 struct ps {
@@ -34,6 +35,22 @@ static void memory_text(int64_t bytes, char *out, size_t size)
         snprintf(out, size, "%lld MiB", (long long)(bytes >> 20));
 }
 
+/* As the event of a sandbox has them (docs/events.schema.json). */
+static struct json *mounts_json(const struct mounts *m)
+{
+    struct json *out = json_array();
+
+    for (size_t i = 0; i < m->n; i++) {
+        struct json *one = json_object();
+
+        json_set_str(one, "path", m->v[i].path);
+        json_set_str(one, "inside", m->v[i].inside);
+        json_set_bool(one, "writable", m->v[i].write);
+        json_add(out, one);
+    }
+    return out;
+}
+
 static void add_json(struct ps *p, const struct sandbox_info *s)
 {
     autojson struct json *o = json_object();
@@ -48,6 +65,7 @@ static void add_json(struct ps *p, const struct sandbox_info *s)
     json_set_int(o, "idle_limit", s->idle);
     json_set(o, "memory", s->memory_used >= 0 ? json_integer(s->memory_used) : json_null());
     json_set(o, "memory_limit", s->memory >= 0 ? json_integer(s->memory) : json_null());
+    json_set(o, "mounts", mounts_json(s->mounts));
     autofree char *text = json_print(o);
     buf_addf(&p->out, "%s\n", text);
 }
@@ -81,6 +99,11 @@ static void add_line(void *ctx, const struct sandbox_info *s)
                  "ENDS IN", "MEMORY");
     buf_addf(&p->out, "%-20s %-8s %-16s %-8s %-8s %-8s %s\n", s->name, *s->engine ? s->engine : "-", state,
              age, idle, ends, memory);
+    for (size_t i = 0; i < s->mounts->n; i++) {
+        autofree char *line = mount_line(&s->mounts->v[i]);
+
+        buf_addf(&p->out, "  %s\n", line);
+    }
 }
 
 int cmd_ps(struct config *c, int closed)

@@ -129,5 +129,8 @@ int sessions_table(struct db *db, const char *words, int64_t max, struct buf *ou
  * *model is what the model is told. NULL with err: interrupted, or no sandbox. The caller frees both.
  */
 char *saved_replay(struct saved *s, struct sandbox *sandbox, char **model, struct error *err);
+/* Put the files of a session back in which no code ran. *user is what saved_replay returns; both stay as they
+ * are if it has no files. */
+int saved_put_files(struct saved *s, struct sandbox *sandbox, char **user, char **model, struct error *err);
 
 #endif

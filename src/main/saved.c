@@ -134,9 +134,14 @@ int saved_continue(struct saved *s, struct sandbox *sandbox, struct agent *agent
                                     copy ? ", in a copy, since another program uses it (" : "",
                                     copy ? session_short(s->session->id) : "", copy ? ")" : "");
     s->notice(s->ctx, NOTICE_INFO, line);
-    if (from->cells == 0 || variables_live(s, sandbox))
+    if (variables_live(s, sandbox))
         return 0;
-    if (!wants_replay(s, chat)) {
+    if (from->cells == 0) {
+        if (saved_put_files(s, sandbox, &user, &model, err) < 0)
+            return -1;
+        if (!user)
+            return 0;
+    } else if (!wants_replay(s, chat)) {
         user = xasprintf("Its variables are gone.%s",
                          chat ? "" : " (--replay-cells runs its code again first.)");
         model = xstrdup(GONE);

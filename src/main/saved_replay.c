@@ -107,6 +107,30 @@ static char *tell(const struct replay *r, size_t cells, bool stopped, char **mod
                : xasprintf("Its code ran again.%s", files);
 }
 
+int saved_put_files(struct saved *s, struct sandbox *sandbox, char **user, char **model, struct error *err)
+{
+    struct store_again again;
+    struct replay r = {.files = ARGV_INIT};
+    int status = 0;
+
+    store_again(s->store, &again);
+    loop_arm(s->loop);
+    for (size_t i = 0; i < again.n_put && status == 0; i++)
+        status = put_file(&again.put[i], sandbox, &r, err);
+    if (status == 0 && again.n_put > 0) {
+        autofree char *names = joined(&r.files);
+
+        *user = r.files.n ? xasprintf("Its files are in a new sandbox. Not as before: %s.", names)
+                          : xstrdup("Its files are in a new sandbox.");
+        *model = xasprintf("[This conversation continues in a new interpreter. The files in /mnt/data are "
+                           "there, but nothing has been read from them in it.%s%s]",
+                           r.files.n ? " Not as before: " : "", names);
+    }
+    argv_release(&r.files);
+    store_again_release(&again);
+    return status;
+}
+
 char *saved_replay(struct saved *s, struct sandbox *sandbox, char **model, struct error *err)
 {
     struct store_again again;

@@ -171,6 +171,7 @@ struct sandbox_info {
     int64_t created, idle;
     int64_t memory, memory_used; /* bytes; memory is the limit; -1: cannot be read */
     bool silent;                 /* no program is attached, and the sandbox does not respond */
+    const struct mounts *mounts; /* folders of this machine that it sees (mount/mount.h); for the call */
 };
 void sandbox_list(void (*fn)(void *ctx, const struct sandbox_info *info), void *ctx);
 /* End a named sandbox. ERROR_SANDBOX: a program holds it; ERROR_USAGE: there is none of that name. */

@@ -12,6 +12,7 @@
 #include "base/size.h"
 #include "base/utf8.h"
 #include "limits/cgroup.h"
+#include "mount/mount.h"
 #include "process/loop.h"
 #include "records/owner.h"
 #include "records/record.h"
@@ -412,6 +413,7 @@ static void list_one(void *ctx, const char *name, const struct registry_holder *
                      const struct record *r)
 {
     struct listing *l = ctx;
+    struct mounts mounts = {.n = 0};
     struct sandbox_info info = {.name = name,
                                 .engine = r ? r->engine : "",
                                 .image = r ? r->image : NULL,
@@ -420,7 +422,8 @@ static void list_one(void *ctx, const char *name, const struct registry_holder *
                                 .created = r ? r->created : holder->since,
                                 .idle = r ? r->idle : 0,
                                 .memory = r ? r->memory : -1,
-                                .memory_used = -1};
+                                .memory_used = -1,
+                                .mounts = &mounts};
 
     if (r && owner_pid(r->owner) > 0 && r->holds_memory) {
         autofree char *dir = cgroup_memory_dir(NULL, owner_pid(r->owner));
@@ -428,7 +431,10 @@ static void list_one(void *ctx, const char *name, const struct registry_holder *
         info.memory_used = dir ? cgroup_memory_used(dir) : -1;
     }
     info.silent = r && !holder->pid && session_dir_silent(strrchr(r->dir, '/') + 1, PROBE_MS);
+    for (size_t i = 0; r && i < r->mounts.n; i++)
+        mounts_take(&mounts, r->mounts.v[i]);
     l->fn(l->ctx, &info);
+    mounts_release(&mounts);
 }
 
 void sandbox_list(void (*fn)(void *ctx, const struct sandbox_info *info), void *ctx)

@@ -444,6 +444,9 @@ def test_a_named_sandbox_keeps_its_folders(named):
     r = run_named(named, see)                        # asks for none, and is told of those that are there
     assert r.code == 0 and r.out == "['shared']\n" and "%s is /mnt/host/shared in the sandbox (read-only)" % path in r.err, r
     assert run_named(named, see, "--mount", "shared").code == 0
+    assert "  %s is /mnt/host/shared in the sandbox (read-only)\n" % path in named.run("ps").out
+    (box,) = [json.loads(line) for line in named.run("ps", "--json").out.splitlines()]
+    assert box["mounts"] == [{"path": path, "inside": "/mnt/host/shared", "writable": False}]
     for other in (["shared:rw"], ["made"], ["shared", "made"]):
         r = run_named(named, see, *[w for name in other for w in ("--mount", name)])
         assert r.code == 3 and r.out == "" and 'the sandbox "work" has other folders mounted than you asked for: ' + path in r.err, r

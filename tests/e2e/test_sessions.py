@@ -196,6 +196,20 @@ def test_added_files_come_back_as_they_were(sandpiper, serve):
     assert sandpiper.run("sessions", "rm", one["id"]).code == 0 and not os.path.exists(given)
 
 
+def test_files_of_a_session_without_code_come_back(sandpiper, serve):
+    """Nothing has to run again for them, so nobody is asked."""
+    path = sandpiper.write("data.csv", "a\n1\n")
+    server = serve(sandpiper, [text("A small table."), code("print('seen', open('data.csv').read())"), text("One."), text("Hello."), text("Again.")])
+    sandpiper.run("--add", path, "what is it?")
+    os.unlink(path)
+    r = sandpiper.run("-c", "how many rows?")
+    assert r.code == 0 and "Its files are in a new sandbox." in r.err and "seen a\n1" in server.requests[2].messages[-1]["content"], r
+    assert "The files in /mnt/data are there" in server.requests[1].messages[-1]["content"]
+    sandpiper.run("hello")                          # a session without files hears nothing of them
+    r = sandpiper.run("-c", "and again")
+    assert r.code == 0 and "sandbox" not in r.err, r
+
+
 def test_a_copy_of_the_session_has_the_added_files_too(sandpiper, serve):
     """Another program uses the session: what goes on is a copy of it."""
     path = sandpiper.write("data.csv", "a\n1\n")
