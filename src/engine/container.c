@@ -342,8 +342,10 @@ bool container_end_as_keeper(struct attempt *a)
     if (attempt_kill_peer(a, ENDING_MS))
         poll(NULL, 0, SETTLE_MS);
     bool ended = !a->client || job_attend(a->client, attempt_left_ms(until) / 2);
-    /* a client that failed has made no container, or has removed it */
-    bool sure = a->up || !a->client || !ended || !a->unmade;
+    /* a client that failed has made no container, or has removed it; that it found no daemon it may have told
+     * us alone */
+    bool nobody = ended && a->client && container_no_daemon(buf_str(&a->client->err_text));
+    bool sure = a->up || !a->client || !ended || !(a->unmade || nobody);
     bool gone = remove_container(a, until, sure ? AFTER_MS : 0) || !sure;
     if (!ended && a->stdio)
         child_kill(a->client->pid, SIGKILL);

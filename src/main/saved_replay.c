@@ -120,11 +120,11 @@ int saved_put_files(struct saved *s, struct sandbox *sandbox, char **user, char 
     if (status == 0 && again.n_put > 0) {
         autofree char *names = joined(&r.files);
 
-        *user = r.files.n ? xasprintf("Its files are in a new sandbox. Not as before: %s.", names)
+        *user = r.files.n ? xasprintf("Its files are in a new sandbox, but %s.", names)
                           : xstrdup("Its files are in a new sandbox.");
         *model = xasprintf("[This conversation continues in a new interpreter. The files in /mnt/data are "
-                           "there, but nothing has been read from them in it.%s%s]",
-                           r.files.n ? " Not as before: " : "", names);
+                           "there, but none of them has been read in it.%s%s]",
+                           r.files.n ? " Since then: " : "", names);
     }
     argv_release(&r.files);
     store_again_release(&again);

@@ -32,8 +32,8 @@ static struct json *sandbox_schema(const struct mcp_request *q)
     json_set_str(s, "description",
                  q->link->mcp->separate
                      ? "The sandbox that an earlier result named, to go on with its variables and files. "
-                       "Left out: that of your earlier calls if the client can be told again, else a new, "
-                       "empty one. \"new\": a separate one"
+                       "Left out: that of your earlier calls if the server can recognise your client, else a "
+                       "new, empty one. \"new\": a separate one"
                      : "The handle of a sandbox, from an earlier result. Left out: the usual one; "
                        "\"new\": a separate one");
     if (q->link->o.headers && q->revision->modern)

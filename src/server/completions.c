@@ -210,8 +210,8 @@ static bool find_room(struct completion *c, const struct chat_request *r, struct
     *h = go_on(c, r);
     if (!*h && r->previous) {
         refuse(q,
-               "previous_response_id: no conversation stands at this answer (gone on from, or ended); send "
-               "the whole conversation as input",
+               "previous_response_id: the conversation of this answer has ended or was continued already; "
+               "send all of it as input",
                "previous_response_id", "previous_response_not_found");
         return false;
     }

@@ -79,7 +79,7 @@ static const struct {
     {"415", "The body is not application/json", BODY, NULL, NULL},
     {"422", "A field is missing or wrong", BODY, NULL, NULL},
     {"429", "Too much at once, of this token or in all", TOKEN, "Retry-After", "Seconds"},
-    {"502", "A service elsewhere did not do its part", ALSO, NULL, NULL},
+    {"502", "The model service, or the host of a file, failed", ALSO, NULL, NULL},
     {"503", "The sandbox could not be started, or the server is shutting down", TOKEN, "Retry-After",
      "Seconds"},
 };

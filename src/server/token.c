@@ -65,7 +65,7 @@ static int open_private(const char *path, struct error *err)
     return kept;
 }
 
-/* What stands behind a token. */
+/* What follows a token on its line. */
 static int read_most(const char *path, const char *text, size_t len, unsigned *most, struct error *err)
 {
     autofree char *digits = xmemdup0(text, len);
@@ -76,8 +76,7 @@ static int read_most(const char *path, const char *text, size_t len, unsigned *m
         || (len - blank <= 4 && strspn(digits + blank, "0123456789") == len - blank && *most > 0))
         return 0;
     return error_set(err, ERROR_USAGE, 0,
-                     "token file %s: behind a token only the number of its sandboxes can stand, 1 to 9999",
-                     path);
+                     "token file %s: only a limit of its sandboxes, 1 to 9999, may follow a token", path);
 }
 
 static int add_line(struct tokens *t, const char *path, const char *line, size_t all, struct error *err)
