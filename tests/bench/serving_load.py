@@ -129,7 +129,7 @@ def from_pool(program, env, engine, n=21):
             with socket.create_connection(("127.0.0.1", server.port)) as s:
                 s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 for _ in range(n):
-                    until = time.monotonic() + 60
+                    until = time.monotonic() + 300
                     while ready(server, s) < full:
                         if time.monotonic() > until:
                             raise SystemExit("bench: the pool is not filled")
