@@ -51,8 +51,8 @@ static void compare(const struct engine_options *o, const struct record *r, stru
         buf_addf(other, "%simage %s (you asked for %s)", other->len ? ", " : "", r->image, o->image);
 }
 
-/* What runs has the engine, image and limits that it was started with. A wish that it cannot fulfil is refused;
- * one that merely differs is told when it is up. */
+/* What runs has the engine, image and limits that it was started with. A wish that it cannot fulfil is
+ * refused; one that merely differs is told when it is up. */
 static int adopt(struct sandbox *s, const struct record *r, struct error *err)
 {
     struct buf more autorelease(buf_release) = BUF_INIT(600), other autorelease(buf_release) = BUF_INIT(600);
