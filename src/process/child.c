@@ -6,6 +6,7 @@
 #include <grp.h>
 #include <limits.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,8 +117,7 @@ static void close_from_to(unsigned from, unsigned to)
         close((int)fd);
 }
 
-/* Close everything above 2 except what is to be kept, which may be listed in any order. */
-static void close_others(const int *keep)
+void child_close_others(const int *keep)
 {
     for (unsigned from = 3;;) {
         unsigned next = ~0U;
@@ -178,7 +178,7 @@ _Noreturn static void child_main(const struct child_options *o, const char *prog
     if (o->setup != NULL && o->setup(o->setup_ctx) != 0)
         _exit(126);
     if (o->body != NULL) {
-        close_others(o->keep); /* closes the report pipe too, which lets the parent go on */
+        child_close_others(o->keep); /* closes the report pipe too, which lets the parent go on */
         _exit(o->body(o->body_ctx));
     }
     if (mark_others(o->keep) < 0)
@@ -218,7 +218,8 @@ pid_t child_spawn(const struct child_options *o, struct error *err)
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
     pid_t parent = getpid();
-    pid_t pid = fork();
+    /* as fork, which cannot say whose child it is to be */
+    pid_t pid = o->for_parent ? (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0) : fork();
     if (pid == 0)
         child_main(o, program, parent, pipes[1]);
     int code = errno;

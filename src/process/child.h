@@ -22,6 +22,7 @@ struct child_options {
     bool die_with_parent; /* PR_SET_PDEATHSIG SIGKILL */
     bool own_session;     /* a session of its own, not only a group */
     bool our_group;       /* stays in our process group: a program that takes over the terminal for a while */
+    bool for_parent;      /* it becomes a child of our parent, which is to reap it */
     /* with a body: ignore SIGHUP, SIGINT, SIGQUIT and SIGTERM from the start */
     bool deaf;
     int (*setup)(
@@ -42,6 +43,9 @@ char *child_find_program(const char *name);
 /* Start it. Returns the pid, or -1 with err (also when exec itself failed: the cause comes back over a pipe).
  */
 pid_t child_spawn(const struct child_options *o, struct error *err);
+
+/* Close everything above 2 except keep, which ends with -1 and may be in any order; NULL: nothing is kept. */
+void child_close_others(const int *keep);
 
 void child_kill(pid_t pid, int sig); /* signal the whole group; pid <= 0 is ignored */
 /* Reap the child; false if it is still running after timeout_ms. */
