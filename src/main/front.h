@@ -1,7 +1,7 @@
-/* front.h - serve and mcp are two processes, so that the one that speaks with clients has no key of a model
- * service. The one that the user started is the front: it never reads config.yaml or .env, and its environment is
- * wiped. The other is forked before anything is read; it loads the configuration, tells the front what is in
- * struct front and nothing else, and then starts the runners (runner/starter.h).
+/* front.h - serve and mcp are two processes, so that the one that speaks with clients has no key of a
+ * model service. The one that the user started is the front: it never reads config.yaml or .env, and its
+ * environment is wiped. The other is forked before anything is read; it loads the configuration, tells the
+ * front what is in struct front and nothing else, and then starts the runners (runner/starter.h).
  */
 #ifndef MAIN_FRONT_H
 #define MAIN_FRONT_H

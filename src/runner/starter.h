@@ -1,7 +1,8 @@
 /* starter.h - the process that starts runners. It has the environment and the options with which a front
- * (serve, mcp) was started. The front, which reads what strangers send, has neither, so that no key of a model
- * service is in it. It passes one end of a socketpair, and gets a runner that is a child of its own: the
- * starter makes it with CLONE_PARENT. The starter ends with its front; without it nothing new is started.
+ * (serve, mcp) was started. The front, which reads what strangers send, has neither, so that no key of a
+ * model service is in it. It passes one end of a socketpair, and gets a runner that is a child of its own:
+ * the starter makes it with CLONE_PARENT. The starter ends with its front; without it nothing new is
+ * started.
  */
 #ifndef RUNNER_STARTER_H
 #define RUNNER_STARTER_H
