@@ -1,9 +1,9 @@
 /* child.h - the one way to run a child process: by argument vector, never by a shell string. A child has its
  * own process group (so a terminal's Ctrl-C does not reach it), default signal handlers, and only the
- * descriptors given here. What it prints may be kept up to a cap, and it may have a deadline, at which its whole
+ * descriptors given here. What it prints may be kept up to a cap. At its deadline, if it has one, its whole
  * group is killed. The loop watches it and reports its end once, or the caller waits for it.
  *
- * No zombies: whoever does not want to wait calls child_abandon(), and the process is reaped at a later start.
+ * No zombies: whoever does not want to wait calls child_abandon(); it is reaped when a later child starts.
  */
 #ifndef PROCESS_CHILD_H
 #define PROCESS_CHILD_H
@@ -74,9 +74,9 @@ struct child *child_start(const struct child_options *o, struct error *err);
 /* Start it and wait for its end or its deadline, which it must have. With watch.loop, the loop is served
  * meanwhile, and a cancel ends the child. NULL with err: it could not be started, or ERROR_CANCELLED. */
 struct child *child_run(const struct child_options *o, struct error *err);
-/* Wait without the loop; done is not called. False: it still runs. A child of the process that forked us can be
- * waited for too, if we have the descriptors that child_descriptors() lists (at most 3), but its exit code
- * cannot be learnt. NULL counts as ended. */
+/* Wait without the loop; done is not called. False: it still runs; NULL counts as ended. A child of the
+ * process that forked us can be waited for too, if we have the descriptors that child_descriptors() lists (at
+ * most 3), but its exit code cannot be learnt. */
 bool child_wait(struct child *c, int timeout_ms);
 size_t child_descriptors(const struct child *c, int *out);
 /* Signal its process group, or it alone if it is in ours. Nothing happens for NULL and one that has ended. */
