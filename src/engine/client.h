@@ -8,9 +8,9 @@
 
 struct argv;
 
-/* Start o, keeping its stderr, with the variables that a client needs and without any of our keys. The working
- * directory is the root unless o names one, but never ours, because podman's conmon leaves a file "oom" where
- * it was started. */
+/* Start o, keeping its stderr, with the variables that a client needs and without any of our keys. The
+ * working directory is the root unless o names one, but never ours, because podman's conmon leaves a file
+ * "oom" where it was started. */
 struct child *client_start(struct child_options o, struct error *err);
 /* Run a command that reads nothing. Releases argv. It is killed after deadline_ms (0: never). NULL: it could
  * not be started. */
