@@ -90,7 +90,7 @@ test check:
 # SET=gaia: tasks with files, of GAIA's shape; SET=traffic: two agents and a large table. make test-model SET=gaia ARGS="--only g1 -- -m NAME"
 test-model: build/sandpiper
 	@/usr/bin/python3 tests/model/$(or $(SET),run).py $(ARGS)
-# The containment probes on every engine here, for users and for bug reports: make probe ENGINE="docker bwrap" V=1, or ARGS=--self-test.
+# The containment probes on every engine here, for users and for bug reports: make probe ENGINE="docker bwrap" V=1, or ARGS=--self-test, ARGS=posture.
 # SANDPIPER_BIN=/usr/bin/sandpiper probes an installed one, and builds nothing.
 probe: $(if $(SANDPIPER_BIN),,$(PROGRAM))
 	@SANDPIPER_BIN='$(or $(SANDPIPER_BIN),$(PROGRAM))' V='$(V)' ENGINE='$(ENGINE)' /usr/bin/python3 tests/probes/probe.py $(ARGS)
@@ -184,19 +184,22 @@ unit: $(UNIT_BIN)
 LINT_TARGETS = $(foreach r,$(ROOMS),$(call objs_of,$(r))) $(UNIT_BIN)
 LINT_GCC = $(if $(shell $(CC) -v 2>&1 | grep '^gcc version'),build/release,build/lint-gcc)
 EMBEDDED = -DGUEST_CODE='""' -DGUEST_PROFILE='""' -DSECCOMP_BPF='""'
-.PHONY: lint lint-compile lint-clang
+# The parts side by side, as many as there are processors (or as make -j says).
+LINT_PARTS = lint-text lint-headers lint-gcc lint-clang
+.PHONY: lint lint-compile $(LINT_PARTS)
 lint:
+	@+$(MAKE) -s $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) $(LINT_PARTS)
+lint-text: messages
 	@tests/lint/check-layers.sh
-	@tests/lint/check-engines.sh
-	@/usr/bin/python3 tests/lint/sizes.py
+	@/usr/bin/python3 -B tests/lint/source.py
+	@/usr/bin/python3 -B tests/lint/sizes.py
 	@tests/lint/check-format.sh
-	@CC=$(CC) tests/lint/check-headers.sh $(filter-out -O%,$(CPPFLAGS) -std=gnu17 $(WARN))
-	@CC=$(CC) tests/lint/check-source.sh
 	@tests/lint/check-scripts.sh
 	@tests/lint/check-providers.sh
-	@+$(MAKE) -s messages
+lint-headers:
+	@CC=$(CC) tests/lint/check-headers.sh $(filter-out -O%,$(CPPFLAGS) -std=gnu17 $(WARN))
+lint-gcc:
 	@+$(MAKE) -s CC=gcc MODE=release B=$(LINT_GCC) lint-compile
-	@+$(MAKE) -s lint-clang
 lint-compile: $(LINT_TARGETS)
 	@tests/lint/check-symbols.sh $(foreach r,$(ROOMS),$(call objs_of,$(r)))
 lint-clang:

@@ -1,0 +1,55 @@
+#!/usr/bin/python3
+"""source.py - what no source may contain: functions without bounds, shells, exit() away from main, typedef'd structs, a question which engine it
+is; and what no committed file may contain: a package registry's host, a path of the machine it was written on. Exit 1, with the places on stderr.
+"""
+import glob
+import re
+import subprocess
+import sys
+
+from sizes import TOKEN, read
+
+# An engine is a description (src/engine/engines.h): only its own file, and container.c for docker and podman, may know which one it is.
+# Elsewhere nothing compares an engine's name, points at one of them or looks into what is its own.
+OF_ENGINES = r"src/engine/(engines\.[ch]|(docker|podman|custom)\.c|(bwrap|container)\w*\.[ch])"
+# Files, but for these; what stands in them as code, and whether its strings count; why it may not.
+FORBIDDEN = [
+    (r".*", None, r"(?<![\w.>])(strcpy|strcat|sprintf|vsprintf|gets|system|popen|strtok|atoi|alloca)\s*\(", False, "banned function"),
+    (r".*", None, r"typedef\s+(struct|union|enum)\s", False, "structs are not typedef-ed"),
+    (r"src/.*", r"src/main/.*", r"(?<![\w.>])(exit|err|errx)\s*\(", False, "exit() outside src/main"),
+    (r"src/.*", OF_ENGINES, r'\bengine_(docker|podman|bwrap|custom)\b|"(docker|podman|bwrap)"|\b(engine|e)(->|\.)own\b|engine(->|\.)container\b'
+     r'|"engine/(bwrap|docker|podman)\.h"', True, "asks which engine it is; that belongs into a member of struct engine"),
+]
+# One of the hosts is a model service as well, at an address of its own.
+NOT_COMMITTED = (r"pypi\.org|pythonhosted\.org|npmjs\.(org|com)|crates\.io|proxy\.golang\.org|(?<!router\.)huggingface\.co|hf\.co|rubygems\.org"
+                 r"|conda\.anaconda|(?<![\w.*])/work/|/root/\.pyenv|/tmp/b-")
+
+
+def code_of(text, strings):
+    """The same, line for line, without comments; strings are empty where they do not count."""
+    def kept(m):
+        if m[0][0] == "/":
+            return re.sub(r"[^\n]", " ", m[0])
+        return m[0] if strings else m[0][0] * 2
+    return TOKEN.sub(kept, text)
+
+
+def main():
+    bad = []
+    for path in sorted(glob.glob("src/*/*.[ch]") + glob.glob("tests/unit/*/*.c") + glob.glob("tests/fuzz/*.c")):
+        text = read(path)
+        code = {strings: code_of(text, strings) for strings in (False, True)}
+        for files, but, pattern, strings, why in FORBIDDEN:
+            if re.fullmatch(files, path) and not (but and re.fullmatch(but, path)):
+                found = re.search(pattern, code[strings])
+                if found:
+                    bad.append("%s:%d: %s: %s" % (path, code[strings].count("\n", 0, found.start()) + 1, why, found[0]))
+    listed = subprocess.run(["git", "grep", "-nIP", NOT_COMMITTED, "--", ".", ":!tests/lint/source.py"], stdout=subprocess.PIPE, text=True)
+    if listed.returncode == 0:          # 128: this is no checkout
+        bad += [line + ": a registry's host or a path of one machine" for line in listed.stdout.splitlines()]
+    print("".join(line + "\n" for line in bad), end="", file=sys.stderr)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
