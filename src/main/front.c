@@ -2,6 +2,7 @@
 #include "main/front.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -12,11 +13,9 @@
 #include "config/args.h"
 #include "json/json.h"
 #include "main/command.h"
-#include "process/child.h"
 #include "runner/starter.h"
 
 #define SETTINGS_MAX (128u << 10)
-#define END_MS       2000 /* for the starter to see that the front has ended */
 
 static int front_side = -1; /* in the starter: its connection to the front */
 
@@ -125,8 +124,10 @@ static int serve(int (*command)(const struct front *f), int starter, pid_t pid, 
     argv_release(&f.allow_hosts);
     close(starter);
     if (settings)
-        child_wait(pid, END_MS, NULL);
-    else if (child_wait(pid, -1, &status))
+        kill(pid, SIGKILL); /* it would end by itself, but not one that is stopped */
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (!settings)
         code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     return code;
 }

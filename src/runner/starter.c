@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "process/child.h"
+#include "process/spawn.h"
 
 struct order {
     char name[128]; /* "": none */
