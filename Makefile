@@ -90,7 +90,7 @@ test check:
 # SET=gaia: tasks with files, of GAIA's shape; SET=traffic: two agents and a large table. make test-model SET=gaia ARGS="--only g1 -- -m NAME"
 test-model: build/sandpiper
 	@/usr/bin/python3 tests/model/$(or $(SET),run).py $(ARGS)
-# The containment probes on every engine here, for users and for bug reports: make probe ENGINE="docker bwrap" V=1, or ARGS=--self-test.
+# The containment probes on every engine here, for users and for bug reports: make probe ENGINE="docker bwrap" V=1, or ARGS=--self-test, ARGS=posture.
 # SANDPIPER_BIN=/usr/bin/sandpiper probes an installed one, and builds nothing.
 probe: $(if $(SANDPIPER_BIN),,$(PROGRAM))
 	@SANDPIPER_BIN='$(or $(SANDPIPER_BIN),$(PROGRAM))' V='$(V)' ENGINE='$(ENGINE)' /usr/bin/python3 tests/probes/probe.py $(ARGS)

@@ -9,6 +9,9 @@
 # What follows goes to pytest, as in "run.sh test -k chat". The second round needs bwrap alone: what differs between
 # engines is in the argument vectors and outside the program.
 #
+# Units and long repetitions wait for most of their time, so they run beside the end-to-end round. The few tests that fail beside others are run
+# once more when all the rest is over, alone, and both are told: the machine may have been too busy for them, but what fails alone as well has failed.
+#
 #   SANDPIPER_TEST_JOBS   tests at once (four times the processors, since most of their time they wait)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,72 +24,128 @@ workers=${SANDPIPER_TEST_JOBS:-$((4 * jobs))}
 # Fetched meanwhile, for tests/e2e/test_upload.py, which waits for them and tells what failed.
 [ "$what" != test ] || timeout 600 src/setup/storage_servers.sh >/dev/null 2>&1 </dev/null &
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-log=$scratch/log told=$scratch/told notes=$scratch/notes
+trap 'cat "$scratch"/beside 2>/dev/null || true; rm -rf "$scratch"' EXIT
 # Seconds for one test and for a round of tests. A test that hangs has failed, with the line that it hung at; CI never waits for one.
 TEST_MOST=${SANDPIPER_TEST_MOST:-300}
 ROUND_MOST=${SANDPIPER_ROUND_MOST:-1200}
-summary=()
-failed=
 
-say() { printf '\n== %s (%d s)\n' "$*" "$SECONDS"; }
+# Of the processors' time since the last line.
+ticks() { awk '/^cpu / { print $2 + $3 + $4 + $7 + $8, $5 + $6 }' /proc/stat; }
+was=$(ticks)
+say() {
+    local now
+    now=$(ticks)
+    awk -v now="$now" -v was="$was" 'BEGIN { split(now, n); split(was, w); work = n[1] - w[1]; all = work + n[2] - w[2]
+        printf "%d", all ? 100 * work / all : 0 }' >"$scratch/busy"
+    was=$now
+    printf '\n== %s (%d s; until here the processors were %d %% busy)\n' "$*" "$SECONDS" "$(cat "$scratch/busy")"
+}
 
-# A step that may fail: the others run all the same. Its last line goes into the summary, with the tests that failed.
+# A step that may fail: the others run all the same. In a folder of its own, $at: its name, code and seconds, its last line, what the summary tells
+# of failures (told), the tests to be run once more (again) and how (how).
 step() {
     local name=$1 start=$SECONDS code=0
+    at=$(mktemp -d "$scratch/step.XXXX")
     shift
     say "$name"
-    : >"$told"
-    "$@" 2>&1 | tee "$log" || code=1
-    [ "$code" = 0 ] || failed="$failed $name;"
-    summary+=("$(printf '%-34s %s, %d s: %s' "$name" "$([ $code = 0 ] && echo passed || echo FAILED)" $((SECONDS - start)) \
-        "$(grep -v '^$' "$log" | tail -1)")")
-    [ -s "$told" ] || [ "$code" = 0 ] || grep -aE '^(FAILED|BROKEN|NOT RUN) ' "$log" >"$told" || true
-    [ ! -s "$told" ] || summary+=("$(head -40 "$told" | cut -c 1-300 | sed 's/^/    /')")
+    echo "$name" >"$at/name"
+    echo "$at" >>"$scratch/steps"
+    : >"$at/told"
+    "$@" 2>&1 | tee "$at/log" || code=1
+    echo $code >"$at/code"
+    echo $((SECONDS - start)) >"$at/seconds"
+    [ -s "$at/last" ] || { grep -v '^$' "$at/log" || true; } | tail -1 >"$at/last"
+    [ -s "$at/told" ] || [ "$code" = 0 ] || grep -aE '^(FAILED|BROKEN|NOT RUN) ' "$at/log" >"$at/told" || true
+}
+# Steps beside those that follow. Their output is shown when they are over, or we are.
+beside() { "$@" >"$scratch/beside" 2>&1 & }
+joined() {
+    wait
+    [ ! -f "$scratch/beside" ] || { cat "$scratch/beside"; rm "$scratch/beside"; }
 }
 
 # Debian's own Python with Debian's pytest, whatever else is first in PATH; its bytecode is kept for the workers of this run, outside the tree.
 python() {
-    : >"$notes"
-    SANDPIPER_BIN=build/$build/sandpiper SANDPIPER_TEST_NOTES=$notes PYTHONPYCACHEPREFIX=$scratch/bytecode \
-        timeout -k 60 "$ROUND_MOST" /usr/bin/python3 -m pytest -q -p no:cacheprovider --timeout "$TEST_MOST" "$@" 2>&1 | tee "$scratch/round"
+    : >"$at/notes"
+    SANDPIPER_BIN=build/$build/sandpiper SANDPIPER_TEST_NOTES=$at/notes PYTHONPYCACHEPREFIX=$scratch/bytecode \
+        timeout -k 60 "$ROUND_MOST" /usr/bin/python3 -m pytest -q -p no:cacheprovider --timeout "$TEST_MOST" "$@" 2>&1 | tee "$at/round"
 }
-# Compiles the tests once, while the unit tests run, instead of in each worker.
+# Compiles the tests once, while other things run, instead of in each worker.
 compiled() { PYTHONPYCACHEPREFIX=$scratch/bytecode timeout 300 /usr/bin/python3 -m pytest -q -p no:cacheprovider --collect-only tests/e2e >/dev/null 2>&1 || true; }
 # Of the round that just ended: what failed, and what was under way if it was stopped or died. tell WORD EXIT-CODE
 tell() {
     local how
-    awk -F '\t' -v word="$1" '$1 == "FAILED" { print word, $2, $3 }' "$notes" | sort -u >>"$told"
+    awk -F '\t' -v word="$1" '$1 == "FAILED" { print word, $2, $3 }' "$at/notes" | sort -u >>"$at/told"
     awk -F '\t' '$1 == "began" { runs[$2] } $1 == "ended" || $1 == "FAILED" { delete runs[$2] } END { for (test in runs) print "  " test }' \
-        "$notes" >"$scratch/under-way"
+        "$at/notes" >"$at/under-way"
     case $2 in
         0 | 1 | 5) how="pytest was ended" ;;
         124 | 137) how="stopped after $ROUND_MOST s" ;;
-        *) how="pytest ended with $2" && { grep -a '^ERROR ' "$scratch/round" >>"$told" || true; } ;;
+        *) how="pytest ended with $2" && { grep -a '^ERROR ' "$at/round" >>"$at/told" || true; } ;;
     esac
-    grep -avE '^(began|ended|FAILED)\s' "$notes" || true         # where a test was that took its worker with it
-    [ "$2" -le 1 ] && [ ! -s "$scratch/under-way" ] || { echo "$how; under way were:"; cat "$scratch/under-way"; } | tee -a "$told"
+    grep -avE '^(began|ended|FAILED)\s' "$at/notes" || true      # where a test was that took its worker with it
+    [ "$2" -le 1 ] && [ ! -s "$at/under-way" ] || { echo "$how; under way were:"; cat "$at/under-way"; } | tee -a "$at/told"
 }
-# Tests of one group (see conftest.py) stay with one worker. The few that fail beside others are run once more, alone, and both are told: the
-# machine may have been too busy for them, but what fails alone as well has failed.
+last_of_round() { grep -av '^$' "$at/round" | tail -1; }
+# e2e BUILD ENGINES MARKED WORKERS [ARGUMENTS]. Tests of one group (see conftest.py) stay with one worker.
 e2e() {
-    local build=$1 code=0 first again
-    python -n "$workers" --dist loadgroup -m "$2" tests/e2e "${@:3}" || code=$?
-    first=$(grep -av '^$' "$scratch/round" | tail -1)
-    mapfile -t again < <(awk -F '\t' '$1 == "FAILED" { print $2 }' "$notes" | sort -u)
-    if [ "$code" = 1 ] && [ ${#again[@]} -gt 0 ] && [ ${#again[@]} -le 10 ]; then
+    local build=$1 code=0 again
+    export SANDPIPER_TEST_ENGINES=$2
+    python -n "$4" --dist loadgroup -m "$3" tests/e2e "${@:5}" || code=$?
+    last_of_round >"$at/last"
+    awk -F '\t' '$1 == "FAILED" { print $2 }' "$at/notes" | sort -u >"$at/again"
+    again=$(wc -l <"$at/again")
+    if [ "$code" = 1 ] && [ "$again" -gt 0 ] && [ "$again" -le 10 ]; then
+        printf '%s\n' e2e_alone "$build" "$2" "$3" >"$at/how"
         tell "failed beside others:" 0
-        code=0
-        say "end to end, $build, alone: the ${#again[@]} that failed beside others"
-        python -m "$2" "${again[@]}" || code=$?
-        first="$first; those that failed, alone: $(grep -av '^$' "$scratch/round" | tail -1)"
+        return 0
     fi
     tell FAILED "$code"
-    echo "$first"
     return "$code"
 }
-asan_e2e() { SANDPIPER_TEST_ENGINES=bwrap e2e asan "not check" "$@"; }
-units() { make -s -j"$jobs" MODE="$1" unit && echo "every unit test passed"; }
+e2e_alone() {
+    local build=$1 code=0 again
+    mapfile -t again <"$at/again"
+    SANDPIPER_TEST_ENGINES=$2 python -m "$3" "${again[@]}" || code=$?
+    tell FAILED "$code"
+    echo "$(cat "$at/last"); those that failed, alone: $(last_of_round)" >"$at/last.new"
+    mv "$at/last.new" "$at/last"
+    return "$code"
+}
+units() {
+    SANDPIPER_UNITS_AGAIN=$at/again make -s -j"$jobs" MODE="$1" unit || return 1
+    echo "every unit test passed" >"$at/last"
+    [ ! -s "$at/again" ] || { echo units_alone >"$at/how"; sed 's/^/failed beside others: /' "$at/again" >>"$at/told"; }
+}
+units_alone() {
+    local again
+    mapfile -t again <"$at/again"
+    tests/unit/run.sh "${again[@]}" 2>&1 | tee "$at/round" && return
+    grep '^FAILED' "$at/round" | tee -a "$at/told" | tail -1 >"$at/last"
+    return 1
+}
+# What failed beside others, when nothing else runs.
+once_more() {
+    local how
+    while read -r at; do
+        [ -s "$at/how" ] || continue
+        mapfile -t how <"$at/how"
+        say "$(cat "$at/name"), alone: the $(wc -l <"$at/again") that failed beside others"
+        "${how[@]}" </dev/null || echo 1 >"$at/code"
+    done <"$scratch/steps"
+}
+summary() {
+    local failed=
+    while read -r at; do
+        [ "$(cat "$at/code")" = 0 ] || failed="$failed $(cat "$at/name");"
+        printf '%-34s %s, %d s: %s\n' "$(cat "$at/name")" "$([ "$(cat "$at/code")" = 0 ] && echo passed || echo FAILED)" "$(cat "$at/seconds")" \
+            "$(cat "$at/last")"
+        head -40 "$at/told" | cut -c 1-300 | sed 's/^/    /'
+    done <"$scratch/steps"
+    [ -z "$failed" ] || { echo "failed:${failed%;}"; return 1; }
+    echo "all passed"
+}
+
 probe() { timeout 900 make -s probe; }
 # Other people's clients come from PyPI while the program is built. Without an index their tests are skipped, in CI they fail.
 clients() { timeout 600 tests/clients/install.sh || echo "other people's clients could not all be installed"; }
@@ -95,30 +154,36 @@ build() {
     say "build, $1"
     make -s -j"$jobs" MODE="$1" "build/$1/sandpiper"
 }
+unit_round() { step "units, $1" units "${2:-$1}"; }
+long_round() {
+    step "long repetitions, release" e2e release "$engines" check $((workers / 2)) "$@"
+    step "containment probes" probe
+}
 
+engines=${SANDPIPER_TEST_ENGINES:-}
 case $what in
     test)
         clients &
+        fetched=$!
         build release
         compiled &
-        step "units, release" units release
-        wait
-        step "end to end, release" e2e release "not check" "$@"
+        collected=$!
+        beside unit_round release
+        wait "$fetched" "$collected"
+        step "end to end, release" e2e release "$engines" "not check" "$workers" "$@"
         ;;
     check)
-        build release
-        build asan
         compiled &
-        step "units, ASan and UBSan" units asan
-        step "end to end, ASan and UBSan, bwrap" asan_e2e "$@"
-        step "long repetitions, release" e2e release check "$@"
-        step "containment probes" probe
+        build release
+        beside long_round "$@"
+        build asan
+        unit_round "ASan and UBSan" asan
+        step "end to end, ASan and UBSan, bwrap" e2e asan bwrap "not check" $((workers - workers / 4)) "$@"
         ;;
     *) echo "usage: run.sh test|check [ARGUMENTS OF PYTEST]" >&2; exit 2 ;;
 esac
 
-wait # for the servers, if no test needed them
+joined
+once_more
 say "summary of make $what"
-printf '%s\n' "${summary[@]}"
-[ -z "$failed" ] || { echo "failed:${failed%;}"; exit 1; }
-echo "all passed"
+summary

@@ -249,6 +249,7 @@ struct engine_facts engine_facts(const struct engine_run *r)
                  : a->taken                       ? a->image
                                                   : r->o->image,
         .weakness = candidate && a->up ? attempt_weakness(a) : NULL,
+        .holds_memory = a->holds_memory,
         .given = &a->given,
         .fewer = buf_str(&a->fewer),
     };

@@ -73,7 +73,7 @@ static void check_limits(const struct sandbox_options *o, const struct engine_fa
         cgroup_limits_of(NULL, run->peer, &held);
     if (held.memory > 0 && held.memory <= o->run.memory)
         argv_pushf(&out->holds, "memory %s", size_text(held.memory, size, sizeof size));
-    else if (!run->weakness || !strstr(run->weakness, "memory"))
+    else if (run->holds_memory) /* so it says */
         argv_pushf(&out->weaker,
                    run->peer > 0 ? "memory: no limit for the whole sandbox"
                                  : "the limits of %s cannot be seen from here",

@@ -131,7 +131,12 @@ NO_ASAN = ["test_guard.py", "test_hard_limits.py", "test_make_probe.py", "test_m
            "test_profile_text.py", "test_pythons.py", "test_readme.py", "test_setup.py", "test_snapshots.py"]
 # Every cut of every form, which tests/unit/calls and the fuzz targets read with sanitizers as well, without a start of the program for each.
 NO_ASAN_TESTS = ["test_calls_broken_off_never_run_in_part"]
-FIRST = ["test_neighbours.py", "test_pythons.py", "test_make_probe.py", "test_memory.py", "test_probes.py", "test_guard.py"]
+# What takes longest by the clock (pytest --durations) begins first, so that no worker is left alone with it at the end.
+LONGEST = ["test_oldest_and_newest", "test_six_programs", "test_a_bomb", "test_kill_at_100_moments", "test_every_kind_of_probe_can_fail",
+           "test_kills_at_any_moment", "test_kill_at_random_moments", "test_news_of_the_sandbox_beside_a_line", "test_storm", "test_a_session",
+           "test_no_network", "test_answers_follow_from_the_data", "test_posture", "test_errors_of_a_script_say_which_question",
+           "test_each_answer_says_to_which_question", "test_one_that_hangs", "test_a_long_chat_of_long_answers", "test_llm", "test_probes",
+           "test_openai_agents", "test_a_bwrap_that_hangs", "test_a_flood_is_cut_on_the_screen", "test_sdk_2"]
 
 
 def group_of(item):
@@ -150,7 +155,8 @@ def pytest_collection_modifyitems(config, items):
         if group:
             item.add_marker(pytest.mark.xdist_group(group))
     if config.getoption("numprocesses", None) or hasattr(config, "workerinput"):
-        items.sort(key=lambda i: (not i.get_closest_marker("xdist_group"), i.path.name not in FIRST))
+        last = len(LONGEST)
+        items.sort(key=lambda i: (not i.get_closest_marker("xdist_group"), LONGEST.index(i.originalname) if i.originalname in LONGEST else last))
     wanted = os.environ.get("SANDPIPER_TEST_ENGINES", "")
     if not wanted or wanted == "required":
         return

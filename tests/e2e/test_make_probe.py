@@ -26,11 +26,10 @@ def test_every_kind_of_probe_can_fail():
     assert r.returncode == 0 and "CANNOT FAIL" not in r.stdout and r.stdout.count("fails as it must") > 35, (r.stdout, r.stderr)
 
 
-@pytest.mark.check
 def test_one_place():
-    """The rows of the others are run by `make check` itself."""
+    """What it prints. All rows, there and on the others, are run by `make check` itself."""
     need_engine("bwrap")
-    r = run("-v", ENGINE=BWRAP_USER if os.geteuid() == 0 else "bwrap")
+    r = run("-v", "posture", "pair", ENGINE=BWRAP_USER if os.geteuid() == 0 else "bwrap")
     lines = r.stdout.splitlines()
     assert re.match(r"program +sandpiper \d", lines[0]) and re.match(r"system .*Linux \d", lines[1]), r
     assert any(line.startswith("bwrap     bubblewrap") for line in lines), r
@@ -38,8 +37,8 @@ def test_one_place():
     assert {place for _, place, _ in rows} == {BWRAP_USER if os.geteuid() == 0 else "bwrap"}, rows
     last = re.fullmatch(r"(\d+) held, (\d+) broken, (\d+) weaker as documented, (\d+) not run, in \d+ s", lines[-1])
     assert [int(n) for n in last.groups()] == [sum(v == which for v, _, _ in rows) for which in (HELD, BROKEN, WEAKER, NOT_RUN)], r
-    assert int(last[1]) > 100 and int(last[2]) == 0 and int(last[4]) == 0 and r.returncode == 0, r.stdout
-    assert "docs/SECURITY.md promises less here" in r.stdout or os.geteuid() != 0, "-v shows why"
+    assert int(last[1]) > 40 and int(last[2]) == 0 and int(last[4]) == 0 and r.returncode == 0, r.stdout
+    assert all(seen for verdict, _, seen in rows if verdict == WEAKER), "-v shows why"
 
 
 def test_what_is_not_here_is_said(tmp_path):

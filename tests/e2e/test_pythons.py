@@ -11,7 +11,7 @@ import pytest
 
 import program
 import pythons
-from conftest import HANG, make_sandpiper
+from conftest import ENGINES, HANG, make_sandpiper, need_engine
 
 UNITS = [os.path.join(os.path.dirname(program.BIN), "unit", "sandbox", name) for name in ("test_channel", "test_cell_files", "test_snapshots")]
 EVERY = os.environ.get("SANDPIPER_TEST_PYTHONS") == "all"
@@ -34,9 +34,9 @@ SESSION = [
 ]
 
 
-def chosen(engine):
-    """The oldest and the newest; on bwrap, where it costs nothing, all of them."""
-    return pythons.GOOD if engine == "bwrap" or EVERY else sorted({*pythons.GOOD[:1], *pythons.GOOD[-1:]})
+# The oldest and the newest; on bwrap, where it costs nothing, all of them.
+CHOSEN = [(engine, version) for engine in ENGINES for version in pythons.GOOD
+          if engine == "bwrap" or EVERY or version in (pythons.GOOD[0], pythons.GOOD[-1])]
 
 
 class Place:
@@ -80,6 +80,7 @@ class Place:
 
 @pytest.fixture
 def place(engine):
+    need_engine(engine)
     p = None
     try:
         for s in make_sandpiper(engine):
@@ -143,26 +144,21 @@ def cells(r):
 
 
 @pytest.mark.check
-@pytest.mark.skipif(not pythons.GOOD, reason="no other Python in " + pythons.PYENV)
-def test_oldest_and_newest(place, engine, serve):
-    for version in chosen(engine):
-        shutil.rmtree(place.root)
-        os.makedirs(place.root, mode=0o755)
-        place.have(version)
-        exchanges = []
-        for code, _ in SESSION:
-            exchanges += [{"answer": {"calls": [{"code": code}]}}, {"answer": {"text": "Done."}}]
-        serve(place.sandpiper, exchanges)
-        r = place.run("--json", "--timeout", "20s", stdin="".join("%d?\n" % i for i in range(len(SESSION))))
-        got = cells(r)
-        assert len(got) == len(SESSION), r
-        bad = [("%s: %r gave %r, %r" % (version, code, result, out))[:1500] for (code, good), (result, out) in zip(SESSION, got) if not good(result, out)]
-        assert not bad, "\n".join(bad)
-        assert any(e["type"] == "file" and e["name"] == "made.txt" for e in map(json.loads, r.out.splitlines())), r
-        first = json.loads(r.out.splitlines()[0])
-        assert first["type"] == "session", first
-        if place.made:
-            pythons.remove_image(engine, place.image)
+@pytest.mark.parametrize("engine, version", CHOSEN, ids=lambda v: v if isinstance(v, str) else pythons.name_of(v))
+def test_oldest_and_newest(place, engine, version, serve):
+    place.have(version)
+    exchanges = []
+    for code, _ in SESSION:
+        exchanges += [{"answer": {"calls": [{"code": code}]}}, {"answer": {"text": "Done."}}]
+    serve(place.sandpiper, exchanges)
+    r = place.run("--json", "--timeout", "20s", stdin="".join("%d?\n" % i for i in range(len(SESSION))))
+    got = cells(r)
+    assert len(got) == len(SESSION), r
+    bad = [("%r gave %r, %r" % (code, result, out))[:1500] for (code, good), (result, out) in zip(SESSION, got) if not good(result, out)]
+    assert not bad, "\n".join(bad)
+    assert any(e["type"] == "file" and e["name"] == "made.txt" for e in map(json.loads, r.out.splitlines())), r
+    first = json.loads(r.out.splitlines()[0])
+    assert first["type"] == "session", first
 
 
 @pytest.mark.skipif(not pythons.FOUND, reason="no other Python in " + pythons.PYENV)

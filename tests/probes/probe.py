@@ -4,7 +4,8 @@
   HELD     what was tried came to nothing        BROKEN   it did not: report it (docs/SECURITY.md)
   WEAKER   docs/SECURITY.md promises less here   NOT RUN  it could not be tried
 
-Arguments: -v shows what each probe saw; --self-test runs some where they must come out BROKEN.
+Arguments: -v shows what each probe saw; --self-test runs some where they must come out BROKEN; posture, surface, pair, limits, protocol, files,
+mounts: these groups of them alone.
 Environment: SANDPIPER_BIN, the program; SANDPIPER_IMAGE, its image; ENGINE="docker bwrap", these alone.
 Exit status: 0 nothing BROKEN and nothing NOT RUN, 1 something BROKEN, 2 used wrongly, 3 something NOT RUN, or no engine, or not one that ENGINE names.
 """
@@ -84,10 +85,10 @@ def attempt_group(there, name, table, run):
                 if there.place in (getattr(row, "places", None) or [there.place])]
 
 
-def probe_place(place, report):
+def probe_place(place, report, groups):
     there = Sandpiper(place)
     try:
-        for name, table, run in GROUPS:
+        for name, table, run in groups:
             report.add(attempt_group(there, name, table, run))
     finally:
         left = there.finish()
@@ -95,7 +96,7 @@ def probe_place(place, report):
         shutil.rmtree(there.dir, ignore_errors=True)
 
 
-def probe_all(places, report):
+def probe_all(places, report, groups):
     """AT_ONCE of them at a time."""
     waiting, lock = list(places), threading.Lock()
 
@@ -105,7 +106,7 @@ def probe_all(places, report):
                 if not waiting:
                     return
                 place = waiting.pop(0)
-            probe_place(place, report)
+            probe_place(place, report, groups)
     threads = [threading.Thread(target=work) for _ in range(AT_ONCE)]
     for t in threads:
         t.start()
@@ -128,7 +129,8 @@ def self_test(report):
 
 
 def main(args):
-    if set(args) - {"-v", "--verbose", "--self-test"}:
+    groups = [g for g in GROUPS if g[0] in args] or GROUPS
+    if set(args) - {"-v", "--verbose", "--self-test", *(g[0] for g in GROUPS)}:
         print(__doc__, end="", file=sys.stderr)
         return 2
     begin, report = time.monotonic(), Report("-v" in args or "--verbose" in args or bool(os.environ.get("V")))
@@ -147,7 +149,7 @@ def main(args):
     for place, why in places.items():
         if why:
             print("not here: %s (%s)" % (place, " ".join(why.split())))
-    probe_all([p for p, why in places.items() if not why], report)
+    probe_all([p for p, why in places.items() if not why], report, groups)
     print(report.last_line(time.monotonic() - begin))
     return report.status() or (3 if missed(places) else 0)
 
