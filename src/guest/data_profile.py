@@ -12,7 +12,7 @@ SECONDS = 2.0                   # time for examining rows
 JSON_MOST = 48 << 20            # of larger JSON only the beginning is read
 CELL, ROW = 40, 120             # characters shown of one cell, one row
 TROUBLE = []                    # what is wrong with the file, in words for the user; the first counts
-MARK = '\x1e'                   # before these words, at the end: a profile is printable, so no file can write it
+MARK = '\x1e'                   # before these words, at the end; a profile is printable, so no file writes it
 ROWS = True                     # show the first rows of a table; the program may set it after this text
 
 
