@@ -21,7 +21,6 @@
 #include "engine/plan.h"
 #include "engine/uid_range.h"
 #include "process/child.h"
-#include "process/job.h"
 #include "process/loop.h"
 #include "records/owner.h"
 #include "records/record.h"
@@ -249,6 +248,7 @@ struct engine_facts engine_facts(const struct engine_run *r)
                  : a->taken                       ? a->image
                                                   : r->o->image,
         .weakness = candidate && a->up ? attempt_weakness(a) : NULL,
+        .holds_memory = a->holds_memory,
         .given = &a->given,
         .fewer = buf_str(&a->fewer),
     };

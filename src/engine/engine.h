@@ -58,6 +58,7 @@ struct engine_facts {
     const char *image;   /* NULL: the engine has no images */
     /* the limits it cannot enforce here ("no cgroup: memory is limited for each process only"), or NULL */
     const char *weakness;
+    bool holds_memory; /* of the whole sandbox; if not, weakness says so */
     /* the limits in force, which may be lower than asked for, and one line for each that is lower, or "" */
     const struct engine_options *given;
     const char *fewer;

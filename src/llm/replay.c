@@ -130,6 +130,11 @@ static const char *tool_name(const struct json *tool)
     return json_text(json_get(f ? f : tool, "name"));
 }
 
+static bool is_system(const struct json *message)
+{
+    return !strcmp(json_text(json_get(message, "role")), "system");
+}
+
 static int compare(const struct replay *p, const struct json *was, const struct json *is, struct error *err)
 {
     const struct json *a = said_in(was), *b = said_in(is), *ta = json_get(was, "tools"),
@@ -144,8 +149,7 @@ static int compare(const struct replay *p, const struct json *was, const struct 
     }
     for (size_t i = 0; i < json_size(a) && i < json_size(b); i++) {
         autofree char *x = said(json_at(a, i)), *y = said(json_at(b, i));
-        bool system = !strncmp(x, "system: ", 8) && !strncmp(y, "system: ", 8);
-        if (!system && strcmp(x, y)) {
+        if (!(is_system(json_at(a, i)) && is_system(json_at(b, i))) && strcmp(x, y)) {
             autofree char *what = difference(i, x, y);
             return bad(p, what, err);
         }

@@ -245,12 +245,11 @@ static void show_code(const struct mcp_answer *a)
 
     add_cut(&text, json_text(json_get(r, "output")));
     add_line(&text, traceback);
-    if (!strstr(traceback, json_text(json_get(error, "text")))) /* which limit it was */
+    if (!*traceback || strcmp(status, "exception") != 0) /* which limit it was */
         add_line(&text, json_text(json_get(error, "text")));
     add_line(&text, json_text(json_get(error, "hint")));
     for (const struct json *n = json_first(json_get(r, "notices")); n; n = json_next(n))
-        if (!strstr(buf_str(&text), json_text(n))) /* the error may say so already */
-            add_line(&text, json_text(n));
+        add_line(&text, json_text(n));
     add_text(content, text.len > 0 ? text.data : "(no output)");
     add_files(content, a);
     answer(a, content,

@@ -128,15 +128,14 @@ static const struct {
     [CELL_NOT_RUN] = {"killed", "Killed", 137},
 };
 
-/* "KeyError: 'x'": the name and the rest. */
+/* "KeyError: 'x'": the name and the rest. What became of the variables is told by the notices alone. */
 static struct json *error_of(const struct cell_result *r)
 {
     if (cell_succeeded(r))
         return json_null();
     struct json *o = json_object();
     bool raised = r->status == CELL_EXCEPTION && r->exception;
-    const char *colon = raised ? strstr(r->exception, ": ") : NULL;
-    autofree char *what = raised ? NULL : cell_what(r);
+    const char *colon = raised ? strstr(r->exception, ": ") : NULL, *what = raised ? NULL : r->what;
 
     if (raised && colon)
         json_set(o, "name", json_string_n(r->exception, (size_t)(colon - r->exception)));
@@ -221,7 +220,7 @@ static struct json *cell_to_json(struct capture *k, const struct cell_result *r)
         runner_child_notice(k->c, false, "the sandbox had ended: variables and files from before are gone");
     if (r->before)
         runner_child_notice(k->c, false, r->before);
-    if (r->left && (r->state_lost || r->state_restored))
+    if (r->left && !cell_succeeded(r))
         runner_child_notice(k->c, false, r->left);
     if (r->files_note)
         runner_child_notice(k->c, false, r->files_note);

@@ -1,6 +1,6 @@
 /* private.h - struct sandbox, for the files that implement sandbox.h: sandbox.c (start to end), incoming.c
- * (what the supervisor says), run.c
- * (cells), transfer.c (requests other than cells), sandbox_named.c. */
+ * (what the supervisor says), run.c (cells), transfer.c (requests other than cells), sandbox_claim.c,
+ * sandbox_named.c and sandbox_list.c (names). */
 #ifndef SANDBOX_PRIVATE_H
 #define SANDBOX_PRIVATE_H
 
@@ -178,6 +178,8 @@ struct earlier {
     bool restored;   /* a snapshot from before that was restored */
     unsigned behind; /* how many finished cells that snapshot lacks */
 };
+/* A notice, which it frees. detail: only with -v. */
+void named_tell(struct sandbox *s, bool detail, char *line);
 /* Does the sandbox of that name exist? True: connected, and the hello is awaited, or else STAGE_FAILED.
  * False: a new one must be started. */
 bool named_begin(struct sandbox *s);
@@ -194,6 +196,10 @@ void named_greeted(struct sandbox *s, const struct earlier *e);
 void named_refused(struct sandbox *s, const char *why);
 /* The existing sandbox does not respond: end it and start a new one. */
 void named_silent(struct sandbox *s);
+/* sandbox_list.c. Errors: what has the name cannot be looked at (errno says why), so nothing is done to it,
+ * for it may be alive; it could not be removed. */
+int named_tell_unseen(const char *name, struct error *err);
+int named_tell_left(const struct record *r, const char *name, struct error *err);
 /* sandbox.c: the channel is open; await the hello. */
 void sandbox_opened(struct sandbox *s);
 
