@@ -16,6 +16,7 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +75,7 @@ static int64_t time_cell(struct sandbox *s, struct error *err)
 
 struct bare {
     int in, out;
-    pid_t pid;
+    struct child *child;
 };
 
 static int bare_begin(struct bare *b, struct error *err)
@@ -92,11 +93,11 @@ static int bare_begin(struct bare *b, struct error *err)
     struct argv argv = ARGV_INIT;
     argv_pushl(&argv, "/usr/bin/python3", "-I", "-S", "-u", "-c", guest, NULL);
     struct child_options o = {.argv = argv.v, .in = in[0], .out = out[1], .err = 2};
-    *b = (struct bare){in[1], out[0], child_spawn(&o, err)};
+    *b = (struct bare){in[1], out[0], child_start(&o, err)};
     argv_release(&argv);
     close(in[0]);
     close(out[1]);
-    return b->pid < 0 ? -1 : 0;
+    return b->child ? 0 : -1;
 }
 
 static int64_t bare_time(struct bare *b, struct error *err)
@@ -119,11 +120,10 @@ static int64_t bare_time(struct bare *b, struct error *err)
 
 static void bare_end(struct bare *b)
 {
-    int status;
-
     close(b->in);
     close(b->out);
-    child_wait(b->pid, 2000, &status);
+    child_wait(b->child, 2000);
+    child_free(b->child);
 }
 
 /* ---- */
@@ -291,6 +291,20 @@ static int64_t spent_ns(const struct spent *q)
     return sum;
 }
 
+/* No waiting awake (see loop_expect), which is processor time too, but not that of the exchange. */
+static void wait_asleep(struct loop *loop)
+{
+    cpu_set_t all, one;
+
+    CPU_ZERO(&one);
+    if (sched_getaffinity(0, sizeof all, &all) < 0)
+        return;
+    CPU_SET((size_t)sched_getcpu(), &one);
+    if (sched_setaffinity(0, sizeof one, &one) == 0)
+        loop_expect(loop); /* sees the one processor, and remembers that */
+    sched_setaffinity(0, sizeof all, &all);
+}
+
 /* A cell 20 ms after the last one: its processor time in microseconds, or -1. On a machine with nothing else
  * to do that is how long it takes; on any other its time would be that of the queues. */
 static int64_t time_apart(struct sandbox *s, const struct spent *q, struct error *err)
@@ -358,6 +372,7 @@ static int snapshots(const struct sandbox_options *options, struct loop *loop, c
     struct sandbox *s[2];
     int status = begin_two(s, options, loop, err);
 
+    wait_asleep(loop);
     for (int on = 0; on < 2 && status == 0; on++)
         status = run_cell(s[on], prepare, err) < 0 ? -1 : run_cell(s[on], fork_code, err);
     if (status == 0)
