@@ -168,7 +168,7 @@ int cmd_mcp(struct config *c, int closed)
         return error_exit_code(&err);
     }
     if (isatty(0) && !c->quiet)
-        print_line("waiting for messages of an MCP client on stdin (sandpiper help mcp)");
+        print_line("waiting for messages from an MCP client on stdin (sandpiper help mcp)");
     open_all(&s, c);
     start_ahead(&s);
     status = run(&s);
