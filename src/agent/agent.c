@@ -377,6 +377,17 @@ int agent_list_files(struct agent *a, struct buf *out, struct error *err)
     return sandbox_list_files(a->sandbox, out, err);
 }
 
+int agent_each_file(struct agent *a, void (*fn)(void *ctx, const char *name, int64_t size), void *ctx,
+                    struct error *err)
+{
+    return sandbox_each_file(a->sandbox, fn, ctx, err) < 0 ? -1 : 0;
+}
+
+int agent_get_file(struct agent *a, const char *name, int fd, struct error *err)
+{
+    return sandbox_get(a->sandbox, name, fd, err) < 0 ? -1 : 0;
+}
+
 void agent_clear(struct agent *a)
 {
     if (a->before)

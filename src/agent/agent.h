@@ -90,6 +90,10 @@ int agent_run(struct agent *a, const char *code, size_t len, struct error *err);
 
 /* Append the names of the files in the sandbox, as sandbox_list_files() does. */
 int agent_list_files(struct agent *a, struct buf *out, struct error *err);
+/* As sandbox_each_file() and sandbox_get() do. 0, or -1. */
+int agent_each_file(struct agent *a, void (*fn)(void *ctx, const char *name, int64_t size), void *ctx,
+                    struct error *err);
+int agent_get_file(struct agent *a, const char *name, int fd, struct error *err);
 /* Replace the conversation by the model's summary of it; variables stay. -1: it is as it was. */
 int agent_compact(struct agent *a, struct error *err);
 void agent_clear(struct agent *a); /* forget the conversation; variables stay */

@@ -17,6 +17,8 @@
 #include "base/file.h"
 #include "base/inputs.h"
 #include "base/mem.h"
+#include "base/scrub.h"
+#include "base/size.h"
 #include "base/utf8.h"
 #include "process/loop.h"
 #include "process/slow_read.h"
@@ -27,6 +29,7 @@
 
 struct source {
     const char *name; /* the user's name for it */
+    char *shown;      /* the same in one line, for messages */
     char *inside;     /* its name in the sandbox */
     const char *kind; /* by sniff_content */
     int64_t size;
@@ -41,6 +44,7 @@ struct source {
 static void source_release(struct source *s)
 {
     fd_close(&s->copy);
+    free(s->shown);
     free(s->inside);
     free(s->head);
 }
@@ -48,7 +52,7 @@ static void source_release(struct source *s)
 /* A pipe cannot be read twice. Copy it, because the name depends on its first bytes. */
 static int copy_stream(struct agent *a, struct source *s, struct error *err)
 {
-    const char *name = s->name;
+    const char *name = s->shown;
     const struct slow_reader in = {.fd = s->fd, .name = "the data", .loop = a->loop};
     int64_t total = 0;
     autofree char *piece = xmalloc(HEAD_MAX);
@@ -66,8 +70,9 @@ static int copy_stream(struct agent *a, struct source *s, struct error *err)
         total += n;
         if (total > a->o.data_size)
             return error_set(err, ERROR_USAGE, 0,
-                             "%s is too large: more than %" PRId64 " bytes came, /mnt/data holds %" PRId64,
-                             name, total - 1, a->o.data_size);
+                             "%s is too large for the sandbox: more than %" PRId64
+                             " bytes; /mnt/data holds %s",
+                             name, a->o.data_size, size_text(a->o.data_size, (char[32]){0}, 32));
         if (fd_write_all(s->copy, piece, (size_t)n))
             return error_errno(err, "keeping %s", name);
     }
@@ -77,7 +82,7 @@ static int copy_stream(struct agent *a, struct source *s, struct error *err)
 
 static int source_open(struct agent *a, struct source *s, struct error *err)
 {
-    const char *name = s->name;
+    const char *name = s->shown;
     struct stat st;
 
     if (fstat(s->fd, &st))
@@ -250,7 +255,8 @@ static void on_file(void *files, const char *name, int fd)
 
 int attach_file(struct agent *a, const char *name, int fd, struct buf *out, struct error *err)
 {
-    autorelease(source_release) struct source s = {.name = name, .fd = fd, .copy = -1};
+    autorelease(source_release) struct source s = {
+        .name = name, .shown = scrub_line(name, SCRUB_TERMINAL), .fd = fd, .copy = -1};
     struct error e = {0};
     struct buf block = BUF_INIT(16 * 1024);
     struct image_files images = {0};
@@ -280,7 +286,7 @@ int attach_file(struct agent *a, const char *name, int fd, struct buf *out, stru
         agent_tell(a->before, note);
     }
     if (!s.folder) /* of which the sandbox has told */
-        agent_notice(a, NOTICE_INFO, "%s: %" PRId64 " bytes, in the sandbox as /mnt/data/%s", name, s.size,
+        agent_notice(a, NOTICE_INFO, "%s: %" PRId64 " bytes, in the sandbox as /mnt/data/%s", s.shown, s.size,
                      s.inside);
     struct event added = {.type = EVENT_ADDED};
     added.file.name = s.inside;

@@ -125,6 +125,12 @@ int texts_make(struct agent *a, struct prompts *t, struct error *err)
     struct text_vars vars = {v, countof(v)};
 
     prompts_map(t, a->o.prompts, fill, &vars);
+    if (agent_output_answers(a) && t->system_output) {
+        const char *blocks = t->system_blocks;
+
+        t->system_blocks = t->system_output;
+        t->system_output = blocks; /* prompts_release() frees both */
+    }
     if (mounts.len && t->mounts && !a->host) { /* who looks at files runs no code */
         add_to(&t->system_native, t->mounts);
         add_to(&t->system_blocks, t->mounts);

@@ -7,28 +7,43 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/scrub.h"
 #include "base/utf8.h"
 
 #define NAME_MAX_BYTES 150
 
+static bool is_socket(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
 static int open_one(const char *word, const char *path, struct error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), code = errno;
+    /* A named pipe that nobody writes to would be waited for here, where no Ctrl-C is heard. Who reads it
+     * waits for its data. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), code = errno;
     const char *scheme = strstr(path, "://");
+    autofree char *shown = scrub_line(path, SCRUB_TERMINAL);
 
     if (fd >= 0)
-        return fd;
+        return fcntl(fd, F_SETFL, O_RDONLY), fd;
+    if (!*path)
+        return error_set(err, ERROR_USAGE, code, "%sexpected a file, found an empty name", word);
     if (code == ENOENT && scheme && scheme - path <= 5)
         return error_set(err, ERROR_USAGE, code,
                          "%s%s is a URL, and sandpiper downloads nothing.\nDownload it first: curl -O '%s'",
-                         word, path, path);
-    return error_set(err, ERROR_USAGE, code, "%s%s: %s", word, path, strerror(code));
+                         word, shown, shown);
+    return error_set(err, ERROR_USAGE, code, "%s%s: %s", word, shown,
+                     is_socket(path) ? "it is a socket, which holds no data" : strerror(code));
 }
 
 int inputs_open(struct inputs *in, const char *word, const char *const *paths, struct error *err)

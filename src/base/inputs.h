@@ -17,8 +17,8 @@ struct inputs {
 };
 
 /* Open all paths (ends with NULL; may be NULL), besides those that are open already. word: "--add ", which
- * errors begin with. -1: ERROR_USAGE naming the file that cannot be read, or is a URL; nothing is left open.
- */
+ * errors begin with. Never waits, not even for the writer of a named pipe. -1: ERROR_USAGE naming the file
+ * that cannot be read, or is a URL; nothing is left open. */
 int inputs_open(struct inputs *in, const char *word, const char *const *paths, struct error *err);
 void inputs_release(struct inputs *in);
 

@@ -10,6 +10,7 @@ const struct prompt_key prompt_keys[] = {
     {NULL, "reasoning_effort", T(reasoning_effort), true},
     {"system", "native", T(system_native), false},
     {"system", "blocks", T(system_blocks), false},
+    {"system", "output", T(system_output), true},
     {"examples", "table", T(examples_table), false},
     {"examples", "json", T(examples_json), false},
     {NULL, "nudge", T(nudge), false},

@@ -24,6 +24,7 @@ struct prompts {
     const char *model; /* the model it asks for when nobody names one; NULL: any */
     const char *reasoning_effort;
     const char *system_native, *system_blocks;
+    const char *system_output; /* for a model whose output is its answer; NULL: system_blocks */
     const char *examples_table,
         *examples_json; /* of code about data, for a model whose output is its answer */
     const char *nudge;  /* asks about code in a reply of a model of unknown dialect; NULL: none ever is */

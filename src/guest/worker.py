@@ -75,6 +75,11 @@ def save_other_forms(module):
     wrap_savefig(module)                        # noqa: from extras.py
 
 
+def limit_threads(module):
+    need('arrow')
+    read_alone(module)                          # noqa: from arrow.py
+
+
 def watch_mapped_files(module):
     need('mapped')
     watch_maps(WORKER)                          # noqa: from mapped.py
@@ -117,6 +122,7 @@ class Worker:
         if OPTIONS['figures']:
             Loaded.then['matplotlib.figure'] = save_other_forms
         Loaded.then['mmap'] = watch_mapped_files
+        Loaded.then['pandas.io.parquet'] = limit_threads
         sys.meta_path.insert(0, Loaded)
         if hasattr(sys, 'set_int_max_str_digits'):
             sys.set_int_max_str_digits(1000000)

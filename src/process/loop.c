@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,6 +19,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+
+#define EXPECT_US 200 /* twice a short cell */
 
 struct watch {
     int fd;
@@ -48,6 +51,7 @@ struct loop {
     bool resized, continued;
     /* a signal was read outside a wait, so the next wait must not sleep */
     bool news;
+    int64_t awake_until_us; /* see loop_expect() */
 };
 
 /* A handler can only reach static variables, and a process has one set of handlers. */
@@ -240,6 +244,34 @@ int loop_serve(struct loop *l, const struct pollfd *fds, size_t n)
     return served + serve_timers(l, upto);
 }
 
+void loop_expect(struct loop *l)
+{
+    static int processors;
+
+    if (processors == 0) {
+        cpu_set_t set;
+
+        processors = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    }
+    if (processors > 1)
+        l->awake_until_us = clock_us() + EXPECT_US;
+}
+
+/* poll(), without going to sleep while an answer is expected. Whoever else wants this processor gets it. */
+static int poll_awake(struct loop *l, struct pollfd *fds, size_t n, int timeout_ms)
+{
+    while (l->awake_until_us != 0 && timeout_ms != 0) {
+        int ready = poll(fds, n, 0);
+
+        if (ready != 0)
+            return ready;
+        sched_yield();
+        if (clock_us() > l->awake_until_us)
+            l->awake_until_us = 0;
+    }
+    return poll(fds, n, timeout_ms);
+}
+
 int loop_wait(struct loop *l, int timeout_ms)
 {
     int64_t end = timeout_ms < 0 ? INT64_MAX : clock_ms() + timeout_ms;
@@ -247,7 +279,7 @@ int loop_wait(struct loop *l, int timeout_ms)
         size_t n;
         struct pollfd *fds = loop_fds(l, 0, &n);
         int64_t left = timeout_ms < 0 ? -1 : end - clock_ms();
-        int ready = poll(fds, n, loop_timeout(l, left < 0 && timeout_ms >= 0 ? 0 : (int)left));
+        int ready = poll_awake(l, fds, n, loop_timeout(l, left < 0 && timeout_ms >= 0 ? 0 : (int)left));
         if (ready < 0)
             /* After a signal, or with more descriptors than the limit, timers that are due are still served.
              */

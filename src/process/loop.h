@@ -36,6 +36,11 @@ void loop_timer_stop(struct loop *l, void *ctx);
  * served. */
 int loop_wait(struct loop *l, int timeout_ms);
 
+/* An answer is expected at once. For the next 0.2 ms loop_wait asks again and again instead of sleeping,
+ * where a second processor can be at work on the answer: to put a processor to sleep and to wake it costs
+ * more than a short cell. */
+void loop_expect(struct loop *l);
+
 /* For a waiter with a poll of its own (curl_multi_poll): take the descriptors, poll, hand the result back.
  * loop_fds gives an array, which the caller frees, with room for first entries of its own in front; *n: of
  * all entries. loop_timeout is timeout_ms cut to the next timer. */

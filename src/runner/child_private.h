@@ -15,9 +15,10 @@ struct runner_child {
     int sock;
     struct message_reader in;
     struct json *next; /* the request that came; NULL: none */
-    int put;           /* the descriptor that came with it, or with the one under way; -1: none */
-    int64_t id;        /* of the request under way; 0: none */
-    bool events;       /* its front wants to hear of it on the way */
+    bool next_cancelled;
+    int put;     /* the descriptor that came with it, or with the one under way; -1: none */
+    int64_t id;  /* of the request under way; 0: none */
+    bool events; /* its front wants to hear of it on the way */
     struct json *notices;
     struct delivered { /* copies of files that the code made, by their names inside */
         char *name, *path;

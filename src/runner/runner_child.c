@@ -134,9 +134,13 @@ static void hear(struct runner_child *c, struct json *m)
     const struct json *cancel = json_get(m, "cancel");
 
     if (cancel) {
-        /* Of a request that is done already: nothing is left to cancel. */
-        if (c->id && json_int(cancel, 0) == c->id)
+        int64_t id = json_int(cancel, 0);
+
+        /* Of a request that is done already nothing is left to cancel; one may also not have begun. */
+        if (c->id && id == c->id)
             loop_interrupt(c->loop);
+        else if (c->next && id == json_int(json_get(c->next, "id"), 0))
+            c->next_cancelled = true;
     } else if (json_get(m, "end")) {
         c->closed = c->remove = true;
         loop_interrupt(c->loop);
@@ -253,6 +257,9 @@ static void serve(struct runner_child *c, const struct runner_extra *extra)
     struct error err = {0};
 
     loop_arm(c->loop);
+    if (c->next_cancelled)
+        loop_interrupt(c->loop);
+    c->next_cancelled = false;
     child_drop_copy(c);
     c->id = json_int(json_get(message, "id"), 0);
     c->events = json_bool(json_get(message, "events"), false);

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/inputs.h"
 #include "base/mem.h"
+#include "base/scrub.h"
 #include "base/size.h"
 #include "sandbox/gather.h"
 #include "sandbox/private.h"
@@ -98,7 +99,8 @@ static void tell_result(const struct put_folder *p)
     struct buf line autorelease(buf_release) = BUF_INIT(0);
 
     for (size_t i = 0; i < g->refused.n && i < TOLD_MOST; i++) {
-        autofree char *one = xasprintf("left out of %s: %s", p->name, g->refused.v[i]);
+        autofree char *plain = scrub_line(g->refused.v[i], SCRUB_TERMINAL);
+        autofree char *one = xasprintf("left out of %s: %s", p->name, plain);
 
         tell(p->s, one);
     }

@@ -302,6 +302,7 @@ static void run_to_end(struct sandbox *s, struct cell *c, struct frame_out f, st
     sandbox_tell_phase(s, PHASE_RUNNING);
     f.nonce = c->request.nonce;
     channel_send(s->channel, &f);
+    loop_expect(s->loop);
     while (!c->request.done && s->stage == STAGE_READY) {
         int64_t wait = climb(s, c, l);
         if (s->stage != STAGE_READY)

@@ -47,17 +47,28 @@ static void run(void *ctx, short revents)
 }
 
 /* Where the library can no longer be given an answer: written past it. */
-static void refuse_raw(struct connection *c, int status, const char *code, const char *detail)
+static void refuse_raw(struct connection *c, int status, const char *detail)
 {
-    autofree char *body = failure_text(c->q ? c->q->route : NULL, status, code, detail);
+    const char *phrase = status == 408   ? "Request Timeout"
+                         : status == 413 ? "Content Too Large"
+                                         : "Bad Request";
+    autofree char *body = failure_text(c->q ? c->q->route : NULL, status, NULL, detail);
     autofree char *text = xasprintf(
         "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nConnection: close\r\n"
         "Content-Length: %zu\r\n\r\n%s",
-        status, detail, strlen(body), body);
+        status, phrase, strlen(body), body);
 
     c->s->counts.answers[status / 100]++;
     if (send(c->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
         c->close = false;
+}
+
+/* line: its first line was read. */
+static void refuse_incomplete(struct connection *c, bool line)
+{
+    refuse_raw(c, 400,
+               line ? "the request ended before it was complete"
+                    : "this is not an HTTP request, or ends within its first line");
 }
 
 static void deadline(void *ctx, short revents)
@@ -66,7 +77,7 @@ static void deadline(void *ctx, short revents)
 
     (void)revents;
     if (!c->idle)
-        refuse_raw(c, 408, "TIMEOUT", "the request did not come in time");
+        refuse_raw(c, 408, "the request did not come in time");
     shutdown(c->fd, SHUT_RDWR);
 }
 
@@ -82,7 +93,7 @@ static void look_for_end(void *ctx, short revents)
     if (c->idle || (c->q && (c->q->dispatched || c->q->response)))
         return;
     if (poll(&p, 1, 0) > 0 && ioctl(c->fd, FIONREAD, &unread) == 0 && unread == 0) {
-        refuse_raw(c, 400, NULL, "Bad Request");
+        refuse_incomplete(c, c->q != NULL);
         shutdown(c->fd, SHUT_RDWR);
     } else {
         loop_timer(c->s->o.loop, clock_ms() + LOOK_MS, look_for_end, ctx);
@@ -94,16 +105,27 @@ static void set_deadline(struct connection *c, int64_t ms)
     loop_timer(c->s->o.loop, clock_ms() + ms, deadline, c);
 }
 
-/* The library just closes a connection whose first bytes it cannot read, or that ends in the middle of a
- * request. Did this one end like that? */
-static bool nothing_was_sent(const struct connection *c)
+/* Bytes that came and went on this connection; false: not known (a unix socket). The end counts as one. */
+static bool count_bytes(const struct connection *c, uint64_t *came, uint64_t *went)
 {
     struct tcp_info info = {0};
     socklen_t len = sizeof info;
 
-    return !c->served && getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0
-           && len >= offsetof(struct tcp_info, tcpi_bytes_sent) + sizeof info.tcpi_bytes_sent
-           && info.tcpi_bytes_received > 1 && info.tcpi_bytes_sent == 0;
+    if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0
+        || len < offsetof(struct tcp_info, tcpi_bytes_sent) + sizeof info.tcpi_bytes_sent)
+        return false;
+    *came = info.tcpi_bytes_received;
+    *went = info.tcpi_bytes_sent;
+    return true;
+}
+
+/* The library just closes a connection whose first line it cannot read, or that ends in the middle of a
+ * request. Did this one end like that? */
+static bool nothing_was_sent(const struct connection *c)
+{
+    uint64_t came, went;
+
+    return count_bytes(c, &came, &went) && came > c->came + 1 && went == c->went;
 }
 
 static void on_connection(void *cls, struct MHD_Connection *mc, void **context,
@@ -133,7 +155,7 @@ static void on_connection(void *cls, struct MHD_Connection *mc, void **context,
     loop_timer_stop(s->o.loop, &c->self);
     loop_unwatch(s->o.loop, c->fd);
     if (nothing_was_sent(c)) {
-        refuse_raw(c, 400, NULL, "Bad Request");
+        refuse_incomplete(c, c->began);
         c->close = true;
     }
     if (c->close)
@@ -158,6 +180,7 @@ static void *on_uri(void *cls, const char *uri, struct MHD_Connection *mc)
     q->c = info->socket_context;
     q->c->q = q;
     q->c->idle = false;
+    q->c->began = true;
     loop_timer(s->o.loop, clock_ms() + LOOK_MS, look_for_end, &q->c->self);
     q->token = -1;
     q->path = xmemdup0(uri, len);
@@ -223,7 +246,10 @@ static void on_completed(void *cls, struct MHD_Connection *mc, void **con_cls,
     }
     q->c->q = NULL;
     q->c->idle = true;
-    q->c->served |= why == MHD_REQUEST_TERMINATED_COMPLETED_OK;
+    if (why == MHD_REQUEST_TERMINATED_COMPLETED_OK) {
+        q->c->began = false;
+        count_bytes(q->c, &q->c->came, &q->c->went);
+    }
     set_deadline(q->c, has_left(q->c) ? LEFT_MS : IDLE_MS);
     if (q->response)
         s->mhd->destroy_response(q->response);
@@ -344,7 +370,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const ch
         if (q->text.len + *size > q->text_max) {
             q->c->close = true;
             q->status = 413;
-            refuse_raw(q->c, 413, "TOO_LARGE", "the body is too large");
+            refuse_raw(q->c, 413, "the body is too large");
             return MHD_NO;
         }
         buf_add(&q->text, data, *size);
@@ -379,7 +405,6 @@ struct server *server_new(const struct server_options *o, struct error *err)
                                   MHD_OPTION_LISTEN_SOCKET, (MHD_socket)fd,
                                   MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
                                   MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(IDLE_MS / 1000 + 5),
-                                  MHD_OPTION_STRICT_FOR_CLIENT, 1,
                                   MHD_OPTION_URI_LOG_CALLBACK, on_uri, s,
                                   MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL,
                                   MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,

@@ -166,11 +166,8 @@ static void fail(struct call *c, const struct error *err)
     if (c->once)
         end_sandbox(c);
     if (c->streams) {
-        autojson struct json *line = json_object();
-        json_set_str(line, "type", "error");
-        json_set_str(line, "name", "SandboxError");
-        json_set_str(line, "value", err->text);
-        json_set_str(line, "traceback", "");
+        json_set_str(c->scope, "detail", err->text);
+        autojson struct json *line = filled(c, json_get(c->f->row, "broken"));
         stream_line(c->q, line);
         stream_end(c->q);
     } else {

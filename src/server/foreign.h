@@ -22,11 +22,15 @@
  *         file      template of a file: {name, path}
  *         lines     template of a list: a stream of JSON lines, these at its end, and meanwhile
  *         events    by an event's name, the template of the line that it becomes ($event)
+ *         broken    template of the last line where the sandbox is lost on the way ($detail)
  *         status    of the answer (200)
  *
  * Scope: body, path, query, header, sandbox (the id), within (the ids of those within the same one), steps,
  * now_ns. {"$file": PATH} is the file's content in base64. What a template gives as arguments is held
  * against the operation's schema.
+ *
+ * So a new client is new data; only one whose token comes in a header of its own needs that header's name in
+ * admit.c as well, and one that sends no JSON, or has a protocol of its own, does not fit in here.
  */
 #ifndef SERVER_FOREIGN_H
 #define SERVER_FOREIGN_H

@@ -66,9 +66,10 @@ struct connection {
     struct MHD_Connection *mhd;
     struct connection *self; /* its address names a timer */
     int fd;
-    bool idle;   /* between two requests */
-    bool served; /* a request was answered on it */
-    bool close;  /* refused with unread bytes behind: read them before it is closed */
+    bool idle;           /* between two requests */
+    bool began;          /* the first line of a request was read that is not answered yet */
+    bool close;          /* refused with unread bytes behind: read them before it is closed */
+    uint64_t came, went; /* bytes on it when the last request had been answered */
     struct visit *q;
 };
 

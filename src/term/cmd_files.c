@@ -105,51 +105,84 @@ const char *const *names_of_saved(struct term *t)
     return t->names.n ? (const char *const *)t->names.v : NULL;
 }
 
-/* The file whose name the argument begins with; *rest is what follows it. A name may have blanks, as they are
- * or as Tab writes them. */
-static const struct show_saved *named(struct term *t, const char *argument, const char **rest)
+/* What /get is to copy. */
+struct wanted {
+    const char *argument;
+    char *name;       /* in the sandbox */
+    const char *path; /* of its copy here; NULL: there is none */
+    const char *rest; /* of the argument, behind the name */
+    size_t longest;
+};
+
+/* The argument begins with the name of a file: the longest that fits is meant. A name may have blanks, as
+ * they are or as Tab writes them. */
+static void consider(struct wanted *w, const char *name, const char *path)
 {
-    const struct show_saved *f, *best = NULL;
-    size_t longest = 0;
+    autofree char *quoted = name_quote(name, 0), *between = xasprintf("\"%s\"", name);
+    const char *const ways[] = {name, quoted, between};
 
-    if (!strncmp(argument, "/mnt/data/", 10))
-        argument += 10;
-    for (size_t i = 0; (f = show_saved(t->show, i)); i++) {
-        autofree char *quoted = name_quote(f->name, 0), *between = xasprintf("\"%s\"", f->name);
-        const char *const ways[] = {f->name, quoted, between};
+    for (size_t k = 0; k < countof(ways); k++) {
+        size_t n = strlen(ways[k]);
+        const char *rest = w->argument + n;
 
-        for (size_t k = 0; k < countof(ways); k++) {
-            size_t n = strlen(ways[k]);
-
-            if (strncmp(argument, ways[k], n) != 0 || (argument[n] && argument[n] != ' ') || n <= longest)
-                continue;
-            best = f;
-            longest = n;
-            *rest = argument + n + strspn(argument + n, " ");
-        }
+        if (strncmp(w->argument, ways[k], n) != 0 || (*rest && *rest != ' ') || n <= w->longest)
+            continue;
+        free(w->name);
+        w->name = xstrdup(name);
+        w->path = path;
+        w->longest = n;
+        w->rest = rest + strspn(rest, " ");
     }
-    return best;
 }
 
-/* Copy the file from to folder/name, which must not exist. */
-static int copy(const char *from, const char *folder, const char *name, struct error *err)
+static void on_file(void *ctx, const char *name, int64_t size)
 {
-    autoclose int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    struct newfile out = NEWFILE_INIT;
+    (void)size;
+    consider(ctx, name, NULL);
+}
+
+/* Among the saved files, then in the sandbox, where also those are that are not saved. */
+static int find_wanted(struct term *t, struct wanted *w, struct error *err)
+{
+    const struct show_saved *f;
+
+    if (!strncmp(w->argument, "/mnt/data/", 10))
+        w->argument += 10;
+    for (size_t i = 0; (f = show_saved(t->show, i)); i++)
+        consider(w, f->name, f->path);
+    if (!w->name && agent_each_file(t->agent, on_file, w, err) < 0)
+        return -1;
+    return w->name ? 0
+                   : error_set(err, ERROR_USAGE, ENOENT,
+                               "no file %s in /mnt/data, or saved\n/files lists them", w->argument);
+}
+
+static int fill(struct term *t, const struct wanted *w, int fd, struct error *err)
+{
+    if (!w->path)
+        return agent_get_file(t->agent, w->name, fd, err);
+
+    autoclose int in = open(w->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     char piece[65536];
     ssize_t n = -1;
-    int r = -1;
 
     if (in < 0)
-        return error_errno(err, "%s", from);
-    if (newfile_open(&out, folder, 0644) < 0)
-        return error_errno(err, "%s", folder);
-    while ((n = read(in, piece, sizeof piece)) > 0 && fd_write_all(out.fd, piece, (size_t)n) == 0)
+        return error_errno(err, "%s", w->path);
+    while ((n = read(in, piece, sizeof piece)) > 0 && fd_write_all(fd, piece, (size_t)n) == 0)
         ;
-    if (n == 0)
-        r = newfile_name(&out, name);
-    if (r < 0)
-        error_errno(err, "%s/%s", folder, name);
+    return n ? error_errno(err, "copying %s", w->name) : 0;
+}
+
+/* To a file that must not exist. */
+static int copy_to(struct term *t, const struct wanted *w, const char *to, struct error *err)
+{
+    const char *name = strrchr(to, '/') + 1;
+    autofree char *folder = xmemdup0(to, (size_t)(name - to));
+    struct newfile out = NEWFILE_INIT;
+    int r = newfile_open(&out, folder, 0644) < 0 ? error_errno(err, "%s", folder) : fill(t, w, out.fd, err);
+
+    if (r == 0 && newfile_name(&out, name) < 0)
+        r = error_errno(err, "%s", to);
     newfile_release(&out);
     return r;
 }
@@ -168,23 +201,21 @@ static char *target(const char *path, const char *name)
 
 void obey_get(struct term *t, const char *argument)
 {
-    const char *rest = "";
-    const struct show_saved *f = named(t, argument, &rest);
+    struct wanted w = {.argument = argument};
     struct error err = {0};
 
-    if (!f) {
-        term_sayf(t, NOTICE_ERROR,
-                  "No saved file %s. /files lists them; one that was too large needs --max-file SIZE at the "
-                  "start.",
-                  argument);
-        return;
-    }
-    autofree char *to = target(rest, f->name), *name = xstrdup(strrchr(to, '/') + 1);
-    autofree char *folder = xmemdup0(to, (size_t)(strrchr(to, '/') - to));
-    if (copy(f->path, *folder ? folder : "/", name, &err) < 0)
+    loop_arm(t->loop);
+    show_status(t->show, "Asking the sandbox...");
+    int r = find_wanted(t, &w, &err);
+    autofree char *to = r < 0 ? NULL : target(w.rest, w.name);
+    if (r == 0)
+        r = copy_to(t, &w, to, &err);
+    show_status(t->show, NULL);
+    if (r < 0)
         term_say_error(t, &err);
     else
         term_sayf(t, NOTICE_INFO, "Copied to %s", !strncmp(to, "./", 2) ? to + 2 : to);
+    free(w.name);
 }
 
 void obey_put(struct term *t, const char *argument)

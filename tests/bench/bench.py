@@ -507,10 +507,27 @@ def serve(env):
                f"after the first 2,000 {m['before']:.1f} MB: {m['after'] / m['before']:.2f}x", "none failed, 1.1x", m["bad"] == 0 and m["after"] <= 1.1 * m["before"])
 
 
+def pool(env):
+    for engine in ENGINES:
+        warm, cold = (sorted(times) for times in serving_load.from_pool(PROGRAM, env, engine))
+        p50, without = statistics.median(warm), statistics.median(cold)
+        report(f"create_sandbox from a pool of 4, {engine}", f"p50 {p50:.1f} ms, slowest {warm[-1]:.1f} ms", f"without a pool {without:.0f} ms: {p50 / without:.2f}x",
+               "20 ms", p50 < 20)
+
+
+def idle(env):
+    """The interpreters in the sandboxes are not counted: a bare bwrap or docker has those too."""
+    runners, server = serving_load.idle(PROGRAM, env, "bwrap" if "bwrap" in ENGINES else ENGINES[0])
+    small = bare_memory() / 1024
+    report(f"{len(runners)} idle sessions", f"{statistics.median(runners):.1f} MB each, most {max(runners):.1f}, server {server:.1f}",
+           f"hello {small:.1f} MB: {statistics.median(runners) / small:.1f}x", "12 MB each", max(runners) < 12)
+
+
 # Fast ones first; other parts of the house add theirs.
 ROWS = {"start": start, "prompt": prompt, "memory": memory, "cell": cell, "snapshots": snapshots, "cold": cold, "reader": reader,
         "markdown": markdown, "oneshot": oneshot, "named": named, "flood": flood, "gigabyte": gigabyte, "figure": first_figure, "files": big_file,
-        "upload": upload, "runner": runner, "mcp": mcp_server, "serve": serve, "question": http_question}
+        "upload": upload, "runner": runner, "mcp": mcp_server, "serve": serve, "pool": pool,
+        "idle": idle, "question": http_question}
 
 
 def main():

@@ -16,6 +16,7 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -291,6 +292,20 @@ static int64_t spent_ns(const struct spent *q)
     return sum;
 }
 
+/* No waiting awake (see loop_expect), which is processor time too, but not that of the exchange. */
+static void wait_asleep(struct loop *loop)
+{
+    cpu_set_t all, one;
+
+    CPU_ZERO(&one);
+    if (sched_getaffinity(0, sizeof all, &all) < 0)
+        return;
+    CPU_SET((size_t)sched_getcpu(), &one);
+    if (sched_setaffinity(0, sizeof one, &one) == 0)
+        loop_expect(loop); /* sees the one processor, and remembers that */
+    sched_setaffinity(0, sizeof all, &all);
+}
+
 /* A cell 20 ms after the last one: its processor time in microseconds, or -1. On a machine with nothing else
  * to do that is how long it takes; on any other its time would be that of the queues. */
 static int64_t time_apart(struct sandbox *s, const struct spent *q, struct error *err)
@@ -358,6 +373,7 @@ static int snapshots(const struct sandbox_options *options, struct loop *loop, c
     struct sandbox *s[2];
     int status = begin_two(s, options, loop, err);
 
+    wait_asleep(loop);
     for (int on = 0; on < 2 && status == 0; on++)
         status = run_cell(s[on], prepare, err) < 0 ? -1 : run_cell(s[on], fork_code, err);
     if (status == 0)

@@ -4,12 +4,13 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import time
 import zipfile
 
 import pytest
 
-from chat_keys import ask, leave, start
+from chat_keys import ask, leave, said, start
 
 CSV = "day,amount\n2024-01-01,5\n2024-01-02,7\n"
 TREE = "import os\nfor where, _, names in sorted(os.walk('/mnt/data')):\n    for n in sorted(names): print(repr(os.path.join(where, n)[10:]))"
@@ -125,6 +126,44 @@ def test_put_of_a_folder(sandpiper, serve):
 def test_a_url_is_refused(bare):
     r = bare.run("--add", "https://example.com/a.csv", "q", env={"OPENAI_API_KEY": "k"})
     assert r.code == 2 and "sandpiper downloads nothing" in r.err and "curl -O 'https://example.com/a.csv'" in r.err, r
+
+
+@pytest.mark.parametrize("name, said", [("sock", "--add sock: it is a socket, which holds no data"), ("", "--add expected a file, found an empty name"), ("no\nfile", "--add no file: No such file"),
+                                        ("a.csv/x", "--add a.csv/x: Not a directory"), ("/dev/full", "/dev/full is too large for the sandbox: more than 1048576 bytes; /mnt/data holds 1 MiB")])
+def test_what_is_no_file(sandpiper, serve, name, said):
+    """One line, before anything is asked."""
+    sandpiper.write("a.csv", CSV)
+    serve(sandpiper, [])
+    with socket.socket(socket.AF_UNIX) as s:
+        s.bind(sandpiper.path("work/sock"))
+        r = sandpiper.run("--data-size", "1m", "--add", name, "go")
+    assert r.code == 2 and said in r.err and len(r.err.splitlines()) == 1, r
+
+
+def test_a_name_with_a_newline_is_one_line(sandpiper, serve):
+    sandpiper.write("a\nb.csv", CSV)
+    folder(sandpiper, **{"c\nd": "1"})
+    os.mkfifo(sandpiper.path("work/data/e\nf"))
+    told, r = asked(sandpiper, serve, "go", "--add", "a\nb.csv", "--add", "data")
+    assert "a b.csv: %d bytes, in the sandbox as /mnt/data/a_b.csv\n" % len(CSV) in r.err and "left out of data: e f: a named pipe\n" in r.err, r
+    assert len(r.err.splitlines()) == 3 and "/mnt/data/a_b.csv" in told, r
+
+
+def test_a_named_pipe(sandpiper, serve):
+    """What comes out of it is data; where nobody writes Ctrl-C ends the waiting, and the chat goes on."""
+    os.mkfifo(sandpiper.path("work/pipe"))
+    writer = subprocess.Popen(["/bin/sh", "-c", "printf 'day,amount\\n1,2\\n' >pipe"], cwd=sandpiper.work)
+    r = sandpiper.run("exec", "--add", "pipe", "-c", "print(open('pipe').read())")
+    assert (r.code, r.out) == (0, "day,amount\n1,2\n\n") and writer.wait(60) == 0, r
+    serve(sandpiper, [said("and?")])
+    p = start(sandpiper)
+    p.send("/put pipe\r")
+    p.expect("Copying data into the sandbox")
+    p.send("\x03")
+    p.expect("pipe: interrupted")
+    p.expect("> ")
+    ask(p, "and?", "Heard")
+    leave(p)
 
 
 # --------------------------------------------------------------------------------------------------- files in a question

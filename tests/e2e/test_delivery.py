@@ -10,6 +10,7 @@ import time
 import pexpect
 import pytest
 
+from chat_keys import ask, leave, start
 from conftest import BIN
 
 MIB = 1 << 20
@@ -221,6 +222,28 @@ def test_the_quota_of_each_layer(sandpiper):
     assert sandpiper.run("exec", "-", stdin=code, env={"SANDPIPER_MAX_FILES_TOTAL": "3m"}).code == 0
     r = sandpiper.run("exec", "--max-files-total", "2m", "-", stdin=code, env={"SANDPIPER_MAX_FILES_TOTAL": "4m"})
     assert r.code == 1 and "at most 2 MiB of files" in r.err, r
+
+
+def test_get_brings_what_was_not_saved(sandpiper, serve):
+    """Too large, on a full disk, put in by the user, in a folder: /get copies it out of the sandbox. Nothing is replaced; what there is not is told."""
+    code = "import os\nopen('big one.bin', 'wb').write(b'x' * 3_000_000)\nos.makedirs('d', exist_ok=True)\nos.symlink('/etc/passwd', 'link')"
+    serve(sandpiper, [{"answer": {"calls": [{"code": code}]}}, {"answer": {"text": "Made."}}])
+    sandpiper.write("in.csv", "a\n1\n")
+    p = start(sandpiper, "--max-file", "1m", size=(30, 200))
+    ask(p, "go", "Made.")
+    ask(p, "/get big one.bin", "Copied to big one.bin")
+    ask(p, "/get big\\ one.bin", "big one.bin: File exists")
+    ask(p, "/get big one.bin other.bin", "Copied to other.bin")
+    ask(p, "/put in.csv", "in the sandbox as")
+    ask(p, "/get /mnt/data/in.csv back.csv", "Copied to back.csv")
+    ask(p, "/get nothing here", "no file nothing here in /mnt/data, or saved")
+    ask(p, "/get link", "no file link in")
+    ask(p, "/get in.csv nowhere/x", "nowhere/: No such file or directory")
+    leave(p)
+    for name in ("big one.bin", "other.bin"):
+        with open(sandpiper.path("work/" + name), "rb") as f:
+            assert f.read() == b"x" * 3_000_000
+    assert sorted(os.listdir(sandpiper.work)) == ["back.csv", "big one.bin", "in.csv", "other.bin"]
 
 
 # ------------------------------------------------------------------------------------------------------- through a memory map

@@ -2,13 +2,18 @@
 SDK, SandboxFusion's client, AgentCube's SDK; and Dify's code node, which is no package of its own: what its executor sends and reads."""
 import base64
 import json
+import os
+import pathlib
 import subprocess
 import textwrap
 
 import pytest
 
 from clients import client
+from conftest import BIN
 from serving import Server
+
+FOREIGN = pathlib.Path(__file__).resolve().parent.parent.parent / "src" / "server" / "foreign.json"
 
 
 @pytest.fixture
@@ -176,3 +181,53 @@ def test_dify(server):
 def body_of_401(server):
     r = server.open("/v1/sandbox/run", {}, Authorization="")
     return json.loads(r.read())["message"]
+
+
+# A service that we do not know: its API as it would be written into src/server/foreign.json.
+UNKNOWN = {
+    "api": "a service of another name", "failure": {"message": "$detail", "status": "$status"}, "headers": ["X-Session"],
+    "routes": [
+        {"route": "POST /api/v2/execute", "operation": "unknown_execute", "summary": "Run files", "sandbox": "once",
+         "body": {"type": "object", "required": ["language", "files"], "properties": {"language": {"enum": ["python"]}, "files": {"type": "array", "minItems": 1}}},
+         "steps": [{"each": "$body.files", "do": "put_file", "arguments": {"name": "$item.name", "content": "$item.content"}},
+                   {"do": "run_code", "arguments": {"code": "$body.files.0.content"}, "keep": "run"}],
+         "answer": {"language": "$body.language", "run": {"stdout": "$steps.run.stdout", "stderr": "$steps.run.stderr", "code": "$steps.run.exit_code"}}},
+        {"route": "POST /api/v2/sessions", "operation": "unknown_session", "summary": "Make a sandbox", "sandbox": "new", "status": 201, "answer": {"session": "$sandbox"}},
+        {"route": "POST /api/v2/eval", "operation": "unknown_eval", "summary": "Run code and tell of it", "sandbox": "$header.X-Session",
+         "body": {"type": "object", "required": ["code"], "properties": {"code": {"type": "string"}}},
+         "steps": [{"do": "run_code", "arguments": {"code": "$body.code"}, "keep": "run"}],
+         "events": {"output": {"print": "$event.text"}}, "broken": {"lost": "$detail"}, "lines": [{"value": "$steps.run.value"}]},
+        {"route": "GET /api/v2/runtimes", "operation": "unknown_runtimes", "summary": "What runs here", "answer": [{"language": "python"}]}]}
+
+
+def with_another_client(s):
+    """The same program with one API more in its data, which is in it as text: the rest of the space is blank."""
+    with open(BIN, "rb") as f:
+        program = f.read()
+    old = FOREIGN.read_bytes()
+    assert program.count(old) == 1
+    new = json.dumps([*json.loads(old), UNKNOWN]).encode()
+    place = s.path("sandpiper-with-another")
+    with open(os.open(place, os.O_WRONLY | os.O_CREAT, 0o755), "wb") as f:
+        f.write(program.replace(old, new.ljust(len(old))))
+    return place
+
+
+def test_a_new_client_is_data(sandpiper):
+    plain, place = sandpiper.argv, with_another_client(sandpiper)
+    sandpiper.argv = lambda args: [place if word == BIN else word for word in plain(args)]
+    s = Server(sandpiper)
+    ran = s.ask("/api/v2/execute", {"language": "python", "files": [{"name": "main.py", "content": "print(len(open('more').read()))"}, {"name": "more", "content": "12345"}]})
+    assert ran == {"language": "python", "run": {"stdout": "5\n", "stderr": "", "code": 0}}
+    wrong = s.ask("/api/v2/execute", {"language": "ruby", "files": []}, 422)
+    assert wrong["status"] == 422 and set(wrong) == {"message", "status"}
+    box = s.ask("/api/v2/sessions", {}, 201)["session"]
+    told = s.open("/api/v2/eval", {"code": "print('x', end='', flush=True)\n6 * 7"}, X_Session=box).read()
+    assert [json.loads(line) for line in told.splitlines()] == [{"print": "x"}, {"value": "42"}]
+    assert s.ask("/api/v2/eval", {"code": "1"}, 404, X_Session="0" * 32)["status"] == 404
+    lost = s.open("/api/v2/eval", {"code": "print('x', end='', flush=True)\nwhile True: pass"}, X_Session=box)
+    assert json.loads(lost.readline()) == {"print": "x"}
+    s.ask("/stop_sandbox", {"sandbox_id": box})
+    assert set(json.loads(lost.readline())) == {"lost"}
+    assert s.ask("/api/v2/runtimes") == [{"language": "python"}] and s.ask("/v1/sandbox/dependencies")["code"] == 0
+    assert s.close() == 0

@@ -1,5 +1,6 @@
 """test_runner.py - the process that holds one sandbox of serve's or mcp's: what it answers, how it is cancelled, how it ends."""
 import glob
+import json
 import os
 import signal
 
@@ -87,6 +88,17 @@ def test_cancel(runner):
     assert last["result"]["status"] == "interrupted" and last["result"]["exit_code"] == 130, last
     runner.cancel(number)
     assert runner.code("x")["value"] == "5"
+
+
+def test_cancel_before_it_begins(runner):
+    """The request and its cancel come together, while nothing runs and while the sandbox still starts."""
+    for _ in range(3):
+        runner.number += 1
+        line = json.dumps({"id": runner.number, "op": "run_code", "arguments": {"code": "while True: pass"}})
+        runner.sock.sendall(b'%s\n{"cancel":%d}\n' % (line.encode(), runner.number))
+        answer = runner.answer(runner.number)[1]
+        assert answer.get("error", {}).get("kind") == "cancelled" or answer["result"]["status"] == "interrupted", answer
+    assert runner.code("6 * 7")["value"] == "42"
 
 
 def test_end_in_a_cell(sandpiper):

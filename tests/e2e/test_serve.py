@@ -1,6 +1,7 @@
 """test_serve.py - `sandpiper serve`: who is let in, what a sandbox can be asked, what happens to requests when a client, a sandbox or the server ends."""
 import base64
 import os
+import select
 import signal
 import socket
 import stat
@@ -280,6 +281,48 @@ def test_a_token_has_a_limit_of_its_own(sandpiper):
     assert [other.post("/create_sandbox").status for _ in range(3)] == [200, 200, 429]   # three in all
     s.good("/stop_sandbox", sandbox_id=box)
     assert s.good("/create_sandbox")["sandbox_id"] != box
+    assert s.close() == 0
+
+
+def test_nothing_piles_up(sandpiper):
+    """One request and 32 that wait for a sandbox, and 256 of one token at once; what is more is told to come again, and another token is not held up."""
+    token, mine, theirs = os.path.join(sandpiper.dir, "token"), "m" * 32, "t" * 32
+    with open(os.open(token, os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
+        f.write("%s 8\n%s\n" % (mine, theirs))
+    s = Server(sandpiper, "--token-file", token, "--max-sandboxes", "9")
+    other = s.another()
+    s.token, other.token = mine, theirs
+    boxes = [s.good("/create_sandbox")["sandbox_id"] for _ in range(8)]
+    request = "POST /run_code HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+
+    def run(box):
+        body = '{"sandbox_id": "%s", "code": "%s"}' % (box, FOREVER)
+        c = s.connect()
+        c.sendall((request % (s.port, mine, len(body), body)).encode())
+        return c
+    waiting = [run(boxes[0]) for _ in range(40)]
+    refused = []
+    until = time.monotonic() + HANG
+    while len(refused) < 8 and time.monotonic() < until:
+        refused += [c for c in select.select(waiting, [], [], HANG)[0] if c not in refused]
+    for c in refused:
+        answer = c.recv(65536)
+        assert answer.startswith(b"HTTP/1.1 429 ") and b"Retry-After: " in answer and b"too many requests wait for this sandbox" in answer, answer
+        waiting.remove(c)
+    assert len(waiting) == 33 and not select.select(waiting, [], [], 0)[0]
+    waiting += [run(boxes[1 + i // 32]) for i in range(256 - 33)]
+    while s.post("/list_sandboxes").status != 429:
+        assert time.monotonic() < until + HANG
+    full = s.refused(429, "TOO_MANY_REQUESTS", "/list_sandboxes")
+    assert "under way" in full.json["detail"] and int(full.headers["Retry-After"]) > 0
+    theirs = other.good("/create_sandbox")["sandbox_id"]
+    assert other.good("/run_code", sandbox_id=theirs, code="1")["value"] == "1" and s.ask("GET", "/", token=None).status == 200
+    for c in waiting:
+        c.close()
+    while s.post("/list_sandboxes").status == 429:
+        assert time.monotonic() < until + 2 * HANG
+    for box in boxes:
+        s.good("/stop_sandbox", sandbox_id=box)
     assert s.close() == 0
 
 

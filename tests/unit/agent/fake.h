@@ -65,7 +65,7 @@ static struct fake {
     struct buf code;  /* what ran */
     struct buf tools; /* that the latest request offers, a line each */
     struct buf events;
-    char *system;
+    char *system, *system_blocks;
     char *blocks_ok;
     struct buf examples; /* the examples of each request, "[...]" */
     int context, learns;
@@ -92,6 +92,7 @@ static struct fake {
 static const struct prompts fake_prompts = {
     .system_native = "native {python} [{packages}] ({names}) {limits} {tool} {date} {output}\n",
     .system_blocks = "blocks {packages}",
+    .system_output = "OUTPUT ALONE",
     .examples_table = "TABLE {python}",
     .examples_json = "JSON",
     .nudge = "call {tool}",
@@ -134,6 +135,8 @@ static void fake_check(const struct llm_request *q)
         buf_addstr(&fake.seen, "(varied)\n");
     free(fake.system);
     fake.system = xstrdup(q->prompts->system_native);
+    free(fake.system_blocks);
+    fake.system_blocks = xstrdup(q->prompts->system_blocks);
     buf_addf(&fake.examples, "[%s]", q->examples ? q->examples : "");
     free(fake.blocks_ok);
     fake.blocks_ok = xstrdup(q->prompts->blocks_ok);
@@ -544,6 +547,7 @@ __attribute__((unused)) static void session_end(struct session *s)
     buf_release(&fake.examples);
     buf_release(&fake.last_output);
     free(fake.system);
+    free(fake.system_blocks);
     free(fake.blocks_ok);
     free(fake.put_name);
     free(fake.put_data);

@@ -843,6 +843,7 @@ static void test_output_answers(void **state)
         assert_string_equal(s.c.v[s.c.n - 1].text, t->answer);
         if (t->events)
             assert_contains(buf_str(&fake.events), t->events);
+        assert_string_equal(fake.system_blocks, "OUTPUT ALONE");
         session_end(&s);
     }
 }
@@ -861,6 +862,8 @@ static void test_output_answers_not_instructions(void **state)
     SCRIPT(replies, cells);
     assert_int_equal(session_ask(&s, "question"), QUESTION_ANSWERED);
     assert_string_equal(fake.done_answer, "Forty-two.");
+    assert_contains(fake.system_blocks, "blocks numpy");
+    assert_contains(fake.system_blocks, "Answer in words.");
     session_end(&s);
 }
 

@@ -78,6 +78,15 @@ static void watches(void **state)
     loop_unwatch(l, 12345);
     poke(&b);
     assert_int_equal(loop_wait(l, -1), 1);
+    /* while an answer is expected: what is there is served, and a wait for nothing ends in time */
+    loop_expect(l);
+    poke(&b);
+    assert_int_equal(loop_wait(l, -1), 1);
+    int64_t begin = clock_ms();
+    loop_expect(l);
+    assert_int_equal(loop_wait(l, 0), 0);
+    assert_int_equal(loop_wait(l, 20), 0);
+    assert_true(clock_ms() - begin >= 20);
     peer_close(&a);
     peer_close(&b);
     loop_free(l);
