@@ -91,7 +91,7 @@ static bool well_formed(struct visit *q, const char *version, const struct seen 
     const char *length = h->value[LENGTH], *encoding = h->value[ENCODING];
 
     if (strcmp(version, "HTTP/1.1") != 0 && strcmp(version, "HTTP/1.0") != 0)
-        return refuse(q, 400, NULL, "only HTTP/1.1 and 1.0 are spoken here");
+        return refuse(q, 400, NULL, "only HTTP/1.0 and HTTP/1.1 are supported");
     if (q->path[0] != '/' || strchr(q->path, ' ') || strchr(q->query, ' '))
         return refuse(q, 400, NULL, "the target of the request must be a path");
     if (!h->value[HOST] && strcmp(version, "HTTP/1.1") == 0)
