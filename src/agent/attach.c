@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,13 +25,15 @@
 #include "process/slow_read.h"
 #include "sniff/sniff.h"
 
-#define HEAD_MAX    (64 * 1024)
-#define PROFILE_MAX 4096
+#define HEAD_MAX     (64 * 1024)
+#define PROFILE_MAX  4096
+#define PROFILE_MARK '\x1e'
 
 struct source {
     const char *name; /* the user's name for it */
     char *shown;      /* the same in one line, for messages */
     char *inside;     /* its name in the sandbox */
+    char *trouble;    /* what is wrong with it, for the user; or NULL */
     const char *kind; /* by sniff_content */
     int64_t size;
     int fd;   /* what sandbox_put reads: the caller's descriptor or our copy */
@@ -46,6 +49,7 @@ static void source_release(struct source *s)
     fd_close(&s->copy);
     free(s->shown);
     free(s->inside);
+    free(s->trouble);
     free(s->head);
 }
 
@@ -173,7 +177,31 @@ static bool shown_whole(const struct agent *a, const struct source *s)
            && !memchr(s->head, 0, s->head_len);
 }
 
-static int make_block(struct agent *a, const struct source *s, struct buf *out, struct error *err)
+/* Does its name promise what can be told to be missing (src/guest/data_profile.py)? */
+static bool promises(const char *name)
+{
+    static const char *const ends[] = {".csv", ".tsv", ".json"};
+    const char *end = name_extension(name);
+    bool found = false;
+
+    for (size_t i = 0; i < countof(ends); i++)
+        found |= strcasecmp(end, ends[i]) == 0;
+    return found;
+}
+
+/* A profile may end in what is wrong with the file, behind a mark that no file can write. */
+static void take_trouble(struct source *s, struct buf *profile)
+{
+    const char *mark = strchr(buf_str(profile), PROFILE_MARK);
+
+    if (!mark)
+        return;
+    s->trouble = scrub_line(mark + 1, SCRUB_TERMINAL);
+    profile->len = (size_t)(mark - profile->data);
+    profile->data[profile->len] = '\0';
+}
+
+static int make_block(struct agent *a, struct source *s, struct buf *out, struct error *err)
 {
     const char *name = s->inside, *kind = s->kind;
     bool whole = shown_whole(a, s);
@@ -182,7 +210,7 @@ static int make_block(struct agent *a, const struct source *s, struct buf *out, 
     struct buf profile = BUF_INIT(PROFILE_MAX);
     struct error e = {0};
 
-    if ((!whole || table) && sandbox_profile(a->sandbox, name, !whole, &profile, &e)) {
+    if ((!whole || table || promises(name)) && sandbox_profile(a->sandbox, name, !whole, &profile, &e)) {
         buf_clear(&profile);
         if (e.kind == ERROR_CANCELLED || e.kind == ERROR_SANDBOX) {
             buf_release(&profile);
@@ -190,6 +218,9 @@ static int make_block(struct agent *a, const struct source *s, struct buf *out, 
             return -1;
         }
     }
+    take_trouble(s, &profile);
+    if (whole && !table)
+        buf_clear(&profile);
     table = table && facts_have_code(buf_str(&profile)); /* not where nothing here reads it */
     if (profile.len)
         facts_add(a, name, buf_str(&profile));
@@ -286,8 +317,8 @@ int attach_file(struct agent *a, const char *name, int fd, struct buf *out, stru
         agent_tell(a->before, note);
     }
     if (!s.folder) /* of which the sandbox has told */
-        agent_notice(a, NOTICE_INFO, "%s: %" PRId64 " bytes, in the sandbox as /mnt/data/%s", s.shown, s.size,
-                     s.inside);
+        agent_notice(a, NOTICE_INFO, "%s: %" PRId64 " bytes, in the sandbox as /mnt/data/%s%s%s", s.shown,
+                     s.size, s.inside, s.trouble ? "; " : "", s.trouble ? s.trouble : "");
     struct event added = {.type = EVENT_ADDED};
     added.file.name = s.inside;
     added.file.path = is_at(s.fd, name) ? name : NULL;

@@ -13,7 +13,6 @@
 #include "config/config.h"
 #include "config/endpoint.h"
 #include "process/child.h"
-#include "process/job.h"
 
 #define KEY_MAX        8192
 #define KEY_COMMAND_MS 60000
@@ -152,33 +151,34 @@ int endpoint_fetch_key(struct endpoint *e, struct loop *loop, struct error *err)
 
     if (e->key || !e->key_command)
         return 0;
-    struct job *j = job_run(&(struct job_options){.argv = e->key_command->v,
-                                                  .watch = {.loop = loop},
-                                                  .deadline_ms = KEY_COMMAND_MS,
-                                                  .in = -1,
-                                                  .out = -1,
-                                                  .cap = KEY_MAX},
-                            err);
-    if (!j)
+    struct child *c = child_run(&(struct child_options){.argv = e->key_command->v,
+                                                        .watch = {.loop = loop},
+                                                        .deadline_ms = KEY_COMMAND_MS,
+                                                        .in = CHILD_NULL,
+                                                        .out = CHILD_KEPT,
+                                                        .err = CHILD_KEPT,
+                                                        .cap = KEY_MAX},
+                                err);
+    if (!c)
         return error_wrap(err, "api_key_command");
-    if (j->timed_out) {
+    if (c->timed_out) {
         error_set(err, ERROR_USAGE, 0, "api_key_command: %s did not end within %d s", e->key_command->v[0],
                   KEY_COMMAND_MS / 1000);
-    } else if (!job_ok(j)) {
-        autofree char *said = scrub_line(buf_str(&j->err_text), SCRUB_TERMINAL);
-        child_status_text(j->status, what, sizeof what);
+    } else if (!child_ok(c)) {
+        autofree char *said = scrub_line(buf_str(&c->err_text), SCRUB_TERMINAL);
+        child_status_text(c->status, what, sizeof what);
         error_set(err, ERROR_USAGE, 0, "api_key_command: %s failed: %s%s%.200s", e->key_command->v[0], what,
                   *said ? ": " : "", said);
     } else {
-        if (j->out_text.data)
-            j->out_text.data[strcspn(j->out_text.data, "\n")] = '\0';
-        status = clean_key(buf_str(&j->out_text), "api_key_command", &e->key, err);
+        if (c->out_text.data)
+            c->out_text.data[strcspn(c->out_text.data, "\n")] = '\0';
+        status = clean_key(buf_str(&c->out_text), "api_key_command", &e->key, err);
         if (status == 0 && !e->key)
             status = error_set(err, ERROR_USAGE, 0, "api_key_command: %s printed nothing on its first line",
                                e->key_command->v[0]);
     }
-    if (j->out_text.data)
-        explicit_bzero(j->out_text.data, j->out_text.len);
-    job_free(j);
+    if (c->out_text.data)
+        explicit_bzero(c->out_text.data, c->out_text.len);
+    child_free(c);
     return status;
 }

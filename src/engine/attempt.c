@@ -122,7 +122,7 @@ void attempt_blame(struct attempt *a, const char *why)
 
     attempt_plan(a, &plan);
     a->err = (struct error){0};
-    if (a->client && attempt_attached(a) && job_wait(a->client, LAST_WORDS_MS)
+    if (a->client && attempt_attached(a) && child_wait(a->client, LAST_WORDS_MS)
         && a->client->err_text.len > 0) {
         autofree char *said = client_complaint(a->client);
         a->fault = a->engine->explain(&plan, said, &a->err);
@@ -229,7 +229,7 @@ bool attempt_alive(struct attempt *a, char *why, size_t size)
         return false;
     }
     if (by_client)
-        alive = !job_wait(a->client, 0);
+        alive = !child_wait(a->client, 0);
     else if (a->peer > 0)
         alive = owner_check_pid(a->peer, a->peer_start) == OWNER_ALIVE;
     else if (a->engine->alive)

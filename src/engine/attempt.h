@@ -16,7 +16,7 @@
 #include "limits/cgroup.h"
 #include "records/session_dir.h"
 
-struct job;
+struct child;
 struct loop;
 struct record;
 
@@ -55,8 +55,8 @@ struct attempt {
     struct cgroup cgroup;
     int listener;
     int64_t started;
-    struct job *client; /* "docker run", or bwrap itself */
-    struct job *helper; /* a second process, used until the sandbox is up */
+    struct child *client; /* "docker run", or bwrap itself */
+    struct child *helper; /* a second process, used until the sandbox is up */
     /* where bwrap writes the pid of the first process inside, when no process joins a control group */
     int info;
     struct keeper keeper;

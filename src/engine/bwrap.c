@@ -226,17 +226,17 @@ static int release(struct attempt *a)
     return 0;
 }
 
-static void joined(void *ctx, struct job *j)
+static void joined(void *ctx, struct child *c)
 {
     struct attempt *a = ctx;
 
-    if (job_ok(j)) {
-        attempt_found_peer(a, (pid_t)strtol(buf_str(&j->out_text), NULL, 10));
+    if (child_ok(c)) {
+        attempt_found_peer(a, (pid_t)strtol(buf_str(&c->out_text), NULL, 10));
         if (release(a) != 0)
             attempt_fail(a, FAULT_OTHER);
         return;
     }
-    if (j->timed_out) {
+    if (c->timed_out) {
         error_set(&a->err, ERROR_SANDBOX, 0,
                   "it did not start the sandbox within %d s\n"
                   "is a mount on this machine hanging? otherwise use --sandbox docker or podman",
@@ -244,7 +244,7 @@ static void joined(void *ctx, struct job *j)
         attempt_fail(a, FAULT_OTHER);
         return;
     }
-    autofree char *said = client_complaint(j);
+    autofree char *said = client_complaint(c);
     attempt_blame(a, said);
     attempt_fail(a, a->fault);
 }
@@ -281,17 +281,18 @@ static int start_join(struct attempt *a, int info)
 {
     struct join join = {.cgroup = &a->cgroup, .bwrap = a->client->pid};
     char *const argv[] = {(char *)"the control group", NULL};
-    struct job_options o = {.argv = argv,
-                            .watch = {a->loop, joined, a},
-                            .deadline_ms = JOIN_MS,
-                            .in = info,
-                            .out = -1,
-                            .cwd = "/",
-                            .die_with_parent = true,
-                            .body = join_group,
-                            .body_ctx = &join};
+    struct child_options o = {.argv = argv,
+                              .watch = {a->loop, joined, a},
+                              .deadline_ms = JOIN_MS,
+                              .in = info,
+                              .out = CHILD_KEPT,
+                              .err = CHILD_KEPT,
+                              .cwd = "/",
+                              .die_with_parent = true,
+                              .body = join_group,
+                              .ctx = &join};
 
-    a->helper = job_start(&o, &a->err);
+    a->helper = child_start(&o, &a->err);
     return a->helper ? 0 : -1;
 }
 
@@ -339,14 +340,14 @@ static int start_bwrap(struct attempt *a, int theirs, int info)
                           .staged = plan.staged,
                           .limit_memory = !a->holds_memory};
     int keep[] = {theirs, filter, info, -1};
-    struct job_options o = {.argv = argv.v,
-                            .watch = {.loop = a->loop},
-                            .in = -1,
-                            .out = -1,
-                            .keep = keep,
-                            .own_session = a->o->name != NULL,
-                            .setup = set_limits,
-                            .setup_ctx = &setup};
+    struct child_options o = {.argv = argv.v,
+                              .watch = {.loop = a->loop},
+                              .in = CHILD_NULL,
+                              .out = CHILD_KEPT,
+                              .keep = keep,
+                              .own_session = a->o->name != NULL,
+                              .setup = set_limits,
+                              .ctx = &setup};
     a->client = client_start(o, &a->err);
     return a->client ? 0 : -1;
 }
@@ -414,18 +415,17 @@ static bool end_hung(struct attempt *a)
     poll(NULL, 0, 2 * STEP_MS);
     find_peer(a);
     bool gone = !attempt_knows_peer(a) || attempt_kill_peer(a, 1000);
-    child_kill(a->client->pid, SIGKILL);
+    child_kill(a->client, SIGKILL);
     return gone;
 }
 
-/* A process that hangs inside does not notice that the channel is closed. True: nothing runs any more.
- * wait: job_wait for our own child, otherwise job_attend. */
-static bool end_namespace(struct attempt *a, int wait_ms, bool (*wait)(struct job *, int))
+/* A process that hangs inside does not notice that the channel is closed. True: nothing runs any more. */
+static bool end_namespace(struct attempt *a, int wait_ms)
 {
     int64_t until = clock_ms() + wait_ms;
 
     for (;;) {
-        bool ended = !a->client || wait(a->client, 0);
+        bool ended = child_wait(a->client, 0);
 
         if (!ended)
             find_peer(a); /* bwrap may be about to make the first process */
@@ -441,27 +441,25 @@ static bool end(struct attempt *a, int64_t until)
 {
     int left = attempt_left_ms(until);
 
-    return end_namespace(a, left < END_MS ? left : END_MS, job_wait);
+    return end_namespace(a, left < END_MS ? left : END_MS);
 }
 
 /* bwrap has been told to end, and mostly is gone already. True: nothing is left. */
 static bool end_at_once(struct attempt *a)
 {
-    bool gone = end_namespace(a, AT_ONCE_MS, job_wait);
+    bool gone = end_namespace(a, AT_ONCE_MS);
 
-    if (a->client) {
-        child_kill(a->client->pid, SIGKILL);
-        job_wait(a->client, AT_ONCE_MS);
-    }
+    child_kill(a->client, SIGKILL);
+    child_wait(a->client, AT_ONCE_MS);
     return cgroup_remove_within(&a->cgroup, AT_ONCE_MS) && gone;
 }
 
 static bool end_as_keeper(struct attempt *a)
 {
-    bool gone = end_namespace(a, AFTER_MS, job_attend);
+    bool gone = end_namespace(a, AFTER_MS);
 
-    if (a->client && !job_attend(a->client, AT_ONCE_MS))
-        child_kill(a->client->pid, SIGKILL);
+    if (!child_wait(a->client, AT_ONCE_MS))
+        child_kill(a->client, SIGKILL);
     return gone;
 }
 

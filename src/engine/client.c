@@ -53,33 +53,34 @@ static void client_env(struct argv *env)
     argv_push(env, "DOCKER_CLI_HINTS=false");
 }
 
-struct job *client_start(struct job_options o, struct error *err)
+struct child *client_start(struct child_options o, struct error *err)
 {
     struct argv env autorelease(argv_release) = ARGV_INIT;
 
     client_env(&env);
     o.env = env.v;
+    o.err = CHILD_KEPT;
     o.cap = OUT_MAX;
     o.cwd = o.cwd ? o.cwd : "/";
-    return job_start(&o, err);
+    return child_start(&o, err);
 }
 
-struct job *client_command(struct argv *argv, int deadline_ms, struct job_watch watch)
+struct child *client_command(struct argv *argv, int deadline_ms, struct child_watch watch)
 {
-    struct job *j = client_start(
-        (struct job_options){
-            .argv = argv->v, .watch = watch, .deadline_ms = deadline_ms, .in = -1, .out = -1},
+    struct child *c = client_start(
+        (struct child_options){
+            .argv = argv->v, .watch = watch, .deadline_ms = deadline_ms, .in = CHILD_NULL, .out = CHILD_KEPT},
         NULL);
 
     argv_release(argv);
-    return j;
+    return c;
 }
 
 /* Clients print warnings before the cause and usage hints after it, so take the last line that mentions an
  * error. */
-char *client_complaint(const struct job *j)
+char *client_complaint(const struct child *c)
 {
-    const char *text = buf_str(&j->err_text), *best = NULL, *first = NULL;
+    const char *text = buf_str(&c->err_text), *best = NULL, *first = NULL;
     size_t best_len = 0, first_len = 0;
 
     for (const char *p = text; *p;) {
@@ -107,8 +108,8 @@ char *client_complaint(const struct job *j)
         return scrub_line(line, SCRUB_TERMINAL);
     }
     char how[64];
-    if (j->timed_out)
+    if (c->timed_out)
         return xstrdup("no answer in time");
-    child_status_text(j->status, how, sizeof how);
-    return xstrdup(j->ended ? how : "it is still running");
+    child_status_text(c->status, how, sizeof how);
+    return xstrdup(c->ended ? how : "it is still running");
 }

@@ -1,21 +1,21 @@
-/* client.h - the program that an engine is started with ("docker", "bwrap"), run as a job: in which
+/* client.h - the program that an engine is started with ("docker", "bwrap"), run as a child: in which
  * environment, and which of its complaints the user is told.
  */
 #ifndef ENGINE_CLIENT_H
 #define ENGINE_CLIENT_H
 
-#include "process/job.h"
+#include "process/child.h"
 
 struct argv;
 
-/* Start o with the variables that a client needs, and without any of our keys. The working directory is the
- * root unless o names one, but never ours, because podman's conmon leaves a file "oom" where it was
- * started. */
-struct job *client_start(struct job_options o, struct error *err);
+/* Start o, keeping its stderr, with the variables that a client needs and without any of our keys. The
+ * working directory is the root unless o names one, but never ours, because podman's conmon leaves a file
+ * "oom" where it was started. */
+struct child *client_start(struct child_options o, struct error *err);
 /* Run a command that reads nothing. Releases argv. It is killed after deadline_ms (0: never). NULL: it could
  * not be started. */
-struct job *client_command(struct argv *argv, int deadline_ms, struct job_watch watch);
+struct child *client_command(struct argv *argv, int deadline_ms, struct child_watch watch);
 /* The most telling line of its stderr, or how it ended. The caller frees it. */
-char *client_complaint(const struct job *j);
+char *client_complaint(const struct child *c);
 
 #endif

@@ -54,7 +54,7 @@ static void connected(struct attempt *a, int fd)
     int rc = session_dir_hand_over(fd, a->o->name ? a->listener : -1);
     loop_unwatch(a->loop, a->listener);
     fd_close(&a->listener);
-    job_free(a->helper);
+    child_free(a->helper);
     a->helper = NULL;
     if (rc == 0) {
         attempt_up(a);
@@ -74,7 +74,7 @@ static void serve_listener(void *ctx, short revents)
         connected(a, fd);
 }
 
-static struct job *ask_running(struct attempt *a, struct job_watch watch)
+static struct child *ask_running(struct attempt *a, struct child_watch watch)
 {
     struct argv argv = ARGV_INIT;
 
@@ -82,19 +82,19 @@ static struct job *ask_running(struct attempt *a, struct job_watch watch)
     return client_command(&argv, CLIENT_MS, watch);
 }
 
-static bool says_running(const struct job *j)
+static bool says_running(const struct child *c)
 {
-    return job_ok(j) && strncmp(buf_str(&j->out_text), "true", 4) == 0;
+    return child_ok(c) && strncmp(buf_str(&c->out_text), "true", 4) == 0;
 }
 
 static void look(void *ctx, short revents);
 
-static void looked(void *ctx, struct job *j)
+static void looked(void *ctx, struct child *c)
 {
     struct attempt *a = ctx;
-    bool runs = says_running(j);
+    bool runs = says_running(c);
 
-    job_free(j);
+    child_free(c);
     a->helper = NULL;
     if (runs && clock_ms() - a->started < CONNECT_MS)
         loop_timer(a->loop, clock_ms() + LOOK_MS, look, a);
@@ -107,20 +107,20 @@ static void look(void *ctx, short revents)
     struct attempt *a = ctx;
 
     (void)revents;
-    a->helper = ask_running(a, (struct job_watch){a->loop, looked, a});
+    a->helper = ask_running(a, (struct child_watch){a->loop, looked, a});
     if (!a->helper) {
         error_set(&a->err, ERROR_SYSTEM, 0, "cannot start %s inspect", a->program);
         attempt_fail(a, FAULT_OTHER);
     }
 }
 
-static void client_failed(struct attempt *a, struct job *j)
+static void client_failed(struct attempt *a, struct child *c)
 {
     const char *other = client_of(a)->fallback_runtime;
-    autofree char *said = client_complaint(j), *program = other ? child_find_program(other) : NULL;
+    autofree char *said = client_complaint(c), *program = other ? child_find_program(other) : NULL;
     struct engine_plan plan;
 
-    if (j->timed_out) {
+    if (c->timed_out) {
         error_set(&a->err, ERROR_SANDBOX, 0,
                   "it did not start the container within %d s\nis it stuck? try: %s info", RUN_MS / 1000,
                   a->engine->name);
@@ -137,16 +137,16 @@ static void client_failed(struct attempt *a, struct job *j)
         attempt_fail(a, fault);
 }
 
-static void client_done(void *ctx, struct job *j)
+static void client_done(void *ctx, struct child *c)
 {
     struct attempt *a = ctx;
 
-    a->unmade = !job_ok(j);
+    a->unmade = !child_ok(c);
     /* The client of attached pipes lives as long as the container. The end of the channel is seen anyway. */
     if (a->up || a->stdio)
         return;
-    if (!job_ok(j))
-        client_failed(a, j);
+    if (!child_ok(c))
+        client_failed(a, c);
     else
         loop_timer(a->loop, clock_ms() + LOOK_MS, look, a);
 }
@@ -198,13 +198,13 @@ static int start_client(struct attempt *a, int in, int out)
     /* If the directory were removed while the client is at work, docker's client would hang and podman's
      * would leave a container behind. */
     int keep[] = {hold, -1};
-    struct job_options o = {.argv = argv.v,
-                            .watch = {a->loop, client_done, a},
-                            .deadline_ms = a->stdio ? 0 : RUN_MS,
-                            .in = in,
-                            .out = out,
-                            .cwd = a->dir.path,
-                            .keep = keep};
+    struct child_options o = {.argv = argv.v,
+                              .watch = {a->loop, client_done, a},
+                              .deadline_ms = a->stdio ? 0 : RUN_MS,
+                              .in = in,
+                              .out = out,
+                              .cwd = a->dir.path,
+                              .keep = keep};
     a->client = client_start(o, &a->err);
     a->started = clock_ms();
     return a->client ? 0 : -1;
@@ -224,7 +224,7 @@ int container_start(struct attempt *a)
         return -1;
     if (a->stdio)
         return attempt_over_pipes(a, start_client, "N");
-    if (start_client(a, -1, -1) != 0)
+    if (start_client(a, CHILD_NULL, CHILD_KEPT) != 0)
         return -1;
     loop_watch(a->loop, a->listener, POLLIN, serve_listener, a);
     keeper_start(a);
@@ -235,10 +235,10 @@ int container_start(struct attempt *a)
 
 bool container_alive(struct attempt *a)
 {
-    struct job *j = ask_running(a, (struct job_watch){0});
-    bool runs = j && job_wait(j, CLIENT_MS) && says_running(j);
+    struct child *c = ask_running(a, (struct child_watch){0});
+    bool runs = child_wait(c, CLIENT_MS) && says_running(c);
 
-    job_free(j);
+    child_free(c);
     return runs;
 }
 
@@ -289,7 +289,7 @@ int container_attach(struct attempt *a, const struct record *record, struct erro
 void container_detach(struct attempt *a)
 {
     if (a->client)
-        job_wait(a->client, LAST_MS);
+        child_wait(a->client, LAST_MS);
 }
 
 /* ---- end ---- */
@@ -299,14 +299,14 @@ void container_detach(struct attempt *a)
 static bool remove_container(struct attempt *a, int64_t until, int patience_ms)
 {
     for (int wait = 100, waited = 0;; waited += wait, wait = wait < 800 ? 2 * wait : wait) {
-        struct job *j = removal_start(a->engine, a->name, (struct job_watch){0});
+        struct child *c = removal_start(a->engine, a->name, (struct child_watch){0});
         enum removal_end end = REMOVAL_REFUSED; /* also when no process can be started just now */
 
-        if (j) {
-            job_wait(j, attempt_left_ms(until));
-            end = removal_end(j);
+        if (c) {
+            child_wait(c, attempt_left_ms(until));
+            end = removal_end(c);
         }
-        job_free(j);
+        child_free(c);
         if (end != REMOVAL_REFUSED || waited + wait > patience_ms || attempt_left_ms(until) <= 2 * wait)
             return end == REMOVAL_GONE;
         poll(NULL, 0, wait);
@@ -323,7 +323,7 @@ bool container_end(struct attempt *a, int64_t until)
 {
     /* A client killed in the middle of a start leaves a container behind that nobody asked for, so let it
      * finish. That takes little time, because the supervisor finds no listener. */
-    bool ended = !a->client || a->stdio || job_wait(a->client, attempt_left_ms(until) / 2);
+    bool ended = a->stdio || child_wait(a->client, attempt_left_ms(until) / 2);
 
     return (!was_made(a) || remove_container(a, until, PATIENCE_MS)) && ended;
 }
@@ -341,13 +341,13 @@ bool container_end_as_keeper(struct attempt *a)
         return true;
     if (attempt_kill_peer(a, ENDING_MS))
         poll(NULL, 0, SETTLE_MS);
-    bool ended = !a->client || job_attend(a->client, attempt_left_ms(until) / 2);
+    bool ended = child_wait(a->client, attempt_left_ms(until) / 2);
     /* a client that failed has made no container, or has removed it; that it found no daemon it may have told
      * us alone */
     bool nobody = ended && a->client && container_no_daemon(buf_str(&a->client->err_text));
     bool sure = a->up || !a->client || !ended || !(a->unmade || nobody);
     bool gone = remove_container(a, until, sure ? AFTER_MS : 0) || !sure;
     if (!ended && a->stdio)
-        child_kill(a->client->pid, SIGKILL);
+        child_kill(a->client, SIGKILL);
     return gone && (ended || a->stdio);
 }

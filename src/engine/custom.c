@@ -140,7 +140,7 @@ static int start_client(struct attempt *a, int in, int out)
     vector(&plan, &argv);
     /* A session of its own, so that a client that wants a password has no terminal to ask on. */
     a->client = client_start(
-        (struct job_options){
+        (struct child_options){
             .argv = argv.v, .watch = {.loop = a->loop}, .in = in, .out = out, .own_session = true},
         &a->err);
     if (a->client)
@@ -193,29 +193,29 @@ static enum engine_fault explain(const struct engine_plan *p, const char *said, 
 
 /* ---- end ---- */
 
-static bool end_client(struct attempt *a, int wait_ms, bool (*wait)(struct job *, int))
+static bool end_client(struct attempt *a, int wait_ms)
 {
-    if (!a->client || wait(a->client, wait_ms))
+    if (child_wait(a->client, wait_ms))
         return true;
-    child_kill(a->client->pid, SIGKILL); /* and its process group */
-    return wait(a->client, KILLED_MS);
+    child_kill(a->client, SIGKILL); /* and its process group */
+    return child_wait(a->client, KILLED_MS);
 }
 
 static bool end(struct attempt *a, int64_t until)
 {
     int left = attempt_left_ms(until);
 
-    return end_client(a, left < END_MS ? left : END_MS, job_wait);
+    return end_client(a, left < END_MS ? left : END_MS);
 }
 
 static bool end_at_once(struct attempt *a)
 {
-    return !a->client || job_wait(a->client, AT_ONCE_MS);
+    return child_wait(a->client, AT_ONCE_MS);
 }
 
 static bool end_as_keeper(struct attempt *a)
 {
-    return end_client(a, END_MS, job_attend);
+    return end_client(a, END_MS);
 }
 
 const struct engine engine_custom = {

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "process/job.h"
+#include "process/child.h"
 #include "process/loop.h"
 #include "records/owner.h"
 
@@ -50,7 +50,7 @@ int attempt_left_ms(int64_t until)
 /* Forget everything that was started, without removing it. */
 static void forget(struct attempt *a)
 {
-    job_abandon(a->client);
+    child_abandon(a->client);
     a->client = NULL;
     cgroup_forget(&a->cgroup);
     session_dir_leave(&a->dir);
@@ -67,7 +67,7 @@ static void stop_waiting(struct attempt *a)
 {
     loop_timer_stop(a->loop, a);
     close_channel(a);
-    job_free(a->helper);
+    child_free(a->helper);
     a->helper = NULL;
 }
 
@@ -76,7 +76,7 @@ static bool clear(struct attempt *a, int64_t until)
 {
     stop_waiting(a);
     bool gone = a->engine->end(a, until);
-    job_free(a->client);
+    child_free(a->client);
     a->client = NULL;
     cgroup_remove(&a->cgroup);
     if (gone)

@@ -21,7 +21,6 @@
 #include "engine/plan.h"
 #include "engine/uid_range.h"
 #include "process/child.h"
-#include "process/job.h"
 #include "process/loop.h"
 #include "records/owner.h"
 #include "records/record.h"

@@ -21,7 +21,6 @@
 #include "engine/options.h"
 #include "json/json.h"
 #include "process/child.h"
-#include "process/job.h"
 
 #define FILE_MAX_BYTES (64 * 1024)
 #define ENTRIES        8

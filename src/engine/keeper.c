@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/mem.h"
 #include "engine/attempt.h"
 #include "process/child.h"
-#include "process/job.h"
 
 #define NAME "sp-keeper" /* so that "killall sandpiper" spares it */
 
@@ -56,7 +56,7 @@ bool keeper_start(struct attempt *a)
 {
     char *const argv[] = {(char *)"the sandbox's keeper", NULL};
     int ends[2], keep_open[6];
-    size_t n = a->client ? job_descriptors(a->client, keep_open) : 0;
+    size_t n = a->client ? child_descriptors(a->client, keep_open) : 0;
     autoclose int lock = a->dir.path ? session_dir_keep(&a->dir, NULL) : -1;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -67,21 +67,21 @@ bool keeper_start(struct attempt *a)
         keep_open[n++] = lock;
     keep_open[n] = -1;
     struct child_options o = {.argv = argv,
-                              .in = -1,
-                              .out = -1,
-                              .err = -1,
+                              .in = CHILD_NULL,
+                              .out = CHILD_NULL,
+                              .err = CHILD_NULL,
                               .cwd = "/",
                               .keep = keep_open,
                               .own_session = true,
                               .deaf = true,
                               .body = keep,
-                              .body_ctx = a};
-    pid_t pid = child_spawn(&o, NULL);
+                              .ctx = a};
+    a->keeper.process = child_start(&o, NULL);
     fd_close(&ends[0]);
-    if (pid < 0)
+    if (!a->keeper.process)
         fd_close(&ends[1]);
-    a->keeper = (struct keeper){pid < 0 ? 0 : pid, ends[1]};
-    return pid > 0;
+    a->keeper.pipe = ends[1];
+    return a->keeper.process;
 }
 
 static void say(const struct attempt *a, bool go)
@@ -89,7 +89,7 @@ static void say(const struct attempt *a, bool go)
     const struct word w = {
         .go = go, .up = a->up, .unmade = a->unmade, .peer = a->peer, .peer_start = a->peer_start};
 
-    if (a->keeper.pid > 0)
+    if (a->keeper.process)
         (void)!write(a->keeper.pipe, &w, sizeof w);
 }
 
@@ -102,17 +102,16 @@ void keeper_dismiss(struct attempt *a, int wait_ms)
 {
     say(a, true);
     fd_close(&a->keeper.pipe);
-    if (wait_ms > 0)
-        child_wait(a->keeper.pid, wait_ms, NULL);
-    a->keeper.pid = 0;
+    child_wait(a->keeper.process, wait_ms);
+    child_abandon(steal(&a->keeper.process));
 }
 
 pid_t keeper_take_over(struct attempt *a)
 {
-    pid_t pid = a->keeper.pid > 0 || keeper_start(a) ? a->keeper.pid : 0;
+    pid_t pid = a->keeper.process || keeper_start(a) ? a->keeper.process->pid : 0;
 
     keeper_tell(a);
     fd_close(&a->keeper.pipe);
-    a->keeper.pid = 0;
+    child_abandon(steal(&a->keeper.process));
     return pid;
 }

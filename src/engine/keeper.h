@@ -13,9 +13,10 @@
 #include <sys/types.h>
 
 struct attempt;
+struct child;
 
 struct keeper {
-    pid_t pid; /* 0: none */
+    struct child *process; /* NULL: none */
     int pipe;
 };
 

@@ -10,7 +10,7 @@
 
 #define CLIENT_MS 10000
 
-struct job *removal_start(const struct engine *engine, const char *name, struct job_watch watch)
+struct child *removal_start(const struct engine *engine, const char *name, struct child_watch watch)
 {
     struct argv argv = ARGV_INIT;
 
@@ -18,13 +18,13 @@ struct job *removal_start(const struct engine *engine, const char *name, struct 
     return client_command(&argv, CLIENT_MS, watch);
 }
 
-enum removal_end removal_end(const struct job *j)
+enum removal_end removal_end(const struct child *c)
 {
-    const char *said = buf_str(&j->err_text);
+    const char *said = buf_str(&c->err_text);
 
     /* A container whose supervisor has just ended removes itself (--rm). "Already in progress" does not
      * mean gone, so the caller asks again. */
-    if (job_ok(j) || strcasestr(said, "no such container"))
+    if (child_ok(c) || strcasestr(said, "no such container"))
         return REMOVAL_GONE;
-    return j->timed_out || container_no_daemon(said) ? REMOVAL_NOBODY : REMOVAL_REFUSED;
+    return c->timed_out || container_no_daemon(said) ? REMOVAL_NOBODY : REMOVAL_REFUSED;
 }

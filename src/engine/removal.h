@@ -2,12 +2,12 @@
 #ifndef ENGINE_REMOVAL_H
 #define ENGINE_REMOVAL_H
 
-#include "process/job.h"
+#include "process/child.h"
 
 struct engine;
 
 /* NULL: the client could not be started. It may take 10 s. */
-struct job *removal_start(const struct engine *engine, const char *name, struct job_watch watch);
+struct child *removal_start(const struct engine *engine, const char *name, struct child_watch watch);
 
 enum removal_end {
     REMOVAL_GONE,
@@ -16,6 +16,6 @@ enum removal_end {
     REMOVAL_REFUSED,
     REMOVAL_NOBODY, /* no daemon, or none that answers us: asking again changes nothing */
 };
-enum removal_end removal_end(const struct job *j);
+enum removal_end removal_end(const struct child *c);
 
 #endif

@@ -55,7 +55,7 @@ struct removal { /* one "rm -f" or one "ps", running in the background */
     bool begun;
     bool late; /* an earlier start has tried; not waited for again at the end */
     int looks, tries;
-    struct job *job;
+    struct child *client;
     struct removal *next;
 };
 
@@ -179,17 +179,17 @@ static void drop_waiting(const struct engine *engine)
     }
 }
 
-static void removed(void *ctx, struct job *j)
+static void removed(void *ctx, struct child *c)
 {
     struct removal *r = ctx;
-    enum removal_end end = removal_end(j);
+    enum removal_end end = removal_end(c);
     /* While the directory is held, the container may not exist yet but soon will. And the engine's word is
      * not enough: check whether the process inside is still alive. */
     bool gone = end == REMOVAL_GONE && !(r->dir && session_dir_held(r->dir))
                 && !(r->inside && owner_check(r->inside) == OWNER_ALIVE);
 
-    job_free(j);
-    r->job = NULL;
+    child_free(c);
+    r->client = NULL;
     if (!gone && end != REMOVAL_NOBODY && r->tries < TRIES_MOST) {
         loop_timer(r->loop, clock_ms() + (AGAIN_MS << r->tries++), start_removal, r);
         return;
@@ -212,8 +212,8 @@ static void start_removal(void *ctx, short revents)
         loop_timer(r->loop, clock_ms() + (LOOK_MS << r->looks++), start_removal, r);
         return;
     }
-    r->job = removal_start(r->engine, r->name, (struct job_watch){r->loop, removed, r});
-    if (r->job)
+    r->client = removal_start(r->engine, r->name, (struct child_watch){r->loop, removed, r});
+    if (r->client)
         return;
     settle(r, false);
     start_some();
@@ -288,11 +288,11 @@ static bool dead_group(const char *name)
 }
 
 /* Read the lines "NAME OWNER". */
-static void listed(void *ctx, struct job *j)
+static void listed(void *ctx, struct child *c)
 {
     struct removal *r = ctx;
 
-    for (const char *p = buf_str(&j->out_text); job_ok(j) && *p;) {
+    for (const char *p = buf_str(&c->out_text); child_ok(c) && *p;) {
         size_t n = strcspn(p, "\n");
 
         if (p[n] == '\0') /* cut off by the cap: half a start time would look like a dead program's */
@@ -312,7 +312,7 @@ static void listed(void *ctx, struct job *j)
         }
         p += n + 1;
     }
-    job_free(j);
+    child_free(c);
     removal_free(r);
 }
 
@@ -329,8 +329,8 @@ static void list_all(const struct sweep *sweep)
             continue;
         struct removal *r = removal_new(sweep, e);
         e->list(e, &argv);
-        r->job = client_command(&argv, CLIENT_MS, (struct job_watch){sweep->loop, listed, r});
-        if (!r->job)
+        r->client = client_command(&argv, CLIENT_MS, (struct child_watch){sweep->loop, listed, r});
+        if (!r->client)
             removal_free(r);
     }
 }
@@ -417,7 +417,7 @@ static int sweep_on(void *ctx)
     for (struct removal *r = removals; r; r = r->next) {
         r->loop = loop;
         r->begun = !r->name;
-        r->job = NULL;
+        r->client = NULL;
         r->count = NULL;
     }
     start_some();
@@ -429,14 +429,19 @@ void sweep_end_in_background(struct loop *loop)
 {
     char *const argv[] = {(char *)"the end of what killed programs left", NULL};
     struct child_options o = {.argv = argv,
-                              .in = -1,
-                              .out = -1,
-                              .err = -1,
+                              .in = CHILD_NULL,
+                              .out = CHILD_NULL,
+                              .err = CHILD_NULL,
                               .cwd = "/",
                               .own_session = true,
                               .deaf = true,
                               .body = sweep_on};
+    struct child *c;
 
-    if (removing() && child_spawn(&o, NULL) < 0)
+    if (!removing())
+        return;
+    c = child_start(&o, NULL);
+    if (!c)
         sweep_end(loop);
+    child_abandon(c);
 }

@@ -11,6 +11,8 @@ SAMPLE = 6 << 20                # bytes of a file that are examined
 SECONDS = 2.0                   # time for examining rows
 JSON_MOST = 48 << 20            # of larger JSON only the beginning is read
 CELL, ROW = 40, 120             # characters shown of one cell, one row
+TROUBLE = []                    # what is wrong with the file, in words for the user; the first counts
+MARK = '\x1e'                   # before these words, at the end; a profile is printable, so no file writes it
 ROWS = True                     # show the first rows of a table; the program may set it after this text
 
 
@@ -125,10 +127,37 @@ def file_profile(path):
     return said
 
 
+def not_as_named(path, said):
+    """What the name promises and the content is not; None. A list of single words may be a column."""
+    end = path.rsplit('.', 1)[-1].lower()
+    if said == 'it is empty':
+        return said
+    text = said.startswith('text = open(')
+    if end in ('csv', 'tsv') and ', columns: ' not in said:
+        with open(path, 'rb') as f:
+            start = f.read(4000)
+        return None if text and not re.search(rb'[ ,;|\t<{]', start.strip()) else 'no table was found in it'
+    return 'it is not JSON' if end == 'json' and (text or said.startswith('unknown binary')) \
+        and not is_json(path) else None
+
+
+def is_json(path):
+    """A number or a word is JSON too."""
+    import json
+    try:
+        with open(path, 'rb') as f:
+            return json.loads(f.read(SAMPLE)) is not Ellipsis
+    except (ValueError, RecursionError):
+        return False
+
+
 def profile(path):
-    said = folder(path) if os.path.isdir(path) else file_profile(path)
+    is_folder = os.path.isdir(path)
+    TROUBLE.clear()
+    said = folder(path) if is_folder else file_profile(path)
+    wrong = None if is_folder else TROUBLE[0] if TROUBLE else not_as_named(path, said)
     said = ''.join(c if c == '\n' or c.isprintable() else '?' for c in said)
     said = said if len(said) <= MOST else said[:MOST - 4] + ' ...'
     while len(said.encode('utf-8', 'replace')) > BYTES_MOST:
         said = said[:max(0, len(said) - 64)]
-    return said
+    return said + (MARK + clean(wrong, 80) if wrong else '')

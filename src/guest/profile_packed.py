@@ -28,6 +28,7 @@ def gzipped(path):
         with gzip.open(path) as f:
             raw = f.read(SAMPLE + 1)
     except (OSError, EOFError, zlib.error) as e:
+        TROUBLE.append('what is compressed in it cannot be read')
         return '%s, but it cannot be read: %s' % (read, clean(e, 100))
     whole = len(raw) <= SAMPLE
     if raw[:2] == b'\x1f\x8b' or not raw:
@@ -52,6 +53,7 @@ def zip_kind(path):
                 return workbook(path)
             return zip_members(path, z, [i for i in infos if not i.is_dir()])
     except Exception as e:
+        TROUBLE.append('the archive cannot be read')
         return 'a ZIP archive that cannot be read: ' + clean(e, 200)
 
 
@@ -62,6 +64,7 @@ def zip_members(path, z, infos):
            'a ZIP archive of %d: %s%s' % (len(infos), clean(shown, 700), more)]
     total, disk = sum(i.file_size for i in infos), os.statvfs(path)
     if total > disk.f_bavail * disk.f_frsize:
+        TROUBLE.append('unpacked it has %d bytes, more than the sandbox has room for' % total)
         out.append('unpacked it has %d bytes, and only %d are free here: read its members one by one'
                    % (total, disk.f_bavail * disk.f_frsize))
     first = next((i for i in infos if i.filename.lower().endswith(DATA) and not i.flag_bits & 1), None)

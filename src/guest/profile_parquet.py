@@ -19,6 +19,7 @@ def parquet_size(path):
 
 def parquet(path):
     if not has('pyarrow'):
+        TROUBLE.append('nothing in the sandbox reads Parquet: use --sandbox docker after "make image"')
         return ('a Parquet file, %s. No package here reads Parquet: pyarrow is missing. Tell the user: '
                 'sandpiper --sandbox docker (after "make image") reads it, or bwrap once pyarrow is '
                 'installed for the Python of this machine' % parquet_size(path))
@@ -27,6 +28,7 @@ def parquet(path):
         f = pyarrow.parquet.ParquetFile(path, pre_buffer=False)
         return parquet_table(path, f)
     except (OSError, ValueError, ArithmeticError, NotImplementedError, RuntimeError) as e:
+        TROUBLE.append('it cannot be read as Parquet')
         return 'a Parquet file, %s, that cannot be read: %s' % (parquet_size(path), clean(e, 300))
 
 

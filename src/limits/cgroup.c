@@ -347,13 +347,6 @@ int cgroup_kills_open(const char *memory_dir)
     return fd;
 }
 
-int64_t cgroup_kills(const char *memory_dir)
-{
-    autoclose int fd = cgroup_kills_open(memory_dir);
-
-    return cgroup_kills_read(fd);
-}
-
 int64_t cgroup_kills_read(int fd)
 {
     char text[512];
@@ -371,13 +364,6 @@ int64_t cgroup_memory_used(const char *memory_dir)
     autofree char *text = read_either(memory_dir, "memory.usage_in_bytes", "memory.current");
 
     return text && *text >= '0' && *text <= '9' ? strtoll(text, NULL, 10) : -1;
-}
-
-int64_t cgroup_kills_of(const struct cgroup_place *place, pid_t pid)
-{
-    autofree char *dir = cgroup_memory_dir(place, pid);
-
-    return dir ? cgroup_kills(dir) : -1;
 }
 
 /* The first number in the file; 0 for "max", for -1 (no quota), and for what v1 writes when there is no

@@ -43,13 +43,10 @@ void cgroup_forget(struct cgroup *c); /* release the struct without removing any
 /* Remove one directory by its path, for a sweep, which has no struct. True when it is gone. */
 bool cgroup_remove_dir(const char *path);
 
-/* How often the kernel has killed for memory in the process's group; -1: cannot be read. */
-int64_t cgroup_kills_of(const struct cgroup_place *place, pid_t pid);
-/* The directory where that is read, which the caller frees; NULL: not found. */
+/* The directory of the process's group for memory, which the caller frees; NULL: not found. */
 char *cgroup_memory_dir(const struct cgroup_place *place, pid_t pid);
-int64_t cgroup_kills(const char *memory_dir);
-/* The same in two steps, for a number that is read after every cell: open the file that has it (-1: there is
- * none), and read it. */
+/* How often the kernel has killed for memory there, which is read after every cell: open the file that has it
+ * (-1: there is none), and read it (-1: cannot be read). */
 int cgroup_kills_open(const char *memory_dir);
 int64_t cgroup_kills_read(int fd);
 int64_t cgroup_memory_used(const char *memory_dir); /* bytes; -1: unknown */

@@ -256,8 +256,8 @@ char *mount_lacks(const struct mount *m, bool other_user, const struct argv *see
                          "o+rx), or use --add%s",
                          place, geteuid() ? " or --sandbox bwrap" : "");
     if (m->write && is.access[1] != 'w')
-        return xasprintf("%s: code runs as another user here, and cannot make files in the folder; allow "
-                         "it (chmod o+w)%s",
+        return xasprintf("%s: code runs as another user here, and cannot make or change files in the folder; "
+                         "allow it (chmod -R o+rwX)%s",
                          place, geteuid() ? ", or use --sandbox bwrap" : "");
     if (!other_user || !m->seen.closed)
         return NULL;

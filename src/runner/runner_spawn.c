@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "process/child.h"
+#include "process/spawn.h"
 
 static void add_words(struct argv *v, const struct runner_options *o)
 {

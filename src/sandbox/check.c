@@ -33,10 +33,10 @@ static bool runc_is_old(const char *version)
 /* What a client prints on stdout, or NULL. The caller frees. */
 static char *ask(struct argv *argv)
 {
-    struct job *j = client_command(argv, CLIENT_MS, (struct job_watch){0});
-    char *text = j && job_wait(j, CLIENT_MS) && job_ok(j) ? xstrdup(buf_str(&j->out_text)) : NULL;
+    struct child *c = client_command(argv, CLIENT_MS, (struct child_watch){0});
+    char *text = child_wait(c, CLIENT_MS) && child_ok(c) ? xstrdup(buf_str(&c->out_text)) : NULL;
 
-    job_free(j);
+    child_free(c);
     return text;
 }
 

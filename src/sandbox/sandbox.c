@@ -282,11 +282,6 @@ int sandbox_wait(struct sandbox *s, struct error *err)
     return error_set(err, ERROR_SANDBOX, 0, "the sandbox ended as soon as it had started: %s", s->broken_why);
 }
 
-bool sandbox_ready(const struct sandbox *s)
-{
-    return s->stage == STAGE_READY;
-}
-
 const struct sandbox_options *sandbox_options(const struct sandbox *s)
 {
     return &s->o;

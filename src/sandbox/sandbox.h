@@ -47,7 +47,6 @@ void sandbox_set_cell_time(struct sandbox *s, int ms); /* of the cells that foll
 void sandbox_set_idle(struct sandbox *s, int64_t ms);
 
 void sandbox_start(struct sandbox *s); /* in the background; calling again does nothing */
-bool sandbox_ready(const struct sandbox *s);
 /* Wait until it is ready. ERROR_SANDBOX: cause and remedy, two lines. */
 int sandbox_wait(struct sandbox *s, struct error *err);
 /* Has the start failed? err: why. Does not wait; the next sandbox_start() tries again. */

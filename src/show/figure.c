@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "process/job.h"
+#include "process/child.h"
 #include "show/chafa_load.h"
 #include "show/through_tmux.h"
 
@@ -208,27 +208,28 @@ int figure_draw_apart(const struct figure_screen *s, const struct pixels *p, str
 {
     struct drawing d = {s, p};
     char *argv[] = {(char *)"drawing", NULL};
-    const struct job_options o = {
+    const struct child_options o = {
         .argv = argv,
         .watch.loop = loop,
         .deadline_ms = DRAWING_MS,
-        .in = -1,
-        .out = -1,
+        .in = CHILD_NULL,
+        .out = CHILD_KEPT,
+        .err = CHILD_KEPT,
         .cap = DRAWN_MAX,
         .die_with_parent = true,
         .body = draw_in_child,
-        .body_ctx = &d,
+        .ctx = &d,
     };
-    struct job *j = job_run(&o, err);
-    int r = j ? 0 : -1;
+    struct child *c = child_run(&o, err);
+    int r = c ? 0 : -1;
 
-    *missing = j && j->ended && WIFEXITED(j->status) && WEXITSTATUS(j->status) == NO_LIBRARY;
-    if (j && job_ok(j) && !j->out_text.full)
-        buf_add(out, buf_str(&j->out_text), j->out_text.len);
-    else if (j && j->err_text.len == sizeof *err)
-        r = (memcpy(err, j->err_text.data, sizeof *err), -1);
-    else if (j)
-        r = error_set(err, ERROR_SYSTEM, 0, "drawing it %s", j->timed_out ? "took too long" : "failed");
-    job_free(j);
+    *missing = c && c->ended && WIFEXITED(c->status) && WEXITSTATUS(c->status) == NO_LIBRARY;
+    if (child_ok(c) && !c->out_text.full)
+        buf_add(out, buf_str(&c->out_text), c->out_text.len);
+    else if (c && c->err_text.len == sizeof *err)
+        r = (memcpy(err, c->err_text.data, sizeof *err), -1);
+    else if (c)
+        r = error_set(err, ERROR_SYSTEM, 0, "drawing it %s", c->timed_out ? "took too long" : "failed");
+    child_free(c);
     return r;
 }

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "process/job.h"
+#include "process/child.h"
 #include "show/figure.h"
 
 #define ASK_MS     500
@@ -52,18 +52,19 @@ void through_tmux_ask(struct graphics *g, struct loop *loop)
     char *const env[] = {server, here, NULL}; /* a client hands all of its environment to the server */
     const char *const argv[] = {"tmux", "display-message", "-p", "#{allow-passthrough} #{client_termtype}",
                                 NULL};
-    const struct job_options o = {.argv = (char *const *)argv,
-                                  .env = env,
-                                  .watch.loop = loop,
-                                  .deadline_ms = ASK_MS,
-                                  .in = -1,
-                                  .out = -1,
-                                  .cap = 200,
-                                  .die_with_parent = true};
-    struct job *j = job_run(&o, &err);
+    const struct child_options o = {.argv = (char *const *)argv,
+                                    .env = env,
+                                    .watch.loop = loop,
+                                    .deadline_ms = ASK_MS,
+                                    .in = CHILD_NULL,
+                                    .out = CHILD_KEPT,
+                                    .err = CHILD_KEPT,
+                                    .cap = 200,
+                                    .die_with_parent = true};
+    struct child *c = child_run(&o, &err);
 
-    g->placeholders = j && job_ok(j) && through_tmux_passes(buf_str(&j->out_text));
-    job_free(j);
+    g->placeholders = child_ok(c) && through_tmux_passes(buf_str(&c->out_text));
+    child_free(c);
 }
 
 static void send_image(const struct pixels *p, int columns, int rows, uint32_t id, struct buf *out)

@@ -325,11 +325,6 @@ int64_t db_int(const struct db_rows *r, int column)
     return r->db->api->column_int64(r->statement, column);
 }
 
-double db_double(const struct db_rows *r, int column)
-{
-    return r->db->api->column_double(r->statement, column);
-}
-
 const char *db_text(const struct db_rows *r, int column, size_t *len)
 {
     /* text before bytes: the number of bytes may depend on it */

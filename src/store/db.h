@@ -44,7 +44,6 @@ struct db_rows db_query(struct db *db, const char *sql, const char *types, ...);
 bool db_next(struct db_rows *r);
 void db_done(struct db_rows *r); /* needed only if db_next() has not been false yet */
 int64_t db_int(const struct db_rows *r, int column);
-double db_double(const struct db_rows *r, int column);
 /* NULL: null, or no text. Valid UTF-8 is not promised. len may be NULL. */
 const char *db_text(const struct db_rows *r, int column, size_t *len);
 char *db_copy(const struct db_rows *r, int column); /* the same, the caller frees */

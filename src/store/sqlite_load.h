@@ -28,7 +28,6 @@ struct error;
     X(bind_null)            \
     X(bind_text)            \
     X(column_int64)         \
-    X(column_double)        \
     X(column_text)          \
     X(column_bytes)         \
     X(column_type)          \

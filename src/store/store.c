@@ -387,11 +387,6 @@ struct db *store_db(struct store *s)
     return s->n ? s->db : NULL;
 }
 
-const char *store_id(const struct store *s)
-{
-    return s->o.id;
-}
-
 bool store_lost(const struct store *s)
 {
     return s->lost;

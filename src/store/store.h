@@ -89,7 +89,6 @@ void store_undone(struct store *s);
 void store_rename(struct store *s, const char *title);
 /* For the commands on sessions in the chat; NULL while nothing was saved. */
 struct db *store_db(struct store *s);
-const char *store_id(const struct store *s);
 bool store_lost(const struct store *s); /* it was given up: nothing more is saved */
 
 #endif

@@ -56,8 +56,8 @@ const struct command commands[] = {
     {"/get", NULL, "NAME [PATH]", "copy a file out to this folder, or to PATH", .run = obey_get,
      .names = names_of_saved, .files = true,
      .more = "NAME is as in /files. Nothing is ever replaced. What code makes in /mnt/data is\n"
-             "saved by itself after each run; /get also brings what was not: what is too large\n"
-             "(--max-file), what found a full disk, what you have put in.\n"},
+             "saved by itself after each run; /get also brings what is too large for that\n"
+             "(--max-file), what found a full disk, and what you have put in.\n"},
     {"/put", NULL, "FILE", "add a file or folder of yours to the next question", .run = obey_put,
      .files = true,
      .more = "It is copied into /mnt/data, and the model is told with the next question.\n"

@@ -2,11 +2,9 @@
 #include "term/outside.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/argv.h"
@@ -41,33 +39,6 @@ static void find_program(const char *const *variables, const char *const *usual,
     }
 }
 
-/* It only has to wake the loop. */
-static void on_end(void *ctx, short revents)
-{
-    (void)ctx, (void)revents;
-}
-
-static int wait_for(pid_t pid, struct loop *loop)
-{
-    autoclose int fd = (int)syscall(SYS_pidfd_open, pid, 0U);
-    int status = -1;
-
-    if (fd >= 0)
-        loop_watch(loop, fd, POLLIN, on_end, NULL);
-    while (!child_wait(pid, 0, &status)) {
-        if (loop_fatal(loop)) {
-            kill(pid, SIGTERM);
-            child_wait(pid, 1000, &status);
-            break;
-        }
-        loop_arm(loop); /* Ctrl-C is for the program that has the terminal */
-        loop_wait(loop, fd >= 0 ? -1 : 50);
-    }
-    if (fd >= 0)
-        loop_unwatch(loop, fd);
-    return status;
-}
-
 /* keep: descriptors that it inherits, ended by -1; or NULL. */
 static int lend(struct loop *loop, const struct argv *words, const int *keep, struct error *err)
 {
@@ -76,11 +47,18 @@ static int lend(struct loop *loop, const struct argv *words, const int *keep, st
                               .out = STDOUT_FILENO,
                               .err = STDERR_FILENO,
                               .keep = keep,
-                              .our_group = true};
+                              .our_group = true,
+                              .watch = {.loop = loop}};
 
     modes_set(MODES_LENT);
-    pid_t pid = child_spawn(&o, err);
-    int status = pid > 0 ? wait_for(pid, loop) : -1;
+    struct child *c = child_start(&o, err);
+    while (c && !c->ended && !loop_fatal(loop)) {
+        loop_arm(loop); /* Ctrl-C is for the program that has the terminal */
+        loop_wait(loop, -1);
+    }
+    child_kill(c, SIGTERM);
+    int status = c && child_wait(c, 1000) ? c->status : -1;
+    child_abandon(c);
     modes_set(MODES_WAITING);
     return status;
 }

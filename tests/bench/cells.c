@@ -75,7 +75,7 @@ static int64_t time_cell(struct sandbox *s, struct error *err)
 
 struct bare {
     int in, out;
-    pid_t pid;
+    struct child *child;
 };
 
 static int bare_begin(struct bare *b, struct error *err)
@@ -93,11 +93,11 @@ static int bare_begin(struct bare *b, struct error *err)
     struct argv argv = ARGV_INIT;
     argv_pushl(&argv, "/usr/bin/python3", "-I", "-S", "-u", "-c", guest, NULL);
     struct child_options o = {.argv = argv.v, .in = in[0], .out = out[1], .err = 2};
-    *b = (struct bare){in[1], out[0], child_spawn(&o, err)};
+    *b = (struct bare){in[1], out[0], child_start(&o, err)};
     argv_release(&argv);
     close(in[0]);
     close(out[1]);
-    return b->pid < 0 ? -1 : 0;
+    return b->child ? 0 : -1;
 }
 
 static int64_t bare_time(struct bare *b, struct error *err)
@@ -120,11 +120,10 @@ static int64_t bare_time(struct bare *b, struct error *err)
 
 static void bare_end(struct bare *b)
 {
-    int status;
-
     close(b->in);
     close(b->out);
-    child_wait(b->pid, 2000, &status);
+    child_wait(b->child, 2000);
+    child_free(b->child);
 }
 
 /* ---- */

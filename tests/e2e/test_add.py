@@ -302,7 +302,20 @@ def test_a_zip_bomb(sandpiper, serve):
             z.writestr("%d.csv" % i, bytes(100 << 20))
     told, r = asked(sandpiper, serve, "what is in @bomb.zip", "--memory", "512m")
     assert "a ZIP archive of 3: 0.csv (104857600 bytes)" in told and "unpacked it has 314572800 bytes, and only " in told, told
-    assert len(r.err.splitlines()) == 1, r
+    assert r.err.endswith("/mnt/data/bomb.zip; unpacked it has 314572800 bytes, more than the sandbox has room for\n") and len(r.err.splitlines()) == 1, r
+
+
+def test_a_csv_that_is_none(sandpiper, serve):
+    """The line of the copy says so; the model is told what it is; the session goes on."""
+    for name, content in (("none.csv", bytes(range(256)) * 20), ("page.csv", "<html><body>no such page</body></html>\n"), ("good.csv", CSV)):
+        sandpiper.write(name, content)
+    serve(sandpiper, [{"expect": {"last": {"content": {"contains": ["unknown binary data", "no such page"], "not_contains": "\x1e"}}}, "answer": {"text": "Heard."}}, said("and?")])
+    p = start(sandpiper, size=(30, 200))
+    ask(p, "/put none.csv", "in the sandbox as /mnt/data/none.csv; no table was found in it")
+    ask(p, "/put good.csv", "in the sandbox as /mnt/data/good.csv\r\n")
+    ask(p, "what is in @page.csv", "in the sandbox as /mnt/data/page.csv; no table was found in it")
+    ask(p, "and?", "Heard")
+    leave(p)
 
 
 def test_packed_data_is_described(sandpiper, serve):

@@ -153,13 +153,13 @@ def test_what_goes_on_is_nobodys(sandpiper_on, engine):
 def test_a_supervisor_that_hangs_is_ended(sandpiper_on, engine):
     """Its channel's end tells it nothing; the engine is asked."""
     p = sandpiper_on.start("exec", "-", stdin=subprocess.PIPE)
-    p.stdin.write(b"print('up', flush=True)\nimport time; time.sleep(1)")
+    p.stdin.write(b"print('up', flush=True)\nimport time; time.sleep(60)")
     p.stdin.close()
     assert p.stdout.readline() == b"up\n"
-    inside = subprocess.run([engine, "inspect", "-f", "{{.State.Pid}}", record_of(sandpiper_on)["container"]], stdout=subprocess.PIPE, text=True)
-    time.sleep(0.2)
+    inside = int(subprocess.run([engine, "inspect", "-f", "{{.State.Pid}}", record_of(sandpiper_on)["container"]], stdout=subprocess.PIPE).stdout)
+    assert inside > 1                           # 0: it has ended, and kill(0) would stop pytest itself
+    os.kill(inside, signal.SIGSTOP)
     p.send_signal(signal.SIGTERM)
-    os.kill(int(inside.stdout), signal.SIGSTOP)
     p.wait()
     assert all_gone(sandpiper_on)
 

@@ -13,6 +13,7 @@ import time
 
 import pytest
 
+import chat_keys
 from conftest import HANG, quiet
 
 LONG = "\n".join("line %d of a long answer" % i for i in range(20000))
@@ -235,6 +236,26 @@ def test_an_engine_without_permission(bare):
     need_engine("docker")
     r = bare.run("exec", "--sandbox", "docker", "-", stdin="print(1)", env={"DOCKER_HOST": "unix:///nonexistent/docker.sock"})
     assert r.code == 3 and "docker" in r.err and r.seconds < 15, r
+
+
+# The client of a daemon that is not there, which says so when the program that asked for it has gone.
+LATE = """#!/bin/sh
+echo "$1" >>%s
+[ "$1" != run ] || while [ -e /proc/$PPID/cmdline ] && [ -n "$(tr -d '\\0' </proc/$PPID/cmdline)" ]; do sleep 0.02; done
+echo 'docker: Cannot connect to the Docker daemon at unix:///nonexistent. Is the docker daemon running?' >&2
+exit 125
+"""
+
+
+def test_a_chat_left_before_the_daemon_was_missed(bare):
+    """Nobody has been told then that there is no daemon, and still no folder is left."""
+    asked = bare.path("work/asked")
+    os.chmod(bare.write("docker", LATE % asked), 0o755)
+    bare.url = "http://127.0.0.1:9/v1"
+    p = chat_keys.start(bare, env={"SANDPIPER_SANDBOX": "docker", "PATH": "%s:%s" % (bare.work, os.environ["PATH"])})
+    wait_for(lambda: os.path.exists(asked) and "run" in open(asked).read().split(), what="the start of a sandbox")
+    chat_keys.leave(p)
+    wait_for(lambda: not os.listdir(bare.path("run/sandpiper")), what="the end of what was started")
 
 
 # -- signals

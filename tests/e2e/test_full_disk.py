@@ -7,6 +7,7 @@ import subprocess
 import pexpect
 import pytest
 
+from chat_keys import ask, leave, start
 from conftest import BIN, HANG, need_engine
 from raw_server import wait_for
 
@@ -246,6 +247,40 @@ def test_files_are_lost_or_saved_elsewhere(sandpiper, serve, full):
     r = sandpiper.run("--out", "out", "go")
     assert r.code == 0 and open(sandpiper.path("work/out/table.csv")).read() == "a,b", r
     assert "history are not saved" in r.err and "files" not in r.err.split("table.csv")[0].split("is full")[1], r
+
+
+MAKE = {"answer": {"calls": [{"code": "open('big.bin', 'wb').write(bytes(3 << 20))\nopen('little.txt', 'w').write('x')"}]}}
+
+
+@pytest.mark.parametrize("trouble", ["bytes", "inodes"])
+def test_out_on_a_full_disk(sandpiper, serve, full, trouble):
+    """A line for each file that has no room; nothing of it is left there; /get brings it elsewhere, and the session goes on."""
+    os.mkdir(sandpiper.path("work/out"))
+    serve(sandpiper, [MAKE, {"answer": {"text": "Made."}}, {"answer": {"text": "Still here."}}])
+    full(sandpiper, ["work/out"], trouble)
+    before = sorted(os.listdir(sandpiper.path("work/out")))
+    p = start(sandpiper, "--out", "out", size=(40, 300))
+    ask(p, "go", "sandpiper: big.bin: cannot be [^\r\n]*No space left on device\r\n(?s:.)*Made[.]")
+    ask(p, "/get big.bin out", "sandpiper: [^\r\n]*: No space left on device\r\n")
+    ask(p, "/get big.bin", "Copied to big.bin")
+    ask(p, "and now?", "Still here.")
+    leave(p)
+    assert sorted(os.listdir(sandpiper.path("work/out"))) == before and os.path.getsize(sandpiper.path("work/big.bin")) == 3 << 20
+
+
+def test_the_sandboxs_own_disk_is_full(sandpiper, serve):
+    """What has no room there is told with its size, leaves nothing behind, and is no end of the session."""
+    serve(sandpiper, [{"answer": {"calls": [{"code": "open('f', 'wb').write(bytes(30 << 20))"}]}}, {"answer": {"text": "Made."}}, {"answer": {"text": "Still here."}}])
+    for name in ("a.bin", "data/b.bin"):
+        os.makedirs(os.path.dirname(sandpiper.path("work/" + name)), exist_ok=True)
+        sandpiper.write(name, bytes(8 << 20))
+    p = start(sandpiper, "--data-size", "32m", "--max-file", "1m", size=(40, 300))
+    ask(p, "go", "Made[.]")
+    for how, name in (("/put a.bin", "a.bin"), ("what of @a.bin", "a.bin"), ("/put data", "data/b.bin")):
+        ask(p, how, "sandpiper: %s could not be copied into the sandbox [(][0-9]+ bytes read, then: No space left on device[)]; /mnt/data holds 32 MiB\r\n" % name)
+    ask(p, "!import os; print(sorted(os.listdir('.')), os.path.getsize('f'))", r"\['data', 'f'\] 31457280|\['f'\] 31457280")
+    ask(p, "and now?", "Still here.")
+    leave(p)
 
 
 def test_a_name_that_cannot_be_kept(sandpiper, full):

@@ -53,13 +53,13 @@ def test_names_of_files_that_the_code_makes(sandpiper_on):
     os.symlink("../elsewhere", out + "/link")
     os.symlink("../elsewhere/x", out + "/y.csv")
     outside, mine = tree(program.path("work"), out), tree(out, None)
-    made = 0
-    for names in (HOSTILE + ["y.csv"], ["%s%d" % (n, i) for i, n in enumerate(HOSTILE)], ["in/" + n.lstrip("/") for n in HOSTILE]):
+    made, tried = 0, 0
+    for names in (HOSTILE + ["y.csv"], ["%s.csv" % n for n in HOSTILE], ["%s%d" % (n, i) for i, n in enumerate(HOSTILE)], ["in/" + n.lstrip("/") for n in HOSTILE]):
         r = program.run("exec", "--out", "out", "-c", CODE % names)
         assert r.code == 0, r
         assert "\x1b" not in r.err and "\x07" not in r.err and "\u202e" not in r.err, r
-        made += int(r.out)
-    assert made > 100, made
+        made, tried = made + int(r.out), tried + len(names)
+    assert made > 100 and tried >= 200, (made, tried)
     assert tree(program.path("work"), out) == outside
     now = tree(out, None)
     assert {path: now.get(path) for path in mine} == mine
@@ -85,6 +85,62 @@ def archive(kind, name):
             link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
             t.addfile(link)
     return data.getvalue()
+
+
+UNPACK = """
+import os, tarfile, zipfile
+os.chdir('/mnt/data')
+n = 0
+for i, name in enumerate(sorted(os.listdir('in'))):
+    for into in ('.', 'u%d' % i):
+        try:
+            with (zipfile.ZipFile if name.endswith('.zip') else tarfile.open)('in/' + name) as a:
+                a.extractall(into)
+            n += 1
+        except Exception:
+            pass
+print(n)
+"""
+
+
+def evil_tar(steps):
+    """(name, kind, link, content)."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as t:
+        for name, kind, link in steps:
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname, member.mode = kind, link, 0o6777
+            content = b"HOSTILE" if kind == tarfile.REGTYPE else b""
+            member.size = len(content)
+            t.addfile(member, io.BytesIO(content))
+    return data.getvalue()
+
+
+EVIL = [[("l", tarfile.SYMTYPE, ".."), ("l/keep.txt", tarfile.REGTYPE, "")], [("l", tarfile.SYMTYPE, "/"), ("l/etc/passwd", tarfile.REGTYPE, "")],
+        [("h", tarfile.LNKTYPE, "/etc/passwd")], [("h", tarfile.LNKTYPE, "../../keep.txt"), ("h", tarfile.REGTYPE, "")], [("d", tarfile.CHRTYPE, ""), ("f", tarfile.FIFOTYPE, "")],
+        [("keep.txt", tarfile.SYMTYPE, "../keep.txt")], [("report.csv", tarfile.SYMTYPE, "in/report.csv"), ("report.csv", tarfile.REGTYPE, "")], [("sub", tarfile.SYMTYPE, "."), ("sub/sub/x", tarfile.REGTYPE, "")]]
+
+
+def test_archives_that_the_code_unpacks(sandpiper):
+    """With their absolute names, dots, links, devices: what comes of it is in --out, without a link, and nothing of the user's is another."""
+    for folder in ("in", "out"):
+        os.makedirs(sandpiper.path("work/" + folder))
+    names = [n.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for n in HOSTILE]
+    made = [("%d.%s" % (i, kind), archive(kind, name)) for i, name in enumerate(names) for kind in ("zip", "tar.gz")]
+    made += [("e%d.tar" % i, evil_tar(steps)) for i, steps in enumerate(EVIL)]
+    for name, content in made:
+        sandpiper.write("in/" + name, content)
+    for name in ("out/keep.txt", "out/report.csv", "keep.txt", "x"):
+        sandpiper.write(name, "MINE")
+    out = sandpiper.path("work/out")
+    outside, mine = tree(sandpiper.path("work"), out), tree(out, None)
+    r = sandpiper.run("exec", "--add", "in", "--out", "out", "-c", UNPACK)
+    assert "\x1b" not in r.err and "\u202e" not in r.err and int(r.out) > 100, r
+    assert tree(sandpiper.path("work"), out) == outside and not os.path.exists("/tmp/x")
+    now = tree(out, None)
+    assert {path: now.get(path) for path in mine} == mine
+    new = [content for path, content in now.items() if path not in mine]
+    assert len(new) > 50 and all(content is None or content.startswith(b"HOSTILE") or content == b"/etc/passwd" for content in new), set(new)
 
 
 def test_archives(sandpiper, serve):

@@ -43,6 +43,8 @@ def make(tmp_path, name, content):
 
 def said(tmp_path, name, content):
     text = prof.profile(make(tmp_path, name, content))
+    assert len(text.encode()) <= 4096
+    text = text.partition(prof.MARK)[0]
     assert len(text) <= 1500 and len(text.encode()) <= 4096
     assert all(c == '\n' or c.isprintable() for c in text)
     return text
@@ -313,6 +315,22 @@ def test_pictures(tmp_path, raw, words):
 def test_a_csv_that_is_none(tmp_path):
     for content in (b'%PDF-1.4 ...', os.urandom(3000), b'{"a": 1}', b'<html><body>no such page</body></html>', b'PK\x03\x04' + bytes(50)):
         said(tmp_path, 'report.csv', content)
+
+
+TABLE = b'a,b\n1,2\n'
+WRONG = [('a.csv', bytes(range(256)) * 12, 'no table was found in it'), ('a.csv', b'<html><body>no such page</body></html>', 'no table was found in it'),
+         ('a.csv', b'Dear Sir, this is\nno table, and\nwill not be, one,\n', 'no table was found in it'), ('a.csv', b'{"a": 1}', 'no table was found in it'),
+         ('a.csv', b'', 'it is empty'), ('a.csv', TABLE, ''), ('a.csv', b'a;b\n1,5;2\n2;3\n', ''), ('a.csv', b'name\nx\ny\n', ''), ('a.txt', b'Dear Sir\n', ''),
+         ('a.csv', b'My report\n\na,b,c\n1,2,3\n4,5,6\n7,8,9\n', ''), ('a.json', b'{a: 1}', 'it is not JSON'), ('a.json', b'5\n', ''), ('a.json', b'[]', ''), ('a.json', b'{"a": 1}', ''),
+         ('a.zip', b'PK\x03\x04' + bytes(50), 'the archive cannot be read'), ('a.csv.gz', b'\x1f\x8b' + bytes(90), 'what is compressed in it cannot be read'),
+         ('a.csv.gz', gzip.compress(TABLE), ''), ('a\x1eit is mine.csv', b'x\x1ey,1\n\x1ez,2\n', '')]
+
+
+@pytest.mark.parametrize('name, content, words', WRONG)
+def test_what_is_wrong_with_a_file(tmp_path, name, content, words):
+    """For the user's line; no file can say it itself, and the next file begins anew."""
+    assert prof.profile(make(tmp_path, name, content)).partition(prof.MARK)[2] == words
+    assert prof.MARK not in prof.profile(make(tmp_path, 'fine.csv', TABLE))
 
 
 def test_workbook(tmp_path):

@@ -110,3 +110,43 @@ def test_the_list_of_fonts_is_in_the_image(sandpiper_on, engine):
                          "name = '/tmp/fontlist-v%s.json' % f.FontManager.__version__\n"
                          "print(os.path.islink(name), os.path.getsize(name) > 1000)")
     assert (r.code, r.out, r.err) == (0, "True True\n", ""), r
+
+
+LOOKED = """
+import gc, time
+import matplotlib.pyplot as plt
+worker = next(o for o in gc.get_objects() if type(o).__name__ == 'Worker' and hasattr(o, 'evaluate'))
+inside = type(worker).cell.__globals__
+inside['need']('extras')
+for name, args in (('save_figures', ()), ('keep_forms', (1j,))):
+    took = []
+    for i in range(1000):
+        begin = time.perf_counter(); inside[name](worker, *args); took.append(time.perf_counter() - begin)
+    print(sorted(took)[500] * 1e6)
+"""
+
+
+def test_a_cell_without_a_figure_pays_next_to_nothing(sandpiper):
+    """For looking for one, with matplotlib loaded, and for other forms of its value: a microsecond; the bar is 100."""
+    r = sandpiper.run("exec", "-c", LOOKED)
+    assert r.code == 0 and sum(map(float, r.out.split())) < 100, r
+
+
+PLOTLY = """
+import io
+from PIL import Image
+class Figure:
+    def _repr_html_(self): return '<b>interactive</b>'
+    def to_image(self, format):
+        out = io.BytesIO(); Image.new('RGB', (30, 20)).save(out, format); return out.getvalue()
+"""
+
+
+@pytest.mark.parametrize("exporter", [True, False])
+def test_a_figure_of_plotly(sandpiper, serve, exporter):
+    """Its own static export, where that is installed (kaleido): stand-ins of both, which the image does not have. Else its HTML alone."""
+    make = "open('plotly.py', 'w').write(%r)\n%simport plotly\nplotly.Figure()" % (PLOTLY, "open('kaleido.py', 'w').close()\n" if exporter else "")
+    r = ask(sandpiper, serve, make)
+    (result,) = of(r, "tool_result")
+    assert sorted(result["data"]) == (["image/png"] if exporter else []) + ["text/html", "text/plain"], result
+    assert ("figure-1.png" in [f["name"] for f in of(r, "file")]) == exporter

@@ -16,7 +16,6 @@
 #include "engine/uid_range.h"
 #include "engine_place.h"
 #include "process/child.h"
-#include "process/job.h"
 #include "records/owner.h"
 #include "records/owner.h"
 #include "records/record.h"
@@ -401,11 +400,13 @@ static void need_bwrap(void)
                           (char *)"/",
                           (char *)"true",
                           NULL};
-    struct job *j = job_run(&(struct job_options){.argv = argv, .deadline_ms = 10000, .in = -1, .out = -1},
-                            NULL);
-    bool works = j && job_ok(j);
+    struct child *c = child_run(
+        &(struct child_options){
+            .argv = argv, .deadline_ms = 10000, .in = CHILD_NULL, .out = CHILD_KEPT, .err = CHILD_KEPT},
+        NULL);
+    bool works = c && child_ok(c);
 
-    job_free(j);
+    child_free(c);
     if (works)
         return;
     if (getenv("SANDPIPER_TEST_ENGINES"))

@@ -126,9 +126,10 @@ static void test_reap_waits_for_a_start(void **state)
     int fd = session_dir_hold(&d, NULL);
     assert_true(fd >= 0);
     char *const argv[] = {(char *)"/bin/sleep", (char *)"0.6", NULL};
-    int keep[] = {fd, -1}, status;
-    struct child_options o = {.argv = argv, .in = -1, .out = -1, .err = -1, .keep = keep};
-    pid_t client = child_spawn(&o, NULL);
+    int keep[] = {fd, -1};
+    struct child_options o = {
+        .argv = argv, .in = CHILD_NULL, .out = CHILD_NULL, .err = CHILD_NULL, .keep = keep};
+    struct child *client = child_start(&o, NULL);
     close(fd);
     assert_true(session_dir_held(dir));
     sweep_begin(p->loop);
@@ -139,7 +140,8 @@ static void test_reap_waits_for_a_start(void **state)
     sweep_end(p->loop);
     assert_true(run_dir_empty());
     assert_int_equal(access(log, F_OK), 0);
-    assert_true(child_wait(client, 2000, &status));
+    assert_true(child_wait(client, 20000));
+    child_free(client);
 }
 
 /* A daemon may refuse at the moment when the container ends by itself: asked again, and only then is the
@@ -182,12 +184,12 @@ static void test_reap_waits_for_what_is_in_progress(void **state)
 }
 
 /* A process that stands for the first one inside. */
-static pid_t start_inside(void)
+static struct child *start_inside(void)
 {
     char *const argv[] = {(char *)"/bin/sleep", (char *)"60", NULL};
-    struct child_options o = {.argv = argv, .in = -1, .out = -1, .err = -1};
+    struct child_options o = {.argv = argv, .in = CHILD_NULL, .out = CHILD_NULL, .err = CHILD_NULL};
 
-    return child_spawn(&o, NULL);
+    return child_start(&o, NULL);
 }
 
 static char *left_with_inside(const char *id, const char *engine, pid_t inside)
@@ -210,21 +212,20 @@ static void test_reap_looks_inside(void **state)
 {
     struct place *p = *state;
     autofree char *log = logging_docker(p);
-    pid_t one = start_inside(), other = start_inside();
-    autofree char *bwrap = left_with_inside("0000000000000001", "bwrap", one),
-                  *docker = left_with_inside("0000000000000002", "docker", other);
+    struct child *one = start_inside(), *other = start_inside();
+    autofree char *bwrap = left_with_inside("0000000000000001", "bwrap", one->pid),
+                  *docker = left_with_inside("0000000000000002", "docker", other->pid);
     struct sweep_result swept = {0};
-    int status;
 
     sweep_now(p->loop, &swept);
-    assert_true(child_wait(one, 0, &status));
+    assert_true(child_wait(one, 0));
     assert_int_equal(swept.sandboxes, 1);
     assert_int_equal(swept.failed, 1);
     assert_string_equal(swept.left, "the container sandpiper-0000000000000002 of docker");
     assert_int_not_equal(access(bwrap, F_OK), 0);
     assert_int_equal(access(docker, F_OK), 0);
-    child_kill(other, SIGKILL);
-    child_wait(other, 1000, &status);
+    child_free(one);
+    child_free(other);
     swept = (struct sweep_result){0};
     sweep_now(p->loop, &swept);
     assert_int_equal(swept.sandboxes, 1);

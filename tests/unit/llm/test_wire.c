@@ -26,7 +26,7 @@
 #include "json/json.h"
 #include "llm/http.h"
 #include "llm/retry.h"
-#include "process/job.h"
+#include "process/child.h"
 #include "wire/reply.h"
 #include "wire/request.h"
 
@@ -447,13 +447,18 @@ static void read_gzip(struct wire_case *w, const char *path)
     struct argv a = ARGV_INIT;
     argv_pushl(&a, "python3", "-c", "import gzip,sys;sys.stdout.buffer.write(gzip.open(sys.argv[1]).read())",
                path, NULL);
-    struct job *j = job_run(
-        &(struct job_options){.argv = a.v, .deadline_ms = 10000, .in = -1, .out = -1, .cap = 1u << 20}, NULL);
-    if (j) {
+    struct child *c = child_run(&(struct child_options){.argv = a.v,
+                                                        .deadline_ms = 10000,
+                                                        .in = CHILD_NULL,
+                                                        .out = CHILD_KEPT,
+                                                        .err = CHILD_KEPT,
+                                                        .cap = 1u << 20},
+                                NULL);
+    if (c) {
         buf_clear(&w->body);
-        buf_add(&w->body, buf_str(&j->out_text), j->out_text.len);
+        buf_add(&w->body, buf_str(&c->out_text), c->out_text.len);
     }
-    job_free(j);
+    child_free(c);
     argv_release(&a);
 }
 

@@ -13,37 +13,37 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "process/child.h"
-#include "process/job.h"
 #include "process/loop.h"
 
 #define CAP        1000
 #define ARGV(...)  ((char *const[]){__VA_ARGS__, NULL})
 #define SH(script) ARGV((char *)"sh", (char *)"-c", (char *)(script))
 
-static struct job *run(char *const *argv, int deadline_ms, struct loop *loop, struct error *err)
+static struct child *run(char *const *argv, int deadline_ms, struct loop *loop, struct error *err)
 {
-    return job_run(&(struct job_options){.argv = argv,
-                                         .watch = {.loop = loop},
-                                         .deadline_ms = deadline_ms,
-                                         .in = -1,
-                                         .out = -1,
-                                         .cap = CAP},
-                   err);
+    return child_run(&(struct child_options){.argv = argv,
+                                             .watch = {.loop = loop},
+                                             .deadline_ms = deadline_ms,
+                                             .in = CHILD_NULL,
+                                             .out = CHILD_KEPT,
+                                             .err = CHILD_KEPT,
+                                             .cap = CAP},
+                     err);
 }
 
-static struct job *run_sh(const char *script)
+static struct child *run_sh(const char *script)
 {
     struct error e = {0};
-    struct job *j = run(SH(script), 10000, NULL, &e);
-    if (j == NULL)
+    struct child *r = run(SH(script), 10000, NULL, &e);
+    if (r == NULL)
         fail_msg("%s", e.text);
-    return j;
+    return r;
 }
 
 static void runs_and_reports(void **state)
 {
     (void)state;
-    struct job *r;
+    struct child *r;
     char text[64];
     r = run_sh("echo out; echo err >&2; exit 3");
     assert_string_equal(buf_str(&r->out_text), "out\n");
@@ -51,15 +51,17 @@ static void runs_and_reports(void **state)
     assert_false(r->timed_out);
     child_status_text(r->status, text, sizeof(text));
     assert_string_equal(text, "exit code 3");
-    job_free(r);
+    child_free(r);
     r = run_sh("kill -SEGV $$");
     child_status_text(r->status, text, sizeof(text));
     assert_string_equal(text, "killed by SIGSEGV");
-    job_free(r);
-    job_free(NULL);
+    child_free(r);
+    child_free(NULL);
+    assert_true(child_wait(NULL, 0));
+    assert_false(child_ok(NULL));
     r = run_sh("cat; echo end"); /* stdin is /dev/null */
     assert_string_equal(buf_str(&r->out_text), "end\n");
-    job_free(r);
+    child_free(r);
     child_status_text(-1, text, sizeof(text));
     assert_string_equal(text, "ended for an unknown reason");
 }
@@ -96,7 +98,7 @@ static void path_has_only_absolute_folders(void **state)
     assert_int_equal(chdir(here), 0);
     assert_int_equal(file_write("evil-tool", "#!/bin/sh\necho owned\n", 21, NULL), 0);
     assert_int_equal(chmod("evil-tool", 0755), 0);
-    struct job *r;
+    struct child *r;
     struct error e = {0};
     setenv("PATH", ":.::/bin:", 1);
     assert_null(run(ARGV((char *)"evil-tool"), 1000, NULL, &e));
@@ -104,7 +106,7 @@ static void path_has_only_absolute_folders(void **state)
     r = run(ARGV((char *)"evil-tool"), 5000, NULL, &e);
     assert_non_null(r);
     assert_string_equal(buf_str(&r->out_text), "owned\n");
-    job_free(r);
+    child_free(r);
     assert_int_equal(chmod("evil-tool", 0644), 0);
     assert_null(run(ARGV((char *)"evil-tool"), 1000, NULL, &e));
     assert_int_equal(e.code, EACCES);
@@ -116,7 +118,7 @@ static void path_has_only_absolute_folders(void **state)
 static void output_has_a_cap(void **state)
 {
     (void)state;
-    struct job *r;
+    struct child *r;
     struct error e = {0};
     r = run(SH("head -c 3000000 /dev/zero; echo x >&2"), 10000, NULL, &e);
     assert_non_null(r);
@@ -124,13 +126,13 @@ static void output_has_a_cap(void **state)
     assert_int_equal(r->out_text.len, 1000);
     assert_true(r->out_text.full);
     assert_string_equal(buf_str(&r->err_text), "x\n");
-    job_free(r);
+    child_free(r);
 }
 
 static void deadline_kills_the_group(void **state)
 {
     (void)state;
-    struct job *r;
+    struct child *r;
     struct error e = {0};
     int64_t start = clock_ms();
     /* The shell's child ignores the polite signal and holds the pipes. */
@@ -155,19 +157,19 @@ static void deadline_kills_the_group(void **state)
         usleep(10000);
     }
     assert_true(gone);
-    job_free(r);
+    child_free(r);
 }
 
 static void a_daemon_holding_the_pipe_does_not_hold_us(void **state)
 {
     (void)state;
-    struct job *r;
+    struct child *r;
     int64_t start = clock_ms();
     r = run_sh("sleep 30 & echo started");
     assert_string_equal(buf_str(&r->out_text), "started\n");
     assert_int_equal(r->status, 0);
     assert_true(clock_ms() - start < 25000);
-    job_free(r);
+    child_free(r);
 }
 
 static void interrupt(void *ctx, short revents)
@@ -203,10 +205,10 @@ static void inherits_nothing(void **state)
     sigemptyset(&set);
     sigaddset(&set, SIGUSR1);
     sigprocmask(SIG_BLOCK, &set, &old);
-    struct job *r;
+    struct child *r;
     r = run_sh("exec ls /proc/self/fd");
     assert_string_equal(buf_str(&r->out_text), "0\n1\n2\n3\n"); /* 3 is ls's own */
-    job_free(r);
+    child_free(r);
     r = run_sh("grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status");
     assert_non_null(strstr(buf_str(&r->out_text), "SigBlk:\t0000000000000000"));
     /* 32 and 33 are glibc's own: posix_spawn, and so make, leaves them ignored, and sigaction() refuses them.
@@ -214,11 +216,11 @@ static void inherits_nothing(void **state)
     const char *ignored = strstr(buf_str(&r->out_text), "SigIgn:\t");
     assert_non_null(ignored);
     assert_int_equal(strtoull(ignored + 8, NULL, 16) & ~0x180000000ull, 0);
-    job_free(r);
+    child_free(r);
     r = run_sh("ps -o pgid= -p $$ | tr -d ' '; echo $$");
     const char *line = strchr(buf_str(&r->out_text), '\n');
     assert_int_equal(strtol(buf_str(&r->out_text), NULL, 10), strtol(line + 1, NULL, 10));
-    job_free(r);
+    child_free(r);
     sigset_t now;
     sigprocmask(SIG_SETMASK, &old, &now);
     assert_true(sigismember(&now, SIGUSR1)); /* ours as before */
@@ -233,13 +235,13 @@ static void handlers_do_not_run_in_the_child(void **state)
     (void)state;
     struct loop *l = loop_new();
     assert_int_equal(loop_signals(l, NULL), 0);
-    struct job *r;
+    struct child *r;
     r = run_sh("kill -INT $$; echo not reached");
     assert_true(WIFSIGNALED(r->status) && WTERMSIG(r->status) == SIGINT);
     assert_int_equal(r->out_text.len, 0);
     loop_wait(l, 0);
     assert_int_equal(loop_interrupts(l), 0);
-    job_free(r);
+    child_free(r);
     loop_free(l);
 }
 
@@ -265,22 +267,23 @@ static void passes_what_is_asked(void **state)
     char *env[] = {(char *)"ONLY=this", NULL};
     int keep[] = {extra[0], -1};
     struct child_options o = {
-        .argv = SH(script), .env = env, .in = -1, .out = out[1], .err = -1, .keep = keep};
+        .argv = SH(script), .env = env, .in = CHILD_NULL, .out = out[1], .err = CHILD_NULL, .keep = keep};
     struct error e = {0};
-    pid_t pid = child_spawn(&o, &e);
-    assert_true(pid > 0);
+    struct child *r = child_start(&o, &e);
+    assert_non_null(r);
     close(out[1]);
     read_end(out[0], text, sizeof(text));
-    int status = -1;
-    assert_true(child_wait(pid, 5000, &status));
-    assert_int_equal(status, 0);
+    assert_true(child_wait(r, 5000));
+    assert_true(child_ok(r));
+    child_free(r);
     assert_non_null(strstr(text, "secret\nthis\n"));
     assert_true(fcntl(extra[0], F_GETFD) & FD_CLOEXEC); /* ours is as it was */
     close(out[0]);
     close(extra[0]);
     int gone[] = {999, -1};
-    o = (struct child_options){.argv = SH("true"), .in = -1, .out = -1, .err = -1, .keep = gone};
-    assert_int_equal(child_spawn(&o, &e), -1);
+    o = (struct child_options){
+        .argv = SH("true"), .in = CHILD_NULL, .out = CHILD_NULL, .err = CHILD_NULL, .keep = gone};
+    assert_null(child_start(&o, &e));
     assert_non_null(strstr(e.text, "descriptors"));
 }
 
@@ -299,8 +302,8 @@ static void crossed_descriptors(void **state)
         if (write(a[1], "hello", 5) != 5)
             _exit(3);
         o.argv = SH("head -c 5; echo err >&2");
-        pid_t pid = child_spawn(&o, NULL);
-        if (pid < 0 || !child_wait(pid, 5000, NULL))
+        struct child *r = child_start(&o, NULL);
+        if (!r || !child_wait(r, 5000))
             _exit(4);
         char text[32] = {0};
         if (read(b[0], text, 5) != 5 || memcmp(text, "hello", 5) != 0)
@@ -329,16 +332,22 @@ static void setup_runs_before_exec(void **state)
     int out[2];
     char text[64];
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-    struct child_options o = {
-        .argv = SH("echo ran"), .in = -1, .out = out[1], .err = -1, .setup = setup_ok, .setup_ctx = &out[1]};
-    pid_t pid = child_spawn(&o, NULL);
-    assert_true(child_wait(pid, 5000, NULL));
+    struct child_options o = {.argv = SH("echo ran"),
+                              .in = CHILD_NULL,
+                              .out = out[1],
+                              .err = CHILD_NULL,
+                              .setup = setup_ok,
+                              .ctx = &out[1]};
+    struct child *r = child_start(&o, NULL);
+    assert_non_null(r);
+    assert_true(child_wait(r, 5000));
+    child_free(r);
     o.setup = setup_fails;
-    pid = child_spawn(&o, NULL);
-    assert_true(pid > 0);
-    int status;
-    assert_true(child_wait(pid, 5000, &status));
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 126);
+    r = child_start(&o, NULL);
+    assert_non_null(r);
+    assert_true(child_wait(r, 5000));
+    assert_true(WIFEXITED(r->status) && WEXITSTATUS(r->status) == 126);
+    child_free(r);
     close(out[1]);
     read_end(out[0], text, sizeof(text));
     close(out[0]);
@@ -352,86 +361,112 @@ static void runs_where_it_is_told(void **state)
     char text[64];
     struct error err = {0};
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-    struct child_options o = {.argv = SH("pwd"), .in = -1, .out = out[1], .err = -1, .cwd = "/usr"};
-    assert_true(child_wait(child_spawn(&o, NULL), 5000, NULL));
+    struct child_options o = {
+        .argv = SH("pwd"), .in = CHILD_NULL, .out = out[1], .err = CHILD_NULL, .cwd = "/usr"};
+    struct child *r = child_start(&o, NULL);
+    assert_non_null(r);
+    assert_true(child_wait(r, 5000));
+    child_free(r);
     close(out[1]);
     read_end(out[0], text, sizeof(text));
     close(out[0]);
     assert_string_equal(text, "/usr\n");
-    o = (struct child_options){.argv = SH("pwd"), .in = -1, .out = -1, .err = -1, .cwd = "/no/such"};
-    assert_int_equal(child_spawn(&o, &err), -1);
+    o = (struct child_options){
+        .argv = SH("pwd"), .in = CHILD_NULL, .out = CHILD_NULL, .err = CHILD_NULL, .cwd = "/no/such"};
+    assert_null(child_start(&o, &err));
     assert_non_null(strstr(err.text, "its directory /no/such"));
-}
-
-static void becomes_another_user(void **state)
-{
-    (void)state;
-    if (geteuid() != 0)
-        skip();
-    int out[2];
-    char text[128];
-    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-    struct child_options o = {.argv = SH("id -u; id -g; id -G; exec cat /etc/shadow"),
-                              .in = -1,
-                              .out = out[1],
-                              .err = -1,
-                              .uid = 65432,
-                              .die_with_parent = true};
-    pid_t pid = child_spawn(&o, NULL);
-    close(out[1]);
-    read_end(out[0], text, sizeof(text));
-    close(out[0]);
-    assert_true(child_wait(pid, 5000, NULL));
-    assert_string_equal(text, "65432\n65432\n65432\n");
 }
 
 static void dies_with_its_parent(void **state)
 {
     (void)state;
-    for (int as_user = 0; as_user <= (geteuid() == 0); as_user++) {
-        int fds[2];
-        assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
-        pid_t parent = fork();
-        if (parent == 0) {
-            struct child_options o = {.argv = SH("exec sleep 30"),
-                                      .in = -1,
-                                      .out = fds[1],
-                                      .err = -1,
-                                      .die_with_parent = true,
-                                      .uid = as_user ? 65432 : 0};
-            _exit(child_spawn(&o, NULL) > 0 ? 0 : 1);
-        }
-        close(fds[1]);
-        int status;
-        waitpid(parent, &status, 0);
-        assert_int_equal(status, 0);
-        struct pollfd p = {.fd = fds[0], .events = POLLIN};
-        assert_int_equal(poll(&p, 1, 5000), 1); /* its end of the pipe closes when it dies */
-        close(fds[0]);
+    int fds[2];
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    pid_t parent = fork();
+    if (parent == 0) {
+        struct child_options o = {.argv = SH("exec sleep 30"),
+                                  .in = CHILD_NULL,
+                                  .out = fds[1],
+                                  .err = CHILD_NULL,
+                                  .die_with_parent = true};
+        _exit(child_start(&o, NULL) ? 0 : 1);
     }
+    close(fds[1]);
+    int status;
+    waitpid(parent, &status, 0);
+    assert_int_equal(status, 0);
+    struct pollfd p = {.fd = fds[0], .events = POLLIN};
+    assert_int_equal(poll(&p, 1, 5000), 1); /* its end of the pipe closes when it dies */
+    close(fds[0]);
 }
 
 static void waiting(void **state)
 {
     (void)state;
-    struct child_options o = {.argv = SH("sleep 30"), .in = -1, .out = -1, .err = -1};
-    pid_t pid = child_spawn(&o, NULL);
-    assert_true(pid > 0);
-    assert_int_equal(getpgid(pid), pid);
-    int status = 77;
+    struct child_options o = {.argv = SH("sleep 30"), .in = CHILD_NULL, .out = CHILD_NULL, .err = CHILD_NULL};
+    struct child *r = child_start(&o, NULL);
+    assert_non_null(r);
+    assert_int_equal(getpgid(r->pid), r->pid);
     int64_t start = clock_ms();
-    assert_false(child_wait(pid, 0, &status));
-    assert_false(child_wait(pid, 50, &status));
+    assert_false(child_wait(r, 0));
+    assert_false(child_wait(r, 50));
     assert_true(clock_ms() - start >= 50);
-    child_kill(pid, SIGTERM);
-    assert_true(child_wait(pid, -1, &status));
-    assert_true(WIFSIGNALED(status));
-    assert_true(child_wait(pid, 1000, &status)); /* gone already */
-    assert_int_equal(status, -1);
-    assert_true(child_wait(-1, 1000, &status));
-    child_kill(0, SIGKILL);  /* would be ourselves */
-    child_kill(-1, SIGKILL); /* would be everybody */
-    child_kill(1, SIGKILL);
+    child_kill(r, SIGTERM);
+    assert_true(child_wait(r, 30000));
+    assert_true(WIFSIGNALED(r->status));
+    assert_true(child_wait(r, 1000)); /* gone already */
+    child_kill(r, SIGKILL);           /* its number may be another's by now */
+    child_free(r);
+    child_kill(NULL, SIGKILL);
+}
+
+/* A process that was forked from us, like a keeper, waits for our child, of which it is not the parent. */
+static void waits_for_a_child_of_its_parent(void **state)
+{
+    (void)state;
+    int in[2];
+    assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+    struct child_options o = {
+        .argv = SH("read x; echo last words >&2; exit 3"), .in = in[0], .out = CHILD_KEPT, .err = CHILD_KEPT};
+    struct child *r = child_start(&o, NULL);
+    assert_non_null(r);
+    pid_t sibling = fork();
+    if (sibling == 0) {
+        if (child_wait(r, 50))
+            _exit(1);
+        close(in[1]);
+        if (!child_wait(r, 30000) || r->status != -1 || child_ok(r))
+            _exit(3);
+        _exit(strcmp(buf_str(&r->err_text), "last words\n") ? 4 : 0);
+    }
+    close(in[0]);
+    int status;
+    close(in[1]); /* it reads the end once both of us have closed this */
+    waitpid(sibling, &status, 0);
+    assert_int_equal(status, 0);
+    assert_true(child_wait(r, 30000));
+    assert_true(WIFEXITED(r->status) && WEXITSTATUS(r->status) == 3);
+    child_free(r);
+}
+
+/* One that nobody waits for is reaped when the next starts. */
+static void an_abandoned_child_leaves_no_zombie(void **state)
+{
+    (void)state;
+    int out[2];
+    char text[8];
+    siginfo_t info;
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    struct child_options o = {.argv = SH("echo here"), .in = CHILD_NULL, .out = out[1], .err = CHILD_NULL};
+    child_abandon(child_start(&o, NULL));
+    close(out[1]);
+    read_end(out[0], text, sizeof text); /* it was not killed */
+    close(out[0]);
+    assert_string_equal(text, "here\n");
+    assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT), 0); /* it is a zombie now */
+    child_free(run_sh(":"));
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
 }
 
 static void descriptors_do_not_leak(void **state)
@@ -440,9 +475,9 @@ static void descriptors_do_not_leak(void **state)
     int before = dup(0);
     close(before);
     for (int i = 0; i < 20; i++) {
-        struct job *r;
+        struct child *r;
         r = run_sh(":");
-        job_free(r);
+        child_free(r);
         assert_null(run(ARGV((char *)"/no/such"), 1000, NULL, NULL));
     }
     int after = dup(0);
@@ -467,18 +502,23 @@ static void a_body_runs_in_place_of_a_program(void **state)
 {
     (void)state;
     struct error e = {0};
-    int in[2], code = 42, status;
+    int in[2], code = 42;
 
     assert_int_equal(pipe(in), 0);
-    struct child_options o = {
-        .argv = ARGV((char *)"a body"), .in = in[0], .out = -1, .err = -1, .body = body, .body_ctx = &code};
-    pid_t pid = child_spawn(&o, &e);
-    assert_true(pid > 0);
-    assert_false(child_wait(pid, 0, &status));
+    struct child_options o = {.argv = ARGV((char *)"a body"),
+                              .in = in[0],
+                              .out = CHILD_NULL,
+                              .err = CHILD_NULL,
+                              .body = body,
+                              .ctx = &code};
+    struct child *r = child_start(&o, &e);
+    assert_non_null(r);
+    assert_false(child_wait(r, 0));
     close(in[1]);
-    assert_true(child_wait(pid, 5000, &status));
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 42);
+    assert_true(child_wait(r, 5000));
+    assert_true(WIFEXITED(r->status));
+    assert_int_equal(WEXITSTATUS(r->status), 42);
+    child_free(r);
     close(in[0]);
 }
 
@@ -498,10 +538,11 @@ int main(void)
         cmocka_unit_test(crossed_descriptors),
         cmocka_unit_test(setup_runs_before_exec),
         cmocka_unit_test(runs_where_it_is_told),
-        cmocka_unit_test(becomes_another_user),
         cmocka_unit_test(a_body_runs_in_place_of_a_program),
         cmocka_unit_test(dies_with_its_parent),
         cmocka_unit_test(waiting),
+        cmocka_unit_test(waits_for_a_child_of_its_parent),
+        cmocka_unit_test(an_abandoned_child_leaves_no_zombie),
         cmocka_unit_test(descriptors_do_not_leak),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
