@@ -11,6 +11,7 @@
 #include "mcp/mcp_lines.h"
 #include "mcp/mcp_runners.h"
 #include "main/command.h"
+#include "main/front.h"
 #include "process/loop.h"
 #include "process/out.h"
 #include "runner/runner.h"
@@ -106,10 +107,9 @@ static void on_stdin(void *ctx, short revents)
     }
 }
 
-static void open_all(struct stdio *s, const struct config *c)
+static void open_all(struct stdio *s, const struct front *f)
 {
-    const struct runners_options ro = {
-        .loop = s->loop, .argv = (const char *const *)c->given.v, .max = SANDBOXES};
+    const struct runners_options ro = {.loop = s->loop, .starter = f->starter, .max = SANDBOXES};
     s->runners = runners_new(&ro);
 
     const struct mcp_host host = mcp_runners_host(s->runners);
@@ -153,23 +153,22 @@ static void close_all(struct stdio *s)
     buf_release(&s->out);
 }
 
-int cmd_mcp(struct config *c, int closed)
+int cmd_mcp(const struct front *f)
 {
     struct stdio s = {.loop = loop_new(), .out = BUF_INIT(0)};
     struct error err = {0};
     int status;
 
-    print_notices(c);
-    if (closed & 1)
+    if (f->closed & 1)
         error_set(&err, ERROR_USAGE, 0, "stdin is closed (<&-), so no client can send anything");
     if (err.kind || loop_signals(s.loop, &err) < 0) {
         print_error(&err);
         loop_free(s.loop);
         return error_exit_code(&err);
     }
-    if (isatty(0) && !c->quiet)
+    if (isatty(0) && !f->quiet)
         print_line("waiting for messages from an MCP client on stdin (sandpiper help mcp)");
-    open_all(&s, c);
+    open_all(&s, f);
     start_ahead(&s);
     status = run(&s);
     close_all(&s);

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "main/command.h"
+#include "main/front.h"
 #include "process/loop.h"
 #include "runner/runner.h"
 #include "runner/runners.h"
@@ -17,12 +18,13 @@
 #define END_MS   5000 /* for the sandboxes to end */
 
 struct serve {
-    struct config *c;
+    const struct front *f;
     struct loop *loop;
     struct listen_address address;
     struct tokens tokens;
     struct runners *runners;
     struct server *server;
+    bool starter_gone;
 };
 
 /* The secrets of clients: the user's file, or one that is shown once, here and nowhere else. */
@@ -30,8 +32,8 @@ static int get_tokens(struct serve *s, struct error *err)
 {
     char token[TOKEN_TEXT];
 
-    if (s->c->token_file)
-        return tokens_read(&s->tokens, s->c->token_file, err);
+    if (s->f->token_file)
+        return tokens_read(&s->tokens, s->f->token_file, err);
     if (!s->address.loopback)
         return error_set(err, ERROR_USAGE, 0,
                          "serve: other machines could connect to that address, so --token-file is needed\n"
@@ -58,7 +60,7 @@ static int open_server(struct serve *s, struct error *err)
 
     if (fd < -1)
         return -1;
-    if (fd < 0 && listen_parse(s->c->listen, &s->address, err) < 0)
+    if (fd < 0 && listen_parse(s->f->listen, &s->address, err) < 0)
         return error_wrap(err, "--listen");
     if (get_tokens(s, err) < 0 || (fd < 0 && (fd = listen_open(&s->address, err)) < 0)) {
         fd_close(&fd);
@@ -66,10 +68,10 @@ static int open_server(struct serve *s, struct error *err)
     }
     const struct runners_options ro = {
         .loop = s->loop,
-        .argv = (const char *const *)s->c->given.v,
-        .max = (unsigned)s->c->max_sandboxes,
-        .ttl_ms = s->c->ttl,
-        .pool = (unsigned)s->c->pool_size,
+        .starter = s->f->starter,
+        .max = (unsigned)s->f->max_sandboxes,
+        .ttl_ms = s->f->ttl_ms,
+        .pool = (unsigned)s->f->pool,
         .named = true,
         .most = tokens_most,
         .ctx = &s->tokens,
@@ -80,10 +82,10 @@ static int open_server(struct serve *s, struct error *err)
         .fd = fd,
         .address = &s->address,
         .tokens = &s->tokens,
-        .hosts = &s->c->allow_hosts,
+        .hosts = &s->f->allow_hosts,
         .runners = s->runners,
-        .model = s->c->model,
-        .log = s->c->verbose ? on_log : NULL,
+        .model = s->f->model,
+        .log = s->f->verbose ? on_log : NULL,
     };
     s->server = server_new(&o, err);
     if (!s->server)
@@ -95,13 +97,26 @@ static int open_server(struct serve *s, struct error *err)
     return 0;
 }
 
+/* No sandbox can be started any more, so it is better to end: another server finds the sandboxes again. */
+static void on_starter_gone(void *ctx, short revents)
+{
+    struct serve *s = ctx;
+
+    (void)revents;
+    s->starter_gone = true;
+    print_line("the process that starts sandboxes has ended (was it killed?), so the server ends too\n"
+               "The next one finds the sandboxes again.");
+}
+
 /* Until the first signal; then finish what runs, until the deadline or another signal. */
 static void run(struct serve *s)
 {
     int64_t until;
 
-    while (!loop_cancelled(s->loop))
+    loop_watch(s->loop, s->f->starter, 0, on_starter_gone, s);
+    while (!loop_cancelled(s->loop) && !s->starter_gone)
         loop_wait(s->loop, -1);
+    loop_unwatch(s->loop, s->f->starter);
     server_drain(s->server);
     if (!server_busy(s->server))
         return;
@@ -112,14 +127,12 @@ static void run(struct serve *s)
         loop_wait(s->loop, (int)(until - clock_ms()));
 }
 
-int cmd_serve(struct config *c, int closed)
+int cmd_serve(const struct front *f)
 {
-    struct serve s = {.c = c, .loop = loop_new()};
+    struct serve s = {.f = f, .loop = loop_new()};
     struct error err = {0};
     int status = 0;
 
-    (void)closed;
-    print_notices(c);
     if (loop_signals(s.loop, &err) < 0 || open_server(&s, &err) < 0) {
         print_error(&err);
         status = error_exit_code(&err);
@@ -127,7 +140,8 @@ int cmd_serve(struct config *c, int closed)
         run(&s);
         server_free(s.server);
         listen_remove(&s.address);
-        runners_free(s.runners, true);
+        runners_free(s.runners, !s.starter_gone);
+        status = s.starter_gone ? 1 : 0;
         runner_settle(s.loop, END_MS);
     }
     loop_free(s.loop);

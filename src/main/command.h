@@ -20,12 +20,10 @@ int cmd_exec(struct config *c, int closed);
 int cmd_config(struct config *c, int closed);
 int cmd_doctor(struct config *c, int closed);
 int cmd_gc(struct config *c, int closed);
-int cmd_mcp(struct config *c, int closed);
 int cmd_models(struct config *c, int closed);
 int cmd_ps(struct config *c, int closed);
 int cmd_rm(struct config *c, int closed);
 int cmd_runner(struct config *c, int closed);
-int cmd_serve(struct config *c, int closed);
 int cmd_sessions(struct config *c, int closed);
 int cmd_debug_reply(struct config *c, int closed);
 /* words: those behind the program's name, the last unfinished */

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "main/command.h"
+#include "main/front.h"
 
 static int (*const commands[])(struct config *, int closed) = {
     [COMMAND_ASK] = cmd_ask,
@@ -21,12 +22,12 @@ static int (*const commands[])(struct config *, int closed) = {
     [COMMAND_DEBUG_REQUEST] = cmd_debug_request,
     [COMMAND_DOCTOR] = cmd_doctor,
     [COMMAND_GC] = cmd_gc,
-    [COMMAND_MCP] = cmd_mcp,
+    [COMMAND_MCP] = cmd_starter,
     [COMMAND_MODELS] = cmd_models,
     [COMMAND_PS] = cmd_ps,
     [COMMAND_RM] = cmd_rm,
     [COMMAND_RUNNER] = cmd_runner,
-    [COMMAND_SERVE] = cmd_serve,
+    [COMMAND_SERVE] = cmd_starter,
     [COMMAND_SESSIONS] = cmd_sessions,
 };
 
@@ -99,6 +100,8 @@ int main(int argc, char **argv)
     give_back_memory();
     if (is_completion(argc, argv))
         return cmd_complete(argv + 3, (size_t)argc - 3);
+    if ((status = front_split(argc, argv, closed)) >= 0)
+        return status;
     if (config_load(&c, argc, argv, environ, &err) < 0) {
         print_error(&err);
         status = error_exit_code(&err);

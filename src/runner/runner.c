@@ -17,7 +17,7 @@
 #include "json/json.h"
 #include "process/loop.h"
 #include "runner/runner_messages.h"
-#include "runner/runner_spawn.h"
+#include "runner/starter.h"
 
 #define READ_MOST 64    /* pieces at a time, so that one runner does not hold up the others */
 #define END_MS    20000 /* that a runner may take to end by itself */
@@ -461,7 +461,7 @@ static void on_socket(void *ctx, short revents)
 struct runner *runner_start(const struct runner_options *o, struct error *err)
 {
     int sock;
-    pid_t pid = runner_spawn(o, &sock, err);
+    pid_t pid = starter_start(o->starter, o->name, o->idle_ms, &sock, err);
 
     if (pid < 0)
         return NULL;

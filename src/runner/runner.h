@@ -19,9 +19,7 @@ struct runner;
 
 struct runner_options { /* borrowed for the time of the call */
     struct loop *loop;
-    /* The front's own options, handed on to the child, without the program's name and the command's word;
-     * ends with NULL. NULL: none. */
-    const char *const *argv;
+    int starter;      /* the connection to the process that starts it (starter.h); borrowed */
     const char *name; /* of a named sandbox; NULL: it ends with the runner */
     /* of a named sandbox: how long it lives with no runner attached. 0: as the options say */
     int64_t idle_ms;

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/argv.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -39,7 +38,6 @@ struct held {
 
 struct runners {
     struct runners_options o;
-    struct argv words;
     struct held *all; /* oldest first */
     struct past past;
     char *owner;
@@ -133,7 +131,7 @@ static int start(struct held *h, struct error *err)
 
     snprintf(name, sizeof name, PREFIX "%s", h->id);
     h->runner = runner_start(&(struct runner_options){.loop = rs->o.loop,
-                                                      .argv = (const char *const *)rs->words.v,
+                                                      .starter = rs->o.starter,
                                                       .name = rs->o.named ? name : NULL,
                                                       .idle_ms = h->pooled ? POOL_IDLE_MS : rs->o.ttl_ms,
                                                       .ready = on_ready,
@@ -307,8 +305,6 @@ struct runners *runners_new(const struct runners_options *o)
 
     rs->o = *o;
     rs->past.noted = o->named;
-    for (const char *const *w = o->argv; w && *w; w++)
-        argv_push(&rs->words, *w);
     rs->owner = owner_self();
     if (o->named) {
         served_each(adopt_one, rs);
@@ -335,7 +331,6 @@ void runners_free(struct runners *rs, bool orderly)
             held_remove(h);
         }
     }
-    argv_release(&rs->words);
     past_release(&rs->past);
     free(rs->owner);
     free(rs);

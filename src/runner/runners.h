@@ -19,13 +19,13 @@ struct held; /* one sandbox, valid until the loop is served again */
 
 #define RUNNERS_ID 32 /* characters */
 
-struct runners_options { /* strings are copied */
+struct runners_options {
     struct loop *loop;
-    const char *const *argv; /* as in runner_options */
-    unsigned max;            /* sandboxes at once */
-    int64_t ttl_ms;          /* without a request, then a sandbox ends; 0: never */
-    unsigned pool;           /* sandboxes that wait ready, at most so many */
-    bool named;              /* they outlive us */
+    int starter;    /* as in runner_options; borrowed */
+    unsigned max;   /* sandboxes at once */
+    int64_t ttl_ms; /* without a request, then a sandbox ends; 0: never */
+    unsigned pool;  /* sandboxes that wait ready, at most so many */
+    bool named;     /* they outlive us */
     /* How many of them a client may have; 0, or NULL: no fewer than max. */
     unsigned (*most)(void *ctx, const char *client);
     void *ctx;

@@ -20,6 +20,7 @@
 #include "runner/runner_messages.h"
 #include "runner/runners.h"
 #include "runner/served.h"
+#include "runner/starter.h"
 
 /* ---- the child ---- */
 
@@ -148,12 +149,56 @@ static void on_gone(void *ctx, struct runner *r)
     h->gone++;
 }
 
-static struct runner *begin(struct heard *h, const char *const *argv)
+/* What starts the runners of a test, in a process of its own as in a front. */
+static struct {
+    pid_t pid;
+    int fd;
+} starter;
+
+static void starter_open(const char *const *words)
+{
+    struct error err = {0};
+    int pair[2];
+
+    assert_int_equal(starter_pair(pair, &err), 0);
+    starter.pid = fork();
+    if (starter.pid == 0) {
+        starter_serve(pair[1], words);
+        _exit(0);
+    }
+    close(pair[1]);
+    starter.fd = pair[0];
+}
+
+static void starter_close(void)
+{
+    close(starter.fd);
+    assert_int_equal(waitpid(starter.pid, NULL, 0), starter.pid);
+    starter.pid = 0;
+}
+
+static int before(void **state)
+{
+    (void)state;
+    starter_open(NULL);
+    return 0;
+}
+
+static int after(void **state)
+{
+    (void)state;
+    if (starter.pid)
+        starter_close();
+    return 0;
+}
+
+static struct runner *begin(struct heard *h)
 {
     struct error err = {0};
     *h = (struct heard){.loop = loop_new()};
     struct runner *r = runner_start(
-        &(struct runner_options){.loop = h->loop, .argv = argv, .ready = on_ready, .gone = on_gone, .ctx = h},
+        &(struct runner_options){
+            .loop = h->loop, .starter = starter.fd, .ready = on_ready, .gone = on_gone, .ctx = h},
         &err);
 
     assert_non_null(r);
@@ -165,6 +210,7 @@ static void finish(struct heard *h, struct runner *r)
     runner_free(r);
     runner_settle(h->loop, 60000);
     loop_free(h->loop);
+    starter_close();
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* none is left, not even as a zombie */
 }
 
@@ -185,7 +231,7 @@ static void await(struct heard *h, const unsigned *what, unsigned n)
 static void in_order(void **state)
 {
     struct heard h;
-    struct runner *r = begin(&h, NULL);
+    struct runner *r = begin(&h);
 
     (void)state;
     for (int i = 0; i < 20; i++)
@@ -201,7 +247,7 @@ static void in_order(void **state)
 static void passes_a_descriptor(void **state)
 {
     struct heard h;
-    struct runner *r = begin(&h, NULL);
+    struct runner *r = begin(&h);
     int fds[2];
 
     (void)state;
@@ -219,7 +265,7 @@ static void passes_a_descriptor(void **state)
 static void cancels(void **state)
 {
     struct heard h;
-    struct runner *r = begin(&h, NULL);
+    struct runner *r = begin(&h);
 
     (void)state;
     uint64_t slow = ask(r, &h, "slow"), waits = ask(r, &h, "echo"), last = ask(r, &h, "slow");
@@ -247,8 +293,10 @@ static void dies(void **state)
     (void)state;
     for (size_t i = 0; i < countof(ops); i++) {
         struct heard h;
-        struct runner *r = begin(&h, NULL);
 
+        if (i > 0)
+            starter_open(NULL);
+        struct runner *r = begin(&h);
         ask(r, &h, ops[i]);
         ask(r, &h, "echo");
         await(&h, &h.done, 2);
@@ -265,7 +313,7 @@ static void dies(void **state)
 static void ended(void **state)
 {
     struct heard h;
-    struct runner *r = begin(&h, NULL);
+    struct runner *r = begin(&h);
 
     (void)state;
     ask(r, &h, "echo");
@@ -281,9 +329,11 @@ static void start_fails(void **state)
 {
     static const char *const argv[] = {"--fail", NULL};
     struct heard h;
-    struct runner *r = begin(&h, argv);
 
     (void)state;
+    starter_close();
+    starter_open(argv);
+    struct runner *r = begin(&h);
     await(&h, &h.ready, 1);
     assert_string_equal(h.text, "no");
     assert_null(runner_facts(r));
@@ -293,7 +343,7 @@ static void start_fails(void **state)
 static void freed_in_a_callback(void **state)
 {
     struct heard h;
-    struct runner *r = begin(&h, NULL);
+    struct runner *r = begin(&h);
 
     (void)state;
     h.free_in_done = r;
@@ -308,7 +358,7 @@ static void freed_in_a_callback(void **state)
 static void much(void **state)
 {
     struct heard h;
-    struct runner *r = begin(&h, NULL);
+    struct runner *r = begin(&h);
     size_t n = 1 << 20;
     autofree char *text = xmalloc(n + 1);
     autojson struct json *arguments = json_object();
@@ -359,8 +409,8 @@ static const char *log_text(void)
 static void limits(void **state)
 {
     struct loop *loop = loop_new();
-    struct runners *rs = runners_new(
-        &(struct runners_options){.loop = loop, .max = 2, .ttl_ms = 900000, .named = true});
+    struct runners *rs = runners_new(&(struct runners_options){
+        .loop = loop, .starter = starter.fd, .max = 2, .ttl_ms = 900000, .named = true});
     struct error err = {0};
     enum runners_absent why;
     char id[RUNNERS_ID + 1];
@@ -394,7 +444,7 @@ static void limits(void **state)
     runners_free(rs, true);
     runner_settle(loop, 60000);
     assert_non_null(strstr(log_text(), id)); /* told to end */
-    rs = runners_new(&(struct runners_options){.loop = loop, .max = 2, .named = true});
+    rs = runners_new(&(struct runners_options){.loop = loop, .starter = starter.fd, .max = 2, .named = true});
     assert_null(runners_find(rs, NULL, id, &why)); /* known to a later front as well */
     assert_int_equal(why, RUNNERS_STOPPED);
     runners_free(rs, true);
@@ -404,7 +454,8 @@ static void limits(void **state)
 static void time_to_live(void **state)
 {
     struct loop *loop = loop_new();
-    struct runners *rs = runners_new(&(struct runners_options){.loop = loop, .max = 2, .ttl_ms = 300});
+    struct runners *rs = runners_new(
+        &(struct runners_options){.loop = loop, .starter = starter.fd, .max = 2, .ttl_ms = 300});
     struct error err = {0};
     struct runners_counts counts = {0};
     enum runners_absent why;
@@ -429,7 +480,8 @@ static void time_to_live(void **state)
 static void replaced(void **state)
 {
     struct heard h = {.loop = loop_new()};
-    struct runners *rs = runners_new(&(struct runners_options){.loop = h.loop, .max = 2});
+    struct runners *rs = runners_new(
+        &(struct runners_options){.loop = h.loop, .starter = starter.fd, .max = 2});
     struct error err = {0};
     struct runners_counts counts;
 
@@ -450,8 +502,8 @@ static void replaced(void **state)
 static void pool(void **state)
 {
     struct heard h = {.loop = loop_new()};
-    struct runners *rs = runners_new(
-        &(struct runners_options){.loop = h.loop, .max = 3, .pool = 2, .ttl_ms = 900000, .named = true});
+    struct runners *rs = runners_new(&(struct runners_options){
+        .loop = h.loop, .starter = starter.fd, .max = 3, .pool = 2, .ttl_ms = 900000, .named = true});
     struct error err = {0};
     struct runners_counts counts = {0};
 
@@ -485,6 +537,27 @@ static void pool(void **state)
     loop_free(h.loop);
 }
 
+/* Those that run go on; no other can be started, and the error says so. */
+static void starter_dies(void **state)
+{
+    struct heard h;
+    struct runner *r = begin(&h);
+    struct error err = {0};
+    siginfo_t gone;
+
+    (void)state;
+    await(&h, &h.ready, 1);
+    kill(starter.pid, SIGKILL);
+    assert_int_equal(waitid(P_PID, (id_t)starter.pid, &gone, WNOWAIT | WEXITED), 0);
+    assert_null(runner_start(&(struct runner_options){.loop = h.loop, .starter = starter.fd}, &err));
+    assert_int_equal(err.kind, ERROR_SYSTEM);
+    assert_non_null(strstr(err.text, "the process that starts them has ended"));
+    ask(r, &h, "echo");
+    await(&h, &h.done, 1);
+    assert_string_equal(h.text, "{\"op\":\"echo\",\"arguments\":{}}");
+    finish(&h, r);
+}
+
 static void notes(void **state)
 {
     static const char id[] = "0123456789abcdef0123456789abcdef";
@@ -503,7 +576,8 @@ static void notes(void **state)
     assert_int_equal(served_read(id, &n), 0);
     assert_true(n.created == 7 && strcmp(n.conversation, "c") == 0 && n.ended == 0);
     served_release(&n);
-    struct runners *rs = runners_new(&(struct runners_options){.loop = loop, .max = 2, .named = true});
+    struct runners *rs = runners_new(
+        &(struct runners_options){.loop = loop, .starter = starter.fd, .max = 2, .named = true});
     assert_null(runners_find(rs, NULL, id, &why));
     assert_int_equal(why, RUNNERS_UNKNOWN);
     runners_free(rs, true);
@@ -514,31 +588,27 @@ static void notes(void **state)
     autofree char *dead = owner_of(pid);
     waitpid(pid, NULL, 0);
     served_write(id, &(struct served){.owner = dead, .created = 7});
-    rs = runners_new(&(struct runners_options){.loop = loop, .max = 2, .named = true});
+    rs = runners_new(&(struct runners_options){.loop = loop, .starter = starter.fd, .max = 2, .named = true});
     assert_null(runners_find(rs, NULL, id, &why));
     assert_int_equal(why, RUNNERS_EXPIRED);
     runners_free(rs, true);
     loop_free(loop);
 }
 
+#define TEST(f) cmocka_unit_test_setup_teardown(f, before, after)
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "runner") == 0)
         child(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(in_order),
-        cmocka_unit_test(passes_a_descriptor),
-        cmocka_unit_test(cancels),
-        cmocka_unit_test(dies),
-        cmocka_unit_test(ended),
-        cmocka_unit_test(start_fails),
-        cmocka_unit_test(freed_in_a_callback),
-        cmocka_unit_test(much),
-        cmocka_unit_test(limits),
-        cmocka_unit_test(time_to_live),
-        cmocka_unit_test(replaced),
-        cmocka_unit_test(pool),
-        cmocka_unit_test(notes),
+        TEST(in_order),     TEST(passes_a_descriptor),
+        TEST(cancels),      TEST(dies),
+        TEST(ended),        TEST(start_fails),
+        TEST(starter_dies), TEST(freed_in_a_callback),
+        TEST(much),         TEST(limits),
+        TEST(time_to_live), TEST(replaced),
+        TEST(pool),         TEST(notes),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -1,0 +1,164 @@
+/* front.c - see front.h. */
+#include "main/front.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "config/args.h"
+#include "json/json.h"
+#include "main/command.h"
+#include "runner/starter.h"
+
+#define SETTINGS_MAX (128u << 10)
+
+static int front_side = -1; /* in the starter: its connection to the front */
+
+/* Of the environment a front needs these. The others are overwritten where they lie, for /proc/PID/environ
+ * shows that place: any of them may be a key. */
+static void forget_environment(void)
+{
+    static const char *const needed[] = {"HOME",
+                                         "XDG_RUNTIME_DIR",
+                                         "XDG_STATE_HOME",
+                                         "XDG_CONFIG_HOME",
+                                         "XDG_CACHE_HOME",
+                                         "XDG_DATA_HOME",
+                                         "LISTEN_PID",
+                                         "LISTEN_FDS",
+                                         "LISTEN_FDNAMES",
+                                         "TERM",
+                                         "TZ"};
+    char **to = environ;
+
+    for (char **e = environ; *e; e++) {
+        size_t len = strcspn(*e, "=");
+        bool keep = false;
+
+        for (size_t i = 0; i < countof(needed); i++)
+            keep |= strlen(needed[i]) == len && memcmp(*e, needed[i], len) == 0;
+        if (keep)
+            *to++ = *e;
+        else
+            explicit_bzero(*e, strlen(*e));
+    }
+    *to = NULL;
+}
+
+/* ---- the settings ---- */
+
+static int tell(const struct config *c, struct error *err)
+{
+    autojson struct json *j = json_object();
+    struct json *hosts = json_array();
+
+    json_set_str(j, "listen", c->listen);
+    json_set_str(j, "token_file", c->token_file);
+    json_set_str(j, "model", c->model);
+    json_set_int(j, "max_sandboxes", c->max_sandboxes);
+    json_set_int(j, "pool", c->pool_size);
+    json_set_int(j, "ttl_ms", c->ttl);
+    json_set_bool(j, "quiet", c->quiet);
+    json_set_bool(j, "verbose", c->verbose);
+    for (size_t i = 0; i < c->allow_hosts.n; i++)
+        json_add(hosts, json_string(c->allow_hosts.v[i]));
+    json_set(j, "allow_hosts", hosts);
+    autofree char *text = json_print(j);
+    if (send(front_side, text, strlen(text), MSG_NOSIGNAL) < 0)
+        return error_errno(err, "the settings of the server cannot be passed on");
+    return 0;
+}
+
+/* NULL: the starter has ended, and has said why. */
+static struct json *hear(int starter, struct front *f)
+{
+    autofree char *text = xmalloc(SETTINGS_MAX);
+    ssize_t n;
+
+    do
+        n = recv(starter, text, SETTINGS_MAX, 0);
+    while (n < 0 && errno == EINTR);
+    struct json *j = n > 0 ? json_parse(text, (size_t)n, 0, NULL, NULL) : NULL;
+    f->listen = json_str(json_get(j, "listen"));
+    f->token_file = json_str(json_get(j, "token_file"));
+    f->model = json_str(json_get(j, "model"));
+    f->max_sandboxes = json_int(json_get(j, "max_sandboxes"), 0);
+    f->pool = json_int(json_get(j, "pool"), 0);
+    f->ttl_ms = json_int(json_get(j, "ttl_ms"), 0);
+    f->quiet = json_bool(json_get(j, "quiet"), false);
+    f->verbose = json_bool(json_get(j, "verbose"), false);
+    for (const struct json *h = json_first(json_get(j, "allow_hosts")); h; h = json_next(h))
+        argv_push(&f->allow_hosts, json_text(h));
+    return j;
+}
+
+int cmd_starter(struct config *c, int closed)
+{
+    struct error err;
+
+    (void)closed;
+    print_notices(c);
+    if (tell(c, &err) < 0) {
+        print_error(&err);
+        return error_exit_code(&err);
+    }
+    starter_serve(front_side, (const char *const *)c->given.v);
+    return 0;
+}
+
+/* ---- the two processes ---- */
+
+static int serve(int (*command)(const struct front *f), int starter, pid_t pid, int closed)
+{
+    struct front f = {.starter = starter, .closed = closed};
+    int status = 0;
+
+    forget_environment();
+    autojson struct json *settings = hear(starter, &f);
+    int code = settings ? command(&f) : 1;
+    argv_release(&f.allow_hosts);
+    close(starter);
+    if (settings)
+        kill(pid, SIGKILL); /* it would end by itself, but not one that is stopped */
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (!settings)
+        code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return code;
+}
+
+static int (*front_command(int argc, char *const *argv))(const struct front *f)
+{
+    struct args a;
+    bool runs = args_parse(&a, argc, argv, NULL) == 0 && !a.help && !a.version;
+    enum command command = a.command;
+
+    args_release(&a);
+    return !runs ? NULL : command == COMMAND_SERVE ? cmd_serve : command == COMMAND_MCP ? cmd_mcp : NULL;
+}
+
+int front_split(int argc, char *const *argv, int closed)
+{
+    int (*command)(const struct front *f) = front_command(argc, argv), pair[2];
+    struct error err;
+
+    if (!command)
+        return -1;
+    pid_t pid = -1;
+    if (starter_pair(pair, &err) == 0 && (pid = fork()) < 0)
+        error_errno(&err, "the process that starts sandboxes cannot be started");
+    if (pid < 0) {
+        print_error(&err);
+        return error_exit_code(&err);
+    }
+    close(pair[pid == 0 ? 0 : 1]);
+    if (pid > 0)
+        return serve(command, pair[0], pid, closed);
+    front_side = pair[1];
+    return -1;
+}

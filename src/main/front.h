@@ -1,0 +1,35 @@
+/* front.h - serve and mcp are two processes, so that the one that speaks with clients has no key of a
+ * model service. The one that the user started is the front: it never reads config.yaml or .env, and its
+ * environment is wiped. The other is forked before anything is read; it loads the configuration, tells the
+ * front what is in struct front and nothing else, and then starts the runners (runner/starter.h).
+ */
+#ifndef MAIN_FRONT_H
+#define MAIN_FRONT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/argv.h"
+
+struct config;
+
+/* All that a front knows of the configuration. */
+struct front {
+    const char *listen, *token_file, *model; /* or NULL; borrowed */
+    struct argv allow_hosts;
+    int64_t max_sandboxes, pool, ttl_ms;
+    bool quiet, verbose;
+    int starter; /* the connection to the process that starts runners */
+    int closed;  /* the mask from fd_open_standard() */
+};
+
+int cmd_mcp(const struct front *f);
+int cmd_serve(const struct front *f);
+
+/* Does this line start a front? Then split: returns -1 in the process that is to go on with the configuration
+ * and cmd_starter, and the exit code in the front, once it has served. -1 too if it does not. */
+int front_split(int argc, char *const *argv, int closed);
+/* What "serve" and "mcp" are to the process that has the configuration. */
+int cmd_starter(struct config *c, int closed);
+
+#endif

@@ -1,0 +1,178 @@
+/* starter.c - see starter.h. A packet is one struct; both sides are the same program. */
+#include "runner/starter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/argv.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "process/child.h"
+#include "process/spawn.h"
+
+struct order {
+    char name[128]; /* "": none */
+    int64_t idle_ms;
+};
+
+struct started {
+    pid_t pid; /* -1: err says why */
+    struct error err;
+};
+
+union control { /* for one descriptor */
+    char bytes[CMSG_SPACE(sizeof(int))];
+    struct cmsghdr align;
+};
+
+int starter_pair(int pair[2], struct error *err)
+{
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        return error_errno(err, "the process that starts sandboxes cannot be started");
+    return 0;
+}
+
+/* ---- the front's side ---- */
+
+static int send_order(int starter, const struct order *o, int fd)
+{
+    union control control = {.bytes = {0}};
+    struct iovec v = {(void *)o, sizeof *o};
+    struct msghdr m = {
+        .msg_iov = &v, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    ssize_t n;
+
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(c), &fd, sizeof fd);
+    do
+        n = sendmsg(starter, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (n < 0 && errno == EINTR);
+    return n == (ssize_t)sizeof *o ? 0 : -1;
+}
+
+/* One that is late is hung up on: its answer would be taken for that of the next order. */
+static int hear_started(int starter, struct started *s)
+{
+    struct pollfd p = {starter, POLLIN, 0};
+    ssize_t n;
+
+    do
+        n = poll(&p, 1, STARTER_MS);
+    while (n < 0 && errno == EINTR);
+    if (n > 0)
+        n = recv(starter, s, sizeof *s, MSG_DONTWAIT);
+    if (n == (ssize_t)sizeof *s)
+        return 0;
+    shutdown(starter, SHUT_RDWR);
+    return -1;
+}
+
+pid_t starter_start(int starter, const char *name, int64_t idle_ms, int *sock, struct error *err)
+{
+    struct order o = {.idle_ms = idle_ms};
+    struct started s;
+    int pair[2];
+
+    snprintf(o.name, sizeof o.name, "%s", name ? name : "");
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return error_errno(err, "a runner cannot be started");
+    autoclose int ours = pair[0], theirs = pair[1];
+    if (send_order(starter, &o, theirs) < 0 || hear_started(starter, &s) < 0)
+        return error_set(err, ERROR_SYSTEM, 0,
+                         "no sandbox can be started: the process that starts them has ended\n"
+                         "Start the program again.");
+    if (s.pid < 0) {
+        if (err)
+            *err = s.err;
+        return -1;
+    }
+    *sock = ours;
+    ours = -1;
+    return s.pid;
+}
+
+/* ---- the starter's side ---- */
+
+/* False: the front has closed the connection. */
+static bool hear_order(int sock, struct order *o, int *fd)
+{
+    union control control;
+    struct iovec v = {o, sizeof *o};
+    struct msghdr m = {
+        .msg_iov = &v, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    ssize_t n;
+
+    do
+        n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+    if (!c || n != (ssize_t)sizeof *o || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS
+        || c->cmsg_len != CMSG_LEN(sizeof *fd))
+        return false;
+    memcpy(fd, CMSG_DATA(c), sizeof *fd);
+    return memchr(o->name, '\0', sizeof o->name) != NULL;
+}
+
+/* Whatever the front asks for: this program, as a runner, with the options that the user gave. */
+static pid_t start(const struct order *o, int fd, const char *const *words, struct error *err)
+{
+    struct argv v autorelease(argv_release) = ARGV_INIT;
+
+    argv_pushl(&v, "/proc/self/exe", "runner", NULL);
+    for (; words && *words; words++)
+        argv_push(&v, *words);
+    if (*o->name)
+        argv_pushf(&v, "--sandbox-name=%s", o->name);
+    if (*o->name && o->idle_ms > 0)
+        argv_pushf(&v, "--sandbox-idle=%llds", (long long)(o->idle_ms + 999) / 1000);
+    return child_spawn(
+        &(struct child_options){
+            .argv = v.v, .in = fd, .out = -1, .err = 2, .own_session = true, .for_parent = true},
+        err);
+}
+
+/* Nothing of the front's stays open here: its socket, or the pipes of a client that waits for their end. */
+static void settle(int sock)
+{
+    static const int enders[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE};
+    const int keep[] = {sock, -1};
+
+    setsid();
+    for (size_t i = 0; i < countof(enders); i++)
+        signal(enders[i], SIG_IGN);
+    autoclose int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    dup2(nothing, 0);
+    dup2(nothing, 1);
+    child_close_others(keep);
+    nothing = -1;
+    unsetenv("LISTEN_PID");
+    unsetenv("LISTEN_FDS");
+    unsetenv("LISTEN_FDNAMES");
+}
+
+void starter_serve(int sock, const char *const *words)
+{
+    struct order o;
+    int fd;
+
+    settle(sock);
+    while (hear_order(sock, &o, &fd)) {
+        struct started s = {0};
+
+        s.pid = start(&o, fd, words, &s.err);
+        close(fd);
+        if (send(sock, &s, sizeof s, MSG_NOSIGNAL) < 0)
+            return;
+    }
+}
