@@ -198,6 +198,7 @@ int ask_about(struct agent *a, const char *text, struct llm_reply *r, struct err
     int status = request(a, a->c, text, r, err);
     account(a, q, r);
     if (status)
-        agent_notice(a, NOTICE_DETAIL, "no reply to that, so the code is shown but not run: %s", err->text);
+        agent_notice(a, NOTICE_DETAIL, "that request failed, so the code is shown but not run: %s",
+                     err->text);
     return status;
 }

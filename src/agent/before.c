@@ -88,7 +88,7 @@ enum question_status before_ask(struct agent *a, const char *question, struct er
     if (!question_has_answer(status) && a->attachments == files)
         return status;
     if (a->attachments == files)
-        agent_notice(a, NOTICE_DETAIL, "the agent %s handed on no file", a->before->o.prompts->role);
+        agent_notice(a, NOTICE_DETAIL, "the agent %s passed on no files", a->before->o.prompts->role);
     memset(err, 0, sizeof *err);
     return QUESTION_ANSWERED;
 }

@@ -69,12 +69,12 @@ static bool compact_by_itself(struct agent *a, struct question *q, size_t end, c
 
     q->compacted = true;
     if (compact_turns(a, end, &err) < 0) {
-        agent_notice(a, NOTICE_DETAIL, "no summary of the older turns: %s", err.text);
+        agent_notice(a, NOTICE_DETAIL, "the older turns could not be summarised: %s", err.text);
         return false;
     }
     q->start = q->start - end + 2; /* the summary, and its "Noted." */
     if (!a->told_compact)
-        agent_notice(a, NOTICE_INFO, "%s: the older turns were replaced by a summary of %s's", why,
+        agent_notice(a, NOTICE_INFO, "%s: the older turns were replaced by a summary that %s wrote", why,
                      llm_model(a->llm));
     a->told_compact = true;
     return true;

@@ -85,7 +85,7 @@ int host_files_allow(struct host_files *h, const char *path, struct error *err)
         return error_set(err, ERROR_USAGE, errno, "%.200s: %s", path, strerror(errno));
     if (strcmp(real, "/") == 0)
         return error_set(err, ERROR_USAGE, 0,
-                         "%.200s is the whole machine, which an agent may not look at\n"
+                         "%.200s is the whole machine, and no agent may see all of it\n"
                          "Name the folder that holds the data",
                          path);
     return add(h, real, true, err);
@@ -181,7 +181,7 @@ static bool is_private(const char *real)
 
 static int not_allowed(const char *path, struct error *err)
 {
-    return error_set(err, ERROR_SYSTEM, EACCES, "%.200s is not in a folder that may be looked at", path);
+    return error_set(err, ERROR_SYSTEM, EACCES, "%.200s is outside the allowed folders", path);
 }
 
 /* A path outside the known folders: ask about its folder, once. */
@@ -196,7 +196,7 @@ static int ask_about(struct host_files *h, const char *path, struct host_found *
         return not_allowed(path, err);
     for (size_t i = 0; i < h->n; i++)
         if (strcmp(h->v[i].path, real) == 0 && h->v[i].fd < 0)
-            return error_set(err, ERROR_SYSTEM, EACCES, "the user does not allow to look at %.200s", real);
+            return error_set(err, ERROR_SYSTEM, EACCES, "the user did not allow access to %.200s", real);
     enum host_answer answer = h->ask(h->ctx, real);
 
     if (answer == HOST_INTERRUPTED)
@@ -206,7 +206,7 @@ static int ask_about(struct host_files *h, const char *path, struct host_found *
     if (add(h, real, answer == HOST_ALLOWED, err) < 0)
         return -1;
     if (answer == HOST_DENIED)
-        return error_set(err, ERROR_SYSTEM, EACCES, "the user does not allow to look at %.200s", real);
+        return error_set(err, ERROR_SYSTEM, EACCES, "the user did not allow access to %.200s", real);
     return take(&h->v[h->n - 1], name, out, err);
 }
 
@@ -218,8 +218,8 @@ int host_files_open(struct host_files *h, const char *path, struct host_found *o
     if (!is_plain(whole))
         return error_set(err, ERROR_SYSTEM, EINVAL, "the path is empty, too long, or has control characters");
     if (is_hidden(whole))
-        return error_set(err, ERROR_SYSTEM, EACCES, "%.200s: names that begin with a dot are not looked at",
-                         path);
+        return error_set(err, ERROR_SYSTEM, EACCES,
+                         "%.200s: hidden files (names that begin with a dot) cannot be read", path);
     if (take_known(h, whole, out, err) == 0)
         return 0;
     return err->code != ENOENT ? -1 : h->ask ? ask_about(h, whole, out, err) : -1;

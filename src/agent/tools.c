@@ -249,7 +249,7 @@ int tool_call(struct agent *a, struct tool_use *use, struct error *err)
 
         use->kind = RESULT_NO_MORE;
         buf_addstr(&use->text, q->texts.no_more_code);
-        cell_refused(a, &c, "not run: the code of this question is no longer mended");
+        cell_refused(a, &c, "not run: all repair attempts of this question are used up");
         return 0;
     }
     if (use->problem)

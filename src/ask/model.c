@@ -123,8 +123,8 @@ static int discover(const struct service *s, char **model, char **notice, struct
         if (c->model && *c->model)
             return error_set(
                 err, ERROR_USAGE, 0,
-                "%.100s: which service has it?%s\n"
-                "name it (--provider openai, or --base-url URL), or set its key (OPENAI_API_KEY=...)",
+                "no service is configured for %.100s%s\n"
+                "name one (--provider openai, or --base-url URL), or set its key (OPENAI_API_KEY=...)",
                 c->model, buf_str(&looked));
         return none_configured(buf_str(&looked), err);
     }

@@ -100,8 +100,7 @@ static char *put(struct uploads *u, const struct event *e)
     if (err.kind == ERROR_CANCELLED) /* who pressed Ctrl-C knows it */
         return NULL;
     u->failed = true;
-    autofree char *line = xasprintf("%s; no further file is uploaded. It is here: %s", err.text,
-                                    e->file.path);
+    autofree char *line = xasprintf("%s; no more files are uploaded. It is here: %s", err.text, e->file.path);
     ask_notice(u->ask, NOTICE_ERROR, line);
     return NULL;
 }

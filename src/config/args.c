@@ -316,7 +316,7 @@ static int check_question(const struct args *a, bool prompt, const char *text, s
     if ((prompt || a->operand) && how && strcmp(how, "script") == 0)
         return error_set(
             err, ERROR_USAGE, 0,
-            "--stdin script and a question exclude each other: the questions are read from stdin\n"
+            "--stdin script cannot be combined with a question: the questions are read from stdin\n"
             "To give stdin as data: --stdin data");
     if (!prompt)
         text = a->operand_is_stdin ? NULL : a->operand;

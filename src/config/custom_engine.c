@@ -55,7 +55,7 @@ static int check_words(const struct custom_engine *e, const struct ydoc *start, 
     if (!*e->start.v[0] || strchr(e->start.v[0], '{'))
         return ydoc_error(start, err, "start: expected a program as the first word");
     if (!python)
-        return ydoc_error(start, err, "start: expected \"{python}\" behind the word that starts Python");
+        return ydoc_error(start, err, "start: expected \"{python}\" after the word that starts Python");
     return 0;
 }
 
@@ -71,7 +71,7 @@ static int read_one(struct custom_engines *all, const struct ydoc *entry, struct
     if (value_choice(entry->key, ENGINE_CHOICES))
         return ydoc_key_error(entry, err, "engines: %s is built in; choose another name", entry->key);
     if (all->n == CUSTOM_ENGINES_MAX)
-        return ydoc_key_error(entry, err, "engines: at most %d", CUSTOM_ENGINES_MAX);
+        return ydoc_key_error(entry, err, "engines: at most %d can be defined", CUSTOM_ENGINES_MAX);
     all->v = xreallocarray(all->v, all->n + 1, sizeof *all->v);
     struct custom_engine *e = &all->v[all->n++];
     *e = (struct custom_engine){.name = xstrdup(entry->key), .line = entry->key_line};

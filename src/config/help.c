@@ -159,7 +159,8 @@ static const struct topic {
      "its variables and files, has no network, and ends when nobody uses it. /docs\n"
      "shows the API, /openapi.json describes it. Clients send the header\n"
      "Authorization: Bearer TOKEN; without --token-file a new one is made at each\n"
-     "start and printed on stderr. SIGTERM lets what runs finish; a second does not.\n",
+     "start and printed on stderr. SIGTERM lets running code finish; a second one\n"
+     "stops at once.\n",
      "Sandbox", " quiet verbose config help ", "\nExit codes: 0 stopped, 1 no socket, 2 usage.\n"},
     {"debug", FOR_REPLY, "how replies are read, what would be sent",
      "Usage: sandpiper debug reply [OPTION]... < BODY\n"

@@ -53,7 +53,7 @@ static int apply_tool(struct prompts *p, bool first, const struct ydoc *y, struc
     while (i < p->n_tools && strcmp(p->tools[i].name, y->key) != 0)
         i++;
     if (i == p->n_tools && (!first || i == PROMPT_TOOLS_MAX))
-        return ydoc_key_error(y, err, "tools: there is no tool %.60s", y->key);
+        return ydoc_key_error(y, err, "tools: unknown tool %.60s", y->key);
     if (i == p->n_tools)
         p->tools[p->n_tools++] = (struct prompt_tool){xstrdup(y->key), NULL};
     set_text(&p->tools[i].description, y->text);
@@ -180,7 +180,7 @@ static int check_name(const char *name, struct error *err)
     if (len > 0 && len <= 32 && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == len
         && strcmp(name, "pipelines") != 0)
         return 0;
-    return error_set(err, ERROR_USAGE, 0, "\"%.60s\" is no name of an agent", name);
+    return error_set(err, ERROR_USAGE, 0, "\"%.60s\" is not a valid name of an agent", name);
 }
 
 int prompts_load(struct prompts *p, const char *agent, struct error *err)

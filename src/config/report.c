@@ -211,7 +211,7 @@ int config_print(struct config *c, struct buf *out, struct error *err)
         unsigned left_out = print_settings(c, out);
         print_engines(c, out);
         if (left_out)
-            buf_addf(out, "# %u settings have their default: sandpiper config --all\n", left_out);
+            buf_addf(out, "# %u settings are at their defaults: sandpiper config --all\n", left_out);
     }
     endpoint_release(&e);
     return status;

@@ -281,7 +281,8 @@ static void not_installed(struct attempt *a)
 
     if (e->custom)
         error_set(&a->err, ERROR_SANDBOX, ENOENT,
-                  "there is no program %.200s\nits start in config.yaml begins with it", engines_client(e));
+                  "program not found: %.200s\nit is the first word of start in config.yaml",
+                  engines_client(e));
     else
         error_set(&a->err, ERROR_SANDBOX, ENOENT,
                   "not installed\ninstall it: sudo apt install %s, or use another engine (--sandbox auto)",

@@ -108,7 +108,7 @@ static int stage(const struct mounts *m)
     for (size_t i = 0; i < m->n; i++) {
         snprintf(to, sizeof to, STAGE_DIR "/%zu", i);
         if (stage_one(&m->v[i], to) != 0)
-            return complain("a folder of --mount is not the one that was checked any more");
+            return complain("a folder given with --mount was replaced after it was checked");
     }
     return 0;
 }

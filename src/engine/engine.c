@@ -133,7 +133,7 @@ static void tell_unknown(const struct engine_options *o, struct error *err)
     else
         error_set(err, ERROR_USAGE, 0,
                   "unknown sandbox engine \"%.100s\"\n"
-                  "use where code runs: auto, docker, podman or bwrap",
+                  "choose auto, docker, podman or bwrap",
                   o->engine);
 }
 

@@ -71,8 +71,8 @@ static int outcome(const struct fetch *f, enum http_end end, const struct http_r
                          "Give the URL where the file itself is.",
                          host, reply->head.status);
     if (reply->head.status != 200)
-        return error_set(err, ERROR_API, reply->head.status, "%s answered %d instead of the file", host,
-                         reply->head.status);
+        return error_set(err, ERROR_API, reply->head.status, "%s answered %d instead of sending the file",
+                         host, reply->head.status);
     return 0;
 }
 
@@ -105,6 +105,6 @@ int fetch_url(const struct fetch_options *o, size_t *size, struct error *err)
     if (end != HTTP_ABORTED)
         return outcome(&f, end, &reply, err);
     if (!o->loop || !loop_cancelled(o->loop))
-        return error_set(err, ERROR_LIMIT, 0, "the file was not there after %d s", o->ms / 1000);
+        return error_set(err, ERROR_LIMIT, 0, "the download did not end within %d s", o->ms / 1000);
     return -1;
 }

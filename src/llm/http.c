@@ -360,7 +360,7 @@ static void describe(struct transfer *t, CURLcode code)
     h->curl->easy_getinfo(h->easy, CURLINFO_OS_ERRNO, &os);
     url_host(t->q->url, l.host, sizeof l.host);
     if (t->refused && code == CURLE_COULDNT_CONNECT) {
-        failure_set(f, FAILURE_FATAL, "%s is no machine on the public internet", host);
+        failure_set(f, FAILURE_FATAL, "%s is not on the public internet", host);
     } else if (t->too_big) {
         failure_set(f, FAILURE_PROTOCOL, "a reply larger than %zu MiB", reply_max(t) >> 20);
     } else if (t->headers_big) {

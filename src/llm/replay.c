@@ -196,7 +196,7 @@ enum http_end replay_post(struct replay *p, const struct http_request *q, struct
         return HTTP_ABORTED;
     autojson struct json *line = next_line(p, "reply");
     if (!line || json_bool(json_get(line, "cut"), false)) {
-        bad(p, "its reply was not recorded as a whole", err);
+        bad(p, "its reply was recorded only in part", err);
         return HTTP_ABORTED;
     }
     return give(line, q, reply, err);

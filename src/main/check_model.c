@@ -266,14 +266,13 @@ static void works(struct check *k, const struct llm_reply *r, const char *how)
     tell_model(k);
     doctor_line("tool calls", "ok", line);
     doctor_line("streaming", "ok",
-                r->streamed   ? "replies come as they are written"
-                : k->o.stream ? "replies come whole: the service does not stream them"
-                              : "replies come whole (--no-stream)");
+                r->streamed   ? "replies are streamed"
+                : k->o.stream ? "replies are not streamed: the service sends them whole"
+                              : "replies are not streamed (--no-stream)");
     doctor_line("dialect", "ok",
-                k->o.dialect == LLM_AUTO
-                    ? blocks ? "blocks, found out just now" : "native, found out just now"
-                : blocks ? "blocks (code in the model's text)"
-                         : "native (tool calls)");
+                k->o.dialect == LLM_AUTO ? blocks ? "blocks, detected just now" : "native, detected just now"
+                : blocks                 ? "blocks (code in the model's text)"
+                                         : "native (tool calls)");
 }
 
 int check_model(struct config *c, struct loop *loop)

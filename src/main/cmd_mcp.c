@@ -167,7 +167,7 @@ int cmd_mcp(const struct front *f)
         return error_exit_code(&err);
     }
     if (isatty(0) && !f->quiet)
-        print_line("waiting for messages of an MCP client on stdin (sandpiper help mcp)");
+        print_line("waiting for messages from an MCP client on stdin (sandpiper help mcp)");
     open_all(&s, f);
     start_ahead(&s);
     status = run(&s);

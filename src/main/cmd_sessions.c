@@ -159,7 +159,7 @@ int sessions_table(struct db *db, const char *words, int64_t max, struct buf *ou
                           : sessions_list(db, max, (struct session_taker){add_row, &l}, err);
 
     buf_addstr(out, l.out.len ? buf_str(&l.out)
-                    : *words  ? "no session has these words\n"
+                    : *words  ? "no session contains these words\n"
                               : "no saved sessions yet\n");
     buf_release(&l.out);
     return status;
@@ -209,7 +209,7 @@ static int search(const struct sessions *s)
         buf_addf(&words, "%s%s", i ? " " : "", s->words[i]);
     status = s->db && sessions_search(s->db, buf_str(&words), (struct session_taker){add_row, &l}, &err) < 0
                  ? fail(&err)
-                 : print_list(&l, "no session has these words\n");
+                 : print_list(&l, "no session contains these words\n");
     buf_release(&l.out);
     return status || l.any ? status : 1;
 }

@@ -23,9 +23,9 @@
 #include "sandbox/sandbox.h"
 
 #define NOTICES_MAX 50
-#define GONE                                                                                             \
-    "[This conversation goes on in a new interpreter: all variables, imports and files in /mnt/data of " \
-    "before are gone.]"
+#define GONE                                                                                          \
+    "[This conversation goes on in a new interpreter: all variables, imports and files in /mnt/data " \
+    "from before are gone.]"
 
 struct asker {
     struct config *config;

@@ -45,7 +45,7 @@ int saved_find(struct saved *s, struct error *err)
     struct config *c = s->config;
 
     if (c->go_on && c->resume)
-        return error_set(err, ERROR_USAGE, 0, "-c and -r exclude each other");
+        return error_set(err, ERROR_USAGE, 0, "-c and -r cannot be combined");
     if (!c->go_on && !c->resume)
         return c->replay_cells
                    ? error_set(err, ERROR_USAGE, 0, "--replay-cells is for a session continued with -c or -r")
@@ -101,7 +101,7 @@ int saved_open(struct saved *s, struct error *err)
 #define GONE                                                                                              \
     "[This conversation was interrupted here and continues in a new interpreter: all variables, imports " \
     "and "                                                                                                \
-    "files in /mnt/data of before are gone.]"
+    "files in /mnt/data from before are gone.]"
 
 static bool wants_replay(const struct saved *s, bool chat)
 {
@@ -109,7 +109,7 @@ static bool wants_replay(const struct saved *s, bool chat)
 
     if (s->config->replay_cells || !chat)
         return s->config->replay_cells;
-    question = xasprintf("Run its code (%d piece%s) again, to have its variables back? [y/N] ",
+    question = xasprintf("Run its code (%d piece%s) again, to get its variables back? [y/N] ",
                          (int)s->from->cells, s->from->cells == 1 ? "" : "s");
     return confirm(question, s->loop) == CONFIRM_YES;
 }

@@ -21,7 +21,7 @@ static struct held *held_of(struct runners *rs, const struct mcp_question *q, st
     h = runners_find(rs, q->client, q->sandbox, &why);
     if (!h)
         error_set(err, ERROR_USAGE, 0, "%s\nLeave \"sandbox\" out, or pass \"new\" for a new one.",
-                  why == RUNNERS_UNKNOWN ? "There is no sandbox of that handle."
+                  why == RUNNERS_UNKNOWN ? "There is no sandbox with that handle."
                                          : "That sandbox has ended; its variables and files are gone.");
     return h;
 }

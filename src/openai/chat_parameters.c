@@ -87,7 +87,7 @@ static const struct {
     bool (*harmless)(const struct json *v);
     const char *why;
 } refused[] = {
-    {"n", OPENAI_CHAT, is_one, "only one answer a request is given; send the request again for another"},
+    {"n", OPENAI_CHAT, is_one, "only one answer is given per request; send the request again for another"},
     {"tools", OPENAI_CHAT, is_nothing, chat_own_tools},
     {"functions", OPENAI_CHAT, is_nothing, chat_own_tools},
     {"function_call", OPENAI_CHAT, is_no_choice, chat_own_tools},

@@ -70,7 +70,7 @@ int task_read(const char *what, const char *text, size_t len, struct task *t, st
                          what);
     if (take_files(t, member(o, files)) < 0) {
         task_release(t);
-        return error_set(err, ERROR_USAGE, 0, "%s: \"files\" is a list of at most %d file names", what,
+        return error_set(err, ERROR_USAGE, 0, "%s: \"files\" must be a list of at most %d file names", what,
                          TASK_FILES_MAX);
     }
     t->question = xstrdup(question);

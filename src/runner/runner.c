@@ -298,7 +298,7 @@ uint64_t runner_ask(struct runner *r, const char *operation, const struct json *
 static void on_deaf(void *ctx, short revents)
 {
     (void)revents;
-    lose_sandbox(ctx, "it did not obey a cancel and was killed");
+    lose_sandbox(ctx, "it ignored a cancel and was killed");
 }
 
 /* Those that were dropped before they were sent. */
@@ -396,7 +396,7 @@ static bool hear(struct runner *r, const struct json *m)
     if (!id && (json_get(m, "ready") || json_get(m, "failed")))
         return heard_ready(r, m);
     if (!r->running || json_int(id, 0) != (int64_t)r->asks->number) {
-        lose_sandbox(r, "it answered what nobody had asked");
+        lose_sandbox(r, "it answered a request that nobody had sent");
         return false;
     }
     if (json_get(m, "event"))

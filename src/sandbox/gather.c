@@ -49,7 +49,7 @@ static const char *kind_of(mode_t mode)
            : S_ISFIFO(mode)                 ? "a named pipe"
            : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
            : S_ISDIR(mode)                  ? "a link to a folder"
-                                            : "no regular file";
+                                            : "not a regular file";
 }
 
 static void refuse(struct walk *w, const char *path, const char *why)
@@ -144,8 +144,7 @@ static int walk(struct walk *w, const char *path, unsigned depth, struct error *
     struct argv names autorelease(argv_release) = ARGV_INIT;
 
     if (depth > GATHER_DEPTH)
-        return error_set(err, ERROR_USAGE, 0, "%s: more than %d folders in each other", w->name,
-                         GATHER_DEPTH);
+        return error_set(err, ERROR_USAGE, 0, "%s: folders nested more than %d deep", w->name, GATHER_DEPTH);
     if (names_in(w, path, &names, err) < 0)
         return -1;
     for (size_t i = 0; i < names.n; i++) {

@@ -107,7 +107,7 @@ static void put_one(struct sandbox *s, const char *name, int fd)
                                     : sandbox_put_file(s, name, fd, &err);
     if (r >= 0 || !s->o.run.notice)
         return;
-    autofree char *line = xasprintf("%s could not be put back: %s", name, err.text);
+    autofree char *line = xasprintf("%s could not be copied in again: %s", name, err.text);
     s->o.run.notice(s->o.run.notice_ctx, false, line);
 }
 

@@ -128,8 +128,8 @@ int64_t sandbox_put_folder(struct sandbox *s, const char *name, int fd, struct e
                       "Start with --mount DIR to have it read where it is, or with a larger --data-size.",
                       name, p.found.total, size_text(most, (char[32]){0}, 32));
     if (r == 0 && !p.found.n)
-        r = error_set(err, ERROR_USAGE, 0, "%s has no file to add%s", name,
-                      p.found.refused.n ? ": no regular file"
+        r = error_set(err, ERROR_USAGE, 0, "%s has no files to add%s", name,
+                      p.found.refused.n ? ": none is a regular file"
                       : p.found.hidden  ? ": only hidden ones"
                                         : "");
     for (size_t i = 0; r == 0 && i < p.found.n; i++)

@@ -207,7 +207,7 @@ static void explain_loss(struct sandbox *s, const struct ladder *l, bool memory,
                                                 : CELL_DIED;
     autofree char *back = put_back_names(s);
     r->left = !back ? xstrdup("variables and the files in /mnt/data are gone")
-                    : xasprintf("variables are gone, and of the files in /mnt/data these are put back: %s",
+                    : xasprintf("variables are gone, but these files in /mnt/data were copied in again: %s",
                                 back);
     r->files_back = back != NULL;
     r->what = r->status == CELL_MEMORY ? xasprintf("the sandbox was killed: out of memory (limit %s)",
@@ -229,7 +229,7 @@ static void tell_old_loss(struct sandbox *s, struct cell_result *r)
     r->before = r->state_lost
                     ? xasprintf("before this cell, %s were lost (%s)%s%s",
                                 s->lost_files ? "variables and the files in /mnt/data" : "variables",
-                                s->lost_why, back ? "; put back were " : "", back ? back : "")
+                                s->lost_why, back ? "; copied in again: " : "", back ? back : "")
                     : xasprintf("%s; the session went on with the variables %s%s", s->lost_why,
                                 from ? "from before " : "of that moment", from ? from : "");
     r->state_restored = !r->state_lost;

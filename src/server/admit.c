@@ -91,7 +91,7 @@ static bool well_formed(struct visit *q, const char *version, const struct seen 
     const char *length = h->value[LENGTH], *encoding = h->value[ENCODING];
 
     if (strcmp(version, "HTTP/1.1") != 0 && strcmp(version, "HTTP/1.0") != 0)
-        return refuse(q, 400, NULL, "only HTTP/1.1 and 1.0 are spoken here");
+        return refuse(q, 400, NULL, "only HTTP/1.0 and HTTP/1.1 are supported");
     if (q->path[0] != '/' || strchr(q->path, ' ') || strchr(q->query, ' '))
         return refuse(q, 400, NULL, "the target of the request must be a path");
     if (!h->value[HOST] && strcmp(version, "HTTP/1.1") == 0)
@@ -108,7 +108,7 @@ static bool meant_for_us(struct visit *q, const struct seen *h)
     const struct server_options *o = &q->s->o;
 
     if (!guard_host(o->address, o->hosts, h->value[HOST]))
-        return refuse(q, 403, NULL, "this server does not go by the name in Host (serve --allow-host NAME)");
+        return refuse(q, 403, NULL, "the name in Host is not one of this server's (serve --allow-host NAME)");
     if (!guard_origin(o->address, o->hosts, h->value[ORIGIN]) || !guard_fetch_site(h->value[FETCH_SITE]))
         return refuse(q, 403, NULL, "pages of other sites have no access");
     q->base = xasprintf("http://%s", h->value[HOST] ? h->value[HOST] : "localhost");
@@ -164,7 +164,7 @@ bool admit_headers(struct visit *q, const char *version)
         ok = refuse(q, 401, NULL, "this needs the header Authorization: Bearer TOKEN");
     } else if (!q->route && allow.len > 0) {
         answer_header(q, "Allow", buf_str(&allow));
-        ok = refuse(q, 405, NULL, "this path has other methods");
+        ok = refuse(q, 405, NULL, "this path does not support that method");
     } else if (!q->route) {
         ok = refuse(q, 404, NULL, "there is nothing at this path");
     } else {

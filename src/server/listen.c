@@ -22,7 +22,7 @@
 static int bad_address(const char *text, struct error *err)
 {
     return error_set(err, ERROR_USAGE, 0,
-                     "\"%s\" is no address to listen on\n"
+                     "\"%s\" is not an address to listen on\n"
                      "Use 127.0.0.1:8000, [::1]:8000 or unix:/path/to/socket",
                      text);
 }

@@ -239,7 +239,7 @@ struct held *sandbox_of(struct visit *q, const char *id, bool *recreated)
     if (h)
         return h;
     if (why == RUNNERS_UNKNOWN) {
-        answer_error(q, 404, "SANDBOX_UNKNOWN", "there is no sandbox of this id");
+        answer_error(q, 404, "SANDBOX_UNKNOWN", "there is no sandbox with this id");
     } else if (why == RUNNERS_EXPIRED && json_bool(json_get(visit_body(q), "recreate"), false)) {
         h = runners_create(rs, visit_client(q), NULL, &err);
         *recreated = true;

@@ -76,7 +76,8 @@ static int read_most(const char *path, const char *text, size_t len, unsigned *m
         || (len - blank <= 4 && strspn(digits + blank, "0123456789") == len - blank && *most > 0))
         return 0;
     return error_set(err, ERROR_USAGE, 0,
-                     "token file %s: only a limit of its sandboxes, 1 to 9999, may follow a token", path);
+                     "token file %s: after a token only the limit of its sandboxes may follow, 1 to 9999",
+                     path);
 }
 
 static int add_line(struct tokens *t, const char *path, const char *line, size_t all, struct error *err)

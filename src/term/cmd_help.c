@@ -57,7 +57,7 @@ static void add_list(struct buf *out, bool all)
     if (all)
         return;
     add_others(out);
-    buf_addstr(out, "\n/help all lists all, /help COMMAND tells about one.\n");
+    buf_addstr(out, "\n/help all lists all commands, /help COMMAND explains one.\n");
 }
 
 void obey_help(struct term *t, const char *argument)

@@ -57,7 +57,7 @@ void obey_models(struct term *t, const char *text)
     else
         term_say(t, NOTICE_INFO,
                  *text ? "No model of the service has that in its name."
-                       : "The service gives no list of its models.");
+                       : "The service does not list its models.");
 }
 
 void obey_system(struct term *t, const char *text)

@@ -19,7 +19,7 @@
 #include "process/loop.h"
 #include "term/modes.h"
 
-#define ADVICE "Set VISUAL or EDITOR to the program that you edit with."
+#define ADVICE "Set VISUAL or EDITOR to the editor of your choice."
 
 /* The words of the first of these variables that has any, cut at blanks, or the first program that this
  * machine has. */
@@ -135,5 +135,5 @@ int outside_view(struct loop *loop, const struct buf *text, struct error *err)
         return error_set(err, ERROR_SYSTEM, ENOENT, "no pager was found");
     return draft_make(&d, "text.txt", text, err) < 0
                ? -1
-               : run_on(loop, &words, &d, "Set PAGER to the program that you read with.", err);
+               : run_on(loop, &words, &d, "Set PAGER to the pager of your choice.", err);
 }

@@ -429,7 +429,7 @@ void term_run_code(struct term *t, const char *code)
         tell_stopped(t, false);
     else if (t->misspoken && is_for_a_shell(code))
         term_sayf(t, NOTICE_INFO,
-                  "! runs Python. For a shell's command: !import subprocess; "
+                  "! runs Python. For a shell command: !import subprocess; "
                   "print(subprocess.getoutput('%s'))",
                   code);
 }

@@ -116,7 +116,7 @@ static int check(const struct upload *u, const struct upload_options *o, struct 
         return -1;
     if (strpbrk(u->base, "?#"))
         return error_set(err, ERROR_USAGE, 0,
-                         "--upload: no query may stand in the URL\n"
+                         "--upload: the URL must not contain a query\n"
                          "A shared access signature belongs in AZURE_STORAGE_SAS_TOKEN");
     const char *path = strstr(u->base, "//") + 2;
     path = strchr(path, '/');

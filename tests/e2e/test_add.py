@@ -74,8 +74,8 @@ def test_odd_names(sandpiper):
 
 
 @pytest.mark.parametrize("how, said", [
-    ("empty", "data has no file to add"), ("hidden", "only hidden ones"), ("large", "data is too large for the sandbox: 41943040 bytes; /mnt/data holds 32 MiB"),
-    ("many", "data has more than 10000 files; add a folder in it, or single files"), ("deep", "more than 16 folders in each other")])
+    ("empty", "data has no files to add"), ("hidden", "only hidden ones"), ("large", "data is too large for the sandbox: 41943040 bytes; /mnt/data holds 32 MiB"),
+    ("many", "data has more than 10000 files; add a folder in it, or single files"), ("deep", "folders nested more than 16 deep")])
 def test_folders_that_cannot_go_in(sandpiper, how, said):
     path = folder(sandpiper, **({".a": "x"} if how == "hidden" else {"d/" * 18 + "x": "x"} if how == "deep" else {"a": "x"}))
     if how == "empty":
@@ -353,7 +353,7 @@ def test_a_new_sandbox_gets_the_files_back(sandpiper, serve):
     folder(sandpiper)
     sandpiper.write("in.csv", CSV)
     make = "open('made.txt', 'w').write('made')\nopen('changed.txt', 'w').write('x')\nopen('in.csv', 'a').write('more')\nsecret = 1"
-    told = {"contains": ["put back were data, in.csv, made.txt\n", "that are not named here are lost"]}
+    told = {"contains": ["copied in again: data, in.csv, made.txt\n", "that are not named here are lost"]}
     serve(sandpiper, [{"answer": {"calls": [{"code": make}]}}, {"answer": {"text": "Made."}},
                       {"answer": {"calls": [{"code": "import os; print(open('made.txt').read(), open('in.csv').read()[-4:], sorted(os.listdir('.')))"}]}},
                       {"expect": {"last": {"content": told}}, "answer": {"text": "Heard."}}])

@@ -259,7 +259,7 @@ def asked(program, answers, *args):
     return p
 
 
-@pytest.mark.parametrize("answer, said", [("y\r", "rain_mm"), ("n\r", "the user does not allow to look at"), ("\r", "does not allow")])
+@pytest.mark.parametrize("answer, said", [("y\r", "rain_mm"), ("n\r", "the user did not allow access to"), ("\r", "did not allow")])
 def test_asked_once_a_folder(sandpiper, serve, answer, said):
     path = traffic(sandpiper, 5)
 
@@ -352,13 +352,13 @@ def test_a_pipeline_of_ones_own(sandpiper, serve):
     (PIPELINE + ["--allow-folder", "gone"], {}, "--allow-folder: gone: No such file"),
     (PIPELINE + ["--allow-folder", "/"], {}, "the whole machine"),
     (PIPELINE + ["--record", "f"], {}, "--record is for one agent"),
-    (["--agents", "x"], {"pipelines": "x: [../../evil]\n"}, "is no name of an agent"),
+    (["--agents", "x"], {"pipelines": "x: [../../evil]\n"}, "is not a valid name of an agent"),
     (["--agents", "x"], {"pipelines": "x: [who]\n"}, 'there is no agent "who"'),
     (["--agents", "x"], {"pipelines": "x: []\n"}, "expected a list of 1 to 8 agents"),
     (["--agents", "x"], {"pipelines": "x: [both]\n", "both": "role: both\ntools:\n  execute_python: run\n  access_file: look\n"},
      "execute_python and access_file are never given to the same agent"),
-    (PIPELINE, {"files": "tools:\n  execute_python: run it\n"}, "there is no tool execute_python"),
-    (PIPELINE, {"files": "tools:\n  rm: x\n"}, "there is no tool rm")])
+    (PIPELINE, {"files": "tools:\n  execute_python: run it\n"}, "unknown tool execute_python"),
+    (PIPELINE, {"files": "tools:\n  rm: x\n"}, "unknown tool rm")])
 def test_refused_configuration(sandpiper, serve, args, config, said):
     os.makedirs(sandpiper.path("config/sandpiper/prompts"), mode=0o700)
     for name, text in config.items():

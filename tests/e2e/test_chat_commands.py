@@ -243,7 +243,7 @@ def test_a_line_for_a_shell(sandpiper, serve):
     serve(sandpiper, [])
     p = start(sandpiper, size=(30, 160))
     p.send("!ls -a\r")
-    p.expect(re.escape("! runs Python. For a shell's command: !import subprocess; print(subprocess.getoutput('ls -a'))"))
+    p.expect(re.escape("! runs Python. For a shell command: !import subprocess; print(subprocess.getoutput('ls -a'))"))
     p.expect("> ")
     p.send("!lsx\r")
     p.expect("NameError")

@@ -268,7 +268,7 @@ def test_ctrl_x_ctrl_e(bare, serve):
     ("kill -9 $$", "ed failed \\(killed by SIGKILL\\); the text is as it was"),
     ("kill -2 $PPID; sleep 0.2; true", None),           # Ctrl-C there is not for us
     ("true", None),
-    (None, "cannot start no-such-editor: not found in PATH\r\n *Set VISUAL or EDITOR to the program that you edit with\\."),
+    (None, "cannot start no-such-editor: not found in PATH\r\n *Set VISUAL or EDITOR to the editor of your choice\\."),
 ])
 def test_an_editor_that_fails(bare, serve, how, told):
     serve(bare, [said("kept line")])

@@ -65,7 +65,7 @@ def test_the_chat_asks_for_the_variables(sandpiper, serve):
     serve(sandpiper, [code("v = 77"), text("Set."), code("print(v)"), text("77")])
     sandpiper.run("set v")
     p = sandpiper.chat("-c", env=PLAIN, size=(30, 120))
-    p.expect(re.escape("again, to have its variables back? [y/N]"))
+    p.expect(re.escape("again, to get its variables back? [y/N]"))
     p.send("y\r")
     p.expect(" y\r\n")                  # what was answered is seen
     p.expect("the variables are back")
@@ -104,7 +104,7 @@ def test_a_damaged_database(sandpiper, serve):
     os.chmod(path, 0o600)
     p = start(sandpiper, size=(30, 200))
     p.send("b?\r")
-    p.expect(r"sessions\.db is damaged \([^)]*\): this session is not saved from here on")
+    p.expect(r"sessions\.db is damaged \([^)]*\): this session is no longer saved")
     p.expect("Two")
     p.expect("> ")
     ask(p, "c?", "Three")

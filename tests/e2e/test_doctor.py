@@ -161,14 +161,14 @@ def test_doctor_asks_the_model_for_a_call(sandpiper, serve):
         "model       ok    test-model, context window of 131,072 tokens",
         "                  ends on 2031-01-14",
         "tool calls  ok    tool call after T",
-        "streaming   ok    replies come as they are written",
-        "dialect     ok    native, found out just now"], r
+        "streaming   ok    replies are streamed",
+        "dialect     ok    native, detected just now"], r
 
 
 def test_doctor_tells_the_dialect_and_how_replies_come(sandpiper, serve):
     serve(sandpiper, [{"expect": {"stream": False}, "answer": {"text": "```python\nprint(6 * 7)\n```\n"}}])
     r = sandpiper.run("doctor", "--dialect", "blocks", "--no-stream")
-    assert r.code == 0 and "streaming   ok    replies come whole (--no-stream)" in r.out and "dialect     ok    blocks (code" in r.out, r
+    assert r.code == 0 and "streaming   ok    replies are not streamed (--no-stream)" in r.out and "dialect     ok    blocks (code" in r.out, r
 
 
 def test_doctor_offline_asks_nothing(sandpiper, serve):
@@ -196,7 +196,7 @@ def test_doctor_without_engines_is_3_whatever_the_model(bare, serve):
     ([{"text": "Six times seven is forty-two."}], 1, ["endpoint    ok", "model       ok", "tool calls  no", "answers, but does not call the tool", "--dialect blocks"]),
     ([{"text": "Let me think", "finish": "length"}], 1, ["had not called the tool after 1024 tokens"]),
     ([{"calls": [{"name": "no_such_tool", "arguments": "{}"}]}], 1, ["sent a tool call that cannot be used"]),
-    ([{"text": "```python\nprint(6 * 7)\n```\n"}], 0, ["tool calls  ok    code as text after", "dialect     ok    blocks, found out"]),
+    ([{"text": "```python\nprint(6 * 7)\n```\n"}], 0, ["tool calls  ok    code as text after", "dialect     ok    blocks, detected"]),
 ])
 def test_doctor_tells_what_is_wrong_with_the_model(sandpiper, serve, answers, code, words):
     server = serve(sandpiper, [{"answer": a} for a in answers])

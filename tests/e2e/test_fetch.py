@@ -32,11 +32,11 @@ def test_a_file_is_fetched(internet):
 
 @pytest.mark.parametrize("url,said", [
     ("https://good.example/redirect", "good.example redirects to another URL (302), which is not followed"),
-    ("https://good.example/nothing", "good.example answered 404 instead of the file"),
+    ("https://good.example/nothing", "good.example answered 404 instead of sending the file"),
     ("https://good.example/endless", "good.example sent more than 32 MiB"),
     ("https://good.example/packed", "good.example sent more than 32 MiB"),
-    ("https://inside.example/secret", "inside.example is no machine on the public internet"),
-    ("https://127.0.0.1/secret", "127.0.0.1 is no machine on the public internet"),
+    ("https://inside.example/secret", "inside.example is not on the public internet"),
+    ("https://127.0.0.1/secret", "127.0.0.1 is not on the public internet"),
     ("https://nowhere.example/file", "cannot reach nowhere.example: unknown host"),
     ("https://93.184.216.34:444/file", "cannot reach 93.184.216.34:444 (connection refused)"),
 ])

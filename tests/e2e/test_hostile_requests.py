@@ -108,7 +108,7 @@ def test_random_bytes(server):
         if r.random() < 0.5:
             return bytes(r.randrange(256) for _ in range(r.randrange(1, 400)))
         return b"".join(r.choice(words) if r.random() < 0.7 else bytes([r.randrange(256)]) for _ in range(r.randrange(1, 60)))
-    words = NO_HTTP, CUT, UNREADABLE, b"the request needs the header Host", b"the target of the request must be a path", b"does not go by the name in Host"
+    words = NO_HTTP, CUT, UNREADABLE, b"the request needs the header Host", b"the target of the request must be a path", b"the name in Host is not one of"
     all_refused(server, [(one(), (400, 403), words) for _ in range(EACH)])
 
 
@@ -168,7 +168,7 @@ def test_wrong_types(server):
         wrong = wrong_names(of[path], body)
         if wrong:
             return request, (422,), [('"%s%s' % (n, sign)).encode() for n in wrong for sign in (": ", "[", ".")]
-        return request, (404,), (b"there is no sandbox of this id", b"there is no such sandbox")
+        return request, (404,), (b"there is no sandbox with this id", b"there is no such sandbox")
 
     def one():
         path = r.choice(paths)

@@ -377,7 +377,7 @@ def test_after_the_sandbox_died(sandpiper, serve, replaced):
     results = [e for e in map(json.loads, r.out.splitlines()) if e["type"] == "tool_result"]
     assert "canary" not in r.out and "x,y" in results[0]["value"], r
     if replaced:
-        assert r.code == 3 and "not the one that was checked any more" in r.out and results[-1]["status"] == "not_run", (r, r.out)
+        assert r.code == 3 and "was replaced after it was checked" in r.out and results[-1]["status"] == "not_run", (r, r.out)
     else:
         assert r.code == 0 and "x,y" in results[2]["value"] and len([e for e in r.out.splitlines() if '"type":"sandbox"' in e]) == 2, r
 

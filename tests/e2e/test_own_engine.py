@@ -196,7 +196,7 @@ def test_what_was_learnt_is_kept_for_these_words_alone(own, serve):
 def test_a_missing_client(own):
     use(own, ["no-such-client", "{python}"])
     r = own.run("exec", "-c", "1")
-    assert r.code == 3 and "gpubox: there is no program no-such-client" in r.err, r
+    assert r.code == 3 and "gpubox: program not found: no-such-client" in r.err, r
 
 
 # --------------------------------------------------------------------------------------------------------------- what doctor says
@@ -227,7 +227,7 @@ def test_doctor_sees_what_is_open(own):
     """It is called a sandbox and is none."""
     use(own, BARE, "fortress")
     r = doctor(own, "fortress")
-    assert r.code == 3 and "fortress    no    runs code, but it was not seen to contain it: Python 3." in r.out, r
+    assert r.code == 3 and "fortress    no    runs code, but was not seen to isolate it: Python 3." in r.out, r
     for words in ("network", "can write to the disk: /", "shares the processes of the machine"):
         assert any("open: " in line and words in line for line in r.out.splitlines()), (words, r)
     assert ("it runs as root" in r.out) == (os.geteuid() == 0), r

@@ -109,7 +109,7 @@ def test_data_as_a_script_all_the_same(bare, serve):
         r = bare.run("--stdin", how, stdin="one\n")
         assert r.code == 2 and "no question" in r.err and "--stdin " + how in r.err and r.err.count("\n") == 2, r
     r = bare.run("--stdin", "script", "go", stdin="one\n")
-    assert r.code == 2 and "--stdin script and a question exclude each other" in r.err, r
+    assert r.code == 2 and "--stdin script cannot be combined with a question" in r.err, r
 
 
 @pytest.mark.parametrize("script", [

@@ -241,7 +241,7 @@ def test_tokens_and_addresses(sandpiper):
     refused = sandpiper.run("serve", "--listen", "0.0.0.0:0")
     assert refused.code == 2 and "--token-file" in refused.err, refused
     refused = sandpiper.run("serve", "--listen", "example.com:80")
-    assert refused.code == 2 and "no address" in refused.err, refused
+    assert refused.code == 2 and "not an address" in refused.err, refused
     path = os.path.join(sandpiper.dir, "socket")
     s = Server(sandpiper, listen="unix:" + path)
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600 and s.ask("POST", "/list_sandboxes", {}).status == 200

@@ -74,7 +74,7 @@ def test_what_is_not_saved(sandpiper, serve):
 
 
 def test_wrong_words(sandpiper):
-    for argv, says in ((["-c", "-r", "x", "q"], "exclude each other"), (["--replay-cells", "q"], "-c or -r"), (["-r", "zz", "q"], 'no session "zz"'),
+    for argv, says in ((["-c", "-r", "x", "q"], "cannot be combined"), (["--replay-cells", "q"], "-c or -r"), (["-r", "zz", "q"], 'no session "zz"'),
                        (["sessions", "shwo"], "there are list, show"), (["sessions", "show"], "usage: sandpiper sessions show ID"),
                        (["sessions", "rm"], "needs the IDs"), (["sessions", "show", "zz"], 'no session "zz"'), (["sessions", "search", " "], "nothing")):
         r = sandpiper.run(*argv)

@@ -117,14 +117,14 @@ def test_refused(sandpiper, serve, storage, kind, change, why):
     serve(sandpiper, [ASK, {"answer": {"text": "Done: /mnt/data/t.csv"}}])
     r = sandpiper.run("--upload", to, "--out", "out", "draw", env=dict(env, **change))
     assert r.code == 1 and r.out == "Done: /mnt/data/t.csv\n" and s.objects == {} and s.requests <= 1, r
-    assert r.err.count("was not uploaded") == 1 and why in r.err and "no further file is uploaded" in r.err, r
+    assert r.err.count("was not uploaded") == 1 and why in r.err and "no more files are uploaded" in r.err, r
     assert sorted(os.listdir(os.path.join(sandpiper.work, "out"))) == ["a b.png", "none", "t.csv"]
     no_secret(sandpiper, r)
 
 
 @pytest.mark.parametrize("to, env, said", [
     ("ftp://host/x", {}, "expected s3://BUCKET/PREFIX"), ("s3://bucket", {}, "Set AWS_ACCESS_KEY_ID"), ("https://h.test/c", {}, "Set AZURE_STORAGE_SAS_TOKEN"),
-    ("https://h.test/c?sig=abc", {"AZURE_STORAGE_SAS_TOKEN": "x"}, "no query may stand in the URL"),
+    ("https://h.test/c?sig=abc", {"AZURE_STORAGE_SAS_TOKEN": "x"}, "the URL must not contain a query"),
     ("https://h.test/", {"AZURE_STORAGE_SAS_TOKEN": "x"}, "names no bucket or container"),
     ("http://h.test/c", {"AZURE_STORAGE_SAS_TOKEN": "x"}, "not sent over http://"),
     ("https://user:pw@h.test/c", {"AZURE_STORAGE_SAS_TOKEN": "x"}, "--upload")])

@@ -183,7 +183,7 @@ static void prompts(void **state)
         {"nudge: [a]\n", "f:1: nudge: expected a text, found a list"},
         {"nudge:\n", "expected a text, found nothing"},
         {"tools: [rm_rf]\n", "f:1: tools: expected a map"},
-        {"tools:\n  rm_rf: x\n", "f:2: tools: there is no tool rm_rf"},
+        {"tools:\n  rm_rf: x\n", "f:2: tools: unknown tool rm_rf"},
         {"tools:\n  execute_python: [x]\n", "f:2: execute_python: expected a text, found a list"},
         {"- a\n", "expected a map"},
     };

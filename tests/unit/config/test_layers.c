@@ -505,7 +505,7 @@ static void printed(void **state)
     assert_non_null(strstr(s, "model: \"a\\\"bc\""));
     assert_non_null(strstr(s, "# from .env:1 SANDPIPER_MODEL"));
     assert_null(strstr(s, "pids: 128"));
-    assert_non_null(strstr(s, "settings have their default: sandpiper config --all"));
+    assert_non_null(strstr(s, "settings are at their defaults: sandpiper config --all"));
     assert_non_null(strstr(s, "# key: set, not shown"));
     assert_true(strstr(s, "# key: ") < strstr(s, "timeout: 90s"));
     assert_non_null(strstr(s, "environment OPENAI_API_KEY"));

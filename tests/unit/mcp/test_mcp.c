@@ -35,7 +35,7 @@ static uint64_t fake_ask(void *ctx, const struct mcp_question *q, char id[MCP_ID
     autofree char *arguments = q->arguments ? json_print(q->arguments) : xstrdup("null");
 
     if (q->sandbox && strcmp(q->sandbox, HANDLE) != 0) {
-        error_set(err, ERROR_USAGE, 0, "There is no sandbox of that handle.");
+        error_set(err, ERROR_USAGE, 0, "There is no sandbox with that handle.");
         return 0;
     }
     snprintf(f->operation, sizeof f->operation, "%s", q->operation);
@@ -349,7 +349,7 @@ static void a_mistake_in_the_arguments_is_for_the_model(void **state)
         {CALL("1", "execute_python", "{\"code\":\"1\",\"cod\":1}", ""), "cod"},
         {CALL("1", "execute_python", "{\"code\":\"1\",\"sandbox\":7}", ""), "sandbox"},
         {CALL("1", "execute_python", "{\"code\":\"1\",\"sandbox\":\"../x\"}", ""),
-         "no sandbox of that handle"},
+         "no sandbox with that handle"},
         {CALL("1", "put_file", "{\"name\":\"a\"}", ""), "content"},
         {CALL("1", "get_file", "{\"name\":\"\"}", ""), "name"},
     };
@@ -581,7 +581,7 @@ static void headers_must_agree(void **state)
           .sandbox = "=?base64?YQ=="},
          "tools/"
          "call\",\"params\":{\"name\":\"list_files\",\"arguments\":{\"sandbox\":\"=?base64?YQ==\"}," META "}",
-         "no sandbox of that handle",
+         "no sandbox with that handle",
          200},
         {{.version = "2026-07-28", .method = "tools/call", .name = "=?base64?bGlzdF9maWxlcw?="},
          "tools/call\",\"params\":{\"name\":\"list_files\"," META "}",
