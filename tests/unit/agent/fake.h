@@ -315,24 +315,6 @@ int sandbox_list_files(struct sandbox *s, struct buf *out, struct error *err)
     return 0;
 }
 
-int64_t sandbox_get(struct sandbox *s, const char *name, int fd, struct error *err)
-{
-    (void)s;
-    (void)name;
-    (void)fd;
-    (void)err;
-    return 0;
-}
-
-int64_t sandbox_each_file(struct sandbox *s, sandbox_file_fn *fn, void *ctx, struct error *err)
-{
-    (void)s;
-    (void)fn;
-    (void)ctx;
-    (void)err;
-    return 0;
-}
-
 void sandbox_mounts(const struct sandbox *s, struct buf *out)
 {
     (void)s;
