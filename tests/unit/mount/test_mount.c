@@ -118,7 +118,7 @@ static void test_lacks(void **state)
         {"64 12 r r-x a", true, false, 0, NULL},
         {"64 12 r --x a", true, false, 0, "cannot read the folder"},
         {"64 12 r r-- a", true, false, 0, "cannot read the folder"},
-        {"64 12 w r-x a", true, true, 0, "cannot make files"},
+        {"64 12 w r-x a", true, true, 0, "cannot make or change files"},
         {"64 12 w rwx a", true, true, 0, NULL},
         {"64 12 r r-x a", true, false, 1, "cannot read sub/k"},
         {"64 12 r r-x a", true, false, 2, "and others"},
