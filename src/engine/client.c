@@ -67,10 +67,13 @@ struct child *client_start(struct child_options o, struct error *err)
 
 struct child *client_command(struct argv *argv, int deadline_ms, struct child_watch watch)
 {
-    struct child *c = client_start(
-        (struct child_options){
-            .argv = argv->v, .watch = watch, .deadline_ms = deadline_ms, .in = CHILD_NULL, .out = CHILD_KEPT},
-        NULL);
+    struct child *c = client_start((struct child_options){.argv = argv->v,
+                                                          .watch = watch,
+                                                          .deadline_ms = deadline_ms,
+                                                          .grace_ms = CLIENT_GRACE_MS,
+                                                          .in = CHILD_NULL,
+                                                          .out = CHILD_KEPT},
+                                   NULL);
 
     argv_release(argv);
     return c;

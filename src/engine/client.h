@@ -6,13 +6,18 @@
 
 #include "process/child.h"
 
+/* How long a client may go on after SIGTERM. Podman puts that signal off until it has noted the conmon of a
+ * new container (libpod/shutdown); SIGKILL before that leaves conmon and "runc init" of a container that
+ * podman does not know. */
+#define CLIENT_GRACE_MS 3000
+
 struct argv;
 
 /* Start o, keeping its stderr, with the variables that a client needs and without any of our keys. The
  * working directory is the root unless o names one, but never ours, because podman's conmon leaves a file
  * "oom" where it was started. */
 struct child *client_start(struct child_options o, struct error *err);
-/* Run a command that reads nothing. Releases argv. It is killed after deadline_ms (0: never). NULL: it could
+/* Run a command that reads nothing. Releases argv. It is ended after deadline_ms (0: never). NULL: it could
  * not be started. */
 struct child *client_command(struct argv *argv, int deadline_ms, struct child_watch watch);
 /* The most telling line of its stderr, or how it ended. The caller frees it. */

@@ -201,6 +201,7 @@ static int start_client(struct attempt *a, int in, int out)
     struct child_options o = {.argv = argv.v,
                               .watch = {a->loop, client_done, a},
                               .deadline_ms = a->stdio ? 0 : RUN_MS,
+                              .grace_ms = a->stdio ? 0 : CLIENT_GRACE_MS,
                               .in = in,
                               .out = out,
                               .cwd = a->dir.path,
@@ -325,6 +326,10 @@ bool container_end(struct attempt *a, int64_t until)
      * finish. That takes little time, because the supervisor finds no listener. */
     bool ended = a->stdio || child_wait(a->client, attempt_left_ms(until) / 2);
 
+    if (!ended) {
+        child_kill(a->client, SIGTERM);
+        child_wait(a->client, attempt_left_ms(until) / 2);
+    }
     return (!was_made(a) || remove_container(a, until, PATIENCE_MS)) && ended;
 }
 

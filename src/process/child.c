@@ -112,6 +112,7 @@ static bool reap(struct child *c)
         c->ended = got > 0 || (got < 0 && errno == ECHILD && stranger_ended(c));
         if (c->ended) {
             c->status = status;
+            c->timed_out = c->timed_out || c->warned;
             read_both(c); /* its last output */
             close_all(c);
         }
@@ -119,12 +120,20 @@ static bool reap(struct child *c)
     return c->ended;
 }
 
-/* A process in uninterruptible sleep is left behind. */
-static void expire(struct child *c)
+/* Its time is over. False: it has a last chance to end by itself. A process in uninterruptible sleep is left
+ * behind. */
+static bool expire(struct child *c)
 {
+    if (c->grace_ms > 0 && !c->warned) {
+        c->warned = true;
+        c->deadline = clock_ms() + c->grace_ms;
+        child_kill(c, SIGTERM);
+        return false;
+    }
     c->timed_out = true;
     child_kill(c, SIGKILL);
     child_wait(c, 1000);
+    return true;
 }
 
 static void serve_end(void *ctx, short revents);
@@ -145,11 +154,10 @@ static void serve_end(void *ctx, short revents)
 
     (void)revents;
     if (!reap(c)) {
-        if (c->deadline == 0 || clock_ms() < c->deadline) {
+        if (c->deadline == 0 || clock_ms() < c->deadline || !expire(c)) {
             set_timer(c);
             return;
         }
-        expire(c);
     }
     unwatch(c);
     if (c->watch.done)
@@ -189,7 +197,8 @@ struct child *child_start(const struct child_options *o, struct error *err)
     struct child *c = xcalloc(1, sizeof *c);
 
     reap_abandoned();
-    *c = (struct child){.pid = -1, .our_group = o->our_group, .pidfd = -1, .out = -1, .err = -1};
+    *c = (struct child){
+        .pid = -1, .our_group = o->our_group, .grace_ms = o->grace_ms, .pidfd = -1, .out = -1, .err = -1};
     buf_init(&c->out_text, o->cap);
     buf_init(&c->err_text, ERR_MAX);
     given.out = output(o->out, &c->out, err);
@@ -243,8 +252,8 @@ struct child *child_run(const struct child_options *o, struct error *err)
             return NULL;
         }
     }
-    if (!loop && !child_wait(c, o->deadline_ms))
-        expire(c);
+    for (int left = o->deadline_ms; !loop && !child_wait(c, left) && !expire(c);)
+        left = o->grace_ms;
     return c;
 }
 
@@ -275,7 +284,9 @@ void child_free(struct child *c)
 {
     if (c && c->pid > 0 && !c->ended) {
         unwatch(c);
-        child_kill(c, SIGKILL);
+        child_kill(c, c->grace_ms > 0 ? SIGTERM : SIGKILL);
+        if (c->grace_ms > 0 && !child_wait(c, c->grace_ms))
+            child_kill(c, SIGKILL);
         child_wait(c, 2000);
     }
     child_abandon(c);

@@ -1,7 +1,7 @@
 /* child.h - the one way to run a child process: by argument vector, never by a shell string. A child has its
  * own process group (so a terminal's Ctrl-C does not reach it), default signal handlers, and only the
  * descriptors given here. What it prints may be kept up to a cap. At its deadline, if it has one, its whole
- * group is killed. The loop watches it and reports its end once, or the caller waits for it.
+ * group is ended. The loop watches it and reports its end once, or the caller waits for it.
  *
  * No zombies: whoever does not want to wait calls child_abandon(); it is reaped when a later child starts.
  */
@@ -41,6 +41,7 @@ struct child_options {
     size_t cap;
     const int *keep; /* more descriptors to pass on under their own numbers; ends with -1; NULL: none */
     int deadline_ms; /* 0: no deadline */
+    int grace_ms;    /* at its deadline, and by child_free(), SIGTERM comes this long before SIGKILL */
     struct child_watch watch;
     bool die_with_parent; /* PR_SET_PDEATHSIG SIGKILL */
     bool own_session;     /* a session of its own, not only a group: it may outlive us and our terminal */
@@ -63,8 +64,8 @@ struct child {
     struct buf out_text, err_text;
     /* private */
     struct child_watch watch;
-    bool our_group;
-    int pidfd, out, err;
+    bool our_group, warned; /* warned: it got SIGTERM at its deadline */
+    int pidfd, out, err, grace_ms;
     int64_t deadline;
     struct child *next; /* of those that were abandoned */
 };
@@ -81,7 +82,7 @@ bool child_wait(struct child *c, int timeout_ms);
 size_t child_descriptors(const struct child *c, int *out);
 /* Signal its process group, or it alone if it is in ours. Nothing happens for NULL and one that has ended. */
 void child_kill(struct child *c, int sig);
-void child_free(struct child *c);     /* kills its process group if it still runs, and reaps it */
+void child_free(struct child *c);     /* ends its process group if it still runs, and reaps it */
 void child_abandon(struct child *c);  /* forget it; if it still runs, it goes on without us */
 bool child_ok(const struct child *c); /* it ended with exit code 0; NULL: false */
 

@@ -160,6 +160,68 @@ static void deadline_kills_the_group(void **state)
     child_free(r);
 }
 
+/* Started and, unless how is FREED, run to its deadline. NULL: its trap did not stand by then. */
+enum how { ALONE, WITH_LOOP, FREED };
+
+static struct child *run_with_grace(char *script, int grace_ms, enum how how, int deadline_ms,
+                                    struct loop *loop)
+{
+    struct error e = {0};
+    int said[2];
+    char c;
+
+    assert_int_equal(pipe2(said, O_CLOEXEC), 0);
+    struct child_options o = {.argv = SH(script),
+                              .watch = {.loop = loop},
+                              .deadline_ms = how == FREED ? 0 : deadline_ms,
+                              .grace_ms = grace_ms,
+                              .in = CHILD_NULL,
+                              .out = said[1],
+                              .err = CHILD_NULL};
+    struct child *r = how == FREED ? child_start(&o, &e) : child_run(&o, &e);
+    assert_non_null(r);
+    close(said[1]);
+    bool ready = read(said[0], &c, 1) == 1;
+    close(said[0]);
+    if (ready)
+        return r;
+    child_free(r);
+    return NULL;
+}
+
+/* SIGTERM comes first, and SIGKILL only for one that does not end of it. */
+static void grace_before_the_kill(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *script;
+        int grace_ms;
+        bool ends;
+    } rows[] = {
+        {"trap 'exit 7' TERM; echo; while :; do sleep 0.02; done", 20000, true},
+        {"trap '' TERM; echo; while :; do sleep 0.02; done", 100, false},
+    };
+
+    for (size_t i = 0; i < countof(rows); i++)
+        for (enum how how = ALONE; how <= FREED; how++) {
+            struct loop *loop = how == WITH_LOOP ? loop_new() : NULL;
+            struct child *r = NULL;
+
+            for (int ms = 200; !r && ms < 60000; ms *= 3)
+                r = run_with_grace((char *)rows[i].script, rows[i].grace_ms, how, ms, loop);
+            assert_non_null(r);
+            if (how != FREED) {
+                assert_true(r->ended && r->timed_out);
+                assert_true(rows[i].ends ? WIFEXITED(r->status) && WEXITSTATUS(r->status) == 7
+                                         : WIFSIGNALED(r->status) && WTERMSIG(r->status) == SIGKILL);
+            }
+            pid_t pid = r->pid;
+            child_free(r);
+            assert_int_equal(kill(pid, 0), -1);
+            loop_free(loop);
+        }
+}
+
 static void a_daemon_holding_the_pipe_does_not_hold_us(void **state)
 {
     (void)state;
@@ -530,6 +592,7 @@ int main(void)
         cmocka_unit_test(path_has_only_absolute_folders),
         cmocka_unit_test(output_has_a_cap),
         cmocka_unit_test(deadline_kills_the_group),
+        cmocka_unit_test(grace_before_the_kill),
         cmocka_unit_test(a_daemon_holding_the_pipe_does_not_hold_us),
         cmocka_unit_test(a_cancel_ends_it),
         cmocka_unit_test(inherits_nothing),
