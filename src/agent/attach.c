@@ -29,7 +29,7 @@
 #define PROFILE_MAX  4096
 #define PROFILE_MARK '\x1e'
 
-struct source {
+struct added_file {
     const char *name; /* the user's name for it */
     char *shown;      /* the same in one line, for messages */
     char *inside;     /* its name in the sandbox */
@@ -44,7 +44,7 @@ struct source {
     bool folder;
 };
 
-static void source_release(struct source *s)
+static void source_release(struct added_file *s)
 {
     fd_close(&s->copy);
     free(s->shown);
@@ -54,7 +54,7 @@ static void source_release(struct source *s)
 }
 
 /* A pipe cannot be read twice. Copy it, because the name depends on its first bytes. */
-static int copy_stream(struct agent *a, struct source *s, struct error *err)
+static int copy_stream(struct agent *a, struct added_file *s, struct error *err)
 {
     const char *name = s->shown;
     const struct slow_reader in = {.fd = s->fd, .name = "the data", .loop = a->loop};
@@ -84,7 +84,7 @@ static int copy_stream(struct agent *a, struct source *s, struct error *err)
     return lseek(s->copy, 0, SEEK_SET) < 0 ? error_errno(err, "keeping %s", name) : 0;
 }
 
-static int source_open(struct agent *a, struct source *s, struct error *err)
+static int source_open(struct agent *a, struct added_file *s, struct error *err)
 {
     const char *name = s->shown;
     struct stat st;
@@ -171,7 +171,7 @@ static size_t whole_max(const struct agent *a)
     return share < ATTACH_WHOLE ? share : ATTACH_WHOLE;
 }
 
-static bool shown_whole(const struct agent *a, const struct source *s)
+static bool shown_whole(const struct agent *a, const struct added_file *s)
 {
     return s->whole && s->head_len <= whole_max(a) && utf8_valid(s->head, s->head_len)
            && !memchr(s->head, 0, s->head_len);
@@ -190,7 +190,7 @@ static bool promises(const char *name)
 }
 
 /* A profile may end in what is wrong with the file, behind a mark that no file can write. */
-static void take_trouble(struct source *s, struct buf *profile)
+static void take_trouble(struct added_file *s, struct buf *profile)
 {
     const char *mark = strchr(buf_str(profile), PROFILE_MARK);
 
@@ -201,7 +201,7 @@ static void take_trouble(struct source *s, struct buf *profile)
     profile->data[profile->len] = '\0';
 }
 
-static int make_block(struct agent *a, struct source *s, struct buf *out, struct error *err)
+static int make_block(struct agent *a, struct added_file *s, struct buf *out, struct error *err)
 {
     const char *name = s->inside, *kind = s->kind;
     bool whole = shown_whole(a, s);
@@ -286,7 +286,7 @@ static void on_file(void *files, const char *name, int fd)
 
 int attach_file(struct agent *a, const char *name, int fd, struct buf *out, struct error *err)
 {
-    autorelease(source_release) struct source s = {
+    autorelease(source_release) struct added_file s = {
         .name = name, .shown = scrub_line(name, SCRUB_TERMINAL), .fd = fd, .copy = -1};
     struct error e = {0};
     struct buf block = BUF_INIT(16 * 1024);

@@ -8,12 +8,12 @@
 
 #include "base/mem.h"
 
-struct range {
+struct address_range {
     unsigned char bytes[16];
     unsigned bits;
 };
 
-static const struct range v4_none[] = {
+static const struct address_range v4_none[] = {
     {{0}, 8},            /* this network */
     {{10}, 8},           /* private */
     {{100, 64}, 10},     /* carriers' NAT */
@@ -31,15 +31,15 @@ static const struct range v4_none[] = {
 };
 
 /* All of IPv6 that is not 2000::/3 is none: loopback, mapped IPv4, NAT64, local, link-local, multicast. */
-static const struct range v6_unicast = {{0x20}, 3};
-static const struct range v6_none[] = {
+static const struct address_range v6_unicast = {{0x20}, 3};
+static const struct address_range v6_none[] = {
     {{0x20, 0x01}, 23},             /* protocol assignments, Teredo */
     {{0x20, 0x01, 0x0d, 0xb8}, 32}, /* documentation */
     {{0x20, 0x02}, 16},             /* 6to4 */
     {{0x3f, 0xff}, 20},             /* documentation */
 };
 
-static bool within(const unsigned char *address, const struct range *r)
+static bool within(const unsigned char *address, const struct address_range *r)
 {
     unsigned whole = r->bits / 8, rest = r->bits % 8;
     unsigned mask = 0xff00u >> rest & 0xff;
@@ -48,7 +48,7 @@ static bool within(const unsigned char *address, const struct range *r)
            && (!rest || (address[whole] & mask) == (r->bytes[whole] & mask));
 }
 
-static bool within_any(const unsigned char *address, const struct range *r, size_t n)
+static bool within_any(const unsigned char *address, const struct address_range *r, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (within(address, &r[i]))

@@ -18,7 +18,7 @@
 
 #define LINKS_MAX 40 /* the kernel's limit */
 
-struct walk {
+struct place_walk {
     const char *path; /* as the caller gave it, for messages */
     char *rest;       /* what remains to be walked */
     size_t own;       /* its last bytes are the caller's; the others came from a link */
@@ -26,7 +26,7 @@ struct walk {
     int links;
 };
 
-static int refuse(const struct walk *w, uid_t owner, struct error *err)
+static int refuse(const struct place_walk *w, uid_t owner, struct error *err)
 {
     return error_set(err, ERROR_SYSTEM, ELOOP,
                      "%s contains a symbolic link of another user (uid %u), which is not followed", w->path,
@@ -34,7 +34,7 @@ static int refuse(const struct walk *w, uid_t owner, struct error *err)
 }
 
 /* Follow the link name in w->at: its text replaces its name in the path. */
-static int take_link(struct walk *w, const char *name, struct error *err)
+static int take_link(struct place_walk *w, const char *name, struct error *err)
 {
     autoclose int link = openat(w->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     char text[PATH_MAX];
@@ -62,7 +62,7 @@ static int take_link(struct walk *w, const char *name, struct error *err)
 }
 
 /* Take one component. O_DIRECTORY makes the kernel mount a home that is mounted on demand. */
-static int step(struct walk *w, const char *name, bool make, struct error *err)
+static int step(struct place_walk *w, const char *name, bool make, struct error *err)
 {
     int next = openat(w->at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -77,7 +77,7 @@ static int step(struct walk *w, const char *name, bool make, struct error *err)
     return 0;
 }
 
-static int go(struct walk *w, bool make, struct error *err)
+static int go(struct place_walk *w, bool make, struct error *err)
 {
     while (w->rest[strspn(w->rest, "/")]) {
         const char *from = w->rest + strspn(w->rest, "/");
@@ -103,7 +103,7 @@ struct goal {
 /* The folder path, which is g's or the one that it lies in. */
 static int walk(const struct goal *g, const char *path, bool make, struct error *err)
 {
-    struct walk w = {.path = g->shown, .rest = xstrdup(path), .own = strlen(path), .links = g->links};
+    struct place_walk w = {.path = g->shown, .rest = xstrdup(path), .own = strlen(path), .links = g->links};
     int status;
 
     w.at = open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -153,7 +153,7 @@ static int check_file(int fd, const char *shown, struct error *err)
 /* The path that a link at the end of path leads to; NULL with err. */
 static char *link_target(int folder, const struct goal *g, struct error *err)
 {
-    struct walk w = {.path = g->shown, .rest = xstrdup(""), .at = fcntl(folder, F_DUPFD_CLOEXEC, 0)};
+    struct place_walk w = {.path = g->shown, .rest = xstrdup(""), .at = fcntl(folder, F_DUPFD_CLOEXEC, 0)};
     autofree char *base = folder_of(g->path);
     char *target = NULL;
 

@@ -17,7 +17,7 @@ enum {
     MARKS = 8,      /* combining marks allowed in a row */
 };
 
-enum state {
+enum scrub_state {
     GROUND,
     ESCAPE,        /* after ESC */
     ESCAPE_MIDDLE, /* after ESC and 0x20..0x2f: charset selection and the like */
@@ -107,7 +107,7 @@ static void settle_cr(struct scrub *s, uint32_t next, struct buf *out)
     }
 }
 
-static void begin(struct scrub *s, enum state state)
+static void begin(struct scrub *s, enum scrub_state state)
 {
     s->state = state;
     s->eaten = 0;
@@ -192,7 +192,7 @@ static void feed_char(struct scrub *s, uint32_t c, unsigned bytes, struct buf *o
     }
     s->eaten += bytes;
     bool ours = true; /* the character is part of the sequence */
-    switch ((enum state)s->state) {
+    switch ((enum scrub_state)s->state) {
     case ESCAPE:
         ours = escape(s, c);
         break;

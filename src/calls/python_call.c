@@ -11,17 +11,17 @@
 #include "base/utf8.h"
 #include "calls/tool_names.h"
 
-struct reading {
+struct call_reading {
     const char *s, *end;
 };
 
-static void skip(struct reading *r)
+static void skip(struct call_reading *r)
 {
     while (r->s < r->end && isspace((unsigned char)*r->s))
         r->s++;
 }
 
-static bool next_is(struct reading *r, const char *word)
+static bool next_is(struct call_reading *r, const char *word)
 {
     size_t n = strlen(word);
     skip(r);
@@ -56,7 +56,7 @@ static const struct llm_tool *tool_named(const struct llm_toolset *tools, const 
 
 int python_call_head(const struct llm_toolset *tools, const char *s, size_t n, bool list)
 {
-    struct reading r = {.s = s, .end = s + n};
+    struct call_reading r = {.s = s, .end = s + n};
     if (list && !next_is(&r, "["))
         return n ? 0 : -1;
     if (n > PYTHON_HEAD_MAX)
@@ -76,7 +76,7 @@ int python_call_head(const struct llm_toolset *tools, const char *s, size_t n, b
 
 /* ---- literals ---- */
 
-static bool hex(struct reading *r, int digits, uint32_t *v)
+static bool hex(struct call_reading *r, int digits, uint32_t *v)
 {
     *v = 0;
     for (int i = 0; i < digits; i++, r->s++) {
@@ -92,13 +92,13 @@ static void add_character(struct buf *out, uint32_t c)
     utf8_add(out, !c || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0xfffd : c);
 }
 
-static bool escaped_number(struct reading *r, char kind, struct buf *out)
+static bool escaped_number(struct call_reading *r, char kind, struct buf *out)
 {
     uint32_t c = 0, low = 0;
     if (!hex(r, kind == 'x' ? 2 : kind == 'u' ? 4 : 8, &c))
         return false;
     if (kind == 'u' && c >= 0xd800 && c < 0xdc00 && r->end - r->s >= 6 && r->s[0] == '\\' && r->s[1] == 'u') {
-        struct reading ahead = *r; /* two halves of a surrogate pair, as JSON writes them */
+        struct call_reading ahead = *r; /* two halves of a surrogate pair, as JSON writes them */
         ahead.s += 2;
         if (hex(&ahead, 4, &low) && low >= 0xdc00 && low < 0xe000) {
             c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
@@ -109,7 +109,7 @@ static bool escaped_number(struct reading *r, char kind, struct buf *out)
     return true;
 }
 
-static void octal(struct reading *r, uint32_t c, struct buf *out)
+static void octal(struct call_reading *r, uint32_t c, struct buf *out)
 {
     for (int i = 1; i < 3 && r->s < r->end && *r->s >= '0' && *r->s <= '7'; i++)
         c = c * 8 + (uint32_t)(*r->s++ - '0');
@@ -117,7 +117,7 @@ static void octal(struct reading *r, uint32_t c, struct buf *out)
 }
 
 /* Reads what follows a backslash. False where Python would refuse it, or would look up a name. */
-static bool escape(struct reading *r, struct buf *out)
+static bool escape(struct call_reading *r, struct buf *out)
 {
     static const char letters[] = "\\'\"abfnrtv", means[] = "\\'\"\a\b\f\n\r\t\v";
     char c = *r->s++;
@@ -138,14 +138,14 @@ static bool escape(struct reading *r, struct buf *out)
     return buf_addch(out, c);
 }
 
-static bool closes(const struct reading *r, const char *quote, size_t n)
+static bool closes(const struct call_reading *r, const char *quote, size_t n)
 {
     return (size_t)(r->end - r->s) >= n && !memcmp(r->s, quote, n);
 }
 
 /* Reads from after the prefix on. A line break between single quotes is kept: Python would refuse it, but
  * models write it. */
-static bool string_body(struct reading *r, bool raw, struct buf *out)
+static bool string_body(struct call_reading *r, bool raw, struct buf *out)
 {
     char quote[3] = {*r->s, *r->s, *r->s};
     size_t n = closes(r, quote, 3) ? 3 : 1;
@@ -169,7 +169,7 @@ static bool string_body(struct reading *r, bool raw, struct buf *out)
 }
 
 /* Reads one string, or several adjacent ones. */
-static bool strings(struct reading *r, struct buf *out)
+static bool strings(struct call_reading *r, struct buf *out)
 {
     bool any = false;
     for (;;) {
@@ -189,7 +189,7 @@ static bool strings(struct reading *r, struct buf *out)
     }
 }
 
-static struct json *word(struct reading *r)
+static struct json *word(struct call_reading *r)
 {
     static const char *const words[] = {"True", "False", "None"};
     size_t n = word_length(r->s, (size_t)(r->end - r->s));
@@ -209,7 +209,7 @@ static struct json *word(struct reading *r)
     return j;
 }
 
-static struct json *literal(struct reading *r)
+static struct json *literal(struct call_reading *r)
 {
     struct buf out = BUF_INIT(CALL_ARGS_MAX + 1);
     struct json *j = NULL;
@@ -225,11 +225,11 @@ static struct json *literal(struct reading *r)
 
 /* ---- calls ---- */
 
-static bool argument(struct reading *r, struct json *to, const char *only)
+static bool argument(struct call_reading *r, struct json *to, const char *only)
 {
     skip(r);
     size_t n = word_length(r->s, (size_t)(r->end - r->s));
-    struct reading ahead = {.s = r->s + n, .end = r->end};
+    struct call_reading ahead = {.s = r->s + n, .end = r->end};
     bool named = n && n < 64 && next_is(&ahead, "=");
     if (!named && (!only || json_size(to)))
         return false;
@@ -242,7 +242,7 @@ static bool argument(struct reading *r, struct json *to, const char *only)
     return value != NULL;
 }
 
-static bool call(struct reading *r, struct calls *c)
+static bool call(struct call_reading *r, struct calls *c)
 {
     autojson struct json *args = json_object();
     if (next_is(r, "print("))
@@ -265,7 +265,7 @@ static bool call(struct reading *r, struct calls *c)
 
 int python_call_read(struct calls *c, const char *s, size_t n)
 {
-    struct reading r = {s, s + n};
+    struct call_reading r = {s, s + n};
     struct calls found = {.tools = c->tools};
     bool list = next_is(&r, "["), good = true;
     do {

@@ -11,7 +11,7 @@
 
 #define ENTRIES_MAX 1000 /* the search for duplicates is quadratic; no real .env has more */
 
-struct cursor {
+struct dotenv_cursor {
     const char *p, *end;
     int line;
 };
@@ -21,13 +21,13 @@ static bool blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-static void skip_blanks(struct cursor *c)
+static void skip_blanks(struct dotenv_cursor *c)
 {
     while (c->p < c->end && blank(*c->p))
         c->p++;
 }
 
-static void skip_line(struct cursor *c)
+static void skip_line(struct dotenv_cursor *c)
 {
     while (c->p < c->end && *c->p != '\n')
         c->p++;
@@ -37,7 +37,7 @@ static void skip_line(struct cursor *c)
 }
 
 /* Read [A-Za-z_][A-Za-z0-9_]*; NULL if there is none here. */
-static char *read_name(struct cursor *c)
+static char *read_name(struct dotenv_cursor *c)
 {
     const char *start = c->p;
 
@@ -55,9 +55,9 @@ static char escaped(char c)
 
 /* Read from after the opening quote. False if the quote is never closed: then only this line is dropped, not
  * the rest of the file. */
-static bool read_quoted(struct cursor *c, char quote, struct buf *out)
+static bool read_quoted(struct dotenv_cursor *c, char quote, struct buf *out)
 {
-    struct cursor at = *c;
+    struct dotenv_cursor at = *c;
 
     for (; at.p < at.end && *at.p != quote; at.p++) {
         if (*at.p == '\n')
@@ -74,7 +74,7 @@ static bool read_quoted(struct cursor *c, char quote, struct buf *out)
     return true;
 }
 
-static void read_plain(struct cursor *c, struct buf *out)
+static void read_plain(struct dotenv_cursor *c, struct buf *out)
 {
     const char *start = c->p, *stop;
 
@@ -85,7 +85,7 @@ static void read_plain(struct cursor *c, struct buf *out)
     buf_add(out, start, (size_t)(stop - start));
 }
 
-static bool read_value(struct cursor *c, struct buf *out)
+static bool read_value(struct dotenv_cursor *c, struct buf *out)
 {
     skip_blanks(c);
     if (c->p < c->end && (*c->p == '"' || *c->p == '\'')) {
@@ -113,7 +113,7 @@ static void store(struct dotenv *d, char *name, char *value, int line)
     d->v[d->n++] = (struct dotenv_entry){name, value, line};
 }
 
-static bool read_entry(struct dotenv *d, struct cursor *c)
+static bool read_entry(struct dotenv *d, struct dotenv_cursor *c)
 {
     if (d->n >= ENTRIES_MAX)
         return false;
@@ -139,7 +139,7 @@ static bool read_entry(struct dotenv *d, struct cursor *c)
 
 int dotenv_parse(struct dotenv *d, const char *text, size_t len, struct error *err)
 {
-    struct cursor c = {text, text + len, 1};
+    struct dotenv_cursor c = {text, text + len, 1};
 
     *d = (struct dotenv){0};
     if (len > DOTENV_MAX)

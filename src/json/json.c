@@ -89,14 +89,14 @@ static uint64_t hash(const char *s)
     return h ^ h >> 29;
 }
 
-struct key {
+struct sort_key {
     cJSON *member;
     size_t index;
 };
 
 static int by_key(const void *a, const void *b)
 {
-    const struct key *x = a, *y = b;
+    const struct sort_key *x = a, *y = b;
     int c = strcmp(x->member->string, y->member->string);
     return c != 0 ? c : x->index < y->index ? -1 : 1;
 }
@@ -127,10 +127,10 @@ static bool hashed_keys(struct fix *f, cJSON *obj, size_t n)
 
 static void sorted_keys(struct fix *f, cJSON *obj, size_t n)
 {
-    struct key *v = xcalloc(n, sizeof(*v));
+    struct sort_key *v = xcalloc(n, sizeof(*v));
     size_t k = 0;
     for (cJSON *m = obj->child; m != NULL && k < n; m = m->next, k++)
-        v[k] = (struct key){.member = m, .index = k};
+        v[k] = (struct sort_key){.member = m, .index = k};
     qsort(v, k, sizeof(*v), by_key);
     for (size_t i = 1, kept = 0; i < k; i++) {
         if (strcmp(v[kept].member->string, v[i].member->string) == 0)

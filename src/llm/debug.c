@@ -21,7 +21,7 @@
  * stream */
 #define PIECE 16384
 
-struct reading {
+struct debug_reading {
     const struct debug_reply *d;
     struct llm_request q;
     const char *body;
@@ -61,7 +61,7 @@ static bool unpack(const char *body, size_t len, struct buf *out)
     return n >= 0; /* also at the cap, which the reader reports */
 }
 
-static void read_error(struct reading *o)
+static void read_error(struct debug_reading *o)
 {
     const struct debug_reply *d = o->d;
     struct failure_head h = {.status = o->status};
@@ -73,7 +73,7 @@ static void read_error(struct reading *o)
         o->rc = reply_failed_generation(&o->q, o->body, o->len, &o->r);
 }
 
-static void read_body(struct reading *o)
+static void read_body(struct debug_reading *o)
 {
     size_t len = o->len;
     struct reply a;
@@ -221,7 +221,7 @@ static const char *action_of(const struct llm_reply *r, const char **error)
     return "fail"; /* when the length ended it, finish_reason says so */
 }
 
-static char *print(const struct debug_reply *d, const struct reading *o)
+static char *print(const struct debug_reply *d, const struct debug_reading *o)
 {
     autojson struct json *j = json_object();
     struct json *error = json_null();
@@ -262,12 +262,12 @@ static char *print(const struct debug_reply *d, const struct reading *o)
 char *debug_reply(const struct debug_reply *d, const char *body, size_t len)
 {
     struct prompts none = {0};
-    struct reading o = {.d = d,
-                        .q = {.prompts = &none, .tools = d->tools},
-                        .body = body,
-                        .len = len,
-                        .status = d->status ? d->status : 200,
-                        .r.usage = {-1, -1, -1, -1, false}};
+    struct debug_reading o = {.d = d,
+                              .q = {.prompts = &none, .tools = d->tools},
+                              .body = body,
+                              .len = len,
+                              .status = d->status ? d->status : 200,
+                              .r.usage = {-1, -1, -1, -1, false}};
     struct buf plain = BUF_INIT(DEBUG_BODY_MAX);
     if (len > 2 && !memcmp(body, "\x1f\x8b", 2) && unpack(body, len, &plain)) {
         o.body = buf_str(&plain);

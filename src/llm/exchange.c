@@ -39,7 +39,7 @@ static void tell_phase(const struct exchange *x, struct phase_now now)
 }
 
 /* One try, and its outcome. */
-struct attempt {
+struct exchange_try {
     struct exchange *x;
     struct reply a;
     struct buf *raw; /* the whole body, for the trace; or NULL */
@@ -51,7 +51,7 @@ struct attempt {
     struct phase_now phase; /* the last one that was told of the reply */
 };
 
-static void watch_phase(struct attempt *t)
+static void watch_phase(struct exchange_try *t)
 {
     struct phase_now now;
 
@@ -63,7 +63,7 @@ static void watch_phase(struct attempt *t)
 
 static bool on_data(void *ctx, struct http_reply *reply, const char *p, size_t n)
 {
-    struct attempt *t = ctx;
+    struct exchange_try *t = ctx;
     struct http_life *life = &reply->life;
     if (t->raw)
         buf_add(t->raw, p, n);
@@ -121,7 +121,7 @@ static char *make_body(const struct exchange *x, size_t *prompt, struct error *e
     return body;
 }
 
-static enum http_end post_traced(struct attempt *t, struct http_request *q, struct error *err)
+static enum http_end post_traced(struct exchange_try *t, struct http_request *q, struct error *err)
 {
     static const char *const ends[] = {
         [HTTP_WHOLE] = "whole", [HTTP_STOPPED] = "stopped", [HTTP_LOST] = "lost", [HTTP_ABORTED] = "aborted"};
@@ -144,7 +144,7 @@ static enum http_end post_traced(struct attempt *t, struct http_request *q, stru
     return end;
 }
 
-static enum http_end post(struct attempt *t, const char *body, struct error *err)
+static enum http_end post(struct exchange_try *t, const char *body, struct error *err)
 {
     const struct llm *m = t->x->m;
     const char *headers[] = {
@@ -169,7 +169,7 @@ static enum http_end post(struct attempt *t, const char *body, struct error *err
                                               : http_post(m->http, &q, &t->http, err);
 }
 
-static void estimate_usage(const struct attempt *t, struct llm_reply *r)
+static void estimate_usage(const struct exchange_try *t, struct llm_reply *r)
 {
     if (r->usage.input < 0) {
         r->usage.input = (int64_t)((double)t->prompt / REQUEST_BYTES_PER_TOKEN) + 1;
@@ -185,7 +185,7 @@ static void estimate_usage(const struct attempt *t, struct llm_reply *r)
 }
 
 /* Decides what the end of the transfer means. 0: t->got is a reply; 1: t->f says what failed; -1: err. */
-static int conclude(struct attempt *t, enum http_end end)
+static int conclude(struct exchange_try *t, enum http_end end)
 {
     const struct failure_head *head = &t->http.head;
     struct failure why = {0};
@@ -221,7 +221,7 @@ static void tell_trouble(const struct exchange *x, struct trace *t)
 }
 
 /* Learns about the model from a good reply. */
-static void learn(struct attempt *t)
+static void learn(struct exchange_try *t)
 {
     struct exchange *x = t->x;
     /* It is still a call, though the service quoted it in an error. */
@@ -232,7 +232,7 @@ static void learn(struct attempt *t)
 }
 
 /* Returns as conclude does. The caller releases t. */
-static int attempt(struct attempt *t, struct error *err)
+static int attempt(struct exchange_try *t, struct error *err)
 {
     const struct llm *m = t->x->m;
     autofree char *body = make_body(t->x, &t->prompt, err);
@@ -260,7 +260,7 @@ static int attempt(struct attempt *t, struct error *err)
     return rc;
 }
 
-static void attempt_release(struct attempt *t)
+static void attempt_release(struct exchange_try *t)
 {
     reply_release(&t->a);
     llm_reply_release(&t->got);
@@ -377,7 +377,7 @@ static void take(struct llm_reply *r, struct llm_reply *got, bool count)
     r->seconds = s;
 }
 
-static int give_up(struct attempt *t, struct llm_reply *r, struct error *err)
+static int give_up(struct exchange_try *t, struct llm_reply *r, struct error *err)
 {
     struct llm *m = t->x->m;
     const struct failure *f = &t->f;
@@ -402,7 +402,7 @@ static void begin(struct exchange *x)
 }
 
 /* Makes one try and decides what follows. 0: r is the answer; 1: try again; -1: err. */
-static int try_once(struct exchange *x, struct attempt *t, struct llm_reply *r, struct error *err)
+static int try_once(struct exchange *x, struct exchange_try *t, struct llm_reply *r, struct error *err)
 {
     struct llm *m = x->m;
     struct failure *f = &t->f;
@@ -441,7 +441,7 @@ int exchange_run(struct exchange *x, struct llm_reply *r, struct error *err)
     begin(x);
     adapt_tell_effort(x);
     do {
-        struct attempt t = {.x = x, .error_body = BUF_INIT(HTTP_ERROR_MAX)};
+        struct exchange_try t = {.x = x, .error_body = BUF_INIT(HTTP_ERROR_MAX)};
         rc = try_once(x, &t, r, err);
         attempt_release(&t);
     } while (rc > 0);

@@ -20,7 +20,7 @@
 #define LOCAL_MS 1000 /* for a server on this machine that nobody named */
 #define COLUMNS  7
 
-struct listing {
+struct model_listing {
     struct config *c;
     struct loop *loop;
     struct buf out;
@@ -28,7 +28,7 @@ struct listing {
 };
 
 /* One model as the text of its columns, with only the numbers that the service told. */
-struct row {
+struct model_row {
     char *id; /* scrubbed */
     char window[32], tools[8], in[24], out[24], ends[16];
     bool is_default;
@@ -44,9 +44,9 @@ static void price_text(double v, char *out, size_t size)
         snprintf(out, size, fabs(cents - round(cents)) > 0.01 ? "%.3f" : "%.2f", v);
 }
 
-static void fill_row(struct row *r, const struct llm_model *m, const char *chosen)
+static void fill_row(struct model_row *r, const struct llm_model *m, const char *chosen)
 {
-    *r = (struct row){.id = scrub_line(m->id, SCRUB_TERMINAL)};
+    *r = (struct model_row){.id = scrub_line(m->id, SCRUB_TERMINAL)};
     r->is_default = chosen && !strcmp(m->id, chosen);
     if (m->context > 0)
         show_count((unsigned long long)m->context, r->window);
@@ -56,7 +56,7 @@ static void fill_row(struct row *r, const struct llm_model *m, const char *chose
     snprintf(r->ends, sizeof r->ends, "%s", m->ends);
 }
 
-static void cells_of(const struct row *r, const char *cells[COLUMNS])
+static void cells_of(const struct model_row *r, const char *cells[COLUMNS])
 {
     cells[0] = r->id;
     cells[1] = r->window;
@@ -70,7 +70,7 @@ static void cells_of(const struct row *r, const char *cells[COLUMNS])
 static const char *const heads[COLUMNS] = {"MODEL", "WINDOW", "TOOLS", "$/M IN", "$/M OUT", "ENDS", ""};
 
 /* Leave out a column for which nothing is told. Returns the total width. */
-static int measure(const struct row *rows, size_t n, int widths[COLUMNS])
+static int measure(const struct model_row *rows, size_t n, int widths[COLUMNS])
 {
     int all = 0;
 
@@ -107,7 +107,7 @@ static void add_cells(struct buf *out, const char *const cells[COLUMNS], const i
     buf_addch(out, '\n');
 }
 
-static void add_table(struct buf *out, const struct row *rows, size_t n, const int widths[COLUMNS])
+static void add_table(struct buf *out, const struct model_row *rows, size_t n, const int widths[COLUMNS])
 {
     add_cells(out, heads, widths);
     for (size_t i = 0; i < n; i++) {
@@ -119,7 +119,7 @@ static void add_table(struct buf *out, const struct row *rows, size_t n, const i
 }
 
 /* For a narrow terminal: the name, with the details below it. */
-static void add_paragraphs(struct buf *out, const struct row *rows, size_t n)
+static void add_paragraphs(struct buf *out, const struct model_row *rows, size_t n)
 {
     static const char *const words[COLUMNS] = {"", "window ", "tools ", "$ in ", "$ out ", "ends ", ""};
     struct buf text autorelease(buf_release) = BUF_INIT(0);
@@ -144,7 +144,7 @@ static void put(struct json *o, const char *name, double v, bool told)
     json_set(o, name, told ? json_number(v) : json_null());
 }
 
-static void add_json(struct listing *l, const struct endpoint *e, const struct llm_model *m,
+static void add_json(struct model_listing *l, const struct endpoint *e, const struct llm_model *m,
                      const char *chosen)
 {
     autojson struct json *o = json_object();
@@ -185,7 +185,7 @@ static size_t choose(struct llm_models *m, const char *text, const struct llm_mo
     return n;
 }
 
-static void add_heading(struct listing *l, const struct endpoint *e)
+static void add_heading(struct model_listing *l, const struct endpoint *e)
 {
     autofree char *line = xasprintf("%s at %s", endpoint_title(e), e->base_url);
     autofree char *clean = scrub_line(line, SCRUB_TERMINAL);
@@ -193,10 +193,10 @@ static void add_heading(struct listing *l, const struct endpoint *e)
     buf_addf(&l->out, "%s%s\n", l->out.len ? "\n" : "", clean);
 }
 
-static void add_rows(struct listing *l, const struct llm_model *const *chosen, size_t n,
+static void add_rows(struct model_listing *l, const struct llm_model *const *chosen, size_t n,
                      const char *by_default)
 {
-    struct row *rows = xcalloc(n, sizeof *rows);
+    struct model_row *rows = xcalloc(n, sizeof *rows);
     int widths[COLUMNS];
 
     for (size_t i = 0; i < n; i++)
@@ -210,7 +210,7 @@ static void add_rows(struct listing *l, const struct llm_model *const *chosen, s
     free(rows);
 }
 
-static void list(struct listing *l, const struct endpoint *e, struct llm_models *m, bool heading)
+static void list(struct model_listing *l, const struct endpoint *e, struct llm_models *m, bool heading)
 {
     const struct llm_model **chosen = xcalloc(m->n + 1, sizeof *chosen);
     size_t n = choose(m, l->c->operand, chosen);
@@ -227,7 +227,8 @@ static void list(struct listing *l, const struct endpoint *e, struct llm_models 
     free(chosen);
 }
 
-static int ask(struct listing *l, const struct llm_models_query *q, struct llm_models *m, struct error *err)
+static int ask(struct model_listing *l, const struct llm_models_query *q, struct llm_models *m,
+               struct error *err)
 {
     if (!l->c->offline)
         return llm_models_get(q, l->loop, m, err);
@@ -238,7 +239,7 @@ static int ask(struct listing *l, const struct llm_models_query *q, struct llm_m
 }
 
 /* Nothing is configured: list every server on this machine that answers. */
-static int list_local(struct listing *l, struct error *err)
+static int list_local(struct model_listing *l, struct error *err)
 {
     struct local_place places[LOCAL_MAX];
     size_t n = l->c->discover ? local_places(l->c, places) : 0, answered = 0;
@@ -262,7 +263,7 @@ static int list_local(struct listing *l, struct error *err)
     return answered ? 0 : none_configured("", err);
 }
 
-static int list_configured(struct listing *l, struct endpoint *e, struct error *err)
+static int list_configured(struct model_listing *l, struct endpoint *e, struct error *err)
 {
     struct llm_models_query q;
     struct llm_models m = {0};
@@ -275,7 +276,7 @@ static int list_configured(struct listing *l, struct endpoint *e, struct error *
     return status;
 }
 
-static int run(struct listing *l, struct endpoint *e, struct error *err)
+static int run(struct model_listing *l, struct endpoint *e, struct error *err)
 {
     if (endpoint_choose(l->c, e, err) < 0)
         return -1;
@@ -292,7 +293,7 @@ static int run(struct listing *l, struct endpoint *e, struct error *err)
 
 int cmd_models(struct config *c, int closed)
 {
-    struct listing l = {.c = c, .loop = loop_new(), .out = BUF_INIT(0)};
+    struct model_listing l = {.c = c, .loop = loop_new(), .out = BUF_INIT(0)};
     struct endpoint e = {0};
     struct error err = {0};
     int status = loop_signals(l.loop, &err);

@@ -12,7 +12,7 @@
 #include "sandbox/sandbox.h"
 #include "store/store.h"
 
-struct replay {
+struct rerun {
     size_t ran, failed, first_failed;
     char *why;         /* the first of them, one line */
     struct argv files; /* those that are not as they were then */
@@ -28,7 +28,7 @@ static bool has_changed(const struct again_file *f, int fd, int64_t size)
                && st.st_mtim.tv_sec * INT64_C(1000000) + st.st_mtim.tv_nsec / 1000 != f->modified);
 }
 
-static int put_file(const struct again_file *f, struct sandbox *sandbox, struct replay *r, struct error *err)
+static int put_file(const struct again_file *f, struct sandbox *sandbox, struct rerun *r, struct error *err)
 {
     struct error why = {0};
     const char *path = f->kept && access(f->kept, R_OK) == 0 ? f->kept : f->path;
@@ -48,7 +48,7 @@ static int put_file(const struct again_file *f, struct sandbox *sandbox, struct 
     return -1;
 }
 
-static int run_cell(const struct again_cell *c, struct sandbox *sandbox, struct replay *r, struct error *err)
+static int run_cell(const struct again_cell *c, struct sandbox *sandbox, struct rerun *r, struct error *err)
 {
     struct cell_result result = {0};
     int status = sandbox_run(sandbox, c->code, strlen(c->code), NULL, &result, err);
@@ -78,7 +78,7 @@ static char *joined(const struct argv *names)
     return buf_steal(&b, NULL);
 }
 
-static char *tell(const struct replay *r, size_t cells, bool stopped, char **model)
+static char *tell(const struct rerun *r, size_t cells, bool stopped, char **model)
 {
     autofree char *names = joined(&r->files);
     autofree char *files = r->files.n ? xasprintf(" Files: %s.", names) : xstrdup("");
@@ -110,7 +110,7 @@ static char *tell(const struct replay *r, size_t cells, bool stopped, char **mod
 int saved_put_files(struct saved *s, struct sandbox *sandbox, char **user, char **model, struct error *err)
 {
     struct store_again again;
-    struct replay r = {.files = ARGV_INIT};
+    struct rerun r = {.files = ARGV_INIT};
     int status = 0;
 
     store_again(s->store, &again);
@@ -134,7 +134,7 @@ int saved_put_files(struct saved *s, struct sandbox *sandbox, char **user, char 
 char *saved_replay(struct saved *s, struct sandbox *sandbox, char **model, struct error *err)
 {
     struct store_again again;
-    struct replay r = {.files = ARGV_INIT};
+    struct rerun r = {.files = ARGV_INIT};
     int status = 0;
     char *line = NULL;
 

@@ -11,33 +11,33 @@
 #define UNDECIDED_MAX 200 /* bytes of a line, after which it is text */
 #define NESTED_BY     2   /* columns by which what belongs to an item is indented */
 
-struct cursor { /* in a line */
+struct line_cursor { /* in a line */
     const char *s;
     size_t len, i;
     int column;
     bool whole; /* otherwise more may come */
 };
 
-enum answer { NO, YES, MORE };
+enum verdict { NO, YES, MORE };
 
-static void skip_blanks(struct cursor *c)
+static void skip_blanks(struct line_cursor *c)
 {
     for (; c->i < c->len && (c->s[c->i] == ' ' || c->s[c->i] == '\t'); c->i++)
         c->column += c->s[c->i] == '\t' ? 4 - c->column % 4 : 1;
 }
 
-static char at(const struct cursor *c, size_t i)
+static char at(const struct line_cursor *c, size_t i)
 {
     return c->i + i < c->len ? c->s[c->i + i] : '\0';
 }
 
 /* Step over the prefixes of the containers; how many of them the line is in. */
-static size_t match(const struct markdown *m, struct cursor *c)
+static size_t match(const struct markdown *m, struct line_cursor *c)
 {
     size_t n = 0;
 
     for (; n < m->depth; n++) {
-        struct cursor before = *c;
+        struct line_cursor before = *c;
 
         skip_blanks(c);
         if (m->nested[n].quote ? at(c, 0) != '>'
@@ -57,13 +57,13 @@ static size_t match(const struct markdown *m, struct cursor *c)
 
 struct markdown_rest markdown_rest(const struct markdown *m, const char *s, size_t len)
 {
-    struct cursor c = {.s = s, .len = len, .whole = true};
+    struct line_cursor c = {.s = s, .len = len, .whole = true};
     size_t quotes = 0, seen = 0;
 
     for (size_t i = 0; i < m->depth; i++)
         quotes += m->nested[i].quote;
     for (; seen < quotes; seen++) {
-        struct cursor before = c;
+        struct line_cursor before = c;
 
         skip_blanks(&c);
         if (at(&c, 0) != '>') {
@@ -96,7 +96,7 @@ void markdown_leave(struct markdown *m, size_t depth)
 }
 
 /* Three or more of one of "-*_", and blanks. */
-static enum answer is_rule(const struct cursor *c)
+static enum verdict is_rule(const struct line_cursor *c)
 {
     char mark = at(c, 0);
     size_t n = 0;
@@ -112,7 +112,7 @@ static enum answer is_rule(const struct cursor *c)
 }
 
 /* How many bytes a list's marker takes; 0: it is none. */
-static enum answer is_marker(const struct cursor *c, size_t *size)
+static enum verdict is_marker(const struct line_cursor *c, size_t *size)
 {
     size_t n = 0;
 
@@ -136,7 +136,7 @@ static enum answer is_marker(const struct cursor *c, size_t *size)
 }
 
 /* "[ ] " or "[x] ", behind the marker. */
-static enum answer is_task(const struct cursor *c)
+static enum verdict is_task(const struct line_cursor *c)
 {
     static const char *const form[] = {"[", " xX", "]", " "};
 
@@ -150,7 +150,7 @@ static enum answer is_task(const struct cursor *c)
 }
 
 /* What the line begins is behind i: look at that as if it were a line of its own, inside. */
-static void consume(struct markdown *m, struct cursor *c)
+static void consume(struct markdown *m, struct line_cursor *c)
 {
     m->inner = true;
     m->column = c->column;
@@ -160,7 +160,7 @@ static void consume(struct markdown *m, struct cursor *c)
     c->i = 0;
 }
 
-static void open_item(struct markdown *m, struct cursor *c, size_t marker)
+static void open_item(struct markdown *m, struct line_cursor *c, size_t marker)
 {
     struct container item = {.column = c->column, .fresh = true, .kind = at(c, marker - 1)};
     const struct container *before = m->leaf == LEAF_NONE && m->sibling.kind == item.kind ? &m->sibling
@@ -186,10 +186,10 @@ static void open_item(struct markdown *m, struct cursor *c, size_t marker)
 }
 
 /* Behind a marker that was just read: a box to tick. */
-static enum answer task(struct markdown *m, struct cursor *c)
+static enum verdict task(struct markdown *m, struct line_cursor *c)
 {
     struct container *item = m->depth ? &m->nested[m->depth - 1] : NULL;
-    enum answer is = item && item->fresh && !item->quote && m->inner ? is_task(c) : NO;
+    enum verdict is = item && item->fresh && !item->quote && m->inner ? is_task(c) : NO;
 
     if (is != YES)
         return is;
@@ -206,7 +206,7 @@ static enum answer task(struct markdown *m, struct cursor *c)
 static const unsigned heading_style[] = {STYLE_BOLD | STYLE_UNDERLINE, STYLE_BOLD, STYLE_BOLD,
                                          STYLE_BOLD | STYLE_ITALIC};
 
-static enum answer heading(struct markdown *m, struct cursor *c, size_t depth)
+static enum verdict heading(struct markdown *m, struct line_cursor *c, size_t depth)
 {
     size_t n = 0;
 
@@ -232,7 +232,7 @@ static enum answer heading(struct markdown *m, struct cursor *c, size_t depth)
 }
 
 /* Text: a paragraph goes on, even if the line is not indented like it. */
-static void text(struct markdown *m, const struct cursor *c, size_t depth)
+static void text(struct markdown *m, const struct line_cursor *c, size_t depth)
 {
     bool goes_on = m->leaf == LEAF_PARAGRAPH && !m->inner;
 
@@ -246,7 +246,7 @@ static void text(struct markdown *m, const struct cursor *c, size_t depth)
 }
 
 /* The line of marks below a title. Without colour it is what tells the title from text, so it stays. */
-static enum answer underline(struct markdown *m, const struct cursor *c, size_t depth)
+static enum verdict underline(struct markdown *m, const struct line_cursor *c, size_t depth)
 {
     char mark = at(c, 0);
     size_t n = 0;
@@ -272,7 +272,7 @@ static enum answer underline(struct markdown *m, const struct cursor *c, size_t 
 }
 
 /* Below a line that may be the head of a table without outer bars. */
-static enum answer delimiters(struct markdown *m, const struct cursor *c, size_t depth)
+static enum verdict delimiters(struct markdown *m, const struct line_cursor *c, size_t depth)
 {
     bool bar = false;
 
@@ -302,7 +302,7 @@ static void rule(struct markdown *m, size_t depth)
 }
 
 /* A block whose lines are looked at when they are whole. */
-static enum answer whole_kind(struct markdown *m, const struct cursor *c, enum leaf *kind)
+static enum verdict whole_kind(struct markdown *m, const struct line_cursor *c, enum leaf *kind)
 {
     char first = at(c, 0);
     const struct container *item = m->depth && !m->nested[m->depth - 1].quote ? &m->nested[m->depth - 1]
@@ -350,10 +350,10 @@ static void blank_line(struct markdown *m, size_t depth)
 }
 
 /* A quote or an item begins. */
-static enum answer container(struct markdown *m, struct cursor *c, size_t depth)
+static enum verdict container(struct markdown *m, struct line_cursor *c, size_t depth)
 {
     size_t marker = 0;
-    enum answer is;
+    enum verdict is;
 
     if (depth >= NESTED_MAX)
         return NO;
@@ -387,10 +387,10 @@ static enum answer container(struct markdown *m, struct cursor *c, size_t depth)
 
 bool markdown_line_begin(struct markdown *m, bool whole)
 {
-    struct cursor c = {.s = buf_str(&m->line), .len = m->line.len, .column = m->column, .whole = whole};
+    struct line_cursor c = {.s = buf_str(&m->line), .len = m->line.len, .column = m->column, .whole = whole};
     size_t depth = m->inner ? m->depth : match(m, &c);
     enum leaf kind;
-    enum answer is;
+    enum verdict is;
 
     c.whole = whole || c.len > UNDECIDED_MAX;
     for (;;) {

@@ -14,7 +14,7 @@ enum { HELD_ROWS = 50, COLUMNS_MAX = 64, GAP = 3 /* columns of " │ " */ };
 
 enum align { LEFT, CENTER, RIGHT };
 
-struct row {
+struct table_row {
     char *cell[COLUMNS_MAX]; /* NULL behind the last one */
 };
 
@@ -25,14 +25,14 @@ struct table {
     bool known;   /* the widths are */
     bool records; /* too narrow for columns */
     bool apart;   /* rows have several lines, so a rule is between them */
-    struct row rows[HELD_ROWS];
+    struct table_row rows[HELD_ROWS];
 };
 
-static void row_release(struct row *r)
+static void row_release(struct table_row *r)
 {
     for (size_t i = 0; i < COLUMNS_MAX; i++)
         free(r->cell[i]);
-    *r = (struct row){0};
+    *r = (struct table_row){0};
 }
 
 void markdown_table_free(struct markdown *m)
@@ -75,7 +75,7 @@ static char *trimmed(const char *s, size_t len)
     return cell;
 }
 
-static size_t row_read(struct row *r, const char *s, size_t len)
+static size_t row_read(struct table_row *r, const char *s, size_t len)
 {
     size_t i = 0, n = 0;
 
@@ -106,7 +106,7 @@ static bool is_delimiter(const char *cell, enum align *align)
 
 bool markdown_table_fits(const char *head, size_t head_len, const char *s, size_t len)
 {
-    struct row first = {0}, second = {0};
+    struct table_row first = {0}, second = {0};
     size_t n = row_read(&second, s, len);
     bool fits = n > 1 && row_read(&first, head, head_len) == n;
     enum align align;
@@ -120,7 +120,7 @@ bool markdown_table_fits(const char *head, size_t head_len, const char *s, size_
 
 bool markdown_table_open(struct markdown *m, const char *s, size_t len)
 {
-    struct row delimiters = {0};
+    struct table_row delimiters = {0};
     enum align align[COLUMNS_MAX] = {LEFT};
     size_t n = len && memchr(s, '|', len) ? row_read(&delimiters, s, len) : 0;
     bool is = n > 0;
@@ -282,7 +282,7 @@ static void add_cell_line(struct markdown *m, const struct table *t, size_t i, c
     *text += len + ((*text)[len] == '\n');
 }
 
-static void draw_columns(struct markdown *m, const struct table *t, const struct row *r, bool head)
+static void draw_columns(struct markdown *m, const struct table *t, const struct table_row *r, bool head)
 {
     struct buf cell[COLUMNS_MAX] = {0};
     const char *text[COLUMNS_MAX];
@@ -307,9 +307,9 @@ static void draw_columns(struct markdown *m, const struct table *t, const struct
         buf_release(&cell[i]);
 }
 
-static void draw_record(struct markdown *m, const struct table *t, const struct row *r)
+static void draw_record(struct markdown *m, const struct table *t, const struct table_row *r)
 {
-    const struct row *head = &t->rows[0];
+    const struct table_row *head = &t->rows[0];
 
     for (size_t i = 0; i < t->columns; i++) {
         const char *name = head->cell[i] ? head->cell[i] : "", *value = r->cell[i] ? r->cell[i] : "";
@@ -327,7 +327,7 @@ static void draw_record(struct markdown *m, const struct table *t, const struct 
     }
 }
 
-static void draw_row(struct markdown *m, struct table *t, const struct row *r)
+static void draw_row(struct markdown *m, struct table *t, const struct table_row *r)
 {
     if (t->records) {
         if (t->drawn > 1) {
@@ -356,7 +356,7 @@ static void draw_held(struct markdown *m, struct table *t)
 void markdown_table_row(struct markdown *m, const char *s, size_t len)
 {
     struct table *t = m->table;
-    struct row row = {0};
+    struct table_row row = {0};
 
     row_read(&row, s, len);
     if (!t->known && t->n_rows < HELD_ROWS) {

@@ -8,14 +8,14 @@
 
 enum { READS = 1, DESTROYS = 2, REPEATS = 4 }; /* what a client may tell its user of a call */
 
-struct tool {
+struct mcp_tool {
     const char *name, *operation;
     int hints;
     const char *hidden; /* an argument that a model has no use for */
     const char *needs;  /* one that is required here, where no file can be handed over */
 };
 
-static const struct tool tools[] = {
+static const struct mcp_tool tools[] = {
     {"execute_python", "run_code", 0, .hidden = "language"},
     {"execute_command", "execute_command", .hints = 0},
     {"put_file", "put_file", DESTROYS | REPEATS, .needs = "content"},
@@ -41,7 +41,8 @@ static struct json *sandbox_schema(const struct mcp_request *q)
     return s;
 }
 
-static struct json *input_schema(const struct mcp_request *q, const struct tool *t, const struct operation *o)
+static struct json *input_schema(const struct mcp_request *q, const struct mcp_tool *t,
+                                 const struct operation *o)
 {
     struct json *schema = json_copy(o->arguments), *properties = json_object(), *required = json_array();
 
@@ -66,7 +67,7 @@ static char *description(const struct mcp *m, const struct operation *o)
                                  : "");
 }
 
-static struct json *annotations(const struct tool *t, const struct operation *o)
+static struct json *annotations(const struct mcp_tool *t, const struct operation *o)
 {
     struct json *a = json_object();
 
@@ -99,7 +100,7 @@ void mcp_tools_list(const struct mcp_request *q)
     mcp_result(q, result);
 }
 
-static const struct tool *tool_find(const char *name)
+static const struct mcp_tool *tool_find(const char *name)
 {
     for (size_t i = 0; name && i < countof(tools); i++)
         if (strcmp(tools[i].name, name) == 0)
@@ -108,7 +109,7 @@ static const struct tool *tool_find(const char *name)
 }
 
 /* The arguments without the handle, which is checked here. NULL with err. */
-static struct json *arguments_of(const struct tool *t, const struct json *given, const char **sandbox,
+static struct json *arguments_of(const struct mcp_tool *t, const struct json *given, const char **sandbox,
                                  struct error *err)
 {
     const struct json *handle = json_get(given, "sandbox");
@@ -134,7 +135,7 @@ void mcp_tools_call(const struct mcp_request *q)
 {
     const char *name = json_str(json_get(q->params, "name")), *sandbox;
     const struct json *given = json_get(q->params, "arguments");
-    const struct tool *t = tool_find(name);
+    const struct mcp_tool *t = tool_find(name);
     struct error err = {0};
 
     if (!t || (given && json_type(given) != JSON_OBJECT && json_type(given) != JSON_NULL)) {

@@ -15,7 +15,7 @@
 
 #define INPUT_MAX ((size_t)1 << 20) /* as a question of the command line */
 
-struct reading {
+struct request_reading {
     const struct openai_shape *shape;
     struct chat_request *out;
     struct chat_refusal *no;
@@ -24,7 +24,7 @@ struct reading {
     struct buf said; /* by the assistant in a turn that may go on */
 };
 
-static void reading_release(struct reading *r)
+static void reading_release(struct request_reading *r)
 {
     buf_release(&r->system);
     buf_release(&r->input);
@@ -32,7 +32,7 @@ static void reading_release(struct reading *r)
 }
 
 /* Refuses the entry, or what is behind its name: ".content". */
-static int refuse(const struct reading *r, const char *code, const char *what, const char *why)
+static int refuse(const struct request_reading *r, const char *code, const char *what, const char *why)
 {
     char where[80];
 
@@ -44,8 +44,8 @@ static int refuse(const struct reading *r, const char *code, const char *what, c
 }
 
 /* files NULL: this role brings none. number: of the first of them in the conversation. */
-static int take_part(const struct reading *r, const struct json *part, const char *what, struct buf *text,
-                     struct json *files)
+static int take_part(const struct request_reading *r, const struct json *part, const char *what,
+                     struct buf *text, struct json *files)
 {
     const char *words = chat_part_text(part), *why = NULL;
     size_t number = 1 + json_size(files);
@@ -64,7 +64,7 @@ static int take_part(const struct reading *r, const struct json *part, const cha
     return 0;
 }
 
-static int read_content(const struct reading *r, const struct json *item, struct buf *text,
+static int read_content(const struct request_reading *r, const struct json *item, struct buf *text,
                         struct json *files)
 {
     const struct json *content = chat_content(item);
@@ -100,7 +100,7 @@ static void add_said(struct json *history, const char *role, struct buf *text)
     buf_clear(text);
 }
 
-static int check_item(const struct reading *r, const struct json *item)
+static int check_item(const struct request_reading *r, const struct json *item)
 {
     const char *why = chat_refused(item);
 
@@ -113,7 +113,7 @@ static int check_item(const struct reading *r, const struct json *item)
                : 0;
 }
 
-static int read_item(struct reading *r, const struct json *item)
+static int read_item(struct request_reading *r, const struct json *item)
 {
     struct chat_request *out = r->out;
     struct buf said autorelease(buf_release) = BUF_INIT(0);
@@ -136,7 +136,7 @@ static int read_item(struct reading *r, const struct json *item)
 }
 
 /* How many entries there are, and how many end with the last answer. */
-static int measure(const struct reading *r)
+static int measure(const struct request_reading *r)
 {
     const struct json *list = r->out->list;
 
@@ -158,7 +158,7 @@ static int measure(const struct reading *r)
     return 0;
 }
 
-static int read_instructions(struct reading *r, const struct json *body)
+static int read_instructions(struct request_reading *r, const struct json *body)
 {
     const struct json *text = r->shape->system ? json_get(body, r->shape->system) : NULL;
 
@@ -168,7 +168,7 @@ static int read_instructions(struct reading *r, const struct json *body)
     return 0;
 }
 
-static int read_conversation(struct reading *r)
+static int read_conversation(struct request_reading *r)
 {
     struct chat_request *out = r->out;
     const char *name = r->shape->messages;
@@ -194,8 +194,8 @@ static int read_conversation(struct reading *r)
 int chat_request_read(const struct openai_shape *shape, const struct json *body, struct chat_request *out,
                       struct chat_refusal *no)
 {
-    struct reading r autorelease(reading_release) = {shape,       out,         no,         0,
-                                                     BUF_INIT(0), BUF_INIT(0), BUF_INIT(0)};
+    struct request_reading r autorelease(reading_release) = {shape,       out,         no,         0,
+                                                             BUF_INIT(0), BUF_INIT(0), BUF_INIT(0)};
 
     *no = (struct chat_refusal){0};
     *out = (struct chat_request){.history = json_array(),

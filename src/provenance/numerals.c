@@ -42,7 +42,7 @@ static const struct {
              {"\xe2\x80\xaf", ' '}};
 
 /* Groups of digits with a mark in front of each but the first. */
-struct groups {
+struct digit_groups {
     struct {
         const char *at;
         size_t len;
@@ -64,7 +64,7 @@ static size_t mark_at(const char *s, char *mark)
     return 0;
 }
 
-static void read_groups(const char *s, struct groups *g)
+static void read_groups(const char *s, struct digit_groups *g)
 {
     const char *at = s;
     char mark = 0;
@@ -87,7 +87,7 @@ static void read_groups(const char *s, struct groups *g)
 }
 
 /* Read the groups with this decimal mark; every other mark must group, and the same one throughout. */
-static bool read_with(const struct groups *g, char decimal, struct reading *out)
+static bool read_with(const struct digit_groups *g, char decimal, struct reading *out)
 {
     char text[DIGITS_MAX + 2], grouping = 0;
     size_t len = 0, whole = 0;
@@ -190,7 +190,7 @@ static size_t finish(const char *s, size_t len, struct numeral *out)
 
 size_t numeral_read(const char *s, struct numeral *out)
 {
-    struct groups g;
+    struct digit_groups g;
 
     memset(out, 0, sizeof *out);
     read_groups(s, &g);
@@ -209,7 +209,7 @@ size_t numeral_read(const char *s, struct numeral *out)
 
 size_t numeral_read_first(const char *s, struct numeral *out)
 {
-    struct groups g = {.n = 1, .len = digits_at(s), .v = {{.at = s, .len = digits_at(s)}}};
+    struct digit_groups g = {.n = 1, .len = digits_at(s), .v = {{.at = s, .len = digits_at(s)}}};
 
     memset(out, 0, sizeof *out);
     out->digits = (unsigned)g.len;

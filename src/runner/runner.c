@@ -24,8 +24,8 @@
 #define REAP_MS   5     /* first look whether it has; then ever longer */
 #define REAP_MOST 200
 
-struct ask {
-    struct ask *next;
+struct pending {
+    struct pending *next;
     uint64_t number;
     struct json *message;
     int fd;
@@ -44,7 +44,7 @@ struct runner {
     struct message_reader in;
     struct message_writer out;
     /* The first is the one that runs. */
-    struct ask *asks;
+    struct pending *asks;
     bool running;
     uint64_t number;
     struct json *facts;
@@ -62,7 +62,7 @@ static void on_socket(void *ctx, short revents);
 static void flush(struct runner *r);
 static void on_dropped(void *ctx, short revents);
 
-static void ask_free(struct ask *a)
+static void ask_free(struct pending *a)
 {
     json_free(a->message);
     fd_close(&a->fd);
@@ -147,7 +147,7 @@ static bool leave(struct runner *r)
 static void abandon(struct runner *r)
 {
     while (r->asks) {
-        struct ask *a = r->asks;
+        struct pending *a = r->asks;
 
         r->asks = a->next;
         ask_free(a);
@@ -185,7 +185,7 @@ void runner_settle(struct loop *loop, int ms)
 /* The first request has its last word. It is taken out before the owner is told, who may ask the next. */
 static bool finish(struct runner *r, const struct json *result, const struct error *err)
 {
-    struct ask *a = r->asks;
+    struct pending *a = r->asks;
 
     r->asks = a->next;
     r->running = false;
@@ -252,7 +252,7 @@ static void flush(struct runner *r)
 /* Send the first request, if none runs. */
 static void pump(struct runner *r)
 {
-    struct ask *a = r->asks;
+    struct pending *a = r->asks;
 
     if (r->running || !a || r->sock < 0 || a->dropped)
         return;
@@ -264,7 +264,7 @@ static void pump(struct runner *r)
     flush(r);
 }
 
-static void drop(struct runner *r, struct ask *a)
+static void drop(struct runner *r, struct pending *a)
 {
     a->dropped = true;
     loop_timer(r->loop, 0, on_dropped, &r->asks);
@@ -273,7 +273,7 @@ static void drop(struct runner *r, struct ask *a)
 uint64_t runner_ask(struct runner *r, const char *operation, const struct json *arguments, int fd,
                     const struct runner_listener *l)
 {
-    struct ask *a = xcalloc(1, sizeof *a), **last = &r->asks;
+    struct pending *a = xcalloc(1, sizeof *a), **last = &r->asks;
 
     a->number = ++r->number;
     a->fd = fd;
@@ -312,8 +312,8 @@ static void on_dropped(void *ctx, short revents)
         error_set(&err, ERROR_CANCELLED, 0, "cancelled before it began");
     else
         error_set(&err, ERROR_SANDBOX, 0, "the process that held the sandbox has ended");
-    for (struct ask **p = &r->asks; *p;) {
-        struct ask *a = *p;
+    for (struct pending **p = &r->asks; *p;) {
+        struct pending *a = *p;
 
         if (!a->dropped) {
             p = &a->next;
@@ -333,7 +333,7 @@ static void on_dropped(void *ctx, short revents)
 
 void runner_cancel(struct runner *r, uint64_t request)
 {
-    struct ask *a = r->asks;
+    struct pending *a = r->asks;
 
     while (a && a->number != request)
         a = a->next;
@@ -353,7 +353,7 @@ void runner_cancel(struct runner *r, uint64_t request)
 
 void runner_forget(struct runner *r, uint64_t request)
 {
-    for (struct ask *a = r->asks; a; a = a->next)
+    for (struct pending *a = r->asks; a; a = a->next)
         if (a->number == request)
             a->forgotten = true;
     runner_cancel(r, request);
@@ -378,7 +378,7 @@ static bool heard_ready(struct runner *r, const struct json *m)
 
 static bool heard_event(struct runner *r, const struct json *m)
 {
-    struct ask *a = r->asks;
+    struct pending *a = r->asks;
 
     if (a->forgotten || !a->listener.event)
         return true;
@@ -483,7 +483,7 @@ unsigned runner_waits(const struct runner *r)
 {
     unsigned n = 0;
 
-    for (const struct ask *a = r->asks; a; a = a->next)
+    for (const struct pending *a = r->asks; a; a = a->next)
         n++;
     return n && r->running ? n - 1 : n;
 }

@@ -15,7 +15,7 @@
 
 #define LINES_MAX 64
 
-struct seen {
+struct limits_seen {
     double memory, each, pids, cpus, data; /* the smallest value seen of each; INFINITY: none was seen */
 };
 
@@ -37,7 +37,7 @@ static void add_here(struct buf *out)
     buf_addstr(out, "}\n");
 }
 
-static void take_number(struct seen *seen, const char *line)
+static void take_number(struct limits_seen *seen, const char *line)
 {
     const struct {
         const char *word;
@@ -68,7 +68,8 @@ static unsigned take_wall(struct argv *into, const char *line)
     return 0;
 }
 
-static void tell_limits(const struct sandbox_options *o, const struct seen *seen, struct sandbox_check *c)
+static void tell_limits(const struct sandbox_options *o, const struct limits_seen *seen,
+                        struct sandbox_check *c)
 {
     char size[32];
 
@@ -100,7 +101,7 @@ static void tell_limits(const struct sandbox_options *o, const struct seen *seen
 void check_inside(struct sandbox *s, const struct sandbox_options *limits, struct sandbox_check *c)
 {
     struct buf source autorelease(buf_release) = BUF_INIT(0), found autorelease(buf_release) = BUF_INIT(0);
-    struct seen seen = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
+    struct limits_seen seen = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
     struct error err = {0};
     unsigned stand = 0, open = 0;
     size_t lines = 0;

@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-struct walk {
+struct gather_walk {
     int folder;
     const char *name;
     struct gathered *out;
@@ -52,12 +52,12 @@ static const char *kind_of(mode_t mode)
                                             : "not a regular file";
 }
 
-static void refuse(struct walk *w, const char *path, const char *why)
+static void refuse(struct gather_walk *w, const char *path, const char *why)
 {
     argv_pushf(&w->out->refused, "%s: %s", path, why);
 }
 
-static void add(struct walk *w, const char *path, int64_t size)
+static void add(struct gather_walk *w, const char *path, int64_t size)
 {
     struct gathered *g = w->out;
 
@@ -72,7 +72,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* The names in a folder, sorted. */
-static int names_in(struct walk *w, const char *path, struct argv *names, struct error *err)
+static int names_in(struct gather_walk *w, const char *path, struct argv *names, struct error *err)
 {
     int fd = open_beneath(w->folder, *path ? path : ".", O_RDONLY | O_DIRECTORY);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
@@ -110,7 +110,7 @@ static int names_in(struct walk *w, const char *path, struct argv *names, struct
 }
 
 /* One name: a folder is walked by the caller (1), a file is added, everything else is left out (0). */
-static int look_at(struct walk *w, const char *path)
+static int look_at(struct gather_walk *w, const char *path)
 {
     autoclose int fd = open_beneath(w->folder, path, O_PATH | O_NOFOLLOW);
     struct stat st;
@@ -139,7 +139,7 @@ static int look_at(struct walk *w, const char *path)
     return 0;
 }
 
-static int walk(struct walk *w, const char *path, unsigned depth, struct error *err)
+static int walk(struct gather_walk *w, const char *path, unsigned depth, struct error *err)
 {
     struct argv names autorelease(argv_release) = ARGV_INIT;
 
@@ -158,7 +158,7 @@ static int walk(struct walk *w, const char *path, unsigned depth, struct error *
 
 int gather(int folder, const char *name, struct gathered *g, struct error *err)
 {
-    struct walk w = {.folder = folder, .name = name, .out = g};
+    struct gather_walk w = {.folder = folder, .name = name, .out = g};
 
     *g = (struct gathered){.refused = ARGV_INIT};
     return walk(&w, "", 0, err);

@@ -85,14 +85,14 @@ int64_t sandbox_get(struct sandbox *s, const char *name, int fd, struct error *e
 
 /* ---- the list ---- */
 
-struct listing {
+struct file_listing {
     struct request request; /* must be the first member */
     struct buf text;
 };
 
 static const char *on_names(struct request *q, const struct frame *f)
 {
-    struct listing *l = (struct listing *)q;
+    struct file_listing *l = (struct file_listing *)q;
 
     if (f->type != FROM_GUEST_DATA || !buf_add(&l->text, f->data, f->len))
         return "it sent a list of files that is too long";
@@ -118,8 +118,8 @@ static void read_list(const struct buf *text, sandbox_file_fn *fn, void *ctx)
 
 int64_t sandbox_each_file(struct sandbox *s, sandbox_file_fn *fn, void *ctx, struct error *err)
 {
-    struct listing l = {.request = {.what = "the list of files", .idle_ms = GET_MS, .frame = on_names},
-                        .text = BUF_INIT(LIST_MAX)};
+    struct file_listing l = {.request = {.what = "the list of files", .idle_ms = GET_MS, .frame = on_names},
+                             .text = BUF_INIT(LIST_MAX)};
 
     if (sandbox_wait(s, err) < 0)
         return -1;

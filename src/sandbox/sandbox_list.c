@@ -39,7 +39,7 @@ int named_tell_left(const struct record *r, const char *name, struct error *err)
                      name, (int)owner_pid(r->owner), (int)owner_pid(r->owner));
 }
 
-struct listing {
+struct sandbox_listing {
     void (*fn)(void *ctx, const struct sandbox_info *info);
     void *ctx;
 };
@@ -47,7 +47,7 @@ struct listing {
 static void list_one(void *ctx, const char *name, const struct registry_holder *holder,
                      const struct record *r)
 {
-    struct listing *l = ctx;
+    struct sandbox_listing *l = ctx;
     struct mounts mounts = {.n = 0};
     struct sandbox_info info = {.name = name,
                                 .engine = r ? r->engine : "",
@@ -74,7 +74,7 @@ static void list_one(void *ctx, const char *name, const struct registry_holder *
 
 void sandbox_list(void (*fn)(void *ctx, const struct sandbox_info *info), void *ctx)
 {
-    struct listing l = {fn, ctx};
+    struct sandbox_listing l = {fn, ctx};
 
     registry_each(list_one, &l);
 }

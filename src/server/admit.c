@@ -34,14 +34,14 @@ static const char *const names[HEADERS] = {
     "Origin", "Sec-Fetch-Site", "X-Api-Key",         "X-Access-Token", "E2B-Traffic-Access-Token",
 };
 
-struct seen {
+struct headers_seen {
     const char *value[HEADERS];
     bool twice, odd;
 };
 
 static enum MHD_Result see(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
 {
-    struct seen *seen = cls;
+    struct headers_seen *seen = cls;
 
     (void)kind;
     /* A blank before the colon, or a folded line: others might read another header there. */
@@ -86,7 +86,7 @@ static const struct route *find(struct visit *q, struct buf *allow)
     return NULL;
 }
 
-static bool well_formed(struct visit *q, const char *version, const struct seen *h)
+static bool well_formed(struct visit *q, const char *version, const struct headers_seen *h)
 {
     const char *length = h->value[LENGTH], *encoding = h->value[ENCODING];
 
@@ -103,7 +103,7 @@ static bool well_formed(struct visit *q, const char *version, const struct seen 
     return true;
 }
 
-static bool meant_for_us(struct visit *q, const struct seen *h)
+static bool meant_for_us(struct visit *q, const struct headers_seen *h)
 {
     const struct server_options *o = &q->s->o;
 
@@ -115,7 +115,7 @@ static bool meant_for_us(struct visit *q, const struct seen *h)
     return true;
 }
 
-static bool good_body(struct visit *q, const struct seen *h)
+static bool good_body(struct visit *q, const struct headers_seen *h)
 {
     const char *length = h->value[LENGTH];
     bool comes = h->value[ENCODING] || (length && strtoull(length, NULL, 10) > 0);
@@ -146,7 +146,7 @@ static bool has_room(struct visit *q)
 
 bool admit_headers(struct visit *q, const char *version)
 {
-    struct seen h = {0};
+    struct headers_seen h = {0};
     struct buf allow = BUF_INIT(1024);
     bool ok;
 

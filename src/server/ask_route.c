@@ -10,13 +10,13 @@
 #include "server/sandboxes.h"
 
 /* The place of a session is its id. */
-static void place(struct question *qn, const struct json *result)
+static void place(struct http_question *qn, const struct json *result)
 {
     (void)result;
     sha256_hex(qn->place.sandbox, strlen(qn->place.sandbox), qn->place.names[CHAT_SAID]);
 }
 
-static struct json *answer_of(struct question *qn, const struct json *result)
+static struct json *answer_of(struct http_question *qn, const struct json *result)
 {
     static const char *const kept[] = {"usage", "computed", "status", "error", "model", "notices"};
     struct json *out = json_object();
@@ -30,22 +30,22 @@ static struct json *answer_of(struct question *qn, const struct json *result)
     return out;
 }
 
-static void answered(struct question *qn, const struct json *result)
+static void answered(struct http_question *qn, const struct json *result)
 {
     answer_json(qn->q, 200, answer_of(qn, result));
 }
 
-static void failed(struct question *qn, int status, const char *code, const char *detail)
+static void failed(struct http_question *qn, int status, const char *code, const char *detail)
 {
     answer_error(qn->q, status, code, "%s", detail);
 }
 
-static void on_event(struct question *qn, const struct json *object)
+static void on_event(struct http_question *qn, const struct json *object)
 {
     stream_sse(qn->q, json_text(json_get(object, "type")), object);
 }
 
-static void release(struct question *qn)
+static void release(struct http_question *qn)
 {
     (void)qn;
 }
@@ -78,8 +78,8 @@ void ask_route(struct visit *q)
             answer_failure(q, &err);
         return;
     }
-    struct question *qn = xcalloc(1, sizeof *qn);
-    *qn = (struct question){.q = q, .shape = streams ? &stream : &whole, .made = !session};
+    struct http_question *qn = xcalloc(1, sizeof *qn);
+    *qn = (struct http_question){.q = q, .shape = streams ? &stream : &whole, .made = !session};
     if (session) { /* it is in use, so it does not have to make room for another */
         struct chat_place taken;
 

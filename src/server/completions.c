@@ -19,18 +19,18 @@
 #define OWN_NAME "sandpiper" /* the model that is configured */
 
 struct completion {
-    struct question base;
+    struct http_question base;
     char owner[16], said[SHA256_HEX]; /* said: the name of all that the client sent */
     struct openai_reply reply;
 };
 
-static struct completion *of(struct question *qn)
+static struct completion *of(struct http_question *qn)
 {
     return (struct completion *)qn;
 }
 
 /* The answer as the client has it: that is what it sends back. */
-static void place(struct question *qn, const struct json *result)
+static void place(struct http_question *qn, const struct json *result)
 {
     struct completion *c = of(qn);
     const char *answer = json_text(json_get(result, "answer"));
@@ -40,7 +40,7 @@ static void place(struct question *qn, const struct json *result)
     chat_key_id(c->owner, c->reply.id, qn->place.names[CHAT_ID]);
 }
 
-static struct json *annotation(struct question *qn, const struct json *result)
+static struct json *annotation(struct http_question *qn, const struct json *result)
 {
     static const char *const kept[] = {"status", "error", "computed", "notices"};
     struct json *out = json_object();
@@ -73,7 +73,7 @@ static void end_stream(struct completion *c)
     stream_end(c->base.q);
 }
 
-static void answered(struct question *qn, const struct json *result)
+static void answered(struct http_question *qn, const struct json *result)
 {
     struct openai_reply *r = &of(qn)->reply;
     const char *answer = json_text(json_get(result, "answer"));
@@ -91,7 +91,7 @@ static void answered(struct question *qn, const struct json *result)
 }
 
 /* Only what may work as it is, is tried again by the client. */
-static void failed(struct question *qn, int status, const char *code, const char *detail)
+static void failed(struct http_question *qn, int status, const char *code, const char *detail)
 {
     struct openai_reply *r = &of(qn)->reply;
     bool again = strcmp(code, "NOT_CONFIGURED") != 0 && (status == 429 || status == 503);
@@ -116,18 +116,18 @@ static void send_event(void *ctx, const char *event, const struct json *object)
     stream_sse(c->base.q, event, object);
 }
 
-static void stream_event(struct question *qn, const struct json *object)
+static void stream_event(struct http_question *qn, const struct json *object)
 {
     openai_reply_event(&of(qn)->reply, object);
 }
 
-static void stream_silent(struct question *qn)
+static void stream_silent(struct http_question *qn)
 {
     openai_reply_begin(&of(qn)->reply);
     stream_send(qn->q, ": still working\n\n", 17);
 }
 
-static void release(struct question *qn)
+static void release(struct http_question *qn)
 {
     openai_reply_release(&of(qn)->reply);
 }
@@ -235,7 +235,7 @@ static void ask(struct visit *q, struct chat_request *r)
     struct completion *c = xcalloc(1, sizeof *c);
     struct held *h;
 
-    c->base = (struct question){.q = q, .shape = r->stream ? &stream : &whole};
+    c->base = (struct http_question){.q = q, .shape = r->stream ? &stream : &whole};
     snprintf(c->owner, sizeof c->owner, "%d", q->token);
     if (!find_room(c, r, &h)) {
         free(c);

@@ -32,7 +32,7 @@ struct foreign { /* a row of the data */
     const struct json *row, *api;
 };
 
-struct call { /* one request on its way through the steps of its row */
+struct foreign_call { /* one request on its way through the steps of its row */
     struct visit *q;
     const struct foreign *f;
     struct json *scope, *steps; /* steps: $steps, a part of scope */
@@ -66,7 +66,7 @@ static struct json *file_content(void *ctx, const struct json *path)
     return n == st.st_size ? content : (json_free(content), NULL);
 }
 
-static struct json *filled(const struct call *c, const struct json *template)
+static struct json *filled(const struct foreign_call *c, const struct json *template)
 {
     static const struct template_word words[] = {{"$file", file_content}, {0}};
 
@@ -84,12 +84,12 @@ static struct json *failure(const struct route *r, int status, const char *code,
     return template_fill(json_get(f->api, "failure"), scope, NULL);
 }
 
-static struct held *sandbox_of(const struct call *c)
+static struct held *sandbox_of(const struct foreign_call *c)
 {
     return *c->id ? runners_find(visit_runners(c->q), visit_client(c->q), c->id, NULL) : NULL;
 }
 
-static void call_free(struct call *c)
+static void call_free(struct foreign_call *c)
 {
     json_free(c->scope);
     json_free(c->arguments);
@@ -97,7 +97,7 @@ static void call_free(struct call *c)
     free(c);
 }
 
-static void end_sandbox(struct call *c)
+static void end_sandbox(struct foreign_call *c)
 {
     struct held *h = sandbox_of(c);
 
@@ -106,7 +106,7 @@ static void end_sandbox(struct call *c)
 }
 
 /* Before the answer: the request is not touched after it. */
-static void finish_sandbox(struct call *c)
+static void finish_sandbox(struct foreign_call *c)
 {
     if (c->once || json_bool(json_get(c->f->row, "ends"), false))
         end_sandbox(c);
@@ -114,7 +114,7 @@ static void finish_sandbox(struct call *c)
 
 static void client_gone(void *ctx)
 {
-    struct call *c = ctx;
+    struct foreign_call *c = ctx;
 
     if (c->number)
         runner_forget(c->asked, c->number);
@@ -123,7 +123,7 @@ static void client_gone(void *ctx)
     call_free(c);
 }
 
-static void answer_kept_file(struct call *c, const struct json *file)
+static void answer_kept_file(struct foreign_call *c, const struct json *file)
 {
     const char *path = json_str(json_get(file, "path")), *name = json_text(json_get(file, "name"));
     int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
@@ -134,14 +134,14 @@ static void answer_kept_file(struct call *c, const struct json *file)
         answer_file(c->q, fd, name);
 }
 
-static void begin_stream(struct call *c)
+static void begin_stream(struct foreign_call *c)
 {
     if (!c->streams)
         stream_begin(c->q, 200, "application/x-ndjson");
     c->streams = true;
 }
 
-static void answer(struct call *c)
+static void answer(struct foreign_call *c)
 {
     const struct json *row = c->f->row, *body = json_get(row, "answer"), *file = json_get(row, "file");
 
@@ -161,7 +161,7 @@ static void answer(struct call *c)
     call_free(c);
 }
 
-static void fail(struct call *c, const struct error *err)
+static void fail(struct foreign_call *c, const struct error *err)
 {
     if (c->once)
         end_sandbox(c);
@@ -176,9 +176,9 @@ static void fail(struct call *c, const struct error *err)
     call_free(c);
 }
 
-static void proceed(struct call *c);
+static void proceed(struct foreign_call *c);
 
-static void set_now(struct call *c)
+static void set_now(struct foreign_call *c)
 {
     struct timespec now;
 
@@ -188,7 +188,7 @@ static void set_now(struct call *c)
 
 static void on_event(void *ctx, const struct json *event)
 {
-    struct call *c = ctx;
+    struct foreign_call *c = ctx;
     const struct json *template = json_get(json_get(c->f->row, "events"),
                                            json_text(json_get(event, "event")));
 
@@ -202,7 +202,7 @@ static void on_event(void *ctx, const struct json *event)
 }
 
 /* What is kept of a result: it, or what the row's template makes of it. */
-static void keep(struct call *c, const struct json *result)
+static void keep(struct foreign_call *c, const struct json *result)
 {
     const struct json *template = json_get(c->step, "result"),
                       *arguments = json_at(c->arguments, c->next - 1);
@@ -220,7 +220,7 @@ static void keep(struct call *c, const struct json *result)
 
 static void on_done(void *ctx, const struct json *result, const struct error *err)
 {
-    struct call *c = ctx;
+    struct foreign_call *c = ctx;
 
     c->number = 0;
     if (err && !json_bool(json_get(c->step, "may_fail"), false)) {
@@ -232,7 +232,7 @@ static void on_done(void *ctx, const struct json *result, const struct error *er
     proceed(c);
 }
 
-static void ask(struct call *c)
+static void ask(struct foreign_call *c)
 {
     const char *name = json_text(json_get(c->step, "do"));
     const struct json *arguments = json_at(c->arguments, c->next++);
@@ -252,7 +252,7 @@ static void ask(struct call *c)
 }
 
 /* What the step asks, a list of arguments: with "each" one for each element. */
-static struct json *arguments_of(const struct call *c, const struct json *step)
+static struct json *arguments_of(const struct foreign_call *c, const struct json *step)
 {
     const struct json *each = json_get(step, "each");
     autojson struct json *template = each ? json_object() : json_array();
@@ -266,7 +266,7 @@ static struct json *arguments_of(const struct call *c, const struct json *step)
     return filled(c, template);
 }
 
-static bool is_wanted(const struct call *c, const struct json *step)
+static bool is_wanted(const struct foreign_call *c, const struct json *step)
 {
     autojson struct json *when = filled(c, json_get(step, "when"));
 
@@ -274,7 +274,7 @@ static bool is_wanted(const struct call *c, const struct json *step)
 }
 
 /* Go to the next step that is to be done: false if there is none. */
-static bool next_step(struct call *c)
+static bool next_step(struct foreign_call *c)
 {
     const char *name = json_str(json_get(c->step, "keep"));
 
@@ -293,7 +293,7 @@ static bool next_step(struct call *c)
     return true;
 }
 
-static void proceed(struct call *c)
+static void proceed(struct foreign_call *c)
 {
     while (!c->step || c->next == json_size(c->arguments))
         if (!next_step(c)) {
@@ -304,7 +304,7 @@ static void proceed(struct call *c)
 }
 
 /* The sandbox of that id. NULL: there is none, and the client has been told. */
-static struct held *find_told(const struct call *c, const char *id)
+static struct held *find_told(const struct foreign_call *c, const char *id)
 {
     static const char *const absent[] = {
         [RUNNERS_UNKNOWN] = "there is no such sandbox",
@@ -324,7 +324,7 @@ static struct held *find_told(const struct call *c, const char *id)
     return h;
 }
 
-static struct held *make_told(const struct call *c)
+static struct held *make_told(const struct foreign_call *c)
 {
     struct error err = {0};
     struct held *h = within_create(visit_runners(c->q), visit_client(c->q), c->outer, &err);
@@ -335,7 +335,7 @@ static struct held *make_told(const struct call *c)
 }
 
 /* The id that a template gives; "", which is nobody's, if it gives no text or one that is too long. */
-static void fill_id(const struct call *c, const struct json *template, char id[RUNNERS_ID + 1])
+static void fill_id(const struct foreign_call *c, const struct json *template, char id[RUNNERS_ID + 1])
 {
     autojson struct json *value = template ? filled(c, template) : NULL;
 
@@ -346,7 +346,7 @@ static void fill_id(const struct call *c, const struct json *template, char id[R
 }
 
 /* Which sandbox the row works in. False: there is none, and the client has been told. */
-static bool choose_sandbox(struct call *c)
+static bool choose_sandbox(struct foreign_call *c)
 {
     const struct json *how = json_get(c->f->row, "sandbox"), *within = json_get(c->f->row, "within");
     const char *word = json_text(how);
@@ -376,7 +376,7 @@ static bool choose_sandbox(struct call *c)
 }
 
 /* The parts in braces of the route's path, and the headers and the query that templates may name. */
-static struct json *parts_of_path(const struct call *c)
+static struct json *parts_of_path(const struct foreign_call *c)
 {
     struct json *path = json_object();
 
@@ -387,7 +387,7 @@ static struct json *parts_of_path(const struct call *c)
     return path;
 }
 
-static void make_scope(struct call *c)
+static void make_scope(struct foreign_call *c)
 {
     struct json *headers = json_object();
 
@@ -402,7 +402,7 @@ static void make_scope(struct call *c)
 }
 
 /* The answer that the row has for requests of which nothing is to be done; NULL: this is none. */
-static struct json *answer_instead(const struct call *c)
+static struct json *answer_instead(const struct foreign_call *c)
 {
     const struct json *rules = json_get(c->f->row, "instead");
 
@@ -416,7 +416,7 @@ static struct json *answer_instead(const struct call *c)
 
 static void handle(struct visit *q)
 {
-    struct call *c = xcalloc(1, sizeof *c);
+    struct foreign_call *c = xcalloc(1, sizeof *c);
     struct json *instead;
 
     c->q = q;

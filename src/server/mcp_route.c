@@ -10,14 +10,14 @@
 
 #define COOKIE "sandpiper-conversation"
 
-struct exchange { /* one POST */
+struct mcp_post { /* one POST */
     struct visit *q;
     struct mcp_headers headers; /* of the visit */
     struct mcp_link *link;
     bool takes_events, streams;
 };
 
-static void end(struct exchange *x)
+static void end(struct mcp_post *x)
 {
     mcp_close(x->link);
     free(x);
@@ -29,7 +29,7 @@ static void on_gone(void *ctx)
     end(ctx);
 }
 
-static void send_event(struct exchange *x, const char *text, size_t len)
+static void send_event(struct mcp_post *x, const char *text, size_t len)
 {
     if (!x->streams)
         stream_begin(x->q, 200, "text/event-stream");
@@ -53,7 +53,7 @@ static void hand_out(struct visit *q, const struct mcp_fate *fate)
 
 static void on_send(void *ctx, const char *text, size_t len, const struct mcp_fate *fate)
 {
-    struct exchange *x = ctx;
+    struct mcp_post *x = ctx;
     struct visit *q = x->q;
 
     if (!fate->last && !x->takes_events)
@@ -76,7 +76,7 @@ static void on_send(void *ctx, const char *text, size_t len, const struct mcp_fa
 static void post(struct visit *q)
 {
     const char *accept = visit_header(q, "Accept");
-    struct exchange *x = xcalloc(1, sizeof *x);
+    struct mcp_post *x = xcalloc(1, sizeof *x);
     size_t len;
     const char *text = visit_text(q, &len);
 

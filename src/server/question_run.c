@@ -13,7 +13,7 @@
 
 #define WAITING_MAX 32 /* requests that wait for one sandbox */
 
-static void release(struct question *qn)
+static void release(struct http_question *qn)
 {
     loop_timer_stop(visit_loop(qn->q), qn);
     json_free(qn->steps);
@@ -43,7 +43,7 @@ struct held *question_room(struct visit *q, struct error *err)
 
 /* The conversation stands where it stood, or at its answer. A sandbox that has no answer to go on from is
  * nobody's. */
-static void settle(struct question *qn, const struct json *result, bool answered)
+static void settle(struct http_question *qn, const struct json *result, bool answered)
 {
     struct held *h = runners_find(visit_runners(qn->q), visit_client(qn->q), qn->place.sandbox, NULL);
     const char *turn = json_str(json_get(result, "turn"));
@@ -62,7 +62,7 @@ static void settle(struct question *qn, const struct json *result, bool answered
 
 /* ---- what the code did ---- */
 
-struct json *question_files(const struct question *qn, const struct json *result)
+struct json *question_files(const struct http_question *qn, const struct json *result)
 {
     struct json *out = json_array();
 
@@ -80,7 +80,7 @@ struct json *question_files(const struct question *qn, const struct json *result
 }
 
 /* A cell, or what would have been one. */
-static void add_step(struct question *qn, const struct json *call)
+static void add_step(struct http_question *qn, const struct json *call)
 {
     struct json *step = json_object();
 
@@ -89,7 +89,7 @@ static void add_step(struct question *qn, const struct json *call)
     qn->step = step;
 }
 
-static void end_step(struct question *qn, const struct json *result)
+static void end_step(struct http_question *qn, const struct json *result)
 {
     static const char *const kept[][2] = {
         {"status", "status"}, {"output", "model_text"}, {"error", "error"}, {"seconds", "seconds"}};
@@ -101,7 +101,7 @@ static void end_step(struct question *qn, const struct json *result)
 }
 
 /* Paths of this machine are nobody's business. */
-static struct json *cleaned(const struct question *qn, const struct json *object)
+static struct json *cleaned(const struct http_question *qn, const struct json *object)
 {
     struct json *out = json_copy(object);
 
@@ -130,14 +130,14 @@ static struct json *notice_of(const struct json *event)
 
 static void on_silence(void *ctx, short revents)
 {
-    struct question *qn = ctx;
+    struct http_question *qn = ctx;
 
     (void)revents;
     qn->shape->silent(qn);
     loop_timer(visit_loop(qn->q), clock_ms() + QUESTION_SILENT_MS, on_silence, qn);
 }
 
-static void heard(struct question *qn)
+static void heard(struct http_question *qn)
 {
     if (qn->shape->silent)
         loop_timer(visit_loop(qn->q), clock_ms() + QUESTION_SILENT_MS, on_silence, qn);
@@ -145,7 +145,7 @@ static void heard(struct question *qn)
 
 static void on_event(void *ctx, const struct json *event)
 {
-    struct question *qn = ctx;
+    struct http_question *qn = ctx;
     const struct json *object = json_get(event, "agent");
     const char *kind = json_text(json_get(event, "event"));
 
@@ -177,7 +177,7 @@ static const struct {
     {"terminated", "INTERRUPTED", 503},
 };
 
-static void fail_result(struct question *qn, const struct json *result)
+static void fail_result(struct http_question *qn, const struct json *result)
 {
     const char *status = json_text(json_get(result, "status")), *why = json_str(json_get(result, "error"));
     size_t i = 0;
@@ -188,7 +188,7 @@ static void fail_result(struct question *qn, const struct json *result)
 }
 
 /* It could not even be asked: nothing that the client sent is the reason. */
-static void fail_error(struct question *qn, const struct error *err)
+static void fail_error(struct http_question *qn, const struct error *err)
 {
     autofree char *why = error_message(err);
     bool configured = err->kind != ERROR_USAGE && err->kind != ERROR_AUTH;
@@ -203,7 +203,7 @@ static void fail_error(struct question *qn, const struct error *err)
 
 static void on_done(void *ctx, const struct json *result, const struct error *err)
 {
-    struct question *qn = ctx;
+    struct http_question *qn = ctx;
     const char *status = json_text(json_get(result, "status")),
                *answer = json_str(json_get(result, "answer"));
     bool answered = result && openai_finish(status, answer);
@@ -221,21 +221,21 @@ static void on_done(void *ctx, const struct json *result, const struct error *er
 /* The question ends too; its conversation can go on from where it stood. */
 static void on_gone(void *ctx)
 {
-    struct question *qn = ctx;
+    struct http_question *qn = ctx;
 
     runner_forget(qn->runner, qn->request);
     settle(qn, NULL, false);
     release(qn);
 }
 
-static void refuse(struct question *qn, int status, const char *code, const char *detail)
+static void refuse(struct http_question *qn, int status, const char *code, const char *detail)
 {
     settle(qn, NULL, false);
     qn->shape->failed(qn, status, code, detail);
     release(qn);
 }
 
-void question_ask(struct question *qn, struct held *h, struct json *arguments)
+void question_ask(struct http_question *qn, struct held *h, struct json *arguments)
 {
     autojson struct json *owned = arguments;
     const struct runner_listener l = {qn, on_event, on_done};

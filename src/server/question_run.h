@@ -12,21 +12,21 @@
 #include "runner/runners.h"
 #include "server/private.h"
 
-struct question;
+struct http_question;
 
 struct question_shape {
     /* An object of docs/events.schema.json, with links in place of paths. NULL: nobody wants them. */
-    void (*event)(struct question *qn, const struct json *object);
+    void (*event)(struct http_question *qn, const struct json *object);
     /* It was answered: name the place where the conversation stands now (qn->place.names). */
-    void (*place)(struct question *qn, const struct json *result);
+    void (*place)(struct http_question *qn, const struct json *result);
     /* One of these is the last call, and answers. */
-    void (*answered)(struct question *qn, const struct json *result);
-    void (*failed)(struct question *qn, int status, const char *code, const char *detail);
-    void (*silent)(struct question *qn); /* nothing came for a while; or NULL */
-    void (*release)(struct question *qn);
+    void (*answered)(struct http_question *qn, const struct json *result);
+    void (*failed)(struct http_question *qn, int status, const char *code, const char *detail);
+    void (*silent)(struct http_question *qn); /* nothing came for a while; or NULL */
+    void (*release)(struct http_question *qn);
 };
 
-struct question { /* the first member of what a shape has of its own; on the heap */
+struct http_question { /* the first member of what a shape has of its own; on the heap */
     struct visit *q;
     const struct question_shape *shape;
     struct chat_place place; /* where it is asked, as it was when it was taken */
@@ -40,10 +40,10 @@ struct question { /* the first member of what a shape has of its own; on the hea
  * loses its own. NULL with err. */
 struct held *question_room(struct visit *q, struct error *err);
 /* Ask in h. arguments are given away, qn too: from here on it is released by itself. */
-void question_ask(struct question *qn, struct held *h, struct json *arguments);
+void question_ask(struct http_question *qn, struct held *h, struct json *arguments);
 
 /* The files of a result, with links; what the code did (given away); the members that both shapes have. */
-struct json *question_files(const struct question *qn, const struct json *result);
+struct json *question_files(const struct http_question *qn, const struct json *result);
 
 #define QUESTION_SILENT_MS 15000
 

@@ -26,7 +26,7 @@
 struct job;
 typedef void shape_fn(struct job *j, const struct json *result);
 
-struct call {
+struct sandbox_call {
     const char *operation; /* of the runner */
     shape_fn *shape;       /* answers; NULL: the result with files as links */
     struct {
@@ -36,7 +36,7 @@ struct call {
 
 struct job {
     struct visit *q;
-    const struct call *call;
+    const struct sandbox_call *call;
     struct runner *runner;
     uint64_t request;
     char id[RUNNERS_ID + 1];
@@ -173,7 +173,7 @@ static void on_gone(void *ctx)
 }
 
 /* What the body calls this argument. */
-static const char *member_of(const struct call *c, const char *argument)
+static const char *member_of(const struct sandbox_call *c, const char *argument)
 {
     for (size_t i = 0; i < countof(c->names) && c->names[i].argument; i++)
         if (strcmp(c->names[i].argument, argument) == 0)
@@ -182,7 +182,7 @@ static const char *member_of(const struct call *c, const char *argument)
 }
 
 /* The arguments of the operation, from the members of the body that it knows. */
-static struct json *arguments_of(const struct call *c, const struct json *body)
+static struct json *arguments_of(const struct sandbox_call *c, const struct json *body)
 {
     const struct operation *o = operation_find(c->operation);
     struct json *out = json_object();
@@ -197,7 +197,8 @@ static struct json *arguments_of(const struct call *c, const struct json *body)
 }
 
 /* Ask the sandbox, and answer when it has. Takes arguments. */
-static void ask(struct visit *q, struct held *h, const struct call *c, struct json *arguments, bool recreated)
+static void ask(struct visit *q, struct held *h, const struct sandbox_call *c, struct json *arguments,
+                bool recreated)
 {
     autojson struct json *owned = arguments;
     const struct operation *o = operation_find(c->operation);
@@ -254,7 +255,7 @@ struct held *sandbox_of(struct visit *q, const char *id, bool *recreated)
 
 static void on_call(struct visit *q)
 {
-    const struct call *c = visit_route(q)->data;
+    const struct sandbox_call *c = visit_route(q)->data;
     const struct json *body = visit_body(q);
     bool recreated;
     struct held *h = sandbox_of(q, json_text(json_get(body, "sandbox_id")), &recreated);
@@ -330,13 +331,15 @@ static void on_file(struct visit *q)
     ask(q, h, visit_route(q)->data, arguments, false);
 }
 
-static const struct call create = {"info", shape_info, {{0}}}, info = {"info", shape_info, {{0}}},
-                         code = {"run_code", NULL, {{0}}}, command = {"execute_command", NULL, {{0}}},
-                         put = {"put_file", NULL, {{"name", "filename"}}},
-                         fetch = {"fetch_file", NULL, {{"name", "remote_filename"}, {"url", "file_url"}}},
-                         get = {"get_file", shape_link, {{"name", "filename"}}},
-                         list = {"list_files", NULL, {{0}}}, reset = {"reset", NULL, {{0}}},
-                         file = {"get_file", shape_file, {{0}}};
+static const struct sandbox_call create = {"info", shape_info, {{0}}}, info = {"info", shape_info, {{0}}},
+                                 code = {"run_code", NULL, {{0}}}, command = {"execute_command", NULL, {{0}}},
+                                 put = {"put_file", NULL, {{"name", "filename"}}},
+                                 fetch = {"fetch_file",
+                                          NULL,
+                                          {{"name", "remote_filename"}, {"url", "file_url"}}},
+                                 get = {"get_file", shape_link, {{"name", "filename"}}},
+                                 list = {"list_files", NULL, {{0}}}, reset = {"reset", NULL, {{0}}},
+                                 file = {"get_file", shape_file, {{0}}};
 
 #define ID      "{\"type\": \"string\", \"maxLength\": 64, \"description\": \"From create_sandbox\"}"
 #define OBJECT  "{\"type\": \"object\", \"properties\": "
@@ -391,7 +394,7 @@ static struct json *parsed(const char *text)
 }
 
 /* The body of a route: the operation's arguments, and which sandbox. */
-static char *body_of(const struct call *c, const struct operation *o)
+static char *body_of(const struct sandbox_call *c, const struct operation *o)
 {
     autojson struct json *out = parsed(c == &put ? "{" SCHEMA_BASE64 "}" : "{}");
     struct json *properties = json_object(), *required = json_array();
@@ -432,7 +435,7 @@ static struct json *info_of(const struct operation *o)
 }
 
 /* As begin_answer and the shape of the call make it. */
-static char *result_of(const struct call *c, const struct operation *o)
+static char *result_of(const struct sandbox_call *c, const struct operation *o)
 {
     autojson struct json *out = json_object();
     autojson struct json *result = c->shape == shape_info ? info_of(o) : json_copy(o->result);
@@ -457,7 +460,7 @@ void sandbox_routes(struct server *s)
     size_t n = 0;
 
     for (size_t i = 0; i < countof(rows); i++) {
-        const struct call *c = rows[i].data;
+        const struct sandbox_call *c = rows[i].data;
         const struct operation *o = c ? operation_find(c->operation) : NULL;
 
         if (o && c != &file && !rows[i].body)

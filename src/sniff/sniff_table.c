@@ -12,7 +12,7 @@
 #define RECORDS 20 /* records examined */
 #define COLUMNS 32 /* columns examined per record; further ones are counted */
 
-enum cell {
+enum field_kind {
     EMPTY,
     VALUE,
     WORD,
@@ -29,7 +29,7 @@ struct csv_record {
     bool question; /* ends with a question mark */
 };
 
-struct table {
+struct record_sample {
     struct csv_record v[RECORDS];
     size_t n;
 };
@@ -107,7 +107,7 @@ static bool is_long_without_blanks(const char *s, size_t n)
     return wide >= 5;
 }
 
-static enum cell cell_of(const char *s, size_t n, bool first)
+static enum field_kind cell_of(const char *s, size_t n, bool first)
 {
     size_t words, head, tail;
 
@@ -190,7 +190,7 @@ static size_t read_record(const char *s, size_t len, char separator, struct csv_
     for (;; column++) {
         bool quoted;
         size_t n = cell_end(s + at, len - at, separator, &quoted);
-        enum cell kind = quoted ? WORD : cell_of(s + at, n, column == 0);
+        enum field_kind kind = quoted ? WORD : cell_of(s + at, n, column == 0);
 
         if (column < COLUMNS)
             r->cells[column] = (unsigned char)kind;
@@ -210,7 +210,7 @@ static size_t read_record(const char *s, size_t len, char separator, struct csv_
     }
 }
 
-static void read_table(const char *s, size_t len, char separator, struct table *t)
+static void read_table(const char *s, size_t len, char separator, struct record_sample *t)
 {
     for (t->n = 0; len > 0 && t->n < RECORDS;) {
         size_t blank = strspn(s, " \t\r"), n;
@@ -326,7 +326,7 @@ static bool is_table(const struct csv_record *v, size_t n)
     return v->cells[column] != VALUE || count(v, n, begins_short) * 2 >= n;
 }
 
-static bool regular(const struct table *t, size_t from)
+static bool regular(const struct record_sample *t, size_t from)
 {
     for (size_t i = from; i < t->n; i++)
         if (t->v[i].separators != t->v[from].separators || !t->v[i].separators)
@@ -337,7 +337,7 @@ static bool regular(const struct table *t, size_t from)
 /* The first line may be a title above the table. */
 bool sniff_is_table(const char *s, size_t len, char separator)
 {
-    struct table t;
+    struct record_sample t;
 
     read_table(s, len, separator, &t);
     for (size_t from = 0; from <= 3 && from + (from ? 5 : 2) <= t.n; from++)

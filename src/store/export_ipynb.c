@@ -12,7 +12,7 @@
 
 #define FIGURE_MAX ((size_t)16 << 20)
 
-struct state {
+struct ipynb {
     struct buf *out;
     struct json *cells;
     unsigned n, executed;
@@ -20,7 +20,7 @@ struct state {
 
 static void *begin(struct buf *out)
 {
-    struct state *s = xcalloc(1, sizeof *s);
+    struct ipynb *s = xcalloc(1, sizeof *s);
 
     s->out = out;
     s->cells = json_array();
@@ -28,7 +28,7 @@ static void *begin(struct buf *out)
 }
 
 /* nbformat wants an id of letters, digits, - and _ for each cell. */
-static struct json *new_cell(struct state *s, const char *type, const char *source)
+static struct json *new_cell(struct ipynb *s, const char *type, const char *source)
 {
     struct json *cell = json_object();
     char id[32];
@@ -41,7 +41,7 @@ static struct json *new_cell(struct state *s, const char *type, const char *sour
     return cell;
 }
 
-static void add_text(struct state *s, const char *before, const char *text)
+static void add_text(struct ipynb *s, const char *before, const char *text)
 {
     autofree char *source = xasprintf("%s%s", before, text);
 
@@ -95,7 +95,7 @@ static void add_error(struct json *outputs, const struct item *i)
     json_add(outputs, o);
 }
 
-static void add_cell(struct state *s, const struct item *i)
+static void add_cell(struct ipynb *s, const struct item *i)
 {
     struct json *cell = new_cell(s, "code", i->code), *outputs = json_array();
 
@@ -133,7 +133,7 @@ static void add_cell(struct state *s, const struct item *i)
 
 static void item(void *ctx, const struct item *i)
 {
-    struct state *s = ctx;
+    struct ipynb *s = ctx;
 
     switch (i->kind) {
     case ITEM_SESSION:
@@ -157,7 +157,7 @@ static void item(void *ctx, const struct item *i)
 
 static void end(void *ctx)
 {
-    struct state *s = ctx;
+    struct ipynb *s = ctx;
     autojson struct json *book = json_object();
     struct json *meta = json_object(), *kernel = json_object(), *language = json_object();
 

@@ -3,14 +3,14 @@
 #include "base/mem.h"
 #include "store/export.h"
 
-struct state {
+struct json_export {
     struct buf *out;
     struct json *session, *questions, *question, *items; /* session owns the others once they are done */
 };
 
 static void *begin(struct buf *out)
 {
-    struct state *s = xcalloc(1, sizeof *s);
+    struct json_export *s = xcalloc(1, sizeof *s);
 
     s->out = out;
     return s;
@@ -65,7 +65,7 @@ struct json *session_json(const struct session_row *r)
 }
 
 /* The user's own code may come before the first question. */
-static void open_question(struct state *s, int64_t number, const char *text, int64_t time)
+static void open_question(struct json_export *s, int64_t number, const char *text, int64_t time)
 {
     s->question = json_object();
     s->items = json_array();
@@ -74,7 +74,7 @@ static void open_question(struct state *s, int64_t number, const char *text, int
     json_set(s->question, "time", time ? json_integer(time) : json_null());
 }
 
-static void close_question(struct state *s)
+static void close_question(struct json_export *s)
 {
     if (!s->question)
         return;
@@ -84,7 +84,7 @@ static void close_question(struct state *s)
 
 static void item(void *ctx, const struct item *i)
 {
-    struct state *s = ctx;
+    struct json_export *s = ctx;
     struct json *o;
 
     if (i->kind == ITEM_SESSION) {
@@ -113,7 +113,7 @@ static void item(void *ctx, const struct item *i)
 
 static void end(void *ctx)
 {
-    struct state *s = ctx;
+    struct json_export *s = ctx;
 
     if (s->session) {
         close_question(s);

@@ -56,7 +56,7 @@ static void stop_timer(struct store *s)
  * question. */
 static void give_up(struct store *s, const struct error *err)
 {
-    autofree char *line = xasprintf("%s: this session is no longer saved", err->text);
+    autofree char *line = xasprintf("%s: from here on this session is not saved", err->text);
 
     if (!s->lost && s->o.notice)
         s->o.notice(s->o.ctx, line);

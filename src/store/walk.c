@@ -7,13 +7,13 @@
 #include "store/private.h"
 #include "store/sessions.h"
 
-struct walk {
+struct item_walk {
     struct db *db;
     int64_t session;
     struct item_taker to;
 };
 
-static void hand_out(const struct walk *w, const struct item *item)
+static void hand_out(const struct item_walk *w, const struct item *item)
 {
     w->to.item(w->to.ctx, item);
 }
@@ -23,7 +23,7 @@ static bool blank(const char *s)
     return s[strspn(s, " \t\r\n")] == '\0';
 }
 
-static void add_outputs(struct walk *w, struct item *item)
+static void add_outputs(struct item_walk *w, struct item *item)
 {
     struct db_rows r = db_query(w->db,
                                 "SELECT stream, text FROM output WHERE session=? AND cell=? ORDER BY n", "ii",
@@ -47,7 +47,7 @@ static void add_outputs(struct walk *w, struct item *item)
     }
 }
 
-static void add_files(struct walk *w, struct item *item)
+static void add_files(struct item_walk *w, struct item *item)
 {
     struct db_rows r = db_query(
         w->db, "SELECT name, path, size, figure FROM file WHERE session=? AND cell=? ORDER BY n", "ii",
@@ -77,7 +77,7 @@ static void release(struct item *item)
 }
 
 /* The cells of a question that answer that call; id "": the user's own. */
-static void walk_cells(struct walk *w, int64_t question, const char *id)
+static void walk_cells(struct item_walk *w, int64_t question, const char *id)
 {
     struct db_rows r = db_query(w->db,
                                 "SELECT n, code, status, value, exception, traceback, what FROM cell WHERE "
@@ -104,7 +104,7 @@ static void walk_cells(struct walk *w, int64_t question, const char *id)
     }
 }
 
-static void walk_calls(struct walk *w, int64_t question, const char *calls)
+static void walk_calls(struct item_walk *w, int64_t question, const char *calls)
 {
     autojson struct json *list = json_parse(calls, strlen(calls), 0, NULL, NULL);
 
@@ -116,7 +116,7 @@ static void walk_calls(struct walk *w, int64_t question, const char *calls)
     }
 }
 
-static void walk_turns(struct walk *w, int64_t question)
+static void walk_turns(struct item_walk *w, int64_t question)
 {
     struct db_rows r = db_query(
         w->db,
@@ -136,7 +136,7 @@ static void walk_turns(struct walk *w, int64_t question)
 }
 
 /* What a kill cut off, where nothing has continued since. */
-static void walk_pieces(struct walk *w, int64_t question)
+static void walk_pieces(struct item_walk *w, int64_t question)
 {
     struct db_rows r = db_query(w->db, "SELECT text FROM piece WHERE session=? ORDER BY n", "i", w->session);
     struct buf text autorelease(buf_release) = BUF_INIT(DB_VALUE_MAX);
@@ -152,7 +152,7 @@ static void walk_pieces(struct walk *w, int64_t question)
     hand_out(w, &item);
 }
 
-static void walk_questions(struct walk *w)
+static void walk_questions(struct item_walk *w)
 {
     struct db_rows r = db_query(
         w->db,
@@ -182,7 +182,7 @@ static void walk_questions(struct walk *w)
 
 static void begin(void *ctx, const struct session_row *row)
 {
-    const struct walk *w = ctx;
+    const struct item_walk *w = ctx;
     struct item item = {.kind = ITEM_SESSION, .session = row};
 
     hand_out(w, &item);
@@ -190,7 +190,7 @@ static void begin(void *ctx, const struct session_row *row)
 
 int session_walk(struct db *db, const char *id, struct item_taker to, struct error *err)
 {
-    struct walk w = {db, session_by_id(db, id, err), to};
+    struct item_walk w = {db, session_by_id(db, id, err), to};
 
     if (!w.session || session_row(db, id, (struct session_taker){begin, &w}, err) < 0)
         return -1;

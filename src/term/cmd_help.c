@@ -9,14 +9,14 @@
 
 #define COLUMNS 79
 
-static void add_row(struct buf *out, const struct command *c)
+static void add_row(struct buf *out, const struct chat_command *c)
 {
     autofree char *usage = xasprintf("%s %s", c->name, c->argument);
 
     buf_addf(out, "%-20s %s\n", usage, c->help);
 }
 
-static void add_one(struct buf *out, const struct command *c)
+static void add_one(struct buf *out, const struct chat_command *c)
 {
     add_row(out, c);
     if (c->more)
@@ -30,7 +30,7 @@ static void add_others(struct buf *out)
 {
     size_t column = 0;
 
-    for (const struct command *c = commands; c->name; c++) {
+    for (const struct chat_command *c = commands; c->name; c++) {
         size_t n = strlen(c->name) + 1;
 
         if (!c->help || c->usual)
@@ -46,7 +46,7 @@ static void add_others(struct buf *out)
 
 static void add_list(struct buf *out, bool all)
 {
-    for (const struct command *c = commands; c->name; c++)
+    for (const struct chat_command *c = commands; c->name; c++)
         if (c->help && (all || c->usual))
             add_row(out, c);
     buf_addstr(out, "!CODE                run Python in the same interpreter\n"
@@ -63,7 +63,7 @@ static void add_list(struct buf *out, bool all)
 void obey_help(struct term *t, const char *argument)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(0), out autorelease(buf_release) = BUF_INIT(0);
-    const struct command *c = command_named(argument);
+    const struct chat_command *c = command_named(argument);
     bool all = !strcmp(argument, "all");
 
     if (*argument && !all && !c) {

@@ -13,7 +13,7 @@ static const char *const off[] = {"off", NULL}, *const on_off[] = {"on", "off", 
                          *const copy_words[] = {"code", NULL},
                          *const formats[] = {"md", "json", "py", "ipynb", NULL};
 
-const struct command commands[] = {
+const struct chat_command commands[] = {
     {"/help", "help ?", "[COMMAND|all]", "this list, or more about one command", .run = obey_help,
      .names = names_of_commands, .usual = true},
     {"/code", NULL, "", "the code that ran for the last question", .run = obey_code, .usual = true},
@@ -92,7 +92,7 @@ const char *const *command_words(void)
 }
 
 /* Is this word, of n bytes, the name or an alias of c? */
-static bool is_called(const struct command *c, const char *word, size_t n)
+static bool is_called(const struct chat_command *c, const char *word, size_t n)
 {
     const char *a = c->aliases ? c->aliases : "";
 
@@ -106,9 +106,9 @@ static bool is_called(const struct command *c, const char *word, size_t n)
     return false;
 }
 
-static const struct command *called(const char *word, size_t n)
+static const struct chat_command *called(const char *word, size_t n)
 {
-    const struct command *c = commands;
+    const struct chat_command *c = commands;
 
     while (c->name && !is_called(c, word, n))
         c++;
@@ -139,9 +139,9 @@ static char *trimmed(const char *s)
     return xmemdup0(s, length_without_blanks(s));
 }
 
-const struct command *command_find(const char *line, char **argument)
+const struct chat_command *command_find(const char *line, char **argument)
 {
-    const struct command *c;
+    const struct chat_command *c;
     size_t n;
 
     *argument = NULL;
@@ -157,10 +157,10 @@ const struct command *command_find(const char *line, char **argument)
     return c;
 }
 
-const struct command *command_named(const char *name)
+const struct chat_command *command_named(const char *name)
 {
     autofree char *word = xasprintf("%s%s", *name == '/' ? "" : "/", name);
-    const struct command *c = called(word, strlen(word));
+    const struct chat_command *c = called(word, strlen(word));
 
     return c->name ? c : NULL;
 }
@@ -192,7 +192,7 @@ static enum argument_place place_of(const char *between, size_t len)
 struct candidates command_complete(void *term, const char *line, size_t start)
 {
     size_t n = *line == '/' ? word_length(line) : 0;
-    const struct command *c = n && start > n ? called(line, n) : NULL;
+    const struct chat_command *c = n && start > n ? called(line, n) : NULL;
 
     if (!n)
         return (struct candidates){.files = behind_at(line, start)};
@@ -211,7 +211,7 @@ struct candidates command_complete(void *term, const char *line, size_t start)
 bool command_obey(struct term *t, const char *line)
 {
     autofree char *argument = NULL;
-    const struct command *c = command_find(line, &argument);
+    const struct chat_command *c = command_find(line, &argument);
 
     if (!c)
         return false;

@@ -11,7 +11,7 @@
 
 struct term;
 
-struct command {
+struct chat_command {
     const char *name; /* "/help" */
     /* Other ways to say it, between blanks, or NULL. One that begins with no slash counts only if it is alone
      * on the line. */
@@ -29,16 +29,16 @@ struct command {
     bool usual; /* on the first screen of /help */
 };
 
-extern const struct command commands[]; /* ends with a NULL name */
-const char *const *command_words(void); /* the names with a slash, ended by NULL */
+extern const struct chat_command commands[]; /* ends with a NULL name */
+const char *const *command_words(void);      /* the names with a slash, ended by NULL */
 
 /* The command that a line is, or NULL for a question. A command is a slash and letters, so "/usr/bin is
  * what?" is a question, and so is a text of several lines. The last row, whose name is NULL, stands for a
  * command that does not exist; its argument is the line. *argument is what follows, for the caller to free.
  */
-const struct command *command_find(const char *line, char **argument);
+const struct chat_command *command_find(const char *line, char **argument);
 /* The row of "model" or "/model", or NULL. */
-const struct command *command_named(const char *name);
+const struct chat_command *command_named(const char *name);
 /* The command that was probably meant by an unknown one, or NULL. */
 const char *command_nearest(const char *line);
 struct candidates command_complete(void *term, const char *line, size_t start); /* for tab.h */

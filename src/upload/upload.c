@@ -179,7 +179,7 @@ void upload_free(struct upload *u)
     free(u);
 }
 
-struct attempt {
+struct upload_try {
     struct upload *u;
     const char *url, *name;
     const char *data;
@@ -189,14 +189,14 @@ struct attempt {
     uint64_t sent;   /* this was told */
 };
 
-static void tell(struct attempt *a, const struct phase_now *now, const char *why)
+static void tell(struct upload_try *a, const struct phase_now *now, const char *why)
 {
     a->told = clock_ms();
     if (a->u->phase)
         a->u->phase(a->u->ctx, now, why);
 }
 
-static void tell_sent(struct attempt *a, uint64_t bytes)
+static void tell_sent(struct upload_try *a, uint64_t bytes)
 {
     a->sent = bytes;
     tell(a, &(struct phase_now){.phase = PHASE_UPLOADING, .done = bytes, .total = a->size}, NULL);
@@ -204,7 +204,7 @@ static void tell_sent(struct attempt *a, uint64_t bytes)
 
 static void on_sent(void *ctx, uint64_t bytes)
 {
-    struct attempt *a = ctx;
+    struct upload_try *a = ctx;
 
     if (bytes != a->sent && clock_ms() - a->told >= PHASE_TOLD_EVERY_MS)
         tell_sent(a, bytes);
@@ -212,7 +212,7 @@ static void on_sent(void *ctx, uint64_t bytes)
 
 static bool on_body(void *ctx, struct http_reply *reply, const char *p, size_t n)
 {
-    struct attempt *a = ctx;
+    struct upload_try *a = ctx;
 
     (void)reply;
     buf_add(&a->body, p, n < ERROR_BODY - a->body.len ? n : ERROR_BODY - a->body.len);
@@ -229,7 +229,7 @@ static void error_code(const struct buf *body, char *out, size_t size)
 }
 
 /* 0: it is there. 1: f says why not. -1: err says why nothing more is to be tried. */
-static int put(struct attempt *a, struct failure *f, struct error *err)
+static int put(struct upload_try *a, struct failure *f, struct error *err)
 {
     struct upload *u = a->u;
     const char *kind = file_type(a->name);
@@ -275,7 +275,7 @@ static int put(struct attempt *a, struct failure *f, struct error *err)
     return 1;
 }
 
-static int failed(const struct attempt *a, const struct failure *f, struct error *err)
+static int failed(const struct upload_try *a, const struct failure *f, struct error *err)
 {
     char host[256], code[64] = "";
 
@@ -288,7 +288,7 @@ static int failed(const struct attempt *a, const struct failure *f, struct error
                      f->status, *code ? " " : "", code);
 }
 
-static void tell_wait(struct attempt *a, const struct failure *f, unsigned tried, int ms)
+static void tell_wait(struct upload_try *a, const struct failure *f, unsigned tried, int ms)
 {
     char host[256], said[250], status[16] = "";
 
@@ -322,7 +322,7 @@ static int wait_for(struct loop *loop, int ms, struct error *err)
     return loop_cancelled(loop) ? error_set(err, ERROR_CANCELLED, 0, "interrupted") : 0;
 }
 
-static int put_and_retry(struct attempt *a, struct error *err)
+static int put_and_retry(struct upload_try *a, struct error *err)
 {
     struct retry retry = {0};
 
@@ -346,7 +346,7 @@ int upload_file(struct upload *u, const char *path, const char *name, char **url
 {
     autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     autofree char *key = encoded(name, true), *where = xasprintf("%s/%s", u->base, key);
-    struct attempt a = {.u = u, .url = where, .name = name, .data = ""};
+    struct upload_try a = {.u = u, .url = where, .name = name, .data = ""};
     struct stat st;
     void *map = NULL;
 

@@ -14,7 +14,7 @@
 
 #define DEPTH_MAX 16
 
-struct reader {
+struct yaml_reader {
     yaml_parser_t parser;
     const char *file;
     struct error *err;
@@ -25,7 +25,7 @@ static int line_of(const yaml_event_t *e)
     return (int)e->start_mark.line + 1;
 }
 
-static int next(struct reader *r, yaml_event_t *e)
+static int next(struct yaml_reader *r, yaml_event_t *e)
 {
     if (yaml_parser_parse(&r->parser, e))
         return 0;
@@ -60,7 +60,7 @@ static struct ydoc *grow(struct ydoc *y)
     return &y->v[y->n++];
 }
 
-static int read_text(struct reader *r, const yaml_event_t *e, char **out)
+static int read_text(struct yaml_reader *r, const yaml_event_t *e, char **out)
 {
     const char *s = (const char *)e->data.scalar.value;
     size_t len = e->data.scalar.length;
@@ -73,9 +73,9 @@ static int read_text(struct reader *r, const yaml_event_t *e, char **out)
     return 0;
 }
 
-static int read_value(struct reader *r, const yaml_event_t *e, struct ydoc *y, int depth);
+static int read_value(struct yaml_reader *r, const yaml_event_t *e, struct ydoc *y, int depth);
 
-static int read_key(struct reader *r, const yaml_event_t *e, struct ydoc *map, struct ydoc **member)
+static int read_key(struct yaml_reader *r, const yaml_event_t *e, struct ydoc *map, struct ydoc **member)
 {
     autofree char *key = NULL;
 
@@ -99,7 +99,7 @@ static int read_key(struct reader *r, const yaml_event_t *e, struct ydoc *map, s
 }
 
 /* Read the members of a map or the elements of a list, up to the closing event. */
-static int read_items(struct reader *r, struct ydoc *y, yaml_event_type_t end, int depth)
+static int read_items(struct yaml_reader *r, struct ydoc *y, yaml_event_type_t end, int depth)
 {
     for (;;) {
         yaml_event_t e;
@@ -127,7 +127,7 @@ static int read_items(struct reader *r, struct ydoc *y, yaml_event_type_t end, i
     }
 }
 
-static int read_value(struct reader *r, const yaml_event_t *e, struct ydoc *y, int depth)
+static int read_value(struct yaml_reader *r, const yaml_event_t *e, struct ydoc *y, int depth)
 {
     const yaml_char_t *anchor = NULL, *tag = NULL;
 
@@ -167,7 +167,7 @@ static int read_value(struct reader *r, const yaml_event_t *e, struct ydoc *y, i
     return read_items(r, y, y->type == YDOC_MAP ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT, depth);
 }
 
-static int read_stream(struct reader *r, struct ydoc *root)
+static int read_stream(struct yaml_reader *r, struct ydoc *root)
 {
     bool any = false;
 
@@ -197,7 +197,7 @@ static int read_stream(struct reader *r, struct ydoc *root)
 
 struct ydoc *ydoc_parse(const char *text, size_t len, const char *file, struct error *err)
 {
-    struct reader r = {.file = file, .err = err};
+    struct yaml_reader r = {.file = file, .err = err};
     struct ydoc *root = xcalloc(1, sizeof(*root));
     int status;
 

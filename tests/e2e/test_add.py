@@ -11,7 +11,9 @@ import zipfile
 import pytest
 
 from chat_keys import ask, leave, said, start
+from conftest import make_at
 
+USER = 56000 + os.getpid() % 1000       # an ordinary one
 CSV = "day,amount\n2024-01-01,5\n2024-01-02,7\n"
 TREE = "import os\nfor where, _, names in sorted(os.walk('/mnt/data')):\n    for n in sorted(names): print(repr(os.path.join(where, n)[10:]))"
 
@@ -367,3 +369,15 @@ def test_a_new_sandbox_gets_the_files_back(sandpiper, serve):
     p.expect("Heard")
     p.expect("> ")
     leave(p)
+
+
+def test_what_may_not_be_read():
+    """As an ordinary user: one line, and nothing runs; in a folder a line each, and the others go in."""
+    for s in make_at("bwrap-user", USER):
+        path = folder(s, **{"a.csv": CSV, "b.csv": CSV, "c.csv": CSV})
+        for name in "ab":
+            os.chmod("%s/%s.csv" % (path, name), 0)
+        r = s.run("exec", "--add", "data/a.csv", "-c", "print(1)")
+        assert r.code == 2 and r.out == "" and "Permission denied" in r.err and len(r.err.splitlines()) == 1, r
+        r = s.run("exec", "--add", "data", "-c", TREE)
+        assert tree(r) == ["data/c.csv"] and len([line for line in r.err.splitlines() if "left out of data" in line and "denied" in line]) == 2, r

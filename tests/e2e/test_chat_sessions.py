@@ -104,7 +104,7 @@ def test_a_damaged_database(sandpiper, serve):
     os.chmod(path, 0o600)
     p = start(sandpiper, size=(30, 200))
     p.send("b?\r")
-    p.expect(r"sessions\.db is damaged \([^)]*\): this session is no longer saved")
+    p.expect(r"sessions\.db is damaged \([^)]*\): from here on this session is not saved")
     p.expect("Two")
     p.expect("> ")
     ask(p, "c?", "Three")

@@ -24,7 +24,8 @@ def memory_of(pid):
         for line in maps:
             span, rights = line.split()[:2]
             begin, end = (int(x, 16) for x in span.split("-"))
-            if rights[0] == "r" and "[v" not in line:           # not vvar, vdso, vsyscall
+            # not vvar, vdso, vsyscall; nor the terabytes that a sanitizer reserves
+            if rights[0] == "r" and "[v" not in line and end - begin < 1 << 30:
                 try:
                     yield os.pread(mem.fileno(), end - begin, begin)
                 except OSError:

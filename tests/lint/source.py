@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """source.py - what no source may contain: functions without bounds, shells, exit() away from main, typedef'd structs, a question which engine it
-is; and what no committed file may contain: a package registry's host, a path of the machine it was written on. Exit 1, with the places on stderr.
+is, a struct or enum of one name in two files; and what no committed file may contain: a package registry's host, a path of the machine it was
+written on. Exit 1, with the places on stderr.
 """
 import glob
 import re
@@ -35,7 +36,7 @@ def code_of(text, strings):
 
 
 def main():
-    bad = []
+    bad, tags = [], {}
     for path in sorted(glob.glob("src/*/*.[ch]") + glob.glob("tests/unit/*/*.c") + glob.glob("tests/fuzz/*.c")):
         text = read(path)
         code = {strings: code_of(text, strings) for strings in (False, True)}
@@ -44,6 +45,9 @@ def main():
                 found = re.search(pattern, code[strings])
                 if found:
                     bad.append("%s:%d: %s: %s" % (path, code[strings].count("\n", 0, found.start()) + 1, why, found[0]))
+        for tag in re.findall(r"^(?:struct|enum|union) (\w+) \{", code[False], re.M) if path.startswith("src/") else ():
+            if tags.setdefault(tag, path) != path:
+                bad.append("%s: %s has a struct, enum or union %s too" % (path, tags[tag], tag))
     listed = subprocess.run(["git", "grep", "-nIP", NOT_COMMITTED, "--", ".", ":!tests/lint/source.py"], stdout=subprocess.PIPE, text=True)
     if listed.returncode == 0:          # 128: this is no checkout
         bad += [line + ": a registry's host or a path of one machine" for line in listed.stdout.splitlines()]

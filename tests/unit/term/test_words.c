@@ -58,7 +58,7 @@ static void test_commands(void **state)
     (void)state;
     for (size_t i = 0; i < countof(t); i++) {
         autofree char *argument = NULL;
-        const struct command *c = command_find(t[i].line, &argument);
+        const struct chat_command *c = command_find(t[i].line, &argument);
 
         assert_int_equal(!c, !t[i].name);
         if (!c)
@@ -77,7 +77,7 @@ static void test_commands(void **state)
 static void test_the_table(void **state)
 {
     (void)state;
-    for (const struct command *c = commands; c->name; c++) {
+    for (const struct chat_command *c = commands; c->name; c++) {
         size_t n = 0;
 
         assert_int_equal(*c->name, '/');
