@@ -236,8 +236,8 @@ def test_get_brings_what_was_not_saved(sandpiper, serve):
     ask(p, "/get big one.bin other.bin", "Copied to other.bin")
     ask(p, "/put in.csv", "in the sandbox as")
     ask(p, "/get /mnt/data/in.csv back.csv", "Copied to back.csv")
-    ask(p, "/get nothing here", "no file nothing here in /mnt/data, or saved")
-    ask(p, "/get link", "no file link in")
+    ask(p, "/get nothing here", "there is no file nothing here, neither saved nor in /mnt/data")
+    ask(p, "/get link", "there is no file link,")
     ask(p, "/get in.csv nowhere/x", "nowhere/: No such file or directory")
     leave(p)
     for name in ("big one.bin", "other.bin"):

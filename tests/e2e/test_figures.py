@@ -297,7 +297,7 @@ def test_commands_about_files(sandpiper, serve):
     assert open(os.path.join(sandpiper.work, "my data.csv")).read() == "a,b"
     assert "File exists" in command("/get my data.csv")
     assert "Copied to copy.png" in command("/get /mnt/data/a.png copy.png")
-    assert "no file nothing.txt in /mnt/data, or saved" in command("/get nothing.txt")
+    assert "there is no file nothing.txt, neither saved nor in /mnt/data" in command("/get nothing.txt")
     assert "/mnt/data/extra.txt" in command("/put extra.txt")
     assert "No such file" in command("/put missing.txt")
     t.send("read extra.txt\r")

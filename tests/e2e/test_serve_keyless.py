@@ -67,7 +67,7 @@ def ask_everything(server):
 
 @ROOT
 @pytest.mark.parametrize("source", ["environment", "file", "command"])
-def test_serve(sandpiper, serve, source):
+def test_no_key_in_the_server(sandpiper, serve, source):
     key = ENVIRONMENT if source == "environment" else FILE
     model = serve(sandpiper, exchanges(key))
     if source != "environment":
@@ -86,7 +86,7 @@ def test_serve(sandpiper, serve, source):
 
 
 @ROOT
-def test_mcp(sandpiper):
+def test_no_key_in_the_mcp_server(sandpiper):
     m = Mcp(sandpiper, env={"OPENAI_API_KEY": ENVIRONMENT, "AWS_SECRET_ACCESS_KEY": OTHER})
     m.ask("tools/call", name="execute_python", arguments={"code": "1"})
     (runner,) = runners(m.p.pid)
