@@ -205,7 +205,8 @@ static int start_client(struct attempt *a, int in, int out)
                               .in = in,
                               .out = out,
                               .cwd = a->dir.path,
-                              .keep = keep};
+                              .keep = keep,
+                              .outlives_us = true};
     a->client = client_start(o, &a->err);
     a->started = clock_ms();
     return a->client ? 0 : -1;

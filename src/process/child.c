@@ -23,8 +23,9 @@
 #define PIDFD_SIGNAL_PROCESS_GROUP (1U << 2)
 #endif
 
-#define ERR_MAX (16 * 1024)
-#define TICK_MS 20 /* how often to look where the kernel has no pidfd */
+#define ERR_MAX   (16 * 1024)
+#define TICK_MS   20 /* how often to look where the kernel has no pidfd */
+#define KEEP_MOST 8
 
 static struct child *abandoned; /* and not reaped yet */
 
@@ -191,10 +192,25 @@ static int output(int asked, int *end, struct error *err)
     return ends[1];
 }
 
+/* What the options keep, and our ends of its pipes. */
+static void keep_ends(const struct child *c, const struct child_options *o, int keep[KEEP_MOST])
+{
+    size_t n = 0;
+
+    for (const int *k = o->keep; k && *k >= 0 && n < KEEP_MOST - 3; k++)
+        keep[n++] = *k;
+    if (c->out >= 0)
+        keep[n++] = c->out;
+    if (c->err >= 0)
+        keep[n++] = c->err;
+    keep[n] = -1;
+}
+
 struct child *child_start(const struct child_options *o, struct error *err)
 {
     struct child_options given = *o;
     struct child *c = xcalloc(1, sizeof *c);
+    int keep[KEEP_MOST];
 
     reap_abandoned();
     *c = (struct child){
@@ -203,6 +219,10 @@ struct child *child_start(const struct child_options *o, struct error *err)
     buf_init(&c->err_text, ERR_MAX);
     given.out = output(o->out, &c->out, err);
     given.err = given.out == CHILD_KEPT ? CHILD_KEPT : output(o->err, &c->err, err);
+    if (o->outlives_us) {
+        keep_ends(c, o, keep);
+        given.keep = keep;
+    }
     if (given.err != CHILD_KEPT)
         c->pid = child_spawn(&given, err);
     if (o->out == CHILD_KEPT)

@@ -43,6 +43,9 @@ struct child_options {
     int deadline_ms; /* 0: no deadline */
     int grace_ms;    /* at its deadline, and by child_free(), SIGTERM comes this long before SIGKILL */
     struct child_watch watch;
+    /* It holds the reading ends of its pipes too, so that no SIGPIPE ends it when we are gone. Only for one
+     * that prints less than a pipe holds (64 KiB): after our end nobody reads. */
+    bool outlives_us;
     bool die_with_parent; /* PR_SET_PDEATHSIG SIGKILL */
     bool own_session;     /* a session of its own, not only a group: it may outlive us and our terminal */
     bool our_group;       /* stays in our process group: a program that takes over the terminal for a while */

@@ -154,7 +154,8 @@ static int find_wanted(struct term *t, struct wanted *w, struct error *err)
         return -1;
     return w->name ? 0
                    : error_set(err, ERROR_USAGE, ENOENT,
-                               "there is no file %s, neither saved nor in /mnt/data\n/files lists them", w->argument);
+                               "there is no file %s, neither saved nor in /mnt/data\n/files lists them",
+                               w->argument);
 }
 
 static int fill(struct term *t, const struct wanted *w, int fd, struct error *err)

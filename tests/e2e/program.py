@@ -117,6 +117,16 @@ def containers_of(engine, folders):
     return ["%s container %s" % (engine, id) for id, text in told_of_each(engine).items() if any(mark in text for mark in marks)]
 
 
+def children(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+        return [int(p) for p in f.read().split()]
+
+
+def name_of(pid):
+    with open("/proc/%d/comm" % pid) as f:
+        return f.read().strip()
+
+
 def descendants():
     """Every process below this one, or every one there is, if this kernel does not tell."""
     found, todo = [], [os.getpid()]

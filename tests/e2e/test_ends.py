@@ -12,8 +12,11 @@ import time
 import pytest
 
 from conftest import need_engine, swept
+from program import children, name_of
+from raw_server import wait_for
 
 SLOW = "#!/bin/sh\nif [ \"$1\" = rm ]; then echo \"$*\" >> %s; for i in $(seq 300); do [ -e %s ] || break; sleep 0.1; done; fi\nexec %s \"$@\"\n"
+SLOW_START = "#!/bin/sh\ncase \" $* \" in *' run '*) for i in $(seq 300); do [ -e held ] || break; touch called; sleep 0.1; done;; esac\nexec %s \"$@\"\n"
 SOON = 20           # seconds: whoever waits for that client takes 30
 
 
@@ -172,3 +175,24 @@ def test_timeout_and_a_pipeline(sandpiper_on):
     assert r.stdout == b"42\n" and time.monotonic() - begin < SOON
     let_go(sandpiper_on)
     assert all_gone(sandpiper_on)
+
+
+def test_no_keeper_and_a_start_under_way(sandpiper_on, engine):
+    """The client goes on alone: what it warns of must not end it in the middle of a start, with processes that the engine knows nothing of."""
+    folder = sandpiper_on.path("slow")
+    os.mkdir(folder)
+    with open(folder + "/" + engine, "w") as f:
+        f.write(SLOW_START.replace("held", folder + "/held").replace("called", folder + "/called") % shutil.which(engine))
+    os.chmod(f.name, 0o755)
+    with open(folder + "/held", "w"):
+        p = sandpiper_on.start("exec", "-c", "1", env={"PATH": folder + ":" + os.environ["PATH"]})
+    wait_for(lambda: os.path.exists(folder + "/called"), 60)
+    keepers = [child for child in children(p.pid) if name_of(child) == "sp-keeper"]
+    assert len(keepers) == 1
+    os.kill(keepers[0], signal.SIGKILL)
+    p.kill()
+    p.wait()
+    os.unlink(folder + "/held")
+    assert sandpiper_on.run("exec", "-c", "print(6 * 7)").out == "42\n"
+    sandpiper_on.run("gc")
+    assert sandpiper_on.leftovers() == []

@@ -13,6 +13,7 @@ import time
 import pytest
 
 from conftest import HANG
+from program import children
 
 TOKEN = "0123456789abcdef" * 4
 
@@ -58,8 +59,7 @@ class Server:
     killed = False
 
     def runners(self):
-        with open("/proc/%d/task/%d/children" % (self.process.pid, self.process.pid)) as f:
-            return [int(p) for p in f.read().split()]
+        return children(self.process.pid)
 
     def kill(self, share):
         """This server, and each of its runners with this chance."""

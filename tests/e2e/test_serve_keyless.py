@@ -8,6 +8,7 @@ import pytest
 from conftest import HANG
 from mcp_stdio import Mcp
 from openai_server import call, done, user
+from program import children
 from raw_server import wait_for
 from serving import Server
 
@@ -36,11 +37,6 @@ def secrets_in(pid):
     text = b"".join(memory_of(pid))
     assert b"sandpiper" in text
     return {s for s in (ENVIRONMENT, OTHER, FILE) if s.encode() in text}
-
-
-def children(pid):
-    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
-        return [int(p) for p in f.read().split()]
 
 
 def is_runner(pid):

@@ -531,6 +531,33 @@ static void an_abandoned_child_leaves_no_zombie(void **state)
     assert_int_equal(errno, ECHILD);
 }
 
+/* Nobody reads what it prints any more, and it goes on. */
+static void one_that_outlives_us(void **state)
+{
+    (void)state;
+    int in[2], out[2];
+    char text[8];
+    for (int outlives = 0; outlives < 2; outlives++) {
+        assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+        assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+        struct child_options o = {.argv = SH("read x; echo unread >&2; echo here >&9"),
+                                  .in = in[0],
+                                  .out = CHILD_NULL,
+                                  .err = CHILD_KEPT,
+                                  .keep = (const int[]){9, -1},
+                                  .outlives_us = outlives};
+        assert_int_equal(dup2(out[1], 9), 9);
+        child_abandon(child_start(&o, NULL));
+        close(9);
+        close(in[0]);
+        close(in[1]);
+        close(out[1]);
+        read_end(out[0], text, sizeof text);
+        close(out[0]);
+        assert_string_equal(text, outlives ? "here\n" : "");
+    }
+}
+
 static void descriptors_do_not_leak(void **state)
 {
     (void)state;
@@ -606,6 +633,7 @@ int main(void)
         cmocka_unit_test(waiting),
         cmocka_unit_test(waits_for_a_child_of_its_parent),
         cmocka_unit_test(an_abandoned_child_leaves_no_zombie),
+        cmocka_unit_test(one_that_outlives_us),
         cmocka_unit_test(descriptors_do_not_leak),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
