@@ -202,11 +202,11 @@ def test_ctrl_c_exit_code(bare, serve):
     p = bare.start("q", stdin=r)
     os.close(r)
     os.close(w)
-    time.sleep(0.8)
+    assert b"waiting for stdin" in p.stderr.readline()
     p.send_signal(signal.SIGINT)
     assert p.wait(60) == 130
     p2 = bare.start("--stdin", "data", "q", stdin=subprocess.PIPE)
-    time.sleep(0.5)
+    assert b"waiting for stdin" in p2.stderr.readline()
     p2.send_signal(signal.SIGTERM)
     assert p2.wait(60) == 143
     sibling.kill()

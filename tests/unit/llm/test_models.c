@@ -177,7 +177,7 @@ static void list_of(struct buf *text, const char *unit, size_t length)
     buf_addstr(text, "]}");
 }
 
-/* Processor time that reading such a list takes, the least of three: what else the machine does is not counted. */
+/* Processor time that reading such a list takes, the least of three: other work of the machine is not counted. */
 static clock_t reading(const char *unit, size_t length)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(0);
@@ -197,8 +197,8 @@ static clock_t reading(const char *unit, size_t length)
     return least;
 }
 
-/* However long a list of a stranger is, reading it is linear (eight times the list: sixty-four times the work if it were
- * not), and what is kept of it bounded. */
+/* However long a list of a stranger is, reading it is linear (if not, eight times the list would be
+ * sixty-four times the work), and what is kept of it bounded. */
 static void long_lists(void **state)
 {
     static const char *const units[] = {"{\"id\":\"m%d\"}", "{}", "%d",
