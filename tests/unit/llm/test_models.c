@@ -177,7 +177,7 @@ static void list_of(struct buf *text, const char *unit, size_t length)
     buf_addstr(text, "]}");
 }
 
-/* Processor time that reading such a list takes, the least of three: other work of the machine is not counted. */
+/* Processor time that reading such a list takes, the least of three, whatever else the machine does. */
 static clock_t reading(const char *unit, size_t length)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(0);
