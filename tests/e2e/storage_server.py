@@ -52,7 +52,7 @@ def azure_problem(request, body):
 
 
 class Storage:
-    """answers: statuses to be given first, before it works. objects: path -> (type, bytes)."""
+    """answers: statuses, 507 for a full disk, to be given first, before it works. objects: path -> (type, bytes)."""
 
     def __init__(self, problem, answers=()):
         self.objects, self.answers, self.requests = {}, list(answers), 0
@@ -73,7 +73,7 @@ class Storage:
                 status = 403 if code else storage.answers.pop(0) if storage.answers else 201
                 if status < 300:
                     storage.objects[self.path.partition("?")[0]] = (self.headers["Content-Type"], body)
-                text = b"" if status < 300 else b"<Error><Code>%s</Code></Error>" % (code or "SlowDown").encode()
+                text = b"" if status < 300 else b"<Error><Code>%s</Code></Error>" % (code or {507: "InsufficientStorage"}.get(status, "SlowDown")).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", "application/xml")
                 self.send_header("Content-Length", str(len(text)))

@@ -281,6 +281,23 @@ def test_a_file_that_changes_while_it_is_copied(sandpiper):
     assert (p.returncode, out) == (0, b"True\n") and b"log.bin changed while it was copied; add it again for a whole copy" in err, (out, err)
 
 
+def test_a_file_of_a_folder_that_changes_while_it_is_copied(sandpiper):
+    """It is told by its name, and the rest of the folder goes in."""
+    os.mkdir(sandpiper.path("work/logs"))
+    path = sandpiper.write("logs/a.bin", b"")
+    sandpiper.write("logs/b.txt", b"whole")
+    os.truncate(path, 64 << 20)
+    p = sandpiper.start("exec", "--cpus", "0.05", "--add", "logs", "-c", "import os; print(os.path.getsize('logs/a.bin') >= 1, open('logs/b.txt').read())")
+    while not offset(p, path):
+        assert p.poll() is None
+        time.sleep(0.002)
+    os.kill(p.pid, signal.SIGSTOP)
+    os.truncate(path, 10)
+    os.kill(p.pid, signal.SIGCONT)
+    out, err = p.communicate(timeout=90)
+    assert (p.returncode, out) == (0, b"True whole\n") and err.count(b"changed while it was copied") == 1 and b"a.bin changed while" in err, (out, err)
+
+
 def test_progress_of_a_large_copy(sandpiper, serve):
     """Bytes of bytes in the status line; nothing of it in a pipe, or for small copies."""
     serve(sandpiper, [{"answer": {"text": "Heard."}}] * 2)

@@ -122,6 +122,18 @@ def test_refused(sandpiper, serve, storage, kind, change, why):
     no_secret(sandpiper, r)
 
 
+@pytest.mark.parametrize("kind", ["s3", "azure"])
+def test_no_room_at_the_other_end(sandpiper, serve, storage, kind):
+    """The files before it are there with their URLs; it is one line for the first that does not fit, and the session goes on."""
+    s, to, env = storage(kind, 201, *[507] * 20)
+    serve(sandpiper, [ASK, {"answer": {"text": "Done: /mnt/data/a b.png, /mnt/data/t.csv"}}])
+    r = sandpiper.run("--upload", to, "--out", "out", "draw", env=env)
+    assert r.code == 1 and len(s.objects) == 1 and r.out.count(s.url) == 1 and r.out.startswith("Done: "), r
+    assert r.err.count("was not uploaded") == 1 and "507 InsufficientStorage" in r.err, r
+    assert sorted(os.listdir(os.path.join(sandpiper.work, "out"))) == ["a b.png", "none", "t.csv"]
+    no_secret(sandpiper, r)
+
+
 @pytest.mark.parametrize("to, env, said", [
     ("ftp://host/x", {}, "expected s3://BUCKET/PREFIX"), ("s3://bucket", {}, "Set AWS_ACCESS_KEY_ID"), ("https://h.test/c", {}, "Set AZURE_STORAGE_SAS_TOKEN"),
     ("https://h.test/c?sig=abc", {"AZURE_STORAGE_SAS_TOKEN": "x"}, "the URL must not contain a query"),
