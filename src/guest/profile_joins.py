@@ -93,7 +93,7 @@ def joins_with_files(t, others):
     for other in others:
         try:
             raw, size = read_start(other)
-            text, encoding = decode(raw, True)
+            text, encoding = decode_text(raw, True)
             first = [plain_name(c) for c in re.split('[\t;,|]',
                                                      text[:4000].split('\n', 1)[0])] if text else []
             if not any(related(a, t.name, b) or related(b, '', a) for a in first
