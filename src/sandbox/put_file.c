@@ -93,7 +93,7 @@ static int too_big(const struct put *u, const char *more, int64_t size, struct e
 {
     int64_t limit = u->sandbox->o.run.data_size;
 
-    return error_set(err, ERROR_USAGE, 0,
+    return error_set(err, ERROR_USAGE, ENOSPC,
                      "%s is too large for the sandbox: %s%" PRId64 " bytes; /mnt/data holds %s",
                      u->request.what, more, size, size_text(limit, (char[32]){0}, 32));
 }
@@ -112,8 +112,9 @@ static int put_end(struct put *u, struct error *err)
 {
     struct sandbox *s = u->sandbox;
     int rc = put_finish(u, err);
-    /* a thing of names, which a client can change */
-    bool names = u->request.error_code == EISDIR || u->request.error_code == ENOTDIR;
+    int code = u->request.error_code;
+    /* what a client can change: the name, or what else lies there */
+    bool told = code == EISDIR || code == ENOTDIR || code == ENOSPC;
 
     if (u->over)
         return too_big(u, "more than ", s->o.run.data_size, err);
@@ -125,7 +126,7 @@ static int put_end(struct put *u, struct error *err)
         return -1;
     if (u->request.error)
         return error_set(
-            err, ERROR_USAGE, names ? u->request.error_code : 0,
+            err, ERROR_USAGE, told ? code : 0,
             "%s could not be copied into the sandbox (%" PRIu64 " bytes read, then: %s); /mnt/data holds %s",
             u->request.what, u->sent, u->request.error, size_text(s->o.run.data_size, (char[32]){0}, 32));
     s->has_files = true;

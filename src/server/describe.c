@@ -82,6 +82,7 @@ static const struct {
     {"502", "The model service, or the host of a file, failed", ALSO, NULL, NULL},
     {"503", "The sandbox could not be started, or the server is shutting down", TOKEN, "Retry-After",
      "Seconds"},
+    {"507", "There is no room for it in the sandbox", ALSO, NULL, NULL},
 };
 
 static struct json *headers(const char *name, const char *means)

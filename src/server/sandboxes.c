@@ -343,14 +343,15 @@ static const struct sandbox_call create = {"info", shape_info, {{0}}}, info = {"
 
 #define ID      "{\"type\": \"string\", \"maxLength\": 64, \"description\": \"From create_sandbox\"}"
 #define OBJECT  "{\"type\": \"object\", \"properties\": "
-#define ONLY_ID OBJECT "{\"sandbox_id\": " ID "}, \"required\": [\"sandbox_id\"]}"
+#define NO_MORE "\"additionalProperties\": false}"
+#define ONLY_ID OBJECT "{\"sandbox_id\": " ID "}, \"required\": [\"sandbox_id\"], " NO_MORE
 
 /* The rows whose body or result is missing here get them from the operation. */
 static struct route rows[] = {
     {"POST", "/create_sandbox", "create_sandbox", "A new sandbox, or that of the conversation",
      .handle = on_create, .data = &create,
      .body = OBJECT "{\"conversation_id\": {\"type\": [\"string\", \"null\"], \"maxLength\": 256, "
-                    "\"description\": \"The same one gives the same sandbox\"}}}"},
+                    "\"description\": \"The same one gives the same sandbox\"}}, " NO_MORE},
     {"POST", "/get_sandbox_info", "get_sandbox_info", "Engine, packages, limits, variables",
      .handle = on_call, .data = &info},
     {"POST", "/run_code", "run_code", "Run Python; variables and files stay", .handle = on_call,
@@ -358,9 +359,9 @@ static struct route rows[] = {
     {"POST", "/execute_command", "execute_command", "Run a shell command beside the interpreter",
      .handle = on_call, .data = &command, .stream = "text/event-stream"},
     {"POST", "/write_file", "write_file", "Write a file into /mnt/data", .handle = on_call, .data = &put,
-     .body_max = 24u << 20, .also = "409"},
+     .body_max = 24u << 20, .also = "409 507"},
     {"POST", "/upload_file", "upload_file", "Fetch a file from an https URL into /mnt/data",
-     .handle = on_call, .data = &fetch, .also = "409 502"},
+     .handle = on_call, .data = &fetch, .also = "409 502 507"},
     {"POST", "/download_file", "download_file", "A link to a file", .handle = on_call, .data = &get,
      .result = OBJECT "{\"sandbox_id\": {\"type\": \"string\"}, \"filename\": {\"type\": \"string\"}, "
                       "\"download_url\": {\"type\": \"string\"}, \"size\": {\"type\": \"integer\"}}, "
@@ -372,7 +373,7 @@ static struct route rows[] = {
      .result = OBJECT "{\"sandbox_id\": {\"type\": \"string\"}, \"stopped\": {\"type\": \"boolean\"}}, "
                       "\"required\": [\"sandbox_id\", \"stopped\"]}"},
     {"POST", "/list_sandboxes", "list_sandboxes", "The sandboxes that there are", .handle = on_list,
-     .body = "{\"type\": \"object\"}",
+     .body = OBJECT "{}, " NO_MORE,
      .result = OBJECT
      "{\"sandboxes\": {\"type\": \"array\", \"items\": {\"type\": \"object\", \"properties\": {"
      "\"sandbox_id\": {\"type\": \"string\"}, \"conversation_id\": {\"type\": [\"string\", "
@@ -414,6 +415,7 @@ static char *body_of(const struct sandbox_call *c, const struct operation *o)
         json_add(required, json_string("content"));
     json_set(out, "properties", properties);
     json_set(out, "required", required);
+    json_set_bool(out, "additionalProperties", false);
     return json_print(out);
 }
 

@@ -207,7 +207,7 @@ static const struct {
     {413, "TOO_LARGE"},          {415, "UNSUPPORTED_MEDIA_TYPE"},
     {422, "INVALID_ARGUMENT"},   {429, "TOO_MANY_REQUESTS"},
     {501, "NOT_IMPLEMENTED"},    {502, "UPSTREAM_FAILED"},
-    {503, "UNAVAILABLE"},
+    {503, "UNAVAILABLE"},        {507, "SANDBOX_FULL"},
 };
 
 static const char *code_of(int status)
@@ -263,6 +263,7 @@ void answer_failure(struct visit *q, const struct error *err)
         {ERROR_USAGE, ENOENT, 404, NULL},
         {ERROR_USAGE, EISDIR, 409, NULL},
         {ERROR_USAGE, ENOTDIR, 409, NULL},
+        {ERROR_USAGE, ENOSPC, 507, NULL},
         {ERROR_USAGE, 0, 422, NULL},
         {ERROR_NETWORK, 0, 502, NULL},
         {ERROR_API, 0, 502, NULL},

@@ -123,8 +123,12 @@ def children(pid):
 
 
 def name_of(pid):
-    with open("/proc/%d/comm" % pid) as f:
-        return f.read().strip()
+    """None: it has ended meanwhile."""
+    try:
+        with open("/proc/%d/comm" % pid) as f:
+            return f.read().strip()
+    except OSError:
+        return None
 
 
 def descendants():

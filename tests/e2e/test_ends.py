@@ -187,9 +187,9 @@ def test_no_keeper_and_a_start_under_way(sandpiper_on, engine):
     with open(folder + "/held", "w"):
         p = sandpiper_on.start("exec", "-c", "1", env={"PATH": folder + ":" + os.environ["PATH"]})
     wait_for(lambda: os.path.exists(folder + "/called"), 60)
-    keepers = [child for child in children(p.pid) if name_of(child) == "sp-keeper"]
-    assert len(keepers) == 1
-    os.kill(keepers[0], signal.SIGKILL)
+    wait_for(lambda: "sp-keeper" in map(name_of, children(p.pid)))
+    (keeper,) = [child for child in children(p.pid) if name_of(child) == "sp-keeper"]
+    os.kill(keeper, signal.SIGKILL)
     p.kill()
     p.wait()
     os.unlink(folder + "/held")

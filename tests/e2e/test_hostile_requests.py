@@ -148,7 +148,12 @@ def wrong_names(schema, body):
     """The members that a validator of others' finds fault with."""
     found = set()
     for error in jsonschema.Draft202012Validator(schema).iter_errors(body):
-        found |= {n for n in error.validator_value if n not in body} if error.validator == "required" else {str(p) for p in list(error.path)[:1]}
+        if error.validator == "required":
+            found |= {n for n in error.validator_value if n not in body}
+        elif error.validator == "additionalProperties" and not error.path:
+            found |= set(body) - set(schema["properties"])
+        else:
+            found |= {str(p) for p in list(error.path)[:1]}
     return found
 
 

@@ -1,0 +1,111 @@
+"""test_hostile_clients.py - what a client of `sandpiper serve` that has a token may try: to choose what the user chooses, to get at the host by a command,
+to fill a sandbox, to tear a file by writing it twice at once, to hold all connections."""
+import os
+import socket
+import threading
+import time
+
+import pytest
+
+from conftest import HANG
+from serve_raw import Server
+
+SECRET = "h057-53cr37"
+
+
+@pytest.fixture
+def server(sandpiper):
+    s = Server(sandpiper, env={"SECRET": SECRET, "PYTHONSTARTUP": "/tmp/evil.py"})
+    yield s
+    assert s.close() == 0
+    assert sandpiper.leftovers() == []
+
+
+def test_what_the_user_alone_chooses(server):
+    box = server.good("/create_sandbox")["sandbox_id"]
+    for field, value in (("image", "evil"), ("engine", "docker"), ("runtime", "runc"), ("network", True), ("mounts", ["/:/host"]), ("mount", "/:/host"), ("privileged", True),
+                         ("memory", "1t"), ("user", "root"), ("args", ["--privileged"])):
+        a = server.refused(422, "INVALID_ARGUMENT", "/create_sandbox", **{field: value})
+        assert a.json["detail"] == field + ": there is no such field"
+    for path, body in (("/run_code", {"code": "1"}), ("/execute_command", {"command": "id"}), ("/write_file", {"filename": "f", "content": "x"}),
+                       ("/list_files", {}), ("/stop_sandbox", {}), ("/reset_sandbox", {})):
+        for field, value in (("cwd", "/"), ("env", {"LD_PRELOAD": "/x.so"}), ("user", 0)):
+            server.refused(422, "INVALID_ARGUMENT", path, sandbox_id=box, **body, **{field: value})
+    server.refused(422, "INVALID_ARGUMENT", "/list_sandboxes", all=True)
+
+
+def test_commands(server):
+    """They run in the sandbox, whatever they hold, with none of the server's variables."""
+    box = server.good("/create_sandbox")["sandbox_id"]
+    outside = "/tmp/sp-hostile-%d" % os.getpid()
+    for command in ("touch %s; echo $SECRET" % outside, "$(touch %s)`touch %s`" % (outside, outside), "'; touch %s; '" % outside, "env; cat /proc/1/environ", "-c id", "--help",
+                    "\n\n#", "echo %s" % ("x" * 50000)):
+        a = server.good("/execute_command", sandbox_id=box, command=command)
+        assert SECRET not in a["output"] and "evil.py" not in a["output"], a
+    assert not os.path.exists(outside)
+    for command in ("a\0b", "x" * (1 << 20)):
+        a = server.post("/execute_command", sandbox_id=box, command=command)
+        assert a.status in (200, 422), (a.status, a.body)
+        assert a.status == 422 or a.json["exit_code"] != 0, a.body
+    assert server.good("/execute_command", sandbox_id=box, command="echo $0 $#; pwd")["stdout"].endswith("\n/mnt/data\n")
+
+
+def test_a_file_written_twice_at_once(server):
+    """Who reads it gets one of them, whole."""
+    box, size, until = server.good("/create_sandbox")["sandbox_id"], 3_000_000, time.monotonic() + 3
+
+    def write(letter):
+        mine = server.another()
+        while time.monotonic() < until:
+            mine.good("/write_file", sandbox_id=box, filename="f", content=letter * size)
+    threads = [threading.Thread(target=write, args=(letter,)) for letter in "ab"]
+    for t in threads:
+        t.start()
+    seen = set()
+    while time.monotonic() < until:
+        a = server.ask("GET", "/files/%s/f" % box)
+        assert a.status in (200, 404)
+        if a.status == 200:
+            assert a.body in (b"a" * size, b"b" * size), (len(a.body), set(a.body))
+            seen.add(a.body[:1])
+    for t in threads:
+        t.join()
+    assert seen
+    assert server.good("/run_code", sandbox_id=box, code="import os\nos.listdir()")["value"] == "['f']"
+
+
+def test_a_sandbox_that_is_full(server):
+    """It says so, what there was stays as it was, and there is room again once something is removed."""
+    box, size = server.good("/create_sandbox")["sandbox_id"], 14_000_000
+    server.good("/write_file", sandbox_id=box, filename="kept", content="before")
+    for i in range(200):
+        a = server.post("/write_file", sandbox_id=box, filename="f%d" % i, content="x" * size)
+        if a.status != 200:
+            break
+    assert a.status == 507 and a.json["code"] == "SANDBOX_FULL" and "No space left" in a.json["detail"], (i, a.status, a.body)
+    server.refused(507, "SANDBOX_FULL", "/write_file", sandbox_id=box, filename="kept", content="y" * size)
+    assert server.good("/run_code", sandbox_id=box, code="import os\nos.remove('f0')\nopen('kept').read()")["value"] == "'before'"
+    server.good("/write_file", sandbox_id=box, filename="again", content="x")
+
+
+@pytest.mark.check
+def test_all_connections_held(server):
+    """Half a request on each, for as long as that is borne; a client that is connected is served meanwhile, and the others again afterwards."""
+    box = server.good("/create_sandbox")["sandbox_id"]
+    held, begin = [], time.monotonic()
+    for _ in range(600):
+        c = socket.create_connection(("127.0.0.1", server.port))
+        c.sendall(b"POST /run_code HTTP/1.1\r\nHost: ")
+        held.append(c)
+    assert server.good("/run_code", sandbox_id=box, code="1")["value"] == "1"
+    while True:
+        try:
+            assert server.another().ask("GET", "/", token=None).status == 200
+            break
+        except OSError:
+            assert time.monotonic() - begin < HANG
+            time.sleep(0.1)
+    said = [c.recv(4096) for c in held[:100]]
+    assert all(b" 408 " in one.split(b"\r\n")[0] + b" " for one in said), said[:3]
+    for c in held:
+        c.close()
