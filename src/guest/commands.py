@@ -132,7 +132,7 @@ def command_signal(self, number):
 # ---- files
 
 def send_named(self, path):
-    """A generator of frames, as files() is."""
+    """A generator of frames, as files_out() is."""
     fd = -1
     try:
         if any(part in (b'', b'.', b'..') for part in path.split(b'/')):

@@ -4,10 +4,10 @@
 # make us send a file that only we can open.
 
 COUNT_MOST, LOST_NAMED = 100, 10              # files per cell; how many of those not sent are named
-# What a form of the cell's value or of a figure is called that is no PNG; everything else that the worker
-# sends is.
-FORMS = {b'=svg': b'image-%d.svg', b'=html': b'value-%d.html', b'+svg': b'figure-%d.svg',
-         b'+pdf': b'figure-%d.pdf'}
+# The file names for forms of the cell's value, and of figures, that are not PNG. Every other form is a figure
+# in PNG.
+FORM_NAMES = {b'=svg': b'image-%d.svg', b'=html': b'value-%d.html', b'+svg': b'figure-%d.svg',
+              b'+pdf': b'figure-%d.pdf'}
 FIGURE = b'figure-%d.png'
 IMAGES = (b'.png', b'.jpg', b'.jpeg', b'.svg', b'.pdf', b'.webp', b'.gif')
 
@@ -32,7 +32,7 @@ def shown(path):
     return ''.join(c if c.isprintable() else '\ufffd' for c in path.decode('utf-8', 'replace')[:200])
 
 
-def files(self, before):
+def files_out(self, before):
     """A generator: one frame per step. An interrupt closes it early."""
     changed = sorted(p for p, identity in self.seen.items() if before.get(p) != identity
                      and not p.startswith(PUT_NAME))
@@ -41,12 +41,12 @@ def files(self, before):
     device = posix.fstat(self.root).st_dev
     fresh_images = sum(1 for p in changed if p.lower().endswith(IMAGES))
     figures, self.figures = self.figures, {}
-    drawn = sum(1 for form in figures.values() if form not in FORMS)
+    drawn = sum(1 for form in figures.values() if form not in FORM_NAMES)
     try:
         for fd, form in figures.items():
             # as many new images as figures: the code has saved them itself
-            if form[:1] == b'=' and form in FORMS or fresh_images < drawn:
-                st, name = posix.fstat(fd), FORMS.get(form, FIGURE)
+            if form[:1] == b'=' and form in FORM_NAMES or fresh_images < drawn:
+                st, name = posix.fstat(fd), FORM_NAMES.get(form, FIGURE)
                 like = FIGURE if form[:1] == b'+' else name     # it has the number of its PNG
                 self.named[like] = self.named.get(like, 0) + (like == name)
                 name %= self.named[like]
@@ -119,4 +119,4 @@ def send_file(self, fd, name, size, more):
     yield
 
 
-Supervisor.files = files
+Supervisor.files_out = files_out

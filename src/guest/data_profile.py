@@ -40,7 +40,7 @@ def read_start(path):
         return f.read(SAMPLE), size
 
 
-def decode(raw, whole):
+def decode_text(raw, whole):
     """Text of the sample and the name of its encoding, or (None, '') if it is not text."""
     if raw[:3] == b'\xef\xbb\xbf':
         return raw[3:].decode('utf-8', 'replace'), 'utf-8-sig'
@@ -137,7 +137,7 @@ def file_profile(path):
     if not size:
         return 'it is empty'
     said = binary(path, raw, size)
-    text, encoding = (None, '') if said else decode(raw, whole)
+    text, encoding = (None, '') if said else decode_text(raw, whole)
     if text is None and not said:       # a log that was cut by a crash has NULs in it
         said = log_text(path, raw.replace(b'\0', b'').decode('utf-8', 'replace'), 'utf-8', whole)
     del raw

@@ -33,10 +33,10 @@ def pixels_decode(self):
         self.sending = send_file(self, self.figure, b'pixels',      # noqa: from copy_out
                                  length if most else size[0] * size[1] * 3,
                                  tlv(b'w', b'%d' % size[0]) + tlv(b'h', b'%d' % size[1]))
-    self.helper_start(lambda: decode(self.figure, width, height, background, most), then, self.figure)
+    self.helper_start(lambda: decode_image(self.figure, width, height, background, most), then, self.figure)
 
 
-def decode(fd, width, height, background, most):
+def decode_image(fd, width, height, background, most):
     """Replace the image in the file by its pixels, or by a PNG of at most so many bytes. In the child."""
     try:
         from PIL import Image

@@ -33,7 +33,7 @@ def first_line(path):
         raw = f.read(65536)
     if raw[:4] == b'PAR1':
         return parquet_header(path)
-    text = decode(raw, False)[0]
+    text = decode_text(raw, False)[0]
     if text is None:
         return None
     line = text.lstrip('\ufeff').split('\n', 1)[0].strip()

@@ -94,7 +94,7 @@ def joins_with_files(t, others):
         try:
             raw, size = read_start(other)
             known = TROUBLE[:]          # what is wrong with that file is said of that file
-            text, encoding = decode(raw, True)
+            text, encoding = decode_text(raw, True)
             TROUBLE[:] = known
             first = [plain_name(c) for c in re.split('[\t;,|]',
                                                      text[:4000].split('\n', 1)[0])] if text else []

@@ -6,8 +6,8 @@ FORM_MOST = 1 << 20             # bytes of HTML or SVG
 PIXELS_MOST = 40000000          # of an image that we encode ourselves
 HTML_HEAD = b'<!DOCTYPE html><meta charset="utf-8">\n'      # src/chat/bundle.c takes it off again
 # type, method, what the program is told: '=' is a form of the value
-FORMS = (('image/png', '_repr_png_', b'=png'), ('text/html', '_repr_html_', b'=html'),
-         ('image/svg+xml', '_repr_svg_', b'=svg'))
+VALUE_FORMS = (('image/png', '_repr_png_', b'=png'), ('text/html', '_repr_html_', b'=html'),
+               ('image/svg+xml', '_repr_svg_', b'=svg'))
 
 
 def forms_of(worker, value):
@@ -19,7 +19,7 @@ def forms_of(worker, value):
             found = dict(bundle[0] if type(bundle) is tuple else bundle or {})
         except Exception:
             found = {}
-    for mime, method, _ in FORMS:
+    for mime, method, _ in VALUE_FORMS:
         if not found.get(mime) and hasattr(kind, method):
             try:
                 data = getattr(value, method)()
@@ -61,7 +61,7 @@ def as_bytes(mime, data):
 
 def send_forms(worker, value):
     found = forms_of(worker, value)
-    for mime, _, form in FORMS:
+    for mime, _, form in VALUE_FORMS:
         try:
             data = as_bytes(mime, found[mime]) if found.get(mime) else b''
         except Exception:

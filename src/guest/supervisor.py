@@ -381,7 +381,7 @@ class Supervisor:
         if self.figures or self.seen != seen or self.entries != entries:
             need('copy_out')
             self.ending = ending
-            self.sending = self.files(seen)     # noqa: from copy_out.py
+            self.sending = self.files_out(seen)  # noqa: from copy_out.py
         else:
             self.finish(ending)
 

@@ -137,7 +137,7 @@ def writable_below(place, device, budget):
             pass
 
 
-def files():
+def reachable_files():
     all_mounts, budget, found = mounts(), [LOOKED_AT], []
     if not all_mounts:
         return '-files what it can write to cannot be seen: there is no /proc'
@@ -206,4 +206,4 @@ def limits():
 
 
 def profile(path):
-    return '\n'.join(look() for look in (network, user, files, processes, limits))
+    return '\n'.join(look() for look in (network, user, reachable_files, processes, limits))

@@ -20,6 +20,7 @@ TYPE_NAME = type.__dict__['__name__'].__get__   # runs no code of the user's, wh
 
 
 def need(name):
+    """Run a part in this namespace, once."""
     part = PARTS.pop(name, None)
     if part is not None:
         exec(part[0](part[1]) if type(part) is tuple else compile(part, '<sandpiper/%s>' % name, 'exec'),

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """source.py - what no source may contain: functions without bounds, shells, exit() away from main, typedef'd structs, a question which engine it
-is, a struct or enum of one name in two files; and what no committed file may contain: a package registry's host, a path of the machine it was
+is, a struct or enum of one name in two files, a name at the top of two guest modules that means two things; and what no committed file may contain: a package registry's host, a path of the machine it was
 written on. Exit 1, with the places on stderr.
 """
+import ast
 import glob
 import re
 import subprocess
@@ -25,6 +26,32 @@ FORBIDDEN = [
 NOT_COMMITTED = (r"pypi\.org|pythonhosted\.org|npmjs\.(org|com)|crates\.io|proxy\.golang\.org|(?<!router\.)huggingface\.co|hf\.co|rubygems\.org"
                  r"|conda\.anaconda|(?<![\w.*])/work/|/root/\.pyenv|/tmp/b-")
 
+GUEST_ENTRY = {"profile"}       # what the frame PROFILE calls in the text that it brings (docs/sandbox-protocol.md)
+
+
+def guest_names(tree):
+    """Each name that a module defines at its top, with the code that does."""
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name, ast.dump(node)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [n.id for target in targets for n in ast.walk(target)
+                     if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+            for name in names:
+                yield name, ast.dump(node.value) if len(names) == 1 and node.value else ast.dump(node)
+
+
+def two_meanings():
+    """Modules of the guest share namespaces: where a name stands in two of them, both must say the same."""
+    bad, first = [], {}
+    for path in sorted(glob.glob("src/guest/*.py")):
+        for name, code in guest_names(ast.parse(read(path), path)):
+            other, meaning = first.setdefault(name, (path, code))
+            if other != path and meaning != code and name not in GUEST_ENTRY:
+                bad.append("%s: %s means something else in %s" % (path, name, other))
+    return bad
+
 
 def code_of(text, strings):
     """The same, line for line, without comments; strings are empty where they do not count."""
@@ -36,7 +63,7 @@ def code_of(text, strings):
 
 
 def main():
-    bad, tags = [], {}
+    bad, tags = two_meanings(), {}
     for path in sorted(glob.glob("src/*/*.[ch]") + glob.glob("tests/unit/*/*.c") + glob.glob("tests/fuzz/*.c")):
         text = read(path)
         code = {strings: code_of(text, strings) for strings in (False, True)}
