@@ -47,7 +47,8 @@ void sandbox_set_cell_time(struct sandbox *s, int ms); /* of the cells that foll
 void sandbox_set_idle(struct sandbox *s, int64_t ms);
 
 void sandbox_start(struct sandbox *s); /* in the background; calling again does nothing */
-/* Wait until it is ready. ERROR_SANDBOX: cause and remedy, two lines. */
+/* Wait until it is ready. ERROR_SANDBOX: cause and remedy, two lines. ERROR_USAGE: what was named cannot be
+ * (an image for bwrap). */
 int sandbox_wait(struct sandbox *s, struct error *err);
 /* Has the start failed? err: why. Does not wait; the next sandbox_start() tries again. */
 bool sandbox_failed(const struct sandbox *s, struct error *err);
