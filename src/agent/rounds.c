@@ -238,10 +238,11 @@ static bool may_run(const struct agent *a, const struct question *q)
 static int take_text(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
 {
     if (r->truncated) {
+        const char *origin = llm_origin(a->llm); /* its first word is the base URL */
         error_set(err, ERROR_NETWORK, 0,
-                  "the answer of %s broke off in the middle: %s\n"
+                  "the connection to %.*s, model %s, was lost in the middle of the answer: %s\n"
                   "Ask again",
-                  model_name(a), r->cause ? r->cause : "unknown cause");
+                  (int)strcspn(origin, " "), origin, model_name(a), r->cause ? r->cause : "unknown cause");
         return reply_cut(a, r, err);
     }
     if (text_blank(r->text))
