@@ -147,7 +147,7 @@ $(B)/channel/guest.o: CPPFLAGS += -DGUEST_CODE='"$(B)/gen/guest.code"' -DGUEST_P
 
 PROFILE_PARTS = src/guest/data_profile.py src/guest/profile_column.py src/guest/profile_table.py \
 	src/guest/profile_joins.py src/guest/profile_formats.py \
-	src/guest/profile_sheets.py src/guest/profile_parquet.py src/guest/profile_packed.py \
+	src/guest/profile_sheets.py src/guest/profile_parquet.py src/guest/profile_packed.py src/guest/profile_stores.py \
 	src/guest/profile_fixed.py src/guest/profile_log.py src/guest/profile_folder.py
 $(B)/gen/profile.py: $(PROFILE_PARTS)
 	@mkdir -p $(@D)

@@ -47,16 +47,37 @@ def decode(raw, whole):
     if raw[:2] in (b'\xff\xfe', b'\xfe\xff'):
         return raw[:len(raw) // 2 * 2].decode('utf-16', 'replace'), 'utf-16'
     if b'\0' in raw[:65536]:
-        return None, ''
+        return without_mark(raw)
     try:
         return raw.decode('utf-8'), 'utf-8'
     except UnicodeDecodeError as e:
         if not whole and e.start >= len(raw) - 4:
             return raw[:e.start].decode('utf-8'), 'utf-8'
+        text = raw.decode('utf-8', 'replace')
+        if text.count('\ufffd') * 10 < sum(map(len, re.findall(r'[\x80-\ufffc]+', text))):
+            TROUBLE.append('some of its bytes are not UTF-8')
+            return text, 'utf-8'        # one wrong byte does not make the other words cp1252
     odd = sum(c < 32 and c not in b'\t\n\r\f' for c in raw[:65536])
     if odd * 50 > min(len(raw), 65536):
         return None, ''
     return raw.decode('cp1252', 'replace'), 'cp1252'
+
+
+def without_mark(raw):
+    """UTF-16 without a byte order mark has a NUL in every other place; what else has NULs is no text."""
+    head = raw[:4096]
+    for odd, name in ((1, 'utf-16-le'), (0, 'utf-16-be')):
+        nuls = head[odd::2].count(0)
+        if len(head) > 15 and 10 * nuls > 9 * len(head[odd::2]) and 0 not in head[1 - odd::2]:
+            return raw[:len(raw) // 2 * 2].decode(name, 'replace'), name
+    return None, ''
+
+
+def lenient(said, path):
+    """The reading line of a text with bytes that are not of its encoding."""
+    said = said.replace('open(%r' % path, 'open(%r, errors="replace"' % path, 1)
+    return re.sub(r'(pd\.read_\w+\(%s)' % re.escape(repr(path)),
+                  lambda m: m.group(1) + ", encoding_errors='replace'", said, count=1)
 
 
 def binary(path, raw, size):
@@ -71,8 +92,13 @@ def binary(path, raw, size):
     if raw[:5] == b'%PDF-':
         reader = next((m for m in ('pypdf', 'PyPDF2', 'fitz', 'pdfminer') if has(m)), None)
         return 'a PDF; %s' % ('read it with %s' % reader if reader else 'no package here reads PDF')
-    if raw[:2] == b'\x1f\x8b':
-        return gzipped(path)
+    packed = next((p for p in PACKED if raw.startswith(p.magic)), None)
+    if packed:
+        return compressed(path, packed)
+    if raw[257:262] == b'ustar':
+        return tar_members(path)
+    if raw[:8] == b'\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1':
+        return old_office(path, raw)
     if re.match(rb'__CURSOR=|__REALTIME_TIMESTAMP=', raw):
         return journal(path, raw, size)
     return None
@@ -122,6 +148,7 @@ def file_profile(path):
                 break
         else:
             said = plain(path, text, encoding, whole)
+        said = lenient(said, path) if '\ufffd' in text and encoding == 'utf-8' else said
     elif not said:
         said = 'unknown binary data; read it with open(%r, "rb")' % path
     return said

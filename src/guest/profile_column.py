@@ -194,6 +194,12 @@ class Column:
         # one impossible date such as 31.13. would stop every reader
         return form if not key or all(map(key, self.values)) else 'mixed'
 
+    def zones(self):
+        """Do its times have several offsets from UTC, as before and after a change of the clock? pandas keeps
+        such times as objects unless it is told to make all UTC."""
+        ends = (re.search(r'T?\d\d:\d\d\S*?(Z|[+-]\d\d:?\d\d)$', v) for v in self.values)
+        return len({m and m.group(1) for m in ends}) > 1
+
     def ambiguous(self, form):
         return (form not in ('iso', 'mixed') and form[:2] in ('%d', '%m') and form[2:3] in '/-'
                 and 0 < max(self.high) <= 12)
@@ -211,6 +217,14 @@ class Column:
             return ''
         text = ', '.join(clean(v, 24) for v in sorted(self.values))
         return text if len(text) <= length else ''
+
+    def nearly(self):
+        """'20 numbers, but [m/s]': a few cells, such as a row of units, are no numbers."""
+        numbers = sum(n for kind, n in self.kinds.items() if kind in NUMBERS)
+        odd = [v for v, (_, kind) in self.values.items() if kind not in NUMBERS]
+        if not odd or len(odd) > 3 or numbers < 5 or 5 * numbers < 4 * (self.n - self.missing) or self.more:
+            return ''
+        return '%d numbers, but %s' % (numbers, ', '.join(clean(repr(v), 24) for v in odd))
 
     def different(self):
         if self.once():
@@ -294,7 +308,7 @@ def column_text(c, kind, form, decimal, facts):
         name += ': ' + few if few else ', ' + ends if ends else ''
         name += ', all different' if kind == 'int' and c.once() else ''
     elif facts and kind in ('text', 'code'):
-        few = c.few() if kind == 'text' else ''
+        few = c.few() or c.nearly() if kind == 'text' else ''
         name += ': ' + few if few else c.different() if c.n > len(c.values) or c.once() else ''
     if c.missing:
         name += ', %d missing' % c.missing
@@ -327,8 +341,9 @@ def date_lines(columns, settled, text_dates, df='df'):
     """Statements that convert columns of dates. text_dates: the reader has parsed no dates."""
     out = []
     for c, (kind, form) in zip(columns, settled):
-        if kind == 'date' and form != 'mixed' and (text_dates or not form.startswith('%Y-%m-%d')
+        zones = kind == 'date' and form == 'iso' and c.zones()
+        if kind == 'date' and form != 'mixed' and (text_dates or zones or not form.startswith('%Y-%m-%d')
                                                    and form != 'iso'):
-            how = '' if form == 'iso' else ', format=%r' % form
+            how = ', utc=True' if zones else '' if form == 'iso' else ', format=%r' % form
             out.append('%s[%r] = pd.to_datetime(%s[%r]%s)' % (df, c.name, df, c.name, how))
     return out[:6]

@@ -387,23 +387,35 @@ def json_start(read, text, whole):
         return '%s\na large object; it begins: %s' % (read, clean(text[:600], 600))
 
 
+JSON_LINES = '''import json; data = []
+for s in open(%r%s):
+    try: data.append(json.loads(s))
+    except ValueError: pass
+%s and left out'''
+
+
 def json_lines(path, text, encoding, whole):
     import json
     lines = text.split('\n')
     if not whole:
         lines.pop()
     lines = [s for s in lines if s.strip()]
-    items, until = [], time.monotonic() + SECONDS
-    try:
-        for s in lines:
+    items, bad, until = [], 0, time.monotonic() + SECONDS
+    for s in lines:
+        try:
             items.append(json.loads(s))
-            if len(items) % 256 == 0 and time.monotonic() > until:
-                break
-    except (ValueError, RecursionError):
-        if len(items) < 2:
-            return None
+        except (ValueError, RecursionError):
+            bad += 1
+            if bad > len(items):
+                return None
+        if len(items) % 256 == 0 and time.monotonic() > until:
+            break
     enc = '' if encoding == 'utf-8' else ', encoding=%r' % encoding
     read = 'import json; data = [json.loads(s) for s in open(%r%s) if s.strip()]' % (path, enc)
+    if bad:
+        words = '%d line%s not JSON' % (bad, ' is' if bad == 1 else 's are')
+        TROUBLE.append(words)
+        return '%s\n%d others: %s' % (JSON_LINES % (path, enc, words), len(items), shape_text(items))
     frame = read
     if has('pandas'):
         frame = read.replace('import json;', 'import json, pandas as pd;') + '; df = pd.DataFrame(data)'

@@ -1,14 +1,14 @@
 # profile_joins.py - the part of data_profile.py for tables that belong together: which column two of them
 # share, and the result of joining on it.
 
+import builtins
 import itertools
 import keyword
 import os
 import re
 import stat
 
-TAKEN = ('df', 'pd', 'json', 'data', 'both', 'list', 'set', 'dict', 'str', 'sum', 'max', 'min', 'len',
-         'print', 'open')
+TAKEN = ('df', 'pd', 'json', 'data', 'both', 're', 'io', 'glob', 'gzip', 'zipfile') + tuple(dir(builtins))
 
 
 def identifier(text, default):
@@ -93,7 +93,9 @@ def joins_with_files(t, others):
     for other in others:
         try:
             raw, size = read_start(other)
+            known = TROUBLE[:]          # what is wrong with that file is said of that file
             text, encoding = decode(raw, True)
+            TROUBLE[:] = known
             first = [plain_name(c) for c in re.split('[\t;,|]',
                                                      text[:4000].split('\n', 1)[0])] if text else []
             if not any(related(a, t.name, b) or related(b, '', a) for a in first

@@ -1,5 +1,5 @@
-# profile_packed.py - the part of data_profile.py for what holds other data: gzip and ZIP, databases, XML,
-# GeoJSON, pictures. What unpacks to much more than it is costs a bounded part of it.
+# profile_packed.py - the part of data_profile.py for what holds other data: ZIP, XML, GeoJSON,
+# pictures. What unpacks to much more than it is costs a bounded part of it.
 
 DATA = ('.csv', '.tsv', '.json', '.jsonl', '.ndjson', '.txt', '.log', '.xml', '.geojson')
 COUNT_SECONDS = 1.0             # for counting the rows of a database
@@ -19,30 +19,6 @@ def inner_profile(name, raw, whole):
         shutil.rmtree(folder, True)
 
 
-def gzipped(path):
-    import gzip
-    import zlib
-    name = path[:-3] if path.endswith('.gz') else path
-    read = 'import gzip; f = gzip.open(%r)\ncompressed with gzip' % path
-    try:
-        with gzip.open(path) as f:
-            raw = f.read(SAMPLE + 1)
-    except (OSError, EOFError, zlib.error) as e:
-        TROUBLE.append('what is compressed in it cannot be read')
-        return '%s, but it cannot be read: %s' % (read, clean(e, 100))
-    whole = len(raw) <= SAMPLE
-    if raw[:2] == b'\x1f\x8b' or not raw:
-        return read + (', twice' if raw else '; it is empty')
-    said, inner = inner_profile(name, raw[:SAMPLE], whole)
-    how = '' if path.endswith('.gz') else ", compression='gzip'"
-    said = re.sub(r'(pd\.read_\w+\()%s' % re.escape(repr(inner)),
-                  lambda m: m.group(1) + repr(path) + how, said)
-    if 'open(%r' % inner in said:
-        said = 'import gzip; ' + said.replace('open(%r' % inner, 'gzip.open(%r, "rt"' % path, 1)
-    more = '' if whole else '\nonly the first %d MiB of what is inside were looked at' % (SAMPLE >> 20)
-    return said[:MOST - len(more) - 30] + '\ncompressed with gzip' + more
-
-
 def zip_kind(path):
     import zipfile
     try:
@@ -50,7 +26,9 @@ def zip_kind(path):
             infos = z.infolist()
             names = [i.filename for i in infos]
             if 'xl/workbook.xml' in names:
-                return workbook(path)
+                return sheets_or_why(path)
+            if 'word/document.xml' in names:
+                return document(path, z)
             return zip_members(path, z, [i for i in infos if not i.is_dir()])
     except Exception as e:
         TROUBLE.append('the archive cannot be read')
@@ -75,31 +53,6 @@ def zip_members(path, z, infos):
         said = said.replace('open(%r' % inner, 'io.TextIOWrapper(z.open(%r)' % first.filename)
         said = said.replace(repr(inner), 'z.open(%r)' % first.filename)
         out.append('%s:\n%s' % (clean(first.filename, 80), said))
-    return '\n'.join(out)
-
-
-def database(path):
-    import sqlite3
-    con = sqlite3.connect('file:%s?mode=ro&immutable=1'
-                          % path.replace('%', '%25').replace('?', '%3f').replace('#', '%23'), uri=True)
-    con.text_factory = lambda b: b.decode('utf-8', 'replace')
-    until = time.monotonic() + COUNT_SECONDS
-    con.set_progress_handler(lambda: time.monotonic() > until, 20000)
-    out = ['import sqlite3; con = sqlite3.connect(%r)' % path]
-    tables = "select name from sqlite_master where type in ('table', 'view') limit 20"
-    for (name,) in con.execute(tables).fetchall():
-        quoted = '"%s"' % name.replace('"', '""')
-        shown, rows, first = [], '', None
-        try:
-            columns = con.execute('pragma table_info(%s)' % quoted).fetchall()
-            shown = ['%s %s' % (clean(c[1], 40), clean(c[2], 20)) for c in columns[:40]]
-            rows = ' (%d rows)' % con.execute('select count(*) from ' + quoted).fetchone()[0]
-            first = con.execute('select * from %s limit 1' % quoted).fetchone()
-        except sqlite3.Error:                   # it would take too long, or a view is broken
-            pass
-        out.append('table %s%s: %s' % (clean(repr(name), 60), rows, ', '.join(shown)))
-        if first and ROWS:
-            out.append('  first row: ' + clean(repr(first), ROW))
     return '\n'.join(out)
 
 

@@ -28,7 +28,11 @@ def workbook(path):
         while name in used and name != 'df':
             name += '_'
         used.add(name)
-        sheets.append(sheet_table(path, sheet, name, len(book.worksheets)))
+        t = sheet_table(path, sheet, name, len(book.worksheets))
+        hidden = getattr(sheet, 'sheet_state', 'visible') != 'visible'
+        if isinstance(t, Table):
+            t.total = '(a hidden sheet) ' + t.total if hidden else t.total
+        sheets.append(t)
     tables = [t for t in sheets if isinstance(t, Table)]
     lines = [code for t in tables for code in t.code()]
     if lines and has('pandas'):
@@ -38,11 +42,27 @@ def workbook(path):
     if has('pandas'):
         lines += [code + '  # ' + facts for code, facts in joined]
     share = (MOST - sum(len(s) + 1 for s in lines) - 60) // max(1, len(tables))
+    empty = unsaved(path)
+    if empty:
+        TROUBLE.append('%s in it without a saved value' % empty)
+        lines.append('%s in it %s no saved value, so pandas reads nothing there: openpyxl has the formulas'
+                     % (empty, 'has' if empty == '1 formula' else 'have'))
     lines += [sheet_text(t, share) if isinstance(t, Table) else t for t in sheets]
     if len(book.sheetnames) > SHEETS:
         lines.append('more sheets: '
                      + clean(', '.join(clean(repr(n), 40) for n in book.sheetnames[SHEETS:20]), 200))
     return '\n'.join(lines)
+
+
+def unsaved(path):
+    """'20 formulas' of which the file has no result: a program wrote it, and no Excel has opened it."""
+    import zipfile
+    count = 0
+    with zipfile.ZipFile(path) as z:
+        for name in [n for n in z.namelist() if re.match(r'xl/worksheets/[^/]+\.xml$', n)][:SHEETS]:
+            with z.open(name) as f:
+                count += len(re.findall(rb'</f>\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>', f.read(SAMPLE)))
+    return '' if not count else '%d formula%s' % (count, '' if count == 1 else 's')
 
 
 def sheet_rows(sheet):

@@ -7,14 +7,15 @@ import re
 import time
 
 
-def split(text, sep, whole, stop):
+def split(text, sep, whole, stop, quoting=0):
     """Rows of the sample. The last one may be incomplete and is then left out."""
     import csv
     import io
     csv.field_size_limit(1 << 20)
     rows = []
     try:
-        for row in csv.reader(io.StringIO(text, newline=''), delimiter=sep):
+        for row in csv.reader(io.StringIO(text, newline=''), delimiter=sep,
+                              quoting=quoting):
             if row:
                 rows.append(row)
             if len(rows) >= stop:
@@ -32,6 +33,20 @@ def beginning(text):
     for _ in range(3):
         end = text.find('\n', end) + 1 or len(text)
     return text[:max(65536, end)]
+
+
+def alone(path, text):
+    """(separator, columns) of a CSV of one column, or of one that has a header and no rows; None."""
+    if path.rsplit('.', 1)[-1].lower() not in ('csv', 'tsv') or text.lstrip()[:1] in ('{', '['):
+        return None
+    head = text[:65536]
+    lines = head.split()
+    if len(lines) > 2 and len(lines) == len(head.splitlines()) and not re.search(r'[,;|\t<]', head):
+        return ',', 1
+    counts = {sep: text.count(sep) + 1 for sep in '\t;,|'}
+    sep = max(counts, key=counts.get)
+    first = text.strip('\r\n')
+    return (sep, counts[sep]) if counts[sep] > 1 and not re.search(r'[\r\n<>]|, ', first) else None
 
 
 def find_separator(text):
@@ -66,7 +81,7 @@ def lines_before(text, sep, width):
     import io
     reader, records, lines = csv.reader(io.StringIO(beginning(text), newline=''), delimiter=sep), 0, 0
     for row in reader:
-        if len(row) == width:
+        if len(row) == width and row[0] != 'sep=':      # which Excel puts before a table
             break
         records += bool(row)
         lines = reader.line_num
@@ -154,7 +169,7 @@ class Table:
 
 
 def read_table(path, text, encoding, whole, name='df', seconds=SECONDS):
-    found = find_separator(text)
+    found = find_separator(text) or alone(path, text)
     if not found:
         return None
     sep, width = found
@@ -164,6 +179,9 @@ def read_table(path, text, encoding, whole, name='df', seconds=SECONDS):
     rows = rows[skip:]
     if not rows:
         return None
+    damage = damaged_rows(text, rows, width, whole)
+    if damage[0] == 'quoting=3':
+        rows = split(text, sep, whole, 1 << 30, 3)[0][skip:]
     header = has_header(rows)
     names = unique(rows[0][:400]) if header else list(range(min(width, 400)))
     body = rows[1:] if header else rows
@@ -174,7 +192,7 @@ def read_table(path, text, encoding, whole, name='df', seconds=SECONDS):
         re.fullmatch(COMMA, v) and '.' in v for c in columns for v in c.values if c.values[v][1] == 'comma')
     settled = [c.settle(decimal) for c in columns]
     read = read_line(path, sep, encoding, skip_lines if skip else 0, header, decimal, grouped, columns,
-                     settled, comment)
+                     settled, comment, damage[0])
     t = Table(name, read, columns, settled, body, decimal, date_lines(columns, settled, False, name)
               if has('pandas') else ())
     t.sep, t.width, t.whole = sep, width, all_rows and seen == len(body)
@@ -182,7 +200,19 @@ def read_table(path, text, encoding, whole, name='df', seconds=SECONDS):
                                                                            len(body))
     if not t.whole:
         t.total += ', looked at the first %d' % seen
+    t.wrong = damage[1] or ('' if body else 'it has a header and no rows')
     return t
+
+
+def damaged_rows(text, rows, width, whole):
+    """(an argument with which pandas reads the file all the same, what is wrong with it), or ('', '')."""
+    if whole and '\n' in rows[-1][-1] and text.count('"') % 2:
+        return 'quoting=3', 'a quote in it is never closed'
+    longer = [row for row in rows[1:] if len(row) > width and any(row[width:])]
+    if not longer or len(rows[0]) > width or 10 * len(longer) > len(rows):
+        return '', ''
+    has_or_have = ' has' if len(longer) == 1 else 's have'
+    return "on_bad_lines='warn'", '%d row%s more cells than the header' % (len(longer), has_or_have)
 
 
 def table(path, text, encoding, whole):
@@ -197,6 +227,9 @@ def table(path, text, encoding, whole):
     columns = describe(t.columns, t.settled, t.decimal)
     more = '' if t.width <= len(t.columns) else ', and %d more' % (t.width - len(t.columns))
     lines.append('%s, columns: %s%s' % (t.total, columns, more))
+    if t.wrong:
+        TROUBLE.append(t.wrong)
+        lines.append(t.wrong + (', and these rows are left out' if 'more cells' in t.wrong else ''))
     lines += joins_with_files(t, others)
     left = MOST - sum(len(s) + 1 for s in lines)
     rows = first_rows(t.body, t.sep)
@@ -204,7 +237,7 @@ def table(path, text, encoding, whole):
     return '\n'.join(lines)
 
 
-def read_line(path, sep, encoding, skip, header, decimal, grouped, columns, settled, comment):
+def read_line(path, sep, encoding, skip, header, decimal, grouped, columns, settled, comment, damage=''):
     if not has('pandas'):
         kind = 'csv.DictReader' if header else 'csv.reader'
         return 'import csv; f = open(%r, newline="", encoding=%r)%s; rows = list(%s(f, delimiter=%r))' % (
@@ -214,6 +247,10 @@ def read_line(path, sep, encoding, skip, header, decimal, grouped, columns, sett
         args.append('sep=%r' % sep)
     if encoding != 'utf-8':
         args.append('encoding=%r' % encoding)
+    if path.endswith(('.gz', '.bz2', '.xz', '.zip', '.zst')):
+        args.append('compression=None')     # by its name pandas would take it for compressed
+    if damage:
+        args.append(damage)
     if skip and not comment:
         args.append('skiprows=%d' % skip)
     if comment:
@@ -240,7 +277,7 @@ def column_arguments(header, decimal, grouped, columns, settled):
     if text:
         args.append('dtype={%s}' % ', '.join('%r: str' % n for n in text[:8]))
     dates = [c.name for c, (kind, form) in zip(columns, settled)
-             if kind == 'date' and (form == 'iso' or form.startswith('%Y-%m-%d'))]
+             if kind == 'date' and (form == 'iso' and not c.zones() or form.startswith('%Y-%m-%d'))]
     if dates:
         args.append('parse_dates=%r' % dates[:8])
     return args

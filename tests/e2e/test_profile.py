@@ -21,7 +21,7 @@ import pytest
 
 GUEST = pathlib.Path(__file__).resolve().parents[2] / 'src' / 'guest'
 SOURCES = [str(GUEST / name) for name in ('data_profile.py', 'profile_column.py', 'profile_table.py', 'profile_joins.py', 'profile_formats.py',
-                                             'profile_sheets.py', 'profile_parquet.py', 'profile_packed.py', 'profile_fixed.py', 'profile_log.py', 'profile_folder.py')]     # one text for the sandbox
+                                             'profile_sheets.py', 'profile_parquet.py', 'profile_packed.py', 'profile_stores.py', 'profile_fixed.py', 'profile_log.py', 'profile_folder.py')]     # one text for the sandbox
 pandas_here = importlib.util.find_spec('pandas') is not None
 
 

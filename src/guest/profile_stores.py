@@ -1,0 +1,167 @@
+# profile_stores.py - the part of data_profile.py for compressed files, tar archives, databases and
+# documents. What unpacks to much more than it is costs a bounded part of it.
+
+import collections
+
+Packed = collections.namedtuple('Packed', 'magic name module ending rest')
+PACKED = (Packed(b'\x1f\x8b', 'gzip', 'gzip', '.gz', 'zlib.decompressobj(31)'),
+          Packed(b'BZh', 'bzip2', 'bz2', '.bz2', 'bz2.BZ2Decompressor()'),
+          Packed(b'\xfd7zXZ\0', 'xz', 'lzma', '.xz', 'lzma.LZMADecompressor()'))
+TAR_MOST = 1000                 # members looked at
+
+
+def unpacked(path, packed):
+    """(the first bytes of what is inside, why there are no more or '')."""
+    import importlib
+    import zlib
+    module, raw = importlib.import_module(packed.module), b''
+    try:
+        with module.open(path) as f:
+            while len(raw) <= SAMPLE:
+                piece = f.read1(1 << 16) if hasattr(f, 'read1') else f.read(1 << 16)
+                if not piece:
+                    break
+                raw += piece
+    except EOFError:
+        return raw, 'it is cut short'
+    except (OSError, zlib.error, ValueError) as e:
+        return b'', clean(e, 100)
+    except Exception as e:              # lzma.LZMAError is no OSError
+        return b'', clean(e, 100)
+    return raw[:SAMPLE + 1], ''
+
+
+def compressed(path, packed):
+    named = path.endswith(packed.ending)
+    name = path[:-len(packed.ending)] if named else path
+    module = packed.module
+    read = 'import %s; f = %s.open(%r)\ncompressed with %s' % (module, module, path, packed.name)
+    raw, wrong = unpacked(path, packed)
+    if wrong:
+        TROUBLE.append('what is compressed in it ' + ('is cut short' if raw else 'cannot be read'))
+    if wrong and not raw:
+        return '%s, but it cannot be read: %s' % (read, wrong)
+    whole = len(raw) <= SAMPLE
+    if raw.startswith(packed.magic) or not raw:
+        return read + (', twice' if raw else '; it is empty')
+    if raw[257:262] == b'ustar':
+        return tar_members(path)
+    said, inner = inner_profile(name, raw[:SAMPLE], whole and not wrong)
+    if wrong:
+        rest = 'import io, bz2, lzma, zlib; raw = %s.decompress(open(%r, "rb").read())' % (packed.rest, path)
+        said = said.replace('open(%r' % inner, 'io.TextIOWrapper(io.BytesIO(raw)', 1)
+        return '%s\n%s\ncompressed with %s, and cut short: this is what is left' % (
+            rest, said.replace(repr(inner), 'io.BytesIO(raw)')[:MOST - len(rest) - 80], packed.name)
+    how = '' if named else ', compression=%r' % ('gzip' if packed.name == 'gzip' else packed.ending[1:])
+    said = re.sub(r'(pd\.read_\w+\()%s' % re.escape(repr(inner)),
+                  lambda m: m.group(1) + repr(path) + how, said)
+    said = said.replace('open(%r, "rb")' % inner, '%s.open(%r)' % (packed.module, path))
+    if 'open(%r' % inner in said:
+        said = said.replace('open(%r' % inner, '%s.open(%r, "rt"' % (packed.module, path), 1)
+    if packed.module + '.open(' in said:
+        said = 'import %s; %s' % (packed.module, said)
+    more = '' if whole else '\nonly the first %d MiB of what is inside were looked at' % (SAMPLE >> 20)
+    return '%s\ncompressed with %s%s' % (said[:MOST - len(more) - 30], packed.name, more)
+
+
+def tar_members(path):
+    """What is in a tar archive, and the profile of the first of its members that is data."""
+    import tarfile
+    out, first, until = [], None, time.monotonic() + SECONDS
+    try:
+        with tarfile.open(path) as t:
+            for m in itertools.islice(t, TAR_MOST):
+                if m.isfile():
+                    out.append('%s (%d bytes)' % (clean(m.name, 80), m.size))
+                    if not first and m.name.lower().endswith(DATA):
+                        raw, first = t.extractfile(m).read(SAMPLE + 1), m.name
+                if time.monotonic() > until:
+                    break
+    except Exception as e:              # one that is cut short ends where it ends
+        TROUBLE.append('the archive cannot be read to its end')
+        out.append('and it cannot be read further: ' + clean(e, 80))
+    lines = ['import tarfile; t = tarfile.open(%r)' % path,
+             'a tar archive of %d: %s' % (len(out), clean(', '.join(out[:20]), 500))]
+    if first:
+        said, inner = inner_profile(first, raw[:SAMPLE], len(raw) <= SAMPLE)
+        said = said.replace('open(%r' % inner, 'io.TextIOWrapper(t.extractfile(%r)' % first)
+        lines[0] = lines[0].replace('import ', 'import io, ')
+        lines.append('%s:\n%s' % (clean(first, 80), said.replace(repr(inner), 't.extractfile(%r)' % first)))
+    return '\n'.join(lines)
+
+
+def old_office(path, raw):
+    """What begins as the files of Office did before 2007, and as encrypted ones do now."""
+    if 'EncryptedPackage'.encode('utf-16-le') in raw:
+        TROUBLE.append('it is encrypted: save it without its password')
+        return 'a document of Office that is encrypted with a password'
+    if 'WordDocument'.encode('utf-16-le') in raw or not has('xlrd'):
+        TROUBLE.append('it has the form of Office before 2007, which nothing here reads: save it anew')
+        return 'a document of Office before 2007 (.xls, .doc, .ppt), which no package here reads'
+    return 'import pandas as pd; df = pd.read_excel(%r)\nan Excel workbook of before 2007' % path
+
+
+def sheets_or_why(path):
+    try:
+        return workbook(path)
+    except Exception as e:
+        TROUBLE.append('the workbook cannot be read')
+        return 'an Excel workbook that openpyxl cannot read: %s; zipfile and xml can' % clean(e, 200)
+
+
+def document(path, z):
+    """The words of a document of Word."""
+    import xml.etree.ElementTree as ET
+    read = ('import zipfile, xml.etree.ElementTree as ET; root = ET.fromstring(zipfile.ZipFile(%r).read('
+            "'word/document.xml')); "
+            "text = '\\n'.join(''.join(t.text or '' for t in p.iter() if t.tag.endswith('}t'))"
+            " for p in root.iter() if p.tag.endswith('}p'))" % path)
+    with z.open('word/document.xml') as f:
+        raw = f.read(SAMPLE + 1)
+    if len(raw) > SAMPLE or b'<!ENTITY' in raw:
+        return read + '\na Word document'
+    root = ET.fromstring(raw)
+    paragraphs = [''.join(t.text or '' for t in p.iter() if t.tag.endswith('}t'))
+                  for p in root.iter() if p.tag.endswith('}p')]
+    tables = sum(e.tag.endswith('}tbl') for e in root.iter())
+    return '%s\na Word document, %d paragraphs, %d tables; it begins:\n%s' % (
+        read, len(paragraphs), tables, '\n'.join(clean(p, ROW) for p in [p for p in paragraphs if p][:5]))
+
+
+def database(path):
+    import sqlite3
+    log = os.path.exists(path + '-wal')         # what was written last may be only there
+    con = sqlite3.connect('file:%s?mode=ro%s'
+                          % (path.replace('%', '%25').replace('?', '%3f').replace('#', '%23'),
+                             '' if log else '&immutable=1'), uri=True)
+    con.text_factory = lambda b: b.decode('utf-8', 'replace')
+    until = time.monotonic() + COUNT_SECONDS
+    con.set_progress_handler(lambda: time.monotonic() > until, 20000)
+    out = ['import sqlite3; con = sqlite3.connect(%r)' % path]
+    tables = "select name from sqlite_master where type in ('table', 'view') limit 20"
+    try:
+        names = con.execute(tables).fetchall()
+    except sqlite3.Error as e:
+        TROUBLE.append('the database cannot be read')
+        return out[0] + '\na SQLite database that cannot be read: ' + clean(e, 100)
+    if not names:
+        TROUBLE.append('the database has no tables')
+        with open(path, 'rb') as f:
+            wal = f.read(20)[18:] == b'\2\2' and not log
+        out.append('it has no tables' + (': they may be in its -wal file, which is not here' if wal else ''))
+    for (name,) in names:
+        quoted = '"%s"' % name.replace('"', '""')
+        shown, rows, first = [], '', None
+        try:
+            columns = con.execute('pragma table_info(%s)' % quoted).fetchall()
+            shown = ['%s %s' % (clean(c[1], 40), clean(c[2], 20)) for c in columns[:40]]
+            rows = ' (%d rows)' % con.execute('select count(*) from ' + quoted).fetchone()[0]
+            first = con.execute('select * from %s limit 1' % quoted).fetchone()
+        except sqlite3.Error as e:              # it would take too long, or a view is broken
+            if 'malformed' in str(e):
+                TROUBLE.append('the database is damaged')
+                rows = rows or ' (damaged)'
+        out.append('table %s%s: %s' % (clean(repr(name), 60), rows, ', '.join(shown)))
+        if first and ROWS:
+            out.append('  first row: ' + clean(repr(first), ROW))
+    return '\n'.join(out)
