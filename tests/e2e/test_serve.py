@@ -371,6 +371,7 @@ def test_a_sandbox_that_is_slow_to_end_is_waited_for(sandpiper):
     try:
         s.good("/stop_sandbox", sandbox_id=box)
         s.process.terminate()
+        assert select.select([s.process.stderr], [], [], HANG)[0], "it has not waited"      # the runner has that pipe too, so it would not end
         assert b"waiting for 1 sandbox to end" in s.process.stderr.readline()
     finally:
         os.kill(runner, signal.SIGCONT)
