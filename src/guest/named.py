@@ -11,10 +11,12 @@ WORD_MOST = 1024
 
 
 def stay(self, body):
-    """The first client has recorded where we can be found."""
-    if not DOOR or self.listener is not None:
+    """The first client has recorded where we can be found; or a client changes what it said of itself."""
+    if not DOOR:
         return
     read_word(self, body)
+    if self.listener is not None:
+        return
     null = posix.open('/dev/null', posix.O_RDWR)
     for fd in (0, 1, 2):
         posix.dup2(null, fd)

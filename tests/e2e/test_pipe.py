@@ -1,15 +1,19 @@
 """test_pipe.py - scripts of questions, where the answer goes, and what a script that uses the program can rely on."""
+import array
+import fcntl
 import os
 import re
 import select
 import signal
 import subprocess
+import termios
 import time
 
 import pexpect
 import pytest
 
 from conftest import BIN, HANG, Result
+from raw_server import wait_for
 
 SAY = {"calls": [{"code": "print('from the code')"}], "text": "Let me compute."}
 
@@ -307,13 +311,20 @@ def test_a_full_stdout(bare, serve, json):
     assert r.code == 1 and "No space left on device" in r.err and len(r.err.splitlines()) == 1, r
 
 
+def waiting_in(pipe):
+    """Bytes that nobody has read yet."""
+    have = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, have)
+    return have[0]
+
+
 def test_a_reader_that_stalls_and_ctrl_c(sandpiper, serve):
     """less does this: it reads one page. Ctrl-C must still end the program."""
     serve(sandpiper, [{"answer": {"text": "x" * 500_000, "piece": 50_000}}], complete=False)
     r, w = os.pipe()
     p = sandpiper.start("go", stdout=w)
     os.close(w)
-    time.sleep(1.5)
+    wait_for(lambda: waiting_in(r) >= 61440)
     assert p.poll() is None
     p.send_signal(signal.SIGINT)
     code = p.wait(60)

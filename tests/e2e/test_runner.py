@@ -7,6 +7,7 @@ import signal
 import pytest
 
 from conftest import HANG
+from raw_server import wait_for
 from runner_child import Runner
 
 
@@ -141,6 +142,23 @@ def test_named(sandpiper):
     assert unused.heard()["ready"]
     unused.close()
     assert sandpiper.run("ps", "--json").out == "" and sandpiper.leftovers() == []
+
+
+def test_one_from_a_pool_is_held_for_longer(sandpiper):
+    """What "hold" says counts even if the runner is killed at once. The other one, of which nobody has said it, is gone first."""
+    for name, more in (("srv-1", [("hold", {"idle_ms": 600000})]), ("srv-2", [])):
+        runner = Runner(sandpiper, "--sandbox-name=" + name, "--sandbox-idle=1s")
+        runner.code("x = 6")
+        for op, arguments in more:
+            runner.ask(op, **arguments)
+        runner.code("x += 1")
+        os.kill(runner.process.pid, signal.SIGKILL)
+        runner.close()
+    wait_for(lambda: "srv-2" not in sandpiper.run("ps").out)
+    runner = Runner(sandpiper, "--sandbox-name=srv-1", "--sandbox-idle=1s")
+    assert runner.code("x")["value"] == "7"
+    runner.close()
+    assert sandpiper.run("rm", "srv-1").code == 0
 
 
 def test_not_for_people(sandpiper):

@@ -83,7 +83,7 @@ def test_a_rather_slow_writer_needs_no_line(sandpiper, serve):
     serve(sandpiper, [DATA])
     r = shell(sandpiper, '(sleep 0.6; echo forty-two) | "$SP" "what is in it?"')
     assert (r.code, r.out) == (0, "Seen.\n"), r
-    assert "waiting" not in r.err, r
+    assert "waiting" not in r.err or r.seconds >= 1, r         # on a busy machine it may have been a second
 
 
 def test_process_substitution(sandpiper, serve):
@@ -188,10 +188,11 @@ def test_ctrl_c_while_waiting(bare, serve):
     serve(bare, [])
     p = subprocess.Popen(["bash", "-c", 'sleep 30 | "$SP" q; exit ${PIPESTATUS[1]}'], env=bare.env({"SP": BIN}), cwd=bare.work,
                          start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(1.6)
+    said = p.stderr.readline()
+    assert b"waiting for stdin" in said, said
     os.killpg(p.pid, signal.SIGINT)
     out, err = p.communicate(timeout=60)
-    assert out == b"" and b"waiting for stdin" in err, err
+    assert out == b"", (out, err)
 
 
 def test_ctrl_c_exit_code(bare, serve):
@@ -201,11 +202,11 @@ def test_ctrl_c_exit_code(bare, serve):
     p = bare.start("q", stdin=r)
     os.close(r)
     os.close(w)
-    time.sleep(0.8)
+    assert b"waiting for stdin" in p.stderr.readline()
     p.send_signal(signal.SIGINT)
     assert p.wait(60) == 130
     p2 = bare.start("--stdin", "data", "q", stdin=subprocess.PIPE)
-    time.sleep(0.5)
+    assert b"waiting for stdin" in p2.stderr.readline()
     p2.send_signal(signal.SIGTERM)
     assert p2.wait(60) == 143
     sibling.kill()

@@ -149,7 +149,7 @@ def test_a_reader_that_comes_late_gets_everything(sandpiper, unread):
     """Nothing is cut by waiting: neither output nor what is said at the end."""
     out = unread()
     p = sandpiper.start("exec", "-c", "import sys\nsys.stderr.write('y' * 500000 + '\\n')\n1/0", stderr=out.write)
-    time.sleep(1.5)
+    out.wait_full()
     text, deadline = b"", time.monotonic() + 20
     while p.poll() is None and time.monotonic() < deadline:
         text += out.drain()

@@ -6,10 +6,10 @@
 
 #include <math.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -162,7 +162,43 @@ static void nonsense_is_not_told(void **state)
     llm_models_release(&m);
 }
 
-/* However long a list of a stranger is, reading it is linear, and what is kept of it bounded. */
+/* The reply of a list that is this long, of one unit again and again. */
+static void list_of(struct buf *text, const char *unit, size_t length)
+{
+    buf_addstr(text, "{\"data\":[");
+    for (int k = 0; text->len < length; k++) {
+        const char *number = strstr(unit, "%d");
+
+        buf_addstr(text, k ? "," : "");
+        buf_add(text, unit, number ? (size_t)(number - unit) : strlen(unit));
+        if (number)
+            buf_addf(text, "%d%s", k, number + 2);
+    }
+    buf_addstr(text, "]}");
+}
+
+/* Processor time that reading such a list takes, the least of three, whatever else the machine does. */
+static clock_t reading(const char *unit, size_t length)
+{
+    struct buf text autorelease(buf_release) = BUF_INIT(0);
+    clock_t least = 0;
+
+    list_of(&text, unit, length);
+    for (int i = 0; i < 3; i++) {
+        clock_t began = clock(), took;
+        struct llm_models m;
+
+        assert_int_equal(llm_models_parse(buf_str(&text), text.len, &m, NULL), 0);
+        took = clock() - began;
+        assert_in_range(m.n, 0, MODELS_MAX);
+        llm_models_release(&m);
+        least = i && least < took ? least : took;
+    }
+    return least;
+}
+
+/* However long a list of a stranger is, reading it is linear (if not, eight times the list would be
+ * sixty-four times the work), and what is kept of it bounded. */
 static void long_lists(void **state)
 {
     static const char *const units[] = {"{\"id\":\"m%d\"}", "{}", "%d",
@@ -170,25 +206,9 @@ static void long_lists(void **state)
 
     (void)state;
     for (size_t i = 0; i < countof(units); i++) {
-        struct buf text autorelease(buf_release) = BUF_INIT(0);
-        struct llm_models m;
-        int64_t began;
+        clock_t part = reading(units[i], 1u << 17), whole = reading(units[i], 1u << 20);
 
-        buf_addstr(&text, "{\"data\":[");
-        for (int k = 0; text.len < (1u << 20); k++) {
-            char one[100];
-            snprintf(one, sizeof one, "%s%s", k ? "," : "", units[i]);
-            char *number = strstr(one, "%d");
-            buf_add(&text, one, number ? (size_t)(number - one) : strlen(one));
-            if (number)
-                buf_addf(&text, "%d%s", k, number + 2);
-        }
-        buf_addstr(&text, "]}");
-        began = clock_ms();
-        assert_int_equal(llm_models_parse(buf_str(&text), text.len, &m, NULL), 0);
-        assert_in_range(clock_ms() - began, 0, 3000); /* half a minute if it were not */
-        assert_in_range(m.n, 0, MODELS_MAX);
-        llm_models_release(&m);
+        assert_true(whole < 24 * part + CLOCKS_PER_SEC / 20);
     }
 }
 

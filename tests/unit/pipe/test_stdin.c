@@ -256,7 +256,9 @@ static void test_slow_sibling(void **state)
     w = writer(ends[1], ends[0], 300, "late\n", 0);
     close(ends[1]);
     o = take((struct play){.fd = ends[0], .shut = -1});
-    assert_string_equal(o.text, "data 5: late\n");
+    /* no line about waiting in the first second; on a busy machine the writer may take longer than that */
+    assert_non_null(strstr(o.text, "data 5: late\n"));
+    assert_true(!strncmp(o.text, "data", 4) || o.ms >= 1000);
     assert_true(o.ms >= 250);
     end(w);
     close(ends[0]);
