@@ -2,6 +2,7 @@
  * with exact counts. The traceback is for the user; the model gets the exception's line, the location and the
  * hint (measured: it repairs better with less).
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -292,11 +293,14 @@ int cell_run(struct agent *a, struct code_run *c, struct error *err)
     if (a->q && a->no_sandbox.kind != ERROR_NONE)
         e = a->no_sandbox;
     if (e.kind != ERROR_NONE || sandbox_run(a->sandbox, c->code, strlen(c->code), &listener, &c->r, &e)) {
+        /* Code that is too long the model can mend; an image that the user named for an engine without images
+         * it cannot. */
+        bool unfit = e.kind == ERROR_USAGE && e.code == EFBIG;
         /* the question ends with this cause, so do not say it twice here */
-        bool nowhere = e.kind == ERROR_SANDBOX;
+        bool nowhere = e.kind == ERROR_SANDBOX || (e.kind == ERROR_USAGE && !unfit);
         send_not_run(a, c, nowhere ? "not run" : e.text, nowhere ? "not run: there is no sandbox" : e.text);
         c->r.status = CELL_NOT_RUN;
-        if (e.kind == ERROR_USAGE) { /* the code itself is not acceptable; the model can mend it */
+        if (unfit) {
             buf_addstr(&c->told, e.text);
             return 0;
         }

@@ -125,6 +125,13 @@ static int empty_reply(struct agent *a, struct question *q, const struct llm_rep
     if (!text_blank(r->reasoning))
         set_text(&q->thought, r->reasoning);
     autofree char *thought = brief_thought(q);
+    if (r->endless) {
+        agent_reply_end(a, REPLY_CUT);
+        error_set(err, ERROR_LIMIT, 0, "the reasoning of %s did not end; it was cut off after 1 MiB%s\n%s",
+                  model_name(a), thought, remedy(REMEDY_REPHRASE, a->o.chat));
+        q->thought_told = true;
+        return QUESTION_LIMIT;
+    }
     if (r->finish == LLM_FINISH_LENGTH) {
         agent_reply_end(a, REPLY_CUT);
         error_set(err, ERROR_LIMIT, 0, "the reply reached its token limit before it said anything%s; %s",
@@ -135,9 +142,9 @@ static int empty_reply(struct agent *a, struct question *q, const struct llm_rep
     if (r->finish == LLM_FINISH_FILTER) {
         agent_reply_end(a, REPLY_CUT);
         error_set(err, ERROR_API, 0,
-                  "the service's content filter withheld the answer (%s)\n"
+                  "the service's content filter withheld the answer of %s\n"
                   "Rephrase the question",
-                  llm_origin(a->llm));
+                  model_name(a));
         return QUESTION_NO_ANSWER;
     }
     agent_reply_end(a, REPLY_NUDGED);
@@ -231,10 +238,11 @@ static bool may_run(const struct agent *a, const struct question *q)
 static int take_text(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
 {
     if (r->truncated) {
+        const char *origin = llm_origin(a->llm); /* its first word is the base URL */
         error_set(err, ERROR_NETWORK, 0,
-                  "the connection to %s was lost in the middle of the answer: %s\n"
+                  "the connection to %.*s, model %s, was lost in the middle of the answer: %s\n"
                   "Ask again",
-                  llm_origin(a->llm), r->cause ? r->cause : "unknown cause");
+                  (int)strcspn(origin, " "), origin, model_name(a), r->cause ? r->cause : "unknown cause");
         return reply_cut(a, r, err);
     }
     if (text_blank(r->text))

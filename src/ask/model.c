@@ -239,9 +239,14 @@ int model_settle(const struct service *s, char **model, char **notice, struct er
                 "no model was chosen, and %s cannot be asked for its list: its certificate is not trusted\n"
                 "Trust its issuer with --ca-cert FILE; with -m MODEL the error says more",
                 e->base_url);
+        if (place == LLM_NOBODY || place == LLM_SILENT)
+            return error_set(err, ERROR_USAGE, 0,
+                             "no model was chosen, and nothing answers at %s\n"
+                             "Is the server running? With -m MODEL the error says more",
+                             e->base_url);
         return error_set(err, ERROR_USAGE, 0,
-                         "no model was chosen, and %s does not list its models\n"
-                         "Is the server running? Or choose a model: -m MODEL",
+                         "no model was chosen, and %s lists none\n"
+                         "Choose one: -m MODEL",
                          e->base_url);
     }
     return error_set(err, ERROR_USAGE, 0,

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -54,6 +55,8 @@ static bool host_of(const char *url, char *host, size_t size)
     for (const char *p = stop + 1; p < end; p++)
         if (!isdigit((unsigned char)*p) || p - stop > 5)
             return false;
+    if (stop < end && strtol(stop + 1, NULL, 10) > 65535)
+        return false;
     memcpy(host, a, (size_t)(stop - a));
     host[stop - a] = '\0';
     return true;
@@ -80,7 +83,8 @@ int url_check(const char *url, const char *where, struct error *err)
             return error_set(err, ERROR_USAGE, 0, "%s: the URL \"%.80s\" contains an invalid character",
                              where, shown);
     if (!host_of(url, host, sizeof host))
-        return error_set(err, ERROR_USAGE, 0, "%s: the URL \"%.80s\" has no valid host", where, shown);
+        return error_set(err, ERROR_USAGE, 0, "%s: the URL \"%.80s\" has no valid host or port", where,
+                         shown);
     return 0;
 }
 

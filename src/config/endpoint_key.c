@@ -159,8 +159,10 @@ int endpoint_fetch_key(struct endpoint *e, struct loop *loop, struct error *err)
                                                         .err = CHILD_KEPT,
                                                         .cap = KEY_MAX},
                                 err);
-    if (!c)
+    if (!c) {
+        err->kind = err->kind == ERROR_CANCELLED ? ERROR_CANCELLED : ERROR_USAGE;
         return error_wrap(err, "api_key_command");
+    }
     if (c->timed_out) {
         error_set(err, ERROR_USAGE, 0, "api_key_command: %s did not end within %d s", e->key_command->v[0],
                   KEY_COMMAND_MS / 1000);

@@ -149,6 +149,7 @@ static void close_all(struct stdio *s)
     mcp_free(s->mcp);
     runners_free(s->runners, true);
     runner_settle(s->loop, END_MS);
+    runner_let_go();
     mcp_lines_release(&s->lines);
     buf_release(&s->out);
 }

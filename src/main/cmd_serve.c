@@ -15,7 +15,8 @@
 #include "server/token.h"
 
 #define DRAIN_MS 30000
-#define END_MS   5000 /* for the sandboxes to end */
+#define END_MS   15000 /* for the sandboxes to end */
+#define QUIET_MS 1000  /* of it nothing is said */
 
 struct serve {
     const struct front *f;
@@ -127,6 +128,23 @@ static void run(struct serve *s)
         loop_wait(s->loop, (int)(until - clock_ms()));
 }
 
+/* Sandboxes that a client stopped, or we: whoever restarts us wants to find nothing of them. */
+static void settle(struct loop *loop)
+{
+    unsigned signals = loop_fatals(loop), left = runner_settle(loop, QUIET_MS);
+
+    if (left && loop_fatals(loop) == signals) {
+        autofree char *line = xasprintf("waiting for %u sandbox%s to end; another signal stops that", left,
+                                        left == 1 ? "" : "es");
+        print_line(line);
+        left = runner_settle(loop, END_MS - QUIET_MS);
+    }
+    if (left)
+        print_line("not all sandboxes have ended: they go on ending by themselves, and \"sandpiper gc\" "
+                   "removes what stays");
+    runner_let_go();
+}
+
 int cmd_serve(const struct front *f)
 {
     struct serve s = {.f = f, .loop = loop_new()};
@@ -142,7 +160,7 @@ int cmd_serve(const struct front *f)
         listen_remove(&s.address);
         runners_free(s.runners, !s.starter_gone);
         status = s.starter_gone ? 1 : 0;
-        runner_settle(s.loop, END_MS);
+        settle(s.loop);
     }
     loop_free(s.loop);
     return status;

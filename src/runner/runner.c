@@ -169,15 +169,22 @@ void runner_free(struct runner *r)
     abandon(r);
 }
 
-void runner_settle(struct loop *loop, int ms)
+unsigned runner_settle(struct loop *loop, int ms)
 {
-    int64_t until = clock_ms() + ms;
-    unsigned signals = loop_fatals(loop);
+    int64_t until = clock_ms() + ms, now;
+    unsigned signals = loop_fatals(loop), n = 0;
 
-    while (ending && clock_ms() < until && loop_fatals(loop) == signals)
-        loop_wait(loop, (int)(until - clock_ms()));
+    while (ending && (now = clock_ms()) < until && loop_fatals(loop) == signals)
+        loop_wait(loop, (int)(until - now));
+    for (const struct runner *r = ending; r; r = r->next)
+        n++;
+    return n;
+}
+
+void runner_let_go(void)
+{
     while (ending) {
-        loop_timer_stop(loop, &ending->pid);
+        loop_timer_stop(ending->loop, &ending->pid);
         destroy(ending);
     }
 }

@@ -41,8 +41,9 @@ void runner_free(struct runner *r);
  * wait. */
 void runner_end(struct runner *r);
 /* At the end of a front: wait until the processes of all that were freed have ended, at most ms, or until
- * another signal comes that ends programs. */
-void runner_settle(struct loop *loop, int ms);
+ * another signal comes that ends programs. How many are left: they end by themselves, if they do. */
+unsigned runner_settle(struct loop *loop, int ms);
+void runner_let_go(void); /* of those that are left; then the loop may be freed */
 
 struct runner_listener {
     void *ctx;

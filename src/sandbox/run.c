@@ -4,6 +4,7 @@
  * the supervisor kills the worker with SIGKILL and starts a new one; after another 2 s without an answer, the
  * whole sandbox is ended. Every deadline is measured outside the sandbox.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -316,7 +317,7 @@ static int get_ready(struct sandbox *s, size_t len, struct cell_result *r, struc
 {
     *r = (struct cell_result){0};
     if (len > SANDBOX_CODE_MAX)
-        return error_set(err, ERROR_USAGE, 0, "the code is too long: %zu bytes, the limit is %u", len,
+        return error_set(err, ERROR_USAGE, EFBIG, "the code is too long: %zu bytes, the limit is %u", len,
                          SANDBOX_CODE_MAX);
     if (sandbox_wait(s, err) < 0)
         return -1;

@@ -47,7 +47,8 @@ void sandbox_set_cell_time(struct sandbox *s, int ms); /* of the cells that foll
 void sandbox_set_idle(struct sandbox *s, int64_t ms);
 
 void sandbox_start(struct sandbox *s); /* in the background; calling again does nothing */
-/* Wait until it is ready. ERROR_SANDBOX: cause and remedy, two lines. */
+/* Wait until it is ready. ERROR_SANDBOX: cause and remedy, two lines. ERROR_USAGE: what was named cannot be
+ * (an image for bwrap). */
 int sandbox_wait(struct sandbox *s, struct error *err);
 /* Has the start failed? err: why. Does not wait; the next sandbox_start() tries again. */
 bool sandbox_failed(const struct sandbox *s, struct error *err);
@@ -79,10 +80,10 @@ struct cell_listener { /* the pointer to it and its functions may be NULL */
     const char *(*interrupter)(void *ctx);
 };
 
-/* Run one cell. 0: it ran, see r->status (an exception is a normal result). -1: there is no sandbox
- * (ERROR_SANDBOX). An interrupt of the loop sends SIGINT to the code. A second interrupt within a second,
- * or code that does not end within 2 s, kills the worker. Reaching cell_ms has the same effect as an
- * interrupt. */
+/* Run one cell. 0: it ran, see r->status (an exception is a normal result). -1: there is no sandbox (as
+ * sandbox_wait), or the code is too long (ERROR_USAGE, EFBIG). An interrupt of the loop sends SIGINT to the
+ * code. A second interrupt within a second, or code that does not end within 2 s, kills the worker. Reaching
+ * cell_ms has the same effect as an interrupt. */
 int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *l,
                 struct cell_result *r, struct error *err);
 

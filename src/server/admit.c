@@ -81,7 +81,8 @@ static const struct route *find(struct visit *q, struct buf *allow)
                 return r;
             }
             pattern_release(&q->params);
-            buf_addf(allow, "%s%s", allow->len ? ", " : "", r->method);
+            if (!strstr(buf_str(allow), r->method))
+                buf_addf(allow, "%s%s", allow->len ? ", " : "", r->method);
         }
     return NULL;
 }
@@ -139,7 +140,8 @@ static bool has_room(struct visit *q)
         return true;
     if (q->s->draining)
         return refuse(q, 503, "SHUTTING_DOWN", "the server is shutting down");
-    if (q->s->in_flight >= IN_FLIGHT_MAX || q->s->of_token[q->token] >= IN_FLIGHT_ONE)
+    if (!(q->route->flags & ROUTE_AT_ONCE)
+        && (q->s->in_flight >= IN_FLIGHT_MAX || q->s->of_token[q->token] >= IN_FLIGHT_ONE))
         return refuse(q, 429, NULL, "too many requests are under way");
     return true;
 }

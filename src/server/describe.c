@@ -137,6 +137,23 @@ static struct json *links_of(const struct server *s, const struct route *from)
     return out;
 }
 
+/* A stream of named events, each with a JSON object. OpenAPI 3.1 has no word for what is in one, so x-events
+ * has the schema of each name. */
+static struct json *events_of(const struct route *r)
+{
+    struct json *out = parsed(
+        "{\"schema\": {\"type\": \"string\", \"description\": \"Server-sent events. Each has a name and a "
+        "JSON object, whose schema x-events has. Any number of those on the way, then one: answer or error. "
+        "Others may come: pass them over\"}}");
+    struct json *events = parsed("{\"tool_output\": {\"$ref\": \"#/components/schemas/OutputEvent\"}, "
+                                 "\"notice\": {\"$ref\": \"#/components/schemas/NoticeEvent\"}, "
+                                 "\"error\": {\"$ref\": \"#/components/schemas/ErrorEvent\"}}");
+
+    json_set(events, "answer", parsed(r->result ? r->result : "{\"type\": \"object\"}"));
+    json_set(out, "x-events", events);
+    return out;
+}
+
 static struct json *done(const struct server *s, const struct route *r)
 {
     const char *type = r->type ? r->type : "application/json";
@@ -149,7 +166,7 @@ static struct json *done(const struct server *s, const struct route *r)
     if (r->stream) {
         struct json *types = json_copy(json_get(out, "content"));
 
-        json_set(types, r->stream, parsed("{\"schema\": {\"type\": \"string\"}}"));
+        json_set(types, r->stream, events_of(r));
         json_set(out, "content", types);
     }
     return out;
@@ -237,6 +254,26 @@ static void add(const struct server *s, struct json *paths, const struct route *
     json_set(paths, path, item);
 }
 
+/* The events of a stream, as docs/events.schema.json has them. */
+#define EVENT(name, more, required)                                                                 \
+    "\"" name "\": {\"type\": \"object\", \"properties\": {\"type\": {\"type\": \"string\"}, " more \
+    "}, \"required\": [" required "]}"
+#define EVENT_SCHEMAS                                                                                        \
+    EVENT("OutputEvent",                                                                                     \
+          "\"v\": {\"type\": \"integer\"}, \"question\": {\"type\": \"integer\"}, \"cell\": {\"type\": "     \
+          "\"integer\"}, \"stream\": {\"type\": \"string\", \"enum\": [\"stdout\", \"stderr\"]}, \"text\": " \
+          "{\"type\": \"string\"}",                                                                          \
+          "\"type\", \"stream\", \"text\"")                                                                  \
+    ", " EVENT("NoticeEvent",                                                                                \
+               "\"v\": {\"type\": \"integer\"}, \"question\": {\"type\": \"integer\"}, \"level\": "          \
+               "{\"type\": \"string\"}, \"text\": {\"type\": \"string\"}",                                   \
+               "\"type\", \"level\", \"text\"") ", "                                                         \
+                                                "\"ErrorEvent\": {\"type\": \"object\", \"properties\": "    \
+                                                "{\"status\": {\"type\": \"integer\"}, \"code\": "           \
+                                                "{\"type\": \"string\"}, \"detail\": {\"type\": "            \
+                                                "\"string\"}}, \"required\": [\"status\", \"code\", "        \
+                                                "\"detail\"]}"
+
 struct json *describe_routes(const struct server *s)
 {
     struct json *out = parsed(
@@ -251,7 +288,7 @@ struct json *describe_routes(const struct server *s)
         "\"query\", \"name\": \"key\", \"description\": \"In the links that answers hold\"}}, \"schemas\": "
         "{\"Error\": {\"type\": \"object\", \"properties\": {\"code\": {\"type\": "
         "\"string\"}, \"detail\": {\"type\": "
-        "\"string\"}}, \"required\": [\"code\", \"detail\"]}}}}");
+        "\"string\"}}, \"required\": [\"code\", \"detail\"]}, " EVENT_SCHEMAS "}}}");
     struct json *paths = json_object(), *info = json_copy(json_get(out, "info"));
 
     json_set_str(info, "version", VERSION);

@@ -2,10 +2,11 @@
 #include "server/questions.h"
 
 #include "base/mem.h"
+#include "json/json.h"
 #include "openai/shape.h"
 #include "server/questions_private.h"
 
-#define CHAT_BODY_MAX (20u << 20) /* images come in it */
+#define CHAT_BODY_MAX JSON_BYTES /* images come in it */
 
 static const char ask_body[] =
     "{\"type\": \"object\", \"required\": [\"input\"], \"additionalProperties\": false, \"properties\": {"
@@ -60,7 +61,7 @@ static const struct route rows[] = {
      .data = &openai_responses, .body_max = CHAT_BODY_MAX, .failure = openai_failure},
     {"GET", "/v1/models", "list_models", "What can be asked, in OpenAI's shape", .handle = models_route,
      .flags = ROUTE_HIDDEN, .failure = openai_failure},
-    {"GET", "/v1/models/{model}", "retrieve_model", "One of them", .handle = model_route,
+    {"GET", "/v1/models/{model...}", "retrieve_model", "One of them", .handle = model_route,
      .flags = ROUTE_HIDDEN, .failure = openai_failure},
 };
 

@@ -28,12 +28,13 @@ struct server;
 
 typedef void route_fn(struct visit *q);
 
-enum {                   /* flags of a route */
-       ROUTE_PUBLIC = 1, /* needs no token */
-       ROUTE_RAW = 2,    /* the body is not parsed: visit_text(). Its type is still application/json */
-       ROUTE_HIDDEN = 4, /* not in openapi.json: somebody else's API, documented there */
-       ROUTE_SIGNED = 8, /* with ROUTE_PUBLIC: its handler wants a token or a signed link */
-       ROUTE_BASIC = 16, /* where another route has its path: only for a token sent as Basic */
+enum {                     /* flags of a route */
+       ROUTE_PUBLIC = 1,   /* needs no token */
+       ROUTE_RAW = 2,      /* the body is not parsed: visit_text(). Its type is still application/json */
+       ROUTE_HIDDEN = 4,   /* not in openapi.json: somebody else's API, documented there */
+       ROUTE_SIGNED = 8,   /* with ROUTE_PUBLIC: its handler wants a token or a signed link */
+       ROUTE_BASIC = 16,   /* where another route has its path: only for a token sent as Basic */
+       ROUTE_AT_ONCE = 32, /* waits for nothing: never one too many, so that a client can always make room */
 };
 
 struct route {
@@ -46,7 +47,7 @@ struct route {
     route_fn *handle;
     int flags;
     const void *data; /* for the handler: visit_route(q)->data */
-    size_t body_max;  /* bytes; 0: SERVER_BODY_MAX */
+    size_t body_max;  /* bytes, at most JSON_BYTES; 0: SERVER_BODY_MAX */
     /* The body of an error in this API's own shape; NULL: {"code", "detail"}. */
     struct json *(*failure)(const struct route *r, int status, const char *code, const char *detail);
     const char *type;   /* media type of the answer for openapi.json; NULL: application/json */

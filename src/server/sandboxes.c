@@ -359,7 +359,7 @@ static struct route rows[] = {
     {"POST", "/execute_command", "execute_command", "Run a shell command beside the interpreter",
      .handle = on_call, .data = &command, .stream = "text/event-stream"},
     {"POST", "/write_file", "write_file", "Write a file into /mnt/data", .handle = on_call, .data = &put,
-     .body_max = 24u << 20, .also = "409 507"},
+     .body_max = JSON_BYTES, .also = "409 507"},
     {"POST", "/upload_file", "upload_file", "Fetch a file from an https URL into /mnt/data",
      .handle = on_call, .data = &fetch, .also = "409 502 507"},
     {"POST", "/download_file", "download_file", "A link to a file", .handle = on_call, .data = &get,
@@ -369,11 +369,12 @@ static struct route rows[] = {
     {"POST", "/list_files", "list_files", "The files in /mnt/data", .handle = on_call, .data = &list},
     {"POST", "/reset_sandbox", "reset_sandbox", "A new interpreter; files stay", .handle = on_call,
      .data = &reset},
-    {"POST", "/stop_sandbox", "stop_sandbox", "End a sandbox", .handle = on_stop, .body = ONLY_ID,
+    {"POST", "/stop_sandbox", "stop_sandbox", "End a sandbox", .handle = on_stop, .flags = ROUTE_AT_ONCE,
+     .body = ONLY_ID,
      .result = OBJECT "{\"sandbox_id\": {\"type\": \"string\"}, \"stopped\": {\"type\": \"boolean\"}}, "
                       "\"required\": [\"sandbox_id\", \"stopped\"]}"},
     {"POST", "/list_sandboxes", "list_sandboxes", "The sandboxes that there are", .handle = on_list,
-     .body = OBJECT "{}, " NO_MORE,
+     .flags = ROUTE_AT_ONCE, .body = OBJECT "{}, " NO_MORE,
      .result = OBJECT
      "{\"sandboxes\": {\"type\": \"array\", \"items\": {\"type\": \"object\", \"properties\": {"
      "\"sandbox_id\": {\"type\": \"string\"}, \"conversation_id\": {\"type\": [\"string\", "

@@ -13,6 +13,7 @@
 #include "process/loop.h"
 #include "server/media.h"
 #include "server/private.h"
+#include "server/questions_private.h"
 
 struct loop *visit_loop(const struct visit *q)
 {
@@ -230,6 +231,14 @@ char *failure_text(const struct route *r, int status, const char *code, const ch
     return json_print(body);
 }
 
+/* Whose errors a path without a route has: OpenAI's clients ask for more of /v1 than there is. */
+static const struct route *shape_of(const struct visit *q)
+{
+    static const struct route v1 = {.failure = openai_failure};
+
+    return !q->route && strncmp(q->path, "/v1/", 4) == 0 ? &v1 : q->route;
+}
+
 void answer_error(struct visit *q, int status, const char *code, const char *fmt, ...)
 {
     va_list ap;
@@ -246,7 +255,7 @@ void answer_error(struct visit *q, int status, const char *code, const char *fmt
         end_events(q, "error", o);
         return;
     }
-    autofree char *text = failure_text(q->route, status, code, detail);
+    autofree char *text = failure_text(shape_of(q), status, code, detail);
     if (status == 429 || status == 503)
         answer_header(q, "Retry-After", "1");
     answer_text(q, status, "application/json", text, strlen(text));

@@ -118,6 +118,8 @@ void obey_copy(struct term *t, const char *argument)
         term_sayf(t, NOTICE_ERROR,
                   "This terminal has no clipboard that programs can reach (TERM=%s). /raw prints the answer.",
                   term ? term : "");
+    } else if (*argument && strcmp(argument, "code") != 0) {
+        term_sayf(t, NOTICE_ERROR, "/copy: expected code, or nothing for the answer, found \"%s\"", argument);
     } else if (!*argument) {
         if (t->answer)
             copy(t, "answer", t->answer);

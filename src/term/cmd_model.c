@@ -62,7 +62,7 @@ void obey_models(struct term *t, const char *text)
 
 void obey_system(struct term *t, const char *text)
 {
-    bool off = !strcmp(text, "off");
+    bool off = !strcmp(text, "off"), removed = off && t->system;
 
     if (*text) {
         free(t->system);
@@ -70,5 +70,8 @@ void obey_system(struct term *t, const char *text)
         agent_set_system(t->agent, off ? NULL : text);
     }
     autofree char *line = t->system ? xasprintf("Custom instructions: %s", t->system) : NULL;
-    term_say(t, NOTICE_INFO, line ? line : "No custom instructions set. /system TEXT sets them.");
+    term_say(t, NOTICE_INFO,
+             line      ? line
+             : removed ? "Custom instructions removed."
+                       : "No custom instructions set. /system TEXT sets them.");
 }

@@ -67,7 +67,7 @@ void obey_verbose(struct term *t, const char *word)
     bool on = !*word ? !t->o.verbose : !strcmp(word, "on");
 
     if (*word && !on && strcmp(word, "off") != 0) {
-        term_say(t, NOTICE_ERROR, "/verbose is on or off");
+        term_sayf(t, NOTICE_ERROR, "/verbose: expected on or off, found \"%s\"", word);
         return;
     }
     t->o.verbose = on;

@@ -124,6 +124,7 @@ def test_system_of_the_command_line(bare, serve):
     serve(bare, [])
     p = start(bare, "-s", "be brief")
     ask(p, "/system", "Custom instructions: be brief")
+    ask(p, "/system off", "Custom instructions removed\\.")
     ask(p, "/system off", "No custom instructions set\\. /system TEXT sets them\\.")
     leave(p)
 
@@ -216,7 +217,7 @@ def test_models_verbose_doctor(sandpiper, serve):
     ask(p, "/models nosuch", "No model of the service has that in its name\\.")
     ask(p, "/verbose", "Details are shown\\.")
     ask(p, "/verbose off", "Details are not shown\\.")
-    ask(p, "/verbose maybe", "/verbose is on or off")
+    ask(p, "/verbose maybe", "/verbose: expected on or off, found \"maybe\"")
     p.send("/doctor\r")
     p.expect("key|model")
     p.expect("\\?2004h> ", timeout=60)

@@ -133,6 +133,7 @@ def test_raw_and_copy(bare, serve):
     serve(bare, [{"answer": {"text": text}}, {"answer": {"text": "x" * 80000}}])
     p = start(bare, env={"TERM": "xterm-kitty"}, size=(30, 200), timeout=10)
     ask(p, "/copy", "No answer yet\\.")
+    ask(p, "/copy all", "/copy: expected code, or nothing for the answer, found \"all\"")
     ask(p, "go", "x = 1")
     ask(p, "/raw", re.escape(text.strip().replace("\n", "\r\n")))
     ask(p, "/copy", re.escape("\x1b]52;c;%s\x1b\\" % base64.b64encode(text.strip().encode()).decode()) + "sandpiper: [^\r]*answer to the clipboard: 28 bytes\\.")

@@ -61,6 +61,13 @@ def test_a_question_that_needs_code_is_3(bare, serve):
     assert r.code == 3 and "nosuch:1" in r.err, r
 
 
+def test_a_question_under_what_contradicts_itself_is_2(sandpiper, serve):
+    """Not a result for the model, which would answer from memory with exit code 0: nothing that it writes could run."""
+    serve(sandpiper, [{"answer": {"calls": [{"code": "print(1)"}]}}], complete=False)
+    r = sandpiper.run("--sandbox", "bwrap", "--image", "nosuch:1", "hi")
+    assert r.code == 2 and r.out == "" and "bwrap has no images" in r.err and "leave out --image" in r.err, r
+
+
 @pytest.mark.parametrize("chosen", ["bwrap", "auto"])
 def test_a_limit_that_was_named_and_is_not_held_is_refused(sandpiper, chosen):
     user = as_ordinary_user(sandpiper)

@@ -3,6 +3,7 @@ leaves interrupts the code."""
 import json
 import socket
 
+import jsonschema
 import pytest
 
 import event_schema
@@ -86,3 +87,16 @@ def test_an_error_on_the_way_is_the_last_event(server):
     server.ask("/stop_sandbox", {"sandbox_id": box})
     name, error = list(told)[-1]
     assert name == "error" and error["status"] == 503 and set(error) == {"status", "code", "detail"}, error
+
+
+def test_openapi_says_what_the_events_are(server):
+    api, box = server.ask("/openapi.json"), sandbox(server)
+    seen = set()
+    for path, body in (("/run_code", {"code": "print(1)"}), ("/run_code", {"code": "import os\nos._exit(3)"}), ("/execute_command", {"command": "ls / >&2"})):
+        types = api["paths"][path]["post"]["responses"]["200"]["content"][EVENTS]
+        for name, data in events(server, path, sandbox_id=box, **body):
+            jsonschema.validate(data, dict(types["x-events"][name], components=api["components"]))
+            seen.add(name)
+    assert seen == {"tool_output", "notice", "answer"} and "error" in types["x-events"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"type": "tool_output"}, dict(types["x-events"]["tool_output"], components=api["components"]))

@@ -235,6 +235,12 @@ def long_text(c, request):
     c.for_ever(chunk("on and on " * 3000))
 
 
+@fault("reasoning without end", 5, "the reasoning of test-model did not end; it was cut off after 1 MiB", MODEL, where="test-model")
+def long_reasoning(c, request):
+    c.head()
+    c.for_ever('data: {"choices":[{"delta":{"reasoning_content":"%s"}}]}\n\n' % ("on and on " * 3000))
+
+
 @fault("comments as fast as they go", 1, "larger than 64 MiB", AGAIN)
 def fast_comments(c, request):
     c.head()

@@ -1,8 +1,10 @@
 """test_usage.py - what bad input gets: one or two lines that say what was wrong and what to do, and exit code 2 before anything is started."""
+import http.server
 import os
 import pty
 import socket
 import subprocess
+import threading
 
 import pytest
 
@@ -118,6 +120,18 @@ def test_a_server_on_this_machine_is_found(bare, serve):
     server = serve(bare, [{"answer": {"text": "Heard."}}])
     r = bare.run("q", env=look_at(bare, server.url))
     assert (r.code, r.out) == (0, "Heard.\n") and "using test-model of Here at %s" % server.url in r.err, r
+
+
+def test_no_model_of_a_server_that_is_down_or_lists_none(bare):
+    with socket.socket() as s:   # a port that is taken, but on which nothing listens
+        s.bind(("127.0.0.1", 0))
+        refused(bare.run("--base-url", "http://127.0.0.1:%d/v1" % s.getsockname()[1], "q"), "nothing answers at http://127.0.0.1", "Is the server running?")
+    with http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as server:   # 501 to whatever is asked
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        r = bare.run("--base-url", "http://127.0.0.1:%d/v1" % server.server_port, "q")
+        server.shutdown()
+    refused(r, "lists none", "-m MODEL")
+    assert "running" not in r.err, r
 
 
 def test_what_was_looked_for_is_said(bare):

@@ -5,6 +5,7 @@
 #ifndef FAKE_H
 #define FAKE_H
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -375,7 +376,7 @@ int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct ce
     if (f->fail == ERROR_SANDBOX)
         return fake_no_sandbox(err);
     if (f->fail)
-        return error_set(err, f->fail, 0, "interrupted");
+        return error_set(err, f->fail, f->fail == ERROR_USAGE ? EFBIG : 0, "interrupted");
     if (f->output) {
         l->output(l->ctx, 1, f->output, strlen(f->output));
         buf_addstr(&fake.last_output, f->output);

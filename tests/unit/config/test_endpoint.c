@@ -439,6 +439,7 @@ static void refusals(void **state)
         {{NULL, NULL, NULL, "--base-url x.example/v1"}, "starts with https://"},
         {{NULL, NULL, NULL, "--base-url http:///v1"}, "no valid host"},
         {{NULL, NULL, NULL, "--base-url http://x.example:99999999/v1"}, "no valid host"},
+        {{NULL, NULL, NULL, "--base-url http://x.example:65536/v1"}, "no valid host or port"},
         {{NULL, NULL, NULL, "--base-url http://x.example\\@y/v1"}, "name or password"},
         {{NULL, NULL, NULL, "--base-url http://x.example/v1#f"}, "invalid character"},
         {{NULL, NULL, NULL, "--provider grok"}, "did you mean groq"},
@@ -671,8 +672,8 @@ static void key_from_a_command(void **state)
         assert_int_equal(status, cases[i].key ? 0 : -1);
         if (cases[i].key)
             assert_string_equal(e.key, cases[i].key);
-        else if (!strstr(err.text, cases[i].says))
-            fail_msg("expected \"%s\" in \"%s\"", cases[i].says, err.text);
+        else if (!strstr(err.text, cases[i].says) || err.kind != ERROR_USAGE)
+            fail_msg("expected \"%s\" in \"%s\" (kind %d)", cases[i].says, err.text, err.kind);
         endpoint_release(&e);
         config_release(&c);
     }
