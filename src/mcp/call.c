@@ -61,7 +61,7 @@ static void tell_notice(struct mcp_call *c, const char *text)
     mcp_notify(c->link, "notifications/message", p);
 }
 
-/* Of the log messages that the client wants. */
+/* The lowest level of log message that the client wants. */
 static int level(const struct mcp_request *q)
 {
     return q->revision->modern || !q->link->session ? q->level : q->link->session->level;

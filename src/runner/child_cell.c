@@ -360,7 +360,7 @@ int child_hold(struct runner_child *c, const struct json *arguments, struct json
     return 0;
 }
 
-/* There was a runner before us: is its sandbox still there? */
+/* A runner before us had this sandbox: see whether it is still there. */
 int child_again(struct runner_child *c, const struct json *arguments, struct json **result, struct error *err)
 {
     (void)arguments;

@@ -308,7 +308,7 @@ static void on_deaf(void *ctx, short revents)
     lose_sandbox(ctx, "it ignored a cancel and was killed");
 }
 
-/* Those that were dropped before they were sent. */
+/* Answer the requests that will never be sent. */
 static void on_dropped(void *ctx, short revents)
 {
     struct runner *r = OWNER(asks, ctx);

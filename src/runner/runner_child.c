@@ -70,7 +70,7 @@ bool runner_child_wants_events(const struct runner_child *c)
 
 /* ---- to the front ---- */
 
-/* All of it; only the end of the front or a signal that ends us stops that. The front always reads. */
+/* Send the whole message, since the front always reads. Only its end stops this, or a signal that ends us. */
 static void say(struct runner_child *c, const struct json *message)
 {
     struct buf line autorelease(buf_release) = BUF_INIT(0);

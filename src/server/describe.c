@@ -95,7 +95,7 @@ static struct json *headers(const char *name, const char *means)
     return out;
 }
 
-/* What of an answer, or of the request that it answers, another request can go on with. */
+/* Which member of an answer, or of its request, another request can use (OpenAPI calls this a link). */
 static const struct {
     const char *from, *to; /* operations; to NULL: all whose body names a sandbox */
     const char *with;

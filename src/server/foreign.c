@@ -401,7 +401,7 @@ static void make_scope(struct foreign_call *c)
     json_set(c->scope, "steps", c->steps = json_object());
 }
 
-/* The answer that the row has for requests of which nothing is to be done; NULL: this is none. */
+/* The fixed answer that the row has for a request like this one; NULL: it is to be carried out. */
 static struct json *answer_instead(const struct foreign_call *c)
 {
     const struct json *rules = json_get(c->f->row, "instead");
