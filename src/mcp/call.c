@@ -95,7 +95,7 @@ static void on_done(void *ctx, const struct json *result, const struct error *er
     call_free(c);
 }
 
-/* Progress is for whom the request names it to. */
+/* The token to which the request wants its progress reported. */
 static struct json *token_of(const struct mcp_request *q)
 {
     const struct json *t = json_get(json_get(q->params, "_meta"), "progressToken");
@@ -207,7 +207,7 @@ static void drop(struct mcp_call *c)
     call_free(c);
 }
 
-/* No answer follows, but a POST has to end. */
+/* A cancelled call is not answered, but its POST has to end. */
 static void cancel(struct mcp_call *c)
 {
     struct mcp_link *l = c->link;

@@ -202,7 +202,8 @@ static void tell_failure(struct runner_child *c)
     say(c, message);
 }
 
-/* The runner before us, whose front was killed or that was itself, may still be letting go. */
+/* Take the sandbox's name. A runner before us that was killed, or whose front was, may still hold it for a
+ * moment. */
 static void claim(struct runner_child *c)
 {
     int64_t until = clock_ms() + CLAIM_MS;

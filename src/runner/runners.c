@@ -232,7 +232,7 @@ static void fill_pool(struct runners *rs)
     }
 }
 
-/* One that is up, else one that is starting. */
+/* Take a sandbox that is up from the pool, or else one that is starting. */
 static struct held *from_pool(struct runners *rs)
 {
     struct held *found = NULL;

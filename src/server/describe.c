@@ -41,7 +41,7 @@ static bool is_text(const char *type)
     return strncmp(type, "application/json", 16) != 0;
 }
 
-/* Does what it is about have to be there? */
+/* Does the route need a sandbox that exists? */
 static bool names_sandbox(const struct route *r)
 {
     return strchr(r->path, '{') || (r->body && strstr(r->body, "\"sandbox_id\""));
