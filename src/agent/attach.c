@@ -115,7 +115,7 @@ static int source_open(struct agent *a, struct added_file *s, struct error *err)
     return 0;
 }
 
-/* Where it is on this machine; what has no place there ("stdin") is its name. */
+/* The path of the file on this machine; its name where it has no path ("stdin"). */
 static char *real_path(const char *name)
 {
     char *real = realpath(name, NULL), *copy = xstrdup(real ? real : name);

@@ -13,7 +13,8 @@
 
 #define SAID_MAX 8192 /* bytes of its words that are handed on */
 
-/* Its question is ours, and its answer is none to the user: only talk. The rest is news like any other. */
+/* The question to this agent is ours, and the user needs neither it nor the answer: both become talk. All
+ * other events go on as they are. */
 void before_event(void *ctx, const struct event *e)
 {
     struct agent *a = ctx;
@@ -40,7 +41,7 @@ void before_event(void *ctx, const struct event *e)
         a->event(a->event_ctx, &own);
 }
 
-/* Its words as a block of data; nothing where it said nothing. */
+/* Wrap what the agent said in a block of data, if it said anything. */
 static void wrap_words(struct agent *a)
 {
     autofree char *said = buf_steal(&a->heard, NULL);

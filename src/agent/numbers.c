@@ -96,7 +96,7 @@ static size_t collect(const char *s, struct number *out, bool with_words)
     return n;
 }
 
-/* Equal after rounding to as many decimals as the answer gives. */
+/* Are they equal after rounding value to as many decimals as the answer has? */
 static bool close_to(const struct number *answer, double value)
 {
     return fabs(answer->value - value) <= 0.5000001 * pow(10, -answer->decimals);

@@ -250,7 +250,7 @@ static int take_text(struct agent *a, struct question *q, struct llm_reply *r, s
     return r->unsure && may_run(a, q) ? ask_to_run(a, q, r, err) : take_answer(a, q, r, err);
 }
 
-/* This text was not an answer when it was sent, and now is. Listeners get it again as the answer. */
+/* A text that was sent as talk has become the answer, so listeners get it once more, as the answer. */
 static void say_answer(struct agent *a, struct question *q, const char *text)
 {
     q->reply++;
@@ -326,7 +326,7 @@ static int run_calls(struct agent *a, const struct llm_reply *r, size_t turn, st
     return 0;
 }
 
-/* Such as 120.00000000000001: nobody writes a number this way, so code that should have rounded has not. */
+/* Is it a number such as 120.00000000000001? Nobody writes one this way: the code should have rounded it. */
 static bool long_fraction(const char *text, size_t len)
 {
     size_t digits = 0;

@@ -35,7 +35,7 @@ const struct prompts *agents_last(const struct agents *g)
     return &g->pipeline.v[g->pipeline.n - 1];
 }
 
-/* What the definition names goes before the session's model. */
+/* A model that the agent's definition names takes precedence over that of the session. */
 static void model_of(struct ask *a, const struct prompts *agent, struct llm_options *o)
 {
     ask_model_options(a, agent->model ? agent->model : a->model, o);

@@ -39,7 +39,7 @@ size_t local_places(const struct config *c, struct local_place v[LOCAL_MAX])
     return n;
 }
 
-/* Where the search was, and what it found instead of a model. */
+/* Name the places where a model was looked for, and what each had instead. */
 static void tell_places(const struct local_place *local, const enum llm_place *places, size_t n,
                         struct buf *out)
 {

@@ -26,7 +26,7 @@ static void pass(const struct uploads *u, const struct event *e)
     u->ask->listener.event(u->ask->listener.ctx, e);
 }
 
-/* What is told of one file becomes a part of all that the cell made. */
+/* The progress of one file becomes the progress of all files of the cell. */
 static void on_phase(void *ctx, const struct phase_now *now, const char *why)
 {
     const struct uploads *u = ctx;

@@ -101,7 +101,7 @@ int newfile_open(struct newfile *f, const char *folder, int mode)
     return f->fd < 0 ? -1 : 0;
 }
 
-/* Through /proc, because linking a bare descriptor needs a capability. */
+/* The link is made through /proc, because linking a bare descriptor needs a capability. */
 static int link_nameless(const struct newfile *f, const char *name)
 {
     char path[32];

@@ -94,7 +94,7 @@ static int go(struct place_walk *w, bool make, struct error *err)
     return 0;
 }
 
-/* What is to be reached. */
+/* The file or folder that a path is to be resolved to. */
 struct goal {
     const char *path, *shown; /* shown: as the caller gave it, for messages */
     int links;                /* followed so far */
@@ -222,7 +222,7 @@ static char *writable(const char *path, int *folder, struct error *err)
     return at;
 }
 
-/* why names a file in /proc. */
+/* why is about a file in /proc, which means nothing to the user: name the path instead. */
 static int written(int status, const char *path, const struct error *why, struct error *err)
 {
     errno = why->code;

@@ -92,7 +92,7 @@ static void print(struct scrub *s, uint32_t c, struct buf *out)
         utf8_add(out, c);
 }
 
-/* What follows a carriage return directly decides what becomes of it. */
+/* A carriage return is kept or dropped by what follows it directly. */
 static void settle_cr(struct scrub *s, uint32_t next, struct buf *out)
 {
     if (s->cr == CR_NONE)

@@ -19,7 +19,7 @@
 
 #define TEXT_AT 18 /* column of the finding */
 
-/* What stdout said of the last line: nothing more is printed after a failure. */
+/* The result of printing the last line on stdout. After a failure nothing more is printed. */
 static int out_status;
 
 void doctor_line(const char *label, const char *state, const char *text)

@@ -288,7 +288,7 @@ void markdown_end_leaf(struct markdown *m)
     flow_end(&m->flow);
 }
 
-/* A line that was kept whole, and that is text after all. */
+/* Draw a line as text that was kept whole because it might have been something else. */
 static void as_text(struct markdown *m, const char *s, size_t len)
 {
     markdown_begin_text(m);

@@ -128,7 +128,7 @@ void markdown_indented_line(struct markdown *m, const char *s, size_t len, int c
     draw_code(m, line.data, line.len);
 }
 
-/* Where what opened the formula is closed again; NULL: not yet. */
+/* The end of the formula: the mark that closes it, or NULL if it has not come yet. */
 static const char *closing(const struct markdown *m)
 {
     const char *s = buf_str(&m->held);

@@ -61,7 +61,7 @@ static void tell_notice(struct mcp_call *c, const char *text)
     mcp_notify(c->link, "notifications/message", p);
 }
 
-/* Of the log messages that the client wants. */
+/* The lowest level of log message that the client wants. */
 static int level(const struct mcp_request *q)
 {
     return q->revision->modern || !q->link->session ? q->level : q->link->session->level;
@@ -95,7 +95,7 @@ static void on_done(void *ctx, const struct json *result, const struct error *er
     call_free(c);
 }
 
-/* Progress is for whom the request names it to. */
+/* The token to which the request wants its progress reported. */
 static struct json *token_of(const struct mcp_request *q)
 {
     const struct json *t = json_get(json_get(q->params, "_meta"), "progressToken");
@@ -207,7 +207,7 @@ static void drop(struct mcp_call *c)
     call_free(c);
 }
 
-/* No answer follows, but a POST has to end. */
+/* A cancelled call is not answered, but its POST has to end. */
 static void cancel(struct mcp_call *c)
 {
     struct mcp_link *l = c->link;

@@ -33,7 +33,7 @@ static bool holds(const char *header, const char *value)
     return strlen(value) == len && memcmp(header, value, len) == 0;
 }
 
-/* Is one there and the other not, or do they differ? */
+/* Do they differ, or is only one of them there? */
 static bool differs(const char *header, const char *value)
 {
     return (header != NULL) != (value != NULL) || (header && !holds(header, value));

@@ -28,7 +28,7 @@ void mcp_free(struct mcp *m)
     free(m);
 }
 
-/* An id of ours is 32 hex digits; what else a client brings is nobody's. */
+/* Our ids are 32 hex digits; anything else that a client sends cannot be one. */
 static bool is_id(const char *text)
 {
     return text && strlen(text) == MCP_ID && strspn(text, "0123456789abcdef") == MCP_ID;
@@ -99,7 +99,7 @@ static void unsupported(const struct mcp_request *q, const char *asked)
     mcp_fail(q, MCP_UNSUPPORTED_VERSION, data, "Unsupported protocol version");
 }
 
-/* What a request of 2026-07-28 must carry. False: it was refused. */
+/* Check what a request of revision 2026-07-28 must carry. False: it was refused. */
 static bool envelope(struct mcp_request *q, const char *method)
 {
     const struct json *meta = json_get(q->params, "_meta"), *said = json_get(meta, META "protocolVersion");

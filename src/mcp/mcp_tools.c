@@ -59,7 +59,7 @@ static struct json *input_schema(const struct mcp_request *q, const struct mcp_t
     return schema;
 }
 
-/* Over HTTP the model has to bring the handle, so it is told with every tool. */
+/* Over HTTP the model has to send the handle, so the description of every tool says so. */
 static char *description(const struct mcp *m, const struct operation *o)
 {
     return xasprintf("%s%s", o->description,

@@ -89,7 +89,7 @@ static void set_level(const struct mcp_request *q)
     mcp_result(q, json_object());
 }
 
-/* There are none; but clients ask, and some take an error for a broken server. */
+/* We have no prompts, but clients ask for them, and some take an error for a broken server. */
 static void prompts_list(const struct mcp_request *q)
 {
     struct json *r = json_object();

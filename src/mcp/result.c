@@ -148,7 +148,7 @@ static struct json *file_for_client(const struct mcp_answer *a, const struct jso
     return f;
 }
 
-/* The result as it is, but for what concerns this machine alone, with the handle. */
+/* The result with the handle, and without what concerns this machine alone. */
 static struct json *structured(const struct mcp_answer *a)
 {
     struct json *s = json_object();
@@ -179,7 +179,7 @@ static struct json *file_schema(void)
     return json_parse(text, sizeof text - 1, 0, NULL, NULL);
 }
 
-/* The same change, of the schema. */
+/* Change the schema of a result as structured() changes the result. */
 struct json *mcp_result_schema(const struct operation *o)
 {
     struct json *schema = json_copy(o->result), *properties = json_object(), *required = json_array();
@@ -297,7 +297,7 @@ static void add_blob(struct json *content, const struct mcp_answer *a, const cha
     json_add(content, e);
 }
 
-/* Text as text, an image as an image, what else is small enough as bytes; what is not is named. */
+/* Show text as text, an image as an image, and other small files as bytes. A larger file is only named. */
 static void show_file(const struct mcp_answer *a)
 {
     const char *path = json_text(json_get(a->result, "path")), *type = json_text(json_get(a->result, "type"));

@@ -127,7 +127,7 @@ static struct json *citations(const struct openai_reply *r, const char *text, co
     return out;
 }
 
-/* part is given away. */
+/* Takes ownership of part. */
 static void fill_message(struct json *message, struct json *part, const char *phase, const char *status)
 {
     struct json *content = json_array();

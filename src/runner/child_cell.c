@@ -16,7 +16,7 @@
 
 #define RICH_MAX (4u << 20) /* bytes of one form of a value */
 
-/* What a cell or a command writes. */
+/* Collects what a cell or a command writes. */
 struct capture {
     struct runner_child *c;
     struct buf out[2], both;
@@ -83,7 +83,7 @@ static void on_output(void *ctx, int stream, const char *text, size_t len)
         send_output(k, i, text, fits);
 }
 
-/* The counts of what is not in the result. */
+/* Add how much of the output was left out of the result. */
 static void tell_cut(struct capture *k)
 {
     static const char *const names[] = {"stdout", "stderr"};
@@ -128,7 +128,7 @@ static const struct {
     [CELL_NOT_RUN] = {"killed", "Killed", 137},
 };
 
-/* "KeyError: 'x'": the name and the rest. What became of the variables is told by the notices alone. */
+/* Split "KeyError: 'x'" into the name and the rest. What became of the variables stands in the notices. */
 static struct json *error_of(const struct cell_result *r)
 {
     if (cell_succeeded(r))
@@ -203,7 +203,7 @@ static void set_files(struct json *o, struct runner_child *c, const struct cell_
 
 /* ---- operations ---- */
 
-/* Seconds, at most what the configuration allows. */
+/* Set the time limit that the request asks for, in seconds, but at most what the configuration allows. */
 static void set_time(struct sandbox *s, const struct json *arguments, int most_ms)
 {
     double asked = json_double(json_get(arguments, "timeout"), 0) * 1000;
@@ -258,7 +258,7 @@ int child_run_code(struct runner_child *c, const struct json *arguments, struct 
     return rc;
 }
 
-/* What ended it is a line of its own on stderr, as a shell would write one. */
+/* Say on stderr what ended the command, in a line of its own, as a shell would. */
 static void tell_command_end(struct capture *k, const struct cell_result *r)
 {
     autofree char *what = cell_what(r);
@@ -348,7 +348,7 @@ int child_reset(struct runner_child *c, const struct json *arguments, struct jso
     return 0;
 }
 
-/* One that waited in a pool is somebody's now: how long it is to outlive us. */
+/* A sandbox that waited in a pool has a client now: set how long it is to outlive us. */
 int child_hold(struct runner_child *c, const struct json *arguments, struct json **result, struct error *err)
 {
     int64_t ms = json_int(json_get(arguments, "idle_ms"), 0);
@@ -360,7 +360,7 @@ int child_hold(struct runner_child *c, const struct json *arguments, struct json
     return 0;
 }
 
-/* There was a runner before us: is its sandbox still there? */
+/* A runner before us had this sandbox: see whether it is still there. */
 int child_again(struct runner_child *c, const struct json *arguments, struct json **result, struct error *err)
 {
     (void)arguments;

@@ -48,7 +48,7 @@ void runner_child_delivered(struct runner_child *c, const char *name, const char
 
 /* ---- in ---- */
 
-/* The content as a file. -1 with err. */
+/* The content of the request as an open file. -1 with err. */
 static int content_fd(const struct json *arguments, struct error *err)
 {
     struct buf bytes autorelease(buf_release) = BUF_INIT(CONTENT_MAX);
@@ -91,7 +91,7 @@ int child_put_file(struct runner_child *c, const struct json *arguments, struct 
 
 /* ---- out ---- */
 
-/* A new file for what comes out, which is there until the next request. */
+/* Make the file that a copy goes into; it exists until the next request. */
 static int new_copy(struct runner_child *c, struct error *err)
 {
     const char *folder = sandbox_options(c->sandbox)->session_dir;

@@ -12,7 +12,7 @@
 #define ENDED_MAX 1000  /* ids of the past that are remembered */
 #define ENDED_S   86400 /* and for so long */
 
-/* The first n, which are the oldest. */
+/* Forget the first n, which are the oldest. */
 static void forget(struct past *p, size_t n)
 {
     for (size_t i = 0; i < n && p->noted; i++)

@@ -103,7 +103,7 @@ static bool reap(struct runner *r)
     return r->pid == 0;
 }
 
-/* Its process is to end by itself. Nobody is called any more. */
+/* Reap the process, which ends by itself or is killed when its time is over. Nobody is told any more. */
 static void on_reap(void *ctx, short revents)
 {
     struct runner *r = OWNER(pid, ctx);
@@ -143,7 +143,7 @@ static bool leave(struct runner *r)
     return !r->freed;
 }
 
-/* Its owner wants nothing of it any more. */
+/* Let the runner end by itself: its owner has no use for it any more. */
 static void abandon(struct runner *r)
 {
     while (r->asks) {
@@ -189,7 +189,7 @@ void runner_let_go(void)
     }
 }
 
-/* The first request has its last word. It is taken out before the owner is told, who may ask the next. */
+/* Finish the first request. It leaves the queue before its listener is told, which may ask the next one. */
 static bool finish(struct runner *r, const struct json *result, const struct error *err)
 {
     struct pending *a = r->asks;
@@ -308,7 +308,7 @@ static void on_deaf(void *ctx, short revents)
     lose_sandbox(ctx, "it ignored a cancel and was killed");
 }
 
-/* Those that were dropped before they were sent. */
+/* Answer the requests that will never be sent. */
 static void on_dropped(void *ctx, short revents)
 {
     struct runner *r = OWNER(asks, ctx);
@@ -420,7 +420,7 @@ static bool hear(struct runner *r, const struct json *m)
     return true;
 }
 
-/* Nobody listens to it any more; it closes the connection when it has been told to end. */
+/* Read and drop what an abandoned runner still says; it closes the connection when it ends. */
 static void drain(struct runner *r)
 {
     char waste[4096];

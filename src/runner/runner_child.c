@@ -70,7 +70,7 @@ bool runner_child_wants_events(const struct runner_child *c)
 
 /* ---- to the front ---- */
 
-/* All of it; only the end of the front or a signal that ends us stops that. The front always reads. */
+/* Send the whole message, since the front always reads. Only its end stops this, or a signal that ends us. */
 static void say(struct runner_child *c, const struct json *message)
 {
     struct buf line autorelease(buf_release) = BUF_INIT(0);
@@ -202,7 +202,8 @@ static void tell_failure(struct runner_child *c)
     say(c, message);
 }
 
-/* The runner before us, whose front was killed or that was itself, may still be letting go. */
+/* Take the sandbox's name. A runner before us that was killed, or whose front was, may still hold it for a
+ * moment. */
 static void claim(struct runner_child *c)
 {
     int64_t until = clock_ms() + CLAIM_MS;

@@ -26,7 +26,7 @@ void messages_release(struct message_reader *l)
     l->at = l->seen = 0;
 }
 
-/* Make room: what was taken goes. */
+/* Move what was not taken yet to the front of the buffer. */
 static void settle(struct message_reader *l)
 {
     if (l->at == l->buf.len) {

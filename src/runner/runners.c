@@ -189,7 +189,7 @@ static void on_time(void *ctx, short revents)
     plan(rs);
 }
 
-/* When to look again. */
+/* Set the timer for the next sandbox that expires, or for the pool. */
 static void plan(struct runners *rs)
 {
     int64_t at = INT64_MAX, now = clock_ms();
@@ -232,7 +232,7 @@ static void fill_pool(struct runners *rs)
     }
 }
 
-/* One that is up, else one that is starting. */
+/* Take a sandbox that is up from the pool, or else one that is starting. */
 static struct held *from_pool(struct runners *rs)
 {
     struct held *found = NULL;
@@ -260,7 +260,7 @@ static void note_name(void *ctx, const char *name, const struct registry_holder 
     }
 }
 
-/* Is it ours to take over, and does it live? */
+/* Take over a sandbox of an earlier server, if it still lives. */
 static struct held *adopt(struct runners *rs, const char *id)
 {
     struct served n autorelease(served_release) = {0};
@@ -349,7 +349,7 @@ struct held *runners_find_conversation(struct runners *rs, const char *client, c
     return NULL;
 }
 
-/* One from the pool, or a new one. It is somebody's from now on, so it outlives its runner. */
+/* Hand out a sandbox from the pool, or a new one. A client has it from now on, so it outlives its runner. */
 static struct held *make_one(struct runners *rs, struct error *err)
 {
     autojson struct json *arguments = json_object();

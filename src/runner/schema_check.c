@@ -133,7 +133,7 @@ static int check_bounds(const struct json *schema, const struct json *v, const c
     return 0;
 }
 
-/* "files[2].name": what is the name of the whole. */
+/* Name a member as in "files[2].name"; what is the name of the object. */
 static void name_member(const char *what, const char *key, char out[WHAT_MAX])
 {
     autofree char *shown = scrub_line(key, SCRUB_TERMINAL);
@@ -179,7 +179,7 @@ static int check_items(const struct json *items, const struct json *v, const cha
     return 0;
 }
 
-/* The error of the branch that has the value's type; where none has, the types. */
+/* The error is that of the branch with the value's type; if there is no such branch, it names the types. */
 static int check_any(const struct json *all, const struct json *v, const char *what, struct error *err)
 {
     autojson struct json *types = json_array();

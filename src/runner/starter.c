@@ -61,7 +61,7 @@ static int send_order(int starter, const struct order *o, int fd)
     return n == (ssize_t)sizeof *o ? 0 : -1;
 }
 
-/* One that is late is hung up on: its answer would be taken for that of the next order. */
+/* If the answer is late, the connection is closed, or it would be taken for that of the next order. */
 static int hear_started(int starter, struct started *s)
 {
     struct pollfd p = {starter, POLLIN, 0};
@@ -124,7 +124,7 @@ static bool hear_order(int sock, struct order *o, int *fd)
     return memchr(o->name, '\0', sizeof o->name) != NULL;
 }
 
-/* Whatever the front asks for: this program, as a runner, with the options that the user gave. */
+/* All that it ever starts is this program, as a runner, with the options that the user gave. */
 static pid_t start(const struct order *o, int fd, const char *const *words, struct error *err)
 {
     struct argv v autorelease(argv_release) = ARGV_INIT;
@@ -142,7 +142,7 @@ static pid_t start(const struct order *o, int fd, const char *const *words, stru
         err);
 }
 
-/* Nothing of the front's stays open here: its socket, or the pipes of a client that waits for their end. */
+/* Close what the front has open: its socket, and the pipes whose end a client may be waiting for. */
 static void settle(int sock)
 {
     static const int enders[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE};

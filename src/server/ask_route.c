@@ -9,7 +9,7 @@
 #include "server/questions_private.h"
 #include "server/sandboxes.h"
 
-/* The place of a session is its id. */
+/* The conversation is found again by the id of its session. */
 static void place(struct http_question *qn, const struct json *result)
 {
     (void)result;

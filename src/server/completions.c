@@ -29,7 +29,7 @@ static struct completion *of(struct http_question *qn)
     return (struct completion *)qn;
 }
 
-/* The answer as the client has it: that is what it sends back. */
+/* The conversation is found again by the answer as the client has it, which it sends back. */
 static void place(struct http_question *qn, const struct json *result)
 {
     struct completion *c = of(qn);
@@ -90,7 +90,7 @@ static void answered(struct http_question *qn, const struct json *result)
     end_stream(of(qn));
 }
 
-/* Only what may work as it is, is tried again by the client. */
+/* Clients repeat a request by themselves after some statuses: use those only where that may help. */
 static void failed(struct http_question *qn, int status, const char *code, const char *detail)
 {
     struct openai_reply *r = &of(qn)->reply;

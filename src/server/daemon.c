@@ -46,7 +46,7 @@ static void run(void *ctx, short revents)
         loop_timer_stop(s->o.loop, s);
 }
 
-/* Where the library can no longer be given an answer: written past it. */
+/* Write an answer past the library, where it takes none any more. */
 static void refuse_raw(struct connection *c, int status, const char *detail)
 {
     const char *phrase = status == 408   ? "Request Timeout"
@@ -63,7 +63,7 @@ static void refuse_raw(struct connection *c, int status, const char *detail)
         c->close = false;
 }
 
-/* line: its first line was read. */
+/* line: the first line of the request has been read. */
 static void refuse_incomplete(struct connection *c, bool line)
 {
     refuse_raw(c, 400,

@@ -41,7 +41,7 @@ static bool is_text(const char *type)
     return strncmp(type, "application/json", 16) != 0;
 }
 
-/* Does what it is about have to be there? */
+/* Does the route need a sandbox that exists? */
 static bool names_sandbox(const struct route *r)
 {
     return strchr(r->path, '{') || (r->body && strstr(r->body, "\"sandbox_id\""));
@@ -95,7 +95,7 @@ static struct json *headers(const char *name, const char *means)
     return out;
 }
 
-/* What of an answer, or of the request that it answers, another request can go on with. */
+/* Which member of an answer, or of its request, another request can use (OpenAPI calls this a link). */
 static const struct {
     const char *from, *to; /* operations; to NULL: all whose body names a sandbox */
     const char *with;

@@ -105,7 +105,7 @@ static void end_sandbox(struct foreign_call *c)
         within_stop(visit_runners(c->q), h);
 }
 
-/* Before the answer: the request is not touched after it. */
+/* End the sandbox before the answer is given, since the request must not be touched after that. */
 static void finish_sandbox(struct foreign_call *c)
 {
     if (c->once || json_bool(json_get(c->f->row, "ends"), false))
@@ -201,7 +201,7 @@ static void on_event(void *ctx, const struct json *event)
     stream_line(c->q, line);
 }
 
-/* What is kept of a result: it, or what the row's template makes of it. */
+/* Keep the result, or what the row's template makes of it. */
 static void keep(struct foreign_call *c, const struct json *result)
 {
     const struct json *template = json_get(c->step, "result"),
@@ -251,7 +251,7 @@ static void ask(struct foreign_call *c)
         fail(c, &err);
 }
 
-/* What the step asks, a list of arguments: with "each" one for each element. */
+/* The arguments of each request that the step makes: with "each", one for each element. */
 static struct json *arguments_of(const struct foreign_call *c, const struct json *step)
 {
     const struct json *each = json_get(step, "each");
@@ -273,7 +273,7 @@ static bool is_wanted(const struct foreign_call *c, const struct json *step)
     return !json_get(step, "when") || json_truthy(when);
 }
 
-/* Go to the next step that is to be done: false if there is none. */
+/* Go to the next step whose condition holds. False: there is none. */
 static bool next_step(struct foreign_call *c)
 {
     const char *name = json_str(json_get(c->step, "keep"));
@@ -401,7 +401,7 @@ static void make_scope(struct foreign_call *c)
     json_set(c->scope, "steps", c->steps = json_object());
 }
 
-/* The answer that the row has for requests of which nothing is to be done; NULL: this is none. */
+/* The fixed answer that the row has for a request like this one; NULL: it is to be carried out. */
 static struct json *answer_instead(const struct foreign_call *c)
 {
     const struct json *rules = json_get(c->f->row, "instead");

@@ -38,7 +38,7 @@ static void set_path(struct listen_address *a, const char *path)
     a->local = a->loopback = true;
 }
 
-/* What an IP address says of itself; its port is set already. */
+/* Fill in what follows from the IP address; its port is set already. */
 static void describe(struct listen_address *a)
 {
     if (a->addr.ss_family == AF_INET) {

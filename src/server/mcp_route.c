@@ -23,7 +23,7 @@ static void end(struct mcp_post *x)
     free(x);
 }
 
-/* The client left: what runs for it is interrupted. */
+/* The client has left, so what runs for it is interrupted. */
 static void on_gone(void *ctx)
 {
     end(ctx);
@@ -97,7 +97,7 @@ static void post(struct visit *q)
     mcp_receive(x->link, text, len);
 }
 
-/* A client of a revision with initialize is done; its sandbox ends. */
+/* A client of a revision with initialize has ended its session, and so its sandbox. */
 static void end_session(struct visit *q)
 {
     const char *session = visit_header(q, "Mcp-Session-Id");

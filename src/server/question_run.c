@@ -79,7 +79,7 @@ struct json *question_files(const struct http_question *qn, const struct json *r
     return out;
 }
 
-/* A cell, or what would have been one. */
+/* Add a step for a cell, or for a call that would have been one. */
 static void add_step(struct http_question *qn, const struct json *call)
 {
     struct json *step = json_object();
@@ -100,7 +100,7 @@ static void end_step(struct http_question *qn, const struct json *result)
     qn->step = NULL;
 }
 
-/* Paths of this machine are nobody's business. */
+/* Leave out paths of this machine, which clients must not learn. */
 static struct json *cleaned(const struct http_question *qn, const struct json *object)
 {
     struct json *out = json_copy(object);
@@ -162,7 +162,7 @@ static void on_event(void *ctx, const struct json *event)
 
 /* ---- the end ---- */
 
-/* A question that was asked and has no answer. What can be tried again as it is: 429, 503. */
+/* The status of a question that has no answer: 429 or 503 where the same request may work later. */
 static const struct {
     const char *status, *code;
     int http;
@@ -187,7 +187,7 @@ static void fail_result(struct http_question *qn, const struct json *result)
     qn->shape->failed(qn, failures[i].http, failures[i].code, why ? why : status);
 }
 
-/* It could not even be asked: nothing that the client sent is the reason. */
+/* The question could not be asked at all, for a reason that does not lie in the client's request. */
 static void fail_error(struct http_question *qn, const struct error *err)
 {
     autofree char *why = error_message(err);
@@ -218,7 +218,7 @@ static void on_done(void *ctx, const struct json *result, const struct error *er
     release(qn);
 }
 
-/* The question ends too; its conversation can go on from where it stood. */
+/* The client has left: end the question. Its conversation can go on from where it stood before. */
 static void on_gone(void *ctx)
 {
     struct http_question *qn = ctx;

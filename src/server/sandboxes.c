@@ -123,7 +123,7 @@ static void shape_file(struct job *j, const struct json *result)
         answer_file(j->q, fd, visit_param(j->q, "name"));
 }
 
-/* What cannot be read as a file is not there. In a path that is also true of what cannot be a name. */
+/* Something that is no file counts as absent; in a path, so does something that cannot be a name. */
 static bool is_absent(const struct job *j, const struct error *err)
 {
     return err->kind == ERROR_USAGE
@@ -143,7 +143,7 @@ static void on_done(void *ctx, const struct json *result, const struct error *er
     free(j);
 }
 
-/* On the way, in the words of docs/events.schema.json; the answer has all of it once more. */
+/* Output and notices are sent as they come, as docs/events.schema.json has them. The answer repeats them. */
 static void on_event(void *ctx, const struct json *event)
 {
     const struct job *j = ctx;
@@ -163,7 +163,7 @@ static void on_event(void *ctx, const struct json *event)
     stream_sse(j->q, json_text(json_get(o, "type")), o);
 }
 
-/* What nobody waits for any more does not go on. */
+/* The client has left, so its request is cancelled. */
 static void on_gone(void *ctx)
 {
     struct job *j = ctx;
@@ -395,7 +395,7 @@ static struct json *parsed(const char *text)
     return json_parse(text, strlen(text), 0, NULL, &err);
 }
 
-/* The body of a route: the operation's arguments, and which sandbox. */
+/* The schema of a route's body: the arguments of the operation, and the id of the sandbox. */
 static char *body_of(const struct sandbox_call *c, const struct operation *o)
 {
     autojson struct json *out = parsed(c == &put ? "{" SCHEMA_BASE64 "}" : "{}");

@@ -155,7 +155,7 @@ static void note_stopped(struct term *t, struct cell_result *r)
     r->status = CELL_OK;
 }
 
-/* For /last, and for what is said after a line of the user's own. */
+/* Keep it for /last, and for the notice after a line that the user ran himself. */
 static void keep_output(struct term *t, const struct event *e)
 {
     if (e->type == EVENT_TOOL_CALL) {

@@ -314,11 +314,14 @@ def all_killed(s):
 
 
 def test_gc_ends_what_nobody_else_does(guarded):
-    space = all_killed(guarded)
-    assert inside(space)
-    r = guarded.run("gc")
-    assert r.code == 0 and r.out.startswith("removed ") and r.out.endswith(" left behind by killed programs\n"), r
-    assert not inside(space) and not places(guarded)
+    for _ in range(5):          # any other start of the program that looks at docker's list of containers ends this one too
+        space = all_killed(guarded)
+        left = inside(space)
+        r = guarded.run("gc")
+        assert r.code == 0 and not inside(space) and not places(guarded), r
+        if left:
+            break
+    assert left and r.out.startswith("removed ") and r.out.endswith(" left behind by killed programs\n"), r
 
 
 def test_the_next_start_ends_it_too(guarded):

@@ -38,7 +38,9 @@ def test_kill_at_random_moments(sandpiper_on, engine):
         assert p.wait() == 0 and p.stderr.read().count(b"/out/f") == 4
         done = time.monotonic()
     killed = 0
-    for i in range(MOMENTS):
+    for i in range(3 * MOMENTS):                # one that ended before its moment came, on a machine that is faster now, counts for none
+        if killed == MOMENTS:
+            break
         p = sandpiper_on.start(*words)
         if i % 2 == 0:                          # half of them: start-up, and the file on its way in; the engine's client starts early in it
             time.sleep((up - begin) * chance.random() * (0.1 if i % 4 == 0 else 1))
@@ -48,7 +50,7 @@ def test_kill_at_random_moments(sandpiper_on, engine):
         p.kill()
         killed += p.wait() != 0
         shutil.rmtree(sandpiper_on.path("out"), ignore_errors=True)
-    assert killed > MOMENTS * 0.7, killed
+    assert killed == MOMENTS
     r = sandpiper_on.run("exec", "-", stdin="print('next')")
     assert r.code == 0 and r.out == "next\n", r
     left = sandpiper_on.leftovers() + os.listdir(sandpiper_on.path("state/sandpiper/sessions"))
