@@ -293,8 +293,8 @@ int cell_run(struct agent *a, struct code_run *c, struct error *err)
     if (a->q && a->no_sandbox.kind != ERROR_NONE)
         e = a->no_sandbox;
     if (e.kind != ERROR_NONE || sandbox_run(a->sandbox, c->code, strlen(c->code), &listener, &c->r, &e)) {
-        /* Code that is too long the model can mend; an image that the user named for an engine without images
-         * it cannot. */
+        /* The model can mend code that is too long, but not an image that the user named for an engine that
+         * has none. */
         bool unfit = e.kind == ERROR_USAGE && e.code == EFBIG;
         /* the question ends with this cause, so do not say it twice here */
         bool nowhere = e.kind == ERROR_SANDBOX || (e.kind == ERROR_USAGE && !unfit);

@@ -391,7 +391,7 @@ JSON_LINES = '''import json; data = []
 for s in open(%r%s):
     try: data.append(json.loads(s))
     except ValueError: pass
-%s and left out'''
+%s, left out'''
 
 
 def json_lines(path, text, encoding, whole):

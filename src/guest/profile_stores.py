@@ -13,7 +13,6 @@ TAR_MOST = 1000                 # members looked at
 def unpacked(path, packed):
     """(the first bytes of what is inside, why there are no more or '')."""
     import importlib
-    import zlib
     module, raw = importlib.import_module(packed.module), b''
     try:
         with module.open(path) as f:
@@ -24,9 +23,7 @@ def unpacked(path, packed):
                 raw += piece
     except EOFError:
         return raw, 'it is cut short'
-    except (OSError, zlib.error, ValueError) as e:
-        return b'', clean(e, 100)
-    except Exception as e:              # lzma.LZMAError is no OSError
+    except Exception as e:              # each module has errors of its own
         return b'', clean(e, 100)
     return raw[:SAMPLE + 1], ''
 
@@ -38,7 +35,7 @@ def compressed(path, packed):
     read = 'import %s; f = %s.open(%r)\ncompressed with %s' % (module, module, path, packed.name)
     raw, wrong = unpacked(path, packed)
     if wrong:
-        TROUBLE.append('what is compressed in it ' + ('is cut short' if raw else 'cannot be read'))
+        TROUBLE.append('its compressed data ' + ('is cut short' if raw else 'cannot be read'))
     if wrong and not raw:
         return '%s, but it cannot be read: %s' % (read, wrong)
     whole = len(raw) <= SAMPLE
@@ -67,7 +64,7 @@ def compressed(path, packed):
 def tar_members(path):
     """What is in a tar archive, and the profile of the first of its members that is data."""
     import tarfile
-    out, first, until = [], None, time.monotonic() + SECONDS
+    out, first, cut, until = [], None, '', time.monotonic() + SECONDS
     try:
         with tarfile.open(path) as t:
             for m in itertools.islice(t, TAR_MOST):
@@ -79,9 +76,10 @@ def tar_members(path):
                     break
     except Exception as e:              # one that is cut short ends where it ends
         TROUBLE.append('the archive cannot be read to its end')
-        out.append('and it cannot be read further: ' + clean(e, 80))
+        cut = '; it cannot be read further: ' + clean(e, 80)
+    count = '%d file%s' % (len(out), '' if len(out) == 1 else 's')
     lines = ['import tarfile; t = tarfile.open(%r)' % path,
-             'a tar archive of %d: %s' % (len(out), clean(', '.join(out[:20]), 500))]
+             'a tar archive of %s: %s%s' % (count, clean(', '.join(out[:20]), 500), cut)]
     if first:
         said, inner = inner_profile(first, raw[:SAMPLE], len(raw) <= SAMPLE)
         said = said.replace('open(%r' % inner, 'io.TextIOWrapper(t.extractfile(%r)' % first)
@@ -91,14 +89,14 @@ def tar_members(path):
 
 
 def old_office(path, raw):
-    """What begins as the files of Office did before 2007, and as encrypted ones do now."""
+    """A file that begins as Office files did before 2007, and as encrypted ones do now."""
     if 'EncryptedPackage'.encode('utf-16-le') in raw:
-        TROUBLE.append('it is encrypted: save it without its password')
-        return 'a document of Office that is encrypted with a password'
+        TROUBLE.append('it is encrypted; save it without a password')
+        return 'an Office document, encrypted with a password'
     if 'WordDocument'.encode('utf-16-le') in raw or not has('xlrd'):
-        TROUBLE.append('it has the form of Office before 2007, which nothing here reads: save it anew')
-        return 'a document of Office before 2007 (.xls, .doc, .ppt), which no package here reads'
-    return 'import pandas as pd; df = pd.read_excel(%r)\nan Excel workbook of before 2007' % path
+        TROUBLE.append('no package here reads the Office formats used before 2007; save it in a newer one')
+        return 'an Office document (.xls, .doc, .ppt) from before 2007, which no package here reads'
+    return 'import pandas as pd; df = pd.read_excel(%r)\nan Excel workbook from before 2007' % path
 
 
 def sheets_or_why(path):

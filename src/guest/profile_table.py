@@ -35,8 +35,8 @@ def beginning(text):
     return text[:max(65536, end)]
 
 
-def alone(path, text):
-    """(separator, columns) of a CSV of one column, or of one that has a header and no rows; None."""
+def column_or_header(path, text):
+    """(separator, columns) of a CSV that has one column, or a header and no rows; None for any other."""
     if path.rsplit('.', 1)[-1].lower() not in ('csv', 'tsv') or text.lstrip()[:1] in ('{', '['):
         return None
     head = text[:65536]
@@ -169,7 +169,7 @@ class Table:
 
 
 def read_table(path, text, encoding, whole, name='df', seconds=SECONDS):
-    found = find_separator(text) or alone(path, text)
+    found = find_separator(text) or column_or_header(path, text)
     if not found:
         return None
     sep, width = found

@@ -134,14 +134,13 @@ static void settle(struct loop *loop)
     unsigned signals = loop_fatals(loop), left = runner_settle(loop, QUIET_MS);
 
     if (left && loop_fatals(loop) == signals) {
-        autofree char *line = xasprintf("waiting for %u sandbox%s to end; another signal stops that", left,
+        autofree char *line = xasprintf("waiting for %u sandbox%s to end; another signal ends the wait", left,
                                         left == 1 ? "" : "es");
         print_line(line);
         left = runner_settle(loop, END_MS - QUIET_MS);
     }
     if (left)
-        print_line("not all sandboxes have ended: they go on ending by themselves, and \"sandpiper gc\" "
-                   "removes what stays");
+        print_line("not all sandboxes have ended yet; \"sandpiper gc\" removes what is left");
     runner_let_go();
 }
 

@@ -142,9 +142,9 @@ static struct json *links_of(const struct server *s, const struct route *from)
 static struct json *events_of(const struct route *r)
 {
     struct json *out = parsed(
-        "{\"schema\": {\"type\": \"string\", \"description\": \"Server-sent events. Each has a name and a "
-        "JSON object, whose schema x-events has. Any number of those on the way, then one: answer or error. "
-        "Others may come: pass them over\"}}");
+        "{\"schema\": {\"type\": \"string\", \"description\": \"Server-sent events: each has a name and a "
+        "JSON object, and x-events has the schema for each name. The last one is answer or error. Ignore "
+        "names that you do not know.\"}}");
     struct json *events = parsed("{\"tool_output\": {\"$ref\": \"#/components/schemas/OutputEvent\"}, "
                                  "\"notice\": {\"$ref\": \"#/components/schemas/NoticeEvent\"}, "
                                  "\"error\": {\"$ref\": \"#/components/schemas/ErrorEvent\"}}");

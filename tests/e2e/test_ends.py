@@ -177,7 +177,7 @@ def test_timeout_and_a_pipeline(sandpiper_on):
     assert all_gone(sandpiper_on)
 
 
-def test_no_keeper_and_a_start_under_way(sandpiper_on, engine):
+def test_killed_with_its_keeper_while_the_client_starts(sandpiper_on, engine):
     """The client goes on alone: what it warns of must not end it in the middle of a start, with processes that the engine knows nothing of."""
     folder = sandpiper_on.path("slow")
     os.mkdir(folder)

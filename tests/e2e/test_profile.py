@@ -322,7 +322,7 @@ WRONG = [('a.csv', bytes(range(256)) * 12, 'no table was found in it'), ('a.csv'
          ('a.csv', b'Dear Sir, this is\nno table, and\nwill not be, one,\n', 'no table was found in it'), ('a.csv', b'{"a": 1}', 'no table was found in it'),
          ('a.csv', b'', 'it is empty'), ('a.csv', TABLE, ''), ('a.csv', b'a;b\n1,5;2\n2;3\n', ''), ('a.csv', b'name\nx\ny\n', ''), ('a.txt', b'Dear Sir\n', ''),
          ('a.csv', b'My report\n\na,b,c\n1,2,3\n4,5,6\n7,8,9\n', ''), ('a.json', b'{a: 1}', 'it is not JSON'), ('a.json', b'5\n', ''), ('a.json', b'[]', ''), ('a.json', b'{"a": 1}', ''),
-         ('a.zip', b'PK\x03\x04' + bytes(50), 'the archive cannot be read'), ('a.csv.gz', b'\x1f\x8b' + bytes(90), 'what is compressed in it cannot be read'),
+         ('a.zip', b'PK\x03\x04' + bytes(50), 'the archive cannot be read'), ('a.csv.gz', b'\x1f\x8b' + bytes(90), 'its compressed data cannot be read'),
          ('a.csv.gz', gzip.compress(TABLE, mtime=0), ''), ('a\x1eit is mine.csv', b'x\x1ey,1\n\x1ez,2\n', '')]
 
 

@@ -52,7 +52,7 @@ def test_what_is_cut_short_is_read_as_far_as_it_goes(tmp_path):
     for name, module in (('a.csv.gz', gzip), ('a.csv.bz2', bz2), ('a.csv.xz', lzma)):
         packed = module.compress(rows.encode())
         text, wrong = both(tmp_path, name, packed[:len(packed) * 3 // 4])
-        assert wrong == 'what is compressed in it is cut short' and 'this is what is left' in text
+        assert wrong == 'its compressed data is cut short' and 'this is what is left' in text
         assert 1000 < len(frame(text)['df']) < 200000
 
 
@@ -90,7 +90,7 @@ def test_tar_archives(tmp_path):
             member.size = len(ROWS.encode())
             t.addfile(member, io.BytesIO(ROWS.encode()))
         text = prof.profile(str(tmp_path / name))
-        assert 'a tar archive of 1: ../d/x.csv (' in text and "t.extractfile('../d/x.csv')" in text
+        assert 'a tar archive of 1 file: ../d/x.csv (' in text and "t.extractfile('../d/x.csv')" in text
         space = {}
         exec('\n'.join(s for s in text.split('\n') if s.startswith('import ')), space)
         assert len(space['df']) == 200
@@ -145,7 +145,7 @@ def test_workbooks_with_what_does_not_show(tmp_path):
 
 def test_workbooks_that_cannot_be_read(tmp_path):
     magic = b'\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1' + bytes(600)
-    assert both(tmp_path, 'a.xlsx', magic + 'EncryptedPackage'.encode('utf-16-le') + bytes(90))[1] == 'it is encrypted: save it without its password'
+    assert both(tmp_path, 'a.xlsx', magic + 'EncryptedPackage'.encode('utf-16-le') + bytes(90))[1] == 'it is encrypted; save it without a password'
     assert 'before 2007' in both(tmp_path, 'a.doc', magic + 'WordDocument'.encode('utf-16-le') + bytes(90))[1]
     with zipfile.ZipFile(tmp_path / 'b.xlsx', 'w') as z:
         z.writestr('xl/workbook.xml', '<x/>')
