@@ -293,65 +293,69 @@ class Worker:
 
     def serve(self):
         while True:
+            self.serve_one()
+
+    def serve_one(self):
+        """Carry out one message: a cell or an order."""
+        try:
             try:
-                try:
-                    head, extra, _, _ = self.sock.recvmsg(24 + SHORT, 64, _socket.MSG_CMSG_CLOEXEC)
-                except BlockingIOError:             # the code went over all descriptors
-                    self.sock.setblocking(True)
-                    continue
-                if not head:
-                    posix._exit(70)
-                order, size, code = head[16:20], int.from_bytes(head[20:24], 'little'), head[24:]
-                if order == ORDER_SNAPSHOT:
-                    need('snapshot')
-                    capture(self, extra)        # noqa: from snapshot.py
-                    continue
-                self.nonce = head[:16]
-                while len(code) < size:
-                    code += self.sock.recv(MESSAGE_MOST)
-                if order in ORDERS:
-                    self.obey(order, code)
-                    continue
-                if not (self.mended or self.mend()):
-                    posix._exit(70)
-            except (OSError, ValueError):
+                head, extra, _, _ = self.sock.recvmsg(24 + SHORT, 64, _socket.MSG_CMSG_CLOEXEC)
+            except BlockingIOError:                 # the code went over all descriptors
+                self.sock.setblocking(True)
+                return
+            if not head:
                 posix._exit(70)
-            result = None
-            try:
-                self.busy = True
-                result = self.cell(int.from_bytes(order, 'little'), code)
-            except BaseException:
-                pass
-            self.busy = False
-            if self.flooding:
-                self.flooding()
-            self.raw.writes = 0
-            for theirs, mine in ((sys.stdout, self.stdout), (sys.stderr, self.stderr)):
-                for stream in (mine,) if theirs is mine else (theirs, mine):
-                    try:
-                        stream.flush()
-                    except BaseException:
-                        pass
-            if self.touch_changed:
+            order, size, code = head[16:20], int.from_bytes(head[20:24], 'little'), head[24:]
+            if order == ORDER_SNAPSHOT:
+                need('snapshot')
+                capture(self, extra)            # noqa: from snapshot.py
+                return
+            self.nonce = head[:16]
+            while len(code) < size:
+                code += self.sock.recv(MESSAGE_MOST)
+            if order in ORDERS:
+                self.obey(order, code)
+                return
+            if not (self.mended or self.mend()):
+                posix._exit(70)
+        except (OSError, ValueError):
+            posix._exit(70)
+        result = None
+        try:
+            self.busy = True
+            result = self.cell(int.from_bytes(order, 'little'), code)
+        except BaseException:
+            pass
+        self.busy = False
+        if self.flooding:
+            self.flooding()
+        self.raw.writes = 0
+        for theirs, mine in ((sys.stdout, self.stdout), (sys.stderr, self.stderr)):
+            for stream in (mine,) if theirs is mine else (theirs, mine):
                 try:
-                    self.touch_changed()
+                    stream.flush()
                 except BaseException:
                     pass
-            if posix.getpid() != self.pid:
-                # a fork made by the code ends with its cell, as it would with a script
-                posix._exit(0 if result and result.startswith(tlv(b's', b'ok')) else 1)
-            if result is None:
-                result = tlv(b's', b'interrupted') + tlv(b'e', b'KeyboardInterrupt')
-            self.mended = False
+        if self.touch_changed:
             try:
-                self.say(RECORD_RESULT, result)
-            except OSError:
-                posix._exit(70)
-            # now, while nobody waits; what a thread breaks later stays broken for one cell
-            try:
-                self.mended = self.mend()
+                self.touch_changed()
             except BaseException:
                 pass
+        if posix.getpid() != self.pid:
+            # a fork made by the code ends with its cell, as it would with a script
+            posix._exit(0 if result and result.startswith(tlv(b's', b'ok')) else 1)
+        if result is None:
+            result = tlv(b's', b'interrupted') + tlv(b'e', b'KeyboardInterrupt')
+        self.mended = False
+        try:
+            self.say(RECORD_RESULT, result)
+        except OSError:
+            posix._exit(70)
+        # now, while nobody waits; what a thread breaks later stays broken for one cell
+        try:
+            self.mended = self.mend()
+        except BaseException:
+            pass
 
 
 def version_of(table):

@@ -301,7 +301,7 @@ static void wait_asleep(struct loop *loop)
         return;
     CPU_SET((size_t)sched_getcpu(), &one);
     if (sched_setaffinity(0, sizeof one, &one) == 0)
-        loop_expect(loop); /* sees the one processor, and remembers that */
+        loop_expect(loop); /* the first call: it sees one processor, and remembers that */
     sched_setaffinity(0, sizeof all, &all);
 }
 
@@ -370,9 +370,9 @@ static int snapshots(const struct sandbox_options *options, struct loop *loop, c
                           : !strcmp(state, "objects") ? "x = [str(i) * 3 for i in range(6500000)]"
                                                       : "x = 1";
     struct sandbox *s[2];
-    int status = begin_two(s, options, loop, err);
 
     wait_asleep(loop);
+    int status = begin_two(s, options, loop, err);
     for (int on = 0; on < 2 && status == 0; on++)
         status = run_cell(s[on], prepare, err) < 0 ? -1 : run_cell(s[on], fork_code, err);
     if (status == 0)
