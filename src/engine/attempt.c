@@ -87,9 +87,10 @@ void attempt_fail(struct attempt *a, enum engine_fault fault)
 
 void attempt_plan(const struct attempt *a, struct engine_plan *plan)
 {
-    struct rlimit nproc = {.rlim_max = RLIM_INFINITY};
+    struct rlimit nproc = {.rlim_max = RLIM_INFINITY}, locked = {.rlim_max = RLIM_INFINITY};
 
     getrlimit(RLIMIT_NPROC, &nproc);
+    getrlimit(RLIMIT_MEMLOCK, &locked);
     *plan = (struct engine_plan){
         .engine = a->engine,
         .o = &a->given,
@@ -105,6 +106,7 @@ void attempt_plan(const struct attempt *a, struct engine_plan *plan)
         .runtime = a->runtime,
         .stdio = a->stdio,
         .hard_nproc = nproc.rlim_max > 4096 ? 4096 : (int)nproc.rlim_max,
+        .locked = locked.rlim_max > LOCKED_MOST ? LOCKED_MOST : (long)locked.rlim_max,
         .channel = -1,
         .seccomp = -1,
         .info = -1,

@@ -143,7 +143,7 @@ static int set_limits(void *ctx)
         {RLIMIT_CORE, 0},
         {RLIMIT_NOFILE, (rlim_t)files},
         {RLIMIT_FSIZE, (rlim_t)s->o->file_size},
-        {RLIMIT_MEMLOCK, 0},
+        {RLIMIT_MEMLOCK, LOCKED_MOST}, /* for the supervisor; the code may lock nothing (guest/start.py) */
         {RLIMIT_MSGQUEUE, 0},
         {RLIMIT_SIGPENDING, s->uid ? PENDING_MOST : RLIM_INFINITY},
         {RLIMIT_STACK, 8 << 20},

@@ -59,9 +59,11 @@ static void push_limits(const struct engine_plan *p, struct argv *out)
         argv_pushl(out, "--ulimit", NULL);
         argv_pushf(out, "data=%lld:%lld", (long long)o->memory, (long long)o->memory);
     }
-    argv_pushl(out, "--oom-score-adj", "100", "--ulimit", "core=0:0", "--ulimit", "memlock=0:0", "--ulimit",
-               "msgqueue=0:0", "--ulimit", "sigpending=256:256", "--ulimit", "stack=8388608:8388608",
-               "--ulimit", NULL);
+    argv_pushl(out, "--oom-score-adj", "100", "--ulimit", "core=0:0", "--ulimit", "msgqueue=0:0", "--ulimit",
+               "sigpending=256:256", "--ulimit", "stack=8388608:8388608", "--ulimit", NULL);
+    /* for the supervisor; the code may lock nothing (guest/start.py) */
+    argv_pushf(out, "memlock=%ld:%ld", p->locked, p->locked);
+    argv_push(out, "--ulimit");
     argv_pushf(out, "nofile=%d:%d", o->open_files, o->open_files);
     /* A second barrier, which counts the uid on the whole host; --pids-limit is the first. */
     argv_push(out, "--ulimit");

@@ -474,6 +474,7 @@ int engine_argv(const struct engine_options *o, const char *guest, struct argv *
         .runtime = ours ? m.runtime : o->runtime,
         .stdio = ours ? m.stdio : no_host_socket(o->runtime),
         .hard_nproc = 4096,
+        .locked = LOCKED_MOST,
         .channel = 3,
         .seccomp = 4,
         .info = 5,

@@ -19,6 +19,10 @@ struct error;
 #define PENDING_MOST 256          /* signals */
 #define GUEST_MAX    (120 * 1024) /* bytes; the kernel accepts arguments of at most 128 KiB */
 
+/* Bytes of its own machine code that the supervisor may lock in memory (guest/lock_code.py). A kernel since
+ * Linux 5.16 allows every user as much, so hardly any engine has to raise a limit for it. */
+#define LOCKED_MOST (8 << 20)
+
 struct engine_plan {
     const struct engine *engine;
     const struct engine_options *o;
@@ -37,6 +41,7 @@ struct engine_plan {
     const char *runtime; /* NULL: the engine's default */
     bool stdio;          /* attached pipes instead of the socket */
     int hard_nproc;      /* our own hard limit, which podman cannot raise */
+    long locked;         /* bytes that the supervisor may lock in memory; LOCKED_MOST or our own hard limit */
     /* for bwrap */
     bool staged; /* the folders of o->mounts are at STAGE_DIR "/0", ... in a mount namespace of its own */
     int channel, seccomp, info; /* descriptors that it inherits; info: where it writes its child's pid */

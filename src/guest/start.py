@@ -37,15 +37,14 @@ def neighbours():
 
 def confine():
     """Limits for the code alone, which no engine has set."""
-    wanted = [(name, int(OPTIONS[word])) for name, word in LIMITS if int(OPTIONS[word])]
-    if wanted:
-        import resource
-        for name, most in wanted:
-            if name == 'RLIMIT_NPROC' and not OPTIONS['alone']:
-                most += neighbours()
-            what = getattr(resource, name)
-            hard = resource.getrlimit(what)[1]
-            resource.setrlimit(what, (min(most, hard) if hard >= 0 else most,) * 2)
+    import resource
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))     # for the supervisor alone, see lock_code.py
+    for name, most in [(name, int(OPTIONS[word])) for name, word in LIMITS if int(OPTIONS[word])]:
+        if name == 'RLIMIT_NPROC' and not OPTIONS['alone']:
+            most += neighbours()
+        what = getattr(resource, name)
+        hard = resource.getrlimit(what)[1]
+        resource.setrlimit(what, (min(most, hard) if hard >= 0 else most,) * 2)
 
 
 def fork_child(close, hidden, alone):

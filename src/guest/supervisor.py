@@ -31,7 +31,7 @@ class Supervisor:
                  'figures', 'figure', 'sending', 'helper', 'command', 'closed_at', 'polled', 'quiet',
                  'brisk', 'flood', 'snapshots', 'snapshot', 'chores', 'taken', 'captured_at', 'ended',
                  'task', 'terminal', 'told', 'due', 'gave_up', 'dying', 'poll', 'answers', 'look',
-                 'still', 'wake', 'root', '__dict__')
+                 'still', 'wake', 'root', 'locked', '__dict__')
 
     def __init__(self, fd_in, fd_out, alone):
         self.fd_in, self.fd_out, self.alone = fd_in, fd_out, alone
@@ -80,6 +80,7 @@ class Supervisor:
         self.seen, self.entries = {}, 0
         self.poll = select.poll()
         self.look = select.poll()               # the pipes alone
+        self.locked = False                     # the interpreter's machine code, see lock_code.py
         self.still = 0                          # ctime of the data folder while it is known to be empty
         self.wake = posix.pipe2(posix.O_CLOEXEC | posix.O_NONBLOCK)
         self.root = posix.open(OPTIONS['data'], posix.O_RDONLY | posix.O_DIRECTORY | posix.O_CLOEXEC)
@@ -522,6 +523,9 @@ class Supervisor:
                 self.more()
             if self.chores and not self.brisk:
                 self.look_after()               # noqa: from recover.py
+            if not (self.locked or self.brisk):
+                need('lock_code')
+                self.lock_code()                # noqa: from lock_code.py
             if self.closed_at and time.monotonic() - self.closed_at > CLOSED_WAIT and self.worker:
                 self.closed_kill = True  # the hang-up alone proves nothing, since every death causes one
                 self.signal(_signal.SIGKILL)

@@ -38,6 +38,7 @@ static struct engine_plan plan_for_tests(const struct engine *engine)
         .profile = "/run/d/seccomp",
         .uid = 23456,
         .hard_nproc = 4096,
+        .locked = 1 << 20,
         .channel = 7,
         .seccomp = 8,
         .info = 9,
@@ -96,6 +97,7 @@ static void check_container(const struct argv *a)
     has_pair(a, "--name", "sandpiper-0123456789abcdef");
     has_pair(a, "--label", "sandpiper.owner=h/b/n:1:2");
     has_pair(a, "--ulimit", "core=0:0");
+    has_pair(a, "--ulimit", "memlock=1048576:1048576");
     has_pair(a, "--ulimit", "nofile=200:200");
     has_pair(a, "--ulimit", "sigpending=256:256");
     has(a, "nofile=0"); /* the engine has set it, for the supervisor too */
