@@ -8,7 +8,7 @@
 
 # number of the system call, and which of its arguments is the child's thread id
 CLONE = {'x86_64': (56, 3), 'aarch64': (220, 4)}
-STILL = 0.005                   # seconds for which a new copy does nothing
+STILL = 0.005                   # seconds for which a new copy and the worker do nothing of their own
 TOUCHING = b'[i for i in (1, 2)]', b'for _ in ():\n    1\n1'
 _clone = _others = None
 
@@ -89,10 +89,13 @@ def capture(self, extra):
     posix.close(words)
     if pid <= 0:
         return
-    try:                                            # do not delay a cell that is already waiting
-        self.sock.recv(1, _socket.MSG_PEEK | _socket.MSG_DONTWAIT)
-    except BlockingIOError:
+    try:
+        self.sock.settimeout(STILL)                 # do not delay a cell that follows at once
+        self.sock.recv(1, _socket.MSG_PEEK)
+    except _socket.timeout:
         touch(self)
+    finally:
+        self.sock.settimeout(None)
 
 
 def say(words, text):
