@@ -20,18 +20,15 @@ int beneath_folder(const char *path, struct error *err)
     return fd >= 0 ? fd : error_set(err, ERROR_USAGE, errno, "%.200s: %s", path, strerror(errno));
 }
 
-static const char *why(int code)
+static int refuse(const char *path, int code, struct error *err)
 {
-    return code == ELOOP    ? "it is a link, or lies behind one"
-           : code == EXDEV  ? "it leads out of the folder"
-           : code == ENOSYS ? "this kernel has no openat2 (Linux 5.6 or newer)"
-           : code == ENXIO  ? "it is not a regular file"
-                            : strerror(code);
-}
+    const char *why = code == ELOOP    ? "it is a link, or lies behind one"
+                      : code == EXDEV  ? "it leads out of the folder"
+                      : code == ENOSYS ? "this kernel has no openat2 (Linux 5.6 or newer)"
+                      : code == ENXIO  ? "it is not a regular file"
+                                       : strerror(code);
 
-static int refuse(const char *path, int code, const char *cause, struct error *err)
-{
-    return error_set(err, ERROR_SYSTEM, code, "%.200s: %s", path, cause);
+    return error_set(err, ERROR_SYSTEM, code, "%.200s: %s", path, why);
 }
 
 int beneath_open(int folder, const char *path, bool *is_folder, struct error *err)
@@ -43,11 +40,9 @@ int beneath_open(int folder, const char *path, bool *is_folder, struct error *er
 
     *is_folder = false;
     if (fd < 0 || fstat(fd, &st) < 0)
-        return refuse(path, errno, why(errno), err);
+        return refuse(path, errno, err);
     if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-        return refuse(path, ENXIO, why(ENXIO), err);
+        return refuse(path, ENXIO, err);
     *is_folder = S_ISDIR(st.st_mode);
-    int opened = fd;
-    fd = -1;
-    return opened;
+    return fd_steal(&fd);
 }

@@ -133,6 +133,31 @@ void buf_drop(struct buf *b, size_t n)
     memmove(b->data, b->data + n, b->len + 1);
 }
 
+void buf_cut(struct buf *b, size_t len)
+{
+    if (len >= b->len)
+        return;
+    b->len = len;
+    b->data[len] = '\0';
+}
+
+size_t trimmed_length(const char *text, size_t len, const char *set)
+{
+    while (len > 0 && memchr(set, text[len - 1], strlen(set)))
+        len--;
+    return len;
+}
+
+void buf_trim(struct buf *b, const char *set)
+{
+    buf_cut(b, trimmed_length(b->data, b->len, set));
+}
+
+char buf_last(const struct buf *b)
+{
+    return b->len > 0 ? b->data[b->len - 1] : '\0';
+}
+
 const char *buf_str(const struct buf *b)
 {
     return b->data != NULL ? b->data : "";

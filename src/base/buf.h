@@ -32,10 +32,15 @@ bool buf_vaddf(struct buf *b, const char *fmt, va_list ap) __attribute__((format
 /* Room for want bytes at the end, or NULL if that exceeds max. The caller then adds to b->len and calls
  * buf_end(). */
 char *buf_space(struct buf *b, size_t want);
-void buf_end(struct buf *b);              /* write the NUL after data that the caller put there */
-void buf_drop(struct buf *b, size_t n);   /* remove n bytes from the front */
-const char *buf_str(const struct buf *b); /* never NULL */
+void buf_end(struct buf *b);                   /* write the NUL after data that the caller put there */
+void buf_drop(struct buf *b, size_t n);        /* remove n bytes from the front */
+void buf_cut(struct buf *b, size_t len);       /* keep the first len bytes */
+void buf_trim(struct buf *b, const char *set); /* remove the bytes at the end that are characters of set */
+char buf_last(const struct buf *b);            /* the last byte, or NUL if there is none */
+const char *buf_str(const struct buf *b);      /* never NULL */
 /* Take the bytes (never NULL; the caller frees) and leave the buf empty. len may be NULL. */
 char *buf_steal(struct buf *b, size_t *len);
+/* The length of text without the bytes at its end that are characters of set. */
+size_t trimmed_length(const char *text, size_t len, const char *set);
 
 #endif

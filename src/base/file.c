@@ -19,23 +19,13 @@
 
 const char *disk_trouble(int code)
 {
-    switch (code) {
-    case ENOSPC:
-        return "is full";
-    case EDQUOT:
-        return "is full (your quota is used up)";
-    case EROFS:
-        return "is read-only";
-    case EACCES:
-    case EPERM:
-        return "is not writable";
-    case ENOTDIR:
-        return "is not a folder";
-    case ELOOP:
-        return "contains a symbolic link that is not followed";
-    default:
-        return strerror(code);
-    }
+    return code == ENOSPC                    ? "is full"
+           : code == EDQUOT                  ? "is full (your quota is used up)"
+           : code == EROFS                   ? "is read-only"
+           : code == EACCES || code == EPERM ? "is not writable"
+           : code == ENOTDIR                 ? "is not a folder"
+           : code == ELOOP                   ? "contains a symbolic link that is not followed"
+                                             : strerror(code);
 }
 
 const char *disk_remedy(int code)
@@ -78,6 +68,25 @@ int fd_write_all(int fd, const void *data, size_t len)
     return 0;
 }
 
+int fd_read_all(int fd, size_t max, struct buf *out)
+{
+    char piece[16384];
+    ssize_t n;
+
+    for (size_t got = 0; (n = read(fd, piece, sizeof(piece))) != 0;) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        got += (size_t)n;
+        if (!buf_add(out, piece, (size_t)n) || got > max) {
+            errno = EFBIG;
+            return -1;
+        }
+    }
+    return 0;
+}
+
 int fd_nonblock(int fd, bool on)
 {
     int flags = fcntl(fd, F_GETFL);
@@ -93,14 +102,10 @@ int fd_open_standard(void)
     for (int fd = 0; fd <= 2; fd++) {
         if (fcntl(fd, F_GETFD) >= 0)
             continue;
-        /* open returns fd itself, since all lower numbers are open. Nobody may read 1 or 2, so O_RDWR does no
+        /* open returns fd itself, since all lower numbers are open. Nobody reads 1 or 2, so O_RDWR does no
          * harm. */
-        int got = open("/dev/null", O_RDWR);
-        if (got == fd) {
+        if (open("/dev/null", O_RDWR) == fd)
             mask |= 1 << fd;
-        } else if (got >= 0) {
-            close(got);
-        }
     }
     return mask;
 }
@@ -109,8 +114,11 @@ int file_read(const char *path, size_t max, struct buf *out, struct error *err)
 {
     /* With O_NONBLOCK a FIFO in the place of a file cannot hang us; for a file it changes nothing. */
     autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd < 0)
-        return error_errno(err, "cannot open %s", path);
+    return fd < 0 ? error_errno(err, "cannot open %s", path) : file_read_open(fd, path, max, out, err);
+}
+
+int file_read_open(int fd, const char *path, size_t max, struct buf *out, struct error *err)
+{
     struct stat st;
     if (fstat(fd, &st) < 0)
         return error_errno(err, "cannot read %s", path);
@@ -121,23 +129,12 @@ int file_read(const char *path, size_t max, struct buf *out, struct error *err)
     if (S_ISREG(st.st_mode) && (uintmax_t)st.st_size > max)
         return error_set(err, ERROR_USAGE, EFBIG, "%s is too large: %jd bytes, the limit is %zu", path,
                          (intmax_t)st.st_size, max);
-    size_t got = 0;
-    for (;;) {
-        char piece[16384];
-        ssize_t n = read(fd, piece, sizeof(piece));
-        if (n == 0)
-            return 0;
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return error_errno(err, "cannot read %s", path);
-        got += (size_t)n;
-        /* The size is not known beforehand for files in /proc and files that grow while they are read. */
-        if (got > max || !buf_add(out, piece, (size_t)n))
-            return error_set(err, ERROR_USAGE, EFBIG,
-                             "%s is too large: more than %zu bytes, the limit is %zu", path, got,
-                             out->max != 0 && out->max < max ? out->max : max);
-    }
+    if (fd_read_all(fd, max, out) == 0)
+        return 0;
+    if (errno == EFBIG) /* a file in /proc, or one that grows while it is read */
+        return error_set(err, ERROR_USAGE, EFBIG, "%s is too large: the limit is %zu bytes", path,
+                         out->max != 0 && out->max < max ? out->max : max);
+    return error_errno(err, "cannot read %s", path);
 }
 
 #define TEMP ".XXXXXX"
@@ -185,12 +182,18 @@ void file_sweep(const char *path)
     for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
         if (strncmp(e->d_name, name, n) != 0 || e->d_name[n] != '.' || strlen(e->d_name) != n + strlen(TEMP))
             continue;
-        autoclose int fd = openat(dirfd(d), e->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-            unlinkat(dirfd(d), e->d_name, 0);
+        file_remove_unlocked(dirfd(d), e->d_name);
     }
     if (d)
         closedir(d);
+}
+
+void file_remove_unlocked(int folder, const char *name)
+{
+    autoclose int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(folder, name, 0);
 }
 
 int file_write(const char *path, const void *data, size_t len, struct error *err)
@@ -345,29 +348,29 @@ static const char *home_dir(void)
     return pw != NULL && is_ours(pw->pw_dir) ? pw->pw_dir : NULL;
 }
 
-static bool private_dir(const char *path)
+/* Is it a folder of ours that is closed to others? make: create it if it does not exist. False with errno. */
+static bool private_dir(const char *path, bool make)
 {
     struct stat st;
-    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0;
+    if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
+        return false;
+    if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0)
+        return true;
+    errno = EPERM;
+    return false;
 }
 
-/* These folders are shared with others: ignore one of our name that we do not own, or that is open to others.
- */
+/* Our folder in one that is shared with others, who may have put anything under its name. */
 static char *own_below(const char *shared, bool make)
 {
     autofree char *own = xasprintf("%s/sandpiper-%u", shared, (unsigned)geteuid());
-    if (make && mkdir(own, 0700) < 0 && errno != EEXIST)
-        return NULL;
-    if (private_dir(own))
-        return steal(&own);
-    errno = EPERM;
-    return NULL;
+    return private_dir(own, make) ? steal(&own) : NULL;
 }
 
 static char *runtime_dir(void)
 {
     const char *dir = getenv("XDG_RUNTIME_DIR");
-    if (dir != NULL && dir[0] == '/' && private_dir(dir))
+    if (dir != NULL && dir[0] == '/' && private_dir(dir, false))
         return xasprintf("%s/sandpiper", dir);
     return own_below("/tmp", true);
 }
@@ -383,12 +386,8 @@ char *xdg_spare(unsigned i, bool make)
         return NULL;
     for (const char *p = runtime != NULL ? runtime : ""; *p != '\0'; p++)
         hash = (hash ^ (unsigned char)*p) * 1099511628211u;
-    char *spare = xasprintf("%s/spare-%016llx", own, (unsigned long long)hash);
-    if ((make && mkdir(spare, 0700) < 0 && errno != EEXIST) || !private_dir(spare)) {
-        free(spare);
-        return NULL;
-    }
-    return spare;
+    autofree char *spare = xasprintf("%s/spare-%016llx", own, (unsigned long long)hash);
+    return private_dir(spare, make) ? steal(&spare) : NULL;
 }
 
 char *xdg_path(enum xdg which, const char *name)

@@ -18,22 +18,36 @@ static inline void fd_closep(int *fd)
     fd_close(fd);
 }
 #define autoclose __attribute__((cleanup(fd_closep)))
+/* Take over a descriptor: returns it and sets the variable to -1. */
+static inline int fd_steal(int *fd)
+{
+    int taken = *fd;
+
+    *fd = -1;
+    return taken;
+}
 /* Is this errno of open about our own descriptor limit, so that it says nothing about the file? */
 bool fd_none_left(int code);
 int fd_write_all(int fd, const void *data, size_t len); /* blocking, restarts after EINTR; -1 with errno */
-int fd_nonblock(int fd, bool on);
+/* Append what is left of fd. -1 with errno: EFBIG if that is more than max bytes, or than out takes. */
+int fd_read_all(int fd, size_t max, struct buf *out);
+int fd_nonblock(int fd, bool on); /* 0, or -1 with errno */
 /* Open those of descriptors 0 to 2 that are closed on /dev/null; returns them as a bit mask. */
 int fd_open_standard(void);
 
 /* Read the whole file, at most max bytes; a longer one is ERROR_USAGE naming both sizes. */
 int file_read(const char *path, size_t max, struct buf *out, struct error *err);
+/* The same for a file that is open at its beginning; path names it in errors. */
+int file_read_open(int fd, const char *path, size_t max, struct buf *out, struct error *err);
 /* Write to a temporary name, mode 0600, sync, then rename over path. */
 int file_write(const char *path, const void *data, size_t len, struct error *err);
 /* The same without sync: after a crash of the machine the file may be empty. */
 int file_write_soon(const char *path, const void *data, size_t len, struct error *err);
-/* remove the temporary files that killed writers of path left */
+/* Remove the temporary files that killed writers of path left. */
 void file_sweep(const char *path);
-/* like mkdir -p; an existing directory is fine */
+/* Remove a file of the folder if it can be opened and no process holds a lock (flock) on it. */
+void file_remove_unlocked(int folder, const char *name);
+/* Like mkdir -p: an existing directory is fine. */
 int file_mkdirs(const char *path, int mode, struct error *err);
 /* Remove a tree without following links. 0 also if it does not exist. */
 int file_remove_tree(const char *path);

@@ -1,10 +1,10 @@
 /* fill.c - see fill.h. */
 #include "base/fill.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/value.h"
 
 char *text_fill(const char *text, const struct text_vars *vars)
 {
@@ -29,21 +29,13 @@ char *text_fill(const char *text, const struct text_vars *vars)
     return buf_steal(&out, NULL);
 }
 
-static bool is_one_of(const char *word, size_t len, const char *names)
-{
-    for (const char *p = names; *p; p += strcspn(p, "|"), p += *p == '|')
-        if (strcspn(p, "|") == len && !strncmp(p, word, len))
-            return true;
-    return false;
-}
-
 size_t text_unknown(const char *text, const char *names, const char **at)
 {
     for (const char *p = strchr(text, '{'); p; p = strchr(p + 1, '{')) {
         size_t len = strspn(p + 1, "abcdefghijklmnopqrstuvwxyz_");
 
         *at = p + 1;
-        if (len > 0 && p[1 + len] == '}' && !is_one_of(p + 1, len, names))
+        if (len > 0 && p[1 + len] == '}' && value_choice_index(p + 1, len, names) < 0)
             return len;
     }
     return 0;

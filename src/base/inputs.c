@@ -34,8 +34,10 @@ static int open_one(const char *word, const char *path, struct error *err)
     const char *scheme = strstr(path, "://");
     autofree char *shown = scrub_line(path, SCRUB_TERMINAL);
 
-    if (fd >= 0)
-        return fcntl(fd, F_SETFL, O_RDONLY), fd;
+    if (fd >= 0) {
+        fcntl(fd, F_SETFL, O_RDONLY);
+        return fd;
+    }
     if (!*path)
         return error_set(err, ERROR_USAGE, code, "%sexpected a file, found an empty name", word);
     if (code == ENOENT && scheme && scheme - path <= 5)

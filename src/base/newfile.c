@@ -4,28 +4,29 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/random.h"
 
 #define PREFIX ".sandpiper-"
 #define SUFFIX ".part"
 #define TRIES  100
 
+#define RANDOM_DIGITS 16 /* between the two */
+
 static bool is_hidden_name(const char *name)
 {
     size_t n = strlen(name);
 
-    return n == strlen(PREFIX) + 16 + strlen(SUFFIX) && strncmp(name, PREFIX, strlen(PREFIX)) == 0
-           && strspn(name + strlen(PREFIX), "0123456789abcdef") == 16
+    return n == strlen(PREFIX) + RANDOM_DIGITS + strlen(SUFFIX) && strncmp(name, PREFIX, strlen(PREFIX)) == 0
+           && strspn(name + strlen(PREFIX), "0123456789abcdef") == RANDOM_DIGITS
            && strcmp(name + n - strlen(SUFFIX), SUFFIX) == 0;
 }
 
@@ -38,9 +39,7 @@ static void sweep(int dir)
     for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
         if (!is_hidden_name(e->d_name))
             continue;
-        autoclose int fd = openat(dir, e->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-            unlinkat(dir, e->d_name, 0);
+        file_remove_unlocked(dir, e->d_name);
     }
     if (d)
         closedir(d);
@@ -63,12 +62,11 @@ static void sweep_once(int dir)
 static int open_hidden(int dir, int mode, char **name)
 {
     for (int i = 0; i < TRIES; i++) {
-        uint64_t random;
+        char random[RANDOM_DIGITS + 1];
         struct stat st;
 
-        if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
-            return -1;
-        *name = xasprintf(PREFIX "%016llx" SUFFIX, (unsigned long long)random);
+        random_hex(random, RANDOM_DIGITS);
+        *name = xasprintf(PREFIX "%s" SUFFIX, random);
         int fd = openat(dir, *name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode), code = errno;
         /* Once it is locked no sweep removes it. If one did so before, its link count is 0. */
         if (fd >= 0 && (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && fstat(fd, &st) == 0

@@ -1,9 +1,9 @@
 /* newfile.h - a new file that gets its name only when it is complete, so that even kill -9 leaves no half
  * file.
  *
- * Until newfile_name() it has none at all (O_TMPFILE) or, where the file system knows no such files, a hidden
- * one,
- * ".sandpiper-....part", which the next newfile in that folder removes. Nothing is ever replaced or followed.
+ * Until newfile_name() it has no name at all (O_TMPFILE) or, where the file system does not support that, a
+ * hidden one, ".sandpiper-....part", which the next newfile in that folder removes if its writer was killed.
+ * No file is ever replaced, and no link is followed.
  */
 #ifndef BASE_NEWFILE_H
 #define BASE_NEWFILE_H

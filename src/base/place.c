@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -198,14 +197,12 @@ int place_read(const char *path, size_t max, struct buf *out, struct error *err)
 {
     autoclose int fd = place_open(path, O_RDONLY, err);
     struct stat st;
-    char proc[64];
 
     if (fd < 0)
         return -1;
     if (fstat(fd, &st) == 0 && (st.st_mode & 022))
         return error_set(err, ERROR_SYSTEM, 0, "%s is writable by other users", path);
-    snprintf(proc, sizeof proc, "/proc/self/fd/%d", fd);
-    return file_read(proc, max, out, err);
+    return file_read_open(fd, path, max, out, err);
 }
 
 /* file_write renames the file into place, which would replace a link instead of following it: so the folder

@@ -28,9 +28,6 @@ enum scrub_state {
     STRING_ESCAPE,
 };
 
-/* cr: whether a carriage return is waiting for what follows it. */
-enum { CR_NONE, CR_SEEN };
-
 void scrub_init(struct scrub *s, enum scrub_for target)
 {
     *s = (struct scrub){.target = target};
@@ -95,9 +92,9 @@ static void print(struct scrub *s, uint32_t c, struct buf *out)
 /* A carriage return is kept or dropped by what follows it directly. */
 static void settle_cr(struct scrub *s, uint32_t next, struct buf *out)
 {
-    if (s->cr == CR_NONE)
+    if (!s->cr)
         return;
-    s->cr = CR_NONE;
+    s->cr = false;
     if (s->target == SCRUB_PIPE) {
         if (next == '\n')
             buf_addch(out, '\r');
@@ -122,7 +119,7 @@ static void ground(struct scrub *s, uint32_t c, struct buf *out)
         print(s, c, out);
         return;
     case '\r':
-        s->cr = CR_SEEN;
+        s->cr = true;
         return;
     case 0x1b:
         begin(s, ESCAPE);
@@ -263,7 +260,7 @@ void scrub_feed(struct scrub *s, const char *text, size_t len, struct buf *out)
 {
     size_t i = 0;
     while (i < len) {
-        if (s->state == GROUND && s->n_part == 0 && s->cr == CR_NONE) {
+        if (s->state == GROUND && s->n_part == 0 && !s->cr) {
             size_t run = plain_run(text + i, len - i);
             if (run > 0) {
                 buf_add(out, text + i, run);
@@ -285,20 +282,24 @@ void scrub_end(struct scrub *s, struct buf *out)
     scrub_init(s, s->target);
 }
 
-char *scrub_line(const char *text, enum scrub_for target)
+void scrub_text(const char *text, size_t len, enum scrub_for target, struct buf *out)
 {
     struct scrub s;
-    struct buf out = BUF_INIT(0);
     scrub_init(&s, target);
-    scrub_feed(&s, text, strlen(text), &out);
-    scrub_end(&s, &out);
+    scrub_feed(&s, text, len, out);
+    scrub_end(&s, out);
+}
+
+char *scrub_line(const char *text, enum scrub_for target)
+{
+    struct buf out = BUF_INIT(0);
     size_t kept = 0;
+    scrub_text(text, strlen(text), target, &out);
     for (size_t i = 0; i < out.len; i++) {
         char c = out.data[i];
         if (c != '\r')
             out.data[kept++] = c == '\n' || c == '\t' ? ' ' : c;
     }
-    out.len = kept;
-    buf_end(&out);
+    buf_cut(&out, kept);
     return buf_steal(&out, NULL);
 }

@@ -13,6 +13,7 @@
 #ifndef BASE_SCRUB_H
 #define BASE_SCRUB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,14 +28,16 @@ struct scrub {
     uint32_t last; /* the last character with a width; 0: ASCII, or a joiner was behind it */
     char part[4];
     unsigned n_part;
-    int cr;
+    bool cr; /* a carriage return waits for what follows it */
 };
 
 void scrub_init(struct scrub *s, enum scrub_for target);
 void scrub_feed(struct scrub *s, const char *text, size_t len, struct buf *out); /* appends to out */
-/* flush; ready for the next text */
+/* The text is whole: append the rest. Ready for the next text. */
 void scrub_end(struct scrub *s, struct buf *out);
-/* one whole string, newlines as spaces; the caller frees */
+/* Append a whole text, scrubbed. */
+void scrub_text(const char *text, size_t len, enum scrub_for target, struct buf *out);
+/* The same of a string, in one line: newlines and tabs as spaces. The caller frees. */
 char *scrub_line(const char *text, enum scrub_for target);
 
 #endif

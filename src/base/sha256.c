@@ -35,21 +35,22 @@ static void expand(const unsigned char block[64], uint32_t w[64])
 
 static void add_block(uint32_t state[8], const unsigned char block[64])
 {
-    uint32_t w[64], a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5],
-                    g = state[6], h = state[7];
+    uint32_t w[64], v[8]; /* v: a to h */
 
     expand(block, w);
+    memcpy(v, state, sizeof v);
     for (int i = 0; i < 64; i++) {
-        uint32_t one = h + (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) + ((e & f) ^ (~e & g))
-                       + constants[i] + w[i];
-        uint32_t two = (rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+        uint32_t one = v[7] + (rotated(v[4], 6) ^ rotated(v[4], 11) ^ rotated(v[4], 25))
+                       + ((v[4] & v[5]) ^ (~v[4] & v[6])) + constants[i] + w[i];
+        uint32_t two = (rotated(v[0], 2) ^ rotated(v[0], 13) ^ rotated(v[0], 22))
+                       + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
 
-        h = g, g = f, f = e, e = d + one;
-        d = c, c = b, b = a, a = one + two;
+        memmove(v + 1, v, 7 * sizeof *v);
+        v[0] = one + two;
+        v[4] += one;
     }
-    const uint32_t added[8] = {a, b, c, d, e, f, g, h};
     for (int i = 0; i < 8; i++)
-        state[i] += added[i];
+        state[i] += v[i];
 }
 
 void sha256_hex(const void *data, size_t len, char out[SHA256_HEX])

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/scrub.h"
@@ -117,11 +118,7 @@ bool url_same_service(const char *url, const char *base)
 
 char *url_trim(const char *url)
 {
-    size_t len = strlen(url);
-
-    while (len > 0 && url[len - 1] == '/')
-        len--;
-    return xmemdup0(url, len);
+    return xmemdup0(url, trimmed_length(url, strlen(url), "/"));
 }
 
 char *url_from_host(const char *text, int port)
@@ -164,10 +161,8 @@ char *url_endpoint(const char *base, const char *path, struct error *err)
                   base ? base : "");
         return NULL;
     }
-    size_t len = strcspn(base, "?#");
-    const char *query = base + len;
-    while (len && base[len - 1] == '/')
-        len--;
+    const char *query = base + strcspn(base, "?#");
+    size_t len = trimmed_length(base, (size_t)(query - base), "/");
     size_t n = strlen(path);
     bool there = len > n && !strncmp(base + len - n, path, n);
     return xasprintf("%.*s%s%s", (int)len, base, there ? "" : path, *query == '?' ? query : "");

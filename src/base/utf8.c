@@ -17,30 +17,14 @@ int utf8_decode(const char *s, size_t len, uint32_t *cp)
         *cp = c;
         return 1;
     }
+    unsigned n = c >= 0xc2 && c <= 0xdf ? 2 : (c & 0xf0) == 0xe0 ? 3 : c >= 0xf0 && c <= 0xf4 ? 4 : 0;
+    if (n == 0)
+        return -1;
     /* The bounds of the second byte exclude overlong forms, surrogates and anything above U+10FFFF (RFC 3629,
      * 4). */
-    unsigned n, low = 0x80, high = 0xbf;
-    uint32_t v;
-    if (c >= 0xc2 && c <= 0xdf) {
-        n = 2;
-        v = c & 0x1f;
-    } else if ((c & 0xf0) == 0xe0) {
-        n = 3;
-        v = c & 0x0f;
-        if (c == 0xe0)
-            low = 0xa0;
-        if (c == 0xed)
-            high = 0x9f;
-    } else if (c >= 0xf0 && c <= 0xf4) {
-        n = 4;
-        v = c & 0x07;
-        if (c == 0xf0)
-            low = 0x90;
-        if (c == 0xf4)
-            high = 0x8f;
-    } else {
-        return -1;
-    }
+    unsigned low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
+    unsigned high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
+    uint32_t v = c & 0x7fu >> n;
     for (unsigned i = 1; i < n; i++) {
         if (i >= len)
             return 0;
@@ -84,35 +68,18 @@ bool utf8_valid(const char *s, size_t len)
 
 void utf8_add(struct buf *out, uint32_t cp)
 {
+    static const unsigned char lead[] = {[1] = 0, [2] = 0xc0, [3] = 0xe0, [4] = 0xf0};
     char c[4];
-    size_t n;
     if (cp > 0x10ffff || (cp >= 0xd800 && cp <= 0xdfff))
         cp = 0xfffd;
-    if (cp < 0x80) {
-        c[0] = (char)cp;
-        n = 1;
-    } else if (cp < 0x800) {
-        c[0] = (char)(0xc0 | cp >> 6);
-        c[1] = (char)(0x80 | (cp & 0x3f));
-        n = 2;
-    } else if (cp < 0x10000) {
-        c[0] = (char)(0xe0 | cp >> 12);
-        c[1] = (char)(0x80 | (cp >> 6 & 0x3f));
-        c[2] = (char)(0x80 | (cp & 0x3f));
-        n = 3;
-    } else {
-        c[0] = (char)(0xf0 | cp >> 18);
-        c[1] = (char)(0x80 | (cp >> 12 & 0x3f));
-        c[2] = (char)(0x80 | (cp >> 6 & 0x3f));
-        c[3] = (char)(0x80 | (cp & 0x3f));
-        n = 4;
-    }
+    size_t n = cp < 0x80 ? 1 : cp < 0x800 ? 2 : cp < 0x10000 ? 3 : 4;
+    for (size_t i = n - 1; i > 0; i--, cp >>= 6)
+        c[i] = (char)(0x80 | (cp & 0x3f));
+    c[0] = (char)(lead[n] | cp);
     buf_add(out, c, n);
 }
 
-/* Length of the invalid or incomplete character at s, for which one U+FFFD stands: the longest prefix of a
- * possible character, at least one byte. */
-static size_t broken_span(const char *s, size_t len)
+size_t utf8_broken_length(const char *s, size_t len)
 {
     uint32_t cp;
     size_t n = 1;
@@ -130,7 +97,7 @@ static void repair_piece(struct buf *out, const char *s, size_t len)
         if (n == len)
             return;
         buf_add(out, REPLACEMENT, 3);
-        n += broken_span(s + n, len - n);
+        n += utf8_broken_length(s + n, len - n);
         s += n;
         len -= n;
     }

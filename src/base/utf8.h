@@ -12,7 +12,11 @@ struct buf;
  */
 int utf8_decode(const char *s, size_t len, uint32_t *cp);
 bool utf8_valid(const char *s, size_t len);
+/* Append one character; U+FFFD if cp is none. */
 void utf8_add(struct buf *out, uint32_t cp);
+/* Length of the invalid or incomplete character at s, for which one U+FFFD stands: the longest prefix of a
+ * possible character, at least one byte. */
+size_t utf8_broken_length(const char *s, size_t len);
 /* Append s to out with every invalid byte sequence as U+FFFD and NUL as U+FFFD. */
 void utf8_repair(struct buf *out, const char *s, size_t len);
 /* The largest offset <= at that does not split a character. s must be valid UTF-8. */

@@ -113,15 +113,23 @@ bool value_bool(const char *s, bool *v)
     return false;
 }
 
+int value_choice_index(const char *word, size_t len, const char *choices)
+{
+    int index = 0;
+
+    for (const char *p = choices; *p; index++) {
+        size_t n = strcspn(p, "|");
+
+        if (n == len && memcmp(p, word, n) == 0)
+            return index;
+        p += n + (p[n] == '|');
+    }
+    return -1;
+}
+
 bool value_choice(const char *s, const char *choices)
 {
-    size_t len = strlen(s);
-
-    for (const char *p = choices; len > 0 && !strchr(s, '|') && p;
-         p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
-        if (strncmp(p, s, len) == 0 && (p[len] == '|' || p[len] == '\0'))
-            return true;
-    return false;
+    return value_choice_index(s, strlen(s), choices) >= 0;
 }
 
 void value_size_text(int64_t bytes, char *out, unsigned size)

@@ -5,6 +5,7 @@
 #define BASE_VALUE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* binary units: k, m, g, t, each with an optional b or ib; none: bytes */
@@ -15,6 +16,8 @@ bool value_int(const char *s, int64_t *v);
 bool value_number(const char *s, double *v);
 bool value_bool(const char *s, bool *v);               /* true false yes no on off 1 0, any case */
 bool value_choice(const char *s, const char *choices); /* one of "auto|docker|podman" */
+/* The index of a word of len bytes among such choices, from 0; -1: it is none of them. */
+int value_choice_index(const char *word, size_t len, const char *choices);
 
 /* For messages and for "sandpiper config": the shortest of the forms above. out holds at least 32 bytes. */
 void value_size_text(int64_t bytes, char *out, unsigned size);

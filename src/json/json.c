@@ -7,13 +7,14 @@
 #include <assert.h>
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "json/json_scan.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "json/json_scan.h"
 
 static cJSON *inner(struct json *j)
 {
@@ -90,6 +91,7 @@ static uint64_t hash(const char *s)
 }
 
 struct sort_key {
+    uint64_t hash;
     cJSON *member;
     size_t index;
 };
@@ -97,43 +99,22 @@ struct sort_key {
 static int by_key(const void *a, const void *b)
 {
     const struct sort_key *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
     int c = strcmp(x->member->string, y->member->string);
     return c != 0 ? c : x->index < y->index ? -1 : 1;
 }
 
-/* A peer that picks its keys could drive a hash table with open addressing to n^2, so after a bounded number
- * of probes the keys are sorted instead. */
-static bool hashed_keys(struct fix *f, cJSON *obj, size_t n)
-{
-    size_t size = 16, probes = 0;
-    while (size < 2 * n)
-        size *= 2;
-    cJSON **table = xcalloc(size, sizeof(*table));
-    for (cJSON *m = obj->child, *next; m != NULL && probes < 32 * n; m = next) {
-        next = m->next;
-        size_t at = (size_t)hash(m->string) & (size - 1);
-        while (table[at] != NULL && strcmp(table[at]->string, m->string) != 0) {
-            at = (at + 1) & (size - 1);
-            probes++;
-        }
-        if (table[at] != NULL)
-            duplicate_found(f, obj, m);
-        else
-            table[at] = m;
-    }
-    free(table);
-    return probes < 32 * n;
-}
-
-static void sorted_keys(struct fix *f, cJSON *obj, size_t n)
+/* Sorted by hash first, since that is fast; a peer that picks keys of one hash gains nothing by it. */
+static void many_keys(struct fix *f, cJSON *obj, size_t n)
 {
     struct sort_key *v = xcalloc(n, sizeof(*v));
     size_t k = 0;
-    for (cJSON *m = obj->child; m != NULL && k < n; m = m->next, k++)
-        v[k] = (struct sort_key){.member = m, .index = k};
-    qsort(v, k, sizeof(*v), by_key);
-    for (size_t i = 1, kept = 0; i < k; i++) {
-        if (strcmp(v[kept].member->string, v[i].member->string) == 0)
+    for (cJSON *m = obj->child; m != NULL; m = m->next, k++)
+        v[k] = (struct sort_key){.hash = hash(m->string), .member = m, .index = k};
+    qsort(v, n, sizeof(*v), by_key);
+    for (size_t i = 1, kept = 0; i < n; i++) {
+        if (v[kept].hash == v[i].hash && strcmp(v[kept].member->string, v[i].member->string) == 0)
             duplicate_found(f, obj, v[i].member);
         else
             kept = i;
@@ -159,8 +140,8 @@ static void fix_tree(struct fix *f, cJSON *c)
         return;
     if (n <= 12)
         few_keys(f, c);
-    else if (!hashed_keys(f, c, n))
-        sorted_keys(f, c, n);
+    else
+        many_keys(f, c, n);
 }
 
 struct json *json_parse(const char *text, size_t len, int flags, size_t *used, struct error *err)
@@ -431,6 +412,30 @@ void json_set_int(struct json *obj, const char *key, int64_t v)
 void json_set_bool(struct json *obj, const char *key, bool v)
 {
     json_set(obj, key, json_boolean(v));
+}
+
+static void set_all(struct json *obj, const char *key, va_list ap)
+{
+    for (; key != NULL; key = va_arg(ap, const char *))
+        json_set(obj, key, va_arg(ap, struct json *));
+}
+
+void json_set_all(struct json *obj, const char *key, ...)
+{
+    va_list ap;
+    va_start(ap, key);
+    set_all(obj, key, ap);
+    va_end(ap);
+}
+
+struct json *json_object_of(const char *key, ...)
+{
+    struct json *obj = json_object();
+    va_list ap;
+    va_start(ap, key);
+    set_all(obj, key, ap);
+    va_end(ap);
+    return obj;
 }
 
 void json_add(struct json *arr, struct json *value)

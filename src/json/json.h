@@ -74,6 +74,9 @@ void json_set(struct json *obj, const char *key, struct json *value); /* replace
 void json_set_str(struct json *obj, const char *key, const char *s);  /* s NULL: null */
 void json_set_int(struct json *obj, const char *key, int64_t v);
 void json_set_bool(struct json *obj, const char *key, bool v);
+/* Members in their order: a key, its value, and so on, with NULL behind the last value. */
+void json_set_all(struct json *obj, const char *key, ...) __attribute__((sentinel));
+struct json *json_object_of(const char *key, ...) __attribute__((sentinel));
 void json_add(struct json *arr, struct json *value);
 
 #endif

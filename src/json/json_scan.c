@@ -120,9 +120,7 @@ static void scan_above_ascii(struct scanner *s)
         s->i += (size_t)n;
         return;
     }
-    size_t bad = 1; /* the longest prefix of a possible character becomes one U+FFFD */
-    while (bad < 4 && bad < s->len - s->i && utf8_decode(s->text + s->i, bad + 1, &cp) == 0)
-        bad++;
+    size_t bad = utf8_broken_length(s->text + s->i, s->len - s->i);
     replace(s, s->i, bad, REPLACEMENT);
     s->i += bad;
 }

@@ -63,9 +63,7 @@ int seccomp_program(struct error *err)
     if (b.rc < 0)
         return error_set(err, ERROR_SYSTEM, -b.rc, "seccomp filter (%s): %s", b.name ? b.name : "export",
                          strerror(-b.rc));
-    int out = fd;
-    fd = -1;
-    return out;
+    return fd_steal(&fd);
 }
 
 static void profile_rule(void *ctx, const struct seccomp_rule *r)

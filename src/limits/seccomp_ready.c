@@ -21,7 +21,5 @@ int seccomp_ready(struct error *err)
     autoclose int fd = memfd_create("seccomp", MFD_CLOEXEC);
     if (fd < 0 || fd_write_all(fd, seccomp_bpf, EMBED_SIZE(seccomp_bpf)) != 0 || lseek(fd, 0, SEEK_SET) < 0)
         return error_errno(err, "seccomp filter");
-    int out = fd;
-    fd = -1;
-    return out;
+    return fd_steal(&fd);
 }

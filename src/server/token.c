@@ -60,9 +60,7 @@ static int open_private(const char *path, struct error *err)
                          path);
     if (st.st_size > TOKEN_FILE_MAX)
         return error_set(err, ERROR_USAGE, 0, "token file %s is longer than %u bytes", path, TOKEN_FILE_MAX);
-    int kept = fd;
-    fd = -1;
-    return kept;
+    return fd_steal(&fd);
 }
 
 /* What follows a token on its line. */

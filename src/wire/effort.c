@@ -9,19 +9,10 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "base/value.h"
 
 static const char *const values[] = {"none", "minimal", "low", "medium", "high", "xhigh", "max"};
 enum { NONE = 0, HIGH = 4, COUNT = countof(values) };
-
-static bool listed(const char *known, const char *value)
-{
-    size_t n = strlen(value);
-
-    for (const char *p = known; *p; p += strcspn(p, "|"), p += *p == '|')
-        if (strcspn(p, "|") == n && !strncmp(p, value, n))
-            return true;
-    return false;
-}
 
 static int place(const char *value)
 {
@@ -44,12 +35,12 @@ const char *effort_nearest(const char *known, const char *asked)
 {
     int wanted = asked ? place(asked) : -1, best = -1;
 
-    if (!asked || !known || wanted < 0 || listed(known, asked))
+    if (!asked || !known || wanted < 0 || value_choice(asked, known))
         return asked;
-    if (wanted != NONE && listed(known, "default"))
+    if (wanted != NONE && value_choice("default", known))
         return NULL; /* a switch with two positions: none, and the model's own default */
     for (int i = NONE + 1; i < COUNT; i++)
-        if (listed(known, values[i]) && (best < 0 || nearer(i, best, wanted)))
+        if (value_choice(values[i], known) && (best < 0 || nearer(i, best, wanted)))
             best = i;
     return best < 0 ? NULL : values[best];
 }

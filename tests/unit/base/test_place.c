@@ -71,6 +71,10 @@ static void makes_folders_and_files(void **state)
     assert_int_equal(chmod("f", 0620), 0);
     struct buf b = BUF_INIT(0);
     assert_int_equal(place_read(alone, 10, &b, &e), -1); /* others may have put anything into it */
+    assert_int_equal(place_read(path, 2, &b, &e), -1);
+    assert_non_null(strstr(e.text, path)); /* not the number of a descriptor */
+    assert_int_equal(e.code, EFBIG);
+    assert_int_equal(b.len, 0);
 }
 
 static void ones_own_links(void **state)
