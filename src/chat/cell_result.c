@@ -42,10 +42,6 @@ char *cell_error(const struct cell_result *r)
 {
     if (r->status == CELL_OK)
         return NULL;
-    char *what = cell_what(r);
-    if (r->status == CELL_EXCEPTION && r->traceback) {
-        free(what);
-        return xstrdup(r->traceback);
-    }
+    char *what = r->status == CELL_EXCEPTION && r->traceback ? NULL : cell_what(r);
     return what ? what : xstrdup(r->traceback ? r->traceback : r->exception);
 }

@@ -1,6 +1,8 @@
 /* event.c - what an event means: the end of a text, exit codes of questions and scripts. */
 #include "chat/event.h"
 
+#include "base/mem.h"
+
 /* The kind of a reply is told when it has been weighed; its text may be whole long before. */
 bool event_ends_text(const struct event *e)
 {
@@ -10,32 +12,14 @@ bool event_ends_text(const struct event *e)
 
 int question_exit_code(enum question_status s)
 {
-    switch (s) {
-    case QUESTION_ANSWERED:
-        return 0;
-    case QUESTION_NO_ANSWER:
-    case QUESTION_UNDELIVERED:
-        return 1;
-    case QUESTION_USAGE:
-        return 2;
-    case QUESTION_NO_SANDBOX:
-        return 3;
-    case QUESTION_CODE_FAILED:
-        return 4;
-    case QUESTION_LIMIT:
-        return 5;
-    case QUESTION_UNVERIFIED:
-        return 6;
-    case QUESTION_TRY_LATER:
-        return 75;
-    case QUESTION_REFUSED:
-        return 77;
-    case QUESTION_INTERRUPTED:
-        return 130;
-    case QUESTION_TERMINATED:
-        return 143;
-    }
-    return 1;
+    static const int codes[] = {
+        [QUESTION_ANSWERED] = 0, [QUESTION_NO_ANSWER] = 1,     [QUESTION_UNDELIVERED] = 1,
+        [QUESTION_USAGE] = 2,    [QUESTION_NO_SANDBOX] = 3,    [QUESTION_CODE_FAILED] = 4,
+        [QUESTION_LIMIT] = 5,    [QUESTION_UNVERIFIED] = 6,    [QUESTION_TRY_LATER] = 75,
+        [QUESTION_REFUSED] = 77, [QUESTION_INTERRUPTED] = 130, [QUESTION_TERMINATED] = 143,
+    };
+
+    return codes[s];
 }
 
 bool question_has_answer(enum question_status s)
@@ -48,10 +32,9 @@ bool question_has_answer(enum question_status s)
 static int rank(int code)
 {
     static const int order[] = {0, 4, 6, 1, 5, 75, 77, 3, 2, 141, 130, 143};
-    for (int i = 0; i < (int)(sizeof(order) / sizeof(order[0])); i++) {
+    for (int i = 0; i < (int)countof(order); i++)
         if (order[i] == code)
             return i;
-    }
     return 3; /* unknown codes rank like 1 */
 }
 

@@ -72,11 +72,9 @@ void event_json_free(struct event_json *j)
 
 static struct json *object_new(const char *type, const struct event *e)
 {
-    struct json *o = json_object();
+    struct json *o = json_object_of({"type", json_string(type)}, {"v", json_integer(1)},
+                                    {"question", json_integer(e->question)});
 
-    json_set_str(o, "type", type);
-    json_set_int(o, "v", 1);
-    json_set_int(o, "question", e->question);
     if (e->agent)
         json_set_str(o, "agent", e->agent);
     return o;
@@ -87,66 +85,51 @@ static int give(const struct event_json *j, struct json *o)
     return j->fn(j->ctx, o);
 }
 
-static void set_tokens(struct json *o, const char *key, int64_t n)
+static struct json *tokens(int64_t n)
 {
-    if (n < 0)
-        json_set(o, key, json_null());
-    else
-        json_set_int(o, key, n);
+    return n < 0 ? json_null() : json_integer(n);
 }
 
-static void set_cost(struct json *o, double dollars)
+static struct json *dollars(double cost)
 {
-    json_set(o, "cost", dollars < 0 ? json_null() : json_number(dollars));
+    return cost < 0 ? json_null() : json_number(cost);
 }
 
-static void set_seconds(struct json *o, double s)
+static struct json *seconds(double s)
 {
-    json_set(o, "seconds", json_number((double)(int64_t)(s * 1e6 + 0.5) / 1e6));
+    return json_number((double)(int64_t)(s * 1e6 + 0.5) / 1e6);
 }
 
 static int give_session(struct event_json *j, const struct event *e)
 {
-    struct json *o = object_new("session", e);
-
-    json_set_str(o, "session", e->session.id);
-    json_set_str(o, "model", e->session.model);
-    json_set_str(o, "provider", e->session.provider);
-    json_set_str(o, "endpoint", e->session.endpoint);
-    json_set_str(o, "engine", e->session.engine);
-    json_set_str(o, "version", e->session.version);
-    return give(j, o);
+    return give(j, json_set_all(object_new("session", e), {"session", json_string(e->session.id)},
+                                {"model", json_string(e->session.model)},
+                                {"provider", json_string(e->session.provider)},
+                                {"endpoint", json_string(e->session.endpoint)},
+                                {"engine", json_string(e->session.engine)},
+                                {"version", json_string(e->session.version)}));
 }
 
 static int give_sandbox(struct event_json *j, const struct event *e)
 {
     struct json *o = object_new("sandbox", e), *mounts = json_array();
 
-    json_set_str(o, "engine", e->sandbox.engine);
-    json_set_str(o, "image", e->sandbox.image);
-    json_set_str(o, "runtime", e->sandbox.runtime);
-    json_set_str(o, "python", e->sandbox.python);
-    json_set_str(o, "name", e->sandbox.name);
     for (size_t i = 0; i < e->sandbox.n_mounts; i++) {
         const struct event_mount *m = &e->sandbox.mounts[i];
-        struct json *one = json_object();
 
-        json_set_str(one, "path", m->path);
-        json_set_str(one, "inside", m->inside);
-        json_set_bool(one, "writable", m->write);
-        json_add(mounts, one);
+        json_add(mounts, json_object_of({"path", json_string(m->path)}, {"inside", json_string(m->inside)},
+                                        {"writable", json_boolean(m->write)}));
     }
-    json_set(o, "mounts", mounts);
+    json_set_all(o, {"engine", json_string(e->sandbox.engine)}, {"image", json_string(e->sandbox.image)},
+                 {"runtime", json_string(e->sandbox.runtime)}, {"python", json_string(e->sandbox.python)},
+                 {"name", json_string(e->sandbox.name)}, {"mounts", mounts});
     return give(j, o);
 }
 
 static int give_text(struct event_json *j, const struct event *e)
 {
-    struct json *o = object_new("text", e);
-
-    json_set_int(o, "reply", e->text.reply);
-    json_set(o, "text", json_string_n(e->text.text, e->text.len));
-    return give(j, o);
+    return give(j, json_set_all(object_new("text", e), {"reply", json_integer(e->text.reply)},
+                                {"text", json_string_n(e->text.text, e->text.len)}));
 }
 
 static int give_call(struct event_json *j, const struct event *e)
@@ -156,21 +139,15 @@ static int give_call(struct event_json *j, const struct event *e)
     memset(j->stream, 0, sizeof j->stream);
     j->output = 0;
     j->cell = e->call.cell;
-    json_set_str(o, "id", e->call.id);
-    json_set_str(o, "tool", e->call.tool);
-    json_set_int(o, "cell", e->call.cell);
-    json_set_str(o, "code", e->call.code);
+    json_set_all(o, {"id", json_string(e->call.id)}, {"tool", json_string(e->call.tool)},
+                 {"cell", json_integer(e->call.cell)}, {"code", json_string(e->call.code)});
     return give(j, o);
 }
 
 static int give_output(struct event_json *j, const struct event *e, int stream, struct json *text)
 {
-    struct json *o = object_new("tool_output", e);
-
-    json_set_int(o, "cell", j->cell);
-    json_set_str(o, "stream", stream ? "stderr" : "stdout");
-    json_set(o, "text", text);
-    return give(j, o);
+    return give(j, json_set_all(object_new("tool_output", e), {"cell", json_integer(j->cell)},
+                                {"stream", json_string(stream ? "stderr" : "stdout")}, {"text", text}));
 }
 
 /* Number of bytes at the end of s that begin a character whose rest may still come. */
@@ -187,24 +164,21 @@ static size_t unfinished(const char *s, size_t len)
 /* A piece may be cut anywhere, even inside a character. */
 static int take_output(struct event_json *j, const struct event *e)
 {
-    int stream = e->output.stream == 2, r = 0;
-    size_t len = e->output.len;
-    struct buf all = BUF_INIT(0);
+    int stream = e->output.stream == 2;
+    size_t len = e->output.len, *held = &j->stream[stream].n;
+    struct buf all autorelease(buf_release) = BUF_INIT(0);
 
     if (j->output >= OUTPUT_MAX)
         return 0;
     if (len > OUTPUT_MAX - j->output)
         len = OUTPUT_MAX - (size_t)j->output;
     j->output += len;
-    buf_add(&all, j->stream[stream].part, j->stream[stream].n);
+    buf_add(&all, j->stream[stream].part, *held);
     buf_add(&all, e->output.text, len);
-    j->stream[stream].n = unfinished(buf_str(&all), all.len);
-    memcpy(j->stream[stream].part, buf_str(&all) + all.len - j->stream[stream].n, j->stream[stream].n);
-    all.len -= j->stream[stream].n;
-    if (all.len > 0)
-        r = give_output(j, e, stream, json_string_n(all.data, all.len));
-    buf_release(&all);
-    return r;
+    *held = unfinished(buf_str(&all), all.len);
+    memcpy(j->stream[stream].part, buf_str(&all) + all.len - *held, *held);
+    buf_cut(&all, all.len - *held);
+    return all.len > 0 ? give_output(j, e, stream, json_string_n(all.data, all.len)) : 0;
 }
 
 static const char *cell_status_name(enum cell_status s)
@@ -220,12 +194,9 @@ static const char *cell_status_name(enum cell_status s)
 
 static struct json *value_bundle(const struct cell_result *r)
 {
-    struct json *bundle;
-
     if (!r->value)
         return json_null();
-    bundle = json_object();
-    json_set_str(bundle, "text/plain", r->value);
+    struct json *bundle = json_object_of({"text/plain", json_string(r->value)});
     for (size_t i = 0; i < r->n_files; i++)
         if (bundle_of_value(r->files[i].kind))
             bundle_add(bundle, r->files[i].kind, r->files[i].path, FORM_MAX);
@@ -236,25 +207,19 @@ static int give_result(struct event_json *j, const struct event *e)
 {
     const struct cell_result *r = e->result.r;
     autofree char *error = cell_error(r);
-    struct json *o;
 
     for (int i = 0; i < 2; i++)
         if (j->stream[i].n > 0 && give_output(j, e, i, json_string_n(j->stream[i].part, j->stream[i].n)) < 0)
             return -1;
     memset(j->stream, 0, sizeof j->stream);
-    o = object_new("tool_result", e);
-    json_set_str(o, "id", e->result.id);
-    json_set_int(o, "cell", e->result.cell);
-    json_set_str(o, "status", cell_status_name(r->status));
-    json_set_str(o, "value", r->value);
-    json_set(o, "data", value_bundle(r));
-    json_set_str(o, "error", error);
-    json_set_bool(o, "state_lost", r->state_lost);
-    json_set_bool(o, "state_restored", r->state_restored);
-    set_seconds(o, r->seconds);
-    json_set_int(o, "output_bytes", (int64_t)(r->out_bytes + r->err_bytes));
-    json_set_str(o, "output_path", r->output_path);
-    json_set_str(o, "model_text", e->result.model_text);
+    struct json *o = object_new("tool_result", e);
+    json_set_all(
+        o, {"id", json_string(e->result.id)}, {"cell", json_integer(e->result.cell)},
+        {"status", json_string(cell_status_name(r->status))}, {"value", json_string(r->value)},
+        {"data", value_bundle(r)}, {"error", json_string(error)}, {"state_lost", json_boolean(r->state_lost)},
+        {"state_restored", json_boolean(r->state_restored)}, {"seconds", seconds(r->seconds)},
+        {"output_bytes", json_integer((int64_t)(r->out_bytes + r->err_bytes))},
+        {"output_path", json_string(r->output_path)}, {"model_text", json_string(e->result.model_text)});
     return give(j, o);
 }
 
@@ -270,15 +235,11 @@ static struct json *figure_bundle(const struct event *e)
 
 static int give_file(struct event_json *j, const struct event *e)
 {
-    struct json *o = object_new("file", e);
-
-    json_set_int(o, "cell", e->file.cell);
-    json_set_str(o, "name", e->file.name);
-    json_set_str(o, "path", e->file.path);
-    json_set_str(o, "url", e->file.url);
-    json_set_int(o, "bytes", (int64_t)e->file.size);
-    json_set(o, "data", e->file.kind == FILE_FIGURE ? figure_bundle(e) : json_null());
-    return give(j, o);
+    return give(j, json_set_all(object_new("file", e), {"cell", json_integer(e->file.cell)},
+                                {"name", json_string(e->file.name)}, {"path", json_string(e->file.path)},
+                                {"url", json_string(e->file.url)},
+                                {"bytes", json_integer((int64_t)e->file.size)},
+                                {"data", e->file.kind == FILE_FIGURE ? figure_bundle(e) : json_null()}));
 }
 
 static int give_notice(struct event_json *j, const struct event *e)
@@ -289,25 +250,18 @@ static int give_notice(struct event_json *j, const struct event *e)
         [NOTICE_ERROR] = "error",
         [NOTICE_DETAIL] = "detail",
     };
-    struct json *o = object_new("notice", e);
-
-    json_set_str(o, "level", levels[e->notice.level]);
-    json_set_str(o, "text", e->notice.text);
-    return give(j, o);
+    return give(j, json_set_all(object_new("notice", e), {"level", json_string(levels[e->notice.level])},
+                                {"text", json_string(e->notice.text)}));
 }
 
 static int give_usage(struct event_json *j, const struct event *e)
 {
-    struct json *o = object_new("usage", e);
-
-    set_tokens(o, "input_tokens", e->usage.input);
-    set_tokens(o, "cached_tokens", e->usage.cached);
-    set_tokens(o, "output_tokens", e->usage.output);
-    set_tokens(o, "reasoning_tokens", e->usage.reasoning);
-    json_set_bool(o, "estimated", e->usage.estimated);
-    set_cost(o, e->usage.cost);
-    set_seconds(o, e->usage.seconds);
-    return give(j, o);
+    return give(j, json_set_all(object_new("usage", e), {"input_tokens", tokens(e->usage.input)},
+                                {"cached_tokens", tokens(e->usage.cached)},
+                                {"output_tokens", tokens(e->usage.output)},
+                                {"reasoning_tokens", tokens(e->usage.reasoning)},
+                                {"estimated", json_boolean(e->usage.estimated)},
+                                {"cost", dollars(e->usage.cost)}, {"seconds", seconds(e->usage.seconds)}));
 }
 
 const char *event_json_status(enum question_status s)
@@ -332,18 +286,12 @@ const char *event_json_status(enum question_status s)
 
 struct json *event_json_usage(const struct event *e)
 {
-    struct json *usage = json_object();
-
-    set_tokens(usage, "input_tokens", e->done.input);
-    set_tokens(usage, "cached_tokens", e->done.cached);
-    set_tokens(usage, "output_tokens", e->done.output);
-    set_tokens(usage, "reasoning_tokens", e->done.thinking);
-    json_set_bool(usage, "estimated", e->done.estimated);
-    set_cost(usage, e->done.cost);
-    json_set_int(usage, "requests", e->done.requests);
-    json_set_int(usage, "cells", e->done.cells);
-    set_seconds(usage, e->done.seconds);
-    return usage;
+    return json_object_of({"input_tokens", tokens(e->done.input)}, {"cached_tokens", tokens(e->done.cached)},
+                          {"output_tokens", tokens(e->done.output)},
+                          {"reasoning_tokens", tokens(e->done.thinking)},
+                          {"estimated", json_boolean(e->done.estimated)}, {"cost", dollars(e->done.cost)},
+                          {"requests", json_integer(e->done.requests)},
+                          {"cells", json_integer(e->done.cells)}, {"seconds", seconds(e->done.seconds)});
 }
 
 struct json *event_json_computed(const struct computed *c)
@@ -352,75 +300,48 @@ struct json *event_json_computed(const struct computed *c)
         [VERIFIED_NONE] = NULL,         [VERIFIED_AGREES] = "agrees", [VERIFIED_DISAGREES] = "disagrees",
         [VERIFIED_UNCLEAR] = "unclear", [VERIFIED_FAILED] = "failed",
     };
-    struct json *o = json_object(), *numbers = json_array();
+    struct json *numbers = json_array();
 
     for (size_t i = 0; i < c->n_unsupported; i++)
-        json_add(numbers, json_string_n(c->unsupported[i], strlen(c->unsupported[i])));
-    json_set_int(o, "runs", c->runs);
-    json_set_int(o, "failed", c->failed);
-    set_seconds(o, c->seconds);
-    json_set_bool(o, "memory_only", c->memory_only);
-    json_set(o, "unsupported", numbers);
-    json_set_str(o, "verified", verified[c->verified]);
-    json_set_str(o, "second", c->second);
-    return o;
+        json_add(numbers, json_string(c->unsupported[i]));
+    return json_object_of({"runs", json_integer(c->runs)}, {"failed", json_integer(c->failed)},
+                          {"seconds", seconds(c->seconds)}, {"memory_only", json_boolean(c->memory_only)},
+                          {"unsupported", numbers}, {"verified", json_string(verified[c->verified])},
+                          {"second", json_string(c->second)});
 }
 
 static int give_done(struct event_json *j, const struct event *e)
 {
-    struct json *o = object_new("done", e);
-
-    json_set_str(o, "status", event_json_status(e->done.status));
-    json_set_int(o, "exit_code", question_exit_code(e->done.status));
-    json_set_str(o, "answer", e->done.answer && *e->done.answer ? e->done.answer : NULL);
-    json_set_str(o, "error", e->done.error);
-    json_set_str(o, "reasoning", e->done.reasoning);
-    json_set_str(o, "last_output", e->done.last_output);
-    json_set(o, "usage", event_json_usage(e));
-    json_set(o, "computed", event_json_computed(&e->done.computed));
-    return give(j, o);
+    return give(
+        j, json_set_all(object_new("done", e), {"status", json_string(event_json_status(e->done.status))},
+                        {"exit_code", json_integer(question_exit_code(e->done.status))},
+                        {"answer", json_string(e->done.answer && *e->done.answer ? e->done.answer : NULL)},
+                        {"error", json_string(e->done.error)}, {"reasoning", json_string(e->done.reasoning)},
+                        {"last_output", json_string(e->done.last_output)}, {"usage", event_json_usage(e)},
+                        {"computed", event_json_computed(&e->done.computed)}));
 }
 
 static int give_session_end(struct event_json *j, const struct event *e)
 {
-    struct json *o = object_new("session_end", e);
-
-    json_set_int(o, "exit_code", e->session_end.exit_code);
-    return give(j, o);
+    return give(
+        j, json_set_all(object_new("session_end", e), {"exit_code", json_integer(e->session_end.exit_code)}));
 }
 
 int event_json(struct event_json *j, const struct event *e)
 {
-    switch (e->type) {
-    case EVENT_SESSION:
-        return give_session(j, e);
-    case EVENT_SANDBOX:
-        return give_sandbox(j, e);
-    case EVENT_TEXT:
-        return give_text(j, e);
-    case EVENT_TOOL_CALL:
-        return give_call(j, e);
-    case EVENT_TOOL_OUTPUT:
-        return take_output(j, e);
-    case EVENT_TOOL_RESULT:
-        return give_result(j, e);
-    case EVENT_FILE:
-        return give_file(j, e);
-    case EVENT_NOTICE:
-        return give_notice(j, e);
-    case EVENT_USAGE:
-        return give_usage(j, e);
-    case EVENT_DONE:
-        return give_done(j, e);
-    case EVENT_SESSION_END:
-        return give_session_end(j, e);
-    case EVENT_ADDED:
-    case EVENT_QUESTION:
-    case EVENT_RESET:
-    case EVENT_PHASE:
-    case EVENT_REASONING:
-    case EVENT_REPLY_END:
-        return 0;
-    }
-    return 0;
+    static int (*const gives[])(struct event_json *, const struct event *) = {
+        [EVENT_SESSION] = give_session,
+        [EVENT_SANDBOX] = give_sandbox,
+        [EVENT_TEXT] = give_text,
+        [EVENT_TOOL_CALL] = give_call,
+        [EVENT_TOOL_OUTPUT] = take_output,
+        [EVENT_TOOL_RESULT] = give_result,
+        [EVENT_FILE] = give_file,
+        [EVENT_NOTICE] = give_notice,
+        [EVENT_USAGE] = give_usage,
+        [EVENT_DONE] = give_done,
+        [EVENT_SESSION_END] = give_session_end,
+    };
+
+    return gives[e->type] ? gives[e->type](j, e) : 0; /* the other types have no object */
 }

@@ -39,17 +39,16 @@ void result_free(struct result *r)
 void result_task(struct result *r, const struct json *id)
 {
     json_free(r->id);
-    r->id = id ? json_copy(id) : NULL;
+    r->id = json_copy(id);
 }
 
 /* A file that is made again is the same one, at its latest path. */
 static void add_file(struct result *r, const struct event *e)
 {
-    struct json *file = json_object();
+    struct json *file = json_object_of({"name", json_string(e->file.name)},
+                                       {"path", json_string(e->file.path)},
+                                       {"bytes", json_integer((int64_t)e->file.size)});
 
-    json_set_str(file, "name", e->file.name);
-    json_set_str(file, "path", e->file.path);
-    json_set_int(file, "bytes", (int64_t)e->file.size);
     if (json_size(r->files) < FILES_MOST || json_get(r->files, e->file.name))
         json_set(r->files, e->file.name, file);
     else
@@ -83,31 +82,24 @@ static struct json *final_answer(const char *answer)
     return json_string_n(from, (size_t)(end - from));
 }
 
-static struct json *line_of(const struct result *r, const struct event *e)
+/* The members that every result begins with. */
+static struct json *result_of(const struct result *r, const struct event *e, enum question_status status)
 {
-    struct json *o = json_object();
-
-    json_set_str(o, "type", "result");
-    json_set_int(o, "v", 1);
-    json_set_int(o, "question", e->question);
-    json_set(o, "id", r->id ? json_copy(r->id) : json_null());
-    json_set_str(o, "session", r->session);
-    json_set_str(o, "model", r->model);
-    return o;
+    return json_object_of({"type", json_string("result")}, {"v", json_integer(1)},
+                          {"question", json_integer(e->question)}, {"id", json_copy(r->id)},
+                          {"session", json_string(r->session)}, {"model", json_string(r->model)},
+                          {"status", json_string(event_json_status(status))},
+                          {"exit_code", json_integer(question_exit_code(status))});
 }
 
 static struct json *closed(struct result *r, const struct event *e)
 {
     const char *answer = e->done.answer && *e->done.answer ? e->done.answer : NULL;
-    struct json *o = line_of(r, e);
+    struct json *o = result_of(r, e, e->done.status);
 
-    json_set_str(o, "status", event_json_status(e->done.status));
-    json_set_int(o, "exit_code", question_exit_code(e->done.status));
-    json_set_str(o, "answer", answer);
-    json_set(o, "final_answer", answer ? final_answer(answer) : json_null());
-    json_set_str(o, "error", e->done.error);
-    json_set(o, "files", file_list(r));
-    json_set(o, "usage", event_json_usage(e));
+    json_set_all(
+        o, {"answer", json_string(answer)}, {"final_answer", answer ? final_answer(answer) : json_null()},
+        {"error", json_string(e->done.error)}, {"files", file_list(r)}, {"usage", event_json_usage(e)});
     r->asking = false;
     return o;
 }
@@ -115,15 +107,10 @@ static struct json *closed(struct result *r, const struct event *e)
 /* A task that could not be asked has a result too. */
 static struct json *not_asked(const struct result *r, const struct event *e)
 {
-    struct json *o = line_of(r, e);
+    struct json *o = result_of(r, e, QUESTION_USAGE);
 
-    json_set_str(o, "status", event_json_status(QUESTION_USAGE));
-    json_set_int(o, "exit_code", question_exit_code(QUESTION_USAGE));
-    json_set_str(o, "answer", NULL);
-    json_set_str(o, "final_answer", NULL);
-    json_set_str(o, "error", e->notice.text);
-    json_set(o, "files", json_array());
-    json_set(o, "usage", json_null());
+    json_set_all(o, {"answer", json_null()}, {"final_answer", json_null()},
+                 {"error", json_string(e->notice.text)}, {"files", json_array()}, {"usage", json_null()});
     return o;
 }
 

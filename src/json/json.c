@@ -7,7 +7,6 @@
 #include <assert.h>
 #include <cjson/cJSON.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -414,27 +413,10 @@ void json_set_bool(struct json *obj, const char *key, bool v)
     json_set(obj, key, json_boolean(v));
 }
 
-static void set_all(struct json *obj, const char *key, va_list ap)
+struct json *json_set_members(struct json *obj, const struct json_member *members)
 {
-    for (; key != NULL; key = va_arg(ap, const char *))
-        json_set(obj, key, va_arg(ap, struct json *));
-}
-
-void json_set_all(struct json *obj, const char *key, ...)
-{
-    va_list ap;
-    va_start(ap, key);
-    set_all(obj, key, ap);
-    va_end(ap);
-}
-
-struct json *json_object_of(const char *key, ...)
-{
-    struct json *obj = json_object();
-    va_list ap;
-    va_start(ap, key);
-    set_all(obj, key, ap);
-    va_end(ap);
+    for (; members->key != NULL; members++)
+        json_set(obj, members->key, members->value);
     return obj;
 }
 

@@ -74,9 +74,15 @@ void json_set(struct json *obj, const char *key, struct json *value); /* replace
 void json_set_str(struct json *obj, const char *key, const char *s);  /* s NULL: null */
 void json_set_int(struct json *obj, const char *key, int64_t v);
 void json_set_bool(struct json *obj, const char *key, bool v);
-/* Members in their order: a key, its value, and so on, with NULL behind the last value. */
-void json_set_all(struct json *obj, const char *key, ...) __attribute__((sentinel));
-struct json *json_object_of(const char *key, ...) __attribute__((sentinel));
+/* Several members at once, in this order: json_set_all(obj, {"id", json_string(id)}, {"n", number}). Returns
+ * obj. */
+#define json_set_all(obj, ...) json_set_members(obj, (const struct json_member[]){__VA_ARGS__, {0}})
+#define json_object_of(...)    json_set_members(json_object(), (const struct json_member[]){__VA_ARGS__, {0}})
+struct json_member {
+    const char *key;
+    struct json *value;
+};
+struct json *json_set_members(struct json *obj, const struct json_member *members);
 void json_add(struct json *arr, struct json *value);
 
 #endif
