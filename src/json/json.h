@@ -85,4 +85,23 @@ struct json_member {
 struct json *json_set_members(struct json *obj, const struct json_member *members);
 void json_add(struct json *arr, struct json *value);
 
+/* A whole object or array in one expression, in the order in which it is to be printed:
+ *
+ *     json_object_of({"name", json_string(name)}, {"sizes", json_array_of(json_integer(1), json_integer(2))})
+ *
+ * A member whose value is NULL is left out; json_array_of() takes no NULL.
+ */
+struct json_member {
+    const char *key;
+    struct json *value; /* given away */
+};
+#define json_object_of(...) json_of_members((const struct json_member[]){__VA_ARGS__, {NULL, NULL}})
+#define json_array_of(...)  json_of_elements((struct json *const[]){__VA_ARGS__, NULL})
+struct json *json_of_members(const struct json_member *v);   /* v ends with a row without a key */
+struct json *json_of_elements(struct json *const *elements); /* ends with NULL */
+/* Copies members of one object into another, where they replace members of the same name: all of them, or
+ * those of the n names, of which one that from does not have is passed over. */
+void json_copy_all(struct json *to, const struct json *from);
+void json_copy_some(struct json *to, const struct json *from, const char *const *names, size_t n);
+
 #endif

@@ -370,6 +370,30 @@ static void reading(void **state)
     assert_string_equal(text, "null");
 }
 
+static void is_text(const struct json *j, const char *text)
+{
+    char *printed = json_print(j);
+    assert_string_equal(printed, text);
+    free(printed);
+}
+
+static void building_at_once(void **state)
+{
+    (void)state;
+    static const char *const some[] = {"b", "none", "a"};
+    autojson struct json *j = json_object_of(
+        {"b", json_string("x")}, {"left out", NULL},
+        {"a", json_array_of(json_integer(1), json_object_of({"c", NULL}))});
+    is_text(j, "{\"b\":\"x\",\"a\":[1,{}]}");
+    autojson struct json *to = parse("{\"a\":0,\"z\":0}");
+    json_copy_some(to, j, some, 2);
+    is_text(to, "{\"a\":0,\"z\":0,\"b\":\"x\"}");
+    json_copy_all(to, j);
+    is_text(to, "{\"a\":[1,{}],\"z\":0,\"b\":\"x\"}");
+    json_copy_all(to, NULL);
+    is_text(to, "{\"a\":[1,{}],\"z\":0,\"b\":\"x\"}");
+}
+
 static void building(void **state)
 {
     (void)state;
@@ -424,6 +448,7 @@ int main(void)
         cmocka_unit_test(numbers_do_not_depend_on_the_locale),
         cmocka_unit_test(reading),
         cmocka_unit_test(building),
+        cmocka_unit_test(building_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
