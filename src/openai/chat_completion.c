@@ -1,5 +1,5 @@
 /* chat_completion.c - the shape of chat completions: a message in a choice, streamed as chunks. What the
- * model says beside its code stands in paragraphs of the one message, and what the code does is in chunks
+ * model says before its code becomes a paragraph of the one message. What the code does is sent in chunks
  * without text.
  */
 #include <stddef.h>
@@ -11,50 +11,33 @@
 
 static struct json *begun(const struct openai_reply *r, const char *object)
 {
-    struct json *o = json_object();
-
-    json_set_str(o, "id", r->id);
-    json_set_str(o, "object", object);
-    json_set_int(o, "created", r->created);
-    json_set_str(o, "model", r->model);
-    return o;
+    return json_object_of({"id", json_string(r->id)}, {"object", json_string(object)},
+                          {"created", json_integer(r->created)}, {"model", json_string(r->model)});
 }
 
-static void set_choice(struct json *o, const char *key, struct json *value, const char *finish)
+static struct json *choices(const char *key, struct json *value, const char *finish)
 {
-    struct json *choice = json_object(), *choices = json_array();
-
-    json_set_int(choice, "index", 0);
-    json_set(choice, key, value);
-    json_set(choice, "logprobs", json_null());
-    json_set_str(choice, "finish_reason", finish);
-    json_add(choices, choice);
-    json_set(o, "choices", choices);
+    return json_array_of(json_object_of({"index", json_integer(0)}, {key, value}, {"logprobs", json_null()},
+                                        {"finish_reason", json_string(finish)}));
 }
 
 static struct json *usage_of(const struct json *usage)
 {
-    struct json *o = json_object();
-    int64_t in = openai_tokens(usage, "input_tokens"), out = openai_tokens(usage, "output_tokens");
-
-    json_set_int(o, "prompt_tokens", in);
-    json_set_int(o, "completion_tokens", out);
-    json_set_int(o, "total_tokens", in + out);
-    json_set(o, "prompt_tokens_details",
-             openai_detail("cached_tokens", openai_tokens(usage, "cached_tokens")));
-    json_set(o, "completion_tokens_details",
-             openai_detail("reasoning_tokens", openai_tokens(usage, "reasoning_tokens")));
-    return o;
+    return json_object_of(
+        {"prompt_tokens", openai_tokens(usage, "input_tokens")},
+        {"completion_tokens", openai_tokens(usage, "output_tokens")}, {"total_tokens", openai_total(usage)},
+        {"prompt_tokens_details", json_object_of({"cached_tokens", openai_tokens(usage, "cached_tokens")})},
+        {"completion_tokens_details",
+         json_object_of({"reasoning_tokens", openai_tokens(usage, "reasoning_tokens")})});
 }
 
 static struct json *whole(struct openai_reply *r, const struct openai_end *e)
 {
-    struct json *o = begun(r, "chat.completion"), *message = json_object();
+    struct json *o = begun(r, "chat.completion");
+    struct json *message = json_object_of({"role", json_string("assistant")},
+                                          {"content", json_string(e->answer)}, {"refusal", json_null()});
 
-    json_set_str(message, "role", "assistant");
-    json_set_str(message, "content", e->answer);
-    json_set(message, "refusal", json_null());
-    set_choice(o, "message", message, e->finish);
+    json_set(o, "choices", choices("message", message, e->finish));
     json_set(o, "usage", usage_of(e->usage));
     json_set(o, "sandpiper", json_copy(e->annotation));
     return o;
@@ -68,13 +51,13 @@ static void send(struct openai_reply *r, struct json *object)
     json_free(object);
 }
 
-/* delta is given away. annotation NULL: none. */
+/* Takes delta and annotation. Without an annotation it is NULL. */
 static void send_chunk(struct openai_reply *r, struct json *delta, const char *finish,
                        struct json *annotation)
 {
     struct json *o = begun(r, "chat.completion.chunk");
 
-    set_choice(o, "delta", delta, finish);
+    json_set(o, "choices", choices("delta", delta, finish));
     if (r->with_usage)
         json_set(o, "usage", json_null());
     if (annotation)
@@ -84,20 +67,14 @@ static void send_chunk(struct openai_reply *r, struct json *delta, const char *f
 
 static void begin(struct openai_reply *r)
 {
-    struct json *delta = json_object();
-
-    json_set_str(delta, "role", "assistant");
-    json_set_str(delta, "content", "");
-    send_chunk(r, delta, NULL, NULL);
+    send_chunk(r, json_object_of({"role", json_string("assistant")}, {"content", json_string("")}), NULL,
+               NULL);
 }
 
 static void piece(struct openai_reply *r, const char *text)
 {
-    struct json *delta = json_object();
-
     buf_addstr(&r->text, text);
-    json_set_str(delta, "content", text);
-    send_chunk(r, delta, NULL, NULL);
+    send_chunk(r, json_object_of({"content", json_string(text)}), NULL, NULL);
 }
 
 static void text(struct openai_reply *r, const char *words, bool apart)

@@ -46,7 +46,7 @@ const struct json *chat_content(const struct json *item)
     return json_type(item) == JSON_STRING ? item : json_get(item, "content");
 }
 
-/* Items of Responses that are no messages. NULL: passed over. */
+/* Items of Responses that are not messages. why NULL: the item is ignored. */
 static const struct {
     const char *type, *why;
 } others[] = {

@@ -1,4 +1,4 @@
-/* chat_key.c - see chat_key.h. Each message is named together with the name of all before it. */
+/* chat_key.c - see chat_key.h. Each step hashes one turn together with the key of everything before it. */
 #include "openai/chat_key.h"
 
 #include <string.h>
@@ -61,7 +61,7 @@ void chat_key_begin(const char *owner, char key[SHA256_HEX])
 void chat_key_add(const struct json *list, size_t from, size_t n, char key[SHA256_HEX])
 {
     struct said s autorelease(said_release) = {BUF_INIT(0), BUF_INIT(0), BUF_INIT(0)};
-    bool answering = false; /* s is what the assistant says in a turn that may go on */
+    bool answering = false; /* s holds a turn of the assistant, to which the next item may belong too */
     size_t i = 0;
 
     for (const struct json *item = chat_first(list); item && i < n; item = chat_next(list, item), i++) {

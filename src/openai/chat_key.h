@@ -1,7 +1,6 @@
-/* chat_key.h - the name of a conversation: a digest of what was said, by which the sandbox is found that
- * stands at its end (chat_table.h). The same for a text and for parts with that text, whatever blanks
- * surround it, and however what the assistant said in one turn is cut into messages. A key holds the name of
- * all that was added so far. Pure.
+/* chat_key.h - the key of a conversation: a SHA-256, in hex, of everything that was said. chat_table.h finds
+ * the sandbox at the end of a conversation by it. A text and a list of parts with that text have the same key,
+ * whatever white space surrounds it and into however many messages a turn of the assistant is cut. Pure.
  */
 #ifndef OPENAI_CHAT_KEY_H
 #define OPENAI_CHAT_KEY_H
@@ -12,13 +11,13 @@
 
 struct json;
 
-/* Nothing was said. Conversations of different owners are never the same. */
+/* Sets key to that of an empty conversation. Conversations of different owners never share a key. */
 void chat_key_begin(const char *owner, char key[SHA256_HEX]);
-/* The entries of a conversation (chat_item.h) behind the first from, up to the n-th. It may be added in
- * parts, but for what the assistant says in one turn. */
+/* Adds the entries from to n - 1 of a conversation (chat_item.h). A conversation may be added in several
+ * calls, as long as no turn of the assistant is split between two of them. */
 void chat_key_add(const struct json *list, size_t from, size_t n, char key[SHA256_HEX]);
 void chat_key_answer(const char *answer, char key[SHA256_HEX]);
-/* Of the answer with this id, instead of what was said. */
+/* Sets key to that of the answer with this id, which stands for the conversation up to it. */
 void chat_key_id(const char *owner, const char *id, char key[SHA256_HEX]);
 
 #endif

@@ -1,5 +1,5 @@
-/* chat_parameters.c - see chat_parameters.h. What is asked for and cannot be had is refused by name; what
- * only tunes the sampling, and what nobody has heard of, is passed over, as the servers do that clients know.
+/* chat_parameters.c - see chat_parameters.h. A parameter that asks for something we do not have is refused by
+ * its name. One that only tunes the sampling, or that is unknown, is ignored, as other servers do.
  */
 #include "openai/chat_parameters.h"
 
@@ -20,7 +20,7 @@ int chat_refuse(struct chat_refusal *no, const char *code, const char *param, co
     return -1;
 }
 
-/* The member of that name; "a.b": of the object a. */
+/* Returns the member of that name; "a.b" is the member b of the object a. */
 static const struct json *member(const struct json *o, const char *name)
 {
     const char *dot = strchr(name, '.');
@@ -29,7 +29,7 @@ static const struct json *member(const struct json *o, const char *name)
     return dot ? json_get(json_get(o, outer), dot + 1) : json_get(o, name);
 }
 
-/* ---- what cannot be had ---- */
+/* ---- what is refused ---- */
 
 static bool is_nothing(const struct json *v)
 {
@@ -63,7 +63,7 @@ static bool is_object(const struct json *v)
     return json_type(v) == JSON_OBJECT;
 }
 
-/* The tool that the server is. */
+/* This is the only tool that clients may name, because the server is one. */
 static bool is_code_interpreter(const struct json *v)
 {
     if (json_type(v) != JSON_ARRAY)
@@ -80,7 +80,7 @@ static bool is_code_interpreter(const struct json *v)
 
 static const char no_logprobs[] = "log probabilities are not available", is_no_object[] = "must be an object",
                   text_form[] = "only {\"type\": \"text\"}: describe the form that you want in the question";
-/* null is always as if it were not there. */
+/* A member that is null counts as missing. */
 static const struct {
     const char *name;
     int apis;
@@ -122,7 +122,7 @@ static int check(const struct openai_shape *shape, const struct json *body, stru
     return 0;
 }
 
-/* ---- what can ---- */
+/* ---- what is read ---- */
 
 static int read_word(const struct json *body, const char *name, const char **out, struct chat_refusal *no)
 {

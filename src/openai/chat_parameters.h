@@ -1,4 +1,4 @@
-/* chat_parameters.h - what a request of OpenAI's clients asks for beside the conversation. Pure. */
+/* chat_parameters.h - reads what a request of OpenAI's clients asks for besides the conversation. Pure. */
 #ifndef OPENAI_CHAT_PARAMETERS_H
 #define OPENAI_CHAT_PARAMETERS_H
 
@@ -7,7 +7,7 @@ struct chat_request;
 struct json;
 struct openai_shape;
 
-/* param names the member: "messages[3].content". -1. */
+/* Fills in *no and returns -1. param names the member, as in "messages[3].content". */
 int chat_refuse(struct chat_refusal *no, const char *code, const char *param, const char *why);
 /* Fills model, effort, previous, stream, include_usage, code and logs. 0, or -1 with *no. */
 int chat_parameters_read(const struct openai_shape *shape, const struct json *body, struct chat_request *out,

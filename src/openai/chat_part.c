@@ -1,4 +1,4 @@
-/* chat_part.c - see chat_part.h. Nothing is fetched: a URL of another machine is refused. */
+/* chat_part.c - see chat_part.h. Nothing is fetched, so a URL that is not a data: URL is refused. */
 #include "openai/chat_part.h"
 
 #include <stddef.h>
@@ -20,7 +20,7 @@ static bool is_image(const struct json *part)
     return json_is(part, "image_url") || json_is(part, "input_image");
 }
 
-/* {"image_url": {"url": ...}}, and as Responses has it {"image_url": "..."}. */
+/* Reads {"image_url": {"url": ...}} and, as Responses has it, {"image_url": "..."}. */
 static const char *image_url(const struct json *part)
 {
     const struct json *image = is_image(part) ? json_get(part, "image_url") : NULL;
@@ -28,7 +28,7 @@ static const char *image_url(const struct json *part)
     return json_str(image) ? json_str(image) : json_str(json_get(image, "url"));
 }
 
-/* {"file": {"file_data": ...}}, and as Responses has it without the object. */
+/* Reads {"file": {"file_data": ...}} and, as Responses has it, the same without the inner object. */
 static const struct json *file_of(const struct json *part)
 {
     return json_is(part, "input_file") ? part : json_is(part, "file") ? json_get(part, "file") : NULL;
@@ -41,7 +41,7 @@ const char *chat_part_data(const struct json *part)
     return url ? url : data ? data : json_str(json_get(file_of(part), "file_url"));
 }
 
-/* What is behind "data:TYPE;base64,". NULL: it is no such URL. */
+/* Returns what follows "data:TYPE;base64,"; NULL: it is another kind of URL. */
 static const char *base64_of(const char *url)
 {
     const char *comma = strchr(url, ',');
@@ -83,9 +83,6 @@ struct json *chat_part_file(const struct json *part, size_t number, const char *
     if (!content)
         return NULL;
     autofree char *made = name && *name ? xstrdup(name) : name_by_type(url, number);
-    struct json *file = json_object();
-    json_set_str(file, "name", made);
-    json_set_str(file, "content", content);
-    json_set_str(file, "encoding", "base64");
-    return file;
+    return json_object_of({"name", json_string(made)}, {"content", json_string(content)},
+                          {"encoding", json_string("base64")});
 }

@@ -7,11 +7,11 @@
 
 struct json;
 
-const char *chat_part_text(const struct json *part); /* NULL: it is no text */
-/* {name, content, encoding: "base64"} for the sandbox. NULL with *why, if more can be said than that this
- * kind is not known. The name is the sender's, or made of type and number; it may be any text, and not
- * unique. */
+const char *chat_part_text(const struct json *part); /* NULL: the part is not text */
+/* Makes {name, content, encoding: "base64"} for the sandbox; the caller frees it. The name is the sender's, or
+ * made of the type and number; it may be any text, and need not be unique. NULL: the part is not a file, or
+ * *why says why it is refused; *why is NULL when the kind of part is unknown. */
 struct json *chat_part_file(const struct json *part, size_t number, const char **why);
-const char *chat_part_data(const struct json *part); /* the URL or data of a file; NULL: it is none */
+const char *chat_part_data(const struct json *part); /* the URL or data of a file; NULL: it is not a file */
 
 #endif

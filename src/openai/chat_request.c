@@ -19,9 +19,9 @@ struct request_reading {
     const struct openai_shape *shape;
     struct chat_request *out;
     struct chat_refusal *no;
-    size_t i; /* of the entry that is read */
+    size_t i; /* the index of the entry that is being read */
     struct buf system, input;
-    struct buf said; /* by the assistant in a turn that may go on */
+    struct buf said; /* a turn of the assistant, to which the next entry may belong too */
 };
 
 static void reading_release(struct request_reading *r)
@@ -31,7 +31,7 @@ static void reading_release(struct request_reading *r)
     buf_release(&r->said);
 }
 
-/* Refuses the entry, or what is behind its name: ".content". */
+/* Refuses the entry, or the part of it that what names (".content"). */
 static int refuse(const struct request_reading *r, const char *code, const char *what, const char *why)
 {
     char where[80];
@@ -43,7 +43,7 @@ static int refuse(const struct request_reading *r, const char *code, const char 
     return chat_refuse(r->no, code, where, why);
 }
 
-/* files NULL: this role brings none. number: of the first of them in the conversation. */
+/* files is NULL for a role that must not bring any. */
 static int take_part(const struct request_reading *r, const struct json *part, const char *what,
                      struct buf *text, struct json *files)
 {
@@ -89,14 +89,9 @@ static int read_content(const struct request_reading *r, const struct json *item
 
 static void add_said(struct json *history, const char *role, struct buf *text)
 {
-    struct json *said = json_object();
-
-    json_set_str(said, "role", role);
-    json_set(said, "text", json_string_n(buf_str(text), text->len));
     if (text->len)
-        json_add(history, said);
-    else
-        json_free(said);
+        json_add(history, json_object_of({"role", json_string(role)},
+                                         {"text", json_string_n(buf_str(text), text->len)}));
     buf_clear(text);
 }
 
@@ -135,7 +130,7 @@ static int read_item(struct request_reading *r, const struct json *item)
     return 0;
 }
 
-/* How many entries there are, and how many end with the last answer. */
+/* Counts the entries, and those up to the last answer. */
 static int measure(const struct request_reading *r)
 {
     const struct json *list = r->out->list;

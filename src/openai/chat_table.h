@@ -1,8 +1,8 @@
-/* chat_table.h - which sandbox stands at the end of which conversation. A client sends its whole
- * conversation with every request; what it said up to the last answer names the place (chat_key.h), and so
- * does that answer's id. A place is taken out while its question is asked and put back under the next names,
- * so two that ask from the same place never share an interpreter: the second gets none, and begins with a
- * clean one. Bounded; the oldest place goes first.
+/* chat_table.h - remembers which sandbox belongs to the end of which conversation. A client sends its whole
+ * conversation with every request; the part up to the last answer (chat_key.h) names the place, and so does
+ * that answer's id. A place is taken out while its question is asked, and put back under the next names. So two
+ * requests that continue from the same place never share an interpreter: the second one gets a new one. The
+ * table is bounded; the oldest place is dropped first.
  */
 #ifndef OPENAI_CHAT_TABLE_H
 #define OPENAI_CHAT_TABLE_H
@@ -17,16 +17,16 @@ struct chat_table;
 enum { CHAT_SAID, CHAT_ID, CHAT_NAMES };
 
 struct chat_place {
-    char sandbox[64];                   /* its id */
-    char turn[64];                      /* where its conversation stands (the result of ask) */
-    char names[CHAT_NAMES][SHA256_HEX]; /* either is enough; "": it has no such name */
+    char sandbox[64];                   /* the id of the sandbox */
+    char turn[64];                      /* how far its conversation has come, from the result of ask */
+    char names[CHAT_NAMES][SHA256_HEX]; /* the place is found by either; "": it has no such name */
 };
 
 struct chat_table *chat_table_new(size_t max);
 void chat_table_free(struct chat_table *t);
-/* False: there is no such place. name: one of its names. */
+/* Takes out the place with that name. False: there is none. */
 bool chat_table_take(struct chat_table *t, const char *name, struct chat_place *out);
-/* Takes out the one that nobody has gone on from for the longest time. */
+/* Takes out the place that was put in first. False: the table is empty. */
 bool chat_table_take_oldest(struct chat_table *t, struct chat_place *out);
 void chat_table_put(struct chat_table *t, const struct chat_place *place);
 

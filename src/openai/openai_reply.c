@@ -1,4 +1,4 @@
-/* openai_reply.c - see openai_reply.h: what both shapes have of it. */
+/* openai_reply.c - see openai_reply.h. This file has what both shapes share. */
 #include "openai/openai_reply.h"
 
 #include <stdio.h>
@@ -88,17 +88,15 @@ void openai_reply_end(struct openai_reply *r, const struct openai_end *e)
     r->shape->end(r, e);
 }
 
-int64_t openai_tokens(const struct json *usage, const char *key)
+struct json *openai_tokens(const struct json *usage, const char *key)
 {
-    return json_int(json_get(usage, key), 0);
+    return json_integer(json_int(json_get(usage, key), 0));
 }
 
-struct json *openai_detail(const char *key, int64_t n)
+struct json *openai_total(const struct json *usage)
 {
-    struct json *o = json_object();
-
-    json_set_int(o, key, n);
-    return o;
+    return json_integer(json_int(json_get(usage, "input_tokens"), 0)
+                        + json_int(json_get(usage, "output_tokens"), 0));
 }
 
 const char *openai_finish(const char *status, const char *answer)
@@ -113,14 +111,9 @@ const char *openai_finish(const char *status, const char *answer)
 
 struct json *openai_error(const char *message, const char *type, const char *param, const char *code)
 {
-    struct json *o = json_object(), *error = json_object();
-
-    json_set_str(error, "message", message);
-    json_set_str(error, "type", type);
-    json_set_str(error, "param", param);
-    json_set_str(error, "code", code);
-    json_set(o, "error", error);
-    return o;
+    return json_object_of(
+        {"error", json_object_of({"message", json_string(message)}, {"type", json_string(type)},
+                                 {"param", json_string(param)}, {"code", json_string(code)})});
 }
 
 const char *openai_error_type(int status)
@@ -133,20 +126,17 @@ const char *openai_error_type(int status)
                            : "server_error";
 }
 
-struct json *openai_models(const char *const *names, size_t n, int64_t created)
+struct json *openai_model(const char *name)
 {
-    struct json *o = json_object(), *list = json_array();
+    return json_object_of({"id", json_string(name)}, {"object", json_string("model")},
+                          {"created", json_integer(0)}, {"owned_by", json_string("sandpiper")});
+}
 
-    for (size_t i = 0; i < n; i++) {
-        struct json *model = json_object();
+struct json *openai_models(const char *const *names, size_t n)
+{
+    struct json *list = json_array();
 
-        json_set_str(model, "id", names[i]);
-        json_set_str(model, "object", "model");
-        json_set_int(model, "created", created);
-        json_set_str(model, "owned_by", "sandpiper");
-        json_add(list, model);
-    }
-    json_set_str(o, "object", "list");
-    json_set(o, "data", list);
-    return o;
+    for (size_t i = 0; i < n; i++)
+        json_add(list, openai_model(names[i]));
+    return json_object_of({"object", json_string("list")}, {"data", list});
 }

@@ -1,7 +1,6 @@
-/* response.c - the shape of Responses: a list of items, streamed as events that say which item they belong
- * to. What the model says before its code is a message of its own (phase "commentary"), its answer the last
- * one. A message that is not the last ends with an empty line, so that the texts read well one behind the
- * other, as most clients show them.
+/* response.c - the shape of Responses: a list of items, streamed as events that name the item they belong to.
+ * What the model says before its code is a message of its own (phase "commentary"); the last message is the
+ * answer. Every other message ends with an empty line, because most clients show the texts one after another.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,46 +11,37 @@
 
 #define APART "\n\n"
 
-static struct json *parsed(const char *text)
-{
-    return json_parse(text, strlen(text), 0, NULL, NULL);
-}
-
 static struct json *usage_of(const struct json *usage)
 {
-    struct json *o = json_object(), *in = json_object();
-    int64_t n_in = openai_tokens(usage, "input_tokens"), n_out = openai_tokens(usage, "output_tokens");
-
-    json_set_int(in, "cached_tokens", openai_tokens(usage, "cached_tokens"));
-    json_set_int(in, "cache_write_tokens", 0);
-    json_set_int(o, "input_tokens", n_in);
-    json_set(o, "input_tokens_details", in);
-    json_set_int(o, "output_tokens", n_out);
-    json_set(o, "output_tokens_details",
-             openai_detail("reasoning_tokens", openai_tokens(usage, "reasoning_tokens")));
-    json_set_int(o, "total_tokens", n_in + n_out);
-    return o;
+    return json_object_of(
+        {"input_tokens", openai_tokens(usage, "input_tokens")},
+        {"input_tokens_details", json_object_of({"cached_tokens", openai_tokens(usage, "cached_tokens")},
+                                                {"cache_write_tokens", json_integer(0)})},
+        {"output_tokens", openai_tokens(usage, "output_tokens")},
+        {"output_tokens_details",
+         json_object_of({"reasoning_tokens", openai_tokens(usage, "reasoning_tokens")})},
+        {"total_tokens", openai_total(usage)});
 }
 
-/* The members that are not ours to fill stand there all the same: clients in strict languages want them. */
+/* Members for which we have no value are there all the same, because clients in strict languages want them. */
 static struct json *response(const struct openai_reply *r, const char *status)
 {
-    struct json *o = parsed(
+    static const char skeleton[] =
         "{\"id\": 0, \"object\": \"response\", \"created_at\": 0, \"status\": 0, \"background\": false, "
         "\"error\": null, \"incomplete_details\": null, \"instructions\": null, \"max_output_tokens\": null, "
         "\"metadata\": {}, \"model\": 0, \"output\": [], \"parallel_tool_calls\": false, "
         "\"previous_response_id\": null, \"reasoning\": {\"effort\": null, \"summary\": null}, \"store\": "
         "true, \"temperature\": null, \"text\": {\"format\": {\"type\": \"text\"}}, \"tool_choice\": "
         "\"auto\", \"tools\": [], \"top_p\": null, \"truncation\": \"disabled\", \"usage\": null, "
-        "\"user\": null}");
+        "\"user\": null}";
+    struct json *o = json_parse(skeleton, sizeof skeleton - 1, 0, NULL, NULL);
 
     json_set_str(o, "id", r->id);
     json_set_int(o, "created_at", r->created);
     json_set_str(o, "status", status);
     json_set_str(o, "model", r->model);
     json_set(o, "output", json_copy(r->output));
-    for (const struct json *m = json_first(r->repeated); m; m = json_next(m))
-        json_set(o, json_key(m), json_copy(m));
+    json_copy_all(o, r->repeated);
     return o;
 }
 
@@ -61,7 +51,7 @@ static struct json *ended(const struct openai_reply *r, const struct openai_end 
     struct json *o = response(r, whole ? "completed" : "incomplete");
 
     if (!whole)
-        json_set(o, "incomplete_details", parsed("{\"reason\": \"max_output_tokens\"}"));
+        json_set(o, "incomplete_details", json_object_of({"reason", json_string("max_output_tokens")}));
     json_set(o, "usage", usage_of(e->usage));
     json_set(o, "sandpiper", json_copy(e->annotation));
     return o;
@@ -71,13 +61,10 @@ static struct json *ended(const struct openai_reply *r, const struct openai_end 
 
 static struct json *new_item(const struct openai_reply *r, const char *type, const char *prefix)
 {
-    struct json *o = json_object();
     autofree char *id = xasprintf("%s_%s_%zu", prefix, r->id + strlen(r->shape->id), json_size(r->output));
 
-    json_set_str(o, "id", id);
-    json_set_str(o, "type", type);
-    json_set_str(o, "status", "in_progress");
-    return o;
+    return json_object_of({"id", json_string(id)}, {"type", json_string(type)},
+                          {"status", json_string("in_progress")});
 }
 
 static struct json *new_message(const struct openai_reply *r)
@@ -89,20 +76,16 @@ static struct json *new_message(const struct openai_reply *r)
     return o;
 }
 
-/* annotations NULL: none. */
+/* annotations may be NULL. */
 static struct json *text_part(const char *text, const struct json *annotations)
 {
-    struct json *part = parsed("{\"type\": \"output_text\", \"text\": 0, \"annotations\": [], \"logprobs\": "
-                               "[]}");
-
-    json_set_str(part, "text", text);
-    if (annotations)
-        json_set(part, "annotations", json_copy(annotations));
-    return part;
+    return json_object_of({"type", json_string("output_text")}, {"text", json_string(text)},
+                          {"annotations", annotations ? json_copy(annotations) : json_array()},
+                          {"logprobs", json_array()});
 }
 
-/* The files that the code made, for a client that knows of it: cited behind the text, under ids by which it
- * can have them (GET /v1/containers/ID/files/NAME/content). One in a folder has no such id. */
+/* Cites the files that the code made, after the text, for a client that asked for code_interpreter. Their ids
+ * are for GET /v1/containers/ID/files/NAME/content, so a file in a folder has none. */
 static struct json *citations(const struct openai_reply *r, const char *text, const struct openai_end *e)
 {
     struct json *out = json_array();
@@ -113,16 +96,13 @@ static struct json *citations(const struct openai_reply *r, const char *text, co
     for (const struct json *f = json_first(json_get(e->annotation, "files")); r->code && f;
          f = json_next(f)) {
         const char *name = json_text(json_get(f, "name"));
-        struct json *one = strchr(name, '/') ? NULL : parsed("{\"type\": \"container_file_citation\"}");
 
-        if (!one)
-            continue;
-        json_set_str(one, "container_id", r->container);
-        json_set_str(one, "file_id", name);
-        json_set_str(one, "filename", name);
-        json_set_int(one, "start_index", end);
-        json_set_int(one, "end_index", end);
-        json_add(out, one);
+        if (!strchr(name, '/'))
+            json_add(out,
+                     json_object_of({"type", json_string("container_file_citation")},
+                                    {"container_id", json_string(r->container)},
+                                    {"file_id", json_string(name)}, {"filename", json_string(name)},
+                                    {"start_index", json_integer(end)}, {"end_index", json_integer(end)}));
     }
     return out;
 }
@@ -130,10 +110,7 @@ static struct json *citations(const struct openai_reply *r, const char *text, co
 /* Takes ownership of part. */
 static void fill_message(struct json *message, struct json *part, const char *phase, const char *status)
 {
-    struct json *content = json_array();
-
-    json_add(content, part);
-    json_set(message, "content", content);
+    json_set(message, "content", json_array_of(part));
     json_set_str(message, "phase", phase);
     json_set_str(message, "status", status);
 }
@@ -151,13 +128,10 @@ static struct json *new_call(const struct openai_reply *r, const char *code)
 static void fill_call(const struct openai_reply *r, struct json *call, const char *printed)
 {
     json_set_str(call, "status", "completed");
-    if (!r->logs)
-        return;
-    struct json *list = json_array(), *one = json_object();
-    json_set_str(one, "type", "logs");
-    json_set_str(one, "logs", printed);
-    json_add(list, one);
-    json_set(call, "outputs", list);
+    if (r->logs)
+        json_set(
+            call, "outputs",
+            json_array_of(json_object_of({"type", json_string("logs")}, {"logs", json_string(printed)})));
 }
 
 static struct json *whole(struct openai_reply *r, const struct openai_end *e)
@@ -180,7 +154,7 @@ static struct json *whole(struct openai_reply *r, const struct openai_end *e)
 
 /* ---- events ---- */
 
-/* object is given away. */
+/* Takes object. */
 static void send(struct openai_reply *r, const char *type, struct json *object)
 {
     json_set_str(object, "type", type);
@@ -191,25 +165,18 @@ static void send(struct openai_reply *r, const char *type, struct json *object)
 
 static void send_response(struct openai_reply *r, const char *type, struct json *whole_response)
 {
-    struct json *o = json_object();
-
-    json_set(o, "response", whole_response);
-    send(r, type, o);
+    send(r, type, json_object_of({"response", whole_response}));
 }
 
-/* For an event of the item that is not done. */
+/* Begins an event of the item that is under way. */
 static struct json *of_item(const struct openai_reply *r)
 {
-    struct json *o = json_object();
-
-    json_set_str(o, "item_id", json_text(json_get(r->item, "id")));
-    json_set_int(o, "output_index", (int64_t)json_size(r->output));
-    if (json_is(r->item, "message"))
-        json_set_int(o, "content_index", 0);
-    return o;
+    return json_object_of({"item_id", json_copy(json_get(r->item, "id"))},
+                          {"output_index", json_integer((int64_t)json_size(r->output))},
+                          {"content_index", json_is(r->item, "message") ? json_integer(0) : NULL});
 }
 
-/* Such an event with one member: value, given away; NULL: none. */
+/* Sends an event of that item with one more member. Takes value, which is NULL for none. */
 static void send_part(struct openai_reply *r, const char *type, const char *key, struct json *value)
 {
     struct json *o = of_item(r);
@@ -223,11 +190,9 @@ static void send_part(struct openai_reply *r, const char *type, const char *key,
 
 static void send_item(struct openai_reply *r, const char *type)
 {
-    struct json *o = json_object();
-
-    json_set_int(o, "output_index", (int64_t)json_size(r->output));
-    json_set(o, "item", json_copy(r->item));
-    send(r, type, o);
+    send(r, type,
+         json_object_of({"output_index", json_integer((int64_t)json_size(r->output))},
+                        {"item", json_copy(r->item)}));
 }
 
 static void begin(struct openai_reply *r)
@@ -341,15 +306,15 @@ static void end(struct openai_reply *r, const struct openai_end *e)
     send_response(r, stop ? "response.completed" : "response.incomplete", ended(r, e));
 }
 
-/* The response is told to have failed, for those who look at it; and an event with "error" is what makes
- * OpenAI's own client raise, which passes over the other. */
+/* Reports the failure twice: OpenAI's own client ignores response.failed and raises only on an event with
+ * "error"; other clients look at the response. */
 static void failed(struct openai_reply *r, int status, const char *code, const char *detail)
 {
-    struct json *o = response(r, "failed"), *why = json_object();
+    struct json *o = response(r, "failed");
 
-    json_set_str(why, "code", status == 429 ? "rate_limit_exceeded" : "server_error");
-    json_set_str(why, "message", detail);
-    json_set(o, "error", why);
+    json_set(o, "error",
+             json_object_of({"code", json_string(status == 429 ? "rate_limit_exceeded" : "server_error")},
+                            {"message", json_string(detail)}));
     send_response(r, "response.failed", o);
     o = openai_error(detail, openai_error_type(status), NULL, code);
     json_set_str(o, "code", code);

@@ -1,5 +1,5 @@
-/* shape.h - OpenAI has two APIs for one thing: chat completions and Responses. What differs between them, a
- * row each: how a request is read (chat_request.h), and how an answer is written (openai_reply.h).
+/* shape.h - what differs between OpenAI's two APIs, chat completions and Responses, as a row for each: how a
+ * request is read (chat_request.h) and how an answer is written (openai_reply.h).
  */
 #ifndef OPENAI_SHAPE_H
 #define OPENAI_SHAPE_H
@@ -15,15 +15,17 @@ enum openai_api { OPENAI_CHAT = 1, OPENAI_RESPONSES = 2 };
 
 struct openai_shape {
     enum openai_api api;
-    /* Members of a request. "a.b" is b of the object a. */
-    const char *messages, *effort, *system; /* system: of instructions beside the messages; NULL: none */
-    const char *id;                         /* how ids of answers begin */
-    const char *last; /* what is sent behind a stream's last event, as it is; NULL: nothing */
-    struct json *(*whole)(struct openai_reply *r, const struct openai_end *e);
+    /* Names of members of a request; "a.b" is the member b of the object a. */
+    const char *messages, *effort;
+    const char *system; /* instructions beside the messages; NULL: the API has no such member */
+    const char *id;     /* the beginning of each answer's id */
+    const char *last;   /* bytes that are sent after a stream's last event; NULL: none */
+    struct json *(*whole)(struct openai_reply *r, const struct openai_end *e); /* a new object */
+    /* The rest are for streams. */
     void (*begin)(struct openai_reply *r);
-    /* A piece of the text. apart: what is said now is not the same reply of the model as before. */
+    /* Sends a piece of the text. apart: it belongs to another reply of the model than the piece before. */
     void (*text)(struct openai_reply *r, const char *text, bool apart);
-    void (*event)(struct openai_reply *r, const struct json *object); /* what the code does */
+    void (*event)(struct openai_reply *r, const struct json *object); /* tells what the code does */
     void (*end)(struct openai_reply *r, const struct openai_end *e);
     void (*failed)(struct openai_reply *r, int status, const char *code, const char *detail);
 };

@@ -261,7 +261,7 @@ void models_route(struct visit *q)
 {
     const char *const names[] = {OWN_NAME, q->s->o.model};
 
-    answer_json(q, 200, openai_models(names, q->s->o.model ? 2 : 1, 0));
+    answer_json(q, 200, openai_models(names, q->s->o.model ? 2 : 1));
 }
 
 void model_route(struct visit *q)
@@ -271,11 +271,8 @@ void model_route(struct visit *q)
     if (strcmp(name, OWN_NAME) != 0 && strcmp(name, configured(q)) != 0)
         answer_error(q, 404, "model_not_found", "there is no model %.100s here; it is called " OWN_NAME,
                      name);
-    else {
-        autojson struct json *list = openai_models(&name, 1, 0);
-
-        answer_json(q, 200, json_copy(json_at(json_get(list, "data"), 0)));
-    }
+    else
+        answer_json(q, 200, openai_model(name));
 }
 
 struct json *openai_failure(const struct route *r, int status, const char *code, const char *detail)
