@@ -12,25 +12,19 @@
 #include "wire/effort.h"
 #include "wire/request_parts.h"
 
-struct json *request_text_parts(const char *text)
+static struct json *text_parts(const char *text)
 {
-    struct json *list = json_array(), *part = json_object();
-    json_set_str(part, "type", "output_text");
-    json_set_str(part, "text", text);
-    json_set(part, "annotations", json_array());
-    json_add(list, part);
-    return list;
+    return json_array_of(json_object_of({"type", json_string("output_text")}, {"text", json_string(text)},
+                                        {"annotations", json_array()}));
 }
 
 struct json *request_message(struct request_out *o, const char *role, const char *content)
 {
-    struct json *m = json_object();
     bool parts = o->parts && !strcmp(role, "assistant");
-    if (parts)
-        json_set_str(m, "type", "message");
-    json_set_str(m, "role", role);
-    /* This is never null, because Workers AI and Gemini refuse that. */
-    json_set(m, "content", parts ? request_text_parts(content) : json_string(content));
+    /* The content is never null, because Workers AI and Gemini refuse that. */
+    struct json *m = json_object_of({"type", parts ? json_string("message") : NULL},
+                                    {"role", json_string(role)},
+                                    {"content", parts ? text_parts(content) : json_string(content)});
     json_add(o->messages, m);
     o->prompt += strlen(content) + 16;
     return m;
@@ -55,14 +49,19 @@ static void foreign_id(char out[10], const char *id, size_t turn)
     out[9] = '\0';
 }
 
-void request_set_id(struct json *m, const char *key, const char *id, const struct request_turn *t)
+struct json *request_id(const char *id, const struct request_turn *t)
 {
     char mapped[10];
     if (!t->own && !nine(id)) {
         foreign_id(mapped, id, t->index);
         id = mapped;
     }
-    json_set_str(m, key, id);
+    return json_string(id);
+}
+
+struct json *request_parsed(const char *text)
+{
+    return text ? json_parse(text, strlen(text), JSON_DUPLICATES, NULL, NULL) : NULL;
 }
 
 struct request_turn request_turn(const struct request_out *o, size_t i)
@@ -103,10 +102,7 @@ const char *request_system(const struct request_out *o)
  * the items of Responses, which must not go back. */
 static bool thought_pieces(struct request_out *o, struct json *m, const struct turn *t)
 {
-    autojson struct json *kept = t->reasoning_items
-                                     ? json_parse(t->reasoning_items, strlen(t->reasoning_items),
-                                                  JSON_DUPLICATES, NULL, NULL)
-                                     : NULL;
+    autojson struct json *kept = request_parsed(t->reasoning_items);
     const char *type = json_str(json_get(json_at(kept, 0), "type"));
     if (!type || strncmp(type, "reasoning.", 10))
         return false;
@@ -130,10 +126,8 @@ static void thoughts(struct request_out *o, struct json *m, const struct turn *t
  * ai.google.dev/gemini-api/docs/thought-signatures. */
 static struct json *stand_in(void)
 {
-    struct json *extra = json_object(), *google = json_object();
-    json_set_str(google, "thought_signature", "skip_thought_signature_validator");
-    json_set(extra, "google", google);
-    return extra;
+    return json_object_of(
+        {"google", json_object_of({"thought_signature", json_string("skip_thought_signature_validator")})});
 }
 
 /* Written as the models write it, with a line break on either side; line breaks that it came with are not
@@ -171,30 +165,23 @@ static void add_calls(struct request_out *o, struct json *m, const struct reques
     struct json *list = json_array();
     for (size_t i = 0; i < r->t->n_calls; i++) {
         const struct call *k = &r->t->calls[i];
-        struct json *c = json_object(), *f = json_object();
-        request_set_id(c, "id", k->id, r);
-        json_set_str(c, "type", "function");
-        json_set_str(f, "name", k->name);
-        json_set_str(f, "arguments", k->arguments);
-        json_set(c, "function", f);
-        struct json *extra = r->own && k->extra
-                                 ? json_parse(k->extra, strlen(k->extra), JSON_DUPLICATES, NULL, NULL)
-                                 : NULL;
+        struct json *extra = r->own ? request_parsed(k->extra) : NULL;
         if (!extra && o->s->o->signatures && i == 0)
             extra = stand_in();
-        if (extra)
-            json_set(c, "extra_content", extra);
-        json_add(list, c);
+        json_add(list, json_object_of({"id", request_id(k->id, r)}, {"type", json_string("function")},
+                                      {"function", json_object_of({"name", json_string(k->name)},
+                                                                  {"arguments", json_string(k->arguments)})},
+                                      {"extra_content", extra}));
         o->prompt += strlen(k->arguments) + strlen(k->name) + 32;
     }
     json_set(m, "tool_calls", list);
 }
 
-static const char *tool_name(const struct turn *t, const char *id)
+const struct call *request_call(const struct turn *t, const char *id)
 {
     for (size_t i = 0; i < t->n_calls; i++)
         if (!strcmp(t->calls[i].id, id))
-            return t->calls[i].name;
+            return &t->calls[i];
     return NULL;
 }
 
@@ -213,10 +200,10 @@ static void native_message(struct request_out *o, const struct request_turn *r, 
     if (parts)
         json_set(m, "content", parts);
     if (t->role == TURN_RESULT) {
-        const char *name = tool_name(&o->q->conversation->v[r->index], t->call_id);
-        request_set_id(m, "tool_call_id", t->call_id, r);
-        if (style.names && name)
-            json_set_str(m, "name", name);
+        const struct call *call = request_call(&o->q->conversation->v[r->index], t->call_id);
+        json_set(m, "tool_call_id", request_id(t->call_id, r));
+        if (style.names && call)
+            json_set_str(m, "name", call->name);
     } else if (t->role == TURN_ASSISTANT) {
         if (style.thoughts)
             add_thoughts(o, m, r);
@@ -244,7 +231,7 @@ void request_messages(struct request_out *o, struct request_style style)
 
 struct json *request_schema(struct request_out *o, const struct llm_tool *t)
 {
-    struct json *p = json_parse(t->parameters, strlen(t->parameters), 0, NULL, NULL);
+    struct json *p = request_parsed(t->parameters);
     o->prompt += strlen(t->description) + strlen(t->parameters) + 64;
     return p ? p : json_object();
 }
@@ -256,13 +243,10 @@ void request_tools(struct request_out *o)
     struct json *list = json_array();
     for (size_t i = 0; i < o->q->tools.n; i++) {
         const struct llm_tool *t = &o->q->tools.v[i];
-        struct json *e = json_object(), *f = json_object();
-        json_set_str(e, "type", "function");
-        json_set_str(f, "name", t->name);
-        json_set_str(f, "description", t->description);
-        json_set(f, "parameters", request_schema(o, t));
-        json_set(e, "function", f);
-        json_add(list, e);
+        struct json *f = json_object_of({"name", json_string(t->name)},
+                                        {"description", json_string(t->description)},
+                                        {"parameters", request_schema(o, t)});
+        json_add(list, json_object_of({"type", json_string("function")}, {"function", f}));
     }
     json_set(o->body, "tools", list);
 }
@@ -324,9 +308,8 @@ static void request_thinking(struct request_out *o)
 /* Adds the fields from the provider's entry. They come first, so that ours override them. */
 static void add_fields(struct json *body, const char *fields)
 {
-    autojson struct json *more = fields ? json_parse(fields, strlen(fields), 0, NULL, NULL) : NULL;
-    for (const struct json *e = json_first(more); e; e = json_next(e))
-        json_set(body, json_key(e), json_copy(e));
+    autojson struct json *more = request_parsed(fields);
+    json_copy_all(body, more);
 }
 
 void request_chat(struct request_out *o)
@@ -343,11 +326,8 @@ void request_chat(struct request_out *o)
     request_temperature(o);
     request_thinking(o);
     json_set_bool(o->body, "stream", s->stream);
-    if (s->stream && !s->learnt->no_stream_options) {
-        struct json *so = json_object();
-        json_set_bool(so, "include_usage", true);
-        json_set(o->body, "stream_options", so);
-    }
+    if (s->stream && !s->learnt->no_stream_options)
+        json_set(o->body, "stream_options", json_object_of({"include_usage", json_boolean(true)}));
 }
 
 char *request_body(const struct llm_request *q, const struct request_shape *s, size_t *prompt)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/fill.h"
 #include "json/json.h"
 #include "base/mem.h"
 #include "chat/language.h"
@@ -46,34 +47,17 @@ static void add_result(struct request_out *o, const struct turn *t)
     };
     autofree char *text = request_text(o, t);
     const char *template = templates[t->result] ? templates[t->result] : "[Output of the code]\n{output}";
-    struct buf b = BUF_INIT(0);
-    const char *at = strstr(template, "{output}");
-    if (!at) {
-        buf_addstr(&b, template);
-    } else {
-        buf_add(&b, template, (size_t)(at - template));
-        buf_addstr(&b, text);
-        buf_addstr(&b, at + 8);
-    }
-    add_user(o, buf_str(&b));
+    autofree char *filled = text_fill(template, &(struct text_vars){&(struct text_var){"output", text}, 1});
+    add_user(o, filled);
     request_images(o, t);
-    buf_release(&b);
 }
 
-static const char *code_key(const struct request_out *o, const char *name)
+static const struct llm_tool *tool_of(const struct request_out *o, const char *name)
 {
     for (size_t i = 0; i < o->q->tools.n; i++)
         if (!strcmp(o->q->tools.v[i].name, name))
-            return o->q->tools.v[i].code_key;
+            return &o->q->tools.v[i];
     return NULL;
-}
-
-static bool is_tool(const struct request_out *o, const char *name)
-{
-    for (size_t i = 0; i < o->q->tools.n; i++)
-        if (!strcmp(o->q->tools.v[i].name, name))
-            return true;
-    return false;
 }
 
 /* The fence is longer than any run of backticks in the code. */
@@ -94,14 +78,15 @@ static void add_fenced(struct buf *b, const char *code)
 
 static void blocks_call(struct buf *b, const struct request_out *o, const struct call *k)
 {
-    const char *key = code_key(o, k->name);
-    autojson struct json *args = json_parse(k->arguments, strlen(k->arguments), JSON_DUPLICATES, NULL, NULL);
-    const char *code = key ? json_str(json_get(args, key)) : NULL;
+    const struct llm_tool *tool = tool_of(o, k->name);
+    bool takes_code = tool && tool->code_key;
+    autojson struct json *args = request_parsed(k->arguments);
+    const char *code = takes_code ? json_str(json_get(args, tool->code_key)) : NULL;
     if (b->len)
         buf_addstr(b, "\n\n");
     if (code)
         add_fenced(b, code);
-    else if (!key && is_tool(o, k->name) && args) /* as such a model was told to write it */
+    else if (tool && !takes_code && args) /* as such a model was told to write it */
         buf_addf(b, "{\"name\": \"%s\", \"arguments\": %s}", k->name, k->arguments);
     else
         buf_addf(b, "(a call of %s that could not be run)", k->name);

@@ -45,28 +45,19 @@ static bool for_responses(const struct request_out *o)
 
 static struct json *text_part(const struct request_out *o, const char *text)
 {
-    struct json *part = json_object();
-
-    json_set_str(part, "type", for_responses(o) ? "input_text" : "text");
-    json_set_str(part, "text", text);
-    return part;
+    return json_object_of({"type", json_string(for_responses(o) ? "input_text" : "text")},
+                          {"text", json_string(text)});
 }
 
 static struct json *image_part(const struct request_out *o, const char *png)
 {
-    struct json *part = json_object(), *inner = json_object();
     autofree char *url = xasprintf("data:image/png;base64,%s", png);
 
-    json_set_str(part, "type", for_responses(o) ? "input_image" : "image_url");
-    json_set_str(inner, "url", url);
-    if (for_responses(o)) {
-        json_set_str(part, "detail", "auto");
-        json_set_str(part, "image_url", url);
-        json_free(inner);
-    } else {
-        json_set(part, "image_url", inner);
-    }
-    return part;
+    if (for_responses(o))
+        return json_object_of({"type", json_string("input_image")}, {"detail", json_string("auto")},
+                              {"image_url", json_string(url)});
+    return json_object_of({"type", json_string("image_url")},
+                          {"image_url", json_object_of({"url", json_string(url)})});
 }
 
 void request_images(struct request_out *o, const struct turn *t)
@@ -89,14 +80,11 @@ void request_images(struct request_out *o, const struct turn *t)
 
 struct json *request_parts_of(struct request_out *o, const char *text)
 {
-    struct json *parts, *images = steal(&o->images);
+    struct json *images = steal(&o->images);
 
-    if (!images)
-        return NULL;
-    if (!text || !*text)
+    if (!images || !text || !*text)
         return images;
-    parts = json_array();
-    json_add(parts, text_part(o, text));
+    struct json *parts = json_array_of(text_part(o, text));
     for (const struct json *p = json_first(images); p; p = json_next(p))
         json_add(parts, json_copy(p));
     json_free(images);
@@ -106,11 +94,10 @@ struct json *request_parts_of(struct request_out *o, const char *text)
 void request_user(struct request_out *o, const char *text)
 {
     struct json *parts = request_parts_of(o, text);
-    struct json *m;
 
     if (!text && !parts)
         return;
-    m = request_message(o, "user", text ? text : "");
+    struct json *m = request_message(o, "user", text ? text : "");
     if (parts)
         json_set(m, "content", parts);
 }

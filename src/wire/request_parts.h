@@ -38,7 +38,6 @@ struct request_style { /* how messages are written for chat completions */
     bool names;        /* a tool message names its tool */
 };
 
-struct json *request_text_parts(const char *text);
 /* request_images.c. Returns the text of a turn, with a line for each of its images that is not sent (any
  * more); nothing is added for a model that does not see. The caller frees it. */
 char *request_text(const struct request_out *o, const struct turn *t);
@@ -52,9 +51,13 @@ struct json *request_parts_of(struct request_out *o, const char *text);
 struct json *request_message(struct request_out *o, const char *role, const char *content);
 /* The i-th turn. */
 struct request_turn request_turn(const struct request_out *o, size_t i);
-/* Writes the id of a call of this turn. An id from another service is changed to a form that all services
+/* Returns the id of a call of this turn. An id from another service is changed to a form that all services
  * accept, the same in the call and in its result. */
-void request_set_id(struct json *m, const char *key, const char *id, const struct request_turn *t);
+struct json *request_id(const char *id, const struct request_turn *t);
+/* Returns the call of a turn that has this id, or NULL. */
+const struct call *request_call(const struct turn *t, const char *id);
+/* Parses JSON that was kept as text. NULL: text is NULL, or not JSON. The caller frees it. */
+struct json *request_parsed(const char *text);
 bool request_in_blocks(const struct request_out *o);
 /* Returns the dialect's system prompt; NULL: none. */
 const char *request_system(const struct request_out *o);

@@ -16,22 +16,6 @@
 
 #define LEAST_TOKENS 16 /* the API refuses a smaller max_output_tokens */
 
-static struct json *item(struct request_out *o, const char *type)
-{
-    struct json *m = json_object();
-    json_set_str(m, "type", type);
-    json_add(o->messages, m);
-    return m;
-}
-
-static const struct call *call_of(const struct turn *t, const char *id)
-{
-    for (size_t i = 0; i < t->n_calls; i++)
-        if (!strcmp(t->calls[i].id, id))
-            return &t->calls[i];
-    return NULL;
-}
-
 /* True when everything that was kept can be carried over: no reasoning without its content, no call that the
  * turn does not have. */
 static bool stands(const struct json *kept, const struct turn *t)
@@ -40,7 +24,7 @@ static bool stands(const struct json *kept, const struct turn *t)
         if (json_is(e, "reasoning") && !*json_text(json_get(e, "encrypted_content"))
             && !json_size(json_get(e, "content")))
             return false;
-        if (json_is(e, "function_call") && !call_of(t, json_text(json_get(e, "call_id"))))
+        if (json_is(e, "function_call") && !request_call(t, json_text(json_get(e, "call_id"))))
             return false;
     }
     return kept != NULL;
@@ -49,10 +33,9 @@ static bool stands(const struct json *kept, const struct turn *t)
 static struct json *kept_of(const struct request_out *o, const struct request_turn *r)
 {
     const struct llm_learnt *learnt = o->s->learnt;
-    const char *items = r->t->reasoning_items;
-    if (learnt->no_items || r->index < learnt->stale || !items || !r->own)
+    if (learnt->no_items || r->index < learnt->stale || !r->own)
         return NULL;
-    struct json *kept = json_parse(items, strlen(items), JSON_DUPLICATES, NULL, NULL);
+    struct json *kept = request_parsed(r->t->reasoning_items);
     if (stands(kept, r->t))
         return kept;
     json_free(kept);
@@ -63,12 +46,10 @@ static struct json *kept_of(const struct request_out *o, const struct request_tu
 static void add_call(struct request_out *o, const struct request_turn *r, const struct call *k,
                      const char *id)
 {
-    struct json *m = item(o, "function_call");
-    if (id)
-        json_set_str(m, "id", id);
-    request_set_id(m, "call_id", k->id, r);
-    json_set_str(m, "name", k->name);
-    json_set_str(m, "arguments", k->arguments);
+    json_add(o->messages,
+             json_object_of({"type", json_string("function_call")}, {"id", id ? json_string(id) : NULL},
+                            {"call_id", request_id(k->id, r)}, {"name", json_string(k->name)},
+                            {"arguments", json_string(k->arguments)}));
     o->prompt += strlen(k->arguments) + strlen(k->name) + 32;
 }
 
@@ -105,7 +86,7 @@ static void assistant(struct request_out *o, const struct request_turn *r)
         if (json_is(e, "reasoning")) {
             json_add(o->messages, json_copy(e));
         } else if (json_is(e, "function_call")) {
-            add_call(o, r, call_of(t, json_text(json_get(e, "call_id"))), json_str(json_get(e, "id")));
+            add_call(o, r, request_call(t, json_text(json_get(e, "call_id"))), json_str(json_get(e, "id")));
         } else if (json_is(e, "message") && !said) {
             add_text(o, t->text, e);
             said = true;
@@ -120,27 +101,27 @@ static void assistant(struct request_out *o, const struct request_turn *r)
         o->prompt += strlen(t->reasoning_items);
 }
 
+static void add_result(struct request_out *o, const struct request_turn *r, const char *text)
+{
+    struct json *parts = request_parts_of(o, text);
+    json_add(o->messages, json_object_of({"type", json_string("function_call_output")},
+                                         {"call_id", request_id(r->t->call_id, r)},
+                                         {"output", parts ? parts : json_string(text)}));
+    o->prompt += strlen(text) + 16;
+}
+
 static void input(struct request_out *o)
 {
     for (size_t i = 0; i < o->q->conversation->n; i++) {
         struct request_turn r = request_turn(o, i);
-        if (r.t->role == TURN_USER) {
-            autofree char *text = request_text(o, r.t);
-
-            request_images(o, r.t);
+        autofree char *text = request_text(o, r.t);
+        request_images(o, r.t);
+        if (r.t->role == TURN_USER)
             request_user(o, text);
-        } else if (r.t->role == TURN_ASSISTANT) {
+        else if (r.t->role == TURN_ASSISTANT)
             assistant(o, &r);
-        } else {
-            struct json *m = item(o, "function_call_output");
-            request_set_id(m, "call_id", r.t->call_id, &r);
-            autofree char *text = request_text(o, r.t);
-
-            request_images(o, r.t);
-            struct json *parts = request_parts_of(o, text);
-            json_set(m, "output", parts ? parts : json_string(text));
-            o->prompt += strlen(text) + 16;
-        }
+        else
+            add_result(o, &r, text);
     }
 }
 
@@ -151,13 +132,10 @@ static void tools(struct request_out *o)
         return;
     struct json *list = json_array();
     for (size_t i = 0; i < o->q->tools.n; i++) {
-        struct json *t = json_object();
-        json_set_str(t, "type", "function");
-        json_set_str(t, "name", o->q->tools.v[i].name);
-        json_set_str(t, "description", o->q->tools.v[i].description);
-        json_set(t, "parameters", request_schema(o, &o->q->tools.v[i]));
-        json_set_bool(t, "strict", false);
-        json_add(list, t);
+        const struct llm_tool *t = &o->q->tools.v[i];
+        json_add(list, json_object_of({"type", json_string("function")}, {"name", json_string(t->name)},
+                                      {"description", json_string(t->description)},
+                                      {"parameters", request_schema(o, t)}, {"strict", json_boolean(false)}));
     }
     json_set(o->body, "tools", list);
 }
@@ -167,19 +145,12 @@ static void reasoning(struct request_out *o)
     const struct request_shape *s = o->s;
     const char *effort = request_effort(s->o, s->learnt);
     bool summary = s->o->reasoning_summary && !s->learnt->no_summary && !s->o->no_reasoning;
-    if (effort || summary) {
-        struct json *r = json_object();
-        if (effort)
-            json_set_str(r, "effort", effort);
-        if (summary)
-            json_set_str(r, "summary", "auto");
-        json_set(o->body, "reasoning", r);
-    }
-    if (s->learnt->no_encrypted || s->o->no_reasoning || request_in_blocks(o))
-        return;
-    struct json *include = json_array();
-    json_add(include, json_string("reasoning.encrypted_content"));
-    json_set(o->body, "include", include);
+    if (effort || summary)
+        json_set(o->body, "reasoning",
+                 json_object_of({"effort", effort ? json_string(effort) : NULL},
+                                {"summary", summary ? json_string("auto") : NULL}));
+    if (!s->learnt->no_encrypted && !s->o->no_reasoning && !request_in_blocks(o))
+        json_set(o->body, "include", json_array_of(json_string("reasoning.encrypted_content")));
 }
 
 void request_responses(struct request_out *o)
