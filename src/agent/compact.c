@@ -40,7 +40,8 @@ static int ask_for_summary(struct agent *a, size_t end, struct llm_reply *r, str
     return status;
 }
 
-int compact_turns(struct agent *a, size_t end, struct error *err)
+/* Replace the first end turns, which end a question, by the model's summary. -1: nothing was changed. */
+static int compact_turns(struct agent *a, size_t end, struct error *err)
 {
     struct llm_reply r = {0};
     int status = ask_for_summary(a, end, &r, err);

@@ -212,9 +212,8 @@ bool context_shorten(struct conversation *c, size_t end);
 void context_replace(struct conversation *c, size_t n, const char *user, const char *assistant);
 
 /* compact.c */
-/* Replace the first end turns, which end a question, by the model's summary. -1: nothing was changed. */
-int compact_turns(struct agent *a, size_t end, struct error *err);
-/* Do so before the question that is about to be asked, if the window is nearly full. */
+/* Replace the older turns by the model's summary before the question that is about to be asked, if the window
+ * is nearly full. */
 void compact_if_full(struct agent *a, struct question *q);
 /* The service refused all of it as too long: do so with as many of the oldest turns as it should take. False:
  * no summary came of it. */

@@ -33,7 +33,8 @@ size_t overwrite_rows(const struct overwrite *o)
     return n;
 }
 
-bool overwrite_settled(const struct overwrite *o)
+/* Are there lines that overwrite_settle() lets pass? */
+static bool settled(const struct overwrite *o)
 {
     return o->moving && o->at == o->last && o->last > 0 && is_blank(&o->row[o->at]);
 }
@@ -60,7 +61,7 @@ static void release_rows(struct overwrite *o, struct buf *out)
 
 void overwrite_settle(struct overwrite *o, struct buf *out)
 {
-    if (overwrite_settled(o))
+    if (settled(o))
         release_rows(o, out);
 }
 
@@ -90,7 +91,7 @@ static void add_text(struct overwrite *o, const char *text, size_t len, struct b
 
     if (o->cr || (o->home && o->row[o->at].len))
         replace(o, out);
-    else if (o->home && !o->up && overwrite_settled(o))
+    else if (o->home && !o->up && settled(o))
         release_rows(o, out);
     o->home = o->cr = false;
     row = &o->row[o->at];

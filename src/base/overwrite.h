@@ -36,7 +36,6 @@ void overwrite_release(struct overwrite *o);
 void overwrite_feed(struct overwrite *o, const char *text, size_t len, struct buf *out); /* appends to out */
 /* Something else is written now: the lines that are held pass if the program has ended the last of them. */
 void overwrite_settle(struct overwrite *o, struct buf *out);
-bool overwrite_settled(const struct overwrite *o);        /* are there such lines? */
 void overwrite_end(struct overwrite *o, struct buf *out); /* the rest; ready for the next text */
 size_t overwrite_rows(const struct overwrite *o);         /* that are held, without empty ones at the end */
 

@@ -34,7 +34,8 @@ void calls_release(struct calls *c)
     *c = (struct calls){.tools = c->tools};
 }
 
-char *calls_new_id(void)
+/* Nine random letters and digits, since Mistral accepts no other ids. The caller frees it. */
+static char *new_id(void)
 {
     static const char set[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     unsigned char raw[9] = {0};
@@ -69,7 +70,7 @@ static struct llm_call *add(struct calls *c, const struct written *w, char *argu
         c->v = xreallocarray(c->v, c->alloc = c->alloc ? c->alloc * 2 : 4, sizeof *c->v);
     bool usable = w->id && *w->id && strlen(w->id) <= CALL_DELTAS_ID_MAX && !id_used(c, w->id);
     struct llm_call *k = &c->v[c->n++];
-    *k = (struct llm_call){.call = {.id = usable ? xstrdup(w->id) : calls_new_id(),
+    *k = (struct llm_call){.call = {.id = usable ? xstrdup(w->id) : new_id(),
                                     .name = tool_names_for_history(w->tool ? w->tool->name : w->name),
                                     .arguments = arguments,
                                     .extra = xstrdup(w->extra)},
@@ -238,7 +239,7 @@ int calls_move(struct calls *to, struct calls *from)
         *k = from->v[i];
         if (id_used(to, k->call.id)) {
             free(k->call.id);
-            k->call.id = calls_new_id();
+            k->call.id = new_id();
         }
         to->n++;
     }

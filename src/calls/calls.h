@@ -52,7 +52,4 @@ int calls_from_named(struct calls *c, const char *name, const char *args, size_t
 /* Reads a text that consists of harmony's "...to=functions.NAME ... {arguments}", once or more often. */
 int calls_from_harmony(struct calls *c, const char *text, size_t len);
 
-/* Returns nine random letters and digits (Mistral accepts no other ids). The caller frees it. */
-char *calls_new_id(void);
-
 #endif

@@ -15,7 +15,7 @@ void put_u32(unsigned char *p, uint32_t v)
     p[3] = (unsigned char)(v >> 24);
 }
 
-uint32_t get_u32(const char *p)
+static uint32_t get_u32(const char *p)
 {
     const unsigned char *u = (const unsigned char *)p;
 

@@ -112,6 +112,5 @@ char *tagged_text(const struct tagged *t, size_t max);
 void tagged_take(char **to, const struct tagged *t, size_t max);
 
 void put_u32(unsigned char *p, uint32_t v);
-uint32_t get_u32(const char *p);
 
 #endif

@@ -14,7 +14,8 @@
 /* What the guest puts in front of HTML, so that a browser takes the file for UTF-8 (guest/rich.py). */
 #define HTML_HEAD "<!DOCTYPE html><meta charset=\"utf-8\">\n"
 
-const char *bundle_type(enum file_kind kind)
+/* The type that a file of that kind has in a bundle; NULL: it is in none. */
+static const char *bundle_type(enum file_kind kind)
 {
     static const char *const types[] = {
         [FILE_MADE] = NULL,

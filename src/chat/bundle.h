@@ -11,8 +11,6 @@
 
 struct json;
 
-/* The type that a file of that kind has in a bundle; NULL: it is in none. */
-const char *bundle_type(enum file_kind kind);
 /* Is it a form of the value, and no figure of its own? */
 bool bundle_of_value(enum file_kind kind);
 /* Does the name end as those of images do that a terminal or a model can be shown? */

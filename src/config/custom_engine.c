@@ -19,7 +19,7 @@ static const struct field fields[] = {
 };
 static const struct schema schema = {fields, countof(fields)};
 
-const struct custom_engine *custom_engine_find(const struct custom_engines *all, const char *name)
+static const struct custom_engine *custom_engine_find(const struct custom_engines *all, const char *name)
 {
     for (size_t i = 0; i < all->n; i++)
         if (!strcmp(all->v[i].name, name))

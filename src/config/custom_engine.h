@@ -38,7 +38,6 @@ struct custom_engines {
 
 int custom_engines_read(struct custom_engines *all, const struct ydoc *map, struct error *err);
 void custom_engines_release(struct custom_engines *all);
-const struct custom_engine *custom_engine_find(const struct custom_engines *all, const char *name);
 
 /* Is the engine that c asks for one that there is? To be called when all layers are read. */
 int custom_engine_check_choice(const struct config *c, struct error *err);

@@ -77,7 +77,6 @@ int providers_read(struct providers *p, const struct ydoc *map, bool builtin, st
             continue;
         if (url && !ydoc_get(entry, "other_url"))
             free(steal(&slot->other_url)); /* it belonged to the built-in place, which this one replaces */
-        slot->users = true;
         slot->key_line = key ? key->line : 0;
         slot->url_line = url ? url->line : 0;
         slot->models_line = models ? models->line : slot->models_line;

@@ -36,7 +36,6 @@ struct provider { /* strings are owned; NULL where not set */
     struct profiles profiles; /* of models at this service; they come before the general ones */
     bool send_max_tokens, local, discover, allow_insecure;
     bool by_name;    /* taken only when it is named: its key variable is set for much else */
-    bool users;      /* config.yaml has a say in it */
     int key_line;    /* of api_key or api_key_command in config.yaml */
     int api_line;    /* of api in config.yaml */
     int models_line; /* of models or model in config.yaml; 0: the built-in ones */

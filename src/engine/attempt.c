@@ -113,7 +113,9 @@ void attempt_plan(const struct attempt *a, struct engine_plan *plan)
     };
 }
 
-bool attempt_attached(const struct attempt *a)
+/* True when the client lives as long as the sandbox, so that its exit and its stderr tell about the
+ * sandbox. */
+static bool client_attached(const struct attempt *a)
 {
     return a->engine->attached || a->stdio;
 }
@@ -124,7 +126,7 @@ void attempt_blame(struct attempt *a, const char *why)
 
     attempt_plan(a, &plan);
     a->err = (struct error){0};
-    if (a->client && attempt_attached(a) && child_wait(a->client, LAST_WORDS_MS)
+    if (a->client && client_attached(a) && child_wait(a->client, LAST_WORDS_MS)
         && a->client->err_text.len > 0) {
         autofree char *said = client_complaint(a->client);
         a->fault = a->engine->explain(&plan, said, &a->err);
@@ -223,7 +225,7 @@ int64_t attempt_memory_kills(const struct attempt *a)
 
 bool attempt_alive(struct attempt *a, char *why, size_t size)
 {
-    bool by_client = a->peer <= 0 && a->client && attempt_attached(a), alive = false;
+    bool by_client = a->peer <= 0 && a->client && client_attached(a), alive = false;
     char how[64];
 
     if (!a->up) {

@@ -108,9 +108,6 @@ int attempt_over_pipes(struct attempt *a, int (*start_client)(struct attempt *a,
 void attempt_fail(struct attempt *a, enum engine_fault fault); /* a->err is set; done is called likewise */
 /* Start the same engine again in another way. runtime NULL: keep the present one. */
 void attempt_again(struct attempt *a, bool stdio, const char *runtime);
-/* True when the client lives as long as the sandbox, so that its exit and its stderr tell about the
- * sandbox. */
-bool attempt_attached(const struct attempt *a);
 /* Note the first process inside, in the record and to the keeper. */
 void attempt_found_peer(struct attempt *a, pid_t pid);
 /* False also when the process was gone before its start time could be read. */

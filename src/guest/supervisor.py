@@ -27,7 +27,7 @@ PIPE_SIZE, PIPE_MOST = 1 << 18, 1 << 20     # of a pipe while code floods; what 
 class Supervisor:
     # What a plain cell needs has a place of its own, which is quicker to get at.
     __slots__ = ('fd_in', 'fd_out', 'inbox', 'outbox', 'queued', 'number', 'until', 'worker', 'sock',
-                 'words', 'heap', 'pipes', 'to_worker', 'nonce', 'waiting', 'interrupted', 'began',
+                 'words', 'heap', 'pipes', 'to_worker', 'nonce', 'waiting', 'interrupted',
                  'figures', 'figure', 'sending', 'helper', 'command', 'closed_at', 'polled', 'quiet',
                  'brisk', 'flood', 'snapshots', 'snapshot', 'chores', 'taken', 'captured_at', 'ended',
                  'task', 'terminal', 'told', 'due', 'gave_up', 'dying', 'poll', 'answers', 'look',
@@ -48,7 +48,6 @@ class Supervisor:
         self.nonce = None                       # of the present request
         self.waiting = False                    # the worker has not answered it yet
         self.interrupted = False
-        self.began = 0.0
         self.figures, self.named = {}, {}       # our memory files, each with its form; names given so far
         self.figure, self.form = -1, b''        # the one being received
         # generator of frames: files going out; what the last frame then says
@@ -148,7 +147,7 @@ class Supervisor:
             self.request(kind, nonce, body)     # noqa: from requests.py
 
     def begin(self, nonce):
-        self.nonce, self.interrupted, self.began = nonce, False, time.monotonic()
+        self.nonce, self.interrupted = nonce, False
 
     def stop(self, number):
         """Interrupt or kill the present request."""
@@ -406,12 +405,10 @@ class Supervisor:
         if self.figure >= 0:
             self.erase()
         self.sending, self.figures, now = None, {}, time.monotonic()
-        spent = int((now - self.began) * 1e6)
         if self.taken:
             ending += tlv(b'o', b'%d' % self.taken)
             self.taken = 0
-        self.send(FROM_GUEST_END, self.nonce, ending + tlv(b'd', b'%d' % spent)
-                  + (tlv(b'i', b'1') if self.interrupted else b''))
+        self.send(FROM_GUEST_END, self.nonce, ending + (tlv(b'i', b'1') if self.interrupted else b''))
         self.nonce = None
         task, self.task = self.task, b''
         if self.snapshots and task in (TO_GUEST_RUN, TO_GUEST_ARGUMENTS):

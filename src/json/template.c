@@ -40,11 +40,6 @@ static const struct json *walk(const struct json *value, const char *path)
     return value;
 }
 
-const struct json *template_find(const struct json *scope, const char *path)
-{
-    return walk(scope, path + (*path == '$'));
-}
-
 static struct json *copy_or_null(const struct json *value)
 {
     return value ? json_copy(value) : json_null();

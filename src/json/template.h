@@ -38,7 +38,5 @@ struct template_words { /* v ends with a row without a name */
 /* A new value, the caller's. words may be NULL. */
 struct json *template_fill(const struct json *template, const struct json *scope,
                            const struct template_words *words);
-/* The value of "$a.b" in scope: NULL if it is not there. The text may lack the $. */
-const struct json *template_find(const struct json *scope, const char *path);
 
 #endif

@@ -30,9 +30,6 @@ struct seccomp_rule {
 typedef void seccomp_fn(void *ctx, const struct seccomp_rule *rule);
 void seccomp_walk(seccomp_fn *fn, void *ctx);
 
-/* What the table decides: 0 allowed, otherwise the errno. For tests, as an oracle for both back ends. */
-int seccomp_decide(const char *name, const uint64_t args[6]);
-
 /* The program as bwrap's --add-seccomp-fd reads it: a CLOEXEC memfd at offset 0, owned by the caller, or
  * -1. */
 int seccomp_program(struct error *err);

@@ -590,29 +590,3 @@ void seccomp_walk(seccomp_fn *fn, void *ctx)
     walk_ioctl(fn, ctx);
     walk_modes(fn, ctx);
 }
-
-struct decision {
-    const char *name;
-    const uint64_t *args;
-    int answer;
-};
-
-static void decide(void *ctx, const struct seccomp_rule *r)
-{
-    struct decision *d = ctx;
-
-    if (strcmp(r->name, d->name) != 0)
-        return;
-    for (unsigned i = 0; i < r->n; i++)
-        if ((d->args[r->cmp[i].arg] & r->cmp[i].mask) != r->cmp[i].value)
-            return;
-    d->answer = r->err;
-}
-
-int seccomp_decide(const char *name, const uint64_t args[6])
-{
-    struct decision d = {.name = name, .args = args, .answer = ENOSYS};
-
-    seccomp_walk(decide, &d);
-    return d.answer;
-}

@@ -332,6 +332,8 @@ static void show_unused(struct markdown *m)
     refs_release(&m->refs);
 }
 
+static void reread(struct markdown *m, const char *s, size_t len);
+
 /* The first line of a table, or not: the second one tells. */
 static void maybe_table(struct markdown *m, const char *s, size_t len)
 {
@@ -345,7 +347,7 @@ static void maybe_table(struct markdown *m, const char *s, size_t len)
     }
     memset(&m->held, 0, sizeof m->held);
     as_text(m, first.data, first.len);
-    markdown_replay(m, s, len);
+    reread(m, s, len);
 }
 
 /* The first line of a block, behind the prefixes of its containers. */
@@ -391,7 +393,7 @@ static void whole_line(struct markdown *m, const char *s, size_t len)
         markdown_indented_line(m, rest.s, rest.len, rest.column);
     } else {
         markdown_end_leaf(m);
-        markdown_replay(m, s, len);
+        reread(m, s, len);
     }
 }
 
@@ -418,17 +420,8 @@ static void line_end(struct markdown *m)
     m->mode = m->leaf > LEAF_RULE || m->held.len ? LINE_WHOLE : LINE_BEGIN;
 }
 
-void markdown_replay(struct markdown *m, const char *s, size_t len)
-{
-    m->mode = m->leaf > LEAF_RULE || m->held.len ? LINE_WHOLE : LINE_BEGIN;
-    m->inner = false;
-    m->column = 0;
-    markdown_line(m, s, len);
-    line_end(m);
-}
-
 /* Bytes of one line. */
-void markdown_line(struct markdown *m, const char *s, size_t len)
+static void take_bytes(struct markdown *m, const char *s, size_t len)
 {
     size_t i = 0;
 
@@ -442,13 +435,23 @@ void markdown_line(struct markdown *m, const char *s, size_t len)
         buf_add(&m->line, s + i, len - i);
 }
 
+/* Read a line as if it came now, at the beginning of a line. */
+static void reread(struct markdown *m, const char *s, size_t len)
+{
+    m->mode = m->leaf > LEAF_RULE || m->held.len ? LINE_WHOLE : LINE_BEGIN;
+    m->inner = false;
+    m->column = 0;
+    take_bytes(m, s, len);
+    line_end(m);
+}
+
 void markdown_feed(struct markdown *m, const char *text, size_t len)
 {
     while (len) {
         const char *nl = memchr(text, '\n', len);
         size_t n = nl ? (size_t)(nl - text) : len;
 
-        markdown_line(m, text, n);
+        take_bytes(m, text, n);
         if (nl || (m->mode == LINE_WHOLE && m->line.len > LINE_MAX_BYTES))
             line_end(m);
         n += nl != NULL;

@@ -81,9 +81,6 @@ void markdown_end_leaf(struct markdown *m);
 void markdown_begin_text(struct markdown *m); /* a paragraph begins, or goes on with another line */
 void markdown_text(struct markdown *m, const char *s,
                    size_t len); /* within a line of a paragraph or heading */
-void markdown_line(struct markdown *m, const char *s, size_t len); /* bytes of one line */
-/* Read a line as if they came now, at the beginning of a line. */
-void markdown_replay(struct markdown *m, const char *s, size_t len);
 /* The prefixes of the containers, for the next block's first line and for its others; added to. */
 void markdown_prefix(struct markdown *m, struct buf *first, struct buf *next);
 /* Draw inline text at once, in the flow f. */

@@ -247,11 +247,3 @@ void mcp_calls_drop(struct mcp_link *l)
             drop(c);
     }
 }
-
-bool mcp_link_busy(const struct mcp_link *l)
-{
-    for (const struct mcp_call *c = l->mcp->calls; c; c = c->next)
-        if (c->link == l)
-            return true;
-    return false;
-}

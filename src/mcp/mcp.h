@@ -82,7 +82,6 @@ struct mcp_link_options {
 struct mcp_link *mcp_open(struct mcp *m, const struct mcp_link_options *o);
 /* The client is gone: interrupt what runs for it, send nothing more. May be called from send. */
 void mcp_close(struct mcp_link *l);
-bool mcp_link_busy(const struct mcp_link *l); /* is a call under way? */
 
 void mcp_receive(struct mcp_link *l, const char *text, size_t len);
 /* A message that was too long to be kept. */

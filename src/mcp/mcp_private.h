@@ -92,8 +92,6 @@ void mcp_fail(const struct mcp_request *q, enum mcp_code code, struct json *data
     __attribute__((format(printf, 4, 5)));
 void mcp_nothing(struct mcp_link *l, int status);
 void mcp_notify(struct mcp_link *l, const char *method, struct json *params); /* takes params */
-/* What is to be handed out with what is sent: mcp_fate.conversation. */
-const char *mcp_hand_out(const struct mcp_link *l);
 
 /* headers.c: the headers repeat what the body says, for programs in between; one that disagrees would be an
  * attack on them. Returns the name of such a header, or NULL. */

@@ -16,7 +16,8 @@ static int status_of(const struct mcp_request *q, enum mcp_code code)
     return code == MCP_METHOD_NOT_FOUND ? 404 : code == MCP_INTERNAL ? 200 : 400;
 }
 
-const char *mcp_hand_out(const struct mcp_link *l)
+/* What is to be handed out with what is sent: mcp_fate.conversation. */
+static const char *hand_out(const struct mcp_link *l)
 {
     return l->session || l->brought ? NULL : l->self;
 }
@@ -51,7 +52,7 @@ static void set_server(struct json *result)
 void mcp_result(const struct mcp_request *q, struct json *result)
 {
     const struct mcp_fate fate = {
-        .status = 200, .last = true, .session = q->handed_out, .conversation = mcp_hand_out(q->link)};
+        .status = 200, .last = true, .session = q->handed_out, .conversation = hand_out(q->link)};
     struct json *m = message_new(q->id);
 
     if (q->revision->modern) {
@@ -92,7 +93,7 @@ void mcp_nothing(struct mcp_link *l, int status)
 
 void mcp_notify(struct mcp_link *l, const char *method, struct json *params)
 {
-    const struct mcp_fate fate = {.status = 200, .conversation = mcp_hand_out(l)};
+    const struct mcp_fate fate = {.status = 200, .conversation = hand_out(l)};
     struct json *m = json_object();
 
     json_set_str(m, "jsonrpc", "2.0");

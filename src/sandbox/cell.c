@@ -77,7 +77,6 @@ static const char *on_result(struct cell *c, const struct frame *f)
     if (c->answered)
         return "it sent two results for one cell";
     c->answered = true;
-    c->answered_at = clock_ms();
     sandbox_tell_phase(c->sandbox, PHASE_SAVING);
     c->claimed = CELL_EXCEPTION;
     /* If a body ends in the middle of a value, code has written to the worker's socket; keep what was

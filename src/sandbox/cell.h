@@ -14,7 +14,6 @@ struct cell {
     const struct cell_listener *listener;
     bool command;             /* set before cell_begin(): no code for the worker, but a process beside it */
     bool answered;            /* the worker's result has arrived; files may follow */
-    int64_t answered_at;      /* ms */
     int64_t blocked_ms;       /* time spent in the listener, which does not count against the cell's limit */
     enum cell_status claimed; /* what the worker reports; not trusted */
     struct delivery delivery;

@@ -80,9 +80,6 @@ static bool read_end(struct request *q, const char *p, size_t left)
         case 'm':
             q->lost_unnamed += n > 0 && n < INT32_MAX ? n : 0;
             break;
-        case 'd':
-            q->micros = n;
-            break;
         default:
             break; /* a newer supervisor may add fields */
         }

@@ -58,9 +58,8 @@ struct request {
     /* it died, and a snapshot from before this cell was restored, which lacks "behind" more cells */
     bool restored;
     unsigned behind;
-    char *unkept;             /* why no snapshot could be restored */
-    int64_t snapshots_killed; /* snapshots killed by something other than the supervisor */
-    int64_t micros;
+    char *unkept;                      /* why no snapshot could be restored */
+    int64_t snapshots_killed;          /* snapshots killed by something other than the supervisor */
     struct lost_file lost[LOST_NAMED]; /* files that were not copied out */
     size_t n_lost;
     int64_t lost_unnamed; /* how many more were lost than the array holds */

@@ -384,7 +384,6 @@ void request_begin(struct sandbox *s, struct request *q)
                           .idle_ms = q->idle_ms ? q->idle_ms : s->answer_ms,
                           .frame = q->frame,
                           .wait_status = -1,
-                          .micros = -1,
                           .progress_at = clock_ms()};
     /* Cannot fail for 16 bytes once the kernel's pool is initialised. If it did, it would not be safe to
      * go on. */

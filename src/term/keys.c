@@ -111,9 +111,9 @@ static void paste_add(struct keys *k, size_t n)
 }
 
 /* Terminals send CR for the end of a line. */
-static struct key paste_done(struct keys *k, bool unended)
+static struct key paste_done(struct keys *k)
 {
-    struct key key = {.kind = KEY_PASTE, .paste = &k->clean, .cut = k->cut, .unended = unended};
+    struct key key = {.kind = KEY_PASTE, .paste = &k->clean, .cut = k->cut};
     struct scrub scrub;
 
     for (size_t i = 0; i < k->paste.len; i++)
@@ -138,11 +138,11 @@ static struct key paste_next(struct keys *k, int64_t now)
     if (end) {
         paste_add(k, (size_t)(end - k->raw.data));
         buf_drop(&k->raw, MARK);
-        return paste_done(k, false);
+        return paste_done(k);
     }
     if (now - k->last >= (k->burst ? BURST_MS : PASTE_MS)) {
         paste_add(k, k->raw.len);
-        return paste_done(k, !k->burst);
+        return paste_done(k);
     }
     if (k->raw.len)
         paste_add(k, k->raw.len - (k->burst ? 0 : begun(k->raw.data, k->raw.len, end_mark)));

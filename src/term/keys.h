@@ -31,8 +31,7 @@ struct key {
     size_t n;
     /* PASTE: newlines as \n, control characters removed; valid until the next call */
     const struct buf *paste;
-    bool cut;     /* it was longer than QUESTION_MAX */
-    bool unended; /* its end mark never came */
+    bool cut; /* it was longer than QUESTION_MAX */
 };
 
 struct keys {

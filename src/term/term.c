@@ -370,7 +370,7 @@ void term_after_question(struct term *t, enum question_status status)
                                              "--sandbox: quit, start again with it)");
 }
 
-void term_ask(struct term *t, const char *question, size_t len)
+static void ask(struct term *t, const char *question, size_t len)
 {
     struct error err = {0};
     autorelease(mentions_release) struct mentions m = {0};
@@ -449,7 +449,7 @@ static void obey(struct term *t, const struct buf *line)
     else if (!block && *buf_str(line) == '!')
         term_run_code(t, buf_str(line) + 1);
     else if (block || !command_obey(t, buf_str(line)))
-        term_ask(t, buf_str(&message), message.len);
+        ask(t, buf_str(&message), message.len);
 }
 
 static void greet(struct term *t)

@@ -169,7 +169,7 @@ static void code_copy(char *out, size_t size, const struct json *j)
 
 static void from_json(struct failure *f, int status, const struct json *j, const struct failure_head *h)
 {
-    *f = (struct failure){.status = status, .retry_after = -1, .in_stream = status < 300};
+    *f = (struct failure){.status = status, .retry_after = -1};
     if (json_type(j) == JSON_ARRAY)
         j = json_at(j, 0);
     const struct json *error = json_get(j, "error");

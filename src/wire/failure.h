@@ -65,8 +65,7 @@ struct failure {
     int context;        /* the window in tokens that the error names; 0: none */
     /* worth at most one more try: a long timeout, an empty answer, a stream that began with a broken event */
     bool once;
-    bool never; /* network: not worth a retry (refused on loopback, bad certificate) */
-    bool in_stream;
+    bool never;     /* network: not worth a retry (refused on loopback, bad certificate) */
     bool empty;     /* truncated without anything being cut off: the service sent nothing */
     unsigned tries; /* how often the service was asked, for the text; 0: not given */
 };

@@ -162,11 +162,38 @@ static const struct call calls[] = {
     {"openat", {0, 0, O_DIRECTORY, 07777}, 0},
 };
 
+struct decision {
+    const char *name;
+    const uint64_t *args;
+    int answer;
+};
+
+static void decide(void *ctx, const struct seccomp_rule *r)
+{
+    struct decision *d = ctx;
+
+    if (strcmp(r->name, d->name) != 0)
+        return;
+    for (unsigned i = 0; i < r->n; i++)
+        if ((d->args[r->cmp[i].arg] & r->cmp[i].mask) != r->cmp[i].value)
+            return;
+    d->answer = r->err;
+}
+
+/* What the table decides: 0 allowed, otherwise the errno. The oracle for both back ends. */
+static int table_decides(const char *name, const uint64_t args[6])
+{
+    struct decision d = {.name = name, .args = args, .answer = ENOSYS};
+
+    seccomp_walk(decide, &d);
+    return d.answer;
+}
+
 static void test_table(void **state)
 {
     (void)state;
     for (size_t i = 0; i < countof(calls); i++) {
-        int is = seccomp_decide(calls[i].name, calls[i].args);
+        int is = table_decides(calls[i].name, calls[i].args);
 
         if (is != calls[i].answer)
             fail_msg("%s(%llx, %llx, %llx, %llx) gets %d instead of %d", calls[i].name,
@@ -242,7 +269,7 @@ static void child_refusals(void)
 
     for (int nr = 0; nr < 512; nr++) {
         names[nr] = seccomp_syscall_resolve_num_arch(seccomp_arch_native(), nr);
-        answers[nr] = names[nr] ? seccomp_decide(names[nr], none) : ENOSYS;
+        answers[nr] = names[nr] ? table_decides(names[nr], none) : ENOSYS;
     }
     load_filter();
     for (int nr = 0; nr < 512; nr++) {

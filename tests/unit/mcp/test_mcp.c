@@ -322,7 +322,6 @@ static void a_call_is_answered_when_it_is_done(void **state)
 
     start(&f, NULL);
     assert_string_equal(say(&f, CALL("1", "execute_python", "{\"code\":\"print(1)\"}", "")), "");
-    assert_true(mcp_link_busy(f.link));
     assert_string_equal(f.operation, "run_code");
     assert_string_equal(f.arguments, "{\"code\":\"print(1)\"}");
     assert_string_equal(f.conversation, "mcp");
@@ -334,7 +333,6 @@ static void a_call_is_answered_when_it_is_done(void **state)
     assert_string_equal(json_text(json_get(json_at(json_get(r, "content"), 0), "text")), "1\n");
     assert_string_equal(json_text(json_get(json_get(r, "structuredContent"), "sandbox")), HANDLE);
     assert_false(json_bool(json_get(r, "isError"), true));
-    assert_false(mcp_link_busy(f.link));
     finish(&f);
 }
 

@@ -25,8 +25,7 @@ static void take_all(struct keys *k, int64_t now, struct buf *out)
         else if (key.kind == KEY_CHAR)
             buf_add(out, key.bytes, key.n);
         else
-            buf_addf(out, "<%s%s%s>", buf_str(key.paste), key.cut ? "|cut" : "",
-                     key.unended ? "|unended" : "");
+            buf_addf(out, "<%s%s>", buf_str(key.paste), key.cut ? "|cut" : "");
     }
 }
 
@@ -161,10 +160,10 @@ static void test_a_paste_without_end(void **state)
     assert_string_equal(buf_str(&out), "");
     assert_int_equal(keys_deadline(&k), PASTE_MS);
     take_all(&k, PASTE_MS, &out);
-    assert_string_equal(buf_str(&out), "<rm -rf|unended>");
+    assert_string_equal(buf_str(&out), "<rm -rf>");
     keys_feed(&k, "x", 1, 5000);
     take_all(&k, 5000, &out);
-    assert_string_equal(buf_str(&out), "<rm -rf|unended>x");
+    assert_string_equal(buf_str(&out), "<rm -rf>x");
     buf_release(&out);
     keys_release(&k);
 }
