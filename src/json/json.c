@@ -413,13 +413,6 @@ void json_set_bool(struct json *obj, const char *key, bool v)
     json_set(obj, key, json_boolean(v));
 }
 
-struct json *json_set_members(struct json *obj, const struct json_member *members)
-{
-    for (; members->key != NULL; members++)
-        json_set(obj, members->key, members->value);
-    return obj;
-}
-
 void json_add(struct json *arr, struct json *value)
 {
     assert(json_type(arr) == JSON_ARRAY && value != NULL && value != arr);

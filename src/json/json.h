@@ -74,30 +74,24 @@ void json_set(struct json *obj, const char *key, struct json *value); /* replace
 void json_set_str(struct json *obj, const char *key, const char *s);  /* s NULL: null */
 void json_set_int(struct json *obj, const char *key, int64_t v);
 void json_set_bool(struct json *obj, const char *key, bool v);
-/* Several members at once, in this order: json_set_all(obj, {"id", json_string(id)}, {"n", number}). Returns
- * obj. */
-#define json_set_all(obj, ...) json_set_members(obj, (const struct json_member[]){__VA_ARGS__, {0}})
-#define json_object_of(...)    json_set_members(json_object(), (const struct json_member[]){__VA_ARGS__, {0}})
-struct json_member {
-    const char *key;
-    struct json *value;
-};
-struct json *json_set_members(struct json *obj, const struct json_member *members);
 void json_add(struct json *arr, struct json *value);
 
 /* A whole object or array in one expression, in the order in which it is to be printed:
  *
  *     json_object_of({"name", json_string(name)}, {"sizes", json_array_of(json_integer(1), json_integer(2))})
  *
- * A member whose value is NULL is left out; json_array_of() takes no NULL.
+ * json_set_all(obj, ...) adds such members to an object and returns it. A member whose value is NULL is left
+ * out; json_array_of() takes no NULL.
  */
 struct json_member {
     const char *key;
     struct json *value; /* given away */
 };
-#define json_object_of(...) json_of_members((const struct json_member[]){__VA_ARGS__, {NULL, NULL}})
-#define json_array_of(...)  json_of_elements((struct json *const[]){__VA_ARGS__, NULL})
-struct json *json_of_members(const struct json_member *v);   /* v ends with a row without a key */
+#define json_object_of(...)    json_set_all(json_object(), __VA_ARGS__)
+#define json_set_all(obj, ...) json_set_members(obj, (const struct json_member[]){__VA_ARGS__, {NULL, NULL}})
+#define json_array_of(...)     json_of_elements((struct json *const[]){__VA_ARGS__, NULL})
+struct json *json_set_members(struct json *obj,
+                              const struct json_member *v);  /* ends with a row without a key */
 struct json *json_of_elements(struct json *const *elements); /* ends with NULL */
 /* Copies members of one object into another, where they replace members of the same name: all of them, or
  * those of the n names, of which one that from does not have is passed over. */

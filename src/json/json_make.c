@@ -1,14 +1,12 @@
 /* json_make.c - objects and arrays made in one expression, or from parts of others. See json.h. */
 #include "json/json.h"
 
-struct json *json_of_members(const struct json_member *v)
+struct json *json_set_members(struct json *obj, const struct json_member *v)
 {
-    struct json *o = json_object();
-
     for (; v->key; v++)
         if (v->value)
-            json_set(o, v->key, v->value);
-    return o;
+            json_set(obj, v->key, v->value);
+    return obj;
 }
 
 struct json *json_of_elements(struct json *const *elements)
