@@ -1,6 +1,7 @@
-/* chat_key.h - the key of a conversation: a SHA-256, in hex, of everything that was said. chat_table.h finds
- * the sandbox at the end of a conversation by it. A text and a list of parts with that text have the same key,
- * whatever white space surrounds it and into however many messages a turn of the assistant is cut. Pure.
+/* chat_key.h - the key of a conversation: a SHA-256, in hex, of everything that was said. chat_table.h
+ * finds the sandbox at the end of a conversation by it. A text and a list of parts with that text have the
+ * same key, whatever white space surrounds it and into however many messages a turn of the assistant is
+ * cut. Pure.
  */
 #ifndef OPENAI_CHAT_KEY_H
 #define OPENAI_CHAT_KEY_H

@@ -1,6 +1,6 @@
-/* chat_request.h - reads a request as OpenAI's clients send it (POST /v1/chat/completions, /v1/responses): what
- * is asked, what was said before, and which files came with it. Otherwise it gives a refusal, in words that
- * such a client shows. Pure: no socket, clock or file.
+/* chat_request.h - reads a request as OpenAI's clients send it (POST /v1/chat/completions, /v1/responses):
+ * what is asked, what was said before, and which files came with it. Otherwise it gives a refusal, in words
+ * that such a client shows. Pure: no socket, clock or file.
  */
 #ifndef OPENAI_CHAT_REQUEST_H
 #define OPENAI_CHAT_REQUEST_H

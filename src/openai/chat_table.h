@@ -1,8 +1,8 @@
 /* chat_table.h - remembers which sandbox belongs to the end of which conversation. A client sends its whole
  * conversation with every request; the part up to the last answer (chat_key.h) names the place, and so does
- * that answer's id. A place is taken out while its question is asked, and put back under the next names. So two
- * requests that continue from the same place never share an interpreter: the second one gets a new one. The
- * table is bounded; the oldest place is dropped first.
+ * that answer's id. A place is taken out while its question is asked, and put back under the next names. So
+ * two requests that continue from the same place never share an interpreter: the second one gets a new one.
+ * The table is bounded; the oldest place is dropped first.
  */
 #ifndef OPENAI_CHAT_TABLE_H
 #define OPENAI_CHAT_TABLE_H

@@ -1,7 +1,7 @@
 /* openai_reply.h - writes one answer in one of OpenAI's shapes (shape.h), as a whole or as events while it
- * comes. What the code did is in the member "sandpiper" of the answer, which other clients ignore. A client of
- * Responses that asks for the tool code_interpreter also gets it as calls of that tool. Pure: what is to be
- * sent is passed to a function.
+ * comes. What the code did is in the member "sandpiper" of the answer, which other clients ignore. A client
+ * of Responses that asks for the tool code_interpreter also gets it as calls of that tool. Pure: what is to
+ * be sent is passed to a function.
  */
 #ifndef OPENAI_OPENAI_REPLY_H
 #define OPENAI_OPENAI_REPLY_H
@@ -30,8 +30,8 @@ struct openai_reply {
     bool begun;            /* the first event was sent */
     struct buf text;       /* the part of the answer that was sent so far */
     int64_t part;          /* the number of the model's reply that is being sent */
-    /* Only for Responses: the members of the request that its answer repeats, the items that are done, and the
-     * item that is under way, or NULL. That one is a call, or a message whose text so far is in words. */
+    /* Only for Responses: the members of the request that its answer repeats, the items that are done, and
+     * the item that is under way, or NULL. That one is a call, or a message whose text so far is in words. */
     struct json *repeated, *output, *item;
     struct buf words;
     int64_t sequence; /* the number of the next event */
@@ -57,7 +57,8 @@ void openai_reply_event(struct openai_reply *r, const struct json *object);
 void openai_reply_begin(struct openai_reply *r); /* does nothing if it has begun */
 void openai_reply_end(struct openai_reply *r, const struct openai_end *e);
 
-/* Returns the finish reason for the status of a question, "stop" or "length"; NULL when there is no answer. */
+/* Returns the finish reason for the status of a question, "stop" or "length"; NULL when there is no answer.
+ */
 const char *openai_finish(const char *status, const char *answer);
 /* Makes {"error": {...}}. param and code may be NULL, and are null then. */
 struct json *openai_error(const char *message, const char *type, const char *param, const char *code);

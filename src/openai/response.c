@@ -23,7 +23,8 @@ static struct json *usage_of(const struct json *usage)
         {"total_tokens", openai_total(usage)});
 }
 
-/* Members for which we have no value are there all the same, because clients in strict languages want them. */
+/* Members for which we have no value are there all the same, because clients in strict languages want them.
+ */
 static struct json *response(const struct openai_reply *r, const char *status)
 {
     static const char skeleton[] =
