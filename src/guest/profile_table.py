@@ -49,8 +49,9 @@ def column_or_header(path, text):
     return (sep, counts[sep]) if counts[sep] > 1 and not re.search(r'[\r\n<>]|, ', first) else None
 
 
-def find_separator(text):
-    """(separator, columns): the separator whose rows agree best, or None."""
+def find_separator(text, named=False):
+    """(separator, columns): the separator whose rows agree best, or None. named: as its name says, it is a
+    table, so half of its rows may be ragged if its first one is not."""
     best, head = None, beginning(text)
     for sep in '\t;,|':
         rows = split(head, sep, len(text) <= len(head), 60)[0]
@@ -62,7 +63,7 @@ def find_separator(text):
             continue
         skip = widths.index(width)
         share = widths.count(width) / (len(widths) - skip)
-        if share < 0.7 or skip > 10 or (skip and widths.count(width) < 3):
+        if share < (0.5 if named and not skip else 0.7) or skip > 10 or (skip and widths.count(width) < 3):
             continue
         if width == 2 and all(len(r) != 2 or r[1][:1] == ' ' for r in rows):
             continue                    # prose with one comma per line
@@ -169,7 +170,8 @@ class Table:
 
 
 def read_table(path, text, encoding, whole, name='df', seconds=SECONDS):
-    found = find_separator(text) or column_or_header(path, text)
+    named = bool(re.search(r'\.[ct]sv(\.|$)', path, re.I))
+    found = find_separator(text, named) or column_or_header(path, text)
     if not found:
         return None
     sep, width = found
@@ -209,10 +211,13 @@ def damaged_rows(text, rows, width, whole):
     if whole and '\n' in rows[-1][-1] and text.count('"') % 2:
         return 'quoting=3', 'a quote in it is never closed'
     longer = [row for row in rows[1:] if len(row) > width and any(row[width:])]
-    if not longer or len(rows[0]) > width or 10 * len(longer) > len(rows):
+    if not longer or len(rows[0]) > width:
         return '', ''
     has_or_have = ' has' if len(longer) == 1 else 's have'
-    return "on_bad_lines='warn'", '%d row%s more cells than the header' % (len(longer), has_or_have)
+    wrong = '%d row%s more cells than the header' % (len(longer), has_or_have)
+    if 10 * len(longer) <= len(rows):
+        return "on_bad_lines='warn'", wrong + ', and these rows are left out'
+    return "engine='python', on_bad_lines=lambda row: row[:%d]" % width, wrong + ', which are cut off'
 
 
 def table(path, text, encoding, whole):
@@ -228,8 +233,8 @@ def table(path, text, encoding, whole):
     more = '' if t.width <= len(t.columns) else ', and %d more' % (t.width - len(t.columns))
     lines.append('%s, columns: %s%s' % (t.total, columns, more))
     if t.wrong:
-        TROUBLE.append(t.wrong)
-        lines.append(t.wrong + (', and these rows are left out' if 'more cells' in t.wrong else ''))
+        TROUBLE.append(t.wrong.partition(',')[0])
+        lines.append(t.wrong)
     lines += joins_with_files(t, others)
     left = MOST - sum(len(s) + 1 for s in lines)
     rows = first_rows(t.body, t.sep)

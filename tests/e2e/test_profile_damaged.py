@@ -26,6 +26,8 @@ def both(tmp_path, name, content):
 
 @pytest.mark.parametrize('name, content, rows, wrong', [
     ('long.csv', 'a,b\n' + '1,2\n' * 50 + '1,2,3\n' + '1,2\n' * 50, 100, '1 row has more cells than the header'),
+    ('longer.csv', 'a,b,n\n' + '1,2,3\n4,5,6\n7,8,9,note\n' * 10, 30, '10 rows have more cells than the header'),
+    ('shorter.csv', 'a,b,n\n' + '1,2,3\n4,5,6\n7,8\n' * 10, 30, ''),
     ('quote.csv', 'a,b\n1,"open\n2,x\n3,y\n', 3, 'a quote in it is never closed'),
     ('excel.csv', 'sep=;\na;b\n1;2\n3;4\n', 2, ''),
     ('head.csv', 'a,b,c\n', 0, 'it has a header and no rows'),
