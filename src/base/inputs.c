@@ -48,6 +48,30 @@ static int open_one(const char *word, const char *path, struct error *err)
                      is_socket(path) ? "it is a socket, which holds no data" : strerror(code));
 }
 
+static void push(struct inputs *in, struct input one)
+{
+    in->v = xreallocarray(in->v, in->n + 1, sizeof *in->v);
+    in->v[in->n++] = one;
+}
+
+/* What was last written to a SQLite database may be only in the file beside it. */
+static void push_log(struct inputs *in, const char *path, int fd)
+{
+    char head[20];
+    struct stat st;
+
+    if (pread(fd, head, sizeof head, 0) != (ssize_t)sizeof head || memcmp(head, "SQLite format 3", 16) != 0
+        || head[18] != 2)
+        return;
+    autofree char *name = xasprintf("%s-wal", path);
+    autoclose int log = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (log >= 0 && fstat(log, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+        push(in, (struct input){.fd = log, .path = name, .owned = name});
+        name = NULL;
+        log = -1;
+    }
+}
+
 int inputs_open(struct inputs *in, const char *word, const char *const *paths, struct error *err)
 {
     for (; paths && *paths; paths++) {
@@ -57,9 +81,8 @@ int inputs_open(struct inputs *in, const char *word, const char *const *paths, s
             inputs_release(in);
             return -1;
         }
-        in->v = xreallocarray(in->v, in->n + 1, sizeof *in->v);
-        in->v[in->n] = (struct input){.fd = fd, .path = *paths};
-        in->n++;
+        push_log(in, *paths, fd);
+        push(in, (struct input){.fd = fd, .path = *paths});
     }
     return 0;
 }
@@ -68,8 +91,10 @@ void inputs_release(struct inputs *in)
 {
     if (!in)
         return;
-    for (size_t i = 0; i < in->n; i++)
+    for (size_t i = 0; i < in->n; i++) {
         fd_close(&in->v[i].fd);
+        free(in->v[i].owned);
+    }
     free(in->v);
     memset(in, 0, sizeof *in);
 }

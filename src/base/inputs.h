@@ -11,12 +11,14 @@ struct error;
 struct inputs {
     struct input {
         int fd;           /* -1 once handed over */
-        const char *path; /* the caller's string */
+        const char *path; /* the caller's string, or owned */
+        char *owned;
     } * v;
     size_t n;
 };
 
-/* Open all paths (ends with NULL; may be NULL), besides those that are open already. word: "--add ", which
+/* Open all paths (ends with NULL; may be NULL), besides those that are open already. Ahead of a SQLite
+ * database goes its -wal file, if it has one. word: "--add ", which
  * errors begin with. Never waits, not even for the writer of a named pipe. -1: ERROR_USAGE naming the file
  * that cannot be read, or is a URL; nothing is left open. */
 int inputs_open(struct inputs *in, const char *word, const char *const *paths, struct error *err);

@@ -75,9 +75,12 @@ static int add(struct mentions *m, struct mention *one, struct inputs *in, struc
 
     while (i < in->n && strcmp(in->v[i].path, one->path) != 0)
         i++;
-    one->file = i;
+    bool open = i < in->n;
     m->v[m->n++] = *one;
-    return i < in->n ? 0 : inputs_open(in, "@", (const char *const[]){one->path, NULL}, err);
+    if (!open && inputs_open(in, "@", (const char *const[]){one->path, NULL}, err) < 0)
+        return -1;
+    m->v[m->n - 1].file = open ? i : in->n - 1;
+    return 0;
 }
 
 int mentions_open(struct mentions *m, const char *text, size_t len, struct inputs *in, struct error *err)

@@ -214,7 +214,7 @@ static int put_files(struct exec *x, struct error *err)
         return 0;
     autofree char *stem = stdin_data_name(&x->data);
     autofree char *name = name_not_taken(stem, (const char *const *)names.v, names.n);
-    return put_file(x, &(struct input){x->data.fd, "stdin"}, name, err);
+    return put_file(x, &(struct input){.fd = x->data.fd, .path = "stdin"}, name, err);
 }
 
 /* Set sys.argv as python3 does. */

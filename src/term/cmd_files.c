@@ -228,8 +228,8 @@ void obey_put(struct term *t, const char *argument)
 
     loop_arm(t->loop);
     show_status(t->show, "Copying data into the sandbox...");
-    if (r == 0)
-        r = agent_attach(t->agent, path, in.v[0].fd, &err);
+    for (size_t i = 0; r == 0 && i < in.n; i++)
+        r = agent_attach(t->agent, in.v[i].path, in.v[i].fd, &err);
     show_status(t->show, NULL);
     if (r < 0)
         term_say_error(t, &err);

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import time
 import zipfile
@@ -204,6 +205,22 @@ def test_a_word_that_names_no_file(sandpiper, serve, question):
     os.mkfifo(sandpiper.path("work/pipe"))
     told, r = asked(sandpiper, serve, question)
     assert told == question and not r.err.strip(), (told, r)
+
+
+def test_a_database_in_use_comes_with_its_log(sandpiper, serve):
+    """What another program has just written to a SQLite database is only in the -wal file beside it."""
+    con = sqlite3.connect(sandpiper.path("work/used.db"))
+    con.execute("pragma journal_mode = wal")
+    con.execute("create table t (a)")
+    con.execute("insert into t values (1)")
+    con.commit()
+    told, r = asked(sandpiper, serve, "rows of @used.db and @used.db?")
+    assert "table 't' (1 rows)" in told and told.endswith("rows of /mnt/data/used.db and /mnt/data/used.db?"), told
+    r = sandpiper.run("exec", "--add", "used.db", "-c", TREE)
+    assert tree(r) == ["used.db", "used.db-wal"], r
+    con.close()
+    r = sandpiper.run("exec", "--add", "used.db", "-c", TREE)
+    assert tree(r) == ["used.db"], r
 
 
 def test_a_hidden_file_must_be_added_by_name(sandpiper, serve):
