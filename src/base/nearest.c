@@ -1,6 +1,7 @@
 /* nearest.c - edit distance. */
 #include "base/nearest.h"
 
+#include <ctype.h>
 #include <string.h>
 
 unsigned edit_distance(const char *a, size_t na, const char *b, size_t nb)
@@ -28,6 +29,15 @@ unsigned edit_distance(const char *a, size_t na, const char *b, size_t nb)
     return d[na % 3][nb];
 }
 
+/* The dashes of a flag or the slash of a command, which every name has, do not make a word long. */
+static size_t letters(const char *word, size_t len)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < len; i++)
+        n += isalnum((unsigned char)word[i]) != 0;
+    return n;
+}
+
 const char *nearest_name(const char *word, size_t len, const char *const *names)
 {
     const char *best = NULL;
@@ -43,5 +53,5 @@ const char *nearest_name(const char *word, size_t len, const char *const *names)
             best = *names;
         }
     }
-    return least <= 1 + len / 4 && least < len ? best : NULL;
+    return least <= (letters(word, len) + 2) / 4 ? best : NULL;
 }

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/fill.h"
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "base/quoting.h"
 #include "base/sha256.h"
 #include "base/utf8.h"
@@ -549,6 +550,39 @@ static void names_are_quoted_and_read(void **state)
     }
 }
 
+static void nearest_names(void **state)
+{
+    static const char *const flags[] = {"--code", "--no-color", "--model", "--max-tokens", "-m", NULL};
+    static const char *const commands[] = {"/help", "/model", "/new", NULL};
+    static const struct {
+        const char *const *names;
+        const char *word, *near;
+    } rows[] = {
+        {flags, "--nope", NULL},
+        {flags, "--cdoe", "--code"},
+        {flags, "--coed", "--code"},
+        {flags, "--modle", "--model"},
+        {flags, "--no-color", "--no-color"},
+        {flags, "--no-colour", "--no-color"},
+        {flags, "--max-tokns", "--max-tokens"},
+        {flags, "--x", NULL},
+        {flags, "--mod", "--model"},
+        {commands, "/hepl", "/help"},
+        {commands, "/moddle", "/model"},
+        {commands, "/ne", "/new"},
+        {commands, "/foo", NULL},
+        {commands, "/", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < countof(rows); i++) {
+        const char *near = nearest_name(rows[i].word, strlen(rows[i].word), rows[i].names);
+
+        if (!near != !rows[i].near || (near && strcmp(near, rows[i].near) != 0))
+            fail_msg("%s: %s", rows[i].word, near ? near : "nothing");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -573,6 +607,7 @@ int main(void)
         cmocka_unit_test(memory_copies),
         cmocka_unit_test(placeholders),
         cmocka_unit_test(names_are_quoted_and_read),
+        cmocka_unit_test(nearest_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
