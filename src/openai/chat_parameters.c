@@ -136,6 +136,21 @@ static int read_word(const struct json *body, const char *name, const char **out
                : chat_refuse(no, "invalid_type", name, "must be a string");
 }
 
+/* An unknown effort would be refused by the model's service, or passed over without a word. */
+static int read_effort(const struct json *body, const char *name, const char **out, struct chat_refusal *no)
+{
+    static const char *const known[] = {"none", "minimal", "low", "medium", "high", "xhigh", "max"};
+
+    if (read_word(body, name, out, no) < 0)
+        return -1;
+    for (size_t i = 0; *out && i < countof(known); i++)
+        if (!strcmp(*out, known[i]))
+            return 0;
+    return *out ? chat_refuse(no, "unsupported_value", name,
+                              "must be none, minimal, low, medium, high, xhigh or max")
+                : 0;
+}
+
 static int read_bool(const struct json *body, const char *name, bool *out, struct chat_refusal *no)
 {
     const struct json *v = member(body, name);
@@ -152,7 +167,8 @@ int chat_parameters_read(const struct openai_shape *shape, const struct json *bo
     const struct json *include = json_get(body, "include");
     bool responses = shape->api == OPENAI_RESPONSES;
 
-    if (read_word(body, "model", &out->model, no) < 0 || read_word(body, shape->effort, &out->effort, no) < 0
+    if (read_word(body, "model", &out->model, no) < 0
+        || read_effort(body, shape->effort, &out->effort, no) < 0
         || read_bool(body, "stream", &out->stream, no) < 0
         || read_bool(body, "stream_options.include_usage", &out->include_usage, no) < 0
         || (responses && read_word(body, "previous_response_id", &out->previous, no) < 0))

@@ -46,7 +46,7 @@ static bool plain_segment(const char *s, size_t len)
     if (len == 0 || (len <= 2 && strncmp(s, "..", len) == 0))
         return false;
     for (size_t i = 0; i < len; i++)
-        if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f || s[i] == '\\' || s[i] == '/')
+        if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f || s[i] == '/')
             return false;
     return utf8_valid(s, len);
 }

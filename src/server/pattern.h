@@ -20,7 +20,7 @@ struct pattern_params {
 
 /* path is as the client sent it, without the query. It fits when each segment is equal, or stands where the
  * pattern has {name}: such a segment is percent-decoded once and must be a plain name: UTF-8 without control
- * characters, slash and backslash, neither "." nor "..". {name...} as the last part takes the rest, slashes
+ * characters and slash, neither "." nor "..". {name...} as the last part takes the rest, slashes
  * included, each segment held to the same. Literal segments are not decoded, so %2e%2e is never "..". */
 bool pattern_match(const char *pattern, const char *path, struct pattern_params *out);
 void pattern_release(struct pattern_params *p);

@@ -94,6 +94,8 @@ def test_refusals_in_openais_form(start):
     for status, path, body, headers, wanted in (
             (401, "/v1/models", None, {"Authorization": None}, ("authentication_error", None, "invalid_api_key")),
             (400, "/v1/chat/completions", {"messages": [user("x")], "n": 2}, {}, ("invalid_request_error", "n", "unsupported_parameter")),
+            (400, "/v1/chat/completions", {"messages": [user("x")], "reasoning_effort": "hgih"}, {},
+             ("invalid_request_error", "reasoning_effort", "unsupported_value")),
             (400, "/v1/chat/completions", {"messages": []}, {}, ("invalid_request_error", "messages", "missing_required_parameter")),
             (404, "/v1/models/nope", None, {}, ("not_found_error", None, "model_not_found")),
             (502, "/v1/chat/completions", {"messages": [user("x")]}, {}, ("server_error", None, "MODEL_FAILED"))):
