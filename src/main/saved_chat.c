@@ -130,10 +130,10 @@ static int write_new(const char *path, const struct buf *text, struct error *err
     return fd < 0 || fd_write_all(fd, buf_str(text), text->len) < 0 ? error_errno(err, "%.200s", path) : 0;
 }
 
-static int export_session(void *ctx, const char *argument, struct buf *path, struct error *err)
+static int export_session(void *ctx, const char *argument, struct buf *saved, struct error *err)
 {
     const struct saved *s = ctx;
-    struct buf text autorelease(buf_release) = BUF_INIT(0);
+    struct buf text autorelease(buf_release) = BUF_INIT(0), path autorelease(buf_release) = BUF_INIT(0);
     size_t n = strcspn(argument, " \t");
     autofree char *format = xmemdup0(argument, n);
     const char *file = argument + n + strspn(argument + n, " \t"), *dot;
@@ -149,12 +149,17 @@ static int export_session(void *ctx, const char *argument, struct buf *path, str
     }
     autofree char *where = *file ? name_path(file) : NULL;
     if (where)
-        buf_addstr(path, where);
+        buf_addstr(&path, where);
     else
-        buf_addf(path, "sandpiper-%s.%s", session_short(s->session->id), format);
-    if (session_export(db, s->session->id, format, &text, err) < 0)
+        buf_addf(&path, "sandpiper-%s.%s", session_short(s->session->id), format);
+    if (session_export(db, s->session->id, format, &text, err) < 0
+        || write_new(buf_str(&path), &text, err) < 0)
         return -1;
-    return write_new(buf_str(path), &text, err);
+    dot = strrchr(buf_str(&path), '.');
+    buf_addstr(saved, buf_str(&path));
+    if (!dot || strcmp(dot + 1, format) != 0)
+        buf_addf(saved, " (format: %s)", format);
+    return 0;
 }
 
 static int undo(void *ctx, struct error *err)

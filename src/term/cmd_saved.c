@@ -48,13 +48,13 @@ void obey_rename(struct term *t, const char *argument)
 
 void obey_export(struct term *t, const char *argument)
 {
-    struct buf path autorelease(buf_release) = BUF_INIT(0);
+    struct buf saved autorelease(buf_release) = BUF_INIT(0);
     struct error err = {0};
 
-    if (t->o.sessions.export(t->o.sessions.ctx, argument, &path, &err) < 0)
+    if (t->o.sessions.export(t->o.sessions.ctx, argument, &saved, &err) < 0)
         term_say_error(t, &err);
     else
-        term_sayf(t, NOTICE_INFO, "saved: %s", buf_str(&path));
+        term_sayf(t, NOTICE_INFO, "saved: %s", buf_str(&saved));
 }
 
 void obey_undo(struct term *t, const char *argument)
