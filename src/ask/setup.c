@@ -147,7 +147,7 @@ void setup_llm(const struct config *c, const struct endpoint *e, const char *mod
         .stream = c->stream,
         .send_max_tokens = service && service->send_max_tokens,
         .max_completion_tokens = service && service->max_completion_tokens,
-        .any_model = !e->models && service && !service->models.n,
+        .own_names = service && service->own_names,
         .signatures = service && service->signatures,
         .result_images = service && service->result_images,
         .body = service ? service->body : NULL,

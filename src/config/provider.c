@@ -31,6 +31,7 @@ static const struct field provider_fields[] = {
     {"thinking", F_CHOICE, P(thinking), THINKING_CHOICES, false, 0},
     {"reasoning_back", F_CHOICE, P(reasoning_back), REASONING_BACK_CHOICES, false, 0},
     {"signatures", F_BOOL, P(signatures), NULL, false, 0},
+    {"own_names", F_BOOL, P(own_names), NULL, false, 0},
     {"result_images", F_BOOL, P(result_images), NULL, false, 0},
     {"body", F_JSON, P(body), NULL, false, 0},
     {"profiles", F_OTHER, 0, NULL, false, 0},

@@ -31,6 +31,7 @@ struct provider { /* strings are owned; NULL where not set */
     enum thinking thinking;
     enum reasoning_back reasoning_back;
     bool signatures;          /* a call without Google's thought signature is refused */
+    bool own_names;           /* models are called as the user named them there (Azure's deployments) */
     bool result_images;       /* images of a result go with it: a user message behind one is refused */
     char *body;               /* JSON object: what else goes into every request; or NULL */
     struct profiles profiles; /* of models at this service; they come before the general ones */

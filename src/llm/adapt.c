@@ -274,6 +274,5 @@ void adapt_told_model(const struct exchange *x, const struct llm_reply *r)
         || (!strncasecmp(asked, answered, n) && is_snapshot(asked[n] ? asked + n : answered + n)))
         return;
     m->learnt->told_model = true;
-    exchange_notice(x, m->loopback || m->o.any_model, "asked for %.100s, answered by %.100s", m->o.model,
-                    r->model);
+    exchange_notice(x, m->o.own_names, "asked for %.100s, answered by %.100s", m->o.model, r->model);
 }

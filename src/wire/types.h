@@ -82,9 +82,7 @@ struct llm_options {
     /* what the service is like */
     bool send_max_tokens;       /* send a limit; a loopback base_url gets one in any case */
     bool max_completion_tokens; /* max_tokens has this name there */
-    /* Model names are the user's own (Azure's deployments), so a different name in a reply is not worth a
-     * notice. */
-    bool any_model;
+    bool own_names;  /* its names are the user's own, so a reply that names another is not worth a notice */
     bool signatures; /* it refuses a call without Google's thought signature: send the documented stand-in */
     bool result_images; /* images of a result go with it, not into a user message behind it */
     const char *body;   /* a JSON object with further members for every request */

@@ -148,7 +148,7 @@ def test_another_model_is_told_once(sandpiper, serve, asked, answered, told):
     server = serve(sandpiper, [{"answer": {"calls": [{"code": "print(1)"}], "model": answered}}, {"answer": {"text": "Fine.", "model": answered}}])
     env = own(sandpiper, server)
     sandpiper.configure((OWN % server.url).replace("    base_url", "    allow_insecure: true\n    base_url"))
-    r = sandpiper.run("-m", asked, "-v", "well?", env=env)
+    r = sandpiper.run("-m", asked, "well?", env=env)
     assert r.code == 0 and r.out == "Fine.\n", r
     lines = [line for line in r.err.splitlines() if "answered by" in line]
     assert len(lines) == int(told) and (not told or (asked in lines[0] and answered in lines[0])), r
