@@ -23,6 +23,16 @@ static const struct words table[REMEDY_END] = {
         {"Ask for less at once, start a new session, or use a model with a larger context window",
          "Ask for less at once, clear the conversation with /clear, or choose a model with a larger context "
          "window: /model NAME"},
+    [REMEDY_BODY_LIMIT] =
+        {"Attach less, or start a new session; the limit may be a proxy's (nginx: client_max_body_size)",
+         "Attach less, or clear the conversation with /clear; the limit may be a proxy's (nginx: "
+         "client_max_body_size)"},
+    [REMEDY_OTHER_REGION] =
+        {"It does not serve the place that this request came from; --provider NAME uses another service",
+         "It does not serve the place that this request came from; " RESTART
+         "--provider NAME for another service"},
+    [REMEDY_FIREWALL] = {"A proxy or firewall may have sent this page; check the base URL and the network",
+                         NULL},
     [REMEDY_ASK_OR_MODEL] = {"Ask again, or use another model", "Ask again, or " MODEL},
 
     [REMEDY_DIALECT_BLOCKS] =

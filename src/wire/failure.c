@@ -243,6 +243,7 @@ static void from_other(struct failure *f, const struct failure_head *h, const ch
     *f = (struct failure){.status = status, .retry_after = -1};
     if (looks_html(body, len, h->content_type)) {
         char title[128];
+        f->page = true;
         html_title(title, sizeof title, body, len);
         if (*title)
             snprintf(f->message, sizeof f->message, "an HTML page, \"%s\"", title);

@@ -65,9 +65,11 @@ struct failure {
     int context;        /* the window in tokens that the error names; 0: none */
     /* worth at most one more try: a long timeout, an empty answer, a stream that began with a broken event */
     bool once;
-    bool never;     /* network: not worth a retry (refused on loopback, bad certificate) */
-    bool empty;     /* truncated without anything being cut off: the service sent nothing */
-    unsigned tries; /* how often the service was asked, for the text; 0: not given */
+    bool never;      /* network: not worth a retry (refused on loopback, bad certificate) */
+    bool body_limit; /* 413 without a word of tokens: perhaps not the model's window but a limit on bytes */
+    bool page;       /* the body was an HTML page, which a proxy or firewall may have sent */
+    bool empty;      /* truncated without anything being cut off: the service sent nothing */
+    unsigned tries;  /* how often the service was asked, for the text; 0: not given */
 };
 
 /* The status of an answer and what its headers tell. A zeroed one tells nothing. */
@@ -100,6 +102,8 @@ double failure_wait_in_body(const struct json *error, const char *message);
 
 /* True when the service has too much to do. The other statuses that may be retried mean that it failed. */
 bool failure_is_busy(int status);
+/* Is the service not offered in the place that the request came from? */
+bool failure_is_region(const struct failure *f);
 /* After a request with images: does the service refuse those? */
 bool failure_is_images(const struct failure *f);
 /* When vLLM was started without the parser for the model's tool calls, returns the flags that it needs; NULL

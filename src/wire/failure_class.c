@@ -227,6 +227,20 @@ static bool is_gone(const struct failure *f)
            || (f->status == 404 && (model || has(f->code, "model") || has(f->message, "deployment")));
 }
 
+/* OpenAI (403) and Gemini (400) where they are not offered. */
+bool failure_is_region(const struct failure *f)
+{
+    static const char *const words[] = {"country, region",
+                                        "unsupported_country",
+                                        "location is not supported",
+                                        "not available in your country",
+                                        "not available in your region",
+                                        "not supported in your country",
+                                        "not supported in your region",
+                                        NULL};
+    return f->status >= 400 && f->status < 500 && (has_any(f->message, words) || has_any(f->code, words));
+}
+
 /* Gemini and xAI answer a wrong key with a 400. */
 static bool is_wrong_key(const struct failure *f)
 {
@@ -302,6 +316,8 @@ enum failure_class failure_classify(struct failure *f, const struct failure_evid
         return FAILURE_QUOTA;
     if (!strcmp(f->code, "tool_use_failed"))
         return FAILURE_TOOL_USE;
+    if (failure_is_region(f) || (s == 403 && f->page))
+        return FAILURE_FATAL;
     if (is_wrong_key(f))
         return FAILURE_AUTH;
     if (names_responses(f)) {
@@ -318,8 +334,10 @@ enum failure_class failure_classify(struct failure *f, const struct failure_evid
         return FAILURE_GONE;
     if (s == 404)
         return FAILURE_NOT_FOUND;
-    if (s == 413)
+    if (s == 413) {
+        f->body_limit = true;
         return FAILURE_CONTEXT;
+    }
     if (!strcasecmp(should_retry, "false"))
         return FAILURE_FATAL;
     if (s >= 500 && is_loading(f, j))

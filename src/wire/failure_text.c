@@ -95,6 +95,18 @@ static int quota(const struct text *t)
                      name ? " belongs to" : "", when);
 }
 
+static int no_room(const struct text *t)
+{
+    if (t->f->body_limit)
+        return error_set(t->err, ERROR_CONTEXT, t->f->status,
+                         "%s refused a request of this size%s for model %s: %s\n%s", t->host, t->status,
+                         t->model, t->said, next(t, REMEDY_BODY_LIMIT));
+    return error_set(t->err, ERROR_CONTEXT, t->f->status,
+                     "the context window of %s at %s is too small%s: %s\n%s", t->model, t->host, t->status,
+                     *t->f->message ? t->said : "an empty error, which may mean that the prompt is too long",
+                     next(t, REMEDY_LESS_CONTEXT));
+}
+
 static int too_large(const struct text *t)
 {
     return error_set(t->err, ERROR_LIMIT, t->f->status,
@@ -156,6 +168,10 @@ static const char *refused_step(struct text *t, const char *url)
         return redirect_step(t, url);
     if (strcasestr(f->code, "content_filter") || strcasestr(f->code, "content_policy"))
         return "Its content filter did this; rephrase the question";
+    if (failure_is_region(f))
+        return next(t, REMEDY_OTHER_REGION);
+    if (f->status == 403 && f->page)
+        return next(t, REMEDY_FIREWALL);
     if (failure_parser_flags(f))
         return "vLLM was started without its tool parser: add --enable-auto-tool-choice --tool-call-parser "
                "NAME there, or ask with --dialect blocks";
@@ -221,10 +237,7 @@ int failure_error(const struct failure *f, const struct llm_options *o, const ch
     case FAILURE_QUOTA:
         return quota(&t);
     case FAILURE_CONTEXT:
-        return error_set(err, ERROR_CONTEXT, f->status,
-                         "the context window of %s at %s is too small%s: %s\n%s", t.model, t.host, t.status,
-                         *f->message ? t.said : "an empty error, which may mean that the prompt is too long",
-                         next(&t, REMEDY_LESS_CONTEXT));
+        return no_room(&t);
     case FAILURE_TOO_LARGE:
         return too_large(&t);
     case FAILURE_PARAMETER:

@@ -96,6 +96,21 @@ static const struct row {
     {408, "", FAILURE_BUSY, ERROR_BUSY, "failed (408)", "Try again later"},
     {409, "", FAILURE_BUSY, ERROR_BUSY, "failed (409)", "Try again"},
     {413, "", FAILURE_CONTEXT, ERROR_CONTEXT, "context window of m1 at api.example", "larger context window"},
+    {413, "<html><title>413 Request Entity Too Large</title></html>", FAILURE_CONTEXT, ERROR_CONTEXT,
+     "api.example refused a request of this size (413) for model m1: an HTML page", "client_max_body_size"},
+    {413, "{\"error\":\"Payload Too Large\"}", FAILURE_CONTEXT, ERROR_CONTEXT, "a request of this size",
+     "start a new session"},
+    {403,
+     "{\"error\":{\"code\":\"unsupported_country_region_territory\",\"message\":\"Country, region, or "
+     "territory "
+     "not supported\"}}",
+     FAILURE_FATAL, ERROR_API, "refused the request (403)", "--provider NAME uses another service"},
+    {400,
+     "[{\"error\":{\"code\":400,\"message\":\"User location is not supported for the API use.\",\"status\":"
+     "\"FAILED_PRECONDITION\"}}]",
+     FAILURE_FATAL, ERROR_API, "User location", "--provider NAME uses another service"},
+    {403, "<html><title>Attention Required!</title></html>", FAILURE_FATAL, ERROR_API, "refused the request",
+     "proxy or firewall"},
     {422, "{\"detail\":[{\"msg\":\"\"}]}", FAILURE_FATAL, ERROR_API, "no message", "--trace"},
     {422, "{\"detail\":[{\"loc\":[\"body\",\"messages\"],\"msg\":\"field required\",\"type\":\"x\"}]}",
      FAILURE_FATAL, ERROR_API, "field required at", "--trace"},
