@@ -29,7 +29,8 @@ struct term_sessions {
     /* Leave for another one: the chat ends, and the caller starts that one. */
     int (*go_to)(void *ctx, const char *id, struct error *err);
     int (*rename)(void *ctx, const char *title, struct error *err);
-    /* argument: "[FORMAT] [FILE]". Append the path that was written, and the format where the path does not tell it. */
+    /* argument: "[FORMAT] [FILE]". Append the path that was written, and the format where the path does not
+     * tell it. */
     int (*export)(void *ctx, const char *argument, struct buf *saved, struct error *err);
     /* Take the last question back. */
     int (*undo)(void *ctx, struct error *err);
