@@ -47,8 +47,7 @@ void facts_show(const struct agent *a, struct buf *out)
     for (size_t i = first; i < a->n_known; i++) {
         buf_addf(out, "\n\nWhat is in /mnt/data/%s:\n", a->known[i].name);
         attach_data(out, a->known[i].profile);
-        while (out->len && out->data[out->len - 1] == '\n')
-            out->data[--out->len] = '\0';
+        buf_trim(out, "\n");
     }
 }
 

@@ -103,10 +103,9 @@ static char *brief_thought(const struct question *q)
     for (const char *p = q->thought ? q->thought : ""; *p; p++)
         if (!isspace((unsigned char)*p))
             buf_addch(&line, *p);
-        else if (line.len && line.data[line.len - 1] != ' ')
+        else if (line.len && buf_last(&line) != ' ')
             buf_addch(&line, ' ');
-    while (line.len && line.data[line.len - 1] == ' ')
-        line.data[--line.len] = '\0';
+    buf_trim(&line, " ");
     if (line.len > THOUGHT_SHOWN) {
         from = utf8_cut(line.data, line.len, line.len - THOUGHT_SHOWN);
         size_t word = strcspn(line.data + from, " ");

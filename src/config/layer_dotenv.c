@@ -76,9 +76,8 @@ int config_apply_dotenv(struct config *c, const char *text, size_t len, struct e
 
 int config_load_dotenv(struct config *c, struct error *err)
 {
-    struct buf text autorelease(buf_release) = BUF_INIT(DOTENV_MAX + 1);
+    struct buf text autorelease(buf_release) = BUF_INIT(0);
     struct stat link, st;
-    ssize_t n = 0;
 
     if (lstat(".env", &link) < 0)
         return 0;
@@ -104,12 +103,7 @@ int config_load_dotenv(struct config *c, struct error *err)
                          ".env is a link to a file of another user (uid %u) and was not read\n"
                          "Use --dotenv ignore, or start in another folder.",
                          (unsigned)st.st_uid);
-    if (st.st_size > (off_t)DOTENV_MAX)
-        return error_set(err, ERROR_USAGE, 0, ".env is too large: %lld bytes, the limit is %zu",
-                         (long long)st.st_size, DOTENV_MAX);
-    for (char *at; (at = buf_space(&text, DOTENV_MAX + 1 - text.len)) != NULL
-                   && (n = read(fd, at, DOTENV_MAX + 1 - text.len)) > 0;
-         buf_end(&text))
-        text.len += (size_t)n;
+    if (file_read_open(fd, ".env", DOTENV_MAX, &text, err) < 0)
+        return -1;
     return config_apply_dotenv(c, buf_str(&text), text.len, err);
 }

@@ -120,10 +120,9 @@ static bool holds_key(const struct config *c)
  * key. */
 int config_load_yaml(struct config *c, bool must, struct error *err)
 {
-    struct buf text autorelease(buf_release) = BUF_INIT(YDOC_MAX + 1);
+    struct buf text autorelease(buf_release) = BUF_INIT(0);
     autoclose int fd = open(c->file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     struct stat st;
-    ssize_t n;
 
     if (fd < 0) {
         if (!must && (errno == ENOENT || errno == ENOTDIR))
@@ -135,20 +134,8 @@ int config_load_yaml(struct config *c, bool must, struct error *err)
     if (S_ISREG(st.st_mode) && st.st_uid != geteuid() && st.st_uid != 0)
         return error_set(err, ERROR_USAGE, 0, "%s belongs to another user (uid %u) and was not read", c->file,
                          (unsigned)st.st_uid);
-    while (text.len <= YDOC_MAX) {
-        char piece[8192];
-        n = read(fd, piece, sizeof piece);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return error_set(err, ERROR_USAGE, errno, "%s: %s", c->file, strerror(errno));
-        if (n == 0)
-            break;
-        buf_add(&text, piece, (size_t)n);
-    }
-    if (text.len > YDOC_MAX)
-        return error_set(err, ERROR_USAGE, 0, "%s is too large: %lld bytes, the limit is %zu", c->file,
-                         (long long)(st.st_size > (off_t)text.len ? st.st_size : (off_t)text.len), YDOC_MAX);
+    if (file_read_open(fd, c->file, YDOC_MAX, &text, err) < 0)
+        return -1;
     c->file_read = true;
     if (config_apply_yaml(c, ydoc_parse(buf_str(&text), text.len, c->file, err), err) < 0)
         return -1;

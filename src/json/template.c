@@ -170,7 +170,7 @@ static struct json *joined(const struct filling *f, const struct json *a, bool l
         autojson struct json *value = fill(f, one);
         autofree char *number = json_type(value) == JSON_NUMBER ? json_print(value) : NULL;
         const char *s = number ? number : json_text(value);
-        if (lines && *s && text.len && text.data[text.len - 1] != '\n')
+        if (lines && *s && text.len && buf_last(&text) != '\n')
             buf_addch(&text, '\n');
         buf_addstr(&text, s);
     }

@@ -33,14 +33,10 @@ static char *read_text(const char *path)
 {
     struct buf b = BUF_INIT(FILE_MAX_BYTES);
     autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char part[4096];
-    ssize_t n;
 
     if (fd < 0)
         return NULL;
-    while ((n = read(fd, part, sizeof part)) > 0 || (n < 0 && errno == EINTR))
-        if (n > 0)
-            buf_add(&b, part, (size_t)n);
+    (void)fd_read_all(fd, FILE_MAX_BYTES, &b); /* of a longer one the beginning does */
     return buf_steal(&b, NULL);
 }
 

@@ -42,7 +42,7 @@ static void add_line(struct buf *out, const char *text)
 {
     if (!text || !*text)
         return;
-    if (out->len > 0 && out->data[out->len - 1] != '\n')
+    if (out->len > 0 && buf_last(out) != '\n')
         buf_addch(out, '\n');
     buf_addstr(out, text);
 }

@@ -94,8 +94,7 @@ static void tell_cut(struct capture *k)
         autofree char *line = xasprintf("%s: %llu bytes, of which the first %zu are here", names[i],
                                         (unsigned long long)k->bytes[i], k->out[i].len);
         runner_child_notice(k->c, false, line);
-        buf_addf(&k->both, "%s[%s]\n", k->both.len && k->both.data[k->both.len - 1] != '\n' ? "\n" : "",
-                 line);
+        buf_addf(&k->both, "%s[%s]\n", k->both.len && buf_last(&k->both) != '\n' ? "\n" : "", line);
     }
 }
 
@@ -103,7 +102,7 @@ static void set_output(struct json *o, struct capture *k, const char *value)
 {
     tell_cut(k);
     k->both.max = 0;
-    if (value && k->both.len > 0 && k->both.data[k->both.len - 1] != '\n')
+    if (value && k->both.len > 0 && buf_last(&k->both) != '\n')
         buf_addch(&k->both, '\n');
     buf_addstr(&k->both, value ? value : "");
     json_set(o, "output", json_string_n(buf_str(&k->both), k->both.len));

@@ -422,7 +422,7 @@ void sandbox_output_text(struct sandbox *s, size_t max, struct buf *out)
     output_text(&s->output, value_len + 1 < max ? max - value_len - (value_len > 0) : 0, out);
     if (value_len == 0)
         return;
-    newline = out->len > 0 && out->data[out->len - 1] != '\n';
+    newline = out->len > 0 && buf_last(out) != '\n';
     if (newline)
         buf_addch(out, '\n');
     buf_add(out, value, value_len);

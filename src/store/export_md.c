@@ -42,7 +42,7 @@ static void add_cell(struct buf *out, const struct item *i)
     for (size_t k = 0; k < i->n_outputs; k++)
         buf_addstr(&output, i->outputs[k].text);
     if (i->value) {
-        if (output.len && output.data[output.len - 1] != '\n')
+        if (output.len && buf_last(&output) != '\n')
             buf_addch(&output, '\n');
         buf_addstr(&output, i->value);
     }

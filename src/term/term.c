@@ -293,13 +293,10 @@ void term_lend_keys(struct term *t, bool on)
 void term_page(struct term *t, const char *text, size_t len)
 {
     struct buf clean autorelease(buf_release) = BUF_INIT(0);
-    struct scrub scrub;
     size_t lines = 0;
     int r = -1, rows, width, height;
 
-    scrub_init(&scrub, SCRUB_PIPE);
-    scrub_feed(&scrub, text, len, &clean);
-    scrub_end(&scrub, &clean);
+    scrub_text(text, len, SCRUB_PIPE, &clean);
     for (size_t i = 0; i < clean.len; i++)
         lines += clean.data[i] == '\n';
     show_screen_size(STDOUT_FILENO, &rows, &width, &height);
