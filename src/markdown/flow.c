@@ -30,11 +30,8 @@ void flow_init(struct flow *f, struct buf *out, const struct flow_options *o)
 
 static void forget_urls(struct flow *f)
 {
-    for (size_t i = 0; i < f->n_urls; i++)
-        free(f->urls[i]);
-    free(f->urls);
-    f->urls = NULL;
-    f->n_urls = f->within = 0;
+    argv_release(&f->urls);
+    f->within = 0;
 }
 
 void flow_release(struct flow *f)
@@ -65,12 +62,9 @@ void flow_begin(struct flow *f, const char *first, const char *next)
 
 void flow_link(struct flow *f, const char *url)
 {
-    f->within = 0;
-    if (!url)
-        return;
-    f->urls = xreallocarray(f->urls, f->n_urls + 1, sizeof *f->urls);
-    f->urls[f->n_urls++] = xstrdup(url);
-    f->within = (unsigned)f->n_urls;
+    if (url)
+        argv_push(&f->urls, url);
+    f->within = url ? (unsigned)f->urls.n : 0;
 }
 
 static void set_link(struct flow *f, unsigned link)
@@ -79,7 +73,7 @@ static void set_link(struct flow *f, unsigned link)
         return;
     f->link = link;
     if (link) /* the same id says that the pieces in two lines are one link */
-        buf_addf(f->out, "\033]8;id=s%u;%s\033\\", f->link_ids + link, f->urls[link - 1]);
+        buf_addf(f->out, "\033]8;id=s%u;%s\033\\", f->link_ids + link, f->urls.v[link - 1]);
     else
         buf_addstr(f->out, "\033]8;;\033\\");
 }
@@ -108,8 +102,7 @@ static void line_end(struct flow *f)
     buf_addch(f->out, '\n');
     if (f->column > f->longest_line)
         f->longest_line = f->column;
-    f->mid = f->wrote = false;
-    f->column = 0;
+    flow_line_lost(f);
     f->lines++;
 }
 
@@ -232,7 +225,7 @@ void flow_break(struct flow *f)
     flow_word_end(f);
     f->blanks = 0;
     if (!f->mid)
-        line_begin(f, 0);
+        flow_prefix(f);
     line_end(f);
 }
 
@@ -242,10 +235,8 @@ void flow_end(struct flow *f)
     f->blanks = 0;
     if (f->mid)
         line_end(f);
-    if (f->n_urls) {
-        f->link_ids += (unsigned)f->n_urls;
-        forget_urls(f);
-    }
+    f->link_ids += (unsigned)f->urls.n;
+    forget_urls(f);
 }
 
 void flow_take_back(struct flow *f, bool first)
@@ -254,8 +245,8 @@ void flow_take_back(struct flow *f, bool first)
     flow_pause(f);
     if (f->mid)
         buf_addstr(f->out, "\r\033[K");
-    f->mid = f->wrote = false;
-    f->column = f->blanks = 0;
+    flow_line_lost(f);
+    f->blanks = 0;
     if (!first)
         flow_again(f, 0);
     f->begun = false;

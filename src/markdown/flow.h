@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/argv.h"
 #include "base/buf.h"
 
 enum flow_style {
@@ -61,9 +62,8 @@ struct flow {
     int word_width, blanks; /* blanks: before the word */
     uint32_t last;          /* the word's last character */
 
-    char **urls; /* of the block; a link is its index + 1 */
-    size_t n_urls;
-    unsigned within; /* the link that the text which comes now is in; 0: none */
+    struct argv urls; /* of the block; a link is its index + 1 */
+    unsigned within;  /* the link that the text which comes now is in; 0: none */
     unsigned link_ids;
 
     int longest_word, longest_line; /* of the block */
@@ -74,7 +74,7 @@ void flow_release(struct flow *f);
 /* A block begins. The prefixes are copied. */
 void flow_begin(struct flow *f, const char *first, const char *next);
 void flow_gap(struct flow *f, const char *prefix); /* an empty line before the next one that is drawn */
-void flow_put_gap(struct flow *f); /* the empty line that is due: something else is drawn now */
+void flow_put_gap(struct flow *f); /* draw that empty line now, since something else follows */
 void flow_text(struct flow *f, unsigned style, const char *text, size_t len);
 void flow_link(struct flow *f, const char *url); /* what follows is a link to it; NULL: to nothing */
 void flow_blanks(struct flow *f,
@@ -82,9 +82,9 @@ void flow_blanks(struct flow *f,
 void flow_word_end(struct flow *f);
 void flow_break(struct flow *f); /* the line ends, the block goes on */
 void flow_end(struct flow *f);   /* the block ends */
-/* Something else may be written now: leave no style in force. What of the line is there stays. */
+/* Something else may be written now: leave no style in force. The unfinished line stays as it is. */
 void flow_pause(struct flow *f);
-/* Something else has ended our line. */
+/* The present line is ended by something else. */
 void flow_line_lost(struct flow *f);
 /* Remove the present line from the screen, to draw it anew; first: it is the block's first. */
 void flow_take_back(struct flow *f, bool first);

@@ -29,9 +29,20 @@ static void fail(struct tex *t)
     t->s = t->end;
 }
 
+/* The last byte of the formula so far; NUL: there is none. */
+static char last(const struct tex *t)
+{
+    return t->out->len > t->from ? buf_last(t->out) : '\0';
+}
+
+static void trim(struct tex *t, const char *set)
+{
+    buf_cut(t->out, t->from + trimmed_length(buf_str(t->out) + t->from, t->out->len - t->from, set));
+}
+
 static void blank(struct tex *t)
 {
-    if (!t->script && t->out->len > t->from && !strchr(" \n", t->out->data[t->out->len - 1]))
+    if (!t->script && last(t) && !strchr(" \n", last(t)))
         buf_addch(t->out, ' ');
 }
 
@@ -153,7 +164,7 @@ static void fraction(struct tex *t)
     argument(t, &below, t->script);
     if (t->failed)
         return;
-    bool before = t->out->len > t->from && is_factor(t->out->data[t->out->len - 1]);
+    bool before = is_factor(last(t));
     bool behind = !empty(t)
                   && (is_factor(*t->s) || *t->s == '^'
                       || (*t->s == '\\' && t->end - t->s > 1 && isalpha((unsigned char)t->s[1])));
@@ -293,12 +304,9 @@ static void environment(struct tex *t)
     skip_blanks(&inner);
     buf_addstr(t->out, e->open);
     formula(&inner, '\0');
-    while (t->out->len > t->from && strchr(" \n", t->out->data[t->out->len - 1]))
-        t->out->len--;
-    if (e->row && t->out->len > t->from
-        && t->out->data[t->out->len - 1] == ';') /* a \\ behind the last row */
-        t->out->len--;
-    buf_end(t->out);
+    trim(t, " \n");
+    if (e->row && last(t) == ';') /* a \\ behind the last row */
+        buf_cut(t->out, t->out->len - 1);
     buf_addstr(t->out, e->close);
     t->failed = inner.failed;
     t->s = close + end.len;
@@ -329,7 +337,7 @@ static void named(struct tex *t, const struct latex_symbol *symbol)
         blank(t);
         break;
     case LATEX_WORD:
-        if (t->out->len > t->from && isalnum((unsigned char)t->out->data[t->out->len - 1]))
+        if (isalnum((unsigned char)last(t)))
             blank(t);
         buf_addstr(t->out, symbol->text);
         if (!empty(t) && (isalnum((unsigned char)*t->s) || *t->s == '\\'))
@@ -392,8 +400,7 @@ static void command(struct tex *t)
     switch (*t->s++) {
     case '\\':
         skip_blanks(t);
-        while (t->out->len > t->from && t->out->data[t->out->len - 1] == ' ')
-            t->out->len--;
+        trim(t, " ");
         buf_addstr(t->out, t->row ? t->row : "\n");
         break;
     case ',':
@@ -473,17 +480,13 @@ static void formula(struct tex *t, char until)
 bool latex_unicode(const char *s, size_t len, struct buf *out)
 {
     struct tex t = {.s = s, .end = s + len, .out = out, .from = out->len};
-    size_t before = out->len;
 
     if (len > LATEX_MAX)
         return false;
     skip_blanks(&t);
     formula(&t, '\0');
-    while (out->len > before && strchr(" \n", out->data[out->len - 1]))
-        out->len--;
+    trim(&t, " \n");
     if (t.failed || out->full)
-        out->len = before;
-    if (out->data)
-        buf_end(out);
-    return !t.failed && out->len > before;
+        buf_cut(out, t.from);
+    return !t.failed && out->len > t.from;
 }

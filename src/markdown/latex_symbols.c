@@ -369,8 +369,7 @@ bool latex_script(const char *s, size_t len, bool up, struct buf *out)
         const char *form = (unsigned char)s[i] < 128 ? forms[up][(unsigned char)s[i]] : NULL;
 
         if (!form) {
-            out->len = before;
-            buf_end(out);
+            buf_cut(out, before);
             return false;
         }
         buf_addstr(out, form);

@@ -74,8 +74,7 @@ static void empty_line(struct markdown *m)
     if (m->depth)
         markdown_prefix(m, &first, &next);
     m->depth = depth;
-    while (next.len && next.data[next.len - 1] == ' ')
-        next.data[--next.len] = '\0';
+    buf_trim(&next, " ");
     flow_gap(&m->flow, buf_str(&next));
 }
 
@@ -240,13 +239,11 @@ static void join(struct markdown *m)
 /* A line of a paragraph is whole; a backslash at its end keeps the line break. */
 static void text_line_end(struct markdown *m)
 {
-    size_t slashes = 0;
+    size_t before = trimmed_length(m->pending.data, m->pending.len, "\\");
 
-    while (slashes < m->pending.len && m->pending.data[m->pending.len - 1 - slashes] == '\\')
-        slashes++;
-    m->hard = slashes % 2;
+    m->hard = (m->pending.len - before) % 2;
     if (m->hard)
-        m->pending.data[--m->pending.len] = '\0';
+        buf_cut(&m->pending, m->pending.len - 1);
     m->soft = true;
     cut(m, false);
 }
@@ -268,12 +265,10 @@ void markdown_end_leaf(struct markdown *m)
 
     m->leaf = LEAF_NONE;
     if (leaf == LEAF_HEADING) { /* "## Title ##" */
-        size_t n = m->pending.len;
+        size_t n = trimmed_length(m->pending.data, m->pending.len, "#");
 
-        while (n > 0 && m->pending.data[n - 1] == '#')
-            n--;
-        if (m->pending.len && (n == 0 || m->pending.data[n - 1] == ' '))
-            m->pending.data[m->pending.len = n] = '\0';
+        if (n == 0 || m->pending.data[n - 1] == ' ')
+            buf_cut(&m->pending, n);
     }
     if (leaf == LEAF_PARAGRAPH || leaf == LEAF_HEADING)
         markdown_settle(m);
@@ -332,21 +327,25 @@ static void show_unused(struct markdown *m)
     refs_release(&m->refs);
 }
 
+/* What was held as the first line of a table was none. */
+static void held_as_text(struct markdown *m)
+{
+    struct buf first autorelease(buf_release) = m->held;
+
+    m->held = (struct buf){0};
+    as_text(m, first.data, first.len);
+}
+
 static void reread(struct markdown *m, const char *s, size_t len);
 
 /* The first line of a table, or not: the second one tells. */
 static void maybe_table(struct markdown *m, const char *s, size_t len)
 {
-    struct buf first autorelease(buf_release) = m->held;
     struct markdown_rest rest = markdown_rest(m, s, len);
 
-    m->held = first;
-    if (rest.inside && markdown_table_open(m, rest.s, rest.len)) {
-        memset(&first, 0, sizeof first);
+    if (rest.inside && markdown_table_open(m, rest.s, rest.len))
         return;
-    }
-    memset(&m->held, 0, sizeof m->held);
-    as_text(m, first.data, first.len);
+    held_as_text(m);
     reread(m, s, len);
 }
 
@@ -397,6 +396,13 @@ static void whole_line(struct markdown *m, const char *s, size_t len)
     }
 }
 
+static void line_start(struct markdown *m)
+{
+    m->mode = m->leaf > LEAF_RULE || m->held.len ? LINE_WHOLE : LINE_BEGIN;
+    m->inner = false;
+    m->column = 0;
+}
+
 static void line_end(struct markdown *m)
 {
     if (m->mode == LINE_BEGIN)
@@ -408,16 +414,13 @@ static void line_end(struct markdown *m)
         m->mode = LINE_BEGIN;
         whole_line(m, buf_str(&line), line.len);
     } else if (m->mode == LINE_TEXT) {
-        if (m->leaf == LEAF_HEADING) {
+        if (m->leaf == LEAF_HEADING)
             markdown_end_leaf(m);
-        } else {
+        else
             text_line_end(m);
-        }
     }
     buf_clear(&m->line);
-    m->inner = false;
-    m->column = 0;
-    m->mode = m->leaf > LEAF_RULE || m->held.len ? LINE_WHOLE : LINE_BEGIN;
+    line_start(m);
 }
 
 /* Bytes of one line. */
@@ -438,9 +441,7 @@ static void take_bytes(struct markdown *m, const char *s, size_t len)
 /* Read a line as if it came now, at the beginning of a line. */
 static void reread(struct markdown *m, const char *s, size_t len)
 {
-    m->mode = m->leaf > LEAF_RULE || m->held.len ? LINE_WHOLE : LINE_BEGIN;
-    m->inner = false;
-    m->column = 0;
+    line_start(m);
     take_bytes(m, s, len);
     line_end(m);
 }
@@ -463,14 +464,10 @@ void markdown_feed(struct markdown *m, const char *text, size_t len)
 
 void markdown_end(struct markdown *m)
 {
-    if (m->mode != LINE_BEGIN ? m->mode == LINE_TEXT || m->line.len : m->line.len)
+    if (m->mode == LINE_TEXT || m->line.len)
         line_end(m);
-    if (m->held.len && m->leaf != LEAF_MATH) {
-        struct buf first autorelease(buf_release) = m->held;
-
-        m->held = (struct buf){0};
-        as_text(m, first.data, first.len);
-    }
+    if (m->held.len && m->leaf != LEAF_MATH)
+        held_as_text(m);
     markdown_end_leaf(m);
     markdown_leave(m, 0);
     show_unused(m);

@@ -34,15 +34,14 @@ static const unsigned styles[] = {[CODE_PLAIN] = 0,
 static void draw_code(struct markdown *m, const char *s, size_t len)
 {
     struct buf line autorelease(buf_release) = BUF_INIT(0);
-    size_t indent = 0, i;
+    size_t indent, i;
 
     for (i = 0; i < len; i++) /* tabs go to the next multiple of four */
         if (s[i] == '\t')
             buf_addf(&line, "%*s", (int)(4 - line.len % 4), "");
         else
             buf_addch(&line, s[i]);
-    while (line.len && line.data[line.len - 1] == ' ')
-        line.data[--line.len] = '\0';
+    buf_trim(&line, " ");
     if (!line.len) {
         begin_line(m, 0, 0);
         if (!m->depth)
@@ -50,8 +49,7 @@ static void draw_code(struct markdown *m, const char *s, size_t len)
         flow_break(&m->flow);
         return;
     }
-    while (line.data[indent] == ' ')
-        indent++;
+    indent = strspn(line.data, " ");
     unsigned char *class = xmalloc(line.len);
     highlight_line(&m->highlight, line.data, line.len, class);
     begin_line(m, (int)(strlen(INDENT) + (indent > 200 ? 200 : indent)), 4);

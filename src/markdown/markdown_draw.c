@@ -125,12 +125,9 @@ static void add_entity(struct buf *out, const char *s, size_t len)
     if (len > 3 && s[1] == '#') {
         bool hex = s[2] == 'x' || s[2] == 'X';
         struct buf raw autorelease(buf_release) = BUF_INIT(8);
-        struct scrub scrub;
 
         utf8_add(&raw, (uint32_t)strtoul(s + (hex ? 3 : 2), NULL, hex ? 16 : 10));
-        scrub_init(&scrub, SCRUB_TERMINAL);
-        scrub_feed(&scrub, raw.data, raw.len, out);
-        scrub_end(&scrub, out);
+        scrub_text(raw.data, raw.len, SCRUB_TERMINAL, out);
         return;
     }
     for (size_t i = 0; i < countof(named); i++)
@@ -308,6 +305,22 @@ static void close_image(struct draw *d)
     d->f->within = link;
 }
 
+/* How the text of a span looks, and the marks around it where nothing else tells it from other text. */
+static const struct {
+    unsigned style;
+    const char *mark;
+} spans[] = {
+    [MD_SPAN_EM] = {STYLE_ITALIC, ""},  [MD_SPAN_STRONG] = {STYLE_BOLD, ""},
+    [MD_SPAN_A] = {STYLE_LINK, ""},     [MD_SPAN_IMG] = {0, ""},
+    [MD_SPAN_CODE] = {STYLE_CODE, "`"}, [MD_SPAN_DEL] = {STYLE_STRIKE, "~~"},
+};
+
+static void put_mark(struct draw *d, MD_SPANTYPE type)
+{
+    if (!d->f->o.colour)
+        put(d, spans[type].mark, strlen(spans[type].mark));
+}
+
 static int on_enter(MD_SPANTYPE type, void *detail, void *ctx)
 {
     struct draw *d = ctx;
@@ -315,37 +328,14 @@ static int on_enter(MD_SPANTYPE type, void *detail, void *ctx)
     if (d->depth < SPANS_MAX)
         d->styles[d->depth] = d->style;
     d->depth++;
-    switch (type) {
-    case MD_SPAN_EM:
-        d->style |= STYLE_ITALIC;
-        break;
-    case MD_SPAN_STRONG:
-        d->style |= STYLE_BOLD;
-        break;
-    case MD_SPAN_DEL:
-        d->style |= STYLE_STRIKE;
-        if (!d->f->o.colour)
-            put(d, "~~", 2);
-        break;
-    case MD_SPAN_CODE:
-        d->style |= STYLE_CODE;
-        if (!d->f->o.colour)
-            put(d, "`", 1);
-        break;
-    case MD_SPAN_A:
-        if (d->images)
-            break;
+    if (type == MD_SPAN_IMG && !d->images++)
+        set_url(d, &((MD_SPAN_IMG_DETAIL *)detail)->src);
+    if (type == MD_SPAN_A && !d->images) {
         set_url(d, &((MD_SPAN_A_DETAIL *)detail)->href);
         open_link(d);
-        d->style |= STYLE_LINK;
-        break;
-    case MD_SPAN_IMG:
-        if (!d->images++)
-            set_url(d, &((MD_SPAN_IMG_DETAIL *)detail)->src);
-        break;
-    default:
-        break;
     }
+    d->style |= spans[type].style;
+    put_mark(d, type);
     return 0;
 }
 
@@ -354,8 +344,7 @@ static int on_leave(MD_SPANTYPE type, void *detail, void *ctx)
     struct draw *d = ctx;
 
     (void)detail;
-    if (!d->f->o.colour && (type == MD_SPAN_CODE || type == MD_SPAN_DEL))
-        put(d, "~~", type == MD_SPAN_DEL ? 2 : 0), put(d, "`", type == MD_SPAN_CODE);
+    put_mark(d, type);
     d->depth--;
     if (d->depth < SPANS_MAX)
         d->style = d->styles[d->depth];

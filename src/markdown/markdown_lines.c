@@ -26,6 +26,13 @@ static void skip_blanks(struct line_cursor *c)
         c->column += c->s[c->i] == '\t' ? 4 - c->column % 4 : 1;
 }
 
+/* Step over n characters that take a column each. */
+static void skip(struct line_cursor *c, size_t n)
+{
+    c->i += n;
+    c->column += (int)n;
+}
+
 static char at(const struct line_cursor *c, size_t i)
 {
     return c->i + i < c->len ? c->s[c->i + i] : '\0';
@@ -45,12 +52,10 @@ static size_t match(const struct markdown *m, struct line_cursor *c)
             *c = before;
             break;
         }
-        if (m->nested[n].quote) {
-            c->i++;
-            c->column++;
-        } else {
+        if (m->nested[n].quote)
+            skip(c, 1);
+        else
             *c = before; /* the indentation counts from the line's beginning, for each of them */
-        }
     }
     return n;
 }
@@ -70,10 +75,7 @@ struct markdown_rest markdown_rest(const struct markdown *m, const char *s, size
             c = before;
             break;
         }
-        c.i++;
-        c.column++;
-        if (at(&c, 0) == ' ' && seen + 1 == quotes)
-            c.i++, c.column++;
+        skip(&c, at(&c, 1) == ' ' && seen + 1 == quotes ? 2 : 1);
     }
     size_t from = c.i;
     skip_blanks(&c);
@@ -93,6 +95,13 @@ void markdown_leave(struct markdown *m, size_t depth)
         }
         m->depth--;
     }
+}
+
+/* A block begins in the containers up to depth: what is open beyond ends. */
+static void close_to(struct markdown *m, size_t depth)
+{
+    markdown_end_leaf(m);
+    markdown_leave(m, depth);
 }
 
 /* Three or more of one of "-*_", and blanks. */
@@ -174,12 +183,9 @@ static void open_item(struct markdown *m, struct line_cursor *c, size_t marker)
     } else {
         snprintf(item.marker, sizeof item.marker, "• ");
     }
-    c->i += marker;
-    c->column += (int)marker;
-    if (c->i < c->len) {
-        c->i++;
-        c->column++;
-    }
+    skip(c, marker);
+    if (c->i < c->len)
+        skip(c, 1);
     item.content = c->column;
     m->nested[m->depth++] = item;
     consume(m, c);
@@ -197,8 +203,7 @@ static enum verdict task(struct markdown *m, struct line_cursor *c)
         *item->marker = '\0';
     size_t n = strlen(item->marker);
     snprintf(item->marker + n, sizeof item->marker - n, "[%c] ", at(c, 1) == ' ' ? ' ' : 'x');
-    c->i += 4;
-    c->column += 4;
+    skip(c, 4);
     consume(m, c);
     return NO;
 }
@@ -216,8 +221,7 @@ static enum verdict heading(struct markdown *m, struct line_cursor *c, size_t de
         return NO;
     if (c->i + n == c->len && !c->whole)
         return MORE;
-    markdown_end_leaf(m);
-    markdown_leave(m, depth);
+    close_to(m, depth);
     markdown_begin_leaf(m, LEAF_HEADING);
     m->style = heading_style[n < 4 ? n - 1 : 3];
     if (!m->flow.o.colour) { /* nothing else tells it from text */
@@ -225,7 +229,7 @@ static enum verdict heading(struct markdown *m, struct line_cursor *c, size_t de
         flow_blanks(&m->flow, 1);
     }
     m->mode = LINE_TEXT;
-    c->i += n;
+    skip(c, n);
     skip_blanks(c);
     markdown_text(m, c->s + c->i, c->len - c->i);
     return YES;
@@ -237,8 +241,7 @@ static void text(struct markdown *m, const struct line_cursor *c, size_t depth)
     bool goes_on = m->leaf == LEAF_PARAGRAPH && !m->inner;
 
     if (!goes_on) {
-        markdown_end_leaf(m);
-        markdown_leave(m, depth);
+        close_to(m, depth);
     }
     m->mode = LINE_TEXT;
     markdown_begin_text(m);
@@ -246,7 +249,7 @@ static void text(struct markdown *m, const struct line_cursor *c, size_t depth)
 }
 
 /* The line of marks below a title. Without colour it is what tells the title from text, so it stays. */
-static enum verdict underline(struct markdown *m, const struct line_cursor *c, size_t depth)
+static enum verdict underline(struct markdown *m, struct line_cursor *c, size_t depth)
 {
     char mark = at(c, 0);
     size_t n = 0;
@@ -272,7 +275,7 @@ static enum verdict underline(struct markdown *m, const struct line_cursor *c, s
 }
 
 /* Below a line that may be the head of a table without outer bars. */
-static enum verdict delimiters(struct markdown *m, const struct line_cursor *c, size_t depth)
+static enum verdict delimiters(struct markdown *m, struct line_cursor *c, size_t depth)
 {
     bool bar = false;
 
@@ -289,19 +292,21 @@ static enum verdict delimiters(struct markdown *m, const struct line_cursor *c, 
     return bar && markdown_make_table(m, c->s + c->i, c->len - c->i) ? YES : NO;
 }
 
-static void rule(struct markdown *m, size_t depth)
+static enum verdict rule(struct markdown *m, struct line_cursor *c, size_t depth)
 {
-    markdown_end_leaf(m);
-    markdown_leave(m, depth);
+    if (is_rule(c) != YES)
+        return NO;
+    close_to(m, depth);
     markdown_begin_leaf(m, LEAF_RULE);
     int width = m->flow.o.width ? m->flow.o.width - flow_columns(buf_str(&m->flow.first)) : 3;
 
     for (int i = 0; i < width; i++)
         flow_text(&m->flow, STYLE_DIM, "─", strlen("─"));
     markdown_end_leaf(m);
+    return YES;
 }
 
-/* A block whose lines are looked at when they are whole. */
+/* What block begins whose lines are looked at when they are whole? */
 static enum verdict whole_kind(struct markdown *m, const struct line_cursor *c, enum leaf *kind)
 {
     char first = at(c, 0);
@@ -337,6 +342,22 @@ static enum verdict whole_kind(struct markdown *m, const struct line_cursor *c, 
     return *kind ? YES : NO;
 }
 
+static enum verdict whole_block(struct markdown *m, struct line_cursor *c, size_t depth)
+{
+    enum leaf kind;
+    enum verdict is = whole_kind(m, c, &kind);
+
+    if (is != YES)
+        return is;
+    if (m->leaf != LEAF_PARAGRAPH || (kind != LEAF_TABLE && kind != LEAF_REFERENCE))
+        close_to(m, depth);
+    m->opening = kind;
+    m->column = c->column;
+    buf_drop(&m->line, c->i);
+    m->mode = LINE_WHOLE;
+    return YES;
+}
+
 static void blank_line(struct markdown *m, size_t depth)
 {
     size_t quote = depth;
@@ -358,10 +379,8 @@ static enum verdict container(struct markdown *m, struct line_cursor *c, size_t 
     if (depth >= NESTED_MAX)
         return NO;
     if (at(c, 0) == '>') {
-        markdown_end_leaf(m);
-        markdown_leave(m, depth);
-        c->i++;
-        c->column++;
+        close_to(m, depth);
+        skip(c, 1);
         m->nested[m->depth++] = (struct container){.quote = true, .fresh = true};
         consume(m, c);
         return YES;
@@ -388,8 +407,10 @@ static enum verdict container(struct markdown *m, struct line_cursor *c, size_t 
 bool markdown_line_begin(struct markdown *m, bool whole)
 {
     struct line_cursor c = {.s = buf_str(&m->line), .len = m->line.len, .column = m->column, .whole = whole};
+    static enum verdict (*const blocks[])(struct markdown *, struct line_cursor *, size_t) = {
+        heading, underline, delimiters, rule, whole_block,
+    };
     size_t depth = m->inner ? m->depth : match(m, &c);
-    enum leaf kind;
     enum verdict is;
 
     c.whole = whole || c.len > UNDECIDED_MAX;
@@ -414,27 +435,9 @@ bool markdown_line_begin(struct markdown *m, bool whole)
     skip_blanks(&c);
     if (c.i == c.len && !whole)
         return false;
-    is = heading(m, &c, depth);
-    if (is == NO)
-        is = underline(m, &c, depth);
-    if (is == NO)
-        is = delimiters(m, &c, depth);
-    if (is == NO && is_rule(&c) == YES) {
-        rule(m, depth);
-        is = YES;
-    } else if (is == NO) {
-        is = whole_kind(m, &c, &kind);
-        if (is == YES) {
-            if (m->leaf != LEAF_PARAGRAPH || (kind != LEAF_TABLE && kind != LEAF_REFERENCE)) {
-                markdown_end_leaf(m);
-                markdown_leave(m, depth);
-            }
-            m->opening = kind;
-            m->column = c.column;
-            buf_drop(&m->line, c.i);
-            m->mode = LINE_WHOLE;
-        }
-    }
+    is = NO;
+    for (size_t i = 0; i < countof(blocks) && is == NO; i++)
+        is = blocks[i](m, &c, depth);
     if (is == NO)
         text(m, &c, depth);
     return is != MORE;

@@ -31,8 +31,7 @@ static const char *source(struct markdown *m, size_t *len)
 
     if (m->leaf != LEAF_PARAGRAPH || m->live.lost || !b->len || strstr(b->data, "!["))
         return NULL;
-    for (*len = b->len; *len && strchr(" \t", b->data[*len - 1]);)
-        --*len;
+    *len = trimmed_length(b->data, b->len, " \t");
     return b->data;
 }
 

@@ -42,25 +42,13 @@ struct scan {
 
 bool inline_special(char c)
 {
-    switch (c) {
-    case '\\':
-    case '`':
-    case '*':
-    case '_':
-    case '~':
-    case '[':
-    case ']':
-    case '<':
-    case '>':
-    case '&':
-    case '$':
-    case '!':
-    case ':':
-    case INLINE_BREAK:
-        return true;
-    default:
-        return false;
-    }
+    static const bool special[256] = {
+        ['\\'] = true, ['`'] = true, ['*'] = true, ['_'] = true,          ['~'] = true,
+        ['['] = true,  [']'] = true, ['<'] = true, ['>'] = true,          ['&'] = true,
+        ['$'] = true,  ['!'] = true, [':'] = true, [INLINE_BREAK] = true,
+    };
+
+    return special[(unsigned char)c];
 }
 
 static void hold(struct scan *s, size_t at, size_t limit)
@@ -387,42 +375,29 @@ static void address(struct scan *s)
     copy(s, n);
 }
 
+static void line_break(struct scan *s)
+{
+    buf_addstr(s->out, " \x02 ");
+    s->i++;
+}
+
 static void step(struct scan *s)
 {
-    switch (s->s[s->i]) {
-    case '`':
-        code_span(s);
-        break;
-    case '\\':
-        backslash(s);
-        break;
-    case '$':
-        dollar(s);
-        break;
-    case '*':
-    case '_':
-    case '~':
-        emphasis(s);
-        break;
-    case '[':
-        open_bracket(s);
-        break;
-    case ']':
-        close_bracket(s);
-        break;
-    case '<':
-        angle(s);
-        break;
-    case INLINE_BREAK:
-        buf_addstr(s->out, " \x02 ");
-        s->i++;
-        break;
-    default:
-        if ((s->i == 0 || !is_word(s->s[s->i - 1])) && is_url(s->s + s->i, s->len - s->i))
-            address(s);
-        else
-            copy(s, 1);
-    }
+    static void (*const marks[128])(struct scan *) = {
+        ['`'] = code_span,    ['\\'] = backslash,
+        ['$'] = dollar,       ['*'] = emphasis,
+        ['_'] = emphasis,     ['~'] = emphasis,
+        ['['] = open_bracket, [']'] = close_bracket,
+        ['<'] = angle,        [INLINE_BREAK] = line_break,
+    };
+    unsigned char c = (unsigned char)s->s[s->i];
+
+    if (c < countof(marks) && marks[c])
+        marks[c](s);
+    else if ((s->i == 0 || !is_word(s->s[s->i - 1])) && is_url(s->s + s->i, s->len - s->i))
+        address(s);
+    else
+        copy(s, 1);
 }
 
 struct inline_open inline_scan(const char *text, size_t len, struct refs *refs, struct buf *out)

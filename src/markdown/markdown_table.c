@@ -64,9 +64,7 @@ static char *trimmed(const char *s, size_t len)
         s++;
         len--;
     }
-    while (len && s[len - 1] == ' ')
-        len--;
-    char *cell = xmemdup0(s, len), *to = cell;
+    char *cell = xmemdup0(s, trimmed_length(s, len, " ")), *to = cell;
 
     for (const char *from = cell; *from; from++) /* \| is a bar, for code too */
         if (from[0] != '\\' || from[1] != '|')
@@ -79,8 +77,7 @@ static size_t row_read(struct table_row *r, const char *s, size_t len)
 {
     size_t i = 0, n = 0;
 
-    while (len && strchr(" \t", s[len - 1]))
-        len--;
+    len = trimmed_length(s, len, " \t");
     while (i < len && strchr(" \t", s[i]))
         i++;
     i += i < len && s[i] == '|';
@@ -247,11 +244,8 @@ static void add_dim(struct markdown *m, const char *s)
 
 static void add_prefix(struct markdown *m)
 {
-    struct flow *f = &m->flow;
-
-    flow_prefix(f);
-    f->mid = f->wrote = false;
-    f->column = 0;
+    flow_prefix(&m->flow);
+    flow_line_lost(&m->flow);
 }
 
 static void draw_rule(struct markdown *m, const struct table *t)
