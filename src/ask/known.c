@@ -11,6 +11,7 @@
 #include "config/config.h"
 #include "base/mem.h"
 #include "base/scrub.h"
+#include "base/size.h"
 #include "base/url.h"
 #include "llm/models.h"
 #include "show/show.h"
@@ -101,7 +102,7 @@ static void tell_window(const struct endpoint *e, const struct llm_model *m, str
     autofree char *what = xasprintf("window of %s", m->id);
     if (!llm_models_first_today(e->base_url, what, time(NULL)))
         return;
-    show_count((unsigned long long)m->context, window);
+    count_text(m->context, window);
     if (ollama)
         argv_pushf(notices,
                    "Ollama runs %s with a context window of %s tokens, too small for longer work. Enlarge "

@@ -1,4 +1,4 @@
-/* size.h - prints sizes for people to read. */
+/* size.h - prints sizes and large numbers for people to read. */
 #ifndef BASE_SIZE_H
 #define BASE_SIZE_H
 
@@ -7,5 +7,7 @@
 
 /* "64 MiB", "1.5 GiB"; returns out. */
 char *size_text(int64_t bytes, char *out, size_t size);
+/* "1,234,567" */
+void count_text(int64_t n, char out[32]);
 
 #endif

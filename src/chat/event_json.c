@@ -329,7 +329,7 @@ static int give_session_end(struct event_json *j, const struct event *e)
 
 int event_json(struct event_json *j, const struct event *e)
 {
-    static int (*const gives[])(struct event_json *, const struct event *) = {
+    static int (*const gives[EVENT_SESSION_END + 1])(struct event_json *, const struct event *) = {
         [EVENT_SESSION] = give_session,
         [EVENT_SANDBOX] = give_sandbox,
         [EVENT_TEXT] = give_text,

@@ -1,11 +1,8 @@
 /* usage.c - see usage.h. */
 #include "chat/usage.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/buf.h"
+#include "base/size.h"
 
 double price_cost(const struct price *p, int64_t input, int64_t cached, int64_t output)
 {
@@ -33,35 +30,25 @@ void usage_add(struct usage *sum, const struct usage *u)
     sum->seconds += u->seconds;
 }
 
-static void add_count(struct buf *out, int64_t n)
-{
-    char digits[24];
-    int len = snprintf(digits, sizeof digits, "%" PRId64, n);
-
-    for (int i = 0; i < len; i++) {
-        if (i && (len - i) % 3 == 0 && digits[i - 1] != '-')
-            buf_addch(out, ',');
-        buf_addch(out, digits[i]);
-    }
-}
-
 static void add_part(struct buf *out, int64_t n, const char *name)
 {
+    char digits[32];
+
     if (n <= 0)
         return;
-    buf_addstr(out, " (");
-    add_count(out, n);
-    buf_addf(out, " %s)", name);
+    count_text(n, digits);
+    buf_addf(out, " (%s %s)", digits, name);
 }
 
 void usage_text(const struct usage *u, struct buf *out)
 {
-    add_count(out, u->input);
-    buf_addstr(out, " tokens in");
+    char digits[32];
+
+    count_text(u->input, digits);
+    buf_addf(out, "%s tokens in", digits);
     add_part(out, u->cached, "cached");
-    buf_addstr(out, ", ");
-    add_count(out, u->output);
-    buf_addstr(out, " out");
+    count_text(u->output, digits);
+    buf_addf(out, ", %s out", digits);
     add_part(out, u->reasoning, "reasoning");
     buf_addf(out, "%s, %u request%s, %.1f s, ", u->estimated ? ", estimated" : "", u->requests,
              u->requests == 1 ? "" : "s", u->seconds);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/scrub.h"
+#include "base/size.h"
 #include "chat/conversation.h"
 #include "config/prompt_file.h"
 #include "llm/models.h"
@@ -105,7 +106,7 @@ static void tell_model(struct check *k)
 
     learn_window(k, m);
     if (k->o.context > 0)
-        show_count((unsigned long long)k->o.context, window);
+        count_text(k->o.context, window);
     autofree char *text = xasprintf("%s, context window of %s tokens%s", k->model, window,
                                     k->listed && !m && k->list.n ? "; it is not in the service's list" : "");
     doctor_line("model", "ok", text);

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/scrub.h"
+#include "base/size.h"
 #include "base/utf8.h"
 #include "json/json.h"
 #include "llm/models.h"
@@ -49,7 +50,7 @@ static void fill_row(struct model_row *r, const struct llm_model *m, const char 
     *r = (struct model_row){.id = scrub_line(m->id, SCRUB_TERMINAL)};
     r->is_default = chosen && !strcmp(m->id, chosen);
     if (m->context > 0)
-        show_count((unsigned long long)m->context, r->window);
+        count_text(m->context, r->window);
     snprintf(r->tools, sizeof r->tools, "%s", m->tools == 1 ? "yes" : m->tools == 0 ? "no" : "");
     price_text(m->price_input, r->in, sizeof r->in);
     price_text(m->price_output, r->out, sizeof r->out);

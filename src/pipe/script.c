@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/size.h"
 #include "base/utf8.h"
 #include "process/slow_read.h"
 #include "show/show.h"
@@ -22,8 +23,8 @@ static int too_long(const char *what, uint64_t len, bool whole, struct error *er
 {
     char have[32], may[32];
 
-    show_count(len, have);
-    show_count(QUESTION_MAX, may);
+    count_text(len, have);
+    count_text(QUESTION_MAX, may);
     return error_set(err, ERROR_USAGE, 0,
                      "%s is too long: %s%s bytes, at most %s.\n"
                      "Give long text as data instead: sandpiper \"QUESTION\" < FILE, or --add FILE",

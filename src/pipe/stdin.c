@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/size.h"
 #include "pipe/holders.h"
 #include "process/slow_read.h"
 #include "show/show.h"
@@ -34,8 +35,8 @@ static int too_big(const struct stdin_rules *r, uint64_t size, bool whole, struc
 {
     char have[32], may[32];
 
-    show_count(size, have);
-    show_count(r->max, may);
+    count_text(size, have);
+    count_text(r->max, may);
     return error_set(err, ERROR_USAGE, 0,
                      "stdin is too large: %s%s bytes, /mnt/data in the sandbox holds %s.\n"
                      "Send less data, or raise --data-size",
@@ -87,7 +88,7 @@ static bool only_parents_left(struct spool *s, uint64_t size)
         return true;
     }
     if (s->line_at) {
-        show_count(size, count);
+        count_text(size, count);
         snprintf(line, sizeof line, "waiting for the end of stdin (%s bytes so far); Ctrl-C stops", count);
         say(s->r, NOTICE_INFO, line);
         s->line_at = 0;

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "process/child.h"
 #include "show/chafa_load.h"
@@ -177,15 +178,6 @@ struct drawing { /* what the child has of it */
 
 enum { DRAWN = 0, NOT_DRAWN = 1, NO_LIBRARY = 2 }; /* how the child ends; its error goes to stderr as it is */
 
-static int write_all(int fd, const void *bytes, size_t len)
-{
-    ssize_t n = 1;
-
-    for (const char *p = bytes; len && n > 0; p += n, len -= (size_t)n)
-        n = write(fd, p, len);
-    return n > 0 ? DRAWN : NOT_DRAWN;
-}
-
 static int draw_in_child(void *ctx)
 {
     static const struct rlimit none = {0, 0};
@@ -198,8 +190,8 @@ static int draw_in_child(void *ctx)
     if (end == DRAWN && figure_draw(d->screen, d->pixels, &out, &err) < 0)
         end = NOT_DRAWN;
     if (end == DRAWN)
-        return write_all(STDOUT_FILENO, out.data, out.len);
-    write_all(STDERR_FILENO, &err, sizeof err);
+        return fd_write_all(STDOUT_FILENO, out.data, out.len) == 0 ? DRAWN : NOT_DRAWN;
+    fd_write_all(STDERR_FILENO, &err, sizeof err);
     return end;
 }
 
@@ -226,9 +218,10 @@ int figure_draw_apart(const struct figure_screen *s, const struct pixels *p, str
     *missing = c && c->ended && WIFEXITED(c->status) && WEXITSTATUS(c->status) == NO_LIBRARY;
     if (child_ok(c) && !c->out_text.full)
         buf_add(out, buf_str(&c->out_text), c->out_text.len);
-    else if (c && c->err_text.len == sizeof *err)
-        r = (memcpy(err, c->err_text.data, sizeof *err), -1);
-    else if (c)
+    else if (c && c->err_text.len == sizeof *err) {
+        memcpy(err, c->err_text.data, sizeof *err);
+        r = -1;
+    } else if (c)
         r = error_set(err, ERROR_SYSTEM, 0, "drawing it %s", c->timed_out ? "took too long" : "failed");
     child_free(c);
     return r;

@@ -9,25 +9,6 @@
 #include "base/mem.h"
 #include "show/show.h"
 
-static void take_attributes(struct graphics *g, const char *text);
-static void take_cell(struct graphics *g, const char *text);
-static void take_kitty(struct graphics *g, const char *text);
-static void take_version(struct graphics *g, const char *text);
-static void take_background(struct graphics *g, const char *text);
-
-#define ANY '@'
-
-/* The replies that are taken out of what is typed. */
-static const struct reply_form {
-    const char *prefix;
-    char final; /* the letter that ends its parameters; ANY; or 0: it is a string */
-    void (*take)(struct graphics *g, const char *text); /* what stands between prefix and end */
-} forms[] = {
-    {"\033[?", ANY, take_attributes}, /* of any report */
-    {"\033[6;", 't', take_cell},      /* ESC [ 6 ; 5 ~ is a key */
-    {"\033_G", 0, take_kitty},        {"\033P>|", 0, take_version}, {"\033]11;", 0, take_background},
-};
-
 void graphics_init(struct graphics *g)
 {
     const char *program = getenv("TERM_PROGRAM"), *behind_ssh = getenv("LC_TERMINAL");
@@ -55,6 +36,74 @@ void graphics_query(struct graphics *g, struct buf *out)
     buf_addstr(out, "\033[c"); /* every terminal answers this, and in order: nothing follows that reply */
     g->asked = true;
 }
+
+/* "62;4;22c": what it can do; 4 is sixel. Other reports have other letters. */
+static void take_attributes(struct graphics *g, const char *text)
+{
+    size_t len = strlen(text);
+
+    if (!len || text[len - 1] != 'c')
+        return;
+    g->answered = true;
+    for (const char *p = strchr(text, ';'); p; p = strchr(p + 1, ';'))
+        if (p[1] == '4' && (p[2] == ';' || p[2] == 'c'))
+            g->sixel = true;
+}
+
+static void take_cell(struct graphics *g, const char *text)
+{
+    int height = 0, width = 0;
+
+    if (sscanf(text, "%4d;%4d", &height, &width) == 2 && height >= 4 && width >= 2 && height <= 256
+        && width <= 256) {
+        g->cell_height = height;
+        g->cell_width = width;
+    }
+}
+
+static void take_kitty(struct graphics *g, const char *text)
+{
+    g->kitty = !strcmp(text, "i=31;OK");
+}
+
+static void take_version(struct graphics *g, const char *text)
+{
+    g->iterm2 = g->iterm2 || !strncmp(text, "iTerm2 ", 7) || !strncmp(text, "WezTerm ", 8);
+}
+
+/* "rgb:1e1e/1e1e/2e2e", with one to four digits each. */
+static void take_background(struct graphics *g, const char *text)
+{
+    int32_t colour = 0;
+    const char *p = text;
+
+    if (strncmp(p, "rgb:", 4) != 0 && strncmp(p, "rgba:", 5) != 0)
+        return;
+    p = strchr(p, ':') + 1;
+    for (int i = 0; i < 3; i++) {
+        size_t n = strspn(p, "0123456789abcdefABCDEF");
+
+        if (n < 1 || n > 4 || (i < 2 && p[n] != '/'))
+            return;
+        autofree char *digits = xmemdup0(p, n);
+        colour = colour << 8 | (int32_t)(strtoul(digits, NULL, 16) * 255 / ((1u << 4 * n) - 1));
+        p += n + 1;
+    }
+    g->background = colour;
+}
+
+#define ANY '@'
+
+/* The replies that are taken out of what is typed. */
+static const struct reply_form {
+    const char *prefix;
+    char final; /* the letter that ends its parameters; ANY; or 0: it is a string */
+    void (*take)(struct graphics *g, const char *text); /* what stands between prefix and end */
+} forms[] = {
+    {"\033[?", ANY, take_attributes}, /* of any report */
+    {"\033[6;", 't', take_cell},      /* ESC [ 6 ; 5 ~ is a key */
+    {"\033_G", 0, take_kitty},        {"\033P>|", 0, take_version}, {"\033]11;", 0, take_background},
+};
 
 /* s follows the prefix. *text: how much of it the reply says. Returns as reply_length(), counted from s. */
 static int parameters_length(char final, const char *s, size_t len, size_t *text)
@@ -130,61 +179,6 @@ void graphics_reply(struct graphics *g, const char *reply, size_t len)
         return;
     autofree char *text = xmemdup0(reply + strlen(f->prefix), n + (f->final != 0)); /* with its letter */
     f->take(g, text);
-}
-
-/* "62;4;22c": what it can do; 4 is sixel. Other reports have other letters. */
-static void take_attributes(struct graphics *g, const char *text)
-{
-    size_t len = strlen(text);
-
-    if (!len || text[len - 1] != 'c')
-        return;
-    g->answered = true;
-    for (const char *p = text; p && *p; p = strpbrk(p, ";"), p = p ? p + 1 : NULL)
-        if (p != text && p[0] == '4' && (p[1] == ';' || p[1] == 'c'))
-            g->sixel = true;
-}
-
-static void take_cell(struct graphics *g, const char *text)
-{
-    int height = 0, width = 0;
-
-    if (sscanf(text, "%4d;%4d", &height, &width) == 2 && height >= 4 && width >= 2 && height <= 256
-        && width <= 256) {
-        g->cell_height = height;
-        g->cell_width = width;
-    }
-}
-
-static void take_kitty(struct graphics *g, const char *text)
-{
-    g->kitty = !strcmp(text, "i=31;OK");
-}
-
-static void take_version(struct graphics *g, const char *text)
-{
-    g->iterm2 = g->iterm2 || !strncmp(text, "iTerm2 ", 7) || !strncmp(text, "WezTerm ", 8);
-}
-
-/* "rgb:1e1e/1e1e/2e2e", with one to four digits each. */
-static void take_background(struct graphics *g, const char *text)
-{
-    int32_t colour = 0;
-    const char *p = text;
-
-    if (strncmp(p, "rgb:", 4) != 0 && strncmp(p, "rgba:", 5) != 0)
-        return;
-    p = strchr(p, ':') + 1;
-    for (int i = 0; i < 3; i++) {
-        size_t n = strspn(p, "0123456789abcdefABCDEF");
-
-        if (n < 1 || n > 4 || (i < 2 && p[n] != '/'))
-            return;
-        autofree char *digits = xmemdup0(p, n);
-        colour = colour << 8 | (int32_t)(strtoul(digits, NULL, 16) * 255 / ((1u << 4 * n) - 1));
-        p += n + 1;
-    }
-    g->background = colour;
 }
 
 enum graphics_way graphics_way(const struct graphics *g)

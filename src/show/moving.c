@@ -12,16 +12,12 @@
 /* One state of a line, cut to the width so that it stays one. */
 static void add_state(struct lines *l, const char *text, size_t len, struct buf *out)
 {
-    struct scrub scrub;
-
-    scrub_init(&scrub, SCRUB_TERMINAL);
-    scrub_feed(&scrub, text, len, out);
-    scrub_end(&scrub, out);
+    scrub_text(text, len, SCRUB_TERMINAL, out);
     for (size_t i = 0; i < out->len; i++)
         if (out->data[i] == '\n' || out->data[i] == '\t')
             out->data[i] = ' ';
     if (l->width > 0 && out->len)
-        out->data[out->len = screen_fitting(out->data, l->width)] = '\0';
+        buf_cut(out, screen_fitting(out->data, l->width));
 }
 
 /* Remove the unfinished line, or the rows that are drawn. */
@@ -33,7 +29,7 @@ static void remove_drawn(struct lines *l)
         return;
     for (; above > 0; above--)
         buf_addstr(l->out, "\r\033[K\033[A");
-    buf_addf(l->out, "%s\r\033[K", *l->style.sgr ? "\033[0m" : "");
+    buf_addf(l->out, "%s\r\033[K", *l->style.sgr ? SGR_RESET : "");
     if (!l->drawn && l->cut && l->cut->lines)
         l->cut->lines--;
     l->mid = false;
@@ -51,7 +47,7 @@ static void draw(struct lines *l)
 
         add_state(l, buf_str(&l->moving.row[i]), l->moving.row[i].len, &clean);
         buf_addf(l->out, "%s%s%s%s", i ? "\n" : "", l->style.gutter, l->style.sgr, buf_str(&clean));
-        buf_addstr(l->out, *l->style.sgr && i + 1 < n ? "\033[0m" : "");
+        buf_addstr(l->out, *l->style.sgr && i + 1 < n ? SGR_RESET : "");
         l->column = utf8_columns(buf_str(&clean), clean.len);
     }
     l->mid = true;
@@ -64,7 +60,9 @@ static void add_passed(struct lines *l, const char *text, size_t len)
     struct buf clean autorelease(buf_release) = BUF_INIT(0);
 
     add_state(l, text, len, &clean);
-    lines_add(l, clean.len ? clean.data : " ", clean.len ? clean.len : 1); /* an empty state has its gutter */
+    if (!clean.len) /* an empty state has its gutter */
+        buf_addch(&clean, ' ');
+    lines_add(l, clean.data, clean.len);
     lines_feed(l, "\n", 1);
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -85,6 +86,13 @@ void screen_begin(struct screen *s, struct lines *line)
     if (s->text_line)
         buf_addch(&s->out, '\n');
     s->text_line = false;
+}
+
+void screen_dim_line(struct screen *s, const char *text)
+{
+    buf_addstr(&s->out, screen_sgr(s, SGR_DIM));
+    show_wrap(&s->out, text, strlen(text), 0, s->terminal ? s->width : 0);
+    buf_addf(&s->out, "%s\n", screen_sgr(s, SGR_RESET));
 }
 
 void screen_section(struct screen *s, enum screen_section section)

@@ -64,6 +64,8 @@ void screen_release(struct screen *s);
 /* Before adding to out: the status line and other unfinished lines go; line is the one that goes on, or
  * NULL. */
 void screen_begin(struct screen *s, struct lines *line);
+/* Add one line of scrubbed text, dim and wrapped at blanks; behind screen_begin. */
+void screen_dim_line(struct screen *s, const char *text);
 /* Something of that section comes now; behind screen_begin. */
 void screen_section(struct screen *s, enum screen_section section);
 void screen_flush(struct screen *s); /* write out */

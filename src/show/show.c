@@ -15,11 +15,9 @@ struct show *show_new(const struct show_options *o)
     struct show *s = xcalloc(1, sizeof *s);
 
     s->o = *o;
+    s->o.max_lines = o->max_lines ? o->max_lines : MAX_LINES;
+    s->o.max_bytes = o->max_bytes ? o->max_bytes : MAX_BYTES;
     s->usage = (struct usage)USAGE_NONE;
-    if (!s->o.max_lines)
-        s->o.max_lines = MAX_LINES;
-    if (!s->o.max_bytes)
-        s->o.max_bytes = MAX_BYTES;
     s->screen = (struct screen){.fd = o->fd,
                                 .terminal = o->terminal,
                                 .dots = o->dots,
@@ -67,24 +65,19 @@ void show_asked(struct show *s)
     s->screen.section = SECTION_QUESTION;
 }
 
-static const char *level_sgr(const struct show *s, enum notice_level level)
-{
-    switch (level) {
-    case NOTICE_ERROR:
-        return screen_sgr(&s->screen, SGR_RED);
-    case NOTICE_WARNING:
-        return screen_sgr(&s->screen, SGR_YELLOW);
-    default:
-        return screen_sgr(&s->screen, SGR_DIM);
-    }
-}
+static const char *const level_sgr[] = {
+    [NOTICE_INFO] = SGR_DIM,
+    [NOTICE_WARNING] = SGR_YELLOW,
+    [NOTICE_ERROR] = SGR_RED,
+    [NOTICE_DETAIL] = SGR_DIM,
+};
 
 void show_line(struct show *s, enum notice_level level, const char *text)
 {
     autofree char *numbered = level == NOTICE_ERROR && s->question
                                   ? xasprintf("sandpiper: question %u: ", s->question)
                                   : NULL;
-    const char *sgr = level_sgr(s, level), *prefix = numbered ? numbered : "sandpiper: ";
+    const char *sgr = screen_sgr(&s->screen, level_sgr[level]), *prefix = numbered ? numbered : "sandpiper: ";
 
     if ((s->o.quiet && level != NOTICE_ERROR) || (level == NOTICE_DETAIL && !s->o.verbose))
         return;
@@ -110,8 +103,7 @@ void show_talk(struct show *s, const char *text, size_t len)
     const struct lines_style style = screen_style(&s->screen, "", SGR_DIM);
     struct lines l;
 
-    while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == ' '))
-        len--;
+    len = trimmed_length(text, len, "\n ");
     if (s->o.quiet || !len)
         return;
     lines_init(&l, &s->screen.out, &style);
@@ -155,53 +147,35 @@ static void show_session(struct show *s, const struct event *e)
     show_line(s, NOTICE_DETAIL, text);
 }
 
+static void show_notice(struct show *s, const struct event *e)
+{
+    show_line(s, e->notice.level, e->notice.text);
+}
+
+static void show_reply_end(struct show *s, const struct event *e)
+{
+    if (e->reply_end.kind == REPLY_THOUGHTS)
+        show_line(s, NOTICE_INFO, "The text above was the model's reasoning; the answer follows.");
+}
+
 void show_event(struct show *s, const struct event *e)
 {
+    static void (*const shows[EVENT_SESSION_END + 1])(struct show *, const struct event *) = {
+        [EVENT_SESSION] = show_session,
+        [EVENT_PHASE] = show_phase,
+        [EVENT_REASONING] = show_reasoning,
+        [EVENT_REPLY_END] = show_reply_end,
+        [EVENT_TOOL_CALL] = show_cell_call,
+        [EVENT_TOOL_OUTPUT] = show_cell_output,
+        [EVENT_TOOL_RESULT] = show_cell_result,
+        [EVENT_FILE] = show_file,
+        [EVENT_NOTICE] = show_notice,
+        [EVENT_USAGE] = show_usage,
+        [EVENT_DONE] = show_done,
+    };
+
     if (e->type != EVENT_REASONING && e->type != EVENT_USAGE && e->type != EVENT_PHASE)
         reasoning_end(s);
-    switch (e->type) {
-    case EVENT_SESSION:
-        show_session(s, e);
-        break;
-    case EVENT_REASONING:
-        show_reasoning(s, e);
-        break;
-    case EVENT_TOOL_CALL:
-        show_cell_call(s, e);
-        break;
-    case EVENT_TOOL_OUTPUT:
-        show_cell_output(s, e);
-        break;
-    case EVENT_TOOL_RESULT:
-        show_cell_result(s, e);
-        break;
-    case EVENT_FILE:
-        show_file(s, e);
-        break;
-    case EVENT_NOTICE:
-        show_line(s, e->notice.level, e->notice.text);
-        break;
-    case EVENT_USAGE:
-        show_usage(s, e);
-        break;
-    case EVENT_DONE:
-        show_done(s, e);
-        show_files_seen(&s->files);
-        break;
-    case EVENT_PHASE:
-        show_phase(s, e);
-        break;
-    case EVENT_SANDBOX:
-        break;
-    case EVENT_REPLY_END:
-        if (e->reply_end.kind == REPLY_THOUGHTS)
-            show_line(s, NOTICE_INFO, "The text above was the model's reasoning; the answer follows.");
-        break;
-    case EVENT_ADDED:
-    case EVENT_QUESTION:
-    case EVENT_RESET:
-    case EVENT_TEXT:
-    case EVENT_SESSION_END:
-        break;
-    }
+    if (shows[e->type])
+        shows[e->type](s, e);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/size.h"
 #include "base/utf8.h"
 #include "show/private.h"
 #include "markdown/highlight.h"
@@ -20,16 +21,12 @@
 #define VALUE_LINES 50
 #define VALUE_BYTES (8 * 1024)
 
-static const char *class_sgr(unsigned char class)
-{
-    static const char *const sgr[] = {
-        [CODE_KEYWORD] = SGR_MAGENTA,
-        [CODE_STRING] = SGR_GREEN,
-        [CODE_COMMENT] = SGR_DIM,
-    };
-
-    return class == CODE_PLAIN ? "" : sgr[class];
-}
+static const char *const class_sgr[] = {
+    [CODE_PLAIN] = "",
+    [CODE_KEYWORD] = SGR_MAGENTA,
+    [CODE_STRING] = SGR_GREEN,
+    [CODE_COMMENT] = SGR_DIM,
+};
 
 /* Write one line of code, coloured, in pieces of one class; lines_add wraps it. */
 static void code_line(struct show *s, struct lines *l, const char *text, const unsigned char *class,
@@ -44,7 +41,7 @@ static void code_line(struct show *s, struct lines *l, const char *text, const u
 
         while (i < len && class[i] == class[from])
             i++;
-        l->style.sgr = screen_sgr(&s->screen, class_sgr(class[from])); /* repeated after each wrap */
+        l->style.sgr = screen_sgr(&s->screen, class_sgr[class[from]]); /* repeated after each wrap */
         if (l->mid)
             buf_addstr(&s->screen.out, l->style.sgr);
         lines_add(l, text + from, i - from);
@@ -56,18 +53,13 @@ static void code_line(struct show *s, struct lines *l, const char *text, const u
 
 static void show_code(struct show *s, const char *code, const struct language *language)
 {
-    struct scrub scrub;
-    struct buf clean = BUF_INIT(0);
-    unsigned char *class;
-    size_t len, at = 0, shown = 0;
+    struct buf clean autorelease(buf_release) = BUF_INIT(0);
+    size_t at = 0, shown = 0;
 
-    scrub_init(&scrub, s->screen.terminal ? SCRUB_TERMINAL : SCRUB_PIPE);
-    scrub_feed(&scrub, code, strlen(code), &clean);
-    scrub_end(&scrub, &clean);
-    while (clean.len > 0 && clean.data[clean.len - 1] == '\n')
-        clean.len--;
-    len = clean.len;
-    class = xmalloc(len + 1);
+    scrub_text(code, strlen(code), s->screen.terminal ? SCRUB_TERMINAL : SCRUB_PIPE, &clean);
+    buf_trim(&clean, "\n");
+    size_t len = clean.len;
+    unsigned char *class = xmalloc(len + 1);
     highlight(language, buf_str(&clean), len, class);
     while (at < len && shown < s->o.max_lines && at < s->o.max_bytes) {
         const char *nl = memchr(clean.data + at, '\n', len - at);
@@ -87,11 +79,10 @@ static void show_code(struct show *s, const char *code, const struct language *l
     if (at < len) {
         char rest[32];
 
-        show_count(len - at, rest);
+        count_text((int64_t)(len - at), rest);
         buf_addf(&s->screen.out, "[%s more bytes of code not shown]\n", rest);
     }
     free(class);
-    buf_release(&clean);
 }
 
 void show_cell_call(struct show *s, const struct event *e)
@@ -131,20 +122,16 @@ static void add_block(struct show *s, const char *gutter, const char *sgr, const
 {
     struct lines_cut cut = {.max_lines = VALUE_LINES, .max_bytes = VALUE_BYTES};
     struct lines l;
-    size_t len = strlen(text);
-
-    while (len > 0 && text[len - 1] == '\n')
-        len--;
     struct lines_style style = screen_style(&s->screen, gutter, sgr);
     style.words = *gutter == '!'; /* these are mostly our own sentences */
     lines_init(&l, &s->screen.out, &style);
     l.cut = &cut;
-    lines_feed(&l, text, len);
+    lines_feed(&l, text, trimmed_length(text, strlen(text), "\n"));
     lines_end(&l);
     if (cut.over) {
         char all[32];
 
-        show_count(cut.all_bytes, all);
+        count_text((int64_t)(cut.all_bytes), all);
         buf_addf(&s->screen.out, "[cut off: %s bytes in total]\n", all);
     }
 }
@@ -159,8 +146,8 @@ static void add_cut_line(struct show *s, const struct cell_result *r)
     if (!s->cut.over)
         return;
     show_size(all, size);
-    show_count(s->cut.by_lines ? s->cut.lines : s->cut.bytes, shown);
-    show_count(s->cut.by_lines ? s->cut.all_lines : all, lines);
+    count_text((int64_t)(s->cut.by_lines ? s->cut.lines : s->cut.bytes), shown);
+    count_text((int64_t)(s->cut.by_lines ? s->cut.all_lines : all), lines);
     buf_addf(&line, "[first %s of %s %s shown", shown, lines, s->cut.by_lines ? "lines" : "bytes");
     if (path) {
         autofree char *clean = screen_clean(&s->screen, path);
@@ -169,29 +156,18 @@ static void add_cut_line(struct show *s, const struct cell_result *r)
                  size, clean);
     }
     buf_addch(&line, ']');
-    buf_addstr(&s->screen.out, screen_sgr(&s->screen, SGR_DIM));
-    show_wrap(&s->screen.out, line.data, line.len, 0, s->screen.terminal ? s->screen.width : 0);
-    buf_addf(&s->screen.out, "%s\n", screen_sgr(&s->screen, SGR_RESET));
+    screen_dim_line(&s->screen, line.data);
 }
 
 static const char *status_words(enum cell_status status)
 {
-    switch (status) {
-    case CELL_EXIT:
-        return "the code called exit";
-    case CELL_TIMEOUT:
-        return "the code reached its time limit";
-    case CELL_INTERRUPTED:
-        return "interrupted";
-    case CELL_MEMORY:
-        return "the code ran out of memory";
-    case CELL_DIED:
-        return "the interpreter died";
-    case CELL_NOT_RUN:
-        return "not run";
-    default:
-        return "the code failed";
-    }
+    static const char *const words[] = {
+        [CELL_EXIT] = "the code called exit", [CELL_TIMEOUT] = "the code reached its time limit",
+        [CELL_INTERRUPTED] = "interrupted",   [CELL_MEMORY] = "the code ran out of memory",
+        [CELL_DIED] = "the interpreter died", [CELL_NOT_RUN] = "not run",
+    };
+
+    return words[status] ? words[status] : "the code failed";
 }
 
 void show_cell_result(struct show *s, const struct event *e)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/size.h"
 #include "show/private.h"
 
 #define NUMBERS_SHOWN 3
@@ -38,7 +39,7 @@ static void show_computed(struct show *s, const struct event *e)
         buf_addf(&line, ", %.0f ms", c->seconds * 1000);
     else if (c->runs)
         buf_addf(&line, ", %.*f s", c->seconds < 10, c->seconds);
-    show_count((unsigned long long)(e->done.input + e->done.output), tokens);
+    count_text(e->done.input + e->done.output, tokens);
     buf_addf(&line, ", %s%s tokens", e->done.estimated ? "about " : "", tokens);
     if (!c->memory_only)
         add_numbers(c, &line);
@@ -49,9 +50,7 @@ static void show_computed(struct show *s, const struct event *e)
     buf_addch(&line, ']');
     autofree char *clean = screen_clean(&s->screen, buf_str(&line));
     screen_begin(&s->screen, NULL);
-    buf_addstr(&s->screen.out, screen_sgr(&s->screen, SGR_DIM));
-    show_wrap(&s->screen.out, clean, strlen(clean), 0, s->screen.terminal ? s->screen.width : 0);
-    buf_addf(&s->screen.out, "%s\n", screen_sgr(&s->screen, SGR_RESET));
+    screen_dim_line(&s->screen, clean);
     screen_flush(&s->screen);
 }
 
@@ -75,4 +74,5 @@ void show_done(struct show *s, const struct event *e)
     }
     show_computed(s, e);
     show_total(s, e);
+    show_files_seen(&s->files);
 }

@@ -1,4 +1,4 @@
-/* terminal.c - what a stream supports, and numbers in a readable form. */
+/* terminal.c - what a stream supports, and sizes in a readable form. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 #include "show/lines.h"
-#include "base/mem.h"
 #include "show/show.h"
 
 static bool term_is_dumb(void)
@@ -125,19 +124,6 @@ int show_width(int fd)
 int show_output_width(int fd)
 {
     return show_width(fd) - (int)strlen(OUTPUT_GUTTER);
-}
-
-void show_count(unsigned long long n, char out[32])
-{
-    char digits[24];
-    int len = snprintf(digits, sizeof digits, "%llu", n), o = 0;
-
-    for (int i = 0; i < len; i++) {
-        if (i > 0 && (len - i) % 3 == 0)
-            out[o++] = ',';
-        out[o++] = digits[i];
-    }
-    out[o] = '\0';
 }
 
 void show_size(unsigned long long bytes, char out[32])

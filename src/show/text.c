@@ -1,6 +1,5 @@
 /* text.c - model text for stdout: scrubbed and streamed, rendered or not, without blank lines at its
  * beginning and end, and with one newline at the end. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,8 +125,6 @@ static void add_clean(struct show_text *t)
 
 static int text_flush(struct show_text *t)
 {
-    int r = 0, saved;
-
     if (!t->out.len)
         return 0;
     if (t->screen) {
@@ -138,10 +135,8 @@ static int text_flush(struct show_text *t)
         t->screen->text_column = t->markdown ? markdown_column(t->markdown) : t->column;
         t->screen->last_write = clock_ms();
     }
-    r = out_write(t->fd, t->out.data, t->out.len, t->loop);
-    saved = errno;
+    int r = out_write(t->fd, t->out.data, t->out.len, t->loop);
     buf_clear(&t->out);
-    errno = saved;
     return r;
 }
 
@@ -166,14 +161,9 @@ int show_text_feed(struct show_text *t, const char *text, size_t len)
     return text_flush(t);
 }
 
-int show_text_end(struct show_text *t)
+static int text_end(struct show_text *t)
 {
-    look_at_screen(t);
-    scrub_end(&t->scrub, &t->clean);
-    add(t);
-    if (t->markdown)
-        markdown_end(t->markdown);
-    else if (t->mid)
+    if (t->mid)
         buf_addch(&t->out, '\n');
     t->newlines = 0;
     t->any = t->mid = false;
@@ -181,17 +171,24 @@ int show_text_end(struct show_text *t)
     return text_flush(t);
 }
 
+int show_text_end(struct show_text *t)
+{
+    look_at_screen(t);
+    scrub_end(&t->scrub, &t->clean);
+    add(t);
+    if (t->markdown) {
+        markdown_end(t->markdown);
+        t->mid = false;
+    }
+    return text_end(t);
+}
+
 int show_text_verbatim(struct show_text *t, const char *text, size_t len)
 {
     scrub_feed(&t->scrub, text, len, &t->clean);
     scrub_end(&t->scrub, &t->clean);
     add_clean(t);
-    if (t->mid)
-        buf_addch(&t->out, '\n');
-    t->newlines = 0;
-    t->any = t->mid = false;
-    t->column = 0;
-    return text_flush(t);
+    return text_end(t);
 }
 
 int show_text_whole(struct show_text *t, const char *text, size_t len)

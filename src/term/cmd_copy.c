@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/scrub.h"
+#include "base/size.h"
 #include "process/out.h"
 #include "show/show.h"
 #include "term/private.h"
@@ -92,8 +93,8 @@ static void copy(struct term *t, const char *what, const char *source)
     scrub_end(&scrub, &text);
     while (text.len && text.data[text.len - 1] == '\n')
         text.len--;
-    show_count(text.len, count);
-    show_count(CLIPBOARD_MAX, most);
+    count_text(text.len, count);
+    count_text(CLIPBOARD_MAX, most);
     if (text.len > CLIPBOARD_MAX) {
         term_sayf(t, NOTICE_ERROR,
                   "The %s has %s bytes; a terminal's clipboard takes at most %s. /raw prints it.", what,

@@ -2,6 +2,7 @@
 #include "agent/agent.h"
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/size.h"
 #include "show/show.h"
 #include "term/private.h"
 
@@ -14,10 +15,10 @@ void obey_tokens(struct term *t, const char *argument)
 
     (void)argument;
     usage_text(u, &out);
-    show_count((unsigned long long)agent_conversation_tokens(t->agent), used);
+    count_text(agent_conversation_tokens(t->agent), used);
     buf_addf(&out, "\nThe conversation has about %s tokens", used);
     if (context > 0) {
-        show_count((unsigned long long)context, window);
+        count_text(context, window);
         buf_addf(&out, " of the %s that fit into the model's window", window);
     }
     buf_addstr(&out, ".\n");

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/size.h"
 #include "show/show.h"
 
 #define SHOWN_LINES 15 /* a longer text would push what was typed before off the screen */
@@ -23,7 +24,7 @@ char *pastes_add(struct pastes *p, const char *text, size_t len)
     if (lines <= SHOWN_LINES && len <= SHOWN_BYTES)
         return xmemdup0(text, len);
     show_size(len, bytes);
-    show_count(lines, count);
+    count_text(lines, count);
     mark = xasprintf("[paste %zu: %s line%s, %s]", p->n + 1, count, lines == 1 ? "" : "s", bytes);
     p->v = xreallocarray(p->v, p->n + 1, sizeof *p->v);
     p->v[p->n++] = (struct paste){.mark = xstrdup(mark), .text = xmemdup0(text, len)};

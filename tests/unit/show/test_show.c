@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/size.h"
 #include "chat/language.h"
 #include "markdown/highlight.h"
 #include "process/loop.h"
@@ -577,12 +578,14 @@ static void test_numbers(void **state)
     char out[32];
 
     (void)state;
-    show_count(0, out);
+    count_text(0, out);
     assert_string_equal(out, "0");
-    show_count(1234567, out);
+    count_text(1234567, out);
     assert_string_equal(out, "1,234,567");
-    show_count(18446744073709551615ULL, out);
-    assert_string_equal(out, "18,446,744,073,709,551,615");
+    count_text(INT64_MAX, out);
+    assert_string_equal(out, "9,223,372,036,854,775,807");
+    count_text(-123456, out);
+    assert_string_equal(out, "-123,456");
     show_size(1, out);
     assert_string_equal(out, "1 byte");
     show_size(12345, out);
