@@ -47,13 +47,19 @@ void prompts_map(struct prompts *out, const struct prompts *p, char *(*fill)(voi
         out->tools[i] = (struct prompt_tool){xstrdup(p->tools[i].name), fill(ctx, p->tools[i].description)};
 }
 
-void prompts_release(struct prompts *p)
+void prompts_release_tools(struct prompts *p)
 {
-    for (size_t i = 0; i < prompt_n_keys; i++)
-        free((char *)*prompt_at(p, &prompt_keys[i]));
     for (size_t i = 0; i < p->n_tools; i++) {
         free((char *)p->tools[i].name);
         free((char *)p->tools[i].description);
     }
+    p->n_tools = 0;
+}
+
+void prompts_release(struct prompts *p)
+{
+    prompts_release_tools(p);
+    for (size_t i = 0; i < prompt_n_keys; i++)
+        free((char *)*prompt_at(p, &prompt_keys[i]));
     *p = (struct prompts){0};
 }

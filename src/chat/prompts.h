@@ -53,6 +53,8 @@ const char **prompt_at(struct prompts *p, const struct prompt_key *k);
 /* A copy of each text and description, made by fill; names of tools are copied as they are. */
 void prompts_map(struct prompts *out, const struct prompts *p, char *(*fill)(void *ctx, const char *text),
                  void *ctx);
-void prompts_release(struct prompts *p); /* of one whose strings are its own */
+/* These two are for a struct that owns its strings. */
+void prompts_release_tools(struct prompts *p);
+void prompts_release(struct prompts *p);
 
 #endif

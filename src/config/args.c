@@ -12,6 +12,33 @@
 #include "chat/conversation.h"
 #include "config/option.h"
 
+enum operands { OPERANDS_NONE, OPERANDS_ONE, OPERANDS_NAMES };
+
+static const struct {
+    const char *name; /* as the user writes it */
+    int options;      /* FOR_...; many commands accept the options of config too */
+    enum operands operands;
+} commands[] = {
+    [COMMAND_ASK] = {"", FOR_ASK, OPERANDS_ONE},
+    [COMMAND_CHAT] = {"chat", FOR_ASK, OPERANDS_NONE},
+    [COMMAND_EXEC] = {"exec", FOR_EXEC, OPERANDS_ONE},
+    [COMMAND_CONFIG] = {"config", FOR_CONFIG | FOR_SETTINGS, OPERANDS_NONE},
+    [COMMAND_DEBUG] = {"debug", 0, OPERANDS_ONE},
+    [COMMAND_DEBUG_REPLY] = {"debug reply", FOR_REPLY, OPERANDS_NONE},
+    [COMMAND_DEBUG_REQUEST] = {"debug request", FOR_REQUEST, OPERANDS_ONE},
+    [COMMAND_DOCTOR] = {"doctor", FOR_CONFIG | FOR_DOCTOR, OPERANDS_NONE},
+    [COMMAND_GC] = {"gc", FOR_CONFIG, OPERANDS_NONE},
+    [COMMAND_MCP] = {"mcp", FOR_CONFIG, OPERANDS_NONE},
+    [COMMAND_MODELS] = {"models", FOR_CONFIG | FOR_MODELS, OPERANDS_ONE},
+    [COMMAND_PS] = {"ps", FOR_CONFIG | FOR_PS, OPERANDS_NONE},
+    [COMMAND_RM] = {"rm", FOR_CONFIG | FOR_RM, OPERANDS_NAMES},
+    [COMMAND_RUNNER] = {"runner", ~0, OPERANDS_NONE}, /* it is given its front's options, and uses some */
+    [COMMAND_SERVE] = {"serve", FOR_SERVE | FOR_CONFIG, OPERANDS_NONE},
+    [COMMAND_SESSIONS] = {"sessions", FOR_SESSIONS | FOR_CONFIG, OPERANDS_NAMES},
+    [COMMAND_HELP] = {"help", 0, OPERANDS_ONE},
+    [COMMAND_VERSION] = {"version", 0, OPERANDS_NONE},
+};
+
 static void add(struct args *a, const struct option *o, const char *value, bool letter)
 {
     a->v = xreallocarray(a->v, a->n + 1, sizeof(*a->v));
@@ -67,7 +94,7 @@ static int long_option(struct args *a, char *const *argv, struct error *err)
 
     if (!o)
         return unknown(argv[0], len, err);
-    if (!option_takes_argument(o)) {
+    if (!o->arg) {
         if (eq)
             return error_set(err, ERROR_USAGE, 0, "--%s takes no argument", o->flag);
         add(a, o, NULL, false);
@@ -79,37 +106,15 @@ static int long_option(struct args *a, char *const *argv, struct error *err)
     return eq ? 1 : 2;
 }
 
-/* Which options each command takes. */
-static const int takes[] = {
-    [COMMAND_ASK] = FOR_ASK,
-    [COMMAND_EXEC] = FOR_EXEC,
-    [COMMAND_CONFIG] = FOR_CONFIG | FOR_SETTINGS,
-    [COMMAND_DEBUG_REPLY] = FOR_REPLY,
-    [COMMAND_DEBUG_REQUEST] = FOR_REQUEST,
-    /* these accept the options of config */
-    [COMMAND_DOCTOR] = FOR_CONFIG | FOR_DOCTOR,
-    [COMMAND_GC] = FOR_CONFIG,
-    [COMMAND_MCP] = FOR_CONFIG,
-    [COMMAND_MODELS] = FOR_CONFIG | FOR_MODELS,
-    [COMMAND_PS] = FOR_CONFIG | FOR_PS,
-    [COMMAND_RM] = FOR_CONFIG | FOR_RM,
-    [COMMAND_RUNNER] = ~0, /* its front's options: what does not concern it is passed over */
-    [COMMAND_SERVE] = FOR_SERVE | FOR_CONFIG,
-    [COMMAND_SESSIONS] = FOR_SESSIONS | FOR_CONFIG,
-    [COMMAND_CHAT] = FOR_ASK,
-    [COMMAND_HELP] = 0,
-    [COMMAND_VERSION] = 0,
-};
-
 /* "-q", "-qv", "-mNAME", "-m NAME". */
 static int short_options(struct args *a, char *const *argv, struct error *err)
 {
     for (const char *p = argv[0] + 1; *p; p++) {
-        const struct option *o = option_by_letter(*p, takes[a->command]);
+        const struct option *o = option_by_letter(*p, commands[a->command].options);
 
-        if (!o || (!(o->commands & takes[a->command]) && habit(argv[0])))
+        if (!o || (!(o->commands & commands[a->command].options) && habit(argv[0])))
             return unknown(argv[0], 1, err);
-        if (!option_takes_argument(o)) {
+        if (!o->arg) {
             add(a, o, NULL, true);
             continue;
         }
@@ -132,29 +137,25 @@ static bool is_slip(const char *word, const char *command)
     return n >= 4 && ((d == 1 && (begins || n > 4)) || (d == 2 && begins && n >= 7));
 }
 
+/* Is it the first word of a command? Those of two words, such as debug reply, are completed by operand(). */
+static bool begins_command(size_t i)
+{
+    return *commands[i].name && !strchr(commands[i].name, ' ');
+}
+
 static int first_word(struct args *a, const char *word, bool *is_command, struct error *err)
 {
-    static const struct {
-        const char *word;
-        enum command command;
-    } commands[] = {
-        {"exec", COMMAND_EXEC},     {"config", COMMAND_CONFIG},   {"debug", COMMAND_DEBUG},
-        {"doctor", COMMAND_DOCTOR}, {"gc", COMMAND_GC},           {"help", COMMAND_HELP},
-        {"mcp", COMMAND_MCP},       {"models", COMMAND_MODELS},   {"ps", COMMAND_PS},
-        {"rm", COMMAND_RM},         {"serve", COMMAND_SERVE},     {"sessions", COMMAND_SESSIONS},
-        {"chat", COMMAND_CHAT},     {"version", COMMAND_VERSION}, {"runner", COMMAND_RUNNER},
-    };
     const char *near = NULL;
 
     *is_command = true;
     for (size_t i = 0; i < countof(commands); i++)
-        if (strcmp(word, commands[i].word) == 0) {
-            a->command = commands[i].command;
+        if (begins_command(i) && strcmp(word, commands[i].name) == 0) {
+            a->command = (enum command)i;
             return 0;
         }
     for (size_t i = 0; i < countof(commands) && !near; i++)
-        if (is_slip(word, commands[i].word))
-            near = commands[i].word;
+        if (begins_command(i) && is_slip(word, commands[i].name))
+            near = commands[i].name;
     if (near)
         return error_set(err, ERROR_USAGE, 0,
                          "unknown command \"%s\"; did you mean %s?\n"
@@ -164,28 +165,6 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
     return 0;
 }
 
-/* The names as the user writes them. */
-static const char *const command_names[] = {
-    [COMMAND_ASK] = "",
-    [COMMAND_EXEC] = "exec",
-    [COMMAND_CONFIG] = "config",
-    [COMMAND_DOCTOR] = "doctor",
-    [COMMAND_GC] = "gc",
-    [COMMAND_MCP] = "mcp",
-    [COMMAND_MODELS] = "models",
-    [COMMAND_PS] = "ps",
-    [COMMAND_RM] = "rm",
-    [COMMAND_RUNNER] = "runner",
-    [COMMAND_SERVE] = "serve",
-    [COMMAND_SESSIONS] = "sessions",
-    [COMMAND_DEBUG] = "debug",
-    [COMMAND_DEBUG_REPLY] = "debug reply",
-    [COMMAND_DEBUG_REQUEST] = "debug request",
-    [COMMAND_CHAT] = "chat",
-    [COMMAND_HELP] = "help",
-    [COMMAND_VERSION] = "version",
-};
-
 /* "--help all", "--help exec", "exec --help": find out which page is wanted. */
 static void help_wanted(struct args *a, const char *next)
 {
@@ -193,7 +172,7 @@ static void help_wanted(struct args *a, const char *next)
 
     a->help_topic = next ? help_find(next) : NULL;
     if (!a->help_topic)
-        a->help_topic = help_find(debug ? "debug" : command_names[a->command]);
+        a->help_topic = help_find(debug ? "debug" : commands[a->command].name);
 }
 
 static int operand(struct args *a, const char *word, bool literal, struct error *err)
@@ -219,16 +198,14 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
     }
     if (a->command == COMMAND_DEBUG_REPLY)
         return error_set(err, ERROR_USAGE, 0, "debug reply takes no arguments: it reads the body from stdin");
-    if (a->command == COMMAND_RM || a->command == COMMAND_SESSIONS) {
+    if (commands[a->command].operands == OPERANDS_NAMES) {
         argv_push(&a->names, word);
         return 0;
     }
-    if (a->command == COMMAND_CONFIG || a->command == COMMAND_DOCTOR || a->command == COMMAND_GC
-        || a->command == COMMAND_MCP || a->command == COMMAND_PS || a->command == COMMAND_SERVE
-        || a->command == COMMAND_CHAT || a->command == COMMAND_VERSION || a->command == COMMAND_RUNNER)
+    if (commands[a->command].operands == OPERANDS_NONE)
         return error_set(err, ERROR_USAGE, 0,
                          "%s takes no arguments\nTo ask a question: sandpiper -p \"%s ...\"",
-                         command_names[a->command], command_names[a->command]);
+                         commands[a->command].name, commands[a->command].name);
     if (a->operand && a->command == COMMAND_MODELS)
         return error_set(err, ERROR_USAGE, 0,
                          "models takes one argument, a part of the names to list\n"
@@ -282,7 +259,7 @@ static int check_exec(const struct args *a, struct error *err)
 /* Does each option belong to this command? */
 static int check_options(const struct args *a, struct error *err)
 {
-    int here = takes[a->command];
+    int here = commands[a->command].options;
 
     for (size_t i = 0; i < a->n; i++) {
         const struct option *o = a->v[i].option;
@@ -290,7 +267,7 @@ static int check_options(const struct args *a, struct error *err)
         if (o->commands & here)
             continue;
         if (here != FOR_ASK)
-            return error_set(err, ERROR_USAGE, 0, "%s has no option --%s", command_names[a->command],
+            return error_set(err, ERROR_USAGE, 0, "%s has no option --%s", commands[a->command].name,
                              o->flag);
         return error_set(err, ERROR_USAGE, 0, "--%s is for \"sandpiper %s\" only%s", o->flag,
                          o->commands == FOR_REPLY     ? "debug reply"

@@ -22,7 +22,7 @@ static bool has_certificate(const char *text)
         "-----BEGIN X509 CERTIFICATE-----",
     };
 
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+    for (size_t i = 0; i < countof(heads); i++) {
         const char *p = strstr(text, heads[i]);
 
         if (p && p[strlen(heads[i]) + strspn(p + strlen(heads[i]), " \r\n")] == 'M' && strstr(p, "-----END "))

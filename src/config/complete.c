@@ -143,10 +143,10 @@ static const struct option *waits(const char *command, const char *word)
     else
         for (const char *p = word + 1; *p; p++) {
             o = option_by_letter(*p, command ? help_commands(command) : FOR_ASK);
-            if (o && option_takes_argument(o) && p[1])
+            if (o && o->arg && p[1])
                 return NULL; /* -mNAME */
         }
-    return o && option_takes_argument(o) ? o : NULL;
+    return o && o->arg ? o : NULL;
 }
 
 struct finished {
@@ -192,7 +192,7 @@ void complete_line(struct buf *out, char *const *words, size_t n, const struct c
     }
     autofree char *front = xmemdup0(word, (size_t)(l.typed - word));
     l.front = front;
-    if (f.waiting && option_takes_argument(f.waiting))
+    if (f.waiting && f.waiting->arg)
         offer_values(&l, f.waiting);
     else if (*word == '-')
         offer_flags(&l, f.command);

@@ -78,21 +78,16 @@ static bool read_numeric(const struct option *o, const char *text, double *v)
 
 const char *config_expectation(const struct option *o)
 {
-    switch (o->type) {
-    case OPTION_SIZE:
-        return "a size such as 512m or 1g";
-    case OPTION_TIME:
-        return "a time such as 90, 90s or 2m";
-    case OPTION_INT:
-        return "a whole number";
-    case OPTION_NUMBER:
-        return "a number";
-    case OPTION_BOOL:
-    case OPTION_NOT:
-        return "true or false";
-    default:
-        return "a string";
-    }
+    static const char *const expected[] = {
+        [OPTION_BOOL] = "true or false",
+        [OPTION_NOT] = "true or false",
+        [OPTION_INT] = "a whole number",
+        [OPTION_NUMBER] = "a number",
+        [OPTION_SIZE] = "a size such as 512m or 1g",
+        [OPTION_TIME] = "a time such as 90, 90s or 2m",
+    };
+
+    return expected[o->type] ? expected[o->type] : "a string";
 }
 
 /* "small" or "large" if the number is out of the option's range, and the bound that it breaks; or NULL. */
@@ -335,15 +330,15 @@ void config_release(struct config *c)
     for (size_t i = 0; i < c->pool.n; i++) /* it contains keys */
         explicit_bzero(c->pool.v[i], strlen(c->pool.v[i]));
     argv_release(&c->pool);
-    argv_release(&c->add);
-    argv_release(&c->headers);
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *o = &option_table[i];
+
+        if (o->type == OPTION_LIST || o->type == OPTION_WORDS || o->type == OPTION_PATHS)
+            argv_release((struct argv *)(void *)((char *)c + o->offset));
+    }
     argv_release(&c->names);
     argv_release(&c->arguments);
     argv_release(&c->given);
-    argv_release(&c->api_key_command);
-    argv_release(&c->allow_folders);
-    argv_release(&c->mounts);
-    argv_release(&c->allow_hosts);
     argv_release(&c->notices);
     dotenv_release(&c->dotenv);
     providers_release(&c->providers);

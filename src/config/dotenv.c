@@ -29,10 +29,9 @@ static void skip_blanks(struct dotenv_cursor *c)
 
 static void skip_line(struct dotenv_cursor *c)
 {
-    while (c->p < c->end && *c->p != '\n')
-        c->p++;
-    if (c->p < c->end)
-        c->p++;
+    const char *newline = memchr(c->p, '\n', (size_t)(c->end - c->p));
+
+    c->p = newline ? newline + 1 : c->end;
     c->line++;
 }
 
@@ -76,13 +75,11 @@ static bool read_quoted(struct dotenv_cursor *c, char quote, struct buf *out)
 
 static void read_plain(struct dotenv_cursor *c, struct buf *out)
 {
-    const char *start = c->p, *stop;
+    const char *start = c->p;
 
     while (c->p < c->end && *c->p != '\n' && !(*c->p == '#' && (c->p == start || blank(c->p[-1]))))
         c->p++;
-    for (stop = c->p; stop > start && blank(stop[-1]); stop--)
-        ;
-    buf_add(out, start, (size_t)(stop - start));
+    buf_add(out, start, trimmed_length(start, (size_t)(c->p - start), " \t\r"));
 }
 
 static bool read_value(struct dotenv_cursor *c, struct buf *out)

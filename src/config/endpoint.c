@@ -89,6 +89,14 @@ static bool usual_place(const struct endpoint *e, const struct provider *p)
                && url_same_service(e->base_url, p->base_url));
 }
 
+/* What .env says of the provider's place; NULL: nothing. */
+static const struct dotenv_entry *dotenv_place(const struct config *c, const struct provider *p)
+{
+    const struct dotenv_entry *d = p->url_variable ? dotenv_get(&c->dotenv, p->url_variable) : NULL;
+
+    return d || !p->host_variable ? d : dotenv_get(&c->dotenv, p->host_variable);
+}
+
 /* The URL of a provider's entry: from the variable that replaces it, or its own text. */
 static int entry_url(struct config *c, struct endpoint *e, struct error *err)
 {
@@ -98,7 +106,7 @@ static int entry_url(struct config *c, struct endpoint *e, struct error *err)
     const char *value = p->url_variable ? endpoint_variable(c, p->url_variable, in, &from) : NULL;
 
     e->binding.url = URL_ENTRY;
-    e->folders_place = e->passed_over = false;
+    e->folders_place = false;
     free(e->base_url);
     e->base_url = value ? url_trim(value) : NULL;
     if (!value && p->host_variable && (value = endpoint_variable(c, p->host_variable, in, &from)) != NULL) {
@@ -106,9 +114,7 @@ static int entry_url(struct config *c, struct endpoint *e, struct error *err)
         if (!e->base_url)
             return error_set(err, ERROR_USAGE, 0, "%s: expected HOST, HOST:PORT or a URL", from.name);
     }
-    e->passed_over = in == IN_ENVIRONMENT
-                     && ((p->url_variable && dotenv_get(&c->dotenv, p->url_variable))
-                         || (p->host_variable && dotenv_get(&c->dotenv, p->host_variable)));
+    e->passed_over = in == IN_ENVIRONMENT && dotenv_place(c, p);
     if (value) {
         e->url_source = from;
         e->elsewhere = p->url_variable && !url_same_service(e->base_url, p->base_url);
@@ -137,11 +143,10 @@ static const struct provider *named_provider(const struct config *c, const char 
 {
     const struct provider *p = provider_find(&c->providers, name);
     autofree char *shown = scrub_line(name, SCRUB_TERMINAL);
-    const char *near;
 
     if (p)
         return p;
-    near = provider_nearest(&c->providers, name);
+    const char *near = provider_nearest(&c->providers, name);
     if (near) {
         error_set(err, ERROR_USAGE, 0, "%s: unknown provider \"%.60s\"; did you mean %s?", where, shown,
                   near);
@@ -341,11 +346,8 @@ int endpoint_look(struct config *c, struct endpoint *e, struct error *err)
 
 static void tell_passed_over(struct config *c, const struct endpoint *e)
 {
-    const struct provider *p = e->passed_over ? e->entry : NULL;
-    const struct dotenv_entry *d = p && p->url_variable ? dotenv_get(&c->dotenv, p->url_variable) : NULL;
+    const struct dotenv_entry *d = e->passed_over ? dotenv_place(c, e->entry) : NULL;
 
-    if (p && !d && p->host_variable)
-        d = dotenv_get(&c->dotenv, p->host_variable);
     if (d)
         argv_pushf(&c->notices, "./.env:%d: %s is ignored: you have set a key or URL for %s yourself",
                    d->line, d->name, e->provider);

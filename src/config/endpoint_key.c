@@ -90,13 +90,10 @@ static struct found_key key_from(const struct config *c, const struct endpoint *
 /* Copy the key without blanks around it. A line break inside is refused, since it would end the header. */
 static int clean_key(const char *key, const char *where, char **out, struct error *err)
 {
-    size_t len;
+    static const char blanks[] = " \t\n\v\f\r";
 
-    while (isspace((unsigned char)*key))
-        key++;
-    len = strlen(key);
-    while (len && isspace((unsigned char)key[len - 1]))
-        len--;
+    key += strspn(key, blanks);
+    size_t len = trimmed_length(key, strlen(key), blanks);
     if (len > KEY_MAX)
         return error_set(err, ERROR_USAGE, 0, "%s: the key is too long (%zu bytes, at most %d)", where, len,
                          KEY_MAX);
@@ -137,10 +134,8 @@ int endpoint_choose_key(struct config *c, struct endpoint *e, struct error *err)
         e->key_name = xstrdup(e->binding.url != URL_OPTION && e->entry && e->entry->key_variable[0]
                                   ? e->entry->key_variable[0]
                                   : "SANDPIPER_API_KEY");
-    else {
-        free(e->unbound);
-        e->unbound = NULL;
-    }
+    else
+        free(steal(&e->unbound));
     return 0;
 }
 

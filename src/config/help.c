@@ -302,48 +302,47 @@ const char *help_page(size_t i, const char **line)
     return i < countof(topics) ? topics[i].name : NULL;
 }
 
-bool help_is_command(const char *word)
+static const struct topic *topic_of(const char *word)
 {
     for (size_t i = 0; i < countof(topics); i++)
         if (strcmp(word, topics[i].name) == 0)
-            return topics[i].here;
-    return strcmp(word, "help") == 0;
-}
-
-bool help_shows(const char *page, const struct option *o)
-{
-    for (size_t i = 0; page && i < countof(topics); i++)
-        if (strcmp(page, topics[i].name) == 0)
-            return belongs(&topics[i], o);
-    return o->commands & FOR_ASK;
+            return &topics[i];
+    return NULL;
 }
 
 int help_commands(const char *page)
 {
-    for (size_t i = 0; i < countof(topics); i++)
-        if (strcmp(page, topics[i].name) == 0)
-            return topics[i].here;
-    return 0;
+    const struct topic *t = topic_of(page);
+
+    return t ? t->here : 0;
+}
+
+bool help_is_command(const char *word)
+{
+    return help_commands(word) || strcmp(word, "help") == 0;
+}
+
+bool help_shows(const char *page, const struct option *o)
+{
+    const struct topic *t = page ? topic_of(page) : NULL;
+
+    return t ? belongs(t, o) : o->commands & FOR_ASK;
 }
 
 const char *help_find(const char *word)
 {
-    if (strcmp(word, "all") == 0)
-        return "all";
-    for (size_t i = 0; i < countof(topics); i++)
-        if (strcmp(word, topics[i].name) == 0)
-            return topics[i].name;
-    return NULL;
+    const struct topic *t = topic_of(word);
+
+    return t ? t->name : strcmp(word, "all") == 0 ? "all" : NULL;
 }
 
 void option_help(struct buf *out, const char *topic)
 {
-    for (size_t i = 0; topic && i < countof(topics); i++)
-        if (strcmp(topic, topics[i].name) == 0) {
-            help_topic(&topics[i], out);
-            return;
-        }
-    if (topic)
+    const struct topic *t = topic ? topic_of(topic) : NULL;
+
+    if (t)
+        help_topic(t, out);
+    else if (topic)
         help_all(out);
     else
         help_first(out);

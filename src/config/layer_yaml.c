@@ -134,6 +134,7 @@ int config_load_yaml(struct config *c, bool must, struct error *err)
     if (S_ISREG(st.st_mode) && st.st_uid != geteuid() && st.st_uid != 0)
         return error_set(err, ERROR_USAGE, 0, "%s belongs to another user (uid %u) and was not read", c->file,
                          (unsigned)st.st_uid);
+    fd_nonblock(fd, false); /* opening must not wait for a writer, but reading from a pipe may */
     if (file_read_open(fd, c->file, YDOC_MAX, &text, err) < 0)
         return -1;
     c->file_read = true;

@@ -278,11 +278,6 @@ const struct option *option_by_env(const char *name)
     return NULL;
 }
 
-bool option_takes_argument(const struct option *o)
-{
-    return o->arg != NULL;
-}
-
 const char *nearest_flag(const char *word, size_t len)
 {
     const char *names[OPTION_MAX + 1];

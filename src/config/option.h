@@ -56,7 +56,7 @@ struct option {
     const char *def;       /* as text; NULL: not set, 0, false */
     const char *min, *max; /* as text, of the numeric types; NULL: no bound */
     const char *choices;
-    const char *arg;   /* name of the argument in --help */
+    const char *arg;   /* name of the argument in --help; NULL: the flag takes none */
     const char *help;  /* one line */
     const char *group; /* its heading in --help */
     int commands;      /* where the flag means something; elsewhere it is a usage error */
@@ -74,7 +74,6 @@ const struct option *option_by_flag(const char *flag, size_t len);
 const struct option *option_by_letter(char letter, int commands);
 const struct option *option_by_key(const char *key);
 const struct option *option_by_env(const char *name);
-bool option_takes_argument(const struct option *o);
 
 const char *nearest_flag(const char *word, size_t len);
 const char *nearest_key(const char *word);

@@ -144,13 +144,8 @@ static struct ydoc *builtin_parse(const struct builtin *b, struct error *err)
 /* A file that names tools takes the place of those of python.yaml, for an agent of its own. */
 static int apply_own(struct prompts *p, struct ydoc *root, bool own, struct error *err)
 {
-    if (root && own && ydoc_get(root, "tools")) {
-        for (size_t i = 0; i < p->n_tools; i++) {
-            free((char *)p->tools[i].name);
-            free((char *)p->tools[i].description);
-        }
-        p->n_tools = 0;
-    }
+    if (own && ydoc_get(root, "tools"))
+        prompts_release_tools(p);
     return prompts_apply(p, root, err);
 }
 

@@ -1,5 +1,4 @@
 /* report.c - prints the values in force, for "sandpiper config". */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,11 +16,8 @@
 static void quoted(struct buf *out, const char *s)
 {
     struct buf clean autorelease(buf_release) = BUF_INIT(0);
-    struct scrub scrub;
 
-    scrub_init(&scrub, SCRUB_TERMINAL);
-    scrub_feed(&scrub, s, strlen(s), &clean);
-    scrub_end(&scrub, &clean);
+    scrub_text(s, strlen(s), SCRUB_TERMINAL, &clean);
     buf_addch(out, '"');
     for (const char *p = buf_str(&clean); *p; p++) {
         if (strchr("\"\\\n\t", *p))
@@ -101,6 +97,16 @@ static void from(struct buf *out, size_t start, const struct source *s)
     buf_addf(out, "%*s# from %s\n", out->len - start < 40 ? (int)(40 - (out->len - start)) : 1, "", text);
 }
 
+/* A line of the endpoint: a comment, since the line is no setting. */
+static void print_comment(struct buf *out, const char *key, const char *value, const struct source *s)
+{
+    size_t start = out->len;
+
+    buf_addf(out, "# %s: ", key);
+    quoted(out, value);
+    from(out, start, s);
+}
+
 static void print_engines(const struct config *c, struct buf *out)
 {
     if (c->engines.n > 0)
@@ -124,7 +130,6 @@ static void print_endpoint(const struct config *c, const struct endpoint *e, str
         [PROVIDER_RESPONSES] = "responses",
         [PROVIDER_WORKERS_AI] = "workers_ai",
     };
-    size_t start = out->len;
     struct profile p;
 
     if (!e->found) {
@@ -132,26 +137,17 @@ static void print_endpoint(const struct config *c, const struct endpoint *e, str
                  c->discover ? "; sandpiper looks for a model server on this machine" : "");
         return;
     }
-    start = out->len;
-    buf_addstr(out, "# provider: ");
-    quoted(out, e->provider);
-    from(out, start, &e->provider_source);
-    start = out->len;
-    buf_addstr(out, "# base_url: ");
-    quoted(out, e->base_url);
-    from(out, start, &e->url_source);
+    print_comment(out, "provider", e->provider, &e->provider_source);
+    print_comment(out, "base_url", e->base_url, &e->url_source);
     if (e->folders_place)
         buf_addstr(
             out,
             "# this URL comes from the folder's .env: you are asked before the first question goes there\n");
-    start = out->len;
+    size_t start = out->len;
     buf_addf(out, "# api: %s", apis[e->api]);
     from(out, start, &e->api_source);
-    start = out->len;
     if (e->model) {
-        buf_addstr(out, "# model: ");
-        quoted(out, e->model);
-        from(out, start, &e->model_source);
+        print_comment(out, "model", e->model, &e->model_source);
         p = endpoint_profile(c, e, e->model);
         buf_addf(out, "# profile: {dialect: %s, context: %d, max_tokens: %d}\n",
                  c->dialect                    ? c->dialect

@@ -92,13 +92,10 @@ int fields_read_command(const struct ydoc *y, struct argv *out, struct error *er
 static int read_choice(const struct field *f, const struct ydoc *y, char *at, struct error *err)
 {
     autofree char *what = xasprintf("one of %s", f->choices);
-    int index = 0;
+    int index = y->type == YDOC_TEXT ? value_choice_index(y->text, strlen(y->text), f->choices) : -1;
 
-    if (y->type != YDOC_TEXT || !value_choice(y->text, f->choices))
+    if (index < 0)
         return ydoc_expected(y, what, err);
-    for (const char *p = f->choices;
-         strcspn(p, "|") != strlen(y->text) || strncmp(p, y->text, strlen(y->text)) != 0; index++)
-        p += strcspn(p, "|") + 1;
     if (f->type == F_CHOICE_BOOL)
         *(bool *)(void *)at = index == 0;
     else

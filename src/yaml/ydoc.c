@@ -218,35 +218,24 @@ struct ydoc *ydoc_parse(const char *text, size_t len, const char *file, struct e
     return root;
 }
 
-__attribute__((format(printf, 3, 0))) static int say(struct error *err, const char *where, const char *fmt,
-                                                     va_list args)
-{
-    char text[sizeof err->text];
-
-    vsnprintf(text, sizeof text, fmt, args);
-    return error_set(err, ERROR_USAGE, 0, "%s: %s", where, text);
-}
-
 int ydoc_error(const struct ydoc *y, struct error *err, const char *fmt, ...)
 {
-    autofree char *where = xasprintf("%s:%d", y->file, y->line);
     va_list args;
 
     va_start(args, fmt);
-    say(err, where, fmt, args);
+    autofree char *text = xvasprintf(fmt, args);
     va_end(args);
-    return -1;
+    return error_set(err, ERROR_USAGE, 0, "%s:%d: %s", y->file, y->line, text);
 }
 
 int ydoc_key_error(const struct ydoc *y, struct error *err, const char *fmt, ...)
 {
-    autofree char *where = xasprintf("%s:%d", y->file, y->key_line);
     va_list args;
 
     va_start(args, fmt);
-    say(err, where, fmt, args);
+    autofree char *text = xvasprintf(fmt, args);
     va_end(args);
-    return -1;
+    return error_set(err, ERROR_USAGE, 0, "%s:%d: %s", y->file, y->key_line, text);
 }
 
 int ydoc_expected(const struct ydoc *y, const char *what, struct error *err)

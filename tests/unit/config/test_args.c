@@ -252,7 +252,6 @@ static void table(void **state)
         assert_non_null(o->help);
         assert_non_null(o->group);
         assert_true(!o->flag || o->commands != 0);
-        assert_true(!o->flag || option_takes_argument(o) == (o->arg != NULL));
         assert_true(o->type != OPTION_CHOICE || o->choices);
         assert_true(o->type != OPTION_SECRET || !o->flag); /* argv can be read by everyone */
         assert_true(strlen(o->help) < 80);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -118,8 +119,7 @@ static void every_option(void **state)
             config_release(&c);
         }
         if (o->flag && (o->commands & FOR_ASK)) {
-            assert_int_equal(load(&c, yaml, NULL, env, flag, option_takes_argument(o) ? value : NULL, &err),
-                             0);
+            assert_int_equal(load(&c, yaml, NULL, env, flag, o->arg ? value : NULL, &err), 0);
             if (!c.version && !c.help) {
                 assert_int_equal(c.source[i].kind, SOURCE_FLAG);
                 assert_string_equal(c.source[i].name, flag);
@@ -158,6 +158,29 @@ static void precedence(void **state)
     assert_int_equal(load(&c, "stream: true\n", NULL, NULL, "--no-stream", NULL, &err), 0);
     assert_false(c.stream);
     config_release(&c);
+}
+
+/* --config <(...): what writes the file may be slow. */
+static void from_a_pipe(void **state)
+{
+    struct error err = {0};
+    struct config c;
+    int ends[2];
+    char path[32];
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    if (fork() == 0) {
+        usleep(100000);
+        _exit(fd_write_all(ends[1], "pids: 99\n", 9));
+    }
+    close(ends[1]);
+    assert_int_equal(load(&c, NULL, NULL, NULL, "--config", path, &err), 0);
+    assert_int_equal(c.pids, 99);
+    config_release(&c);
+    close(ends[0]);
+    wait(NULL);
 }
 
 static void bad_yaml(void **state)
@@ -598,6 +621,7 @@ int main(void)
         cmocka_unit_test(defaults),
         cmocka_unit_test(every_option),
         cmocka_unit_test(precedence),
+        cmocka_unit_test(from_a_pipe),
         cmocka_unit_test(bad_yaml),
         cmocka_unit_test(bad_elsewhere),
         cmocka_unit_test(hostile_dotenv),
