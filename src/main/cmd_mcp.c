@@ -71,11 +71,11 @@ static void on_stdout(void *ctx, short revents)
     watch(s);
 }
 
-static void on_send(void *ctx, const char *text, size_t len, const struct mcp_fate *fate)
+static void on_send(void *ctx, const char *text, size_t len, const struct mcp_delivery *delivery)
 {
     struct stdio *s = ctx;
 
-    if (!text || (!fate->last && s->out.len >= WAITING))
+    if (!text || (!delivery->last && s->out.len >= WAITING))
         return;
     buf_add(&s->out, text, len);
     buf_addch(&s->out, '\n');

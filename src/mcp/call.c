@@ -1,4 +1,6 @@
-/* call.c - requests that wait for a sandbox: progress while they do, cancelled by the client, answered. */
+/* call.c - the requests that wait for a sandbox: their progress is reported, the client may cancel them, and
+ * each is answered once.
+ */
 #include <string.h>
 
 #include "base/error.h"
@@ -8,17 +10,17 @@
 #include "runner/runner.h"
 
 #define CALLS_MAX    256        /* under way, of all clients */
-#define PROGRESS_MAX (4u << 20) /* bytes of live output that one call passes on; its result has the rest */
+#define PROGRESS_MAX (4u << 20) /* bytes of live output that one call passes on. Its result has the rest. */
 
 struct mcp_call {
     struct mcp_call *next;
     struct mcp_link *link;
-    struct json *id, *token;  /* of the request, and its progressToken or NULL */
-    struct mcp_request again; /* what answering needs: id above, no params */
+    struct json *id, *token;    /* the request's id, and its progressToken or NULL */
+    struct mcp_request request; /* as it came, with the id above and without params */
     char sandbox[MCP_ID + 1];
-    bool apart;
-    uint64_t number; /* of the request to the host */
-    uint64_t progress;
+    bool apart;        /* as in mcp_answer */
+    uint64_t number;   /* the host's number for this request */
+    uint64_t progress; /* bytes of live output so far */
     char *about;
     mcp_shape *shape;
 };
@@ -42,23 +44,18 @@ static void take_out(struct mcp_call *c)
 
 static void tell_progress(struct mcp_call *c, const char *text)
 {
-    struct json *p = json_object();
-
     c->progress += strlen(text);
-    json_set(p, "progressToken", json_copy(c->token));
-    json_set_int(p, "progress", (int64_t)c->progress);
-    json_set_str(p, "message", text);
-    mcp_notify(c->link, "notifications/progress", p);
+    mcp_notify(c->link, "notifications/progress",
+               json_object_of({"progressToken", json_copy(c->token)},
+                              {"progress", json_integer((int64_t)c->progress)},
+                              {"message", json_string(text)}));
 }
 
 static void tell_notice(struct mcp_call *c, const char *text)
 {
-    struct json *p = json_object();
-
-    json_set_str(p, "level", "notice");
-    json_set_str(p, "logger", "sandpiper");
-    json_set_str(p, "data", text);
-    mcp_notify(c->link, "notifications/message", p);
+    mcp_notify(c->link, "notifications/message",
+               json_object_of({"level", json_string("notice")}, {"logger", json_string("sandpiper")},
+                              {"data", json_string(text)}));
 }
 
 /* The lowest level of log message that the client wants. */
@@ -76,14 +73,14 @@ static void on_event(void *ctx, const struct json *event)
         return;
     if (strcmp(kind, "output") == 0 && c->token && c->progress < PROGRESS_MAX)
         tell_progress(c, text);
-    else if (strcmp(kind, "notice") == 0 && level(&c->again) <= MCP_NOTICE)
+    else if (strcmp(kind, "notice") == 0 && level(&c->request) <= MCP_NOTICE)
         tell_notice(c, text);
 }
 
 static void on_done(void *ctx, const struct json *result, const struct error *err)
 {
     struct mcp_call *c = ctx;
-    const struct mcp_answer a = {.request = &c->again,
+    const struct mcp_answer a = {.request = &c->request,
                                  .sandbox = c->sandbox,
                                  .apart = c->apart,
                                  .about = c->about,
@@ -95,7 +92,7 @@ static void on_done(void *ctx, const struct json *result, const struct error *er
     call_free(c);
 }
 
-/* The token to which the request wants its progress reported. */
+/* Returns a copy of the token under which the client wants to hear of the progress, or NULL. */
 static struct json *token_of(const struct mcp_request *q)
 {
     const struct json *t = json_get(json_get(q->params, "_meta"), "progressToken");
@@ -103,15 +100,15 @@ static struct json *token_of(const struct mcp_request *q)
     return json_type(t) == JSON_STRING || json_type(t) == JSON_NUMBER ? json_copy(t) : NULL;
 }
 
-/* The sandbox that a call without a handle is for. A service that opens a session for each call, or none,
- * may name the chat instead; what it says is somebody else's text, so only its hash is kept. *again: the
- * client will name it with later calls too. The caller frees. */
-static char *conversation_of(const struct mcp_request *q, bool *again)
+/* Returns the conversation whose sandbox a call without a handle is for. A service that opens a session for
+ * each call, or none at all, may name its chat instead. That name is somebody else's text, so only its hash
+ * is kept. *named: the client will name the same conversation in later calls. The caller frees the result. */
+static char *conversation_of(const struct mcp_request *q, bool *named)
 {
     const struct mcp_link *l = q->link;
     const char *chat = json_str(json_get(json_get(q->params, "_meta"), "openai/session"));
 
-    *again = chat || l->session || l->brought;
+    *named = chat || l->session || l->brought;
     if (chat && l->o.headers) {
         char hash[SHA256_HEX];
 
@@ -136,14 +133,14 @@ void mcp_ask(const struct mcp_request *q, const char *sandbox, const char *opera
     struct mcp *m = q->link->mcp;
     struct mcp_call *c = xcalloc(1, sizeof *c);
     struct json *token = token_of(q);
-    bool again;
-    autofree char *conversation = conversation_of(q, &again);
+    bool named;
+    autofree char *conversation = conversation_of(q, &named);
     const struct runner_listener listener = {
         .ctx = c, .event = token || level(q) <= MCP_NOTICE ? on_event : NULL, .done = on_done};
-    const struct mcp_question question = {
+    const struct mcp_invocation invocation = {
         .sandbox = sandbox,
         .conversation = conversation,
-        .again = again,
+        .named = named,
         .client = q->link->o.headers ? q->link->o.headers->client : NULL,
         .operation = operation,
         .arguments = arguments,
@@ -154,7 +151,7 @@ void mcp_ask(const struct mcp_request *q, const char *sandbox, const char *opera
     if (count(m) >= CALLS_MAX)
         error_set(&err, ERROR_BUSY, 0, "%u calls are under way already; wait for some of them", CALLS_MAX);
     else
-        c->number = m->host.ask(m->host.ctx, &question, c->sandbox, &err);
+        c->number = m->host.ask(m->host.ctx, &invocation, c->sandbox, &err);
     if (c->number == 0) {
         const struct mcp_answer a = {.request = q, .sandbox = "", .about = about, .err = &err};
 
@@ -166,10 +163,10 @@ void mcp_ask(const struct mcp_request *q, const char *sandbox, const char *opera
     c->link = q->link;
     c->id = json_copy(q->id);
     c->token = token;
-    c->again = *q;
-    c->again.id = c->id;
-    c->again.params = NULL;
-    c->apart = !sandbox && !again;
+    c->request = *q;
+    c->request.id = c->id;
+    c->request.params = NULL;
+    c->apart = !sandbox && !named;
     c->about = xstrdup(about);
     c->shape = shape;
     c->next = m->calls;
@@ -233,7 +230,7 @@ void mcp_calls_end(struct mcp *m, const struct mcp_session *s)
         if (c->link->session == s) {
             c->link->session = NULL;
             cancel(c);
-            c = m->calls; /* the list may be another by now */
+            c = m->calls; /* the list may have changed */
         } else {
             c = c->next;
         }

@@ -1,5 +1,6 @@
-/* headers.c - headers of a POST that repeat its body (2026-07-28). A value that is no plain ASCII comes as
- * =?base64?...?=. It is compared in the form in which it came, so nothing has to be decoded. */
+/* headers.c - compares the headers of a POST with its body, which they repeat (revision 2026-07-28). A value
+ * that is not plain ASCII comes as =?base64?...?=. It is compared in that form, so nothing has to be decoded.
+ */
 #include <string.h>
 
 #include "base/base64.h"
@@ -19,11 +20,9 @@ static bool is_encoded(const char *text, size_t len)
 static bool holds(const char *header, const char *value)
 {
     struct buf coded autorelease(buf_release) = BUF_INIT(0);
-    size_t len;
 
     header += strspn(header, " \t");
-    for (len = strlen(header); len > 0 && strchr(" \t", header[len - 1]); len--)
-        ;
+    size_t len = trimmed_length(header, strlen(header), " \t");
     if (is_encoded(header, len)) {
         buf_addstr(&coded, OPEN);
         base64_add(&coded, (const unsigned char *)value, strlen(value));

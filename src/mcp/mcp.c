@@ -1,4 +1,6 @@
-/* mcp.c - takes a message: is it one, of which revision, do its headers agree with it, who serves it. */
+/* mcp.c - takes a message: checks its form, finds its revision, compares the headers with it, and passes it
+ * to the method that it names.
+ */
 #include "mcp/mcp.h"
 
 #include <math.h>
@@ -6,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "mcp/mcp_private.h"
 
 #define META      "io.modelcontextprotocol/"
@@ -41,7 +44,7 @@ static void open_post(struct mcp_link *l, const struct mcp_headers *h)
     if (l->brought)
         memcpy(l->self, h->conversation, sizeof l->self);
     else
-        mcp_random_id(l->self);
+        random_hex(l->self, MCP_ID);
 }
 
 struct mcp_link *mcp_open(struct mcp *m, const struct mcp_link_options *o)
@@ -69,8 +72,8 @@ void mcp_close(struct mcp_link *l)
     free(l);
 }
 
-/* Which revision does the request speak? What it says of itself counts most; then the header; then what the
- * client agreed to when it began. NULL: it names one that there is not. */
+/* Returns the revision of a request. What the request itself says takes precedence, then the header, then
+ * what was agreed when the client began. NULL: it names a revision that we do not have. */
 static const struct mcp_revision *revision_of(const struct mcp_link *l, const struct mcp_method *method,
                                               const struct json *said)
 {
@@ -90,16 +93,13 @@ static const struct mcp_revision *revision_of(const struct mcp_link *l, const st
 
 static void unsupported(const struct mcp_request *q, const char *asked)
 {
-    struct json *data = json_object(), *all = json_array();
+    struct json *data = json_object_of({"supported", mcp_revision_names()},
+                                       {"requested", json_string(asked)});
 
-    for (const struct mcp_revision *r = mcp_revisions; r->name; r++)
-        json_add(all, json_string(r->name));
-    json_set(data, "supported", all);
-    json_set_str(data, "requested", asked);
     mcp_fail(q, MCP_UNSUPPORTED_VERSION, data, "Unsupported protocol version");
 }
 
-/* Check what a request of revision 2026-07-28 must carry. False: it was refused. */
+/* Checks what a request of revision 2026-07-28 must carry. False: it was refused. */
 static bool envelope(struct mcp_request *q, const char *method)
 {
     const struct json *meta = json_get(q->params, "_meta"), *said = json_get(meta, META "protocolVersion");
@@ -125,16 +125,14 @@ static bool envelope(struct mcp_request *q, const char *method)
 static bool good_id(struct mcp_request *q, const struct json *id)
 {
     double number = json_double(id, 0.5);
+    bool whole = json_type(id) == JSON_NUMBER && fabs(number) < WHOLE_MAX && number == floor(number);
 
-    if (json_type(id) == JSON_STRING
-        || (json_type(id) == JSON_NUMBER && fabs(number) < WHOLE_MAX && number == floor(number))) {
-        q->id = id;
-        if (!mcp_in_use(q->link, id))
-            return true;
-        mcp_fail(q, MCP_INVALID_REQUEST, NULL, "The id is that of a request that is still under way");
-        return false;
-    }
-    mcp_fail(q, MCP_INVALID_REQUEST, NULL, "id must be a string or a whole number");
+    q->id = whole || json_type(id) == JSON_STRING ? id : NULL;
+    if (q->id && !mcp_in_use(q->link, id))
+        return true;
+    mcp_fail(q, MCP_INVALID_REQUEST, NULL,
+             q->id ? "The id is that of a request that is still under way"
+                   : "id must be a string or a whole number");
     return false;
 }
 
@@ -148,7 +146,7 @@ static void serve(struct mcp_request *q, const char *method)
     if (!q->revision || q->revision->modern) {
         const struct mcp_revision *known = q->revision;
 
-        q->revision = &mcp_revisions[0]; /* errors are those of the newest */
+        q->revision = &mcp_revisions[0]; /* errors have the form of the newest revision */
         if ((said || known) && !envelope(q, method))
             return;
         if (!known) {
@@ -156,9 +154,7 @@ static void serve(struct mcp_request *q, const char *method)
             return;
         }
     } else if (h && h->session && !q->link->session) {
-        const struct mcp_fate fate = {.status = 404, .last = true};
-
-        q->link->o.send(q->link->o.ctx, NULL, 0, &fate); /* the client begins again with initialize */
+        mcp_nothing(q->link, 404); /* the client begins again with initialize */
         return;
     }
     if (!q->method || !(q->revision->modern ? q->method->modern : q->method->handshake))
@@ -204,13 +200,12 @@ void mcp_receive(struct mcp_link *l, const char *text, size_t len)
 {
     struct mcp_request q = {.link = l};
     struct error err = {0};
-    struct json *message autojson = NULL;
 
     if (len > MCP_MESSAGE_MAX) {
         mcp_receive_too_long(l);
         return;
     }
-    message = json_parse(text, len, 0, NULL, &err);
+    autojson struct json *message = json_parse(text, len, 0, NULL, &err);
     if (message)
         take(l, message);
     else

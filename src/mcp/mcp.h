@@ -1,9 +1,10 @@
-/* mcp.h - the Model Context Protocol: bytes of a JSON-RPC message in, messages out. Knows no transport: stdio
- * (main/cmd_mcp.c) and POST /mcp (src/server) open a link for what a client sends and are called with what
- * goes back. Both families of revisions are served, told apart by each message: 2026-07-28, where every
- * request carries what it needs, and those that begin with initialize.
+/* mcp.h - the Model Context Protocol: bytes of a JSON-RPC message in, messages out. It knows no transport:
+ * stdio (main/cmd_mcp.c) and POST /mcp (src/server) open a link for what a client sends, and are called
+ * with what goes back. Both families of revisions are served: 2026-07-28, where every request carries what
+ * it needs, and the older ones, which begin with initialize. Each message tells to which family it belongs.
  *
- * Nothing here waits, and what a client sends is hostile: any bytes get an error or nothing, never a crash.
+ * Nothing here waits. What a client sends may be hostile: any bytes get an error or no answer, never a
+ * crash.
  */
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
@@ -18,75 +19,78 @@ struct mcp;
 struct mcp_link;
 struct runner_listener;
 
-#define MCP_MESSAGE_MAX (16u << 20) /* bytes of one message; a longer one gets an error */
-#define MCP_ID          32          /* characters of the handle of a sandbox, or of a session */
+#define MCP_MESSAGE_MAX (16u << 20) /* bytes of one message. A longer one gets an error. */
+#define MCP_ID          32          /* characters of the handle of a sandbox, or of a session's id */
 
-/* What an operation is asked of. Everything is borrowed for the time of the call. */
-struct mcp_question {
-    const char *sandbox;      /* a handle; NULL: that of the conversation */
+/* An operation that a sandbox is asked for. Everything is borrowed for the time of the call. */
+struct mcp_invocation {
+    const char *sandbox;      /* a handle; NULL: the sandbox of the conversation */
     const char *conversation; /* its sandbox is made when it is needed */
-    bool again;               /* the client named the conversation itself; else it may never come back */
+    bool named;               /* the client named the conversation itself. If not, it may never come back. */
     const char *client;       /* on whose behalf (runners.h) */
-    const char *operation;    /* of runner/operations.h */
+    const char *operation;    /* one of runner/operations.h */
     const struct json *arguments;
     const struct runner_listener *listener; /* never called from inside ask */
 };
 
-struct mcp_host { /* who has the sandboxes: mcp_runners.h, or a test */
+struct mcp_host { /* owns the sandboxes: mcp_runners.h, or a test */
     void *ctx;
-    /* Returns the number of the request, id is the sandbox's; or 0 with err (ERROR_USAGE: no such one). */
-    uint64_t (*ask)(void *ctx, const struct mcp_question *q, char id[MCP_ID + 1], struct error *err);
-    /* Interrupt what runs; its listener is not called any more. */
+    /* Returns the number of the request, and writes the sandbox's id to id. 0 with err (ERROR_USAGE: there is
+     * no such sandbox). */
+    uint64_t (*ask)(void *ctx, const struct mcp_invocation *q, char id[MCP_ID + 1], struct error *err);
+    /* Interrupts that request. Its listener is not called any more. */
     void (*forget)(void *ctx, const char *id, uint64_t request);
-    bool (*has)(void *ctx, const char *conversation); /* is there a sandbox of that conversation? */
-    void (*end)(void *ctx, const char *conversation); /* end it, if there is one */
+    bool (*has)(void *ctx, const char *conversation); /* does that conversation have a sandbox? */
+    void (*end)(void *ctx, const char *conversation); /* ends that sandbox, if there is one */
 };
 
 struct mcp_options {
     const struct mcp_host *host; /* copied */
-    bool separate; /* a call without a handle may get a sandbox of its own: say so to the model */
+    bool separate; /* a call without a handle may get a sandbox of its own, and the model is told so */
 };
 
 struct mcp *mcp_new(const struct mcp_options *o);
 void mcp_free(struct mcp *m); /* all links must be closed */
 
-/* What a transport with status codes has to know of a message. */
-struct mcp_fate {
-    int status; /* of HTTP: 200, 202, 400, 404 */
-    bool last;  /* nothing more comes for the message that this link got; the link may be closed now */
-    const char *session; /* the Mcp-Session-Id to hand out, or NULL */
-    /* To be handed out too: what later POSTs bring as mcp_headers.conversation; or NULL. */
+/* How a message is to be delivered over HTTP. */
+struct mcp_delivery {
+    int status;          /* 200, 202, 400 or 404 */
+    bool last;           /* it completes the answer to what this link received. The link may be closed now. */
+    const char *session; /* the new Mcp-Session-Id for the client, or NULL */
+    /* What the client is to send with later POSTs (see mcp_headers.conversation), or NULL. */
     const char *conversation;
 };
 
-struct mcp_headers {     /* as the client sent them; NULL: not there */
+struct mcp_headers {     /* as the client sent them; NULL: a header is missing */
     const char *version; /* MCP-Protocol-Version */
     const char *method;  /* Mcp-Method */
     const char *name;    /* Mcp-Name */
     const char *sandbox; /* Mcp-Param-Sandbox */
     const char *session; /* Mcp-Session-Id */
-    const char *client;  /* no header: whose token it was (runners.h) */
-    /* No header of MCP: what an earlier answer handed out, if the client keeps such things (a cookie). */
+    const char *client;  /* not a header: whose token it was (runners.h) */
+    /* Not a header of MCP: mcp_delivery.conversation of an earlier answer, from a client that keeps
+     * cookies. */
     const char *conversation;
 };
 
 struct mcp_link_options {
     const struct mcp_headers *headers; /* of a POST, borrowed while the link is open; NULL: a connection */
     const char *conversation;          /* of a connection; copied */
-    /* One message, a line of JSON without its end; NULL: nothing is to be said (then fate->last is true). */
-    void (*send)(void *ctx, const char *text, size_t len, const struct mcp_fate *fate);
+    /* Sends one message, a line of JSON without its line end. text NULL: there is no message, only an end. */
+    void (*send)(void *ctx, const char *text, size_t len, const struct mcp_delivery *delivery);
     void *ctx;
 };
 
-/* One for a connection, or one for each POST, which gets one message. */
+/* Opens a link: one for a connection, or one for each POST, which receives one message. */
 struct mcp_link *mcp_open(struct mcp *m, const struct mcp_link_options *o);
-/* The client is gone: interrupt what runs for it, send nothing more. May be called from send. */
+/* Call this when the client is gone: what runs for it is interrupted, and nothing more is sent. It may be
+ * called from send. */
 void mcp_close(struct mcp_link *l);
 
 void mcp_receive(struct mcp_link *l, const char *text, size_t len);
-/* A message that was too long to be kept. */
+/* Call this for a message that was too long to be kept. */
 void mcp_receive_too_long(struct mcp_link *l);
-/* DELETE with Mcp-Session-Id. False: no such session. */
+/* Serves DELETE with Mcp-Session-Id. False: there is no such session. */
 bool mcp_end_session(struct mcp *m, const char *session);
 
 #endif

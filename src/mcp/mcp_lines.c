@@ -15,23 +15,16 @@ void mcp_lines_release(struct mcp_lines *l)
     buf_release(&l->line);
 }
 
-static bool is_blank(const char *text, size_t len)
-{
-    while (len > 0 && strchr(" \t\r", text[len - 1]) && text[len - 1])
-        len--;
-    return len == 0;
-}
-
 static void end_line(struct mcp_lines *l)
 {
     const struct buf line = l->line;
 
     if (l->skipping)
         l->message(l->ctx, NULL, 0);
-    else if (!is_blank(buf_str(&line), line.len))
+    else if (trimmed_length(buf_str(&line), line.len, " \t\r"))
         l->message(l->ctx, buf_str(&line), line.len);
     l->skipping = false;
-    if (line.alloc > 65536) /* one long message does not cost its size for good */
+    if (line.alloc > 65536) /* one long message must not keep its memory for ever */
         buf_release(&l->line);
     buf_clear(&l->line);
 }

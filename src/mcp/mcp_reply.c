@@ -1,12 +1,12 @@
-/* mcp_reply.c - what goes back: results, errors, notifications. */
+/* mcp_reply.c - sends what goes back to a client: results, errors, notifications. */
 #include <stdarg.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "mcp/mcp_private.h"
 
-/* What an error is in HTTP, for a client that began without initialize. Those before had their errors in a
- * 200, but for messages that could not be read. */
+/* Returns the HTTP status for an error. Revisions with initialize send errors with a 200, except for a
+ * message that could not be read. */
 static int status_of(const struct mcp_request *q, enum mcp_code code)
 {
     if (code == MCP_PARSE_ERROR || code == MCP_INVALID_REQUEST)
@@ -16,88 +16,74 @@ static int status_of(const struct mcp_request *q, enum mcp_code code)
     return code == MCP_METHOD_NOT_FOUND ? 404 : code == MCP_INTERNAL ? 200 : 400;
 }
 
-/* What is to be handed out with what is sent: mcp_fate.conversation. */
-static const char *hand_out(const struct mcp_link *l)
+/* Returns what the client is to send again, so that it comes back to its conversation; or NULL. */
+static const char *new_conversation(const struct mcp_link *l)
 {
     return l->session || l->brought ? NULL : l->self;
 }
 
-static void send_message(struct mcp_link *l, struct json *message, const struct mcp_fate *fate)
+static void send_message(struct mcp_link *l, struct json *message, const struct mcp_delivery *delivery)
 {
     autofree char *text = json_print(message);
 
     json_free(message);
-    l->o.send(l->o.ctx, text, strlen(text), fate);
+    l->o.send(l->o.ctx, text, strlen(text), delivery);
 }
 
 static struct json *message_new(const struct json *id)
 {
-    struct json *m = json_object();
-
-    json_set_str(m, "jsonrpc", "2.0");
-    json_set(m, "id", id ? json_copy(id) : json_null());
-    return m;
+    return json_object_of({"jsonrpc", json_string("2.0")}, {"id", json_copy(id)});
 }
 
-static void set_server(struct json *result)
+struct json *mcp_server_info(void)
 {
-    struct json *meta = json_object(), *server = json_object();
-
-    json_set_str(server, "name", "sandpiper");
-    json_set_str(server, "version", VERSION);
-    json_set(meta, "io.modelcontextprotocol/serverInfo", server);
-    json_set(result, "_meta", meta);
+    return json_object_of({"name", json_string("sandpiper")}, {"version", json_string(VERSION)});
 }
 
 void mcp_result(const struct mcp_request *q, struct json *result)
 {
-    const struct mcp_fate fate = {
-        .status = 200, .last = true, .session = q->handed_out, .conversation = hand_out(q->link)};
+    const struct mcp_delivery delivery = {
+        .status = 200, .last = true, .session = q->session_begun, .conversation = new_conversation(q->link)};
     struct json *m = message_new(q->id);
 
     if (q->revision->modern) {
         json_set_str(result, "resultType", "complete");
-        if (q->method->scope) {
-            json_set_int(result, "ttlMs", q->method->ttl_ms);
-            json_set_str(result, "cacheScope", q->method->scope);
-        }
-        set_server(result);
+        if (q->method->scope)
+            json_set_all(result, {"ttlMs", json_integer(q->method->ttl_ms)},
+                         {"cacheScope", json_string(q->method->scope)});
+        json_set(result, "_meta", json_object_of({"io.modelcontextprotocol/serverInfo", mcp_server_info()}));
     }
     json_set(m, "result", result);
-    send_message(q->link, m, &fate);
+    send_message(q->link, m, &delivery);
 }
 
 void mcp_fail(const struct mcp_request *q, enum mcp_code code, struct json *data, const char *fmt, ...)
 {
-    const struct mcp_fate fate = {.status = status_of(q, code), .last = true};
-    struct json *m = message_new(q->id), *error = json_object();
+    const struct mcp_delivery delivery = {.status = status_of(q, code), .last = true};
+    struct json *m = message_new(q->id);
     va_list ap;
 
     va_start(ap, fmt);
     autofree char *text = xvasprintf(fmt, ap);
     va_end(ap);
-    json_set_int(error, "code", code);
-    json_set_str(error, "message", text);
-    if (data)
-        json_set(error, "data", data);
-    json_set(m, "error", error);
-    send_message(q->link, m, &fate);
+    json_set(m, "error",
+             json_object_of({"code", json_integer(code)}, {"message", json_string(text)}, {"data", data}));
+    send_message(q->link, m, &delivery);
 }
 
 void mcp_nothing(struct mcp_link *l, int status)
 {
-    const struct mcp_fate fate = {.status = status, .last = true};
+    const struct mcp_delivery delivery = {.status = status, .last = true};
 
-    l->o.send(l->o.ctx, NULL, 0, &fate);
+    l->o.send(l->o.ctx, NULL, 0, &delivery);
 }
 
 void mcp_notify(struct mcp_link *l, const char *method, struct json *params)
 {
-    const struct mcp_fate fate = {.status = 200, .conversation = hand_out(l)};
-    struct json *m = json_object();
+    const struct mcp_delivery delivery = {.status = 200, .conversation = new_conversation(l)};
 
-    json_set_str(m, "jsonrpc", "2.0");
-    json_set_str(m, "method", method);
-    json_set(m, "params", params);
-    send_message(l, m, &fate);
+    send_message(
+        l,
+        json_object_of({"jsonrpc", json_string("2.0")}, {"method", json_string(method)}, {"params", params}),
+        &delivery);
 }

@@ -8,17 +8,16 @@
 
 _Static_assert(MCP_ID == RUNNERS_ID, "a handle is the id of a sandbox");
 
-/* The sandbox that a call is for; it may be a new one. */
-static struct held *held_of(struct runners *rs, const struct mcp_question *q, struct error *err)
+/* Returns the sandbox that a call is for, which may be a new one. NULL with err. */
+static struct held *held_of(struct runners *rs, const struct mcp_invocation *q, struct error *err)
 {
     enum runners_absent why;
-    struct held *h;
 
     if (!q->sandbox)
         return runners_create(rs, q->client, q->conversation, err);
     if (strcmp(q->sandbox, "new") == 0)
         return runners_create(rs, q->client, NULL, err);
-    h = runners_find(rs, q->client, q->sandbox, &why);
+    struct held *h = runners_find(rs, q->client, q->sandbox, &why);
     if (!h)
         error_set(err, ERROR_USAGE, 0, "%s\nLeave \"sandbox\" out, or pass \"new\" for a new one.",
                   why == RUNNERS_UNKNOWN ? "There is no sandbox with that handle."
@@ -26,7 +25,7 @@ static struct held *held_of(struct runners *rs, const struct mcp_question *q, st
     return h;
 }
 
-static uint64_t ask(void *ctx, const struct mcp_question *q, char id[MCP_ID + 1], struct error *err)
+static uint64_t ask(void *ctx, const struct mcp_invocation *q, char id[MCP_ID + 1], struct error *err)
 {
     struct runners *rs = ctx;
     struct held *h = held_of(rs, q, err);
@@ -34,7 +33,7 @@ static uint64_t ask(void *ctx, const struct mcp_question *q, char id[MCP_ID + 1]
 
     if (!r)
         return 0;
-    held_set_spare(h, !q->sandbox && !q->again);
+    held_set_spare(h, !q->sandbox && !q->named);
     memcpy(id, held_id(h), MCP_ID + 1);
     return runner_ask(r, q->operation, q->arguments, -1, q->listener);
 }

@@ -1,4 +1,4 @@
-/* mcp_runners.h - the sandboxes of src/runner as the host of src/mcp. */
+/* mcp_runners.h - makes the sandboxes of src/runner the host that mcp.h asks. */
 #ifndef MCP_MCP_RUNNERS_H
 #define MCP_MCP_RUNNERS_H
 
@@ -6,7 +6,7 @@
 
 struct runners;
 
-/* runners: borrowed, for as long as the host is used. */
+/* runners is borrowed for as long as the host is used. */
 struct mcp_host mcp_runners_host(struct runners *runners);
 
 #endif

@@ -1,5 +1,7 @@
-/* mcp_sessions.c - clients that began with initialize over HTTP, each with a sandbox of its own. A session
- * costs nothing before its first call, so the oldest may be dropped; its client is told to begin again. */
+/* mcp_sessions.c - the sessions of clients that began with initialize over HTTP. Each has a sandbox of its
+ * own, but only from its first call on. The oldest session may be dropped; its client is then told to begin
+ * again.
+ */
 #include <string.h>
 
 #include "base/mem.h"
@@ -32,17 +34,12 @@ static size_t oldest(const struct mcp_sessions *s)
     return at;
 }
 
-void mcp_random_id(char out[MCP_ID + 1])
-{
-    random_hex(out, MCP_ID);
-}
-
 struct mcp_session *mcp_session_begin(struct mcp *m)
 {
     struct mcp_sessions *s = &m->sessions;
     struct mcp_session *new = xcalloc(1, sizeof *new);
 
-    mcp_random_id(new->id);
+    random_hex(new->id, MCP_ID);
     if (s->n == MCP_SESSIONS)
         drop(m, oldest(s));
     new->conversation = xasprintf("mcp-%s", new->id);

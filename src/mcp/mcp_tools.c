@@ -6,13 +6,14 @@
 #include "base/mem.h"
 #include "mcp/mcp_private.h"
 
-enum { READS = 1, DESTROYS = 2, REPEATS = 4 }; /* what a client may tell its user of a call */
+/* What a client may tell its user of a call: it only reads, it may destroy, it may be repeated. */
+enum { READS = 1, DESTROYS = 2, REPEATS = 4 };
 
 struct mcp_tool {
     const char *name, *operation;
     int hints;
-    const char *hidden; /* an argument that a model has no use for */
-    const char *needs;  /* one that is required here, where no file can be handed over */
+    const char *hidden; /* an argument that a model has no use for; or NULL */
+    const char *needs;  /* one that is required here, because no file can be passed; or NULL */
 };
 
 static const struct mcp_tool tools[] = {
@@ -26,19 +27,17 @@ static const struct mcp_tool tools[] = {
 
 static struct json *sandbox_schema(const struct mcp_request *q)
 {
-    struct json *s = json_object();
+    const char *told =
+        q->link->mcp->separate
+            ? "The sandbox that an earlier result named, to go on with its variables and files. "
+              "Left out: that of your earlier calls if the server can recognise your client, else a "
+              "new, empty one. \"new\": a separate one"
+            : "The handle of a sandbox, from an earlier result. Left out: the usual one; "
+              "\"new\": a separate one";
+    bool in_header = q->link->o.headers && q->revision->modern; /* so that a proxy sees it */
 
-    json_set_str(s, "type", "string");
-    json_set_str(s, "description",
-                 q->link->mcp->separate
-                     ? "The sandbox that an earlier result named, to go on with its variables and files. "
-                       "Left out: that of your earlier calls if the server can recognise your client, else a "
-                       "new, empty one. \"new\": a separate one"
-                     : "The handle of a sandbox, from an earlier result. Left out: the usual one; "
-                       "\"new\": a separate one");
-    if (q->link->o.headers && q->revision->modern)
-        json_set_str(s, "x-mcp-header", "Sandbox"); /* so that a proxy can tell them apart */
-    return s;
+    return json_object_of({"type", json_string("string")}, {"description", json_string(told)},
+                          {"x-mcp-header", in_header ? json_string("Sandbox") : NULL});
 }
 
 static struct json *input_schema(const struct mcp_request *q, const struct mcp_tool *t,
@@ -54,9 +53,7 @@ static struct json *input_schema(const struct mcp_request *q, const struct mcp_t
         json_add(required, json_copy(r));
     if (t->needs)
         json_add(required, json_string(t->needs));
-    json_set(schema, "properties", properties);
-    json_set(schema, "required", required);
-    return schema;
+    return json_set_all(schema, {"properties", properties}, {"required", required});
 }
 
 /* Over HTTP the model has to send the handle, so the description of every tool says so. */
@@ -69,35 +66,27 @@ static char *description(const struct mcp *m, const struct operation *o)
 
 static struct json *annotations(const struct mcp_tool *t, const struct operation *o)
 {
-    struct json *a = json_object();
-
-    json_set_str(a, "title", o->title);
-    json_set_bool(a, "readOnlyHint", t->hints & READS);
-    json_set_bool(a, "destructiveHint", t->hints & DESTROYS);
-    json_set_bool(a, "idempotentHint", t->hints & REPEATS);
-    json_set_bool(a, "openWorldHint", false); /* there is no network inside */
-    return a;
+    return json_object_of({"title", json_string(o->title)}, {"readOnlyHint", json_boolean(t->hints & READS)},
+                          {"destructiveHint", json_boolean(t->hints & DESTROYS)},
+                          {"idempotentHint", json_boolean(t->hints & REPEATS)},
+                          {"openWorldHint", json_boolean(false)} /* there is no network inside */);
 }
 
 void mcp_tools_list(const struct mcp_request *q)
 {
-    struct json *result = json_object(), *list = json_array();
+    struct json *list = json_array();
 
     for (size_t i = 0; i < countof(tools); i++) {
         const struct operation *o = operation_find(tools[i].operation);
         autofree char *told = description(q->link->mcp, o);
-        struct json *t = json_object();
 
-        json_set_str(t, "name", tools[i].name);
-        json_set_str(t, "title", o->title);
-        json_set_str(t, "description", told);
-        json_set(t, "inputSchema", input_schema(q, &tools[i], o));
-        json_set(t, "outputSchema", mcp_result_schema(o));
-        json_set(t, "annotations", annotations(&tools[i], o));
-        json_add(list, t);
+        json_add(list, json_object_of({"name", json_string(tools[i].name)}, {"title", json_string(o->title)},
+                                      {"description", json_string(told)},
+                                      {"inputSchema", input_schema(q, &tools[i], o)},
+                                      {"outputSchema", mcp_result_schema(o)},
+                                      {"annotations", annotations(&tools[i], o)}));
     }
-    json_set(result, "tools", list);
-    mcp_result(q, result);
+    mcp_result(q, json_object_of({"tools", list}));
 }
 
 static const struct mcp_tool *tool_find(const char *name)
@@ -108,7 +97,7 @@ static const struct mcp_tool *tool_find(const char *name)
     return NULL;
 }
 
-/* The arguments without the handle, which is checked here. NULL with err. */
+/* Returns the arguments without the handle, which is checked here and put into *sandbox. NULL with err. */
 static struct json *arguments_of(const struct mcp_tool *t, const struct json *given, const char **sandbox,
                                  struct error *err)
 {
@@ -129,8 +118,9 @@ static struct json *arguments_of(const struct mcp_tool *t, const struct json *gi
     return NULL;
 }
 
-/* A mistake in the arguments is told to the model, which can mend it; a tool that there is not is the
- * client's mistake. */
+/* A mistake in the arguments is told to the model, which can mend it. An unknown tool is the client's
+ * mistake.
+ */
 void mcp_tools_call(const struct mcp_request *q)
 {
     const char *name = json_str(json_get(q->params, "name")), *sandbox;
@@ -138,17 +128,16 @@ void mcp_tools_call(const struct mcp_request *q)
     const struct mcp_tool *t = tool_find(name);
     struct error err = {0};
 
-    if (!t || (given && json_type(given) != JSON_OBJECT && json_type(given) != JSON_NULL)) {
-        if (t)
-            mcp_fail(q, MCP_INVALID_PARAMS, NULL, "arguments must be an object");
-        else if (name)
-            mcp_fail(q, MCP_INVALID_PARAMS, NULL, "Unknown tool: %.100s", name);
-        else
-            mcp_fail(q, MCP_INVALID_PARAMS, NULL, "name must be a string");
-        return;
-    }
-    struct json *arguments autojson = arguments_of(t, given, &sandbox, &err);
-    if (arguments)
+    bool good = json_type(given) == JSON_OBJECT || json_type(given) == JSON_NULL;
+
+    autojson struct json *arguments = t && good ? arguments_of(t, given, &sandbox, &err) : NULL;
+    if (!name)
+        mcp_fail(q, MCP_INVALID_PARAMS, NULL, "name must be a string");
+    else if (!t)
+        mcp_fail(q, MCP_INVALID_PARAMS, NULL, "Unknown tool: %.100s", name);
+    else if (!good)
+        mcp_fail(q, MCP_INVALID_PARAMS, NULL, "arguments must be an object");
+    else if (arguments)
         mcp_ask(q, sandbox, t->operation, arguments, t->operation, mcp_show_result);
     else
         mcp_tool_error(q, err.text);

@@ -6,17 +6,10 @@
 
 #define HOUR_MS 3600000
 
-/* What the server can do is the same for everybody. */
 static struct json *capabilities(bool modern)
 {
-    struct json *c = json_object();
-
-    json_set(c, "tools", json_object());
-    json_set(c, "resources", json_object());
-    json_set(c, "prompts", json_object());
-    if (!modern)
-        json_set(c, "logging", json_object());
-    return c;
+    return json_object_of({"tools", json_object()}, {"resources", json_object()}, {"prompts", json_object()},
+                          {"logging", modern ? NULL : json_object()});
 }
 
 static const char *instructions(const struct mcp *m)
@@ -30,14 +23,9 @@ static const char *instructions(const struct mcp *m)
 
 static void discover(const struct mcp_request *q)
 {
-    struct json *r = json_object(), *versions = json_array();
-
-    for (const struct mcp_revision *v = mcp_revisions; v->name; v++)
-        json_add(versions, json_string(v->name));
-    json_set(r, "supportedVersions", versions);
-    json_set(r, "capabilities", capabilities(true));
-    json_set_str(r, "instructions", instructions(q->link->mcp));
-    mcp_result(q, r);
+    mcp_result(q, json_object_of({"supportedVersions", mcp_revision_names()},
+                                 {"capabilities", capabilities(true)},
+                                 {"instructions", json_string(instructions(q->link->mcp))}));
 }
 
 static void initialize(const struct mcp_request *q)
@@ -55,18 +43,13 @@ static void initialize(const struct mcp_request *q)
         r = mcp_revision_handshake(); /* the client decides whether it can speak that */
     if (!l->session) {
         l->session = mcp_session_begin(l->mcp);
-        answer.handed_out = l->session->id;
+        answer.session_begun = l->session->id;
     }
     l->session->revision = r;
-
-    struct json *result = json_object(), *server = json_object();
-    json_set_str(result, "protocolVersion", r->name);
-    json_set(result, "capabilities", capabilities(false));
-    json_set_str(server, "name", "sandpiper");
-    json_set_str(server, "version", VERSION);
-    json_set(result, "serverInfo", server);
-    json_set_str(result, "instructions", instructions(l->mcp));
-    mcp_result(&answer, result);
+    mcp_result(&answer,
+               json_object_of({"protocolVersion", json_string(r->name)},
+                              {"capabilities", capabilities(false)}, {"serverInfo", mcp_server_info()},
+                              {"instructions", json_string(instructions(l->mcp))}));
 }
 
 static void ping(const struct mcp_request *q)
@@ -92,10 +75,7 @@ static void set_level(const struct mcp_request *q)
 /* We have no prompts, but clients ask for them, and some take an error for a broken server. */
 static void prompts_list(const struct mcp_request *q)
 {
-    struct json *r = json_object();
-
-    json_set(r, "prompts", json_array());
-    mcp_result(q, r);
+    mcp_result(q, json_object_of({"prompts", json_array()}));
 }
 
 static const struct mcp_method methods[] = {

@@ -1,5 +1,5 @@
-/* result.c - what a tool answers: text for the model, figures as images, files as links, and the whole as
- * structured content. */
+/* result.c - makes the answer of a tool: text for the model, figures as images, files as links, and all of it
+ * again as structured content. */
 #include <string.h>
 
 #include "base/base64.h"
@@ -9,30 +9,25 @@
 #include "base/utf8.h"
 #include "mcp/mcp_private.h"
 
-#define TEXT_MAX   (64u << 10) /* of output, for the model; the structured content has all of it */
-#define IMAGES_MAX (4u << 20)  /* bytes of all image files in a result; what is over it is named */
-#define BLOB_MAX   (4u << 20)  /* bytes of another file in a result; a longer one is only named */
+#define TEXT_MAX   (64u << 10) /* bytes of output for the model. The structured content has all of it. */
+#define IMAGES_MAX (4u << 20)  /* bytes of all image files in a result. Any further one is only named. */
+#define BLOB_MAX   (4u << 20)  /* bytes of any other file in a result. A longer one is only named. */
 
 static void add_text(struct json *content, const char *text)
 {
-    struct json *t = json_object();
-
-    json_set_str(t, "type", "text");
-    json_set_str(t, "text", text);
-    json_add(content, t);
+    json_add(content, json_object_of({"type", json_string("text")}, {"text", json_string(text)}));
 }
 
-/* Head and tail of a long text, and how much is between them. */
+/* Adds the text, of a long one only its head and tail, and how much was between them. */
 static void add_cut(struct buf *out, const char *text)
 {
-    size_t len = strlen(text), head, tail;
+    size_t len = strlen(text);
 
     if (len <= TEXT_MAX) {
         buf_add(out, text, len);
         return;
     }
-    head = utf8_cut(text, len, TEXT_MAX / 2);
-    tail = utf8_cut(text, len, len - TEXT_MAX / 2);
+    size_t head = utf8_cut(text, len, TEXT_MAX / 2), tail = utf8_cut(text, len, len - TEXT_MAX / 2);
     buf_add(out, text, head);
     buf_addf(out, "\n[%zu of %zu bytes are left out here]\n", tail - head, len);
     buf_add(out, text + tail, len - tail);
@@ -40,9 +35,7 @@ static void add_cut(struct buf *out, const char *text)
 
 static void add_line(struct buf *out, const char *text)
 {
-    if (!text || !*text)
-        return;
-    if (out->len > 0 && buf_last(out) != '\n')
+    if (*text && out->len && buf_last(out) != '\n')
         buf_addch(out, '\n');
     buf_addstr(out, text);
 }
@@ -57,7 +50,12 @@ static bool is_image(const char *type)
     return false;
 }
 
-/* The file's bytes as base64. NULL: it is too large, or gone. The caller frees. */
+bool mcp_is_text(const struct buf *bytes)
+{
+    return utf8_valid(buf_str(bytes), bytes->len) && !memchr(buf_str(bytes), 0, bytes->len);
+}
+
+/* Returns the file's bytes as base64. NULL: it is too large, or gone. The caller frees it. */
 static char *encoded(const char *path, size_t max)
 {
     struct buf bytes autorelease(buf_release) = BUF_INIT(max), code = BUF_INIT(0);
@@ -68,46 +66,37 @@ static char *encoded(const char *path, size_t max)
     return buf_steal(&code, NULL);
 }
 
-void mcp_set_type(struct json *o, const struct json *type)
+struct json *mcp_type(const struct json *type)
 {
     const char *text = json_text(type);
     size_t len = strcspn(text, "; ");
 
-    if (len > 0)
-        json_set(o, "mimeType", json_string_n(text, len));
+    return len ? json_string_n(text, len) : NULL;
 }
 
 static void add_image(struct json *content, const char *code, const char *type)
 {
-    struct json *i = json_object();
-
-    json_set_str(i, "type", "image");
-    json_set_str(i, "data", code);
-    json_set_str(i, "mimeType", type);
-    json_add(content, i);
+    json_add(content, json_object_of({"type", json_string("image")}, {"data", json_string(code)},
+                                     {"mimeType", json_string(type)}));
 }
 
 static void add_link(struct json *content, const struct mcp_answer *a, const struct json *file)
 {
     const char *name = json_text(json_get(file, "name"));
     autofree char *uri = mcp_uri(a->sandbox, name);
-    struct json *l;
 
     if (!a->request->revision->links) {
         autofree char *line = xasprintf("file: %s (%s)", name, uri);
         add_text(content, line);
         return;
     }
-    l = json_object();
-    json_set_str(l, "type", "resource_link");
-    json_set_str(l, "uri", uri);
-    json_set_str(l, "name", name);
-    mcp_set_type(l, json_get(file, "type"));
-    json_set_int(l, "size", json_int(json_get(file, "size"), 0));
-    json_add(content, l);
+    json_add(content,
+             json_object_of({"type", json_string("resource_link")}, {"uri", json_string(uri)},
+                            {"name", json_string(name)}, {"mimeType", mcp_type(json_get(file, "type"))},
+                            {"size", json_integer(json_int(json_get(file, "size"), 0))}));
 }
 
-/* room: bytes for images that are left */
+/* Adds the file as an image, if it is one that is still to be shown. room: bytes that are left for images. */
 static bool add_shown(struct json *content, const struct json *file, size_t *room)
 {
     const char *type = json_text(json_get(file, "type"));
@@ -120,7 +109,7 @@ static bool add_shown(struct json *content, const struct json *file, size_t *roo
     return true;
 }
 
-/* Images are shown; files are named, and so is a figure that is too large to be shown. */
+/* Shows images, and names files and any figure that is too large to be shown. */
 static void add_files(struct json *content, const struct mcp_answer *a)
 {
     const char *value = json_str(json_get(json_get(a->result, "rich"), "image/png"));
@@ -138,17 +127,16 @@ static void add_files(struct json *content, const struct mcp_answer *a)
 
 static struct json *file_for_client(const struct mcp_answer *a, const struct json *file)
 {
+    static const char *const shown[] = {"name", "size", "type", "kind"};
+    autofree char *uri = mcp_uri(a->sandbox, json_text(json_get(file, "name")));
     struct json *f = json_object();
 
-    for (const struct json *p = json_first(file); p; p = json_next(p))
-        if (strcmp(json_key(p), "path") != 0)
-            json_set(f, json_key(p), json_copy(p));
-    autofree char *uri = mcp_uri(a->sandbox, json_text(json_get(file, "name")));
+    json_copy_some(f, file, shown, countof(shown));
     json_set_str(f, "uri", uri);
     return f;
 }
 
-/* The result with the handle, and without what concerns this machine alone. */
+/* Returns the result with the handle, and without the paths of this machine. */
 static struct json *structured(const struct mcp_answer *a)
 {
     struct json *s = json_object();
@@ -179,58 +167,64 @@ static struct json *file_schema(void)
     return json_parse(text, sizeof text - 1, 0, NULL, NULL);
 }
 
-/* Change the schema of a result as structured() changes the result. */
+/* Changes the schema of a result as structured() changes the result. */
 struct json *mcp_result_schema(const struct operation *o)
 {
     struct json *schema = json_copy(o->result), *properties = json_object(), *required = json_array();
 
     for (const struct json *p = json_first(json_get(schema, "properties")); p; p = json_next(p))
         if (strcmp(json_key(p), "files") == 0) {
-            struct json *files = json_object();
-
-            json_set_str(files, "type", "array");
-            json_set(files, "items", file_schema());
-            json_set(properties, "files", files);
+            json_set(properties, "files",
+                     json_object_of({"type", json_string("array")}, {"items", file_schema()}));
         } else if (strcmp(json_key(p), "path") != 0) {
             json_set(properties, json_key(p), json_copy(p));
         }
-    struct json *handle = json_object();
-    json_set_str(handle, "type", "string");
-    json_set_str(handle, "description", "The handle of the sandbox, for later calls");
-    json_set(properties, "sandbox", handle);
+    json_set(properties, "sandbox",
+             json_object_of({"type", json_string("string")},
+                            {"description", json_string("The handle of the sandbox, for later calls")}));
     for (const struct json *r = json_first(json_get(schema, "required")); r; r = json_next(r))
         if (strcmp(json_text(r), "path") != 0)
             json_add(required, json_copy(r));
     json_add(required, json_string("sandbox"));
-    json_set(schema, "properties", properties);
-    json_set(schema, "required", required);
-    return schema;
+    return json_set_all(schema, {"properties", properties}, {"required", required});
 }
 
 static void answer(const struct mcp_answer *a, struct json *content, bool is_error)
 {
-    struct json *r = json_object();
-
     if (a->apart) {
         autofree char *line = xasprintf(
             "[New sandbox %s. To keep its variables and files, pass \"sandbox\": \"%s\" in the next call.]",
             a->sandbox, a->sandbox);
         add_text(content, line);
     }
-    json_set(r, "content", content);
-    json_set(r, "structuredContent", structured(a));
-    json_set_bool(r, "isError", is_error);
-    mcp_result(a->request, r);
+    mcp_result(a->request, json_object_of({"content", content}, {"structuredContent", structured(a)},
+                                          {"isError", json_boolean(is_error)}));
 }
 
 void mcp_tool_error(const struct mcp_request *q, const char *text)
 {
-    struct json *r = json_object(), *content = json_array();
+    struct json *content = json_array();
 
     add_text(content, text);
-    json_set(r, "content", content);
-    json_set_bool(r, "isError", true);
-    mcp_result(q, r);
+    mcp_result(q, json_object_of({"content", content}, {"isError", json_boolean(true)}));
+}
+
+static void answer_text(const struct mcp_answer *a, const char *text)
+{
+    struct json *content = json_array();
+
+    add_text(content, text);
+    answer(a, content, false);
+}
+
+/* Answers with what code or a command wrote, and the files that it made. */
+static void answer_output(const struct mcp_answer *a, const struct buf *text, bool is_error)
+{
+    struct json *content = json_array();
+
+    add_text(content, text->len ? text->data : "(no output)");
+    add_files(content, a);
+    answer(a, content, is_error);
 }
 
 /* ---- one function for each operation ---- */
@@ -240,64 +234,54 @@ static void show_code(const struct mcp_answer *a)
     const struct json *r = a->result, *error = json_get(r, "error");
     const char *status = json_text(json_get(r, "status")),
                *traceback = json_text(json_get(error, "traceback"));
-    struct json *content = json_array();
     struct buf text autorelease(buf_release) = BUF_INIT(0);
 
     add_cut(&text, json_text(json_get(r, "output")));
     add_line(&text, traceback);
-    if (!*traceback || strcmp(status, "exception") != 0) /* which limit it was */
+    if (!*traceback || strcmp(status, "exception") != 0) /* it says which limit was reached */
         add_line(&text, json_text(json_get(error, "text")));
     add_line(&text, json_text(json_get(error, "hint")));
     for (const struct json *n = json_first(json_get(r, "notices")); n; n = json_next(n))
         add_line(&text, json_text(n));
-    add_text(content, text.len > 0 ? text.data : "(no output)");
-    add_files(content, a);
-    answer(a, content,
-           strcmp(status, "ok") != 0
-               && (strcmp(status, "exit") != 0 || json_int(json_get(r, "exit_code"), 0) != 0));
+    answer_output(a, &text,
+                  strcmp(status, "ok") != 0
+                      && (strcmp(status, "exit") != 0 || json_int(json_get(r, "exit_code"), 0) != 0));
 }
 
 static void show_command(const struct mcp_answer *a)
 {
     int code = (int)json_int(json_get(a->result, "exit_code"), 0);
-    struct json *content = json_array();
     struct buf text autorelease(buf_release) = BUF_INIT(0);
 
     add_cut(&text, json_text(json_get(a->result, "output")));
     if (code != 0) {
-        autofree char *line = xasprintf("[exit code %d]", code);
-        add_line(&text, line);
+        add_line(&text, "[exit code ");
+        buf_addf(&text, "%d]", code);
     }
-    add_text(content, text.len > 0 ? text.data : "(no output)");
-    add_files(content, a);
-    answer(a, content, code != 0);
+    answer_output(a, &text, code != 0);
 }
 
 static void show_put(const struct mcp_answer *a)
 {
-    struct json *content = json_array();
     autofree char *line = xasprintf("Wrote /mnt/data/%s (%lld bytes).",
                                     json_text(json_get(a->result, "name")),
                                     (long long)json_int(json_get(a->result, "size"), 0));
 
-    add_text(content, line);
-    answer(a, content, false);
+    answer_text(a, line);
 }
 
 static void add_blob(struct json *content, const struct mcp_answer *a, const char *code)
 {
     autofree char *uri = mcp_uri(a->sandbox, json_text(json_get(a->result, "name")));
-    struct json *e = json_object(), *blob = json_object();
+    struct json *blob = json_object_of({"uri", json_string(uri)},
+                                       {"mimeType", mcp_type(json_get(a->result, "type"))},
+                                       {"blob", json_string(code)});
 
-    json_set_str(blob, "uri", uri);
-    mcp_set_type(blob, json_get(a->result, "type"));
-    json_set_str(blob, "blob", code);
-    json_set_str(e, "type", "resource");
-    json_set(e, "resource", blob);
-    json_add(content, e);
+    json_add(content, json_object_of({"type", json_string("resource")}, {"resource", blob}));
 }
 
-/* Show text as text, an image as an image, and other small files as bytes. A larger file is only named. */
+/* Shows text as text, an image as an image, and any other small file as bytes. A larger file is only named.
+ */
 static void show_file(const struct mcp_answer *a)
 {
     const char *path = json_text(json_get(a->result, "path")), *type = json_text(json_get(a->result, "type"));
@@ -308,7 +292,7 @@ static void show_file(const struct mcp_answer *a)
     if (file_read(path, BLOB_MAX, &bytes, NULL) < 0) {
         add_text(content, "The file is too long to be shown whole; read a part of it with Python.");
         add_link(content, a, a->result);
-    } else if (utf8_valid(buf_str(&bytes), bytes.len) && !memchr(buf_str(&bytes), 0, bytes.len)) {
+    } else if (mcp_is_text(&bytes)) {
         add_cut(&text, buf_str(&bytes));
         add_text(content, buf_str(&text));
     } else {
@@ -324,7 +308,6 @@ static void show_file(const struct mcp_answer *a)
 
 static void show_list(const struct mcp_answer *a)
 {
-    struct json *content = json_array();
     struct buf text autorelease(buf_release) = BUF_INIT(TEXT_MAX);
     int64_t more = json_int(json_get(a->result, "more"), 0);
 
@@ -333,16 +316,12 @@ static void show_list(const struct mcp_answer *a)
                  (long long)json_int(json_get(f, "size"), 0));
     if (more > 0)
         buf_addf(&text, "... and %lld more\n", (long long)more);
-    add_text(content, text.len > 0 ? text.data : "/mnt/data is empty.");
-    answer(a, content, false);
+    answer_text(a, text.len ? text.data : "/mnt/data is empty.");
 }
 
 static void show_reset(const struct mcp_answer *a)
 {
-    struct json *content = json_array();
-
-    add_text(content, "Python was restarted: variables cleared, files kept.");
-    answer(a, content, false);
+    answer_text(a, "Python was restarted: variables cleared, files kept.");
 }
 
 void mcp_show_result(const struct mcp_answer *a)

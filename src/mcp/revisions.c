@@ -1,4 +1,4 @@
-/* revisions.c - the revisions of the protocol, and the levels of log messages. */
+/* revisions.c - the tables of the protocol's revisions and of the levels of log messages. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -15,6 +15,15 @@ const struct mcp_revision *mcp_revision_find(const char *name)
         if (strcmp(r->name, name) == 0)
             return r;
     return NULL;
+}
+
+struct json *mcp_revision_names(void)
+{
+    struct json *all = json_array();
+
+    for (const struct mcp_revision *r = mcp_revisions; r->name; r++)
+        json_add(all, json_string(r->name));
+    return all;
 }
 
 const struct mcp_revision *mcp_revision_handshake(void)

@@ -41,35 +41,35 @@ static void send_event(struct mcp_post *x, const char *text, size_t len)
 
 /* Most HTTP clients keep cookies by themselves, so a client that never heard of handles comes back to its
  * variables. The cookie alone opens nothing: the token does. */
-static void hand_out(struct visit *q, const struct mcp_fate *fate)
+static void hand_out(struct visit *q, const struct mcp_delivery *delivery)
 {
-    if (fate->session)
-        answer_header(q, "Mcp-Session-Id", fate->session);
-    if (fate->conversation) {
-        autofree char *cookie = xasprintf(COOKIE "=%s; HttpOnly; SameSite=Strict", fate->conversation);
+    if (delivery->session)
+        answer_header(q, "Mcp-Session-Id", delivery->session);
+    if (delivery->conversation) {
+        autofree char *cookie = xasprintf(COOKIE "=%s; HttpOnly; SameSite=Strict", delivery->conversation);
         answer_header(q, "Set-Cookie", cookie);
     }
 }
 
-static void on_send(void *ctx, const char *text, size_t len, const struct mcp_fate *fate)
+static void on_send(void *ctx, const char *text, size_t len, const struct mcp_delivery *delivery)
 {
     struct mcp_post *x = ctx;
     struct visit *q = x->q;
 
-    if (!fate->last && !x->takes_events)
+    if (!delivery->last && !x->takes_events)
         return;
     if (!x->streams)
-        hand_out(q, fate);
-    if (text && (x->streams || !fate->last))
+        hand_out(q, delivery);
+    if (text && (x->streams || !delivery->last))
         send_event(x, text, len);
-    if (!fate->last)
+    if (!delivery->last)
         return;
     if (x->streams)
         stream_end(q);
     else if (text)
-        answer_text(q, fate->status, "application/json", text, len);
+        answer_text(q, delivery->status, "application/json", text, len);
     else
-        answer_json(q, fate->status, NULL);
+        answer_json(q, delivery->status, NULL);
     end(x);
 }
 

@@ -21,7 +21,7 @@ struct fuzz {
     size_t messages, answers;
 };
 
-static uint64_t on_ask(void *ctx, const struct mcp_question *q, char id[MCP_ID + 1], struct error *err)
+static uint64_t on_ask(void *ctx, const struct mcp_invocation *q, char id[MCP_ID + 1], struct error *err)
 {
     struct fuzz *f = ctx;
 
@@ -56,20 +56,20 @@ static void on_end(void *ctx, const char *conversation)
     check(conversation[0] != 0);
 }
 
-static void on_send(void *ctx, const char *text, size_t len, const struct mcp_fate *fate)
+static void on_send(void *ctx, const char *text, size_t len, const struct mcp_delivery *delivery)
 {
     struct fuzz *f = ctx;
     struct json *m;
 
-    check(fate->status >= 200 && fate->status < 500);
+    check(delivery->status >= 200 && delivery->status < 500);
     if (text == NULL) {
-        check(fate->last);
+        check(delivery->last);
         return;
     }
     check(strlen(text) == len && memchr(text, '\n', len) == NULL);
     m = json_parse(text, len, JSON_LONG, NULL, NULL);
     check(m != NULL && strcmp(json_text(json_get(m, "jsonrpc")), "2.0") == 0);
-    if (fate->last) {
+    if (delivery->last) {
         check((json_get(m, "result") != NULL) != (json_get(m, "error") != NULL));
         check(json_get(m, "id") != NULL);
         f->answers++;

@@ -22,14 +22,14 @@ struct fake { /* the host, and what was sent */
     size_t n_asked, n_forgotten, n_ended;
     char operation[40], arguments[400], sandbox[40], conversation[80];
     struct buf out; /* one message a line */
-    struct mcp_fate fate;
+    struct mcp_delivery delivery;
     char session[40], handed_out[40];
-    bool again; /* of what was asked last */
+    bool named; /* of what was asked last */
     struct mcp *mcp;
     struct mcp_link *link;
 };
 
-static uint64_t fake_ask(void *ctx, const struct mcp_question *q, char id[MCP_ID + 1], struct error *err)
+static uint64_t fake_ask(void *ctx, const struct mcp_invocation *q, char id[MCP_ID + 1], struct error *err)
 {
     struct fake *f = ctx;
     autofree char *arguments = q->arguments ? json_print(q->arguments) : xstrdup("null");
@@ -41,7 +41,7 @@ static uint64_t fake_ask(void *ctx, const struct mcp_question *q, char id[MCP_ID
     snprintf(f->operation, sizeof f->operation, "%s", q->operation);
     snprintf(f->arguments, sizeof f->arguments, "%s", arguments);
     snprintf(f->conversation, sizeof f->conversation, "%s", q->conversation ? q->conversation : "-");
-    f->again = q->again;
+    f->named = q->named;
     memcpy(id, HANDLE, MCP_ID + 1);
     assert_true(f->n_asked < countof(f->asked));
     f->asked[f->n_asked++] = *q->listener;
@@ -69,7 +69,7 @@ static void fake_end(void *ctx, const char *conversation)
     ((struct fake *)ctx)->n_ended++;
 }
 
-static void on_send(void *ctx, const char *text, size_t len, const struct mcp_fate *fate)
+static void on_send(void *ctx, const char *text, size_t len, const struct mcp_delivery *delivery)
 {
     struct fake *f = ctx;
 
@@ -78,11 +78,11 @@ static void on_send(void *ctx, const char *text, size_t len, const struct mcp_fa
         buf_add(&f->out, text, len);
         buf_addch(&f->out, '\n');
     }
-    f->fate = *fate;
-    if (fate->session)
-        snprintf(f->session, sizeof f->session, "%s", fate->session);
-    if (fate->conversation)
-        snprintf(f->handed_out, sizeof f->handed_out, "%s", fate->conversation);
+    f->delivery = *delivery;
+    if (delivery->session)
+        snprintf(f->session, sizeof f->session, "%s", delivery->session);
+    if (delivery->conversation)
+        snprintf(f->handed_out, sizeof f->handed_out, "%s", delivery->conversation);
 }
 
 static void start(struct fake *f, const struct mcp_headers *headers)
@@ -107,7 +107,7 @@ static void finish(struct fake *f)
 static const char *say(struct fake *f, const char *text)
 {
     buf_clear(&f->out);
-    f->fate = (struct mcp_fate){0};
+    f->delivery = (struct mcp_delivery){0};
     mcp_receive(f->link, text, strlen(text));
     return buf_str(&f->out);
 }
@@ -186,7 +186,7 @@ static void hostile_messages_get_an_error(void **state)
         has(out, id);
         has(out, code);
         assert_ptr_equal(strchr(out, '\n'), out + strlen(out) - 1);
-        assert_true(f.fate.last);
+        assert_true(f.delivery.last);
     }
     assert_string_equal(say(&f, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"), "");
     assert_string_equal(say(&f, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/unknown\",\"params\":{}}"),
@@ -406,7 +406,7 @@ static void progress_and_notices_only_where_asked(void **state)
         "\"progress\":5,\"message\":\"tick\\n\"}}\n"
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":\"p\","
         "\"progress\":10,\"message\":\"tick\\n\"}}\n");
-    assert_false(f.fate.last);
+    assert_false(f.delivery.last);
     say(&f, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"logging/setLevel\",\"params\":{\"level\":\"info\"}}");
     buf_clear(&f.out);
     f.asked[0].event(f.asked[0].ctx, notice);
@@ -593,8 +593,8 @@ static void headers_must_agree(void **state)
 
         start(&f, &rows[i].h);
         has(say(&f, text), rows[i].part);
-        assert_int_equal(f.fate.status, rows[i].status);
-        assert_true(f.fate.last);
+        assert_int_equal(f.delivery.status, rows[i].status);
+        assert_true(f.delivery.last);
         finish(&f);
     }
 }
@@ -622,7 +622,7 @@ static void a_session_over_posts(void **state)
     mcp_close(f.link);
     f.link = post(&f, &h);
     assert_string_equal(say(&f, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"), "");
-    assert_int_equal(f.fate.status, 202);
+    assert_int_equal(f.delivery.status, 202);
     assert_string_equal(say(&f, CALL("1", "execute_python", "{\"code\":\"1\"}", "")), "");
     autofree char *conversation = xasprintf("mcp-%s", f.session);
     assert_string_equal(f.conversation, conversation);
@@ -641,7 +641,7 @@ static void a_session_over_posts(void **state)
     mcp_close(f.link);
     f.link = post(&f, &h);
     say(&f, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/list\"}");
-    assert_int_equal(f.fate.status, 404);
+    assert_int_equal(f.delivery.status, 404);
     finish(&f);
 }
 
@@ -653,7 +653,7 @@ static void a_post_without_session_tells_the_model_its_handle(void **state)
 
     start(&f, &h);
     say(&f, CALL("1", "execute_python", "{\"code\":\"1\"}", "," META));
-    assert_false(f.again);
+    assert_false(f.named);
     done(&f, 0, OK);
     has(buf_str(&f.out), "New sandbox " HANDLE);
     has(buf_str(&f.out), "pass \\\"sandbox\\\": \\\"" HANDLE);
@@ -668,7 +668,7 @@ static void a_post_without_session_tells_the_model_its_handle(void **state)
     f.link = post(&f, &known);
     f.handed_out[0] = 0;
     say(&f, CALL("2", "execute_python", "{\"code\":\"1\"}", "," META));
-    assert_true(f.again);
+    assert_true(f.named);
     assert_string_equal(f.conversation, conversation);
     done(&f, 1, OK);
     assert_null(strstr(buf_str(&f.out), "New sandbox"));
@@ -689,7 +689,7 @@ static void what_a_post_is_known_by(void **state)
         h.conversation = bad[i];
         start(&f, &h);
         say(&f, CALL("1", "execute_python", "{\"code\":\"1\"}", "," META));
-        assert_false(f.again);
+        assert_false(f.named);
         done(&f, 0, OK);
         assert_int_equal(strlen(f.handed_out), MCP_ID);
         assert_string_not_equal(f.handed_out, bad[i]);
@@ -701,7 +701,7 @@ static void what_a_post_is_known_by(void **state)
             "\"arguments\":{\"code\":\"1\"},\"_meta\":{\"openai/session\":\"v1/abc\","
             "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
             "\"io.modelcontextprotocol/clientCapabilities\":{}}}}");
-    assert_true(f.again);
+    assert_true(f.named);
     assert_memory_equal(f.conversation, "mcp-chat-", 9);
     assert_null(strstr(f.conversation, "abc"));
     finish(&f);
