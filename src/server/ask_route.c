@@ -1,5 +1,6 @@
-/* ask_route.c - POST /ask: a question in our own shape. A session is a sandbox and the conversation that
- * its runner has; its id is the sandbox's. With Accept: text/event-stream the events come as they happen. */
+/* ask_route.c - serves POST /ask, a question in our own shape. A session is a sandbox and the conversation
+ * that its runner has, and its id is the sandbox's. With Accept: text/event-stream the events are sent as
+ * they happen. */
 #include <string.h>
 
 #include "base/error.h"
@@ -9,7 +10,7 @@
 #include "server/questions_private.h"
 #include "server/sandboxes.h"
 
-/* The conversation is found again by the id of its session. */
+/* Names the place in the conversation by the id of the session. */
 static void place(struct http_question *qn, const struct json *result)
 {
     (void)result;
@@ -19,11 +20,10 @@ static void place(struct http_question *qn, const struct json *result)
 static struct json *answer_of(struct http_question *qn, const struct json *result)
 {
     static const char *const kept[] = {"usage", "computed", "status", "error", "model", "notices"};
-    struct json *out = json_object();
+    struct json *out = json_object_of({"output", json_string(json_str(json_get(result, "answer")))},
+                                      {"session", json_string(qn->place.sandbox)},
+                                      {"files", question_files(qn, result)});
 
-    json_set_str(out, "output", json_str(json_get(result, "answer")));
-    json_set_str(out, "session", qn->place.sandbox);
-    json_set(out, "files", question_files(qn, result));
     for (size_t i = 0; i < countof(kept); i++)
         json_set(out, kept[i], json_copy(json_get(result, kept[i])));
     json_set(out, "steps", steal(&qn->steps));
@@ -56,12 +56,9 @@ static const struct question_shape whole = {NULL, place, answered, failed, NULL,
 static struct json *arguments_of(const struct json *body, bool streams)
 {
     static const char *const names[] = {"input", "files", "model", "effort", "system"};
-    struct json *out = json_object();
+    struct json *out = json_object_of({"stream", json_boolean(streams)});
 
-    for (size_t i = 0; i < countof(names); i++)
-        if (json_get(body, names[i]))
-            json_set(out, names[i], json_copy(json_get(body, names[i])));
-    json_set_bool(out, "stream", streams);
+    json_copy_some(out, body, names, countof(names));
     return out;
 }
 
@@ -71,7 +68,7 @@ void ask_route(struct visit *q)
     const char *session = json_str(json_get(body, "session"));
     struct error err = {0};
     bool streams = visit_wants_stream(q), recreated = false;
-    struct held *h = session ? sandbox_of(q, session, &recreated) : question_room(q, &err);
+    struct held *h = session ? sandbox_of(q, session, &recreated) : question_sandbox(q, &err);
 
     if (!h) {
         if (!session)
@@ -80,7 +77,7 @@ void ask_route(struct visit *q)
     }
     struct http_question *qn = xcalloc(1, sizeof *qn);
     *qn = (struct http_question){.q = q, .shape = streams ? &stream : &whole, .made = !session};
-    if (session) { /* it is in use, so it does not have to make room for another */
+    if (session) { /* while it is in use, it must not have to make room for another one */
         struct chat_place taken;
 
         sha256_hex(session, strlen(session), qn->place.names[CHAT_SAID]);

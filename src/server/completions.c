@@ -1,6 +1,6 @@
-/* completions.c - /v1: what OpenAI's clients speak, in either of its two shapes (openai/shape.h). The
- * conversation is the client's: it sends all of it each time, and what it sent up to the last answer finds
- * the interpreter that stands there; or it names that answer.
+/* completions.c - serves /v1 for OpenAI's clients, in either of its two shapes (openai/shape.h). The client
+ * keeps the conversation and sends all of it each time. What it sent up to the last answer, or the id of
+ * that answer, leads to the interpreter of that conversation.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,11 +16,12 @@
 #include "server/question_run.h"
 #include "server/questions_private.h"
 
-#define OWN_NAME "sandpiper" /* the model that is configured */
+#define OWN_NAME "sandpiper" /* what clients may call the configured model */
 
 struct completion {
     struct http_question base;
-    char owner[16], said[SHA256_HEX]; /* said: the name of all that the client sent */
+    char owner[16];        /* whose conversation it is, for its key */
+    char said[SHA256_HEX]; /* the key of all that the client sent */
     struct openai_reply reply;
 };
 
@@ -29,7 +30,8 @@ static struct completion *of(struct http_question *qn)
     return (struct completion *)qn;
 }
 
-/* The conversation is found again by the answer as the client has it, which it sends back. */
+/* Names the place in the conversation by the answer in the form in which the client has it and sends it
+ * back. */
 static void place(struct http_question *qn, const struct json *result)
 {
     struct completion *c = of(qn);
@@ -43,12 +45,10 @@ static void place(struct http_question *qn, const struct json *result)
 static struct json *annotation(struct http_question *qn, const struct json *result)
 {
     static const char *const kept[] = {"status", "error", "computed", "notices"};
-    struct json *out = json_object();
+    struct json *out = json_object_of({"session", json_string(qn->place.sandbox)},
+                                      {"new_interpreter", json_boolean(qn->made)},
+                                      {"steps", steal(&qn->steps)}, {"files", question_files(qn, result)});
 
-    json_set_str(out, "session", qn->place.sandbox);
-    json_set_bool(out, "new_interpreter", qn->made);
-    json_set(out, "steps", steal(&qn->steps));
-    json_set(out, "files", question_files(qn, result));
     for (size_t i = 0; i < countof(kept); i++)
         json_set(out, kept[i], json_copy(json_get(result, kept[i])));
     return out;
@@ -90,7 +90,9 @@ static void answered(struct http_question *qn, const struct json *result)
     end_stream(of(qn));
 }
 
-/* Clients repeat a request by themselves after some statuses: use those only where that may help. */
+/* Some clients repeat a request by themselves after a 429 or a 503, so x-should-retry says whether that may
+ * help.
+ */
 static void failed(struct http_question *qn, int status, const char *code, const char *detail)
 {
     struct openai_reply *r = &of(qn)->reply;
@@ -144,19 +146,11 @@ static const char *configured(const struct visit *q)
 
 static struct json *arguments_of(struct chat_request *r, const char *turn)
 {
-    struct json *out = json_object();
-
-    json_set_str(out, "input", r->input);
-    if (r->system)
-        json_set_str(out, "system", r->system);
-    if (r->effort)
-        json_set_str(out, "effort", r->effort);
-    json_set(out, "files", steal(&r->files));
-    json_set(out, "earlier_files", steal(&r->earlier_files));
-    json_set(out, "history", steal(&r->history));
-    json_set_str(out, "turn", turn);
-    json_set_bool(out, "stream", r->stream);
-    return out;
+    return json_object_of({"input", json_string(r->input)},
+                          {"system", r->system ? json_string(r->system) : NULL},
+                          {"effort", r->effort ? json_string(r->effort) : NULL}, {"files", steal(&r->files)},
+                          {"earlier_files", steal(&r->earlier_files)}, {"history", steal(&r->history)},
+                          {"turn", json_string(turn)}, {"stream", json_boolean(r->stream)});
 }
 
 static void start_reply(struct completion *c, const struct chat_request *r)
@@ -177,9 +171,9 @@ static void refuse(struct visit *q, const char *message, const char *param, cons
     answer_json(q, 400, openai_error(message, "invalid_request_error", *param ? param : NULL, code));
 }
 
-/* The interpreter that stands where the client says the conversation does. NULL: there is none; or its
- * conversation can only be gone on with from the client's words (turn), of which it has sent none. */
-static struct held *go_on(struct completion *c, const struct chat_request *r)
+/* Returns the sandbox of the conversation that the client continues. NULL: there is none; or the client
+ * names only the last answer, of which the sandbox no longer has the conversation (turn). */
+static struct held *find_sandbox(struct completion *c, const struct chat_request *r)
 {
     struct visit *q = c->base.q;
     struct chat_place *p = &c->base.place;
@@ -199,15 +193,15 @@ static struct held *go_on(struct completion *c, const struct chat_request *r)
     return NULL;
 }
 
-/* False: it was refused. */
-static bool find_room(struct completion *c, const struct chat_request *r, struct held **h)
+/* Finds or makes the sandbox for this request. False: the request was refused. */
+static bool choose_sandbox(struct completion *c, const struct chat_request *r, struct held **h)
 {
     struct visit *q = c->base.q;
     struct error err = {0};
 
     chat_key_begin(c->owner, c->said);
     chat_key_add(r->list, 0, r->prefix, c->said);
-    *h = go_on(c, r);
+    *h = find_sandbox(c, r);
     if (!*h && r->previous) {
         refuse(q,
                "previous_response_id: the conversation of this answer has ended or was continued already; "
@@ -222,7 +216,7 @@ static bool find_room(struct completion *c, const struct chat_request *r, struct
         return true;
     c->base.made = true;
     c->base.place = (struct chat_place){0};
-    *h = question_room(q, &err);
+    *h = question_sandbox(q, &err);
     if (*h)
         return true;
     answer_header(q, "x-should-retry", "true");
@@ -237,7 +231,7 @@ static void ask(struct visit *q, struct chat_request *r)
 
     c->base = (struct http_question){.q = q, .shape = r->stream ? &stream : &whole};
     snprintf(c->owner, sizeof c->owner, "%d", q->token);
-    if (!find_room(c, r, &h)) {
+    if (!choose_sandbox(c, r, &h)) {
         free(c);
         return;
     }

@@ -1,4 +1,5 @@
-/* describe.c - the routes as an OpenAPI 3.1 document, from the rows that requests are checked with. */
+/* describe.c - describes the routes as an OpenAPI 3.1 document, from the rows by which requests are
+ * checked. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,23 +18,15 @@ static struct json *parsed(const char *text)
     return out ? out : json_object();
 }
 
-/* {"application/json": {"schema": ...}}; takes schema. */
+/* Makes {"application/json": {"schema": ...}}. Takes schema. */
 static struct json *content(const char *type, struct json *schema)
 {
-    struct json *out = json_object(), *one = json_object();
-
-    json_set(one, "schema", schema);
-    json_set(out, type, one);
-    return out;
+    return json_object_of({type, json_object_of({"schema", schema})});
 }
 
 static struct json *answer(const char *description, const char *type, struct json *schema)
 {
-    struct json *out = json_object();
-
-    json_set_str(out, "description", description);
-    json_set(out, "content", content(type, schema));
-    return out;
+    return json_object_of({"description", json_string(description)}, {"content", content(type, schema)});
 }
 
 static bool is_text(const char *type)
@@ -87,17 +80,15 @@ static const struct {
 
 static struct json *headers(const char *name, const char *means)
 {
-    struct json *out = json_object(),
-                *one = parsed("{\"schema\": {\"type\": \"string\"}, \"required\": true}");
+    struct json *one = json_object_of({"schema", json_object_of({"type", json_string("string")})},
+                                      {"required", json_boolean(true)}, {"description", json_string(means)});
 
-    json_set_str(one, "description", means);
-    json_set(out, name, one);
-    return out;
+    return json_object_of({name, one});
 }
 
-/* Which member of an answer, or of its request, another request can use (OpenAPI calls this a link). */
+/* The members of an answer, or of its request, that another request can use. OpenAPI calls this a link. */
 static const struct {
-    const char *from, *to; /* operations; to NULL: all whose body names a sandbox */
+    const char *from, *to; /* operations; to NULL: every operation whose body names a sandbox */
     const char *with;
 } links[] = {
     {"create_sandbox", NULL, "{\"requestBody\": {\"sandbox_id\": \"$response.body#/sandbox_id\"}}"},
@@ -190,49 +181,42 @@ static struct json *answers(const struct server *s, const struct route *r)
     return out;
 }
 
-/* The parts in braces. */
+/* Describes the parts of the path that stand in braces. */
 static struct json *parameters(const struct route *r)
 {
     struct json *out = json_array();
 
     for (const char *at = strchr(r->path, '{'); at; at = strchr(at + 1, '{')) {
-        struct json *one = json_object();
         autofree char *name = xmemdup0(at + 1, strcspn(at + 1, ".}"));
 
-        json_set_str(one, "name", name);
-        json_set_str(one, "in", "path");
-        json_set_bool(one, "required", true);
-        json_set(one, "schema", parsed("{\"type\": \"string\", \"minLength\": 1}"));
-        json_add(out, one);
+        json_add(out, json_object_of({"name", json_string(name)}, {"in", json_string("path")},
+                                     {"required", json_boolean(true)},
+                                     {"schema", parsed("{\"type\": \"string\", \"minLength\": 1}")}));
     }
     return out;
+}
+
+static struct json *request_body(const struct route *r)
+{
+    struct json *schema = parsed(r->body ? r->body : "{\"type\": \"object\"}");
+    bool required = json_size(json_get(schema, "required")) > 0;
+
+    return json_object_of({"required", json_boolean(required)},
+                          {"content", content("application/json", schema)});
 }
 
 static struct json *operation(const struct server *s, const struct route *r)
 {
-    struct json *out = json_object();
+    const char *security = r->flags & ROUTE_SIGNED ? "[{\"token\": []}, {\"link\": []}]" : "[]";
 
-    json_set_str(out, "operationId", r->operation);
-    json_set_str(out, "summary", r->summary);
-    if (strchr(r->path, '{'))
-        json_set(out, "parameters", parameters(r));
-    if (r->body || r->flags & ROUTE_RAW) {
-        struct json *body = json_object();
-
-        struct json *schema = parsed(r->body ? r->body : "{\"type\": \"object\"}");
-
-        json_set_bool(body, "required", json_size(json_get(schema, "required")) > 0);
-        json_set(body, "content", content("application/json", schema));
-        json_set(out, "requestBody", body);
-    }
-    json_set(out, "responses", answers(s, r));
-    if (r->flags & ROUTE_PUBLIC)
-        json_set(out, "security",
-                 parsed(r->flags & ROUTE_SIGNED ? "[{\"token\": []}, {\"link\": []}]" : "[]"));
-    return out;
+    return json_object_of({"operationId", json_string(r->operation)}, {"summary", json_string(r->summary)},
+                          {"parameters", strchr(r->path, '{') ? parameters(r) : NULL},
+                          {"requestBody", r->body || r->flags & ROUTE_RAW ? request_body(r) : NULL},
+                          {"responses", answers(s, r)},
+                          {"security", r->flags & ROUTE_PUBLIC ? parsed(security) : NULL});
 }
 
-/* As OpenAPI writes paths: "/files/{id}/{name...}" without the dots. */
+/* Returns the path as OpenAPI writes it: "/files/{id}/{name...}" without the dots. */
 static char *path_of(const struct route *r)
 {
     const char *dots = strstr(r->path, "...}");

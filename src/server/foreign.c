@@ -6,9 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/base64.h"
 #include "base/buf.h"
@@ -48,22 +46,18 @@ struct foreign_call { /* one request on its way through the steps of its row */
     uint64_t number;
 };
 
-/* {"$file": PATH}: the file's bytes in base64; null if it cannot be read or is too large. */
+/* Gives {"$file": PATH} the file's bytes in base64; null if it cannot be read or is too large. */
 static struct json *file_content(void *ctx, const struct json *path)
 {
-    autoclose int fd = json_str(path) ? open(json_str(path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
-    struct stat st;
-    struct buf text = BUF_INIT(0);
+    struct buf bytes autorelease(buf_release) = BUF_INIT(FILE_MAX),
+                     text autorelease(buf_release) = BUF_INIT(0);
+    autoclose int fd = open(json_text(path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
     (void)ctx;
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > FILE_MAX)
+    if (fd < 0 || file_read_open(fd, json_text(path), FILE_MAX, &bytes, NULL) < 0)
         return NULL;
-    autofree char *bytes = xmalloc((size_t)st.st_size + 1);
-    ssize_t n = read(fd, bytes, (size_t)st.st_size);
-    base64_add(&text, (const unsigned char *)bytes, n < 0 ? 0 : (size_t)n);
-    struct json *content = json_string_n(buf_str(&text), text.len);
-    buf_release(&text);
-    return n == st.st_size ? content : (json_free(content), NULL);
+    base64_add(&text, (const unsigned char *)buf_str(&bytes), bytes.len);
+    return json_string_n(buf_str(&text), text.len);
 }
 
 static struct json *filled(const struct foreign_call *c, const struct json *template)
@@ -76,11 +70,9 @@ static struct json *filled(const struct foreign_call *c, const struct json *temp
 static struct json *failure(const struct route *r, int status, const char *code, const char *detail)
 {
     const struct foreign *f = r->data;
-    autojson struct json *scope = json_object();
+    autojson struct json *scope = json_object_of(
+        {"status", json_integer(status)}, {"code", json_string(code)}, {"detail", json_string(detail)});
 
-    json_set_int(scope, "status", status);
-    json_set_str(scope, "code", code);
-    json_set_str(scope, "detail", detail);
     return template_fill(json_get(f->api, "failure"), scope, NULL);
 }
 
@@ -123,17 +115,6 @@ static void client_gone(void *ctx)
     call_free(c);
 }
 
-static void answer_kept_file(struct foreign_call *c, const struct json *file)
-{
-    const char *path = json_str(json_get(file, "path")), *name = json_text(json_get(file, "name"));
-    int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
-
-    if (fd < 0)
-        answer_error(c->q, 404, NULL, "%s is no longer there", name);
-    else
-        answer_file(c->q, fd, name);
-}
-
 static void begin_stream(struct foreign_call *c)
 {
     if (!c->streams)
@@ -154,7 +135,7 @@ static void answer(struct foreign_call *c)
         stream_end(c->q);
     } else if (file) {
         autojson struct json *where = filled(c, file);
-        answer_kept_file(c, where);
+        answer_file(c->q, json_text(json_get(where, "path")), json_text(json_get(where, "name")));
     } else {
         answer_json(c->q, (int)json_int(json_get(row, "status"), 200), body ? filled(c, body) : NULL);
     }

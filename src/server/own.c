@@ -1,5 +1,5 @@
-/* own.c - what the server says of itself: health, figures for Prometheus, and its API, as a page and as
- * OpenAPI. */
+/* own.c - the routes about the server itself: its health, its metrics for Prometheus, and its API as a page
+ * and as OpenAPI. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,12 +13,9 @@ EMBED(docs_html, "src/server/docs.html")
 
 static void health(struct visit *q)
 {
-    struct json *out = json_object();
-
-    json_set_str(out, "status", q->s->draining ? "draining" : "ok");
-    json_set_str(out, "name", "sandpiper");
-    json_set_str(out, "version", VERSION);
-    answer_json(q, 200, out);
+    answer_json(q, 200,
+                json_object_of({"status", json_string(q->s->draining ? "draining" : "ok")},
+                               {"name", json_string("sandpiper")}, {"version", json_string(VERSION)}));
 }
 
 static void figure(struct buf *out, const char *name, const char *type, const char *help, double value)

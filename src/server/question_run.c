@@ -23,7 +23,7 @@ static void release(struct http_question *qn)
 
 /* ---- the sandbox ---- */
 
-struct held *question_room(struct visit *q, struct error *err)
+struct held *question_sandbox(struct visit *q, struct error *err)
 {
     struct runners *rs = visit_runners(q);
     struct held *h = runners_create(rs, visit_client(q), NULL, err);
@@ -32,7 +32,7 @@ struct held *question_room(struct visit *q, struct error *err)
     while (!h && err->kind == ERROR_BUSY && chat_table_take_oldest(q->s->chats, &oldest)) {
         struct held *old = runners_find(rs, NULL, oldest.sandbox, NULL);
 
-        if (!old || !held_idle_ms(old)) /* one that is asked something else just now is not idle */
+        if (!old || !held_idle_ms(old)) /* it is busy with another request */
             continue;
         runners_stop(rs, old);
         *err = (struct error){0};
@@ -41,8 +41,8 @@ struct held *question_room(struct visit *q, struct error *err)
     return h;
 }
 
-/* The conversation stands where it stood, or at its answer. A sandbox that has no answer to go on from is
- * nobody's. */
+/* Puts the conversation back into the table, at its new place if the question was answered. A sandbox that
+ * was made for this question and has no answer is of no use to anybody, so it is ended. */
 static void settle(struct http_question *qn, const struct json *result, bool answered)
 {
     struct held *h = runners_find(visit_runners(qn->q), visit_client(qn->q), qn->place.sandbox, NULL);
@@ -69,24 +69,19 @@ struct json *question_files(const struct http_question *qn, const struct json *r
     for (const struct json *f = json_first(json_get(result, "files")); f; f = json_next(f)) {
         const char *name = json_text(json_get(f, "name"));
         autofree char *url = sandbox_file_url(qn->q, qn->place.sandbox, name);
-        struct json *one = json_object();
 
-        json_set_str(one, "name", name);
-        json_set_int(one, "size", json_int(json_get(f, "bytes"), 0));
-        json_set_str(one, "url", url);
-        json_add(out, one);
+        json_add(out, json_object_of({"name", json_string(name)},
+                                     {"size", json_integer(json_int(json_get(f, "bytes"), 0))},
+                                     {"url", json_string(url)}));
     }
     return out;
 }
 
-/* Add a step for a cell, or for a call that would have been one. */
+/* Adds a step for a cell, or for a call that could not become one. */
 static void add_step(struct http_question *qn, const struct json *call)
 {
-    struct json *step = json_object();
-
-    json_set_str(step, "code", json_str(json_get(call, "code")));
-    json_add(qn->steps, step);
-    qn->step = step;
+    qn->step = json_object_of({"code", json_string(json_str(json_get(call, "code")))});
+    json_add(qn->steps, qn->step);
 }
 
 static void end_step(struct http_question *qn, const struct json *result)
@@ -100,16 +95,16 @@ static void end_step(struct http_question *qn, const struct json *result)
     qn->step = NULL;
 }
 
-/* Leave out paths of this machine, which clients must not learn. */
+/* Returns the event without paths of this machine, which clients must not learn. */
 static struct json *cleaned(const struct http_question *qn, const struct json *object)
 {
     struct json *out = json_copy(object);
 
     if (json_is(out, "file")) {
-        autofree char *url = sandbox_file_url(qn->q, qn->place.sandbox, json_text(json_get(out, "name")));
+        const char *name = json_text(json_get(out, "name"));
+        autofree char *url = sandbox_file_url(qn->q, qn->place.sandbox, name);
 
-        json_set_str(out, "url", url);
-        json_set_str(out, "path", json_text(json_get(out, "name")));
+        json_set_all(out, {"url", json_string(url)}, {"path", json_string(name)});
     } else if (json_is(out, "tool_result")) {
         json_set(out, "output_path", json_null());
     }
@@ -118,14 +113,9 @@ static struct json *cleaned(const struct http_question *qn, const struct json *o
 
 static struct json *notice_of(const struct json *event)
 {
-    struct json *out = json_object();
-
-    json_set_str(out, "type", "notice");
-    json_set_int(out, "v", 1);
-    json_set_int(out, "question", 0);
-    json_set_str(out, "level", "info");
-    json_set_str(out, "text", json_text(json_get(event, "text")));
-    return out;
+    return json_object_of({"type", json_string("notice")}, {"v", json_integer(1)},
+                          {"question", json_integer(0)}, {"level", json_string("info")},
+                          {"text", json_copy(json_get(event, "text"))});
 }
 
 static void on_silence(void *ctx, short revents)
@@ -162,7 +152,8 @@ static void on_event(void *ctx, const struct json *event)
 
 /* ---- the end ---- */
 
-/* The status of a question that has no answer: 429 or 503 where the same request may work later. */
+/* The HTTP status for each status of a question without an answer: 429 or 503 where the same request may
+ * succeed later. */
 static const struct {
     const char *status, *code;
     int http;
@@ -187,7 +178,7 @@ static void fail_result(struct http_question *qn, const struct json *result)
     qn->shape->failed(qn, failures[i].http, failures[i].code, why ? why : status);
 }
 
-/* The question could not be asked at all, for a reason that does not lie in the client's request. */
+/* The question could not be asked at all, for a reason that has nothing to do with the client's request. */
 static void fail_error(struct http_question *qn, const struct error *err)
 {
     autofree char *why = error_message(err);
@@ -218,7 +209,8 @@ static void on_done(void *ctx, const struct json *result, const struct error *er
     release(qn);
 }
 
-/* The client has left: end the question. Its conversation can go on from where it stood before. */
+/* The client has left, so the question is ended. Its conversation can be continued from where it was
+ * before. */
 static void on_gone(void *ctx)
 {
     struct http_question *qn = ctx;

@@ -1,6 +1,6 @@
-/* question_run.h - one question of a client while a runner answers it, whatever shape it came in: its sandbox
- * (that of its conversation, or a new one), what the code did, files as links, how it ended. Private to
- * the files of questions.h.
+/* question_run.h - one question of a client while a runner answers it, whatever shape it came in: its
+ * sandbox (that of its conversation, or a new one), what the code did, links to files, and how it ended.
+ * Private to the files behind questions.h.
  */
 #ifndef SERVER_QUESTION_RUN_H
 #define SERVER_QUESTION_RUN_H
@@ -15,34 +15,35 @@
 struct http_question;
 
 struct question_shape {
-    /* An object of docs/events.schema.json, with links in place of paths. NULL: nobody wants them. */
+    /* Receives each event of docs/events.schema.json, with links in place of paths. NULL: none are wanted. */
     void (*event)(struct http_question *qn, const struct json *object);
-    /* It was answered: name the place where the conversation stands now (qn->place.names). */
+    /* After an answer: sets the names (qn->place.names) by which the conversation is found from now on. */
     void (*place)(struct http_question *qn, const struct json *result);
-    /* One of these is the last call, and answers. */
+    /* Exactly one of these two is called, and answers the request. */
     void (*answered)(struct http_question *qn, const struct json *result);
     void (*failed)(struct http_question *qn, int status, const char *code, const char *detail);
-    void (*silent)(struct http_question *qn); /* nothing came for a while; or NULL */
+    void (*silent)(struct http_question *qn); /* nothing was sent for QUESTION_SILENT_MS; or NULL */
     void (*release)(struct http_question *qn);
 };
 
-struct http_question { /* the first member of what a shape has of its own; on the heap */
+struct http_question { /* allocated on the heap, as the first member of a struct that the shape may extend */
     struct visit *q;
     const struct question_shape *shape;
-    struct chat_place place; /* where it is asked, as it was when it was taken */
+    struct chat_place place; /* the place in its conversation from which it is asked */
     bool made;               /* the sandbox was made for this question */
     struct runner *runner;
     uint64_t request;
-    struct json *steps, *step; /* what the code did, for the answer; the one under way, which steps owns */
+    struct json *steps; /* what the code did, for the answer; owned */
+    struct json *step;  /* the step under way, which is one of steps; or NULL */
 };
 
-/* A new sandbox for it. If all are taken, the conversation that nobody has gone on with for the longest time
- * loses its own. NULL with err. */
-struct held *question_room(struct visit *q, struct error *err);
-/* Ask in h. arguments are given away, qn too: from here on it is released by itself. */
+/* Returns a new sandbox. If there can be no more, the conversation that was not continued for the longest
+ * time loses its own. NULL with err. */
+struct held *question_sandbox(struct visit *q, struct error *err);
+/* Asks the question in h. Takes arguments and qn, which is freed once it is answered. */
 void question_ask(struct http_question *qn, struct held *h, struct json *arguments);
 
-/* The files of a result, with links; what the code did (given away); the members that both shapes have. */
+/* Returns the files of a result as an array, with links. The caller frees it. */
 struct json *question_files(const struct http_question *qn, const struct json *result);
 
 #define QUESTION_SILENT_MS 15000

@@ -97,9 +97,9 @@ void answer_error(struct visit *q, int status, const char *code, const char *fmt
     __attribute__((format(printf, 4, 5)));
 /* The status follows from the kind: ERROR_BUSY 429, ERROR_SANDBOX 503, ERROR_USAGE 422, ... */
 void answer_failure(struct visit *q, const struct error *err);
-/* Takes fd, an ordinary file. Sent as an attachment of that name with a type of the allow-list, nosniff and a
- * policy that lets nothing run. */
-void answer_file(struct visit *q, int fd, const char *name);
+/* Sends the file at path as an attachment of that name, with a type of media.h and headers that let nothing
+ * in it run. 404 unless it is a regular file of our own; a link is not followed. */
+void answer_file(struct visit *q, const char *path, const char *name);
 /* A header of the answer or stream that follows. */
 void answer_header(struct visit *q, const char *name, const char *value);
 

@@ -1,17 +1,12 @@
-/* sandboxes.c - the sandboxes as HTTP clients see them: create_sandbox, run_code and so on, each a row that
- * names the runner's operation and which members of the body are its arguments. What such a request and
- * such an answer look like is made from the table of operations, so that the two cannot differ.
+/* sandboxes.c - the routes for sandboxes: create_sandbox, run_code and so on. Each is a row that names the
+ * runner's operation and the members of the body that are its arguments. The schemas of requests and
+ * answers are made from the table of operations, so that they cannot differ from it.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "json/json.h"
 #include "runner/operations.h"
@@ -43,7 +38,7 @@ struct job {
     bool recreated;
 };
 
-/* The files of a result, with a link in place of our own path. */
+/* Copies the files of a result, with a link in place of the path. */
 static struct json *files_with_links(const struct job *j, const struct json *files)
 {
     static const char *const kept[] = {"name", "size", "type", "kind"};
@@ -54,9 +49,7 @@ static struct json *files_with_links(const struct job *j, const struct json *fil
         autofree char *url = sandbox_file_url(j->q, j->id, name);
         struct json *one = json_object();
 
-        for (size_t i = 0; i < countof(kept); i++)
-            if (json_get(f, kept[i]))
-                json_set(one, kept[i], json_copy(json_get(f, kept[i])));
+        json_copy_some(one, f, kept, countof(kept));
         json_set_str(one, "url", url);
         json_add(out, one);
     }
@@ -65,12 +58,8 @@ static struct json *files_with_links(const struct job *j, const struct json *fil
 
 static struct json *begin_answer(const struct job *j)
 {
-    struct json *out = json_object();
-
-    json_set_str(out, "sandbox_id", j->id);
-    if (j->recreated)
-        json_set_bool(out, "recreated", true);
-    return out;
+    return json_object_of({"sandbox_id", json_string(j->id)},
+                          {"recreated", j->recreated ? json_boolean(true) : NULL});
 }
 
 static void shape_result(struct job *j, const struct json *result)
@@ -87,43 +76,31 @@ static void shape_result(struct job *j, const struct json *result)
 
 static void shape_info(struct job *j, const struct json *result)
 {
-    struct json *out = begin_answer(j);
     struct held *h = runners_find(visit_runners(j->q), visit_client(j->q), j->id, NULL);
 
-    json_set_str(out, "conversation_id", h ? held_conversation(h) : NULL);
-    json_set(out, "info", json_copy(result));
-    answer_json(j->q, 200, out);
+    answer_json(j->q, 200,
+                json_set_all(begin_answer(j),
+                             {"conversation_id", json_string(h ? held_conversation(h) : NULL)},
+                             {"info", json_copy(result)}));
 }
 
 static void shape_link(struct job *j, const struct json *result)
 {
-    struct json *out = begin_answer(j);
     const char *name = json_text(json_get(result, "name"));
     autofree char *url = sandbox_file_url(j->q, j->id, name);
 
-    json_set_str(out, "filename", name);
-    json_set_str(out, "download_url", url);
-    json_set_int(out, "size", json_int(json_get(result, "size"), 0));
-    answer_json(j->q, 200, out);
+    answer_json(j->q, 200,
+                json_set_all(begin_answer(j), {"filename", json_string(name)},
+                             {"download_url", json_string(url)},
+                             {"size", json_integer(json_int(json_get(result, "size"), 0))}));
 }
 
-/* The runner's copy of the file is ours, but its place came over the wire: nothing but an ordinary file of
- * our own is sent. */
 static void shape_file(struct job *j, const struct json *result)
 {
-    const char *path = json_text(json_get(result, "path"));
-    int fd = *path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
-    struct stat st;
-
-    if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid()))
-        fd_close(&fd);
-    if (fd < 0)
-        answer_error(j->q, 404, NULL, "there is no such file");
-    else
-        answer_file(j->q, fd, visit_param(j->q, "name"));
+    answer_file(j->q, json_text(json_get(result, "path")), visit_param(j->q, "name"));
 }
 
-/* Something that is no file counts as absent; in a path, so does something that cannot be a name. */
+/* Something that is not a file counts as absent, and so does a part of a path that cannot be a name. */
 static bool is_absent(const struct job *j, const struct error *err)
 {
     return err->kind == ERROR_USAGE
@@ -143,24 +120,18 @@ static void on_done(void *ctx, const struct json *result, const struct error *er
     free(j);
 }
 
-/* Output and notices are sent as they come, as docs/events.schema.json has them. The answer repeats them. */
+/* Sends output and notices as they come, in the form of docs/events.schema.json. The answer repeats them. */
 static void on_event(void *ctx, const struct json *event)
 {
     const struct job *j = ctx;
-    bool output = json_get(event, "stream") != NULL;
-    autojson struct json *o = json_object();
+    const struct json *stream = json_get(event, "stream"); /* NULL: a notice */
+    const char *type = stream ? "tool_output" : "notice";
+    autojson struct json *o = json_object_of(
+        {"type", json_string(type)}, {"v", json_integer(1)}, {"question", json_integer(0)},
+        {"cell", stream ? json_integer(0) : NULL}, {"stream", stream ? json_copy(stream) : NULL},
+        {"level", stream ? NULL : json_string("info")}, {"text", json_copy(json_get(event, "text"))});
 
-    json_set_str(o, "type", output ? "tool_output" : "notice");
-    json_set_int(o, "v", 1);
-    json_set_int(o, "question", 0);
-    if (output) {
-        json_set_int(o, "cell", 0);
-        json_set(o, "stream", json_copy(json_get(event, "stream")));
-    } else {
-        json_set_str(o, "level", "info");
-    }
-    json_set_str(o, "text", json_text(json_get(event, "text")));
-    stream_sse(j->q, json_text(json_get(o, "type")), o);
+    stream_sse(j->q, type, o);
 }
 
 /* The client has left, so its request is cancelled. */
@@ -280,37 +251,30 @@ static void on_create(struct visit *q)
 static void on_stop(struct visit *q)
 {
     bool recreated;
-    const char *id = json_text(json_get(visit_body(q), "sandbox_id"));
-    struct held *h = sandbox_of(q, id, &recreated);
+    const struct json *id = json_get(visit_body(q), "sandbox_id");
+    struct held *h = sandbox_of(q, json_text(id), &recreated);
 
     if (!h)
         return;
-    struct json *out = json_object();
-    json_set_str(out, "sandbox_id", id);
-    json_set_bool(out, "stopped", true);
     runners_stop(visit_runners(q), h);
-    answer_json(q, 200, out);
+    answer_json(q, 200, json_object_of({"sandbox_id", json_copy(id)}, {"stopped", json_boolean(true)}));
 }
 
 static void add_one(void *ctx, struct held *h)
 {
-    struct json *out = ctx, *one = json_object();
-
-    json_set_str(one, "sandbox_id", held_id(h));
-    json_set_str(one, "conversation_id", held_conversation(h));
-    json_set_int(one, "created", held_created(h));
-    json_set_int(one, "idle_seconds", held_idle_ms(h) / 1000);
-    json_set_bool(one, "busy", held_idle_ms(h) == 0);
-    json_add(out, one);
+    json_add(ctx, json_object_of({"sandbox_id", json_string(held_id(h))},
+                                 {"conversation_id", json_string(held_conversation(h))},
+                                 {"created", json_integer(held_created(h))},
+                                 {"idle_seconds", json_integer(held_idle_ms(h) / 1000)},
+                                 {"busy", json_boolean(held_idle_ms(h) == 0)}));
 }
 
 static void on_list(struct visit *q)
 {
-    struct json *out = json_object(), *list = json_array();
+    struct json *list = json_array();
 
     runners_each(visit_runners(q), visit_client(q), add_one, list);
-    json_set(out, "sandboxes", list);
-    answer_json(q, 200, out);
+    answer_json(q, 200, json_object_of({"sandboxes", list}));
 }
 
 static void on_file(struct visit *q)
@@ -324,11 +288,8 @@ static void on_file(struct visit *q)
         return;
     }
     struct held *h = sandbox_of(q, id, &recreated);
-    if (!h)
-        return;
-    struct json *arguments = json_object();
-    json_set_str(arguments, "name", name);
-    ask(q, h, visit_route(q)->data, arguments, false);
+    if (h)
+        ask(q, h, visit_route(q)->data, json_object_of({"name", json_string(name)}), false);
 }
 
 static const struct sandbox_call create = {"info", shape_info, {{0}}}, info = {"info", shape_info, {{0}}},
@@ -399,11 +360,9 @@ static struct json *parsed(const char *text)
 static char *body_of(const struct sandbox_call *c, const struct operation *o)
 {
     autojson struct json *out = parsed(c == &put ? "{" SCHEMA_BASE64 "}" : "{}");
-    struct json *properties = json_object(), *required = json_array();
+    struct json *properties = json_object_of({"sandbox_id", parsed(ID)}),
+                *required = json_array_of(json_string("sandbox_id"));
 
-    json_set_str(out, "type", "object");
-    json_set(properties, "sandbox_id", parsed(ID));
-    json_add(required, json_string("sandbox_id"));
     for (const struct json *p = json_first(json_get(o->arguments, "properties")); p; p = json_next(p))
         json_set(properties, member_of(c, json_key(p)), json_copy(p));
     for (const struct json *r = json_first(json_get(o->arguments, "required")); r; r = json_next(r))
@@ -414,9 +373,8 @@ static char *body_of(const struct sandbox_call *c, const struct operation *o)
                "go on in a new one\"}"));
     if (c == &put) /* a runner can take it from a descriptor; here it stands in the body or nowhere */
         json_add(required, json_string("content"));
-    json_set(out, "properties", properties);
-    json_set(out, "required", required);
-    json_set_bool(out, "additionalProperties", false);
+    json_set_all(out, {"type", json_string("object")}, {"properties", properties}, {"required", required},
+                 {"additionalProperties", json_boolean(false)});
     return json_print(out);
 }
 
@@ -429,35 +387,30 @@ static char *body_of(const struct sandbox_call *c, const struct operation *o)
 /* As shape_info makes it. */
 static struct json *info_of(const struct operation *o)
 {
-    struct json *out = parsed("{\"required\": [\"conversation_id\", \"info\"]}"), *members = json_object();
+    struct json *members = json_object_of({"conversation_id", parsed("{\"type\": [\"string\", \"null\"]}")},
+                                          {"info", json_copy(o->result)});
 
-    json_set(members, "conversation_id", parsed("{\"type\": [\"string\", \"null\"]}"));
-    json_set(members, "info", json_copy(o->result));
-    json_set(out, "properties", members);
-    return out;
+    return json_object_of({"required", parsed("[\"conversation_id\", \"info\"]")}, {"properties", members});
 }
 
 /* As begin_answer and the shape of the call make it. */
 static char *result_of(const struct sandbox_call *c, const struct operation *o)
 {
-    autojson struct json *out = json_object();
     autojson struct json *result = c->shape == shape_info ? info_of(o) : json_copy(o->result);
-    struct json *properties = json_object(), *required = json_array();
+    struct json *properties = json_object_of({"sandbox_id", parsed("{\"type\": \"string\"}")},
+                                             {"recreated", parsed("{\"type\": \"boolean\"}")}),
+                *required = json_array_of(json_string("sandbox_id"));
 
-    json_set_str(out, "type", "object");
-    json_set(properties, "sandbox_id", parsed("{\"type\": \"string\"}"));
-    json_add(required, json_string("sandbox_id"));
-    json_set(properties, "recreated", parsed("{\"type\": \"boolean\"}"));
     for (const struct json *p = json_first(json_get(result, "properties")); p; p = json_next(p))
         json_set(properties, json_key(p), strcmp(json_key(p), "files") == 0 ? parsed(FILES) : json_copy(p));
     for (const struct json *r = json_first(json_get(result, "required")); r; r = json_next(r))
         json_add(required, json_copy(r));
-    json_set(out, "properties", properties);
-    json_set(out, "required", required);
+    autojson struct json *out = json_object_of({"type", json_string("object")}, {"properties", properties},
+                                               {"required", required});
     return json_print(out);
 }
 
-/* Made once and kept: the rows are static, and so is what they point to. */
+/* What the rows point to is made once and kept, because the rows are static. */
 void sandbox_routes(struct server *s)
 {
     size_t n = 0;
@@ -470,7 +423,7 @@ void sandbox_routes(struct server *s)
             rows[i].body = body_of(c, o);
         if (o && c != &file && !rows[i].result)
             rows[i].result = result_of(c, o);
-        if (!c || o) /* an operation that this runner does not have is no route */
+        if (!c || o) /* an operation that this runner does not have gets no route */
             rows[n++] = rows[i];
     }
     server_routes(s, rows, n);

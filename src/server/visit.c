@@ -1,9 +1,10 @@
-/* visit.c - what a handler does with a request: reads it, and answers it. */
+/* visit.c - the functions by which a handler reads a request and answers it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -130,7 +131,7 @@ void visit_release(struct visit *q)
     argv_release(&q->headers);
 }
 
-/* What every answer says: nothing of ours is stored, guessed at, framed or run by a browser. */
+/* Headers of every answer: no browser is to store it, guess its type, show it in a frame or run it. */
 static const char *const always[][2] = {
     {"X-Content-Type-Options", "nosniff"},
     {"Cache-Control", "no-store"},
@@ -196,7 +197,7 @@ void answer_header(struct visit *q, const char *name, const char *value)
     argv_pushl(&q->headers, name, value, NULL);
 }
 
-/* What a status means where the handler has no better word. */
+/* The code for each status, where the handler gives none. */
 static const struct {
     int status;
     const char *code;
@@ -223,15 +224,14 @@ char *failure_text(const struct route *r, int status, const char *code, const ch
 {
     if (!code)
         code = code_of(status);
-    autojson struct json *body = r && r->failure ? r->failure(r, status, code, detail) : json_object();
-    if (!r || !r->failure) {
-        json_set_str(body, "code", code);
-        json_set_str(body, "detail", detail);
-    }
+    autojson struct json *body = r && r->failure ? r->failure(r, status, code, detail)
+                                                 : json_object_of({"code", json_string(code)},
+                                                                  {"detail", json_string(detail)});
     return json_print(body);
 }
 
-/* Whose errors a path without a route has: OpenAI's clients ask for more of /v1 than there is. */
+/* Returns the route whose form errors have. OpenAI's clients ask for paths of /v1 that we do not have, so
+ * these get errors in OpenAI's form. */
 static const struct route *shape_of(const struct visit *q)
 {
     static const struct route v1 = {.failure = openai_failure};
@@ -247,12 +247,10 @@ void answer_error(struct visit *q, int status, const char *code, const char *fmt
     autofree char *detail = xvasprintf(fmt, ap);
     va_end(ap);
     if (q->streams) {
-        struct json *o = json_object();
-
-        json_set_int(o, "status", status);
-        json_set_str(o, "code", code ? code : code_of(status));
-        json_set_str(o, "detail", detail);
-        end_events(q, "error", o);
+        end_events(q, "error",
+                   json_object_of({"status", json_integer(status)},
+                                  {"code", json_string(code ? code : code_of(status))},
+                                  {"detail", json_string(detail)}));
         return;
     }
     autofree char *text = failure_text(shape_of(q), status, code, detail);
@@ -294,19 +292,20 @@ void answer_failure(struct visit *q, const struct error *err)
     answer_error(q, rows[i].status, rows[i].word, "%s", err->text);
 }
 
-void answer_file(struct visit *q, int fd, const char *name)
+void answer_file(struct visit *q, const char *path, const char *name)
 {
     autofree char *disposition = media_disposition(name);
+    autoclose int fd = *path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
     struct stat st;
 
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        fd_close(&fd);
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid()) {
         answer_error(q, 404, NULL, "there is no such file");
         return;
     }
     answer_header(q, "Content-Disposition", disposition);
     answer_header(q, "Content-Security-Policy", "sandbox; default-src 'none'");
-    respond(q, 200, media_type(name), q->s->mhd->create_response_from_fd64((uint64_t)st.st_size, fd));
+    respond(q, 200, media_type(name),
+            q->s->mhd->create_response_from_fd64((uint64_t)st.st_size, fd_steal(&fd)));
 }
 
 void stream_begin(struct visit *q, int status, const char *type)
