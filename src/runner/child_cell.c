@@ -1,4 +1,6 @@
-/* child_cell.c - the operations that run code or ask about the interpreter: run_code, info, reset, hold. */
+/* child_cell.c - the operations that run code or a command, or that concern the interpreter: run_code,
+ * execute_command, info, reset, hold, again.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +18,7 @@
 
 #define RICH_MAX (4u << 20) /* bytes of one form of a value */
 
-/* Collects what a cell or a command writes. */
+/* What a cell or a command has written so far. */
 struct capture {
     struct runner_child *c;
     struct buf out[2], both;
@@ -25,21 +27,7 @@ struct capture {
     size_t n_held[2];
 };
 
-static void capture_init(struct capture *k, struct runner_child *c)
-{
-    *k = (struct capture){.c = c,
-                          .out = {BUF_INIT(CHILD_OUTPUT_MAX), BUF_INIT(CHILD_OUTPUT_MAX)},
-                          .both = BUF_INIT(2 * CHILD_OUTPUT_MAX)};
-}
-
-static void capture_release(struct capture *k)
-{
-    buf_release(&k->out[0]);
-    buf_release(&k->out[1]);
-    buf_release(&k->both);
-}
-
-/* How many bytes at the end are the beginning of a character. */
+/* Returns how many bytes at the end are the beginning of a character. */
 static size_t unfinished(const char *text, size_t len)
 {
     for (size_t n = 1; n <= 3 && n <= len; n++) {
@@ -64,10 +52,9 @@ static void send_output(struct capture *k, int i, const char *text, size_t len)
     memcpy(k->held[i], buf_str(&whole) + whole.len, k->n_held[i]);
     if (whole.len == 0)
         return;
-    struct json *more = json_object();
-    json_set_str(more, "stream", i ? "stderr" : "stdout");
-    json_set(more, "text", json_string_n(whole.data, whole.len));
-    runner_child_event(k->c, "output", more);
+    runner_child_event(k->c, "output",
+                       json_object_of({"stream", json_string(i ? "stderr" : "stdout")},
+                                      {"text", json_string_n(whole.data, whole.len)}));
 }
 
 static void on_output(void *ctx, int stream, const char *text, size_t len)
@@ -83,7 +70,13 @@ static void on_output(void *ctx, int stream, const char *text, size_t len)
         send_output(k, i, text, fits);
 }
 
-/* Add how much of the output was left out of the result. */
+static void end_line(struct buf *b)
+{
+    if (b->len && buf_last(b) != '\n')
+        buf_addch(b, '\n');
+}
+
+/* Adds how much of the output was left out of the result. */
 static void tell_cut(struct capture *k)
 {
     static const char *const names[] = {"stdout", "stderr"};
@@ -94,20 +87,21 @@ static void tell_cut(struct capture *k)
         autofree char *line = xasprintf("%s: %llu bytes, of which the first %zu are here", names[i],
                                         (unsigned long long)k->bytes[i], k->out[i].len);
         runner_child_notice(k->c, false, line);
-        buf_addf(&k->both, "%s[%s]\n", k->both.len && buf_last(&k->both) != '\n' ? "\n" : "", line);
+        end_line(&k->both);
+        buf_addf(&k->both, "[%s]\n", line);
     }
 }
 
 static void set_output(struct json *o, struct capture *k, const char *value)
 {
+    k->both.max = 0; /* what follows is always added */
     tell_cut(k);
-    k->both.max = 0;
-    if (value && k->both.len > 0 && buf_last(&k->both) != '\n')
-        buf_addch(&k->both, '\n');
+    if (value)
+        end_line(&k->both);
     buf_addstr(&k->both, value ? value : "");
-    json_set(o, "output", json_string_n(buf_str(&k->both), k->both.len));
-    json_set(o, "stdout", json_string_n(buf_str(&k->out[0]), k->out[0].len));
-    json_set(o, "stderr", json_string_n(buf_str(&k->out[1]), k->out[1].len));
+    json_set_all(o, {"output", json_string_n(buf_str(&k->both), k->both.len)},
+                 {"stdout", json_string_n(buf_str(&k->out[0]), k->out[0].len)},
+                 {"stderr", json_string_n(buf_str(&k->out[1]), k->out[1].len)});
 }
 
 /* ---- how it ended ---- */
@@ -127,23 +121,21 @@ static const struct {
     [CELL_NOT_RUN] = {"killed", "Killed", 137},
 };
 
-/* Split "KeyError: 'x'" into the name and the rest. What became of the variables stands in the notices. */
+/* Describes the error: "KeyError: 'x'" is split into the name and the rest. What became of the variables is
+ * told by the notices. */
 static struct json *error_of(const struct cell_result *r)
 {
     if (cell_succeeded(r))
         return json_null();
-    struct json *o = json_object();
     bool raised = r->status == CELL_EXCEPTION && r->exception;
-    const char *colon = raised ? strstr(r->exception, ": ") : NULL, *what = raised ? NULL : r->what;
+    const char *name = raised ? r->exception : ends[r->status].name,
+               *colon = raised ? strstr(name, ": ") : NULL;
+    const char *text = colon ? colon + 2 : raised ? "" : r->what ? r->what : ends[r->status].status;
 
-    if (raised && colon)
-        json_set(o, "name", json_string_n(r->exception, (size_t)(colon - r->exception)));
-    else
-        json_set_str(o, "name", raised ? r->exception : ends[r->status].name);
-    json_set_str(o, "text", colon ? colon + 2 : what ? what : raised ? "" : ends[r->status].status);
-    json_set_str(o, "traceback", r->traceback ? r->traceback : "");
-    json_set_str(o, "hint", r->hint);
-    return o;
+    return json_object_of({"name", json_string_n(name, colon ? (size_t)(colon - name) : strlen(name))},
+                          {"text", json_string(text)},
+                          {"traceback", json_string(r->traceback ? r->traceback : "")},
+                          {"hint", json_string(r->hint)});
 }
 
 /* ---- files ---- */
@@ -156,7 +148,7 @@ static const char *form_of(const struct cell_file *f)
                                         : NULL;
 }
 
-/* Put a form of the value into the bundle. False: it is too big, or cannot be read. */
+/* Adds a form of the value to the bundle. False: it is too big, or cannot be read. */
 static bool add_form(struct json **bundle, const struct cell_file *f, const char *type, const char *value)
 {
     struct buf bytes autorelease(buf_release) = BUF_INIT(RICH_MAX),
@@ -168,10 +160,8 @@ static bool add_form(struct json **bundle, const struct cell_file *f, const char
         base64_add(&text, (const unsigned char *)buf_str(&bytes), bytes.len);
     else
         buf_add(&text, buf_str(&bytes), bytes.len);
-    if (!*bundle) {
-        *bundle = json_object();
-        json_set_str(*bundle, "text/plain", value ? value : "");
-    }
+    if (!*bundle)
+        *bundle = json_object_of({"text/plain", json_string(value ? value : "")});
     json_set(*bundle, type, json_string_n(buf_str(&text), text.len));
     return true;
 }
@@ -187,13 +177,11 @@ static void set_files(struct json *o, struct runner_child *c, const struct cell_
         runner_child_delivered(c, f->name, f->path);
         if (form && add_form(&bundle, f, form, r->value))
             continue;
-        struct json *one = json_object();
-        json_set_str(one, "name", f->name);
-        json_set_int(one, "size", (int64_t)f->size);
-        json_set_str(one, "type", file_type(f->name));
-        json_set_str(one, "kind", f->kind == FILE_MADE ? "file" : "figure");
-        json_set_str(one, "path", f->path);
-        json_add(files, one);
+        json_add(files,
+                 json_object_of({"name", json_string(f->name)}, {"size", json_integer((int64_t)f->size)},
+                                {"type", json_string(file_type(f->name))},
+                                {"kind", json_string(f->kind == FILE_MADE ? "file" : "figure")},
+                                {"path", json_string(f->path)}));
     }
     json_set(o, "files", files);
     if (rich)
@@ -202,7 +190,7 @@ static void set_files(struct json *o, struct runner_child *c, const struct cell_
 
 /* ---- operations ---- */
 
-/* Set the time limit that the request asks for, in seconds, but at most what the configuration allows. */
+/* Sets the time limit that the request asks for, in seconds, but at most what the configuration allows. */
 static void set_time(struct sandbox *s, const struct json *arguments, int most_ms)
 {
     double asked = json_double(json_get(arguments, "timeout"), 0) * 1000;
@@ -211,57 +199,38 @@ static void set_time(struct sandbox *s, const struct json *arguments, int most_m
         sandbox_set_cell_time(s, asked < 1 ? 1 : (int)asked);
 }
 
+static struct json *duration_of(const struct cell_result *r)
+{
+    return json_number((double)(int64_t)(r->seconds * 1e6) / 1000);
+}
+
 static struct json *cell_to_json(struct capture *k, const struct cell_result *r)
 {
-    struct json *o = json_object();
+    const char *const notices[] = {
+        k->c->lost ? "the sandbox had ended: variables and files from before are gone" : NULL, r->before,
+        cell_succeeded(r) ? NULL : r->left, r->files_note};
+    struct json *o = json_object_of({"status", json_string(ends[r->status].status)});
 
-    if (k->c->lost)
-        runner_child_notice(k->c, false, "the sandbox had ended: variables and files from before are gone");
-    if (r->before)
-        runner_child_notice(k->c, false, r->before);
-    if (r->left && !cell_succeeded(r))
-        runner_child_notice(k->c, false, r->left);
-    if (r->files_note)
-        runner_child_notice(k->c, false, r->files_note);
-    json_set_str(o, "status", ends[r->status].status);
+    for (size_t i = 0; i < countof(notices); i++)
+        if (notices[i])
+            runner_child_notice(k->c, false, notices[i]);
     set_output(o, k, r->value);
-    json_set_str(o, "value", r->value);
-    json_set(o, "error", error_of(r));
-    json_set_int(o, "exit_code", r->status == CELL_EXIT ? r->exit_code : ends[r->status].exit_code);
+    json_set_all(
+        o, {"value", json_string(r->value)}, {"error", error_of(r)},
+        {"exit_code", json_integer(r->status == CELL_EXIT ? r->exit_code : ends[r->status].exit_code)});
     set_files(o, k->c, r, true);
-    json_set(o, "duration_ms", json_number((double)(int64_t)(r->seconds * 1e6) / 1000));
-    json_set_bool(o, "state_lost", r->state_lost || k->c->lost);
+    json_set_all(o, {"duration_ms", duration_of(r)},
+                 {"state_lost", json_boolean(r->state_lost || k->c->lost)},
+                 {"notices", runner_child_notices(k->c)});
     k->c->lost = false;
-    json_set(o, "notices", runner_child_notices(k->c));
     return o;
 }
 
-int child_run_code(struct runner_child *c, const struct json *arguments, struct json **result,
-                   struct error *err)
-{
-    const char *code = json_text(json_get(arguments, "code"));
-    struct sandbox *s = c->sandbox;
-    int most_ms = sandbox_options(s)->cell_ms;
-    struct capture k;
-    struct cell_result r = {0};
-
-    capture_init(&k, c);
-    set_time(s, arguments, most_ms);
-    int rc = sandbox_run(s, code, strlen(code), &(struct cell_listener){.ctx = &k, .output = on_output}, &r,
-                         err);
-    sandbox_set_cell_time(s, most_ms);
-    if (rc == 0)
-        *result = cell_to_json(&k, &r);
-    cell_result_release(&r);
-    capture_release(&k);
-    return rc;
-}
-
-/* Say on stderr what ended the command, in a line of its own, as a shell would. */
+/* Says on stderr what ended the command, in a line of its own, as a shell would. */
 static void tell_command_end(struct capture *k, const struct cell_result *r)
 {
     autofree char *what = cell_what(r);
-    bool newline = k->out[1].len > 0 && k->out[1].data[k->out[1].len - 1] != '\n';
+    bool newline = k->out[1].len && buf_last(&k->out[1]) != '\n';
 
     if (!what || r->status == CELL_EXIT)
         return;
@@ -275,10 +244,9 @@ static struct json *command_to_json(struct capture *k, const struct cell_result 
 
     tell_command_end(k, r);
     set_output(o, k, NULL);
-    json_set_int(o, "exit_code",
-                 r->status == CELL_EXIT || r->status == CELL_NOT_RUN ? r->exit_code
-                                                                     : ends[r->status].exit_code);
-    json_set(o, "duration_ms", json_number((double)(int64_t)(r->seconds * 1e6) / 1000));
+    bool own = r->status == CELL_EXIT || r->status == CELL_NOT_RUN;
+    json_set_all(o, {"exit_code", json_integer(own ? r->exit_code : ends[r->status].exit_code)},
+                 {"duration_ms", duration_of(r)});
     set_files(o, k->c, r, false);
     json_free(runner_child_notices(k->c));
     return o;
@@ -292,25 +260,44 @@ static void add_words(struct argv *words, const struct json *command)
         argv_push(words, json_text(w));
 }
 
-int child_execute(struct runner_child *c, const struct json *arguments, struct json **result,
-                  struct error *err)
+/* Runs the command, or the code when there is no command. */
+static int run(struct runner_child *c, const struct json *arguments, struct json **result, struct error *err)
 {
+    const struct json *command = json_get(arguments, "command");
+    const char *code = json_text(json_get(arguments, "code"));
     struct argv words autorelease(argv_release) = ARGV_INIT;
     struct sandbox *s = c->sandbox;
     int most_ms = sandbox_options(s)->cell_ms;
-    struct capture k;
+    struct capture k = {.c = c,
+                        .out = {BUF_INIT(CHILD_OUTPUT_MAX), BUF_INIT(CHILD_OUTPUT_MAX)},
+                        .both = BUF_INIT(2 * CHILD_OUTPUT_MAX)};
+    const struct cell_listener l = {.ctx = &k, .output = on_output};
     struct cell_result r = {0};
 
-    add_words(&words, json_get(arguments, "command"));
-    capture_init(&k, c);
+    add_words(&words, command);
     set_time(s, arguments, most_ms);
-    int rc = sandbox_command(s, &words, &(struct cell_listener){.ctx = &k, .output = on_output}, &r, err);
+    int rc = command ? sandbox_command(s, &words, &l, &r, err)
+                     : sandbox_run(s, code, strlen(code), &l, &r, err);
     sandbox_set_cell_time(s, most_ms);
     if (rc == 0)
-        *result = command_to_json(&k, &r);
+        *result = command ? command_to_json(&k, &r) : cell_to_json(&k, &r);
     cell_result_release(&r);
-    capture_release(&k);
+    buf_release(&k.out[0]);
+    buf_release(&k.out[1]);
+    buf_release(&k.both);
     return rc;
+}
+
+int child_run_code(struct runner_child *c, const struct json *arguments, struct json **result,
+                   struct error *err)
+{
+    return run(c, arguments, result, err);
+}
+
+int child_execute(struct runner_child *c, const struct json *arguments, struct json **result,
+                  struct error *err)
+{
+    return run(c, arguments, result, err);
 }
 
 int child_info(struct runner_child *c, const struct json *arguments, struct json **result, struct error *err)
@@ -323,18 +310,13 @@ int child_info(struct runner_child *c, const struct json *arguments, struct json
         return -1;
     const struct sandbox_options *o = sandbox_options(s);
     const char *packages = sandbox_packages(s, err);
-    struct json *j = *result = json_object();
-    json_set_str(j, "engine", sandbox_engine(s));
-    json_set_str(j, "image", sandbox_image(s));
-    json_set_str(j, "python", sandbox_python(s));
-    json_set_str(j, "packages", packages ? packages : "");
-    json_set_int(j, "memory", o->run.memory);
-    json_set(j, "cpus", json_number(o->run.cpus));
-    json_set_int(j, "pids", o->run.pids);
-    json_set_int(j, "data_size", o->run.data_size);
-    json_set(j, "timeout", json_number(o->cell_ms / 1000.0));
-    json_set_int(j, "cells", sandbox_cells(s));
-    json_set_str(j, "variables", buf_str(&variables));
+    *result = json_object_of(
+        {"engine", json_string(sandbox_engine(s))}, {"image", json_string(sandbox_image(s))},
+        {"python", json_string(sandbox_python(s))}, {"packages", json_string(packages ? packages : "")},
+        {"memory", json_integer(o->run.memory)}, {"cpus", json_number(o->run.cpus)},
+        {"pids", json_integer(o->run.pids)}, {"data_size", json_integer(o->run.data_size)},
+        {"timeout", json_number(o->cell_ms / 1000.0)}, {"cells", json_integer(sandbox_cells(s))},
+        {"variables", json_string(buf_str(&variables))});
     return 0;
 }
 
@@ -347,7 +329,7 @@ int child_reset(struct runner_child *c, const struct json *arguments, struct jso
     return 0;
 }
 
-/* A sandbox that waited in a pool has a client now: set how long it is to outlive us. */
+/* A sandbox that waited in a pool has a client now, so this sets how long it is to outlive us. */
 int child_hold(struct runner_child *c, const struct json *arguments, struct json **result, struct error *err)
 {
     int64_t ms = json_int(json_get(arguments, "idle_ms"), 0);
@@ -359,7 +341,7 @@ int child_hold(struct runner_child *c, const struct json *arguments, struct json
     return 0;
 }
 
-/* A runner before us had this sandbox: see whether it is still there. */
+/* An earlier runner had this sandbox. This finds out whether it is still there. */
 int child_again(struct runner_child *c, const struct json *arguments, struct json **result, struct error *err)
 {
     (void)arguments;

@@ -27,7 +27,7 @@ static struct delivered *find_delivered(struct runner_child *c, const char *name
     return NULL;
 }
 
-/* A figure has no file inside, so the copy of it is the only one. */
+/* A figure is not a file inside the sandbox, so this copy of it is the only one. */
 void runner_child_delivered(struct runner_child *c, const char *name, const char *path)
 {
     struct delivered *d = find_delivered(c, name);
@@ -48,7 +48,7 @@ void runner_child_delivered(struct runner_child *c, const char *name, const char
 
 /* ---- in ---- */
 
-/* The content of the request as an open file. -1 with err. */
+/* Returns the content of the request as an open file. -1 with err. */
 static int content_fd(const struct json *arguments, struct error *err)
 {
     struct buf bytes autorelease(buf_release) = BUF_INIT(CONTENT_MAX);
@@ -83,15 +83,13 @@ int child_put_file(struct runner_child *c, const struct json *arguments, struct 
     int64_t size = sandbox_put(c->sandbox, name, fd, err);
     if (size < 0)
         return -1;
-    *result = json_object();
-    json_set_str(*result, "name", name);
-    json_set_int(*result, "size", size);
+    *result = json_object_of({"name", json_string(name)}, {"size", json_integer(size)});
     return 0;
 }
 
 /* ---- out ---- */
 
-/* Make the file that a copy goes into; it exists until the next request. */
+/* Makes the file for a copy, which exists until the next request. */
 static int new_copy(struct runner_child *c, struct error *err)
 {
     const char *folder = sandbox_options(c->sandbox)->session_dir;
@@ -116,13 +114,8 @@ void child_drop_copy(struct runner_child *c)
 
 static struct json *file_to_json(const char *name, const char *path, int64_t size)
 {
-    struct json *o = json_object();
-
-    json_set_str(o, "name", name);
-    json_set_int(o, "size", size);
-    json_set_str(o, "type", file_type(name));
-    json_set_str(o, "path", path);
-    return o;
+    return json_object_of({"name", json_string(name)}, {"size", json_integer(size)},
+                          {"type", json_string(file_type(name))}, {"path", json_string(path)});
 }
 
 int child_get_file(struct runner_child *c, const struct json *arguments, struct json **result,
@@ -145,11 +138,7 @@ int child_get_file(struct runner_child *c, const struct json *arguments, struct 
 
 static void add_file(void *ctx, const char *name, int64_t size)
 {
-    struct json *one = json_object();
-
-    json_set_str(one, "name", name);
-    json_set_int(one, "size", size);
-    json_add(ctx, one);
+    json_add(ctx, json_object_of({"name", json_string(name)}, {"size", json_integer(size)}));
 }
 
 int child_list_files(struct runner_child *c, const struct json *arguments, struct json **result,
@@ -163,8 +152,6 @@ int child_list_files(struct runner_child *c, const struct json *arguments, struc
         json_free(files);
         return -1;
     }
-    *result = json_object();
-    json_set(*result, "files", files);
-    json_set_int(*result, "more", more);
+    *result = json_object_of({"files", files}, {"more", json_integer(more)});
     return 0;
 }

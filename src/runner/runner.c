@@ -285,12 +285,9 @@ uint64_t runner_ask(struct runner *r, const char *operation, const struct json *
     a->number = ++r->number;
     a->fd = fd;
     a->listener = *l;
-    a->message = json_object();
-    json_set_int(a->message, "id", (int64_t)a->number);
-    json_set_str(a->message, "op", operation);
-    json_set(a->message, "arguments", arguments ? json_copy(arguments) : json_object());
-    if (l->event)
-        json_set_bool(a->message, "events", true);
+    a->message = json_object_of({"id", json_integer((int64_t)a->number)}, {"op", json_string(operation)},
+                                {"arguments", arguments ? json_copy(arguments) : json_object()},
+                                {"events", l->event ? json_boolean(true) : NULL});
     while (*last)
         last = &(*last)->next;
     *last = a;
@@ -347,9 +344,8 @@ void runner_cancel(struct runner *r, uint64_t request)
     if (!a || a->dropped || r->sock < 0)
         return;
     if (a == r->asks && r->running) {
-        autojson struct json *message = json_object();
+        autojson struct json *message = json_object_of({"cancel", json_integer((int64_t)request)});
 
-        json_set_int(message, "cancel", (int64_t)request);
         messages_add(&r->out.buf, message);
         flush(r);
         loop_timer(r->loop, clock_ms() + RUNNER_CANCEL_MS, on_deaf, r);

@@ -18,8 +18,8 @@
 #include "runner/runner_messages.h"
 #include "sandbox/sandbox.h"
 
-#define CLAIM_MS    10000 /* the runner before us may take so long to let go of the sandbox */
-#define CLAIM_STEP  20
+#define CLAIM_MS    10000 /* for an earlier runner to release the sandbox */
+#define CLAIM_STEP  20    /* ms */
 #define NOTICES_MAX 20
 
 static void on_socket(void *ctx, short revents);
@@ -70,8 +70,8 @@ bool runner_child_wants_events(const struct runner_child *c)
 
 /* ---- to the front ---- */
 
-/* Send the whole message, since the front always reads. Only its end stops this, or a signal that ends us. */
-static void say(struct runner_child *c, const struct json *message)
+/* Sends the whole message. The front always reads, so only its end, or a signal that ends us, stops this. */
+static void send_message(struct runner_child *c, const struct json *message)
 {
     struct buf line autorelease(buf_release) = BUF_INIT(0);
     size_t sent = 0;
@@ -94,13 +94,11 @@ static void say(struct runner_child *c, const struct json *message)
 void runner_child_event(struct runner_child *c, const char *kind, struct json *more)
 {
     if (c->events) {
-        autojson struct json *message = json_object();
+        autojson struct json *message = json_object_of({"id", json_integer(c->id)},
+                                                       {"event", json_string(kind)});
 
-        json_set_int(message, "id", c->id);
-        json_set_str(message, "event", kind);
-        for (const struct json *m = json_first(more); m; m = json_next(m))
-            json_set(message, json_key(m), json_copy(m));
-        say(c, message);
+        json_copy_all(message, more);
+        send_message(c, message);
     }
     json_free(more);
 }
@@ -115,9 +113,7 @@ void runner_child_notice(void *ctx, bool detail, const char *line)
     if (!c->notices)
         c->notices = json_array();
     json_add(c->notices, json_string(shown));
-    struct json *more = json_object();
-    json_set_str(more, "text", shown);
-    runner_child_event(c, "notice", more);
+    runner_child_event(c, "notice", json_object_of({"text", json_string(shown)}));
 }
 
 struct json *runner_child_notices(struct runner_child *c)
@@ -129,14 +125,15 @@ struct json *runner_child_notices(struct runner_child *c)
 
 /* ---- from the front ---- */
 
-static void hear(struct runner_child *c, struct json *m)
+/* Takes m. */
+static void take_message(struct runner_child *c, struct json *m)
 {
     const struct json *cancel = json_get(m, "cancel");
 
     if (cancel) {
         int64_t id = json_int(cancel, 0);
 
-        /* Of a request that is done already nothing is left to cancel; one may also not have begun. */
+        /* The request may also be done already, or not have begun. */
         if (c->id && id == c->id)
             loop_interrupt(c->loop);
         else if (c->next && id == json_int(json_get(c->next, "id"), 0))
@@ -144,7 +141,7 @@ static void hear(struct runner_child *c, struct json *m)
     } else if (json_get(m, "end")) {
         c->closed = c->remove = true;
         loop_interrupt(c->loop);
-    } else if (!c->next) { /* it sends the next when it has the answer to the last */
+    } else if (!c->next) { /* the front sends a request only when it has the answer to the last one */
         c->next = m;
         c->put = messages_fd(&c->in);
         return;
@@ -164,7 +161,7 @@ static void on_socket(void *ctx, short revents)
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         return;
     for (struct json *m; n > 0 && !c->closed && (m = messages_next(&c->in, &err));)
-        hear(c, m);
+        take_message(c, m);
     if (n <= 0 || err.kind)
         c->closed = true;
     if (c->closed) {
@@ -179,31 +176,29 @@ static void on_socket(void *ctx, short revents)
 void runner_child_up(void *ctx, const struct sandbox *s)
 {
     struct runner_child *c = ctx;
-    autojson struct json *message = json_object();
-
     if (c->told)
         return; /* it was replaced */
     c->told = true;
-    json_set_bool(message, "ready", true);
-    json_set_str(message, "engine", sandbox_engine(s));
-    json_set_str(message, "image", sandbox_image(s));
-    say(c, message);
+    autojson struct json *message = json_object_of({"ready", json_boolean(true)},
+                                                   {"engine", json_string(sandbox_engine(s))},
+                                                   {"image", json_string(sandbox_image(s))});
+    send_message(c, message);
 }
 
 static void tell_failure(struct runner_child *c)
 {
-    autojson struct json *message = json_object();
     struct error err;
 
     if (c->told || !sandbox_failed(c->sandbox, &err))
         return;
     c->told = true;
-    json_set(message, "failed", error_to_json(&err));
-    say(c, message);
+    autojson struct json *message = json_object_of({"failed", error_to_json(&err)});
+    send_message(c, message);
 }
 
-/* Take the sandbox's name. A runner before us that was killed, or whose front was, may still hold it for a
- * moment. */
+/* Takes the sandbox's name. An earlier runner that was killed, or whose front was, may still hold it for a
+ * moment.
+ */
 static void claim(struct runner_child *c)
 {
     int64_t until = clock_ms() + CLAIM_MS;
@@ -227,7 +222,7 @@ static const struct {
     {"list_files", child_list_files},
     {"info", child_info},
     {"reset", child_reset},
-    /* between front and runner alone */
+    /* these two are only for the front, not for its clients */
     {"hold", child_hold},
     {"again", child_again},
 };
@@ -237,7 +232,6 @@ static int perform(struct runner_child *c, const struct json *message, const str
 {
     const char *name = json_text(json_get(message, "op"));
     const struct json *arguments = json_get(message, "arguments");
-
     const struct operation *o = operation_find(name);
 
     if (o && operation_check(o, arguments, err) < 0)
@@ -253,7 +247,7 @@ static int perform(struct runner_child *c, const struct json *message, const str
 
 static void serve(struct runner_child *c, const struct runner_extra *extra)
 {
-    autojson struct json *message = steal(&c->next), *answer = json_object();
+    autojson struct json *message = steal(&c->next);
     struct json *result = NULL;
     struct error err = {0};
 
@@ -266,14 +260,14 @@ static void serve(struct runner_child *c, const struct runner_extra *extra)
     c->events = json_bool(json_get(message, "events"), false);
     c->used = true;
     int rc = perform(c, message, extra, &result, &err);
-    json_set_int(answer, "id", c->id);
-    json_set(answer, rc == 0 ? "result" : "error", rc == 0 ? result : error_to_json(&err));
+    autojson struct json *answer = json_object_of(
+        {"id", json_integer(c->id)}, {rc == 0 ? "result" : "error", rc == 0 ? result : error_to_json(&err)});
     c->id = 0;
     c->events = false;
     fd_close(&c->put);
     if (rc < 0)
         json_free(runner_child_notices(c));
-    say(c, answer);
+    send_message(c, answer);
 }
 
 int runner_child_run(struct runner_child *c, struct sandbox *s, const struct runner_extra *extra,
@@ -289,7 +283,7 @@ int runner_child_run(struct runner_child *c, struct sandbox *s, const struct run
         else
             loop_wait(c->loop, -1);
     }
-    /* One of which nobody has asked anything is nobody's, but not one that was there before us. */
+    /* A new sandbox that was never asked anything is of no use to anybody. */
     *remove = c->remove || (!c->used && !sandbox_continued(s));
     return loop_fatal(c->loop) ? 143 : 0;
 }

@@ -26,7 +26,7 @@ void messages_release(struct message_reader *l)
     l->at = l->seen = 0;
 }
 
-/* Move what was not taken yet to the front of the buffer. */
+/* Moves what was not taken yet to the front of the buffer. */
 static void settle(struct message_reader *l)
 {
     if (l->at == l->buf.len) {
@@ -59,14 +59,14 @@ static void take_fd(struct message_reader *l, const struct msghdr *m)
 
 ssize_t messages_read(struct message_reader *l, int sock)
 {
-    char *room;
     union {
         char bytes[CMSG_SPACE(sizeof(int))];
         struct cmsghdr align;
     } control;
 
     settle(l);
-    if (!(room = buf_space(&l->buf, PIECE))) {
+    char *room = buf_space(&l->buf, PIECE);
+    if (!room) {
         errno = EMSGSIZE;
         return -1;
     }
@@ -117,10 +117,7 @@ struct json *messages_next(struct message_reader *l, struct error *err)
 
 int messages_fd(struct message_reader *l)
 {
-    int fd = l->fd;
-
-    l->fd = -1;
-    return fd;
+    return fd_steal(&l->fd);
 }
 
 void messages_add(struct buf *out, const struct json *message)
@@ -202,17 +199,13 @@ static const struct {
 
 struct json *error_to_json(const struct error *err)
 {
-    struct json *j = json_object();
     const char *word = "system";
 
     for (size_t i = 0; i < countof(kinds); i++)
         if (kinds[i].kind == err->kind)
             word = kinds[i].word;
-    json_set_str(j, "kind", word);
-    json_set_int(j, "code", err->code);
-    json_set_str(j, "text", err->text);
-    json_set_str(j, "remedy", err->remedy);
-    return j;
+    return json_object_of({"kind", json_string(word)}, {"code", json_integer(err->code)},
+                          {"text", json_string(err->text)}, {"remedy", json_string(err->remedy)});
 }
 
 void error_from_json(struct error *err, const struct json *j)

@@ -352,7 +352,7 @@ struct held *runners_find_conversation(struct runners *rs, const char *client, c
 /* Hand out a sandbox from the pool, or a new one. A client has it from now on, so it outlives its runner. */
 static struct held *make_one(struct runners *rs, struct error *err)
 {
-    autojson struct json *arguments = json_object();
+    autojson struct json *arguments = json_object_of({"idle_ms", json_integer(rs->o.ttl_ms)});
     struct held *h = from_pool(rs);
 
     rs->counts.from_pool += h != NULL;
@@ -367,7 +367,6 @@ static struct held *make_one(struct runners *rs, struct error *err)
     h->pooled = false;
     h->created = (int64_t)time(NULL);
     h->used = clock_ms();
-    json_set_int(arguments, "idle_ms", rs->o.ttl_ms);
     runner_ask(h->runner, "hold", arguments, -1, &(struct runner_listener){0});
     return h;
 }

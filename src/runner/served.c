@@ -30,19 +30,15 @@ static char *path_of(const char *id)
 
 void served_write(const char *id, const struct served *n)
 {
-    autojson struct json *o = json_object();
     autofree char *path = path_of(id);
-
-    if (!path)
-        return;
-    json_set_str(o, "conversation", n->conversation);
-    json_set_str(o, "client", n->client);
-    json_set_str(o, "owner", n->owner);
-    json_set_int(o, "created", n->created);
-    json_set_int(o, "ended", n->ended);
-    json_set_bool(o, "expired", n->expired);
+    autojson struct json *o = json_object_of(
+        {"conversation", json_string(n->conversation)}, {"client", json_string(n->client)},
+        {"owner", json_string(n->owner)}, {"created", json_integer(n->created)},
+        {"ended", json_integer(n->ended)}, {"expired", json_boolean(n->expired)});
     autofree char *text = json_print(o);
-    (void)place_write_soon(path, text, strlen(text), NULL);
+
+    if (path)
+        (void)place_write_soon(path, text, strlen(text), NULL);
 }
 
 int served_read(const char *id, struct served *out)
