@@ -14,27 +14,27 @@ struct runner_child {
     struct sandbox *sandbox;
     int sock;
     struct message_reader in;
-    struct json *next; /* the request that came; NULL: none */
-    bool next_cancelled;
-    int put;     /* the descriptor that came with it, or with the one under way; -1: none */
-    int64_t id;  /* of the request under way; 0: none */
-    bool events; /* its front wants to hear of it on the way */
+    struct json *next;   /* the next request; NULL: none has come */
+    bool next_cancelled; /* it was cancelled before it began */
+    int put;             /* the descriptor that came with it, or with the one under way; -1: none */
+    int64_t id;          /* the id of the request under way; 0: none */
+    bool events;         /* the front wants events of it */
     struct json *notices;
-    struct delivered { /* copies of files that the code made, by their names inside */
+    struct delivered { /* copies of files that the code made; name is that in the sandbox */
         char *name, *path;
     } * delivered;
     size_t n_delivered;
-    char *got;   /* the copy that get_file made; NULL: none */
-    bool lost;   /* what an earlier runner had is gone; to be told with the next cell */
+    char *got;   /* the path of the copy that get_file made; NULL: none */
+    bool lost;   /* the sandbox of an earlier runner had ended; the next cell tells so */
     bool told;   /* the front knows how the start ended */
-    bool used;   /* anything was asked */
-    bool closed; /* the front is gone, or wants us to go */
+    bool used;   /* a request has come */
+    bool closed; /* the connection is closed, or the front wants us to end */
     bool remove; /* the sandbox is to be removed */
 };
 
-void child_drop_copy(struct runner_child *c); /* that of the last get_file */
+void child_drop_copy(struct runner_child *c); /* removes the copy of the last get_file */
 
-#define CHILD_OUTPUT_MAX (1u << 20) /* bytes of stdout, and of stderr, in a result */
+#define CHILD_OUTPUT_MAX (1u << 20) /* bytes of stdout in a result, and of stderr */
 
 int child_run_code(struct runner_child *c, const struct json *arguments, struct json **result,
                    struct error *err);

@@ -1,4 +1,4 @@
-/* operations.h - what a sandbox can be asked: one table (operations.json, built in) of names, descriptions
+/* operations.h - the operations of a sandbox: one table (operations.json, built in) of names, descriptions
  * and JSON schemas. The routes, the tools of MCP, their checks and openapi.json are made from it.
  */
 #ifndef RUNNER_OPERATIONS_H
@@ -13,21 +13,20 @@ struct operation {
     const char *name;             /* run_code, ... */
     const char *title;            /* "Run Python" */
     const char *description;      /* for models and for people */
-    const struct json *arguments; /* its schema, an object */
-    const struct json *result;    /* likewise */
+    const struct json *arguments; /* the schema of its arguments, which are an object */
+    const struct json *result;    /* the schema of its result, which is an object too */
 };
 
 /* Parsed on first use and kept. NULL: no such operation, or i is past the last. */
 const struct operation *operation_at(size_t i);
 const struct operation *operation_find(const char *name);
-/* Do these arguments (NULL: none) fit? ERROR_USAGE, one line that names the field. */
+/* Checks the arguments, which may be NULL. 0, or -1 with ERROR_USAGE: one line that names the field. */
 int operation_check(const struct operation *o, const struct json *arguments, struct error *err);
 
-/* Does value fit schema? The words that are understood: type (one or a list), properties, required, items,
- * enum, const, anyOf, the bounds of numbers, strings (in characters), arrays and objects,
- * additionalProperties. The branches of anyOf have different
- * types. All others are passed over. what: its name in the error, "" for the whole.
- * ERROR_USAGE. */
+/* Checks a value against a schema. These words of JSON Schema are understood: type (one or a list),
+ * properties, additionalProperties, required, items, enum, const, anyOf (if its branches have different
+ * types), and the bounds of numbers, strings (in characters), arrays and objects. All others are ignored.
+ * what names the value in the error; "" is the whole. 0, or -1 with ERROR_USAGE. */
 int schema_check(const struct json *schema, const struct json *value, const char *what, struct error *err);
 
 #endif

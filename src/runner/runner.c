@@ -20,9 +20,9 @@
 #include "runner/starter.h"
 
 #define READ_MOST 64    /* pieces at a time, so that one runner does not hold up the others */
-#define END_MS    20000 /* that a runner may take to end by itself */
-#define REAP_MS   5     /* first look whether it has; then ever longer */
-#define REAP_MOST 200
+#define END_MS    20000 /* for a runner to end by itself */
+#define REAP_MS   5     /* the first wait before it is reaped; each further wait is twice as long */
+#define REAP_MOST 200   /* ms; up to this */
 
 struct pending {
     struct pending *next;
@@ -34,29 +34,29 @@ struct pending {
 };
 
 struct runner {
-    struct runner *next; /* of those that are ending */
+    struct runner *next; /* in the list of those that are ending */
     struct loop *loop;
     void (*ready)(void *ctx, struct runner *r, const struct error *err);
     void (*gone)(void *ctx, struct runner *r);
     void *ctx;
-    pid_t pid; /* 0: it was reaped */
-    int sock;  /* -1: closed */
+    pid_t pid; /* 0: the process was reaped */
+    int sock;  /* -1: it is closed */
     struct message_reader in;
     struct message_writer out;
-    /* The first is the one that runs. */
-    struct pending *asks;
-    bool running;
-    uint64_t number;
+    struct pending *asks; /* the queue of requests */
+    bool running;         /* the first of them was sent */
+    uint64_t number;      /* of the last request */
     struct json *facts;
-    bool freed;     /* by its owner; we go on until the process has ended */
-    unsigned depth; /* calls of the owner's functions under way: nothing is freed in one */
+    bool freed;     /* its owner has freed it; it exists until its process has ended */
+    unsigned depth; /* how many calls of the owner's functions are under way; nothing is freed during one */
     int64_t killed_at, reap_ms, done_at;
 };
 
-/* A timer is known by its context, so each of ours has the address of another member. */
-#define OWNER(member, ctx) ((struct runner *)(void *)((char *)(ctx)-offsetof(struct runner, member)))
+/* The loop knows a timer by its context, so each of ours has the address of another member as its context. */
+#define CONTAINER_OF(ctx, member) ((struct runner *)(void *)((char *)(ctx)-offsetof(struct runner, member)))
 
-static struct runner *ending; /* freed by their owners, and their processes are not reaped yet */
+static struct runner
+    *ending; /* those that were freed by their owners, but whose processes still have to end */
 
 static void on_socket(void *ctx, short revents);
 static void flush(struct runner *r);
@@ -103,10 +103,10 @@ static bool reap(struct runner *r)
     return r->pid == 0;
 }
 
-/* Reap the process, which ends by itself or is killed when its time is over. Nobody is told any more. */
+/* Reaps the process, which ends by itself or is killed when its time is over. */
 static void on_reap(void *ctx, short revents)
 {
-    struct runner *r = OWNER(pid, ctx);
+    struct runner *r = CONTAINER_OF(ctx, pid);
 
     (void)revents;
     if (reap(r)) {
@@ -132,7 +132,7 @@ static void enter(struct runner *r)
     r->depth++;
 }
 
-/* False: r is gone. */
+/* False: r was freed. */
 static bool leave(struct runner *r)
 {
     if (--r->depth == 0 && r->freed && r->pid == 0) {
@@ -143,7 +143,7 @@ static bool leave(struct runner *r)
     return !r->freed;
 }
 
-/* Let the runner end by itself: its owner has no use for it any more. */
+/* Lets the runner end by itself, since its owner has no use for it any more. */
 static void abandon(struct runner *r)
 {
     while (r->asks) {
@@ -189,7 +189,8 @@ void runner_let_go(void)
     }
 }
 
-/* Finish the first request. It leaves the queue before its listener is told, which may ask the next one. */
+/* Finishes the first request. It leaves the queue before its listener is called, which may ask for the next
+ * one. */
 static bool finish(struct runner *r, const struct json *result, const struct error *err)
 {
     struct pending *a = r->asks;
@@ -226,7 +227,7 @@ void runner_end(struct runner *r)
     flush(r);
 }
 
-/* The process is gone, or cannot be trusted: all requests fail. */
+/* The process has ended, or cannot be trusted any more, so all requests fail. */
 static void lose_sandbox(struct runner *r, const char *why)
 {
     struct error err;
@@ -247,7 +248,7 @@ static void lose_sandbox(struct runner *r, const char *why)
 
 /* ---- to the child ---- */
 
-/* Send what is queued. A failure shows on the reading side. */
+/* Sends what is queued. A failure will show on the reading side. */
 static void flush(struct runner *r)
 {
     if (r->sock < 0)
@@ -256,7 +257,7 @@ static void flush(struct runner *r)
     loop_watch(r->loop, r->sock, full ? POLLIN | POLLOUT : POLLIN, on_socket, r);
 }
 
-/* Send the first request, if none runs. */
+/* Sends the first request, if none runs. */
 static void pump(struct runner *r)
 {
     struct pending *a = r->asks;
@@ -305,10 +306,10 @@ static void on_deaf(void *ctx, short revents)
     lose_sandbox(ctx, "it ignored a cancel and was killed");
 }
 
-/* Answer the requests that will never be sent. */
+/* Answers the requests that will never be sent. */
 static void on_dropped(void *ctx, short revents)
 {
-    struct runner *r = OWNER(asks, ctx);
+    struct runner *r = CONTAINER_OF(ctx, asks);
     struct error err;
 
     (void)revents;
@@ -364,7 +365,7 @@ void runner_forget(struct runner *r, uint64_t request)
 
 /* ---- from the child ---- */
 
-static bool heard_ready(struct runner *r, const struct json *m)
+static bool take_ready(struct runner *r, const struct json *m)
 {
     const struct json *failed = json_get(m, "failed");
     struct error err;
@@ -379,7 +380,7 @@ static bool heard_ready(struct runner *r, const struct json *m)
     return leave(r);
 }
 
-static bool heard_event(struct runner *r, const struct json *m)
+static bool take_event(struct runner *r, const struct json *m)
 {
     struct pending *a = r->asks;
 
@@ -390,20 +391,20 @@ static bool heard_event(struct runner *r, const struct json *m)
     return leave(r);
 }
 
-/* False: r is gone, or lost. */
-static bool hear(struct runner *r, const struct json *m)
+/* False: r was freed, or its sandbox is lost. */
+static bool take_message(struct runner *r, const struct json *m)
 {
     const struct json *id = json_get(m, "id"), *result = json_get(m, "result"), *error = json_get(m, "error");
     struct error err;
 
     if (!id && (json_get(m, "ready") || json_get(m, "failed")))
-        return heard_ready(r, m);
+        return take_ready(r, m);
     if (!r->running || json_int(id, 0) != (int64_t)r->asks->number) {
         lose_sandbox(r, "it answered a request that nobody had sent");
         return false;
     }
     if (json_get(m, "event"))
-        return heard_event(r, m);
+        return take_event(r, m);
     if (!result && !error) {
         lose_sandbox(r, "its answer cannot be understood");
         return false;
@@ -416,7 +417,7 @@ static bool hear(struct runner *r, const struct json *m)
     return true;
 }
 
-/* Read and drop what an abandoned runner still says; it closes the connection when it ends. */
+/* Reads and drops what an abandoned runner still sends. It closes the connection when it ends. */
 static void drain(struct runner *r)
 {
     char waste[4096];
@@ -447,7 +448,7 @@ static void on_socket(void *ctx, short revents)
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             break;
         for (struct json *m; there && n > 0 && (m = messages_next(&r->in, &err)); json_free(m))
-            there = hear(r, m) && r->sock >= 0;
+            there = take_message(r, m) && r->sock >= 0;
         if (there && n > 0 && err.kind) {
             lose_sandbox(r, err.text);
             there = false;

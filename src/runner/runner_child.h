@@ -1,8 +1,9 @@
-/* runner_child.h - the runner's own side: takes requests from its front, one after another, and does them in
- * its sandbox with the code that the command line uses. src/main/cmd_runner.c makes the sandbox.
+/* runner_child.h - the runner's own side: it takes requests from its front, one after another, and carries
+ * them out in its sandbox with the code that the command line uses. src/main/cmd_runner.c makes the
+ * sandbox.
  *
- * It has no state that its sandbox does not have, so one that was killed is replaced by another that attaches
- * to the same named sandbox. The end of the connection ends it.
+ * A runner has no state that its sandbox does not have. So one that was killed is replaced by another one
+ * that attaches to the same named sandbox. A runner ends when its connection is closed.
  */
 #ifndef RUNNER_RUNNER_CHILD_H
 #define RUNNER_RUNNER_CHILD_H
@@ -15,44 +16,45 @@ struct loop;
 struct runner_child;
 struct sandbox;
 
-/* One operation. 0 with *result (given away), or -1 with err. An interrupt of the loop is the front's cancel.
- */
+/* Carries out one operation. 0 with *result, which the caller frees, or -1 with err. A cancel of the front
+ * comes as an interrupt of the loop. */
 typedef int runner_operation(void *ctx, struct runner_child *c, const struct json *arguments,
                              struct json **result, struct error *err);
 
-/* An operation of another room, beside our own: "ask", "fetch_file". */
+/* An operation that another room adds to our own: "ask", "fetch_file". */
 struct runner_extra {
     const char *name;
     runner_operation *run;
     void *ctx;
 };
 
-/* sock: the connection to the front, non-blocking from now on; borrowed. */
+/* sock is the connection to the front. It is borrowed, and non-blocking from now on. */
 struct runner_child *runner_child_new(struct loop *loop, int sock);
 void runner_child_free(struct runner_child *c);
 
-/* The notice function of struct engine_options, with the child as its context: what is said while a request
- * runs goes into its result. */
+/* A notice function for struct engine_options, with the child as its context. A notice that comes while a
+ * request runs goes into that request's result. */
 void runner_child_notice(void *ctx, bool detail, const char *line);
 
-/* The same for `up` of struct sandbox_options: tells the front, also while a request waits for it. */
+/* Likewise for `up` of struct sandbox_options. It tells the front, even while a request waits for the
+ * start. */
 void runner_child_up(void *ctx, const struct sandbox *s);
 
-/* Serve until the front closes the connection or a signal ends us. The sandbox is borrowed. Returns the exit
- * code; *remove: the sandbox is to be removed even if it has a name. extra ends with a row
- * without a name; NULL: none. */
+/* Serves until the front closes the connection or a signal ends us. The sandbox is borrowed. extra ends
+ * with a row without a name, and may be NULL. Returns the exit code. *remove tells whether the sandbox is
+ * to be removed even if it has a name. */
 int runner_child_run(struct runner_child *c, struct sandbox *s, const struct runner_extra *extra,
                      bool *remove);
 
-/* For operations. */
+/* These are for operations. */
 struct loop *runner_child_loop(struct runner_child *c);
 struct sandbox *runner_child_sandbox(struct runner_child *c);
 bool runner_child_wants_events(const struct runner_child *c);
-/* Send {"id":..., "event": kind, ...}; the members of more, which is given away, follow. */
+/* Sends {"id":..., "event": kind, ...} with the members of more. Takes more. */
 void runner_child_event(struct runner_child *c, const char *kind, struct json *more);
-/* What was said since the request began, as an array; given away. */
+/* Returns the notices since the request began, as an array that the caller frees, and forgets them. */
 struct json *runner_child_notices(struct runner_child *c);
-/* A copy of the file of that name, as the code calls it, is at path: get_file finds it there, too. */
+/* Notes that a copy of the file with that name in the sandbox is at path, where get_file will find it too. */
 void runner_child_delivered(struct runner_child *c, const char *name, const char *path);
 
 #endif

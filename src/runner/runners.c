@@ -21,19 +21,20 @@
 
 #define PREFIX           "srv-"
 #define CONVERSATION_MAX 256
-#define POOL_IDLE_MS     10000 /* of one that waits: the owner of nobody's sandbox is its runner */
-#define POOL_AGAIN_MS    10000 /* after a start in the pool that failed */
+#define POOL_IDLE_MS     10000 /* for which a sandbox in the pool outlives its runner */
+#define POOL_AGAIN_MS    10000 /* to wait after a start in the pool has failed */
 
 struct held {
     struct held *next;
     struct runners *rs;
     char id[RUNNERS_ID + 1];
     char *conversation, *client;
-    int64_t created, used; /* time(); clock_ms() when it was last asked for */
-    struct runner *runner; /* NULL: none, or it has died */
-    bool pooled;           /* it waits, and is nobody's yet */
-    bool spare;            /* perhaps nobody comes back to it */
-    bool again;            /* its runner is to attach to what an earlier one left */
+    int64_t created;       /* time() */
+    int64_t used;          /* clock_ms() when it was last used */
+    struct runner *runner; /* NULL: it has none, or that has ended */
+    bool pooled;           /* it is in the pool, and no client has it yet */
+    bool spare;            /* see held_set_spare() */
+    bool again;            /* the next runner is to attach to the sandbox of an earlier one */
 };
 
 struct runners {
@@ -41,7 +42,7 @@ struct runners {
     struct held *all; /* oldest first */
     struct past past;
     char *owner;
-    int64_t pool_at; /* clock_ms(): not to be filled before; 0: now */
+    int64_t pool_at; /* clock_ms() from which the pool may be filled; 0: at once */
     struct runners_counts counts;
 };
 
@@ -166,7 +167,7 @@ static void end(struct held *h, bool expired)
     write_note(h, now, expired);
     past_add(&rs->past, h->id, expired, now);
     if (!h->runner && !expired)
-        (void)start(h, NULL); /* to remove what it left; one that expired ends by itself */
+        (void)start(h, NULL); /* to remove the sandbox. One that expired ends by itself. */
     runner_end(steal(&h->runner));
     held_remove(h);
     rs->counts.expired += expired;
@@ -189,7 +190,7 @@ static void on_time(void *ctx, short revents)
     plan(rs);
 }
 
-/* Set the timer for the next sandbox that expires, or for the pool. */
+/* Sets the timer for the next sandbox that expires, or for the pool. */
 static void plan(struct runners *rs)
 {
     int64_t at = INT64_MAX, now = clock_ms();
@@ -232,7 +233,7 @@ static void fill_pool(struct runners *rs)
     }
 }
 
-/* Take a sandbox that is up from the pool, or else one that is starting. */
+/* Takes a sandbox that is up from the pool, or else one that is starting. */
 static struct held *from_pool(struct runners *rs)
 {
     struct held *found = NULL;
@@ -260,7 +261,7 @@ static void note_name(void *ctx, const char *name, const struct registry_holder 
     }
 }
 
-/* Take over a sandbox of an earlier server, if it still lives. */
+/* Takes over a sandbox of an earlier front, if it still lives. */
 static struct held *adopt(struct runners *rs, const char *id)
 {
     struct served n autorelease(served_release) = {0};
@@ -274,7 +275,7 @@ static struct held *adopt(struct runners *rs, const char *id)
     }
     enum owner_state front = owner_check(n.owner);
     if (front != OWNER_DEAD && front != OWNER_BEFORE_BOOT)
-        return NULL; /* of another front, which lives */
+        return NULL; /* another front, which still lives, has it */
     struct held *h = held_new(rs);
     snprintf(h->id, sizeof h->id, "%s", id);
     h->conversation = steal(&n.conversation);
@@ -349,7 +350,7 @@ struct held *runners_find_conversation(struct runners *rs, const char *client, c
     return NULL;
 }
 
-/* Hand out a sandbox from the pool, or a new one. A client has it from now on, so it outlives its runner. */
+/* Gives a client a sandbox from the pool, or a new one. From now on it outlives its runner. */
 static struct held *make_one(struct runners *rs, struct error *err)
 {
     autojson struct json *arguments = json_object_of({"idle_ms", json_integer(rs->o.ttl_ms)});
@@ -371,7 +372,7 @@ static struct held *make_one(struct runners *rs, struct error *err)
     return h;
 }
 
-/* Make room: end the spare one that was not used for longest. */
+/* Ends the spare sandbox that was not used for the longest time. False: there is none. */
 static bool end_spare(struct runners *rs, const char *client)
 {
     struct held *oldest = NULL;
@@ -393,7 +394,7 @@ static unsigned count_of(const struct runners *rs, const char *client)
     return n;
 }
 
-/* Is there room for another one, in all and for this client? */
+/* Makes sure that there may be another sandbox, in all and for this client. */
 static int make_room(struct runners *rs, const char *client, struct error *err)
 {
     static const char remedy[] = "stop one that is not needed, or try again later";
@@ -425,7 +426,7 @@ struct held *runners_create(struct runners *rs, const char *client, const char *
         return NULL;
     h->conversation = xstrdup(conversation_id);
     h->client = xstrdup(client);
-    write_note(h, 0, false); /* before anybody knows of it: it is never handed out again */
+    write_note(h, 0, false); /* before anybody knows the id, so that it is never used twice */
     rs->counts.created++;
     plan(rs);
     return h;

@@ -1,5 +1,6 @@
-/* served.h - the note of each named sandbox that a front created: STATE/served/ID. By it the next front finds
- * what one left that was killed, and tells an id that ended from one that never was.
+/* served.h - the notes on named sandboxes that a front has created: STATE/served/ID. By these the next
+ * front finds what a killed one left, and can tell an id whose sandbox has ended from one that never
+ * existed.
  */
 #ifndef RUNNER_SERVED_H
 #define RUNNER_SERVED_H
@@ -8,16 +9,16 @@
 #include <stdint.h>
 
 struct served {
-    char *conversation; /* or NULL; owned */
-    char *client;       /* whose it is; NULL: everybody's; owned */
-    char *owner;        /* the front, as owner.h writes it; owned */
+    char *conversation; /* owned; NULL: none */
+    char *client;       /* owned; NULL: everybody's */
+    char *owner;        /* owned; the front, in the form of owner.h */
     int64_t created;    /* time() */
-    int64_t ended;      /* time(); 0: it lives, as far as its front knew */
-    bool expired;       /* ended: nobody had asked anything of it; else it was stopped */
+    int64_t ended;      /* time(); 0: as far as its front knew, it lives */
+    bool expired;       /* it ended because nobody used it; if not, it was stopped */
 };
 
 bool served_good_id(const char *id); /* 32 hex digits */
-/* A failure of the disk is no reason to refuse a sandbox: then it is not found again. */
+/* A failure is ignored: then the sandbox is merely not found again. */
 void served_write(const char *id, const struct served *n);
 int served_read(const char *id, struct served *out); /* -1: there is none */
 void served_remove(const char *id);

@@ -61,7 +61,9 @@ static int send_order(int starter, const struct order *o, int fd)
     return n == (ssize_t)sizeof *o ? 0 : -1;
 }
 
-/* If the answer is late, the connection is closed, or it would be taken for that of the next order. */
+/* When the answer is late, the connection is closed. Otherwise it would be taken for the answer to the next
+ * order.
+ */
 static int hear_started(int starter, struct started *s)
 {
     struct pollfd p = {starter, POLLIN, 0};
@@ -124,7 +126,7 @@ static bool hear_order(int sock, struct order *o, int *fd)
     return memchr(o->name, '\0', sizeof o->name) != NULL;
 }
 
-/* All that it ever starts is this program, as a runner, with the options that the user gave. */
+/* Starts this program as a runner, with the options that the user gave. Nothing else is ever started here. */
 static pid_t start(const struct order *o, int fd, const char *const *words, struct error *err)
 {
     struct argv v autorelease(argv_release) = ARGV_INIT;
@@ -142,7 +144,7 @@ static pid_t start(const struct order *o, int fd, const char *const *words, stru
         err);
 }
 
-/* Close what the front has open: its socket, and the pipes whose end a client may be waiting for. */
+/* Closes what the front has open: its socket, and the pipes whose end a client may be waiting for. */
 static void settle(int sock)
 {
     static const int enders[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE};
