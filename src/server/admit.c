@@ -1,6 +1,7 @@
-/* admit.c - is this request let in? In this order, so that somebody without a token learns nothing: is it one
- * well-formed request, was it meant for us and sent by a program (guard.h), is the token good, is there
- * such a route, is the body of the right kind and size. All of that before a byte of the body is read.
+/* admit.c - decides whether a request is let in. The checks have this order, so that somebody without a
+ * token learns nothing: is it one well-formed request, was it meant for us and sent by a program (guard.h),
+ * is the token good, is there such a route, is the body of the right type and size? All this is checked
+ * before the body is read.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #include "server/private.h"
 #include "server/token.h"
 
-/* The headers that must not come twice: two programs that read them could take different ones. */
+/* The headers that must not come twice, because two programs that read them could take different ones. */
 enum {
     HOST,
     LENGTH,
@@ -44,7 +45,7 @@ static enum MHD_Result see(void *cls, enum MHD_ValueKind kind, const char *name,
     struct headers_seen *seen = cls;
 
     (void)kind;
-    /* A blank before the colon, or a folded line: others might read another header there. */
+    /* With a blank before the colon, or a folded line, another program might read another header. */
     if (name[strcspn(name, " \t\r\n\v\f")] || (value && value[strcspn(value, "\r\n")]))
         seen->odd = true;
     for (size_t i = 0; i < HEADERS; i++)
@@ -67,7 +68,7 @@ static bool is_method(const struct visit *q, const struct route *r)
            || (strcmp(q->method, "HEAD") == 0 && strcmp(r->method, "GET") == 0);
 }
 
-/* The route of this request, or NULL with *allow naming the methods that its path has. */
+/* Returns the route of this request. NULL: there is none, and allow names the methods that its path has. */
 static const struct route *find(struct visit *q, struct buf *allow)
 {
     for (size_t t = 0; t < q->s->n_tables; t++)
@@ -133,8 +134,8 @@ static bool good_body(struct visit *q, const struct headers_seen *h)
     return true;
 }
 
-/* A client that asks too much at once is told to wait, before anything of its request is kept. */
-static bool has_room(struct visit *q)
+/* Tells a client that asks too much at once to wait, before anything of its request is kept. */
+static bool under_limits(struct visit *q)
 {
     if (q->route->flags & ROUTE_PUBLIC)
         return true;
@@ -170,15 +171,16 @@ bool admit_headers(struct visit *q, const char *version)
     } else if (!q->route) {
         ok = refuse(q, 404, NULL, "there is nothing at this path");
     } else {
-        ok = good_body(q, &h) && has_room(q);
+        ok = good_body(q, &h) && under_limits(q);
     }
     buf_release(&allow);
     q->c->close = !ok && (h.value[ENCODING] || h.value[LENGTH]);
     return ok;
 }
 
-/* Two APIs may have the same path: then the body tells which one is meant. Only a client that has no way to
- * send a token but in the URL gets the other one (ROUTE_BASIC), so that a slip in ours is told as such. */
+/* Two APIs may have the same path. Then the body tells which one is meant. A route with ROUTE_BASIC is only
+ * for clients that send their token in the URL, so that a mistake in a request of ours is reported as such.
+ */
 static bool find_by_body(struct visit *q)
 {
     for (size_t t = 0; t < q->s->n_tables; t++)

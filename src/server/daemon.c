@@ -1,9 +1,9 @@
-/* daemon.c - the server on libmicrohttpd: its epoll descriptor is one of our loop's, and a request that has
- * to wait for its answer is suspended, so that nothing here blocks.
+/* daemon.c - drives libmicrohttpd. Our loop watches its epoll descriptor, and a request that has to wait
+ * for its answer is suspended, so nothing here blocks.
  *
- * The library reads and writes HTTP. What it does not know is ours: deadlines for headers and body, clients
- * that leave while they wait, and closing a connection such that a refusal is still read by a client that
- * is sending.
+ * The library reads and writes HTTP. It leaves three things to us: deadlines for headers and body, clients
+ * that leave while they wait, and closing a connection so that a client that is still sending can read a
+ * refusal.
  */
 #include <assert.h>
 #include <errno.h>
@@ -38,7 +38,7 @@ static void run(void *ctx, short revents)
     (void)revents;
     s->woken = false;
     s->mhd->run(s->daemon);
-    if (s->woken) /* by the handler of another request; the library's timeout does not know of it */
+    if (s->woken) /* by the handler of another request, of which the library's timeout does not know */
         loop_timer(s->o.loop, clock_ms(), run, s);
     else if (s->mhd->get_timeout(s->daemon, &ms) == MHD_YES)
         loop_timer(s->o.loop, clock_ms() + (int64_t)ms, run, s);
@@ -46,7 +46,7 @@ static void run(void *ctx, short revents)
         loop_timer_stop(s->o.loop, s);
 }
 
-/* Write an answer past the library, where it takes none any more. */
+/* Writes an answer to the socket itself, where the library no longer takes one. */
 static void refuse_raw(struct connection *c, int status, const char *detail)
 {
     const char *phrase = status == 408   ? "Request Timeout"
@@ -105,7 +105,8 @@ static void set_deadline(struct connection *c, int64_t ms)
     loop_timer(c->s->o.loop, clock_ms() + ms, deadline, c);
 }
 
-/* Bytes that came and went on this connection; false: not known (a unix socket). The end counts as one. */
+/* Counts the bytes that were received and sent on this connection. The client's end counts as one byte.
+ * False: they are unknown (a unix socket). */
 static bool count_bytes(const struct connection *c, uint64_t *came, uint64_t *went)
 {
     struct tcp_info info = {0};
@@ -119,7 +120,7 @@ static bool count_bytes(const struct connection *c, uint64_t *came, uint64_t *we
     return true;
 }
 
-/* The library just closes a connection whose first line it cannot read, or that ends in the middle of a
+/* The library silently closes a connection whose first line it cannot read, or that ends in the middle of a
  * request. Did this one end like that? */
 static bool nothing_was_sent(const struct connection *c)
 {
@@ -159,7 +160,7 @@ static void on_connection(void *cls, struct MHD_Connection *mc, void **context,
         c->close = true;
     }
     if (c->close)
-        parting_begin(c);
+        linger_begin(c);
     *c->at = c->next;
     if (c->next)
         c->next->at = c->at;
@@ -471,8 +472,8 @@ void server_free(struct server *s)
     loop_unwatch(s->o.loop, s->epoll_fd);
     loop_timer_stop(s->o.loop, s);
     s->mhd->stop_daemon(s->daemon); /* closes the listening socket too */
-    while (s->partings)
-        parting_end(s->partings, 0);
+    while (s->lingering)
+        linger_end(s->lingering, 0);
     mcp_free(s->mcp);
     for (size_t t = 0; t < s->n_tables; t++) {
         for (size_t i = 0; i < s->tables[t].n; i++)

@@ -1,9 +1,9 @@
-/* guard.h - the checks on a request that need nothing but its headers: was it meant for us, and was it sent
- * by a program rather than by a page in somebody's browser? Pure.
+/* guard.h - the checks on a request that need only its headers: was it meant for us, and was it sent by a
+ * program rather than by a page in somebody's browser? Pure.
  *
  * A page of another site can reach a server on loopback, by its address or by a name that the page's owner
- * points there (DNS rebinding). Host then has that name, and Origin or Sec-Fetch-Site tell of the page. So
- * Host must be one of ours, and the other two must be missing or say the same place.
+ * points there (DNS rebinding). Then Host has that name, and Origin or Sec-Fetch-Site names the page's
+ * site. So Host must be a name of ours, and the other two must be missing or name the same place.
  */
 #ifndef SERVER_GUARD_H
 #define SERVER_GUARD_H
@@ -14,17 +14,18 @@
 struct argv;
 struct listen_address;
 
-/* Host: 127.0.0.1, localhost and [::1] with our port where we listen on loopback; the address itself with our
- * port; with a wildcard address any IP address (no name can be rebound to one); the names that the user
- * allowed, with any port. Anything on a unix socket, which no browser reaches. host may be NULL. */
+/* Checks Host, which may be NULL. Accepted are our address with our port; 127.0.0.1, localhost and [::1]
+ * with our port where we listen on loopback; any IP address where we listen on a wildcard address, since no
+ * name can be rebound to one; the names that the user allowed, with any port; and anything on a unix
+ * socket, which no browser reaches. */
 bool guard_host(const struct listen_address *a, const struct argv *allowed, const char *host);
-/* Origin: missing, or http(s):// and a host that guard_host allows. */
+/* Checks Origin: it must be missing, or http(s):// with a host that guard_host accepts. */
 bool guard_origin(const struct listen_address *a, const struct argv *allowed, const char *origin);
-/* Sec-Fetch-Site: missing, same-origin, or none (typed by the user). A page cannot leave it out or forge
- * it. */
+/* Checks Sec-Fetch-Site: it must be missing, same-origin, or none (a URL that the user typed). A page can
+ * neither leave it out nor forge it. */
 bool guard_fetch_site(const char *value);
-/* Content-Type: application/json, with parameters or without. A page can send other types to anybody without
- * being asked, this one never. */
+/* Checks Content-Type: it must be application/json, with or without parameters. A browser lets a page send
+ * that type to another site only with that site's consent. */
 bool guard_json(const char *type);
 
 #endif

@@ -1,4 +1,4 @@
-/* pattern.h - does a path of a request fit the path of a route? Pure: no request, no server. */
+/* pattern.h - compares the path of a request with the path of a route. Pure. */
 #ifndef SERVER_PATTERN_H
 #define SERVER_PATTERN_H
 

@@ -1,7 +1,7 @@
-/* private.h - what the files of the server share: the server, its connections and its requests.
+/* private.h - what the files of the server share: the server, its connections and its visits.
  *
- * daemon.c speaks with libmicrohttpd, admit.c decides whether a request is let in, visit.c is what handlers
- * see.
+ * daemon.c drives libmicrohttpd, admit.c decides whether a request is let in, and visit.c has the functions
+ * that handlers call.
  */
 #ifndef SERVER_PRIVATE_H
 #define SERVER_PRIVATE_H
@@ -18,28 +18,29 @@
 #include "server/token.h"
 
 #define CONNECTIONS_MAX  512
-#define IN_FLIGHT_MAX    400 /* requests whose handler has not answered, of all clients */
-#define IN_FLIGHT_ONE    256 /* of one token */
-#define HEADER_MS        10000
-#define BODY_MS          60000
-#define IDLE_MS          60000
-#define LINGER_MS        2000
-#define LEFT_MS          200 /* for what the client sent before it ended its side */
-#define LOOK_MS          250 /* how often a request that is not complete is looked at */
+#define IN_FLIGHT_MAX    400   /* requests of all clients that a handler has not answered yet */
+#define IN_FLIGHT_ONE    256   /* the same of one token */
+#define HEADER_MS        10000 /* for a request's headers to come */
+#define BODY_MS          60000 /* for its body to come */
+#define IDLE_MS          60000 /* a connection is kept open for so long between two requests */
+#define LINGER_MS        2000  /* a connection that is closed is read for so long */
+#define LEFT_MS          200   /* for what the client sent before it closed its side */
+#define LOOK_MS          250   /* how often an incomplete request is checked for the client's end */
 #define STATUS_CLASSES   6
 #define ROUTE_TABLES_MAX 16
-#define CHATS_MAX        256 /* conversations whose place is known */
+#define CHATS_MAX        256 /* conversations that are remembered */
 
 struct route_table {
     const struct route *rows;
     size_t n;
-    struct json **schemas; /* of the bodies, parsed; NULL where there is none */
+    struct json **schemas; /* the parsed schema of each row's body, or NULL */
 };
 
 struct server_counts {
-    uint64_t connections, requests, answers[STATUS_CLASSES]; /* by the first digit of the status */
-    uint64_t gone;                                           /* clients that left before the answer */
-    double seconds;                                          /* from the headers to the answer's end, all */
+    uint64_t connections, requests;
+    uint64_t answers[STATUS_CLASSES]; /* by the first digit of the status */
+    uint64_t gone;                    /* clients that left before their answer */
+    double seconds; /* from the headers to the end of the answer, summed over all requests */
 };
 
 struct server {
@@ -49,85 +50,83 @@ struct server {
     struct MHD_Daemon *daemon;
     int epoll_fd;
     bool draining;
-    bool woken; /* a request that was suspended goes on in the next run of the library */
+    bool woken; /* a suspended request was resumed and needs another run of the library */
     struct route_table tables[ROUTE_TABLES_MAX];
     size_t n_tables;
     struct connection *connections; /* a list */
-    struct parting *partings;       /* likewise: connections that only have to be read to their end */
+    struct lingering *lingering;    /* a list of connections that are only read to their end (linger.c) */
     unsigned n_connections, in_flight, of_token[64];
     struct server_counts counts;
-    char signs[TOKEN_TEXT];   /* what links to files are signed with */
-    struct chat_table *chats; /* conversations that may lose their sandbox to another one */
+    char signs[TOKEN_TEXT];   /* the secret by which links to files are signed */
+    struct chat_table *chats; /* conversations, which may lose their sandbox to others */
 };
 
 struct connection {
     struct server *s;
     struct connection *next, **at;
     struct MHD_Connection *mhd;
-    struct connection *self; /* its address names a timer */
+    struct connection *self; /* its address is the context of a timer */
     int fd;
-    bool idle;           /* between two requests */
-    bool began;          /* the first line of a request was read that is not answered yet */
-    bool close;          /* refused with unread bytes behind: read them before it is closed */
-    uint64_t came, went; /* bytes on it when the last request had been answered */
-    struct visit *q;
+    bool idle;  /* it is between two requests */
+    bool began; /* the first line of a request was read, which is not answered yet */
+    bool close; /* a request was refused before all of it was read, so the rest is read before closing */
+    uint64_t came, went; /* bytes received and sent when the last request had been answered */
+    struct visit *q;     /* the request under way, or NULL */
 };
 
 struct visit {
     struct server *s;
     struct connection *c;
-    const struct route *route;   /* NULL: none was found yet */
-    const struct json *schema;   /* of its body */
+    const struct route *route;   /* NULL: none was found (yet) */
+    const struct json *schema;   /* of the route's body, or NULL */
     char *method, *path, *query; /* as they came */
     struct pattern_params params;
-    char *base, *secret; /* secret: the token of Basic authentication, decoded */
-    int token;           /* index, or -1 */
+    char *base;   /* our URL as the client called us */
+    char *secret; /* the token of Basic authentication, decoded; or NULL */
+    int token;    /* the index of its token, or -1 */
     int64_t began_ms;
-    struct buf text; /* the body */
+    struct buf text; /* the body as it came */
     size_t text_max;
-    struct json *body;
-    struct argv queries; /* name, value, name, value of those that were asked for */
+    struct json *body;   /* the parsed body, or NULL */
+    struct argv queries; /* keeps the values that visit_query() has returned */
 
     bool checked, dispatched, counted, suspended, lost, answered;
     void (*gone)(void *ctx);
     void *gone_ctx;
 
-    struct argv headers; /* of the answer: name, value, ... */
+    struct argv headers; /* of the answer: name, value, name, value */
     struct MHD_Response *response;
     int status;
-    struct buf out; /* of a stream: what the client has not taken yet */
+    struct buf out; /* the bytes of a stream that the client has not taken yet, from out_at on */
     size_t out_at;
-    bool streams, ended;
+    bool streams, ended; /* the answer is a stream; it is complete */
 };
 
-/* admit.c: everything that is known when the headers have come. Answers (answer_error) and returns false if
- * the request is refused. */
+/* In admit.c. Checks everything that is known once the headers have come. False: the request was refused, and
+ * answered. */
 bool admit_headers(struct visit *q, const char *version);
-/* The body has come: parse it and hold it against the schema of the route. */
+/* Parses the body and checks it against the schema of the route. False as above. */
 bool admit_body(struct visit *q);
 
-/* daemon.c: the answer is in q->response, or more of a stream is in q->out. */
+/* In daemon.c. Call this when the answer is in q->response, or when more of a stream is in q->out. */
 void visit_wake(struct visit *q);
-/* The client is too slow, or gone: the connection is cut as soon as the loop is served, and the handler is
- * told then. */
+/* Gives up a client that is too slow, or gone. The connection is cut when the loop is served next, and the
+ * handler is told then. */
 void visit_lose(struct visit *q);
-
-/* visit.c: the text of an error in the shape of the route's API; the caller frees. */
-char *failure_text(const struct route *r, int status, const char *code, const char *detail);
-void visit_release(struct visit *q); /* what it holds */
 ssize_t stream_read(void *ctx, uint64_t pos, char *out, size_t max);
 
-/* own.c: health, docs, openapi.json, metrics */
-void own_routes(struct server *s);
-/* sandboxes.c: create_sandbox, run_code and so on, and the files of a sandbox */
-void sandbox_routes(struct server *s);
-/* mcp_route.c: POST /mcp */
-void mcp_routes(struct server *s);
-/* describe.c: the routes as OpenAPI 3.1. The caller frees. */
+/* In visit.c. Returns the body of an error in the form of the route's API. The caller frees it. */
+char *failure_text(const struct route *r, int status, const char *code, const char *detail);
+void visit_release(struct visit *q); /* frees what it holds */
+
+void own_routes(struct server *s);     /* own.c: health, docs, openapi.json, metrics */
+void sandbox_routes(struct server *s); /* sandboxes.c: create_sandbox, run_code and so on, and files */
+void mcp_routes(struct server *s);     /* mcp_route.c: POST /mcp */
+/* In describe.c. Describes the routes as OpenAPI 3.1. The caller frees it. */
 struct json *describe_routes(const struct server *s);
 
-/* parting.c: keep c's socket until the client's last bytes were read; and end that now. */
-void parting_begin(struct connection *c);
-void parting_end(void *parting, short revents);
+/* In linger.c. Keeps c's socket open until the client's last bytes were read. */
+void linger_begin(struct connection *c);
+void linger_end(void *lingering, short revents); /* closes it now */
 
 #endif

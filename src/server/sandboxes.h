@@ -1,4 +1,4 @@
-/* sandboxes.h - what other routes need of the sandboxes' own. */
+/* sandboxes.h - what other routes use of those for sandboxes. */
 #ifndef SERVER_SANDBOXES_H
 #define SERVER_SANDBOXES_H
 
@@ -7,14 +7,14 @@
 struct held;
 struct visit;
 
-/* file_link.c: a link to a file of a sandbox, by its name in /mnt/data or that of a figure. It works without
- * a token, until the server ends. The caller frees. */
+/* In file_link.c. Returns a link to a file of a sandbox, by its name in /mnt/data or the name of a figure.
+ * The link works without a token until the server ends. The caller frees it. */
 char *sandbox_file_url(const struct visit *q, const char *id, const char *name);
-/* Is q's a link to that file which was made here? */
+/* Did the request come by such a link to that file? */
 bool file_link_good(const struct visit *q, const char *id, const char *name);
 
-/* The sandbox of that id. Answers 404 or 410 and returns NULL if there is none; where it has expired and
- * the body says "recreate": true, a new one, with *recreated. */
+/* Returns the sandbox with that id. If it has expired and the body says "recreate": true, a new one is
+ * returned, and *recreated is set. NULL: there is none, and the request was answered with 404 or 410. */
 struct held *sandbox_of(struct visit *q, const char *id, bool *recreated);
 
 #endif

@@ -1,6 +1,6 @@
-/* server.h - the HTTP server: accepts, checks, finds the route, and sends what its handler answers. It runs
- * no code and asks no model: each sandbox has a process of its own (runner/runners.h).
- * Handlers are written against routes.h.
+/* server.h - the HTTP server: it accepts requests, checks them, finds the route, and sends what its handler
+ * answers. It runs no code and asks no model, because each sandbox has a process of its own
+ * (runner/runners.h). Handlers use routes.h.
  */
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H
@@ -18,23 +18,25 @@ struct tokens;
 
 struct server_options { /* everything is borrowed until server_free */
     struct loop *loop;
-    int fd; /* listens; taken */
+    int fd; /* the listening socket, which is ours from now on */
     const struct listen_address *address;
     const struct tokens *tokens;
-    const struct argv *hosts; /* more names that Host may have */
+    const struct argv *hosts; /* further names that Host may have */
     struct runners *runners;
-    const char *model; /* that questions go to; NULL: it is found when the first is asked */
-    /* One line for each request: method, path, status, time. Untrusted: scrub it. NULL: nobody wants them. */
+    const char *model; /* the model that questions go to; NULL: it is found when the first one is asked */
+    /* Receives one line for each request: method, path, status, time. It is untrusted, so scrub it. May be
+     * NULL. */
     void (*log)(void *ctx, const char *line);
     void *ctx;
 };
 
-/* With our own routes. ERROR_SYSTEM: libmicrohttpd is missing, or could not start. */
+/* Makes the server with all its routes. NULL with ERROR_SYSTEM: libmicrohttpd is missing, or could not
+ * start. */
 struct server *server_new(const struct server_options *o, struct error *err);
-/* From now on new requests get 503; those under way go on. */
+/* From now on new requests get a 503. Those under way are finished. */
 void server_drain(struct server *s);
 bool server_busy(const struct server *s); /* is a request under way? */
-/* Cuts what is still under way. */
+/* Cuts the connections of requests that are still under way. s may be NULL. */
 void server_free(struct server *s);
 
 #endif

@@ -1,5 +1,5 @@
 /* token.h - the secrets by which clients are let in. Only their SHA-256 is kept, so that a comparison takes
- * the same time whatever was sent, and our memory does not hold what a client has to know.
+ * the same time whatever was sent, and the secrets themselves are not in our memory.
  */
 #ifndef SERVER_TOKEN_H
 #define SERVER_TOKEN_H
@@ -12,7 +12,7 @@
 struct error;
 
 #define TOKENS_MAX     64
-#define TOKEN_TEXT     44 /* of a fresh one, with its NUL: 256 bits in base64url */
+#define TOKEN_TEXT     44 /* bytes of a new one, with its NUL: 256 bits in base64url */
 #define TOKEN_MIN      16 /* characters; a shorter one can be guessed */
 #define TOKEN_FILE_MAX (16u << 10)
 
@@ -20,23 +20,24 @@ struct tokens {
     size_t n;
     bool lasting; /* from a file: the same client has the same token after a restart */
     char hash[TOKENS_MAX][SHA256_HEX];
-    unsigned most[TOKENS_MAX]; /* sandboxes that its client may have; 0: as many as there may be */
+    unsigned most[TOKENS_MAX]; /* the most sandboxes that its client may have; 0: no limit of its own */
 };
 
-/* One that nobody has seen. -1 with ERROR_SYSTEM. */
+/* Makes a new random token. -1 with ERROR_SYSTEM. */
 int token_make(char out[TOKEN_TEXT], struct error *err);
 void tokens_add(struct tokens *t, const char *text, size_t len);
-/* A token a line, and behind it, if wanted, how many sandboxes it may have; empty lines and those that begin
- * with # do not count. The file must be ours or root's and nobody else's to read. ERROR_USAGE. */
+/* Reads a file with one token a line, each perhaps followed by how many sandboxes it may have. Empty lines
+ * and those that begin with # are ignored. The file must belong to us or to root, and nobody else may read
+ * it. -1 with ERROR_USAGE. */
 int tokens_read(struct tokens *t, const char *path, struct error *err);
-/* tokens_most(t, hash): see most. hash may be NULL: that of no token. */
+/* Returns the most sandboxes for the token with this hash, which may be NULL; 0: no limit of its own. */
 unsigned tokens_most(void *t, const char *hash);
-/* Which token it is, or -1. given may be NULL. */
+/* Returns the index of a token, or -1. given may be NULL. */
 int tokens_find(const struct tokens *t, const char *given);
 
-/* The token in the header Authorization, which may be NULL: "Bearer T", or "Basic " and the base64 of
- * ANY:T, as clients send it that have only http://ANY:T@host. *kept: what the caller frees, or NULL. NULL:
- * none. */
+/* Returns the token in the header Authorization, which may be NULL. It is "Bearer T", or "Basic " with the
+ * base64 of ANY:T, which clients send for http://ANY:T@host. NULL: there is none. The caller frees *kept,
+ * which may be NULL. */
 const char *token_given(const char *authorization, char **kept);
 
 #endif

@@ -1,7 +1,7 @@
-/* within.h - sandboxes within another one, for APIs where a sandbox has several interpreters: each has
- * variables and files of its own, all count as used when one of them is, and the outer one's end ends them.
- * They count as sandboxes. Which one is within which is in the name of its conversation, so that it outlives
- * us.
+/* within.h - sandboxes within another one, for APIs where a sandbox has several interpreters. Each is a
+ * sandbox with variables and files of its own. All count as used when one of them is used, and they end
+ * with the outer one. The name of its conversation tells within which one a sandbox is, so that the next
+ * server knows it too.
  */
 #ifndef SERVER_WITHIN_H
 #define SERVER_WITHIN_H
@@ -13,13 +13,14 @@ struct held;
 struct json;
 struct runners;
 
-/* Is it within the sandbox of that id, or that one itself? */
+/* Is h within the sandbox with that id, or that sandbox itself? */
 bool within_is(const struct held *h, const char *id);
-/* A new one; outer "": within none. NULL with err, as runners_create(). */
+/* Makes a new sandbox within outer; "": within none. NULL with err, as runners_create(). */
 struct held *within_create(struct runners *rs, const char *client, const char *outer, struct error *err);
-/* Count all of them as used. The ids of those within outer, oldest first; the caller frees. */
+/* Counts outer and those within it as used. Returns the ids of those within it, oldest first. The caller
+ * frees them. */
 struct json *within_use(struct runners *rs, const char *client, const char *outer);
-/* End it and those within it. */
+/* Ends h and those within it. */
 void within_stop(struct runners *rs, struct held *h);
 
 #endif
