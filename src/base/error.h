@@ -10,29 +10,30 @@
 
 #include <stddef.h>
 
-enum error_kind { /* what the program does about it; the exit code follows */
-                  ERROR_NONE = 0,
-                  ERROR_USAGE,     /*   2  the command line or the configuration is wrong */
-                  ERROR_NETWORK,   /*   1  no answer came over the network */
-                  ERROR_API,       /*   1  the service answered with an error */
-                  ERROR_AUTH,      /*  77  the service refused the credentials */
-                  ERROR_BUSY,      /*  75  rate limit or overload, after all retries */
-                  ERROR_PROTOCOL,  /*   1  a peer sent what cannot be understood */
-                  ERROR_SANDBOX,   /*   3  the sandbox could not be started */
-                  ERROR_LIMIT,     /*   5  a limit was reached: rounds, tokens, time, length */
-                  ERROR_CONTEXT,   /*   5  the conversation does not fit the model's context window */
-                  ERROR_CANCELLED, /* 130  interrupted by the user (143 when a SIGTERM did it) */
-                  ERROR_SYSTEM,    /*   1  the operating system refused: disk, memory, descriptors */
+/* What the program does about it. Behind each: the exit code. */
+enum error_kind {
+    ERROR_NONE = 0,
+    ERROR_USAGE,     /*   2  the command line or the configuration is wrong */
+    ERROR_NETWORK,   /*   1  no answer came over the network */
+    ERROR_API,       /*   1  the service answered with an error */
+    ERROR_AUTH,      /*  77  the service refused the credentials */
+    ERROR_BUSY,      /*  75  rate limit or overload, after all retries */
+    ERROR_PROTOCOL,  /*   1  a peer sent what cannot be understood */
+    ERROR_SANDBOX,   /*   3  the sandbox could not be started */
+    ERROR_LIMIT,     /*   5  a limit was reached: rounds, tokens, time, length */
+    ERROR_CONTEXT,   /*   5  the conversation does not fit the model's context window */
+    ERROR_CANCELLED, /* 130  interrupted by the user (143 when a SIGTERM did it) */
+    ERROR_SYSTEM,    /*   1  the operating system refused: disk, memory, descriptors */
 };
 
 struct error {
     enum error_kind kind;
     int code; /* errno, HTTP status or 0, by kind */
-    /* What was wrong, one line, and what to do about it, any number of lines or "". Always valid UTF-8,
-     * not scrubbed */
+    /* What was wrong, one line, and what to do about it, any number of lines or "". Always valid UTF-8, not
+     * scrubbed. */
     char text[1024], remedy[1024];
-    size_t
-        where; /* so many bytes at the beginning of text say where it happened: "docker: ", "config.yaml: " */
+    /* So many bytes at the beginning of text say where it happened: "docker: ", "config.yaml: ". */
+    size_t where;
 };
 
 /* Fill in *err (may be NULL) and return -1. What follows the first line break is the remedy. What does
@@ -47,7 +48,7 @@ int error_wrap(struct error *err, const char *fmt, ...) __attribute__((format(pr
  * errno. */
 int error_errno(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* text and remedy, on lines of their own, for people; the caller frees */
+/* The text, and the remedy on lines of its own, for people. The caller frees. */
 char *error_message(const struct error *err);
 int error_exit_code(const struct error *err);
 

@@ -10,8 +10,7 @@
 void mem_gone(void)
 {
     static const char text[] = "sandpiper: out of memory\n";
-    ssize_t n = write(2, text, sizeof(text) - 1); /* no stdio, which may need memory too */
-    (void)n;
+    (void)!write(2, text, sizeof(text) - 1); /* no stdio, which may need memory too */
     _exit(1);
 }
 

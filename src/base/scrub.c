@@ -110,65 +110,50 @@ static void begin(struct scrub *s, enum scrub_state state)
     s->eaten = 0;
 }
 
+/* The kind of sequence that ESC and this letter begin, and so does the C1 control of the same number; GROUND:
+ * none. */
+static enum scrub_state sequence_of(uint32_t letter)
+{
+    switch (letter) {
+    case '[':
+        return CSI;
+    case ']':
+        return OSC;
+    case 'P':
+    case 'X':
+    case '^':
+    case '_':
+        return STRING;
+    default:
+        return GROUND;
+    }
+}
+
 static void ground(struct scrub *s, uint32_t c, struct buf *out)
 {
     settle_cr(s, c, out);
-    switch (c) {
-    case '\n':
-    case '\t':
-        print(s, c, out);
-        return;
-    case '\r':
+    if (c == '\r')
         s->cr = true;
-        return;
-    case 0x1b:
+    else if (c == 0x1b)
         begin(s, ESCAPE);
-        return;
-    case 0x9b:
-        begin(s, CSI);
-        return;
-    case 0x9d:
-        begin(s, OSC);
-        return;
-    case 0x90:
-    case 0x98:
-    case 0x9e:
-    case 0x9f:
-        begin(s, STRING);
-        return;
-    default:
-        if (c >= 0x20 && (c < 0x7f || c >= 0xa0))
-            print(s, c, out);
-    }
+    else if (c >= 0x80 && c < 0xa0)
+        begin(s, sequence_of(c - 0x40));
+    else if (c == '\n' || c == '\t' || (c >= 0x20 && c != 0x7f))
+        print(s, c, out);
 }
 
 /* Handle the character after ESC. True if it belonged to the sequence. */
 static bool escape(struct scrub *s, uint32_t c)
 {
-    switch (c) {
-    case '[':
-        begin(s, CSI);
+    enum scrub_state next = c == 'k' ? STRING : sequence_of(c);
+
+    if (c == 0x1b)
         return true;
-    case ']':
-        begin(s, OSC);
-        return true;
-    case 'P':
-    case 'X':
-    case '^':
-    case '_':
-    case 'k':
-        begin(s, STRING);
-        return true;
-    case 0x1b:
-        return true;
-    default:
-        if (c >= 0x20 && c <= 0x2f) {
-            s->state = ESCAPE_MIDDLE;
-            return true;
-        }
-        s->state = GROUND;
-        return c >= 0x30 && c <= 0x7e;
-    }
+    if (next != GROUND)
+        begin(s, next);
+    else
+        s->state = c >= 0x20 && c <= 0x2f ? ESCAPE_MIDDLE : GROUND;
+    return c >= 0x20 && c <= 0x7e;
 }
 
 /* Handle a character within OSC and the like. */

@@ -185,24 +185,12 @@ void json_free(struct json *j)
 
 enum json_type json_type(const struct json *j)
 {
-    if (j == NULL)
-        return JSON_NULL;
-    switch (peek(j)->type & 0xff) {
-    case cJSON_True:
-    case cJSON_False:
-        return JSON_BOOL;
-    case cJSON_Number:
-    case cJSON_Raw:
-        return JSON_NUMBER;
-    case cJSON_String:
-        return JSON_STRING;
-    case cJSON_Array:
-        return JSON_ARRAY;
-    case cJSON_Object:
-        return JSON_OBJECT;
-    default:
-        return JSON_NULL;
-    }
+    static const enum json_type types[256] = {
+        [cJSON_NULL] = JSON_NULL,     [cJSON_False] = JSON_BOOL,    [cJSON_True] = JSON_BOOL,
+        [cJSON_Number] = JSON_NUMBER, [cJSON_Raw] = JSON_NUMBER,    [cJSON_String] = JSON_STRING,
+        [cJSON_Array] = JSON_ARRAY,   [cJSON_Object] = JSON_OBJECT,
+    };
+    return j != NULL ? types[peek(j)->type & 0xff] : JSON_NULL;
 }
 
 const struct json *json_get(const struct json *obj, const char *key)
@@ -389,8 +377,7 @@ struct json *json_copy(const struct json *j)
 void json_set(struct json *obj, const char *key, struct json *value)
 {
     assert(json_type(obj) == JSON_OBJECT && key != NULL && value != NULL && value != obj);
-    autofree char *good = utf8_valid(key, strlen(key)) ? NULL : good_text(key, strlen(key));
-    const char *k = good != NULL ? good : key;
+    autofree char *k = good_text(key, strlen(key));
     cJSON *o = inner(obj);
     bool done = json_get(obj, k) != NULL ? cJSON_ReplaceItemInObjectCaseSensitive(o, k, inner(value))
                                          : cJSON_AddItemToObject(o, k, inner(value));

@@ -236,30 +236,14 @@ static void skip_space(struct scanner *s)
 
 static bool scan_scalar(struct scanner *s)
 {
-    switch (s->text[s->i]) {
-    case '"':
+    char c = s->text[s->i];
+    if (c == '"')
         return scan_string(s);
-    case 't':
-        return scan_word(s, "true");
-    case 'f':
-        return scan_word(s, "false");
-    case 'n':
-        return scan_word(s, "null");
-    case '-':
-    case '0':
-    case '1':
-    case '2':
-    case '3':
-    case '4':
-    case '5':
-    case '6':
-    case '7':
-    case '8':
-    case '9':
+    if (c == '-' || (c >= '0' && c <= '9'))
         return scan_number(s);
-    default:
+    if (c != 't' && c != 'f' && c != 'n')
         return fail(s, "expected a value");
-    }
+    return scan_word(s, c == 't' ? "true" : c == 'f' ? "false" : "null");
 }
 
 /* Read "key" and its colon; s->i is then at the value. */

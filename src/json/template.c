@@ -91,11 +91,9 @@ static struct json *word_or(const struct filling *f, const struct json *a)
     return value;
 }
 
-/* Fills what for each element of the list that is the first part of a, and hands it on. */
-static void each(const struct filling *f, const struct json *a, size_t what,
-                 void (*take)(const struct filling *inner, const struct json *a, struct json *value,
-                              struct json *to),
-                 struct json *to)
+/* For each element of the list that is the first part of a: the second part, filled in, goes into the array
+ * to; where to is an object, the second and the third part are a key and its value. Returns to. */
+static struct json *each(const struct filling *f, const struct json *a, struct json *to)
 {
     autojson struct json *list = at(f, a, 0);
     struct filling inner = *f;
@@ -106,43 +104,24 @@ static void each(const struct filling *f, const struct json *a, size_t what,
         inner.item = one;
         inner.index = index;
         inner.key = json_type(list) == JSON_OBJECT ? json_key(one) : NULL;
-        take(&inner, a, at(&inner, a, what), to);
+        autojson struct json *second = at(&inner, a, 1);
+        autojson struct json *value = json_type(to) == JSON_OBJECT ? at(&inner, a, 2) : NULL;
+        if (json_type(to) == JSON_ARRAY)
+            json_add(to, steal(&second));
+        else if (json_str(second) && json_type(value) != JSON_NULL)
+            json_set(to, json_str(second), steal(&value));
     }
-}
-
-static void take_element(const struct filling *inner, const struct json *a, struct json *value,
-                         struct json *to)
-{
-    (void)inner;
-    (void)a;
-    json_add(to, value);
+    return to;
 }
 
 static struct json *word_each(const struct filling *f, const struct json *a)
 {
-    struct json *list = json_array();
-
-    each(f, a, 1, take_element, list);
-    return list;
-}
-
-static void take_member(const struct filling *inner, const struct json *a, struct json *value,
-                        struct json *to)
-{
-    autojson struct json *key = at(inner, a, 1);
-
-    if (json_str(key) && json_type(value) != JSON_NULL)
-        json_set(to, json_str(key), value);
-    else
-        json_free(value);
+    return each(f, a, json_array());
 }
 
 static struct json *word_object(const struct filling *f, const struct json *a)
 {
-    struct json *object = json_object();
-
-    each(f, a, 2, take_member, object);
-    return object;
+    return each(f, a, json_object());
 }
 
 static struct json *word_list(const struct filling *f, const struct json *a)

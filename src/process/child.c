@@ -154,11 +154,9 @@ static void serve_end(void *ctx, short revents)
     struct child *c = ctx;
 
     (void)revents;
-    if (!reap(c)) {
-        if (c->deadline == 0 || clock_ms() < c->deadline || !expire(c)) {
-            set_timer(c);
-            return;
-        }
+    if (!reap(c) && (c->deadline == 0 || clock_ms() < c->deadline || !expire(c))) {
+        set_timer(c);
+        return;
     }
     unwatch(c);
     if (c->watch.done)
@@ -167,14 +165,11 @@ static void serve_end(void *ctx, short revents)
 
 static void watch(struct child *c)
 {
-    struct loop *loop = c->watch.loop;
+    int fds[3];
+    size_t n = child_descriptors(c, fds);
 
-    if (c->out >= 0)
-        loop_watch(loop, c->out, POLLIN, serve_output, c);
-    if (c->err >= 0)
-        loop_watch(loop, c->err, POLLIN, serve_output, c);
-    if (c->pidfd >= 0)
-        loop_watch(loop, c->pidfd, POLLIN, serve_end, c);
+    for (size_t i = 0; i < n; i++)
+        loop_watch(c->watch.loop, fds[i], POLLIN, fds[i] == c->pidfd ? serve_end : serve_output, c);
     set_timer(c);
 }
 
@@ -185,8 +180,10 @@ static int output(int asked, int *end, struct error *err)
 
     if (asked != CHILD_KEPT)
         return asked;
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return error_errno(err, "pipe"), CHILD_KEPT;
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        error_errno(err, "pipe");
+        return CHILD_KEPT;
+    }
     *end = ends[0];
     fd_nonblock(ends[0], true);
     return ends[1];

@@ -165,16 +165,11 @@ int loop_timeout(const struct loop *l, int timeout_ms)
         return 0;
     if (l->n_timers == 0)
         return timeout_ms;
-    int64_t next = l->timers[0].at_ms;
-    for (size_t i = 1; i < l->n_timers; i++) {
+    int64_t next = INT64_MAX;
+    for (size_t i = 0; i < l->n_timers; i++)
         if (l->timers[i].at_ms < next)
             next = l->timers[i].at_ms;
-    }
-    int64_t left = next - clock_ms();
-    if (left < 0)
-        left = 0;
-    if (left > INT_MAX)
-        left = INT_MAX;
+    int64_t now = clock_ms(), left = next < now ? 0 : next - now < INT_MAX ? next - now : INT_MAX;
     return timeout_ms < 0 || left < timeout_ms ? (int)left : timeout_ms;
 }
 
@@ -297,8 +292,7 @@ static void on_signal(int sig)
 {
     int saved = errno;
     unsigned char c = (unsigned char)sig;
-    ssize_t n = write(signal_write_fd, &c, 1);
-    (void)n;
+    (void)!write(signal_write_fd, &c, 1);
     errno = saved;
 }
 
@@ -354,7 +348,7 @@ void loop_poll(const struct loop *l, int fd, short events, int ms)
 {
     struct pollfd fds[2] = {{.fd = fd, .events = events},
                             {.fd = l != NULL ? l->signal_fd : -1, .events = POLLIN}};
-    (void)poll(fds, countof(fds), ms);
+    poll(fds, countof(fds), ms);
 }
 
 struct loop *loop_of_signals(void)

@@ -60,8 +60,7 @@ char *child_find_program(const char *name)
 _Noreturn static void child_fail(int report, char step)
 {
     struct start_failure f = {.code = errno, .step = step};
-    ssize_t n = write(report, &f, sizeof(f));
-    (void)n;
+    (void)!write(report, &f, sizeof(f));
     _exit(127);
 }
 
