@@ -18,11 +18,12 @@ enum folder_answer {
     FOLDER_ALLOWED
 };
 
-/* e goes where .env says. The first two are errors: err says how to allow it, or that it was interrupted. */
+/* .env decides where e sends questions: may it? FOLDER_NOBODY and FOLDER_INTERRUPTED are errors; err says how
+ * to allow it, or that the question was interrupted. */
 enum folder_answer folder_verdict(struct config *c, const struct endpoint *e, struct error *err);
-/* Nothing of .env has a say about endpoint, key and model any more. */
+/* Forget what .env says of endpoint, key and model. */
 void folder_leave_out(struct config *c);
-/* What a folder decides must not be silent. */
+/* Tell the user what .env has decided: in c->said, or among c->notices. */
 void folder_tell(struct config *c, const struct endpoint *e);
 
 #endif

@@ -46,8 +46,9 @@ struct profile {
     enum reasoning_back reasoning_back;
     /* the day on which the service takes it away, YYYY-MM-DD; what it names instead */
     char *ends, *replaced_by;
-    bool has_dialect, has_vision, has_reasoning, has_thinking, has_reasoning_back, has_output_answers,
-        has_price;
+    bool has_dialect, has_context, has_max_tokens, has_repair_tokens, has_temperature, has_price,
+        has_output_answers, has_vision, has_reasoning, has_efforts, has_thinking, has_reasoning_back;
+    bool has_end; /* ends, replaced_by, or both */
 };
 
 struct profiles {

@@ -164,24 +164,28 @@ static int read_json(const struct ydoc *y, char **at, struct error *err)
     return 0;
 }
 
+static bool is_url(const char *s)
+{
+    /* A name in braces is filled in later. */
+    return strncmp(s, "http://", 7) == 0 || strncmp(s, "https://", 8) == 0 || *s == '{';
+}
+
 static int read_text(const struct field *f, const struct ydoc *y, char **at, struct error *err)
 {
-    bool good = is_text(y);
-    const char *what = "a string";
+    static const char *const expected[] = {
+        [F_STRING] = "a string",
+        [F_URL] = "a URL that starts with https:// or http://",
+        [F_VARIABLE] = "the name of an environment variable",
+        [F_DATE] = "a date such as 2026-12-31",
+    };
+    bool good = is_text(y)
+                && (f->type == F_URL        ? is_url(y->text)
+                    : f->type == F_VARIABLE ? is_variable(y)
+                    : f->type == F_DATE     ? is_date(y->text)
+                                            : true);
 
-    if (f->type == F_URL) {
-        good = good
-               && (!strncmp(y->text, "http://", 7) || !strncmp(y->text, "https://", 8) || y->text[0] == '{');
-        what = "a URL that starts with https:// or http://";
-    } else if (f->type == F_VARIABLE) {
-        good = is_variable(y);
-        what = "the name of an environment variable";
-    } else if (f->type == F_DATE) {
-        good = good && is_date(y->text);
-        what = "a date such as 2026-12-31";
-    }
     if (!good)
-        return ydoc_expected(y, what, err);
+        return ydoc_expected(y, expected[f->type], err);
     replace(at, y->text);
     return 0;
 }
@@ -291,4 +295,30 @@ int fields_read(const struct schema *s, const struct ydoc *map, bool builtin, vo
             return -1;
     }
     return 0;
+}
+
+static bool has_field(const struct field *f, const void *object)
+{
+    return *(const bool *)(const void *)((const char *)object + f->has);
+}
+
+void fields_merge(const struct schema *s, void *into, const void *from)
+{
+    static const size_t sizes[F_OTHER + 1] = {
+        [F_STRING] = sizeof(char *),   [F_URL] = sizeof(char *),      [F_VARIABLE] = sizeof(char *),
+        [F_BOOL] = sizeof(bool),       [F_CHOICE] = sizeof(unsigned), [F_CHOICE_BOOL] = sizeof(bool),
+        [F_CHOICES] = sizeof(char *),  [F_COUNT] = sizeof(int),       [F_NUMBER] = sizeof(double),
+        [F_PRICE] = sizeof(double[3]), [F_DATE] = sizeof(char *),     [F_JSON] = sizeof(char *),
+    };
+    char *to = into;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const struct field *f = &s->fields[i];
+
+        if (f->has && has_field(f, from) && !has_field(f, into))
+            memcpy(to + f->offset, (const char *)from + f->offset, sizes[f->type]);
+    }
+    for (size_t i = 0; i < s->n; i++)
+        if (s->fields[i].has && has_field(&s->fields[i], from))
+            *(bool *)(void *)(to + s->fields[i].has) = true;
 }

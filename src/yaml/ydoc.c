@@ -73,6 +73,12 @@ static int read_text(struct yaml_reader *r, const yaml_event_t *e, char **out)
     return 0;
 }
 
+static int refuse_alias(const struct yaml_reader *r, const yaml_event_t *e)
+{
+    return error_set(r->err, ERROR_USAGE, 0, "%s:%d: aliases (*%s) are not supported", r->file, line_of(e),
+                     e->data.alias.anchor);
+}
+
 static int read_value(struct yaml_reader *r, const yaml_event_t *e, struct ydoc *y, int depth);
 
 static int read_key(struct yaml_reader *r, const yaml_event_t *e, struct ydoc *map, struct ydoc **member)
@@ -80,8 +86,7 @@ static int read_key(struct yaml_reader *r, const yaml_event_t *e, struct ydoc *m
     autofree char *key = NULL;
 
     if (e->type == YAML_ALIAS_EVENT)
-        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: aliases (*%s) are not supported", r->file,
-                         line_of(e), e->data.alias.anchor);
+        return refuse_alias(r, e);
     if (e->type != YAML_SCALAR_EVENT)
         return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a key must be a word", r->file, line_of(e));
     if (read_text(r, e, &key) < 0)
@@ -149,8 +154,7 @@ static int read_value(struct yaml_reader *r, const yaml_event_t *e, struct ydoc 
         tag = e->data.mapping_start.tag;
         break;
     case YAML_ALIAS_EVENT:
-        return error_set(r->err, ERROR_USAGE, 0, "%s:%d: aliases (*%s) are not supported", r->file, y->line,
-                         e->data.alias.anchor);
+        return refuse_alias(r, e);
     default:
         return error_set(r->err, ERROR_USAGE, 0, "%s:%d: expected a value here", r->file, y->line);
     }
