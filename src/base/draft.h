@@ -1,6 +1,6 @@
-/* draft.h - a text that another program, such as an editor, is given as a file: alone in a folder of its own
- * (0700) below XDG_RUNTIME_DIR, since editors put copies beside it. Whoever has the text holds the folder;
- * one that no living process holds was left by killed programs.
+/* draft.h - gives a text to another program, such as an editor, as a file. The file is alone in a folder of
+ * its own (0700) below XDG_RUNTIME_DIR, since editors put copies beside what they edit. Each process that
+ * uses the text holds a lock on the folder, so a folder that nobody holds was left by killed programs.
  */
 #ifndef BASE_DRAFT_H
 #define BASE_DRAFT_H

@@ -9,7 +9,7 @@
 struct buf;
 struct error;
 
-/* An errno of a write as the end of a sentence: "is full", "is read-only". */
+/* The errno of a failed write as the end of a sentence about the place: "is full", "is read-only". */
 const char *disk_trouble(int code);
 const char *disk_remedy(int code); /* "Make room there" */
 void fd_close(int *fd);            /* close if >= 0, set -1, errno kept */
@@ -32,7 +32,7 @@ int fd_write_all(int fd, const void *data, size_t len); /* blocking, restarts af
 /* Append what is left of fd. -1 with errno: EFBIG if that is more than max bytes, or than out takes. */
 int fd_read_all(int fd, size_t max, struct buf *out);
 int fd_nonblock(int fd, bool on); /* 0, or -1 with errno */
-/* Open those of descriptors 0 to 2 that are closed on /dev/null; returns them as a bit mask. */
+/* Open /dev/null on each of descriptors 0 to 2 that is closed. Returns those as a bit mask. */
 int fd_open_standard(void);
 
 /* Read the whole file, at most max bytes; a longer one is ERROR_USAGE naming both sizes. */
@@ -53,16 +53,17 @@ int file_mkdirs(const char *path, int mode, struct error *err);
 int file_remove_tree(const char *path);
 
 enum xdg { XDG_CONFIG, XDG_CACHE, XDG_STATE, XDG_DATA, XDG_RUNTIME };
-/* What follows $HOME in path, to be shown behind "~"; NULL: path is elsewhere. */
+/* The part of path behind $HOME, which messages show behind "~". NULL: path is not below it. */
 const char *file_below_home(const char *path);
-/* "$XDG_..._HOME/sandpiper/NAME" with the specification's default below $HOME; name may be NULL. XDG_RUNTIME
- * falls back to /tmp/sandpiper-UID, made 0700 and checked to be ours. NULL when there is no home at all, or,
- * with errno, no such folder. Nothing is created but that. As root a folder of another user's is passed over,
- * for that of root's own home. */
+/* "$XDG_..._HOME/sandpiper/NAME", or the specification's default below $HOME. name may be NULL. The caller
+ * frees. Nothing is created, with one exception: where XDG_RUNTIME_DIR is not usable, XDG_RUNTIME is
+ * /tmp/sandpiper-UID, which is made with mode 0700 and checked to be ours. Root does not use another user's
+ * folders (as sudo leaves them in the environment) but those of its own home. NULL: there is no home or, for
+ * XDG_RUNTIME and with errno, no folder that is safe. */
 char *xdg_path(enum xdg which, const char *name);
-/* Where nothing can be written to XDG_RUNTIME: the i-th of other places for what only has to be found again
- * by programs with the same XDG_RUNTIME, as safe as that one; make: if it is not there. NULL: not this one.
- */
+/* A place to use when XDG_RUNTIME cannot be written to: the i-th of XDG_SPARES folders, which are found again
+ * by every program with the same XDG_RUNTIME and are as safe as that. make: create it if it does not exist.
+ * NULL: this one cannot be had. The caller frees. */
 #define XDG_SPARES 3
 char *xdg_spare(unsigned i, bool make);
 

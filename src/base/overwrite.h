@@ -1,12 +1,15 @@
-/* overwrite.h - what is left of lines that a program writes again: a progress bar goes back to the beginning
- * of its line with \r, several of them go up with ESC [A. A bounded model of the last lines of a terminal:
- * \r, \n, and the sequences that move the cursor between lines or erase; others are text. Text at the
- * beginning of a line replaces all of it. Only the last state passes: lines are held from the first one that
- * was written again until ordinary text follows them, or, once the cursor has gone up, until there are too
- * many. The line that is not ended yet is held back, so the result does not depend on how the text was cut.
+/* overwrite.h - reduces lines that a program writes several times to their last state. A progress bar goes
+ * back to the beginning of its line with \r, and several bars go up with ESC [A. This is a bounded model of
+ * the last lines of a terminal: it knows \r, \n, and the sequences that erase or move the cursor between
+ * lines, and takes all others for text. Text at the beginning of a line replaces the whole line.
  *
- * live, for a terminal: ordinary text passes at once. Where the present line turns out to be written again,
- * "\r\r" passes: it is to be removed. A line that was written again passes as "\r...\n".
+ * Lines are held from the first one that is written a second time until ordinary text follows them or, once
+ * the cursor has gone up, until there are too many. The unfinished line is held too, so the result does not
+ * depend on how the text was cut.
+ *
+ * With live, for a terminal, ordinary text passes at once. When the unfinished line, which has passed
+ * already, is written again, "\r\r" in the output asks the caller to remove it from the screen. The last
+ * state of a line that was written several times passes as "\r...\n".
  */
 #ifndef BASE_OVERWRITE_H
 #define BASE_OVERWRITE_H
@@ -34,7 +37,7 @@ struct overwrite { /* a zeroed one is ready */
 
 void overwrite_release(struct overwrite *o);
 void overwrite_feed(struct overwrite *o, const char *text, size_t len, struct buf *out); /* appends to out */
-/* Something else is written now: the lines that are held pass if the program has ended the last of them. */
+/* Something else is written now: if the program has ended the last of the lines that are held, they pass. */
 void overwrite_settle(struct overwrite *o, struct buf *out);
 void overwrite_end(struct overwrite *o, struct buf *out); /* the rest; ready for the next text */
 size_t overwrite_rows(const struct overwrite *o);         /* that are held, without empty ones at the end */

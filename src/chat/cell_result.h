@@ -1,5 +1,5 @@
-/* cell_result.h - what came of one cell, under the same names from the sandbox to the listeners: filled in
- * by the sandbox, carried by EVENT_TOOL_RESULT, put into words for the model by the agent. Plain data.
+/* cell_result.h - the result of one cell, plain data: the sandbox fills it in, EVENT_TOOL_RESULT carries it to
+ * the listeners, and the agent puts it into words for the model.
  */
 #ifndef CHAT_CELL_RESULT_H
 #define CHAT_CELL_RESULT_H
@@ -50,9 +50,9 @@ struct cell_result { /* strings are owned, and NULL where there is nothing to sa
     char *what, *left, *before;
     bool state_lost;     /* variables are gone */
     bool state_restored; /* the interpreter died and was restored from before the cell; not with state_lost */
-    bool earlier;        /* either was so before this cell ran: what it defined is there */
-    bool files_lost;     /* /mnt/data is gone too (the container was replaced); state_lost as well */
-    bool files_back;     /* with files_lost: some are put back, as left or before says */
+    bool earlier;        /* that happened before this cell ran, so what the cell defined is there */
+    bool files_lost;     /* /mnt/data is gone too, since the container was replaced; state_lost is set */
+    bool files_back;     /* with files_lost: some files were put back, as left or before says */
     double seconds;
     uint64_t out_bytes, err_bytes; /* everything it wrote */
     char *output_path;       /* the full output on disk (16 MiB at most), where that is more than was shown */

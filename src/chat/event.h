@@ -46,22 +46,20 @@ enum reply_kind {
 
 enum notice_level { NOTICE_INFO, NOTICE_WARNING, NOTICE_ERROR, NOTICE_DETAIL /* only with --verbose */ };
 
-enum question_status {                       /* with the exit code each has */
-                       QUESTION_ANSWERED,    /*   0 */
-                       QUESTION_NO_ANSWER,   /*   1 */
-                       QUESTION_NO_SANDBOX,  /*   3 */
-                       QUESTION_CODE_FAILED, /*   4: answered, but the code still failed after the last repair
-                                                round */
-                       /* 1: answered, but a file that the code made could not be written on this machine */
-                       QUESTION_UNDELIVERED,
-                       QUESTION_UNVERIFIED,  /*   6: answered, but a second computation disagrees or failed */
-                       QUESTION_LIMIT,       /*   5: rounds, tokens, time, or cut by length (what there is was
-                                                given) */
-                       QUESTION_TRY_LATER,   /*  75 */
-                       QUESTION_REFUSED,     /*  77: credentials */
-                       QUESTION_USAGE,       /*   2 */
-                       QUESTION_INTERRUPTED, /* 130 */
-                       QUESTION_TERMINATED,  /* 143 */
+/* How a question ended. Behind each: its exit code. */
+enum question_status {
+    QUESTION_ANSWERED,    /*   0 */
+    QUESTION_NO_ANSWER,   /*   1 */
+    QUESTION_NO_SANDBOX,  /*   3 */
+    QUESTION_CODE_FAILED, /*   4: answered, but the code still failed after the last repair round */
+    QUESTION_UNDELIVERED, /*   1: answered, but a file that the code made could not be written here */
+    QUESTION_UNVERIFIED,  /*   6: answered, but a second computation disagrees or failed */
+    QUESTION_LIMIT,       /*   5: rounds, tokens, time, or cut by length (what there is was given) */
+    QUESTION_TRY_LATER,   /*  75 */
+    QUESTION_REFUSED,     /*  77: credentials */
+    QUESTION_USAGE,       /*   2 */
+    QUESTION_INTERRUPTED, /* 130 */
+    QUESTION_TERMINATED,  /* 143 */
 };
 
 /* What a second, independent computation came to. */

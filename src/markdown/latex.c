@@ -325,6 +325,10 @@ static void not(struct tex * t)
 
 static void named(struct tex *t, const struct latex_symbol *symbol)
 {
+    static void (*const forms[])(struct tex *) = {
+        [LATEX_FRACTION] = fraction,     [LATEX_BINOMIAL] = binomial, [LATEX_ROOT] = root,
+        [LATEX_BLACKBOARD] = blackboard, [LATEX_BEGIN] = environment, [LATEX_NOT] = not,
+    };
     struct buf dropped autorelease(buf_release) = BUF_INIT(LATEX_MAX);
 
     switch (symbol->kind) {
@@ -356,24 +360,8 @@ static void named(struct tex *t, const struct latex_symbol *symbol)
     case LATEX_ACCENT:
         accent(t, symbol->text);
         break;
-    case LATEX_FRACTION:
-        fraction(t);
-        break;
-    case LATEX_BINOMIAL:
-        binomial(t);
-        break;
-    case LATEX_ROOT:
-        root(t);
-        break;
-    case LATEX_BLACKBOARD:
-        blackboard(t);
-        break;
-    case LATEX_BEGIN:
-        environment(t);
-        break;
-    case LATEX_NOT:
-        not(t);
-        break;
+    default:
+        forms[symbol->kind](t);
     }
 }
 

@@ -7,8 +7,8 @@
 #include "markdown/markdown_refs.h"
 
 #define NESTED_MAX 12
-#define LINE_MAX_BYTES \
-    (256 * 1024) /* of a line that is drawn only when it is whole; a longer one is drawn in parts */
+/* A line that is drawn only when it is whole has at most so many bytes; a longer one is drawn in parts. */
+#define LINE_MAX_BYTES (256 * 1024)
 
 enum leaf {
     LEAF_NONE,
@@ -39,29 +39,29 @@ struct markdown {
 
     struct container nested[NESTED_MAX];
     size_t depth;
-    enum leaf leaf, last;     /* open now; drawn before */
-    enum leaf opening;        /* what the line begins, once it is whole */
-    struct container sibling; /* the item that ended where one begins */
-    bool blank;               /* a blank line was read since */
+    enum leaf leaf, last;     /* the block that is open, and the one that was drawn last */
+    enum leaf opening;        /* the block that the present line begins, once that is whole */
+    struct container sibling; /* the item that has just ended where another one begins */
+    bool blank;               /* a blank line was read since the last block */
 
     enum { LINE_BEGIN, LINE_TEXT, LINE_WHOLE } mode;
-    struct buf line; /* its beginning, while it is not known what it is; or all of it so far */
-    bool inner;      /* the containers were dealt with; line is what comes behind them */
-    int column;      /* where line begins */
+    struct buf line; /* what is kept of the present line: its beginning until that is understood, or all */
+    bool inner;      /* the prefixes of its containers were removed from line */
+    int column;      /* of the source, where line begins */
 
-    struct buf pending; /* of a paragraph or heading: not drawn yet */
-    struct buf carry;   /* strong emphasis that was drawn before it was closed */
-    bool special;       /* pending has more than plain text */
+    struct buf pending; /* text of a paragraph or heading that is not drawn yet */
+    struct buf carry;   /* the marks of strong emphasis that was drawn before it was closed */
+    bool special;       /* pending is more than plain text */
     unsigned style;     /* of the heading */
-    int columns;        /* of the paragraph's line so far */
-    uint32_t before;    /* its last character */
-    int trailing;       /* blanks at its end */
-    bool soft, hard;    /* a line of the paragraph has ended; with a backslash */
+    int columns;        /* of the paragraph's present line, so far */
+    uint32_t before;    /* the last character of that line */
+    int trailing;       /* the number of blanks at its end */
+    bool soft, hard;    /* that line has ended; it has ended with a backslash */
 
-    char fence; /* its character */
+    char fence; /* the character that the open fence is made of, and how many of them */
     size_t fence_len;
     int indent;      /* of the fence, or of indented code */
-    int blank_lines; /* held back within indented code */
+    int blank_lines; /* of indented code: held back, since they may be behind its end */
     struct highlight highlight;
     struct buf held; /* a formula, or the first line of what may be a table */
     struct table *table;
@@ -86,7 +86,7 @@ void markdown_prefix(struct markdown *m, struct buf *first, struct buf *next);
 /* Draw inline text at once, in the flow f. */
 void markdown_inline(struct markdown *m, struct flow *f, unsigned style, const char *s);
 
-/* Draw what is pending of the paragraph or heading, as the end of it. */
+/* Draw all that is pending of the paragraph or heading, since nothing more of it comes. */
 void markdown_settle(struct markdown *m);
 
 /* markdown_live.c */
@@ -103,12 +103,12 @@ bool markdown_make_table(struct markdown *m, const char *s, size_t len);
 bool markdown_line_begin(struct markdown *m, bool whole);
 /* Leave the containers from depth on. */
 void markdown_leave(struct markdown *m, size_t depth);
-/* What is behind the gutters of the quotes in a line within a block. */
+/* A line within a block, without the marks (>) of the quotes that the block is in. */
 struct markdown_rest {
     const char *s;
     size_t len;
-    int column;  /* where it begins */
-    bool inside; /* the line has all of the gutters */
+    int column;  /* of the source, where s begins */
+    bool inside; /* the line has all of these marks */
 };
 struct markdown_rest markdown_rest(const struct markdown *m, const char *s, size_t len);
 

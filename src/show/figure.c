@@ -38,17 +38,6 @@ struct fit { /* of a figure on the screen */
     int columns, rows; /* at most */
 };
 
-int figure_colours(bool colour)
-{
-    const char *deep = getenv("COLORTERM"), *term = getenv("TERM");
-
-    if (!colour)
-        return 0;
-    if ((deep && (!strcmp(deep, "truecolor") || !strcmp(deep, "24bit"))) || (term && strstr(term, "direct")))
-        return 1 << 24;
-    return term && strstr(term, "256") ? 256 : 16;
-}
-
 static struct fit fit_of(const struct figure_screen *s)
 {
     struct fit f = {.way = graphics_way(s->graphics), .columns = s->columns, .rows = s->rows * 2 / 3};

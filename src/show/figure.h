@@ -19,11 +19,9 @@ struct figure_screen {
     const struct graphics *graphics;
     int columns, rows;             /* of the screen */
     int pixel_width, pixel_height; /* of the screen; 0: not known */
-    int colours;                   /* 0 (none may be used), 16, 256, or 1 << 24 */
+    int colours;                   /* 0: none may be used; otherwise as show_colours() says */
 };
 
-/* How many colours the terminal has, by its environment; colour: whether any may be used. */
-int figure_colours(bool colour);
 /* What to ask the decoder for. False: there is no room for a figure. */
 bool figure_ask(const struct figure_screen *s, struct pixels_ask *ask);
 /* Append the figure: whole lines of at most s->columns columns, with a newline at the end. */

@@ -1,8 +1,9 @@
-/* screen.h - one stream for a person, and what is on its last line: the one owner of that. Whoever prints
- * says so first; what stands there unfinished is then ended or removed: a line of a program's output, a
- * line of the model's text, the status line. Where such a line stands and nothing comes for a second, the
- * status line is drawn below it. Inside src/show; show.c, show_cell.c, question.c and text.c
- * know the screen, and it knows none of them.
+/* screen.h - a stream that a person reads, and the one owner of what is on its last line. Whoever prints
+ * calls screen_begin() first, which ends or removes what is unfinished there: a line of a program's output, a
+ * line of the model's text, or the status line. When an unfinished line of text stands still for a second,
+ * the status line is drawn below it.
+ *
+ * Private to src/show. show.c, show_cell.c, question.c and text.c use the screen; it uses none of them.
  */
 #ifndef SHOW_SCREEN_H
 #define SHOW_SCREEN_H
@@ -31,7 +32,7 @@ struct status {
     uint64_t done, total; /* "45.1 MB of 1.0 GB" behind the text; total 0: nothing */
 };
 
-/* What was shown last: an empty line stands between question, code and answer. NONE: nothing was. */
+/* What was shown last, since an empty line stands between question, code and answer. NONE: nothing was. */
 enum screen_section { SECTION_NONE, SECTION_QUESTION, SECTION_CODE, SECTION_ANSWER };
 
 struct screen {

@@ -110,7 +110,7 @@ void show_share(struct show *s, struct show_text *t);
 bool show_wants_colour(int fd, const char *when);
 /* Is fd a terminal whose cursor may be moved? TERM=dumb is not. */
 bool show_is_terminal(int fd);
-bool show_many_colours(void);         /* 256 of them */
+int show_colours(void);               /* how many the terminal has: 16, 256 or 1 << 24 */
 bool show_is_multiplexed(void);       /* tmux or screen, which pass on only what they are told to */
 bool show_has_clipboard(void);        /* OSC 52 is known to work; false: nobody knows */
 bool show_has_hyperlinks(void);       /* OSC 8 */

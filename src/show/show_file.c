@@ -163,7 +163,7 @@ static void tell_undrawn(struct show *s, const struct show_saved *f, const struc
 
 static struct figure_screen figure_screen_of(struct show *s)
 {
-    struct figure_screen f = {.graphics = &s->graphics, .colours = figure_colours(s->o.colour)};
+    struct figure_screen f = {.graphics = &s->graphics, .colours = s->o.colour ? show_colours() : 0};
 
     screen_follow_width(&s->screen);
     f.columns = s->screen.width;

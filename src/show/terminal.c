@@ -37,12 +37,15 @@ bool show_wants_colour(int fd, const char *when)
     return show_is_terminal(fd);
 }
 
-bool show_many_colours(void)
+int show_colours(void)
 {
-    const char *term = getenv("TERM"), *color = getenv("COLORTERM");
+    const char *term = getenv("TERM"), *deep = getenv("COLORTERM");
 
-    return (color && *color)
-           || (term && (strstr(term, "256color") || strstr(term, "kitty") || strstr(term, "direct")));
+    term = term ? term : "";
+    deep = deep ? deep : "";
+    if (!strcmp(deep, "truecolor") || !strcmp(deep, "24bit") || strstr(term, "direct"))
+        return 1 << 24;
+    return *deep || strstr(term, "256color") || strstr(term, "kitty") ? 256 : 16;
 }
 
 /* What a terminal can do beyond the usual cannot be asked, so it must be known. */

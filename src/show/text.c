@@ -56,7 +56,7 @@ static bool draw_image(void *ctx, const char *src, const char *alt, struct buf *
 void show_text_render(struct show_text *t, const char *render, const char *color)
 {
     struct markdown_options o = {.flow = {.colour = show_wants_colour(t->fd, color),
-                                          .many = show_many_colours(),
+                                          .many = show_colours() >= 256,
                                           .hyperlink = show_has_hyperlinks()},
                                  .image = draw_image,
                                  .image_ctx = t};
