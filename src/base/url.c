@@ -124,30 +124,22 @@ char *url_trim(const char *url)
 char *url_from_host(const char *text, int port)
 {
     autofree char *host = url_trim(text);
-    const char *p = host, *rest, *end;
-    bool scheme = strncmp(p, "http://", 7) == 0 || strncmp(p, "https://", 8) == 0;
+    bool scheme = strncmp(host, "http://", 7) == 0 || strncmp(host, "https://", 8) == 0;
+    const char *p = scheme ? authority(host) : host;
+    size_t len = strcspn(p, "/"); /* of host and port */
+    const char *end = *p == '[' ? memchr(p, ']', len) : p;
 
-    if (!scheme && strstr(p, "://"))
+    if (len == 0 || !end || (!scheme && strstr(host, "://")))
         return NULL;
-    p = scheme ? authority(p) : p;
-    rest = p + strcspn(p, "/");
-    if (rest == p)
-        return NULL;
-    end = *p == '[' ? memchr(p, ']', (size_t)(rest - p)) : p;
-    if (!end)
-        return NULL;
-    bool has_port = memchr(end, ':', (size_t)(rest - end)) != NULL;
-    size_t name = has_port ? (size_t)((const char *)memchr(end, ':', (size_t)(rest - end)) - p)
-                           : (size_t)(rest - p);
+    const char *colon = memchr(end, ':', (size_t)(p + len - end)), *path = p + len;
+    size_t name = colon ? (size_t)(colon - p) : len;
+    autofree char *behind = colon || scheme ? xmemdup0(p + name, len - name) : xasprintf(":%d", port);
     /* a server may listen on this address, but nobody can connect to it */
-    bool any = (name == 7 && strncmp(p, "0.0.0.0", 7) == 0) || name == 0;
-    const char *path = strlen(rest) >= 3 && strcmp(rest + strlen(rest) - 3, "/v1") == 0 ? "" : "/v1";
+    bool any = name == 0 || (name == 7 && strncmp(p, "0.0.0.0", 7) == 0);
+    bool versioned = strlen(path) >= 3 && strcmp(path + strlen(path) - 3, "/v1") == 0;
 
-    if (has_port || scheme)
-        return xasprintf("%.*s%.*s%.*s%s%s", scheme ? (int)(p - host) : 7, scheme ? host : "http://",
-                         any ? 9 : (int)name, any ? "127.0.0.1" : p, (int)((size_t)(rest - p) - name),
-                         p + name, rest, path);
-    return xasprintf("http://%.*s:%d%s%s", any ? 9 : (int)name, any ? "127.0.0.1" : p, port, rest, path);
+    return xasprintf("%.*s%.*s%s%s%s", scheme ? (int)(p - host) : 7, scheme ? host : "http://",
+                     any ? 9 : (int)name, any ? "127.0.0.1" : p, behind, path, versioned ? "" : "/v1");
 }
 
 char *url_endpoint(const char *base, const char *path, struct error *err)

@@ -1,11 +1,11 @@
-/* flow.h - lays styled text out in the lines of a terminal. Words are never cut: a line is broken at
- * blanks, and between the characters of scripts that write without any. Each line of a block begins with
- * the block's prefix (a quote's gutter, a list's indentation). Text may arrive in pieces, cut between
- * characters; a word is written when it is whole. A word that is wider than the screen begins a line of
- * its own, and the terminal breaks it.
+/* flow.h - lays styled text out in the lines of a terminal. A line is broken at blanks, and between the
+ * characters of scripts that are written without blanks, but never within a word: a word that is wider than
+ * the screen begins a line of its own, and the terminal breaks it. Each line of a block begins with the
+ * block's prefix (a quote's gutter, a list's indentation). Text may arrive in pieces, cut between characters;
+ * a word is written when it is whole.
  *
- * Owns what it is given but for out. Text must be scrubbed UTF-8 (base/scrub.h) without tabs and line
- * breaks.
+ * A flow owns copies of what it is given; out is the caller's. Text must be scrubbed UTF-8 (base/scrub.h)
+ * without tabs and line breaks.
  */
 #ifndef MARKDOWN_FLOW_H
 #define MARKDOWN_FLOW_H
@@ -46,20 +46,20 @@ struct flow {
     struct flow_options o;
     struct buf *out;
     struct buf first, next; /* prefixes of the block's first line and of its others */
-    int again;              /* blanks behind next */
-    char *gap;              /* the empty line that is due; NULL: none */
-    bool begun;             /* the block's first line was begun */
+    int again;              /* the number of blanks behind next */
+    char *gap;              /* the prefix of an empty line to be drawn before the next one; NULL: none */
+    bool begun;             /* the first line of the block was begun */
     bool mid;               /* the present line is not ended yet */
-    bool any;               /* something was ever written */
+    bool any;               /* something was written since the text began */
     bool wrote;             /* the present line has more than its prefix */
     unsigned lines;         /* ended so far */
     int column;
     unsigned style, link; /* in force at the terminal */
 
-    struct buf word; /* not written yet */
+    struct buf word; /* the present word, which is not written yet */
     struct flow_run *runs;
     size_t n_runs, alloc_runs;
-    int word_width, blanks; /* blanks: before the word */
+    int word_width, blanks; /* in columns; blanks are those before the word */
     uint32_t last;          /* the word's last character */
 
     struct argv urls; /* of the block; a link is its index + 1 */
@@ -77,8 +77,8 @@ void flow_gap(struct flow *f, const char *prefix); /* an empty line before the n
 void flow_put_gap(struct flow *f); /* draw that empty line now, since something else follows */
 void flow_text(struct flow *f, unsigned style, const char *text, size_t len);
 void flow_link(struct flow *f, const char *url); /* what follows is a link to it; NULL: to nothing */
-void flow_blanks(struct flow *f,
-                 int n); /* at least so many before the next word, none at the beginning of a line */
+/* Put at least n blanks before the next word; none at the beginning of a line. */
+void flow_blanks(struct flow *f, int n);
 void flow_word_end(struct flow *f);
 void flow_break(struct flow *f); /* the line ends, the block goes on */
 void flow_end(struct flow *f);   /* the block ends */

@@ -1,9 +1,9 @@
-/* markdown_refs.h - the definitions of links: "[1]: https://example.org", wherever they stand. One that came
- * before its label is used makes the use a link; then the definition itself is not shown. One that comes
- * after it, or whose label is never used, is shown as it was typed, the latter at the end. Private to
- * src/markdown.
+/* markdown_refs.h - the definitions of links, "[1]: https://example.org", wherever they stand in the text. A
+ * definition that precedes the use of its label makes that use a link, and is not shown itself. A definition
+ * that follows the use is shown as it was typed; one whose label is never used is shown at the end. Private
+ * to src/markdown.
  *
- * Holds up to REFS_MAX labels; more are text. A zeroed one is ready.
+ * Holds up to REFS_MAX labels; further ones are text. A zeroed struct is ready.
  */
 #ifndef MARKDOWN_MARKDOWN_REFS_H
 #define MARKDOWN_MARKDOWN_REFS_H
@@ -27,7 +27,7 @@ struct refs {
 void refs_release(struct refs *r); /* ready again */
 
 enum ref_kind { REF_NONE, REF_HIDDEN, REF_SHOWN };
-/* A whole line: is it a definition, and is it to be shown? */
+/* Is this whole line a definition, and is it to be shown? */
 enum ref_kind refs_define(struct refs *r, const char *line, size_t len);
 /* The address of a label that is used now; NULL: none so far. Valid until the next call. */
 const char *refs_use(struct refs *r, const char *label, size_t len);

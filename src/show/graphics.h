@@ -1,8 +1,8 @@
-/* graphics.h - what the terminal has said of itself: graphics, background, the size of a cell. Which bytes
- * ask it, how long a reply is, what a reply means, and which way of drawing follows.
+/* graphics.h - asks a terminal about its graphics, its background and the size of a cell, reads its replies, and
+ * decides how figures are drawn there.
  *
  * A terminal answers when it likes, in the stream that the user types into. So whoever reads that stream
- * takes replies out of it (term/keys.c), however late they come.
+ * takes the replies out of it (term/keys.c), however late they come.
  */
 #ifndef SHOW_GRAPHICS_H
 #define SHOW_GRAPHICS_H
@@ -31,9 +31,9 @@ struct graphics {
     int32_t background;          /* 0xRRGGBB; -1: not known */
 };
 
-/* What the environment tells: COLORFGBG, TERM_PROGRAM. */
+/* Begin with what the environment says: COLORFGBG, TERM_PROGRAM. */
 void graphics_init(struct graphics *g);
-/* Append what asks the terminal; nothing where TERM names one that would print it or cannot draw. */
+/* Append the bytes that ask the terminal. Nothing if TERM names one that would print them or cannot draw. */
 void graphics_query(struct graphics *g, struct buf *out);
 
 #define REPLY_MAX 4096 /* bytes; what is longer is dropped, but is no reply */
@@ -45,11 +45,11 @@ int reply_length(const char *s, size_t len);
 /* Take what a whole reply says. */
 void graphics_reply(struct graphics *g, const char *reply, size_t len);
 
-/* Ask the controlling terminal, once, and wait at most GRAPHICS_MS for its replies: for who does not read
- * what is typed. What is typed in that time is lost. */
+/* Ask the controlling terminal, once, and wait at most GRAPHICS_MS for its replies. For programs that do not
+ * read what is typed: what is typed in that time is lost. */
 void graphics_ask(struct graphics *g, struct loop *loop);
 #define GRAPHICS_MS 150
-/* Before the program ends: wait for replies that are still to come, a second after the query at most. */
+/* Before the program ends: wait for replies that have not come yet, until a second after the query. */
 void graphics_ask_end(struct graphics *g, struct loop *loop);
 
 enum graphics_way graphics_way(const struct graphics *g);
