@@ -18,14 +18,29 @@ void conversation_init(struct conversation *c)
     *c = (struct conversation){0};
 }
 
+/* Where the texts of a call and of a turn are. */
+static const size_t call_texts[] = {offsetof(struct call, id), offsetof(struct call, name),
+                                    offsetof(struct call, arguments), offsetof(struct call, extra)};
+static const size_t turn_texts[] = {
+    offsetof(struct turn, text),
+    offsetof(struct turn, call_id),
+    offsetof(struct turn, reasoning),
+    offsetof(struct turn, reasoning_field),
+    offsetof(struct turn, reasoning_items),
+    offsetof(struct turn, origin),
+};
+
+static char **text_at(void *object, size_t offset)
+{
+    return (char **)(void *)((char *)object + offset);
+}
+
 void call_release(struct call *c)
 {
     if (c == NULL)
         return;
-    free(c->id);
-    free(c->name);
-    free(c->arguments);
-    free(c->extra);
+    for (size_t i = 0; i < countof(call_texts); i++)
+        free(*text_at(c, call_texts[i]));
     *c = (struct call){0};
 }
 
@@ -45,12 +60,8 @@ static void turn_release(struct turn *t)
     for (size_t i = 0; i < t->n_calls; i++)
         call_release(&t->calls[i]);
     free(t->calls);
-    free(t->text);
-    free(t->call_id);
-    free(t->reasoning);
-    free(t->reasoning_field);
-    free(t->reasoning_items);
-    free(t->origin);
+    for (size_t i = 0; i < countof(turn_texts); i++)
+        free(*text_at(t, turn_texts[i]));
 }
 
 void conversation_truncate(struct conversation *c, size_t n)
@@ -161,10 +172,8 @@ static bool is_object(const char *text)
 static void make_sendable(struct call *calls, size_t i)
 {
     struct call *call = &calls[i];
-    repair(&call->id);
-    repair(&call->name);
-    repair(&call->arguments);
-    repair(&call->extra);
+    for (size_t k = 0; k < countof(call_texts); k++)
+        repair(text_at(call, call_texts[k]));
     bool fresh = call->id != NULL && call->id[0] != '\0';
     for (size_t k = 0; k < i && fresh; k++)
         fresh = strcmp(calls[k].id, call->id) != 0;
@@ -210,12 +219,8 @@ void conversation_restore(struct conversation *c, struct turn *t)
     into->serial = into->serial ? into->serial : fresh.serial;
     into->version = fresh.version;
     c->serial = into->serial > c->serial ? into->serial : c->serial;
-    repair(&into->text);
-    repair(&into->call_id);
-    repair(&into->reasoning);
-    repair(&into->reasoning_field);
-    repair(&into->reasoning_items);
-    repair(&into->origin);
+    for (size_t i = 0; i < countof(turn_texts); i++)
+        repair(text_at(into, turn_texts[i]));
     if (into->text == NULL)
         into->text = xstrdup("");
     for (size_t i = 0; i < into->n_calls; i++)
@@ -247,9 +252,8 @@ void conversation_image(struct conversation *c, struct turn_image *image)
     conversation_changed(c, t);
 }
 
-#define INTERRUPTED \
-    "Interrupted." /* between a result and the user's next words: Mistral takes no user turn right behind a \
-                      result */
+/* Stands between a result and the user's next words, since Mistral refuses a user turn right behind a result. */
+#define INTERRUPTED "Interrupted."
 
 void conversation_close_open_calls(struct conversation *c, const char *why)
 {
@@ -347,44 +351,63 @@ static bool has_extra(const struct turn *t)
     return false;
 }
 
+static bool has_nameless_image(const struct turn *t)
+{
+    for (size_t k = 0; k < t->n_images; k++)
+        if (t->images[k].name == NULL || !good(t->images[k].name))
+            return true;
+    return false;
+}
+
+/* A rule, and whether it is broken. */
+struct rule {
+    bool broken;
+    const char *text;
+};
+
+static int check_rules(const struct rule *rules, size_t n, size_t turn, struct error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (rules[i].broken)
+            return broken(err, turn, rules[i].text);
+    return 0;
+}
+
 static int check_turn(const struct conversation *c, size_t i, struct error *err)
 {
     const struct turn *t = &c->v[i];
-    if (t->text == NULL || (t->text[0] == '\0' && t->n_calls == 0))
-        return broken(err, i, "empty turn");
-    if (!good(t->text) || !good(t->reasoning) || !good(t->reasoning_items) || !good(t->call_id))
-        return broken(err, i, "text that is not valid UTF-8");
-    if (t->role == TURN_ASSISTANT && t->n_images > 0)
-        return broken(err, i, "an image of the assistant's");
-    for (size_t k = 0; k < t->n_images; k++)
-        if (t->images[k].name == NULL || !good(t->images[k].name))
-            return broken(err, i, "an image without a valid name");
-    if (t->role != TURN_ASSISTANT && t->n_calls > 0)
-        return broken(err, i, "calls outside of an assistant turn");
-    if (t->role != TURN_ASSISTANT && (t->reasoning != NULL || t->reasoning_field != NULL))
-        return broken(err, i, "reasoning outside of an assistant turn");
-    if ((t->reasoning_field != NULL || has_extra(t)) && t->origin == NULL)
-        return broken(err, i, "reasoning or extra content of no known model");
-    return 0;
+    bool assistant = t->role == TURN_ASSISTANT;
+    const struct rule rules[] = {
+        {t->text == NULL || (t->text[0] == '\0' && t->n_calls == 0), "empty turn"},
+        {!good(t->text) || !good(t->reasoning) || !good(t->reasoning_items) || !good(t->call_id),
+         "text that is not valid UTF-8"},
+        {assistant && t->n_images > 0, "an image of the assistant's"},
+        {has_nameless_image(t), "an image without a valid name"},
+        {!assistant && t->n_calls > 0, "calls outside of an assistant turn"},
+        {!assistant && (t->reasoning != NULL || t->reasoning_field != NULL),
+         "reasoning outside of an assistant turn"},
+        {(t->reasoning_field != NULL || has_extra(t)) && t->origin == NULL,
+         "reasoning or extra content of no known model"},
+    };
+
+    return check_rules(rules, countof(rules), i, err);
 }
 
 /* Strict chat templates alternate: user, assistant with its results, and so on. */
 static int check_order(const struct conversation *c, size_t i, struct error *err)
 {
-    enum turn_role role = c->v[i].role;
-    if (i == 0)
-        return role == TURN_USER ? 0
-                                 : broken(err, i,
-                                          role == TURN_RESULT ? "a result without a call"
-                                                              : "the first turn is not the user's");
-    enum turn_role before = c->v[i - 1].role;
-    if (role == TURN_USER && before == TURN_USER)
-        return broken(err, i, "two user turns in a row");
-    if (role == TURN_USER && before == TURN_RESULT)
-        return broken(err, i, "a user turn right behind a result");
-    if (role == TURN_ASSISTANT && before == TURN_ASSISTANT && c->v[i - 1].n_calls == 0)
-        return broken(err, i, "two assistant turns in a row");
-    return 0;
+    const struct turn *t = &c->v[i], *before = i > 0 ? t - 1 : NULL;
+    bool user = t->role == TURN_USER, assistant = t->role == TURN_ASSISTANT;
+    const struct rule rules[] = {
+        {!before && t->role == TURN_RESULT, "a result without a call"},
+        {!before && assistant, "the first turn is not the user's"},
+        {before && user && before->role == TURN_USER, "two user turns in a row"},
+        {before && user && before->role == TURN_RESULT, "a user turn right behind a result"},
+        {before && assistant && before->role == TURN_ASSISTANT && before->n_calls == 0,
+         "two assistant turns in a row"},
+    };
+
+    return check_rules(rules, countof(rules), i, err);
 }
 
 int conversation_check(const struct conversation *c, struct error *err)

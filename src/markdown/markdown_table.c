@@ -101,31 +101,36 @@ static bool is_delimiter(const char *cell, enum align *align)
     return dashes > 0 && !cell[left + dashes + right];
 }
 
-bool markdown_table_fits(const char *head, size_t head_len, const char *s, size_t len)
+/* The line below the head: the alignment of each of its columns. Returns how many there are; 0: it is none. */
+static size_t read_delimiters(const char *s, size_t len, enum align *align)
 {
-    struct table_row first = {0}, second = {0};
-    size_t n = row_read(&second, s, len);
-    bool fits = n > 1 && row_read(&first, head, head_len) == n;
-    enum align align;
+    struct table_row cells = {0};
+    size_t n = row_read(&cells, s, len);
+    bool all = true;
 
     for (size_t i = 0; i < n; i++)
-        fits = fits && is_delimiter(second.cell[i], &align);
+        all = is_delimiter(cells.cell[i], &align[i]) && all;
+    row_release(&cells);
+    return all ? n : 0;
+}
+
+bool markdown_table_fits(const char *head, size_t head_len, const char *s, size_t len)
+{
+    struct table_row first = {0};
+    enum align align[COLUMNS_MAX];
+    size_t n = read_delimiters(s, len, align);
+    bool fits = n > 1 && row_read(&first, head, head_len) == n;
+
     row_release(&first);
-    row_release(&second);
     return fits;
 }
 
 bool markdown_table_open(struct markdown *m, const char *s, size_t len)
 {
-    struct table_row delimiters = {0};
     enum align align[COLUMNS_MAX] = {LEFT};
-    size_t n = len && memchr(s, '|', len) ? row_read(&delimiters, s, len) : 0;
-    bool is = n > 0;
+    size_t n = len && memchr(s, '|', len) ? read_delimiters(s, len, align) : 0;
 
-    for (size_t i = 0; i < n; i++)
-        is = is_delimiter(delimiters.cell[i], &align[i]) && is;
-    row_release(&delimiters);
-    if (!is)
+    if (!n)
         return false;
     markdown_end_leaf(m);
     markdown_begin_leaf(m, LEAF_TABLE);
@@ -193,20 +198,18 @@ static void share(struct table *t, const int *word, const int *line, int width)
 
 static void settle_widths(struct markdown *m, struct table *t)
 {
-    int word[COLUMNS_MAX] = {0}, line[COLUMNS_MAX] = {0};
+    int word[COLUMNS_MAX], line[COLUMNS_MAX];
     int width = m->flow.o.width - flow_columns(buf_str(&m->flow.next)) - GAP * (int)(t->columns - 1);
     struct buf scratch autorelease(buf_release) = BUF_INIT(0);
 
-    for (size_t r = 0; r < t->n_rows; r++)
-        for (size_t i = 0; i < t->columns; i++) {
+    for (size_t i = 0; i < t->columns; i++) {
+        word[i] = line[i] = 1;
+        for (size_t r = 0; r < t->n_rows; r++) {
             buf_clear(&scratch);
             struct cell_size size = draw_cell(m, cell_flow(m, 0, &scratch), t->rows[r].cell[i], r == 0);
             word[i] = size.word > word[i] ? size.word : word[i];
             line[i] = size.line > line[i] ? size.line : line[i];
         }
-    for (size_t i = 0; i < t->columns; i++) {
-        word[i] = word[i] ? word[i] : 1;
-        line[i] = line[i] ? line[i] : 1;
     }
     t->known = true;
     memcpy(t->width, line, sizeof line);

@@ -103,31 +103,28 @@ static int read_key(struct yaml_reader *r, const yaml_event_t *e, struct ydoc *m
     return 0;
 }
 
+static int read_member(struct yaml_reader *r, const yaml_event_t *key, struct ydoc *map, int depth)
+{
+    yaml_event_t value autorelease(yaml_event_delete) = {0};
+    struct ydoc *member;
+
+    if (read_key(r, key, map, &member) < 0 || next(r, &value) < 0)
+        return -1;
+    return read_value(r, &value, member, depth + 1);
+}
+
 /* Read the members of a map or the elements of a list, up to the closing event. */
 static int read_items(struct yaml_reader *r, struct ydoc *y, yaml_event_type_t end, int depth)
 {
     for (;;) {
-        yaml_event_t e;
-        struct ydoc *item = NULL;
-        int status = 0;
+        yaml_event_t e autorelease(yaml_event_delete) = {0};
 
         if (next(r, &e) < 0)
             return -1;
-        if (e.type == end) {
-            yaml_event_delete(&e);
+        if (e.type == end)
             return 0;
-        }
-        if (y->type == YDOC_MAP) {
-            status = read_key(r, &e, y, &item);
-            yaml_event_delete(&e);
-            if (status < 0 || next(r, &e) < 0)
-                return -1;
-        } else {
-            item = grow(y);
-        }
-        status = read_value(r, &e, item, depth + 1);
-        yaml_event_delete(&e);
-        if (status < 0)
+        if (y->type == YDOC_MAP ? read_member(r, &e, y, depth) < 0
+                                : read_value(r, &e, grow(y), depth + 1) < 0)
             return -1;
     }
 }
@@ -176,26 +173,21 @@ static int read_stream(struct yaml_reader *r, struct ydoc *root)
     bool any = false;
 
     for (;;) {
-        yaml_event_t e;
-        yaml_event_type_t type;
-        int status = 0;
+        yaml_event_t e autorelease(yaml_event_delete) = {0};
 
         if (next(r, &e) < 0)
             return -1;
-        type = e.type;
-        if (type == YAML_DOCUMENT_START_EVENT && any)
-            status = error_set(r->err, ERROR_USAGE, 0, "%s:%d: only one YAML document is allowed per file",
-                               r->file, line_of(&e));
-        else if (type == YAML_SCALAR_EVENT || type == YAML_SEQUENCE_START_EVENT
-                 || type == YAML_MAPPING_START_EVENT || type == YAML_ALIAS_EVENT) {
-            any = true;
-            status = read_value(r, &e, root, 1);
-        }
-        yaml_event_delete(&e);
-        if (status < 0)
-            return -1;
-        if (type == YAML_STREAM_END_EVENT)
+        if (e.type == YAML_STREAM_END_EVENT)
             return 0;
+        if (e.type == YAML_DOCUMENT_START_EVENT && any)
+            return error_set(r->err, ERROR_USAGE, 0, "%s:%d: only one YAML document is allowed per file",
+                             r->file, line_of(&e));
+        if (e.type == YAML_SCALAR_EVENT || e.type == YAML_SEQUENCE_START_EVENT
+            || e.type == YAML_MAPPING_START_EVENT || e.type == YAML_ALIAS_EVENT) {
+            any = true;
+            if (read_value(r, &e, root, 1) < 0)
+                return -1;
+        }
     }
 }
 
