@@ -46,6 +46,13 @@ void *xreallocarray(void *p, size_t n, size_t size)
     return xrealloc(p, bytes);
 }
 
+void free_secret(char *s)
+{
+    if (s != NULL)
+        explicit_bzero(s, strlen(s));
+    free(s);
+}
+
 char *xstrdup(const char *s)
 {
     return s != NULL ? xmemdup0(s, strlen(s)) : NULL;

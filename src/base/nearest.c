@@ -38,20 +38,28 @@ static size_t letters(const char *word, size_t len)
     return n;
 }
 
+void nearest_offer(struct nearest *n, const char *name)
+{
+    unsigned d = edit_distance(n->word, n->len, name, strlen(name));
+
+    if (d > 0 && n->len >= 3 && strlen(name) > n->len && strncmp(name, n->word, n->len) == 0)
+        d = 1; /* a prefix counts as a typo */
+    if (n->best && d >= n->least)
+        return;
+    n->least = d;
+    n->best = name;
+}
+
+const char *nearest_found(const struct nearest *n)
+{
+    return n->least <= (letters(n->word, n->len) + 2) / 4 ? n->best : NULL;
+}
+
 const char *nearest_name(const char *word, size_t len, const char *const *names)
 {
-    const char *best = NULL;
-    unsigned least = 99;
+    struct nearest n = {.word = word, .len = len};
 
-    for (; *names; names++) {
-        size_t n = strlen(*names);
-        unsigned d = edit_distance(word, len, *names, n);
-        if (d > 0 && len >= 3 && n > len && strncmp(*names, word, len) == 0)
-            d = 1; /* a prefix counts as a typo */
-        if (d < least) {
-            least = d;
-            best = *names;
-        }
-    }
-    return least <= (letters(word, len) + 2) / 4 ? best : NULL;
+    for (; *names; names++)
+        nearest_offer(&n, *names);
+    return nearest_found(&n);
 }

@@ -12,5 +12,14 @@ unsigned edit_distance(const char *a, size_t na, const char *b, size_t nb);
 /* The name (names ends with NULL) that word is most likely a misspelling or the beginning of, or NULL if none
  * is near. */
 const char *nearest_name(const char *word, size_t len, const char *const *names);
+/* The same for names that come one by one: nearest_offer() each, then nearest_found(). */
+struct nearest {
+    const char *word;
+    size_t len;
+    const char *best; /* so far; the rest is zero in the beginning */
+    unsigned least;
+};
+void nearest_offer(struct nearest *n, const char *name);
+const char *nearest_found(const struct nearest *n);
 
 #endif

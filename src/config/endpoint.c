@@ -403,9 +403,7 @@ void endpoint_take_local(struct config *c, struct endpoint *e, const struct prov
 
 void endpoint_release(struct endpoint *e)
 {
-    if (e->key)
-        explicit_bzero(e->key, strlen(e->key));
-    free(e->key);
+    free_secret(e->key);
     free(e->base_url);
     free(e->key_name);
     free(e->unbound);

@@ -280,26 +280,22 @@ const struct option *option_by_env(const char *name)
 
 const char *nearest_flag(const char *word, size_t len)
 {
-    const char *names[OPTION_MAX + 1];
-    size_t n = 0;
+    struct nearest near = {.word = word, .len = len};
 
     for (size_t i = 0; i < option_count; i++)
         if (option_table[i].flag)
-            names[n++] = option_table[i].flag;
-    names[n] = NULL;
-    return nearest_name(word, len, names);
+            nearest_offer(&near, option_table[i].flag);
+    return nearest_found(&near);
 }
 
 const char *nearest_key(const char *word)
 {
-    const char *names[OPTION_MAX + 3];
-    size_t n = 0;
+    struct nearest near = {.word = word, .len = strlen(word)};
 
     for (size_t i = 0; i < option_count; i++)
         if (option_table[i].key)
-            names[n++] = option_table[i].key;
-    names[n++] = "providers";
-    names[n++] = "models";
-    names[n] = NULL;
-    return nearest_name(word, strlen(word), names);
+            nearest_offer(&near, option_table[i].key);
+    nearest_offer(&near, "providers");
+    nearest_offer(&near, "models");
+    return nearest_found(&near);
 }

@@ -46,9 +46,10 @@ static const struct schema schema = {provider_fields, countof(provider_fields)};
 
 static struct provider *provider_slot(struct providers *p, const char *name)
 {
-    for (size_t i = 0; i < p->n; i++)
-        if (strcmp(p->v[i].name, name) == 0)
-            return &p->v[i];
+    struct provider *known = (struct provider *)provider_find(p, name);
+
+    if (known)
+        return known;
     p->v = xreallocarray(p->v, p->n + 1, sizeof(*p->v));
     p->v[p->n] = (struct provider){.name = xstrdup(name)};
     return &p->v[p->n++];
@@ -108,9 +109,7 @@ void providers_release(struct providers *p)
         argv_release(&v->models);
         free(v->body);
         profiles_release(&v->profiles);
-        if (v->api_key)
-            explicit_bzero(v->api_key, strlen(v->api_key));
-        free(v->api_key);
+        free_secret(v->api_key);
         for (size_t k = 0; k < KEY_VARIABLES; k++)
             free(v->key_variable[k]);
         argv_release(&v->api_key_command);
@@ -129,12 +128,9 @@ const struct provider *provider_find(const struct providers *p, const char *name
 
 const char *provider_nearest(const struct providers *p, const char *name)
 {
-    const char **names = xcalloc(p->n + 1, sizeof(*names));
-    const char *near;
+    struct nearest near = {.word = name, .len = strlen(name)};
 
     for (size_t i = 0; i < p->n; i++)
-        names[i] = p->v[i].name;
-    near = nearest_name(name, strlen(name), names);
-    free(names);
-    return near;
+        nearest_offer(&near, p->v[i].name);
+    return nearest_found(&near);
 }

@@ -19,15 +19,12 @@ static bool is_read(const struct config *c, const char *name)
 
 static const char *nearest_variable(const char *name)
 {
-    const char *names[OPTION_MAX + 1];
-    size_t n = 0;
+    struct nearest near = {.word = name + strlen(PREFIX), .len = strlen(name) - strlen(PREFIX)};
 
     for (size_t i = 0; i < option_count; i++)
         if (option_table[i].env && !strncmp(option_table[i].env, PREFIX, strlen(PREFIX)))
-            names[n++] = option_table[i].env + strlen(PREFIX);
-    names[n] = NULL;
-    name += strlen(PREFIX);
-    return nearest_name(name, strlen(name), names);
+            nearest_offer(&near, option_table[i].env + strlen(PREFIX));
+    return nearest_found(&near);
 }
 
 void config_tell_unread(struct config *c)

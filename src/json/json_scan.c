@@ -150,17 +150,21 @@ static bool scan_string(struct scanner *s)
     }
 }
 
-static size_t digits(struct scanner *s)
+/* Step over the next byte if it is one of set. */
+static bool accept(struct scanner *s, const char *set)
 {
-    size_t from = s->i;
-    while (s->i < s->len && s->text[s->i] >= '0' && s->text[s->i] <= '9')
-        s->i++;
-    return s->i - from;
+    if (s->i >= s->len || s->text[s->i] == '\0' || strchr(set, s->text[s->i]) == NULL)
+        return false;
+    s->i++;
+    return true;
 }
 
 static bool need_digits(struct scanner *s)
 {
-    if (digits(s) > 0)
+    size_t from = s->i;
+    while (s->i < s->len && s->text[s->i] >= '0' && s->text[s->i] <= '9')
+        s->i++;
+    if (s->i > from)
         return true;
     return s->i >= s->len ? fail_early(s) : fail(s, "bad number");
 }
@@ -180,28 +184,20 @@ static void note_odd(struct scanner *s, size_t from)
 static bool scan_number(struct scanner *s)
 {
     size_t from = s->i;
-    if (s->text[s->i] == '-')
-        s->i++;
-    bool zero = s->i < s->len && s->text[s->i] == '0';
+    accept(s, "-");
     size_t first = s->i;
     if (!need_digits(s))
         return false;
     size_t whole = s->i - first;
-    if (zero && whole > 1) {
+    if (s->text[first] == '0' && whole > 1) {
         s->i = first;
         return fail(s, "number with a leading zero");
     }
-    bool exponent = false;
-    if (s->i < s->len && s->text[s->i] == '.') {
-        s->i++;
-        if (!need_digits(s))
-            return false;
-    }
-    if (s->i < s->len && (s->text[s->i] == 'e' || s->text[s->i] == 'E')) {
-        exponent = true;
-        s->i++;
-        if (s->i < s->len && (s->text[s->i] == '+' || s->text[s->i] == '-'))
-            s->i++;
+    if (accept(s, ".") && !need_digits(s))
+        return false;
+    bool exponent = accept(s, "eE");
+    if (exponent) {
+        accept(s, "+-");
         if (!need_digits(s))
             return false;
     }
@@ -246,20 +242,21 @@ static bool scan_scalar(struct scanner *s)
     return scan_word(s, c == 't' ? "true" : c == 'f' ? "false" : "null");
 }
 
-/* Read "key" and its colon; s->i is then at the value. */
-static bool scan_key(struct scanner *s)
+static bool expect(struct scanner *s, char c, const char *reason)
 {
     if (s->i >= s->len)
         return fail_early(s);
-    if (s->text[s->i] != '"')
-        return fail(s, "expected a key in quotes");
-    if (!scan_string(s))
+    return s->text[s->i] == c || fail(s, reason);
+}
+
+/* Read "key" and its colon; s->i is then at the value. */
+static bool scan_key(struct scanner *s)
+{
+    if (!expect(s, '"', "expected a key in quotes") || !scan_string(s))
         return false;
     skip_space(s);
-    if (s->i >= s->len)
-        return fail_early(s);
-    if (s->text[s->i] != ':')
-        return fail(s, "expected ':'");
+    if (!expect(s, ':', "expected ':'"))
+        return false;
     s->i++;
     return true;
 }

@@ -76,9 +76,7 @@ static int asking_init(struct asking *a, size_t max, struct error *err)
 static void asking_release(struct asking *a)
 {
     http_free(a->http);
-    if (a->auth)
-        explicit_bzero(a->auth, strlen(a->auth));
-    free(a->auth);
+    free_secret(a->auth);
     free(a->root);
     buf_release(&a->body);
 }

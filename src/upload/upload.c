@@ -158,21 +158,14 @@ struct upload *upload_new(const struct upload_options *o, struct error *err)
     return NULL;
 }
 
-static void forget(char **secret)
-{
-    if (*secret)
-        explicit_bzero(*secret, strlen(*secret));
-    free(steal(secret));
-}
-
 void upload_free(struct upload *u)
 {
     if (!u)
         return;
     http_free(u->http);
-    forget(&u->user);
-    forget(&u->query);
-    forget(&u->token);
+    free_secret(u->user);
+    free_secret(u->query);
+    free_secret(u->token);
     free(u->base);
     free(u->sign);
     free(u->ca_cert);

@@ -264,18 +264,17 @@ static int read_field(const struct field *f, const struct ydoc *y, void *object,
 
 static int unknown_field(const struct schema *s, const struct ydoc *y, struct error *err)
 {
-    const char *names[32], *near;
+    const struct field *f = s->fields;
+    struct nearest near = {.word = y->key, .len = strlen(y->key)};
 
     for (size_t i = 0; i < s->n; i++)
-        names[i] = s->fields[i].key;
-    names[s->n] = NULL;
-    near = nearest_name(y->key, strlen(y->key), names);
-    if (near)
-        return ydoc_key_error(y, err, "unknown key %.60s; did you mean %s?", y->key, near);
+        nearest_offer(&near, f[i].key);
+    if (nearest_found(&near))
+        return ydoc_key_error(y, err, "unknown key %.60s; did you mean %s?", y->key, nearest_found(&near));
     if (s->n < 3)
-        return ydoc_key_error(y, err, "unknown key %.60s; expected %s", y->key, names[0]);
-    return ydoc_key_error(y, err, "unknown key %.60s; expected %s, %s, %s, ...", y->key, names[0], names[1],
-                          names[2]);
+        return ydoc_key_error(y, err, "unknown key %.60s; expected %s", y->key, f[0].key);
+    return ydoc_key_error(y, err, "unknown key %.60s; expected %s, %s, %s, ...", y->key, f[0].key, f[1].key,
+                          f[2].key);
 }
 
 int fields_read(const struct schema *s, const struct ydoc *map, bool builtin, void *object, struct error *err)
