@@ -1,5 +1,5 @@
-/* cell_result.h - the result of one cell, plain data: the sandbox fills it in, EVENT_TOOL_RESULT carries it to
- * the listeners, and the agent puts it into words for the model.
+/* cell_result.h - the result of one cell, plain data: the sandbox fills it in, EVENT_TOOL_RESULT carries it
+ * to the listeners, and the agent puts it into words for the model.
  */
 #ifndef CHAT_CELL_RESULT_H
 #define CHAT_CELL_RESULT_H

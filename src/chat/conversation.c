@@ -252,7 +252,7 @@ void conversation_image(struct conversation *c, struct turn_image *image)
     conversation_changed(c, t);
 }
 
-/* Stands between a result and the user's next words, since Mistral refuses a user turn right behind a result. */
+/* Stands between a result and the user's next words: Mistral refuses a user turn right behind a result. */
 #define INTERRUPTED "Interrupted."
 
 void conversation_close_open_calls(struct conversation *c, const char *why)

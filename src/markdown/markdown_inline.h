@@ -1,6 +1,6 @@
-/* markdown_inline.h - the text within a block of Markdown, in two steps. inline_scan finds out whether a piece
- * of the text can be drawn already, and turns it into something that md4c reads as it was meant. inline_draw
- * has md4c parse that, and draws it. Private to src/markdown.
+/* markdown_inline.h - the text within a block of Markdown, in two steps. inline_scan finds out whether a
+ * piece of the text can be drawn already, and turns it into something that md4c reads as it was meant.
+ * inline_draw has md4c parse that, and draws it. Private to src/markdown.
  */
 #ifndef MARKDOWN_MARKDOWN_INLINE_H
 #define MARKDOWN_MARKDOWN_INLINE_H
@@ -16,8 +16,8 @@ struct refs;
 #define INLINE_BREAK '\x02' /* stands in the text for a line break that is kept */
 
 struct inline_open {
-    /* Bytes since something was opened that later text may close, so that the text had better be held back. 0:
-     * nothing is open, or it has been open for too long. */
+    /* Bytes since something was opened that later text may close, so that the text had better be held back.
+     * 0: nothing is open, or it has been open for too long. */
     unsigned held;
     bool strong;    /* nothing but strong emphasis is open */
     char marks[32]; /* the marks that close the strong emphasis */

@@ -101,7 +101,8 @@ static bool is_delimiter(const char *cell, enum align *align)
     return dashes > 0 && !cell[left + dashes + right];
 }
 
-/* The line below the head: the alignment of each of its columns. Returns how many there are; 0: it is none. */
+/* Read the alignment of each column from the line below the head. Returns the number of columns; 0: it is no
+ * such line. */
 static size_t read_delimiters(const char *s, size_t len, enum align *align)
 {
     struct table_row cells = {0};

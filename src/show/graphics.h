@@ -1,5 +1,5 @@
-/* graphics.h - asks a terminal about its graphics, its background and the size of a cell, reads its replies, and
- * decides how figures are drawn there.
+/* graphics.h - asks a terminal about its graphics, its background and the size of a cell, reads its replies,
+ * and decides how figures are drawn there.
  *
  * A terminal answers when it likes, in the stream that the user types into. So whoever reads that stream
  * takes the replies out of it (term/keys.c), however late they come.

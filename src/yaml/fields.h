@@ -49,9 +49,9 @@ struct schema {
 /* The map's members into object. builtin: fields that are users_only count as unknown. */
 int fields_read(const struct schema *s, const struct ydoc *map, bool builtin, void *object,
                 struct error *err);
-/* Copy the fields that from has and into lacks, by their has members; a field without one is left out. A has
- * member that several fields share tells of any of them, and they are copied together. Only pointers are copied
- * of strings; lists (F_STRINGS, F_VARIABLES, F_COMMAND) are left out. */
+/* Copy each field that from has and into lacks, as their has members tell. Fields that share a has member are
+ * copied together; those without one, and lists (F_STRINGS, F_VARIABLES, F_COMMAND), are left out. Strings
+ * are not duplicated. */
 void fields_merge(const struct schema *s, void *into, const void *from);
 /* A command as YAML has it: a list of words, or one string cut at blanks. No shell. */
 int fields_read_command(const struct ydoc *y, struct argv *out, struct error *err);
