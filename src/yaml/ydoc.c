@@ -106,7 +106,7 @@ static int read_key(struct yaml_reader *r, const yaml_event_t *e, struct ydoc *m
 static int read_member(struct yaml_reader *r, const yaml_event_t *key, struct ydoc *map, int depth)
 {
     yaml_event_t value autorelease(yaml_event_delete) = {0};
-    struct ydoc *member;
+    struct ydoc *member = NULL;
 
     if (read_key(r, key, map, &member) < 0 || next(r, &value) < 0)
         return -1;
