@@ -55,32 +55,29 @@ struct found_key {
 static struct found_key key_from(const struct config *c, const struct endpoint *e, enum key_origin origin)
 {
     const struct provider *p = e->entry;
+    const struct chosen *of_file = &c->choice[SOURCE_FILE].api_key;
     struct found_key f = {0};
 
     switch (origin) {
     case KEY_OPTION_ENV:
-        f.from = (struct source){SOURCE_ENV, 0, "SANDPIPER_API_KEY"};
-        f.key = config_env(c, "SANDPIPER_API_KEY");
-        break;
+        f.key = endpoint_variable(c, "SANDPIPER_API_KEY", IN_ENVIRONMENT, &f.from);
+        return f;
     case KEY_OPTION_FILE:
-        f.from = c->choice[SOURCE_FILE].api_key.from;
-        f.key = c->choice[SOURCE_FILE].api_key.value;
-        if (!f.key && c->api_key_command.n) {
-            f.from = *config_source(c, &c->api_key_command);
-            f.command = &c->api_key_command;
-        }
-        break;
+        if (of_file->value || !c->api_key_command.n)
+            return (struct found_key){of_file->value, NULL, of_file->from};
+        return (struct found_key){NULL, &c->api_key_command, *config_source(c, &c->api_key_command)};
     case KEY_VARIABLE_ENV:
         f.key = p ? endpoint_key_variable(c, p, IN_ENVIRONMENT, &f.from) : NULL;
-        break;
+        return f;
     case KEY_VARIABLE_DOTENV:
         f.key = p && !e->passed_over ? endpoint_key_variable(c, p, IN_DOTENV, &f.from) : NULL;
-        break;
+        return f;
     case KEY_ENTRY_FILE:
-        f.from = (struct source){SOURCE_FILE, p ? p->key_line : 0, c->file};
-        f.key = p ? p->api_key : NULL;
-        f.command = p && !f.key && p->api_key_command.n ? &p->api_key_command : NULL;
-        break;
+        if (p)
+            f = (struct found_key){p->api_key,
+                                   p->api_key || !p->api_key_command.n ? NULL : &p->api_key_command,
+                                   {SOURCE_FILE, p->key_line, c->file}};
+        return f;
     case KEY_ORIGINS:
         break;
     }

@@ -260,8 +260,7 @@ static bool belongs(const struct topic *t, const struct option *o)
 
 static void help_topic(const struct topic *t, struct buf *out)
 {
-    buf_addstr(out, t->text);
-    buf_addstr(out, t->here ? "\nOptions:\n" : "");
+    buf_addf(out, "%s%s", t->text, t->here ? "\nOptions:\n" : "");
     for (size_t i = 0; i < option_count; i++)
         if (option_table[i].flag && belongs(t, &option_table[i]))
             add_option(out, &option_table[i]);
@@ -274,8 +273,7 @@ static void help_first(struct buf *out)
     for (size_t i = 0; i < option_count; i++)
         if (option_table[i].usual)
             add_option(out, &option_table[i]);
-    buf_addstr(out, more);
-    buf_addstr(out, codes);
+    buf_addf(out, "%s%s", more, codes);
 }
 
 static void help_all(struct buf *out)
@@ -292,8 +290,7 @@ static void help_all(struct buf *out)
             buf_addf(out, "\n%s:\n", group = o->group);
         add_option(out, o);
     }
-    buf_addstr(out, codes);
-    buf_addstr(out, "Manual: man sandpiper.\n");
+    buf_addf(out, "%sManual: man sandpiper.\n", codes);
 }
 
 const char *help_page(size_t i, const char **line)

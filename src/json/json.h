@@ -69,7 +69,7 @@ struct json *json_number(double v);
 struct json *json_integer(int64_t v);
 struct json *json_boolean(bool v);
 struct json *json_null(void);
-struct json *json_copy(const struct json *j);
+struct json *json_copy(const struct json *j);                         /* of NULL: null */
 void json_set(struct json *obj, const char *key, struct json *value); /* replaces */
 void json_set_str(struct json *obj, const char *key, const char *s);  /* s NULL: null */
 void json_set_int(struct json *obj, const char *key, int64_t v);

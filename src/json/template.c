@@ -40,23 +40,18 @@ static const struct json *walk(const struct json *value, const char *path)
     return value;
 }
 
-static struct json *copy_or_null(const struct json *value)
-{
-    return value ? json_copy(value) : json_null();
-}
-
 static struct json *reference(const struct filling *f, const char *path)
 {
     static const char item[] = "item", key[] = "key", index[] = "index";
     size_t n = strcspn(path, ".");
 
     if (f->item && n == strlen(item) && !strncmp(path, item, n))
-        return copy_or_null(walk(f->item, path + n + (path[n] == '.')));
+        return json_copy(walk(f->item, path + n + (path[n] == '.')));
     if (f->item && !strcmp(path, key))
         return f->key ? json_string(f->key) : json_null();
     if (f->item && !strcmp(path, index))
-        return copy_or_null(f->index);
-    return copy_or_null(walk(f->scope, path));
+        return json_copy(f->index);
+    return json_copy(walk(f->scope, path));
 }
 
 /* The words. at(i): the i-th part of the argument, filled in. */
@@ -143,7 +138,7 @@ static struct json *word_list(const struct filling *f, const struct json *a)
 
 static struct json *joined(const struct filling *f, const struct json *a, bool lines)
 {
-    struct buf text = BUF_INIT(0);
+    struct buf text autorelease(buf_release) = BUF_INIT(0);
 
     for (const struct json *one = json_first(a); one; one = json_next(one)) {
         autojson struct json *value = fill(f, one);
@@ -153,9 +148,7 @@ static struct json *joined(const struct filling *f, const struct json *a, bool l
             buf_addch(&text, '\n');
         buf_addstr(&text, s);
     }
-    struct json *result = json_string_n(buf_str(&text), text.len);
-    buf_release(&text);
-    return result;
+    return json_string_n(buf_str(&text), text.len);
 }
 
 static struct json *word_text(const struct filling *f, const struct json *a)
@@ -261,7 +254,7 @@ static struct json *fill(const struct filling *f, const struct json *t)
         return array(f, t);
     if (text && *text == '$')
         return text[1] == '$' ? json_string(text + 1) : reference(f, text + 1);
-    return copy_or_null(t);
+    return json_copy(t);
 }
 
 struct json *template_fill(const struct json *template, const struct json *scope,

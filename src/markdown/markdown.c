@@ -113,8 +113,7 @@ void markdown_prefix(struct markdown *m, struct buf *first, struct buf *next)
         } else if (spare > 0 && !c->fresh) {
             spare -= n;
         } else {
-            buf_addf(first, "%*s", c->fresh ? 0 : n, "");
-            buf_addstr(first, c->fresh ? c->marker : "");
+            buf_addf(first, "%*s%s", c->fresh ? 0 : n, "", c->fresh ? c->marker : "");
             buf_addf(next, "%*s", n, "");
         }
     }

@@ -373,13 +373,12 @@ void inline_draw(struct flow *f, const struct markdown_options *o, unsigned styl
         .text = on_text,
     };
     struct draw d = {.f = f, .o = o, .style = style, .url = BUF_INIT(URL_MAX), .label = BUF_INIT(URL_MAX)};
-    struct buf text = BUF_INIT(0);
+    struct buf text autorelease(buf_release) = BUF_INIT(0);
 
     /* In front, so that nothing of it is taken for the beginning of a block: a paragraph is all it can be. */
     buf_addstr(&text, "\x01 ");
     buf_add(&text, buf_str(prepared), prepared->len);
     md_parse(text.data, (MD_SIZE)text.len, &parser, &d);
-    buf_release(&text);
     buf_release(&d.url);
     buf_release(&d.label);
 }

@@ -371,17 +371,21 @@ bool loop_cancelled(const struct loop *l)
     return l->interrupts > 0 || l->fatal != 0;
 }
 
+/* What the flag was; it is cleared. */
+static bool take_flag(bool *flag)
+{
+    bool was = *flag;
+    *flag = false;
+    return was;
+}
+
 bool loop_resized(struct loop *l)
 {
-    bool was = l->resized;
-    l->resized = false;
-    return was;
+    return take_flag(&l->resized);
 }
 
 bool loop_continued(struct loop *l)
 {
     take_signals(l);
-    bool was = l->continued;
-    l->continued = false;
-    return was;
+    return take_flag(&l->continued);
 }

@@ -27,8 +27,7 @@ void lines_init(struct lines *l, struct buf *out, const struct lines_style *styl
 
 static void line_begin(struct lines *l, const char *gutter)
 {
-    buf_addstr(l->out, gutter);
-    buf_addstr(l->out, l->style.sgr);
+    buf_addf(l->out, "%s%s", gutter, l->style.sgr);
     l->mid = true;
     l->column = 0;
     l->before = 0;
@@ -39,9 +38,7 @@ static void end_line(struct lines *l)
 {
     if (!l->mid)
         return;
-    if (*l->style.sgr)
-        buf_addstr(l->out, RESET);
-    buf_addch(l->out, '\n');
+    buf_addf(l->out, "%s\n", *l->style.sgr ? RESET : "");
     l->mid = false;
     l->column = 0;
 }

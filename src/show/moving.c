@@ -46,8 +46,8 @@ static void draw(struct lines *l)
         struct buf clean autorelease(buf_release) = BUF_INIT(0);
 
         add_state(l, buf_str(&l->moving.row[i]), l->moving.row[i].len, &clean);
-        buf_addf(l->out, "%s%s%s%s", i ? "\n" : "", l->style.gutter, l->style.sgr, buf_str(&clean));
-        buf_addstr(l->out, *l->style.sgr && i + 1 < n ? SGR_RESET : "");
+        buf_addf(l->out, "%s%s%s%s%s", i ? "\n" : "", l->style.gutter, l->style.sgr, buf_str(&clean),
+                 *l->style.sgr && i + 1 < n ? SGR_RESET : "");
         l->column = utf8_columns(buf_str(&clean), clean.len);
     }
     l->mid = true;

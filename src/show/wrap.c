@@ -23,8 +23,7 @@ void show_wrap(struct buf *out, const char *text, size_t len, int column, int wi
          * what is wider than itself. */
         if (width > 0 && column > begin
             && column + (int)(word - blanks) + utf8_columns(text + word, end - word) > width && end > word) {
-            buf_addch(out, '\n');
-            buf_addf(out, "%*s", hang, "");
+            buf_addf(out, "\n%*s", hang, "");
             column = begin = hang;
         } else {
             buf_add(out, text + blanks, word - blanks);
