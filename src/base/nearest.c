@@ -46,7 +46,7 @@ const char *nearest_name(const char *word, size_t len, const char *const *names)
     for (; *names; names++) {
         size_t n = strlen(*names);
         unsigned d = edit_distance(word, len, *names, n);
-        if (d > 0 && len >= 3 && n > len && strncmp(*names, word, len) == 0)
+        if (d > 0 && len >= 3 && n > len && !strncmp(*names, word, len))
             d = 1; /* a prefix counts as a typo */
         if (d < least) {
             least = d;

@@ -91,7 +91,7 @@ int url_check(const char *url, const char *where, struct error *err)
 
 bool url_is_plain(const char *url)
 {
-    return strncmp(url, "http://", 7) == 0;
+    return !strncmp(url, "http://", 7);
 }
 
 bool url_is_loopback(const char *url)
@@ -101,7 +101,7 @@ bool url_is_loopback(const char *url)
 
     if (!host_of(url, host, sizeof host))
         return false;
-    if (strcasecmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0)
+    if (!strcasecmp(host, "localhost") || !strcmp(host, "[::1]"))
         return true;
     return inet_pton(AF_INET, host, &in) == 1 && (ntohl(in.s_addr) >> 24) == 127;
 }
@@ -125,7 +125,7 @@ char *url_from_host(const char *text, int port)
 {
     autofree char *host = url_trim(text);
     const char *p = host, *rest, *end;
-    bool scheme = strncmp(p, "http://", 7) == 0 || strncmp(p, "https://", 8) == 0;
+    bool scheme = !strncmp(p, "http://", 7) || !strncmp(p, "https://", 8);
 
     if (!scheme && strstr(p, "://"))
         return NULL;
@@ -140,8 +140,8 @@ char *url_from_host(const char *text, int port)
     size_t name = has_port ? (size_t)((const char *)memchr(end, ':', (size_t)(rest - end)) - p)
                            : (size_t)(rest - p);
     /* a server may listen on this address, but nobody can connect to it */
-    bool any = (name == 7 && strncmp(p, "0.0.0.0", 7) == 0) || name == 0;
-    const char *path = strlen(rest) >= 3 && strcmp(rest + strlen(rest) - 3, "/v1") == 0 ? "" : "/v1";
+    bool any = (name == 7 && !strncmp(p, "0.0.0.0", 7)) || name == 0;
+    const char *path = strlen(rest) >= 3 && !strcmp(rest + strlen(rest) - 3, "/v1") ? "" : "/v1";
 
     if (has_port || scheme)
         return xasprintf("%.*s%.*s%.*s%s%s", scheme ? (int)(p - host) : 7, scheme ? host : "http://",

@@ -47,7 +47,7 @@ static const struct schema schema = {provider_fields, countof(provider_fields)};
 static struct provider *provider_slot(struct providers *p, const char *name)
 {
     for (size_t i = 0; i < p->n; i++)
-        if (strcmp(p->v[i].name, name) == 0)
+        if (!strcmp(p->v[i].name, name))
             return &p->v[i];
     p->v = xreallocarray(p->v, p->n + 1, sizeof(*p->v));
     p->v[p->n] = (struct provider){.name = xstrdup(name)};
@@ -122,7 +122,7 @@ void providers_release(struct providers *p)
 const struct provider *provider_find(const struct providers *p, const char *name)
 {
     for (size_t i = 0; i < p->n; i++)
-        if (strcmp(p->v[i].name, name) == 0)
+        if (!strcmp(p->v[i].name, name))
             return &p->v[i];
     return NULL;
 }

@@ -71,9 +71,9 @@ static void on_event(void *ctx, const struct json *event)
 
     if (!*text)
         return;
-    if (strcmp(kind, "output") == 0 && c->token && c->progress < PROGRESS_MAX)
+    if (!strcmp(kind, "output") && c->token && c->progress < PROGRESS_MAX)
         tell_progress(c, text);
-    else if (strcmp(kind, "notice") == 0 && level(&c->request) <= MCP_NOTICE)
+    else if (!strcmp(kind, "notice") && level(&c->request) <= MCP_NOTICE)
         tell_notice(c, text);
 }
 
@@ -178,7 +178,7 @@ static bool same(const struct json *a, const struct json *b)
     if (json_type(a) != json_type(b))
         return false;
     autofree char *x = json_print(a), *y = json_print(b);
-    return strcmp(x, y) == 0;
+    return !strcmp(x, y);
 }
 
 /* A cancel comes on another POST than the call; the session says whose call it is. */

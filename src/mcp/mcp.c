@@ -165,7 +165,7 @@ static void serve(struct mcp_request *q, const char *method)
 
 static void take_notification(struct mcp_link *l, const char *method, const struct json *params)
 {
-    if (strcmp(method, "notifications/cancelled") == 0)
+    if (!strcmp(method, "notifications/cancelled"))
         mcp_cancel(l, json_get(params, "requestId"));
     mcp_nothing(l, 202);
 }

@@ -139,7 +139,7 @@ unsigned tokens_most(void *tokens, const char *hash)
     const struct tokens *t = tokens;
 
     for (size_t i = 0; i < t->n && hash; i++)
-        if (strcmp(t->hash[i], hash) == 0)
+        if (!strcmp(t->hash[i], hash))
             return t->most[i];
     return 0;
 }
@@ -168,7 +168,7 @@ const char *token_given(const char *authorization, char **kept)
     const char *colon;
 
     *kept = NULL;
-    if (authorization && strncasecmp(authorization, "Bearer ", 7) == 0)
+    if (authorization && !strncasecmp(authorization, "Bearer ", 7))
         return authorization + 7 + strspn(authorization + 7, " ");
     if (!authorization || strncasecmp(authorization, "Basic ", 6) != 0)
         return NULL;
