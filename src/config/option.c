@@ -171,7 +171,7 @@ const struct option option_table[] = {
      .help = "serve: where to listen: IP:PORT or unix:PATH"},
     {"token-file", 0, "serve.token_file", "SANDPIPER_SERVE_TOKEN_FILE", OPTION_FILE, TO(token_file),
      .arg = "FILE", .group = server, .commands = FOR_SERVE,
-     .help = "serve: the tokens that let clients in, one a line [a new one at each start]"},
+     .help = "serve: file of client tokens, one a line [a new token at each start]"},
     {"allow-host", 0, NULL, NULL, OPTION_LIST, TO(allow_hosts), .arg = "NAME", .group = server,
      .commands = FOR_SERVE, .help = "serve: a host name that clients may use (can be repeated)"},
     {"max-sandboxes", 0, "serve.max_sandboxes", "SANDPIPER_SERVE_MAX_SANDBOXES", OPTION_INT,
@@ -231,7 +231,7 @@ const struct option option_table[] = {
     {"version", 'V', NULL, NULL, OPTION_BOOL, TO(version), .group = other, .commands = FOR_ALL, .usual = true,
      .help = "print the version"},
     {"help", 'h', NULL, NULL, OPTION_BOOL, TO(help), .group = other, .commands = FOR_ALL, .usual = true,
-     .help = "print this; sandpiper help all: all options"},
+     .help = "print this help; sandpiper help all: all options"},
 };
 
 const size_t option_count = countof(option_table);

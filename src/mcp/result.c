@@ -290,7 +290,7 @@ static void show_file(const struct mcp_answer *a)
     struct json *content = json_array();
 
     if (file_read(path, BLOB_MAX, &bytes, NULL) < 0) {
-        add_text(content, "The file is too long to be shown whole; read a part of it with Python.");
+        add_text(content, "The file is too large to be shown whole; read a part of it with Python.");
         add_link(content, a, a->result);
     } else if (mcp_is_text(&bytes)) {
         add_cut(&text, buf_str(&bytes));

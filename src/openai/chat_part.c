@@ -79,7 +79,7 @@ struct json *chat_part_file(const struct json *part, size_t number, const char *
     if (!url && (json_get(file_of(part), "file_id") || (is_image(part) && json_get(part, "file_id"))))
         *why = "files by id are not known here; send the file itself (file_data)";
     else if (url && !content)
-        *why = "only a data: URL in base64 is taken; nothing is fetched from other machines";
+        *why = "must be a data: URL in base64; nothing is fetched from other machines";
     if (!content)
         return NULL;
     autofree char *made = name && *name ? xstrdup(name) : name_by_type(url, number);

@@ -62,7 +62,7 @@ static int content_fd(const struct json *arguments, struct error *err)
                          base64 ? "must be base64" : "is too long for one message");
     int fd = memfd_create("content", MFD_CLOEXEC);
     if (fd < 0 || fd_write_all(fd, buf_str(&bytes), bytes.len) < 0 || lseek(fd, 0, SEEK_SET) < 0) {
-        error_errno(err, "the content cannot be kept");
+        error_errno(err, "the content cannot be saved");
         fd_close(&fd);
     }
     return fd;

@@ -100,7 +100,7 @@ static bool well_formed(struct visit *q, const char *version, const struct heade
     if (h->twice || h->odd || (length && encoding) || (encoding && strcasecmp(encoding, "chunked") != 0)
         || (encoding && !strcmp(version, "HTTP/1.0"))
         || (length && (!*length || length[strspn(length, "0123456789")])))
-        return refuse(q, 400, NULL, "these headers do not say clearly where the request ends");
+        return refuse(q, 400, NULL, "the headers do not say clearly where the request ends");
     return true;
 }
 
@@ -109,7 +109,7 @@ static bool meant_for_us(struct visit *q, const struct headers_seen *h)
     const struct server_options *o = &q->s->o;
 
     if (!guard_host(o->address, o->hosts, h->value[HOST]))
-        return refuse(q, 403, NULL, "the name in Host is not one of this server's (serve --allow-host NAME)");
+        return refuse(q, 403, NULL, "the host name in Host is not allowed (serve --allow-host NAME allows it)");
     if (!guard_origin(o->address, o->hosts, h->value[ORIGIN]) || !guard_fetch_site(h->value[FETCH_SITE]))
         return refuse(q, 403, NULL, "pages of other sites have no access");
     q->base = xasprintf("http://%s", h->value[HOST] ? h->value[HOST] : "localhost");
@@ -142,7 +142,7 @@ static bool under_limits(struct visit *q)
         return refuse(q, 503, "SHUTTING_DOWN", "the server is shutting down");
     if (!(q->route->flags & ROUTE_AT_ONCE)
         && (q->s->in_flight >= IN_FLIGHT_MAX || q->s->of_token[q->token] >= IN_FLIGHT_ONE))
-        return refuse(q, 429, NULL, "too many requests are under way");
+        return refuse(q, 429, NULL, "too many requests are in progress");
     return true;
 }
 
@@ -166,7 +166,7 @@ bool admit_headers(struct visit *q, const char *version)
         ok = refuse(q, 401, NULL, "this needs the header Authorization: Bearer TOKEN");
     } else if (!q->route && allow.len > 0) {
         answer_header(q, "Allow", buf_str(&allow));
-        ok = refuse(q, 405, NULL, "this path does not support that method");
+        ok = refuse(q, 405, NULL, "this path does not support the method");
     } else if (!q->route) {
         ok = refuse(q, 404, NULL, "there is nothing at this path");
     } else {

@@ -186,7 +186,7 @@ static void ask(struct visit *q, struct held *h, const struct sandbox_call *c, s
         return;
     }
     if (runner_waits(r) >= WAITING_MAX) {
-        answer_error(q, 429, NULL, "too many requests wait for this sandbox");
+        answer_error(q, 429, NULL, "too many requests are waiting for this sandbox");
         return;
     }
     struct job *j = xcalloc(1, sizeof *j);

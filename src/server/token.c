@@ -74,7 +74,7 @@ static int read_most(const char *path, const char *text, size_t len, unsigned *m
         || (len - blank <= 4 && strspn(digits + blank, "0123456789") == len - blank && *most > 0))
         return 0;
     return error_set(err, ERROR_USAGE, 0,
-                     "token file %s: after a token only the limit of its sandboxes may follow, 1 to 9999",
+                     "token file %s: after a token only its maximum number of sandboxes may follow, 1 to 9999",
                      path);
 }
 
@@ -89,12 +89,12 @@ static int add_line(struct tokens *t, const char *path, const char *line, size_t
         len++;
     if (len < TOKEN_MIN)
         return error_set(err, ERROR_USAGE, 0,
-                         "token file %s: a token has at least %d characters\n"
+                         "token file %s: a token must have at least %d characters\n"
                          "Make one: openssl rand -hex 32",
                          path, TOKEN_MIN);
     for (size_t i = 0; i < len; i++)
         if (line[i] <= ' ' || line[i] > '~')
-            return error_set(err, ERROR_USAGE, 0, "token file %s: a token has letters, digits and signs only",
+            return error_set(err, ERROR_USAGE, 0, "token file %s: a token may contain only letters, digits and punctuation",
                              path);
     if (t->n == TOKENS_MAX)
         return error_set(err, ERROR_USAGE, 0, "token file %s has more than %d tokens", path, TOKENS_MAX);
@@ -129,7 +129,7 @@ int tokens_read(struct tokens *t, const char *path, struct error *err)
     explicit_bzero(text, sizeof text);
     if (rc == 0 && t->n == 0)
         return error_set(err, ERROR_USAGE, 0,
-                         "token file %s holds no token\nMake one: openssl rand -hex 32 > FILE", path);
+                         "token file %s contains no token\nMake one: openssl rand -hex 32 > FILE", path);
     t->lasting = true;
     return rc;
 }
