@@ -149,7 +149,8 @@ void mcp_ask(const struct mcp_request *q, const char *sandbox, const char *opera
     struct error err = {0};
 
     if (count(m) >= CALLS_MAX)
-        error_set(&err, ERROR_BUSY, 0, "%u calls are in progress already; wait for some of them to finish", CALLS_MAX);
+        error_set(&err, ERROR_BUSY, 0, "%u calls are in progress already; wait for some of them to finish",
+                  CALLS_MAX);
     else
         c->number = m->host.ask(m->host.ctx, &invocation, c->sandbox, &err);
     if (c->number == 0) {

@@ -109,7 +109,8 @@ static bool meant_for_us(struct visit *q, const struct headers_seen *h)
     const struct server_options *o = &q->s->o;
 
     if (!guard_host(o->address, o->hosts, h->value[HOST]))
-        return refuse(q, 403, NULL, "the host name in Host is not allowed (serve --allow-host NAME allows it)");
+        return refuse(q, 403, NULL,
+                      "the host name in Host is not allowed (serve --allow-host NAME allows it)");
     if (!guard_origin(o->address, o->hosts, h->value[ORIGIN]) || !guard_fetch_site(h->value[FETCH_SITE]))
         return refuse(q, 403, NULL, "pages of other sites have no access");
     q->base = xasprintf("http://%s", h->value[HOST] ? h->value[HOST] : "localhost");

@@ -86,8 +86,8 @@ int listen_parse(const char *text, struct listen_address *out, struct error *err
     *out = (struct listen_address){0};
     if (!strncmp(text, "unix:", 5)) {
         if (!text[5] || strlen(text + 5) >= sizeof out->path)
-            return error_set(err, ERROR_USAGE, 0, "\"%s\": the path of a socket must have 1 to %zu bytes", text,
-                             sizeof out->path - 1);
+            return error_set(err, ERROR_USAGE, 0, "\"%s\": the path of a socket must have 1 to %zu bytes",
+                             text, sizeof out->path - 1);
         set_path(out, text + 5);
         return 0;
     }

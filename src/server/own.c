@@ -33,10 +33,9 @@ static void sandbox_figures(struct runners *rs, struct buf *out)
     figure(out, "sandboxes_busy", "gauge", "Sandboxes that are running something.", n.busy);
     figure(out, "sandboxes_ready", "gauge", "Sandboxes waiting in the pool.", n.pool);
     figure(out, "sandboxes_created_total", "counter", "Sandboxes given to clients.", (double)n.created);
-    figure(out, "sandboxes_from_pool_total", "counter", "Sandboxes given to clients that had been started in advance.",
-           (double)n.from_pool);
-    figure(out, "sandboxes_expired_total", "counter", "Sandboxes that expired unused.",
-           (double)n.expired);
+    figure(out, "sandboxes_from_pool_total", "counter",
+           "Sandboxes given to clients that had been started in advance.", (double)n.from_pool);
+    figure(out, "sandboxes_expired_total", "counter", "Sandboxes that expired unused.", (double)n.expired);
     figure(out, "sandboxes_stopped_total", "counter", "Sandboxes that a client ended.", (double)n.stopped);
     figure(out, "sandboxes_found_total", "counter", "Sandboxes of an earlier server, found again.",
            (double)n.found_again);

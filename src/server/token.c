@@ -73,9 +73,9 @@ static int read_most(const char *path, const char *text, size_t len, unsigned *m
     if (len == blank
         || (len - blank <= 4 && strspn(digits + blank, "0123456789") == len - blank && *most > 0))
         return 0;
-    return error_set(err, ERROR_USAGE, 0,
-                     "token file %s: after a token only its maximum number of sandboxes may follow, 1 to 9999",
-                     path);
+    return error_set(
+        err, ERROR_USAGE, 0,
+        "token file %s: after a token only its maximum number of sandboxes may follow, 1 to 9999", path);
 }
 
 static int add_line(struct tokens *t, const char *path, const char *line, size_t all, struct error *err)
@@ -94,8 +94,8 @@ static int add_line(struct tokens *t, const char *path, const char *line, size_t
                          path, TOKEN_MIN);
     for (size_t i = 0; i < len; i++)
         if (line[i] <= ' ' || line[i] > '~')
-            return error_set(err, ERROR_USAGE, 0, "token file %s: a token may contain only letters, digits and punctuation",
-                             path);
+            return error_set(err, ERROR_USAGE, 0,
+                             "token file %s: a token may contain only letters, digits and punctuation", path);
     if (t->n == TOKENS_MAX)
         return error_set(err, ERROR_USAGE, 0, "token file %s has more than %d tokens", path, TOKENS_MAX);
     if (read_most(path, line + len, all - len, &most, err) < 0)
