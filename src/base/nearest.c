@@ -48,7 +48,7 @@ const char *nearest_name(const char *word, size_t len, const char *const *names)
         unsigned d = edit_distance(word, len, *names, n);
         if (d > 0 && len >= 3 && n > len && !strncmp(*names, word, len))
             d = 1; /* a prefix counts as a typo */
-        if (d < least) {
+        if (d < least || (best && d == least && n < strlen(best))) {
             least = d;
             best = *names;
         }

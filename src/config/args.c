@@ -60,6 +60,10 @@ static const char *habit(const char *word)
         {"-i", "A chat needs no option: sandpiper"},
         {"--interactive", "A chat needs no option: sandpiper"},
         {"--file", "Did you mean --add FILE?"},
+        {"--files", "Did you mean --add FILE?"},
+        {"--key", "The key comes from the environment: export OPENAI_API_KEY=..."},
+        {"--api-key", "The key comes from the environment: export OPENAI_API_KEY=..."},
+        {"--list-models", "sandpiper models lists them."},
         {"--output", "--out DIR saves files, --json prints events."},
         {"--yes", "Nothing asks before it runs; only sandpiper rm --all does (-f)."},
         {"-y", "Nothing asks before it runs; only sandpiper rm --all does (-f)."},
@@ -175,6 +179,34 @@ static void help_wanted(struct args *a, const char *next)
         a->help_topic = help_find(debug ? "debug" : commands[a->command].name);
 }
 
+/* Does each option belong to this command? */
+static int check_options(const struct args *a, struct error *err)
+{
+    int here = commands[a->command].options;
+
+    for (size_t i = 0; i < a->n; i++) {
+        const struct option *o = a->v[i].option;
+
+        if (o->commands & here)
+            continue;
+        if (here != FOR_ASK)
+            return error_set(err, ERROR_USAGE, 0, "%s has no option --%s", commands[a->command].name,
+                             o->flag);
+        autofree char *flag = xasprintf("--%s", o->flag);
+        const char *hint = a->v[i].letter && o->letter == 'f' ? "Did you mean --add FILE?" : habit(flag);
+        return error_set(err, ERROR_USAGE, 0, "%s is for \"sandpiper %s\" only%s%s", flag,
+                         o->commands == FOR_REPLY     ? "debug reply"
+                         : o->commands & FOR_SETTINGS ? "rm\" and \"sandpiper config"
+                         : o->commands & FOR_RM       ? "rm"
+                         : o->commands & FOR_SESSIONS ? "sessions"
+                         : o->commands & FOR_SERVE    ? "serve"
+                         : o->commands & FOR_DOCTOR   ? "doctor"
+                                                      : "exec",
+                         hint ? "\n" : "", hint ? hint : "");
+    }
+    return 0;
+}
+
 static int operand(struct args *a, const char *word, bool literal, struct error *err)
 {
     if (a->command == COMMAND_HELP) {
@@ -202,6 +234,10 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
         argv_push(&a->names, word);
         return 0;
     }
+    if (a->command == COMMAND_CONFIG)
+        return error_set(err, ERROR_USAGE, 0,
+                         "config takes no arguments\n"
+                         "To change a setting, edit config.yaml; sandpiper config says where it is");
     if (commands[a->command].operands == OPERANDS_NONE)
         return error_set(err, ERROR_USAGE, 0,
                          "%s takes no arguments\nTo ask a question: sandpiper -p \"%s ...\"",
@@ -210,6 +246,8 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
         return error_set(err, ERROR_USAGE, 0,
                          "models takes one argument, a part of the names to list\n"
                          "To ask a question: sandpiper -p \"models ...\"");
+    if (a->operand && check_options(a, err) < 0)
+        return -1;
     if (a->operand)
         return error_set(err, ERROR_USAGE, 0,
                          "put the whole question in quotes: sandpiper \"%.40s %.40s ...\"", a->operand, word);
@@ -253,32 +291,6 @@ static int check_exec(const struct args *a, struct error *err)
         return error_set(err, ERROR_USAGE, 0,
                          "--stdin data: stdin is already the code\n"
                          "Give the code as a file or with -c: sandpiper exec FILE");
-    return 0;
-}
-
-/* Does each option belong to this command? */
-static int check_options(const struct args *a, struct error *err)
-{
-    int here = commands[a->command].options;
-
-    for (size_t i = 0; i < a->n; i++) {
-        const struct option *o = a->v[i].option;
-
-        if (o->commands & here)
-            continue;
-        if (here != FOR_ASK)
-            return error_set(err, ERROR_USAGE, 0, "%s has no option --%s", commands[a->command].name,
-                             o->flag);
-        return error_set(err, ERROR_USAGE, 0, "--%s is for \"sandpiper %s\" only%s", o->flag,
-                         o->commands == FOR_REPLY     ? "debug reply"
-                         : o->commands & FOR_SETTINGS ? "rm\" and \"sandpiper config"
-                         : o->commands & FOR_RM       ? "rm"
-                         : o->commands & FOR_SESSIONS ? "sessions"
-                         : o->commands & FOR_SERVE    ? "serve"
-                         : o->commands & FOR_DOCTOR   ? "doctor"
-                                                      : "exec",
-                         o->letter == 'f' ? "\nDid you mean --add FILE?" : "");
-    }
     return 0;
 }
 
