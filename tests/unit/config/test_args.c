@@ -184,7 +184,7 @@ static void mistakes(void **state)
         {"--stdin=script|-p|why?", "cannot be combined"},
         {"--stdin|script|-", "cannot be combined"},
         {"debug|request|--stdin|script|why?", "cannot be combined"},
-        {"config|x", "takes no arguments"},
+        {"config|x", "edit config.yaml"},
         {"--dry-run|x", "\"sandpiper exec\" only"},
         {"doctor|x", "doctor takes no arguments"},
         {"gc|x", "sandpiper -p \"gc"},
