@@ -197,7 +197,7 @@ lint-text: messages
 	@tests/lint/check-scripts.sh
 	@tests/lint/check-providers.sh
 lint-headers:
-	@CC=$(CC) tests/lint/check-headers.sh $(filter-out -O%,$(CPPFLAGS) -std=gnu17 $(WARN))
+	@CC='$(CC)' tests/lint/check-headers.sh $(filter-out -O%,$(CPPFLAGS) -std=gnu17 $(WARN))
 lint-gcc:
 	@+$(MAKE) -s CC=gcc MODE=release B=$(LINT_GCC) lint-compile
 lint-compile: $(LINT_TARGETS)

@@ -236,7 +236,7 @@ static void warn_no_sandbox(struct agent *a, const struct question *q, enum ques
         return;
     a->sandbox_warned = true;
     autofree char *why = error_message(&a->no_sandbox);
-    agent_notice(a, NOTICE_WARNING, "no code can run here: %s", why);
+    agent_notice(a, NOTICE_WARNING, "code cannot run here: %s", why);
 }
 
 static void send_done(struct agent *a, struct question *q, enum question_status status,

@@ -85,7 +85,7 @@ int host_files_allow(struct host_files *h, const char *path, struct error *err)
         return error_set(err, ERROR_USAGE, errno, "%.200s: %s", path, strerror(errno));
     if (strcmp(real, "/") == 0)
         return error_set(err, ERROR_USAGE, 0,
-                         "%.200s is the whole machine, and no agent may see all of it\n"
+                         "%.200s is the whole machine, which no agent may see\n"
                          "Name the folder that holds the data",
                          path);
     return add(h, real, true, err);

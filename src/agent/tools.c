@@ -204,7 +204,7 @@ int tools_check(const struct prompts *p, struct error *err)
         const struct tool *t = NULL;
 
         for (size_t k = 0; k < agent_n_tools && !t; k++)
-            t = strcmp(agent_tools[k].name, p->tools[i].name) == 0 ? &agent_tools[k] : NULL;
+            t = !strcmp(agent_tools[k].name, p->tools[i].name) ? &agent_tools[k] : NULL;
         if (!t)
             return error_set(err, ERROR_USAGE, 0, "agent %.60s: there is no tool %.60s", p->role,
                              p->tools[i].name);

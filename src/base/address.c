@@ -44,7 +44,7 @@ static bool within(const unsigned char *address, const struct address_range *r)
     unsigned whole = r->bits / 8, rest = r->bits % 8;
     unsigned mask = 0xff00u >> rest & 0xff;
 
-    return memcmp(address, r->bytes, whole) == 0
+    return !memcmp(address, r->bytes, whole)
            && (!rest || (address[whole] & mask) == (r->bytes[whole] & mask));
 }
 

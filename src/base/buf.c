@@ -14,7 +14,7 @@ void buf_init(struct buf *b, size_t max)
 
 void buf_release(struct buf *b)
 {
-    if (b == NULL)
+    if (!b)
         return;
     free(b->data);
     buf_init(b, b->max);
@@ -125,7 +125,7 @@ void buf_end(struct buf *b)
 
 void buf_drop(struct buf *b, size_t n)
 {
-    if (n == 0 || b->data == NULL)
+    if (n == 0 || !b->data)
         return;
     if (n > b->len)
         n = b->len;

@@ -24,7 +24,7 @@ static void put_text(char *out, size_t size, const char *text, size_t len)
 
 int error_set(struct error *err, enum error_kind kind, int code, const char *fmt, ...)
 {
-    if (err == NULL)
+    if (!err)
         return -1;
     va_list ap;
     va_start(ap, fmt);
@@ -40,7 +40,7 @@ int error_set(struct error *err, enum error_kind kind, int code, const char *fmt
 
 int error_wrap(struct error *err, const char *fmt, ...)
 {
-    if (err == NULL)
+    if (!err)
         return -1;
     va_list ap;
     va_start(ap, fmt);
@@ -57,7 +57,7 @@ int error_wrap(struct error *err, const char *fmt, ...)
 int error_errno(struct error *err, const char *fmt, ...)
 {
     int code = errno;
-    if (err == NULL)
+    if (!err)
         return -1;
     va_list ap;
     va_start(ap, fmt);

@@ -35,7 +35,7 @@ const char *disk_remedy(int code)
 
 void fd_close(int *fd)
 {
-    if (fd == NULL || *fd < 0)
+    if (!fd || *fd < 0)
         return;
     int saved = errno;
     close(*fd); /* on Linux the descriptor is closed even after EINTR */
@@ -232,7 +232,7 @@ int file_mkdirs(const char *path, int mode, struct error *err)
 
 static bool is_dot(const char *name)
 {
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+    return !strcmp(name, ".") || !strcmp(name, "..");
 }
 
 /* Open a directory for removal, even one of mode 000. O_PATH first, since fchmodat would follow a link put in
@@ -258,7 +258,7 @@ static bool remove_dir(int top, const char *name, unsigned *serial, bool *progre
         return true;
     int fd = open_to_remove(top, name);
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-    if (d == NULL) {
+    if (!d) {
         fd_close(&fd);
         return false;
     }
@@ -286,7 +286,7 @@ int file_remove_tree(const char *path)
         return 0;
     int top = open_to_remove(AT_FDCWD, path);
     DIR *d = top >= 0 ? fdopendir(top) : NULL;
-    if (d == NULL) {
+    if (!d) {
         fd_close(&top);
         return -1;
     }
@@ -315,7 +315,7 @@ static bool roots_own(const char *path)
     while (stat(p, &st) < 0) {
         char *slash = strrchr(p, '/');
 
-        if (slash == NULL)
+        if (!slash)
             return true;
         slash[slash == p] = '\0'; /* "/" always exists */
     }
@@ -382,7 +382,7 @@ char *xdg_spare(unsigned i, bool make)
     /* FNV-1a: one spare folder for each runtime folder, with names of equal length */
     uint64_t hash = 14695981039346656037u;
 
-    if (own == NULL)
+    if (!own)
         return NULL;
     for (const char *p = runtime != NULL ? runtime : ""; *p != '\0'; p++)
         hash = (hash ^ (unsigned char)*p) * 1099511628211u;
@@ -411,7 +411,7 @@ char *xdg_path(enum xdg which, const char *name)
         else if (home != NULL)
             dir = xasprintf("%s/%s/sandpiper", home, places[which].below_home);
     }
-    if (dir == NULL)
+    if (!dir)
         return NULL;
     return name != NULL ? xasprintf("%s/%s", dir, name) : steal(&dir);
 }

@@ -42,7 +42,7 @@ const char *file_type(const char *name)
     const char *dot = strrchr(name, '.');
 
     for (size_t i = 0; dot && i < countof(types); i++)
-        if (strcasecmp(dot + 1, types[i].end) == 0)
+        if (!strcasecmp(dot + 1, types[i].end))
             return types[i].type;
     return "application/octet-stream";
 }

@@ -108,7 +108,7 @@ static char *last_part(const char *path)
         len--;
     autofree char *whole = xmemdup0(path, len);
     const char *slash = strrchr(whole, '/'), *name = slash ? slash + 1 : whole;
-    bool unnamed = !*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+    bool unnamed = !*name || !strcmp(name, ".") || !strcmp(name, "..");
     char *real = unnamed ? realpath(path, NULL) : NULL;
     char *last = xstrdup(real && strrchr(real, '/') ? strrchr(real, '/') + 1 : name);
 

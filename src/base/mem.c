@@ -17,7 +17,7 @@ void mem_gone(void)
 void *xmalloc(size_t n)
 {
     void *p = malloc(n != 0 ? n : 1);
-    if (p == NULL)
+    if (!p)
         mem_gone();
     return p;
 }
@@ -25,7 +25,7 @@ void *xmalloc(size_t n)
 void *xcalloc(size_t n, size_t size)
 {
     void *p = n != 0 && size != 0 ? calloc(n, size) : calloc(1, 1);
-    if (p == NULL)
+    if (!p)
         mem_gone();
     return p;
 }
@@ -33,7 +33,7 @@ void *xcalloc(size_t n, size_t size)
 void *xrealloc(void *p, size_t n)
 {
     void *q = realloc(p, n != 0 ? n : 1);
-    if (q == NULL)
+    if (!q)
         mem_gone();
     return q;
 }

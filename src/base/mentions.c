@@ -31,7 +31,7 @@ static bool is_hidden(const char *path)
     for (const char *at = path; *at; at += strspn(at, "/")) {
         size_t len = strcspn(at, "/");
 
-        if (at[0] == '.' && !(len <= 2 && strncmp(at, "..", len) == 0))
+        if (at[0] == '.' && !(len <= 2 && !strncmp(at, "..", len)))
             return true;
         at += len;
     }

@@ -42,9 +42,9 @@ void nearest_offer(struct nearest *n, const char *name)
 {
     unsigned d = edit_distance(n->word, n->len, name, strlen(name));
 
-    if (d > 0 && n->len >= 3 && strlen(name) > n->len && strncmp(name, n->word, n->len) == 0)
+    if (d > 0 && n->len >= 3 && strlen(name) > n->len && !strncmp(name, n->word, n->len))
         d = 1; /* a prefix counts as a typo */
-    if (n->best && d >= n->least)
+    if (n->best && (d > n->least || (d == n->least && strlen(name) >= strlen(n->best))))
         return;
     n->least = d;
     n->best = name;

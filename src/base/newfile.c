@@ -25,9 +25,9 @@ static bool is_hidden_name(const char *name)
 {
     size_t n = strlen(name);
 
-    return n == strlen(PREFIX) + RANDOM_DIGITS + strlen(SUFFIX) && strncmp(name, PREFIX, strlen(PREFIX)) == 0
+    return n == strlen(PREFIX) + RANDOM_DIGITS + strlen(SUFFIX) && !strncmp(name, PREFIX, strlen(PREFIX))
            && strspn(name + strlen(PREFIX), "0123456789abcdef") == RANDOM_DIGITS
-           && strcmp(name + n - strlen(SUFFIX), SUFFIX) == 0;
+           && !strcmp(name + n - strlen(SUFFIX), SUFFIX);
 }
 
 /* Remove what killed writers left: files whose lock nobody holds. */

@@ -91,7 +91,7 @@ int url_check(const char *url, const char *where, struct error *err)
 
 bool url_is_plain(const char *url)
 {
-    return strncmp(url, "http://", 7) == 0;
+    return !strncmp(url, "http://", 7);
 }
 
 bool url_is_loopback(const char *url)
@@ -101,7 +101,7 @@ bool url_is_loopback(const char *url)
 
     if (!host_of(url, host, sizeof host))
         return false;
-    if (strcasecmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0)
+    if (!strcasecmp(host, "localhost") || !strcmp(host, "[::1]"))
         return true;
     return inet_pton(AF_INET, host, &in) == 1 && (ntohl(in.s_addr) >> 24) == 127;
 }
@@ -124,7 +124,7 @@ char *url_trim(const char *url)
 char *url_from_host(const char *text, int port)
 {
     autofree char *host = url_trim(text);
-    bool scheme = strncmp(host, "http://", 7) == 0 || strncmp(host, "https://", 8) == 0;
+    bool scheme = !strncmp(host, "http://", 7) || !strncmp(host, "https://", 8);
     const char *p = scheme ? authority(host) : host;
     size_t len = strcspn(p, "/"); /* of host and port */
     const char *end = *p == '[' ? memchr(p, ']', len) : p;
@@ -135,8 +135,8 @@ char *url_from_host(const char *text, int port)
     size_t name = colon ? (size_t)(colon - p) : len;
     autofree char *behind = colon || scheme ? xmemdup0(p + name, len - name) : xasprintf(":%d", port);
     /* a server may listen on this address, but nobody can connect to it */
-    bool any = name == 0 || (name == 7 && strncmp(p, "0.0.0.0", 7) == 0);
-    bool versioned = strlen(path) >= 3 && strcmp(path + strlen(path) - 3, "/v1") == 0;
+    bool any = name == 0 || (name == 7 && !strncmp(p, "0.0.0.0", 7));
+    bool versioned = strlen(path) >= 3 && !strcmp(path + strlen(path) - 3, "/v1");
 
     return xasprintf("%.*s%.*s%s%s%s", scheme ? (int)(p - host) : 7, scheme ? host : "http://",
                      any ? 9 : (int)name, any ? "127.0.0.1" : p, behind, path, versioned ? "" : "/v1");

@@ -107,7 +107,7 @@ void utf8_repair(struct buf *out, const char *s, size_t len)
 {
     for (;;) {
         const char *nul = len > 0 ? memchr(s, '\0', len) : NULL;
-        if (nul == NULL)
+        if (!nul)
             break;
         size_t n = (size_t)(nul - s);
         repair_piece(out, s, n);

@@ -105,8 +105,8 @@ bool value_bool(const char *s, bool *v)
     static const char *const yes[] = {"true", "yes", "on", "1"}, *const no[] = {"false", "no", "off", "0"};
 
     for (size_t i = 0; i < countof(yes); i++) {
-        if (strcasecmp(s, yes[i]) == 0 || strcasecmp(s, no[i]) == 0) {
-            *v = strcasecmp(s, yes[i]) == 0;
+        if (!strcasecmp(s, yes[i]) || !strcasecmp(s, no[i])) {
+            *v = !strcasecmp(s, yes[i]);
             return true;
         }
     }
@@ -120,7 +120,7 @@ int value_choice_index(const char *word, size_t len, const char *choices)
     for (const char *p = choices; *p; index++) {
         size_t n = strcspn(p, "|");
 
-        if (n == len && memcmp(p, word, n) == 0)
+        if (n == len && !memcmp(p, word, n))
             return index;
         p += n + (p[n] == '|');
     }

@@ -67,7 +67,8 @@ static bool is_code(const struct fence *f)
     size_t n = 0;
     while (n < f->info_len && !strchr(" \t{,:", f->info[n]))
         n++;
-    return language_of_tag(f->info, n) != NULL;
+    /* A block in another language than the one that is run is only to be read. */
+    return language_of_tag(f->info, n) == languages;
 }
 
 static bool closes(const struct blocks *b, const char *s, size_t n)

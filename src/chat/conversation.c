@@ -37,7 +37,7 @@ static char **text_at(void *object, size_t offset)
 
 void call_release(struct call *c)
 {
-    if (c == NULL)
+    if (!c)
         return;
     for (size_t i = 0; i < countof(call_texts); i++)
         free(*text_at(c, call_texts[i]));
@@ -89,7 +89,7 @@ void conversation_changed(struct conversation *c, struct turn *t)
 
 void conversation_release(struct conversation *c)
 {
-    if (c == NULL)
+    if (!c)
         return;
     conversation_truncate(c, 0);
     free(c->v);
@@ -121,7 +121,7 @@ static char *good_text(const char *before, const char *text, size_t len)
 
 static void repair(char **text)
 {
-    if (*text == NULL || utf8_valid(*text, strlen(*text)))
+    if (!*text || utf8_valid(*text, strlen(*text)))
         return;
     char *good = good_text("", *text, strlen(*text));
     free(*text);
@@ -131,7 +131,7 @@ static void repair(char **text)
 void conversation_user(struct conversation *c, const char *text, size_t len)
 {
     struct turn *last = c->n > 0 ? &c->v[c->n - 1] : NULL;
-    if (last == NULL || last->role != TURN_USER) {
+    if (!last || last->role != TURN_USER) {
         insert(c, c->n, TURN_USER)->text = good_text("", text, len);
         return;
     }
@@ -161,7 +161,7 @@ static char *make_id(void)
 
 static bool is_object(const char *text)
 {
-    if (text == NULL)
+    if (!text)
         return false;
     autojson struct json *j = json_parse(text, strlen(text), 0, NULL, NULL);
     return json_type(j) == JSON_OBJECT;
@@ -181,7 +181,7 @@ static void make_sendable(struct call *calls, size_t i)
         free(call->id);
         call->id = make_id();
     }
-    if (call->name == NULL)
+    if (!call->name)
         call->name = xstrdup("unknown");
     if (!is_object(call->arguments)) {
         free(call->arguments);
@@ -192,7 +192,7 @@ static void make_sendable(struct call *calls, size_t i)
 struct turn *conversation_assistant(struct conversation *c, const char *text, struct call *calls,
                                     size_t n_calls)
 {
-    if (text == NULL)
+    if (!text)
         text = "";
     if (text[0] == '\0' && n_calls == 0)
         return NULL;
@@ -221,7 +221,7 @@ void conversation_restore(struct conversation *c, struct turn *t)
     c->serial = into->serial > c->serial ? into->serial : c->serial;
     for (size_t i = 0; i < countof(turn_texts); i++)
         repair(text_at(into, turn_texts[i]));
-    if (into->text == NULL)
+    if (!into->text)
         into->text = xstrdup("");
     for (size_t i = 0; i < into->n_calls; i++)
         make_sendable(into->calls, i);
@@ -261,7 +261,7 @@ void conversation_close_open_calls(struct conversation *c, const char *why)
         for (size_t k = 0; k < c->v[i].n_calls; k++) {
             const char *id = c->v[i].calls[k].id;
             size_t at = i + 1 + k;
-            bool there = at < c->n && c->v[at].role == TURN_RESULT && strcmp(c->v[at].call_id, id) == 0;
+            bool there = at < c->n && c->v[at].role == TURN_RESULT && !strcmp(c->v[at].call_id, id);
             if (!there)
                 insert_result(c, at, id, RESULT_INTERRUPTED, why, strlen(why));
         }
@@ -306,20 +306,20 @@ static int broken(struct error *err, size_t turn, const char *rule)
 
 static bool good(const char *text)
 {
-    return text == NULL || utf8_valid(text, strlen(text));
+    return !text || utf8_valid(text, strlen(text));
 }
 
 static int check_calls(const struct turn *t, size_t i, struct error *err)
 {
     for (size_t k = 0; k < t->n_calls; k++) {
         const struct call *c = &t->calls[k];
-        if (c->id == NULL || c->id[0] == '\0')
+        if (!c->id || c->id[0] == '\0')
             return broken(err, i, "a call has no id");
         for (size_t m = 0; m < k; m++) {
-            if (strcmp(t->calls[m].id, c->id) == 0)
+            if (!strcmp(t->calls[m].id, c->id))
                 return broken(err, i, "two calls have the same id");
         }
-        if (c->name == NULL || c->name[0] == '\0')
+        if (!c->name || c->name[0] == '\0')
             return broken(err, i, "a call has no name");
         if (!good(c->id) || !good(c->name) || !good(c->extra))
             return broken(err, i, "text that is not valid UTF-8");
@@ -337,7 +337,7 @@ static int check_results(const struct conversation *c, size_t i, struct error *e
         size_t at = i + 1 + k;
         if (at >= c->n || c->v[at].role != TURN_RESULT)
             return broken(err, i, "a call has no result");
-        if (c->v[at].call_id == NULL || strcmp(c->v[at].call_id, t->calls[k].id) != 0)
+        if (!c->v[at].call_id || strcmp(c->v[at].call_id, t->calls[k].id) != 0)
             return broken(err, at, "the result is not the one of the call in its place");
     }
     return 0;
@@ -354,7 +354,7 @@ static bool has_extra(const struct turn *t)
 static bool has_nameless_image(const struct turn *t)
 {
     for (size_t k = 0; k < t->n_images; k++)
-        if (t->images[k].name == NULL || !good(t->images[k].name))
+        if (!t->images[k].name || !good(t->images[k].name))
             return true;
     return false;
 }
@@ -378,7 +378,7 @@ static int check_turn(const struct conversation *c, size_t i, struct error *err)
     const struct turn *t = &c->v[i];
     bool assistant = t->role == TURN_ASSISTANT;
     const struct rule rules[] = {
-        {t->text == NULL || (t->text[0] == '\0' && t->n_calls == 0), "empty turn"},
+        {!t->text || (t->text[0] == '\0' && t->n_calls == 0), "empty turn"},
         {!good(t->text) || !good(t->reasoning) || !good(t->reasoning_items) || !good(t->call_id),
          "text that is not valid UTF-8"},
         {assistant && t->n_images > 0, "an image of the assistant's"},
@@ -386,7 +386,7 @@ static int check_turn(const struct conversation *c, size_t i, struct error *err)
         {!assistant && t->n_calls > 0, "calls outside of an assistant turn"},
         {!assistant && (t->reasoning != NULL || t->reasoning_field != NULL),
          "reasoning outside of an assistant turn"},
-        {(t->reasoning_field != NULL || has_extra(t)) && t->origin == NULL,
+        {(t->reasoning_field != NULL || has_extra(t)) && !t->origin,
          "reasoning or extra content of no known model"},
     };
 

@@ -43,8 +43,7 @@ static bool is_line(const char *line, size_t n, const char *word, const char *wh
 {
     size_t w = strlen(word);
 
-    return n >= w && strncmp(line, word, w) == 0 && n - w == strlen(who)
-           && strncmp(line + w, who, n - w) == 0;
+    return n >= w && !strncmp(line, word, w) && n - w == strlen(who) && !strncmp(line + w, who, n - w);
 }
 
 static enum folder_answer recall(const char *path, const char *who)
@@ -71,7 +70,7 @@ static bool same_path(const char *line, size_t n, const char *who)
     const char *path = strchr(who, ' ');
     size_t m = strlen(path);
 
-    return n > m && strncmp(line + n - m, path, m) == 0;
+    return n > m && !strncmp(line + n - m, path, m);
 }
 
 static int remember(const char *path, const char *who, bool allowed, struct error *err)
@@ -127,7 +126,7 @@ enum folder_answer folder_verdict(struct config *c, const struct endpoint *e, st
     enum folder_answer answer = path && who ? recall(path, who) : FOLDER_NOBODY;
     struct error why = {0};
 
-    if (strcmp(c->dotenv_how, "allow") == 0)
+    if (!strcmp(c->dotenv_how, "allow"))
         return FOLDER_ALLOWED;
     if (answer != FOLDER_NOBODY)
         return answer;

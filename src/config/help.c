@@ -149,16 +149,16 @@ static const struct topic {
      "Every question is saved with its answer, code, output and files, unless\n"
      "--no-save or save: off is set. sandpiper -c continues the last session of this\n"
      "folder, -r ID another one. The beginning of an ID is enough. rm removes a\n"
-     "session with its folder of files; nothing is removed by itself.\n",
+     "session with its folder of files; nothing is removed automatically.\n",
      "", " json config help ",
      "\nExit codes: 0, 1 something could not be read or removed, 2 there is no such\n"
      "session.\n"},
     {"serve", FOR_SERVE | FOR_CONFIG, "sandboxes for other programs, by HTTP",
      "Usage: sandpiper serve [OPTION]...\n\n"
-     "Listens on this machine for programs that want Python run. Each sandbox keeps\n"
+     "Runs Python for other programs on this machine, over HTTP. Each sandbox keeps\n"
      "its variables and files, has no network, and ends when nobody uses it. /docs\n"
      "shows the API, /openapi.json describes it. Clients send the header\n"
-     "Authorization: Bearer TOKEN; without --token-file a new one is made at each\n"
+     "Authorization: Bearer TOKEN; without --token-file a new token is made at each\n"
      "start and printed on stderr. SIGTERM lets running code finish; a second one\n"
      "stops at once.\n",
      "Sandbox", " quiet verbose config help ", "\nExit codes: 0 stopped, 1 no socket, 2 usage.\n"},
@@ -172,15 +172,15 @@ static const struct topic {
      "", " dialect help ", ""},
     {"agents", 0, "several agents, and what each may do",
      "Usage: sandpiper --agents files+code --allow-folder DIR QUESTION\n\n"
-     "Two agents that keep apart. The first finds files of this machine: its one tool,\n"
+     "Two agents, kept apart. The first finds files on this machine: its one tool,\n"
      "access_file, copies a file into the sandbox and shows what is in it; it cannot\n"
-     "run code. The second gets the question, the files and what the first said of\n"
+     "run code. The second gets the question, the files and what the first said about\n"
      "them; it runs Python in the sandbox and cannot look at this machine.\n\n"
-     "Only folders that you allow are looked at: by --allow-folder, or when you are\n"
-     "asked at the terminal. No links, nothing whose name begins with a dot.\n\n"
-     "Each agent is prompts/NAME.yaml in the configuration folder (role, tools, texts,\n"
-     "model, reasoning_effort) over the built-in one; prompts/pipelines.yaml names\n"
-     "lists of them. man sandpiper, Agents, has the rest.\n",
+     "The first sees only folders that you allow, by --allow-folder or when you are\n"
+     "asked at the terminal. Links, and names that begin with a dot, are left out.\n\n"
+     "Each agent is a file prompts/NAME.yaml (role, tools, texts, model,\n"
+     "reasoning_effort); one in the configuration folder replaces the built-in one.\n"
+     "prompts/pipelines.yaml names lists of agents. More: man sandpiper, Agents.\n",
      "", "", ""},
     {"json", 0, "the events of --json",
      "Usage: sandpiper --json [OPTION]... QUESTION\n\n"
@@ -232,7 +232,7 @@ static void add_words(struct buf *out, const char *text, size_t column)
 static void add_option(struct buf *out, const struct option *o)
 {
     bool shown = o->def && o->type != OPTION_NOT && strcmp(o->def, "0") != 0
-                 && !(o->choices && strcmp(o->def, "auto") == 0);
+                 && !(o->choices && !strcmp(o->def, "auto"));
     autofree char *text = xasprintf("%s%s%s%s", o->help, shown ? " [" : "", shown ? o->def : "",
                                     shown ? "]" : "");
     char left[64];
@@ -255,7 +255,7 @@ static bool belongs(const struct topic *t, const struct option *o)
 
     if (!(o->commands & t->here))
         return false;
-    return o->commands != FOR_ALL || strcmp(t->groups, o->group) == 0 || strstr(t->also, word);
+    return o->commands != FOR_ALL || !strcmp(t->groups, o->group) || strstr(t->also, word);
 }
 
 static void help_topic(const struct topic *t, struct buf *out)
@@ -302,7 +302,7 @@ const char *help_page(size_t i, const char **line)
 static const struct topic *topic_of(const char *word)
 {
     for (size_t i = 0; i < countof(topics); i++)
-        if (strcmp(word, topics[i].name) == 0)
+        if (!strcmp(word, topics[i].name))
             return &topics[i];
     return NULL;
 }
@@ -316,7 +316,7 @@ int help_commands(const char *page)
 
 bool help_is_command(const char *word)
 {
-    return help_commands(word) || strcmp(word, "help") == 0;
+    return help_commands(word) || !strcmp(word, "help");
 }
 
 bool help_shows(const char *page, const struct option *o)
@@ -330,7 +330,7 @@ const char *help_find(const char *word)
 {
     const struct topic *t = topic_of(word);
 
-    return t ? t->name : strcmp(word, "all") == 0 ? "all" : NULL;
+    return t ? t->name : !strcmp(word, "all") ? "all" : NULL;
 }
 
 void option_help(struct buf *out, const char *topic)

@@ -21,10 +21,10 @@ bool providers_variable(const struct config *c, const char *name)
     for (size_t i = 0; i < c->providers.n; i++) {
         const struct provider *p = &c->providers.v[i];
         for (char *const *k = p->key_variable; *k; k++)
-            if (strcmp(*k, name) == 0)
+            if (!strcmp(*k, name))
                 return true;
-        if ((p->url_variable && strcmp(p->url_variable, name) == 0)
-            || (p->host_variable && strcmp(p->host_variable, name) == 0) || strstr(p->base_url, braced))
+        if ((p->url_variable && !strcmp(p->url_variable, name))
+            || (p->host_variable && !strcmp(p->host_variable, name)) || strstr(p->base_url, braced))
             return true;
     }
     return false;
@@ -39,9 +39,9 @@ static bool dangerous(const char *name)
                                         "CURL_HOME",      "LD_PRELOAD",         "LD_LIBRARY_PATH"};
 
     for (size_t i = 0; i < countof(names); i++)
-        if (strcasecmp(names[i], name) == 0)
+        if (!strcasecmp(names[i], name))
             return true;
-    return strncmp(name, "SANDPIPER_", 10) == 0;
+    return !strncmp(name, "SANDPIPER_", 10);
 }
 
 int config_apply_dotenv(struct config *c, const char *text, size_t len, struct error *err)

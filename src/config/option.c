@@ -171,7 +171,7 @@ const struct option option_table[] = {
      .help = "serve: where to listen: IP:PORT or unix:PATH"},
     {"token-file", 0, "serve.token_file", "SANDPIPER_SERVE_TOKEN_FILE", OPTION_FILE, TO(token_file),
      .arg = "FILE", .group = server, .commands = FOR_SERVE,
-     .help = "serve: the tokens that let clients in, one a line [a new one at each start]"},
+     .help = "serve: file of client tokens, one a line [a new token at each start]"},
     {"allow-host", 0, NULL, NULL, OPTION_LIST, TO(allow_hosts), .arg = "NAME", .group = server,
      .commands = FOR_SERVE, .help = "serve: a host name that clients may use (can be repeated)"},
     {"max-sandboxes", 0, "serve.max_sandboxes", "SANDPIPER_SERVE_MAX_SANDBOXES", OPTION_INT,
@@ -231,7 +231,7 @@ const struct option option_table[] = {
     {"version", 'V', NULL, NULL, OPTION_BOOL, TO(version), .group = other, .commands = FOR_ALL, .usual = true,
      .help = "print the version"},
     {"help", 'h', NULL, NULL, OPTION_BOOL, TO(help), .group = other, .commands = FOR_ALL, .usual = true,
-     .help = "print this; sandpiper help all: all options"},
+     .help = "print this help; sandpiper help all: all options"},
 };
 
 const size_t option_count = countof(option_table);
@@ -241,7 +241,7 @@ const struct option *option_by_flag(const char *flag, size_t len)
 {
     for (size_t i = 0; i < option_count; i++)
         if (option_table[i].flag && strlen(option_table[i].flag) == len
-            && memcmp(option_table[i].flag, flag, len) == 0)
+            && !memcmp(option_table[i].flag, flag, len))
             return &option_table[i];
     return NULL;
 }
@@ -265,7 +265,7 @@ const struct option *option_by_letter(char letter, int commands)
 const struct option *option_by_key(const char *key)
 {
     for (size_t i = 0; i < option_count; i++)
-        if (option_table[i].key && strcmp(option_table[i].key, key) == 0)
+        if (option_table[i].key && !strcmp(option_table[i].key, key))
             return &option_table[i];
     return NULL;
 }
@@ -273,7 +273,7 @@ const struct option *option_by_key(const char *key)
 const struct option *option_by_env(const char *name)
 {
     for (size_t i = 0; i < option_count; i++)
-        if (option_table[i].env && strcmp(option_table[i].env, name) == 0)
+        if (option_table[i].env && !strcmp(option_table[i].env, name))
             return &option_table[i];
     return NULL;
 }

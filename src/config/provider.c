@@ -121,7 +121,7 @@ void providers_release(struct providers *p)
 const struct provider *provider_find(const struct providers *p, const char *name)
 {
     for (size_t i = 0; i < p->n; i++)
-        if (strcmp(p->v[i].name, name) == 0)
+        if (!strcmp(p->v[i].name, name))
             return &p->v[i];
     return NULL;
 }

@@ -40,7 +40,7 @@ static bool env_passes(const char *entry)
     };
 
     for (size_t i = 0; i < countof(names); i++)
-        if (strncmp(entry, names[i], strlen(names[i])) == 0)
+        if (!strncmp(entry, names[i], strlen(names[i])))
             return true;
     return false;
 }

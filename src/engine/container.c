@@ -84,7 +84,7 @@ static struct child *ask_running(struct attempt *a, struct child_watch watch)
 
 static bool says_running(const struct child *c)
 {
-    return child_ok(c) && strncmp(buf_str(&c->out_text), "true", 4) == 0;
+    return child_ok(c) && !strncmp(buf_str(&c->out_text), "true", 4);
 }
 
 static void look(void *ctx, short revents);

@@ -201,7 +201,7 @@ bool container_no_daemon(const char *said)
 
 static enum engine_fault explain_image(const struct engine_plan *p, struct error *err)
 {
-    if (strncmp(p->o->image, "sandpiper:", 10) == 0)
+    if (!strncmp(p->o->image, "sandpiper:", 10))
         error_set(err, ERROR_SANDBOX, 0, "image %s is missing\nbuild it: make image", p->o->image);
     else /* an image that the user named is never fetched unasked */
         error_set(err, ERROR_SANDBOX, 0, "image %s is missing\npull it (%s pull %s), or check --image",
@@ -211,7 +211,7 @@ static enum engine_fault explain_image(const struct engine_plan *p, struct error
 
 static enum engine_fault explain_runtime(const struct engine_plan *p, struct error *err)
 {
-    bool gvisor = strncmp(p->o->runtime, "runsc", 5) == 0;
+    bool gvisor = !strncmp(p->o->runtime, "runsc", 5);
 
     error_set(err, ERROR_SANDBOX, 0, "unknown runtime %.100s\n%s%s, or leave out --runtime", p->o->runtime,
               gvisor ? "install gVisor" : "check its name",
@@ -266,7 +266,7 @@ enum engine_fault container_explain(const struct engine_plan *p, const char *sai
                   p->o->image);
         return FAULT_OTHER;
     }
-    autofree char *line = scrub_line(said + (strncmp(said, "docker: ", 8) == 0 ? 8 : 0), SCRUB_TERMINAL);
+    autofree char *line = scrub_line(said + (!strncmp(said, "docker: ", 8) ? 8 : 0), SCRUB_TERMINAL);
     error_set(err, ERROR_SANDBOX, 0, "%.400s\ntry by hand: %s run --rm %s python3 -c 1", line,
               p->engine->name, p->o->image);
     return says(said, runtime) ? FAULT_RUNTIME : FAULT_OTHER;

@@ -65,7 +65,7 @@ static bool is_for(const struct json *entry, const char *key)
 {
     const char *its = json_str(json_get(entry, "key"));
 
-    return its && strcmp(its, key) == 0;
+    return its && !strcmp(its, key);
 }
 
 static char *copy_of(const struct json *entry, const char *key)
@@ -136,7 +136,7 @@ bool engine_cache_knows(const char *engine)
     for (const struct json *e = json_first(all); e; e = json_next(e)) {
         const char *its = json_str(json_get(e, "engine"));
 
-        if (its && strcmp(its, engine) == 0)
+        if (its && !strcmp(its, engine))
             return true;
     }
     return false;

@@ -100,7 +100,7 @@ static const struct engine *remover(const char *name)
 /* Accept only names that we give, because this one comes from a file or from labels that anyone may set. */
 static bool our_name(const char *name)
 {
-    return name && strncmp(name, "sandpiper-", 10) == 0 && strlen(name) == 26
+    return name && !strncmp(name, "sandpiper-", 10) && strlen(name) == 26
            && strspn(name + 10, "0123456789abcdef") == 16;
 }
 

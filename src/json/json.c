@@ -27,7 +27,7 @@ static const cJSON *peek(const struct json *j)
 
 static struct json *outer(cJSON *c)
 {
-    if (c == NULL)
+    if (!c)
         mem_gone(); /* cJSON's constructors fail only for this reason */
     return (struct json *)(void *)c;
 }
@@ -64,7 +64,7 @@ static void duplicate_found(struct fix *f, cJSON *obj, cJSON *later)
 {
     if (f->drop_duplicates)
         cJSON_Delete(cJSON_DetachItemViaPointer(obj, later));
-    else if (f->duplicate == NULL)
+    else if (!f->duplicate)
         f->duplicate = later->string;
 }
 
@@ -73,7 +73,7 @@ static void few_keys(struct fix *f, cJSON *obj)
     for (cJSON *b = obj->child, *next; b != NULL; b = next) {
         next = b->next;
         for (cJSON *a = obj->child; a != b; a = a->next) {
-            if (a->string[0] == b->string[0] && strcmp(a->string, b->string) == 0) {
+            if (a->string[0] == b->string[0] && !strcmp(a->string, b->string)) {
                 duplicate_found(f, obj, b);
                 break;
             }
@@ -113,7 +113,7 @@ static void many_keys(struct fix *f, cJSON *obj, size_t n)
         v[k] = (struct sort_key){.hash = hash(m->string), .member = m, .index = k};
     qsort(v, n, sizeof(*v), by_key);
     for (size_t i = 1, kept = 0; i < n; i++) {
-        if (v[kept].hash == v[i].hash && strcmp(v[kept].member->string, v[i].member->string) == 0)
+        if (v[kept].hash == v[i].hash && !strcmp(v[kept].member->string, v[i].member->string))
             duplicate_found(f, obj, v[i].member);
         else
             kept = i;
@@ -159,7 +159,7 @@ struct json *json_parse(const char *text, size_t len, int flags, size_t *used, s
     }
     const char *from = scan.repaired ? scan.copy.data : text + scan.start;
     c = cJSON_ParseWithLengthOpts(from, scan.repaired ? scan.copy.len : scan.end - scan.start, NULL, 0);
-    if (c == NULL)
+    if (!c)
         mem_gone(); /* the text is valid, so only memory can be missing */
     struct fix f = {.text = text, .scan = &scan, .drop_duplicates = flags & JSON_DUPLICATES};
     fix_tree(&f, c);
@@ -195,7 +195,7 @@ enum json_type json_type(const struct json *j)
 
 const struct json *json_get(const struct json *obj, const char *key)
 {
-    if (json_type(obj) != JSON_OBJECT || key == NULL)
+    if (json_type(obj) != JSON_OBJECT || !key)
         return NULL;
     const cJSON *m = peek(obj)->child;
     while (m != NULL && strcmp(m->string, key) != 0)
@@ -286,7 +286,7 @@ int64_t json_int(const struct json *j, int64_t otherwise)
     if (json_type(j) != JSON_NUMBER)
         return otherwise;
     const cJSON *c = peek(j);
-    if ((c->type & 0xff) == cJSON_Raw && strpbrk(c->valuestring, ".eE") == NULL)
+    if ((c->type & 0xff) == cJSON_Raw && !strpbrk(c->valuestring, ".eE"))
         return strtoll(c->valuestring, NULL, 10); /* exact for all digits; clamps */
     double v = c->valuedouble;
     if (!isfinite(v))
@@ -298,10 +298,10 @@ int64_t json_int(const struct json *j, int64_t otherwise)
 
 char *json_print(const struct json *j)
 {
-    if (j == NULL)
+    if (!j)
         return xstrdup("null");
     char *text = cJSON_PrintUnformatted(peek(j));
-    if (text == NULL)
+    if (!text)
         mem_gone();
     return text;
 }
@@ -327,7 +327,7 @@ struct json *json_string(const char *s)
  * it. */
 static char *good_text(const char *s, size_t len)
 {
-    if (utf8_valid(s, len) && memchr(s, '\0', len) == NULL)
+    if (utf8_valid(s, len) && !memchr(s, '\0', len))
         return xmemdup0(s, len);
     struct buf b = BUF_INIT(0);
     utf8_repair(&b, s, len);

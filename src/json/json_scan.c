@@ -106,7 +106,7 @@ static bool scan_escape(struct scanner *s)
     char c = s->text[s->i + 1];
     if (c == 'u')
         return scan_unicode_escape(s);
-    if (c == '\0' || strchr("\"\\/bfnrt", c) == NULL)
+    if (c == '\0' || !strchr("\"\\/bfnrt", c))
         return fail(s, "bad escape in a string");
     s->i += 2;
     return true;
@@ -318,7 +318,7 @@ int json_scan(struct json_scan *r, const char *text, size_t len, bool prefix)
 {
     *r = (struct json_scan){.copy = BUF_INIT(0)};
     struct scanner s = {.r = r, .text = text, .len = len};
-    if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+    if (len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3))
         s.i = 3; /* a byte order mark may be ignored (RFC 8259, 8.1) */
     skip_space(&s);
     r->start = s.done = s.i;

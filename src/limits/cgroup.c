@@ -64,7 +64,7 @@ static bool has_word(const char *list, const char *word, const char *separators)
     for (const char *p = list; p && *p; p += strspn(p, separators)) {
         size_t n = strcspn(p, separators);
 
-        if (n == len && memcmp(p, word, len) == 0)
+        if (n == len && !memcmp(p, word, len))
             return true;
         p += n;
     }
@@ -123,7 +123,7 @@ static void groups_read(struct groups *g, const struct cgroup_place *place, pid_
     if (!g->text || find_line(g->text, "memory", &list, &path) || find_line(g->text, "pids", &list, &path)
         || !find_line(g->text, "", &list, &path))
         return;
-    g->own = xasprintf("%s%s", root_of(place), strcmp(path, "/") == 0 ? "" : path);
+    g->own = xasprintf("%s%s", root_of(place), !strcmp(path, "/") ? "" : path);
 }
 
 /* The directory of a v1 controller. Inside a container the path may name something that is not mounted
@@ -135,7 +135,7 @@ static char *v1_dir(const struct groups *g, const char *controller)
     if (!g->text || !find_line(g->text, controller, &list, &path))
         return NULL;
     for (int i = 0; i < 2; i++) {
-        char *dir = xasprintf("%s/%s%s", root_of(g->place), list, i || strcmp(path, "/") == 0 ? "" : path);
+        char *dir = xasprintf("%s/%s%s", root_of(g->place), list, i || !strcmp(path, "/") ? "" : path);
 
         if (is_dir(dir))
             return dir;
@@ -350,7 +350,7 @@ int64_t cgroup_kills_read(int fd)
 
     text[n > 0 ? n : 0] = '\0';
     for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n')
-        if (strncmp(p, "oom_kill ", 9) == 0)
+        if (!strncmp(p, "oom_kill ", 9))
             return strtoll(p + 9, NULL, 10);
     return -1;
 }

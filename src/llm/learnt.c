@@ -49,8 +49,8 @@ static bool counts(const struct json *entry)
 
 static bool is_about(const struct json *entry, const char *origin, const char *fact)
 {
-    return strcmp(text_at(entry, "origin", ORIGIN_MAX), origin) == 0
-           && strcmp(text_at(entry, "fact", VALUE_MAX), fact) == 0;
+    return !strcmp(text_at(entry, "origin", ORIGIN_MAX), origin)
+           && !strcmp(text_at(entry, "fact", VALUE_MAX), fact);
 }
 
 char *learnt_load(const char *path, const char *origin, const char *fact)

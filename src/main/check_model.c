@@ -101,13 +101,16 @@ static void tell_model(struct check *k)
 {
     const struct llm_model *m = in_list(k);
     time_t now = time(NULL);
-    char window[32] = "?";
+    autofree char *window = NULL;
+    char tokens[32];
     int days;
 
     learn_window(k, m);
-    if (k->o.context > 0)
-        count_text(k->o.context, window);
-    autofree char *text = xasprintf("%s, context window of %s tokens%s", k->model, window,
+    if (k->o.context > 0) {
+        count_text(k->o.context, tokens);
+        window = xasprintf("of %s tokens", tokens);
+    }
+    autofree char *text = xasprintf("%s, context window %s%s", k->model, window ? window : "not known",
                                     k->listed && !m && k->list.n ? "; it is not in the service's list" : "");
     doctor_line("model", "ok", text);
     if (m && llm_model_days_left(m, now, &days)) {

@@ -31,7 +31,7 @@ int cmd_gc(struct config *c, int closed)
         snprintf(line, sizeof line, "removed %u control group%s left behind by killed programs\n",
                  swept.groups, swept.groups == 1 ? "" : "s");
     else if (drafts > 0)
-        snprintf(line, sizeof line, "removed %u text%s that a killed program was editing\n", drafts,
+        snprintf(line, sizeof line, "removed %u unfinished draft%s of killed programs\n", drafts,
                  drafts == 1 ? "" : "s");
     else
         snprintf(line, sizeof line, "nothing to remove\n");

@@ -121,7 +121,7 @@ static void run(struct serve *s)
     server_drain(s->server);
     if (!server_busy(s->server))
         return;
-    print_line("finishing what runs; a second signal stops at once");
+    print_line("finishing what is running; a second signal stops at once");
     until = clock_ms() + DRAIN_MS;
     while (server_busy(s->server) && clock_ms() < until
            && loop_interrupts(s->loop) + loop_fatals(s->loop) < 2)

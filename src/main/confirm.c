@@ -26,7 +26,7 @@ static bool read_yes(struct loop *loop)
         out_write(2, "\n", 1, loop);
         return false;
     }
-    return strcmp(answer, "y") == 0 || strcmp(answer, "Y") == 0 || strcmp(answer, "yes") == 0;
+    return !strcmp(answer, "y") || !strcmp(answer, "Y") || !strcmp(answer, "yes");
 }
 
 enum confirm confirm(const char *question, struct loop *loop)

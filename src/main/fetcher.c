@@ -34,7 +34,7 @@ int fetcher_run(void *ctx, struct runner_child *child, const struct json *argume
     autoclose int fd = memfd_create("fetched", MFD_CLOEXEC);
     o.fd = fd;
     if (fd < 0)
-        return error_errno(err, "the file cannot be kept");
+        return error_errno(err, "the file cannot be saved");
     if (fetch_url(&o, &size, err) < 0)
         return -1;
     if (lseek(fd, 0, SEEK_SET) < 0)

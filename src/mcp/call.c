@@ -71,9 +71,9 @@ static void on_event(void *ctx, const struct json *event)
 
     if (!*text)
         return;
-    if (strcmp(kind, "output") == 0 && c->token && c->progress < PROGRESS_MAX)
+    if (!strcmp(kind, "output") && c->token && c->progress < PROGRESS_MAX)
         tell_progress(c, text);
-    else if (strcmp(kind, "notice") == 0 && level(&c->request) <= MCP_NOTICE)
+    else if (!strcmp(kind, "notice") && level(&c->request) <= MCP_NOTICE)
         tell_notice(c, text);
 }
 
@@ -149,7 +149,8 @@ void mcp_ask(const struct mcp_request *q, const char *sandbox, const char *opera
     struct error err = {0};
 
     if (count(m) >= CALLS_MAX)
-        error_set(&err, ERROR_BUSY, 0, "%u calls are under way already; wait for some of them", CALLS_MAX);
+        error_set(&err, ERROR_BUSY, 0, "%u calls are in progress already; wait for some of them to finish",
+                  CALLS_MAX);
     else
         c->number = m->host.ask(m->host.ctx, &invocation, c->sandbox, &err);
     if (c->number == 0) {
@@ -178,7 +179,7 @@ static bool same(const struct json *a, const struct json *b)
     if (json_type(a) != json_type(b))
         return false;
     autofree char *x = json_print(a), *y = json_print(b);
-    return strcmp(x, y) == 0;
+    return !strcmp(x, y);
 }
 
 /* A cancel comes on another POST than the call; the session says whose call it is. */

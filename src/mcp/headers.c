@@ -12,8 +12,8 @@
 
 static bool is_encoded(const char *text, size_t len)
 {
-    return len >= strlen(OPEN CLOSE) && strncmp(text, OPEN, strlen(OPEN)) == 0
-           && strncmp(text + len - strlen(CLOSE), CLOSE, strlen(CLOSE)) == 0;
+    return len >= strlen(OPEN CLOSE) && !strncmp(text, OPEN, strlen(OPEN))
+           && !strncmp(text + len - strlen(CLOSE), CLOSE, strlen(CLOSE));
 }
 
 /* Does the header hold that value? Blanks around it are not part of it. */
@@ -29,7 +29,7 @@ static bool holds(const char *header, const char *value)
         buf_addstr(&coded, CLOSE);
         value = buf_str(&coded);
     }
-    return strlen(value) == len && memcmp(header, value, len) == 0;
+    return strlen(value) == len && !memcmp(header, value, len);
 }
 
 /* Do they differ, or is only one of them there? */
@@ -51,7 +51,7 @@ const char *mcp_header_wrong(const struct mcp_request *q, const char *method, co
         return "Mcp-Method";
     if (by && json_get(q->params, by) && differs(h->name, json_str(json_get(q->params, by))))
         return "Mcp-Name";
-    if (strcmp(method, "tools/call") == 0
+    if (!strcmp(method, "tools/call")
         && differs(h->sandbox, json_str(json_get(json_get(q->params, "arguments"), "sandbox"))))
         return "Mcp-Param-Sandbox";
     return NULL;

@@ -131,8 +131,7 @@ static bool good_id(struct mcp_request *q, const struct json *id)
     if (q->id && !mcp_in_use(q->link, id))
         return true;
     mcp_fail(q, MCP_INVALID_REQUEST, NULL,
-             q->id ? "The id is that of a request that is still under way"
-                   : "id must be a string or a whole number");
+             q->id ? "A request with this id is still in progress" : "id must be a string or a whole number");
     return false;
 }
 
@@ -165,7 +164,7 @@ static void serve(struct mcp_request *q, const char *method)
 
 static void take_notification(struct mcp_link *l, const char *method, const struct json *params)
 {
-    if (strcmp(method, "notifications/cancelled") == 0)
+    if (!strcmp(method, "notifications/cancelled"))
         mcp_cancel(l, json_get(params, "requestId"));
     mcp_nothing(l, 202);
 }
@@ -180,7 +179,7 @@ static void take(struct mcp_link *l, const struct json *message)
     if (json_type(message) == JSON_ARRAY)
         mcp_fail(&q, MCP_INVALID_REQUEST, NULL, "Batches are not supported: send one message at a time");
     else if (json_type(message) != JSON_OBJECT || !version || strcmp(version, "2.0") != 0)
-        mcp_fail(&q, MCP_INVALID_REQUEST, NULL, "Not a message of JSON-RPC 2.0");
+        mcp_fail(&q, MCP_INVALID_REQUEST, NULL, "Not a JSON-RPC 2.0 message");
     else if (!method && !json_get(message, "method")
              && (json_get(message, "result") || json_get(message, "error")))
         mcp_nothing(l, 202); /* an answer, though we ask nothing */

@@ -15,7 +15,7 @@ static struct held *held_of(struct runners *rs, const struct mcp_invocation *q, 
 
     if (!q->sandbox)
         return runners_create(rs, q->client, q->conversation, err);
-    if (strcmp(q->sandbox, "new") == 0)
+    if (!strcmp(q->sandbox, "new"))
         return runners_create(rs, q->client, NULL, err);
     struct held *h = runners_find(rs, q->client, q->sandbox, &why);
     if (!h)

@@ -52,7 +52,7 @@ struct mcp_session *mcp_session_begin(struct mcp *m)
 struct mcp_session *mcp_session_find(struct mcp_sessions *s, const char *id)
 {
     for (size_t i = 0; i < s->n; i++)
-        if (strcmp(s->v[i]->id, id) == 0) {
+        if (!strcmp(s->v[i]->id, id)) {
             s->v[i]->used = ++s->clock;
             return s->v[i];
         }
@@ -62,7 +62,7 @@ struct mcp_session *mcp_session_find(struct mcp_sessions *s, const char *id)
 bool mcp_end_session(struct mcp *m, const char *id)
 {
     for (size_t i = 0; i < m->sessions.n; i++)
-        if (strcmp(m->sessions.v[i]->id, id) == 0) {
+        if (!strcmp(m->sessions.v[i]->id, id)) {
             drop(m, i);
             return true;
         }

@@ -92,7 +92,7 @@ void mcp_tools_list(const struct mcp_request *q)
 static const struct mcp_tool *tool_find(const char *name)
 {
     for (size_t i = 0; name && i < countof(tools); i++)
-        if (strcmp(tools[i].name, name) == 0)
+        if (!strcmp(tools[i].name, name))
             return &tools[i];
     return NULL;
 }

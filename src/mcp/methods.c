@@ -98,7 +98,7 @@ static const struct mcp_method methods[] = {
 const struct mcp_method *mcp_method_find(const char *name)
 {
     for (size_t i = 0; i < countof(methods); i++)
-        if (strcmp(methods[i].name, name) == 0)
+        if (!strcmp(methods[i].name, name))
             return &methods[i];
     return NULL;
 }

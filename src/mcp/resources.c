@@ -70,7 +70,7 @@ static void show_contents(const struct mcp_answer *a)
         return;
     }
     if (file_read(json_text(json_get(a->result, "path")), READ_MAX, &bytes, NULL) < 0) {
-        mcp_fail(a->request, MCP_INVALID_PARAMS, NULL, "The file is longer than %u MiB", READ_MAX >> 20);
+        mcp_fail(a->request, MCP_INVALID_PARAMS, NULL, "The file is larger than %u MiB", READ_MAX >> 20);
         return;
     }
     mcp_result(a->request, json_object_of({"contents", json_array_of(contents(a, &bytes))}));

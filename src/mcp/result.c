@@ -45,7 +45,7 @@ static bool is_image(const char *type)
     static const char *const shown[] = {"image/png", "image/jpeg", "image/gif", "image/webp"};
 
     for (size_t i = 0; i < countof(shown); i++)
-        if (strcmp(type, shown[i]) == 0)
+        if (!strcmp(type, shown[i]))
             return true;
     return false;
 }
@@ -142,7 +142,7 @@ static struct json *structured(const struct mcp_answer *a)
     struct json *s = json_object();
 
     for (const struct json *p = json_first(a->result); p; p = json_next(p))
-        if (strcmp(json_key(p), "files") == 0) {
+        if (!strcmp(json_key(p), "files")) {
             struct json *files = json_array();
 
             for (const struct json *f = json_first(p); f; f = json_next(f))
@@ -173,7 +173,7 @@ struct json *mcp_result_schema(const struct operation *o)
     struct json *schema = json_copy(o->result), *properties = json_object(), *required = json_array();
 
     for (const struct json *p = json_first(json_get(schema, "properties")); p; p = json_next(p))
-        if (strcmp(json_key(p), "files") == 0) {
+        if (!strcmp(json_key(p), "files")) {
             json_set(properties, "files",
                      json_object_of({"type", json_string("array")}, {"items", file_schema()}));
         } else if (strcmp(json_key(p), "path") != 0) {
@@ -290,7 +290,7 @@ static void show_file(const struct mcp_answer *a)
     struct json *content = json_array();
 
     if (file_read(path, BLOB_MAX, &bytes, NULL) < 0) {
-        add_text(content, "The file is too long to be shown whole; read a part of it with Python.");
+        add_text(content, "The file is too large to be shown whole; read a part of it with Python.");
         add_link(content, a, a->result);
     } else if (mcp_is_text(&bytes)) {
         add_cut(&text, buf_str(&bytes));
@@ -340,6 +340,6 @@ void mcp_show_result(const struct mcp_answer *a)
         return;
     }
     for (size_t i = 0; i < countof(shows); i++)
-        if (strcmp(shows[i].operation, a->about) == 0)
+        if (!strcmp(shows[i].operation, a->about))
             shows[i].show(a);
 }

@@ -12,7 +12,7 @@ const struct mcp_revision mcp_revisions[] = {
 const struct mcp_revision *mcp_revision_find(const char *name)
 {
     for (const struct mcp_revision *r = mcp_revisions; name && r->name; r++)
-        if (strcmp(r->name, name) == 0)
+        if (!strcmp(r->name, name))
             return r;
     return NULL;
 }
@@ -46,7 +46,7 @@ int mcp_level_of(const char *name)
     };
 
     for (size_t i = 0; name && i < countof(levels); i++)
-        if (strcmp(levels[i].name, name) == 0)
+        if (!strcmp(levels[i].name, name))
             return (int)levels[i].level;
     return -1;
 }

@@ -205,7 +205,7 @@ static bool find(const struct argv *seen, const char *inside, struct inside *out
         if (sscanf(seen->v[i], "%" SCNu64 " %" SCNu64 " %c %3s %n", &out->dev, &out->ino, &out->mode,
                    out->access, &at)
                 == 4
-            && at > 0 && strcmp(seen->v[i] + at, inside + strlen(MOUNTS_DIR "/")) == 0)
+            && at > 0 && !strcmp(seen->v[i] + at, inside + strlen(MOUNTS_DIR "/")))
             return true;
     }
     return false;

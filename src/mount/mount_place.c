@@ -167,7 +167,7 @@ static bool is_below(char *line, const char *path)
         return false;
     line[strcspn(line, " ")] = '\0';
     unescape(line);
-    return strncmp(line, path, len) == 0 && line[len] == '/';
+    return !strncmp(line, path, len) && line[len] == '/';
 }
 
 /* Some engines bind what is mounted in a folder along with it, with rights of its own. */

@@ -36,7 +36,7 @@ enum chat_role chat_role(const struct json *item)
     if (json_type(item) == JSON_STRING)
         return CHAT_USER;
     for (size_t i = 0; i < countof(roles); i++)
-        if (strcmp(name, roles[i].name) == 0)
+        if (!strcmp(name, roles[i].name))
             return roles[i].role;
     return CHAT_OTHER;
 }
@@ -69,7 +69,7 @@ static const char *type_of(const struct json *item)
 bool chat_skipped(const struct json *item)
 {
     for (size_t i = 0; i < countof(others) && chat_role(item) == CHAT_OTHER; i++)
-        if (!others[i].why && strcmp(type_of(item), others[i].type) == 0)
+        if (!others[i].why && !strcmp(type_of(item), others[i].type))
             return true;
     return false;
 }
@@ -79,7 +79,7 @@ static bool has_calls(const struct json *item)
     const char *role = json_text(json_get(item, "role"));
 
     return json_truthy(json_get(item, "tool_calls")) || json_truthy(json_get(item, "function_call"))
-           || strcmp(role, "tool") == 0 || strcmp(role, "function") == 0;
+           || !strcmp(role, "tool") || !strcmp(role, "function");
 }
 
 const char *chat_refused(const struct json *item)
@@ -89,7 +89,7 @@ const char *chat_refused(const struct json *item)
     if (chat_role(item) != CHAT_OTHER || *json_text(json_get(item, "role")))
         return NULL;
     for (size_t i = 0; i < countof(others); i++)
-        if (others[i].why && strcmp(type_of(item), others[i].type) == 0)
+        if (others[i].why && !strcmp(type_of(item), others[i].type))
             return others[i].why;
     return *type_of(item) && strcmp(type_of(item), "message") != 0
                ? "items of this type are not supported here; messages are"

@@ -45,7 +45,7 @@ static bool is_no_choice(const struct json *v)
 {
     const char *word = json_str(v);
 
-    return word && (strcmp(word, "none") == 0 || strcmp(word, "auto") == 0);
+    return word && (!strcmp(word, "none") || !strcmp(word, "auto"));
 }
 
 static bool is_text_type(const struct json *v)
@@ -55,7 +55,7 @@ static bool is_text_type(const struct json *v)
 
 static bool is_text_only(const struct json *v)
 {
-    return json_size(v) == 1 && strcmp(json_text(json_first(v)), "text") == 0;
+    return json_size(v) == 1 && !strcmp(json_text(json_first(v)), "text");
 }
 
 static bool is_object(const struct json *v)
@@ -175,6 +175,6 @@ int chat_parameters_read(const struct openai_shape *shape, const struct json *bo
         return -1;
     out->code = responses && json_size(json_get(body, "tools"));
     for (const struct json *v = json_first(include); responses && v; v = json_next(v))
-        out->logs |= strcmp(json_text(v), "code_interpreter_call.outputs") == 0;
+        out->logs |= !strcmp(json_text(v), "code_interpreter_call.outputs");
     return check(shape, body, no);
 }

@@ -48,7 +48,7 @@ static const char *base64_of(const char *url)
 
     if (strncmp(url, "data:", 5) != 0 || !comma || comma - url < 12 || comma - url > 200)
         return NULL;
-    return strncmp(comma - 7, ";base64", 7) == 0 ? comma + 1 : NULL;
+    return !strncmp(comma - 7, ";base64", 7) ? comma + 1 : NULL;
 }
 
 static char *name_by_type(const char *url, size_t number)
@@ -64,7 +64,7 @@ static char *name_by_type(const char *url, size_t number)
     for (size_t i = 0; i < countof(types); i++) {
         size_t len = strlen(types[i][0]);
 
-        if (strncmp(url + 5, types[i][0], len) == 0 && (url[5 + len] == ';' || url[5 + len] == ','))
+        if (!strncmp(url + 5, types[i][0], len) && (url[5 + len] == ';' || url[5 + len] == ','))
             return xasprintf("%s-%zu%s", types[i][1], number, types[i][2]);
     }
     return xasprintf("file-%zu", number);
@@ -79,7 +79,7 @@ struct json *chat_part_file(const struct json *part, size_t number, const char *
     if (!url && (json_get(file_of(part), "file_id") || (is_image(part) && json_get(part, "file_id"))))
         *why = "files by id are not known here; send the file itself (file_data)";
     else if (url && !content)
-        *why = "only a data: URL in base64 is taken; nothing is fetched from other machines";
+        *why = "must be a data: URL in base64; nothing is fetched from other machines";
     if (!content)
         return NULL;
     autofree char *made = name && *name ? xstrdup(name) : name_by_type(url, number);

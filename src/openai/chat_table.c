@@ -32,7 +32,7 @@ static void take_at(struct chat_table *t, size_t i, struct chat_place *out)
 static bool is_named(const struct chat_place *place, const char *name)
 {
     for (size_t k = 0; k < CHAT_NAMES; k++)
-        if (*name && strcmp(place->names[k], name) == 0)
+        if (*name && !strcmp(place->names[k], name))
             return true;
     return false;
 }

@@ -104,9 +104,9 @@ const char *openai_finish(const char *status, const char *answer)
     static const char *const whole[] = {"answered", "code_failed", "undelivered", "unverified"};
 
     for (size_t i = 0; i < countof(whole); i++)
-        if (strcmp(status, whole[i]) == 0)
+        if (!strcmp(status, whole[i]))
             return "stop";
-    return strcmp(status, "limit") == 0 && answer && *answer ? "length" : NULL;
+    return !strcmp(status, "limit") && answer && *answer ? "length" : NULL;
 }
 
 struct json *openai_error(const char *message, const char *type, const char *param, const char *code)

@@ -48,7 +48,7 @@ static struct json *response(const struct openai_reply *r, const char *status)
 
 static struct json *ended(const struct openai_reply *r, const struct openai_end *e)
 {
-    bool whole = strcmp(e->finish, "stop") == 0;
+    bool whole = !strcmp(e->finish, "stop");
     struct json *o = response(r, whole ? "completed" : "incomplete");
 
     if (!whole)
@@ -148,7 +148,7 @@ static struct json *whole(struct openai_reply *r, const struct openai_end *e)
     struct json *message = new_message(r);
     autojson struct json *files = citations(r, e->answer, e);
     fill_message(message, text_part(e->answer, files), "final_answer",
-                 strcmp(e->finish, "stop") == 0 ? "completed" : "incomplete");
+                 !strcmp(e->finish, "stop") ? "completed" : "incomplete");
     json_add(r->output, message);
     return ended(r, e);
 }
@@ -182,7 +182,7 @@ static void send_part(struct openai_reply *r, const char *type, const char *key,
 {
     struct json *o = of_item(r);
 
-    if (strncmp(type, "response.output_text.", 21) == 0)
+    if (!strncmp(type, "response.output_text.", 21))
         json_set(o, "logprobs", json_array());
     if (value)
         json_set(o, key, value);
@@ -298,7 +298,7 @@ static void event(struct openai_reply *r, const struct json *object)
 
 static void end(struct openai_reply *r, const struct openai_end *e)
 {
-    bool stop = strcmp(e->finish, "stop") == 0;
+    bool stop = !strcmp(e->finish, "stop");
     autojson struct json *files = citations(r, buf_str(&r->words), e);
 
     call_done(r, "");

@@ -37,7 +37,7 @@ char *child_find_program(const char *name)
     if (strchr(name, '/') != NULL)
         return access(name, X_OK) == 0 ? xstrdup(name) : NULL;
     const char *path = getenv("PATH");
-    if (path == NULL)
+    if (!path)
         path = "/usr/local/bin:/usr/bin:/bin";
     int code = ENOENT;
     while (*name != '\0' && *path != '\0') {
@@ -153,7 +153,7 @@ _Noreturn static void child_main(const struct child_options *o, const char *prog
     if (o->setup != NULL && o->setup(o->ctx) != 0)
         _exit(126);
     /* For a body this closes the report pipe too, which lets the parent go on. */
-    if (close_others(o->keep, o->body == NULL) < 0)
+    if (close_others(o->keep, !o->body) < 0)
         child_fail(report, 'd');
     if (o->body != NULL)
         _exit(o->body(o->ctx));
@@ -173,12 +173,12 @@ static int report_failure(const struct child_options *o, const struct start_fail
 
 pid_t child_spawn(const struct child_options *o, struct error *err)
 {
-    bool path = o->body == NULL && strchr(o->argv[0], '/') != NULL;
+    bool path = !o->body && strchr(o->argv[0], '/') != NULL;
     autofree char *program = o->body != NULL ? NULL
                              : path          ? xstrdup(o->argv[0])
                                              : child_find_program(o->argv[0]);
-    if (program == NULL && o->body == NULL) {
-        if (errno == ENOENT && strchr(o->argv[0], '/') == NULL)
+    if (!program && !o->body) {
+        if (errno == ENOENT && !strchr(o->argv[0], '/'))
             return error_set(err, ERROR_SYSTEM, ENOENT, "cannot start %s: not found in PATH", o->argv[0]);
         return error_errno(err, "cannot start %s", o->argv[0]);
     }

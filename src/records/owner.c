@@ -120,7 +120,7 @@ enum owner_state owner_check(const char *owner)
         != 5)
         return OWNER_ELSEWHERE;
     look_here(&h);
-    bool same_boot = strcmp(h.boot, their_boot) == 0;
+    bool same_boot = !strcmp(h.boot, their_boot);
     bool known = strcmp(h.boot, "unknown") != 0 && strcmp(their_boot, "unknown") != 0;
     /* No other machine has the same boot id, and a machine may be renamed while it runs. */
     if (strcmp(h.host, theirs) != 0 && (!same_boot || !known))

@@ -80,7 +80,7 @@ int record_read(struct record *r, const char *dir)
     for (const struct json *g = json_first(json_get(o, "cgroups")); g; g = json_next(g)) {
         const char *name = strrchr(json_text(g), '/');
 
-        if (name && strncmp(name, "/sandpiper-", 11) == 0 && r->cgroups.n < CGROUP_DIRS)
+        if (name && !strncmp(name, "/sandpiper-", 11) && r->cgroups.n < CGROUP_DIRS)
             argv_push(&r->cgroups, json_str(g));
     }
     for (const struct json *m = json_first(json_get(o, "mounts")); m; m = json_next(m))

@@ -22,7 +22,7 @@
 static struct delivered *find_delivered(struct runner_child *c, const char *name)
 {
     for (size_t i = 0; i < c->n_delivered; i++)
-        if (strcmp(c->delivered[i].name, name) == 0)
+        if (!strcmp(c->delivered[i].name, name))
             return &c->delivered[i];
     return NULL;
 }
@@ -53,7 +53,7 @@ static int content_fd(const struct json *arguments, struct error *err)
 {
     struct buf bytes autorelease(buf_release) = BUF_INIT(CONTENT_MAX);
     const char *content = json_str(json_get(arguments, "content"));
-    bool base64 = strcmp(json_text(json_get(arguments, "encoding")), "base64") == 0;
+    bool base64 = !strcmp(json_text(json_get(arguments, "encoding")), "base64");
 
     if (!content)
         return error_set(err, ERROR_USAGE, 0, "content: is missing");
@@ -62,7 +62,7 @@ static int content_fd(const struct json *arguments, struct error *err)
                          base64 ? "must be base64" : "is too long for one message");
     int fd = memfd_create("content", MFD_CLOEXEC);
     if (fd < 0 || fd_write_all(fd, buf_str(&bytes), bytes.len) < 0 || lseek(fd, 0, SEEK_SET) < 0) {
-        error_errno(err, "the content cannot be kept");
+        error_errno(err, "the content cannot be saved");
         fd_close(&fd);
     }
     return fd;

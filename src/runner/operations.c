@@ -44,7 +44,7 @@ const struct operation *operation_find(const char *name)
 {
     read_table();
     for (size_t i = 0; i < count; i++)
-        if (strcmp(table[i].name, name) == 0)
+        if (!strcmp(table[i].name, name))
             return &table[i];
     return NULL;
 }

@@ -59,7 +59,7 @@ void past_sort(struct past *p)
 const struct ended *past_find(const struct past *p, const char *id)
 {
     for (size_t i = p->n; i-- > 0;)
-        if (strcmp(p->v[i].id, id) == 0)
+        if (!strcmp(p->v[i].id, id))
             return &p->v[i];
     return NULL;
 }

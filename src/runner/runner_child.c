@@ -237,10 +237,10 @@ static int perform(struct runner_child *c, const struct json *message, const str
     if (o && operation_check(o, arguments, err) < 0)
         return -1;
     for (const struct runner_extra *e = extra; e && e->name; e++)
-        if (strcmp(name, e->name) == 0)
+        if (!strcmp(name, e->name))
             return e->run(e->ctx, c, arguments, result, err);
     for (size_t i = 0; i < countof(table); i++)
-        if (strcmp(name, table[i].name) == 0)
+        if (!strcmp(name, table[i].name))
             return table[i].run(c, arguments, result, err);
     return error_set(err, ERROR_USAGE, 0, "%.40s: there is no such operation", name);
 }

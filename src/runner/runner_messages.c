@@ -214,7 +214,7 @@ void error_from_json(struct error *err, const struct json *j)
     enum error_kind kind = ERROR_SYSTEM;
 
     for (size_t i = 0; i < countof(kinds); i++)
-        if (strcmp(kinds[i].word, word) == 0)
+        if (!strcmp(kinds[i].word, word))
             kind = kinds[i].kind;
     error_set(err, kind, (int)json_int(json_get(j, "code"), 0), "%s%s%s", json_text(json_get(j, "text")),
               *remedy ? "\n" : "", remedy);

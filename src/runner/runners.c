@@ -339,13 +339,13 @@ void runners_free(struct runners *rs, bool orderly)
 
 static bool is_for(const struct held *h, const char *client)
 {
-    return !h->pooled && (!client || !h->client || strcmp(h->client, client) == 0);
+    return !h->pooled && (!client || !h->client || !strcmp(h->client, client));
 }
 
 struct held *runners_find_conversation(struct runners *rs, const char *client, const char *conversation_id)
 {
     for (struct held *h = rs->all; h && conversation_id; h = h->next)
-        if (is_for(h, client) && h->conversation && strcmp(h->conversation, conversation_id) == 0)
+        if (is_for(h, client) && h->conversation && !strcmp(h->conversation, conversation_id))
             return h;
     return NULL;
 }
@@ -390,7 +390,7 @@ static unsigned count_of(const struct runners *rs, const char *client)
     unsigned n = 0;
 
     for (const struct held *h = rs->all; h && client; h = h->next)
-        n += !h->pooled && h->client && strcmp(h->client, client) == 0;
+        n += !h->pooled && h->client && !strcmp(h->client, client);
     return n;
 }
 
@@ -437,7 +437,7 @@ struct held *runners_find(struct runners *rs, const char *client, const char *id
     if (why)
         *why = RUNNERS_UNKNOWN;
     for (struct held *h = rs->all; h; h = h->next)
-        if (is_for(h, client) && strcmp(h->id, id) == 0)
+        if (is_for(h, client) && !strcmp(h->id, id))
             return h;
     const struct ended *e = past_find(&rs->past, id);
     if (e && why)

@@ -34,7 +34,7 @@ static bool has_type(const struct json *v, const char *type)
     };
 
     for (size_t i = 0; i < countof(types); i++)
-        if (strcmp(type, types[i].word) == 0)
+        if (!strcmp(type, types[i].word))
             return v && json_type(v) == types[i].type && (strcmp(type, "integer") != 0 || is_whole(v));
     return false;
 }
@@ -62,9 +62,9 @@ static int check_type(const struct json *type, const struct json *v, const char 
 static bool same(const struct json *a, const struct json *b)
 {
     if (json_str(a) || json_str(b))
-        return json_str(a) && json_str(b) && strcmp(json_str(a), json_str(b)) == 0;
+        return json_str(a) && json_str(b) && !strcmp(json_str(a), json_str(b));
     autofree char *left = json_print(a), *right = json_print(b);
-    return strcmp(left, right) == 0;
+    return !strcmp(left, right);
 }
 
 static int check_enum(const struct json *all, const struct json *v, const char *what, struct error *err)

@@ -102,7 +102,7 @@ static int first_cell(struct sandbox *s, struct error *err)
 
     if (sandbox_run(s, "6 * 7", 5, NULL, &r, err) < 0)
         return -1;
-    bool right = r.status == CELL_OK && r.value && strcmp(r.value, "42") == 0;
+    bool right = r.status == CELL_OK && r.value && !strcmp(r.value, "42");
     if (!right)
         error_set(err, ERROR_SANDBOX, 0,
                   "%s starts, but code does not run: %.300s\n"

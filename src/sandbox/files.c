@@ -95,7 +95,7 @@ static void start_writing(struct delivery *d)
         snprintf(d->why, sizeof d->why, "%.*s", (int)sizeof d->why - 1, err.text);
         stop_writing(d);
     } else if (newfile_open(&d->file, d->folder, 0644) < 0) {
-        fail(d, d->file.dir < 0 ? "cannot open the folder" : "cannot be made");
+        fail(d, d->file.dir < 0 ? "cannot open the folder" : "cannot be created");
     }
 }
 
@@ -188,7 +188,7 @@ static char *give_name(struct delivery *d)
         if (errno != EEXIST)
             break;
     }
-    fail(d, "cannot be made");
+    fail(d, "cannot be created");
     return NULL;
 }
 

@@ -89,7 +89,7 @@ static int names_in(struct gather_walk *w, const char *path, struct argv *names,
         return 0;
     }
     while ((e = readdir(dir))) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
             continue;
         if (++w->seen > GATHER_FILES) {
             closedir(dir);

@@ -60,7 +60,8 @@ static int outcome(const struct getting *g, struct error *err)
         return error_set(err, ERROR_USAGE, q->error_code == ENOENT ? ENOENT : EINVAL,
                          "%s cannot be read in the sandbox: %s", q->what, q->error);
     if (q->files_cut || g->size < 0 || g->got < g->size)
-        return error_set(err, ERROR_SANDBOX, 0, "%s: only a part of it came out of the sandbox", q->what);
+        return error_set(err, ERROR_SANDBOX, 0, "%s: only a part of it was copied out of the sandbox",
+                         q->what);
     return 0;
 }
 

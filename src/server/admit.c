@@ -49,7 +49,7 @@ static enum MHD_Result see(void *cls, enum MHD_ValueKind kind, const char *name,
     if (name[strcspn(name, " \t\r\n\v\f")] || (value && value[strcspn(value, "\r\n")]))
         seen->odd = true;
     for (size_t i = 0; i < HEADERS; i++)
-        if (strcasecmp(names[i], name) == 0) {
+        if (!strcasecmp(names[i], name)) {
             seen->twice |= seen->value[i] != NULL;
             seen->value[i] = value ? value : "";
         }
@@ -64,8 +64,7 @@ static bool refuse(struct visit *q, int status, const char *code, const char *de
 
 static bool is_method(const struct visit *q, const struct route *r)
 {
-    return strcmp(q->method, r->method) == 0
-           || (strcmp(q->method, "HEAD") == 0 && strcmp(r->method, "GET") == 0);
+    return !strcmp(q->method, r->method) || (!strcmp(q->method, "HEAD") && !strcmp(r->method, "GET"));
 }
 
 /* Returns the route of this request. NULL: there is none, and allow names the methods that its path has. */
@@ -96,12 +95,12 @@ static bool well_formed(struct visit *q, const char *version, const struct heade
         return refuse(q, 400, NULL, "only HTTP/1.0 and HTTP/1.1 are supported");
     if (q->path[0] != '/' || strchr(q->path, ' ') || strchr(q->query, ' '))
         return refuse(q, 400, NULL, "the target of the request must be a path");
-    if (!h->value[HOST] && strcmp(version, "HTTP/1.1") == 0)
+    if (!h->value[HOST] && !strcmp(version, "HTTP/1.1"))
         return refuse(q, 400, NULL, "the request needs the header Host");
     if (h->twice || h->odd || (length && encoding) || (encoding && strcasecmp(encoding, "chunked") != 0)
-        || (encoding && strcmp(version, "HTTP/1.0") == 0)
+        || (encoding && !strcmp(version, "HTTP/1.0"))
         || (length && (!*length || length[strspn(length, "0123456789")])))
-        return refuse(q, 400, NULL, "these headers do not say clearly where the request ends");
+        return refuse(q, 400, NULL, "the headers do not say clearly where the request ends");
     return true;
 }
 
@@ -110,7 +109,8 @@ static bool meant_for_us(struct visit *q, const struct headers_seen *h)
     const struct server_options *o = &q->s->o;
 
     if (!guard_host(o->address, o->hosts, h->value[HOST]))
-        return refuse(q, 403, NULL, "the name in Host is not one of this server's (serve --allow-host NAME)");
+        return refuse(q, 403, NULL,
+                      "the host name in Host is not allowed (serve --allow-host NAME allows it)");
     if (!guard_origin(o->address, o->hosts, h->value[ORIGIN]) || !guard_fetch_site(h->value[FETCH_SITE]))
         return refuse(q, 403, NULL, "pages of other sites have no access");
     q->base = xasprintf("http://%s", h->value[HOST] ? h->value[HOST] : "localhost");
@@ -123,7 +123,7 @@ static bool good_body(struct visit *q, const struct headers_seen *h)
     bool comes = h->value[ENCODING] || (length && strtoull(length, NULL, 10) > 0);
 
     q->text_max = q->route->body_max ? q->route->body_max : SERVER_BODY_MAX;
-    if (strcmp(q->method, "POST") == 0 && (comes || h->value[TYPE]) && !guard_json(h->value[TYPE]))
+    if (!strcmp(q->method, "POST") && (comes || h->value[TYPE]) && !guard_json(h->value[TYPE]))
         return refuse(q, 415, NULL,
                       "the body must be application/json (with curl: --json BODY in place of -d BODY)");
     if (length && (strlen(length) > 18 || strtoull(length, NULL, 10) > q->text_max)) {
@@ -143,7 +143,7 @@ static bool under_limits(struct visit *q)
         return refuse(q, 503, "SHUTTING_DOWN", "the server is shutting down");
     if (!(q->route->flags & ROUTE_AT_ONCE)
         && (q->s->in_flight >= IN_FLIGHT_MAX || q->s->of_token[q->token] >= IN_FLIGHT_ONE))
-        return refuse(q, 429, NULL, "too many requests are under way");
+        return refuse(q, 429, NULL, "too many requests are in progress");
     return true;
 }
 
@@ -167,7 +167,7 @@ bool admit_headers(struct visit *q, const char *version)
         ok = refuse(q, 401, NULL, "this needs the header Authorization: Bearer TOKEN");
     } else if (!q->route && allow.len > 0) {
         answer_header(q, "Allow", buf_str(&allow));
-        ok = refuse(q, 405, NULL, "this path does not support that method");
+        ok = refuse(q, 405, NULL, "this path does not support the method");
     } else if (!q->route) {
         ok = refuse(q, 404, NULL, "there is nothing at this path");
     } else {

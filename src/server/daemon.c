@@ -68,7 +68,7 @@ static void refuse_incomplete(struct connection *c, bool line)
 {
     refuse_raw(c, 400,
                line ? "the request ended before it was complete"
-                    : "this is not an HTTP request, or ends within its first line");
+                    : "not an HTTP request, or it ends within its first line");
 }
 
 static void deadline(void *ctx, short revents)
@@ -77,7 +77,7 @@ static void deadline(void *ctx, short revents)
 
     (void)revents;
     if (!c->idle)
-        refuse_raw(c, 408, "the request did not come in time");
+        refuse_raw(c, 408, "the request did not arrive in time");
     shutdown(c->fd, SHUT_RDWR);
 }
 
@@ -416,7 +416,7 @@ struct server *server_new(const struct server_options *o, struct error *err)
         fd_close(&fd);
         free(s);
         error_set(err, ERROR_SYSTEM, 0,
-                  "libmicrohttpd could not start\nIs there a descriptor left? (ulimit -n)");
+                  "libmicrohttpd could not start\nAre too many files open? (ulimit -n)");
         return NULL;
     }
     s->epoll_fd = mhd->get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;

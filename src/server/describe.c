@@ -65,7 +65,7 @@ static const struct {
     {"403", "Not meant for this server, sent by a page of another site, or not allowed here", ALWAYS, NULL,
      NULL},
     {"404", "There is no such sandbox or file", SANDBOX, NULL, NULL},
-    {"408", "The request did not come in time", BODY, NULL, NULL},
+    {"408", "The request did not arrive in time", BODY, NULL, NULL},
     {"409", "A folder is where a file should be, or the other way round", ALSO, NULL, NULL},
     {"410", "The sandbox has ended: code SANDBOX_EXPIRED", SANDBOX, NULL, NULL},
     {"413", "The body is too large", BODY, NULL, NULL},
@@ -263,7 +263,7 @@ struct json *describe_routes(const struct server *s)
     struct json *out = parsed(
         "{\"openapi\": \"3.1.0\", \"info\": {\"title\": \"sandpiper\", "
         "\"description\": \"Sandboxes that run Python: "
-        "variables and files stay, there is no network, and what it does cannot hurt. "
+        "variables and files are kept, and code has no network and cannot reach this machine. "
         "Code that fails is a 200 with its "
         "error in the body; every other error is an object with code and detail.\"}, "
         "\"security\": [{\"token\": []}], "

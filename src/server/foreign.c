@@ -338,8 +338,8 @@ static bool choose_sandbox(struct foreign_call *c)
     fill_id(c, within, c->outer);
     if (within && !find_told(c, c->outer))
         return false;
-    c->once = strcmp(word, "once") == 0;
-    if (c->once || strcmp(word, "new") == 0) {
+    c->once = !strcmp(word, "once");
+    if (c->once || !strcmp(word, "new")) {
         h = make_told(c);
     } else {
         char id[RUNNERS_ID + 1];

@@ -46,7 +46,7 @@ static bool is_our_address(const struct listen_address *a, const char *name)
     if (inet_pton(AF_INET6, name, &v6) == 1)
         return a->wildcard
                || (a->addr.ss_family == AF_INET6
-                   && memcmp(&((const struct sockaddr_in6 *)&a->addr)->sin6_addr, &v6, sizeof v6) == 0);
+                   && !memcmp(&((const struct sockaddr_in6 *)&a->addr)->sin6_addr, &v6, sizeof v6));
     return false;
 }
 
@@ -61,12 +61,12 @@ bool guard_host(const struct listen_address *a, const struct argv *allowed, cons
     if (!host || !cut_host(host, name, sizeof name, &port))
         return false;
     for (size_t i = 0; allowed && i < allowed->n; i++)
-        if (strcasecmp(allowed->v[i], name) == 0)
+        if (!strcasecmp(allowed->v[i], name))
             return true;
     if (port != a->port)
         return false;
     for (size_t i = 0; (a->loopback || a->wildcard) && i < countof(loopback); i++)
-        if (strcasecmp(loopback[i], name) == 0)
+        if (!strcasecmp(loopback[i], name))
             return true;
     return is_our_address(a, name);
 }
@@ -78,14 +78,14 @@ bool guard_origin(const struct listen_address *a, const struct argv *allowed, co
     if (!origin)
         return true;
     for (size_t i = 0; !a->local && i < countof(schemes); i++)
-        if (strncasecmp(origin, schemes[i], strlen(schemes[i])) == 0)
+        if (!strncasecmp(origin, schemes[i], strlen(schemes[i])))
             return guard_host(a, allowed, origin + strlen(schemes[i]));
     return false;
 }
 
 bool guard_fetch_site(const char *value)
 {
-    return !value || strcasecmp(value, "same-origin") == 0 || strcasecmp(value, "none") == 0;
+    return !value || !strcasecmp(value, "same-origin") || !strcasecmp(value, "none");
 }
 
 bool guard_json(const char *type)

@@ -84,10 +84,10 @@ int listen_parse(const char *text, struct listen_address *out, struct error *err
     char *end;
 
     *out = (struct listen_address){0};
-    if (strncmp(text, "unix:", 5) == 0) {
+    if (!strncmp(text, "unix:", 5)) {
         if (!text[5] || strlen(text + 5) >= sizeof out->path)
-            return error_set(err, ERROR_USAGE, 0, "\"%s\": the path of a socket has 1 to %zu bytes", text,
-                             sizeof out->path - 1);
+            return error_set(err, ERROR_USAGE, 0, "\"%s\": the path of a socket must have 1 to %zu bytes",
+                             text, sizeof out->path - 1);
         set_path(out, text + 5);
         return 0;
     }
@@ -102,7 +102,7 @@ int listen_parse(const char *text, struct listen_address *out, struct error *err
             return bad_address(text, err);
         memcpy(host, text + six, len);
         host[len] = '\0';
-        if (strcmp(host, "localhost") == 0)
+        if (!strcmp(host, "localhost"))
             memcpy(host, "127.0.0.1", sizeof "127.0.0.1");
     }
     return set_ip(out, host, (unsigned)port) ? 0 : bad_address(text, err);

@@ -33,7 +33,7 @@ const char *media_type(const char *name)
     const char *end = strrchr(name, '.');
 
     for (size_t i = 0; end && i < countof(types); i++)
-        if (strcasecmp(types[i].end, end) == 0)
+        if (!strcasecmp(types[i].end, end))
             return types[i].type;
     return "application/octet-stream";
 }

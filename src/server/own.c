@@ -29,14 +29,13 @@ static void sandbox_figures(struct runners *rs, struct buf *out)
     struct runners_counts n;
 
     runners_counts(rs, &n);
-    figure(out, "sandboxes", "gauge", "Sandboxes that clients have.", n.held);
-    figure(out, "sandboxes_busy", "gauge", "Those that run something.", n.busy);
-    figure(out, "sandboxes_ready", "gauge", "Those that wait in the pool.", n.pool);
+    figure(out, "sandboxes", "gauge", "Sandboxes in the hands of clients.", n.held);
+    figure(out, "sandboxes_busy", "gauge", "Sandboxes that are running something.", n.busy);
+    figure(out, "sandboxes_ready", "gauge", "Sandboxes waiting in the pool.", n.pool);
     figure(out, "sandboxes_created_total", "counter", "Sandboxes given to clients.", (double)n.created);
-    figure(out, "sandboxes_from_pool_total", "counter", "Those of them that had been started ahead.",
-           (double)n.from_pool);
-    figure(out, "sandboxes_expired_total", "counter", "Sandboxes that nobody used for too long.",
-           (double)n.expired);
+    figure(out, "sandboxes_from_pool_total", "counter",
+           "Sandboxes given to clients that had been started in advance.", (double)n.from_pool);
+    figure(out, "sandboxes_expired_total", "counter", "Sandboxes that expired unused.", (double)n.expired);
     figure(out, "sandboxes_stopped_total", "counter", "Sandboxes that a client ended.", (double)n.stopped);
     figure(out, "sandboxes_found_total", "counter", "Sandboxes of an earlier server, found again.",
            (double)n.found_again);
@@ -52,7 +51,7 @@ static void metrics(struct visit *q)
     sandbox_figures(visit_runners(q), &out);
     figure(&out, "connections", "gauge", "Connections that are open.", q->s->n_connections);
     figure(&out, "connections_total", "counter", "Connections since the start.", (double)c->connections);
-    figure(&out, "requests_running", "gauge", "Requests that wait for their answer.", q->s->in_flight);
+    figure(&out, "requests_running", "gauge", "Requests waiting for their answer.", q->s->in_flight);
     figure(&out, "requests_total", "counter", "Requests since the start.", (double)c->requests);
     figure(&out, "requests_abandoned_total", "counter", "Requests whose client left before the answer.",
            (double)c->gone);

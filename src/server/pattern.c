@@ -43,7 +43,7 @@ char *percent_decode(const char *text, size_t len, bool plus)
 /* Is it a name that a file may have: nothing that leads elsewhere, nothing that a terminal would obey? */
 static bool plain_segment(const char *s, size_t len)
 {
-    if (len == 0 || (len <= 2 && strncmp(s, "..", len) == 0))
+    if (len == 0 || (len <= 2 && !strncmp(s, "..", len)))
         return false;
     for (size_t i = 0; i < len; i++)
         if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f || s[i] == '/')
@@ -65,7 +65,7 @@ static bool plain_path(const char *s)
 /* One {name}, whose closing brace is at pattern[n - 1], against len bytes of path. */
 static bool take(struct pattern_params *out, const char *pattern, size_t n, const char *path, size_t len)
 {
-    bool rest = n > 5 && memcmp(pattern + n - 4, "...}", 4) == 0;
+    bool rest = n > 5 && !memcmp(pattern + n - 4, "...}", 4);
     char *value = out->n < PATTERN_PARAMS ? percent_decode(path, len, false) : NULL;
 
     if (!value || !(rest ? plain_path(value) : plain_segment(value, strlen(value)))) {

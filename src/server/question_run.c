@@ -239,7 +239,7 @@ void question_ask(struct http_question *qn, struct held *h, struct json *argumen
     if (!qn->runner) {
         refuse(qn, 503, "UNAVAILABLE", err.text);
     } else if (runner_waits(qn->runner) >= WAITING_MAX) {
-        refuse(qn, 429, "TOO_MANY_REQUESTS", "too many requests wait for this sandbox");
+        refuse(qn, 429, "TOO_MANY_REQUESTS", "too many requests are waiting for this sandbox");
     } else {
         visit_later(qn->q, on_gone, qn);
         heard(qn);

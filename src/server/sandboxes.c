@@ -69,7 +69,7 @@ static void shape_result(struct job *j, const struct json *result)
     for (const struct json *m = json_first(result); m; m = json_next(m)) {
         const char *key = json_key(m);
 
-        json_set(out, key, strcmp(key, "files") == 0 ? files_with_links(j, m) : json_copy(m));
+        json_set(out, key, !strcmp(key, "files") ? files_with_links(j, m) : json_copy(m));
     }
     answer_json(j->q, 200, out);
 }
@@ -147,7 +147,7 @@ static void on_gone(void *ctx)
 static const char *member_of(const struct sandbox_call *c, const char *argument)
 {
     for (size_t i = 0; i < countof(c->names) && c->names[i].argument; i++)
-        if (strcmp(c->names[i].argument, argument) == 0)
+        if (!strcmp(c->names[i].argument, argument))
             return c->names[i].member;
     return argument;
 }
@@ -186,7 +186,7 @@ static void ask(struct visit *q, struct held *h, const struct sandbox_call *c, s
         return;
     }
     if (runner_waits(r) >= WAITING_MAX) {
-        answer_error(q, 429, NULL, "too many requests wait for this sandbox");
+        answer_error(q, 429, NULL, "too many requests are waiting for this sandbox");
         return;
     }
     struct job *j = xcalloc(1, sizeof *j);
@@ -402,7 +402,7 @@ static char *result_of(const struct sandbox_call *c, const struct operation *o)
                 *required = json_array_of(json_string("sandbox_id"));
 
     for (const struct json *p = json_first(json_get(result, "properties")); p; p = json_next(p))
-        json_set(properties, json_key(p), strcmp(json_key(p), "files") == 0 ? parsed(FILES) : json_copy(p));
+        json_set(properties, json_key(p), !strcmp(json_key(p), "files") ? parsed(FILES) : json_copy(p));
     for (const struct json *r = json_first(json_get(result, "required")); r; r = json_next(r))
         json_add(required, json_copy(r));
     autojson struct json *out = json_object_of({"type", json_string("object")}, {"properties", properties},

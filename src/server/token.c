@@ -73,9 +73,9 @@ static int read_most(const char *path, const char *text, size_t len, unsigned *m
     if (len == blank
         || (len - blank <= 4 && strspn(digits + blank, "0123456789") == len - blank && *most > 0))
         return 0;
-    return error_set(err, ERROR_USAGE, 0,
-                     "token file %s: after a token only the limit of its sandboxes may follow, 1 to 9999",
-                     path);
+    return error_set(
+        err, ERROR_USAGE, 0,
+        "token file %s: after a token only its maximum number of sandboxes may follow, 1 to 9999", path);
 }
 
 static int add_line(struct tokens *t, const char *path, const char *line, size_t all, struct error *err)
@@ -89,13 +89,13 @@ static int add_line(struct tokens *t, const char *path, const char *line, size_t
         len++;
     if (len < TOKEN_MIN)
         return error_set(err, ERROR_USAGE, 0,
-                         "token file %s: a token has at least %d characters\n"
+                         "token file %s: a token must have at least %d characters\n"
                          "Make one: openssl rand -hex 32",
                          path, TOKEN_MIN);
     for (size_t i = 0; i < len; i++)
         if (line[i] <= ' ' || line[i] > '~')
-            return error_set(err, ERROR_USAGE, 0, "token file %s: a token has letters, digits and signs only",
-                             path);
+            return error_set(err, ERROR_USAGE, 0,
+                             "token file %s: a token may contain only letters, digits and punctuation", path);
     if (t->n == TOKENS_MAX)
         return error_set(err, ERROR_USAGE, 0, "token file %s has more than %d tokens", path, TOKENS_MAX);
     if (read_most(path, line + len, all - len, &most, err) < 0)
@@ -129,7 +129,7 @@ int tokens_read(struct tokens *t, const char *path, struct error *err)
     explicit_bzero(text, sizeof text);
     if (rc == 0 && t->n == 0)
         return error_set(err, ERROR_USAGE, 0,
-                         "token file %s holds no token\nMake one: openssl rand -hex 32 > FILE", path);
+                         "token file %s contains no token\nMake one: openssl rand -hex 32 > FILE", path);
     t->lasting = true;
     return rc;
 }
@@ -139,7 +139,7 @@ unsigned tokens_most(void *tokens, const char *hash)
     const struct tokens *t = tokens;
 
     for (size_t i = 0; i < t->n && hash; i++)
-        if (strcmp(t->hash[i], hash) == 0)
+        if (!strcmp(t->hash[i], hash))
             return t->most[i];
     return 0;
 }
@@ -168,7 +168,7 @@ const char *token_given(const char *authorization, char **kept)
     const char *colon;
 
     *kept = NULL;
-    if (authorization && strncasecmp(authorization, "Bearer ", 7) == 0)
+    if (authorization && !strncasecmp(authorization, "Bearer ", 7))
         return authorization + 7 + strspn(authorization + 7, " ");
     if (!authorization || strncasecmp(authorization, "Basic ", 6) != 0)
         return NULL;

@@ -40,7 +40,7 @@ const char *visit_param(const struct visit *q, const char *name)
 {
     for (size_t i = 0; i < q->params.n; i++)
         if (q->params.at[i].name_len == strlen(name)
-            && memcmp(q->params.at[i].name, name, q->params.at[i].name_len) == 0)
+            && !memcmp(q->params.at[i].name, name, q->params.at[i].name_len))
             return q->params.at[i].value;
     return "";
 }
@@ -236,7 +236,7 @@ static const struct route *shape_of(const struct visit *q)
 {
     static const struct route v1 = {.failure = openai_failure};
 
-    return !q->route && strncmp(q->path, "/v1/", 4) == 0 ? &v1 : q->route;
+    return !q->route && !strncmp(q->path, "/v1/", 4) ? &v1 : q->route;
 }
 
 void answer_error(struct visit *q, int status, const char *code, const char *fmt, ...)

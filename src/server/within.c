@@ -19,13 +19,13 @@ static bool is_inner(const struct held *h, const char *id)
 {
     const char *conversation = held_conversation(h);
 
-    return conversation && strlen(id) == RUNNERS_ID && strncmp(conversation, WITHIN, strlen(WITHIN)) == 0
-           && strncmp(conversation + strlen(WITHIN), id, RUNNERS_ID) == 0;
+    return conversation && strlen(id) == RUNNERS_ID && !strncmp(conversation, WITHIN, strlen(WITHIN))
+           && !strncmp(conversation + strlen(WITHIN), id, RUNNERS_ID);
 }
 
 bool within_is(const struct held *h, const char *id)
 {
-    return strcmp(held_id(h), id) == 0 || is_inner(h, id);
+    return !strcmp(held_id(h), id) || is_inner(h, id);
 }
 
 struct held *within_create(struct runners *rs, const char *client, const char *outer, struct error *err)

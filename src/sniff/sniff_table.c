@@ -43,7 +43,7 @@ static bool is_value(const char *s, size_t n)
     size_t digits = 0;
 
     for (size_t i = 0; i < countof(none); i++)
-        if (n == strlen(none[i]) && strncasecmp(s, none[i], n) == 0)
+        if (n == strlen(none[i]) && !strncasecmp(s, none[i], n))
             return true;
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)s[i];

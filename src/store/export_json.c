@@ -24,7 +24,7 @@ static struct json *cell_object(const struct item *i)
     json_set_int(o, "cell", i->number);
     json_set_bool(o, "own", i->own);
     json_set_str(o, "code", i->code);
-    json_set_bool(o, "ok", export_trouble(i) == NULL);
+    json_set_bool(o, "ok", !export_trouble(i));
     for (size_t k = 0; k < i->n_outputs; k++) {
         struct json *part = json_object();
 

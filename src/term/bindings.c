@@ -44,7 +44,7 @@ void bind_keys(int (*outside)(int count, int key))
 void set_locale(void)
 {
     setlocale(LC_CTYPE, "");
-    if (strcmp(nl_langinfo(CODESET), "UTF-8") == 0)
+    if (!strcmp(nl_langinfo(CODESET), "UTF-8"))
         return;
     if (setlocale(LC_CTYPE, "C.UTF-8"))
         setenv("LC_ALL", "C.UTF-8", 1);

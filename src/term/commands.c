@@ -55,16 +55,16 @@ const struct chat_command commands[] = {
     {"/files", NULL, "", "what is in /mnt/data, and what was saved where", .run = obey_files, .usual = true},
     {"/get", NULL, "NAME [PATH]", "copy a file out to this folder, or to PATH", .run = obey_get,
      .names = names_of_saved, .files = true,
-     .more = "NAME is as in /files. Nothing is ever replaced. What code makes in /mnt/data is\n"
-             "saved by itself after each run; /get also brings what is too large for that\n"
-             "(--max-file), what found a full disk, and what you have put in.\n"},
+     .more = "NAME is as in /files. No file is ever replaced. Files that code makes in\n"
+             "/mnt/data are saved automatically after each run; /get also copies those that\n"
+             "were too large for that (--max-file) or found the disk full, and your own.\n"},
     {"/put", NULL, "FILE", "add a file or folder of yours to the next question", .run = obey_put,
      .files = true,
      .more = "It is copied into /mnt/data, and the model is told with the next question.\n"
              "The same as --add on the command line, and as @FILE in a question.\n"},
     {"/compact", NULL, "", "replace the conversation by a summary", .run = obey_compact,
      .more = "The model summarises the conversation; the summary takes its place. Variables\n"
-             "and files are kept. It is done by itself when the window is nearly full.\n"},
+             "and files are kept. This happens automatically when the window is nearly full.\n"},
     {"/sessions", NULL, "[TEXT]", "list saved sessions, or search them for TEXT", .run = obey_sessions},
     {"/resume", NULL, "[ID]", "continue another session; without ID: list them", .run = obey_resume,
      .names = names_of_sessions,
@@ -73,7 +73,7 @@ const struct chat_command commands[] = {
     {"/rename", NULL, "TITLE", "give this session a title", .run = obey_rename},
     {"/export", NULL, "[FILE]", "write this session to a file: md, json, py or ipynb", .run = obey_export,
      .words = formats, .files = true,
-     .more = "The extension of FILE tells the format: .md, .json, .py or .ipynb. One of these\n"
+     .more = "The extension of FILE sets the format: .md, .json, .py or .ipynb. One of these\n"
              "words instead of FILE, or nothing, makes a name from the ID of the session.\n"
              "No file is replaced.\n"},
     {"/tokens", NULL, "", "tokens, time and price of this session", .run = obey_tokens},

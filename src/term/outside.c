@@ -83,7 +83,7 @@ static int run_on(struct loop *loop, struct argv *words, const struct draft *d, 
     if (*why.text)
         return error_set(err, ERROR_SYSTEM, why.code, "%s\n%s", why.text, advice);
     child_status_text(status, how, sizeof how);
-    return error_set(err, ERROR_SYSTEM, 0, "%s failed (%s); the text is as it was", words->v[0], how);
+    return error_set(err, ERROR_SYSTEM, 0, "%s failed (%s); the text is unchanged", words->v[0], how);
 }
 
 /* 1: it is another text than before. */

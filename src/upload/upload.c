@@ -140,7 +140,7 @@ struct upload *upload_new(const struct upload_options *o, struct error *err)
     u->phase = o->phase;
     u->ctx = o->ctx;
     for (size_t i = 0; i < countof(services) && !u->service; i++)
-        if (strncmp(to, services[i].scheme, strlen(services[i].scheme)) == 0)
+        if (!strncmp(to, services[i].scheme, strlen(services[i].scheme)))
             u->service = &services[i];
     if (!u->service)
         error_set(err, ERROR_USAGE, 0,
@@ -227,7 +227,7 @@ static int put(struct upload_try *a, struct failure *f, struct error *err)
     struct upload *u = a->u;
     const char *kind = file_type(a->name);
     autofree char *type = xasprintf("Content-Type: %s%s", kind,
-                                    strcmp(kind, "text/plain") == 0 ? "; charset=utf-8" : "");
+                                    !strcmp(kind, "text/plain") ? "; charset=utf-8" : "");
     autofree char *whole = u->query ? xasprintf("%s?%s", a->url, u->query) : xstrdup(a->url);
     const char *headers[HEADERS_MAX] = {type};
     size_t n = 1;

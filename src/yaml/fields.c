@@ -167,7 +167,7 @@ static int read_json(const struct ydoc *y, char **at, struct error *err)
 static bool is_url(const char *s)
 {
     /* A name in braces is filled in later. */
-    return strncmp(s, "http://", 7) == 0 || strncmp(s, "https://", 8) == 0 || *s == '{';
+    return !strncmp(s, "http://", 7) || !strncmp(s, "https://", 8) || *s == '{';
 }
 
 static int read_text(const struct field *f, const struct ydoc *y, char **at, struct error *err)

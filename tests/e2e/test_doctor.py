@@ -168,7 +168,8 @@ def test_doctor_asks_the_model_for_a_call(sandpiper, serve):
 def test_doctor_tells_the_dialect_and_how_replies_come(sandpiper, serve):
     serve(sandpiper, [{"expect": {"stream": False}, "answer": {"text": "```python\nprint(6 * 7)\n```\n"}}])
     r = sandpiper.run("doctor", "--dialect", "blocks", "--no-stream")
-    assert r.code == 0 and "streaming   ok    replies are not streamed (--no-stream)" in r.out and "dialect     ok    blocks (code" in r.out, r
+    assert "test-model, context window not known\n" in r.out and "replies are not streamed (--no-stream)" in r.out, r
+    assert r.code == 0 and "dialect     ok    blocks (code" in r.out, r
 
 
 def test_doctor_offline_asks_nothing(sandpiper, serve):

@@ -21,8 +21,8 @@ UNREADABLE, CHUNKS = b"Your HTTP request was syntactically incorrect", b"Your HT
 LENGTHS = b"wrong value for <b>Content-Length", b"too large value for <b>Content-Length"
 TOO_BIG, CHUNK_TOO_BIG = b"Your HTTP header was too big", b"The chunk size used in your HTTP chunked encoded request is too large"
 # And where it is ours.
-NO_HTTP, CUT = b'"detail":"this is not an HTTP request, or ends within its first line"', b'"detail":"the request ended before it was complete"'
-UNCLEAR = b'"detail":"these headers do not say clearly where the request ends"'
+NO_HTTP, CUT = b'"detail":"not an HTTP request, or it ends within its first line"', b'"detail":"the request ended before it was complete"'
+UNCLEAR = b'"detail":"the headers do not say clearly where the request ends"'
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def all_refused(server, requests):
                     answer = talk(server, request)
                 except OSError as e:
                     answer = repr(e).encode()
-                if b"the request did not come in time" not in answer:       # this machine's fault: we were not run for ten seconds
+                if b"the request did not arrive in time" not in answer:       # this machine's fault: we were not run for ten seconds
                     break
             if not is_refusal(answer, statuses, says):
                 wrong.append((request[:300], answer[:600], statuses, says))

@@ -307,7 +307,7 @@ def test_nothing_piles_up(sandpiper):
         refused += [c for c in select.select(waiting, [], [], HANG)[0] if c not in refused]
     for c in refused:
         answer = c.recv(65536)
-        assert answer.startswith(b"HTTP/1.1 429 ") and b"Retry-After: " in answer and b"too many requests wait for this sandbox" in answer, answer
+        assert answer.startswith(b"HTTP/1.1 429 ") and b"Retry-After: " in answer and b"too many requests are waiting for this sandbox" in answer, answer
         waiting.remove(c)
     assert len(waiting) == 33 and not select.select(waiting, [], [], 0)[0]
     waiting += [run(boxes[1 + i // 32]) for i in range(256 - 33)]

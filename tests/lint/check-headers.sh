@@ -6,6 +6,6 @@ bad=0
 for header in src/*/*.h; do
     name=${header#src/}
     printf '#include "%s"\n#include "%s"\nextern int nothing;\n' "$name" "$name" |
-        "${CC:-cc}" "$@" -Isrc -I. -fsyntax-only -x c - || { printf '%s does not compile alone\n' "$header" >&2; bad=1; }
+        ${CC:-cc} "$@" -Isrc -I. -fsyntax-only -x c - || { printf '%s does not compile alone\n' "$header" >&2; bad=1; }
 done
 exit $bad

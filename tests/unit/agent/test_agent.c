@@ -1162,7 +1162,7 @@ static void test_without_sandbox(void **state)
     fake.no_sandbox = true;
     fake_script(replies, 2, NULL, 0);
     assert_int_equal(session_ask(&s, "hello"), QUESTION_ANSWERED);
-    assert_contains(buf_str(&fake.events), "notice(no code can run here: no engine");
+    assert_contains(buf_str(&fake.events), "notice(code cannot run here: no engine");
     buf_clear(&fake.events);
     assert_int_equal(session_ask(&s, "hello"), QUESTION_ANSWERED);
     assert_lacks(buf_str(&fake.events), "notice");
@@ -1177,7 +1177,7 @@ static void test_without_sandbox(void **state)
     fake.failed_behind = true;
     fake_script(replies, 1, NULL, 0);
     assert_int_equal(session_ask(&s, "hello"), QUESTION_ANSWERED);
-    assert_contains(buf_str(&fake.events), "notice(no code can run here: no engine");
+    assert_contains(buf_str(&fake.events), "notice(code cannot run here: no engine");
     session_end(&s);
 }
 

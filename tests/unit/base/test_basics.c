@@ -552,7 +552,8 @@ static void names_are_quoted_and_read(void **state)
 
 static void nearest_names(void **state)
 {
-    static const char *const flags[] = {"--code", "--no-color", "--model", "--max-tokens", "-m", NULL};
+    static const char *const flags[] = {"--code",       "--no-color", "--model", "--max-tokens-total",
+                                        "--max-tokens", "-m",         NULL};
     static const char *const commands[] = {"/help", "/model", "/new", NULL};
     static const struct {
         const char *const *names;
@@ -565,6 +566,7 @@ static void nearest_names(void **state)
         {flags, "--no-color", "--no-color"},
         {flags, "--no-colour", "--no-color"},
         {flags, "--max-tokns", "--max-tokens"},
+        {flags, "--max-token", "--max-tokens"},
         {flags, "--x", NULL},
         {flags, "--mod", "--model"},
         {commands, "/hepl", "/help"},

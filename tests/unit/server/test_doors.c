@@ -299,7 +299,7 @@ static void test_token(void **state)
     for (size_t i = 0; i < countof(bad); i++) {
         autofree char *line = xasprintf("0123456789abcdef %s\n", bad[i]);
         assert_int_equal(tokens_of(path, line, 0600, &t, &err), -1);
-        assert_non_null(strstr(err.text, "limit of its sandboxes"));
+        assert_non_null(strstr(err.text, "maximum number of sandboxes"));
     }
     assert_int_equal(tokens_of(path, "\n\n", 0600, &t, &err), -1);
     assert_int_equal(tokens_read(&t, dir, &err), -1);
