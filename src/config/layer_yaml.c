@@ -72,38 +72,40 @@ static int yaml_section(struct config *c, const struct ydoc *map, struct error *
     return 0;
 }
 
+static int yaml_member(struct config *c, const struct ydoc *y, struct error *err)
+{
+    const struct option *o = option_by_key(y->key);
+    const char *near;
+
+    if (!strcmp(y->key, "artifacts") && y->type == YDOC_MAP)
+        return yaml_section(c, y, err);
+    if (!strcmp(y->key, "providers"))
+        return providers_read(&c->providers, y, false, err);
+    if (!strcmp(y->key, "models"))
+        return profiles_read(&c->profiles, y, err);
+    if (!strcmp(y->key, "engines"))
+        return custom_engines_read(&c->engines, y, err);
+    if (o)
+        return yaml_option(c, o, y, err);
+    near = nearest_key(y->key);
+    if (near)
+        return ydoc_key_error(y, err, "unknown key %.60s; did you mean %s?", y->key, near);
+    return ydoc_key_error(
+        y, err, "unknown key %.60s; expected an option (sandpiper(1)), providers, models or engines", y->key);
+}
+
 int config_apply_yaml(struct config *c, struct ydoc *root, struct error *err)
 {
-    int status = !root ? -1
-                 : root->type == YDOC_MAP || ydoc_nothing(root)
-                     ? 0
-                     : ydoc_error(root, err, "expected a map of options (key: value), found %s",
-                                  ydoc_kind(root));
+    autoydoc struct ydoc *owned = root;
 
-    for (size_t i = 0; status == 0 && i < root->n; i++) {
-        const struct ydoc *y = &root->v[i];
-        const struct option *o = option_by_key(y->key);
-        const char *near;
-
-        if (!strcmp(y->key, "artifacts") && y->type == YDOC_MAP)
-            status = yaml_section(c, y, err);
-        else if (!strcmp(y->key, "providers"))
-            status = providers_read(&c->providers, y, false, err);
-        else if (!strcmp(y->key, "models"))
-            status = profiles_read(&c->profiles, y, err);
-        else if (!strcmp(y->key, "engines"))
-            status = custom_engines_read(&c->engines, y, err);
-        else if (o)
-            status = yaml_option(c, o, y, err);
-        else if ((near = nearest_key(y->key)) != NULL)
-            status = ydoc_key_error(y, err, "unknown key %.60s; did you mean %s?", y->key, near);
-        else
-            status = ydoc_key_error(
-                y, err, "unknown key %.60s; expected an option (sandpiper(1)), providers, models or engines",
-                y->key);
-    }
-    ydoc_free(root);
-    return status;
+    if (!owned)
+        return -1;
+    if (root->type != YDOC_MAP && !ydoc_nothing(root))
+        return ydoc_error(root, err, "expected a map of options (key: value), found %s", ydoc_kind(root));
+    for (size_t i = 0; i < root->n; i++)
+        if (yaml_member(c, &root->v[i], err) < 0)
+            return -1;
+    return 0;
 }
 
 static bool holds_key(const struct config *c)

@@ -59,11 +59,9 @@ int profiles_read_before(struct profiles *p, const struct ydoc *map, struct erro
 
 int profiles_builtin(struct profiles *p, struct error *err)
 {
-    struct ydoc *root = ydoc_parse(models_yaml, EMBED_SIZE(models_yaml), "models.yaml", err);
-    int status = root ? profiles_read(p, root, err) : -1;
+    autoydoc struct ydoc *root = ydoc_parse(models_yaml, EMBED_SIZE(models_yaml), "models.yaml", err);
 
-    ydoc_free(root);
-    return status;
+    return root ? profiles_read(p, root, err) : -1;
 }
 
 void profiles_release(struct profiles *p)

@@ -68,29 +68,36 @@ static bool is_section(const char *key)
     return false;
 }
 
+/* The members of a section, or the tools. first: this file may name tools. */
+static int apply_section(struct prompts *p, bool first, const struct ydoc *y, struct error *err)
+{
+    bool tools = !strcmp(y->key, "tools");
+
+    if (y->type != YDOC_MAP)
+        return ydoc_error(y, err, "%s: expected a map of texts, found %s", y->key, ydoc_kind(y));
+    for (size_t i = 0; i < y->n; i++)
+        if ((tools ? apply_tool(p, first, &y->v[i], err) : apply_one(p, y->key, &y->v[i], err)) < 0)
+            return -1;
+    return 0;
+}
+
 int prompts_apply(struct prompts *p, struct ydoc *root, struct error *err)
 {
+    autoydoc struct ydoc *owned = root;
     bool first = p->n_tools == 0;
-    int status = !root ? -1
-                 : root->type == YDOC_MAP || ydoc_nothing(root)
-                     ? 0
-                     : ydoc_error(root, err, "expected a map of texts, found %s", ydoc_kind(root));
 
-    for (size_t i = 0; status == 0 && i < root->n; i++) {
+    if (!owned)
+        return -1;
+    if (root->type != YDOC_MAP && !ydoc_nothing(root))
+        return ydoc_error(root, err, "expected a map of texts, found %s", ydoc_kind(root));
+    for (size_t i = 0; i < root->n; i++) {
         const struct ydoc *y = &root->v[i];
-        bool tools = !strcmp(y->key, "tools");
+        bool section = !strcmp(y->key, "tools") || is_section(y->key);
 
-        if (!tools && !is_section(y->key)) {
-            status = apply_one(p, NULL, y, err);
-            continue;
-        }
-        if (y->type != YDOC_MAP)
-            status = ydoc_error(y, err, "%s: expected a map of texts, found %s", y->key, ydoc_kind(y));
-        for (size_t k = 0; status == 0 && k < y->n; k++)
-            status = tools ? apply_tool(p, first, &y->v[k], err) : apply_one(p, y->key, &y->v[k], err);
+        if ((section ? apply_section(p, first, y, err) : apply_one(p, NULL, y, err)) < 0)
+            return -1;
     }
-    ydoc_free(root);
-    return status;
+    return 0;
 }
 
 static const struct builtin {
@@ -237,8 +244,6 @@ static int find_pipeline(struct pipeline *p, const struct ydoc *own, const struc
 int pipeline_load(struct pipeline *p, const char *name, struct error *err)
 {
     autorelease(pair_release) struct file_pair f = {.text = BUF_INIT(YDOC_MAX)};
-    struct ydoc *own = NULL;
-    int status = -1;
 
     *p = (struct pipeline){0};
     if (!name) {
@@ -247,12 +252,9 @@ int pipeline_load(struct pipeline *p, const char *name, struct error *err)
     }
     if (pair_read(&f, "pipelines", err) < 0)
         return -1;
-    struct ydoc *builtin = builtin_parse(f.builtin, err);
-    if (builtin && (!f.path || (own = ydoc_parse(buf_str(&f.text), f.text.len, f.path, err))))
-        status = find_pipeline(p, own, builtin, name, err);
-    ydoc_free(own);
-    ydoc_free(builtin);
-    return status;
+    autoydoc struct ydoc *builtin = builtin_parse(f.builtin, err);
+    autoydoc struct ydoc *own = f.path ? ydoc_parse(buf_str(&f.text), f.text.len, f.path, err) : NULL;
+    return !builtin || (f.path && !own) ? -1 : find_pipeline(p, own, builtin, name, err);
 }
 
 void pipeline_release(struct pipeline *p)

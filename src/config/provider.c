@@ -89,11 +89,10 @@ int providers_read(struct providers *p, const struct ydoc *map, bool builtin, st
 
 int providers_builtin(struct providers *p, struct error *err)
 {
-    struct ydoc *root = ydoc_parse(providers_yaml, EMBED_SIZE(providers_yaml), "providers.yaml", err);
-    int status = root ? providers_read(p, root, true, err) : -1;
+    autoydoc struct ydoc *root = ydoc_parse(providers_yaml, EMBED_SIZE(providers_yaml), "providers.yaml",
+                                            err);
 
-    ydoc_free(root);
-    return status;
+    return root ? providers_read(p, root, true, err) : -1;
 }
 
 void providers_release(struct providers *p)

@@ -32,12 +32,17 @@ struct ydoc {
  * ydoc_nothing(). NULL with err set on failure. */
 struct ydoc *ydoc_parse(const char *text, size_t len, const char *file, struct error *err);
 void ydoc_free(struct ydoc *root);
+static inline void ydoc_freep(struct ydoc **root)
+{
+    ydoc_free(*root);
+}
+#define autoydoc __attribute__((cleanup(ydoc_freep)))
 
-/* NULL when not there or map is none */
+/* The member of that key; NULL: there is none, or map is NULL or no map. */
 const struct ydoc *ydoc_get(const struct ydoc *map, const char *key);
-/* "key:" with nothing behind, ~ or null */
+/* Is it "key:" with nothing behind, ~ or null? */
 bool ydoc_nothing(const struct ydoc *y);
-/* "a list", "a map", "nothing", "a number or word" for messages */
+/* What it is, for messages: "a list", "a map", "nothing" or "a single value". */
 const char *ydoc_kind(const struct ydoc *y);
 
 /* Sets err to ERROR_USAGE, "FILE:LINE: ..."; of ydoc_key_error the line is that of the key. Returns -1. */
