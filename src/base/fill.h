@@ -1,5 +1,5 @@
-/* fill.h - text with placeholders, {name}, and what takes their place. Whatever is in braces and has no value
- * stays as it is; what a value brings in is not looked at again.
+/* fill.h - replaces placeholders, {name}, in a text by their values. What is in braces and has no value stays
+ * as it is, and values are not searched for placeholders.
  */
 #ifndef BASE_FILL_H
 #define BASE_FILL_H
@@ -14,7 +14,7 @@ struct text_vars {
     size_t n;
 };
 
-/* The caller frees. */
+/* The text with the values in place. The caller frees. */
 char *text_fill(const char *text, const struct text_vars *vars);
 
 /* The first {word} of small letters and underscores that is none of names ("a|b|c"): its length without the

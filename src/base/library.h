@@ -1,5 +1,5 @@
 /* library.h - opens a shared library when it is first needed, so that a start does not pay for it, and a
- * machine without it lacks only what needs it.
+ * machine without the library lacks only the features that need it.
  */
 #ifndef BASE_LIBRARY_H
 #define BASE_LIBRARY_H
@@ -15,8 +15,8 @@ struct library {
     size_t n;
 };
 
-/* Fill table, which is a struct of n pointers to functions and nothing else, in the order of the names. It
- * stays open for good. ERROR_SYSTEM when the library is missing or too old. */
+/* Fill table, a struct of n pointers to functions and nothing else, in the order of the names. The library
+ * stays open for good. ERROR_SYSTEM when it is missing or too old. */
 int library_open(const struct library *lib, void *table, struct error *err);
 
 #endif

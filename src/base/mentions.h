@@ -1,7 +1,7 @@
-/* mentions.h - files named in a question: "@sales.csv", @"my file.csv" or @my\ file.csv, at the start of it
- * or after a blank. They are added as by --add, and the question then has their name in the sandbox. A word
- * that names no file or folder stays as typed (mail addresses, decorators), and so does one that leads to a
- * hidden file: those hold keys, and text is pasted from everywhere.
+/* mentions.h - files that a question names: "@sales.csv", @"my file.csv" or @my\ file.csv, at its start or
+ * after a blank. They are added as --add does it, and the model is told their names in the sandbox. A word
+ * stays as typed if it names no file or folder (a mail address, a decorator) or leads to a hidden file: those
+ * hold keys, and people paste text from everywhere.
  */
 #ifndef BASE_MENTIONS_H
 #define BASE_MENTIONS_H
@@ -30,11 +30,11 @@ struct mentions {
 /* Find the files in the text and open them behind those in *in, which m must outlive. -1: ERROR_USAGE naming
  * one that cannot be read. The caller releases *m, after an error too. */
 int mentions_open(struct mentions *m, const char *text, size_t len, struct inputs *in, struct error *err);
-/* That file of the inputs has this name now. */
+/* The file of this index in the inputs now has the name inside in the sandbox. */
 void mentions_name(struct mentions *m, size_t file, const char *inside);
 /* Append the text with the names in the sandbox. */
 void mentions_write(const struct mentions *m, const char *text, size_t len, struct buf *out);
-/* What to tell of a hidden one. The caller frees. */
+/* What to tell the user of a hidden file. The caller frees. */
 char *mentions_left(const char *path);
 void mentions_release(struct mentions *m);
 

@@ -21,7 +21,8 @@ enum complete_names {
 };
 
 struct complete_source {
-    /* add the names of that kind, if it is known without asking anybody; behind a tab what one is about */
+    /* Add the names of that kind that are known without asking anybody, each alone or with a tab and a
+     * description behind it. */
     void (*add)(void *ctx, enum complete_names kind, struct argv *out);
     void *ctx;
 };

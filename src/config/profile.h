@@ -1,5 +1,5 @@
-/* profile.h - what is known of models, by name pattern: data from YAML, built in (models.yaml, and the
- * profiles of a provider's entry) and of the user.
+/* profile.h - what is known of models by patterns of their names. The data is YAML: what is built in
+ * (models.yaml, and the profiles of a provider's entry), and what the user adds.
  */
 #ifndef CONFIG_PROFILE_H
 #define CONFIG_PROFILE_H
@@ -30,7 +30,7 @@ enum reasoning_back { BACK_CALLS, BACK_ALWAYS, BACK_REQUIRED, BACK_NEVER, BACK_T
 
 #define EFFORTS "none|minimal|low|medium|high|xhigh|max"
 
-/* has_... says whether the pattern speaks of it; strings are owned, NULL where not set */
+/* has_... tells whether the pattern says anything of that member. Strings are owned, and NULL if not set. */
 struct profile {
     char *pattern;
     enum profile_dialect dialect;
@@ -62,8 +62,8 @@ int profiles_read_before(struct profiles *p, const struct ydoc *map, struct erro
 int profiles_builtin(struct profiles *p, struct error *err);
 void profiles_release(struct profiles *p);
 
-/* Every field from the first of the lists, and in a list from the first pattern, that matches the model and
- * has it. The strings are those of the lists; pattern is NULL. */
+/* Each field is taken from the first pattern that matches the model and has it, in the order of the lists.
+ * The strings belong to the lists; pattern is NULL. */
 struct profile profile_of(const struct profiles *const *lists, size_t n, const char *model);
 
 #endif

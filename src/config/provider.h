@@ -1,5 +1,5 @@
-/* provider.h - what is known of model services: data from YAML, built in and of the user. No decisions here
- * (endpoint.h).
+/* provider.h - what is known of model services: YAML that is built in, and what the user adds. endpoint.h
+ * decides which of them is asked.
  */
 #ifndef CONFIG_PROVIDER_H
 #define CONFIG_PROVIDER_H
@@ -21,9 +21,9 @@ struct provider { /* strings are owned; NULL where not set */
     char *name, *title, *base_url, *other_url, *url_variable, *host_variable, *api_key;
     char *key_variable[KEY_VARIABLES + 1];
     struct argv api_key_command;
-    struct argv models; /* the default, and what takes its place when the service has it no longer */
+    struct argv models; /* the default, then those that replace it when the service has it no longer */
     enum provider_api api;
-    /* where url_variable leads to another host, which is another service then */
+    /* The API of the other service that url_variable leads to, if its host is another one. */
     enum provider_api api_elsewhere;
     bool has_api_elsewhere;
     bool header_auth;           /* api-key: KEY */
@@ -36,7 +36,7 @@ struct provider { /* strings are owned; NULL where not set */
     char *body;               /* JSON object: what else goes into every request; or NULL */
     struct profiles profiles; /* of models at this service; they come before the general ones */
     bool send_max_tokens, local, discover, allow_insecure;
-    bool by_name;    /* taken only when it is named: its key variable is set for much else */
+    bool by_name;    /* chosen only when it is named, since its key variable is set for much else */
     int key_line;    /* of api_key or api_key_command in config.yaml */
     int api_line;    /* of api in config.yaml */
     int models_line; /* of models or model in config.yaml; 0: the built-in ones */

@@ -8,14 +8,15 @@
 
 #include "base/buf.h"
 
-struct json_number_at { /* a number that a double cannot hold, or that is longer than cJSON reads */
-    size_t index;       /* its index among the numbers of the text, from 0 */
-    size_t at, len;     /* its digits in the text given */
+/* A number that a double cannot hold, or that is longer than cJSON reads. */
+struct json_number_at {
+    size_t index;   /* among the numbers of the text, from 0 */
+    size_t at, len; /* where its digits are in the text given */
 };
 
 struct json_scan {
-    size_t start, end; /* the value's text, of the text given */
-    bool repaired;     /* the value is in copy; otherwise the text can be used as it is */
+    size_t start, end; /* where the value is in the text given */
+    bool repaired;     /* copy holds the value; otherwise the text can be used as it is */
     struct buf copy;
     size_t numbers;
     struct json_number_at *odd;
@@ -24,7 +25,7 @@ struct json_scan {
     size_t at;          /* byte offset of that */
 };
 
-/* 0, or -1 with reason and at. prefix: text after the value is fine. Release in both cases. */
+/* 0, or -1 with reason and at. prefix: text after the value is no error. Release s in both cases. */
 int json_scan(struct json_scan *s, const char *text, size_t len, bool prefix);
 void json_scan_release(struct json_scan *s);
 

@@ -1,4 +1,4 @@
-/* markdown_tags.h - the tags of HTML that Markdown of a model has. Private to src/markdown. */
+/* markdown_tags.h - the HTML tags that models write in Markdown. Private to src/markdown. */
 #ifndef MARKDOWN_MARKDOWN_TAGS_H
 #define MARKDOWN_MARKDOWN_TAGS_H
 
@@ -13,7 +13,7 @@ struct markdown_tag {
     unsigned style; /* of flow.h */
 };
 
-/* What the tag is whose text begins behind its "<"; NULL: not one of them. */
+/* The tag whose text begins at s, behind its "<". NULL: it is not one of them. */
 const struct markdown_tag *markdown_tag(const char *s, size_t len);
 
 #endif

@@ -48,7 +48,7 @@ struct lines {
 
     /* lines_feed_moving */
     struct overwrite moving;
-    int drawn; /* lines at a terminal that show its rows now; the cursor is behind the last one */
+    int drawn; /* how many lines of the terminal show its rows; the cursor is at the end of the last one */
 };
 
 void lines_init(struct lines *l, struct buf *out, const struct lines_style *style);
@@ -58,10 +58,10 @@ void lines_break(struct lines *l);       /* end the line that is begun; the text
 void lines_lost(struct lines *l);        /* something else has ended it */
 int lines_column(const struct lines *l); /* of the terminal, where the line that is begun ends; -1: none is */
 void lines_end(struct lines *l);         /* the text is whole */
-/* As lines_feed, for a program's live output: lines that it writes again (base/overwrite.h) are drawn again
- * where they stand, each cut to the width; elsewhere than at a terminal only their last state is written. */
+/* The same for a program's live output. Lines that it writes several times (base/overwrite.h) are drawn again
+ * in their place, each cut to the width; where that is no terminal, only their last state is written. */
 void lines_feed_moving(struct lines *l, const char *text, size_t len);
-/* Other output comes now: lines that the program has done with stay, others go and are drawn below it. */
+/* Other output comes now: finished lines stay, and lines that may still change move below it. */
 void lines_settle_moving(struct lines *l);
 void lines_end_moving(struct lines *l);
 
