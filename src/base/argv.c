@@ -41,7 +41,7 @@ void argv_pushl(struct argv *a, ...)
 
 void argv_release(struct argv *a)
 {
-    if (a == NULL)
+    if (!a)
         return;
     for (size_t i = 0; i < a->n; i++)
         free(a->v[i]);

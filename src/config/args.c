@@ -43,9 +43,9 @@ static void add(struct args *a, const struct option *o, const char *value, bool 
 {
     a->v = xreallocarray(a->v, a->n + 1, sizeof(*a->v));
     a->v[a->n++] = (struct arg){.option = o, .value = value, .letter = letter};
-    if (o->flag && strcmp(o->flag, "version") == 0)
+    if (o->flag && !strcmp(o->flag, "version"))
         a->version = true;
-    if (o->flag && strcmp(o->flag, "help") == 0)
+    if (o->flag && !strcmp(o->flag, "help"))
         a->help = true;
 }
 
@@ -153,7 +153,7 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
 
     *is_command = true;
     for (size_t i = 0; i < countof(commands); i++)
-        if (begins_command(i) && strcmp(word, commands[i].name) == 0) {
+        if (begins_command(i) && !strcmp(word, commands[i].name)) {
             a->command = (enum command)i;
             return 0;
         }
@@ -225,7 +225,7 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
                              "unknown command \"debug %.40s\"; there are debug reply and debug request\n"
                              "To ask a question: sandpiper -p \"debug ...\"",
                              word);
-        a->command = strcmp(word, "reply") == 0 ? COMMAND_DEBUG_REPLY : COMMAND_DEBUG_REQUEST;
+        a->command = !strcmp(word, "reply") ? COMMAND_DEBUG_REPLY : COMMAND_DEBUG_REQUEST;
         return 0;
     }
     if (a->command == COMMAND_DEBUG_REPLY)
@@ -252,14 +252,14 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
         return error_set(err, ERROR_USAGE, 0,
                          "put the whole question in quotes: sandpiper \"%.40s %.40s ...\"", a->operand, word);
     a->operand = word;
-    a->operand_is_stdin = !literal && strcmp(word, "-") == 0;
+    a->operand_is_stdin = !literal && !strcmp(word, "-");
     return 0;
 }
 
 static const char *value_of(const struct args *a, const char *flag)
 {
     for (size_t i = a->n; i-- > 0;)
-        if (a->v[i].option->flag && strcmp(a->v[i].option->flag, flag) == 0)
+        if (a->v[i].option->flag && !strcmp(a->v[i].option->flag, flag))
             return a->v[i].value ? a->v[i].value : "";
     return NULL;
 }
@@ -284,10 +284,10 @@ static int check_exec(const struct args *a, struct error *err)
 {
     const char *how = value_of(a, "stdin"), *code = value_of(a, "code");
 
-    if (how && strcmp(how, "script") == 0)
+    if (how && !strcmp(how, "script"))
         return error_set(err, ERROR_USAGE, 0,
                          "--stdin script is for questions\nTo run stdin as Python: sandpiper exec -");
-    if (how && strcmp(how, "data") == 0 && !code && (!a->operand || a->operand_is_stdin))
+    if (how && !strcmp(how, "data") && !code && (!a->operand || a->operand_is_stdin))
         return error_set(err, ERROR_USAGE, 0,
                          "--stdin data: stdin is already the code\n"
                          "Give the code as a file or with -c: sandpiper exec FILE");
@@ -302,7 +302,7 @@ static int check_question(const struct args *a, bool prompt, const char *text, s
     if (prompt && a->operand)
         return error_set(err, ERROR_USAGE, 0,
                          "two questions: one with -p and one without; put one question in quotes");
-    if ((prompt || a->operand) && how && strcmp(how, "script") == 0)
+    if ((prompt || a->operand) && how && !strcmp(how, "script"))
         return error_set(
             err, ERROR_USAGE, 0,
             "--stdin script cannot be combined with a question: the questions are read from stdin\n"
@@ -359,7 +359,7 @@ int args_parse(struct args *a, int argc, char *const *argv, struct error *err)
         bool is_command = false;
         int used = 1;
 
-        if (options && strcmp(word, "--") == 0)
+        if (options && !strcmp(word, "--"))
             options = first = false; /* no command can follow */
         else if (options && word[0] == '-' && word[1])
             used = word[1] == '-' ? long_option(a, argv + i, err) : short_options(a, argv + i, err);

@@ -64,11 +64,11 @@ static void offer_values(const struct line *l, const struct option *o)
     if (o->choices)
         offer_list(l, o->choices, '|');
     for (size_t i = 0; i < countof(named); i++)
-        if (strcmp(named[i].flag, o->flag) == 0)
+        if (!strcmp(named[i].flag, o->flag))
             offer_names(l, named[i].names);
-    if (strcmp(o->arg, "FILE") == 0)
+    if (!strcmp(o->arg, "FILE"))
         buf_addstr(l->out, "\tfile\n");
-    if (strncmp(o->arg, "DIR", 3) == 0)
+    if (!strncmp(o->arg, "DIR", 3))
         buf_addstr(l->out, "\tfolder\n");
 }
 
@@ -111,11 +111,11 @@ static void offer_operands(const struct line *l, const char *command, const char
         {"sessions", NULL, "list|show|search|rm|export", NAMES_NONE},
     };
 
-    if (!command || strcmp(command, "help") == 0)
+    if (!command || !strcmp(command, "help"))
         offer_pages(l, !command);
     if (!command)
         offer(l, "help", 4, "the usual options, a command, all");
-    else if (strcmp(command, "help") == 0)
+    else if (!strcmp(command, "help"))
         offer(l, "all", 3, "all options");
     for (size_t i = 0; command && i < countof(takes); i++) {
         const char *first = takes[i].operand;
@@ -160,7 +160,7 @@ static bool read_finished(char *const *words, size_t n, struct finished *f)
     for (size_t i = 0; i + 1 < n; i++) {
         const struct option *o = waits(f->command, words[i]);
 
-        if (strcmp(words[i], "--") == 0)
+        if (!strcmp(words[i], "--"))
             return false;
         if (o && i + 2 == n)
             f->waiting = o;
@@ -186,7 +186,7 @@ void complete_line(struct buf *out, char *const *words, size_t n, const struct c
 
     if (!read_finished(words, n, &f))
         return;
-    if (!f.waiting && strncmp(word, "--", 2) == 0 && equals) {
+    if (!f.waiting && !strncmp(word, "--", 2) && equals) {
         f.waiting = option_by_flag(word + 2, (size_t)(equals - word) - 2);
         l.typed = equals + 1;
     }

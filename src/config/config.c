@@ -46,7 +46,7 @@ const char *config_env(const struct config *c, const char *name)
     size_t len = strlen(name);
 
     for (char *const *e = c->env; e && *e; e++)
-        if (strncmp(*e, name, len) == 0 && (*e)[len] == '=')
+        if (!strncmp(*e, name, len) && (*e)[len] == '=')
             return (*e)[len + 1] ? *e + len + 1 : NULL;
     return NULL;
 }
@@ -145,7 +145,7 @@ static const char *keep_path(struct config *c, const char *path, const char *fil
     const char *slash = strrchr(file, '/'), *home = config_env(c, "HOME");
     autofree char *whole = NULL;
 
-    if (strncmp(path, "~/", 2) == 0 && home)
+    if (!strncmp(path, "~/", 2) && home)
         whole = xasprintf("%s%s", home, path + 1);
     else if (*path != '/' && slash)
         whole = xasprintf("%.*s/%s", (int)(slash - file), file, path);

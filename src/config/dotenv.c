@@ -99,7 +99,7 @@ static bool read_value(struct dotenv_cursor *c, struct buf *out)
 static void store(struct dotenv *d, char *name, char *value, int line)
 {
     for (size_t i = 0; i < d->n; i++)
-        if (strcmp(d->v[i].name, name) == 0) {
+        if (!strcmp(d->v[i].name, name)) {
             free(d->v[i].name);
             free(d->v[i].value);
             d->v[i] = (struct dotenv_entry){name, value, line};
@@ -119,7 +119,7 @@ static bool read_entry(struct dotenv *d, struct dotenv_cursor *c)
     autofree char *name = read_name(c);
     int line = c->line;
 
-    if (name && strcmp(name, "export") == 0 && c->p < c->end && blank(*c->p)) {
+    if (name && !strcmp(name, "export") && c->p < c->end && blank(*c->p)) {
         skip_blanks(c);
         free(name);
         name = read_name(c);
@@ -144,7 +144,7 @@ int dotenv_parse(struct dotenv *d, const char *text, size_t len, struct error *e
                          DOTENV_MAX);
     if (len && memchr(text, 0, len))
         return error_set(err, ERROR_USAGE, 0, ".env is not a text file: it contains a NUL byte");
-    if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+    if (len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3))
         c.p += 3;
     while (c.p < c.end) {
         int line = c.line;
@@ -172,7 +172,7 @@ void dotenv_release(struct dotenv *d)
 const struct dotenv_entry *dotenv_get(const struct dotenv *d, const char *name)
 {
     for (size_t i = 0; i < d->n; i++)
-        if (strcmp(d->v[i].name, name) == 0)
+        if (!strcmp(d->v[i].name, name))
             return *d->v[i].value ? &d->v[i] : NULL;
     return NULL;
 }

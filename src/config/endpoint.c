@@ -84,7 +84,7 @@ static bool usual_place(const struct endpoint *e, const struct provider *p)
 {
     autofree char *usual = url_trim(p->base_url);
 
-    return strcmp(e->base_url, usual) == 0
+    return !strcmp(e->base_url, usual)
            || (!url_is_plain(e->base_url) && !url_is_loopback(e->base_url)
                && url_same_service(e->base_url, p->base_url));
 }
@@ -110,7 +110,7 @@ static int entry_url(struct config *c, struct endpoint *e, struct error *err)
     free(e->base_url);
     e->base_url = value ? url_trim(value) : NULL;
     if (!value && p->host_variable && (value = endpoint_variable(c, p->host_variable, in, &from)) != NULL) {
-        e->base_url = url_from_host(value, strcmp(p->name, "ollama") == 0 ? 11434 : 80);
+        e->base_url = url_from_host(value, !strcmp(p->name, "ollama") ? 11434 : 80);
         if (!e->base_url)
             return error_set(err, ERROR_USAGE, 0, "%s: expected HOST, HOST:PORT or a URL", from.name);
     }
@@ -262,7 +262,7 @@ static void choose_model(struct config *c, struct endpoint *e)
         if (!layer->model.value)
             continue;
         if (k < chosen && (layer->provider.value || layer->base_url.value)
-            && !(layer->provider.value && e->entry && strcmp(layer->provider.value, e->entry->name) == 0))
+            && !(layer->provider.value && e->entry && !strcmp(layer->provider.value, e->entry->name)))
             continue;
         e->model = layer->model.value;
         e->model_source = layer->model.from;
@@ -287,9 +287,9 @@ static void choose_api(struct config *c, struct endpoint *e)
                                     e->entry ? e->entry->api_line : 0, c->file};
     if (!c->api)
         return;
-    e->api = strcmp(c->api, "responses") == 0    ? PROVIDER_RESPONSES
-             : strcmp(c->api, "workers_ai") == 0 ? PROVIDER_WORKERS_AI
-                                                 : PROVIDER_CHAT_COMPLETIONS;
+    e->api = !strcmp(c->api, "responses")    ? PROVIDER_RESPONSES
+             : !strcmp(c->api, "workers_ai") ? PROVIDER_WORKERS_AI
+                                             : PROVIDER_CHAT_COMPLETIONS;
     e->api_source = *config_source(c, &c->api);
 }
 

@@ -232,7 +232,7 @@ static void add_words(struct buf *out, const char *text, size_t column)
 static void add_option(struct buf *out, const struct option *o)
 {
     bool shown = o->def && o->type != OPTION_NOT && strcmp(o->def, "0") != 0
-                 && !(o->choices && strcmp(o->def, "auto") == 0);
+                 && !(o->choices && !strcmp(o->def, "auto"));
     autofree char *text = xasprintf("%s%s%s%s", o->help, shown ? " [" : "", shown ? o->def : "",
                                     shown ? "]" : "");
     char left[64];
@@ -255,7 +255,7 @@ static bool belongs(const struct topic *t, const struct option *o)
 
     if (!(o->commands & t->here))
         return false;
-    return o->commands != FOR_ALL || strcmp(t->groups, o->group) == 0 || strstr(t->also, word);
+    return o->commands != FOR_ALL || !strcmp(t->groups, o->group) || strstr(t->also, word);
 }
 
 static void help_topic(const struct topic *t, struct buf *out)
@@ -305,7 +305,7 @@ const char *help_page(size_t i, const char **line)
 static const struct topic *topic_of(const char *word)
 {
     for (size_t i = 0; i < countof(topics); i++)
-        if (strcmp(word, topics[i].name) == 0)
+        if (!strcmp(word, topics[i].name))
             return &topics[i];
     return NULL;
 }
@@ -319,7 +319,7 @@ int help_commands(const char *page)
 
 bool help_is_command(const char *word)
 {
-    return help_commands(word) || strcmp(word, "help") == 0;
+    return help_commands(word) || !strcmp(word, "help");
 }
 
 bool help_shows(const char *page, const struct option *o)
@@ -333,7 +333,7 @@ const char *help_find(const char *word)
 {
     const struct topic *t = topic_of(word);
 
-    return t ? t->name : strcmp(word, "all") == 0 ? "all" : NULL;
+    return t ? t->name : !strcmp(word, "all") ? "all" : NULL;
 }
 
 void option_help(struct buf *out, const char *topic)

@@ -85,13 +85,13 @@ int config_apply_yaml(struct config *c, struct ydoc *root, struct error *err)
         const struct option *o = option_by_key(y->key);
         const char *near;
 
-        if (strcmp(y->key, "artifacts") == 0 && y->type == YDOC_MAP)
+        if (!strcmp(y->key, "artifacts") && y->type == YDOC_MAP)
             status = yaml_section(c, y, err);
-        else if (strcmp(y->key, "providers") == 0)
+        else if (!strcmp(y->key, "providers"))
             status = providers_read(&c->providers, y, false, err);
-        else if (strcmp(y->key, "models") == 0)
+        else if (!strcmp(y->key, "models"))
             status = profiles_read(&c->profiles, y, err);
-        else if (strcmp(y->key, "engines") == 0)
+        else if (!strcmp(y->key, "engines"))
             status = custom_engines_read(&c->engines, y, err);
         else if (o)
             status = yaml_option(c, o, y, err);

@@ -241,7 +241,7 @@ const struct option *option_by_flag(const char *flag, size_t len)
 {
     for (size_t i = 0; i < option_count; i++)
         if (option_table[i].flag && strlen(option_table[i].flag) == len
-            && memcmp(option_table[i].flag, flag, len) == 0)
+            && !memcmp(option_table[i].flag, flag, len))
             return &option_table[i];
     return NULL;
 }
@@ -265,7 +265,7 @@ const struct option *option_by_letter(char letter, int commands)
 const struct option *option_by_key(const char *key)
 {
     for (size_t i = 0; i < option_count; i++)
-        if (option_table[i].key && strcmp(option_table[i].key, key) == 0)
+        if (option_table[i].key && !strcmp(option_table[i].key, key))
             return &option_table[i];
     return NULL;
 }
@@ -273,7 +273,7 @@ const struct option *option_by_key(const char *key)
 const struct option *option_by_env(const char *name)
 {
     for (size_t i = 0; i < option_count; i++)
-        if (option_table[i].env && strcmp(option_table[i].env, name) == 0)
+        if (option_table[i].env && !strcmp(option_table[i].env, name))
             return &option_table[i];
     return NULL;
 }

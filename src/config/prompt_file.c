@@ -63,7 +63,7 @@ static int apply_tool(struct prompts *p, bool first, const struct ydoc *y, struc
 static bool is_section(const char *key)
 {
     for (size_t i = 0; i < prompt_n_keys; i++)
-        if (prompt_keys[i].section && strcmp(prompt_keys[i].section, key) == 0)
+        if (prompt_keys[i].section && !strcmp(prompt_keys[i].section, key))
             return true;
     return false;
 }
@@ -78,7 +78,7 @@ int prompts_apply(struct prompts *p, struct ydoc *root, struct error *err)
 
     for (size_t i = 0; status == 0 && i < root->n; i++) {
         const struct ydoc *y = &root->v[i];
-        bool tools = strcmp(y->key, "tools") == 0;
+        bool tools = !strcmp(y->key, "tools");
 
         if (!tools && !is_section(y->key)) {
             status = apply_one(p, NULL, y, err);
@@ -123,7 +123,7 @@ static int pair_read(struct file_pair *f, const char *name, struct error *err)
     struct stat st;
 
     for (size_t i = 0; i < countof(builtins); i++)
-        if (strcmp(builtins[i].name, name) == 0)
+        if (!strcmp(builtins[i].name, name))
             f->builtin = &builtins[i];
     f->path = xdg_path(XDG_CONFIG, below);
     if (!f->path || stat(f->path, &st) < 0) {
@@ -189,7 +189,7 @@ int prompts_load(struct prompts *p, const char *agent, struct error *err)
             return error_set(err, ERROR_USAGE, 0, "prompts/python.yaml: %s%s%s is missing",
                              prompt_keys[i].section ? prompt_keys[i].section : "",
                              prompt_keys[i].section ? "." : "", prompt_keys[i].key);
-    if (p->model && strcmp(p->model, "any") == 0)
+    if (p->model && !strcmp(p->model, "any"))
         free((char *)steal(&p->model));
     return 0;
 }

@@ -199,7 +199,7 @@ static enum verdict task(struct markdown *m, struct line_cursor *c)
 
     if (is != YES)
         return is;
-    if (strcmp(item->marker, "• ") == 0)
+    if (!strcmp(item->marker, "• "))
         *item->marker = '\0';
     size_t n = strlen(item->marker);
     snprintf(item->marker + n, sizeof item->marker - n, "[%c] ", at(c, 1) == ' ' ? ' ' : 'x');

@@ -68,7 +68,7 @@ struct loop *loop_new(void)
 
 void loop_free(struct loop *l)
 {
-    if (l == NULL)
+    if (!l)
         return;
     if (l->signal_fd >= 0) {
         for (size_t i = 0; i < countof(signals); i++)
@@ -99,7 +99,7 @@ void loop_watch(struct loop *l, int fd, short events, loop_fn *fn, void *ctx)
         w->events = events;
         return;
     }
-    if (w == NULL) {
+    if (!w) {
         l->watches = xreallocarray(l->watches, l->n_watches + 1, sizeof(*w));
         w = &l->watches[l->n_watches++];
     }
@@ -109,7 +109,7 @@ void loop_watch(struct loop *l, int fd, short events, loop_fn *fn, void *ctx)
 void loop_unwatch(struct loop *l, int fd)
 {
     struct watch *w = find_watch(l, fd);
-    if (w == NULL)
+    if (!w)
         return;
     size_t at = (size_t)(w - l->watches);
     memmove(w, w + 1, (--l->n_watches - at) * sizeof(*w));
@@ -134,7 +134,7 @@ void loop_timer(struct loop *l, int64_t at_ms, loop_fn *fn, void *ctx)
 {
     assert(fn != NULL);
     struct timer *t = find_timer(l, ctx);
-    if (t == NULL) {
+    if (!t) {
         l->timers = xreallocarray(l->timers, l->n_timers + 1, sizeof(*t));
         t = &l->timers[l->n_timers++];
     }
@@ -209,10 +209,10 @@ static int serve_timers(struct loop *l, uint64_t upto)
         struct timer *due = NULL;
         for (size_t i = 0; i < l->n_timers; i++) {
             struct timer *t = &l->timers[i];
-            if (t->at_ms <= now && t->made <= upto && (due == NULL || t->at_ms < due->at_ms))
+            if (t->at_ms <= now && t->made <= upto && (!due || t->at_ms < due->at_ms))
                 due = t;
         }
-        if (due == NULL)
+        if (!due)
             return served;
         struct timer t = *due;
         remove_timer(l, due);
@@ -232,7 +232,7 @@ int loop_serve(struct loop *l, const struct pollfd *fds, size_t n)
         if (fds[i].revents == 0 || fds[i].fd == l->signal_fd)
             continue;
         struct watch *w = find_watch(l, fds[i].fd);
-        if (w == NULL || w->made > upto)
+        if (!w || w->made > upto)
             continue;
         /* An earlier callback may have narrowed what the watch asks for since the poll. */
         short revents = fds[i].revents & (short)(w->events | POLLERR | POLLHUP | POLLNVAL);

@@ -252,7 +252,7 @@ const struct ydoc *ydoc_get(const struct ydoc *map, const char *key)
     if (!map || map->type != YDOC_MAP)
         return NULL;
     for (size_t i = 0; i < map->n; i++)
-        if (map->v[i].key && strcmp(map->v[i].key, key) == 0)
+        if (map->v[i].key && !strcmp(map->v[i].key, key))
             return &map->v[i];
     return NULL;
 }
@@ -260,7 +260,7 @@ const struct ydoc *ydoc_get(const struct ydoc *map, const char *key)
 bool ydoc_nothing(const struct ydoc *y)
 {
     return y->type == YDOC_TEXT && !y->quoted
-           && (!*y->text || strcmp(y->text, "~") == 0 || strcmp(y->text, "null") == 0);
+           && (!*y->text || !strcmp(y->text, "~") || !strcmp(y->text, "null"));
 }
 
 const char *ydoc_kind(const struct ydoc *y)
