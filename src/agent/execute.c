@@ -271,7 +271,7 @@ static void keep_code(struct agent *a, const char *code)
 static void note_undelivered(struct question *q, const struct cell_result *r)
 {
     for (size_t i = 0; q->undelivered && i < r->n_files; i++)
-        if (strcmp(r->files[i].name, q->undelivered_name) == 0) {
+        if (!strcmp(r->files[i].name, q->undelivered_name)) {
             free(steal(&q->undelivered));
             free(steal(&q->undelivered_name));
         }

@@ -72,7 +72,7 @@ static char *below_home(const char *path)
 {
     const char *home = getenv("HOME");
 
-    return home && *home && (strncmp(path, "~/", 2) == 0 || strcmp(path, "~") == 0)
+    return home && *home && (!strncmp(path, "~/", 2) || !strcmp(path, "~"))
                ? xasprintf("%s%s", home, path + 1)
                : xstrdup(path);
 }
@@ -83,7 +83,7 @@ int host_files_allow(struct host_files *h, const char *path, struct error *err)
 
     if (!real)
         return error_set(err, ERROR_USAGE, errno, "%.200s: %s", path, strerror(errno));
-    if (strcmp(real, "/") == 0)
+    if (!strcmp(real, "/"))
         return error_set(err, ERROR_USAGE, 0,
                          "%.200s is the whole machine, which no agent may see\n"
                          "Name the folder that holds the data",
@@ -130,7 +130,7 @@ static int take(const struct folder *f, const char *rest, struct host_found *out
 {
     if ((out->fd = beneath_open(f->fd, rest, &out->folder, err)) < 0)
         return -1;
-    out->path = strcmp(rest, ".") == 0 ? xstrdup(f->path) : xasprintf("%s/%s", f->path, rest);
+    out->path = !strcmp(rest, ".") ? xstrdup(f->path) : xasprintf("%s/%s", f->path, rest);
     return 0;
 }
 
@@ -172,7 +172,7 @@ static bool is_private(const char *real)
 {
     static const char *const never[] = {"/proc", "/sys", "/dev", "/run", "/etc", "/boot"};
     const char *home = getenv("HOME");
-    bool never_asked = is_hidden(real) || strcmp(real, "/") == 0 || (home && strcmp(real, home) == 0);
+    bool never_asked = is_hidden(real) || !strcmp(real, "/") || (home && !strcmp(real, home));
 
     for (size_t i = 0; i < countof(never); i++)
         never_asked |= behind(never[i], real) != NULL;
@@ -195,7 +195,7 @@ static int ask_about(struct host_files *h, const char *path, struct host_found *
     if (!real || is_private(real))
         return not_allowed(path, err);
     for (size_t i = 0; i < h->n; i++)
-        if (strcmp(h->v[i].path, real) == 0 && h->v[i].fd < 0)
+        if (!strcmp(h->v[i].path, real) && h->v[i].fd < 0)
             return error_set(err, ERROR_SYSTEM, EACCES, "the user did not allow access to %.200s", real);
     enum host_answer answer = h->ask(h->ctx, real);
 

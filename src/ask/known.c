@@ -23,7 +23,7 @@
 /* A TLS request is never cheap, and nobody runs a model behind TLS on his own machine. */
 static bool is_local(const struct endpoint *e)
 {
-    return strncmp(e->base_url, "http://", 7) == 0
+    return !strncmp(e->base_url, "http://", 7)
            && (url_is_loopback(e->base_url) || (e->entry && e->entry->local));
 }
 

@@ -212,7 +212,7 @@ int model_settle(const struct service *s, char **model, char **notice, struct er
         return discover(s, model, notice, err);
     if (endpoint_ready(e, loop, err) < 0)
         return -1;
-    if (e->models && (e->model = preferred(s, 0, err)) == NULL)
+    if (e->models && !(e->model = preferred(s, 0, err)))
         return err->kind ? -1
                          : error_set(err, ERROR_USAGE, 0,
                                      "%s has none of the default models of %s\n"

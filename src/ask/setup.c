@@ -98,9 +98,9 @@ void setup_agent(const struct config *c, struct agent_options *o)
 static enum llm_dialect dialect_of(const struct config *c, const struct profile *p)
 {
     if (c->dialect)
-        return strcmp(c->dialect, "native") == 0   ? LLM_NATIVE
-               : strcmp(c->dialect, "blocks") == 0 ? LLM_BLOCKS
-                                                   : LLM_AUTO;
+        return !strcmp(c->dialect, "native")   ? LLM_NATIVE
+               : !strcmp(c->dialect, "blocks") ? LLM_BLOCKS
+                                               : LLM_AUTO;
     return p->dialect == PROFILE_NATIVE ? LLM_NATIVE : p->dialect == PROFILE_BLOCKS ? LLM_BLOCKS : LLM_AUTO;
 }
 

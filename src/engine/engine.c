@@ -69,7 +69,7 @@ static void list_candidates(struct engine_run *r)
 
 static bool automatic(const struct engine_run *r)
 {
-    return strcmp(r->o->engine, "auto") == 0;
+    return !strcmp(r->o->engine, "auto");
 }
 
 static void begin_next(void *ctx, short revents);
@@ -186,7 +186,7 @@ static void attempt_done(void *ctx, bool up)
 /* gVisor opens no socket of the host from inside unless its configuration allows it. */
 static bool no_host_socket(const char *runtime)
 {
-    return runtime && strncmp(runtime, "runsc", 5) == 0;
+    return runtime && !strncmp(runtime, "runsc", 5);
 }
 
 static void begin_next(void *ctx, short revents)
@@ -264,7 +264,7 @@ void engine_reject(struct engine_run *r, const char *why)
 
 static bool same(const char *a, const char *b)
 {
-    return a && b ? strcmp(a, b) == 0 : a == b;
+    return a && b ? !strcmp(a, b) : a == b;
 }
 
 /* The first result waits for us, so an entry less than an hour old is not written again. */
@@ -455,7 +455,7 @@ int engine_argv(const struct engine_options *o, const char *guest, struct argv *
     if (!e)
         return -1;
     engine_cache_load(o, &m);
-    bool ours = m.engine && strcmp(m.engine, e->name) == 0;
+    bool ours = m.engine && !strcmp(m.engine, e->name);
     bool shares_user = e->users_uid && geteuid() != 0;
     autofree char *owner = owner_self();
     struct engine_plan p = {

@@ -153,7 +153,7 @@ static bool scan_string(struct scanner *s)
 /* Step over the next byte if it is one of set. */
 static bool accept(struct scanner *s, const char *set)
 {
-    if (s->i >= s->len || s->text[s->i] == '\0' || strchr(set, s->text[s->i]) == NULL)
+    if (s->i >= s->len || s->text[s->i] == '\0' || !strchr(set, s->text[s->i]))
         return false;
     s->i++;
     return true;

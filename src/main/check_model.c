@@ -262,7 +262,7 @@ static int call(struct check *k, struct llm_reply *reply, const char **how, stru
 
 static void works(struct check *k, const struct llm_reply *r, const char *how)
 {
-    bool blocks = strcmp(how, as_text) == 0;
+    bool blocks = !strcmp(how, as_text);
     autofree char *line = xasprintf("%s after %.2f s", how, r->seconds);
 
     tell_key(&k->endpoint);

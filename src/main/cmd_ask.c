@@ -27,7 +27,7 @@ static void tell_place(struct talk *t)
 
     if (t->ask.c->json || !place)
         return;
-    bool told = t->place && strcmp(t->place, place) == 0;
+    bool told = t->place && !strcmp(t->place, place);
     autofree char *line = xasprintf("Code runs in %s, Python %s", place, sandbox_python(t->ask.sandbox));
     ask_notice(&t->ask, t->term && !told ? NOTICE_INFO : NOTICE_DETAIL, line);
     free(t->place);
@@ -87,7 +87,7 @@ static int decode(void *ctx, const struct pixels_ask *ask, struct pixels *out, s
 const struct show_decoder *talk_decoder(struct talk *t)
 {
     t->decoder = (struct show_decoder){decode, t};
-    return strcmp(t->ask.c->figures, "off") == 0 ? NULL : &t->decoder;
+    return !strcmp(t->ask.c->figures, "off") ? NULL : &t->decoder;
 }
 
 static const char *question_of(const struct config *c)

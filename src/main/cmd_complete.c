@@ -24,8 +24,8 @@ struct typed {
 /* The options that decide which list of models counts. */
 static bool names_endpoint(const char *word)
 {
-    return strncmp(word, "--provider", 10) == 0 || strncmp(word, "--base-url", 10) == 0
-           || strncmp(word, "--config", 8) == 0;
+    return !strncmp(word, "--provider", 10) || !strncmp(word, "--base-url", 10)
+           || !strncmp(word, "--config", 8);
 }
 
 static int load(const struct typed *t, struct config *c)

@@ -233,7 +233,7 @@ static int export(const struct sessions *s, const char *format)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0);
     struct error err = {0};
-    bool json = strcmp(format, "json") == 0 || strcmp(format, "ipynb") == 0;
+    bool json = !strcmp(format, "json") || !strcmp(format, "ipynb");
 
     if (!s->db)
         return no_such(s->words[0]);

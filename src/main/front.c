@@ -41,7 +41,7 @@ static void forget_environment(void)
         bool keep = false;
 
         for (size_t i = 0; i < countof(needed); i++)
-            keep |= strlen(needed[i]) == len && memcmp(*e, needed[i], len) == 0;
+            keep |= strlen(needed[i]) == len && !memcmp(*e, needed[i], len);
         if (keep)
             *to++ = *e;
         else

@@ -85,7 +85,7 @@ static int refuse_closed_stdout(void)
 /* "debug complete WORD...": the words are a line that somebody is still typing, not ours to judge. */
 static bool is_completion(int argc, char **argv)
 {
-    return argc >= 3 && strcmp(argv[1], "debug") == 0 && strcmp(argv[2], "complete") == 0;
+    return argc >= 3 && !strcmp(argv[1], "debug") && !strcmp(argv[2], "complete");
 }
 
 int main(int argc, char **argv)

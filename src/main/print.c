@@ -112,7 +112,7 @@ void tell_runtime_dir(struct config *c)
     bool wanted = c->sandbox_name || c->command == COMMAND_PS || c->command == COMMAND_RM
                   || c->command == COMMAND_GC;
 
-    if (!wanted || !set || !*set || (used && strcmp(own, used) == 0))
+    if (!wanted || !set || !*set || (used && !strcmp(own, used)))
         return;
     autofree char *shown = scrub_line(set, SCRUB_TERMINAL);
     argv_pushf(&c->notices,

@@ -145,7 +145,7 @@ static int make(struct asker *q, struct error *err)
 
 static bool same(const char *a, const char *b)
 {
-    return strcmp(a ? a : "", b ? b : "") == 0;
+    return !strcmp(a ? a : "", b ? b : "");
 }
 
 /* The model and the effort of this question. */
@@ -176,7 +176,7 @@ static void load(struct conversation *c, const struct json *history)
 {
     for (const struct json *said = json_first(history); said; said = json_next(said)) {
         const char *text = json_text(json_get(said, "text"));
-        bool user = strcmp(json_text(json_get(said, "role")), "user") == 0;
+        bool user = !strcmp(json_text(json_get(said, "role")), "user");
 
         if (!user && (!c->n || c->v[c->n - 1].role == TURN_ASSISTANT))
             conversation_user(c, "(no words)", 10);
@@ -196,7 +196,7 @@ static int stand(struct asker *q, const struct json *arguments, bool *fresh, str
     struct ask *a = &q->ask;
 
     *fresh = false;
-    if (!history || (*turn && strcmp(turn, q->turn) == 0))
+    if (!history || (*turn && !strcmp(turn, q->turn)))
         return 0;
     if (*turn && !json_size(history))
         return error_set(err, ERROR_USAGE, 0,
@@ -231,7 +231,7 @@ static int attach_one(struct asker *q, const struct json *file, struct error *er
 {
     const char *path = json_text(json_get(file, "name")), *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path, *text = json_text(json_get(file, "content"));
-    bool encoded = strcmp(json_text(json_get(file, "encoding")), "base64") == 0;
+    bool encoded = !strcmp(json_text(json_get(file, "encoding")), "base64");
     struct buf bytes autorelease(buf_release) = BUF_INIT(0);
 
     if (!*name)

@@ -278,7 +278,7 @@ enum stdin_mode stdin_mode_named(const char *word)
     };
 
     for (size_t i = 0; i < countof(modes); i++)
-        if (strcmp(word, modes[i].word) == 0)
+        if (!strcmp(word, modes[i].word))
             return modes[i].mode;
     return STDIN_AUTO;
 }

@@ -61,7 +61,7 @@ static enum cell_status status_of(const struct tagged *t)
     };
 
     for (size_t i = 0; i < countof(names); i++)
-        if (t->len == strlen(names[i].name) && memcmp(t->data, names[i].name, t->len) == 0)
+        if (t->len == strlen(names[i].name) && !memcmp(t->data, names[i].name, t->len))
             return names[i].status;
     return CELL_EXCEPTION;
 }
@@ -142,7 +142,7 @@ static enum file_kind kind_of(const struct tagged *t)
                  {"+pdf", FILE_FIGURE_FORM}};
 
     for (size_t i = 0; i < countof(forms); i++)
-        if (t->len == strlen(forms[i].form) && memcmp(t->data, forms[i].form, t->len) == 0)
+        if (t->len == strlen(forms[i].form) && !memcmp(t->data, forms[i].form, t->len))
             return forms[i].kind;
     return FILE_FIGURE;
 }

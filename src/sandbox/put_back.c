@@ -27,7 +27,7 @@ void put_back_keep(struct sandbox *s, const char *name, int fd)
     int copy = lseek(fd, 0, SEEK_CUR) < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
     for (unsigned i = 0; i < p->n; i++)
-        if (strcmp(p->v[i].name, name) == 0)
+        if (!strcmp(p->v[i].name, name))
             forget(p, i--);
     if (copy < 0)
         return;
@@ -64,7 +64,7 @@ static int open_made(const struct sandbox *s, const struct ledger_file *f)
 static bool is_kept(const struct sandbox *s, const char *name)
 {
     for (unsigned i = 0; i < s->put_back.n; i++)
-        if (strcmp(s->put_back.v[i].name, name) == 0)
+        if (!strcmp(s->put_back.v[i].name, name))
             return true;
     return false;
 }

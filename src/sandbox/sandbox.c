@@ -312,7 +312,7 @@ bool sandbox_failed(const struct sandbox *s, struct error *err)
 
 const char *sandbox_engine(const struct sandbox *s)
 {
-    return *s->engine ? s->engine : strcmp(s->o.run.engine, "auto") == 0 ? "" : s->o.run.engine;
+    return *s->engine ? s->engine : !strcmp(s->o.run.engine, "auto") ? "" : s->o.run.engine;
 }
 
 const char *sandbox_image(const struct sandbox *s)

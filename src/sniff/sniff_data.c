@@ -138,10 +138,10 @@ static const char *file_kind(const char *s, size_t len, bool whole)
     const char *kind = sniff_content(s, len, whole);
 
     for (size_t i = 0; i < countof(files); i++)
-        if (strcmp(kind, files[i].kind) == 0)
+        if (!strcmp(kind, files[i].kind))
             return files[i].name;
     for (size_t i = 0; i < countof(heads); i++)
-        if (strncmp(s, heads[i].bytes, strlen(heads[i].bytes)) == 0)
+        if (!strncmp(s, heads[i].bytes, strlen(heads[i].bytes)))
             return heads[i].name;
     return is_binary(s, len) ? "binary data" : NULL;
 }
@@ -156,7 +156,7 @@ static const char *markup_kind(const char *s)
     };
 
     for (size_t i = 0; i < countof(kinds); i++)
-        if (strncasecmp(s, kinds[i].head, strlen(kinds[i].head)) == 0)
+        if (!strncasecmp(s, kinds[i].head, strlen(kinds[i].head)))
             return kinds[i].name;
     return NULL;
 }

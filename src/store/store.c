@@ -40,7 +40,7 @@ void store_agent(struct store *s, const char *agent, struct conversation *c)
     bool known = false;
 
     for (size_t i = 0; i < s->n_threads; i++)
-        known |= strcmp(s->v[i].agent, agent) == 0;
+        known |= !strcmp(s->v[i].agent, agent);
     if (!known && s->n_threads < STORE_AGENTS_MAX)
         s->v[s->n_threads++] = (struct saved_thread){.c = c, .agent = xstrdup(agent)};
 }
@@ -326,7 +326,7 @@ static bool tells(const struct store *s, const struct event *e)
 static bool of_another(const struct store *s, const char *agent)
 {
     for (size_t i = 1; agent && i < s->n_threads; i++)
-        if (strcmp(s->v[i].agent, agent) == 0)
+        if (!strcmp(s->v[i].agent, agent))
             return true;
     return false;
 }

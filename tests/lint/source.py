@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""source.py - what no source may contain: functions without bounds, shells, exit() away from main, typedef'd structs, a question which engine it
-is, a struct or enum of one name in two files, a name at the top of two guest modules that means two things; and what no committed file may contain: a package registry's host, a path of the machine it was
-written on. Exit 1, with the places on stderr.
+"""source.py - what no source may contain: functions without bounds, shells, exit() away from main, typedef'd structs, a question which
+engine it is, strcmp(a, b) == 0 or p == NULL, a struct or enum of one name in two files, a name at the top of two guest modules that means
+two things; and what no committed file may contain: a package registry's host, a path of the machine it was written on. Exit 1, with the
+places on stderr.
 """
 import ast
 import glob
@@ -14,11 +15,13 @@ from sizes import TOKEN, read
 # An engine is a description (src/engine/engines.h): only its own file, and container.c for docker and podman, may know which one it is.
 # Elsewhere nothing compares an engine's name, points at one of them or looks into what is its own.
 OF_ENGINES = r"src/engine/(engines\.[ch]|(docker|podman|custom)\.c|(bwrap|container)\w*\.[ch])"
+BRACKETS = r"\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)"
 # Files, but for these; what stands in them as code, and whether its strings count; why it may not.
 FORBIDDEN = [
     (r".*", None, r"(?<![\w.>])(strcpy|strcat|sprintf|vsprintf|gets|system|popen|strtok|atoi|alloca)\s*\(", False, "banned function"),
     (r".*", None, r"typedef\s+(struct|union|enum)\s", False, "structs are not typedef-ed"),
     (r"src/.*", r"src/main/.*", r"(?<![\w.>])(exit|err|errx)\s*\(", False, "exit() outside src/main"),
+    (r"src/.*", None, r"\b(str|mem)n?(case)?cmp" + BRACKETS + r"\s*==\s*0\b|==\s*NULL\b", False, "equal is !strcmp(a, b) here, a null pointer !p"),
     (r"src/.*", OF_ENGINES, r'\bengine_(docker|podman|bwrap|custom)\b|"(docker|podman|bwrap)"|\b(engine|e)(->|\.)own\b|engine(->|\.)container\b'
      r'|"engine/(bwrap|docker|podman)\.h"', True, "asks which engine it is; that belongs into a member of struct engine"),
 ]
