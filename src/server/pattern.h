@@ -25,8 +25,4 @@ struct pattern_params {
 bool pattern_match(const char *pattern, const char *path, struct pattern_params *out);
 void pattern_release(struct pattern_params *p);
 
-/* Decode %XX; NULL if it is no good: a lone %, or a NUL. plus: '+' is a blank, as in a query. The caller
- * frees. */
-char *percent_decode(const char *text, size_t len, bool plus);
-
 #endif
