@@ -79,3 +79,10 @@ char *xasprintf(const char *fmt, ...)
     va_end(ap);
     return p;
 }
+
+void free_secret(char *s)
+{
+    if (s)
+        explicit_bzero(s, strlen(s));
+    free(s);
+}

@@ -21,6 +21,9 @@ char *xmemdup0(const void *s, size_t len);           /* copies len bytes and add
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *xvasprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 
+/* Overwrites the string and frees it; NULL is fine. */
+void free_secret(char *s);
+
 static inline void free_charp(char **p)
 {
     free(*p);

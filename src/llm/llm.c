@@ -21,9 +21,7 @@ static void options_release(struct llm_options *o)
     free((char *)o->provider);
     free((char *)o->base_url);
     free((char *)o->model);
-    if (o->api_key)
-        explicit_bzero((char *)o->api_key, strlen(o->api_key));
-    free((char *)o->api_key);
+    free_secret((char *)o->api_key);
     free((char *)o->key_name);
     free((char *)o->reasoning_effort);
     free((char *)o->efforts);
@@ -48,9 +46,7 @@ static void endpoint_release(struct llm *m)
 {
     free(m->url);
     free(m->origin);
-    if (m->auth)
-        explicit_bzero(m->auth, strlen(m->auth));
-    free(m->auth);
+    free_secret(m->auth);
     m->url = m->origin = m->auth = NULL;
 }
 
@@ -329,7 +325,7 @@ int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listene
 {
     struct exchange x = {.m = m, .q = q, .l = l};
     int64_t start = clock_us();
-    *r = (struct llm_reply){.usage = {-1, -1, -1, -1, false}};
+    *r = (struct llm_reply){.usage = LLM_USAGE_UNKNOWN};
     int rc = conversation_check(q->conversation, err);
     if (!rc)
         rc = exchange_run(&x, r, err);

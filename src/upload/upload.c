@@ -1,14 +1,12 @@
 /* upload.c - see upload.h. A service is a row of a table: how its URL is made, and which headers it wants. */
 #include "upload/upload.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,11 +16,11 @@
 #include "base/file.h"
 #include "base/file_type.h"
 #include "base/mem.h"
+#include "base/percent.h"
 #include "base/url.h"
 #include "chat/phase.h"
 #include "llm/http.h"
 #include "llm/retry.h"
-#include "process/loop.h"
 
 #define HEADERS_MAX 4
 #define ERROR_BODY  4096
@@ -49,15 +47,11 @@ static const char *variable(const char *name)
     return v && *v ? v : NULL;
 }
 
-static char *encoded(const char *path, bool slashes)
+static char *encoded(const char *path)
 {
     struct buf out = BUF_INIT(0);
 
-    for (; *path; path++)
-        if (isalnum((unsigned char)*path) || strchr("-_.~", *path) || (slashes && *path == '/'))
-            buf_addch(&out, *path);
-        else
-            buf_addf(&out, "%%%02X", (unsigned char)*path);
+    percent_encode(&out, path, "/");
     return buf_steal(&out, NULL);
 }
 
@@ -76,7 +70,7 @@ static int open_s3(struct upload *u, const char *to, struct error *err)
     region = region ? region : "us-east-1";
     endpoint = endpoint ? endpoint : variable("AWS_ENDPOINT_URL");
     autofree char *amazon = xasprintf("https://s3.%s.amazonaws.com", region);
-    autofree char *host = url_trim(endpoint ? endpoint : amazon), *path = encoded(to + strlen("s3://"), true);
+    autofree char *host = url_trim(endpoint ? endpoint : amazon), *path = encoded(to + strlen("s3://"));
 
     u->base = xasprintf("%s/%s", host, path);
     u->user = xasprintf("%s:%s", key, secret);
@@ -158,21 +152,14 @@ struct upload *upload_new(const struct upload_options *o, struct error *err)
     return NULL;
 }
 
-static void forget(char **secret)
-{
-    if (*secret)
-        explicit_bzero(*secret, strlen(*secret));
-    free(steal(secret));
-}
-
 void upload_free(struct upload *u)
 {
     if (!u)
         return;
     http_free(u->http);
-    forget(&u->user);
-    forget(&u->query);
-    forget(&u->token);
+    free_secret(u->user);
+    free_secret(u->query);
+    free_secret(u->token);
     free(u->base);
     free(u->sign);
     free(u->ca_cert);
@@ -304,24 +291,6 @@ static void tell_wait(struct upload_try *a, const struct failure *f, unsigned tr
     tell(a, &(struct phase_now){.phase = PHASE_RETRYING, .until = clock_ms() + ms}, why);
 }
 
-static double jitter(void)
-{
-    uint32_t r = 0;
-
-    if (getrandom(&r, sizeof r, 0) != (ssize_t)sizeof r)
-        return 0.5;
-    return (double)r / UINT32_MAX;
-}
-
-static int wait_for(struct loop *loop, int ms, struct error *err)
-{
-    int64_t until = clock_ms() + ms;
-
-    for (int64_t left = ms; left > 0 && !loop_cancelled(loop); left = until - clock_ms())
-        loop_wait(loop, (int)left);
-    return loop_cancelled(loop) ? error_set(err, ERROR_CANCELLED, 0, "interrupted") : 0;
-}
-
 static int put_and_retry(struct upload_try *a, struct error *err)
 {
     struct retry retry = {0};
@@ -332,12 +301,12 @@ static int put_and_retry(struct upload_try *a, struct error *err)
 
         if (status <= 0)
             return status;
-        const struct retry_now now = {.ms = clock_ms(), .jitter = jitter()};
+        const struct retry_now now = {.ms = clock_ms(), .jitter = retry_jitter()};
         struct retry_choice next = retry_decide(&retry, &f, now);
         if (next.what != RETRY_WAIT)
             return failed(a, &f, err);
         tell_wait(a, &f, retry.attempts, next.wait_ms);
-        if (wait_for(a->u->loop, next.wait_ms, err) < 0)
+        if (retry_wait(a->u->loop, next.wait_ms, 0, err) < 0)
             return -1;
     }
 }
@@ -345,7 +314,7 @@ static int put_and_retry(struct upload_try *a, struct error *err)
 int upload_file(struct upload *u, const char *path, const char *name, char **url, struct error *err)
 {
     autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    autofree char *key = encoded(name, true), *where = xasprintf("%s/%s", u->base, key);
+    autofree char *key = encoded(name), *where = xasprintf("%s/%s", u->base, key);
     struct upload_try a = {.u = u, .url = where, .name = name, .data = ""};
     struct stat st;
     void *map = NULL;

@@ -142,6 +142,10 @@ struct llm_usage {
     int64_t input, output, reasoning, cached;
     bool estimated;
 };
+#define LLM_USAGE_UNKNOWN     \
+    {                         \
+        -1, -1, -1, -1, false \
+    }
 
 struct llm_reply { /* owns everything it points to */
     char *text; /* without thoughts and without a block that was taken as a call; never NULL after success */
