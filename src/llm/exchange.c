@@ -389,7 +389,7 @@ static int try_once(struct exchange *x, struct exchange_try *t, struct llm_reply
     bool shown = t->a.shown;
     take(r, &t->got, rc == 0 || shown);
     if (rc == 0)
-        adapt_told_model(x, r);
+        adapt_tell_model(x, r);
     if (rc <= 0)
         return rc;
     if (m->http)

@@ -29,7 +29,7 @@ struct upload {
     const struct service *service;
     struct http *http;
     struct loop *loop;
-    char *base;  /* URL of the place, without a slash at its end */
+    char *base;  /* the URL of the place, without a slash at its end */
     char *user;  /* S3: ACCESS_KEY:SECRET; or NULL */
     char *sign;  /* S3: what libcurl's AWS_SIGV4 takes; or NULL */
     char *query; /* Azure: the SAS token; or NULL */
@@ -171,9 +171,9 @@ struct upload_try {
     const char *url, *name;
     const char *data;
     size_t size;
-    struct buf body; /* what the service said */
-    int64_t told;    /* clock_ms(), when */
-    uint64_t sent;   /* this was told */
+    struct buf body; /* the service's answer */
+    int64_t told;    /* clock_ms() when the phase was last told */
+    uint64_t sent;   /* the bytes that were told as sent */
 };
 
 static void tell(struct upload_try *a, const struct phase_now *now, const char *why)
@@ -206,7 +206,7 @@ static bool on_body(void *ctx, struct http_reply *reply, const char *p, size_t n
     return true;
 }
 
-/* The code in <Code>NoSuchBucket</Code>, or "". */
+/* Copies the code in <Code>NoSuchBucket</Code>, or "". */
 static void error_code(const struct buf *body, char *out, size_t size)
 {
     const char *at = strstr(buf_str(body), "<Code>");
@@ -215,7 +215,7 @@ static void error_code(const struct buf *body, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)(n < size ? n : size - 1), at ? at + 6 : "");
 }
 
-/* 0: it is there. 1: f says why not. -1: err says why nothing more is to be tried. */
+/* Makes one attempt. 0: the file is there; 1: f says why it is not; -1: err says why no retry is made. */
 static int put(struct upload_try *a, struct failure *f, struct error *err)
 {
     struct upload *u = a->u;
