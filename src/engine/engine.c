@@ -162,11 +162,9 @@ static void candidate_failed(struct engine_run *r)
 
     buf_addf(&r->causes, "%s%s: %.400s", r->causes.len ? "; " : "", name, err->text);
     attempt_abandon(&r->attempt);
-    if (++r->at < r->n && r->o->notice) {
-        autofree char *line = xasprintf("%s cannot start (%.400s); trying %s", name, err->text,
-                                        r->candidates[r->at]->name);
-        r->o->notice(r->o->notice_ctx, absent, line);
-    }
+    if (++r->at < r->n)
+        engine_notice(r->o, absent, "%s cannot start (%.400s); trying %s", name, err->text,
+                      r->candidates[r->at]->name);
     error_wrap(err, "%s", name);
     loop_timer(r->given.loop, clock_ms(), begin_next, r);
 }
@@ -278,29 +276,20 @@ static bool known(const struct engine_run *r, const struct engine_cached *m)
            && same(old->runtime, m->runtime) && old->stdio == m->stdio;
 }
 
-static void tell(const struct engine_run *r, bool detail, const char *text)
-{
-    autofree char *line = xasprintf("%s: %s", r->attempt.engine->name, text);
-
-    if (r->o->notice)
-        r->o->notice(r->o->notice_ctx, detail, line);
-}
-
 /* Only once, because it is the same at every start. */
 static void tell_spare(struct engine_run *r)
 {
     static bool told;
-    autofree char *runtime = xdg_path(XDG_RUNTIME, NULL), *line = NULL;
+    autofree char *runtime = xdg_path(XDG_RUNTIME, NULL);
     int code = r->attempt.dir.runtime_errno;
 
     if (!code || told || !r->o->notice)
         return;
     told = true;
-    line = xasprintf("%s %s: using %.*s for the sandbox's socket. %s, or set XDG_RUNTIME_DIR.",
-                     runtime ? runtime : "/tmp", disk_trouble(code),
-                     (int)(strlen(r->attempt.dir.path) - strlen(r->attempt.dir.id) - 1), r->attempt.dir.path,
-                     disk_remedy(code));
-    r->o->notice(r->o->notice_ctx, false, line);
+    engine_notice(r->o, false, "%s %s: using %.*s for the sandbox's socket. %s, or set XDG_RUNTIME_DIR.",
+                  runtime ? runtime : "/tmp", disk_trouble(code),
+                  (int)(strlen(r->attempt.dir.path) - strlen(r->attempt.dir.id) - 1), r->attempt.dir.path,
+                  disk_remedy(code));
 }
 
 void engine_accept(struct engine_run *r, const char *python, const char *packages)
@@ -316,12 +305,11 @@ void engine_accept(struct engine_run *r, const char *python, const char *package
     /* Shown at the first start here, and always to a user who has set such a limit. Otherwise it is a
      * detail, because it is the same every day. */
     if (facts.weakness)
-        tell(r, told && !(r->o->asked & (ENGINE_ASKED_MEMORY | ENGINE_ASKED_CPUS | ENGINE_ASKED_PIDS)),
-             facts.weakness);
-    for (const char *line = facts.fewer; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        autofree char *one = xmemdup0(line, strcspn(line, "\n"));
-        tell(r, told, one);
-    }
+        engine_notice(r->o,
+                      told && !(r->o->asked & (ENGINE_ASKED_MEMORY | ENGINE_ASKED_CPUS | ENGINE_ASKED_PIDS)),
+                      "%s: %s", facts.name, facts.weakness);
+    for (const char *line = facts.fewer; *line; line += strcspn(line, "\n"), line += *line == '\n')
+        engine_notice(r->o, told, "%s: %.*s", facts.name, (int)strcspn(line, "\n"), line);
     tell_spare(r);
     if (!known(r, &m))
         engine_cache_store(r->o, &m);

@@ -209,12 +209,11 @@ static void warn_of_quota(struct sandbox *s)
 {
     char most[32];
 
-    if (!ledger_warns(&s->ledger) || !s->o.run.notice)
-        return;
-    autofree char *line = xasprintf(
-        "80 %% of the %s that one session may save in files are used; --max-files-total SIZE allows more",
-        size_text(s->o.max_files_total, most, sizeof most));
-    s->o.run.notice(s->o.run.notice_ctx, false, line);
+    if (ledger_warns(&s->ledger))
+        engine_notice(
+            &s->o.run, false,
+            "80 %% of the %s that one session may save in files are used; --max-files-total SIZE allows more",
+            size_text(s->o.max_files_total, most, sizeof most));
 }
 
 static const char *on_file_end(struct cell *c)
@@ -384,11 +383,9 @@ void cell_end(struct cell *c)
         overwrite_release(&c->settled[stream == 2]);
     }
     output_end(&s->output);
-    if (s->output.disk_errno && s->o.run.notice) {
-        autofree char *line = xasprintf("the full output could not be saved: %s",
-                                        strerror(s->output.disk_errno));
-        s->o.run.notice(s->o.run.notice_ctx, false, line);
-    }
+    if (s->output.disk_errno)
+        engine_notice(&s->o.run, false, "the full output could not be saved: %s",
+                      strerror(s->output.disk_errno));
     c->r->output_path = xstrdup(s->output.path);
     s->last_value = xstrdup(c->r->value);
     if (c->delivering && c->file_name)

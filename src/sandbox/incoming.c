@@ -221,9 +221,9 @@ static void accept_hello(struct sandbox *s, const struct hello *h)
         named_greeted(s, &h->earlier);
     if (s->o.up)
         s->o.up(s->o.ctx, s);
-    if (!h->hidden && s->o.run.notice)
-        s->o.run.notice(s->o.run.notice_ctx, true,
-                        "this Python has no ctypes: code can inspect the supervisor in its own sandbox");
+    if (!h->hidden)
+        engine_notice(&s->o.run, true,
+                      "this Python has no ctypes: code can inspect the supervisor in its own sandbox");
 }
 
 static const char *on_hello(struct sandbox *s, const struct frame *f)

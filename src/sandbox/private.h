@@ -177,8 +177,6 @@ struct earlier {
     bool restored;   /* a snapshot from before that was restored */
     unsigned behind; /* how many finished cells that snapshot lacks */
 };
-/* A notice, which it frees. detail: only with -v. */
-void named_tell(struct sandbox *s, bool detail, char *line);
 /* Does the sandbox of that name exist? True: connected, and the hello is awaited, or else STAGE_FAILED.
  * False: a new one must be started. */
 bool named_begin(struct sandbox *s);

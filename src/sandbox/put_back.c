@@ -105,10 +105,8 @@ static void put_one(struct sandbox *s, const char *name, int fd)
         return;
     int64_t r = S_ISDIR(st.st_mode) ? sandbox_put_folder(s, name, fd, &err)
                                     : sandbox_put_file(s, name, fd, &err);
-    if (r >= 0 || !s->o.run.notice)
-        return;
-    autofree char *line = xasprintf("%s could not be copied in again: %s", name, err.text);
-    s->o.run.notice(s->o.run.notice_ctx, false, line);
+    if (r < 0)
+        engine_notice(&s->o.run, false, "%s could not be copied in again: %s", name, err.text);
 }
 
 void put_back(struct sandbox *s)

@@ -136,17 +136,13 @@ static int put_end(struct put *u, struct error *err)
 /* Told, since the copy may be a mixture: a regular file that others wrote to while it was read. */
 static void tell_changed(const struct put *u, const struct stat *before)
 {
-    const struct engine_options *o = &u->sandbox->o.run;
     struct stat st;
 
-    if (!S_ISREG(before->st_mode) || fstat(u->fd, &st)
-        || (st.st_size == before->st_size && st.st_mtim.tv_sec == before->st_mtim.tv_sec
-            && st.st_mtim.tv_nsec == before->st_mtim.tv_nsec))
-        return;
-    autofree char *line = xasprintf("%s changed while it was copied; add it again for a whole copy",
-                                    u->request.what);
-    if (o->notice)
-        o->notice(o->notice_ctx, false, line);
+    if (S_ISREG(before->st_mode) && fstat(u->fd, &st) == 0
+        && (st.st_size != before->st_size || st.st_mtim.tv_sec != before->st_mtim.tv_sec
+            || st.st_mtim.tv_nsec != before->st_mtim.tv_nsec))
+        engine_notice(&u->sandbox->o.run, false,
+                      "%s changed while it was copied; add it again for a whole copy", u->request.what);
 }
 
 int64_t sandbox_put_file(struct sandbox *s, const char *name, int fd, struct error *err)

@@ -269,9 +269,9 @@ static void explain(struct sandbox *s, struct cell *c, const struct ladder *l)
     }
     r->state_restored = r->state_restored && !r->state_lost;
     /* The code may have killed the snapshot itself; then memory was not short. */
-    if (c->request.snapshots_killed > 0 && memory && c->request.wait_status < 0 && s->o.run.notice)
-        s->o.run.notice(
-            s->o.run.notice_ctx, true,
+    if (c->request.snapshots_killed > 0 && memory && c->request.wait_status < 0)
+        engine_notice(
+            &s->o.run, true,
             "memory ran short, so the snapshot of the interpreter was given up; a new one is made after "
             "the cell");
 }
