@@ -269,10 +269,8 @@ int sandbox_wait(struct sandbox *s, struct error *err)
             return error_set(err, ERROR_CANCELLED, 0, "interrupted while the sandbox started");
         loop_wait(s->loop, -1);
     }
-    if (s->stage == STAGE_READY) {
-        put_back(s);
+    if (s->stage == STAGE_READY && put_back(s))
         return 0;
-    }
     if (s->stage == STAGE_FAILED) {
         if (err)
             *err = s->error;
