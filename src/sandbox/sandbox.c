@@ -378,7 +378,9 @@ int sandbox_dry_run(const struct sandbox_options *o, struct argv *out, struct er
 
 void request_begin(struct sandbox *s, struct request *q)
 {
-    *q = (struct request){.what = q->what,
+    *q = (struct request){.sandbox = s,
+                          .what = q->what,
+                          .when = q->when,
                           .idle_ms = q->idle_ms ? q->idle_ms : s->answer_ms,
                           .frame = q->frame,
                           .wait_status = -1,
@@ -390,10 +392,10 @@ void request_begin(struct sandbox *s, struct request *q)
     s->request = q;
 }
 
-void request_end(struct sandbox *s, struct request *q)
+void request_end(struct request *q)
 {
-    if (s->request == q)
-        s->request = NULL;
+    if (q->sandbox && q->sandbox->request == q)
+        q->sandbox->request = NULL;
     free(steal(&q->error));
     free(steal(&q->text));
     free(steal(&q->unkept));
