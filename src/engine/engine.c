@@ -235,6 +235,7 @@ struct engine_facts engine_facts(const struct engine_run *r)
 {
     const struct attempt *a = &r->attempt;
     bool candidate = r->at < r->n;
+    unsigned unheld;
 
     return (struct engine_facts){
         .name = candidate ? r->candidates[r->at]->name : "",
@@ -245,7 +246,7 @@ struct engine_facts engine_facts(const struct engine_run *r)
         .image = !a->engine || !a->engine->images ? NULL
                  : a->taken                       ? a->image
                                                   : r->o->image,
-        .weakness = candidate && a->up ? attempt_weakness(a) : NULL,
+        .weakness = candidate && a->up ? a->engine->weakness(a, &unheld) : NULL,
         .holds_memory = a->holds_memory,
         .given = &a->given,
         .fewer = buf_str(&a->fewer),
@@ -334,7 +335,7 @@ bool engine_from_cache(const struct engine_options *o, struct engine_cached *kno
 
 int64_t engine_memory_kills(struct engine_run *r)
 {
-    return r->at < r->n ? attempt_memory_kills(&r->attempt) : -1;
+    return cgroup_kills_read(r->attempt.kills);
 }
 
 bool engine_alive(struct engine_run *r, char *why, size_t size)
@@ -385,7 +386,10 @@ void engine_keep(struct engine_run *r)
 
 const char *engine_disown(struct engine_run *r, struct error *err)
 {
-    return attempt_disown(&r->attempt, err) == 0 ? r->attempt.dir.path : NULL;
+    const struct attempt *a = &r->attempt;
+    autofree char *first = a->peer > 0 ? owner_of(a->peer) : xstrdup("");
+
+    return attempt_record(a, first, true, err) == 0 ? a->dir.path : NULL;
 }
 
 struct engine_run *engine_attach(const struct engine_options *o, struct loop *loop,
@@ -407,7 +411,11 @@ struct engine_run *engine_attach(const struct engine_options *o, struct loop *lo
 
 int engine_connect(struct engine_run *r)
 {
-    return attempt_connect(&r->attempt);
+    struct attempt *a = &r->attempt;
+
+    a->channel = a->channel_out = session_dir_connect(&a->dir);
+    a->up = a->channel >= 0;
+    return a->up ? 0 : -1;
 }
 
 /* The engine that a start would try first. NULL: err says why there is none. */
@@ -461,7 +469,7 @@ int engine_argv(const struct engine_options *o, const char *guest, struct argv *
         .uid = UID_RANGE_FIRST,
         .runtime = ours ? m.runtime : o->runtime,
         .stdio = ours ? m.stdio : no_host_socket(o->runtime),
-        .hard_nproc = 4096,
+        .hard_nproc = NPROC_MOST,
         .locked = LOCKED_MOST,
         .channel = 3,
         .seccomp = 4,
