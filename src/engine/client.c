@@ -89,8 +89,7 @@ char *client_complaint(const struct child *c)
 
     for (const char *p = buf_str(&c->err_text); *p;) {
         size_t n = strcspn(p, "\n");
-        bool idle = n == 0 || strncmp(p, "See '", 5) == 0 || strncmp(p, "WARNING", 7) == 0
-                    || strncmp(p, "time=", 5) == 0;
+        bool idle = n == 0 || !strncmp(p, "See '", 5) || !strncmp(p, "WARNING", 7) || !strncmp(p, "time=", 5);
 
         if (!idle && (!best || memmem(p, n, "rror", 4))) {
             best = p;

@@ -346,7 +346,7 @@ static unsigned count_where(const char *id, bool (*is)(const struct record *r, u
             autofree char *dir = xasprintf("%s/%s", runtime, e->d_name);
             struct record r autorelease(record_release) = {0};
 
-            if (id ? strcmp(id, e->d_name) == 0 : session_dir_id(e->d_name))
+            if (id ? !strcmp(id, e->d_name) : session_dir_id(e->d_name))
                 n += record_read(&r, dir) == 0 && is(&r, what);
         }
     }

@@ -49,7 +49,7 @@ static void on_output(struct cell *c, int stream, const struct frame *f)
 
 static bool says(const struct tagged *t, const char *text)
 {
-    return t->len == strlen(text) && memcmp(t->data, text, t->len) == 0;
+    return t->len == strlen(text) && !memcmp(t->data, text, t->len);
 }
 
 static enum cell_status status_of(const struct tagged *t)
