@@ -105,3 +105,9 @@ void agent_reply_end(struct agent *a, enum reply_kind kind)
     e.reply_end.kind = kind;
     agent_send(a, &e);
 }
+
+void agent_send_whole(struct agent *a, enum event_type type, const char *text)
+{
+    if (!text_blank(text))
+        send_text(a, type, text, strlen(text));
+}

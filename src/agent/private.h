@@ -135,6 +135,8 @@ void agent_listener(struct agent *a, struct llm_listener *l);
 /* Tell the phase, unless it was the last one told. */
 void agent_turn_to(struct agent *a, enum phase phase);
 void agent_reply_end(struct agent *a, enum reply_kind kind);
+/* Text that no listener has heard in pieces; nothing if it is blank. */
+void agent_send_whole(struct agent *a, enum event_type type, const char *text);
 
 /* texts.c */
 /* May wait for the sandbox. Returns -1 only when cancelled. */
@@ -221,6 +223,15 @@ bool compact_refused(struct agent *a, struct question *q);
 
 /* numbers.c: does the answer contain any number of the output? Also true if the output has none. */
 bool numbers_shared(const char *answer, const char *output);
+/* The numbers that a text has in digits, at most max. Returns how many. */
+size_t numbers_read(const char *text, double *out, size_t max);
+
+/* left_out.c */
+/* How many numbers of the question its code makes no use of; they are named in out. */
+size_t numbers_left_out(const char *question, const char *code, struct buf *out);
+/* Ask once more if the code in r leaves out numbers of the question, and put the better reply into r. -1:
+ * interrupted. */
+int left_out_check(struct agent *a, struct llm_reply *r, struct error *err);
 
 /* verify.c */
 /* Compute the answer of a->q a second time. Returns ANSWERED, UNVERIFIED, or what stopped the question. */

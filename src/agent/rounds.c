@@ -188,18 +188,6 @@ static int take_answer(struct agent *a, struct question *q, struct llm_reply *r,
     return answered(a, q, r, err);
 }
 
-static void send_whole(struct agent *a, enum event_type type, const char *text)
-{
-    struct event e = {.type = type};
-
-    if (text_blank(text))
-        return;
-    e.text.reply = a->q->reply;
-    e.text.text = text;
-    e.text.len = strlen(text);
-    agent_send(a, &e);
-}
-
 static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, struct error *err);
 
 /* The answer shows code, and it is not known yet whether this model means such code to run, so it is asked.
@@ -215,8 +203,8 @@ static int ask_to_run(struct agent *a, struct question *q, struct llm_reply *sai
         agent_reply_end(a, REPLY_NUDGED);
         set_text(&q->last_text, said->text);
         q->reply++;
-        send_whole(a, EVENT_REASONING, r.reasoning);
-        send_whole(a, EVENT_TEXT, r.text);
+        agent_send_whole(a, EVENT_REASONING, r.reasoning);
+        agent_send_whole(a, EVENT_TEXT, r.text);
         status = take_calls(a, q, &r, err);
     } else {
         status = take_answer(a, q, said, err);
@@ -254,7 +242,7 @@ static void say_answer(struct agent *a, struct question *q, const char *text)
 {
     q->reply++;
     conversation_assistant(a->c, text, NULL, 0);
-    send_whole(a, EVENT_TEXT, text);
+    agent_send_whole(a, EVENT_TEXT, text);
     agent_reply_end(a, REPLY_ANSWER);
     set_text(&q->answer, text);
 }
@@ -425,7 +413,7 @@ static int one_round(struct agent *a, struct question *q, struct error *err)
     if (status)
         status = reply_cut(a, &r, err);
     else if (r.n_calls)
-        status = take_calls(a, q, &r, err);
+        status = left_out_check(a, &r, err) ? reply_cut(a, &r, err) : take_calls(a, q, &r, err);
     else
         status = take_text(a, q, &r, err);
     llm_reply_release(&r);

@@ -134,6 +134,8 @@ int texts_make(struct agent *a, struct prompts *t, struct error *err)
     if (mounts.len && t->mounts && !a->host) { /* who looks at files runs no code */
         add_to(&t->system_native, t->mounts);
         add_to(&t->system_blocks, t->mounts);
+        if (t->system_again)
+            add_to(&t->system_again, t->mounts);
     }
     if (!text_blank(a->system)) {
         add_to(&t->system_native, a->system);

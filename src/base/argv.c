@@ -30,6 +30,15 @@ void argv_pushf(struct argv *a, const char *fmt, ...)
     va_end(ap);
 }
 
+void argv_option(struct argv *a, const char *name, const char *fmt, ...)
+{
+    va_list ap;
+    argv_push(a, name);
+    va_start(ap, fmt);
+    push_owned(a, xvasprintf(fmt, ap));
+    va_end(ap);
+}
+
 void argv_pushl(struct argv *a, ...)
 {
     va_list ap;

@@ -2,6 +2,7 @@
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -18,6 +19,13 @@ static inline void fd_closep(int *fd)
     fd_close(fd);
 }
 #define autoclose __attribute__((cleanup(fd_closep)))
+static inline void dir_closep(DIR **d)
+{
+    if (*d)
+        closedir(*d);
+}
+#define autoclosedir \
+    __attribute__((cleanup(dir_closep))) /* closes a DIR *, or NULL, at the end of the scope */
 /* Take over a descriptor: returns it and sets the variable to -1. */
 static inline int fd_steal(int *fd)
 {

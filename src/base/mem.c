@@ -46,13 +46,6 @@ void *xreallocarray(void *p, size_t n, size_t size)
     return xrealloc(p, bytes);
 }
 
-void free_secret(char *s)
-{
-    if (s != NULL)
-        explicit_bzero(s, strlen(s));
-    free(s);
-}
-
 char *xstrdup(const char *s)
 {
     return s != NULL ? xmemdup0(s, strlen(s)) : NULL;
@@ -84,4 +77,11 @@ char *xasprintf(const char *fmt, ...)
     char *p = xvasprintf(fmt, ap);
     va_end(ap);
     return p;
+}
+
+void free_secret(char *s)
+{
+    if (s)
+        explicit_bzero(s, strlen(s));
+    free(s);
 }

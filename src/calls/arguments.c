@@ -13,6 +13,8 @@
 #include "base/utf8.h"
 #include "calls/calls.h"
 
+#define SPACE " \t\n\v\f\r"
+
 char *arguments_of_code(const char *code_key, const char *code, size_t len)
 {
     autojson struct json *j = json_object();
@@ -29,7 +31,8 @@ static void escape_control(struct buf *out, unsigned char c)
         buf_addf(out, "\\u%04x", c);
 }
 
-char *arguments_mend(const char *text, size_t len)
+/* NULL: there is nothing to mend. The caller frees it. */
+static char *mend(const char *text, size_t len)
 {
     struct buf out = BUF_INIT(4 * CALL_ARGS_MAX);
     bool in_string = false, changed = false;
@@ -62,6 +65,18 @@ char *arguments_mend(const char *text, size_t len)
     return buf_steal(&out, NULL);
 }
 
+struct json *arguments_parse(const char *text, size_t len, struct error *err)
+{
+    struct json *j = json_parse(text, len, 0, NULL, err);
+    autofree char *mended = j ? NULL : mend(text, len);
+    return mended ? json_parse(mended, strlen(mended), 0, NULL, NULL) : j;
+}
+
+static bool is_blank(const char *s)
+{
+    return !s[strspn(s, " \t\r\n")];
+}
+
 static void fail(struct arguments *a, char *problem)
 {
     free(a->text);
@@ -85,7 +100,7 @@ static const char *lone_string(const struct json *j)
 
 static void take_code(struct arguments *a, const char *key, const char *code)
 {
-    if (!code[strspn(code, " \t\r\n")])
+    if (is_blank(code))
         fail(a, xasprintf("the argument %s is empty", key));
     else if (strlen(code) > CALL_ARGS_MAX)
         fail(a, xasprintf("the argument %s is too long (more than 1 MiB)", key));
@@ -101,7 +116,7 @@ static void from_object(struct arguments *a, const struct json *j, const char *k
     }
     const struct json *code = json_get(j, key);
     if (json_str(code)) {
-        if (!json_str(code)[strspn(json_str(code), " \t\r\n")])
+        if (is_blank(json_str(code)))
             fail(a, xasprintf("the argument %s is empty", key));
         else
             a->text = json_print(j);
@@ -123,9 +138,8 @@ static void from_bare(struct arguments *a, const char *text, size_t len, const c
     char *cut = strstr(copy, "<|call|>"), *s = copy;
     if (cut)
         *cut = '\0';
-    size_t n = strlen(s);
-    while (n && isspace((unsigned char)s[n - 1]))
-        s[--n] = '\0';
+    size_t n = trimmed_length(s, strlen(s), SPACE);
+    s[n] = '\0';
     if (!strncmp(s, "```", 3)) {
         char *line = strchr(s, '\n');
         if (line && n > 3 && !strcmp(s + n - 3, "```") && s + n - 3 > line) {
@@ -133,9 +147,7 @@ static void from_bare(struct arguments *a, const char *text, size_t len, const c
             s = line + 1;
         }
     }
-    n = strlen(s);
-    while (n && isspace((unsigned char)s[n - 1]))
-        s[--n] = '\0';
+    s[trimmed_length(s, strlen(s), SPACE)] = '\0';
     take_code(a, key, s);
 }
 
@@ -163,10 +175,9 @@ static void from_value(struct arguments *a, const struct json *j, const char *ke
 void arguments_read(struct arguments *a, const char *text, size_t len, const char *key, bool cut)
 {
     *a = (struct arguments){0};
-    while (len && isspace((unsigned char)text[0]))
-        text++, len--;
-    while (len && isspace((unsigned char)text[len - 1]))
-        len--;
+    for (; len && isspace((unsigned char)text[0]); len--)
+        text++;
+    len = trimmed_length(text, len, SPACE);
     if (len > CALL_ARGS_MAX) {
         fail(a, xstrdup("the arguments are too long (more than 1 MiB)"));
         return;
@@ -176,14 +187,10 @@ void arguments_read(struct arguments *a, const char *text, size_t len, const cha
     if (!len)
         j = cut ? NULL : json_object();
     else
-        j = json_parse(text, len, 0, NULL, &err);
+        j = cut ? json_parse(text, len, 0, NULL, &err) : arguments_parse(text, len, &err);
     if (cut && json_type(j) != JSON_OBJECT) {
         fail(a, xstrdup("the call was cut off by the token limit; send a shorter one"));
         return;
-    }
-    if (!j) {
-        autofree char *mended = arguments_mend(text, len);
-        j = mended ? json_parse(mended, strlen(mended), 0, NULL, NULL) : NULL;
     }
     bool bare = len && key && *text != '{' && *text != '['
                 && (*text != '"' || (len > 2 && !memcmp(text, "\"\"\"", 3)));

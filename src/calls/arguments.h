@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct error;
+struct json;
+
 struct arguments {
     char *text;    /* a JSON object; "{}" when there is a problem */
     char *problem; /* what to tell the model instead of running the call; NULL: run it */
@@ -15,8 +18,8 @@ struct arguments {
  * the reply here. */
 void arguments_read(struct arguments *a, const char *text, size_t len, const char *code_key, bool cut);
 char *arguments_of_code(const char *code_key, const char *code, size_t len);
-/* Escapes control characters inside strings and drops harmony tokens outside them. NULL when that changes
- * nothing. The caller frees it. */
-char *arguments_mend(const char *text, size_t len);
+/* Parses JSON that a model wrote. If it is not valid, control characters inside strings are escaped and
+ * harmony tokens outside them are dropped. NULL with err; the caller frees the result. */
+struct json *arguments_parse(const char *text, size_t len, struct error *err);
 
 #endif

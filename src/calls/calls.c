@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 
 #include "base/error.h"
 #include "json/json.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "calls/arguments.h"
 #include "calls/tool_names.h"
 
@@ -37,13 +37,8 @@ void calls_release(struct calls *c)
 /* Nine random letters and digits, since Mistral accepts no other ids. The caller frees it. */
 static char *new_id(void)
 {
-    static const char set[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-    unsigned char raw[9] = {0};
-    if (getrandom(raw, sizeof raw, 0) != (ssize_t)sizeof raw)
-        abort(); /* this cannot fail for so few bytes once the system is up */
-    char *id = xmalloc(10);
-    for (int i = 0; i < 9; i++)
-        id[i] = set[raw[i] % (sizeof set - 1)];
+    char *id = xmalloc(11);
+    random_hex(id, 10);
     id[9] = '\0';
     return id;
 }
@@ -355,11 +350,7 @@ static int from_value(struct calls *c, const struct json *j)
 int calls_from_text(struct calls *c, const char *text, size_t len)
 {
     struct error err = {0};
-    autojson struct json *j = json_parse(text, len, 0, NULL, &err);
-    if (!j) {
-        autofree char *mended = arguments_mend(text, len);
-        j = mended ? json_parse(mended, strlen(mended), 0, NULL, NULL) : NULL;
-    }
+    autojson struct json *j = arguments_parse(text, len, &err);
     if (j)
         return from_value(c, j);
     const struct llm_tool *t = meant_for(c->tools, text, len);

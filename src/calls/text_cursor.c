@@ -239,7 +239,10 @@ static enum text_fit value(struct text_calls *k, struct text_cursor *c, int b)
 {
     if (b == TEXT_EOF || c->n == TEXT_ARGUMENTS)
         return TEXT_DEAD;
-    return up_to_mark(k, c, (char)b, &c->value[c->n]) ? (c->n++, TEXT_DONE) : TEXT_ON;
+    if (!up_to_mark(k, c, (char)b, &c->value[c->n]))
+        return TEXT_ON;
+    c->n++;
+    return TEXT_DONE;
 }
 
 static enum text_fit code(struct text_calls *k, struct text_cursor *c, int b)

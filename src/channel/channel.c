@@ -116,10 +116,6 @@ void channel_send(struct channel *k, const struct frame_out *f)
 {
     if (k->broken)
         return;
-    if (k->written == k->queue.len) {
-        buf_clear(&k->queue);
-        k->written = 0;
-    }
     frame_add(&k->queue, f);
     /* A failed write is left to the loop, which sees the hang-up; callers do not expect a callback from
      * here. */

@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
+#define TAG_HEAD 5 /* bytes of a tag and a length */
+
 void put_u32(unsigned char *p, uint32_t v)
 {
     p[0] = (unsigned char)v;
@@ -107,17 +109,23 @@ void frame_add(struct buf *out, const struct frame_out *f)
         buf_add(out, f->body.data, f->body.len);
 }
 
-int tagged_next(const char **data, size_t *left, struct tagged *t)
+struct tagged tagged_in(const char *body, size_t len)
 {
-    if (*left == 0)
+    return (struct tagged){.rest = body, .left = len};
+}
+
+int tagged_next(struct tagged *t)
+{
+    if (t->left == 0)
         return 0;
-    if (*left < 5 || get_u32(*data + 1) > *left - 5)
+    if (t->left < TAG_HEAD || get_u32(t->rest + 1) > t->left - TAG_HEAD)
         return -1;
-    t->tag = (*data)[0];
-    t->len = get_u32(*data + 1);
-    t->data = *data + 5;
-    *data += 5 + t->len;
-    *left -= 5 + t->len;
+    size_t len = get_u32(t->rest + 1);
+    *t = (struct tagged){.tag = t->rest[0],
+                         .data = t->rest + TAG_HEAD,
+                         .len = len,
+                         .rest = t->rest + TAG_HEAD + len,
+                         .left = t->left - TAG_HEAD - len};
     return 1;
 }
 
@@ -136,13 +144,19 @@ int64_t tagged_int(const struct tagged *t)
     return minus ? -v : v;
 }
 
+void tagged_head(struct buf *out, char tag, size_t len)
+{
+    unsigned char head[TAG_HEAD] = {(unsigned char)tag};
+
+    put_u32(head + 1, (uint32_t)len);
+    buf_add(out, head, sizeof head);
+}
+
 void tagged_add_int(struct buf *out, char tag, int64_t value)
 {
-    unsigned char head[5] = {(unsigned char)tag};
     char digits[24];
 
-    put_u32(head + 1, (uint32_t)snprintf(digits, sizeof digits, "%lld", (long long)value));
-    buf_add(out, head, sizeof head);
+    tagged_head(out, tag, (size_t)snprintf(digits, sizeof digits, "%lld", (long long)value));
     buf_addstr(out, digits);
 }
 
@@ -158,8 +172,10 @@ char *tagged_text(const struct tagged *t, size_t max)
     return buf_steal(&b, NULL);
 }
 
-void tagged_take(char **to, const struct tagged *t, size_t max)
+void tagged_take(const struct tagged *t, char tag, char **to, size_t max)
 {
+    if (t->tag != tag)
+        return;
     free(*to);
     *to = tagged_text(t, max);
 }

@@ -38,17 +38,11 @@ void guest_parts(struct buf *out)
     } parts[] = {PARTS(PART_ROW)};
 
     if (EMBED_SIZE(guest_code) > 0) {
-        unsigned char head[5] = {'c'};
-
-        put_u32(head + 1, (uint32_t)EMBED_SIZE(guest_code));
-        buf_add(out, head, sizeof head);
+        tagged_head(out, 'c', EMBED_SIZE(guest_code));
         buf_add(out, guest_code, EMBED_SIZE(guest_code));
     }
     for (size_t i = 0; i < countof(parts); i++) {
-        unsigned char head[5] = {'m'};
-
-        put_u32(head + 1, (uint32_t)(strlen(parts[i].name) + 1 + strlen(parts[i].text)));
-        buf_add(out, head, sizeof head);
+        tagged_head(out, 'm', strlen(parts[i].name) + 1 + strlen(parts[i].text));
         buf_addf(out, "%s\n", parts[i].name);
         buf_addstr(out, parts[i].text);
     }

@@ -87,10 +87,6 @@ void attempt_fail(struct attempt *a, enum engine_fault fault)
 
 void attempt_plan(const struct attempt *a, struct engine_plan *plan)
 {
-    struct rlimit nproc = {.rlim_max = RLIM_INFINITY}, locked = {.rlim_max = RLIM_INFINITY};
-
-    getrlimit(RLIMIT_NPROC, &nproc);
-    getrlimit(RLIMIT_MEMLOCK, &locked);
     *plan = (struct engine_plan){
         .engine = a->engine,
         .o = &a->given,
@@ -105,8 +101,8 @@ void attempt_plan(const struct attempt *a, struct engine_plan *plan)
         .uid = a->uid,
         .runtime = a->runtime,
         .stdio = a->stdio,
-        .hard_nproc = nproc.rlim_max > 4096 ? 4096 : (int)nproc.rlim_max,
-        .locked = locked.rlim_max > LOCKED_MOST ? LOCKED_MOST : (long)locked.rlim_max,
+        .hard_nproc = (int)hard_limit(RLIMIT_NPROC, NPROC_MOST),
+        .locked = (long)hard_limit(RLIMIT_MEMLOCK, LOCKED_MOST),
         .channel = -1,
         .seccomp = -1,
         .info = -1,
@@ -218,11 +214,6 @@ void attempt_find_memory(struct attempt *a)
     }
 }
 
-int64_t attempt_memory_kills(const struct attempt *a)
-{
-    return cgroup_kills_read(a->kills);
-}
-
 bool attempt_alive(struct attempt *a, char *why, size_t size)
 {
     bool by_client = a->peer <= 0 && a->client && client_attached(a), alive = false;
@@ -245,13 +236,6 @@ bool attempt_alive(struct attempt *a, char *why, size_t size)
         snprintf(why, size, "the %s was removed or has died", a->name ? "container" : "sandbox");
     }
     return alive;
-}
-
-const char *attempt_weakness(const struct attempt *a)
-{
-    unsigned unheld;
-
-    return a->engine->weakness(a, &unheld);
 }
 
 bool attempt_refused(const struct attempt *a, struct error *err)
@@ -323,6 +307,30 @@ void attempt_begin(struct attempt *a)
         return;
     }
     attempt_fail(a, fault);
+}
+
+int attempt_attach(struct attempt *a, const struct record *r, struct error *err)
+{
+    a->begun = a->taken = true;
+    if ((a->engine->attach && a->engine->attach(a, r, err) != 0)
+        || session_dir_known(&a->dir, strrchr(r->dir, '/') + 1, err) != 0)
+        return -1;
+    a->name = xstrdup(r->container);
+    a->runtime = xstrdup(r->runtime);
+    a->image = xstrdup(r->image);
+    a->uid = (unsigned)r->uid;
+    a->holds_memory = r->holds_memory;
+    a->holds_pids = r->holds_pids;
+    a->holds_cpu = r->holds_cpu;
+    for (size_t i = 0; i < r->cgroups.n && i < CGROUP_DIRS; i++)
+        a->cgroup.dirs[a->cgroup.n++] = xstrdup(r->cgroups.v[i]);
+    a->cgroup.memory = a->holds_memory && a->cgroup.n > 0;
+    if (owner_check(r->owner) == OWNER_ALIVE) {
+        a->peer = owner_pid(r->owner);
+        a->peer_start = owner_start(r->owner);
+    }
+    attempt_find_memory(a);
+    return 0;
 }
 
 void attempt_again(struct attempt *a, bool stdio, const char *runtime)

@@ -70,8 +70,6 @@ void attempt_blame(struct attempt *a, const char *why);
  * must not run, and err says why. */
 bool attempt_refused(const struct attempt *a, struct error *err);
 bool attempt_alive(struct attempt *a, char *why, size_t size);
-int64_t attempt_memory_kills(const struct attempt *a); /* -1: cannot be read */
-const char *attempt_weakness(const struct attempt *a);
 
 /* ending.c. End what was started and remove it, by the time until (of clock_ms()) at the latest. True: it
  * is known to be gone. */
@@ -83,13 +81,9 @@ void attempt_end_in_background(struct attempt *a);
 /* Called in the keeper when the program is gone: end and remove what is left. */
 void attempt_end_as_keeper(struct attempt *a);
 
-/* attempt_named.c, for named sandboxes. Record that the sandbox is its own owner, and no longer this
- * program's. */
-int attempt_disown(const struct attempt *a, struct error *err);
-/* Fill a from the record of a sandbox that runs. attempt_connect() then opens a channel to it. */
+/* For the named sandbox of another program: fill a from its record, and release it without ending it. */
 int attempt_attach(struct attempt *a, const struct record *r, struct error *err);
-int attempt_connect(struct attempt *a); /* 0, or -1 with errno */
-void attempt_detach(struct attempt *a); /* release it without ending it */
+void attempt_detach(struct attempt *a);
 
 /* For the engines. */
 

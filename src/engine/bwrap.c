@@ -28,6 +28,7 @@
 #include "base/mem.h"
 #include "engine/attempt.h"
 #include "engine/client.h"
+#include "engine/hard_limits.h"
 #include "mount/mount.h"
 #include "limits/seccomp.h"
 #include "process/child.h"
@@ -67,11 +68,9 @@ static unsigned pick_uid(bool outlives)
 
 static int limit(int what, rlim_t value)
 {
-    struct rlimit now, r = {value, value};
+    rlim_t most = hard_limit(what, value);
 
-    if (getrlimit(what, &now) == 0 && now.rlim_max < value)
-        r.rlim_cur = r.rlim_max = now.rlim_max;
-    return setrlimit(what, &r);
+    return setrlimit(what, &(struct rlimit){most, most});
 }
 
 static int complain(const char *what)
@@ -88,9 +87,7 @@ static int stage_one(const struct mount *m, const char *to)
     struct stat st;
     char from[32];
 
-    if (fd < 0 || fstat(fd, &st) != 0)
-        return -1;
-    if (st.st_dev != m->dev || st.st_ino != m->ino)
+    if (fd < 0 || fstat(fd, &st) != 0 || st.st_dev != m->dev || st.st_ino != m->ino)
         return -1;
     snprintf(from, sizeof from, "/proc/self/fd/%d", fd);
     return mkdir(to, 0755) != 0 || mount(from, to, NULL, MS_BIND, NULL) != 0 ? -1 : 0;
@@ -259,7 +256,7 @@ static int info_pipe(int ends[2])
         return -1;
     snprintf(path, sizeof path, "/proc/self/fd/%d", ends[1]);
     int both = open(path, O_RDWR | O_CLOEXEC);
-    fd_close(&ends[1]);
+    close(ends[1]);
     ends[1] = both;
     if (both < 0)
         fd_close(&ends[0]);
@@ -373,8 +370,7 @@ static int start(struct attempt *a)
         return error_errno(&a->err, "the sandbox's channel");
     if (a->cgroup.n > 0 || a->o->name)
         return start_join(a, info_in);
-    a->info = info_in;
-    info_in = -1;
+    a->info = fd_steal(&info_in);
     loop_watch(a->loop, a->info, POLLIN, serve_info, a);
     return release(a);
 }

@@ -19,8 +19,7 @@ static void set_env(void *ctx, const char *name, const char *value)
 
 static void push_tmpfs(struct argv *out, int64_t size, const char *perms, const char *path)
 {
-    argv_push(out, "--size");
-    argv_pushf(out, "%lld", (long long)size);
+    argv_option(out, "--size", "%lld", (long long)size);
     argv_pushl(out, "--perms", perms, "--tmpfs", path, NULL);
 }
 
@@ -57,11 +56,12 @@ static void push_mounts(const struct engine_plan *p, struct argv *out)
     const struct mounts *m = p->o->mounts;
 
     for (size_t i = 0; m && i < m->n; i++) {
-        argv_push(out, m->v[i].write ? "--bind" : "--ro-bind");
+        const char *bind = m->v[i].write ? "--bind" : "--ro-bind";
+
         if (p->staged)
-            argv_pushf(out, STAGE_DIR "/%zu", i);
+            argv_option(out, bind, STAGE_DIR "/%zu", i);
         else
-            argv_push(out, m->v[i].path);
+            argv_pushl(out, bind, m->v[i].path, NULL);
         argv_push(out, m->v[i].inside);
     }
 }
@@ -87,12 +87,10 @@ void bwrap_vector(const struct engine_plan *p, struct argv *out)
     push_mounts(p, out);
     argv_pushl(out, "--remount-ro", "/", "--clearenv", NULL);
     plan_environment(p, set_env, out);
-    argv_pushl(out, "--chdir", DATA_DIR, "--add-seccomp-fd", NULL);
-    argv_pushf(out, "%d", p->seccomp);
-    if (p->info >= 0) {
-        argv_push(out, "--info-fd");
-        argv_pushf(out, "%d", p->info);
-    }
+    argv_pushl(out, "--chdir", DATA_DIR, NULL);
+    argv_option(out, "--add-seccomp-fd", "%d", p->seccomp);
+    if (p->info >= 0)
+        argv_option(out, "--info-fd", "%d", p->info);
     argv_pushl(out, "--", "/usr/bin/python3", NULL);
     plan_guest_words(p, channel, out);
 }

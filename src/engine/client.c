@@ -65,11 +65,11 @@ struct child *client_start(struct child_options o, struct error *err)
     return child_start(&o, err);
 }
 
-struct child *client_command(struct argv *argv, int deadline_ms, struct child_watch watch)
+struct child *client_command(struct argv *argv, struct child_watch watch)
 {
     struct child *c = client_start((struct child_options){.argv = argv->v,
                                                           .watch = watch,
-                                                          .deadline_ms = deadline_ms,
+                                                          .deadline_ms = CLIENT_MS,
                                                           .grace_ms = CLIENT_GRACE_MS,
                                                           .in = CHILD_NULL,
                                                           .out = CHILD_KEPT},
@@ -79,40 +79,28 @@ struct child *client_command(struct argv *argv, int deadline_ms, struct child_wa
     return c;
 }
 
-/* Clients print warnings before the cause and usage hints after it, so take the last line that mentions an
- * error. */
+/* Clients print warnings before the cause and usage hints after it. So this is the last line that mentions
+ * an error, or else the first that is neither of these. */
 char *client_complaint(const struct child *c)
 {
-    const char *text = buf_str(&c->err_text), *best = NULL, *first = NULL;
-    size_t best_len = 0, first_len = 0;
+    const char *best = NULL;
+    size_t len = 0;
+    char how[64];
 
-    for (const char *p = text; *p;) {
+    for (const char *p = buf_str(&c->err_text); *p;) {
         size_t n = strcspn(p, "\n");
+        bool idle = n == 0 || !strncmp(p, "See '", 5) || !strncmp(p, "WARNING", 7) || !strncmp(p, "time=", 5);
 
-        if (n > 0 && strncmp(p, "See '", 5) != 0 && strncmp(p, "WARNING", 7) != 0
-            && strncmp(p, "time=", 5) != 0) {
-            if (!first) {
-                first = p;
-                first_len = n;
-            }
-            if (memmem(p, n, "rror", 4)) {
-                best = p;
-                best_len = n;
-            }
+        if (!idle && (!best || memmem(p, n, "rror", 4))) {
+            best = p;
+            len = n;
         }
         p += n + (p[n] == '\n');
     }
-    if (!best) {
-        best = first;
-        best_len = first_len;
-    }
     if (best) {
-        autofree char *line = xmemdup0(best, best_len > 300 ? 300 : best_len);
+        autofree char *line = xmemdup0(best, len > 300 ? 300 : len);
         return scrub_line(line, SCRUB_TERMINAL);
     }
-    char how[64];
-    if (c->timed_out)
-        return xstrdup("no answer in time");
     child_status_text(c->status, how, sizeof how);
-    return xstrdup(c->ended ? how : "it is still running");
+    return xstrdup(c->timed_out ? "no answer in time" : c->ended ? how : "it is still running");
 }

@@ -10,6 +10,7 @@
  * new container (libpod/shutdown); SIGKILL before that leaves conmon and "runc init" of a container that
  * podman does not know. */
 #define CLIENT_GRACE_MS 3000
+#define CLIENT_MS       10000 /* what a call of a client may take, but for a start */
 
 struct argv;
 
@@ -17,9 +18,9 @@ struct argv;
  * working directory is the root unless o names one, but never ours, because podman's conmon leaves a file
  * "oom" where it was started. */
 struct child *client_start(struct child_options o, struct error *err);
-/* Run a command that reads nothing. Releases argv. It is ended after deadline_ms (0: never). NULL: it could
- * not be started. */
-struct child *client_command(struct argv *argv, int deadline_ms, struct child_watch watch);
+/* Run a command that reads nothing. Releases argv. It is ended after CLIENT_MS. NULL: it could not be
+ * started. */
+struct child *client_command(struct argv *argv, struct child_watch watch);
 /* The most telling line of its stderr, or how it ended. The caller frees it. */
 char *client_complaint(const struct child *c);
 

@@ -26,7 +26,6 @@
 #include "records/registry.h"
 
 #define RUN_MS      60000 /* "docker run"; a cold daemon on a slow disk is slow */
-#define CLIENT_MS   10000 /* any other call of a client */
 #define LAST_MS     5000  /* "docker run -d" may still have to print its last line */
 #define LOOK_MS     1000  /* between looks at a container that runs but has not connected */
 #define CONNECT_MS  10000 /* after that it never will: the socket is not shared */
@@ -79,7 +78,7 @@ static struct child *ask_running(struct attempt *a, struct child_watch watch)
     struct argv argv = ARGV_INIT;
 
     argv_pushl(&argv, a->program, "inspect", "-f", "{{.State.Running}}", a->name, NULL);
-    return client_command(&argv, CLIENT_MS, watch);
+    return client_command(&argv, watch);
 }
 
 static bool says_running(const struct child *c)
@@ -186,7 +185,7 @@ static int start_client(struct attempt *a, int in, int out)
 {
     struct argv argv autorelease(argv_release) = ARGV_INIT;
     struct engine_plan plan;
-    /* a named sandbox does not end with us: attempt_named.c */
+    /* a named sandbox does not end with us, see engine_disown() */
     autofree char *owner = a->o->name ? xstrdup("") : owner_self();
     autoclose int hold = session_dir_hold(&a->dir, &a->err);
 

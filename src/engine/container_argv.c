@@ -15,8 +15,7 @@
 
 static void set_env(void *ctx, const char *name, const char *value)
 {
-    argv_push(ctx, "-e");
-    argv_pushf(ctx, "%s=%s", name, value);
+    argv_option(ctx, "-e", "%s=%s", name, value);
 }
 
 /* docker copies the proxies of ~/.docker/config.json, passwords included, into every container that does
@@ -41,35 +40,34 @@ static void push_words(struct argv *out, const char *const *words)
         argv_push(out, *words);
 }
 
+static void push_ulimit(struct argv *out, const char *name, int64_t value)
+{
+    argv_option(out, "--ulimit", "%s=%lld:%lld", name, (long long)value, (long long)value);
+}
+
 static void push_limits(const struct engine_plan *p, struct argv *out)
 {
     const struct engine_options *o = p->o;
-    int nproc = !client_of(p->engine)->raises_limits && p->hard_nproc < 4096 ? p->hard_nproc : 4096;
 
     if (p->holds_memory) {
-        argv_push(out, "--memory");
-        argv_pushf(out, "%lld", (long long)o->memory);
-        argv_push(out, "--memory-swap");
-        argv_pushf(out, "%lld", (long long)o->memory);
-        argv_push(out, "--cpus");
-        argv_pushf(out, "%g", o->cpus);
-        argv_push(out, "--pids-limit");
-        argv_pushf(out, "%d", plan_pids(o));
+        argv_option(out, "--memory", "%lld", (long long)o->memory);
+        argv_option(out, "--memory-swap", "%lld", (long long)o->memory);
+        argv_option(out, "--cpus", "%g", o->cpus);
+        argv_option(out, "--pids-limit", "%d", plan_pids(o));
     } else {
-        argv_pushl(out, "--ulimit", NULL);
-        argv_pushf(out, "data=%lld:%lld", (long long)o->memory, (long long)o->memory);
+        push_ulimit(out, "data", o->memory);
     }
-    argv_pushl(out, "--oom-score-adj", "100", "--ulimit", "core=0:0", "--ulimit", "msgqueue=0:0", "--ulimit",
-               "sigpending=256:256", "--ulimit", "stack=8388608:8388608", "--ulimit", NULL);
-    /* for the supervisor; the code may lock nothing (guest/start.py) */
-    argv_pushf(out, "memlock=%ld:%ld", p->locked, p->locked);
-    argv_push(out, "--ulimit");
-    argv_pushf(out, "nofile=%d:%d", o->open_files, o->open_files);
+    argv_pushl(out, "--oom-score-adj", "100", NULL);
+    push_ulimit(out, "core", 0);
+    push_ulimit(out, "msgqueue", 0);
+    push_ulimit(out, "sigpending", PENDING_MOST);
+    push_ulimit(out, "stack", 8 << 20);
+    push_ulimit(out, "memlock",
+                p->locked); /* for the supervisor; the code may lock nothing (guest/start.py) */
+    push_ulimit(out, "nofile", o->open_files);
     /* A second barrier, which counts the uid on the whole host; --pids-limit is the first. */
-    argv_push(out, "--ulimit");
-    argv_pushf(out, "nproc=%d:%d", nproc, nproc);
-    argv_push(out, "--ulimit");
-    argv_pushf(out, "fsize=%lld:%lld", (long long)o->file_size, (long long)o->file_size);
+    push_ulimit(out, "nproc", client_of(p->engine)->raises_limits ? NPROC_MOST : p->hard_nproc);
+    push_ulimit(out, "fsize", o->file_size);
 }
 
 /* --mount takes a line of CSV, so a path with a comma or a quote in it must be quoted. */
@@ -97,10 +95,9 @@ static void push_mounts(const struct engine_plan *p, struct argv *out)
     for (size_t i = 0; m && i < m->n; i++) {
         autofree char *source = mount_source(m->v[i].path);
 
-        argv_push(out, "--mount");
-        argv_pushf(out, "type=bind,%s,dst=%s%s%s,%s", source, m->v[i].inside, m->v[i].write ? "" : ",",
-                   m->v[i].write ? "" : client_of(p->engine)->bind_read_only,
-                   client_of(p->engine)->bind_private);
+        argv_option(out, "--mount", "type=bind,%s,dst=%s%s%s,%s", source, m->v[i].inside,
+                    m->v[i].write ? "" : ",", m->v[i].write ? "" : client_of(p->engine)->bind_read_only,
+                    client_of(p->engine)->bind_private);
     }
 }
 
@@ -109,24 +106,22 @@ static void push_places(const struct engine_plan *p, struct argv *out)
     const struct engine_options *o = p->o;
     const struct container_client *client = client_of(p->engine);
 
-    argv_pushl(out, "--read-only", "--shm-size", NULL);
-    argv_pushf(out, "%lld", (long long)o->tmp_size);
-    argv_push(out, "--tmpfs");
-    argv_pushf(out, "/tmp:rw,nosuid,nodev,exec,mode=1777,size=%lld%s", (long long)o->tmp_size,
-               client->tmpfs_owned ? ",nr_inodes=10000" : "");
-    argv_push(out, "--tmpfs");
+    argv_push(out, "--read-only");
+    argv_option(out, "--shm-size", "%lld", (long long)o->tmp_size);
+    argv_option(out, "--tmpfs", "/tmp:rw,nosuid,nodev,exec,mode=1777,size=%lld%s", (long long)o->tmp_size,
+                client->tmpfs_owned ? ",nr_inodes=10000" : "");
     /* Where it cannot have an owner, 1777 does the same, because the code runs under a single uid. */
     if (client->tmpfs_owned)
-        argv_pushf(out, DATA_DIR ":rw,nosuid,nodev,exec,mode=0700,uid=%u,gid=%u,size=%lld,nr_inodes=%d",
-                   p->uid, p->uid, (long long)o->data_size, o->data_files);
+        argv_option(out, "--tmpfs",
+                    DATA_DIR ":rw,nosuid,nodev,exec,mode=0700,uid=%u,gid=%u,size=%lld,nr_inodes=%d", p->uid,
+                    p->uid, (long long)o->data_size, o->data_files);
     else
-        argv_pushf(out, DATA_DIR ":rw,nosuid,nodev,exec,notmpcopyup,mode=1777,size=%lld",
-                   (long long)o->data_size);
+        argv_option(out, "--tmpfs", DATA_DIR ":rw,nosuid,nodev,exec,notmpcopyup,mode=1777,size=%lld",
+                    (long long)o->data_size);
     if (!p->stdio) {
         autofree char *source = mount_source(p->dir);
 
-        argv_push(out, "--mount");
-        argv_pushf(out, "type=bind,%s,dst=" INSIDE_DIR ",%s", source, client->bind_read_only);
+        argv_option(out, "--mount", "type=bind,%s,dst=" INSIDE_DIR ",%s", source, client->bind_read_only);
     }
     push_mounts(p, out);
     argv_pushl(out, "-w", DATA_DIR, NULL);
@@ -143,16 +138,14 @@ void container_vector(const struct engine_plan *p, struct argv *out)
     if (!client->runtime_is_global && p->runtime)
         argv_pushl(out, "--runtime", p->runtime, NULL);
     argv_pushl(out, p->stdio ? "-i" : "-d", "--rm", "--pull", "never", "--log-driver", "none", "--name",
-               p->name, "--label", "sandpiper=1", "--label", NULL);
-    argv_pushf(out, "sandpiper.owner=%s", p->owner);
-    if (p->o->name) {
-        argv_push(out, "--label");
-        argv_pushf(out, "sandpiper.name=%s", p->o->name);
-    }
-    argv_pushl(out, "--network", "none", "--ipc", "private", "--hostname", "sandpiper", "--user", NULL);
-    argv_pushf(out, "%u:%u", p->uid, p->uid);
-    argv_pushl(out, "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--security-opt", NULL);
-    argv_pushf(out, "seccomp=%s", p->profile);
+               p->name, "--label", "sandpiper=1", NULL);
+    argv_option(out, "--label", "sandpiper.owner=%s", p->owner);
+    if (p->o->name)
+        argv_option(out, "--label", "sandpiper.name=%s", p->o->name);
+    argv_pushl(out, "--network", "none", "--ipc", "private", "--hostname", "sandpiper", NULL);
+    argv_option(out, "--user", "%u:%u", p->uid, p->uid);
+    argv_pushl(out, "--cap-drop", "ALL", "--security-opt", "no-new-privileges", NULL);
+    argv_option(out, "--security-opt", "seccomp=%s", p->profile);
     push_words(out, client->run_words);
     argv_pushl(out, "--cgroupns", "private", "--stop-timeout", "2", NULL);
     push_limits(p, out);

@@ -14,30 +14,23 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "engine/client.h"
 #include "process/child.h"
 #include "process/loop.h"
 #include "records/owner.h"
 
-#define CLIENT_MS 10000 /* one call of an engine's client */
-#define REAP_MS   100   /* for a keeper with nothing to do to exit */
+#define REAP_MS 100 /* for a keeper with nothing to do to exit */
 
 static void close_channel(struct attempt *a)
 {
-    if (a->listener >= 0)
-        loop_unwatch(a->loop, a->listener);
-    fd_close(&a->listener);
-    if (a->channel_out != a->channel) {
-        if (a->channel_out >= 0)
-            loop_unwatch(a->loop, a->channel_out);
-        fd_close(&a->channel_out);
+    int *const all[] = {&a->listener, &a->channel, &a->channel_out, &a->info};
+
+    if (a->channel_out == a->channel)
+        a->channel_out = -1;
+    for (size_t i = 0; i < countof(all); i++) {
+        loop_unwatch(a->loop, *all[i]);
+        fd_close(all[i]);
     }
-    if (a->channel >= 0)
-        loop_unwatch(a->loop, a->channel);
-    fd_close(&a->channel);
-    a->channel_out = -1;
-    if (a->info >= 0)
-        loop_unwatch(a->loop, a->info);
-    fd_close(&a->info);
 }
 
 int attempt_left_ms(int64_t until)

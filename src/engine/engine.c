@@ -162,11 +162,9 @@ static void candidate_failed(struct engine_run *r)
 
     buf_addf(&r->causes, "%s%s: %.400s", r->causes.len ? "; " : "", name, err->text);
     attempt_abandon(&r->attempt);
-    if (++r->at < r->n && r->o->notice) {
-        autofree char *line = xasprintf("%s cannot start (%.400s); trying %s", name, err->text,
-                                        r->candidates[r->at]->name);
-        r->o->notice(r->o->notice_ctx, absent, line);
-    }
+    if (++r->at < r->n)
+        engine_notice(r->o, absent, "%s cannot start (%.400s); trying %s", name, err->text,
+                      r->candidates[r->at]->name);
     error_wrap(err, "%s", name);
     loop_timer(r->given.loop, clock_ms(), begin_next, r);
 }
@@ -237,6 +235,7 @@ struct engine_facts engine_facts(const struct engine_run *r)
 {
     const struct attempt *a = &r->attempt;
     bool candidate = r->at < r->n;
+    unsigned unheld;
 
     return (struct engine_facts){
         .name = candidate ? r->candidates[r->at]->name : "",
@@ -247,7 +246,7 @@ struct engine_facts engine_facts(const struct engine_run *r)
         .image = !a->engine || !a->engine->images ? NULL
                  : a->taken                       ? a->image
                                                   : r->o->image,
-        .weakness = candidate && a->up ? attempt_weakness(a) : NULL,
+        .weakness = candidate && a->up ? a->engine->weakness(a, &unheld) : NULL,
         .holds_memory = a->holds_memory,
         .given = &a->given,
         .fewer = buf_str(&a->fewer),
@@ -278,29 +277,20 @@ static bool known(const struct engine_run *r, const struct engine_cached *m)
            && same(old->runtime, m->runtime) && old->stdio == m->stdio;
 }
 
-static void tell(const struct engine_run *r, bool detail, const char *text)
-{
-    autofree char *line = xasprintf("%s: %s", r->attempt.engine->name, text);
-
-    if (r->o->notice)
-        r->o->notice(r->o->notice_ctx, detail, line);
-}
-
 /* Only once, because it is the same at every start. */
 static void tell_spare(struct engine_run *r)
 {
     static bool told;
-    autofree char *runtime = xdg_path(XDG_RUNTIME, NULL), *line = NULL;
+    autofree char *runtime = xdg_path(XDG_RUNTIME, NULL);
     int code = r->attempt.dir.runtime_errno;
 
     if (!code || told || !r->o->notice)
         return;
     told = true;
-    line = xasprintf("%s %s: using %.*s for the sandbox's socket. %s, or set XDG_RUNTIME_DIR.",
-                     runtime ? runtime : "/tmp", disk_trouble(code),
-                     (int)(strlen(r->attempt.dir.path) - strlen(r->attempt.dir.id) - 1), r->attempt.dir.path,
-                     disk_remedy(code));
-    r->o->notice(r->o->notice_ctx, false, line);
+    engine_notice(r->o, false, "%s %s: using %.*s for the sandbox's socket. %s, or set XDG_RUNTIME_DIR.",
+                  runtime ? runtime : "/tmp", disk_trouble(code),
+                  (int)(strlen(r->attempt.dir.path) - strlen(r->attempt.dir.id) - 1), r->attempt.dir.path,
+                  disk_remedy(code));
 }
 
 void engine_accept(struct engine_run *r, const char *python, const char *packages)
@@ -316,12 +306,11 @@ void engine_accept(struct engine_run *r, const char *python, const char *package
     /* Shown at the first start here, and always to a user who has set such a limit. Otherwise it is a
      * detail, because it is the same every day. */
     if (facts.weakness)
-        tell(r, told && !(r->o->asked & (ENGINE_ASKED_MEMORY | ENGINE_ASKED_CPUS | ENGINE_ASKED_PIDS)),
-             facts.weakness);
-    for (const char *line = facts.fewer; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        autofree char *one = xmemdup0(line, strcspn(line, "\n"));
-        tell(r, told, one);
-    }
+        engine_notice(r->o,
+                      told && !(r->o->asked & (ENGINE_ASKED_MEMORY | ENGINE_ASKED_CPUS | ENGINE_ASKED_PIDS)),
+                      "%s: %s", facts.name, facts.weakness);
+    for (const char *line = facts.fewer; *line; line += strcspn(line, "\n"), line += *line == '\n')
+        engine_notice(r->o, told, "%s: %.*s", facts.name, (int)strcspn(line, "\n"), line);
     tell_spare(r);
     if (!known(r, &m))
         engine_cache_store(r->o, &m);
@@ -346,7 +335,7 @@ bool engine_from_cache(const struct engine_options *o, struct engine_cached *kno
 
 int64_t engine_memory_kills(struct engine_run *r)
 {
-    return r->at < r->n ? attempt_memory_kills(&r->attempt) : -1;
+    return cgroup_kills_read(r->attempt.kills);
 }
 
 bool engine_alive(struct engine_run *r, char *why, size_t size)
@@ -397,7 +386,10 @@ void engine_keep(struct engine_run *r)
 
 const char *engine_disown(struct engine_run *r, struct error *err)
 {
-    return attempt_disown(&r->attempt, err) == 0 ? r->attempt.dir.path : NULL;
+    const struct attempt *a = &r->attempt;
+    autofree char *first = a->peer > 0 ? owner_of(a->peer) : xstrdup("");
+
+    return attempt_record(a, first, true, err) == 0 ? a->dir.path : NULL;
 }
 
 struct engine_run *engine_attach(const struct engine_options *o, struct loop *loop,
@@ -419,7 +411,11 @@ struct engine_run *engine_attach(const struct engine_options *o, struct loop *lo
 
 int engine_connect(struct engine_run *r)
 {
-    return attempt_connect(&r->attempt);
+    struct attempt *a = &r->attempt;
+
+    a->channel = a->channel_out = session_dir_connect(&a->dir);
+    a->up = a->channel >= 0;
+    return a->up ? 0 : -1;
 }
 
 /* The engine that a start would try first. NULL: err says why there is none. */
@@ -473,7 +469,7 @@ int engine_argv(const struct engine_options *o, const char *guest, struct argv *
         .uid = UID_RANGE_FIRST,
         .runtime = ours ? m.runtime : o->runtime,
         .stdio = ours ? m.stdio : no_host_socket(o->runtime),
-        .hard_nproc = 4096,
+        .hard_nproc = NPROC_MOST,
         .locked = LOCKED_MOST,
         .channel = 3,
         .seccomp = 4,

@@ -52,20 +52,19 @@ static char *client_key(const char *engine)
 static struct json *load_all(void)
 {
     autofree char *path = xdg_path(XDG_CACHE, "engine");
-    struct buf text = BUF_INIT(FILE_MAX_BYTES);
-    struct json *all = NULL;
+    struct buf text autorelease(buf_release) = BUF_INIT(FILE_MAX_BYTES);
 
-    if (path && place_read(path, FILE_MAX_BYTES, &text, NULL) == 0)
-        all = json_parse(text.data, text.len, 0, NULL, NULL);
-    buf_release(&text);
-    return all;
+    return path && place_read(path, FILE_MAX_BYTES, &text, NULL) == 0
+               ? json_parse(text.data, text.len, 0, NULL, NULL)
+               : NULL;
 }
 
-static bool is_for(const struct json *entry, const char *key)
+/* Is that member this text? */
+static bool is(const struct json *entry, const char *member, const char *text)
 {
-    const char *its = json_str(json_get(entry, "key"));
+    const char *its = json_str(json_get(entry, member));
 
-    return its && !strcmp(its, key);
+    return its && text && !strcmp(its, text);
 }
 
 static char *copy_of(const struct json *entry, const char *key)
@@ -81,13 +80,13 @@ bool engine_cache_load(const struct engine_options *o, struct engine_cached *m)
 
     *m = (struct engine_cached){0};
     for (const struct json *e = json_first(all); e; e = json_next(e)) {
-        const char *engine = json_str(json_get(e, "engine")), *client = json_str(json_get(e, "client"));
+        const char *engine = json_str(json_get(e, "engine"));
         int64_t at = json_int(json_get(e, "time"), 0);
 
-        if (!is_for(e, key) || !engine || !client || at > now || now - at > DAY)
+        if (!is(e, "key", key) || !engine || at > now || now - at > DAY)
             continue;
-        autofree char *is = client_key(engine);
-        if (!is || strcmp(is, client) != 0)
+        autofree char *client = client_key(engine);
+        if (!is(e, "client", client))
             continue;
         m->engine = xstrdup(engine);
         m->python = copy_of(e, "python");
@@ -105,25 +104,16 @@ void engine_cache_store(const struct engine_options *o, const struct engine_cach
     autofree char *key = options_key(o), *client = client_key(m->engine),
                   *path = xdg_path(XDG_CACHE, "engine");
     autojson struct json *old = load_all();
-    autojson struct json *all = json_array();
-    struct json *entry = json_object();
-    int n = 1;
+    autojson struct json *all = json_array_of(
+        json_object_of({"key", json_string(key)}, {"client", json_string(client)},
+                       {"time", json_integer((int64_t)time(NULL))}, {"engine", json_string(m->engine)},
+                       {"python", json_string(m->python)}, {"packages", json_string(m->packages)},
+                       {"runtime", json_string(m->runtime)}, {"stdio", json_boolean(m->stdio)}));
 
-    json_set_str(entry, "key", key);
-    json_set_str(entry, "client", client);
-    json_set_int(entry, "time", (int64_t)time(NULL));
-    json_set_str(entry, "engine", m->engine);
-    json_set_str(entry, "python", m->python);
-    json_set_str(entry, "packages", m->packages);
-    json_set_str(entry, "runtime", m->runtime);
-    json_set_bool(entry, "stdio", m->stdio);
-    json_add(all, entry);
     if (json_type(old) == JSON_ARRAY)
-        for (const struct json *e = json_first(old); e && n < ENTRIES; e = json_next(e))
-            if (json_type(e) == JSON_OBJECT && !is_for(e, key)) {
+        for (const struct json *e = json_first(old); e && json_size(all) < ENTRIES; e = json_next(e))
+            if (json_type(e) == JSON_OBJECT && !is(e, "key", key))
                 json_add(all, json_copy(e));
-                n++;
-            }
     autofree char *text = json_print(all);
     if (client)
         cache_keep(path, text, strlen(text));
@@ -133,12 +123,9 @@ bool engine_cache_knows(const char *engine)
 {
     autojson struct json *all = load_all();
 
-    for (const struct json *e = json_first(all); e; e = json_next(e)) {
-        const char *its = json_str(json_get(e, "engine"));
-
-        if (its && !strcmp(its, engine))
+    for (const struct json *e = json_first(all); e; e = json_next(e))
+        if (is(e, "engine", engine))
             return true;
-    }
     return false;
 }
 
@@ -223,12 +210,10 @@ bool engine_host_python(const char *root, char **python, char **packages)
                       xasprintf("%s/usr/lib/python%s/site-packages", root, version),
                       xasprintf("%s/usr/local/lib/python%s/dist-packages", root, version)};
     for (size_t i = 0; i < countof(places); i++) {
-        DIR *d = opendir(places[i]);
+        autoclosedir DIR *d = opendir(places[i]);
 
         for (struct dirent *e; d && (e = readdir(d)) != NULL;)
             note_package(list, wanted, e->d_name);
-        if (d)
-            closedir(d);
         free(places[i]);
     }
     struct buf text = BUF_INIT(1024);

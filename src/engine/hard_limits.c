@@ -21,12 +21,19 @@
     8 /* the supervisor, the worker, its snapshot, and a few for the code; same minimum as the option's */
 #define FILES_LEAST 32
 
-static long hard(int what)
+rlim_t hard_limit(int what, rlim_t most)
 {
     struct rlimit r;
 
-    /* RLIM_INFINITY is greater, too */
-    return getrlimit(what, &r) != 0 || r.rlim_max > MATTERS ? -1 : (long)r.rlim_max;
+    return getrlimit(what, &r) != 0 || r.rlim_max > most ? most : r.rlim_max;
+}
+
+/* -1: none */
+static long hard(int what)
+{
+    rlim_t limit = hard_limit(what, MATTERS + 1);
+
+    return limit > MATTERS ? -1 : (long)limit;
 }
 
 static long number_after(const char *text, const char *word)
@@ -39,7 +46,7 @@ static long number_after(const char *text, const char *word)
 /* How many processes uid has. Threads count, as they do for the kernel. */
 static long running(uid_t uid)
 {
-    DIR *d = opendir("/proc");
+    autoclosedir DIR *d = opendir("/proc");
     long n = 0;
 
     for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
@@ -51,8 +58,6 @@ static long running(uid_t uid)
         if (number_after(buf_str(&text), "\nUid:") == (long)uid)
             n += number_after(buf_str(&text), "\nThreads:");
     }
-    if (d)
-        closedir(d);
     return n;
 }
 

@@ -6,6 +6,7 @@
 #define ENGINE_HARD_LIMITS_H
 
 #include <stdbool.h>
+#include <sys/resource.h>
 
 struct buf;
 struct engine;
@@ -27,6 +28,9 @@ void hard_limits_read(const struct engine *engine, struct hard_limits *limits);
  * lowered. */
 int hard_limits_fit(const struct hard_limits *limits, struct engine_options *given, struct buf *told,
                     struct error *err);
+
+/* Our own hard limit (RLIMIT_...), or most if it is higher or cannot be read. */
+rlim_t hard_limit(int what, rlim_t most);
 
 /* "100 64": our hard limits, as far as they may matter. It is part of the cache's key, because what was
  * learnt under other limits does not apply under these. */

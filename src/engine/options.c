@@ -1,7 +1,10 @@
 /* options.c - see options.h. */
 #include "engine/options.h"
 
+#include <stdarg.h>
 #include <stddef.h>
+
+#include "base/mem.h"
 
 void engine_defaults(struct engine_options *o)
 {
@@ -19,6 +22,18 @@ void engine_defaults(struct engine_options *o)
         .idle_ms = 1800000,
         .snapshots = true,
     };
+}
+
+void engine_notice(const struct engine_options *o, bool detail, const char *fmt, ...)
+{
+    va_list args;
+
+    if (!o->notice)
+        return;
+    va_start(args, fmt);
+    autofree char *line = xvasprintf(fmt, args);
+    va_end(args);
+    o->notice(o->notice_ctx, detail, line);
 }
 
 const char *engine_restricts(const struct engine_options *o, unsigned limits)

@@ -30,7 +30,8 @@ struct engine_options { /* the strings belong to the caller */
     bool snapshots;
     const struct mounts *mounts; /* folders of this machine that it sees (mount.h); NULL: none */
     const struct argv *words;    /* further key=value arguments for what runs inside; may be NULL */
-    void (*notice)(void *ctx, bool detail, const char *line); /* "podman cannot start (...); using docker" */
+    /* Gets each notice, one line for the user; detail: shown only with -v. May be NULL. */
+    void (*notice)(void *ctx, bool detail, const char *line);
     void *notice_ctx;
 };
 
@@ -42,8 +43,11 @@ enum {
     ENGINE_ASKED_DATA_SIZE = 16
 };
 
-/* The defaults of DESIGN section 6. */
 void engine_defaults(struct engine_options *o);
+
+/* Give o->notice, if it is set, one line: "podman cannot start (...); trying docker". */
+void engine_notice(const struct engine_options *o, bool detail, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* The name ("cpus") of the first of these limits (ENGINE_ASKED_... bits) that the user has set, other
  * than to raise it; or NULL. */

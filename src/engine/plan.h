@@ -17,6 +17,7 @@ struct error;
 #define DATA_DIR     "/mnt/data"
 #define STAGE_DIR    "/mnt"
 #define PENDING_MOST 256          /* signals */
+#define NPROC_MOST   4096         /* processes of a container's uid on the whole host */
 #define GUEST_MAX    (120 * 1024) /* bytes; the kernel accepts arguments of at most 128 KiB */
 
 /* Bytes of its own machine code that the supervisor may lock in memory (guest/lock_code.py). A kernel since
@@ -40,7 +41,7 @@ struct engine_plan {
     unsigned uid;        /* uid and gid inside (uid_range.h) */
     const char *runtime; /* NULL: the engine's default */
     bool stdio;          /* attached pipes instead of the socket */
-    int hard_nproc;      /* our own hard limit, which podman cannot raise */
+    int hard_nproc;      /* NPROC_MOST or our own hard limit, which podman cannot raise */
     long locked;         /* bytes that the supervisor may lock in memory; LOCKED_MOST or our own hard limit */
     /* for bwrap */
     bool staged; /* the folders of o->mounts are at STAGE_DIR "/0", ... in a mount namespace of its own */

@@ -8,14 +8,12 @@
 #include "engine/container.h"
 #include "engine/engines.h"
 
-#define CLIENT_MS 10000
-
 struct child *removal_start(const struct engine *engine, const char *name, struct child_watch watch)
 {
     struct argv argv = ARGV_INIT;
 
     engine->remove(engine, name, &argv);
-    return client_command(&argv, CLIENT_MS, watch);
+    return client_command(&argv, watch);
 }
 
 enum removal_end removal_end(const struct child *c)

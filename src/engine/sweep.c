@@ -27,7 +27,6 @@
 #include "records/registry.h"
 #include "records/session_dir.h"
 
-#define CLIENT_MS     10000
 #define SCAN_AFTER_MS 1500 /* so as not to disturb the first question */
 #define SCAN_EVERY_S  3600
 #define AT_ONCE       4  /* the others wait for their turn */
@@ -329,7 +328,7 @@ static void list_all(const struct sweep *sweep)
             continue;
         struct removal *r = removal_new(sweep, e);
         e->list(e, &argv);
-        r->client = client_command(&argv, CLIENT_MS, (struct child_watch){sweep->loop, listed, r});
+        r->client = client_command(&argv, (struct child_watch){sweep->loop, listed, r});
         if (!r->client)
             removal_free(r);
     }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "records/session_dir.h"
 
 #define TRIES 64
@@ -17,15 +18,13 @@
  * ids outside is not noticed, which does no harm: those ids belong to its user. */
 static bool runs(unsigned uid)
 {
-    DIR *d = opendir("/proc");
+    autoclosedir DIR *d = opendir("/proc");
     bool found = false;
     struct stat st;
 
     for (struct dirent *e; d && !found && (e = readdir(d)) != NULL;)
         found = e->d_name[0] >= '1' && e->d_name[0] <= '9' && fstatat(dirfd(d), e->d_name, &st, 0) == 0
                 && st.st_uid == uid;
-    if (d)
-        closedir(d);
     return found;
 }
 

@@ -20,7 +20,7 @@
 struct fetch {
     const struct fetch_options *o;
     size_t size;
-    int error; /* errno of a write */
+    int error; /* errno of a failed write; 0: none failed */
     bool too_large;
 };
 
@@ -45,7 +45,7 @@ static bool on_body(void *ctx, struct http_reply *reply, const char *p, size_t n
     return !f->too_large && !f->error;
 }
 
-/* What came of it, in the words for the one who gave the URL. */
+/* Describes how the transfer ended, in words for the client who gave the URL. */
 static int outcome(const struct fetch *f, enum http_end end, const struct http_reply *reply,
                    struct error *err)
 {

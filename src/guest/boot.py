@@ -54,16 +54,20 @@ def unpack(body):
                 break
 
 
+def to_null(*fds):
+    null = posix.open('/dev/null', posix.O_RDWR)
+    for fd in fds:
+        posix.dup2(null, fd)
+    posix.close(null)
+
+
 def dial(channel):
     """The channel to the program: (descriptor to read, to write). A listening descriptor may come with its
     first byte."""
     if channel == 'stdio':
         posix.read(0, 1)
         pair = posix.dup(0), posix.dup(1)
-        null = posix.open('/dev/null', posix.O_RDWR)
-        posix.dup2(null, 0)
-        posix.dup2(null, 1)
-        posix.close(null)
+        to_null(0, 1)
         return pair
     if channel[:3] == 'fd:':
         sock = _socket.socket(fileno=int(channel[3:]))

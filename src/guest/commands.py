@@ -28,7 +28,7 @@ def beside(self, kind, nonce, body):
 
 def command_start(self, words):
     try:
-        (out, out_in), (err, err_in) = posix.pipe2(posix.O_CLOEXEC), posix.pipe2(posix.O_CLOEXEC)
+        (out, out_in), (err, err_in) = output_pipes()
     except OSError as e:
         self.finish(failed(e))
         return
@@ -50,8 +50,6 @@ def command_start(self, words):
             posix._exit(127)
     for fd in (out_in, err_in):
         posix.close(fd)
-    for fd in (out, err):
-        posix.set_blocking(fd, False)
     self.command = Command(pid, out, err)
 
 
@@ -122,11 +120,7 @@ def command_check(self):
 
 def command_signal(self, number):
     self.interrupted = True
-    for pid in (-self.command.pid, self.command.pid):
-        try:
-            posix.kill(pid, number)             # its whole session, as a terminal would
-        except OSError:
-            pass
+    signal_session(self.command.pid, number)    # noqa: from requests.py
 
 
 # ---- files

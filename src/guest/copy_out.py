@@ -14,15 +14,10 @@ IMAGES = (b'.png', b'.jpg', b'.jpeg', b'.svg', b'.pdf', b'.webp', b'.gif')
 
 def open_beneath(root, path):
     """A descriptor for a regular file below root, or OSError. Never blocks on a FIFO."""
-    folder, parts = posix.dup(root), path.split(b'/')
+    flags = posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_NOCTTY | posix.O_CLOEXEC
+    folder = open_folder(root, path)            # noqa: from start.py
     try:
-        for part in parts[:-1]:
-            inner = posix.open(part, posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC,
-                               dir_fd=folder)
-            posix.close(folder)
-            folder = inner
-        flags = posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_NOCTTY | posix.O_CLOEXEC
-        return posix.open(parts[-1], flags, dir_fd=folder)
+        return posix.open(path.rsplit(b'/', 1)[-1], flags, dir_fd=folder)
     finally:
         posix.close(folder)
 

@@ -105,6 +105,10 @@ def users_own(name):
     return name.startswith(('<cell ', OPTIONS['data'] + '/', './')) or not name.startswith(('/', '<'))
 
 
+def library_frames(count):
+    return ['  ... %d frame%s of library code' % (count, '' if count == 1 else 's')] if count else []
+
+
 def chain(worker, e, depth):
     """Lines of a traceback, causes first; frames of libraries are counted instead of shown."""
     lines = []
@@ -123,15 +127,13 @@ def chain(worker, e, depth):
         if not users_own(code.co_filename):
             skipped += 1
             continue
-        if skipped:
-            shown.append('  ... %d frame%s of library code' % (skipped, '' if skipped == 1 else 's'))
-            skipped = 0
+        shown += library_frames(skipped)
+        skipped = 0
         where = '' if code.co_name == '<module>' else ', in ' + code.co_name
         text = source_line(worker, code.co_filename, lineno).strip()
         shown.append('  File "%s", line %d%s' % (code.co_filename, lineno, where)
                      + ('\n    ' + clip(text, 300) if text else ''))
-    if skipped:
-        shown.append('  ... %d frame%s of library code' % (skipped, '' if skipped == 1 else 's'))
+    shown += library_frames(skipped)
     if len(shown) > 20:
         shown[8:-8] = ['  ... %d more frames' % (len(shown) - 16)]
     if isinstance(e, SyntaxError) and e.lineno:

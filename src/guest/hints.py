@@ -115,11 +115,15 @@ def below(name, value):
     return lines[:1] + lines[1:4] * (len(lines) <= 4)
 
 
+def variables(scopes):
+    """[(name, value, depth 0)], to which what is found in them can be added."""
+    return [(n, v, 0) for scope in scopes for n, v in list(scope.items())[:500]
+            if isinstance(n, str) and not n.startswith('_')]
+
+
 def holders(key, scopes, failed):
     """Other variables that contain the key, up to three levels down: 'country is in customers'."""
-    found, seen = [], set()
-    todo = [(n, v, 0) for scope in scopes for n, v in list(scope.items())[:500] if isinstance(n, str)
-            and not n.startswith('_')]
+    found, seen, todo = [], set(), variables(scopes)
     for name, value, depth in todo:             # grows while it is read, so near objects come first
         if id(value) in seen or value is failed or len(found) >= 3 or len(seen) > 3000:
             continue
@@ -146,9 +150,7 @@ def written(key):
 
 def holding_values(key, scopes):
     """Where the missing key is a value: in a column, or in a plain object, six levels down."""
-    seen = set()
-    todo = [(n, v, 0) for scope in scopes for n, v in list(scope.items())[:500]
-            if isinstance(n, str) and not n.startswith('_')]
+    seen, todo = set(), variables(scopes)
     for name, value, depth in todo:             # grows while it is read: what is near comes first
         if id(value) in seen or len(seen) > 5000:
             continue

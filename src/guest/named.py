@@ -17,10 +17,7 @@ def stay(self, body):
     read_word(self, body)
     if self.listener is not None:
         return
-    null = posix.open('/dev/null', posix.O_RDWR)
-    for fd in (0, 1, 2):
-        posix.dup2(null, fd)
-    posix.close(null)
+    to_null(0, 1, 2)
     self.listener = _socket.socket(fileno=DOOR[0])
     self.listener.setblocking(False)
     self.poll.register(DOOR[0], select.POLLIN)

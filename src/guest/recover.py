@@ -156,11 +156,9 @@ def spare_the_worker(pid):
             room = limit - sum(tmpfs_used(p) for p in (OPTIONS['data'], '/tmp', '/dev/shm'))
             least = room - max(limit * 15 // 100, ROOM_LEAST)
             score = max(OOM_WORKER, min(1000, OOM_WORKER + (least - held) * 1000 // limit))
-        fd = posix.open('/proc/%d/oom_score_adj' % pid, posix.O_WRONLY)
-        posix.write(fd, b'%d' % score)
-        posix.close(fd)
     except (OSError, ValueError, IndexError):
-        pass
+        return
+    set_oom_score(score, pid)                           # noqa: from start.py
 
 
 def a_child(pid):
@@ -243,7 +241,7 @@ def call_back(self):
     if self.snapshot is not s:
         return False                                # it was reaped meanwhile
     try:
-        (out, out_in), (err, err_in) = posix.pipe2(posix.O_CLOEXEC), posix.pipe2(posix.O_CLOEXEC)
+        (out, out_in), (err, err_in) = output_pipes()       # noqa: from start.py
     except OSError:
         self.drop_snapshot(b'gone')
         return False
@@ -257,8 +255,6 @@ def call_back(self):
     finally:
         posix.close(out_in)
         posix.close(err_in)
-    posix.set_blocking(out, False)
-    posix.set_blocking(err, False)
     return True
 
 

@@ -2,7 +2,7 @@
 # inventory, the terminal.
 
 HELPER_WAIT = 20.0
-OOM_HELPER = b'1000'            # it ends first where memory runs out
+OOM_HELPER = 1000               # it ends first where memory runs out
 LIST_MOST = 2000                # maximum bytes of the names of variables, and of files, in an inventory
 
 
@@ -32,7 +32,7 @@ def request(self, kind, nonce, body):
             elif kind == TO_GUEST_COMMIT:
                 # Renamed over whatever is there: a link that the code planted under this name is replaced,
                 # not followed.
-                folder = folder_of(self.root, self.put[1])
+                folder = open_folder(self.root, self.put[1], make=True)     # noqa: from start.py
                 try:
                     posix.rename(self.put[2], self.put[1].rsplit(b'/', 1)[-1], src_dir_fd=self.root,
                                  dst_dir_fd=folder)
@@ -77,23 +77,6 @@ def request(self, kind, nonce, body):
     elif kind in (TO_GUEST_ARGUMENTS, TO_GUEST_INVENTORY):
         self.begin(nonce)
         self.ask_worker(kind, (ORDER_ARGUMENTS if kind == TO_GUEST_ARGUMENTS else ORDER_INVENTORY) + body)
-
-
-def folder_of(root, path):
-    """A descriptor for the folder of that file below root, made where there is none. Follows no link."""
-    folder = posix.dup(root)
-    for part in path.split(b'/')[:-1]:
-        try:
-            try:
-                posix.mkdir(part, 0o755, dir_fd=folder)
-            except FileExistsError:
-                pass
-            inner = posix.open(part, posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC,
-                               dir_fd=folder)
-        finally:
-            posix.close(folder)
-        folder = inner
-    return folder
 
 
 def answered(self, body):
@@ -141,7 +124,7 @@ def helper_start(self, work, then, keep=-1):
         return
     if pid == 0:
         try:
-            die_first()
+            set_oom_score(OOM_HELPER)
             data = b'+' + work().encode('utf-8', 'replace')[:4096]
         except Refused as e:
             data = b'-' + str(e).encode('utf-8', 'replace')[:1000]
@@ -158,13 +141,13 @@ def helper_start(self, work, then, keep=-1):
                    'until': time.monotonic() + HELPER_WAIT}
 
 
-def die_first():
-    try:
-        fd = posix.open('/proc/self/oom_score_adj', posix.O_WRONLY)
-        posix.write(fd, OOM_HELPER)
-        posix.close(fd)
-    except OSError:
-        pass
+def signal_session(pid, number):
+    """Signal a process and its whole session, as a terminal would."""
+    for one in (-pid, pid):
+        try:
+            posix.kill(one, number)
+        except OSError:
+            pass
 
 
 def helper_read(self):
@@ -190,11 +173,7 @@ def helper_check(self):
 def helper_end(self, why):
     h, self.helper = self.helper, None
     if h['status'] is None:
-        for pid in (-h['pid'], h['pid']):
-            try:
-                posix.kill(pid, 9)
-            except OSError:
-                pass
+        signal_session(h['pid'], _signal.SIGKILL)
     self.poll.unregister(h['fd'])
     posix.close(h['fd'])
     data = h['data']

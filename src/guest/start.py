@@ -54,12 +54,9 @@ def fork_child(close, hidden, alone):
         return pid
     try:
         posix.setsid()
-        null = posix.open('/dev/null', posix.O_RDWR)
         for fd in close:
             posix.close(fd)
-        for fd in (0, 1, 2):
-            posix.dup2(null, fd)
-        posix.close(null)
+        to_null(0, 1, 2)
         _signal.set_wakeup_fd(-1)
         for number in IGNORED[1:] + (_signal.SIGCHLD,):
             _signal.signal(number, _signal.SIG_DFL)
@@ -73,14 +70,19 @@ def fork_child(close, hidden, alone):
         confine()
     except BaseException:
         posix._exit(71)                         # never continue as a second supervisor
+    set_oom_score(OOM_WORKER)                       # the kernel is to kill the code, not the supervisor
+    return 0
+
+
+def set_oom_score(value, process='self'):
+    """When memory runs out the kernel kills the process with the highest score. What may not be set stays as
+    it is."""
     try:
-        fd = posix.open('/proc/self/oom_score_adj', posix.O_WRONLY)
-        # when memory runs out the kernel should kill the code, not the supervisor
-        posix.write(fd, b'%d' % OOM_WORKER)
+        fd = posix.open('/proc/%s/oom_score_adj' % process, posix.O_WRONLY)
+        posix.write(fd, b'%d' % value)
         posix.close(fd)
     except OSError:
         pass
-    return 0
 
 
 def worker_links():
@@ -95,6 +97,39 @@ def worker_links():
     return ours, theirs, words, words_in
 
 
+def output_pipes():
+    """Two pipes for what a child prints: (our end, theirs), (our end, theirs). Ours never block."""
+    out = posix.pipe2(posix.O_CLOEXEC)
+    try:
+        err = posix.pipe2(posix.O_CLOEXEC)
+    except OSError:
+        for fd in out:
+            posix.close(fd)
+        raise
+    posix.set_blocking(out[0], False)
+    posix.set_blocking(err[0], False)
+    return out, err
+
+
+def open_folder(root, path, make=False):
+    """A descriptor for the folder of the file path below root. Follows no link. make: a folder that is
+    missing is made."""
+    folder = posix.dup(root)
+    for part in path.split(b'/')[:-1]:
+        try:
+            if make:
+                try:
+                    posix.mkdir(part, 0o755, dir_fd=folder)
+                except FileExistsError:
+                    pass
+            inner = posix.open(part, posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC,
+                               dir_fd=folder)
+        finally:
+            posix.close(folder)
+        folder = inner
+    return folder
+
+
 def close_socket(sock):
     """Close a Unix socket. Before Linux 6.10, closing one also closes sockets that others have lost in
     flight. Those may be TCP sockets of the code's that linger (SO_LINGER); a signal ends that wait."""
@@ -106,7 +141,7 @@ def close_socket(sock):
 def fork_worker(close, hidden, alone):
     """A fresh worker: (pid, our end of its socket, of its words, its stdout, its stderr)."""
     ours, theirs, words, words_in = worker_links()
-    (out, out_in), (err, err_in) = posix.pipe2(posix.O_CLOEXEC), posix.pipe2(posix.O_CLOEXEC)
+    (out, out_in), (err, err_in) = output_pipes()
     pid = fork_child(list(close) + [out, err, words], hidden, alone)
     if pid == 0:
         try:
@@ -122,8 +157,6 @@ def fork_worker(close, hidden, alone):
     theirs.close()
     for fd in (words_in, out_in, err_in):
         posix.close(fd)
-    posix.set_blocking(out, False)
-    posix.set_blocking(err, False)
     return pid, ours, words, out, err
 
 

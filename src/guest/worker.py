@@ -78,7 +78,7 @@ def save_other_forms(module):
 
 def limit_threads(module):
     need('arrow')
-    read_alone(module)                          # noqa: from arrow.py
+    (read_alone if hasattr(module, 'read_table') else convert_alone)(module)    # noqa: from arrow.py
 
 
 def watch_mapped_files(module):
@@ -123,7 +123,8 @@ class Worker:
         if OPTIONS['figures']:
             Loaded.then['matplotlib.figure'] = save_other_forms
         Loaded.then['mmap'] = watch_mapped_files
-        Loaded.then['pandas.io.parquet'] = limit_threads
+        for name in ('parquet', 'parquet.core', 'pandas_compat'):   # before and since pyarrow 10
+            Loaded.then['pyarrow.' + name] = limit_threads
         sys.meta_path.insert(0, Loaded)
         if hasattr(sys, 'set_int_max_str_digits'):
             sys.set_int_max_str_digits(1000000)

@@ -309,8 +309,7 @@ void cgroup_forget(struct cgroup *c)
 
 void cgroup_remove(struct cgroup *c)
 {
-    for (unsigned i = 0; i < c->n; i++)
-        cgroup_remove_dir(c->dirs[i]);
+    cgroup_remove_within(c, REMOVE_MS);
     cgroup_forget(c);
 }
 
@@ -408,7 +407,7 @@ void cgroup_limits_of(const struct cgroup_place *place, pid_t pid, struct cgroup
 
 static unsigned sweep_dir(const char *parent, const char *prefix, bool (*dead)(const char *name))
 {
-    DIR *d = opendir(parent);
+    autoclosedir DIR *d = opendir(parent);
     unsigned n = 0;
 
     for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
@@ -418,8 +417,6 @@ static unsigned sweep_dir(const char *parent, const char *prefix, bool (*dead)(c
         /* rmdir only: a name alone does not prove that what runs inside is ours to kill */
         n += rmdir(path) == 0;
     }
-    if (d)
-        closedir(d);
     return n;
 }
 

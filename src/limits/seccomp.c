@@ -68,28 +68,16 @@ int seccomp_program(struct error *err)
 
 static void profile_rule(void *ctx, const struct seccomp_rule *r)
 {
-    struct json *list = ctx, *entry = json_object(), *names = json_array();
+    struct json *list = ctx, *args = r->n > 0 ? json_array() : NULL;
 
-    json_add(names, json_string(r->name));
-    json_set(entry, "names", names);
-    json_set_str(entry, "action", r->err ? "SCMP_ACT_ERRNO" : "SCMP_ACT_ALLOW");
-    if (r->err)
-        json_set_int(entry, "errnoRet", r->err);
-    if (r->n > 0) {
-        struct json *args = json_array();
-
-        for (unsigned i = 0; i < r->n; i++) {
-            struct json *arg = json_object();
-
-            json_set_int(arg, "index", r->cmp[i].arg);
-            json_set_int(arg, "value", (int64_t)r->cmp[i].mask);
-            json_set_int(arg, "valueTwo", (int64_t)r->cmp[i].value);
-            json_set_str(arg, "op", "SCMP_CMP_MASKED_EQ");
-            json_add(args, arg);
-        }
-        json_set(entry, "args", args);
-    }
-    json_add(list, entry);
+    for (unsigned i = 0; i < r->n; i++)
+        json_add(args, json_object_of({"index", json_integer(r->cmp[i].arg)},
+                                      {"value", json_integer((int64_t)r->cmp[i].mask)},
+                                      {"valueTwo", json_integer((int64_t)r->cmp[i].value)},
+                                      {"op", json_string("SCMP_CMP_MASKED_EQ")}));
+    json_add(list, json_object_of({"names", json_array_of(json_string(r->name))},
+                                  {"action", json_string(r->err ? "SCMP_ACT_ERRNO" : "SCMP_ACT_ALLOW")},
+                                  {"errnoRet", r->err ? json_integer(r->err) : NULL}, {"args", args}));
 }
 
 static const char *architecture(void)
@@ -112,19 +100,12 @@ static const char *architecture(void)
 
 struct json *seccomp_profile(void)
 {
-    struct json *profile = json_object(), *calls = json_array();
+    struct json *calls = json_array();
     const char *arch = architecture();
 
-    json_set_str(profile, "defaultAction", "SCMP_ACT_ERRNO");
-    json_set_int(profile, "defaultErrnoRet", ENOSYS);
-    if (arch) {
-        struct json *list = json_array();
-
-        /* this one only: 32-bit calls are not in the list and kill the process */
-        json_add(list, json_string(arch));
-        json_set(profile, "architectures", list);
-    }
     seccomp_walk(profile_rule, calls);
-    json_set(profile, "syscalls", calls);
-    return profile;
+    /* Only this architecture: the 32-bit calls are not in the list, and kill the process. */
+    return json_object_of(
+        {"defaultAction", json_string("SCMP_ACT_ERRNO")}, {"defaultErrnoRet", json_integer(ENOSYS)},
+        {"architectures", arch ? json_array_of(json_string(arch)) : NULL}, {"syscalls", calls});
 }

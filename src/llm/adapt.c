@@ -260,7 +260,7 @@ static bool is_snapshot(const char *rest)
                && (isdigit((unsigned char)rest[1]) || !strncasecmp(rest + 1, "preview", 7)));
 }
 
-void adapt_told_model(const struct exchange *x, const struct llm_reply *r)
+void adapt_tell_model(const struct exchange *x, const struct llm_reply *r)
 {
     struct llm *m = x->m;
     char asked[128], answered[128];

@@ -19,6 +19,6 @@ bool adapt_next_model(const struct exchange *x, struct failure *f);
 /* Tells the user once that the effort sent is not the one they asked for. */
 void adapt_tell_effort(const struct exchange *x);
 /* Tells the user once that the model that answers is not the one they asked for. */
-void adapt_told_model(const struct exchange *x, const struct llm_reply *r);
+void adapt_tell_model(const struct exchange *x, const struct llm_reply *r);
 
 #endif

@@ -65,38 +65,26 @@ bool certificates_refused(CURLcode code)
            || code == CURLE_SSL_CACERT_BADFILE;
 }
 
-/* No retry helps, and each case has its own next step. */
-static void set(struct failure *f, enum remedy step, const char *text)
-{
-    failure_set(f, FAILURE_NETWORK, "%s", text);
-    f->hint = step;
-    f->never = true;
-}
-
 bool certificates_describe(CURLcode code, const char *why, const char *host, const char *ca_cert,
                            struct failure *f)
 {
     struct trust t = trust_of(ca_cert);
-    autofree char *text = NULL;
 
     if (!certificates_refused(code))
         return false;
     if (code == CURLE_SSL_CACERT_BADFILE) {
-        text = xasprintf("no trusted certificates can be read (in use: %s)", t.text);
-        set(f, REMEDY_CERTIFICATE_FILE, text);
+        failure_certain(f, REMEDY_CERTIFICATE_FILE, "no trusted certificates can be read (in use: %s)",
+                        t.text);
     } else if (strcasestr(why, "expired")) {
-        text = xasprintf("%s: its certificate has expired", host);
-        set(f, REMEDY_CERTIFICATE_OLD, text);
+        failure_certain(f, REMEDY_CERTIFICATE_OLD, "%s: its certificate has expired", host);
     } else if (strcasestr(why, "not yet valid")) {
-        text = xasprintf("%s: its certificate is not valid yet", host);
-        set(f, REMEDY_CLOCK, text);
+        failure_certain(f, REMEDY_CLOCK, "%s: its certificate is not valid yet", host);
     } else if (strcasestr(why, "host name") || strcasestr(why, "hostname")) {
-        text = xasprintf("%s: its certificate is for another host", host);
-        set(f, REMEDY_CERTIFICATE_HOST, text);
+        failure_certain(f, REMEDY_CERTIFICATE_HOST, "%s: its certificate is for another host", host);
     } else {
-        text = xasprintf("%s: its certificate is not trusted: %s (trusted certificates: %s)", host, why,
-                         t.text);
-        set(f, REMEDY_CERTIFICATE, text);
+        failure_certain(f, REMEDY_CERTIFICATE,
+                        "%s: its certificate is not trusted: %s (trusted certificates: %s)", host, why,
+                        t.text);
     }
     return true;
 }

@@ -2,6 +2,7 @@
 #include "llm/curl_load.h"
 
 #include <assert.h>
+#include <poll.h>
 #include <stdbool.h>
 
 #include "base/error.h"
@@ -9,6 +10,7 @@
 #include "base/mem.h"
 #include "base/url.h"
 #include "llm/certificates.h"
+#include "process/loop.h"
 
 const struct curl_api *curl_load(struct error *err)
 {
@@ -59,4 +61,26 @@ CURLcode curl_common(const struct curl_api *c, CURL *easy, const char *url, cons
      * take longer. */
     c->easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
     return rc;
+}
+
+/* multi_poll does not report hang-ups of other descriptors than libcurl's, so those are polled once more. */
+void curl_wait(const struct curl_api *c, CURLM *multi, struct loop *loop, int ms)
+{
+    size_t n = 0;
+    struct pollfd *fds = loop ? loop_fds(loop, 0, &n) : NULL;
+    struct curl_waitfd *extra = xcalloc(n + 1, sizeof *extra);
+    for (size_t i = 0; i < n; i++)
+        extra[i] = (struct curl_waitfd){
+            .fd = fds[i].fd,
+            .events = (short)((fds[i].events & POLLIN ? CURL_WAIT_POLLIN : 0)
+                              | (fds[i].events & POLLOUT ? CURL_WAIT_POLLOUT : 0))};
+    int ready = 0;
+    c->multi_poll(multi, extra, (unsigned)n, loop ? loop_timeout(loop, ms) : ms, &ready);
+    free(extra);
+    if (!loop)
+        return;
+    if (n && ready > 0 && poll(fds, n, 0) < 0)
+        n = 0;
+    loop_serve(loop, fds, n); /* without that poll their revents are all zero */
+    free(fds);
 }

@@ -25,6 +25,7 @@
 #endif
 
 struct error;
+struct loop;
 
 /* clang-format off */
 #define CURL_FUNCTIONS(X) \
@@ -46,6 +47,9 @@ struct curl_api {
  * and nothing may be sent. */
 CURLcode curl_common(const struct curl_api *c, CURL *easy, const char *url, const char *ca_cert,
                      int connect_ms);
+
+/* Waits until libcurl has something to do, but for at most ms, and serves the loop (NULL: none) meanwhile. */
+void curl_wait(const struct curl_api *c, CURLM *multi, struct loop *loop, int ms);
 
 /* Returns the table, which is the same each time. NULL with ERROR_SYSTEM when libcurl is missing. */
 const struct curl_api *curl_load(struct error *err);

@@ -267,7 +267,7 @@ char *debug_reply(const struct debug_reply *d, const char *body, size_t len)
                               .body = body,
                               .len = len,
                               .status = d->status ? d->status : 200,
-                              .r.usage = {-1, -1, -1, -1, false}};
+                              .r.usage = LLM_USAGE_UNKNOWN};
     struct buf plain = BUF_INIT(DEBUG_BODY_MAX);
     if (len > 2 && !memcmp(body, "\x1f\x8b", 2) && unpack(body, len, &plain)) {
         o.body = buf_str(&plain);

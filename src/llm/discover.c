@@ -1,7 +1,6 @@
 /* discover.c - looks for a model server on this machine: GET {base}/models at a few known places, all at
  * once, within a fraction of a second. Anything may answer there; only a list of models counts.
  */
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,20 +117,6 @@ static bool somebody_listens(const struct search *s)
     return false;
 }
 
-static void wait_some(const struct search *s, int ms)
-{
-    size_t n = 0;
-    struct pollfd *fds = s->loop ? loop_fds(s->loop, 0, &n) : NULL;
-    struct curl_waitfd *extra = xcalloc(n + 1, sizeof *extra);
-    for (size_t i = 0; i < n; i++)
-        extra[i] = (struct curl_waitfd){.fd = fds[i].fd, .events = CURL_WAIT_POLLIN};
-    s->c->multi_poll(s->multi, extra, (unsigned)n, s->loop ? loop_timeout(s->loop, ms) : ms, NULL);
-    if (s->loop && (!n || poll(fds, n, 0) >= 0))
-        loop_serve(s->loop, fds, n);
-    free(fds);
-    free(extra);
-}
-
 static size_t wait_for_one(struct search *s)
 {
     int64_t began = clock_ms();
@@ -148,7 +133,7 @@ static size_t wait_for_one(struct search *s)
         if (won < s->n || !running || passed >= answer_ms || (late && !somebody_listens(s))
             || (s->loop && loop_cancelled(s->loop)))
             return won;
-        wait_some(s, (int)((late ? answer_ms : connect_ms) - passed));
+        curl_wait(s->c, s->multi, s->loop, (int)((late ? answer_ms : connect_ms) - passed));
     }
 }
 

@@ -1,7 +1,6 @@
 /* exchange.c - see exchange.h. */
 #include "llm/exchange.h"
 
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -267,26 +266,6 @@ static void attempt_release(struct exchange_try *t)
     buf_release(&t->error_body);
 }
 
-static int wait_for(struct llm *m, int ms, struct error *err)
-{
-    int64_t until = clock_ms() + (m->replay ? 0 : ms); /* playing back a recording needs no wait */
-    for (int64_t now; (now = clock_ms()) < until;) {
-        if (m->loop && loop_cancelled(m->loop))
-            return error_set(err, ERROR_CANCELLED, 0, "interrupted");
-        if (m->s.deadline && now >= m->s.deadline)
-            return error_set(err, ERROR_LIMIT, 0,
-                             "the time limit for this question was reached (while waiting to retry)");
-        int64_t left = until - now;
-        if (m->s.deadline && m->s.deadline - now < left)
-            left = m->s.deadline - now;
-        if (m->loop)
-            loop_wait(m->loop, (int)left);
-        else
-            poll(NULL, 0, (int)left);
-    }
-    return 0;
-}
-
 /* Shows every wait, so that nobody wonders where the time goes. */
 static void tell_wait(const struct exchange *x, const struct failure *f, int wait_ms)
 {
@@ -341,23 +320,23 @@ static int prepare(struct exchange *x, struct retry_choice c, const struct failu
         tell_wait(x, f, c.wait_ms);
         tell_phase(x, (struct phase_now){.phase = PHASE_RETRYING, .until = clock_ms() + c.wait_ms});
     }
-    return wait_for(x->m, c.wait_ms, err);
+    /* playing back a recording needs no wait */
+    return retry_wait(x->m->loop, x->m->replay ? 0 : c.wait_ms, x->m->s.deadline, err);
 }
 
-/* The random part of a wait, 0 to 1, so that clients that failed together do not come back together. */
-static double jitter(void)
+/* Adds a number of tokens, where -1 means that it is unknown. */
+static void add_tokens(int64_t *sum, int64_t n)
 {
-    return (double)(clock_us() % 1009) / 1009;
+    if (n >= 0)
+        *sum = n + (*sum > 0 ? *sum : 0);
 }
 
 static void add_usage(struct llm_usage *sum, const struct llm_usage *u)
 {
-    sum->input = (sum->input > 0 ? sum->input : 0) + (u->input > 0 ? u->input : 0);
-    sum->output = (sum->output > 0 ? sum->output : 0) + (u->output > 0 ? u->output : 0);
-    if (u->reasoning >= 0)
-        sum->reasoning = (sum->reasoning > 0 ? sum->reasoning : 0) + u->reasoning;
-    if (u->cached >= 0)
-        sum->cached = (sum->cached > 0 ? sum->cached : 0) + u->cached;
+    add_tokens(&sum->input, u->input);
+    add_tokens(&sum->output, u->output);
+    add_tokens(&sum->reasoning, u->reasoning);
+    add_tokens(&sum->cached, u->cached);
     sum->estimated = sum->estimated || u->estimated;
 }
 
@@ -410,7 +389,7 @@ static int try_once(struct exchange *x, struct exchange_try *t, struct llm_reply
     bool shown = t->a.shown;
     take(r, &t->got, rc == 0 || shown);
     if (rc == 0)
-        adapt_told_model(x, r);
+        adapt_tell_model(x, r);
     if (rc <= 0)
         return rc;
     if (m->http)
@@ -420,7 +399,7 @@ static int try_once(struct exchange *x, struct exchange_try *t, struct llm_reply
         begin(x);
         return 1;
     }
-    struct retry_now now = {shown, x->stream, clock_ms(), jitter()};
+    struct retry_now now = {shown, x->stream, clock_ms(), retry_jitter()};
     struct retry_choice c = retry_decide(&x->retry, f, now);
     int p = prepare(x, c, f, err);
     f->tries = x->retry.attempts + (p > 0);

@@ -5,7 +5,6 @@
 #include "llm/http.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,30 +197,6 @@ static CURLcode set_options(struct http *h, struct transfer *t, const struct cur
     return rc ? rc : c->easy_setopt(e, CURLOPT_XFERINFODATA, t);
 }
 
-/* Runs libcurl's poll with the loop's descriptors. It does not report hang-ups of extra descriptors, so those
- * are polled once more. */
-static void wait_and_serve(struct http *h, struct loop *loop, int timeout_ms)
-{
-    size_t n = 0;
-    struct pollfd *fds = loop ? loop_fds(loop, 0, &n) : NULL;
-    struct curl_waitfd *extra = xcalloc(n + 1, sizeof *extra);
-    for (size_t i = 0; i < n; i++)
-        extra[i] = (struct curl_waitfd){
-            .fd = fds[i].fd,
-            .events = (short)((fds[i].events & POLLIN ? CURL_WAIT_POLLIN : 0)
-                              | (fds[i].events & POLLOUT ? CURL_WAIT_POLLOUT : 0))};
-    int ready = 0;
-    h->curl->multi_poll(h->multi, extra, (unsigned)n, loop ? loop_timeout(loop, timeout_ms) : timeout_ms,
-                        &ready);
-    free(extra);
-    if (!loop)
-        return;
-    if (n && ready > 0 && poll(fds, n, 0) < 0)
-        n = 0;
-    loop_serve(loop, fds, n); /* without that poll their revents are all zero */
-    free(fds);
-}
-
 static int64_t sooner(int64_t a, int64_t b)
 {
     return !a || (b && b < a) ? b : a;
@@ -266,10 +241,6 @@ static int next_timeout(const struct transfer *t, int64_t now)
     return left < 0 ? 0 : left > 1000 ? 1000 : (int)left;
 }
 
-/* Describes a failure whose cause is certain, with its next step; it is not retried. */
-#define CERTAIN(f, step, ...) \
-    (failure_set(f, FAILURE_NETWORK, __VA_ARGS__), (f)->hint = (step), (f)->never = true)
-
 struct loss { /* how a connection was lost, in libcurl's words */
     CURLcode code;
     const char *why;
@@ -287,18 +258,18 @@ static bool describe_proxy(const struct transfer *t, const struct loss *l)
     snprintf(name, sizeof name, "%.*s", (int)strcspn(host, ":"), host);
     t->h->curl->easy_getinfo(t->h->easy, CURLINFO_HTTP_CONNECTCODE, &answered);
     if (answered >= 300) {
-        CERTAIN(f, answered == 407 ? REMEDY_PROXY_CREDENTIALS : REMEDY_PROXY_REFUSES,
-                "the proxy refused to connect to %s (%ld)", host, answered);
+        failure_certain(f, answered == 407 ? REMEDY_PROXY_CREDENTIALS : REMEDY_PROXY_REFUSES,
+                        "the proxy refused to connect to %s (%ld)", host, answered);
         t->reply->began = false; /* what came was from the proxy */
         return true;
     }
     if (code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_PROXY) {
-        CERTAIN(f, REMEDY_PROXY_UNREACHABLE, "cannot reach %s through the proxy: %s", host, why);
+        failure_certain(f, REMEDY_PROXY_UNREACHABLE, "cannot reach %s through the proxy: %s", host, why);
         return true;
     }
     /* libcurl's words name what it could not connect to. */
     if (code == CURLE_COULDNT_CONNECT && host[0] != '[' && !strstr(why, name)) {
-        CERTAIN(f, REMEDY_PROXY_DOWN, "cannot reach %s: the proxy does not answer: %s", host, why);
+        failure_certain(f, REMEDY_PROXY_DOWN, "cannot reach %s: the proxy does not answer: %s", host, why);
         return true;
     }
     return false;
@@ -318,10 +289,10 @@ static bool describe_tls(struct failure *f, const struct loss *l)
     const char *why = l->why, *host = l->host;
     CURLcode code = l->code;
     if (code == CURLE_SSL_CONNECT_ERROR && strcasestr(why, "wrong version number"))
-        CERTAIN(f, REMEDY_HTTP_URL, "%s does not speak TLS", host);
+        failure_certain(f, REMEDY_HTTP_URL, "%s does not speak TLS", host);
     else if (code == CURLE_SSL_CONNECT_ERROR
              && (strcasestr(why, "unsupported protocol") || strcasestr(why, "protocol version")))
-        CERTAIN(f, REMEDY_TLS_OLD, "%s uses a TLS version older than 1.2", host);
+        failure_certain(f, REMEDY_TLS_OLD, "%s uses a TLS version older than 1.2", host);
     else if (code == CURLE_SSL_CONNECT_ERROR)
         failure_set(f, FAILURE_NETWORK, "%s: TLS connection failed: %s", host, tls_words(why));
     else
@@ -417,7 +388,7 @@ static enum http_end run(struct transfer *t, struct error *err)
             error_set(err, ERROR_CANCELLED, 0, "interrupted");
             return HTTP_ABORTED;
         }
-        wait_and_serve(h, loop, next_timeout(t, clock_ms()));
+        curl_wait(h->curl, h->multi, loop, next_timeout(t, clock_ms()));
     }
 }
 

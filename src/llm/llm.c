@@ -278,6 +278,10 @@ bool llm_output_answers(const struct llm *m)
 {
     return m->o.output_answers && m->learnt->dialect == LLM_BLOCKS;
 }
+bool llm_checks_numbers(const struct llm *m)
+{
+    return m->o.check_numbers;
+}
 int llm_repair_tokens(const struct llm *m)
 {
     return m->o.repair_tokens;
@@ -325,7 +329,7 @@ int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listene
 {
     struct exchange x = {.m = m, .q = q, .l = l};
     int64_t start = clock_us();
-    *r = (struct llm_reply){.usage = {-1, -1, -1, -1, false}};
+    *r = (struct llm_reply){.usage = LLM_USAGE_UNKNOWN};
     int rc = conversation_check(q->conversation, err);
     if (!rc)
         rc = exchange_run(&x, r, err);

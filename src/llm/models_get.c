@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "json/json.h"
 #include "base/mem.h"
+#include "base/percent.h"
 #include "base/remedy.h"
 #include "base/url.h"
 #include "llm/http.h"
@@ -198,8 +199,7 @@ static void ask_llama_cpp(struct asking *a, struct llm_model *one)
     if (!one || one->context > 0)
         return;
     buf_addstr(&path, "/props?autoload=false&model=");
-    for (const char *p = one->id; *p; p++)
-        buf_addf(&path, "%%%02X", (unsigned char)*p);
+    percent_encode(&path, one->id, "");
     autojson struct json *j = ask_json(a, buf_str(&path), NULL);
     int64_t n = json_int(json_get(json_get(j, "default_generation_settings"), "n_ctx"), 0);
     one->context = n > 0 && n <= 100000000 ? (int)n : 0;

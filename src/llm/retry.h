@@ -1,5 +1,5 @@
-/* retry.h - decides what to do after a failure. It is a pure function of what happened so far, so tests need
- * no clock. */
+/* retry.h - decides what to do after a failure, and waits before a retry. The decision is a pure function of
+ * what happened so far, so tests need no clock. */
 #ifndef LLM_RETRY_H
 #define LLM_RETRY_H
 
@@ -35,6 +35,16 @@ struct retry_now {
     int64_t ms;     /* clock_ms() */
     double jitter;  /* 0 to 1 */
 };
+
+struct error;
+struct loop;
+
+/* In retry_wait.c. The random part of a wait, 0 to 1, so that clients that failed together do not come back
+ * together. */
+double retry_jitter(void);
+/* Waits, while the loop (NULL: none) is served. -1 with ERROR_CANCELLED, or with ERROR_LIMIT at the
+ * deadline, in terms of clock_ms(); 0: there is none. */
+int retry_wait(struct loop *loop, int ms, int64_t deadline, struct error *err);
 
 struct retry_choice retry_decide(struct retry *t, const struct failure *f, struct retry_now now);
 

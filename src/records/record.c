@@ -23,7 +23,8 @@ static const struct member {
 } texts[] = {MEMBER(owner),     MEMBER(inside), MEMBER(engine),
              MEMBER(container), MEMBER(image),  MEMBER(runtime)},
   numbers[] = {MEMBER(uid), MEMBER(memory), MEMBER(data_size), MEMBER(pids), MEMBER(created), MEMBER(idle)},
-  flags[] = {MEMBER(named), MEMBER(ending), MEMBER(holds_memory), MEMBER(holds_pids), MEMBER(holds_cpu)};
+  flags[] = {MEMBER(named), MEMBER(ending), MEMBER(holds_memory), MEMBER(holds_pids), MEMBER(holds_cpu)},
+  lists[] = {MEMBER(cgroups), MEMBER(mounts)};
 #undef MEMBER
 
 static void *at(const struct record *r, const struct member *m)
@@ -34,7 +35,6 @@ static void *at(const struct record *r, const struct member *m)
 int record_write(const struct record *r, struct error *err)
 {
     autojson struct json *o = json_object();
-    struct json *groups = json_array(), *mounts = json_array();
 
     for (size_t i = 0; i < countof(texts); i++)
         json_set_str(o, texts[i].key, *(char **)at(r, &texts[i]));
@@ -43,12 +43,14 @@ int record_write(const struct record *r, struct error *err)
     for (size_t i = 0; i < countof(flags); i++)
         json_set_bool(o, flags[i].key, *(bool *)at(r, &flags[i]));
     json_set(o, "cpus", json_number(r->cpus));
-    for (size_t i = 0; i < r->cgroups.n; i++)
-        json_add(groups, json_string(r->cgroups.v[i]));
-    json_set(o, "cgroups", groups);
-    for (size_t i = 0; i < r->mounts.n; i++)
-        json_add(mounts, json_string(r->mounts.v[i]));
-    json_set(o, "mounts", mounts);
+    for (size_t i = 0; i < countof(lists); i++) {
+        const struct argv *list = at(r, &lists[i]);
+        struct json *array = json_array();
+
+        for (size_t k = 0; k < list->n; k++)
+            json_add(array, json_string(list->v[k]));
+        json_set(o, lists[i].key, array);
+    }
     autofree char *text = json_print(o), *path = xasprintf("%s/record", r->dir);
     return file_write_soon(path, text, strlen(text), err);
 }

@@ -49,15 +49,20 @@ static bool ours_alone(int fd, mode_t type)
            && (st.st_mode & 022) == 0;
 }
 
-static int open_dir(int at, const char *name)
+static int open_ours(int at, const char *name, int flags, mode_t type)
 {
-    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = openat(at, name, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-    if (fd >= 0 && !ours_alone(fd, S_IFDIR)) {
+    if (fd >= 0 && !ours_alone(fd, type)) {
         fd_close(&fd);
         errno = EPERM;
     }
     return fd;
+}
+
+static int open_dir(int at, const char *name)
+{
+    return open_ours(at, name, O_RDONLY | O_DIRECTORY, S_IFDIR);
 }
 
 /* Open RUNTIME/names. make: create it if needed. */
@@ -78,39 +83,23 @@ static int open_names(bool make, struct error *err)
     return fd;
 }
 
-static int open_file(int dir, const char *name, int flags)
+static int open_lock(int dir, int flags)
 {
-    int fd = openat(dir, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
-
-    if (fd >= 0 && !ours_alone(fd, S_IFREG)) {
-        fd_close(&fd);
-        errno = EPERM;
-    }
-    return fd;
-}
-
-static bool read_text(int fd, struct buf *out)
-{
-    char part[4096];
-    ssize_t n;
-
-    while ((n = pread(fd, part, sizeof part, (off_t)out->len)) > 0)
-        if (!buf_add(out, part, (size_t)n))
-            return false;
-    return n == 0;
+    return open_ours(dir, "lock", O_RDWR | O_NONBLOCK | flags, S_IFREG);
 }
 
 /* ---- the lock ---- */
 
 static void read_holder(int lock, struct registry_holder *h)
 {
-    struct buf text = BUF_INIT(64);
+    char text[HOLDER_SIZE + 1];
     long long since = 0;
+    ssize_t n = pread(lock, text, HOLDER_SIZE, 0);
 
+    text[n > 0 ? n : 0] = '\0';
     *h = (struct registry_holder){0};
-    if (read_text(lock, &text) && sscanf(buf_str(&text), "%ld %lld", &h->pid, &since) == 2)
+    if (sscanf(text, "%ld %lld", &h->pid, &since) == 2)
         h->since = since;
-    buf_release(&text);
 }
 
 static void write_holder(int lock, pid_t pid)
@@ -156,7 +145,7 @@ static int lock_once(int dir, int *lock)
 {
     struct stat mine, there;
 
-    *lock = open_file(dir, "lock", O_RDWR | O_CREAT);
+    *lock = open_lock(dir, O_CREAT);
     if (*lock < 0)
         return -1;
     for (int i = 0; flock(*lock, LOCK_EX | LOCK_NB) != 0; i++) {
@@ -200,8 +189,7 @@ int registry_take(struct registry_hold *h, const char *name, struct error *err)
         struct registry_holder before;
         read_holder(lock, &before);
         write_holder(lock, getpid());
-        *h = (struct registry_hold){xstrdup(name), dir, lock, before.since};
-        dir = lock = -1;
+        *h = (struct registry_hold){xstrdup(name), fd_steal(&dir), fd_steal(&lock), before.since};
         return 0;
     }
     return error_set(err, ERROR_SANDBOX, 0, "the sandbox \"%s\" keeps appearing and disappearing; try again",
@@ -309,7 +297,7 @@ static void walk(bool remove_dead, registry_fn *fn, void *ctx)
     struct error ignored;
     autoclose int names = open_names(false, &ignored);
     int copy = names < 0 ? -1 : openat(names, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = copy < 0 ? NULL : fdopendir(copy);
+    autoclosedir DIR *d = copy < 0 ? NULL : fdopendir(copy);
 
     for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
         struct registry_holder holder = {0};
@@ -318,7 +306,7 @@ static void walk(bool remove_dead, registry_fn *fn, void *ctx)
         if (registry_check_name(e->d_name, &ignored) < 0)
             continue;
         autoclose int dir = open_dir(names, e->d_name);
-        autoclose int lock = dir < 0 ? -1 : open_file(dir, "lock", O_RDWR);
+        autoclose int lock = dir < 0 ? -1 : open_lock(dir, 0);
         if (lock < 0 && dir >= 0 && remove_dead)
             /* Only if it is empty: its maker was killed before it had a lock. A program that is just
              * making one starts over. */
@@ -339,8 +327,6 @@ static void walk(bool remove_dead, registry_fn *fn, void *ctx)
         if (remove_dead && !held && !lives)
             remove_dir(names, dir, e->d_name);
     }
-    if (d)
-        closedir(d);
 }
 
 void registry_each(registry_fn *fn, void *ctx)

@@ -332,58 +332,45 @@ static bool has_uid(const struct record *r, unsigned uid)
     return r->uid == uid;
 }
 
-/* Is there a record in dir, and does is() accept it? */
-static bool accepts(const char *dir, bool (*is)(const struct record *r, unsigned what), unsigned what)
-{
-    struct record r autorelease(record_release) = {0};
-
-    return record_read(&r, dir) == 0 && is(&r, what);
-}
-
-bool session_dir_ends(const char *id)
-{
-    for (unsigned i = 0; i < PLACES; i++) {
-        autofree char *runtime = place(i), *dir = runtime ? xasprintf("%s/%s", runtime, id) : NULL;
-
-        if (dir && accepts(dir, is_ending, 0))
-            return true;
-    }
-    return false;
-}
-
-/* How many directories with a record, in all places, is() accepts. */
-static unsigned count_where(bool (*is)(const struct record *r, unsigned what), unsigned what)
+/* How many directories, in all places, have a record that is() accepts. id: of this one alone; NULL: of
+ * all. */
+static unsigned count_where(const char *id, bool (*is)(const struct record *r, unsigned what), unsigned what)
 {
     unsigned n = 0;
 
     for (unsigned i = 0; i < PLACES; i++) {
         autofree char *runtime = place(i);
-        DIR *d = runtime ? opendir(runtime) : NULL;
+        autoclosedir DIR *d = runtime ? opendir(runtime) : NULL;
 
         for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
             autofree char *dir = xasprintf("%s/%s", runtime, e->d_name);
+            struct record r autorelease(record_release) = {0};
 
-            n += session_dir_id(e->d_name) && accepts(dir, is, what);
+            if (id ? !strcmp(id, e->d_name) : session_dir_id(e->d_name))
+                n += record_read(&r, dir) == 0 && is(&r, what);
         }
-        if (d)
-            closedir(d);
     }
     return n;
 }
 
+bool session_dir_ends(const char *id)
+{
+    return count_where(id, is_ending, 0) > 0;
+}
+
 unsigned session_dir_ending(void)
 {
-    return count_where(is_ending, 0);
+    return count_where(NULL, is_ending, 0);
 }
 
 bool session_dir_has_uid(unsigned uid)
 {
-    return count_where(has_uid, uid) > 0;
+    return count_where(NULL, has_uid, uid) > 0;
 }
 
 static void find_dead(const char *runtime, session_dir_fn *fn, void *ctx)
 {
-    DIR *d = opendir(runtime);
+    autoclosedir DIR *d = opendir(runtime);
 
     for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
         /* its program was killed before there was a record, or while it was being removed */
@@ -395,8 +382,6 @@ static void find_dead(const char *runtime, session_dir_fn *fn, void *ctx)
         if (unfinished || tell_dead(dir, fn, ctx))
             owner_erase(dir);
     }
-    if (d)
-        closedir(d);
 }
 
 void session_dir_dead(session_dir_fn *fn, void *ctx)

@@ -2,6 +2,7 @@
 #include "runner/runner_messages.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -148,13 +149,13 @@ void writer_pass(struct message_writer *w, int fd)
     w->fd_at = w->buf.len;
 }
 
-static ssize_t send_with_fd(struct message_writer *w, int sock, size_t len)
+ssize_t messages_send_fd(int sock, const void *data, size_t len, int fd)
 {
     union {
         char bytes[CMSG_SPACE(sizeof(int))];
         struct cmsghdr align;
     } control = {{0}};
-    struct iovec v = {w->buf.data + w->sent, len};
+    struct iovec v = {(void *)(uintptr_t)data, len};
     struct msghdr m = {
         .msg_iov = &v, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
     struct cmsghdr *c = CMSG_FIRSTHDR(&m);
@@ -162,7 +163,7 @@ static ssize_t send_with_fd(struct message_writer *w, int sock, size_t len)
     c->cmsg_level = SOL_SOCKET;
     c->cmsg_type = SCM_RIGHTS;
     c->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(c), &w->fd, sizeof w->fd);
+    memcpy(CMSG_DATA(c), &fd, sizeof fd);
     return sendmsg(sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -171,7 +172,7 @@ int writer_send(struct message_writer *w, int sock)
     while (w->sent < w->buf.len) {
         bool with_fd = w->fd >= 0 && w->sent == w->fd_at;
         size_t len = (w->fd >= 0 && !with_fd ? w->fd_at : w->buf.len) - w->sent;
-        ssize_t n = with_fd ? send_with_fd(w, sock, len)
+        ssize_t n = with_fd ? messages_send_fd(sock, w->buf.data + w->sent, len, w->fd)
                             : send(sock, w->buf.data + w->sent, len, MSG_DONTWAIT | MSG_NOSIGNAL);
 
         if (n < 0 && errno == EINTR)

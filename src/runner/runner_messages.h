@@ -48,6 +48,9 @@ void writer_pass(struct message_writer *w, int fd);
 /* Sends what the peer accepts, without waiting. -1 with errno. */
 int writer_send(struct message_writer *w, int sock);
 
+/* Sends data together with a descriptor, without waiting. Returns as send() does. */
+ssize_t messages_send_fd(int sock, const void *data, size_t len, int fd);
+
 /* Appends the object as a line. */
 void messages_add(struct buf *out, const struct json *message);
 

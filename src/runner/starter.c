@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "process/child.h"
 #include "process/spawn.h"
+#include "runner/runner_messages.h"
 
 struct order {
     char name[128]; /* "": none */
@@ -44,19 +45,10 @@ int starter_pair(int pair[2], struct error *err)
 
 static int send_order(int starter, const struct order *o, int fd)
 {
-    union control control = {.bytes = {0}};
-    struct iovec v = {(void *)o, sizeof *o};
-    struct msghdr m = {
-        .msg_iov = &v, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
     ssize_t n;
 
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof fd);
-    memcpy(CMSG_DATA(c), &fd, sizeof fd);
     do
-        n = sendmsg(starter, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+        n = messages_send_fd(starter, o, sizeof *o, fd);
     while (n < 0 && errno == EINTR);
     return n == (ssize_t)sizeof *o ? 0 : -1;
 }

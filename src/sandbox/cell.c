@@ -32,83 +32,61 @@ static void keep_settled(struct cell *c, int stream, const char *data, size_t le
     else
         overwrite_end(o, &out);
     if (out.len)
-        output_add(&c->sandbox->output, out.data, out.len);
+        output_add(&c->request.sandbox->output, out.data, out.len);
 }
 
-static const char *on_output(struct cell *c, int stream, const struct frame *f)
+static void on_output(struct cell *c, int stream, const struct frame *f)
 {
-    int64_t began;
+    int64_t began = clock_ms();
 
     *(stream == 1 ? &c->r->out_bytes : &c->r->err_bytes) += f->len;
     keep_settled(c, stream, f->data, f->len);
     if (c->listener && c->listener->output) {
-        began = clock_ms();
         c->listener->output(c->listener->ctx, stream, f->data, f->len);
         c->blocked_ms += clock_ms() - began;
     }
-    return NULL;
+}
+
+static bool says(const struct tagged *t, const char *text)
+{
+    return t->len == strlen(text) && !memcmp(t->data, text, t->len);
 }
 
 static enum cell_status status_of(const struct tagged *t)
 {
-    static const struct {
-        const char *name;
-        enum cell_status status;
-    } names[] = {
-        {"ok", CELL_OK},
-        {"exit", CELL_EXIT},
-        {"interrupted", CELL_INTERRUPTED},
-    };
-
-    for (size_t i = 0; i < countof(names); i++)
-        if (t->len == strlen(names[i].name) && !memcmp(t->data, names[i].name, t->len))
-            return names[i].status;
-    return CELL_EXCEPTION;
+    return says(t, "ok")            ? CELL_OK
+           : says(t, "exit")        ? CELL_EXIT
+           : says(t, "interrupted") ? CELL_INTERRUPTED
+                                    : CELL_EXCEPTION;
 }
 
 static const char *on_result(struct cell *c, const struct frame *f)
 {
-    const char *p = f->data;
-    size_t left = f->len;
-    struct tagged t;
+    struct tagged t = tagged_in(f->data, f->len);
+    struct cell_result *r = c->r;
 
     if (c->command)
         return "it sent the result of a cell for a command";
     if (c->answered)
         return "it sent two results for one cell";
     c->answered = true;
-    sandbox_tell_phase(c->sandbox, PHASE_SAVING);
+    sandbox_tell_phase(c->request.sandbox, PHASE_SAVING);
     c->claimed = CELL_EXCEPTION;
     /* If a body ends in the middle of a value, code has written to the worker's socket; keep what was
      * read. */
-    while (tagged_next(&p, &left, &t) > 0) {
+    while (tagged_next(&t) > 0) {
         int64_t n = tagged_int(&t);
 
-        switch (t.tag) {
-        case 's':
+        tagged_take(&t, 'v', &r->value, VALUE_MAX);
+        tagged_take(&t, 'e', &r->exception, LINE_MAX_);
+        tagged_take(&t, 't', &r->traceback, TRACE_MAX);
+        tagged_take(&t, 'h', &r->hint, HINT_MAX);
+        if (t.tag == 's')
             c->claimed = status_of(&t);
-            break;
-        case 'v':
-            tagged_take(&c->r->value, &t, VALUE_MAX);
-            break;
-        case 'e':
-            tagged_take(&c->r->exception, &t, LINE_MAX_);
-            break;
-        case 't':
-            tagged_take(&c->r->traceback, &t, TRACE_MAX);
-            break;
-        case 'h':
-            tagged_take(&c->r->hint, &t, HINT_MAX);
-            break;
-        case 'l':
-            c->r->line = n > 0 && n < 10000000 ? (int)n : 0;
-            break;
-        case 'x':
-            c->r->exit_code = n > INT_MIN && n <= INT_MAX ? (int)n : -1;
-            break;
-        default:
-            break;
-        }
+        else if (t.tag == 'l')
+            r->line = n > 0 && n < 10000000 ? (int)n : 0;
+        else if (t.tag == 'x')
+            r->exit_code = n > INT_MIN && n <= INT_MAX ? (int)n : -1;
     }
     return NULL;
 }
@@ -142,44 +120,38 @@ static enum file_kind kind_of(const struct tagged *t)
                  {"+pdf", FILE_FIGURE_FORM}};
 
     for (size_t i = 0; i < countof(forms); i++)
-        if (t->len == strlen(forms[i].form) && !memcmp(t->data, forms[i].form, t->len))
+        if (says(t, forms[i].form))
             return forms[i].kind;
     return FILE_FIGURE;
 }
 
 static const char *on_file(struct cell *c, const struct frame *f)
 {
-    const char *p = f->data;
-    size_t left = f->len;
-    struct tagged t;
-    char *scrubbed;
+    struct tagged t = tagged_in(f->data, f->len);
+    autofree char *name = NULL;
     int64_t size = -1;
     int rc;
 
     if (c->delivering)
         return "it began a file inside a file";
-    free(steal(&c->file_name));
     c->kind = FILE_MADE;
-    while ((rc = tagged_next(&p, &left, &t)) > 0) {
-        if (t.tag == 'n')
-            tagged_take(&c->file_name, &t, NAME_MAX_);
-        else if (t.tag == 's')
+    while ((rc = tagged_next(&t)) > 0) {
+        tagged_take(&t, 'n', &name, NAME_MAX_);
+        if (t.tag == 's')
             size = tagged_int(&t);
         else if (t.tag == 'g')
             c->kind = kind_of(&t);
     }
-    if (rc < 0 || !c->file_name || size < 0)
+    if (rc < 0 || !name || size < 0)
         return "it sent a malformed file";
-    /* it appears in lines that people and models read */
-    scrubbed = scrub_line(c->file_name, SCRUB_TERMINAL);
     free(c->file_name);
-    c->file_name = scrubbed;
+    c->file_name = scrub_line(name, SCRUB_TERMINAL); /* it appears in lines that people and models read */
     c->file_count++;
     c->file_bytes += (uint64_t)size;
     if (c->file_count > FILES_CELL_COUNT
-        || c->file_bytes > (uint64_t)sandbox_most_delivered(&c->sandbox->o) + FILES_CELL_SLACK)
+        || c->file_bytes > (uint64_t)sandbox_most_delivered(&c->request.sandbox->o) + FILES_CELL_SLACK)
         return "it sent more files than allowed";
-    c->sandbox->copying = (struct copying){.total = size};
+    c->request.sandbox->copying = (struct copying){.total = size};
     begin_delivery(c, (uint64_t)size);
     return NULL;
 }
@@ -209,12 +181,11 @@ static void warn_of_quota(struct sandbox *s)
 {
     char most[32];
 
-    if (!ledger_warns(&s->ledger) || !s->o.run.notice)
-        return;
-    autofree char *line = xasprintf(
-        "80 %% of the %s that one session may save in files are used; --max-files-total SIZE allows more",
-        size_text(s->o.max_files_total, most, sizeof most));
-    s->o.run.notice(s->o.run.notice_ctx, false, line);
+    if (ledger_warns(&s->ledger))
+        engine_notice(
+            &s->o.run, false,
+            "80 %% of the %s that one session may save in files are used; --max-files-total SIZE allows more",
+            size_text(s->o.max_files_total, most, sizeof most));
 }
 
 static const char *on_file_end(struct cell *c)
@@ -233,13 +204,13 @@ static const char *on_file_end(struct cell *c)
         undelivered(
             r, c->file_name,
             xasprintf("a file created by the code could not be saved: %s: %s", c->file_name, c->delivery.why),
-            c->sandbox->o.out_dir ? "Make room there, or choose another folder: --out DIR"
-                                  : "Choose a folder: --out DIR");
+            c->request.sandbox->o.out_dir ? "Make room there, or choose another folder: --out DIR"
+                                          : "Choose a folder: --out DIR");
     } else {
         r->files = xreallocarray(r->files, r->n_files + 1, sizeof *r->files);
         r->files[r->n_files++] = (struct cell_file){
             .name = steal(&c->file_name), .path = path, .size = c->delivery.got, .kind = c->kind};
-        warn_of_quota(c->sandbox);
+        warn_of_quota(c->request.sandbox);
     }
     delivery_release(&c->delivery);
     return NULL;
@@ -252,9 +223,9 @@ static const char *on_frame(struct request *q, const struct frame *f)
 
     switch (f->type) {
     case FROM_GUEST_STDOUT:
-        return on_output(c, 1, f);
     case FROM_GUEST_STDERR:
-        return on_output(c, 2, f);
+        on_output(c, f->type == FROM_GUEST_STDOUT ? 1 : 2, f);
+        return NULL;
     case FROM_GUEST_RESULT:
         return on_result(c, f);
     case FROM_GUEST_FILE:
@@ -262,7 +233,7 @@ static const char *on_frame(struct request *q, const struct frame *f)
     case FROM_GUEST_DATA:
         if (!c->delivering || !delivery_add(&c->delivery, f->data, f->len))
             return "it sent more of a file than it had announced";
-        sandbox_tell_copied(c->sandbox, PHASE_SAVING, f->len);
+        sandbox_tell_copied(c->request.sandbox, PHASE_SAVING, f->len);
         return NULL;
     case FROM_GUEST_FILE_END:
         return on_file_end(c);
@@ -347,12 +318,12 @@ static char *lost_remedy(const struct sandbox *s, const struct lost_file *f)
 
 static void tell_lost(struct cell *c)
 {
-    const struct sandbox_options *o = &c->sandbox->o;
+    const struct sandbox_options *o = &c->request.sandbox->o;
     const struct request *q = &c->request;
 
     for (size_t i = 0; i < q->n_lost; i++) {
         char *line = lost_line(o, &q->lost[i]);
-        autofree char *remedy = lost_remedy(c->sandbox, &q->lost[i]);
+        autofree char *remedy = lost_remedy(c->request.sandbox, &q->lost[i]);
 
         note(c, "", line);
         undelivered(c->r, q->lost[i].name, line, remedy);
@@ -366,8 +337,7 @@ static void tell_lost(struct cell *c)
 
 void cell_begin(struct cell *c, struct sandbox *s, const struct cell_listener *l, struct cell_result *r)
 {
-    *c = (struct cell){
-        .command = c->command, .sandbox = s, .r = r, .listener = l, .notes = BUF_INIT(NOTES_MAX)};
+    *c = (struct cell){.command = c->command, .r = r, .listener = l, .notes = BUF_INIT(NOTES_MAX)};
     delivery_init(&c->delivery, &s->ledger, s->o.out_dir);
     output_begin(&s->output, c->command ? NULL : s->output_dir, s->cells, &s->disk);
     free(steal(&s->last_value));
@@ -377,18 +347,16 @@ void cell_begin(struct cell *c, struct sandbox *s, const struct cell_listener *l
 
 void cell_end(struct cell *c)
 {
-    struct sandbox *s = c->sandbox;
+    struct sandbox *s = c->request.sandbox;
 
     for (int stream = 1; stream <= 2; stream++) {
         keep_settled(c, stream, NULL, 0);
         overwrite_release(&c->settled[stream == 2]);
     }
     output_end(&s->output);
-    if (s->output.disk_errno && s->o.run.notice) {
-        autofree char *line = xasprintf("the full output could not be saved: %s",
-                                        strerror(s->output.disk_errno));
-        s->o.run.notice(s->o.run.notice_ctx, false, line);
-    }
+    if (s->output.disk_errno)
+        engine_notice(&s->o.run, false, "the full output could not be saved: %s",
+                      strerror(s->output.disk_errno));
     c->r->output_path = xstrdup(s->output.path);
     s->last_value = xstrdup(c->r->value);
     if (c->delivering && c->file_name)
@@ -401,5 +369,5 @@ void cell_end(struct cell *c)
     delivery_release(&c->delivery);
     buf_release(&c->notes);
     free(c->file_name);
-    request_end(s, &c->request);
+    request_end(&c->request);
 }

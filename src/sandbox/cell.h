@@ -9,7 +9,6 @@
 
 struct cell {
     struct request request; /* must be the first member: a frame handler gets only the request */
-    struct sandbox *sandbox;
     struct cell_result *r;
     const struct cell_listener *listener;
     bool command;             /* set before cell_begin(): no code for the worker, but a process beside it */

@@ -17,8 +17,6 @@
 #include "process/loop.h"
 #include "sandbox/private.h"
 
-#define CLIENT_MS 10000
-
 /* CVE-2025-31133, -52565 and -52881 are fixed in 1.2.8, 1.3.3 and 1.4.0 and later. */
 static bool runc_is_old(const char *version)
 {
@@ -33,7 +31,7 @@ static bool runc_is_old(const char *version)
 /* What a client prints on stdout, or NULL. The caller frees. */
 static char *ask(struct argv *argv)
 {
-    struct child *c = client_command(argv, CLIENT_MS, (struct child_watch){0});
+    struct child *c = client_command(argv, (struct child_watch){0});
     char *text = child_wait(c, CLIENT_MS) && child_ok(c) ? xstrdup(buf_str(&c->out_text)) : NULL;
 
     child_free(c);

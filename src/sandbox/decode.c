@@ -21,12 +21,10 @@ struct decoding {
 
 static const char *announce(struct decoding *d, const struct frame *f)
 {
-    const char *p = f->data;
-    size_t left = f->len;
+    struct tagged t = tagged_in(f->data, f->len);
     int64_t width = 0, height = 0, size = 0;
-    struct tagged t;
 
-    while (tagged_next(&p, &left, &t) > 0) {
+    while (tagged_next(&t) > 0) {
         if (t.tag == 'w')
             width = tagged_int(&t);
         else if (t.tag == 'h')
@@ -65,10 +63,9 @@ static const char *on_pixels(struct request *q, const struct frame *f)
 }
 
 /* Send the image, wait for the pixels. */
-static int decode(struct decoding *d, struct error *err)
+static int decode(struct decoding *d, struct sandbox *s, struct error *err)
 {
     struct put *u = &d->put;
-    struct sandbox *s = u->sandbox;
     struct request *q = &u->request;
     struct buf body autorelease(buf_release) = BUF_INIT(0);
 
@@ -82,7 +79,6 @@ static int decode(struct decoding *d, struct error *err)
     put_pump(u);
     if (put_finish(u, err) < 0)
         return -1;
-    sandbox_note_death(s, q, "while an image was decoded");
     sandbox_count_kills(s);
     if (u->over)
         return error_set(err, ERROR_USAGE, 0, "%s is too large to show: more than %s", q->what,
@@ -97,43 +93,28 @@ static int decode(struct decoding *d, struct error *err)
     return 0;
 }
 
-static struct decoding *decoding_new(struct sandbox *s, const struct pixels_ask *ask)
+static int decoding_run(struct decoding *d, struct sandbox *s, struct error *err)
 {
-    struct decoding *d = xmalloc(sizeof *d);
+    const struct pixels_ask *ask = d->ask;
 
-    memset(&d->put, 0, offsetof(struct put, piece));
-    d->put.sandbox = s;
-    d->put.fd = ask->fd;
-    d->put.request.what = ask->name;
-    d->put.request.frame = on_pixels;
-    d->put.request.idle_ms = DECODE_MS;
-    d->ask = ask;
-    d->out = NULL;
-    d->png = NULL;
-    d->got = d->size = d->most = 0;
     assert(ask->width > 0 && ask->width <= PIXELS_WIDTH_MAX && ask->height > 0
            && ask->height <= PIXELS_HEIGHT_MAX);
-    return d;
-}
-
-/* Frees d. */
-static int decoding_run(struct decoding *d, struct error *err)
-{
-    struct sandbox *s = d->put.sandbox;
-    int rc = sandbox_wait(s, err) == 0 ? decode(d, err) : -1;
-
-    request_end(s, &d->put.request);
-    free(d);
+    d->put = (struct put){.fd = ask->fd,
+                          .request = {.what = ask->name,
+                                      .frame = on_pixels,
+                                      .idle_ms = DECODE_MS,
+                                      .when = "while an image was decoded"}};
+    int rc = sandbox_wait(s, err) == 0 ? decode(d, s, err) : -1;
+    request_end(&d->put.request);
     return rc;
 }
 
 int sandbox_pixels(struct sandbox *s, const struct pixels_ask *ask, struct pixels *out, struct error *err)
 {
-    struct decoding *d = decoding_new(s, ask);
+    struct decoding d = {.ask = ask, .out = out};
 
-    d->out = out;
     *out = (struct pixels){0};
-    int rc = decoding_run(d, err);
+    int rc = decoding_run(&d, s, err);
     if (rc < 0)
         pixels_release(out);
     return rc;
@@ -142,9 +123,7 @@ int sandbox_pixels(struct sandbox *s, const struct pixels_ask *ask, struct pixel
 int sandbox_picture(struct sandbox *s, const struct picture_ask *ask, struct buf *out, struct error *err)
 {
     const struct pixels_ask size = {ask->edge, ask->edge, 0xffffff, ask->name, NULL, ask->fd};
-    struct decoding *d = decoding_new(s, &size);
+    struct decoding d = {.ask = &size, .png = out, .most = ask->most};
 
-    d->png = out;
-    d->most = ask->most;
-    return decoding_run(d, err);
+    return decoding_run(&d, s, err);
 }

@@ -75,7 +75,7 @@ static int by_name(const void *a, const void *b)
 static int names_in(struct gather_walk *w, const char *path, struct argv *names, struct error *err)
 {
     int fd = open_beneath(w->folder, *path ? path : ".", O_RDONLY | O_DIRECTORY);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    autoclosedir DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     struct dirent *e;
 
     if (!dir) {
@@ -91,19 +91,16 @@ static int names_in(struct gather_walk *w, const char *path, struct argv *names,
     while ((e = readdir(dir))) {
         if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
             continue;
-        if (++w->seen > GATHER_FILES) {
-            closedir(dir);
+        if (++w->seen > GATHER_FILES)
             return error_set(err, ERROR_USAGE, 0,
                              "%s has more than %d files; add a folder in it, or single files\n"
                              "Start with --mount DIR to have all of it read where it is.",
                              w->name, GATHER_FILES);
-        }
         if (e->d_name[0] == '.')
             w->out->hidden++;
         else
             argv_push(names, e->d_name);
     }
-    closedir(dir);
     if (names->n)
         qsort(names->v, names->n, sizeof *names->v, by_name);
     return 0;

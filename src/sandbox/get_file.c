@@ -20,13 +20,11 @@ struct getting {
 
 static const char *announce(struct getting *g, const struct frame *f)
 {
-    const char *p = f->data;
-    size_t left = f->len;
-    struct tagged t;
+    struct tagged t = tagged_in(f->data, f->len);
 
     if (g->size >= 0)
         return "it began a file inside a file";
-    while (tagged_next(&p, &left, &t) > 0)
+    while (tagged_next(&t) > 0)
         if (t.tag == 's')
             g->size = tagged_int(&t);
     return g->size < 0 || g->size > g->most ? "it sent a file that is larger than its limit" : NULL;
@@ -67,20 +65,17 @@ static int outcome(const struct getting *g, struct error *err)
 
 int64_t sandbox_get(struct sandbox *s, const char *name, int fd, struct error *err)
 {
-    struct getting g = {.request = {.what = name, .idle_ms = GET_MS, .frame = on_part},
-                        .fd = fd,
-                        .size = -1,
-                        .most = s->o.run.data_size + (1 << 20)};
+    struct getting g = {
+        .request = {.what = name, .idle_ms = GET_MS, .frame = on_part, .when = "while a file was copied"},
+        .fd = fd,
+        .size = -1,
+        .most = s->o.run.data_size + (1 << 20)};
 
     if (sandbox_check_name(name, err) < 0 || sandbox_wait(s, err) < 0)
         return -1;
     struct frame_out f = {.type = TO_GUEST_GET, .body = {name, strlen(name)}};
-    int rc = request_ask(s, &g.request, f, err);
-    if (rc == 0)
-        sandbox_note_death(s, &g.request, "while a file was copied");
-    if (rc == 0)
-        rc = outcome(&g, err);
-    request_end(s, &g.request);
+    int rc = request_ask(s, &g.request, f, err) < 0 ? -1 : outcome(&g, err);
+    request_end(&g.request);
     return rc < 0 ? -1 : g.size;
 }
 
@@ -119,17 +114,18 @@ static void read_list(const struct buf *text, sandbox_file_fn *fn, void *ctx)
 
 int64_t sandbox_each_file(struct sandbox *s, sandbox_file_fn *fn, void *ctx, struct error *err)
 {
-    struct file_listing l = {.request = {.what = "the list of files", .idle_ms = GET_MS, .frame = on_names},
+    struct file_listing l = {.request = {.what = "the list of files",
+                                         .idle_ms = GET_MS,
+                                         .frame = on_names,
+                                         .when = "when it was asked for its files"},
                              .text = BUF_INIT(LIST_MAX)};
 
     if (sandbox_wait(s, err) < 0)
         return -1;
     int rc = request_ask(s, &l.request, (struct frame_out){.type = TO_GUEST_LIST}, err);
-    if (rc == 0) {
-        sandbox_note_death(s, &l.request, "when it was asked for its files");
+    if (rc == 0)
         read_list(&l.text, fn, ctx);
-    }
-    request_end(s, &l.request);
+    request_end(&l.request);
     buf_release(&l.text);
     return rc < 0 ? -1 : l.request.lost_unnamed;
 }

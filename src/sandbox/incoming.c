@@ -17,6 +17,7 @@
 #define MOUNTED_MAX      400
 #define REQUEST_TEXT_MAX 4096
 #define UNKEPT_MAX       100
+#define ERROR_TEXT_MAX   1000
 #define LOST_NAME_MAX    1100
 #define OLDEST_PYTHON    8 /* 3.8, for which the guest is written */
 
@@ -34,54 +35,35 @@ static void take_lost(struct request *q, const struct tagged *t)
 }
 
 /* The body of FROM_GUEST_END and _DEATH. False: malformed. */
-static bool read_end(struct request *q, const char *p, size_t left)
+static bool read_end(struct request *q, const char *body, size_t len)
 {
-    struct tagged t;
+    struct tagged t = tagged_in(body, len);
     int rc;
 
-    while ((rc = tagged_next(&p, &left, &t)) > 0) {
+    while ((rc = tagged_next(&t)) > 0) {
         int64_t n = tagged_int(&t);
+        int count = n > 0 && n < INT32_MAX ? (int)n : 0;
 
-        switch (t.tag) {
-        case 'e':
-            tagged_take(&q->error, &t, 1000);
-            break;
-        case 'n':
-            q->error_code = n > 0 && n < 4096 ? (int)n : 0;
-            break;
-        case 't':
-            tagged_take(&q->text, &t, REQUEST_TEXT_MAX);
-            break;
-        case 'w':
+        tagged_take(&t, 'e', &q->error, ERROR_TEXT_MAX);
+        tagged_take(&t, 't', &q->text, REQUEST_TEXT_MAX);
+        tagged_take(&t, 'u', &q->unkept, UNKEPT_MAX);
+        q->sigint_sent |= t.tag == 'i';
+        q->closed |= t.tag == 'c';
+        q->files_cut |= t.tag == 'f';
+        /* a newer supervisor may add other fields */
+        if (t.tag == 'n') {
+            q->error_code = count < 4096 ? count : 0;
+        } else if (t.tag == 'w') {
             q->wait_status = n;
-            break;
-        case 'i':
-            q->sigint_sent = true;
-            break;
-        case 'c':
-            q->closed = true;
-            break;
-        case 'f':
-            q->files_cut = true;
-            break;
-        case 'r':
+        } else if (t.tag == 'r') {
             q->restored = true;
-            q->behind = n > 0 && n < INT32_MAX ? (unsigned)n : 0;
-            break;
-        case 'u':
-            tagged_take(&q->unkept, &t, UNKEPT_MAX);
-            break;
-        case 'o':
-            q->snapshots_killed = n > 0 ? n : 0; /* a negative number would pass for a kill that we counted */
-            break;
-        case 'l':
+            q->behind = (unsigned)count;
+        } else if (t.tag == 'o') {
+            q->snapshots_killed = count; /* never negative, which would pass for a kill that we counted */
+        } else if (t.tag == 'l') {
             take_lost(q, &t);
-            break;
-        case 'm':
-            q->lost_unnamed += n > 0 && n < INT32_MAX ? n : 0;
-            break;
-        default:
-            break; /* a newer supervisor may add fields */
+        } else if (t.tag == 'm') {
+            q->lost_unnamed += count;
         }
     }
     return rc == 0;
@@ -111,11 +93,10 @@ void sandbox_note_death(struct sandbox *s, const struct request *q, const char *
 /* The worker ended while no cell ran. */
 static const char *on_death(struct sandbox *s, const struct frame *f)
 {
-    struct request q = {.wait_status = -1};
+    struct request q autorelease(request_end) = {.wait_status = -1};
 
     if (read_end(&q, f->data, f->len))
         sandbox_note_death(s, &q, "after the last cell had ended");
-    request_end(s, &q);
     return NULL;
 }
 
@@ -133,32 +114,25 @@ struct hello {
 };
 
 /* The end of a request that no program was there to read: did the worker die, and was a snapshot restored? */
-static void read_news(struct sandbox *s, const struct tagged *news, struct earlier *e)
+static void read_news(const struct tagged *news, struct earlier *e)
 {
-    struct request q = {.wait_status = -1};
+    struct request q autorelease(request_end) = {.wait_status = -1};
 
     read_end(&q, news->data, news->len);
     e->died |= q.wait_status >= 0;
     e->restored |= q.restored;
     e->behind += q.behind;
-    request_end(s, &q);
 }
 
-static int read_hello(struct sandbox *s, const struct frame *f, struct hello *h)
+static int read_hello(const struct frame *f, struct hello *h)
 {
-    const char *p = f->data;
-    size_t left = f->len;
-    struct tagged t;
+    struct tagged t = tagged_in(f->data, f->len);
     int rc;
 
-    while ((rc = tagged_next(&p, &left, &t)) > 0) {
-        char **to = t.tag == 'v'   ? &h->version
-                    : t.tag == 'p' ? &h->python
-                    : t.tag == 'k' ? &h->packages
-                                   : NULL;
-
-        if (to && !*to)
-            *to = tagged_text(&t, PACKAGES_MAX);
+    while ((rc = tagged_next(&t)) > 0) {
+        tagged_take(&t, 'v', &h->version, PACKAGES_MAX);
+        tagged_take(&t, 'p', &h->python, PACKAGES_MAX);
+        tagged_take(&t, 'k', &h->packages, PACKAGES_MAX);
         h->hidden |= t.tag == 'd';
         h->read_only |= t.tag == 'w';
         h->earlier.unfinished |= t.tag == 'u';
@@ -167,7 +141,7 @@ static int read_hello(struct sandbox *s, const struct frame *f, struct hello *h)
             argv_push(&h->mounted, one);
         }
         if (t.tag == 'z')
-            read_news(s, &t, &h->earlier);
+            read_news(&t, &h->earlier);
         if (t.tag == 'c' && tagged_int(&t) > 0 && tagged_int(&t) < INT32_MAX)
             h->earlier.cells = (unsigned)tagged_int(&t);
     }
@@ -221,15 +195,15 @@ static void accept_hello(struct sandbox *s, const struct hello *h)
         named_greeted(s, &h->earlier);
     if (s->o.up)
         s->o.up(s->o.ctx, s);
-    if (!h->hidden && s->o.run.notice)
-        s->o.run.notice(s->o.run.notice_ctx, true,
-                        "this Python has no ctypes: code can inspect the supervisor in its own sandbox");
+    if (!h->hidden)
+        engine_notice(&s->o.run, true,
+                      "this Python has no ctypes: code can inspect the supervisor in its own sandbox");
 }
 
 static const char *on_hello(struct sandbox *s, const struct frame *f)
 {
     struct hello h = {0};
-    int rc = read_hello(s, f, &h);
+    int rc = read_hello(f, &h);
     const char *why = refuse_hello(s, &h, rc);
 
     if (!why)

@@ -40,11 +40,15 @@ struct lost_file {
 /* One request to the supervisor, from its first frame to 'Z'. Embedded in a struct for each kind of
  * request. */
 struct request {
-    /* Set before request_begin(): what it is called in an error, how many ms it may go without a sign of life
-     * (0: the usual time), and what handles every frame except 'Z' (NULL: no other frame is allowed). */
+    /* Set before request_begin(): what it is called in an error; how many ms it may go without a sign of life
+     * (0: the usual time); what handles every frame except 'Z' (NULL: no other frame is allowed); when the
+     * worker died if it dies meanwhile, for the next cell to tell ("while a file was copied"; NULL: a cell
+     * tells it itself). */
     const char *what;
     int idle_ms;
     const char *(*frame)(struct request *q, const struct frame *f);
+    const char *when;
+    struct sandbox *sandbox;
     unsigned char nonce[NONCE_SIZE];
     bool done;
     int64_t progress_at; /* ms; when its last frame arrived, or the channel last accepted bytes of ours */
@@ -118,8 +122,8 @@ struct sandbox {
 };
 
 void request_begin(struct sandbox *s, struct request *q);
-/* Also ends a request that is not done; it is then forgotten. */
-void request_end(struct sandbox *s, struct request *q);
+/* Also ends a request that is not done; it is then forgotten. Nothing happens if it was not begun. */
+void request_end(struct request *q);
 
 /* The supervisor is gone or cannot be trusted: end the sandbox. The next cell reports what was lost. */
 void sandbox_break(struct sandbox *s, const char *why);
@@ -130,12 +134,12 @@ void sandbox_tell_copied(struct sandbox *s, enum phase phase, size_t bytes);
 
 /* transfer.c */
 /* The supervisor accepting our bytes is a sign of life, just like a frame from it. */
-void request_progress(struct sandbox *s, struct request *q);
+void request_progress(struct request *q);
 /* Wait for the end of q. Ctrl-C, or idle_ms without a sign of life, asks the supervisor to stop, for which
  * it has GRACE_MS. 0, or -1 with err. */
-int request_finish(struct sandbox *s, struct request *q, struct error *err);
+int request_finish(struct request *q, struct error *err);
 
-/* transfer.c: send it and wait for its end. */
+/* transfer.c: begin it, send f and wait for its end. The caller then reads q and ends it. */
 int request_ask(struct sandbox *s, struct request *q, struct frame_out f, struct error *err);
 
 /* put_file.c */
@@ -177,8 +181,6 @@ struct earlier {
     bool restored;   /* a snapshot from before that was restored */
     unsigned behind; /* how many finished cells that snapshot lacks */
 };
-/* A notice, which it frees. detail: only with -v. */
-void named_tell(struct sandbox *s, bool detail, char *line);
 /* Does the sandbox of that name exist? True: connected, and the hello is awaited, or else STAGE_FAILED.
  * False: a new one must be started. */
 bool named_begin(struct sandbox *s);

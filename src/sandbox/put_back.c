@@ -105,25 +105,29 @@ static void put_one(struct sandbox *s, const char *name, int fd)
         return;
     int64_t r = S_ISDIR(st.st_mode) ? sandbox_put_folder(s, name, fd, &err)
                                     : sandbox_put_file(s, name, fd, &err);
-    if (r >= 0 || !s->o.run.notice)
-        return;
-    autofree char *line = xasprintf("%s could not be copied in again: %s", name, err.text);
-    s->o.run.notice(s->o.run.notice_ctx, false, line);
+    if (r < 0)
+        engine_notice(&s->o.run, false, "%s could not be copied in again: %s", name, err.text);
 }
 
-void put_back(struct sandbox *s)
+bool put_back(struct sandbox *s)
 {
+    struct put_back *p = &s->put_back;
     const struct ledger_file *f = NULL;
     unsigned row = 0;
 
-    if (!s->put_back.due)
-        return;
-    s->put_back.due = false;
-    for (unsigned i = 0; i < s->put_back.n; i++)
-        put_one(s, s->put_back.v[i].name, s->put_back.v[i].fd);
-    for (const char *name; (name = next_made(s, &row, &f));) {
+    if (!p->due || p->busy)
+        return true;
+    p->busy = true;
+    p->due = false;
+    /* One that is lost is replaced at once, and may be ready again: then it is due once more. */
+    for (unsigned i = 0; i < p->n && s->stage == STAGE_READY && !p->due; i++)
+        put_one(s, p->v[i].name, p->v[i].fd);
+    for (const char *name; s->stage == STAGE_READY && !p->due && (name = next_made(s, &row, &f));) {
         autoclose int fd = open_made(s, f);
 
         put_one(s, name, fd);
     }
+    p->busy = false;
+    p->due = p->due || s->stage != STAGE_READY;
+    return !p->due;
 }

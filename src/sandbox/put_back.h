@@ -17,15 +17,16 @@ struct put_back {
         int fd; /* ours */
     } v[PUT_BACK_MAX];
     unsigned n;
-    bool due; /* at the next wait for the sandbox */
+    bool due;  /* at the next wait for the sandbox */
+    bool busy; /* it is being done */
 };
 
 /* The user's file fd has gone in under this name. A pipe cannot be read again and is not remembered. */
 void put_back_keep(struct sandbox *s, const char *name, int fd);
 /* "a.csv, out.png": what put_back() will try, at most 300 bytes; NULL for nothing. The caller frees. */
 char *put_back_names(const struct sandbox *s);
-/* Do it, if it is due. Nothing is told but what fails. */
-void put_back(struct sandbox *s);
+/* Do it, if it is due. A notice tells what fails. False: the sandbox was lost meanwhile, so it stays due. */
+bool put_back(struct sandbox *s);
 void put_back_release(struct put_back *p);
 
 #endif

@@ -4,16 +4,12 @@
 
 #include "sandbox/private.h"
 
-#define PUT_PIECE (64u << 10)
-
 struct put {
-    struct request request;
-    struct sandbox *sandbox;
-    int fd; /* the caller's */
+    struct request request; /* its sandbox is set by request_begin() */
+    int fd;                 /* the caller's */
     uint64_t sent;
     bool ended, over; /* over: more than /mnt/data holds */
     int read_errno;
-    char piece[PUT_PIECE];
 };
 
 void put_send(struct put *u, enum to_guest type, const char *data, size_t len);

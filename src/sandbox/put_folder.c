@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -30,12 +31,6 @@ static void put_folder_release(struct put_folder *p)
 {
     gathered_release(&p->found);
     argv_release(&p->names);
-}
-
-static void tell(const struct sandbox *s, const char *line)
-{
-    if (s->o.run.notice)
-        s->o.run.notice(s->o.run.notice_ctx, false, line);
 }
 
 /* A name that no file here has, nor was given. */
@@ -96,24 +91,20 @@ static int put_one(struct put_folder *p, const char *path, const char *inside, s
 static void tell_result(const struct put_folder *p)
 {
     const struct gathered *g = &p->found;
-    struct buf line autorelease(buf_release) = BUF_INIT(0);
+    const struct engine_options *o = &p->s->o.run;
+    char hidden[40] = "";
 
     for (size_t i = 0; i < g->refused.n && i < TOLD_MOST; i++) {
         autofree char *plain = scrub_line(g->refused.v[i], SCRUB_TERMINAL);
-        autofree char *one = xasprintf("left out of %s: %s", p->name, plain);
 
-        tell(p->s, one);
+        engine_notice(o, false, "left out of %s: %s", p->name, plain);
     }
-    if (g->refused.n > TOLD_MOST) {
-        autofree char *more = xasprintf("left out of %s: %zu more", p->name, g->refused.n - TOLD_MOST);
-
-        tell(p->s, more);
-    }
-    buf_addf(&line, "%s: %u file%s, %" PRId64 " bytes, in the sandbox as /mnt/data/%s/", p->name, p->files,
-             p->files == 1 ? "" : "s", p->bytes, p->name);
+    if (g->refused.n > TOLD_MOST)
+        engine_notice(o, false, "left out of %s: %zu more", p->name, g->refused.n - TOLD_MOST);
     if (g->hidden)
-        buf_addf(&line, " (without %u hidden)", g->hidden);
-    tell(p->s, buf_str(&line));
+        snprintf(hidden, sizeof hidden, " (without %u hidden)", g->hidden);
+    engine_notice(o, false, "%s: %u file%s, %" PRId64 " bytes, in the sandbox as /mnt/data/%s/%s", p->name,
+                  p->files, p->files == 1 ? "" : "s", p->bytes, p->name, hidden);
 }
 
 int64_t sandbox_put_folder(struct sandbox *s, const char *name, int fd, struct error *err)

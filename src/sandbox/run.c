@@ -63,28 +63,16 @@ static int64_t climb(struct sandbox *s, struct cell *c, struct ladder *l)
         if (l->rung < RUNG_KILL)
             step(s, l, l->rung == RUNG_NONE && interrupts < 2 ? RUNG_SIGINT : RUNG_KILL, REASON_INTERRUPT);
     }
-    switch (l->rung) {
-    case RUNG_NONE:
-        due = c->answered        ? c->request.progress_at + FILES_IDLE_MS
-              : s->o.cell_ms > 0 ? l->began + s->o.cell_ms + c->blocked_ms
-                                 : INT64_MAX;
-        if (now >= due)
-            step(s, l, RUNG_SIGINT, c->answered ? REASON_NONE : REASON_TIMEOUT);
-        break;
-    case RUNG_SIGINT:
-        due = l->stepped + STEP_MS;
-        if (now >= due)
-            step(s, l, RUNG_KILL, REASON_NONE);
-        break;
-    case RUNG_KILL:
-        due = l->stepped + STEP_MS;
-        if (now >= due)
-            step(s, l, RUNG_GONE, REASON_NONE);
-        break;
-    case RUNG_GONE:
-    default:
+    if (l->rung == RUNG_GONE)
         return 0;
-    }
+    if (l->rung != RUNG_NONE)
+        due = l->stepped + STEP_MS;
+    else if (c->answered)
+        due = c->request.progress_at + FILES_IDLE_MS;
+    else
+        due = s->o.cell_ms > 0 ? l->began + s->o.cell_ms + c->blocked_ms : INT64_MAX;
+    if (now >= due)
+        step(s, l, l->rung + 1, l->rung == RUNG_NONE && !c->answered ? REASON_TIMEOUT : REASON_NONE);
     return now >= due ? 0 : due - now < 3600000 ? due - now : 3600000;
 }
 
@@ -269,9 +257,9 @@ static void explain(struct sandbox *s, struct cell *c, const struct ladder *l)
     }
     r->state_restored = r->state_restored && !r->state_lost;
     /* The code may have killed the snapshot itself; then memory was not short. */
-    if (c->request.snapshots_killed > 0 && memory && c->request.wait_status < 0 && s->o.run.notice)
-        s->o.run.notice(
-            s->o.run.notice_ctx, true,
+    if (c->request.snapshots_killed > 0 && memory && c->request.wait_status < 0)
+        engine_notice(
+            &s->o.run, true,
             "memory ran short, so the snapshot of the interpreter was given up; a new one is made after "
             "the cell");
 }

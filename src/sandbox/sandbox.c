@@ -269,10 +269,8 @@ int sandbox_wait(struct sandbox *s, struct error *err)
             return error_set(err, ERROR_CANCELLED, 0, "interrupted while the sandbox started");
         loop_wait(s->loop, -1);
     }
-    if (s->stage == STAGE_READY) {
-        put_back(s);
+    if (s->stage == STAGE_READY && put_back(s))
         return 0;
-    }
     if (s->stage == STAGE_FAILED) {
         if (err)
             *err = s->error;
@@ -380,7 +378,9 @@ int sandbox_dry_run(const struct sandbox_options *o, struct argv *out, struct er
 
 void request_begin(struct sandbox *s, struct request *q)
 {
-    *q = (struct request){.what = q->what,
+    *q = (struct request){.sandbox = s,
+                          .what = q->what,
+                          .when = q->when,
                           .idle_ms = q->idle_ms ? q->idle_ms : s->answer_ms,
                           .frame = q->frame,
                           .wait_status = -1,
@@ -392,10 +392,10 @@ void request_begin(struct sandbox *s, struct request *q)
     s->request = q;
 }
 
-void request_end(struct sandbox *s, struct request *q)
+void request_end(struct request *q)
 {
-    if (s->request == q)
-        s->request = NULL;
+    if (q->sandbox && q->sandbox->request == q)
+        q->sandbox->request = NULL;
     free(steal(&q->error));
     free(steal(&q->text));
     free(steal(&q->unkept));

@@ -111,10 +111,9 @@ int sandbox_claim(struct sandbox *s, struct error *err)
         return 0;
     if (registry_take(&s->hold, s->o.run.name, err) < 0) {
         if (is_full(err) && !registry_exists(s->o.run.name)) {
-            named_tell(
-                s, false,
-                xasprintf("the sandbox \"%s\" is new and cannot be kept: %s; it ends with this session",
-                          s->o.run.name, err->text));
+            engine_notice(&s->o.run, false,
+                          "the sandbox \"%s\" is new and cannot be kept: %s; it ends with this session",
+                          s->o.run.name, err->text);
             s->o.run.name = NULL;
             return 0;
         }

@@ -24,11 +24,11 @@ void sandbox_tell_lacking(const struct sandbox *s, const struct argv *mounted)
     const struct engine *engine = engines_find(s->engine);
     bool other_user = !engine || !engine->users_uid || geteuid() == 0;
 
-    for (size_t i = 0; m && i < m->n && s->o.run.notice; i++) {
+    for (size_t i = 0; m && i < m->n; i++) {
         autofree char *line = mount_lacks(&m->v[i], other_user, mounted);
 
         if (line)
-            s->o.run.notice(s->o.run.notice_ctx, false, line);
+            engine_notice(&s->o.run, false, "%s", line);
     }
 }
 
@@ -53,9 +53,7 @@ void named_drop_mounts(struct sandbox *s)
     if (s->o.run.mounts != &s->known_mounts)
         return;
     s->o.run.mounts = NULL;
-    if (s->known_mounts.n == 0 || !s->o.run.notice)
-        return;
-    autofree char *line = xasprintf("the new sandbox \"%s\" has no folders mounted; give --mount again",
-                                    s->o.run.name);
-    s->o.run.notice(s->o.run.notice_ctx, false, line);
+    if (s->known_mounts.n > 0)
+        engine_notice(&s->o.run, false, "the new sandbox \"%s\" has no folders mounted; give --mount again",
+                      s->o.run.name);
 }

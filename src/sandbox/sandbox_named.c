@@ -11,13 +11,6 @@
 #include "records/record.h"
 #include "sandbox/private.h"
 
-void named_tell(struct sandbox *s, bool detail, char *line)
-{
-    if (s->o.run.notice)
-        s->o.run.notice(s->o.run.notice_ctx, detail, line);
-    free(line);
-}
-
 static void tell_ended(struct sandbox *s, const struct record *r)
 {
     int64_t now = (int64_t)time(NULL);
@@ -28,10 +21,9 @@ static void tell_ended(struct sandbox *s, const struct record *r)
     else if (s->hold.used > 0 && r->idle > 0 && now - s->hold.used >= r->idle)
         snprintf(how, sizeof how, "idle for %lld %s", (long long)(r->idle >= 120 ? r->idle / 60 : r->idle),
                  r->idle >= 120 ? "min" : "s");
-    named_tell(
-        s, false,
-        xasprintf("the sandbox \"%s\" had ended (%s): its variables and files are gone; starting a new one",
-                  s->o.run.name, how));
+    engine_notice(&s->o.run, false,
+                  "the sandbox \"%s\" had ended (%s): its variables and files are gone; starting a new one",
+                  s->o.run.name, how);
     s->told_named = true;
 }
 
@@ -69,8 +61,8 @@ bool named_begin(struct sandbox *s)
     }
     if (state == REGISTRY_NEW) {
         if (!s->told_named)
-            named_tell(s, s->o.name_is_ours,
-                       xasprintf("the sandbox \"%s\" is new: no variables, no files", s->o.run.name));
+            engine_notice(&s->o.run, s->o.name_is_ours, "the sandbox \"%s\" is new: no variables, no files",
+                          s->o.run.name);
         s->told_named = true;
         return false;
     }
@@ -141,11 +133,10 @@ void named_silent(struct sandbox *s)
         return;
     }
     registry_forget(&s->hold);
-    named_tell(
-        s, false,
-        xasprintf("the sandbox \"%s\" did not answer and was removed: its variables and files are gone; "
+    engine_notice(&s->o.run, false,
+                  "the sandbox \"%s\" did not answer and was removed: its variables and files are gone; "
                   "starting a new one",
-                  s->o.run.name));
+                  s->o.run.name);
     s->told_named = true;
     s->kept = s->taken = false;
     s->stage = STAGE_NONE;
@@ -181,47 +172,40 @@ static void keep(struct sandbox *s)
         send_word(s);
         return;
     }
-    named_tell(s, false,
-               xasprintf("the sandbox \"%s\" cannot be kept: %s; it ends with this session", s->o.run.name,
-                         err.text));
+    engine_notice(&s->o.run, false, "the sandbox \"%s\" cannot be kept: %s; it ends with this session",
+                  s->o.run.name, err.text);
 }
 
 static void resume(struct sandbox *s, const struct earlier *e)
 {
+    const char *how = e->unfinished
+                          ? "the previous session ended while its code ran, and the code had to be killed"
+                          : "the interpreter died between sessions";
+
     s->cells = e->cells;
     s->touched = e->cells > 0 && (!e->died || e->restored);
     s->has_files = true; /* for all we know */
     if (s->keeps)
-        named_tell(s, false, steal(&s->keeps));
+        engine_notice(&s->o.run, false, "%s", s->keeps);
+    free(steal(&s->keeps));
     if (e->died && e->restored) {
         autofree char *from = sandbox_snapshot_age(e->behind, "that");
 
-        named_tell(
-            s, false,
-            xasprintf("the sandbox \"%s\": %s; variables are those from before %s", s->o.run.name,
-                      e->unfinished
-                          ? "the previous session ended while its code ran, and the code had to be killed"
-                          : "the interpreter died between sessions",
-                      from));
+        engine_notice(&s->o.run, false, "the sandbox \"%s\": %s; variables are those from before %s",
+                      s->o.run.name, how, from);
     } else if (e->died) {
         s->lost_state = true;
-        snprintf(s->lost_why, sizeof s->lost_why,
-                 e->unfinished
-                     ? "the previous session ended while its code ran, and the code had to be killed"
-                     : "the interpreter died between sessions");
-        named_tell(s, false,
-                   xasprintf("the sandbox \"%s\": %s; variables are gone, files are kept", s->o.run.name,
-                             s->lost_why));
+        snprintf(s->lost_why, sizeof s->lost_why, "%s", how);
+        engine_notice(&s->o.run, false, "the sandbox \"%s\": %s; variables are gone, files are kept",
+                      s->o.run.name, s->lost_why);
     } else if (e->unfinished) {
-        named_tell(
-            s, false,
-            xasprintf("the sandbox \"%s\": the previous session ended while its code ran; the code was "
+        engine_notice(&s->o.run, false,
+                      "the sandbox \"%s\": the previous session ended while its code ran; the code was "
                       "interrupted, variables are as it left them",
-                      s->o.run.name));
+                      s->o.run.name);
     } else if (!s->told_named) {
-        named_tell(s, true,
-                   xasprintf("the sandbox \"%s\" continues: %s, %u cell%s so far", s->o.run.name, s->engine,
-                             e->cells, e->cells == 1 ? "" : "s"));
+        engine_notice(&s->o.run, true, "the sandbox \"%s\" continues: %s, %u cell%s so far", s->o.run.name,
+                      s->engine, e->cells, e->cells == 1 ? "" : "s");
     }
     s->told_named = true;
 }

@@ -20,17 +20,18 @@
 #define VARIABLES_MAX 200
 #define FILES_MAX     80
 
-void request_progress(struct sandbox *s, struct request *q)
+void request_progress(struct request *q)
 {
-    size_t pending = channel_pending(s->channel);
+    size_t pending = channel_pending(q->sandbox->channel);
 
     if (pending != q->pending)
         q->progress_at = clock_ms();
     q->pending = pending;
 }
 
-int request_finish(struct sandbox *s, struct request *q, struct error *err)
+int request_finish(struct request *q, struct error *err)
 {
+    struct sandbox *s = q->sandbox;
     bool cancelled = false, asked = false;
     int64_t until = 0;
 
@@ -38,7 +39,7 @@ int request_finish(struct sandbox *s, struct request *q, struct error *err)
     while (!q->done && s->stage == STAGE_READY) {
         int64_t now = clock_ms();
 
-        request_progress(s, q);
+        request_progress(q);
         cancelled |= loop_cancelled(s->loop);
         if (!asked)
             until = q->progress_at + q->idle_ms;
@@ -57,23 +58,22 @@ int request_finish(struct sandbox *s, struct request *q, struct error *err)
         return error_set(err, cancelled ? ERROR_CANCELLED : ERROR_SANDBOX, 0,
                          "%s: the sandbox was lost and is restarting (%s)", q->what, s->broken_why);
     }
-    if (cancelled)
-        return error_set(err, ERROR_CANCELLED, 0, "%s: interrupted", q->what);
-    return 0;
+    if (q->when)
+        sandbox_note_death(s, q, q->when);
+    return cancelled ? error_set(err, ERROR_CANCELLED, 0, "%s: interrupted", q->what) : 0;
 }
 
-/* The caller then reads q and ends it. */
 int request_ask(struct sandbox *s, struct request *q, struct frame_out f, struct error *err)
 {
     request_begin(s, q);
     f.nonce = q->nonce;
     channel_send(s->channel, &f);
-    return request_finish(s, q, err);
+    return request_finish(q, err);
 }
 
 int sandbox_help(struct sandbox *s, const struct helper *h, struct buf *out, struct error *err)
 {
-    struct request q = {.what = h->name, .idle_ms = PROFILE_MS};
+    struct request q autorelease(request_end) = {.what = h->name, .idle_ms = PROFILE_MS};
     struct buf head autorelease(buf_release) = BUF_INIT(0);
     unsigned char size[4];
 
@@ -88,13 +88,13 @@ int sandbox_help(struct sandbox *s, const struct helper *h, struct buf *out, str
                                             .body = {h->source, strlen(h->source)}},
                          err);
     sandbox_count_kills(s);
-    if (rc == 0 && (q.error || !q.text)) /* the sandbox itself is fine */
-        rc = error_set(err, ERROR_SYSTEM, 0, "%s could not be examined in the sandbox: %s", h->name,
-                       q.error ? q.error : "no answer");
-    if (rc == 0)
-        buf_addstr(out, q.text); /* at most REQUEST_TEXT_MAX */
-    request_end(s, &q);
-    return rc;
+    if (rc < 0)
+        return -1;
+    if (q.error || !q.text) /* the sandbox itself is fine */
+        return error_set(err, ERROR_SYSTEM, 0, "%s could not be examined in the sandbox: %s", h->name,
+                         q.error ? q.error : "no answer");
+    buf_addstr(out, q.text); /* at most REQUEST_TEXT_MAX */
+    return 0;
 }
 
 int sandbox_profile(struct sandbox *s, const char *name, bool rows, struct buf *out, struct error *err)
@@ -108,22 +108,19 @@ int sandbox_profile(struct sandbox *s, const char *name, bool rows, struct buf *
 
 int sandbox_reset(struct sandbox *s, struct error *err)
 {
-    struct request q = {.what = "the new interpreter"};
+    struct request q autorelease(request_end) = {.what = "the new interpreter"};
 
-    if (sandbox_wait(s, err) < 0)
+    if (sandbox_wait(s, err) < 0 || request_ask(s, &q, (struct frame_out){.type = TO_GUEST_RESET}, err) < 0)
         return -1;
-    int rc = request_ask(s, &q, (struct frame_out){.type = TO_GUEST_RESET}, err);
-    request_end(s, &q);
-    if (rc == 0) {
-        s->touched = s->lost_state = false; /* the user asked for it, so there is no loss to report */
-        free(steal(&s->last_value));
-    }
-    return rc;
+    s->touched = s->lost_state = false; /* the user asked for it, so there is no loss to report */
+    free(steal(&s->last_value));
+    return 0;
 }
 
 int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct error *err)
 {
-    struct request q = {.what = "the arguments"};
+    struct request q autorelease(request_end) = {.what = "the arguments",
+                                                 .when = "when it was given the arguments"};
     struct buf words autorelease(buf_release) = BUF_INIT(0);
 
     for (size_t i = 0; i < n; i++)
@@ -131,17 +128,13 @@ int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct
     if (words.len > SANDBOX_CODE_MAX)
         return error_set(err, ERROR_USAGE, 0, "the arguments are too long: %zu bytes, the limit is %u",
                          words.len, SANDBOX_CODE_MAX);
-    if (sandbox_wait(s, err) < 0)
+    const struct frame_out f = {.type = TO_GUEST_ARGUMENTS, .body = {words.data, words.len}};
+    if (sandbox_wait(s, err) < 0 || request_ask(s, &q, f, err) < 0)
         return -1;
-    int rc = request_ask(
-        s, &q, (struct frame_out){.type = TO_GUEST_ARGUMENTS, .body = {words.data, words.len}}, err);
-    if (rc == 0)
-        sandbox_note_death(s, &q, "when it was given the arguments");
-    if (rc == 0 && (q.error || q.wait_status >= 0))
-        rc = error_set(err, ERROR_SANDBOX, 0, "the arguments could not be passed: %.300s",
-                       q.error ? q.error : "the interpreter ended");
-    request_end(s, &q);
-    return rc;
+    if (q.error || q.wait_status >= 0)
+        return error_set(err, ERROR_SANDBOX, 0, "the arguments could not be passed: %.300s",
+                         q.error ? q.error : "the interpreter ended");
+    return 0;
 }
 
 /* Append one line of at most max bytes, cut between two entries, without control characters. */
@@ -167,17 +160,13 @@ static void add_list(struct buf *out, const char *before, const char *list, size
 /* The two lines of an inventory: the variables, the files. The caller frees; NULL with err. */
 static char *inventory(struct sandbox *s, const char *what, struct error *err)
 {
-    struct request q = {.what = what, .idle_ms = INVENTORY_MS};
-    char *text = NULL;
+    struct request q autorelease(request_end) = {
+        .what = what, .idle_ms = INVENTORY_MS, .when = "when it was asked for its contents"};
 
-    if (sandbox_wait(s, err) < 0)
+    if (sandbox_wait(s, err) < 0
+        || request_ask(s, &q, (struct frame_out){.type = TO_GUEST_INVENTORY}, err) < 0)
         return NULL;
-    if (request_ask(s, &q, (struct frame_out){.type = TO_GUEST_INVENTORY}, err) == 0) {
-        sandbox_note_death(s, &q, "when it was asked for its contents");
-        text = q.text ? steal(&q.text) : xstrdup("");
-    }
-    request_end(s, &q);
-    return text;
+    return q.text ? steal(&q.text) : xstrdup("");
 }
 
 /* Behind the first line, which is cut off. */

@@ -1,13 +1,14 @@
 /* media.c - see media.h. */
 #include "server/media.h"
 
-#include <stdbool.h>
+#include <ctype.h>
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/percent.h"
 
 static const struct {
     const char *end, *type;
@@ -38,22 +39,6 @@ const char *media_type(const char *name)
     return "application/octet-stream";
 }
 
-static bool unreserved(unsigned char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
-           || (c && strchr("-._~", c));
-}
-
-static void add_escaped(struct buf *out, const char *text, const char *also)
-{
-    for (; *text; text++) {
-        if (unreserved((unsigned char)*text) || strchr(also, *text))
-            buf_addch(out, *text);
-        else
-            buf_addf(out, "%%%02X", (unsigned char)*text);
-    }
-}
-
 char *media_disposition(const char *name)
 {
     const char *slash = strrchr(name, '/');
@@ -62,9 +47,9 @@ char *media_disposition(const char *name)
     name = slash ? slash + 1 : name;
     buf_addstr(&out, "attachment; filename=\"");
     for (const char *c = name; *c; c++)
-        buf_addch(&out, unreserved((unsigned char)*c) || *c == ' ' ? *c : '_');
+        buf_addch(&out, isalnum((unsigned char)*c) || strchr("-._~ ", *c) ? *c : '_');
     buf_addstr(&out, "\"; filename*=UTF-8''");
-    add_escaped(&out, name, "");
+    percent_encode(&out, name, "");
     return buf_steal(&out, NULL);
 }
 
@@ -72,6 +57,6 @@ char *media_url(const char *name)
 {
     struct buf out = BUF_INIT(0);
 
-    add_escaped(&out, name, "/");
+    percent_encode(&out, name, "/");
     return buf_steal(&out, NULL);
 }

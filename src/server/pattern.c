@@ -3,42 +3,9 @@
 
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
+#include "base/percent.h"
 #include "base/utf8.h"
-
-static int hex(char c)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *at = c ? strchr(digits, c | 0x20) : NULL;
-
-    return at ? (int)(at - digits) : -1;
-}
-
-char *percent_decode(const char *text, size_t len, bool plus)
-{
-    struct buf out = BUF_INIT(0);
-
-    for (size_t i = 0; i < len; i++) {
-        char c = text[i];
-
-        if (c == '%') {
-            int high = i + 2 < len ? hex(text[i + 1]) : -1;
-            int low = high >= 0 ? hex(text[i + 2]) : -1;
-
-            c = low >= 0 ? (char)(high << 4 | low) : '\0';
-            i += 2;
-        } else if (plus && c == '+') {
-            c = ' ';
-        }
-        if (c == '\0') {
-            buf_release(&out);
-            return NULL;
-        }
-        buf_addch(&out, c);
-    }
-    return buf_steal(&out, NULL);
-}
 
 /* Is it a name that a file may have: nothing that leads elsewhere, nothing that a terminal would obey? */
 static bool plain_segment(const char *s, size_t len)

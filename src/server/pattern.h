@@ -5,28 +5,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The longest path that is looked at, and the most parts in braces that a route has. */
+/* The most bytes of a path, and the most parts in braces that a route may have. */
 #define PATTERN_PATH_MAX 2048
 #define PATTERN_PARAMS   4
 
 struct pattern_params {
     size_t n;
     struct {
-        const char *name; /* in the pattern, without braces, name_len bytes */
+        const char *name; /* points into the pattern, without braces; it has name_len bytes */
         size_t name_len;
         char *value; /* decoded, never empty */
     } at[PATTERN_PARAMS];
 };
 
-/* path is as the client sent it, without the query. It fits when each segment is equal, or stands where the
- * pattern has {name}: such a segment is percent-decoded once and must be a plain name: UTF-8 without control
- * characters and slash, neither "." nor "..". {name...} as the last part takes the rest, slashes
- * included, each segment held to the same. Literal segments are not decoded, so %2e%2e is never "..". */
+/* path is as the client sent it, without the query. It fits when each segment equals that of the pattern, or
+ * stands where the pattern has {name}. Such a segment is percent-decoded once and must be a plain name: UTF-8
+ * without control characters and slash, neither "." nor "..". {name...} as the last part takes the rest with
+ * its slashes, and the same holds for each of its segments. Literal segments are not decoded, so %2e%2e is
+ * never "..". */
 bool pattern_match(const char *pattern, const char *path, struct pattern_params *out);
 void pattern_release(struct pattern_params *p);
-
-/* Decode %XX; NULL if it is no good: a lone %, or a NUL. plus: '+' is a blank, as in a query. The caller
- * frees. */
-char *percent_decode(const char *text, size_t len, bool plus);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/percent.h"
 #include "json/json.h"
 #include "process/loop.h"
 #include "server/media.h"

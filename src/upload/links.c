@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 static const char data[] = "/mnt/data/";
-/* what models write in front of it */
+/* what models write before a path */
 static const char sandbox[] = "sandbox:";
 
 void links_release(struct links *l)
@@ -38,7 +38,8 @@ void links_add(struct links *l, const char *name, const char *url)
     l->v[i].url = xstrdup(url);
 }
 
-/* Does the text begin with this? more: it ends before that is known. */
+/* Returns the length of with if the text begins with it, else 0. *more is set when the text ends before
+ * that is known. */
 static size_t begins(const char *text, size_t len, const char *with, bool *more)
 {
     size_t n = strlen(with), least = len < n ? len : n;
@@ -49,7 +50,8 @@ static size_t begins(const char *text, size_t len, const char *with, bool *more)
     return len < n ? 0 : n;
 }
 
-/* The longest path that stands here, its length with what is in front of it; 0: none. */
+/* Finds the longest path at the beginning of the text. Returns its length, with a "sandbox:" before it; 0:
+ * there is none. */
 static size_t match(const struct links *l, const char *text, size_t len, const char **url, bool *more)
 {
     size_t front = begins(text, len, sandbox, more), best = 0;

@@ -1,5 +1,5 @@
-/* links.h - text that streams, in which the paths of uploaded files become their URLs. What a path may still
- * grow into is held back; the result does not depend on how the text was cut into pieces.
+/* links.h - replaces the paths of uploaded files by their URLs in text that streams. Text that may still
+ * become a path is held back. The result does not depend on how the text was cut into pieces.
  */
 #ifndef UPLOAD_LINKS_H
 #define UPLOAD_LINKS_H
@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 
-#define LINKS_MAX 200 /* files; of more, the paths stay */
+#define LINKS_MAX 200 /* files. The paths of any further ones stay. */
 
 struct links {
     struct {
@@ -19,7 +19,7 @@ struct links {
 };
 
 void links_release(struct links *l);
-/* name: in the sandbox. One that is there already gets the new URL. */
+/* name is that in the sandbox. A name that is known already gets the new URL. */
 void links_add(struct links *l, const char *name, const char *url);
 void links_feed(struct links *l, const char *text, size_t len, struct buf *out);
 void links_end(struct links *l, struct buf *out); /* no more text comes */

@@ -1,14 +1,12 @@
 /* upload.c - see upload.h. A service is a row of a table: how its URL is made, and which headers it wants. */
 #include "upload/upload.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,11 +16,11 @@
 #include "base/file.h"
 #include "base/file_type.h"
 #include "base/mem.h"
+#include "base/percent.h"
 #include "base/url.h"
 #include "chat/phase.h"
 #include "llm/http.h"
 #include "llm/retry.h"
-#include "process/loop.h"
 
 #define HEADERS_MAX 4
 #define ERROR_BODY  4096
@@ -31,7 +29,7 @@ struct upload {
     const struct service *service;
     struct http *http;
     struct loop *loop;
-    char *base;  /* URL of the place, without a slash at its end */
+    char *base;  /* the URL of the place, without a slash at its end */
     char *user;  /* S3: ACCESS_KEY:SECRET; or NULL */
     char *sign;  /* S3: what libcurl's AWS_SIGV4 takes; or NULL */
     char *query; /* Azure: the SAS token; or NULL */
@@ -49,15 +47,11 @@ static const char *variable(const char *name)
     return v && *v ? v : NULL;
 }
 
-static char *encoded(const char *path, bool slashes)
+static char *encoded(const char *path)
 {
     struct buf out = BUF_INIT(0);
 
-    for (; *path; path++)
-        if (isalnum((unsigned char)*path) || strchr("-_.~", *path) || (slashes && *path == '/'))
-            buf_addch(&out, *path);
-        else
-            buf_addf(&out, "%%%02X", (unsigned char)*path);
+    percent_encode(&out, path, "/");
     return buf_steal(&out, NULL);
 }
 
@@ -76,7 +70,7 @@ static int open_s3(struct upload *u, const char *to, struct error *err)
     region = region ? region : "us-east-1";
     endpoint = endpoint ? endpoint : variable("AWS_ENDPOINT_URL");
     autofree char *amazon = xasprintf("https://s3.%s.amazonaws.com", region);
-    autofree char *host = url_trim(endpoint ? endpoint : amazon), *path = encoded(to + strlen("s3://"), true);
+    autofree char *host = url_trim(endpoint ? endpoint : amazon), *path = encoded(to + strlen("s3://"));
 
     u->base = xasprintf("%s/%s", host, path);
     u->user = xasprintf("%s:%s", key, secret);
@@ -177,9 +171,9 @@ struct upload_try {
     const char *url, *name;
     const char *data;
     size_t size;
-    struct buf body; /* what the service said */
-    int64_t told;    /* clock_ms(), when */
-    uint64_t sent;   /* this was told */
+    struct buf body; /* the service's answer */
+    int64_t told;    /* clock_ms() when the phase was last told */
+    uint64_t sent;   /* the bytes that were told as sent */
 };
 
 static void tell(struct upload_try *a, const struct phase_now *now, const char *why)
@@ -212,7 +206,7 @@ static bool on_body(void *ctx, struct http_reply *reply, const char *p, size_t n
     return true;
 }
 
-/* The code in <Code>NoSuchBucket</Code>, or "". */
+/* Copies the code in <Code>NoSuchBucket</Code>, or "". */
 static void error_code(const struct buf *body, char *out, size_t size)
 {
     const char *at = strstr(buf_str(body), "<Code>");
@@ -221,7 +215,7 @@ static void error_code(const struct buf *body, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)(n < size ? n : size - 1), at ? at + 6 : "");
 }
 
-/* 0: it is there. 1: f says why not. -1: err says why nothing more is to be tried. */
+/* Makes one attempt. 0: the file is there; 1: f says why it is not; -1: err says why no retry is made. */
 static int put(struct upload_try *a, struct failure *f, struct error *err)
 {
     struct upload *u = a->u;
@@ -297,24 +291,6 @@ static void tell_wait(struct upload_try *a, const struct failure *f, unsigned tr
     tell(a, &(struct phase_now){.phase = PHASE_RETRYING, .until = clock_ms() + ms}, why);
 }
 
-static double jitter(void)
-{
-    uint32_t r = 0;
-
-    if (getrandom(&r, sizeof r, 0) != (ssize_t)sizeof r)
-        return 0.5;
-    return (double)r / UINT32_MAX;
-}
-
-static int wait_for(struct loop *loop, int ms, struct error *err)
-{
-    int64_t until = clock_ms() + ms;
-
-    for (int64_t left = ms; left > 0 && !loop_cancelled(loop); left = until - clock_ms())
-        loop_wait(loop, (int)left);
-    return loop_cancelled(loop) ? error_set(err, ERROR_CANCELLED, 0, "interrupted") : 0;
-}
-
 static int put_and_retry(struct upload_try *a, struct error *err)
 {
     struct retry retry = {0};
@@ -325,12 +301,12 @@ static int put_and_retry(struct upload_try *a, struct error *err)
 
         if (status <= 0)
             return status;
-        const struct retry_now now = {.ms = clock_ms(), .jitter = jitter()};
+        const struct retry_now now = {.ms = clock_ms(), .jitter = retry_jitter()};
         struct retry_choice next = retry_decide(&retry, &f, now);
         if (next.what != RETRY_WAIT)
             return failed(a, &f, err);
         tell_wait(a, &f, retry.attempts, next.wait_ms);
-        if (wait_for(a->u->loop, next.wait_ms, err) < 0)
+        if (retry_wait(a->u->loop, next.wait_ms, 0, err) < 0)
             return -1;
     }
 }
@@ -338,7 +314,7 @@ static int put_and_retry(struct upload_try *a, struct error *err)
 int upload_file(struct upload *u, const char *path, const char *name, char **url, struct error *err)
 {
     autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    autofree char *key = encoded(name, true), *where = xasprintf("%s/%s", u->base, key);
+    autofree char *key = encoded(name), *where = xasprintf("%s/%s", u->base, key);
     struct upload_try a = {.u = u, .url = where, .name = name, .data = ""};
     struct stat st;
     void *map = NULL;

@@ -56,14 +56,29 @@ static void line_copy(char *out, size_t size, const char *s, size_t len)
     buf_release(&b);
 }
 
-void failure_set(struct failure *f, enum failure_class class, const char *fmt, ...)
+static void set(struct failure *f, enum failure_class class, const char *fmt, va_list ap)
 {
     *f = (struct failure){.class = class, .retry_after = -1};
+    autofree char *text = xvasprintf(fmt, ap);
+    line_copy(f->message, sizeof f->message, text, strlen(text));
+}
+
+void failure_set(struct failure *f, enum failure_class class, const char *fmt, ...)
+{
     va_list ap;
     va_start(ap, fmt);
-    autofree char *text = xvasprintf(fmt, ap);
+    set(f, class, fmt, ap);
     va_end(ap);
-    line_copy(f->message, sizeof f->message, text, strlen(text));
+}
+
+void failure_certain(struct failure *f, enum remedy hint, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    set(f, FAILURE_NETWORK, fmt, ap);
+    va_end(ap);
+    f->hint = hint;
+    f->never = true;
 }
 
 void failure_brief(const struct failure *f, const char *key, char *out, size_t size)

@@ -87,6 +87,9 @@ void failure_from_response(struct failure *f, const struct failure_head *h, cons
 void failure_from_json(struct failure *f, int status, const struct json *j);
 void failure_set(struct failure *f, enum failure_class class, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Describes a failure of the network whose cause is certain, so that no retry helps, with the next step. */
+void failure_certain(struct failure *f, enum remedy hint, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* These read the parts of a body for the functions above. failure_is: is this an error, although the status
  * is 200? */

@@ -125,8 +125,10 @@ static int busy(const struct text *t)
     const struct failure *f = t->f;
     char when[48] = "later", tries[48] = "";
     const char *what = failure_is_busy(f->status) ? "is busy" : "failed";
-    if (has_wait(f))
-        snprintf(when, sizeof when, "in "), duration(when + 3, sizeof when - 3, f->retry_after);
+    if (has_wait(f)) {
+        snprintf(when, sizeof when, "in ");
+        duration(when + 3, sizeof when - 3, f->retry_after);
+    }
     if (f->tries > 1)
         snprintf(tries, sizeof tries, " after %u tries", f->tries);
     return error_set(t->err, ERROR_BUSY, f->status, "%s %s%s%s, model %s: %s\nTry again %s, or %s", t->host,

@@ -111,8 +111,8 @@ void read_usage(struct reader *r, const struct json *u)
 {
     if (json_type(u) != JSON_OBJECT)
         return;
-    struct reader_usage got = {tokens(u, "prompt_tokens", "input_tokens"),
-                               tokens(u, "completion_tokens", "output_tokens"), -1, -1};
+    struct llm_usage got = {.input = tokens(u, "prompt_tokens", "input_tokens"),
+                            .output = tokens(u, "completion_tokens", "output_tokens")};
     const struct json *details = json_get(u, "completion_tokens_details");
     got.reasoning = json_int(
         json_get(details ? details : json_get(u, "output_tokens_details"), "reasoning_tokens"), -1);

@@ -21,7 +21,7 @@ static void on_event(void *ctx, const struct sse_event *e);
 
 void reader_init(struct reader *r, const struct reader_sink *sink)
 {
-    *r = (struct reader){.sink = *sink, .usage = {-1, -1, -1, -1}};
+    *r = (struct reader){.sink = *sink, .usage = LLM_USAGE_UNKNOWN};
     buf_init(&r->body, READER_DOCUMENT_MAX);
     buf_init(&r->refusal, 1u << 20);
     sse_init(&r->sse, READER_EVENT_MAX, on_event, r);

@@ -15,6 +15,7 @@
 #include "wire/reasoning_items.h"
 #include "calls/call_deltas.h"
 #include "wire/sse.h"
+#include "wire/types.h"
 
 #define READER_EVENT_MAX (8u << 20)  /* bytes of data in one event */
 #define READER_REPLY_MAX (64u << 20) /* bytes of a stream, most of which is not kept */
@@ -26,10 +27,6 @@ struct reader_sink {
     void (*text)(void *ctx, const char *s, size_t n);
     void (*reasoning)(void *ctx, const char *s, size_t n);
 };
-
-struct reader_usage {
-    int64_t input, output, reasoning, cached;
-}; /* -1: unknown */
 
 enum responses_thought { RESPONSES_NONE, RESPONSES_SUMMARY, RESPONSES_TEXT };
 
@@ -70,7 +67,7 @@ struct reader {
     struct failure failure;
     char *model;             /* the model that says that it answers, or NULL */
     char *failed_generation; /* the call that a failure of class TOOL_USE quotes, or NULL */
-    struct reader_usage usage;
+    struct llm_usage usage;
     uint64_t content; /* events so far that carried content */
     unsigned bad;     /* events that were not JSON and did not look like it */
 };

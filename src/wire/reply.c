@@ -289,8 +289,7 @@ int reply_finish(struct reply *a, bool lost, struct llm_reply *r, struct failure
         r->reasoning = xmemdup0(a->reasoning.data, a->reasoning.len);
     r->model = steal(&rd->model);
     r->streamed = rd->mode == READ_SSE;
-    r->usage = (struct llm_usage){rd->usage.input, rd->usage.output, rd->usage.reasoning, rd->usage.cached,
-                                  false};
+    r->usage = rd->usage;
     if (rd->failed_generation && !take_quoted(a->q, rd->failed_generation, r))
         return 0;
     return complete && !rd->failed ? 0 : -1;
@@ -300,7 +299,7 @@ int reply_failed_generation(const struct llm_request *q, const char *body, size_
 {
     autojson struct json *j = json_parse(body, len, JSON_DUPLICATES, NULL, NULL);
     const char *s = json_str(json_get(json_get(j, "error"), "failed_generation"));
-    *r = (struct llm_reply){.usage = {-1, -1, -1, -1, false}};
+    *r = (struct llm_reply){.usage = LLM_USAGE_UNKNOWN};
     if (!s || take_quoted(q, s, r))
         return -1;
     r->text = xstrdup("");

@@ -3,7 +3,6 @@
  * ai-gateway/usage/providers/workersai), and the messages that cloudflare/ai sends
  * (packages/workers-ai-provider/src/convert-to-workersai-chat-messages.ts).
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "base/error.h"
 #include "json/json.h"
 #include "base/mem.h"
+#include "base/percent.h"
 #include "base/url.h"
 #include "wire/api.h"
 #include "wire/request_parts.h"
@@ -26,8 +26,7 @@ static bool ends(const char *s, size_t len, const char *with)
 static char *path_of(const char *model, struct error *err)
 {
     struct buf b = BUF_INIT(4096);
-    for (const char *p = model; *p; p++)
-        buf_addf(&b, isalnum((unsigned char)*p) || strchr("@/._:-", *p) ? "%c" : "%%%02X", (unsigned char)*p);
+    percent_encode(&b, model, "@/:");
     for (const char *p = buf_str(&b);; p++) {
         size_t n = strcspn(p, "/");
         if (!n || (n <= 2 && !strncmp(p, "..", n))) {

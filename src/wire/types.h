@@ -77,6 +77,7 @@ struct llm_options {
     bool no_reasoning;   /* it is known not to reason, so requests say nothing about reasoning */
     struct price price;  /* not known unless it says so */
     bool output_answers; /* in the blocks dialect the output of its code is its answer */
+    bool check_numbers;  /* code of it that leaves out a number of its question is asked for once more */
     int repair_tokens;   /* a question that has cost this many tokens gets no more repairs; 0: no limit */
 
     /* what the service is like */
@@ -142,6 +143,10 @@ struct llm_usage {
     int64_t input, output, reasoning, cached;
     bool estimated;
 };
+#define LLM_USAGE_UNKNOWN     \
+    {                         \
+        -1, -1, -1, -1, false \
+    }
 
 struct llm_reply { /* owns everything it points to */
     char *text; /* without thoughts and without a block that was taken as a call; never NULL after success */

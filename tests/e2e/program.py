@@ -179,6 +179,7 @@ class Sandpiper:
         self.dir = tempfile.mkdtemp(prefix="sp", dir="/tmp")
         self.engine, self.url, self.key, self.model = engine, None, "test-key", None
         self.pids, self.children = [], []
+        self.began = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK")) - 1     # as the kernel counts starts of processes
         for name in ("home", "config/sandpiper", "cache", "state", "data", "run", "tmp", "work"):
             os.makedirs(os.path.join(self.dir, name), mode=0o700)
         self.work = os.path.join(self.dir, "work")
@@ -345,7 +346,8 @@ class Sandpiper:
             return ["mount " + line.strip() for line in f if self.dir in line]
 
     def cgroups(self):
-        """Folders named after sandpiper and one of the processes that ran here."""
+        """Folders named after one of the processes that ran here: sandpiper-PID-START-... (records/owner.h). One that a killed run of the tests left
+        may have the same pid, but an earlier start."""
         found, todo = [], ["/sys/fs/cgroup"]
         while todo:             # after each test, so without glob: nothing is listed that has no folder below it
             try:
@@ -355,7 +357,10 @@ class Sandpiper:
                         todo += [entry.path] if entry.stat(follow_symlinks=False).st_nlink > 2 else []
             except OSError:     # another test's, gone meanwhile
                 pass
-        return ["cgroup " + c for c in found if any(str(p) in os.path.basename(c).replace(".", "-").split("-") for p in self.pids)]
+        return ["cgroup " + c for c in found if self.is_ours(os.path.basename(c).split("-"))]
+
+    def is_ours(self, words):
+        return len(words) > 3 and words[1] in map(str, self.pids) and words[2].isdigit() and int(words[2]) >= self.began
 
     def files(self):
         left = glob.glob(self.path("tmp/**"), recursive=True)[1:]

@@ -78,8 +78,8 @@ with open('a.parquet', 'rb') as f: again = pd.read_parquet(f)
 print(len(os.listdir('/proc/self/task')))
 """
 SAME = """
-import pyarrow.parquet
-whole = pyarrow.parquet.read_table('a.parquet').to_pandas()
+import pyarrow.dataset
+whole = pyarrow.dataset.dataset('a.parquet').to_table().to_pandas()
 print(df.equals(whole), again.equals(whole), some.equals(whole[['a']]), list(df.dtypes) == list(whole.dtypes), df.index.name, len(pd.read_parquet('a.parquet', filters=[('k', '<', 9)])))
 os.makedirs('d/year=2024'); df.to_parquet('d/year=2024/x.parquet')
 print(pd.read_parquet('d/year=2024/x.parquet').shape, pd.read_parquet('d').shape)
@@ -93,6 +93,22 @@ def test_reading_keeps_the_snapshots(there):
     first, second = cells[3].out.splitlines()
     assert first == "True True True True k 9", cells[3].out
     assert second == "(50000, 4) (50000, 4)" or second == "(50000, 3) (50000, 4)", second
+
+
+READ_BY_ARROW = """
+import os, pyarrow.parquet as pq
+df = pq.read_table('a.parquet').to_pandas()
+f = pq.ParquetFile('a.parquet')
+rows = [f.read().num_rows, f.read_row_group(0).to_pandas().shape[0], sum(b.num_rows for b in f.iter_batches()), pq.read_table('a.parquet', columns=['a']).num_rows]
+print(len(os.listdir('/proc/self/task')), rows)
+"""
+
+
+def test_reading_with_pyarrow_keeps_the_snapshots(there):
+    """Not only what pandas reads: a table of pyarrow's, and its conversion."""
+    cells, r, _ = session.play(there, [READ, "os._exit(1)", READ_BY_ARROW, "os._exit(1)", "print(len(df), df.index.name)", SAME], "--timeout", "60")
+    assert cells[2].out == "1 [50000, 10000, 50000, 50000]\n" and cells[3].state_restored and cells[4].out == "50000 k\n", (cells, r)
+    assert cells[5].out.startswith("True True True True k 9"), cells[5].out
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pyarrow") is not None, reason="this machine has pyarrow")

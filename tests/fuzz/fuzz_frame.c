@@ -14,15 +14,13 @@ struct log {
 static int on_frame(void *ctx, const struct frame *f)
 {
     struct log *l = ctx;
-    const char *p = f->data;
-    size_t left = f->len;
-    struct tagged t;
+    struct tagged t = tagged_in(f->data, f->len);
 
     check(f->len <= FRAME_IN_MAX);
     buf_addch(&l->text, (char)f->type);
     buf_add(&l->text, f->nonce, sizeof f->nonce);
     buf_add(&l->text, f->data, f->len);
-    while (tagged_next(&p, &left, &t) > 0) {
+    while (tagged_next(&t) > 0) {
         char *text = tagged_text(&t, 100);
 
         check(t.data >= f->data && t.data + t.len <= f->data + f->len);

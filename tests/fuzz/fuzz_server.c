@@ -15,6 +15,7 @@
 #include "runner/operations.h"
 #include "server/guard.h"
 #include "server/listen.h"
+#include "base/percent.h"
 #include "server/pattern.h"
 
 extern const char foreign_json[], foreign_json_end[]; /* server/foreign.c */

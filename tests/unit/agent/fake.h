@@ -71,7 +71,7 @@ static struct fake {
     struct buf examples; /* the examples of each request, "[...]" */
     int context, learns;
     struct price price;
-    bool no_sandbox, failed_behind, output_answers;
+    bool no_sandbox, failed_behind, output_answers, check_numbers;
     int repair_tokens;
     const char *packages;
     const char *earlier; /* what earlier programs left in the sandbox */
@@ -94,6 +94,7 @@ static const struct prompts fake_prompts = {
     .system_native = "native {python} [{packages}] ({names}) {limits} {tool} {date} {output}\n",
     .system_blocks = "blocks {packages}",
     .system_output = "OUTPUT ALONE",
+    .system_again = "AGAIN",
     .examples_table = "TABLE {python}",
     .examples_json = "JSON",
     .nudge = "call {tool}",
@@ -191,7 +192,7 @@ int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listene
             l->reasoning(l->ctx, r->reasoning, strlen(r->reasoning));
     }
     /* what answers that is heard only when it runs code */
-    assert_true(!q->about == !!l->text);
+    assert_true(!q->about || !l->text);
     if (*r->text && l->text)
         l->text(l->ctx, r->text, strlen(r->text));
     fake_serve(s->wait_ms);
@@ -250,6 +251,12 @@ bool llm_output_answers(const struct llm *m)
 {
     (void)m;
     return fake.output_answers;
+}
+
+bool llm_checks_numbers(const struct llm *m)
+{
+    (void)m;
+    return fake.check_numbers;
 }
 
 bool llm_sees(const struct llm *m)

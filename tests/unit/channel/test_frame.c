@@ -129,34 +129,30 @@ static void test_stop(void **state)
 static void test_tagged(void **state)
 {
     static const char good[] = "a\003\0\0\0xyzb\0\0\0\0c\002\0\0\0-7";
-    const char *p = good;
-    size_t left = sizeof good - 1;
-    struct tagged t;
+    struct tagged t = tagged_in(good, sizeof good - 1);
 
     (void)state;
-    assert_int_equal(tagged_next(&p, &left, &t), 1);
+    assert_int_equal(tagged_next(&t), 1);
     assert_int_equal(t.tag, 'a');
     assert_int_equal(t.len, 3);
-    assert_int_equal(tagged_next(&p, &left, &t), 1);
+    assert_int_equal(tagged_next(&t), 1);
     assert_int_equal(t.len, 0);
     assert_int_equal(tagged_int(&t), -1);
-    assert_int_equal(tagged_next(&p, &left, &t), 1);
+    assert_int_equal(tagged_next(&t), 1);
     assert_int_equal(tagged_int(&t), -7);
-    assert_int_equal(tagged_next(&p, &left, &t), 0);
+    assert_int_equal(tagged_next(&t), 0);
     for (size_t cut = 1; cut < sizeof good - 1; cut++) {
         int rc;
 
-        p = good;
-        left = cut;
-        while ((rc = tagged_next(&p, &left, &t)) > 0)
+        t = tagged_in(good, cut);
+        while ((rc = tagged_next(&t)) > 0)
             assert_true(t.data + t.len <= good + cut);
         if (cut != 8 && cut != 13)
             assert_int_equal(rc, -1);
     }
     static const char huge[] = "a\377\377\377\377xyz";
-    p = huge;
-    left = sizeof huge - 1;
-    assert_int_equal(tagged_next(&p, &left, &t), -1);
+    t = tagged_in(huge, sizeof huge - 1);
+    assert_int_equal(tagged_next(&t), -1);
     t = (struct tagged){.data = "99999999999999999999", .len = 20};
     assert_int_equal(tagged_int(&t), -1);
     t = (struct tagged){.data = "a\0b\xff\xed\xa0\x80\xe2\x82\xac", .len = 10};

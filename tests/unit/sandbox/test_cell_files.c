@@ -240,6 +240,59 @@ static void test_profile_and_reset(void **state)
     buf_release(&text);
 }
 
+/* Add a file with the bytes "NAME\n". */
+static void put_named(const char *name)
+{
+    struct error err = {0};
+    FILE *f = tmpfile();
+
+    assert_non_null(f);
+    fprintf(f, "%s\n", name);
+    rewind(f);
+    if (sandbox_put(box, name, fileno(f), &err) < 0)
+        fail_msg("%s", err.text);
+    fclose(f);
+}
+
+static void end_sandbox(void)
+{
+    kill(fake.pid, SIGKILL);
+    while (box->stage == STAGE_READY)
+        loop_wait(loop, 100);
+}
+
+/* A sandbox that ends while it is given its files again, and then one that does not. */
+static void test_lost_while_put_back(void **state)
+{
+    struct error err = {0};
+
+    (void)state;
+    put_named("a");
+    put_named("b");
+    put_named("c");
+    want("x = 1", CELL_OK);
+    fake.prelude = "import posix\n_rename, _names = posix.rename, []\n"
+                   "def rename(*args, **how):\n"
+                   "    _names.append(args)\n"
+                   "    if len(_names) == 2: posix._exit(1)\n"
+                   "    return _rename(*args, **how)\n"
+                   "posix.rename = rename\n";
+    int starts = fake.starts;
+    end_sandbox();
+    assert_int_equal(sandbox_run(box, "1", 1, NULL, &r, &err), -1);
+    assert_int_equal(err.kind, ERROR_SANDBOX);
+    assert_true(fake.starts <= starts + 2);
+    assert_int_equal(notices, 1);
+    fake.prelude = NULL;
+    while (box->stage != STAGE_READY)
+        loop_wait(loop, 100);
+    end_sandbox(); /* this one has the prelude still */
+    want("open('c').read()", CELL_OK);
+    assert_string_equal(r.value, "'c\\n'");
+    assert_true(r.state_lost);
+    assert_true(r.files_back);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +304,7 @@ int main(void)
         T_SLOW(test_figures),
         T(test_forms_of_a_value),
         T(test_profile_and_reset),
+        T(test_lost_while_put_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
