@@ -18,13 +18,9 @@ static void print(const char *prefix, const char *text, int width)
 {
     struct buf clean autorelease(buf_release) = BUF_INIT(65536), out autorelease(buf_release) = BUF_INIT(0);
     const char *next;
-    struct scrub s;
 
-    scrub_init(&s, isatty(2) ? SCRUB_TERMINAL : SCRUB_PIPE);
-    scrub_feed(&s, text, strlen(text), &clean);
-    scrub_end(&s, &clean);
-    while (clean.len && clean.data[clean.len - 1] == '\n')
-        clean.len--;
+    scrub_text(text, strlen(text), isatty(2) ? SCRUB_TERMINAL : SCRUB_PIPE, &clean);
+    buf_trim(&clean, "\n");
     buf_addstr(&out, prefix);
     for (const char *line = buf_str(&clean); line; line = next) {
         size_t len = strcspn(line, "\n");
@@ -82,13 +78,10 @@ static int write_out(const char *text, size_t len)
 int print_out(const char *text, size_t len)
 {
     struct buf clean autorelease(buf_release) = BUF_INIT(0);
-    struct scrub s;
 
     if (!isatty(1))
         return write_out(text, len);
-    scrub_init(&s, SCRUB_TERMINAL);
-    scrub_feed(&s, text, len, &clean);
-    scrub_end(&s, &clean);
+    scrub_text(text, len, SCRUB_TERMINAL, &clean);
     return write_out(buf_str(&clean), clean.len);
 }
 

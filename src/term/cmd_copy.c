@@ -85,14 +85,11 @@ static int to_clipboard(struct term *t, const char *text, size_t len)
 static void copy(struct term *t, const char *what, const char *source)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(0);
-    struct scrub scrub;
     char count[32], most[32];
 
-    scrub_init(&scrub, SCRUB_PIPE); /* what is pasted into a shell must not act on it */
-    scrub_feed(&scrub, source, strlen(source), &text);
-    scrub_end(&scrub, &text);
-    while (text.len && text.data[text.len - 1] == '\n')
-        text.len--;
+    /* what is pasted into a shell must not act on it */
+    scrub_text(source, strlen(source), SCRUB_PIPE, &text);
+    buf_trim(&text, "\n");
     count_text(text.len, count);
     count_text(CLIPBOARD_MAX, most);
     if (text.len > CLIPBOARD_MAX) {

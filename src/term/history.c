@@ -38,7 +38,6 @@ static void escape(struct buf *out, const char *s)
 static char *unescape(const char *s, size_t len)
 {
     struct buf out = BUF_INIT(0), clean = BUF_INIT(0);
-    struct scrub scrub;
 
     for (size_t i = 0; i < len; i++) {
         if (s[i] == '\\' && i + 1 < len) {
@@ -48,9 +47,7 @@ static char *unescape(const char *s, size_t len)
             buf_addch(&out, s[i]);
         }
     }
-    scrub_init(&scrub, SCRUB_PIPE);
-    scrub_feed(&scrub, buf_str(&out), out.len, &clean);
-    scrub_end(&scrub, &clean);
+    scrub_text(buf_str(&out), out.len, SCRUB_PIPE, &clean);
     buf_release(&out);
     return buf_steal(&clean, NULL);
 }

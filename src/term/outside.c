@@ -90,15 +90,11 @@ static int run_on(struct loop *loop, struct argv *words, const struct draft *d, 
 static int read_back(const char *path, struct buf *text, struct error *err)
 {
     struct buf raw autorelease(buf_release) = BUF_INIT(0), clean autorelease(buf_release) = BUF_INIT(0);
-    struct scrub scrub;
 
     if (file_read(path, QUESTION_MAX, &raw, err) < 0)
         return -1;
-    scrub_init(&scrub, SCRUB_PIPE);
-    scrub_feed(&scrub, buf_str(&raw), raw.len, &clean);
-    scrub_end(&scrub, &clean);
-    while (clean.len && clean.data[clean.len - 1] == '\n')
-        clean.len--;
+    scrub_text(buf_str(&raw), raw.len, SCRUB_PIPE, &clean);
+    buf_trim(&clean, "\n");
     if (clean.len == text->len && !memcmp(buf_str(&clean), buf_str(text), text->len))
         return 0;
     buf_clear(text);
