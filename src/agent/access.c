@@ -40,8 +40,7 @@ static int look(struct agent *a, const char *path, struct buf *text, struct erro
 int access_run(struct agent *a, struct tool_use *use, struct error *err)
 {
     const char *path = json_str(json_get(use->args, "path")), *before;
-    struct code_run c autorelease(code_run_release) = {
-        .id = use->call->id, .tool = use->tool->name, .code = path};
+    const struct code_run c = {.id = use->call->id, .tool = use->tool->name, .code = path};
     struct error why = {0};
 
     if (text_blank(path))
@@ -55,23 +54,20 @@ int access_run(struct agent *a, struct tool_use *use, struct error *err)
         return 0;
     }
     cell_send_call(a, &c);
-    int status = look(a, path, &use->text, &why);
-
-    use->kind = status < 0 ? RESULT_FAILED : RESULT_OK;
-    if (status < 0) {
-        buf_clear(&use->text);
-        buf_addstr(&use->text, why.text);
-        c.r.status = CELL_NOT_RUN;
-        c.r.what = xstrdup(why.text);
+    if (look(a, path, &use->text, &why) == 0) {
+        use->kind = RESULT_OK;
+        cell_send_result(a, &c, buf_str(&use->text));
+        budget_worked(&a->q->budget);
+        return 0;
     }
-    cell_send_result(a, &c, buf_str(&use->text));
-    if (status < 0 && (why.kind == ERROR_CANCELLED || why.kind == ERROR_SANDBOX)) {
+    use->kind = RESULT_FAILED;
+    buf_clear(&use->text);
+    buf_addstr(&use->text, why.text);
+    cell_send_not_run(a, &c, why.text, why.text);
+    if (why.kind == ERROR_CANCELLED || why.kind == ERROR_SANDBOX) {
         *err = why;
         return -1;
     }
-    if (status < 0)
-        budget_broke(&a->q->budget, path, why.text, why.text);
-    else
-        budget_worked(&a->q->budget);
+    budget_broke(&a->q->budget, path, why.text, why.text);
     return 0;
 }

@@ -89,8 +89,9 @@ void images_attached(struct agent *a, const char *name, const char *path, int fd
     push(&a->images, image);
 }
 
-void images_found(struct image_files *files, const char *name, int fd)
+void images_found(void *ctx, const char *name, int fd)
 {
+    struct image_files *files = ctx;
     int own = names_image(name) && ++files->all <= IMAGES_SENT ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
 
     if (own >= 0)

@@ -50,14 +50,7 @@ static void on_second(void *ctx, const struct event *e)
     struct event notice = *e;
 
     if (e->type == EVENT_DONE) {
-        s->usage = (struct usage){.input = e->done.input,
-                                  .output = e->done.output,
-                                  .cached = e->done.cached,
-                                  .reasoning = e->done.thinking,
-                                  .estimated = e->done.estimated,
-                                  .cost = e->done.cost,
-                                  .requests = e->done.requests,
-                                  .seconds = 0};
+        s->usage = e->done.usage;
         s->answer = xstrdup(e->done.answer);
     } else if (e->type == EVENT_NOTICE) {
         notice.notice.level = NOTICE_DETAIL;

@@ -305,14 +305,10 @@ int cmd_models(struct config *c, int closed)
     print_notices(c);
     if (status == 0)
         status = run(&l, &e, &err);
-    if (status < 0 && err.kind == ERROR_CANCELLED) {
-        status = loop_fatal(l.loop) ? 143 : 130;
-    } else if (status < 0) {
-        print_error(&err);
-        status = error_exit_code(&err);
-    } else {
+    if (status < 0)
+        status = print_failure(&err);
+    else
         status = (c->json ? print_json : print_out)(buf_str(&l.out), l.out.len);
-    }
     buf_release(&l.out);
     endpoint_release(&e);
     loop_free(l.loop);

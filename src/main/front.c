@@ -103,10 +103,8 @@ int cmd_starter(struct config *c, int closed)
 
     (void)closed;
     print_notices(c);
-    if (tell(c, &err) < 0) {
-        print_error(&err);
-        return error_exit_code(&err);
-    }
+    if (tell(c, &err) < 0)
+        return print_failure(&err);
     starter_serve(front_side, (const char *const *)c->given.v);
     return 0;
 }
@@ -152,10 +150,8 @@ int front_split(int argc, char *const *argv, int closed)
     pid_t pid = -1;
     if (starter_pair(pair, &err) == 0 && (pid = fork()) < 0)
         error_errno(&err, "the process that starts sandboxes cannot be started");
-    if (pid < 0) {
-        print_error(&err);
-        return error_exit_code(&err);
-    }
+    if (pid < 0)
+        return print_failure(&err);
     close(pair[pid == 0 ? 0 : 1]);
     if (pid > 0)
         return serve(command, pair[0], pid, closed);

@@ -18,11 +18,8 @@ static void print(const char *prefix, const char *text, int width)
 {
     struct buf clean autorelease(buf_release) = BUF_INIT(65536), out autorelease(buf_release) = BUF_INIT(0);
     const char *next;
-    struct scrub s;
 
-    scrub_init(&s, isatty(2) ? SCRUB_TERMINAL : SCRUB_PIPE);
-    scrub_feed(&s, text, strlen(text), &clean);
-    scrub_end(&s, &clean);
+    scrub_text(text, strlen(text), isatty(2) ? SCRUB_TERMINAL : SCRUB_PIPE, &clean);
     while (clean.len && clean.data[clean.len - 1] == '\n')
         clean.len--;
     buf_addstr(&out, prefix);
@@ -56,6 +53,16 @@ void print_error(const struct error *err)
     print_line(message);
 }
 
+int print_failure(const struct error *err)
+{
+    const struct loop *signals = loop_of_signals();
+
+    if (err->kind == ERROR_CANCELLED && signals)
+        return loop_exit_code(signals);
+    print_error(err);
+    return error_exit_code(err);
+}
+
 void print_notices(struct config *c)
 {
     for (size_t i = 0; i < c->notices.n && !c->quiet; i++)
@@ -73,7 +80,7 @@ static int write_out(const char *text, size_t len)
     if (errno == EPIPE)
         return 141;
     if (errno == EINTR) /* interrupted while the reader stalled */
-        return loop_fatal(loop_of_signals()) ? 143 : 130;
+        return loop_exit_code(loop_of_signals());
     autofree char *line = xasprintf("cannot write to stdout: %s", strerror(errno));
     print_line(line);
     return 1;
@@ -82,13 +89,10 @@ static int write_out(const char *text, size_t len)
 int print_out(const char *text, size_t len)
 {
     struct buf clean autorelease(buf_release) = BUF_INIT(0);
-    struct scrub s;
 
     if (!isatty(1))
         return write_out(text, len);
-    scrub_init(&s, SCRUB_TERMINAL);
-    scrub_feed(&s, text, len, &clean);
-    scrub_end(&s, &clean);
+    scrub_text(text, len, SCRUB_TERMINAL, &clean);
     return write_out(buf_str(&clean), clean.len);
 }
 

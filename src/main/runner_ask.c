@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
@@ -14,6 +13,7 @@
 #include "base/base64.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "chat/event_json.h"
 #include "chat/result_json.h"
 #include "json/json.h"
@@ -39,9 +39,9 @@ struct asker {
     struct result *results;
     struct json *notices;
     struct json *line, *computed; /* of the end */
-    uint32_t salt;
-    unsigned turns;
-    char turn[32]; /* where the conversation stands; "": at its beginning */
+    char salt[9];                 /* of the names of turns: no other process has made the same */
+    unsigned turns;               /* how many were named */
+    char turn[32];                /* where the conversation stands; "": at its beginning */
 };
 
 static int give_event(void *ctx, struct json *object)
@@ -98,8 +98,7 @@ struct asker *asker_new(struct config *c, const char *session)
     q->session = session;
     q->events = event_json_new(give_event, q);
     q->results = result_new();
-    if (getrandom(&q->salt, sizeof q->salt, 0) != (ssize_t)sizeof q->salt)
-        q->salt = (uint32_t)getpid();
+    random_hex(q->salt, sizeof q->salt - 1);
     return q;
 }
 
@@ -131,7 +130,7 @@ static int make(struct asker *q, struct error *err)
 
     ask_init(a, q->config, runner_child_loop(q->child));
     q->open = true;
-    a->listener = (struct ask_listener){on_event, NULL, q};
+    a->listener = (struct ask_listener){.event = on_event, .ctx = q};
     a->session = q->session;
     a->sandbox = runner_child_sandbox(q->child);
     if (config_check_ca_cert(a->c, err) < 0 || ask_choose_model(a, err) < 0 || ask_open(a, err) < 0)
@@ -267,10 +266,7 @@ static void not_asked(struct asker *q, const struct error *err)
                       .done = {.status = err->kind < countof(statuses) ? statuses[err->kind] : 0,
                                .answer = "",
                                .error = why,
-                               .cost = -1,
-                               .cached = -1,
-                               .thinking = -1}};
-
+                               .usage = {.cost = -1, .cached = -1, .reasoning = -1}}};
     if (e.done.status == QUESTION_ANSWERED)
         e.done.status = QUESTION_NO_ANSWER;
     on_event(q, &e);
@@ -292,7 +288,7 @@ static void question(struct asker *q, const struct json *arguments, bool *fresh,
         return;
     enum question_status status = agent_ask(a->agent, input, strlen(input), &failed);
     if (question_has_answer(status) || !json_get(arguments, "history"))
-        snprintf(q->turn, sizeof q->turn, "%08x-%u", (unsigned)q->salt, ++q->turns);
+        snprintf(q->turn, sizeof q->turn, "%s-%u", q->salt, ++q->turns);
     else
         take_back(q, before);
 }

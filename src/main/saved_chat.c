@@ -13,6 +13,7 @@
 #include "chat/conversation.h"
 #include "main/command.h"
 #include "store/db.h"
+#include "store/export.h"
 #include "store/sessions.h"
 #include "store/store.h"
 #include "term/term.h"
@@ -45,7 +46,7 @@ static int list(void *ctx, const char *words, struct buf *out, struct error *err
 {
     struct opened o autorelease(close_own) = open_sessions(ctx, err);
 
-    return err->kind != ERROR_NONE ? -1 : sessions_table(o.db, words, LISTED, out, err);
+    return err->kind != ERROR_NONE ? -1 : sessions_table(o.db, *words ? words : NULL, LISTED, out, err);
 }
 
 static void names(void *ctx, struct argv *out)
@@ -72,14 +73,12 @@ static int go_to(void *ctx, const char *id, struct error *err)
 
     if (err->kind != ERROR_NONE)
         return -1;
-    if (!o.db)
-        return error_set(err, ERROR_USAGE, 0, "no saved sessions yet");
     if (session_row(o.db, id, (struct session_taker){keep_id, c}, err) < 0) {
         if (err->kind == ERROR_USAGE)
             snprintf(err->remedy, sizeof err->remedy, "/sessions lists them");
         return -1;
     }
-    if (!strcmp(c->resume, s->session->id))
+    if (strcmp(c->resume, s->session->id) == 0)
         return error_set(err, ERROR_USAGE, 0, "this is that session");
     c->go_on = false;
     c->again = true;
@@ -111,16 +110,6 @@ static int rename_session(void *ctx, const char *title, struct error *err)
     return 0;
 }
 
-static bool is_format(const char *word)
-{
-    static const char *const formats[] = {"md", "json", "py", "ipynb"};
-
-    for (size_t i = 0; i < countof(formats); i++)
-        if (!strcmp(word, formats[i]))
-            return true;
-    return false;
-}
-
 static int write_new(const char *path, const struct buf *text, struct error *err)
 {
     autoclose int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
@@ -136,16 +125,15 @@ static int export_session(void *ctx, const char *argument, struct buf *saved, st
     struct buf text autorelease(buf_release) = BUF_INIT(0), path autorelease(buf_release) = BUF_INIT(0);
     size_t n = strcspn(argument, " \t");
     autofree char *format = xmemdup0(argument, n);
-    const char *file = argument + n + strspn(argument + n, " \t"), *dot;
+    const char *file = argument + n + strspn(argument + n, " \t");
     struct db *db = own_db(s, err);
 
     if (!db)
         return -1;
-    if (!is_format(format)) { /* it is the file */
+    if (!export_is_format(format)) { /* it is the file */
         file = argument;
-        dot = strrchr(file, '.');
         free(format);
-        format = xstrdup(dot && is_format(dot + 1) ? dot + 1 : "md");
+        format = xstrdup(export_format_of(file));
     }
     autofree char *where = *file ? name_path(file) : NULL;
     if (where)

@@ -48,6 +48,15 @@ static int put_file(const struct again_file *f, struct sandbox *sandbox, struct 
     return -1;
 }
 
+static int put_files(const struct store_again *again, struct sandbox *sandbox, struct rerun *r,
+                     struct error *err)
+{
+    for (size_t i = 0; i < again->n_put; i++)
+        if (put_file(&again->put[i], sandbox, r, err) < 0)
+            return -1;
+    return 0;
+}
+
 static int run_cell(const struct again_cell *c, struct sandbox *sandbox, struct rerun *r, struct error *err)
 {
     struct cell_result result = {0};
@@ -111,12 +120,10 @@ int saved_put_files(struct saved *s, struct sandbox *sandbox, char **user, char 
 {
     struct store_again again;
     struct rerun r = {.files = ARGV_INIT};
-    int status = 0;
 
     store_again(s->store, &again);
     loop_arm(s->loop);
-    for (size_t i = 0; i < again.n_put && status == 0; i++)
-        status = put_file(&again.put[i], sandbox, &r, err);
+    int status = put_files(&again, sandbox, &r, err);
     if (status == 0 && again.n_put > 0) {
         autofree char *names = joined(&r.files);
 
@@ -135,7 +142,6 @@ char *saved_replay(struct saved *s, struct sandbox *sandbox, char **model, struc
 {
     struct store_again again;
     struct rerun r = {.files = ARGV_INIT};
-    int status = 0;
     char *line = NULL;
 
     store_again(s->store, &again);
@@ -143,8 +149,7 @@ char *saved_replay(struct saved *s, struct sandbox *sandbox, char **model, struc
     autofree char *doing = xasprintf("Running its code again (%zu piece%s)...", again.n_cells,
                                      again.n_cells == 1 ? "" : "s");
     s->notice(s->ctx, NOTICE_INFO, doing);
-    for (size_t i = 0; i < again.n_put && status == 0; i++)
-        status = put_file(&again.put[i], sandbox, &r, err);
+    int status = put_files(&again, sandbox, &r, err);
     for (size_t i = 0; i < again.n_made && status == 0; i++)
         sandbox_delivered(sandbox, again.made[i].name, again.made[i].path);
     for (size_t i = 0; i < again.n_cells && status == 0; i++)

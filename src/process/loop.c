@@ -377,6 +377,11 @@ bool loop_cancelled(const struct loop *l)
     return l->interrupts > 0 || l->fatal != 0;
 }
 
+int loop_exit_code(const struct loop *l)
+{
+    return l->fatal ? 143 : 130;
+}
+
 bool loop_resized(struct loop *l)
 {
     bool was = l->resized;

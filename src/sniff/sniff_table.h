@@ -1,4 +1,4 @@
-/* sniff_table.h - finds rows and columns in text that may as well be prose. Private to src/agent. */
+/* sniff_table.h - finds rows and columns in text that may as well be prose. Private to src/sniff. */
 #ifndef SNIFF_SNIFF_TABLE_H
 #define SNIFF_SNIFF_TABLE_H
 

@@ -3,16 +3,6 @@
 #include "chat/cell_result.h"
 #include "store/private.h"
 
-static int64_t first_cell(struct store *s)
-{
-    struct db_rows r = db_query(
-        s->db, "SELECT coalesce(max(n + (lost=1)), 1) FROM cell WHERE session=? AND lost>0", "i", s->n);
-    int64_t n = db_next(&r) ? db_int(&r, 0) : 1;
-
-    db_done(&r);
-    return n;
-}
-
 static size_t files(struct db_rows r, struct again_file **list)
 {
     size_t n = 0;
@@ -38,7 +28,8 @@ void store_again(struct store *s, struct store_again *a)
     *a = (struct store_again){0};
     if (!s->db || !s->n)
         return;
-    int64_t first = first_cell(s);
+    int64_t first = db_number(
+        s->db, 1, "SELECT coalesce(max(n + (lost=1)), 1) FROM cell WHERE session=? AND lost>0", "i", s->n);
     /* one that was killed or never ran has left nothing */
     struct db_rows r = db_query(
         s->db, "SELECT code, status FROM cell WHERE session=? AND n>=? AND status IN (0, 1) ORDER BY n", "ii",

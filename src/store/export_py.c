@@ -6,16 +6,6 @@
 #include "chat/cell_result.h"
 #include "store/export.h"
 
-static void *begin(struct buf *out)
-{
-    return out;
-}
-
-static void end(void *ctx)
-{
-    (void)ctx;
-}
-
 /* A carriage return ends a comment too; a form feed does not, but hides. */
 static void comment(struct buf *out, const char *text)
 {
@@ -76,4 +66,4 @@ static void item(void *ctx, const struct item *i)
     }
 }
 
-const struct export_format export_py = {"py", begin, item, end};
+const struct export_format export_py = {.name = "py", .item = item};

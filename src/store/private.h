@@ -75,6 +75,10 @@ int load_session(struct store *s, int64_t session, int64_t skip, struct error *e
 /* The number of the session that id (all of it, or how it or its last part begins) means. 0 with err. */
 int64_t session_by_id(struct db *db, const char *id, struct error *err);
 
+/* Append what was streamed of a reply that a kill cut off, marked as interrupted. False: there is no such
+ * reply. */
+bool add_pieces(struct db *db, int64_t session, struct buf *out);
+
 #define TURN_GAP (INT64_C(1) << 40) /* between the places of two turns that follow each other */
 
 #endif

@@ -19,9 +19,8 @@
 
 #define CLIPBOARD_MAX 74994 /* bytes; xterm, and others after it, take no longer sequence */
 
-void obey_raw(struct term *t, const char *argument)
+void obey_raw(struct term *t)
 {
-    (void)argument;
     if (t->answer)
         term_print(t, t->answer, strlen(t->answer));
     else
@@ -85,12 +84,10 @@ static int to_clipboard(struct term *t, const char *text, size_t len)
 static void copy(struct term *t, const char *what, const char *source)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(0);
-    struct scrub scrub;
     char count[32], most[32];
 
-    scrub_init(&scrub, SCRUB_PIPE); /* what is pasted into a shell must not act on it */
-    scrub_feed(&scrub, source, strlen(source), &text);
-    scrub_end(&scrub, &text);
+    scrub_text(source, strlen(source), SCRUB_PIPE,
+               &text); /* what is pasted into a shell must not act on it */
     while (text.len && text.data[text.len - 1] == '\n')
         text.len--;
     count_text(text.len, count);

@@ -114,7 +114,6 @@ static void paste_add(struct keys *k, size_t n)
 static struct key paste_done(struct keys *k)
 {
     struct key key = {.kind = KEY_PASTE, .paste = &k->clean, .cut = k->cut};
-    struct scrub scrub;
 
     for (size_t i = 0; i < k->paste.len; i++)
         if (k->paste.data[i] == '\r') {
@@ -123,9 +122,7 @@ static struct key paste_done(struct keys *k)
             k->paste.data[i] = pair ? '\0' : '\n'; /* the scrubber removes the NUL */
         }
     buf_clear(&k->clean);
-    scrub_init(&scrub, SCRUB_PIPE);
-    scrub_feed(&scrub, buf_str(&k->paste), k->paste.len, &k->clean);
-    scrub_end(&scrub, &k->clean);
+    scrub_text(buf_str(&k->paste), k->paste.len, SCRUB_PIPE, &k->clean);
     buf_release(&k->paste);
     k->pasting = k->cut = k->burst = false;
     return key;

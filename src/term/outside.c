@@ -90,13 +90,10 @@ static int run_on(struct loop *loop, struct argv *words, const struct draft *d, 
 static int read_back(const char *path, struct buf *text, struct error *err)
 {
     struct buf raw autorelease(buf_release) = BUF_INIT(0), clean autorelease(buf_release) = BUF_INIT(0);
-    struct scrub scrub;
 
     if (file_read(path, QUESTION_MAX, &raw, err) < 0)
         return -1;
-    scrub_init(&scrub, SCRUB_PIPE);
-    scrub_feed(&scrub, buf_str(&raw), raw.len, &clean);
-    scrub_end(&scrub, &clean);
+    scrub_text(buf_str(&raw), raw.len, SCRUB_PIPE, &clean);
     while (clean.len && clean.data[clean.len - 1] == '\n')
         clean.len--;
     if (clean.len == text->len && !memcmp(buf_str(&clean), buf_str(text), text->len))
@@ -113,12 +110,11 @@ int outside_edit(struct loop *loop, const char *suffix, struct buf *text, struct
     struct argv words autorelease(argv_release) = ARGV_INIT;
     struct draft d autorelease(draft_remove) = DRAFT_INIT;
     autofree char *name = xasprintf("text%s", suffix);
-    int r;
 
     find_program(variables, usual, &words);
     if (!words.n)
         return error_set(err, ERROR_SYSTEM, ENOENT, "no editor was found\n" ADVICE);
-    r = draft_make(&d, name, text, err);
+    int r = draft_make(&d, name, text, err);
     if (r == 0)
         r = run_on(loop, &words, &d, ADVICE, err);
     return r < 0 ? r : read_back(d.path, text, err);

@@ -331,9 +331,7 @@ static int attach(struct term *t, struct mentions *m)
     }
     show_status(t->show, NULL);
     if (r < 0 && err.kind == ERROR_CANCELLED && !loop_fatal(t->loop)) {
-        autofree char *line = xasprintf("Stopped. %s was not added; /put adds it.", path);
-
-        term_say(t, NOTICE_INFO, line);
+        term_sayf(t, NOTICE_INFO, "Stopped. %s was not added; /put adds it.", path);
     } else if (r < 0) {
         term_say_error(t, &err);
     }
@@ -344,10 +342,8 @@ static int attach(struct term *t, struct mentions *m)
 /* "Stopped. Variables are kept. /retry asks again." */
 static void tell_stopped(struct term *t, bool again)
 {
-    autofree char *line = xasprintf("%s%s", t->stopped ? t->stopped : "Stopped.",
-                                    again ? " /retry asks again." : "");
-
-    term_say(t, NOTICE_INFO, line);
+    term_sayf(t, NOTICE_INFO, "%s%s", t->stopped ? t->stopped : "Stopped.",
+              again ? " /retry asks again." : "");
     free(steal(&t->stopped));
 }
 
@@ -405,7 +401,6 @@ static bool is_for_a_shell(const char *code)
 void term_run_code(struct term *t, const char *code)
 {
     struct error err = {0};
-    int r;
 
     code += strspn(code, " \t");
     if (blank(code)) {
@@ -415,7 +410,7 @@ void term_run_code(struct term *t, const char *code)
     loop_arm(t->loop);
     show_status(t->show, "Starting the sandbox...");
     t->own = true;
-    r = agent_run(t->agent, code, strlen(code), &err);
+    int r = agent_run(t->agent, code, strlen(code), &err);
     t->own = false;
     show_status(t->show, NULL);
     if (r < 0 && err.kind == ERROR_CANCELLED && !loop_fatal(t->loop))
@@ -466,12 +461,10 @@ int term_run(struct term *t, struct agent *a)
     if (t->greeting)
         greet(t);
     while (!t->leaving && !t->broken && !loop_fatal(t->loop)) {
-        enum editor_end end;
-
         show_status(t->show, NULL); /* whatever the last command waited for */
         show_clear(t->show);
         buf_clear(&line);
-        end = editor_read(t->editor, t->prompt, &line);
+        enum editor_end end = editor_read(t->editor, t->prompt, &line);
         if (end == EDITOR_EOF || end == EDITOR_FATAL)
             break;
         if (end == EDITOR_NOTHING)
