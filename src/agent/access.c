@@ -46,8 +46,8 @@ int access_run(struct agent *a, struct tool_use *use, struct error *err)
     if (text_blank(path))
         return tool_malformed(a, use, "The argument \"path\" is missing: {\"path\": \"...\"}.", err);
     budget_good_call(&a->q->budget);
-    if ((before = budget_same(&a->q->budget, path))) {
-        budget_same_again(&a->q->budget);
+    if ((before = budget_failed_code(&a->q->budget, path))) {
+        budget_failed_again(&a->q->budget);
         use->kind = RESULT_FAILED;
         buf_addf(&use->text, "%s\n%s", a->q->texts.same_code, before);
         cell_refused(a, &c, "skipped: the same path was refused before");
@@ -68,6 +68,6 @@ int access_run(struct agent *a, struct tool_use *use, struct error *err)
         *err = why;
         return -1;
     }
-    budget_broke(&a->q->budget, path, why.text, why.text);
+    budget_failed(&a->q->budget, path, why.text, why.text);
     return 0;
 }

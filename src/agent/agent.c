@@ -38,22 +38,22 @@ bool text_blank(const char *s)
     return true;
 }
 
-struct agent *agent_new(const struct agent_options *o, const struct agent_rooms *rooms)
+struct agent *agent_new(const struct agent_options *o, const struct agent_deps *deps)
 {
     struct agent *a = xmalloc(sizeof *a);
 
     *a = (struct agent){
         .o = *o,
         .system = xstrdup(o->system ? o->system : ""),
-        .llm = rooms->llm,
-        .sandbox = rooms->sandbox,
-        .c = rooms->conversation,
-        .loop = rooms->loop,
-        .event = rooms->event,
-        .event_ctx = rooms->event_ctx,
-        .fresh = rooms->fresh,
-        .host = rooms->host,
-        .before = rooms->before,
+        .llm = deps->llm,
+        .sandbox = deps->sandbox,
+        .c = deps->conversation,
+        .loop = deps->loop,
+        .event = deps->event,
+        .event_ctx = deps->event_ctx,
+        .new_sandbox = deps->new_sandbox,
+        .host = deps->host,
+        .before = deps->before,
         .usage = USAGE_NONE,
         .pending = BUF_INIT(PENDING_MAX),
         .profiles = BUF_INIT(PENDING_MAX),
@@ -292,7 +292,7 @@ enum question_status agent_ask(struct agent *a, const char *question, size_t len
         agent_send(a, &(struct event){.type = EVENT_QUESTION, .asked = {text, len}});
         status = before_ask(a, text, &e);
         if (status == QUESTION_ANSWERED)
-            status = loop_run(a, &q, &e);
+            status = rounds_run(a, &q, &e);
         if (status == QUESTION_ANSWERED && a->o.verify)
             status = verify_answer(a, text, &e);
         if (q.undelivered && question_has_answer(status)) {

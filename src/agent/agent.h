@@ -48,22 +48,22 @@ void agent_defaults(struct agent_options *o);
 /* What an agent works with; everything is borrowed. event may be called any number of times during each
  * call.
  */
-struct agent_rooms {
+struct agent_deps {
     struct llm *llm;
     struct sandbox *sandbox;
     struct conversation *conversation;
     struct loop *loop;
     event_fn *event;
     void *event_ctx;
-    /* A new sandbox for a second computation (verify); the agent frees it. May be NULL. */
-    struct sandbox *(*fresh)(void *event_ctx);
+    /* Makes a sandbox for a second computation (verify), which the agent frees. May be NULL. */
+    struct sandbox *(*new_sandbox)(void *event_ctx);
     struct host_files *host; /* what its tools may see of this machine (host_files.h); or NULL */
     /* A pipeline: the agent that is asked every question first, in a conversation of its own. What it says,
      * and the files that it puts into the sandbox, are handed on; its events go to this one's listener. Or
      * NULL. */
     struct agent *before;
 };
-struct agent *agent_new(const struct agent_options *o, const struct agent_rooms *rooms);
+struct agent *agent_new(const struct agent_options *o, const struct agent_deps *deps);
 void agent_free(struct agent *a);
 
 /* Add a file or a folder to the next question. It is put into the sandbox as name; an extension is added

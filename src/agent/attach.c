@@ -249,7 +249,7 @@ void attached_file_release(struct attached_file *f)
     free(f->path);
 }
 
-/* The latest is the last. */
+/* The file that was attached last is the last of the list, also when it was attached before. */
 static void remember(struct agent *a, char *name, char *path)
 {
     size_t i = 0;

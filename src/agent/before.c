@@ -34,7 +34,7 @@ void before_event(void *ctx, const struct event *e)
     if (e->type == EVENT_REPLY_END && e->reply_end.kind == REPLY_ANSWER)
         own.reply_end.kind = REPLY_CALLS;
     if (e->type == EVENT_REPLY_END && a->q->reply < e->reply_end.reply)
-        a->q->reply = e->reply_end.reply; /* our replies are numbered behind */
+        a->q->reply = e->reply_end.reply; /* our replies are numbered after its */
     own.question = a->q ? a->q->number : a->number;
     if (a->event)
         a->event(a->event_ctx, &own);

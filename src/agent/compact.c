@@ -1,6 +1,6 @@
 /* compact.c - old turns become the model's own summary of them: at the user's word, or by itself when its
  * window is nearly full. The conversation changes only when a summary came; without one, context.c
- * shortens it as ever.
+ * shortens it.
  */
 #include <string.h>
 

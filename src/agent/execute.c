@@ -89,7 +89,7 @@ static void add_error(const struct cell_result *r, const char *code, struct buf 
         add_line(out, r->hint, HINT_MAX);
 }
 
-/* The model has the value as text, so its HTML is no news. */
+/* The model gets the value as text, so its HTML tells it nothing new. */
 static bool is_told(const struct cell_file *f)
 {
     return f->kind != FILE_VALUE_HTML;

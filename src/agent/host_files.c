@@ -40,10 +40,9 @@ struct host_files {
 
 struct host_files *host_files_new(enum host_answer (*ask)(void *ctx, const char *folder), void *ctx)
 {
-    struct host_files *h = xcalloc(1, sizeof *h);
+    struct host_files *h = xmalloc(sizeof *h);
 
-    h->ask = ask;
-    h->ctx = ctx;
+    *h = (struct host_files){.ask = ask, .ctx = ctx};
     return h;
 }
 

@@ -46,7 +46,7 @@ void image_list_take(struct image_list *l, struct conversation *c)
     image_list_release(l);
 }
 
-/* The user learns once where his images go, and how. */
+/* The user is told once where the images go, and in which form. */
 static void tell(struct agent *a, const struct turn_image *image)
 {
     if (!a->told_images)

@@ -48,8 +48,8 @@ struct question {
     /* why a file that its code wrote could not be delivered, and what would help; or NULL */
     char *undelivered;
     char *undelivered_name; /* name of that file */
-    enum verified verified; /* by a second computation, whose answer is second; or NULL */
-    char *second;
+    enum verified verified; /* what a second computation came to */
+    char *second;           /* its answer; or NULL */
 };
 
 /* An attached file, its profile, and whether code that ran has named it. */
@@ -74,7 +74,7 @@ struct agent {
     struct loop *loop;
     event_fn *event;
     void *event_ctx;
-    struct sandbox *(*fresh)(void *event_ctx);
+    struct sandbox *(*new_sandbox)(void *event_ctx);
     struct host_files *host;
     struct agent *before, *next; /* in a pipeline; or NULL */
     struct buf heard;            /* what the one before said, for the question */
@@ -174,9 +174,9 @@ struct code_run {
 /* Run it and send all its events. -1: there is no sandbox, or it was interrupted before the code ran. */
 int cell_run(struct agent *a, struct code_run *c, struct error *err);
 void code_run_release(struct code_run *c);
-/* Append the description of one result for the model; out already holds the output. */
-/* Its exception, or else its cause, in one line. The caller frees. */
+/* The exception of a result, or else its cause, in one line. The caller frees. */
 char *cell_failure(const struct cell_result *r);
+/* Append the description of one result for the model; out already holds the output. */
 void cell_tell(const struct cell_result *r, const char *code, struct buf *out);
 /* The two events of a call. c->cell 0: it is no cell. */
 void cell_send_call(struct agent *a, const struct code_run *c);

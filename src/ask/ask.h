@@ -60,7 +60,7 @@ struct ask {
     struct buf *unsent;       /* for debug request: receives the body; nothing is sent or shown; or NULL */
 };
 
-/* ask_rooms.c */
+/* ask_open.c */
 void ask_init(struct ask *a, struct config *c, struct loop *loop);
 /* With the model chosen and the sandbox made: open the model and the agents. -1 with err. */
 int ask_open(struct ask *a, struct error *err);
@@ -96,7 +96,7 @@ const struct prompts *agents_last(const struct agents *g);
 struct agents_work {
     const struct agent_options *options;
     const struct llm_session *session;
-    const struct agent_rooms *rooms;
+    const struct agent_deps *deps;
 };
 /* The one that answers, which the caller frees before agents_end(). NULL with err. */
 struct agent *agents_open(struct ask *a, const struct agents_work *w, struct error *err);

@@ -54,7 +54,7 @@ static void on_event(void *ctx, const struct event *e)
         tell_place(t);
 }
 
-/* In the middle of a question. */
+/* An agent asks for a folder in the middle of a question. */
 static enum host_answer on_folder(void *ctx, const char *folder)
 {
     static const enum host_answer answers[] = {[CONFIRM_NOBODY] = HOST_NOBODY,

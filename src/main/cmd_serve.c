@@ -16,7 +16,7 @@
 
 #define DRAIN_MS 30000
 #define END_MS   15000 /* for the sandboxes to end */
-#define QUIET_MS 1000  /* of it nothing is said */
+#define QUIET_MS 1000  /* the first part of END_MS, in which nothing is printed */
 
 struct serve {
     const struct front *f;
@@ -126,7 +126,8 @@ static void run(struct serve *s)
         loop_wait(s->loop, (int)(until - clock_ms()));
 }
 
-/* Sandboxes that a client stopped, or we: whoever restarts us wants to find nothing of them. */
+/* Wait for the sandboxes that clients or we have stopped, so that whoever restarts the server finds nothing of
+ * them. */
 static void settle(struct loop *loop)
 {
     unsigned signals = loop_fatals(loop), left = runner_settle(loop, QUIET_MS);

@@ -92,12 +92,10 @@ static void on_event(void *ctx, const struct event *e)
 
 struct asker *asker_new(struct config *c, const char *session)
 {
-    struct asker *q = xcalloc(1, sizeof *q);
+    struct asker *q = xmalloc(sizeof *q);
 
-    q->config = c;
-    q->session = session;
-    q->events = event_json_new(give_event, q);
-    q->results = result_new();
+    *q = (struct asker){
+        .config = c, .session = session, .events = event_json_new(give_event, q), .results = result_new()};
     random_hex(q->salt, sizeof q->salt - 1);
     return q;
 }
@@ -210,7 +208,7 @@ static int stand(struct asker *q, const struct json *arguments, bool *fresh, str
     return 0;
 }
 
-/* The client does not know of a question that was not answered. Some of it may stand there all the same. */
+/* Remove what a question that was not answered has left in the conversation: the client does not know of it. */
 static void take_back(struct asker *q, uint64_t before)
 {
     struct conversation *c = &q->ask.conversation;
@@ -253,7 +251,7 @@ static int attach(struct asker *q, const struct json *files, struct error *err)
 
 /* ---- the question ---- */
 
-/* It could not be asked: told in the same way as one that was asked and failed. */
+/* A question that could not be asked is reported in the same way as one that failed. */
 static void not_asked(struct asker *q, const struct error *err)
 {
     static const enum question_status statuses[] = {

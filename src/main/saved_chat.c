@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/newfile.h"
 #include "base/quoting.h"
 #include "chat/conversation.h"
 #include "main/command.h"
@@ -112,11 +113,16 @@ static int rename_session(void *ctx, const char *title, struct error *err)
 
 static int write_new(const char *path, const struct buf *text, struct error *err)
 {
-    autoclose int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    autofree char *folder = slash ? xmemdup0(path, (size_t)(name - path)) : xstrdup(".");
+    struct newfile f autorelease(newfile_release) = NEWFILE_INIT;
 
-    if (fd < 0 && errno == EEXIST)
+    if (newfile_open(&f, folder, 0600) == 0 && fd_write_all(f.fd, buf_str(text), text->len) == 0
+        && newfile_name(&f, name) == 0)
+        return 0;
+    if (errno == EEXIST)
         return error_set(err, ERROR_USAGE, 0, "%.200s exists already; name another file", path);
-    return fd < 0 || fd_write_all(fd, buf_str(text), text->len) < 0 ? error_errno(err, "%.200s", path) : 0;
+    return error_errno(err, "%.200s", path);
 }
 
 static int export_session(void *ctx, const char *argument, struct buf *saved, struct error *err)
@@ -143,7 +149,7 @@ static int export_session(void *ctx, const char *argument, struct buf *saved, st
     if (session_export(db, s->session->id, format, &text, err) < 0
         || write_new(buf_str(&path), &text, err) < 0)
         return -1;
-    dot = strrchr(buf_str(&path), '.');
+    const char *dot = strrchr(buf_str(&path), '.');
     buf_addstr(saved, buf_str(&path));
     if (!dot || strcmp(dot + 1, format) != 0)
         buf_addf(saved, " (format: %s)", format);

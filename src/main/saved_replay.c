@@ -19,7 +19,7 @@ struct rerun {
 };
 
 /* Has the user's own file, which was not copied, changed since? */
-static bool has_changed(const struct again_file *f, int fd, int64_t size)
+static bool has_changed(const struct rerun_file *f, int fd, int64_t size)
 {
     struct stat st;
 
@@ -28,7 +28,7 @@ static bool has_changed(const struct again_file *f, int fd, int64_t size)
                && st.st_mtim.tv_sec * INT64_C(1000000) + st.st_mtim.tv_nsec / 1000 != f->modified);
 }
 
-static int put_file(const struct again_file *f, struct sandbox *sandbox, struct rerun *r, struct error *err)
+static int put_file(const struct rerun_file *f, struct sandbox *sandbox, struct rerun *r, struct error *err)
 {
     struct error why = {0};
     const char *path = f->kept && access(f->kept, R_OK) == 0 ? f->kept : f->path;
@@ -48,7 +48,7 @@ static int put_file(const struct again_file *f, struct sandbox *sandbox, struct 
     return -1;
 }
 
-static int put_files(const struct store_again *again, struct sandbox *sandbox, struct rerun *r,
+static int put_files(const struct store_rerun *again, struct sandbox *sandbox, struct rerun *r,
                      struct error *err)
 {
     for (size_t i = 0; i < again->n_put; i++)
@@ -57,7 +57,7 @@ static int put_files(const struct store_again *again, struct sandbox *sandbox, s
     return 0;
 }
 
-static int run_cell(const struct again_cell *c, struct sandbox *sandbox, struct rerun *r, struct error *err)
+static int run_cell(const struct rerun_cell *c, struct sandbox *sandbox, struct rerun *r, struct error *err)
 {
     struct cell_result result = {0};
     int status = sandbox_run(sandbox, c->code, strlen(c->code), NULL, &result, err);
@@ -118,10 +118,10 @@ static char *tell(const struct rerun *r, size_t cells, bool stopped, char **mode
 
 int saved_put_files(struct saved *s, struct sandbox *sandbox, char **user, char **model, struct error *err)
 {
-    struct store_again again;
+    struct store_rerun again;
     struct rerun r = {.files = ARGV_INIT};
 
-    store_again(s->store, &again);
+    store_rerun(s->store, &again);
     loop_arm(s->loop);
     int status = put_files(&again, sandbox, &r, err);
     if (status == 0 && again.n_put > 0) {
@@ -134,17 +134,17 @@ int saved_put_files(struct saved *s, struct sandbox *sandbox, char **user, char 
                            r.files.n ? " Since then: " : "", names);
     }
     argv_release(&r.files);
-    store_again_release(&again);
+    store_rerun_release(&again);
     return status;
 }
 
 char *saved_replay(struct saved *s, struct sandbox *sandbox, char **model, struct error *err)
 {
-    struct store_again again;
+    struct store_rerun again;
     struct rerun r = {.files = ARGV_INIT};
     char *line = NULL;
 
-    store_again(s->store, &again);
+    store_rerun(s->store, &again);
     loop_arm(s->loop);
     autofree char *doing = xasprintf("Running its code again (%zu piece%s)...", again.n_cells,
                                      again.n_cells == 1 ? "" : "s");
@@ -163,6 +163,6 @@ char *saved_replay(struct saved *s, struct sandbox *sandbox, char **model, struc
     }
     free(r.why);
     argv_release(&r.files);
-    store_again_release(&again);
+    store_rerun_release(&again);
     return line;
 }

@@ -126,7 +126,7 @@ static bool take_dir(struct session *s, const char *sessions)
     if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 077))
         return false;
     autofree char *mark = xasprintf("%s/owner", dir);
-    unlink(mark); /* of a program that was killed: what it left there is no litter */
+    unlink(mark); /* the mark of a program that was killed, whose files are kept */
     s->dir = steal(&dir);
     s->keep = true;
     return true;

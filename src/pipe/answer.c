@@ -195,7 +195,7 @@ static void event_json(struct answer *a, const struct event *e)
     struct event shown = *e;
 
     if (e->type == EVENT_DONE)
-        shown.done.answer = NULL; /* with where it comes from: the JSON has both */
+        shown.done.answer = NULL; /* and what is said of its sources: the JSON has both */
     if (e->type != EVENT_REASONING && e->type != EVENT_PHASE)
         /* start at the beginning of a line, in case stderr goes to the same place */
         show_clear(a->show);

@@ -40,7 +40,7 @@ struct pipe {
 
 struct pipe *pipe_new(const struct pipe_options *o, struct loop *loop)
 {
-    struct pipe *p = xcalloc(1, sizeof *p);
+    struct pipe *p = xmalloc(sizeof *p);
     struct show_options so = {
         .fd = 2,
         .terminal = show_is_terminal(2),
@@ -55,12 +55,9 @@ struct pipe *pipe_new(const struct pipe_options *o, struct loop *loop)
         .decoder = isatty(1) && !o->json ? o->decoder : NULL,
     };
 
-    p->o = *o;
+    *p = (struct pipe){.o = *o, .loop = loop, .show = show_new(&so), .data = {.fd = -1}};
     if (p->o.data_size <= 0)
         p->o.data_size = DATA_MAX;
-    p->loop = loop;
-    p->data.fd = -1;
-    p->show = show_new(&so);
     p->answer = answer_new(p->show, o, loop);
     return p;
 }

@@ -1,7 +1,7 @@
 /* sniff.c - the kind of a file by its content: magic numbers, then JSON, then regular separators. The input
  * may be hostile. */
 #include "sniff/sniff.h"
-
+#include "sniff/sniff_table.h"
 #include <stdint.h>
 #include <string.h>
 
@@ -16,6 +16,11 @@ static bool begins(const char *s, size_t len, const char *magic)
 
     return len >= n && !memcmp(s, magic, n);
 }
+size_t sniff_bom(const char *s, size_t len)
+{
+    return begins(s, len, "\xef\xbb\xbf") ? 3 : 0;
+}
+
 static const char *sniff_magic(const char *s, size_t len)
 {
     static const struct {
@@ -48,11 +53,9 @@ static bool is_text(const char *s, size_t len)
 
 static bool parses(const char *s, size_t len)
 {
-    struct json *j = json_parse(s, len, JSON_DUPLICATES, NULL, NULL);
-    bool ok = json_type(j) == JSON_OBJECT || json_type(j) == JSON_ARRAY;
+    autojson struct json *j = json_parse(s, len, JSON_DUPLICATES, NULL, NULL);
 
-    json_free(j);
-    return ok;
+    return json_type(j) == JSON_OBJECT || json_type(j) == JSON_ARRAY;
 }
 
 static const char *sniff_json(const char *s, size_t len, bool whole)
@@ -134,13 +137,9 @@ const char *sniff_content(const char *s, size_t len, bool whole)
         return kind ? kind : "";
     if (!is_text(s, len))
         return "";
-    if (begins(s, len, "\xef\xbb\xbf")) {
-        s += 3;
-        len -= 3;
-    }
-    size_t blank = strspn(s, " \t\r\n");
+    size_t bom = sniff_bom(s, len), blank = bom + strspn(s + bom, " \t\r\n");
     kind = sniff_json(s + blank, len - blank, whole);
     if (!kind)
-        kind = sniff_table(s, len, whole);
+        kind = sniff_table(s + bom, len - bom, whole);
     return kind ? kind : "txt";
 }

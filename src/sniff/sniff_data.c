@@ -184,13 +184,10 @@ const char *sniff_data(const char *s, size_t len, bool whole)
 
     if (name)
         return name;
-    if (len >= 3 && !memcmp(s, "\xef\xbb\xbf", 3)) {
-        s += 3;
-        len -= 3;
-    }
-    size_t blank = strspn(s, " \t\r\n");
-    name = markup_kind(s + blank);
-    if (name)
+    size_t bom = sniff_bom(s, len), blank = strspn(s + bom, " \t\r\n");
+    s += bom;
+    len -= bom;
+    if ((name = markup_kind(s + blank)))
         return name;
     if (has_json(s + blank, len - blank, whole))
         return "JSON";

@@ -103,7 +103,7 @@ static void migrate(struct db *db)
 
     if (!db_begin(db))
         return;
-    int64_t version = db_number(db, 0, "PRAGMA user_version", "");
+    int64_t version = db_number(db, "PRAGMA user_version", "");
     for (; version >= 0 && version < SCHEMA_VERSION && db->err.kind == ERROR_NONE; version++)
         script(db, schema_steps[version]);
     snprintf(line, sizeof line, "PRAGMA application_id=%d; PRAGMA user_version=%d", SCHEMA_APPLICATION,
@@ -120,8 +120,8 @@ static int prepare_file(struct db *db, struct error *err)
     db->api->db_config(db->sq, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     /* The log is moved into the main file by db_tidy(), not at some moment while an answer streams. */
     db->api->db_config(db->sq, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    int64_t version = db_number(db, 0, "PRAGMA user_version", "");
-    int64_t application = db_number(db, 0, "PRAGMA application_id", "");
+    int64_t version = db_number(db, "PRAGMA user_version", "");
+    int64_t application = db_number(db, "PRAGMA application_id", "");
     if (db->err.kind == ERROR_NONE && version > SCHEMA_VERSION && application == SCHEMA_APPLICATION)
         error_set(&db->err, ERROR_SYSTEM, ENOTSUP, "%s was made by a newer sandpiper", db->path);
     else if (db->err.kind == ERROR_NONE && (version < 0 || (version && application != SCHEMA_APPLICATION)))
@@ -278,14 +278,14 @@ struct db_rows db_query(struct db *db, const char *sql, const char *types, ...)
     return r;
 }
 
-int64_t db_number(struct db *db, int64_t otherwise, const char *sql, const char *types, ...)
+int64_t db_number(struct db *db, const char *sql, const char *types, ...)
 {
     va_list ap;
 
     va_start(ap, types);
     struct db_rows r = query(db, sql, types, ap);
     va_end(ap);
-    int64_t number = db_next(&r) ? db_int(&r, 0) : otherwise;
+    int64_t number = db_next(&r) ? db_int(&r, 0) : 0;
     db_done(&r);
     return number;
 }

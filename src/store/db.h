@@ -42,8 +42,8 @@ struct db_rows {
     void *statement;
 };
 struct db_rows db_query(struct db *db, const char *sql, const char *types, ...);
-/* The number in the first column of the first row; otherwise, if there is no row. */
-int64_t db_number(struct db *db, int64_t otherwise, const char *sql, const char *types, ...);
+/* The number in the first column of the first row; 0 if there is none. */
+int64_t db_number(struct db *db, const char *sql, const char *types, ...);
 bool db_next(struct db_rows *r);
 void db_done(struct db_rows *r); /* needed only if db_next() has not been false yet */
 int64_t db_int(const struct db_rows *r, int column);

@@ -20,10 +20,9 @@ struct ipynb {
 
 static void *begin(struct buf *out)
 {
-    struct ipynb *s = xcalloc(1, sizeof *s);
+    struct ipynb *s = xmalloc(sizeof *s);
 
-    s->out = out;
-    s->cells = json_array();
+    *s = (struct ipynb){.out = out, .cells = json_array()};
     return s;
 }
 
@@ -58,9 +57,22 @@ static struct json *stream(const char *name, const char *text)
     return o;
 }
 
+/* An output with data. number: that of the cell, for the type that has one; or 0. */
+static void add_data(struct json *outputs, const char *type, unsigned number, struct json *data)
+{
+    struct json *o = json_object();
+
+    json_set_str(o, "output_type", type);
+    if (number)
+        json_set_int(o, "execution_count", number);
+    json_set(o, "data", data);
+    json_set(o, "metadata", json_object());
+    json_add(outputs, o);
+}
+
 static void add_figure(struct json *outputs, const struct item_file *f)
 {
-    struct json *o, *data = json_object();
+    struct json *data = json_object();
 
     if (!bundle_add(data, f->kind, f->path, FIGURE_MAX)) {
         autofree char *line = xasprintf("figure: %s (no longer there)\n", f->path ? f->path : "");
@@ -69,24 +81,17 @@ static void add_figure(struct json *outputs, const struct item_file *f)
         json_add(outputs, stream("stderr", line));
         return;
     }
-    o = json_object();
-    json_set_str(o, "output_type", "display_data");
-    json_set(o, "data", data);
-    json_set(o, "metadata", json_object());
-    json_add(outputs, o);
+    add_data(outputs, "display_data", 0, data);
 }
-
 static void add_error(struct json *outputs, const struct item *i)
 {
     const char *trouble = export_trouble(i), *text = i->exception ? i->exception : trouble;
-    struct json *o, *lines;
 
     if (!trouble)
         return;
     size_t name = strcspn(text, ":");
     autofree char *ename = xmemdup0(text, i->exception ? name : 0);
-    o = json_object();
-    lines = json_array();
+    struct json *o = json_object(), *lines = json_array();
     json_set_str(o, "output_type", "error");
     json_set_str(o, "ename", *ename ? ename : "Stopped");
     json_set_str(o, "evalue", i->exception && text[name] ? text + name + 1 + (text[name + 1] == ' ') : text);
@@ -114,17 +119,13 @@ static void add_cell(struct ipynb *s, const struct item *i)
         }
     }
     if (i->value) {
-        struct json *o = json_object(), *data = json_object();
+        struct json *data = json_object();
 
-        json_set_str(o, "output_type", "execute_result");
-        json_set_int(o, "execution_count", s->executed);
         json_set_str(data, "text/plain", i->value);
         for (size_t k = 0; k < i->n_files; k++)
             if (bundle_of_value(i->files[k].kind))
                 bundle_add(data, i->files[k].kind, i->files[k].path, FIGURE_MAX);
-        json_set(o, "data", data);
-        json_set(o, "metadata", json_object());
-        json_add(outputs, o);
+        add_data(outputs, "execute_result", s->executed, data);
     }
     add_error(outputs, i);
     json_set(cell, "outputs", outputs);

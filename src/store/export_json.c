@@ -10,9 +10,9 @@ struct json_export {
 
 static void *begin(struct buf *out)
 {
-    struct json_export *s = xcalloc(1, sizeof *s);
+    struct json_export *s = xmalloc(sizeof *s);
 
-    s->out = out;
+    *s = (struct json_export){.out = out};
     return s;
 }
 

@@ -6,7 +6,7 @@
 #include "chat/cell_result.h"
 #include "store/export.h"
 
-/* A carriage return ends a comment too; a form feed does not, but hides. */
+/* A carriage return ends a comment as well, so what follows it gets a line of its own. */
 static void comment(struct buf *out, const char *text)
 {
     while (*text) {

@@ -222,8 +222,7 @@ static void take_pieces(struct store *s, int64_t session)
 /* -1: no row of ours has such a number. */
 static int64_t number(struct store *s, const char *sql, int64_t session, const char *agent)
 {
-    int64_t n = agent ? db_number(s->db, 0, sql, "is", session, agent)
-                      : db_number(s->db, 0, sql, "i", session);
+    int64_t n = agent ? db_number(s->db, sql, "is", session, agent) : db_number(s->db, sql, "i", session);
 
     return n >= 0 && n <= NUMBER_MAX ? n : -1;
 }

@@ -46,9 +46,9 @@ static int64_t copy_session(struct store *s, int64_t from, int64_t skip)
 /* The number of the question that was not closed, or -1. */
 static int64_t busy_with(struct store *s, int64_t session)
 {
-    return db_number(s->db, -1,
-                     "SELECT number FROM question WHERE session=?1 AND status IS NULL AND "
-                     "number=(SELECT max(number) FROM question WHERE session=?1)",
+    return db_number(s->db,
+                     "SELECT coalesce((SELECT number FROM question WHERE session=?1 AND status IS NULL AND "
+                     "number=(SELECT max(number) FROM question WHERE session=?1)), -1)",
                      "i", session);
 }
 
@@ -59,7 +59,7 @@ static int take_over(struct store *s, const struct store_found *from, struct err
     bool copy = strcmp(from->id, s->o.id) != 0;
     if (!session)
         return -1;
-    bool as_found = db_number(s->db, 0, "SELECT 1 FROM session WHERE n=? AND writer IS ?", "is", session,
+    bool as_found = db_number(s->db, "SELECT 1 FROM session WHERE n=? AND writer IS ?", "is", session,
                               from->writer);
     if (!copy && !as_found && !s->o.read_only)
         return error_set(err, ERROR_USAGE, EBUSY, "session %s was just taken by another program\nTry again",

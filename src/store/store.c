@@ -135,7 +135,6 @@ static void on_question(struct store *s, const struct event *e)
     size_t end = strcspn(line, "\r\n");
     autofree char *title = xmemdup0(line, utf8_cut(line, end, end < TITLE_MAX ? end : TITLE_MAX));
 
-    s->asking = true;
     db_run(s->db, "INSERT OR REPLACE INTO question(session, number, time, text) VALUES(?,?,?,?)", "iiis",
            s->n, s->question, now, text);
     db_run(s->db, "UPDATE session SET used=?, model=?, title=coalesce(title, ?) WHERE n=?", "issi", now,
@@ -198,7 +197,6 @@ static void on_usage(struct store *s, const struct event *e)
 
 static void on_done(struct store *s, const struct event *e)
 {
-    s->asking = false;
     drop_pieces(s);
     db_run(s->db,
            "UPDATE question SET status=?, answer=?, error=?, input=?, output=?, seconds=? WHERE session=? "
@@ -207,7 +205,7 @@ static void on_done(struct store *s, const struct event *e)
            e->done.usage.output, e->done.seconds, s->n, s->question);
 }
 
-/* From here on nothing that ran before is there. */
+/* The variables of all cells so far are lost. */
 static void on_reset(struct store *s, const struct event *e)
 {
     (void)e;

@@ -60,7 +60,8 @@ static int64_t place_at(struct saved_thread *h, size_t at)
     return at < h->n_turns ? before + (h->turns[at].place - before) / 2 : (h->place += TURN_GAP);
 }
 
-/* In front of the turn at at. question 0: it belongs to none, so exports leave it out. */
+/* Add it in front of the saved turn number at. With question 0 it belongs to no question, so exports leave it
+ * out. */
 static void add_turn(struct store *s, struct saved_thread *h, const struct turn *t, size_t at)
 {
     /* one in front of others is a summary of what was before, or closes an open call */

@@ -116,13 +116,13 @@ static void forget_line(void)
     rl_replace_line("", 1);
 }
 
-static int on_outside(int count, int key)
+static int on_external(int count, int key)
 {
     struct editor *e = the_editor;
 
     (void)count, (void)key;
     e->line = xstrdup(rl_line_buffer);
-    finish(e, EDITOR_OUTSIDE);
+    finish(e, EDITOR_EXTERNAL);
     forget_line();
     return 0;
 }
@@ -132,10 +132,10 @@ static void setup_readline(void)
     rl_readline_name = "sandpiper";
     rl_getc_function = queue_get;
     rl_input_available_hook = queue_any;
-    rl_add_defun("edit-and-execute-command", on_outside, -1); /* bash's name, for ~/.inputrc */
+    rl_add_defun("edit-and-execute-command", on_external, -1); /* bash's name, for ~/.inputrc */
     /* reads ~/.inputrc; its settings stay, except those set below */
     rl_initialize();
-    bind_keys(on_outside);
+    bind_keys(on_external);
     rl_variable_bind("enable-bracketed-paste", "off");
     rl_variable_bind("page-completions", "off");
     rl_variable_bind("blink-matching-paren", "off");

@@ -143,9 +143,8 @@ static void catch_all(void)
     catch_stop();
 }
 
-/* Mend what a chat leaves when it is killed (SIGKILL) at its prompt, and no other program leaves; not every
- * shell does.
- */
+/* Repair the modes that a chat leaves when it is killed (SIGKILL) at its prompt, since not every shell does. No
+ * other program leaves a terminal like this. */
 static void mend(struct termios *t)
 {
     if ((t->c_lflag & ICANON) || t->c_cc[VINTR] != _POSIX_VDISABLE || t->c_cc[VQUIT] != _POSIX_VDISABLE

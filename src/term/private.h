@@ -7,7 +7,6 @@
 
 #include "base/argv.h"
 #include "base/buf.h"
-#include "base/buf.h"
 #include "base/inputs.h"
 #include "chat/event.h"
 #include "term/editor.h"
@@ -31,8 +30,8 @@ struct term {
     char *prompt;
     bool leaving;              /* /exit was given */
     unsigned nothings;         /* how often in a row Ctrl-C was pressed at an empty prompt */
-    bool lent;                 /* another program has the terminal, */
-    struct argv held;          /* while its notices wait here */
+    bool lent;                 /* another program has the terminal */
+    struct argv held;          /* notices that wait until it gives the terminal back */
     struct buf output;         /* of the last cell, for /last; with its value */
     char *output_path;         /* or where all of it is, if that is more */
     bool misspoken;            /* the user's own cell ended in a NameError or a SyntaxError */
@@ -51,7 +50,7 @@ void term_say_error(struct term *t, const struct error *err);
 /* What a command was asked for, on stdout; scrubbed, and ended by a newline. */
 void term_print(struct term *t, const char *text, size_t len);
 void term_after_question(struct term *t, enum question_status status);
-/* Let the user edit text with a program of their own (outside.h). */
+/* Let the user edit text with a program of their own (external.h). */
 int term_edit(struct term *t, const char *suffix, struct buf *text, struct error *err);
 /* The same with the text of term_print: through a pager if it is longer than the screen. */
 void term_page(struct term *t, const char *text, size_t len);

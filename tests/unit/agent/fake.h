@@ -545,8 +545,8 @@ __attribute__((unused)) static void session_open(struct session *s)
     conversation_init(&s->c);
     if (!s->o.prompts)
         s->o.prompts = &fake_prompts;
-    const struct agent_rooms rooms = {.conversation = &s->c, .loop = s->loop, .event = fake_event};
-    s->a = agent_new(&s->o, &rooms);
+    const struct agent_deps deps = {.conversation = &s->c, .loop = s->loop, .event = fake_event};
+    s->a = agent_new(&s->o, &deps);
 }
 
 __attribute__((unused)) static void session_begin(struct session *s)

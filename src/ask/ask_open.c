@@ -1,4 +1,4 @@
-/* ask_rooms.c - opens and closes what asks questions, in the order that this needs, and passes the events on
+/* ask_open.c - opens and closes what asks questions, in the order that this needs, and passes the events on
  * to who listens.
  */
 #include <string.h>
@@ -160,14 +160,14 @@ int ask_open(struct ask *a, struct error *err)
     ao.data_size = sandbox_options(a->sandbox)->run.data_size;
     ao.prompts = a->prompts;
     ao.chat = a->chat;
-    const struct agent_rooms rooms = {.llm = a->llm,
-                                      .sandbox = a->sandbox,
-                                      .conversation = &a->conversation,
-                                      .loop = a->loop,
-                                      .event = ask_event,
-                                      .event_ctx = a,
-                                      .fresh = fresh_sandbox};
-    const struct agents_work work = {&ao, &ls, &rooms};
+    const struct agent_deps deps = {.llm = a->llm,
+                                    .sandbox = a->sandbox,
+                                    .conversation = &a->conversation,
+                                    .loop = a->loop,
+                                    .event = ask_event,
+                                    .event_ctx = a,
+                                    .new_sandbox = fresh_sandbox};
+    const struct agents_work work = {&ao, &ls, &deps};
     a->agent = agents_open(a, &work, err);
     return a->agent ? 0 : -1;
 }
@@ -194,7 +194,7 @@ void ask_tell_model(struct ask *a)
         ask_notice(a, NOTICE_DETAIL, a->endpoint.unbound);
 }
 
-/* A chat has them in its greeting. */
+/* The greeting of a chat has shown the folders already. */
 void ask_tell_mounts(struct ask *a)
 {
     const struct mounts *m = sandbox_options(a->sandbox)->run.mounts;

@@ -1,5 +1,5 @@
-/* outside.c - lends the terminal to $EDITOR, $PAGER and others. */
-#include "term/outside.h"
+/* external.c - lends the terminal to $EDITOR, $PAGER and others. */
+#include "term/external.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -63,7 +63,7 @@ static int lend(struct loop *loop, const struct argv *words, const int *keep, st
     return status;
 }
 
-int outside_run(struct loop *loop, const struct argv *words, struct error *err)
+int external_run(struct loop *loop, const struct argv *words, struct error *err)
 {
     return lend(loop, words, NULL, err);
 }
@@ -103,7 +103,7 @@ static int read_back(const char *path, struct buf *text, struct error *err)
     return 1;
 }
 
-int outside_edit(struct loop *loop, const char *suffix, struct buf *text, struct error *err)
+int external_edit(struct loop *loop, const char *suffix, struct buf *text, struct error *err)
 {
     static const char *const variables[] = {"VISUAL", "EDITOR", NULL};
     static const char *const usual[] = {"editor", "nano", "vi", NULL};
@@ -120,7 +120,7 @@ int outside_edit(struct loop *loop, const char *suffix, struct buf *text, struct
     return r < 0 ? r : read_back(d.path, text, err);
 }
 
-int outside_view(struct loop *loop, const struct buf *text, struct error *err)
+int external_view(struct loop *loop, const struct buf *text, struct error *err)
 {
     static const char *const variables[] = {"PAGER", NULL}, *const usual[] = {"less", "more", NULL};
     struct argv words autorelease(argv_release) = ARGV_INIT;
