@@ -74,6 +74,7 @@ static void set_retry(struct agent *a, const char *question, size_t len)
     a->retry = question ? xmemdup0(question, len) : NULL;
     a->retry_len = len;
 }
+
 void agent_free(struct agent *a)
 {
     if (!a)
@@ -216,6 +217,7 @@ static void question_settle(struct agent *a, enum question_status status, const 
         conversation_interrupted(a->c);
     drop_pending(a);
 }
+
 /* The model answered without code, but no code could have run. That is no failure, but is worth one line. */
 static void warn_no_sandbox(struct agent *a, const struct question *q, enum question_status status)
 {

@@ -325,6 +325,7 @@ int attach_file(struct agent *a, const char *name, int fd, struct buf *out, stru
     a->data = true;
     return 0;
 }
+
 int agent_attach(struct agent *a, const char *name, int fd, struct error *err)
 {
     return attach_file(a, name, fd, NULL, err);

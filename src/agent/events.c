@@ -37,6 +37,7 @@ void agent_turn_to(struct agent *a, enum phase phase)
     if (a->phase != phase)
         on_phase(a, &(struct phase_now){.phase = phase});
 }
+
 static void send_text(struct agent *a, enum event_type type, const char *text, size_t len)
 {
     agent_send(a, &(struct event){.type = type, .text = {a->q ? a->q->reply : 0, text, len}});
@@ -53,6 +54,7 @@ static void on_reasoning(void *ctx, const char *text, size_t len)
     agent_turn_to(ctx, PHASE_THINKING);
     send_text(ctx, EVENT_REASONING, text, len);
 }
+
 static void on_unsaid(void *ctx)
 {
     struct agent *a = ctx;

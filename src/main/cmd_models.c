@@ -61,6 +61,7 @@ static void fill_row(struct model_row *r, const struct llm_model *m, const char 
     price_text(m->price_output, r->out, sizeof r->out);
     snprintf(r->ends, sizeof r->ends, "%s", m->ends);
 }
+
 static const char *const heads[COLUMNS] = {"MODEL", "WINDOW", "TOOLS", "$/M IN", "$/M OUT", "ENDS", ""};
 
 /* Leave out a column for which nothing is told. Returns the total width. */
@@ -126,27 +127,24 @@ static void add_paragraphs(struct buf *out, const struct model_row *rows, size_t
     show_wrap_lines(out, buf_str(&text), 1);
 }
 
-static void put(struct json *o, const char *name, double v, bool told)
+static struct json *number(double v, bool told)
 {
-    json_set(o, name, told ? json_number(v) : json_null());
+    return told ? json_number(v) : json_null();
 }
 
 static void add_json(struct model_listing *l, const struct endpoint *e, const struct llm_model *m,
                      const char *chosen)
 {
-    autojson struct json *o = json_object();
-
-    json_set_str(o, "id", m->id);
-    json_set_str(o, "provider", e->provider);
-    put(o, "context", m->context, m->context > 0);
-    put(o, "max_output", m->max_output, m->max_output > 0);
-    json_set(o, "tools", m->tools >= 0 ? json_boolean(m->tools) : json_null());
-    put(o, "price_input", m->price_input, m->price_input >= 0);
-    put(o, "price_cached", m->price_cached, m->price_cached >= 0);
-    put(o, "price_output", m->price_output, m->price_output >= 0);
-    json_set_str(o, "ends", *m->ends ? m->ends : NULL);
-    json_set_str(o, "replaced_by", m->replaced_by);
-    json_set_bool(o, "default", chosen && !strcmp(m->id, chosen));
+    autojson struct json *o = json_object_of(
+        {"id", json_string(m->id)}, {"provider", json_string(e->provider)},
+        {"context", number(m->context, m->context > 0)},
+        {"max_output", number(m->max_output, m->max_output > 0)},
+        {"tools", m->tools >= 0 ? json_boolean(m->tools) : json_null()},
+        {"price_input", number(m->price_input, m->price_input >= 0)},
+        {"price_cached", number(m->price_cached, m->price_cached >= 0)},
+        {"price_output", number(m->price_output, m->price_output >= 0)},
+        {"ends", json_string(*m->ends ? m->ends : NULL)}, {"replaced_by", json_string(m->replaced_by)},
+        {"default", json_boolean(chosen && !strcmp(m->id, chosen))});
     autofree char *text = json_print(o);
     buf_addf(&l->out, "%s\n", text);
 }

@@ -40,32 +40,25 @@ static struct json *mounts_json(const struct mounts *m)
 {
     struct json *out = json_array();
 
-    for (size_t i = 0; i < m->n; i++) {
-        struct json *one = json_object();
-
-        json_set_str(one, "path", m->v[i].path);
-        json_set_str(one, "inside", m->v[i].inside);
-        json_set_bool(one, "writable", m->v[i].write);
-        json_add(out, one);
-    }
+    for (size_t i = 0; i < m->n; i++)
+        json_add(out,
+                 json_object_of({"path", json_string(m->v[i].path)}, {"inside", json_string(m->v[i].inside)},
+                                {"writable", json_boolean(m->v[i].write)}));
     return out;
 }
 
 static void add_json(struct ps *p, const struct sandbox_info *s)
 {
-    autojson struct json *o = json_object();
-
-    json_set_str(o, "name", s->name);
-    json_set_str(o, "engine", s->engine);
-    json_set_str(o, "image", s->image);
-    json_set_str(o, "state", s->holder ? "held" : s->silent ? "silent" : "idle");
-    json_set(o, "holder", s->holder > 0 ? json_integer(s->holder) : json_null());
-    json_set_int(o, "since", s->since);
-    json_set_int(o, "created", s->created);
-    json_set_int(o, "idle_limit", s->idle);
-    json_set(o, "memory", s->memory_used >= 0 ? json_integer(s->memory_used) : json_null());
-    json_set(o, "memory_limit", s->memory >= 0 ? json_integer(s->memory) : json_null());
-    json_set(o, "mounts", mounts_json(s->mounts));
+    autojson struct json *o = json_object_of(
+        {"name", json_string(s->name)}, {"engine", json_string(s->engine)}, {"image", json_string(s->image)},
+        {"state", json_string(s->holder   ? "held"
+                              : s->silent ? "silent"
+                                          : "idle")},
+        {"holder", s->holder > 0 ? json_integer(s->holder) : json_null()}, {"since", json_integer(s->since)},
+        {"created", json_integer(s->created)}, {"idle_limit", json_integer(s->idle)},
+        {"memory", s->memory_used >= 0 ? json_integer(s->memory_used) : json_null()},
+        {"memory_limit", s->memory >= 0 ? json_integer(s->memory) : json_null()},
+        {"mounts", mounts_json(s->mounts)});
     autofree char *text = json_print(o);
     buf_addf(p->out, "%s\n", text);
 }

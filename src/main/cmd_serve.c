@@ -126,8 +126,8 @@ static void run(struct serve *s)
         loop_wait(s->loop, (int)(until - clock_ms()));
 }
 
-/* Wait for the sandboxes that clients or we have stopped, so that whoever restarts the server finds nothing of
- * them. */
+/* Wait for the sandboxes that clients or we have stopped, so that whoever restarts the server finds nothing
+ * of them. */
 static void settle(struct loop *loop)
 {
     unsigned signals = loop_fatals(loop), left = runner_settle(loop, QUIET_MS);

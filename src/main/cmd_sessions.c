@@ -27,6 +27,7 @@
 
 struct list {
     bool json, any;
+    int64_t max;       /* rows, if all sessions are listed; 0: all */
     int title, folder; /* columns; folder 0: whole */
     bool narrow;       /* there is no room for more than ID and title */
     struct buf *out;
@@ -34,13 +35,9 @@ struct list {
 
 static void add_json(struct list *l, const struct session_row *r)
 {
-    autojson struct json *o = session_json(r);
-
-    json_set_int(o, "questions", r->questions);
-    json_set_int(o, "cells", r->cells);
-    json_set_bool(o, "in_use", saved_busy(r->writer));
-    if (r->found)
-        json_set_str(o, "found", r->found);
+    autojson struct json *o = json_set_all(
+        session_json(r), {"questions", json_integer(r->questions)}, {"cells", json_integer(r->cells)},
+        {"in_use", json_boolean(saved_busy(r->writer))}, {"found", r->found ? json_string(r->found) : NULL});
     autofree char *text = json_print(o);
     buf_addf(l->out, "%s\n", text);
 }
@@ -151,10 +148,10 @@ void sessions_names(struct db *db, int64_t max, const char *but, struct argv *ou
 }
 
 /* words NULL: all sessions, the newest first. */
-static int fill(struct list *l, struct db *db, const char *words, int64_t max, struct error *err)
+static int fill(struct list *l, struct db *db, const char *words, struct error *err)
 {
     const struct session_taker to = {add_row, l};
-    int status = words ? sessions_search(db, words, to, err) : sessions_list(db, max, to, err);
+    int status = words ? sessions_search(db, words, to, err) : sessions_list(db, l->max, to, err);
 
     if (!l->any && !l->json)
         buf_addstr(l->out, words ? "no session contains these words\n" : "no saved sessions yet\n");
@@ -163,9 +160,9 @@ static int fill(struct list *l, struct db *db, const char *words, int64_t max, s
 
 int sessions_table(struct db *db, const char *words, int64_t max, struct buf *out, struct error *err)
 {
-    struct list l = {.out = out};
+    struct list l = {.max = max, .out = out};
 
-    return fill(&l, db, words, max, err);
+    return fill(&l, db, words, err);
 }
 
 /* One command of "sandpiper sessions" with its words. */
@@ -182,7 +179,7 @@ static int print_list(const struct sessions *s, const char *words, struct error 
     struct buf out autorelease(buf_release) = BUF_INIT(0);
     struct list l = {.json = s->c->json, .out = &out};
 
-    if (fill(&l, s->db, words, 0, err) < 0)
+    if (fill(&l, s->db, words, err) < 0)
         return -1;
     int status = !out.len ? 0 : (l.json ? print_json : print_out)(buf_str(&out), out.len);
     return !status && words && !l.any ? 1 : status;
@@ -339,12 +336,11 @@ static int run(struct sessions *s, const char *name, struct error *err)
                          name);
     if (s->n < command->min || s->n > command->max)
         return error_set(err, ERROR_USAGE, 0, "usage: sandpiper sessions %s", command->usage);
-    s->db = place ? db_open(place, false, err) : NULL;
-    if (place && !s->db && err->code != ENOENT)
+    struct db *db autorelease(db_closep) = place ? db_open(place, false, err) : NULL;
+    if (place && !db && err->code != ENOENT)
         return -1;
-    int status = command->run(s, err);
-    db_close(s->db);
-    return status;
+    s->db = db;
+    return command->run(s, err);
 }
 
 int cmd_sessions(struct config *c, int closed)

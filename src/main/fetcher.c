@@ -41,8 +41,6 @@ int fetcher_run(void *ctx, struct runner_child *child, const struct json *argume
     int64_t put = sandbox_put(runner_child_sandbox(child), name, fd, err);
     if (put < 0)
         return -1;
-    *result = json_object();
-    json_set_str(*result, "name", name);
-    json_set_int(*result, "size", put);
+    *result = json_object_of({"name", json_string(name)}, {"size", json_integer(put)});
     return 0;
 }

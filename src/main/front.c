@@ -54,20 +54,15 @@ static void forget_environment(void)
 
 static int tell(const struct config *c, struct error *err)
 {
-    autojson struct json *j = json_object();
     struct json *hosts = json_array();
 
-    json_set_str(j, "listen", c->listen);
-    json_set_str(j, "token_file", c->token_file);
-    json_set_str(j, "model", c->model);
-    json_set_int(j, "max_sandboxes", c->max_sandboxes);
-    json_set_int(j, "pool", c->pool_size);
-    json_set_int(j, "ttl_ms", c->ttl);
-    json_set_bool(j, "quiet", c->quiet);
-    json_set_bool(j, "verbose", c->verbose);
     for (size_t i = 0; i < c->allow_hosts.n; i++)
         json_add(hosts, json_string(c->allow_hosts.v[i]));
-    json_set(j, "allow_hosts", hosts);
+    autojson struct json *j = json_object_of(
+        {"listen", json_string(c->listen)}, {"token_file", json_string(c->token_file)},
+        {"model", json_string(c->model)}, {"max_sandboxes", json_integer(c->max_sandboxes)},
+        {"pool", json_integer(c->pool_size)}, {"ttl_ms", json_integer(c->ttl)},
+        {"quiet", json_boolean(c->quiet)}, {"verbose", json_boolean(c->verbose)}, {"allow_hosts", hosts});
     autofree char *text = json_print(j);
     if (send(front_side, text, strlen(text), MSG_NOSIGNAL) < 0)
         return error_errno(err, "the settings of the server cannot be passed on");

@@ -47,10 +47,7 @@ struct asker {
 static int give_event(void *ctx, struct json *object)
 {
     struct asker *q = ctx;
-    struct json *more = json_object();
-
-    json_set(more, "agent", object);
-    runner_child_event(q->child, "agent", more);
+    runner_child_event(q->child, "agent", json_object_of({"agent", object}));
     return 0;
 }
 
@@ -208,7 +205,8 @@ static int stand(struct asker *q, const struct json *arguments, bool *fresh, str
     return 0;
 }
 
-/* Remove what a question that was not answered has left in the conversation: the client does not know of it. */
+/* Remove what a question that was not answered has left in the conversation: the client does not know of
+ * it. */
 static void take_back(struct asker *q, uint64_t before)
 {
     struct conversation *c = &q->ask.conversation;
@@ -293,17 +291,12 @@ static void question(struct asker *q, const struct json *arguments, bool *fresh,
 
 static struct json *result_of(struct asker *q, bool fresh)
 {
-    struct json *line = steal(&q->line);
-
-    json_set(line, "computed", q->computed ? steal(&q->computed) : json_null());
-    json_set_str(line, "model", llm_model(q->ask.llm));
-    json_set_str(line, "turn", q->turn);
-    json_set_bool(line, "fresh", fresh);
     autojson struct json *sandbox = runner_child_notices(q->child);
     for (const struct json *n = json_first(sandbox); n; n = json_next(n))
         json_add(q->notices, json_copy(n));
-    json_set(line, "notices", steal(&q->notices));
-    return line;
+    return json_set_all(steal(&q->line), {"computed", q->computed ? steal(&q->computed) : json_null()},
+                        {"model", json_string(llm_model(q->ask.llm))}, {"turn", json_string(q->turn)},
+                        {"fresh", json_boolean(fresh)}, {"notices", steal(&q->notices)});
 }
 
 int asker_run(void *ctx, struct runner_child *c, const struct json *arguments, struct json **result,

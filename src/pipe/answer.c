@@ -139,6 +139,7 @@ static void tell_held(struct answer *a)
         show_talk(a->show, buf_str(&a->held), a->held.len);
     buf_clear(&a->held);
 }
+
 static void tell_thoughts(struct answer *a, const struct event *end)
 {
     struct event e = {.type = EVENT_REASONING,

@@ -16,6 +16,7 @@ static bool begins(const char *s, size_t len, const char *magic)
 
     return len >= n && !memcmp(s, magic, n);
 }
+
 size_t sniff_bom(const char *s, size_t len)
 {
     return begins(s, len, "\xef\xbb\xbf") ? 3 : 0;
@@ -36,6 +37,7 @@ static const char *sniff_magic(const char *s, size_t len)
             kind = magic[i].kind;
     return kind && !strcmp(kind, "zip") && memmem(s, len, "xl/", 3) ? "xlsx" : kind;
 }
+
 /* Text in UTF-8 or an 8-bit encoding: no NUL and very few control characters. */
 static bool is_text(const char *s, size_t len)
 {

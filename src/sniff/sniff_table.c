@@ -276,22 +276,27 @@ static bool is_prose(const struct csv_record *r)
 {
     return r->loose || has(r, 1U << SENTENCE | 1U << MIXED);
 }
+
 static bool is_question(const struct csv_record *r)
 {
     return r->question;
 }
+
 static bool is_compact(const struct csv_record *r)
 {
     return !r->blanks;
 }
+
 static bool begins_short(const struct csv_record *r)
 {
     return r->cells[0] != PHRASE;
 }
+
 static bool is_lone(const struct csv_record *r)
 {
     return columns_of(r) - empty_cells(r) < 2;
 }
+
 static bool is_all_values(const struct csv_record *r)
 {
     return has(r, 1U << VALUE) && !has(r, ~(1U << VALUE | 1U << EMPTY));

@@ -23,6 +23,10 @@ struct error;
  * where there is none, and its text is one line: damaged, of a newer version, locked, no place. */
 struct db *db_open(const char *folder, bool make, struct error *err);
 void db_close(struct db *db);
+static inline void db_closep(struct db **db)
+{
+    db_close(*db);
+}
 /* What has failed, or NULL. */
 const struct error *db_error(const struct db *db);
 /* -1 with err if anything has failed. */

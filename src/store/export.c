@@ -44,6 +44,7 @@ int session_export(struct db *db, const char *id, const char *format, struct buf
         f->end(ctx);
     return status;
 }
+
 char *export_fence(const char *text)
 {
     size_t longest = 0, run = 0;

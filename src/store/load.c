@@ -73,10 +73,18 @@ static bool take_found(struct db_rows *r, struct store_found *f)
     return f->id && f->folder;
 }
 
-static int find(struct db *db, const char *id, const char *folder, struct store_found *f, struct error *err)
+int store_find(const char *place, const char *id, const char *folder, struct store_found *f,
+               struct error *err)
 {
-    int64_t n = id ? session_by_id(db, id, err) : 0;
+    struct error why = {0};
+    struct db *db autorelease(db_closep) = db_open(place, false, &why);
 
+    *f = (struct store_found){0};
+    if (!db && why.code != ENOENT) {
+        *err = why;
+        return -1;
+    }
+    int64_t n = id ? session_by_id(db, id, err) : 0;
     if (id && !n)
         return -1;
     struct db_rows r = id ? db_query(db, FOUND "WHERE s.n=?", "i", n)
@@ -92,21 +100,6 @@ static int find(struct db *db, const char *id, const char *folder, struct store_
                                              "continues one).");
 }
 
-int store_find(const char *place, const char *id, const char *folder, struct store_found *f,
-               struct error *err)
-{
-    struct error why = {0};
-    struct db *db = db_open(place, false, &why);
-
-    *f = (struct store_found){0};
-    if (!db && why.code != ENOENT) {
-        *err = why;
-        return -1;
-    }
-    int status = find(db, id, folder, f, err);
-    db_close(db);
-    return status;
-}
 /* -1: it is not what calls_text() wrote. */
 static int take_calls(struct turn *t, const char *text, size_t len)
 {

@@ -241,6 +241,7 @@ static void save(struct store *s, const struct event *e)
     if (handler)
         handler(s, e);
 }
+
 /* After a failure: why, once. */
 static bool commit(struct store *s)
 {

@@ -15,14 +15,10 @@ static char *calls_text(const struct turn *t)
     autojson struct json *list = json_array();
     for (size_t i = 0; i < t->n_calls; i++) {
         const struct call *c = &t->calls[i];
-        struct json *o = json_object();
 
-        json_set_str(o, "id", c->id);
-        json_set_str(o, "name", c->name);
-        json_set_str(o, "arguments", c->arguments);
-        if (c->extra)
-            json_set_str(o, "extra", c->extra);
-        json_add(list, o);
+        json_add(list, json_object_of({"id", json_string(c->id)}, {"name", json_string(c->name)},
+                                      {"arguments", json_string(c->arguments)},
+                                      {"extra", c->extra ? json_string(c->extra) : NULL}));
     }
     return json_print(list);
 }
@@ -32,13 +28,9 @@ static char *images_text(const struct turn *t)
 {
     autojson struct json *list = json_array();
 
-    for (size_t i = 0; i < t->n_images; i++) {
-        struct json *o = json_object();
-
-        json_set_str(o, "name", t->images[i].name);
-        json_set_str(o, "path", t->images[i].path);
-        json_add(list, o);
-    }
+    for (size_t i = 0; i < t->n_images; i++)
+        json_add(list, json_object_of({"name", json_string(t->images[i].name)},
+                                      {"path", json_string(t->images[i].path)}));
     return t->n_images ? json_print(list) : NULL;
 }
 

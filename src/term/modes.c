@@ -66,6 +66,7 @@ static void apply(const struct termios *t, const char *marks)
     set_now(t);
     say(marks);
 }
+
 /* Die of the same signal, with its core file. A fault recurs when the instruction runs again, which tells an
  * earlier handler, such as a sanitizer's, where it was. */
 static void on_deadly(int signal, siginfo_t *info, void *context)
@@ -143,8 +144,8 @@ static void catch_all(void)
     catch_stop();
 }
 
-/* Repair the modes that a chat leaves when it is killed (SIGKILL) at its prompt, since not every shell does. No
- * other program leaves a terminal like this. */
+/* Repair the modes that a chat leaves when it is killed (SIGKILL) at its prompt, since not every shell does.
+ * No other program leaves a terminal like this. */
 static void mend(struct termios *t)
 {
     if ((t->c_lflag & ICANON) || t->c_cc[VINTR] != _POSIX_VDISABLE || t->c_cc[VQUIT] != _POSIX_VDISABLE
@@ -199,6 +200,7 @@ void modes_set(enum modes modes)
     terminal.lent = modes == MODES_LENT;
     set_now(&t);
 }
+
 void modes_note(void)
 {
     struct termios t;
