@@ -131,7 +131,7 @@ static char *free_name(const struct agent *a, const char *path, const char *kind
     autofree char *name = name_plain(path), *real = real_path(path);
 
     for (size_t i = 0; i < a->n_attached; i++) {
-        if (strcmp(a->attached[i].path, real) == 0)
+        if (!strcmp(a->attached[i].path, real))
             return xstrdup(a->attached[i].name);
         argv_push(&taken, a->attached[i].name);
     }
@@ -180,7 +180,7 @@ static bool promises(const char *name)
     const char *end = name_extension(name);
 
     for (size_t i = 0; i < countof(ends); i++)
-        if (strcasecmp(end, ends[i]) == 0)
+        if (!strcasecmp(end, ends[i]))
             return true;
     return false;
 }

@@ -202,7 +202,7 @@ static int search(const struct sessions *s, struct error *err)
 static int export(const struct sessions *s, const char *format, struct error *err)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0);
-    bool json = strcmp(format, "json") == 0 || strcmp(format, "ipynb") == 0;
+    bool json = !strcmp(format, "json") || !strcmp(format, "ipynb");
 
     if (session_export(s->db, s->words[0], format, &out, err) < 0)
         return -1;

@@ -79,7 +79,7 @@ static int go_to(void *ctx, const char *id, struct error *err)
             snprintf(err->remedy, sizeof err->remedy, "/sessions lists them");
         return -1;
     }
-    if (strcmp(c->resume, s->session->id) == 0)
+    if (!strcmp(c->resume, s->session->id))
         return error_set(err, ERROR_USAGE, 0, "this is that session");
     c->go_on = false;
     c->again = true;

@@ -14,7 +14,7 @@ static const struct export_format *const formats[] = {&export_md, &export_json, 
 static const struct export_format *format_named(const char *name)
 {
     for (size_t i = 0; i < countof(formats); i++)
-        if (strcmp(formats[i]->name, name) == 0)
+        if (!strcmp(formats[i]->name, name))
             return formats[i];
     return NULL;
 }
