@@ -38,7 +38,8 @@ enum event_type {
 enum reply_kind {
     REPLY_ANSWER, /* no call: this text is the answer */
     REPLY_CALLS,  /* it made calls: the text only accompanies them */
-    /* not an answer: it was empty, or it showed code that had to be run; the next reply replaces it */
+    /* not an answer: it was empty, it showed code that had to be run, or its code left out a number of the
+     * question; the next reply replaces it */
     REPLY_NUDGED,
     REPLY_THOUGHTS, /* the text so far was reasoning, as its end showed; the reply itself follows */
     /* ended early (interrupted, connection lost): its text was shown, its calls are not run */
