@@ -262,13 +262,16 @@ int sandbox_wait(struct sandbox *s, struct error *err)
     if (s->stage == STAGE_READY)
         loop_wait(s->loop, 0); /* notice a hang-up now, before code is sent to nobody */
     sandbox_start(s);
-    if (s->stage == STAGE_STARTING || s->stage == STAGE_HELLO)
+    bool starts = s->stage == STAGE_STARTING || s->stage == STAGE_HELLO;
+    if (starts)
         sandbox_tell_phase(s, PHASE_STARTING);
     while (s->stage == STAGE_STARTING || s->stage == STAGE_HELLO) {
         if (loop_cancelled(s->loop))
             return error_set(err, ERROR_CANCELLED, 0, "interrupted while the sandbox started");
         loop_wait(s->loop, -1);
     }
+    if (starts)
+        sandbox_tell_phase(s, PHASE_NONE);
     if (s->stage == STAGE_READY && put_back(s))
         return 0;
     if (s->stage == STAGE_FAILED) {
