@@ -107,7 +107,7 @@ void sandbox_free(struct sandbox *s)
     free(s->guest);
     free(s->packages);
     free(s->last_value);
-    free(s->keeps);
+    free(s->kept_limits);
     free(s->image);
     free(s->output_dir);
     free(s);
@@ -197,7 +197,7 @@ static void settle(struct sandbox *s)
             s->lost_files = s->put_back.due = true;
         if (s->lost_state || s->lost_files)
             snprintf(s->lost_why, sizeof s->lost_why, "%s", s->broken_why);
-        s->touched = s->has_files = s->revived = false;
+        s->touched = s->has_files = s->restored = false;
         clear_run(s, false);
         s->stage = STAGE_NONE;
     } else if (s->stage == STAGE_FAILED) {
