@@ -40,38 +40,34 @@ static int look(struct agent *a, const char *path, struct buf *text, struct erro
 int access_run(struct agent *a, struct tool_use *use, struct error *err)
 {
     const char *path = json_str(json_get(use->args, "path")), *before;
-    struct code_run c autorelease(code_run_release) = {
-        .id = use->call->id, .tool = use->tool->name, .code = path};
+    const struct code_run c = {.id = use->call->id, .tool = use->tool->name, .code = path};
     struct error why = {0};
 
     if (text_blank(path))
         return tool_malformed(a, use, "The argument \"path\" is missing: {\"path\": \"...\"}.", err);
     budget_good_call(&a->q->budget);
-    if ((before = budget_same(&a->q->budget, path))) {
-        budget_same_again(&a->q->budget);
+    if ((before = budget_failed_code(&a->q->budget, path))) {
+        budget_failed_again(&a->q->budget);
         use->kind = RESULT_FAILED;
         buf_addf(&use->text, "%s\n%s", a->q->texts.same_code, before);
         cell_refused(a, &c, "skipped: the same path was refused before");
         return 0;
     }
     cell_send_call(a, &c);
-    int status = look(a, path, &use->text, &why);
-
-    use->kind = status < 0 ? RESULT_FAILED : RESULT_OK;
-    if (status < 0) {
-        buf_clear(&use->text);
-        buf_addstr(&use->text, why.text);
-        c.r.status = CELL_NOT_RUN;
-        c.r.what = xstrdup(why.text);
+    if (look(a, path, &use->text, &why) == 0) {
+        use->kind = RESULT_OK;
+        cell_send_result(a, &c, buf_str(&use->text));
+        budget_worked(&a->q->budget);
+        return 0;
     }
-    cell_send_result(a, &c, buf_str(&use->text));
-    if (status < 0 && (why.kind == ERROR_CANCELLED || why.kind == ERROR_SANDBOX)) {
+    use->kind = RESULT_FAILED;
+    buf_clear(&use->text);
+    buf_addstr(&use->text, why.text);
+    cell_send_not_run(a, &c, why.text, why.text);
+    if (why.kind == ERROR_CANCELLED || why.kind == ERROR_SANDBOX) {
         *err = why;
         return -1;
     }
-    if (status < 0)
-        budget_broke(&a->q->budget, path, why.text, why.text);
-    else
-        budget_worked(&a->q->budget);
+    budget_failed(&a->q->budget, path, why.text, why.text);
     return 0;
 }

@@ -17,16 +17,17 @@
 
 void agent_defaults(struct agent_options *o)
 {
-    memset(o, 0, sizeof *o);
-    o->max_requests = 25;
-    o->max_calls = 32;
-    o->max_malformed = 3;
-    o->max_repairs = 3;
-    o->tools = agent_tools;
-    o->n_tools = agent_n_tools;
-    o->data_size = INT64_C(256) << 20;
-    o->cell_ms = 120000;
-    o->memory = INT64_C(1) << 30;
+    *o = (struct agent_options){
+        .max_requests = 25,
+        .max_calls = 32,
+        .max_malformed = 3,
+        .max_repairs = 3,
+        .tools = agent_tools,
+        .n_tools = agent_n_tools,
+        .data_size = INT64_C(256) << 20,
+        .cell_ms = 120000,
+        .memory = INT64_C(1) << 30,
+    };
 }
 
 bool text_blank(const char *s)
@@ -37,61 +38,53 @@ bool text_blank(const char *s)
     return true;
 }
 
-struct agent *agent_new(const struct agent_options *o, const struct agent_rooms *rooms)
+struct agent *agent_new(const struct agent_options *o, const struct agent_deps *deps)
 {
-    struct agent *a = xcalloc(1, sizeof *a);
+    struct agent *a = xmalloc(sizeof *a);
 
-    a->o = *o;
-    a->system = xstrdup(o->system ? o->system : "");
-    a->o.system = NULL;
-    a->llm = rooms->llm;
-    a->sandbox = rooms->sandbox;
-    a->c = rooms->conversation;
-    a->loop = rooms->loop;
-    a->event = rooms->event;
-    a->event_ctx = rooms->event_ctx;
-    a->fresh = rooms->fresh;
-    a->host = rooms->host;
-    a->before = rooms->before;
+    *a = (struct agent){
+        .o = *o,
+        .system = xstrdup(o->system ? o->system : ""),
+        .llm = deps->llm,
+        .sandbox = deps->sandbox,
+        .c = deps->conversation,
+        .loop = deps->loop,
+        .event = deps->event,
+        .event_ctx = deps->event_ctx,
+        .new_sandbox = deps->new_sandbox,
+        .host = deps->host,
+        .before = deps->before,
+        .usage = USAGE_NONE,
+        .pending = BUF_INIT(PENDING_MAX),
+        .profiles = BUF_INIT(PENDING_MAX),
+        .heard = BUF_INIT(PENDING_MAX),
+        .code = BUF_INIT(4 * 1024 * 1024),
+    };
     if (a->before) {
         a->before->next = a;
         a->before->event = before_event;
         a->before->event_ctx = a;
     }
-    a->usage = (struct usage)USAGE_NONE;
-    buf_init(&a->pending, PENDING_MAX);
-    buf_init(&a->profiles, PENDING_MAX);
-    buf_init(&a->heard, PENDING_MAX);
-    buf_init(&a->code, 4 * 1024 * 1024);
     return a;
-}
-
-static void forget_attached(struct agent *a)
-{
-    for (size_t i = 0; i < a->n_attached; i++)
-        free(a->attached[i].name), free(a->attached[i].path);
-    free(a->attached);
-    a->attached = NULL;
-    a->n_attached = 0;
 }
 
 static void set_retry(struct agent *a, const char *question, size_t len)
 {
-    char *copy = question ? xmemdup0(question, len) : NULL; /* question may point to the old string */
-
     free(a->retry);
-    a->retry = copy;
-    a->retry_len = copy ? len : 0;
+    a->retry = question ? xmemdup0(question, len) : NULL;
+    a->retry_len = len;
 }
 
 void agent_free(struct agent *a)
 {
     if (!a)
         return;
-    forget_attached(a);
+    for (size_t i = 0; i < a->n_attached; i++)
+        attached_file_release(&a->attached[i]);
+    free(a->attached);
     verify_forget(a);
     image_list_release(&a->images);
-    set_retry(a, NULL, 0);
+    free(a->retry);
     buf_release(&a->pending);
     buf_release(&a->profiles);
     buf_release(&a->heard);
@@ -128,10 +121,7 @@ void question_init(struct agent *a, struct question *q)
         .chat = a->o.chat,
     };
 
-    memset(q, 0, sizeof *q);
-    q->usage = (struct usage)USAGE_NONE;
-    q->number = ++a->number;
-    q->began = clock_ms();
+    *q = (struct question){.number = ++a->number, .began = clock_ms(), .usage = USAGE_NONE};
     budget_init(&q->budget, &max);
     a->q = q;
     if (a->o.max_ms > 0) {
@@ -177,7 +167,6 @@ void question_fill(struct agent *a, const char *question, size_t len)
 {
     struct turn *t = &a->c->v[a->q->start];
     struct buf text = BUF_INIT(0);
-    size_t aside = a->heard.len + a->profiles.len;
 
     buf_add(&text, a->heard.data, a->heard.len);
     buf_add(&text, a->profiles.data, a->profiles.len);
@@ -186,7 +175,7 @@ void question_fill(struct agent *a, const char *question, size_t len)
     free(t->text);
     t->text = buf_steal(&text, NULL);
     t->heard = a->heard.len;
-    t->aside = aside;
+    t->aside = a->heard.len + a->profiles.len;
     conversation_changed(a->c, t);
 }
 
@@ -204,26 +193,29 @@ static void question_put(struct agent *a, struct question *q, const char *questi
     image_list_copy(&a->images, a->c);
 }
 
+/* Forget what waits for the next question. */
+static void drop_pending(struct agent *a)
+{
+    buf_clear(&a->pending);
+    buf_clear(&a->profiles);
+    buf_clear(&a->heard);
+    image_list_release(&a->images);
+}
+
 static void question_settle(struct agent *a, enum question_status status, const char *question, size_t len)
 {
     const struct question *q = a->q;
-    bool good = question_has_answer(status), traces = left_traces(a, q);
+    bool good = question_has_answer(status);
 
-    if (good || q->answer)
-        set_retry(a, NULL, 0);
-    else
-        set_retry(a, question, len);
-    if (!traces) {
+    set_retry(a, good || q->answer ? NULL : question, len);
+    if (!left_traces(a, q)) {
         /* keep the pending blocks for the retry or the next question */
         conversation_truncate(a->c, q->start);
         return;
     }
     if (!good)
         conversation_interrupted(a->c);
-    buf_clear(&a->pending);
-    buf_clear(&a->profiles);
-    buf_clear(&a->heard);
-    image_list_release(&a->images);
+    drop_pending(a);
 }
 
 /* The model answered without code, but no code could have run. That is no failure, but is worth one line. */
@@ -243,26 +235,21 @@ static void send_done(struct agent *a, struct question *q, enum question_status 
                       const struct error *err)
 {
     autofree char *why = error_message(err);
-    struct event e = {.type = EVENT_DONE};
     const char *answer = q->answer ? q->answer : "";
-    autorelease(provenance_release) struct provenance p;
+    autorelease(provenance_release) struct provenance p = {0};
+    struct event e = {.type = EVENT_DONE,
+                      .done = {
+                          .status = status,
+                          .answer = answer,
+                          .error = *why ? why : NULL,
+                          .reasoning = *answer ? NULL : q->thought,
+                          .last_output = q->good && !numbers_shared(answer, q->good) ? q->good : NULL,
+                          .computed = computed_make(a, q, &p),
+                          .usage = q->usage,
+                          .cells = q->cells,
+                          .seconds = (double)(clock_ms() - q->began) / 1000,
+                      }};
 
-    provenance_init(&p);
-    e.done.status = status;
-    e.done.answer = answer;
-    e.done.error = *why ? why : NULL;
-    e.done.reasoning = *answer ? NULL : q->thought;
-    e.done.last_output = q->good && !numbers_shared(answer, q->good) ? q->good : NULL;
-    computed_make(a, q, &p, &e.done.computed);
-    e.done.input = q->usage.input;
-    e.done.output = q->usage.output;
-    e.done.cached = q->usage.cached;
-    e.done.thinking = q->usage.reasoning;
-    e.done.cost = q->usage.cost;
-    e.done.estimated = q->usage.estimated;
-    e.done.requests = q->budget.requests;
-    e.done.cells = q->cells;
-    e.done.seconds = (double)(clock_ms() - q->began) / 1000;
     agent_send(a, &e);
 }
 
@@ -286,13 +273,6 @@ static void tell_earlier(struct agent *a)
     }
 }
 
-static void send_question(struct agent *a, const char *text, size_t len)
-{
-    struct event e = {.type = EVENT_QUESTION, .asked = {text, len}};
-
-    agent_send(a, &e);
-}
-
 enum question_status agent_ask(struct agent *a, const char *question, size_t len, struct error *err)
 {
     struct question q;
@@ -311,10 +291,10 @@ enum question_status agent_ask(struct agent *a, const char *question, size_t len
     } else {
         tell_earlier(a);
         question_put(a, &q, text, len);
-        send_question(a, text, len);
+        agent_send(a, &(struct event){.type = EVENT_QUESTION, .asked = {text, len}});
         status = before_ask(a, text, &e);
         if (status == QUESTION_ANSWERED)
-            status = loop_run(a, &q, &e);
+            status = rounds_run(a, &q, &e);
         if (status == QUESTION_ANSWERED && a->o.verify)
             status = verify_answer(a, text, &e);
         if (q.undelivered && question_has_answer(status)) {
@@ -372,22 +352,6 @@ int agent_run(struct agent *a, const char *code, size_t len, struct error *err)
     return 0;
 }
 
-int agent_list_files(struct agent *a, struct buf *out, struct error *err)
-{
-    return sandbox_list_files(a->sandbox, out, err);
-}
-
-int agent_each_file(struct agent *a, void (*fn)(void *ctx, const char *name, int64_t size), void *ctx,
-                    struct error *err)
-{
-    return sandbox_each_file(a->sandbox, fn, ctx, err) < 0 ? -1 : 0;
-}
-
-int agent_get_file(struct agent *a, const char *name, int fd, struct error *err)
-{
-    return sandbox_get(a->sandbox, name, fd, err) < 0 ? -1 : 0;
-}
-
 void agent_clear(struct agent *a)
 {
     if (a->before)
@@ -396,21 +360,16 @@ void agent_clear(struct agent *a)
     verify_forget(a);
     conversation_truncate(a->c, 0);
     set_retry(a, NULL, 0);
-    buf_clear(&a->pending);
-    buf_clear(&a->profiles);
-    buf_clear(&a->heard);
+    drop_pending(a);
     facts_clear(a);
-    image_list_release(&a->images);
     a->told_earlier = false;
 }
 
 int agent_reset(struct agent *a, struct error *err)
 {
-    struct event e = {.type = EVENT_RESET};
-
     if (sandbox_reset(a->sandbox, err))
         return -1;
-    agent_send(a, &e);
+    agent_send(a, &(struct event){.type = EVENT_RESET});
     if (a->c->n || a->pending.len || a->profiles.len)
         agent_tell(a, "[The user restarted the interpreter: all variables and imports are gone; the files in "
                       "/mnt/data are still there.]");

@@ -38,8 +38,7 @@ struct agent_options {             /* the agent copies the strings */
     size_t n_tools;
     int64_t data_size;       /* maximum bytes of one attachment: the size of /mnt/data */
     int64_t cell_ms, memory; /* the sandbox's limits (ms, bytes), named in the prompts */
-    bool verbose;
-    bool verify; /* compute each answer a second time, independently, and compare */
+    bool verify;             /* compute each answer a second time, independently, and compare */
     /* errors are shown in the chat, which has its own commands (base/remedy.h) */
     bool chat;
 };
@@ -49,22 +48,22 @@ void agent_defaults(struct agent_options *o);
 /* What an agent works with; everything is borrowed. event may be called any number of times during each
  * call.
  */
-struct agent_rooms {
+struct agent_deps {
     struct llm *llm;
     struct sandbox *sandbox;
     struct conversation *conversation;
     struct loop *loop;
     event_fn *event;
     void *event_ctx;
-    /* A new sandbox for a second computation (verify); the agent frees it. May be NULL. */
-    struct sandbox *(*fresh)(void *event_ctx);
+    /* Makes a sandbox for a second computation (verify), which the agent frees. May be NULL. */
+    struct sandbox *(*new_sandbox)(void *event_ctx);
     struct host_files *host; /* what its tools may see of this machine (host_files.h); or NULL */
     /* A pipeline: the agent that is asked every question first, in a conversation of its own. What it says,
      * and the files that it puts into the sandbox, are handed on; its events go to this one's listener. Or
      * NULL. */
     struct agent *before;
 };
-struct agent *agent_new(const struct agent_options *o, const struct agent_rooms *rooms);
+struct agent *agent_new(const struct agent_options *o, const struct agent_deps *deps);
 void agent_free(struct agent *a);
 
 /* Add a file or a folder to the next question. It is put into the sandbox as name; an extension is added
@@ -88,12 +87,6 @@ enum question_status agent_retry(struct agent *a, struct error *err);
  * the next question. */
 int agent_run(struct agent *a, const char *code, size_t len, struct error *err);
 
-/* Append the names of the files in the sandbox, as sandbox_list_files() does. */
-int agent_list_files(struct agent *a, struct buf *out, struct error *err);
-/* As sandbox_each_file() and sandbox_get() do. 0, or -1. */
-int agent_each_file(struct agent *a, void (*fn)(void *ctx, const char *name, int64_t size), void *ctx,
-                    struct error *err);
-int agent_get_file(struct agent *a, const char *name, int fd, struct error *err);
 /* Replace the conversation by the model's summary of it; variables stay. -1: it is as it was. */
 int agent_compact(struct agent *a, struct error *err);
 void agent_clear(struct agent *a); /* forget the conversation; variables stay */

@@ -14,48 +14,44 @@
  * every byte must be escaped. */
 #define HISTORY_MAX ((size_t)8 << 20)
 
+static int64_t estimated_output(const struct llm_reply *r)
+{
+    size_t bytes = (r->text ? strlen(r->text) : 0) + (r->reasoning ? strlen(r->reasoning) : 0);
+
+    for (size_t i = 0; i < r->n_calls; i++)
+        bytes += strlen(r->calls[i].call.arguments);
+    return (int64_t)((double)bytes / BYTES_A_TOKEN);
+}
+
 /* Count what the request cost. Where the service does not say, the count is estimated so that
  * --max-tokens-total still applies. */
 static void account(struct agent *a, struct question *q, const struct llm_reply *r)
 {
-    int64_t input = r->usage.input, output = r->usage.output;
-    struct event e = {.type = EVENT_USAGE};
-    bool estimated = r->usage.estimated;
+    struct usage u = {
+        .input = r->usage.input < 0 ? agent_conversation_tokens(a) : r->usage.input,
+        .output = r->usage.output < 0 ? estimated_output(r) : r->usage.output,
+        .cached = r->usage.cached,
+        .reasoning = r->usage.reasoning,
+        .estimated = r->usage.estimated || r->usage.input < 0 || r->usage.output < 0,
+        .requests = r->requests,
+        .seconds = r->seconds,
+    };
 
     if (!r->requests)
         return;
-    if (input < 0) {
-        input = (int64_t)((double)conversation_bytes(a->c) / BYTES_A_TOKEN);
-        estimated = true;
-    }
-    if (output < 0) {
-        size_t bytes = (r->text ? strlen(r->text) : 0) + (r->reasoning ? strlen(r->reasoning) : 0);
-
-        for (size_t i = 0; i < r->n_calls; i++)
-            bytes += strlen(r->calls[i].call.arguments);
-        output = (int64_t)((double)bytes / BYTES_A_TOKEN);
-        estimated = true;
-    }
-    struct usage now = {input,           output,
-                        r->usage.cached, r->usage.reasoning,
-                        estimated,       price_cost(llm_price(a->llm), input, r->usage.cached, output),
-                        r->requests,     r->seconds};
-    usage_add(&q->usage, &now);
-    usage_add(&a->usage, &now);
-    budget_asked(&q->budget, r->requests, input + output);
-    e.usage.input = input;
-    e.usage.output = output;
-    e.usage.cached = now.cached;
-    e.usage.reasoning = now.reasoning;
-    e.usage.estimated = estimated;
-    e.usage.cost = now.cost;
-    e.usage.seconds = r->seconds;
-    agent_send(a, &e);
+    u.cost = price_cost(llm_price(a->llm), u.input, u.cached, u.output);
+    usage_add(&q->usage, &u);
+    usage_add(&a->usage, &u);
+    budget_asked(&q->budget, u.requests, u.input + u.output);
+    agent_send(a, &(struct event){.type = EVENT_USAGE, .usage = u});
 }
 
-/* --max-cost: what was spent so far decides, since nobody knows what the next request will cost. */
-static int may_pay(const struct agent *a, struct error *err)
+/* Do the limits of the question allow another request, and does --max-cost? What was spent so far decides,
+ * since nobody knows what the next request will cost. */
+static int may_ask(const struct agent *a, struct error *err)
 {
+    if (budget_may_ask(&a->q->budget, err))
+        return -1;
     if (a->o.max_cost <= 0)
         return 0;
     if (!llm_price(a->llm)->known)
@@ -119,7 +115,9 @@ static int request(struct agent *a, const struct conversation *c, const char *ab
     /* about: only a call counts, text beside it is not shown unless a call comes */
     if (about || c != a->c)
         listener.text = listener.reasoning = NULL;
-    return llm_ask(a->llm, &req, &listener, r, err);
+    int status = llm_ask(a->llm, &req, &listener, r, err);
+    account(a, q, r);
+    return status;
 }
 
 /* Leave something out of the conversation; the user is told once. False: nothing is left to leave out. */
@@ -157,7 +155,7 @@ int ask_model(struct agent *a, struct llm_reply *r, struct error *err)
 
     compact_if_full(a, q);
     for (;;) {
-        if (budget_may_ask(&q->budget, err) || may_pay(a, err))
+        if (may_ask(a, err))
             return -1;
         if (loop_cancelled(a->loop))
             return error_set(err, ERROR_CANCELLED, 0, "interrupted");
@@ -167,7 +165,6 @@ int ask_model(struct agent *a, struct llm_reply *r, struct error *err)
         if (a->no_sandbox.kind == ERROR_NONE)
             sandbox_start(a->sandbox); /* starts up while the model thinks */
         int status = request(a, a->c, NULL, r, err);
-        account(a, q, r);
         if (!status || !window_full(a, q, err))
             return status;
         if (!make_room(a, q))
@@ -180,23 +177,16 @@ int ask_model(struct agent *a, struct llm_reply *r, struct error *err)
 
 int ask_silently(struct agent *a, const struct conversation *c, struct llm_reply *r, struct error *err)
 {
-    if (budget_may_ask(&a->q->budget, err) || may_pay(a, err))
-        return -1;
-    int status = request(a, c, NULL, r, err);
-    account(a, a->q, r);
-    return status;
+    return may_ask(a, err) ? -1 : request(a, c, NULL, r, err);
 }
 
 int ask_about(struct agent *a, const char *text, struct llm_reply *r, struct error *err)
 {
-    struct question *q = a->q;
-
-    if (budget_may_ask(&q->budget, err) || may_pay(a, err))
+    if (may_ask(a, err))
         return -1;
     agent_turn_to(a, PHASE_ASKING); /* the text is whole */
     agent_notice(a, NOTICE_INFO, "the answer contains code; asking %s whether to run it", llm_model(a->llm));
     int status = request(a, a->c, text, r, err);
-    account(a, q, r);
     if (status)
         agent_notice(a, NOTICE_DETAIL, "that request failed, so the code is shown but not run: %s",
                      err->text);

@@ -147,18 +147,14 @@ static char *free_name(const struct agent *a, const char *path, const char *kind
 /* Put text between tags that it cannot close. */
 void attach_data(struct buf *out, const char *text)
 {
-    char tag[24] = "data", end[32];
-
-    for (unsigned n = 2;; n++) {
-        snprintf(end, sizeof end, "</%s", tag);
-        if (!strstr(text, end))
-            break;
-        snprintf(tag, sizeof tag, "data-%u", n);
-    }
+    char end[32] = "</data";
     size_t len = strlen(text);
+
+    for (unsigned n = 2; strstr(text, end); n++)
+        snprintf(end, sizeof end, "</data-%u", n);
     while (len && text[len - 1] == '\n')
         len--;
-    buf_addf(out, "<%s>\n%.*s\n</%s>\n\n", tag, (int)len, text, tag);
+    buf_addf(out, "<%s>\n%.*s\n%s>\n\n", end + 2, (int)len, text, end);
 }
 
 /* A table must not fill a small window: each digit costs a token, and every request sends it again. A
@@ -182,11 +178,11 @@ static bool promises(const char *name)
 {
     static const char *const ends[] = {".csv", ".tsv", ".json"};
     const char *end = name_extension(name);
-    bool found = false;
 
     for (size_t i = 0; i < countof(ends); i++)
-        found |= !strcasecmp(end, ends[i]);
-    return found;
+        if (!strcasecmp(end, ends[i]))
+            return true;
+    return false;
 }
 
 /* A profile may end in what is wrong with the file, behind a mark that no file can write. */
@@ -207,13 +203,12 @@ static int make_block(struct agent *a, struct added_file *s, struct buf *out, st
     bool whole = shown_whole(a, s);
     bool table = !strcmp(kind, "csv") || !strcmp(kind, "tsv") || !strcmp(kind, "json")
                  || !strcmp(kind, "jsonl") || !strcmp(kind, "xlsx") || !strcmp(kind, "parquet");
-    struct buf profile = BUF_INIT(PROFILE_MAX);
+    struct buf profile autorelease(buf_release) = BUF_INIT(PROFILE_MAX);
     struct error e = {0};
 
     if ((!whole || table || promises(name)) && sandbox_profile(a->sandbox, name, !whole, &profile, &e)) {
         buf_clear(&profile);
         if (e.kind == ERROR_CANCELLED || e.kind == ERROR_SANDBOX) {
-            buf_release(&profile);
             *err = e;
             return -1;
         }
@@ -245,11 +240,16 @@ static int make_block(struct agent *a, struct added_file *s, struct buf *out, st
         if (table && !runs)
             buf_addstr(out, "It is not read yet: the code begins with the lines above that read it.\n\n");
     }
-    buf_release(&profile);
     return 0;
 }
 
-/* The latest is the last. */
+void attached_file_release(struct attached_file *f)
+{
+    free(f->name);
+    free(f->path);
+}
+
+/* The file that was attached last is the last of the list, also when it was attached before. */
 static void remember(struct agent *a, char *name, char *path)
 {
     size_t i = 0;
@@ -258,7 +258,7 @@ static void remember(struct agent *a, char *name, char *path)
     while (i < a->n_attached && strcmp(a->attached[i].name, name) != 0)
         i++;
     if (i < a->n_attached) {
-        free(a->attached[i].name), free(a->attached[i].path);
+        attached_file_release(&a->attached[i]);
         memmove(a->attached + i, a->attached + i + 1, (--a->n_attached - i) * sizeof *a->attached);
     }
     a->attached = xreallocarray(a->attached, a->n_attached + 1, sizeof *a->attached);
@@ -279,36 +279,27 @@ static bool is_at(int fd, const char *path)
            && there.st_ino == it.st_ino;
 }
 
-static void on_file(void *files, const char *name, int fd)
-{
-    images_found(files, name, fd);
-}
-
 int attach_file(struct agent *a, const char *name, int fd, struct buf *out, struct error *err)
 {
     autorelease(source_release) struct added_file s = {
         .name = name, .shown = scrub_line(name, SCRUB_TERMINAL), .fd = fd, .copy = -1};
-    struct error e = {0};
-    struct buf block = BUF_INIT(16 * 1024);
-    struct image_files images = {0};
-    int status = -1;
+    struct buf block autorelease(buf_release) = BUF_INIT(16 * 1024);
+    struct image_files images autorelease(image_files_release) = {0};
 
     sandbox_start(a->sandbox);
-    if (source_open(a, &s, &e))
-        goto out;
-    if (a->o.verify)
-        verify_keep(a, name, s.fd, lseek(s.fd, 0, SEEK_CUR));
+    if (source_open(a, &s, err))
+        return -1;
     int64_t at = lseek(s.fd, 0, SEEK_CUR);
+    if (a->o.verify)
+        verify_keep(a, name, s.fd, at);
     s.kind = s.folder ? "" : sniff_content(s.head, s.head_len, s.whole);
     s.inside = free_name(a, name, s.kind);
-    s.size = sandbox_put_each(a->sandbox, &(struct put_ask){s.inside, s.fd, on_file, &images}, &e);
-    if (s.size < 0 || make_block(a, &s, &block, &e))
-        goto out;
-    if (a->profiles.len + a->pending.len + block.len > PENDING_MAX) {
-        error_set(&e, ERROR_USAGE, 0, "too many files for one question: their descriptions exceed %d bytes",
-                  PENDING_MAX);
-        goto out;
-    }
+    s.size = sandbox_put_each(a->sandbox, &(struct put_ask){s.inside, s.fd, images_found, &images}, err);
+    if (s.size < 0 || make_block(a, &s, &block, err))
+        return -1;
+    if (a->profiles.len + a->pending.len + block.len > PENDING_MAX)
+        return error_set(err, ERROR_USAGE, 0,
+                         "too many files for one question: their descriptions exceed %d bytes", PENDING_MAX);
     buf_add(shown_whole(a, &s) ? &a->pending : &a->profiles, block.data, block.len);
     if (out)
         buf_add(out, block.data, block.len);
@@ -319,12 +310,12 @@ int attach_file(struct agent *a, const char *name, int fd, struct buf *out, stru
     if (!s.folder) /* of which the sandbox has told */
         agent_notice(a, NOTICE_INFO, "%s: %" PRId64 " bytes, in the sandbox as /mnt/data/%s%s%s", s.shown,
                      s.size, s.inside, s.trouble ? "; " : "", s.trouble ? s.trouble : "");
-    struct event added = {.type = EVENT_ADDED};
-    added.file.name = s.inside;
-    added.file.path = is_at(s.fd, name) ? name : NULL;
-    added.file.fd = s.fd;
-    added.file.at = at;
-    added.file.size = (uint64_t)s.size;
+    struct event added = {.type = EVENT_ADDED,
+                          .file = {.name = s.inside,
+                                   .path = is_at(s.fd, name) ? name : NULL,
+                                   .fd = s.fd,
+                                   .at = at,
+                                   .size = (uint64_t)s.size}};
     agent_send(a, &added);
     if (s.folder)
         images_of_folder(a, s.inside, &images);
@@ -332,13 +323,7 @@ int attach_file(struct agent *a, const char *name, int fd, struct buf *out, stru
         images_attached(a, s.inside, added.file.path, s.fd, at);
     remember(a, steal(&s.inside), real_path(name));
     a->data = true;
-    status = 0;
-out:
-    buf_release(&block);
-    image_files_release(&images);
-    if (status && err)
-        *err = e;
-    return status;
+    return 0;
 }
 
 int agent_attach(struct agent *a, const char *name, int fd, struct error *err)

@@ -21,11 +21,10 @@ void before_event(void *ctx, const struct event *e)
     struct event own = *e;
 
     if (e->type == EVENT_DONE) {
-        const struct usage u = {e->done.input,     e->done.output, e->done.cached,   e->done.thinking,
-                                e->done.estimated, e->done.cost,   e->done.requests, 0};
+        const struct usage *u = &e->done.usage;
 
-        usage_add(&a->q->usage, &u);
-        budget_asked(&a->q->budget, u.requests, u.input + u.output);
+        usage_add(&a->q->usage, u);
+        budget_asked(&a->q->budget, u->requests, u->input + u->output);
         buf_clear(&a->heard);
         buf_addstr(&a->heard, e->done.answer);
         return;
@@ -35,7 +34,7 @@ void before_event(void *ctx, const struct event *e)
     if (e->type == EVENT_REPLY_END && e->reply_end.kind == REPLY_ANSWER)
         own.reply_end.kind = REPLY_CALLS;
     if (e->type == EVENT_REPLY_END && a->q->reply < e->reply_end.reply)
-        a->q->reply = e->reply_end.reply; /* our replies are numbered behind */
+        a->q->reply = e->reply_end.reply; /* our replies are numbered after its */
     own.question = a->q ? a->q->number : a->number;
     if (a->event)
         a->event(a->event_ctx, &own);
@@ -56,7 +55,6 @@ static void wrap_words(struct agent *a)
 static enum question_status ask(struct agent *a, struct agent *b, const char *question, struct error *err)
 {
     int64_t limit = a->o.max_tokens_total;
-    enum question_status status;
 
     b->number = a->q->number - 1;
     b->cells = a->cells;
@@ -64,7 +62,7 @@ static enum question_status ask(struct agent *a, struct agent *b, const char *qu
     b->o.max_ms = 0;     /* this agent's timer interrupts both */
     b->o.max_tokens_total = limit;
     llm_set_deadline(b->llm, a->q->deadline);
-    status = agent_ask(b, question, strlen(question), err);
+    enum question_status status = agent_ask(b, question, strlen(question), err);
     llm_set_deadline(b->llm, 0);
     a->usage = b->usage;
     a->cells = b->cells;
@@ -74,12 +72,11 @@ static enum question_status ask(struct agent *a, struct agent *b, const char *qu
 enum question_status before_ask(struct agent *a, const char *question, struct error *err)
 {
     size_t files = a->attachments, images = a->images.n;
-    enum question_status status;
 
     if (!a->before)
         return QUESTION_ANSWERED;
     buf_clear(&a->heard);
-    status = ask(a, a->before, question, err);
+    enum question_status status = ask(a, a->before, question, err);
     wrap_words(a);
     question_fill(a, question, strlen(question));
     const struct image_list handed = {.v = a->images.v + images, .n = a->images.n - images};

@@ -94,7 +94,7 @@ static char *plain_code(const char *code)
     return buf_steal(&out, NULL);
 }
 
-void budget_broke(struct budget *b, const char *code, const char *failure, const char *told)
+void budget_failed(struct budget *b, const char *code, const char *failure, const char *told)
 {
     b->round_failed = true;
     if (b->n_failed >= FAILED_KEPT)
@@ -103,7 +103,7 @@ void budget_broke(struct budget *b, const char *code, const char *failure, const
     b->failed[b->n_failed++] = (struct failed_code){plain_code(code), xstrdup(failure), xstrdup(told)};
 }
 
-const char *budget_same(const struct budget *b, const char *code)
+const char *budget_failed_code(const struct budget *b, const char *code)
 {
     autofree char *plain = plain_code(code);
 
@@ -113,7 +113,7 @@ const char *budget_same(const struct budget *b, const char *code)
     return NULL;
 }
 
-bool budget_same_failure(const struct budget *b, const char *failure)
+bool budget_failure_seen(const struct budget *b, const char *failure)
 {
     for (size_t i = 0; i < b->n_failed; i++)
         if (!strcmp(b->failed[i].failure, failure))
@@ -121,7 +121,7 @@ bool budget_same_failure(const struct budget *b, const char *failure)
     return false;
 }
 
-void budget_same_again(struct budget *b)
+void budget_failed_again(struct budget *b)
 {
     b->round_failed = true;
 }
@@ -164,7 +164,7 @@ void budget_ran(struct budget *b, const char *code, const char *told)
     }
 }
 
-const char *budget_again(const struct budget *b, const char *code)
+const char *budget_known_result(const struct budget *b, const char *code)
 {
     autofree char *plain = plain_code(code);
     const struct ran_code *r = find_ran(b, plain);
@@ -172,7 +172,7 @@ const char *budget_again(const struct budget *b, const char *code)
     return r && r->times >= 2 ? r->told : NULL;
 }
 
-void budget_known(struct budget *b)
+void budget_skipped(struct budget *b)
 {
     b->again = true;
 }

@@ -55,20 +55,20 @@ void budget_asked(struct budget *b, unsigned requests, int64_t tokens);
 
 void budget_worked(struct budget *b); /* a cell succeeded */
 /* A cell failed: with which exception or cause, and what the model was told of it. */
-void budget_broke(struct budget *b, const char *code, const char *failure, const char *told);
+void budget_failed(struct budget *b, const char *code, const char *failure, const char *told);
 /* What the model was told when this same code failed before, or NULL. */
-const char *budget_same(const struct budget *b, const char *code);
-bool budget_same_failure(const struct budget *b, const char *failure); /* other code failed so before */
-/* The same failing code was sent again; this counts as a repair. */
-void budget_same_again(struct budget *b);
+const char *budget_failed_code(const struct budget *b, const char *code);
+bool budget_failure_seen(const struct budget *b, const char *failure); /* other code failed so before */
+/* The same failing code was sent again, which counts as a repair. */
+void budget_failed_again(struct budget *b);
 
-/* budget_ran: a cell ran, and the model was given told. budget_again: code that gave the same result twice,
- * with no new code in between, would only give it a third time; returns that result, otherwise NULL.
- * budget_known counts a call that was answered with such a result. */
+/* A cell ran, and the model was given told. */
 void budget_ran(struct budget *b, const char *code, const char *told);
-const char *budget_again(const struct budget *b, const char *code);
-void budget_known(struct budget *b);
-
+/* The result of code that gave it twice with no new code in between, so that it would only give it a third
+ * time; otherwise NULL. */
+const char *budget_known_result(const struct budget *b, const char *code);
+/* A call was answered with such a result instead of being run. */
+void budget_skipped(struct budget *b);
 /* Count a call that cannot be understood; why says what was wrong. Returns -1 when there were too many in a
  * row. */
 int budget_bad_call(struct budget *b, const char *why, struct error *err);

@@ -1,6 +1,6 @@
 /* compact.c - old turns become the model's own summary of them: at the user's word, or by itself when its
  * window is nearly full. The conversation changes only when a summary came; without one, context.c
- * shortens it as ever.
+ * shortens it.
  */
 #include <string.h>
 
@@ -123,7 +123,6 @@ bool compact_refused(struct agent *a, struct question *q)
 int agent_compact(struct agent *a, struct error *err)
 {
     struct question q;
-    int status;
 
     conversation_close_open_calls(a->c, "Not run.");
     conversation_interrupted(a->c);
@@ -132,7 +131,7 @@ int agent_compact(struct agent *a, struct error *err)
     question_init(a, &q);
     a->number--; /* it is no question of the user's */
     sandbox_start(a->sandbox);
-    status = texts_make(a, &q.texts, err);
+    int status = texts_make(a, &q.texts, err);
     if (status == 0 && !q.texts.summary)
         status = error_set(err, ERROR_USAGE, 0, "the prompts have no text \"summary\"");
     if (status == 0)

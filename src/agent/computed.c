@@ -17,19 +17,22 @@ static void add_sources(const struct agent *a, struct provenance *p, bool *ran)
     }
 }
 
-void computed_make(const struct agent *a, const struct question *q, struct provenance *p,
-                   struct computed *out)
+struct computed computed_make(const struct agent *a, const struct question *q, struct provenance *p)
 {
-    bool ran = false;
+    bool ran = false, answered = !text_blank(q->answer);
 
-    *out = (struct computed){.runs = q->cells, .failed = q->failed, .seconds = q->run_seconds};
-    out->verified = q->verified;
-    out->second = q->second;
-    if (text_blank(q->answer))
-        return;
-    add_sources(a, p, &ran);
-    provenance_check(p, q->answer);
-    out->memory_only = !q->cells && !ran && !a->data;
-    out->unsupported = (const char *const *)p->unsupported.v;
-    out->n_unsupported = p->unsupported.n;
+    if (answered) {
+        add_sources(a, p, &ran);
+        provenance_check(p, q->answer);
+    }
+    return (struct computed){
+        .runs = q->cells,
+        .failed = q->failed,
+        .seconds = q->run_seconds,
+        .memory_only = answered && !q->cells && !ran && !a->data,
+        .unsupported = (const char *const *)p->unsupported.v,
+        .n_unsupported = p->unsupported.n,
+        .verified = q->verified,
+        .second = q->second,
+    };
 }

@@ -15,44 +15,32 @@ void agent_send(struct agent *a, struct event *e)
 
 void agent_notice(struct agent *a, enum notice_level level, const char *fmt, ...)
 {
-    struct event e = {.type = EVENT_NOTICE};
     va_list ap;
 
     va_start(ap, fmt);
     autofree char *line = xvasprintf(fmt, ap);
     va_end(ap);
-    e.notice.level = level;
-    e.notice.text = line;
-    agent_send(a, &e);
-}
-
-/* Text and reasoning come in many pieces; only the first of each kind is news. */
-void agent_turn_to(struct agent *a, enum phase phase)
-{
-    struct event e = {.type = EVENT_PHASE, .phase = {.phase = phase}};
-
-    if (a->phase != phase)
-        agent_send(a, &e);
-    a->phase = phase;
+    agent_send(a, &(struct event){.type = EVENT_NOTICE, .notice = {level, line}});
 }
 
 static void on_phase(void *ctx, const struct phase_now *now)
 {
     struct agent *a = ctx;
-    struct event e = {.type = EVENT_PHASE, .phase = *now};
 
     a->phase = now->phase;
-    agent_send(a, &e);
+    agent_send(a, &(struct event){.type = EVENT_PHASE, .phase = *now});
+}
+
+/* Text and reasoning come in many pieces; only the first of each kind is news. */
+void agent_turn_to(struct agent *a, enum phase phase)
+{
+    if (a->phase != phase)
+        on_phase(a, &(struct phase_now){.phase = phase});
 }
 
 static void send_text(struct agent *a, enum event_type type, const char *text, size_t len)
 {
-    struct event e = {.type = type};
-
-    e.text.reply = a->q ? a->q->reply : 0;
-    e.text.text = text;
-    e.text.len = len;
-    agent_send(a, &e);
+    agent_send(a, &(struct event){.type = type, .text = {a->q ? a->q->reply : 0, text, len}});
 }
 
 static void on_text(void *ctx, const char *text, size_t len)
@@ -87,23 +75,20 @@ static void on_notice(void *ctx, bool detail, const char *line)
 
 void agent_listener(struct agent *a, struct llm_listener *l)
 {
-    memset(l, 0, sizeof *l);
-    l->ctx = a;
-    l->text = on_text;
-    l->reasoning = on_reasoning;
-    l->unsaid = on_unsaid;
-    l->restarted = on_restarted;
-    l->notice = on_notice;
-    l->phase = on_phase;
+    *l = (struct llm_listener){
+        .ctx = a,
+        .text = on_text,
+        .reasoning = on_reasoning,
+        .unsaid = on_unsaid,
+        .restarted = on_restarted,
+        .notice = on_notice,
+        .phase = on_phase,
+    };
 }
 
 void agent_reply_end(struct agent *a, enum reply_kind kind)
 {
-    struct event e = {.type = EVENT_REPLY_END};
-
-    e.reply_end.reply = a->q->reply;
-    e.reply_end.kind = kind;
-    agent_send(a, &e);
+    agent_send(a, &(struct event){.type = EVENT_REPLY_END, .reply_end = {a->q->reply, kind}});
 }
 
 void agent_send_whole(struct agent *a, enum event_type type, const char *text)

@@ -27,10 +27,18 @@ static size_t told_max(const struct agent *a)
     return eighth < 512 ? 512 : eighth < TOLD_MAX ? eighth : TOLD_MAX;
 }
 
-static void add_cut(struct buf *out, const char *text, size_t max)
+static void new_line(struct buf *out)
+{
+    if (out->len && out->data[out->len - 1] != '\n')
+        buf_addch(out, '\n');
+}
+
+/* On a line of its own, cut to max bytes. */
+static void add_line(struct buf *out, const char *text, size_t max)
 {
     size_t len = strlen(text);
 
+    new_line(out);
     if (len <= max) {
         buf_add(out, text, len);
         return;
@@ -38,12 +46,6 @@ static void add_cut(struct buf *out, const char *text, size_t max)
     size_t cut = utf8_cut(text, len, max);
     buf_add(out, text, cut);
     buf_addf(out, " [%zu bytes more]", len - cut);
-}
-
-static void new_line(struct buf *out)
-{
-    if (out->len && out->data[out->len - 1] != '\n')
-        buf_addch(out, '\n');
 }
 
 /* Source line n of code without its indentation, or NULL. */
@@ -70,29 +72,24 @@ char *cell_failure(const struct cell_result *r)
 static void add_error(const struct cell_result *r, const char *code, struct buf *out)
 {
     autofree char *failure = cell_failure(r), *what = r->exception ? cell_what(r) : NULL;
-    const char *line;
-    size_t len;
 
-    new_line(out);
-    add_cut(out, failure, EXCEPTION_MAX);
-    if (what) {
-        new_line(out);
-        add_cut(out, what, EXCEPTION_MAX);
-    }
+    add_line(out, failure, EXCEPTION_MAX);
+    if (what)
+        add_line(out, what, EXCEPTION_MAX);
     if (r->line > 0) {
+        size_t len;
+        const char *line = source_line(code, r->line, &len);
+
         new_line(out);
-        line = source_line(code, r->line, &len);
         buf_addf(out, "line %d", r->line);
         if (line)
             buf_addf(out, ": %.*s", (int)utf8_cut(line, len, len < 200 ? len : 200), line);
     }
-    if (!text_blank(r->hint)) {
-        new_line(out);
-        add_cut(out, r->hint, HINT_MAX);
-    }
+    if (!text_blank(r->hint))
+        add_line(out, r->hint, HINT_MAX);
 }
 
-/* The model has the value as text, so its HTML is no news. */
+/* The model gets the value as text, so its HTML tells it nothing new. */
 static bool is_told(const struct cell_file *f)
 {
     return f->kind != FILE_VALUE_HTML;
@@ -123,22 +120,18 @@ static void add_files(const struct cell_result *r, struct buf *out)
     }
     if (count_told(r) > n)
         buf_addf(out, " and %zu more", count_told(r) - n);
-    if (!text_blank(r->files_note)) {
-        new_line(out);
-        add_cut(out, r->files_note, HINT_MAX);
-    }
+    if (!text_blank(r->files_note))
+        add_line(out, r->files_note, HINT_MAX);
 }
 
 void cell_tell(const struct cell_result *r, const char *code, struct buf *out)
 {
     while (out->len && strchr("\n ", out->data[out->len - 1]))
         out->data[--out->len] = '\0';
-    if (!cell_succeeded(r)) {
+    if (!cell_succeeded(r))
         add_error(r, code, out);
-    } else if (r->status == CELL_OK && r->before) {
-        new_line(out);
-        add_cut(out, r->before, EXCEPTION_MAX);
-    }
+    else if (r->status == CELL_OK && r->before)
+        add_line(out, r->before, EXCEPTION_MAX);
     add_files(r, out);
     if (r->state_lost || r->files_lost) {
         new_line(out);
@@ -163,30 +156,20 @@ void cell_tell(const struct cell_result *r, const char *code, struct buf *out)
 
 void cell_send_call(struct agent *a, const struct code_run *c)
 {
-    struct event e = {.type = EVENT_TOOL_CALL};
+    struct event e = {.type = EVENT_TOOL_CALL, .call = {c->id, c->tool, c->code, c->language, c->cell}};
 
-    e.call.id = c->id;
-    e.call.tool = c->tool;
-    e.call.code = c->code;
-    e.call.language = c->language;
-    e.call.cell = c->cell;
     agent_send(a, &e);
 }
 
 void cell_send_result(struct agent *a, const struct code_run *c, const char *told)
 {
-    struct event e = {.type = EVENT_TOOL_RESULT};
+    bool by_user = c->r.status == CELL_INTERRUPTED && !agent_out_of_time(a) && !loop_fatal(a->loop);
+    struct event e = {.type = EVENT_TOOL_RESULT, .result = {c->id, c->cell, &c->r, by_user, told}};
 
-    e.result.id = c->id;
-    e.result.cell = c->cell;
-    e.result.r = &c->r;
-    e.result.by_user = c->r.status == CELL_INTERRUPTED && !agent_out_of_time(a) && !loop_fatal(a->loop);
-    e.result.model_text = told;
     agent_send(a, &e);
 }
 
-/* shown goes to the user, why to the model. */
-static void send_not_run(struct agent *a, const struct code_run *c, const char *shown, const char *why)
+void cell_send_not_run(struct agent *a, const struct code_run *c, const char *shown, const char *why)
 {
     autofree char *what = xstrdup(shown);
     struct code_run not_run = *c;
@@ -198,7 +181,7 @@ static void send_not_run(struct agent *a, const struct code_run *c, const char *
 void cell_refused(struct agent *a, const struct code_run *c, const char *why)
 {
     cell_send_call(a, c);
-    send_not_run(a, c, why, why);
+    cell_send_not_run(a, c, why, why);
 }
 
 static void send_outcome(struct agent *a, const struct code_run *c)
@@ -213,20 +196,21 @@ static void send_outcome(struct agent *a, const struct code_run *c)
     for (size_t i = 0; i < r->n_files; i++)
         bytes += r->files[i].size;
     for (size_t i = 0, n = 0; i < r->n_files; i++) {
-        struct event f = {.type = EVENT_FILE};
+        const struct cell_file *f = &r->files[i];
+        struct event e = {.type = EVENT_FILE,
+                          .file = {.cell = a->cells,
+                                   .name = f->name,
+                                   .path = f->path,
+                                   .size = f->size,
+                                   .kind = f->kind,
+                                   .index = n,
+                                   .total = count_told(r),
+                                   .before = before,
+                                   .bytes = bytes}};
 
-        f.file.cell = a->cells;
-        f.file.name = r->files[i].name;
-        f.file.path = r->files[i].path;
-        f.file.size = r->files[i].size;
-        f.file.kind = r->files[i].kind;
-        f.file.index = n;
-        f.file.total = count_told(r);
-        f.file.before = before;
-        f.file.bytes = bytes;
-        before += r->files[i].size;
-        n += is_told(&r->files[i]);
-        agent_send(a, &f);
+        before += f->size;
+        n += is_told(f);
+        agent_send(a, &e);
     }
     if (!text_blank(r->files_note))
         agent_notice(a, NOTICE_WARNING, "%s", r->files_note);
@@ -235,13 +219,8 @@ static void send_outcome(struct agent *a, const struct code_run *c)
 static void on_output(void *ctx, int stream, const char *text, size_t len)
 {
     struct agent *a = ctx;
-    struct event e = {.type = EVENT_TOOL_OUTPUT};
 
-    e.output.cell = a->cells;
-    e.output.stream = stream;
-    e.output.text = text;
-    e.output.len = len;
-    agent_send(a, &e);
+    agent_send(a, &(struct event){.type = EVENT_TOOL_OUTPUT, .output = {a->cells, stream, text, len}});
 }
 
 static const char *interrupter(void *ctx)
@@ -298,7 +277,8 @@ int cell_run(struct agent *a, struct code_run *c, struct error *err)
         bool unfit = e.kind == ERROR_USAGE && e.code == EFBIG;
         /* the question ends with this cause, so do not say it twice here */
         bool nowhere = e.kind == ERROR_SANDBOX || (e.kind == ERROR_USAGE && !unfit);
-        send_not_run(a, c, nowhere ? "not run" : e.text, nowhere ? "not run: there is no sandbox" : e.text);
+        cell_send_not_run(a, c, nowhere ? "not run" : e.text,
+                          nowhere ? "not run: there is no sandbox" : e.text);
         c->r.status = CELL_NOT_RUN;
         if (unfit) {
             buf_addstr(&c->told, e.text);

@@ -40,10 +40,9 @@ struct host_files {
 
 struct host_files *host_files_new(enum host_answer (*ask)(void *ctx, const char *folder), void *ctx)
 {
-    struct host_files *h = xcalloc(1, sizeof *h);
+    struct host_files *h = xmalloc(sizeof *h);
 
-    h->ask = ask;
-    h->ctx = ctx;
+    *h = (struct host_files){.ask = ask, .ctx = ctx};
     return h;
 }
 
@@ -225,11 +224,6 @@ int host_files_open(struct host_files *h, const char *path, struct host_found *o
     return err->code != ENOENT ? -1 : h->ask ? ask_about(h, whole, out, err) : -1;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static char *entry(int folder, const char *name)
 {
     static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
@@ -252,7 +246,7 @@ void host_files_list(int folder, struct buf *out)
 {
     int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = copy >= 0 ? fdopendir(copy) : NULL;
-    struct argv names = ARGV_INIT;
+    struct argv names autorelease(argv_release) = ARGV_INIT;
     size_t told = 0, start = out->len;
 
     if (!d)
@@ -268,15 +262,13 @@ void host_files_list(int folder, struct buf *out)
     }
     if (d)
         closedir(d);
-    if (names.n)
-        qsort(names.v, names.n, sizeof *names.v, by_name);
+    argv_sort(&names);
     for (; told < names.n && told < NAMES_MAX && out->len - start < LIST_MAX; told++)
         buf_addf(out, "%s%s", told ? ", " : "", names.v[told]);
     if (told < names.n)
         buf_addf(out, " and %zu more", names.n - told);
     if (!names.n)
         buf_addstr(out, "nothing");
-    argv_release(&names);
 }
 
 void host_files_describe(const struct host_files *h, struct buf *out)

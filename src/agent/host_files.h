@@ -1,5 +1,5 @@
 /* host_files.h - the folders of this machine that an agent may look at: those that the user named, and those
- * that he allows when he is asked, once each. Only regular files and folders beneath them, by names that do
+ * that the user allows when asked, once each. Only regular files and folders beneath them, by names that do
  * not begin with a dot; links are never followed (base/beneath.h). The model decides on every path, and a
  * file that it has read may have told it which.
  */

@@ -46,7 +46,7 @@ void image_list_take(struct image_list *l, struct conversation *c)
     image_list_release(l);
 }
 
-/* The user learns once where his images go, and how. */
+/* The user is told once where the images go, and in which form. */
 static void tell(struct agent *a, const struct turn_image *image)
 {
     if (!a->told_images)
@@ -89,8 +89,9 @@ void images_attached(struct agent *a, const char *name, const char *path, int fd
     push(&a->images, image);
 }
 
-void images_found(struct image_files *files, const char *name, int fd)
+void images_found(void *ctx, const char *name, int fd)
 {
+    struct image_files *files = ctx;
     int own = names_image(name) && ++files->all <= IMAGES_SENT ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
 
     if (own >= 0)

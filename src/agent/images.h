@@ -39,7 +39,7 @@ struct image_files {
     } v[IMAGES_SENT];
     size_t n, all;
 };
-void images_found(struct image_files *files, const char *name, int fd);
+void images_found(void *files, const char *name, int fd); /* a callback; files is a struct image_files */
 void image_files_release(struct image_files *files);
 void images_of_folder(struct agent *a, const char *folder, const struct image_files *files);
 /* The images that a cell made. */

@@ -48,8 +48,8 @@ struct question {
     /* why a file that its code wrote could not be delivered, and what would help; or NULL */
     char *undelivered;
     char *undelivered_name; /* name of that file */
-    enum verified verified; /* by a second computation, whose answer is second; or NULL */
-    char *second;
+    enum verified verified; /* what a second computation came to */
+    char *second;           /* its answer; or NULL */
 };
 
 /* An attached file, its profile, and whether code that ran has named it. */
@@ -74,7 +74,7 @@ struct agent {
     struct loop *loop;
     event_fn *event;
     void *event_ctx;
-    struct sandbox *(*fresh)(void *event_ctx);
+    struct sandbox *(*new_sandbox)(void *event_ctx);
     struct host_files *host;
     struct agent *before, *next; /* in a pipeline; or NULL */
     struct buf heard;            /* what the one before said, for the question */
@@ -174,19 +174,22 @@ struct code_run {
 /* Run it and send all its events. -1: there is no sandbox, or it was interrupted before the code ran. */
 int cell_run(struct agent *a, struct code_run *c, struct error *err);
 void code_run_release(struct code_run *c);
-/* Append the description of one result for the model; out already holds the output. */
-/* Its exception, or else its cause, in one line. The caller frees. */
+/* The exception of a result, or else its cause, in one line. The caller frees. */
 char *cell_failure(const struct cell_result *r);
+/* Append the description of one result for the model; out already holds the output. */
 void cell_tell(const struct cell_result *r, const char *code, struct buf *out);
 /* The two events of a call. c->cell 0: it is no cell. */
 void cell_send_call(struct agent *a, const struct code_run *c);
 void cell_send_result(struct agent *a, const struct code_run *c, const char *told);
+/* The second of them for a call that was not run: shown goes to the user, why to the model. */
+void cell_send_not_run(struct agent *a, const struct code_run *c, const char *shown, const char *why);
 /* Both, for a call that is not run. */
 void cell_refused(struct agent *a, const struct code_run *c, const char *why);
 
 /* attach.c */
 /* Add a file to the question, or to the next one; also appends the block that shows it to out, unless that is
  * NULL. */
+void attached_file_release(struct attached_file *f);
 int attach_file(struct agent *a, const char *name, int fd, struct buf *out, struct error *err);
 void attach_data(struct buf *out, const char *text); /* between tags that the text cannot close */
 
@@ -240,10 +243,9 @@ void verify_keep(struct agent *a, const char *name, int fd, int64_t at);
 void verify_forget(struct agent *a);
 
 /* computed.c */
-/* Where the answer comes from. p holds what out points to; the caller releases it. */
-void computed_make(const struct agent *a, const struct question *q, struct provenance *p,
-                   struct computed *out);
-
+/* Where the answer comes from. p, which must be empty, holds what the result points to; the caller releases
+ * it. */
+struct computed computed_make(const struct agent *a, const struct question *q, struct provenance *p);
 bool text_blank(const char *s);
 
 #endif

@@ -420,7 +420,7 @@ static int one_round(struct agent *a, struct question *q, struct error *err)
     return status;
 }
 
-enum question_status loop_run(struct agent *a, struct question *q, struct error *err)
+enum question_status rounds_run(struct agent *a, struct question *q, struct error *err)
 {
     int status;
 

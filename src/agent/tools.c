@@ -79,9 +79,9 @@ static void code_failed(struct agent *a, const struct code_run *c, struct tool_u
     autofree char *failure = cell_failure(&c->r);
 
     use->kind = stopped ? RESULT_INTERRUPTED : RESULT_FAILED;
-    q->vary = !stopped && budget_same_failure(&q->budget, failure);
+    q->vary = !stopped && budget_failure_seen(&q->budget, failure);
     if (!stopped)
-        budget_broke(&q->budget, c->code, failure, buf_str(&c->told));
+        budget_failed(&q->budget, c->code, failure, buf_str(&c->told));
     buf_add(&use->text, buf_str(&c->told), c->told.len);
 }
 
@@ -89,7 +89,7 @@ static void code_failed(struct agent *a, const struct code_run *c, struct tool_u
  * code that worked, since a model of the blocks dialect would otherwise be asked to mend it. */
 static void same_output(struct agent *a, const struct code_run *c, const char *told, struct tool_use *use)
 {
-    budget_known(&a->q->budget);
+    budget_skipped(&a->q->budget);
     a->q->vary = true;
     use->kind = RESULT_OK;
     buf_addf(&use->text, "%s\n\n%s", *told ? told : "(no output)", a->q->texts.same_output);
@@ -99,7 +99,7 @@ static void same_output(struct agent *a, const struct code_run *c, const char *t
 /* The same failing code came again. Its error alone did not help, so the facts about its data are added. */
 static void same_failed(struct agent *a, const struct code_run *c, const char *why, struct tool_use *use)
 {
-    budget_same_again(&a->q->budget);
+    budget_failed_again(&a->q->budget);
     a->q->vary = true;
     use->kind = RESULT_FAILED;
     buf_addf(&use->text, "%s\n%s", a->q->texts.same_code, why);
@@ -132,11 +132,11 @@ static int run_code(struct agent *a, struct tool_use *use, struct error *err)
         return tool_malformed(a, use, problem, err);
     }
     budget_good_call(&q->budget);
-    if ((why = budget_same(&q->budget, code))) {
+    if ((why = budget_failed_code(&q->budget, code))) {
         same_failed(a, &c, why, use);
         return 0;
     }
-    if ((why = budget_again(&q->budget, code))) {
+    if ((why = budget_known_result(&q->budget, code))) {
         same_output(a, &c, why, use);
         return 0;
     }

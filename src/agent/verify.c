@@ -50,14 +50,7 @@ static void on_second(void *ctx, const struct event *e)
     struct event notice = *e;
 
     if (e->type == EVENT_DONE) {
-        s->usage = (struct usage){.input = e->done.input,
-                                  .output = e->done.output,
-                                  .cached = e->done.cached,
-                                  .reasoning = e->done.thinking,
-                                  .estimated = e->done.estimated,
-                                  .cost = e->done.cost,
-                                  .requests = e->done.requests,
-                                  .seconds = 0};
+        s->usage = e->done.usage;
         s->answer = xstrdup(e->done.answer);
     } else if (e->type == EVENT_NOTICE) {
         notice.notice.level = NOTICE_DETAIL;
@@ -106,8 +99,8 @@ static enum question_status ask_again(struct agent *a, struct second *s, const c
 {
     struct agent_options o = a->o;
     struct conversation c;
-    const struct agent_rooms rooms = {a->llm, a->fresh(a->event_ctx), &c, a->loop, on_second, s, NULL, NULL,
-                                      NULL};
+    const struct agent_deps deps = {
+        a->llm, a->new_sandbox(a->event_ctx), &c, a->loop, on_second, s, NULL, NULL, NULL};
     enum question_status status = QUESTION_NO_ANSWER;
     autofree char *text = in_other_words(a, question);
     int64_t spent = a->q->usage.input + a->q->usage.output;
@@ -118,7 +111,7 @@ static enum question_status ask_again(struct agent *a, struct second *s, const c
     if (o.max_tokens_total > 0)
         o.max_tokens_total = o.max_tokens_total > spent ? o.max_tokens_total - spent : 1;
     conversation_init(&c);
-    struct agent *b = agent_new(&o, &rooms);
+    struct agent *b = agent_new(&o, &deps);
     b->number = a->q->number - 1;
     b->usage = a->usage; /* the limit of cost is the session's */
     if (!attach_again(a, b, err))
@@ -129,7 +122,7 @@ static enum question_status ask_again(struct agent *a, struct second *s, const c
     usage_add(&a->q->usage, &s->usage);
     a->q->budget.requests += s->usage.requests;
     agent_free(b);
-    sandbox_free(rooms.sandbox);
+    sandbox_free(deps.sandbox);
     conversation_release(&c);
     return status;
 }
@@ -160,7 +153,7 @@ enum question_status verify_answer(struct agent *a, const char *question, struct
     struct second s = {.first = a, .usage = USAGE_NONE};
     struct error why = {0};
 
-    if (!a->fresh || !worth_it(q))
+    if (!a->new_sandbox || !worth_it(q))
         return QUESTION_ANSWERED;
     enum question_status status = ask_again(a, &s, question, &why);
     q->second = text_blank(s.answer) ? NULL : steal(&s.answer);

@@ -60,7 +60,7 @@ static struct agent *open_one(struct ask *a, size_t i, const struct agents_work 
     const struct prompts *p = &a->agents.pipeline.v[i];
     struct agents_one *one = &a->agents.v[i];
     struct agent_options o = *w->options;
-    struct agent_rooms rooms = *w->rooms;
+    struct agent_deps deps = *w->deps;
     struct llm_session s = *w->session;
     struct llm_options lo;
 
@@ -69,20 +69,20 @@ static struct agent *open_one(struct ask *a, size_t i, const struct agents_work 
     o.verify = false;
     s.agent = p->role;
     model_of(a, p, &lo);
-    if (!(one->llm = llm_new(&lo, &s, rooms.loop, err)))
+    if (!(one->llm = llm_new(&lo, &s, deps.loop, err)))
         return NULL;
-    rooms.llm = one->llm;
-    rooms.conversation = &one->conversation;
-    rooms.fresh = NULL;
-    rooms.host = a->agents.host;
-    rooms.before = i ? one[-1].agent : NULL;
-    return one->agent = agent_new(&o, &rooms);
+    deps.llm = one->llm;
+    deps.conversation = &one->conversation;
+    deps.new_sandbox = NULL;
+    deps.host = a->agents.host;
+    deps.before = i ? one[-1].agent : NULL;
+    return one->agent = agent_new(&o, &deps);
 }
 
 struct agent *agents_open(struct ask *a, const struct agents_work *w, struct error *err)
 {
     const struct pipeline *p = &a->agents.pipeline;
-    struct agent_rooms last = *w->rooms;
+    struct agent_deps last = *w->deps;
 
     if (p->n > 1 && open_folders(a, err) < 0)
         return NULL;

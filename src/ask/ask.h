@@ -14,6 +14,9 @@
 #include "llm/llm.h"
 #include "llm/replay.h"
 
+struct sandbox_options;
+struct sandbox_terminal;
+
 /* The agents of --agents, or the only one. */
 struct agents {
     struct pipeline pipeline;
@@ -30,6 +33,8 @@ struct ask_listener {
     event_fn *event;
     /* May an agent look at this folder? NULL: there is nobody who could be asked. */
     enum host_answer (*folder)(void *ctx, const char *folder);
+    /* What code prints for: only asked with ask_sandbox_options(). */
+    void (*terminal)(void *ctx, struct sandbox_terminal *terminal);
     void *ctx;
 };
 
@@ -55,7 +60,7 @@ struct ask {
     struct buf *unsent;       /* for debug request: receives the body; nothing is sent or shown; or NULL */
 };
 
-/* ask_rooms.c */
+/* ask_open.c */
 void ask_init(struct ask *a, struct config *c, struct loop *loop);
 /* With the model chosen and the sandbox made: open the model and the agents. -1 with err. */
 int ask_open(struct ask *a, struct error *err);
@@ -66,11 +71,8 @@ void ask_end(struct ask *a);         /* the agents go, so that the sandbox may *
 void ask_release(struct ask *a);
 void ask_event(void *ask, const struct event *e);                      /* every event passes through here */
 void ask_notice(void *ask, enum notice_level level, const char *line); /* one line for the user */
-/* For struct sandbox_options. */
-void ask_sandbox_notice(void *ask, bool detail, const char *line);
-void ask_sandbox_phase(void *ask, const struct phase_now *now);
-void ask_sandbox_up(void *ask, const struct sandbox *s);
-
+/* Options for the sandbox, by the configuration, whose events go to the listener. */
+void ask_sandbox_options(struct ask *a, struct sandbox_options *o);
 /* ask_model.c */
 /* Settle model and endpoint. -1 with err: usage, network, cancelled. */
 int ask_choose_model(struct ask *a, struct error *err);
@@ -94,7 +96,7 @@ const struct prompts *agents_last(const struct agents *g);
 struct agents_work {
     const struct agent_options *options;
     const struct llm_session *session;
-    const struct agent_rooms *rooms;
+    const struct agent_deps *deps;
 };
 /* The one that answers, which the caller frees before agents_end(). NULL with err. */
 struct agent *agents_open(struct ask *a, const struct agents_work *w, struct error *err);

@@ -9,7 +9,6 @@
 #include "llm/replay.h"
 #include "ask/ask.h"
 
-/* Show once what the service said of its model that the user should know. */
 void ask_tell_known(struct ask *a)
 {
     for (size_t i = 0; i < a->known.notices.n; i++)
@@ -34,7 +33,6 @@ static const char *effort_of(const struct ask *a)
     return users ? users : a->prompts->reasoning_effort;
 }
 
-/* All options for one model at our endpoint, for the chat or the command line. */
 void ask_model_options(struct ask *a, const char *model, struct llm_options *o)
 {
     setup_llm(a->c, &a->endpoint, model, o);
@@ -83,13 +81,10 @@ int ask_choose_model(struct ask *a, struct error *err)
         return -1;
     if (!a->unsent && endpoint_check_key(&a->endpoint, err) < 0)
         return -1;
-    if (a->prompts->model && a->endpoint.model_source.kind == SOURCE_DEFAULT)
-        /* The agent's definition applies if the user has named no model. */
-        a->endpoint.model = a->prompts->model, a->endpoint.models = NULL;
+    model_prefer(&a->endpoint, a->prompts->model);
     return model_settle(&a->service, &a->model, &a->found, err);
 }
 
-/* Skip a default model that was found to be gone earlier today. */
 void ask_skip_gone(struct ask *a, struct llm_options *o, const char *kept)
 {
     char advice[LLM_ADVICE];

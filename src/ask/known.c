@@ -20,7 +20,7 @@
 #define GONE_MS  5000 /* ms; for the list when a model is gone */
 #define NAMES_MS 2000 /* ms; the user has pressed Tab and is waiting */
 
-/* A TLS request is never cheap, and nobody runs a model behind TLS on his own machine. */
+/* A TLS request is never cheap, and nobody runs a model behind TLS on their own machine. */
 static bool is_local(const struct endpoint *e)
 {
     return !strncmp(e->base_url, "http://", 7)

@@ -109,12 +109,11 @@ static int discover(const struct service *s, char **model, char **notice, struct
     enum llm_place places[LOCAL_MAX];
     struct buf looked autorelease(buf_release) = BUF_INIT(600);
     size_t n = local_places(c, local);
-    int found;
 
     for (size_t i = 0; i < n; i++)
         urls[i] = local[i].url;
     struct llm_search search = {urls, n, c->ca_cert, DISCOVER_MS, BUSY_MS};
-    found = c->discover && n ? llm_discover(&search, loop, model, places) : -1;
+    int found = c->discover && n ? llm_discover(&search, loop, model, places) : -1;
     if (loop_cancelled(loop))
         return error_set(err, ERROR_CANCELLED, 0, "interrupted");
     if (found < 0) {
@@ -199,6 +198,14 @@ const char *model_after(const struct service *s, const char *model, char *advice
         snprintf(advice, size, "Use %s instead: %s %s", p.replaced_by, s->chat ? "/model" : "-m",
                  p.replaced_by);
     return NULL;
+}
+
+void model_prefer(struct endpoint *e, const char *model)
+{
+    if (!model || e->model_source.kind != SOURCE_DEFAULT)
+        return;
+    e->model = model;
+    e->models = NULL;
 }
 
 int model_settle(const struct service *s, char **model, char **notice, struct error *err)

@@ -46,7 +46,9 @@ bool known_nearest(const struct service *s, const char *model, char *id, size_t 
 /* q points into e */
 void models_query(const struct endpoint *e, int timeout_ms, int max_age_s, struct llm_models_query *q);
 
-/* model.c: decide on the model and the endpoint; may ask local servers for their lists. The caller owns
+/* model.c: the model of an agent's definition, unless that is NULL or the user has named one. */
+void model_prefer(struct endpoint *e, const char *model);
+/* Decide on the model and the endpoint; may ask local servers for their lists. The caller owns
  * *model and *notice; notice gets one line if something was found that nobody named. */
 int model_settle(const struct service *s, char **model, char **notice, struct error *err);
 

@@ -92,7 +92,6 @@ void setup_agent(const struct config *c, struct agent_options *o)
     o->cell_ms = c->timeout;
     o->memory = c->memory;
     o->system = c->system && *c->system ? c->system : NULL;
-    o->verbose = c->verbose;
 }
 
 static enum llm_dialect dialect_of(const struct config *c, const struct profile *p)

@@ -47,6 +47,9 @@ static void on_phase(void *ctx, const struct phase_now *now, const char *why)
 int uploads_new(struct ask *a, struct error *err)
 {
     const struct config *c = a->c;
+
+    if (!c->upload || a->unsent)
+        return 0;
     struct uploads *u = xcalloc(1, sizeof *u);
     const struct upload_options o = {
         .to = c->upload,
@@ -60,13 +63,10 @@ int uploads_new(struct ask *a, struct error *err)
         .ctx = u,
     };
 
-    if (c->upload && !a->unsent && (u->upload = upload_new(&o, err))) {
-        u->ask = a;
-        a->uploads = u;
-        return 0;
-    }
-    free(u);
-    return c->upload && !a->unsent ? -1 : 0;
+    u->ask = a;
+    u->upload = upload_new(&o, err);
+    a->uploads = u;
+    return u->upload ? 0 : -1;
 }
 
 bool uploads_failed(const struct uploads *u)
@@ -119,7 +119,6 @@ static void pass_file(struct uploads *u, const struct event *e)
 
 static void pass_text(struct uploads *u, const struct event *e, bool end)
 {
-    struct event own = {.type = EVENT_TEXT, .question = e->question, .agent = e->agent};
     struct buf out autorelease(buf_release) = BUF_INIT(0);
 
     if (end) {
@@ -128,9 +127,10 @@ static void pass_text(struct uploads *u, const struct event *e, bool end)
         u->reply = e->text.reply;
         links_feed(&u->links, e->text.text, e->text.len, &out);
     }
-    own.text.reply = u->reply;
-    own.text.text = buf_str(&out);
-    own.text.len = out.len;
+    struct event own = {.type = EVENT_TEXT,
+                        .question = e->question,
+                        .agent = e->agent,
+                        .text = {u->reply, buf_str(&out), out.len}};
     if (out.len)
         pass(u, &own);
 }
@@ -139,9 +139,9 @@ static void pass_done(struct uploads *u, const struct event *e)
 {
     struct event own = *e;
     struct buf answer autorelease(buf_release) = BUF_INIT(0);
+    const char *text = e->done.answer ? e->done.answer : "";
 
-    links_feed(&u->links, e->done.answer ? e->done.answer : "", strlen(e->done.answer ? e->done.answer : ""),
-               &answer);
+    links_feed(&u->links, text, strlen(text), &answer);
     links_end(&u->links, &answer);
     own.done.answer = buf_str(&answer);
     pass(u, &own);

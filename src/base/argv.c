@@ -2,6 +2,7 @@
 #include "base/argv.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -46,6 +47,17 @@ void argv_pushl(struct argv *a, ...)
     for (const char *s; (s = va_arg(ap, const char *)) != NULL;)
         argv_push(a, s);
     va_end(ap);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void argv_sort(struct argv *a)
+{
+    if (a->n > 1)
+        qsort(a->v, a->n, sizeof(*a->v), by_bytes);
 }
 
 void argv_release(struct argv *a)

@@ -11,6 +11,7 @@
 
 #include "chat/cell_result.h"
 #include "chat/phase.h"
+#include "chat/usage.h"
 
 struct language;
 
@@ -37,7 +38,8 @@ enum event_type {
 enum reply_kind {
     REPLY_ANSWER, /* no call: this text is the answer */
     REPLY_CALLS,  /* it made calls: the text only accompanies them */
-    /* not an answer: it was empty, or it showed code that had to be run; the next reply replaces it */
+    /* not an answer: it was empty, it showed code that had to be run, or its code left out a number of the
+     * question; the next reply replaces it */
     REPLY_NUDGED,
     REPLY_THOUGHTS, /* the text so far was reasoning, as its end showed; the reply itself follows */
     /* ended early (interrupted, connection lost): its text was shown, its calls are not run */
@@ -164,13 +166,7 @@ struct event {
             enum notice_level level;
             const char *text;
         } notice;
-        /* tokens; -1 unknown */
-        struct {
-            int64_t input, output, reasoning, cached;
-            bool estimated;
-            double cost; /* dollars; < 0: unknown */
-            double seconds;
-        } usage;
+        struct usage usage; /* of one request */
         struct {
             enum question_status status;
             const char *answer;    /* "" when there is none */
@@ -179,12 +175,9 @@ struct event {
             /* last good output of code, when no number of it stands in the answer; or NULL */
             const char *last_output;
             struct computed computed; /* of the answer; all zero where there is none */
-            int64_t input, output;    /* tokens of the whole question */
-            int64_t cached, thinking; /* of these; -1 unknown */
-            double cost;              /* dollars; < 0: unknown */
-            bool estimated;
-            unsigned requests, cells;
-            double seconds;
+            struct usage usage;       /* of the whole question */
+            unsigned cells;
+            double seconds; /* from the question to its end */
         } done;
         struct {
             int exit_code;

@@ -254,14 +254,17 @@ static int give_notice(struct event_json *j, const struct event *e)
                                 {"text", json_string(e->notice.text)}));
 }
 
+static struct json *set_usage(struct json *o, const struct usage *u)
+{
+    return json_set_all(o, {"input_tokens", tokens(u->input)}, {"cached_tokens", tokens(u->cached)},
+                        {"output_tokens", tokens(u->output)}, {"reasoning_tokens", tokens(u->reasoning)},
+                        {"estimated", json_boolean(u->estimated)}, {"cost", dollars(u->cost)});
+}
+
 static int give_usage(struct event_json *j, const struct event *e)
 {
-    return give(j, json_set_all(object_new("usage", e), {"input_tokens", tokens(e->usage.input)},
-                                {"cached_tokens", tokens(e->usage.cached)},
-                                {"output_tokens", tokens(e->usage.output)},
-                                {"reasoning_tokens", tokens(e->usage.reasoning)},
-                                {"estimated", json_boolean(e->usage.estimated)},
-                                {"cost", dollars(e->usage.cost)}, {"seconds", seconds(e->usage.seconds)}));
+    return give(j, json_set_all(set_usage(object_new("usage", e), &e->usage),
+                                {"seconds", seconds(e->usage.seconds)}));
 }
 
 const char *event_json_status(enum question_status s)
@@ -286,12 +289,9 @@ const char *event_json_status(enum question_status s)
 
 struct json *event_json_usage(const struct event *e)
 {
-    return json_object_of({"input_tokens", tokens(e->done.input)}, {"cached_tokens", tokens(e->done.cached)},
-                          {"output_tokens", tokens(e->done.output)},
-                          {"reasoning_tokens", tokens(e->done.thinking)},
-                          {"estimated", json_boolean(e->done.estimated)}, {"cost", dollars(e->done.cost)},
-                          {"requests", json_integer(e->done.requests)},
-                          {"cells", json_integer(e->done.cells)}, {"seconds", seconds(e->done.seconds)});
+    return json_set_all(set_usage(json_object(), &e->done.usage),
+                        {"requests", json_integer(e->done.usage.requests)},
+                        {"cells", json_integer(e->done.cells)}, {"seconds", seconds(e->done.seconds)});
 }
 
 struct json *event_json_computed(const struct computed *c)

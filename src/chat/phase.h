@@ -21,6 +21,7 @@ enum phase {
     PHASE_RESTORING, /* it was killed; the interpreter is being replaced */
     PHASE_SAVING,    /* it has ended; its files are being copied out */
     PHASE_UPLOADING, /* and put on the storage of artifacts.upload */
+    PHASE_NONE,      /* nothing is waited for any more */
 };
 
 struct phase_now {

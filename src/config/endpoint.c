@@ -97,6 +97,16 @@ static const struct dotenv_entry *dotenv_place(const struct config *c, const str
     return d || !p->host_variable ? d : dotenv_get(&c->dotenv, p->host_variable);
 }
 
+/* Where a variable names the host alone, its port is that of the provider's own URL. */
+static int usual_port(const struct provider *p)
+{
+    char host[256];
+
+    url_host(p->base_url, host, sizeof host);
+    const char *colon = strrchr(host, ':');
+    return colon && !strchr(colon, ']') ? (int)strtol(colon + 1, NULL, 10) : 80;
+}
+
 /* The URL of a provider's entry: from the variable that replaces it, or its own text. */
 static int entry_url(struct config *c, struct endpoint *e, struct error *err)
 {
@@ -110,7 +120,7 @@ static int entry_url(struct config *c, struct endpoint *e, struct error *err)
     free(e->base_url);
     e->base_url = value ? url_trim(value) : NULL;
     if (!value && p->host_variable && (value = endpoint_variable(c, p->host_variable, in, &from)) != NULL) {
-        e->base_url = url_from_host(value, !strcmp(p->name, "ollama") ? 11434 : 80);
+        e->base_url = url_from_host(value, usual_port(p));
         if (!e->base_url)
             return error_set(err, ERROR_USAGE, 0, "%s: expected HOST, HOST:PORT or a URL", from.name);
     }

@@ -134,7 +134,7 @@ void attempt_blame(struct attempt *a, const char *why)
 
 int attempt_make_dir(struct attempt *a)
 {
-    if (session_dir_make(&a->dir, &a->err) == 0)
+    if (run_dir_make(&a->dir, &a->err) == 0)
         return 0;
     if (fd_none_left(a->err.code) || *a->err.remedy)
         return -1;
@@ -313,7 +313,7 @@ int attempt_attach(struct attempt *a, const struct record *r, struct error *err)
 {
     a->begun = a->taken = true;
     if ((a->engine->attach && a->engine->attach(a, r, err) != 0)
-        || session_dir_known(&a->dir, strrchr(r->dir, '/') + 1, err) != 0)
+        || run_dir_find(&a->dir, strrchr(r->dir, '/') + 1, err) != 0)
         return -1;
     a->name = xstrdup(r->container);
     a->runtime = xstrdup(r->runtime);

@@ -14,7 +14,7 @@
 #include "engine/keeper.h"
 #include "engine/options.h"
 #include "limits/cgroup.h"
-#include "records/session_dir.h"
+#include "records/run_dir.h"
 
 struct child;
 struct loop;
@@ -51,7 +51,7 @@ struct attempt {
     /* o, with the numbers of processes and files that are available (hard_limits.h) */
     struct engine_options given;
     struct buf fewer; /* one line for each of those that is less than was asked for */
-    struct session_dir dir;
+    struct run_dir dir;
     struct cgroup cgroup;
     int listener;
     int64_t started;

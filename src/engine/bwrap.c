@@ -216,7 +216,7 @@ static int join_group(void *ctx)
 /* Tell Python to go on. Whether it really started shows with its first frame. */
 static int release(struct attempt *a)
 {
-    if (session_dir_hand_over(a->channel, a->listener) != 0)
+    if (run_dir_hand_over(a->channel, a->listener) != 0)
         return error_errno(&a->err, "the sandbox's channel");
     fd_close(&a->listener);
     attempt_up(a);
@@ -313,7 +313,7 @@ static int prepare(struct attempt *a)
     if (attempt_record(a, NULL, false, &a->err) != 0)
         return -1;
     if (a->o->name)
-        a->listener = session_dir_listen(&a->dir, false, &a->err);
+        a->listener = run_dir_listen(&a->dir, false, &a->err);
     return a->o->name && a->listener < 0 ? -1 : 0;
 }
 

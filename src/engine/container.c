@@ -50,7 +50,7 @@ static void connected(struct attempt *a, int fd)
     a->channel = a->channel_out = fd;
     attempt_found_peer(a, a->peer);
     attempt_find_memory(a);
-    int rc = session_dir_hand_over(fd, a->o->name ? a->listener : -1);
+    int rc = run_dir_hand_over(fd, a->o->name ? a->listener : -1);
     loop_unwatch(a->loop, a->listener);
     fd_close(&a->listener);
     child_free(a->helper);
@@ -66,7 +66,7 @@ static void connected(struct attempt *a, int fd)
 static void serve_listener(void *ctx, short revents)
 {
     struct attempt *a = ctx;
-    int fd = session_dir_accept(&a->dir, a->listener, &a->peer);
+    int fd = run_dir_accept(&a->dir, a->listener, &a->peer);
 
     (void)revents;
     if (fd >= 0)
@@ -173,10 +173,10 @@ static int prepare(struct attempt *a)
         return -1;
     a->name = xasprintf("sandpiper-%s", a->dir.id);
     a->uid = uid_range_draw();
-    if (attempt_record(a, NULL, false, &a->err) != 0 || session_dir_profile(&a->dir, &a->err) != 0)
+    if (attempt_record(a, NULL, false, &a->err) != 0 || run_dir_profile(&a->dir, &a->err) != 0)
         return -1;
     if (!a->stdio)
-        a->listener = session_dir_listen(&a->dir, true, &a->err);
+        a->listener = run_dir_listen(&a->dir, true, &a->err);
     return a->stdio || a->listener >= 0 ? 0 : -1;
 }
 
@@ -187,7 +187,7 @@ static int start_client(struct attempt *a, int in, int out)
     struct engine_plan plan;
     /* a named sandbox does not end with us, see engine_disown() */
     autofree char *owner = a->o->name ? xstrdup("") : owner_self();
-    autoclose int hold = session_dir_hold(&a->dir, &a->err);
+    autoclose int hold = run_dir_hold(&a->dir, &a->err);
 
     if (hold < 0)
         return -1;

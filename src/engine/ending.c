@@ -46,7 +46,7 @@ static void forget(struct attempt *a)
     child_abandon(a->client);
     a->client = NULL;
     cgroup_forget(&a->cgroup);
-    session_dir_leave(&a->dir);
+    run_dir_release(&a->dir);
     free(steal(&a->name));
     free(steal(&a->program));
     fd_close(&a->kills);
@@ -73,7 +73,7 @@ static bool clear(struct attempt *a, int64_t until)
     a->client = NULL;
     cgroup_remove(&a->cgroup);
     if (gone)
-        session_dir_remove(&a->dir);
+        run_dir_remove(&a->dir);
     keeper_dismiss(a, REAP_MS);
     forget(a);
     return gone;
@@ -93,7 +93,7 @@ void attempt_end_as_keeper(struct attempt *a)
 
     cgroup_remove(&a->cgroup);
     if (gone)
-        session_dir_remove(&a->dir);
+        run_dir_remove(&a->dir);
 }
 
 /* Leave the rest to the keeper. False: there is none. */

@@ -413,7 +413,7 @@ int engine_connect(struct engine_run *r)
 {
     struct attempt *a = &r->attempt;
 
-    a->channel = a->channel_out = session_dir_connect(&a->dir);
+    a->channel = a->channel_out = run_dir_connect(&a->dir);
     a->up = a->channel >= 0;
     return a->up ? 0 : -1;
 }

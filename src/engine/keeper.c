@@ -14,7 +14,7 @@
 #define NAME "sp-keeper" /* so that "killall sandpiper" spares it */
 
 /* A message to the keeper. It is shorter than PIPE_BUF, so it is written whole or not at all. */
-struct word {
+struct message {
     bool go; /* there is nothing left to do: exit */
     bool up, unmade;
     pid_t peer;
@@ -22,32 +22,32 @@ struct word {
 };
 
 /* Read messages until told what to do. False: there is nothing to do. True: the program is gone. */
-static bool hear(struct attempt *a)
+static bool await_end(struct attempt *a)
 {
-    struct word w;
+    struct message m;
     ssize_t n;
 
-    while ((n = read(a->keeper.pipe, &w, sizeof w)) != 0) {
+    while ((n = read(a->keeper.pipe, &m, sizeof m)) != 0) {
         if (n < 0 && errno == EINTR)
             continue;
-        if (n != (ssize_t)sizeof w)
+        if (n != (ssize_t)sizeof m)
             break;
-        if (w.go)
+        if (m.go)
             return false;
-        a->up = w.up;
-        a->unmade = w.unmade;
-        a->peer = w.peer;
-        a->peer_start = w.peer_start;
+        a->up = m.up;
+        a->unmade = m.unmade;
+        a->peer = m.peer;
+        a->peer_start = m.peer_start;
     }
     return true;
 }
 
-static int keep(void *ctx)
+static int keeper_main(void *ctx)
 {
     struct attempt *a = ctx;
 
     prctl(PR_SET_NAME, NAME);
-    if (hear(a))
+    if (await_end(a))
         attempt_end_as_keeper(a);
     return 0;
 }
@@ -57,7 +57,7 @@ bool keeper_start(struct attempt *a)
     char *const argv[] = {(char *)"the sandbox's keeper", NULL};
     int ends[2], keep_open[6];
     size_t n = a->client ? child_descriptors(a->client, keep_open) : 0;
-    autoclose int lock = a->dir.path ? session_dir_keep(&a->dir, NULL) : -1;
+    autoclose int lock = a->dir.path ? run_dir_keep(&a->dir, NULL) : -1;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
@@ -74,7 +74,7 @@ bool keeper_start(struct attempt *a)
                               .keep = keep_open,
                               .own_session = true,
                               .deaf = true,
-                              .body = keep,
+                              .body = keeper_main,
                               .ctx = a};
     a->keeper.process = child_start(&o, NULL);
     fd_close(&ends[0]);
@@ -84,23 +84,23 @@ bool keeper_start(struct attempt *a)
     return a->keeper.process;
 }
 
-static void say(const struct attempt *a, bool go)
+static void send_message(const struct attempt *a, bool go)
 {
-    const struct word w = {
+    const struct message m = {
         .go = go, .up = a->up, .unmade = a->unmade, .peer = a->peer, .peer_start = a->peer_start};
 
     if (a->keeper.process)
-        (void)!write(a->keeper.pipe, &w, sizeof w);
+        (void)!write(a->keeper.pipe, &m, sizeof m);
 }
 
 void keeper_tell(const struct attempt *a)
 {
-    say(a, false);
+    send_message(a, false);
 }
 
 void keeper_dismiss(struct attempt *a, int wait_ms)
 {
-    say(a, true);
+    send_message(a, true);
     fd_close(&a->keeper.pipe);
     child_wait(a->keeper.process, wait_ms);
     child_abandon(steal(&a->keeper.process));

@@ -25,7 +25,7 @@
 #include "records/owner.h"
 #include "records/record.h"
 #include "records/registry.h"
-#include "records/session_dir.h"
+#include "records/run_dir.h"
 
 #define SCAN_AFTER_MS 1500 /* so as not to disturb the first question */
 #define SCAN_EVERY_S  3600
@@ -184,7 +184,7 @@ static void removed(void *ctx, struct child *c)
     enum removal_end end = removal_end(c);
     /* While the directory is held, the container may not exist yet but soon will. And the engine's word is
      * not enough: check whether the process inside is still alive. */
-    bool gone = end == REMOVAL_GONE && !(r->dir && session_dir_held(r->dir))
+    bool gone = end == REMOVAL_GONE && !(r->dir && run_dir_held(r->dir))
                 && !(r->inside && owner_check(r->inside) == OWNER_ALIVE);
 
     child_free(c);
@@ -207,7 +207,7 @@ static void start_removal(void *ctx, short revents)
     struct removal *r = ctx;
 
     (void)revents;
-    if (r->dir && r->looks < LOOKS_MOST && session_dir_held(r->dir)) {
+    if (r->dir && r->looks < LOOKS_MOST && run_dir_held(r->dir)) {
         loop_timer(r->loop, clock_ms() + (LOOK_MS << r->looks++), start_removal, r);
         return;
     }
@@ -301,7 +301,7 @@ static void listed(void *ctx, struct child *c)
 
         if (owner)
             *owner++ = '\0';
-        if (owner && our_name(line) && !session_dir_ends(line + strlen("sandpiper-"))) {
+        if (owner && our_name(line) && !run_dir_is_ending(line + strlen("sandpiper-"))) {
             enum owner_state state = owner_check(owner);
 
             /* docker itself removes those from before a boot. One that it lists may have come from another
@@ -348,9 +348,9 @@ void sweep_now(struct loop *loop, struct sweep_result *out)
 
     /* Programs that have just ended left the rest to their keepers, which are at work. Those sandboxes are
      * nobody's orphans, but they should be gone too when we are done. */
-    for (int64_t end = clock_ms() + ENDING_MS; session_dir_ending() > 0 && clock_ms() < end;)
+    for (int64_t end = clock_ms() + ENDING_MS; run_dir_ending() > 0 && clock_ms() < end;)
         loop_wait(loop, LOOK_MS);
-    session_dir_dead(dead_dir, &sweep);
+    run_dir_dead(dead_dir, &sweep);
     registry_sweep();
     sweep_cache();
     while (out->running > 0) /* each has a deadline */
@@ -358,7 +358,7 @@ void sweep_now(struct loop *loop, struct sweep_result *out)
     list_all(&sweep); /* only now, so that nothing is counted twice */
     while (out->running > 0)
         loop_wait(loop, -1);
-    session_dir_tidy();
+    run_dir_tidy();
     out->groups = cgroup_sweep(NULL, "sandpiper-", dead_group);
 }
 
@@ -368,8 +368,8 @@ void sweep_begin(struct loop *loop)
     struct sweep sweep = {loop, NULL};
     struct stat st;
 
-    session_dir_dead(dead_dir, &sweep);
-    session_dir_tidy();
+    run_dir_dead(dead_dir, &sweep);
+    run_dir_tidy();
     registry_sweep();
     sweep_cache();
     cgroup_sweep(NULL, "sandpiper-", dead_group);

@@ -14,7 +14,7 @@ import _socket
 TO_GUEST_PARTS = b'B'           # the first frame; the others are in protocol.py
 FRAME_MAX = (1 << 20) + 4096    # body of a frame from the program
 PARTS = {}  # name -> a part that has not run yet: its source, or (function that makes code of it, source)
-# descriptors of a named sandbox: the listener, and the client that knocks (named.py)
+# descriptors of a named sandbox: the listener, and the client that is not admitted yet (named.py)
 DOOR = []
 OPTIONS = {'nproc': '0', 'nofile': '0', 'pending': '0', 'heap': '0', 'files': '0',
            'data': '/mnt/data', 'snapshots': '0', 'memory': '0', 'file': '%d' % (16 << 20),

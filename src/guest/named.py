@@ -6,15 +6,15 @@
 # namespace's sockets, so the kernel tells who a client is (SO_PEERCRED).
 
 STEP_WAIT = 2.0                 # seconds from SIGINT to SIGKILL for a cell whose client is gone
-KNOCK_WAIT = 2.0                # seconds within which a new client must send its first words
-WORD_MOST = 1024
+PENDING_WAIT = 2.0                # seconds within which a new client must send its first frame
+KEEP_MOST = 1024
 
 
 def stay(self, body):
     """The first client has recorded where we can be found; or a client changes what it said of itself."""
     if not DOOR:
         return
-    read_word(self, body)
+    read_keep(self, body)
     if self.listener is not None:
         return
     to_null(0, 1, 2)
@@ -24,7 +24,7 @@ def stay(self, body):
     Supervisor.gone = gone
 
 
-def read_word(self, body):
+def read_keep(self, body):
     """What a client says of itself: how long we may idle after it, and how much it accepts of what the code
     makes."""
     for tag, value in tagged(body):
@@ -52,56 +52,56 @@ def gone(self):
     if self.sending is not None:
         self.cut_short(b'')
     now = time.monotonic()
-    self.step_at, self.ends = 0.0, now + self.idle
+    self.kill_at, self.ends = 0.0, now + self.idle
     if self.waiting and self.task != TO_GUEST_RUN:
         self.waiting = False
         self.finish(b'')
     if self.waiting:
-        self.cut = self.interrupted = True
+        self.unfinished = self.interrupted = True
         self.signal(_signal.SIGINT)
-        self.step_at = now + STEP_WAIT
+        self.kill_at = now + STEP_WAIT
     self.plan()
 
 
 def unheard(self, kind, nonce, body=b''):
     """Replaces send while there is no client. The next client is told how a cell ended and that the worker
     died."""
-    if kind == FROM_GUEST_DEATH or kind == FROM_GUEST_END and (self.cut or body[:1] == b'w'):
-        self.news = (self.news + body)[-4096:]
+    if kind == FROM_GUEST_DEATH or kind == FROM_GUEST_END and (self.unfinished or body[:1] == b'w'):
+        self.unheard_ends = (self.unheard_ends + body)[-4096:]
 
 
 def plan(self):
     """When to look again."""
-    times = [t for t in (self.step_at, self.knock_until) if t]
-    if self.knock is None and self.fd_in < 0:
+    times = [t for t in (self.kill_at, self.pending_until) if t]
+    if self.pending is None and self.fd_in < 0:
         times.append(self.ends)
     self.until = min(times) if times else 0.0
 
 
 def on_timer(self):
     now = time.monotonic()
-    if self.step_at and now >= self.step_at:
-        self.step_at = 0.0
+    if self.kill_at and now >= self.kill_at:
+        self.kill_at = 0.0
         if self.waiting and self.worker:
             self.signal(_signal.SIGKILL)
-    if self.welcome:
-        greet(self)
-    elif self.knock is not None and now >= self.knock_until:
-        turn_away(self)
-    if self.knock is None and self.fd_in < 0 and now >= self.ends:
+    if self.accepted:
+        admit_client(self)
+    elif self.pending is not None and now >= self.pending_until:
+        refuse_client(self)
+    if self.pending is None and self.fd_in < 0 and now >= self.ends:
         posix._exit(0)                          # nobody came: end, and everything in the sandbox with us
     self.plan()
 
 
 def door(self, fd):
-    if self.knock is not None:
-        hear(self)
+    if self.pending is not None:
+        read_first_frame(self)
     else:
-        answer_door(self)
+        accept_client(self)
     self.plan()
 
 
-def answer_door(self):
+def accept_client(self):
     try:
         fd, _ = self.listener._accept()
     except OSError:
@@ -118,55 +118,56 @@ def answer_door(self):
     if self.fd_in >= 0 or (self.alone and pid != 0):
         close_socket(sock)                              # noqa: from start.py
         return
-    self.poll.unregister(DOOR[0])               # others wait in the queue until it has sent its first words
+    self.poll.unregister(DOOR[0])               # others wait in the queue until it has sent its first frame
     self.poll.register(fd, select.POLLIN)
     DOOR.append(fd)
-    self.knock, self.knock_until, self.word = sock, time.monotonic() + KNOCK_WAIT, b''
+    self.pending, self.pending_until, self.first_frame = sock, time.monotonic() + PENDING_WAIT, b''
 
 
-def turn_away(self):
+def refuse_client(self):
     fd = DOOR.pop()
-    if not self.welcome:
+    if not self.accepted:
         self.poll.unregister(fd)
-    close_socket(self.knock)                            # noqa: from start.py
-    self.knock, self.knock_until, self.welcome = None, 0.0, False
+    close_socket(self.pending)                            # noqa: from start.py
+    self.pending, self.pending_until, self.accepted = None, 0.0, False
     self.poll.register(DOOR[0], select.POLLIN)
 
 
-def hear(self):
+def read_first_frame(self):
     try:
-        data = self.knock.recv(WORD_MOST)
+        data = self.pending.recv(KEEP_MOST)
     except BlockingIOError:
         return
     except OSError:
         data = b''
-    self.word = word = self.word + data
-    size = int.from_bytes(word[:4], 'little')
-    other = len(word) >= 5 and word[4:5] != TO_GUEST_KEEP
-    if not data or other or len(word) >= 4 and size > WORD_MOST - 21 or len(word) > 21 + size:
-        turn_away(self)
-    elif len(word) == 21 + size:
-        read_word(self, word[21:])
+    self.first_frame = frame = self.first_frame + data
+    size = int.from_bytes(frame[:4], 'little')
+    other = len(frame) >= 5 and frame[4:5] != TO_GUEST_KEEP
+    if not data or other or len(frame) >= 4 and size > KEEP_MOST - 21 or len(frame) > 21 + size:
+        refuse_client(self)
+    elif len(frame) == 21 + size:
+        read_keep(self, frame[21:])
         self.poll.unregister(DOOR[-1])
-        self.welcome = True
-        greet(self)
+        self.accepted = True
+        admit_client(self)
 
 
-def greet(self):
+def admit_client(self):
     """It becomes our client once its predecessor's cell has ended."""
     if self.nonce is not None:
-        self.knock_until = time.monotonic() + 0.02
+        self.pending_until = time.monotonic() + 0.02
         return
     fd = DOOR.pop()
-    self.knock.detach()
-    self.knock, self.knock_until, self.welcome = None, 0.0, False
+    self.pending.detach()
+    self.pending, self.pending_until, self.accepted = None, 0.0, False
     self.poll.register(DOOR[0], select.POLLIN)
     self.fd_in = self.fd_out = fd
     self.poll.register(fd, select.POLLIN)
     del self.send
     self.send(FROM_GUEST_HELLO, NONE, self.greeting + tlv(b'c', b'%d' % int.from_bytes(self.number, 'little'))
-              + (tlv(b'u', b'1') if self.cut else b'') + (tlv(b'z', self.news) if self.news else b''))
-    self.cut, self.news = False, b''
+              + (tlv(b'u', b'1') if self.unfinished else b'')
+              + (tlv(b'z', self.unheard_ends) if self.unheard_ends else b''))
+    self.unfinished, self.unheard_ends = False, b''
 
 
 def wait(self, before=Supervisor.wait):
@@ -177,10 +178,11 @@ def wait(self, before=Supervisor.wait):
     return ms
 
 
-Supervisor.listener = Supervisor.knock = None
-Supervisor.idle, Supervisor.ends, Supervisor.step_at, Supervisor.knock_until = 1800, 0.0, 0.0, 0.0
-Supervisor.word, Supervisor.news = b'', b''     # of who knocks, so far; what the next client is told
-# the last client left a cell unfinished; who knocks has said its word
-Supervisor.cut = Supervisor.welcome = False
+Supervisor.listener = Supervisor.pending = None
+Supervisor.idle, Supervisor.ends, Supervisor.kill_at, Supervisor.pending_until = 1800, 0.0, 0.0, 0.0
+# of the pending client, so far; what the next one is told
+Supervisor.first_frame, Supervisor.unheard_ends = b'', b''
+# the last client left a cell unfinished; the pending one has sent its first frame
+Supervisor.unfinished = Supervisor.accepted = False
 Supervisor.stay, Supervisor.door, Supervisor.on_timer, Supervisor.plan = stay, door, on_timer, plan
 Supervisor.unheard, Supervisor.wait = unheard, wait

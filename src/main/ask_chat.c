@@ -21,12 +21,7 @@ static int change_model(void *ctx, const char *name, const char **now, struct er
         *now = llm_model(a->llm);
         return 0;
     }
-    size_t len = strlen(name);
-
-    while (len && name[len - 1] == ' ') /* Tab leaves a blank behind */
-        len--;
-    autofree char *trimmed = xmemdup0(name, len);
-    if (ask_change_model(a, trimmed, err) < 0)
+    if (ask_change_model(a, name, err) < 0)
         return -1;
     *now = llm_model(a->llm);
     ask_tell_known(a);

@@ -204,8 +204,7 @@ static int prepare(struct check *k, struct error *err)
     if (prompts_load(&k->texts, AGENT_PYTHON, err) < 0 || endpoint_choose(k->c, &k->endpoint, err) < 0)
         return -1;
     print_notices(k->c);
-    if (k->texts.model && k->endpoint.model_source.kind == SOURCE_DEFAULT)
-        k->endpoint.model = k->texts.model, k->endpoint.models = NULL;
+    model_prefer(&k->endpoint, k->texts.model);
     if (model_settle(&k->service, &k->model, &k->found, err) < 0 || get_list(k, err) < 0)
         return -1;
     fill_options(k, k->model, &k->o);

@@ -54,7 +54,7 @@ static void on_event(void *ctx, const struct event *e)
         tell_place(t);
 }
 
-/* In the middle of a question. */
+/* An agent asks for a folder in the middle of a question. */
 static enum host_answer on_folder(void *ctx, const char *folder)
 {
     static const enum host_answer answers[] = {[CONFIRM_NOBODY] = HOST_NOBODY,
@@ -137,40 +137,14 @@ static void on_terminal(void *ctx, struct sandbox_terminal *terminal)
     terminal->background = t->term ? term_background(t->term) : t->pipe ? pipe_background(t->pipe) : -1;
 }
 
-static void on_sandbox_notice(void *ctx, bool detail, const char *line)
-{
-    struct talk *t = ctx;
-
-    ask_sandbox_notice(&t->ask, detail, line);
-}
-
-static void on_sandbox_phase(void *ctx, const struct phase_now *now)
-{
-    struct talk *t = ctx;
-
-    ask_sandbox_phase(&t->ask, now);
-}
-
-static void on_sandbox_up(void *ctx, const struct sandbox *s)
-{
-    struct talk *t = ctx;
-
-    ask_sandbox_up(&t->ask, s);
-}
-
 static int open_sandbox(struct talk *t, struct error *err)
 {
     struct sandbox_options o;
 
-    setup_sandbox(t->ask.c, &o);
+    ask_sandbox_options(&t->ask, &o);
     o.session_dir = t->session.dir;
     o.out_dir = t->session.out_dir;
     o.run.mounts = &t->mounts;
-    o.run.notice = on_sandbox_notice;
-    o.up = on_sandbox_up;
-    o.phase = on_sandbox_phase;
-    o.terminal = on_terminal;
-    o.run.notice_ctx = o.ctx = t;
     t->ask.sandbox = sandbox_new(&o, t->loop);
     return sandbox_claim(t->ask.sandbox, err);
 }
@@ -229,7 +203,6 @@ static int choose(struct talk *t, int closed, struct error *err)
 static int talk(struct talk *t, int closed, struct error *err)
 {
     struct ask *a = &t->ask;
-    int status;
 
     if (choose(t, closed, err) < 0
         || (a->unsent ? session_open(&t->session, a->c, NULL, err) : saved_open(&t->saved, err)) < 0)
@@ -242,7 +215,7 @@ static int talk(struct talk *t, int closed, struct error *err)
         return -1;
     if (a->chat)
         sandbox_start(a->sandbox); /* it will be up by the time the first question is typed */
-    status = a->chat ? term_run(t->term, a->agent) : pipe_run(t->pipe, a->agent);
+    int status = a->chat ? term_run(t->term, a->agent) : pipe_run(t->pipe, a->agent);
     if (status == 0 && uploads_failed(a->uploads))
         status = 1;
     end(t, status);
@@ -281,7 +254,10 @@ static int run(struct config *c, int closed, struct buf *unsent)
     t.ask.unsent = unsent;
     t.ask.chat = !question_of(c) && !c->operand_is_stdin && !c->json && !(closed & 3) && isatty(0)
                  && isatty(1);
-    t.ask.listener = (struct ask_listener){on_event, isatty(0) && isatty(2) ? on_folder : NULL, &t};
+    t.ask.listener = (struct ask_listener){.event = on_event,
+                                           .folder = isatty(0) && isatty(2) ? on_folder : NULL,
+                                           .terminal = on_terminal,
+                                           .ctx = &t};
     t.ask.known.waits_for_prompt = t.ask.chat;
     t.saved = (struct saved){.config = c,
                              .loop = t.loop,
@@ -295,13 +271,10 @@ static int run(struct config *c, int closed, struct buf *unsent)
     if (loop_signals(t.loop, &err) == 0)
         status = talk(&t, closed, &err);
     if (status < 0) {
-        status = err.kind == ERROR_CANCELLED ? (loop_fatal(t.loop) ? 143 : 130) : error_exit_code(&err);
-        if (t.term)
-            term_free(steal(&t.term)); /* restore the terminal's modes before printing */
+        term_free(steal(&t.term)); /* restore the terminal's modes before printing */
         if (!t.begun)
             print_notices(c);
-        if (err.kind != ERROR_CANCELLED)
-            print_error(&err);
+        status = print_failure(&err);
     }
     release(&t);
     return status;

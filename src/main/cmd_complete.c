@@ -118,13 +118,10 @@ static void add_names(void *ctx, enum complete_names kind, struct argv *out)
 
 int cmd_complete(char *const *words, size_t n)
 {
-    struct buf out = BUF_INIT(0);
+    struct buf out autorelease(buf_release) = BUF_INIT(0);
     struct typed typed = {words, n};
     struct complete_source source = {add_names, &typed};
-    int status;
 
     complete_line(&out, words, n, &source);
-    status = print_out(buf_str(&out), out.len);
-    buf_release(&out);
-    return status;
+    return print_out(buf_str(&out), out.len);
 }

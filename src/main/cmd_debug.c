@@ -58,8 +58,7 @@ int cmd_debug_reply(struct config *c, int closed)
 
     print_notices(c);
     if (check_headers(&c->headers, &err) < 0 || read_body(closed, &body, &err) < 0) {
-        print_error(&err);
-        return error_exit_code(&err);
+        return print_failure(&err);
     }
     autofree char *text = debug_reply(&d, buf_str(&body), body.len);
     autofree char *line = xasprintf("%s\n", text);

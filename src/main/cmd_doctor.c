@@ -106,19 +106,11 @@ static void tell(const char *engine, const struct sandbox_check *c, bool verbose
                     "gVisor (runsc) is installed: --runtime runsc isolates the code from the host's kernel");
 }
 
-/* The exit code: without an engine nothing works, so that comes first; then the code a question would end
- * with. */
-static int verdict(unsigned working, int model)
-{
-    return working > 0 ? model : 3;
-}
-
 /* Examine one engine if the user wants it. Returns 1 if it runs code and was seen to contain it. */
 static unsigned examine(struct config *c, struct loop *loop, const struct mounts *mounts, const char *engine)
 {
     struct sandbox_options o;
     struct sandbox_check check;
-    unsigned works;
 
     if (out_status || loop_cancelled(loop)
         || (strcmp(c->sandbox, "auto") != 0 && strcmp(c->sandbox, engine) != 0))
@@ -128,17 +120,16 @@ static unsigned examine(struct config *c, struct loop *loop, const struct mounts
     o.run.engine = engine;
     o.run.name = NULL; /* doctor's own sandbox must not outlive it */
     sandbox_check(&o, loop, &check);
-    works = check.works && check.contained;
     if (!loop_cancelled(loop))
         tell(engine, &check, c->verbose);
     sandbox_check_release(&check);
-    return works;
+    return check.works && check.contained;
 }
 
 int cmd_doctor(struct config *c, int closed)
 {
     struct loop *loop = loop_new();
-    struct mounts mounts = {0};
+    struct mounts mounts autorelease(mounts_release) = {0};
     struct error err = {0};
     unsigned working = 0;
     int model = 0;
@@ -150,16 +141,13 @@ int cmd_doctor(struct config *c, int closed)
     if (!c->offline)
         model = check_model(c, loop);
     if (setup_mounts(c, &mounts, &err) < 0) {
-        print_error(&err);
-        loop_free(loop);
-        mounts_release(&mounts);
-        return error_exit_code(&err);
+        out_status = print_failure(&err);
+    } else {
+        for (size_t i = 0; engines_at(i); i++)
+            working += examine(c, loop, &mounts, engines_at(i)->name);
+        if (loop_cancelled(loop))
+            out_status = loop_exit_code(loop);
     }
-    for (size_t i = 0; engines_at(i); i++)
-        working += examine(c, loop, &mounts, engines_at(i)->name);
-    if (loop_cancelled(loop))
-        out_status = loop_fatal(loop) ? 143 : 130;
     loop_free(loop);
-    mounts_release(&mounts);
-    return out_status ? out_status : verdict(working, model);
+    return out_status ? out_status : working > 0 ? model : 3; /* without an engine nothing works */
 }

@@ -289,8 +289,7 @@ static int run(struct exec *x, struct error *err)
 {
     struct sandbox *s = x->sandbox;
     struct cell_listener listener = {.ctx = x, .output = on_output};
-    struct cell_result r = {0};
-    int status;
+    struct cell_result r autorelease(cell_result_release) = {0};
 
     tell_mounts(x);
     sandbox_start(s);
@@ -302,39 +301,31 @@ static int run(struct exec *x, struct error *err)
         session_keep(&x->session);
     if (!x->gone && !x->write_error) /* in that case we interrupted the loop ourselves */
         tell_result(x->c, &r);
-    status = x->gone ? 141 : loop_fatal(x->loop) ? 143 : x->unread ? 130 : code_of(&r);
+    int status = x->gone ? 141 : loop_fatal(x->loop) ? 143 : x->unread ? 130 : code_of(&r);
     if (status == 0 && r.undelivered)
         status = 1;
-    if (x->write_error) {
-        cell_result_release(&r);
-        return error_set(err, ERROR_SYSTEM, x->write_error, "cannot write to stdout: %s",
-                         strerror(x->write_error));
-    }
-    cell_result_release(&r);
-    return status;
+    return !x->write_error ? status
+                           : error_set(err, ERROR_SYSTEM, x->write_error, "cannot write to stdout: %s",
+                                       strerror(x->write_error));
 }
 
 static int dry_run(const struct sandbox_options *o, struct error *err)
 {
-    struct argv v = ARGV_INIT;
-    struct buf line = BUF_INIT(0);
-    int status = sandbox_dry_run(o, &v, err);
+    struct argv v autorelease(argv_release) = ARGV_INIT;
+    struct buf line autorelease(buf_release) = BUF_INIT(0);
 
-    for (size_t i = 0; status == 0 && i < v.n; i++)
-        /* The supervisor's source: print only its beginning. */
-        if (strlen(v.v[i]) > SHOWN_MAX) {
+    if (sandbox_dry_run(o, &v, err) < 0)
+        return -1;
+    for (size_t i = 0; i < v.n; i++)
+        if (strlen(v.v[i]) > SHOWN_MAX) { /* the source of the supervisor */
             char *name = xasprintf("<the supervisor, %zu bytes of Python>", strlen(v.v[i]));
+
             free(v.v[i]);
             v.v[i] = name;
         }
-    if (status == 0) {
-        argv_quote(&v, &line);
-        buf_addch(&line, '\n');
-        status = print_out(buf_str(&line), line.len);
-    }
-    argv_release(&v);
-    buf_release(&line);
-    return status;
+    argv_quote(&v, &line);
+    buf_addch(&line, '\n');
+    return print_out(buf_str(&line), line.len);
 }
 
 static void on_terminal(void *ctx, struct sandbox_terminal *t)
@@ -398,12 +389,8 @@ int cmd_exec(struct config *c, int closed)
     x.loop = loop_new();
     if (loop_signals(x.loop, &err) == 0)
         status = with_session(&x, &err);
-    if (status < 0 && err.kind == ERROR_CANCELLED) {
-        status = loop_fatal(x.loop) ? 143 : 130;
-    } else if (status < 0) {
-        print_error(&err);
-        status = error_exit_code(&err);
-    }
+    if (status < 0)
+        status = print_failure(&err);
     mounts_release(&x.mounts);
     stdin_data_release(&x.data);
     inputs_release(&x.inputs);

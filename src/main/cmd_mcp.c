@@ -38,10 +38,7 @@ static void on_stdout(void *ctx, short revents);
 /* What we wait for: stdout while we owe something, stdin unless that is much. */
 static void watch(struct stdio *s)
 {
-    if (s->out.len > 0)
-        loop_watch(s->loop, 1, POLLOUT, on_stdout, s);
-    else
-        loop_watch(s->loop, 1, 0, on_stdout, s);
+    loop_watch(s->loop, 1, s->out.len > 0 ? POLLOUT : 0, on_stdout, s);
     if (s->out.len < WAITING)
         loop_watch(s->loop, 0, POLLIN, on_stdin, s);
     else
@@ -138,7 +135,7 @@ static int run(struct stdio *s)
     if (!s->write_error && s->out.len > 0 && out_write(1, s->out.data, s->out.len, s->loop) < 0)
         s->write_error = errno;
     if (loop_cancelled(s->loop))
-        return loop_fatal(s->loop) ? 143 : 130;
+        return loop_exit_code(s->loop);
     return s->write_error == EPIPE ? 141 : s->write_error ? 1 : 0;
 }
 
@@ -158,20 +155,20 @@ int cmd_mcp(const struct front *f)
 {
     struct stdio s = {.loop = loop_new(), .out = BUF_INIT(0)};
     struct error err = {0};
-    int status;
 
     if (f->closed & 1)
         error_set(&err, ERROR_USAGE, 0, "stdin is closed (<&-), so no client can send anything");
     if (err.kind || loop_signals(s.loop, &err) < 0) {
-        print_error(&err);
+        int status = print_failure(&err);
+
         loop_free(s.loop);
-        return error_exit_code(&err);
+        return status;
     }
     if (isatty(0) && !f->quiet)
         print_line("waiting for messages from an MCP client on stdin (sandpiper help mcp)");
     open_all(&s, f);
     start_ahead(&s);
-    status = run(&s);
+    int status = run(&s);
     close_all(&s);
     loop_free(s.loop);
     return status;

@@ -28,13 +28,12 @@ struct model_listing {
     size_t listed;
 };
 
-/* One model as the text of its columns, with only the numbers that the service told. */
+/* One model as the texts of its columns, with only the numbers that the service told. */
 struct model_row {
     char *id; /* scrubbed */
-    char window[32], tools[8], in[24], out[24], ends[16];
-    bool is_default;
+    char window[32], in[24], out[24], ends[16];
+    const char *cells[COLUMNS]; /* point at the members above */
 };
-
 static void price_text(double v, char *out, size_t size)
 {
     double cents = v * 100;
@@ -47,25 +46,20 @@ static void price_text(double v, char *out, size_t size)
 
 static void fill_row(struct model_row *r, const struct llm_model *m, const char *chosen)
 {
-    *r = (struct model_row){.id = scrub_line(m->id, SCRUB_TERMINAL)};
-    r->is_default = chosen && !strcmp(m->id, chosen);
+    char *id = scrub_line(m->id, SCRUB_TERMINAL);
+
+    *r = (struct model_row){.id = id,
+                            .cells = {id, r->window,
+                                      m->tools == 1   ? "yes"
+                                      : m->tools == 0 ? "no"
+                                                      : "",
+                                      r->in, r->out, r->ends,
+                                      chosen && !strcmp(m->id, chosen) ? "default" : ""}};
     if (m->context > 0)
         count_text(m->context, r->window);
-    snprintf(r->tools, sizeof r->tools, "%s", m->tools == 1 ? "yes" : m->tools == 0 ? "no" : "");
     price_text(m->price_input, r->in, sizeof r->in);
     price_text(m->price_output, r->out, sizeof r->out);
     snprintf(r->ends, sizeof r->ends, "%s", m->ends);
-}
-
-static void cells_of(const struct model_row *r, const char *cells[COLUMNS])
-{
-    cells[0] = r->id;
-    cells[1] = r->window;
-    cells[2] = r->tools;
-    cells[3] = r->in;
-    cells[4] = r->out;
-    cells[5] = r->ends;
-    cells[6] = r->is_default ? "default" : "";
 }
 
 static const char *const heads[COLUMNS] = {"MODEL", "WINDOW", "TOOLS", "$/M IN", "$/M OUT", "ENDS", ""};
@@ -76,18 +70,16 @@ static int measure(const struct model_row *rows, size_t n, int widths[COLUMNS])
     int all = 0;
 
     memset(widths, 0, COLUMNS * sizeof *widths);
-    for (size_t i = 0; i < n; i++) {
-        const char *cells[COLUMNS];
-
-        cells_of(&rows[i], cells);
+    for (size_t i = 0; i < n; i++)
         for (int k = 0; k < COLUMNS; k++) {
-            int w = utf8_columns(cells[k], strlen(cells[k])), head = (int)strlen(heads[k]);
+            const char *cell = rows[i].cells[k];
+            int w = utf8_columns(cell, strlen(cell)), head = (int)strlen(heads[k]);
+
             if (w > 0 && w < head)
                 w = head;
             if (w > widths[k])
                 widths[k] = w;
         }
-    }
     for (int k = 0; k < COLUMNS; k++)
         all += widths[k] ? widths[k] + 2 * (k > 0) : 0;
     return all;
@@ -111,12 +103,8 @@ static void add_cells(struct buf *out, const char *const cells[COLUMNS], const i
 static void add_table(struct buf *out, const struct model_row *rows, size_t n, const int widths[COLUMNS])
 {
     add_cells(out, heads, widths);
-    for (size_t i = 0; i < n; i++) {
-        const char *cells[COLUMNS];
-
-        cells_of(&rows[i], cells);
-        add_cells(out, cells, widths);
-    }
+    for (size_t i = 0; i < n; i++)
+        add_cells(out, rows[i].cells, widths);
 }
 
 /* For a narrow terminal: the name, with the details below it. */
@@ -126,10 +114,9 @@ static void add_paragraphs(struct buf *out, const struct model_row *rows, size_t
     struct buf text autorelease(buf_release) = BUF_INIT(0);
 
     for (size_t i = 0; i < n; i++) {
-        const char *cells[COLUMNS], *between = "\n    ";
+        const char *const *cells = rows[i].cells, *between = "\n    ";
 
-        cells_of(&rows[i], cells);
-        buf_addstr(&text, rows[i].id);
+        buf_addstr(&text, cells[0]);
         for (int k = 1; k < COLUMNS; k++)
             if (*cells[k]) {
                 buf_addf(&text, "%s%s%s", between, words[k], cells[k]);
@@ -140,27 +127,24 @@ static void add_paragraphs(struct buf *out, const struct model_row *rows, size_t
     show_wrap_lines(out, buf_str(&text), 1);
 }
 
-static void put(struct json *o, const char *name, double v, bool told)
+static struct json *number(double v, bool told)
 {
-    json_set(o, name, told ? json_number(v) : json_null());
+    return told ? json_number(v) : json_null();
 }
 
 static void add_json(struct model_listing *l, const struct endpoint *e, const struct llm_model *m,
                      const char *chosen)
 {
-    autojson struct json *o = json_object();
-
-    json_set_str(o, "id", m->id);
-    json_set_str(o, "provider", e->provider);
-    put(o, "context", m->context, m->context > 0);
-    put(o, "max_output", m->max_output, m->max_output > 0);
-    json_set(o, "tools", m->tools >= 0 ? json_boolean(m->tools) : json_null());
-    put(o, "price_input", m->price_input, m->price_input >= 0);
-    put(o, "price_cached", m->price_cached, m->price_cached >= 0);
-    put(o, "price_output", m->price_output, m->price_output >= 0);
-    json_set_str(o, "ends", *m->ends ? m->ends : NULL);
-    json_set_str(o, "replaced_by", m->replaced_by);
-    json_set_bool(o, "default", chosen && !strcmp(m->id, chosen));
+    autojson struct json *o = json_object_of(
+        {"id", json_string(m->id)}, {"provider", json_string(e->provider)},
+        {"context", number(m->context, m->context > 0)},
+        {"max_output", number(m->max_output, m->max_output > 0)},
+        {"tools", m->tools >= 0 ? json_boolean(m->tools) : json_null()},
+        {"price_input", number(m->price_input, m->price_input >= 0)},
+        {"price_cached", number(m->price_cached, m->price_cached >= 0)},
+        {"price_output", number(m->price_output, m->price_output >= 0)},
+        {"ends", json_string(*m->ends ? m->ends : NULL)}, {"replaced_by", json_string(m->replaced_by)},
+        {"default", json_boolean(chosen && !strcmp(m->id, chosen))});
     autofree char *text = json_print(o);
     buf_addf(&l->out, "%s\n", text);
 }
@@ -305,14 +289,10 @@ int cmd_models(struct config *c, int closed)
     print_notices(c);
     if (status == 0)
         status = run(&l, &e, &err);
-    if (status < 0 && err.kind == ERROR_CANCELLED) {
-        status = loop_fatal(l.loop) ? 143 : 130;
-    } else if (status < 0) {
-        print_error(&err);
-        status = error_exit_code(&err);
-    } else {
+    if (status < 0)
+        status = print_failure(&err);
+    else
         status = (c->json ? print_json : print_out)(buf_str(&l.out), l.out.len);
-    }
     buf_release(&l.out);
     endpoint_release(&e);
     loop_free(l.loop);

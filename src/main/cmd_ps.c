@@ -12,7 +12,7 @@
 
 struct ps {
     bool json;
-    struct buf out;
+    struct buf *out;
 };
 
 static void age_text(int64_t seconds, char *out, size_t size)
@@ -40,34 +40,27 @@ static struct json *mounts_json(const struct mounts *m)
 {
     struct json *out = json_array();
 
-    for (size_t i = 0; i < m->n; i++) {
-        struct json *one = json_object();
-
-        json_set_str(one, "path", m->v[i].path);
-        json_set_str(one, "inside", m->v[i].inside);
-        json_set_bool(one, "writable", m->v[i].write);
-        json_add(out, one);
-    }
+    for (size_t i = 0; i < m->n; i++)
+        json_add(out,
+                 json_object_of({"path", json_string(m->v[i].path)}, {"inside", json_string(m->v[i].inside)},
+                                {"writable", json_boolean(m->v[i].write)}));
     return out;
 }
 
 static void add_json(struct ps *p, const struct sandbox_info *s)
 {
-    autojson struct json *o = json_object();
-
-    json_set_str(o, "name", s->name);
-    json_set_str(o, "engine", s->engine);
-    json_set_str(o, "image", s->image);
-    json_set_str(o, "state", s->holder ? "held" : s->silent ? "silent" : "idle");
-    json_set(o, "holder", s->holder > 0 ? json_integer(s->holder) : json_null());
-    json_set_int(o, "since", s->since);
-    json_set_int(o, "created", s->created);
-    json_set_int(o, "idle_limit", s->idle);
-    json_set(o, "memory", s->memory_used >= 0 ? json_integer(s->memory_used) : json_null());
-    json_set(o, "memory_limit", s->memory >= 0 ? json_integer(s->memory) : json_null());
-    json_set(o, "mounts", mounts_json(s->mounts));
+    autojson struct json *o = json_object_of(
+        {"name", json_string(s->name)}, {"engine", json_string(s->engine)}, {"image", json_string(s->image)},
+        {"state", json_string(s->holder   ? "held"
+                              : s->silent ? "silent"
+                                          : "idle")},
+        {"holder", s->holder > 0 ? json_integer(s->holder) : json_null()}, {"since", json_integer(s->since)},
+        {"created", json_integer(s->created)}, {"idle_limit", json_integer(s->idle)},
+        {"memory", s->memory_used >= 0 ? json_integer(s->memory_used) : json_null()},
+        {"memory_limit", s->memory >= 0 ? json_integer(s->memory) : json_null()},
+        {"mounts", mounts_json(s->mounts)});
     autofree char *text = json_print(o);
-    buf_addf(&p->out, "%s\n", text);
+    buf_addf(p->out, "%s\n", text);
 }
 
 static void add_line(void *ctx, const struct sandbox_info *s)
@@ -94,28 +87,27 @@ static void add_line(void *ctx, const struct sandbox_info *s)
             age_text(s->since + s->idle - now, ends, sizeof ends);
         }
     }
-    if (p->out.len == 0)
-        buf_addf(&p->out, "%-20s %-8s %-16s %-8s %-8s %-8s %s\n", "NAME", "ENGINE", "STATE", "AGE", "IDLE",
+    if (p->out->len == 0)
+        buf_addf(p->out, "%-20s %-8s %-16s %-8s %-8s %-8s %s\n", "NAME", "ENGINE", "STATE", "AGE", "IDLE",
                  "ENDS IN", "MEMORY");
-    buf_addf(&p->out, "%-20s %-8s %-16s %-8s %-8s %-8s %s\n", s->name, *s->engine ? s->engine : "-", state,
+    buf_addf(p->out, "%-20s %-8s %-16s %-8s %-8s %-8s %s\n", s->name, *s->engine ? s->engine : "-", state,
              age, idle, ends, memory);
     for (size_t i = 0; i < s->mounts->n; i++) {
         autofree char *line = mount_line(&s->mounts->v[i]);
 
-        buf_addf(&p->out, "  %s\n", line);
+        buf_addf(p->out, "  %s\n", line);
     }
 }
 
 int cmd_ps(struct config *c, int closed)
 {
-    struct ps p = {.json = c->json, .out = BUF_INIT(0)};
+    struct buf out autorelease(buf_release) = BUF_INIT(0);
+    struct ps p = {.json = c->json, .out = &out};
 
     (void)closed;
     print_notices(c);
     sandbox_list(add_line, &p);
-    if (p.out.len == 0 && !p.json)
-        buf_addstr(&p.out, "no named sandboxes (sandpiper --sandbox-name NAME creates one)\n");
-    int status = !p.out.len ? 0 : (p.json ? print_json : print_out)(buf_str(&p.out), p.out.len);
-    buf_release(&p.out);
-    return status;
+    if (out.len == 0 && !p.json)
+        buf_addstr(&out, "no named sandboxes (sandpiper --sandbox-name NAME creates one)\n");
+    return !out.len ? 0 : (p.json ? print_json : print_out)(buf_str(&out), out.len);
 }

@@ -17,11 +17,6 @@ static void add_name(void *ctx, const struct sandbox_info *s)
     argv_push(ctx, s->name);
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* "a", or "3 sandboxes: a, b, c". */
 static void add_names(struct buf *out, const struct argv *names, const char *colon)
 {
@@ -82,8 +77,7 @@ int cmd_rm(struct config *c, int closed)
     print_notices(c);
     if (c->all)
         sandbox_list(add_name, &all);
-    if (all.n > 1)
-        qsort(all.v, all.n, sizeof *all.v, by_name);
+    argv_sort(&all);
     if (names->n == 0)
         return print_out("nothing to remove\n", strlen("nothing to remove\n"));
     if (!wanted(c, names)) {

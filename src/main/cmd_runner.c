@@ -68,20 +68,16 @@ int cmd_runner(struct config *c, int closed)
 {
     struct error err = {0};
     struct stat st;
-    int status;
 
     if ((closed & 1) || fstat(0, &st) < 0 || !S_ISSOCK(st.st_mode)) {
         refuse(&err);
-        print_error(&err);
-        return error_exit_code(&err);
+        return print_failure(&err);
     }
     struct loop *loop = loop_new();
     struct runner_child *child = runner_child_new(loop, 0);
-    status = loop_signals(loop, &err) < 0 ? -1 : with_session(c, loop, child, &err);
-    if (status < 0) {
-        print_error(&err);
-        status = error_exit_code(&err);
-    }
+    int status = loop_signals(loop, &err) < 0 ? -1 : with_session(c, loop, child, &err);
+    if (status < 0)
+        status = print_failure(&err);
     runner_child_free(child);
     loop_free(loop);
     return status;

@@ -16,7 +16,7 @@
 
 #define DRAIN_MS 30000
 #define END_MS   15000 /* for the sandboxes to end */
-#define QUIET_MS 1000  /* of it nothing is said */
+#define QUIET_MS 1000  /* the first part of END_MS, in which nothing is printed */
 
 struct serve {
     const struct front *f;
@@ -112,8 +112,6 @@ static void on_starter_gone(void *ctx, short revents)
 /* Until the first signal; then finish what runs, until the deadline or another signal. */
 static void run(struct serve *s)
 {
-    int64_t until;
-
     loop_watch(s->loop, s->f->starter, 0, on_starter_gone, s);
     while (!loop_cancelled(s->loop) && !s->starter_gone)
         loop_wait(s->loop, -1);
@@ -122,13 +120,14 @@ static void run(struct serve *s)
     if (!server_busy(s->server))
         return;
     print_line("finishing what is running; a second signal stops at once");
-    until = clock_ms() + DRAIN_MS;
+    int64_t until = clock_ms() + DRAIN_MS;
     while (server_busy(s->server) && clock_ms() < until
            && loop_interrupts(s->loop) + loop_fatals(s->loop) < 2)
         loop_wait(s->loop, (int)(until - clock_ms()));
 }
 
-/* Sandboxes that a client stopped, or we: whoever restarts us wants to find nothing of them. */
+/* Wait for the sandboxes that clients or we have stopped, so that whoever restarts the server finds nothing
+ * of them. */
 static void settle(struct loop *loop)
 {
     unsigned signals = loop_fatals(loop), left = runner_settle(loop, QUIET_MS);
@@ -148,11 +147,10 @@ int cmd_serve(const struct front *f)
 {
     struct serve s = {.f = f, .loop = loop_new()};
     struct error err = {0};
-    int status = 0;
+    int status;
 
     if (loop_signals(s.loop, &err) < 0 || open_server(&s, &err) < 0) {
-        print_error(&err);
-        status = error_exit_code(&err);
+        status = print_failure(&err);
     } else {
         run(&s);
         server_free(s.server);

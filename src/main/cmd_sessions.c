@@ -27,22 +27,19 @@
 
 struct list {
     bool json, any;
+    int64_t max;       /* rows, if all sessions are listed; 0: all */
     int title, folder; /* columns; folder 0: whole */
     bool narrow;       /* there is no room for more than ID and title */
-    struct buf out;
+    struct buf *out;
 };
 
 static void add_json(struct list *l, const struct session_row *r)
 {
-    autojson struct json *o = session_json(r);
-
-    json_set_int(o, "questions", r->questions);
-    json_set_int(o, "cells", r->cells);
-    json_set_bool(o, "in_use", saved_busy(r->writer));
-    if (r->found)
-        json_set_str(o, "found", r->found);
+    autojson struct json *o = json_set_all(
+        session_json(r), {"questions", json_integer(r->questions)}, {"cells", json_integer(r->cells)},
+        {"in_use", json_boolean(saved_busy(r->writer))}, {"found", r->found ? json_string(r->found) : NULL});
     autofree char *text = json_print(o);
-    buf_addf(&l->out, "%s\n", text);
+    buf_addf(l->out, "%s\n", text);
 }
 
 static void measure(struct list *l)
@@ -101,12 +98,12 @@ static void add_row(void *ctx, const struct session_row *r)
         add_json(l, r);
         return;
     }
-    if (!l->out.len) {
+    if (!l->out->len) {
         measure(l);
         if (l->narrow)
-            buf_addf(&l->out, "%-8s  %s\n", "ID", "TITLE");
+            buf_addf(l->out, "%-8s  %s\n", "ID", "TITLE");
         else
-            buf_addf(&l->out, "%-8s  %-16s  %5s  %-*s  %s\n", "ID", "LAST USED", "TURNS", l->title, "TITLE",
+            buf_addf(l->out, "%-8s  %-16s  %5s  %-*s  %s\n", "ID", "LAST USED", "TURNS", l->title, "TITLE",
                      "FOLDER");
     }
     export_time(r->used, when);
@@ -115,13 +112,13 @@ static void add_row(void *ctx, const struct session_row *r)
     autofree char *id = scrub_line(session_short(r->id), SCRUB_TERMINAL);
     int pad = l->title - utf8_columns(title, strlen(title));
     if (l->narrow)
-        buf_addf(&l->out, "%-8s  %s\n", id, title);
+        buf_addf(l->out, "%-8s  %s\n", id, title);
     else
-        buf_addf(&l->out, "%-8s  %-16s  %5d  %s%*s  %s\n", id, when, (int)r->questions, title,
+        buf_addf(l->out, "%-8s  %-16s  %5d  %s%*s  %s\n", id, when, (int)r->questions, title,
                  pad > 0 ? pad : 0, "", folder);
     if (r->found) {
         autofree char *found = scrub_line(r->found, SCRUB_TERMINAL);
-        buf_addf(&l->out, "          %s\n", found);
+        buf_addf(l->out, "          %s\n", found);
     }
 }
 
@@ -147,122 +144,86 @@ void sessions_names(struct db *db, int64_t max, const char *but, struct argv *ou
     struct names names = {out, but};
     struct error err = {0};
 
-    if (db)
-        sessions_list(db, max, (struct session_taker){add_name, &names}, &err);
+    sessions_list(db, max, (struct session_taker){add_name, &names}, &err);
+}
+
+/* words NULL: all sessions, the newest first. */
+static int fill(struct list *l, struct db *db, const char *words, struct error *err)
+{
+    const struct session_taker to = {add_row, l};
+    int status = words ? sessions_search(db, words, to, err) : sessions_list(db, l->max, to, err);
+
+    if (!l->any && !l->json)
+        buf_addstr(l->out, words ? "no session contains these words\n" : "no saved sessions yet\n");
+    return status;
 }
 
 int sessions_table(struct db *db, const char *words, int64_t max, struct buf *out, struct error *err)
 {
-    struct list l = {.out = BUF_INIT(0)};
-    int status = !db      ? 0
-                 : *words ? sessions_search(db, words, (struct session_taker){add_row, &l}, err)
-                          : sessions_list(db, max, (struct session_taker){add_row, &l}, err);
+    struct list l = {.max = max, .out = out};
 
-    buf_addstr(out, l.out.len ? buf_str(&l.out)
-                    : *words  ? "no session contains these words\n"
-                              : "no saved sessions yet\n");
-    buf_release(&l.out);
-    return status;
+    return fill(&l, db, words, err);
 }
 
-static int print_list(const struct list *l, const char *none)
-{
-    if (!l->any && !l->json)
-        return print_out(none, strlen(none));
-    return !l->out.len ? 0 : (l->json ? print_json : print_out)(buf_str(&l->out), l->out.len);
-}
-
-/* One command of "sandpiper sessions" with its words. db NULL: nothing was saved yet. */
+/* One command of "sandpiper sessions" with its words. */
 struct sessions {
     struct config *c;
-    struct db *db;
+    struct db *db;      /* NULL: nothing was saved yet */
     char *const *words; /* behind the name of the command */
     size_t n;
 };
 
-static int fail(const struct error *err)
+/* Each command returns the exit code, or -1 with err. */
+static int print_list(const struct sessions *s, const char *words, struct error *err)
 {
-    print_error(err);
-    return error_exit_code(err);
+    struct buf out autorelease(buf_release) = BUF_INIT(0);
+    struct list l = {.json = s->c->json, .out = &out};
+
+    if (fill(&l, s->db, words, err) < 0)
+        return -1;
+    int status = !out.len ? 0 : (l.json ? print_json : print_out)(buf_str(&out), out.len);
+    return !status && words && !l.any ? 1 : status;
 }
 
-static int list(const struct sessions *s)
+static int list(const struct sessions *s, struct error *err)
 {
-    struct list l = {.json = s->c->json, .out = BUF_INIT(0)};
-    struct error err = {0};
-    int status = s->db && sessions_list(s->db, 0, (struct session_taker){add_row, &l}, &err) < 0
-                     ? fail(&err)
-                     : print_list(&l, "no saved sessions yet\n");
-
-    buf_release(&l.out);
-    return status;
+    return print_list(s, NULL, err);
 }
 
-static int search(const struct sessions *s)
+static int search(const struct sessions *s, struct error *err)
 {
-    struct list l = {.json = s->c->json, .out = BUF_INIT(0)};
     struct buf words autorelease(buf_release) = BUF_INIT(4096);
-    struct error err = {0};
-    int status;
 
     for (size_t i = 0; i < s->n; i++)
         buf_addf(&words, "%s%s", i ? " " : "", s->words[i]);
-    status = s->db && sessions_search(s->db, buf_str(&words), (struct session_taker){add_row, &l}, &err) < 0
-                 ? fail(&err)
-                 : print_list(&l, "no session contains these words\n");
-    buf_release(&l.out);
-    return status || l.any ? status : 1;
+    return print_list(s, buf_str(&words), err);
 }
 
-static int no_such(const char *id)
-{
-    struct error err = {0};
-
-    error_set(&err, ERROR_USAGE, ENOENT, "no session \"%.60s\"\nsandpiper sessions lists them", id);
-    return fail(&err);
-}
-
-static int write_file(const char *path, const struct buf *out)
-{
-    struct error err = {0};
-
-    return file_write(path, buf_str(out), out->len, &err) < 0 ? fail(&err) : 0;
-}
-
-static int export(const struct sessions *s, const char *format)
+static int export(const struct sessions *s, const char *format, struct error *err)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0);
-    struct error err = {0};
     bool json = !strcmp(format, "json") || !strcmp(format, "ipynb");
 
-    if (!s->db)
-        return no_such(s->words[0]);
-    if (session_export(s->db, s->words[0], format, &out, &err) < 0)
-        return fail(&err);
+    if (session_export(s->db, s->words[0], format, &out, err) < 0)
+        return -1;
     if (s->c->output)
-        return write_file(s->c->output, &out);
+        return file_write(s->c->output, buf_str(&out), out.len, err);
     return (json ? print_json : print_out)(buf_str(&out), out.len);
 }
 
-/* The name of the file, else Markdown. */
-static int export_any(const struct sessions *s)
+static int export_any(const struct sessions *s, struct error *err)
 {
-    const char *dot = s->c->output ? strrchr(s->c->output, '.') : NULL, *format = s->c->format;
-
-    if (!format)
-        format = dot && (!strcmp(dot, ".json") || !strcmp(dot, ".py") || !strcmp(dot, ".ipynb")) ? dot + 1
-                                                                                                 : "md";
-    return export(s, format);
+    return export(s, s->c->format ? s->c->format : export_format_of(s->c->output ? s->c->output : ""), err);
 }
 
-static int show(const struct sessions *s)
+static int show(const struct sessions *s, struct error *err)
 {
-    return export(s, s->c->json ? "json" : "md");
+    return export(s, s->c->json ? "json" : "md", err);
 }
 
 struct chosen_sessions {
-    struct argv ids;
-    bool busy;
+    struct argv *ids;
+    bool busy; /* the last one is: what another program is going on with is not removed */
 };
 
 static void choose(void *ctx, const struct session_row *r)
@@ -270,9 +231,8 @@ static void choose(void *ctx, const struct session_row *r)
     struct chosen_sessions *chosen = ctx;
 
     chosen->busy = saved_busy(r->writer);
-    /* what -c is just going on with is not old */
     if (!chosen->busy)
-        argv_push(&chosen->ids, r->id);
+        argv_push(chosen->ids, r->id);
 }
 
 static int remove_one(const struct sessions *s, const char *id, struct error *err)
@@ -287,6 +247,7 @@ static int remove_one(const struct sessions *s, const char *id, struct error *er
     return 0;
 }
 
+/* One that cannot be removed is reported, and the others are removed all the same. */
 static int remove_all(const struct sessions *s, const struct argv *ids)
 {
     size_t removed = 0;
@@ -298,110 +259,97 @@ static int remove_all(const struct sessions *s, const struct argv *ids)
         if (remove_one(s, ids->v[i], &err) == 0)
             removed++;
         else
-            status = fail(&err);
+            status = print_failure(&err);
     }
     autofree char *line = xasprintf("removed %zu session%s\n", removed, removed == 1 ? "" : "s");
     int told = print_out(line, strlen(line));
     return status ? status : told;
 }
 
-static int remove_named(const struct sessions *s)
+static int remove_named(const struct sessions *s, struct error *err)
 {
-    struct chosen_sessions chosen = {.ids = ARGV_INIT};
-    struct error err = {0};
-    int status = 0;
+    struct argv ids autorelease(argv_release) = ARGV_INIT;
+    struct chosen_sessions chosen = {.ids = &ids};
 
-    for (size_t i = 0; i < s->n && status == 0; i++) {
-        if (!s->db)
-            status = no_such(s->words[i]);
-        else if (session_row(s->db, s->words[i], (struct session_taker){choose, &chosen}, &err) < 0)
-            status = fail(&err);
-        else if (chosen.busy)
-            status = (error_set(&err, ERROR_SYSTEM, EBUSY, "session %.60s is in use by another program",
-                                s->words[i]),
-                      fail(&err));
+    for (size_t i = 0; i < s->n; i++) {
+        if (session_row(s->db, s->words[i], (struct session_taker){choose, &chosen}, err) < 0)
+            return -1;
+        if (chosen.busy)
+            return error_set(err, ERROR_SYSTEM, EBUSY, "session %.60s is in use by another program",
+                             s->words[i]);
     }
-    if (status == 0)
-        status = remove_all(s, &chosen.ids);
-    argv_release(&chosen.ids);
-    return status;
+    return remove_all(s, &ids);
 }
 
-static int remove_old(const struct sessions *s)
+static int remove_old(const struct sessions *s, struct error *err)
 {
-    struct chosen_sessions chosen = {.ids = ARGV_INIT};
+    struct argv ids autorelease(argv_release) = ARGV_INIT;
+    struct chosen_sessions chosen = {.ids = &ids};
     int64_t before = (int64_t)time(NULL) - s->c->older / 1000;
-    struct error err = {0};
-    int status;
 
-    if (s->db && sessions_before(s->db, before, (struct session_taker){choose, &chosen}, &err) < 0) {
-        status = fail(&err);
-    } else if (chosen.ids.n == 0) {
-        status = print_out("nothing to remove\n", strlen("nothing to remove\n"));
-    } else {
-        autofree char *line = xasprintf("Remove %zu session%s with the files in their folders? [y/N] ",
-                                        chosen.ids.n, chosen.ids.n == 1 ? "" : "s");
-        bool yes = s->c->force || confirm(line, NULL) != CONFIRM_NO;
-
-        if (!yes)
-            print_line("nothing was removed");
-        status = yes ? remove_all(s, &chosen.ids) : 1;
-    }
-    argv_release(&chosen.ids);
-    return status;
+    if (sessions_before(s->db, before, (struct session_taker){choose, &chosen}, err) < 0)
+        return -1;
+    if (ids.n == 0)
+        return print_out("nothing to remove\n", strlen("nothing to remove\n"));
+    autofree char *line = xasprintf("Remove %zu session%s with the files in their folders? [y/N] ", ids.n,
+                                    ids.n == 1 ? "" : "s");
+    if (s->c->force || confirm(line, NULL) != CONFIRM_NO)
+        return remove_all(s, &ids);
+    print_line("nothing was removed");
+    return 1;
 }
 
-static int remove_any(const struct sessions *s)
+static int remove_any(const struct sessions *s, struct error *err)
 {
-    struct error err = {0};
-
-    if ((s->n > 0) == (s->c->older > 0)) {
-        error_set(
-            &err, ERROR_USAGE, 0,
+    if ((s->n > 0) == (s->c->older > 0))
+        return error_set(
+            err, ERROR_USAGE, 0,
             "sessions rm needs the IDs of sessions, or --older TIME alone: sandpiper sessions rm ID...");
-        return fail(&err);
-    }
-    return s->n ? remove_named(s) : remove_old(s);
+    return s->n ? remove_named(s, err) : remove_old(s, err);
+}
+
+static const struct session_command {
+    const char *name;
+    int (*run)(const struct sessions *s, struct error *err);
+    size_t min, max; /* words behind the name */
+    const char *usage;
+} commands[] = {
+    {"list", list, 0, 0, "list"},
+    {"show", show, 1, 1, "show ID"},
+    {"search", search, 1, 100, "search TEXT"},
+    {"rm", remove_any, 0, 1000, "rm ID..."},
+    {"export", export_any, 1, 1, "export ID"},
+    {0},
+};
+
+static int run(struct sessions *s, const char *name, struct error *err)
+{
+    const struct session_command *command = commands;
+    autofree char *place = saved_place();
+
+    while (command->name && strcmp(command->name, name) != 0)
+        command++;
+    if (!command->name)
+        return error_set(err, ERROR_USAGE, 0,
+                         "unknown command \"sessions %.40s\"; there are list, show, search, rm and export\n"
+                         "To ask a question: sandpiper -p \"sessions ...\"",
+                         name);
+    if (s->n < command->min || s->n > command->max)
+        return error_set(err, ERROR_USAGE, 0, "usage: sandpiper sessions %s", command->usage);
+    struct db *db autorelease(db_closep) = place ? db_open(place, false, err) : NULL;
+    if (place && !db && err->code != ENOENT)
+        return -1;
+    s->db = db;
+    return command->run(s, err);
 }
 
 int cmd_sessions(struct config *c, int closed)
 {
-    static const struct {
-        const char *name;
-        int (*run)(const struct sessions *s);
-        size_t min, max;
-        const char *usage;
-    } commands[] = {
-        {"list", list, 0, 0, "list"},
-        {"show", show, 1, 1, "show ID"},
-        {"search", search, 1, 100, "search TEXT"},
-        {"rm", remove_any, 0, 1000, "rm ID..."},
-        {"export", export_any, 1, 1, "export ID"},
-    };
     struct sessions s = {.c = c, .words = c->names.v + 1, .n = c->names.n ? c->names.n - 1 : 0};
-    const char *name = c->names.n ? c->names.v[0] : "list";
-    autofree char *place = saved_place();
     struct error err = {0};
 
     (void)closed;
     print_notices(c);
-    for (size_t i = 0; i < countof(commands); i++) {
-        if (strcmp(commands[i].name, name) != 0)
-            continue;
-        if (s.n < commands[i].min || s.n > commands[i].max) {
-            error_set(&err, ERROR_USAGE, 0, "usage: sandpiper sessions %s", commands[i].usage);
-            return fail(&err);
-        }
-        s.db = place ? db_open(place, false, &err) : NULL;
-        if (!s.db && err.kind != ERROR_NONE && err.code != ENOENT)
-            return fail(&err);
-        int status = commands[i].run(&s);
-        db_close(s.db);
-        return status;
-    }
-    error_set(&err, ERROR_USAGE, 0,
-              "unknown command \"sessions %.40s\"; there are list, show, search, rm and export\n"
-              "To ask a question: sandpiper -p \"sessions ...\"",
-              name);
-    return fail(&err);
+    int status = run(&s, c->names.n ? c->names.v[0] : "list", &err);
+    return status < 0 ? print_failure(&err) : status;
 }

@@ -32,6 +32,8 @@ int cmd_debug_request(struct config *c, int closed); /* in cmd_ask.c: all of ask
 
 /* print.c: the only place where main writes to stderr. Everything may be untrusted and is scrubbed. */
 void print_error(const struct error *err);
+/* Print why the command failed, unless the user interrupted it. Returns the exit code. */
+int print_failure(const struct error *err);
 void print_line(const char *text);  /* prints "sandpiper: text" */
 void print_plain(const char *text); /* prints the text alone with a newline */
 /* Notice about a runtime folder that was skipped in the search for named sandboxes. */
@@ -120,7 +122,8 @@ void saved_chat(struct saved *s, struct term_sessions *out);
 /* cmd_sessions.c: append "ID\tTIME  TITLE" of the newest, for Tab; not of that with the id but. db may be
  * NULL. */
 void sessions_names(struct db *db, int64_t max, const char *but, struct argv *out);
-/* The table of the newest sessions, at most max (0: all), or of those with these words. */
+/* Append a table of the newest sessions, at most max (0: all), or of those with these words, unless that is
+ * NULL. */
 int sessions_table(struct db *db, const char *words, int64_t max, struct buf *out, struct error *err);
 
 /* saved_replay.c: run the code that made the variables of a session again. Returns what to tell the user;

@@ -17,7 +17,6 @@ int fetcher_run(void *ctx, struct runner_child *child, const struct json *argume
                 struct error *err)
 {
     const struct config *c = ctx;
-    struct sandbox *s = runner_child_sandbox(child);
     const char *name = json_text(json_get(arguments, "name"));
     struct fetch_options o = {
         .url = json_text(json_get(arguments, "url")),
@@ -39,11 +38,9 @@ int fetcher_run(void *ctx, struct runner_child *child, const struct json *argume
         return -1;
     if (lseek(fd, 0, SEEK_SET) < 0)
         return error_errno(err, "the file cannot be read");
-    int64_t put = sandbox_put(s, name, fd, err);
+    int64_t put = sandbox_put(runner_child_sandbox(child), name, fd, err);
     if (put < 0)
         return -1;
-    *result = json_object();
-    json_set_str(*result, "name", name);
-    json_set_int(*result, "size", put);
+    *result = json_object_of({"name", json_string(name)}, {"size", json_integer(put)});
     return 0;
 }

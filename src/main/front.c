@@ -54,20 +54,15 @@ static void forget_environment(void)
 
 static int tell(const struct config *c, struct error *err)
 {
-    autojson struct json *j = json_object();
     struct json *hosts = json_array();
 
-    json_set_str(j, "listen", c->listen);
-    json_set_str(j, "token_file", c->token_file);
-    json_set_str(j, "model", c->model);
-    json_set_int(j, "max_sandboxes", c->max_sandboxes);
-    json_set_int(j, "pool", c->pool_size);
-    json_set_int(j, "ttl_ms", c->ttl);
-    json_set_bool(j, "quiet", c->quiet);
-    json_set_bool(j, "verbose", c->verbose);
     for (size_t i = 0; i < c->allow_hosts.n; i++)
         json_add(hosts, json_string(c->allow_hosts.v[i]));
-    json_set(j, "allow_hosts", hosts);
+    autojson struct json *j = json_object_of(
+        {"listen", json_string(c->listen)}, {"token_file", json_string(c->token_file)},
+        {"model", json_string(c->model)}, {"max_sandboxes", json_integer(c->max_sandboxes)},
+        {"pool", json_integer(c->pool_size)}, {"ttl_ms", json_integer(c->ttl)},
+        {"quiet", json_boolean(c->quiet)}, {"verbose", json_boolean(c->verbose)}, {"allow_hosts", hosts});
     autofree char *text = json_print(j);
     if (send(front_side, text, strlen(text), MSG_NOSIGNAL) < 0)
         return error_errno(err, "the settings of the server cannot be passed on");
@@ -103,10 +98,8 @@ int cmd_starter(struct config *c, int closed)
 
     (void)closed;
     print_notices(c);
-    if (tell(c, &err) < 0) {
-        print_error(&err);
-        return error_exit_code(&err);
-    }
+    if (tell(c, &err) < 0)
+        return print_failure(&err);
     starter_serve(front_side, (const char *const *)c->given.v);
     return 0;
 }
@@ -152,10 +145,8 @@ int front_split(int argc, char *const *argv, int closed)
     pid_t pid = -1;
     if (starter_pair(pair, &err) == 0 && (pid = fork()) < 0)
         error_errno(&err, "the process that starts sandboxes cannot be started");
-    if (pid < 0) {
-        print_error(&err);
-        return error_exit_code(&err);
-    }
+    if (pid < 0)
+        return print_failure(&err);
     close(pair[pid == 0 ? 0 : 1]);
     if (pid > 0)
         return serve(command, pair[0], pid, closed);

@@ -10,6 +10,7 @@
 #include "ask/setup.h"
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "main/command.h"
 #include "main/front.h"
 
@@ -65,13 +66,10 @@ static void give_back_memory(void)
 
 static int help(const char *topic)
 {
-    struct buf out = BUF_INIT(0);
-    int status;
+    struct buf out autorelease(buf_release) = BUF_INIT(0);
 
     option_help(&out, topic);
-    status = print_out(buf_str(&out), out.len);
-    buf_release(&out);
-    return status;
+    return print_out(buf_str(&out), out.len);
 }
 
 /* If stdout is closed nothing could be delivered, so do not ask, run or remove anything. */
@@ -103,8 +101,7 @@ int main(int argc, char **argv)
     if ((status = front_split(argc, argv, closed)) >= 0)
         return status;
     if (config_load(&c, argc, argv, environ, &err) < 0) {
-        print_error(&err);
-        status = error_exit_code(&err);
+        status = print_failure(&err);
     } else if (closed & 2) {
         status = refuse_closed_stdout();
     } else if (c.help) {

@@ -20,7 +20,8 @@ static void print(const char *prefix, const char *text, int width)
     const char *next;
 
     scrub_text(text, strlen(text), isatty(2) ? SCRUB_TERMINAL : SCRUB_PIPE, &clean);
-    buf_trim(&clean, "\n");
+    while (clean.len && clean.data[clean.len - 1] == '\n')
+        clean.len--;
     buf_addstr(&out, prefix);
     for (const char *line = buf_str(&clean); line; line = next) {
         size_t len = strcspn(line, "\n");
@@ -52,6 +53,16 @@ void print_error(const struct error *err)
     print_line(message);
 }
 
+int print_failure(const struct error *err)
+{
+    const struct loop *signals = loop_of_signals();
+
+    if (err->kind == ERROR_CANCELLED && signals)
+        return loop_exit_code(signals);
+    print_error(err);
+    return error_exit_code(err);
+}
+
 void print_notices(struct config *c)
 {
     for (size_t i = 0; i < c->notices.n && !c->quiet; i++)
@@ -69,7 +80,7 @@ static int write_out(const char *text, size_t len)
     if (errno == EPIPE)
         return 141;
     if (errno == EINTR) /* interrupted while the reader stalled */
-        return loop_fatal(loop_of_signals()) ? 143 : 130;
+        return loop_exit_code(loop_of_signals());
     autofree char *line = xasprintf("cannot write to stdout: %s", strerror(errno));
     print_line(line);
     return 1;

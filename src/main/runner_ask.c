@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
@@ -14,6 +13,7 @@
 #include "base/base64.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "chat/event_json.h"
 #include "chat/result_json.h"
 #include "json/json.h"
@@ -39,18 +39,15 @@ struct asker {
     struct result *results;
     struct json *notices;
     struct json *line, *computed; /* of the end */
-    uint32_t salt;
-    unsigned turns;
-    char turn[32]; /* where the conversation stands; "": at its beginning */
+    char salt[9];                 /* of the names of turns: no other process has made the same */
+    unsigned turns;               /* how many were named */
+    char turn[32];                /* where the conversation stands; "": at its beginning */
 };
 
 static int give_event(void *ctx, struct json *object)
 {
     struct asker *q = ctx;
-    struct json *more = json_object();
-
-    json_set(more, "agent", object);
-    runner_child_event(q->child, "agent", more);
+    runner_child_event(q->child, "agent", json_object_of({"agent", object}));
     return 0;
 }
 
@@ -92,14 +89,11 @@ static void on_event(void *ctx, const struct event *e)
 
 struct asker *asker_new(struct config *c, const char *session)
 {
-    struct asker *q = xcalloc(1, sizeof *q);
+    struct asker *q = xmalloc(sizeof *q);
 
-    q->config = c;
-    q->session = session;
-    q->events = event_json_new(give_event, q);
-    q->results = result_new();
-    if (getrandom(&q->salt, sizeof q->salt, 0) != (ssize_t)sizeof q->salt)
-        q->salt = (uint32_t)getpid();
+    *q = (struct asker){
+        .config = c, .session = session, .events = event_json_new(give_event, q), .results = result_new()};
+    random_hex(q->salt, sizeof q->salt - 1);
     return q;
 }
 
@@ -131,7 +125,7 @@ static int make(struct asker *q, struct error *err)
 
     ask_init(a, q->config, runner_child_loop(q->child));
     q->open = true;
-    a->listener = (struct ask_listener){on_event, NULL, q};
+    a->listener = (struct ask_listener){.event = on_event, .ctx = q};
     a->session = q->session;
     a->sandbox = runner_child_sandbox(q->child);
     if (config_check_ca_cert(a->c, err) < 0 || ask_choose_model(a, err) < 0 || ask_open(a, err) < 0)
@@ -211,7 +205,8 @@ static int stand(struct asker *q, const struct json *arguments, bool *fresh, str
     return 0;
 }
 
-/* The client does not know of a question that was not answered. Some of it may stand there all the same. */
+/* Remove what a question that was not answered has left in the conversation: the client does not know of
+ * it. */
 static void take_back(struct asker *q, uint64_t before)
 {
     struct conversation *c = &q->ask.conversation;
@@ -254,7 +249,7 @@ static int attach(struct asker *q, const struct json *files, struct error *err)
 
 /* ---- the question ---- */
 
-/* It could not be asked: told in the same way as one that was asked and failed. */
+/* A question that could not be asked is reported in the same way as one that failed. */
 static void not_asked(struct asker *q, const struct error *err)
 {
     static const enum question_status statuses[] = {
@@ -267,10 +262,7 @@ static void not_asked(struct asker *q, const struct error *err)
                       .done = {.status = err->kind < countof(statuses) ? statuses[err->kind] : 0,
                                .answer = "",
                                .error = why,
-                               .cost = -1,
-                               .cached = -1,
-                               .thinking = -1}};
-
+                               .usage = {.cost = -1, .cached = -1, .reasoning = -1}}};
     if (e.done.status == QUESTION_ANSWERED)
         e.done.status = QUESTION_NO_ANSWER;
     on_event(q, &e);
@@ -292,24 +284,19 @@ static void question(struct asker *q, const struct json *arguments, bool *fresh,
         return;
     enum question_status status = agent_ask(a->agent, input, strlen(input), &failed);
     if (question_has_answer(status) || !json_get(arguments, "history"))
-        snprintf(q->turn, sizeof q->turn, "%08x-%u", (unsigned)q->salt, ++q->turns);
+        snprintf(q->turn, sizeof q->turn, "%s-%u", q->salt, ++q->turns);
     else
         take_back(q, before);
 }
 
 static struct json *result_of(struct asker *q, bool fresh)
 {
-    struct json *line = steal(&q->line);
-
-    json_set(line, "computed", q->computed ? steal(&q->computed) : json_null());
-    json_set_str(line, "model", llm_model(q->ask.llm));
-    json_set_str(line, "turn", q->turn);
-    json_set_bool(line, "fresh", fresh);
     autojson struct json *sandbox = runner_child_notices(q->child);
     for (const struct json *n = json_first(sandbox); n; n = json_next(n))
         json_add(q->notices, json_copy(n));
-    json_set(line, "notices", steal(&q->notices));
-    return line;
+    return json_set_all(steal(&q->line), {"computed", q->computed ? steal(&q->computed) : json_null()},
+                        {"model", json_string(llm_model(q->ask.llm))}, {"turn", json_string(q->turn)},
+                        {"fresh", json_boolean(fresh)}, {"notices", steal(&q->notices)});
 }
 
 int asker_run(void *ctx, struct runner_child *c, const struct json *arguments, struct json **result,

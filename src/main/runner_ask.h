@@ -1,6 +1,6 @@
 /* runner_ask.h - the operation "ask" of a runner: a question to the model, whose code runs in the runner's
  * sandbox. The model and the agent are made with the first question, so a runner that is never asked one is
- * small..
+ * small.
  */
 #ifndef MAIN_RUNNER_ASK_H
 #define MAIN_RUNNER_ASK_H

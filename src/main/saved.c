@@ -26,7 +26,7 @@ static char *present_folder(void)
     return folder ? folder : xstrdup("");
 }
 
-/* Where nothing can be proven it may be alive. */
+/* A writer that cannot be proven dead counts as alive. */
 bool saved_busy(const char *writer)
 {
     return writer && !owner_dead(writer);

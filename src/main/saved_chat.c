@@ -9,10 +9,12 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/newfile.h"
 #include "base/quoting.h"
 #include "chat/conversation.h"
 #include "main/command.h"
 #include "store/db.h"
+#include "store/export.h"
 #include "store/sessions.h"
 #include "store/store.h"
 #include "term/term.h"
@@ -45,7 +47,7 @@ static int list(void *ctx, const char *words, struct buf *out, struct error *err
 {
     struct opened o autorelease(close_own) = open_sessions(ctx, err);
 
-    return err->kind != ERROR_NONE ? -1 : sessions_table(o.db, words, LISTED, out, err);
+    return err->kind != ERROR_NONE ? -1 : sessions_table(o.db, *words ? words : NULL, LISTED, out, err);
 }
 
 static void names(void *ctx, struct argv *out)
@@ -72,8 +74,6 @@ static int go_to(void *ctx, const char *id, struct error *err)
 
     if (err->kind != ERROR_NONE)
         return -1;
-    if (!o.db)
-        return error_set(err, ERROR_USAGE, 0, "no saved sessions yet");
     if (session_row(o.db, id, (struct session_taker){keep_id, c}, err) < 0) {
         if (err->kind == ERROR_USAGE)
             snprintf(err->remedy, sizeof err->remedy, "/sessions lists them");
@@ -111,23 +111,18 @@ static int rename_session(void *ctx, const char *title, struct error *err)
     return 0;
 }
 
-static bool is_format(const char *word)
-{
-    static const char *const formats[] = {"md", "json", "py", "ipynb"};
-
-    for (size_t i = 0; i < countof(formats); i++)
-        if (!strcmp(word, formats[i]))
-            return true;
-    return false;
-}
-
 static int write_new(const char *path, const struct buf *text, struct error *err)
 {
-    autoclose int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    autofree char *folder = slash ? xmemdup0(path, (size_t)(name - path)) : xstrdup(".");
+    struct newfile f autorelease(newfile_release) = NEWFILE_INIT;
 
-    if (fd < 0 && errno == EEXIST)
+    if (newfile_open(&f, folder, 0600) == 0 && fd_write_all(f.fd, buf_str(text), text->len) == 0
+        && newfile_name(&f, name) == 0)
+        return 0;
+    if (errno == EEXIST)
         return error_set(err, ERROR_USAGE, 0, "%.200s exists already; name another file", path);
-    return fd < 0 || fd_write_all(fd, buf_str(text), text->len) < 0 ? error_errno(err, "%.200s", path) : 0;
+    return error_errno(err, "%.200s", path);
 }
 
 static int export_session(void *ctx, const char *argument, struct buf *saved, struct error *err)
@@ -136,16 +131,15 @@ static int export_session(void *ctx, const char *argument, struct buf *saved, st
     struct buf text autorelease(buf_release) = BUF_INIT(0), path autorelease(buf_release) = BUF_INIT(0);
     size_t n = strcspn(argument, " \t");
     autofree char *format = xmemdup0(argument, n);
-    const char *file = argument + n + strspn(argument + n, " \t"), *dot;
+    const char *file = argument + n + strspn(argument + n, " \t");
     struct db *db = own_db(s, err);
 
     if (!db)
         return -1;
-    if (!is_format(format)) { /* it is the file */
+    if (!export_is_format(format)) { /* it is the file */
         file = argument;
-        dot = strrchr(file, '.');
         free(format);
-        format = xstrdup(dot && is_format(dot + 1) ? dot + 1 : "md");
+        format = xstrdup(export_format_of(file));
     }
     autofree char *where = *file ? name_path(file) : NULL;
     if (where)
@@ -155,7 +149,7 @@ static int export_session(void *ctx, const char *argument, struct buf *saved, st
     if (session_export(db, s->session->id, format, &text, err) < 0
         || write_new(buf_str(&path), &text, err) < 0)
         return -1;
-    dot = strrchr(buf_str(&path), '.');
+    const char *dot = strrchr(buf_str(&path), '.');
     buf_addstr(saved, buf_str(&path));
     if (!dot || strcmp(dot + 1, format) != 0)
         buf_addf(saved, " (format: %s)", format);

@@ -82,12 +82,11 @@ static char *keep(struct saved *s, const struct event *e, const struct stat *st)
 {
     autofree char *folder = s->session->dir ? xasprintf("%s/given", s->session->dir) : NULL;
     uint64_t most = (uint64_t)(S_ISDIR(st->st_mode) ? s->config->max_files_total : s->config->max_file);
-    char *path;
 
     if (!folder || e->file.size > most || s->kept + e->file.size > (uint64_t)s->config->max_files_total)
         return NULL;
-    path = S_ISDIR(st->st_mode) ? keep_folder(folder, e->file.name, e->file.fd)
-                                : keep_file(folder, e->file.name, e->file.fd, (off_t)e->file.at);
+    char *path = S_ISDIR(st->st_mode) ? keep_folder(folder, e->file.name, e->file.fd)
+                                      : keep_file(folder, e->file.name, e->file.fd, (off_t)e->file.at);
     s->kept += path ? e->file.size : 0;
     return path;
 }

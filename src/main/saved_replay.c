@@ -19,7 +19,7 @@ struct rerun {
 };
 
 /* Has the user's own file, which was not copied, changed since? */
-static bool has_changed(const struct again_file *f, int fd, int64_t size)
+static bool has_changed(const struct rerun_file *f, int fd, int64_t size)
 {
     struct stat st;
 
@@ -28,7 +28,7 @@ static bool has_changed(const struct again_file *f, int fd, int64_t size)
                && st.st_mtim.tv_sec * INT64_C(1000000) + st.st_mtim.tv_nsec / 1000 != f->modified);
 }
 
-static int put_file(const struct again_file *f, struct sandbox *sandbox, struct rerun *r, struct error *err)
+static int put_file(const struct rerun_file *f, struct sandbox *sandbox, struct rerun *r, struct error *err)
 {
     struct error why = {0};
     const char *path = f->kept && access(f->kept, R_OK) == 0 ? f->kept : f->path;
@@ -48,7 +48,16 @@ static int put_file(const struct again_file *f, struct sandbox *sandbox, struct 
     return -1;
 }
 
-static int run_cell(const struct again_cell *c, struct sandbox *sandbox, struct rerun *r, struct error *err)
+static int put_files(const struct store_rerun *again, struct sandbox *sandbox, struct rerun *r,
+                     struct error *err)
+{
+    for (size_t i = 0; i < again->n_put; i++)
+        if (put_file(&again->put[i], sandbox, r, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int run_cell(const struct rerun_cell *c, struct sandbox *sandbox, struct rerun *r, struct error *err)
 {
     struct cell_result result = {0};
     int status = sandbox_run(sandbox, c->code, strlen(c->code), NULL, &result, err);
@@ -109,14 +118,12 @@ static char *tell(const struct rerun *r, size_t cells, bool stopped, char **mode
 
 int saved_put_files(struct saved *s, struct sandbox *sandbox, char **user, char **model, struct error *err)
 {
-    struct store_again again;
+    struct store_rerun again;
     struct rerun r = {.files = ARGV_INIT};
-    int status = 0;
 
-    store_again(s->store, &again);
+    store_rerun(s->store, &again);
     loop_arm(s->loop);
-    for (size_t i = 0; i < again.n_put && status == 0; i++)
-        status = put_file(&again.put[i], sandbox, &r, err);
+    int status = put_files(&again, sandbox, &r, err);
     if (status == 0 && again.n_put > 0) {
         autofree char *names = joined(&r.files);
 
@@ -127,24 +134,22 @@ int saved_put_files(struct saved *s, struct sandbox *sandbox, char **user, char 
                            r.files.n ? " Since then: " : "", names);
     }
     argv_release(&r.files);
-    store_again_release(&again);
+    store_rerun_release(&again);
     return status;
 }
 
 char *saved_replay(struct saved *s, struct sandbox *sandbox, char **model, struct error *err)
 {
-    struct store_again again;
+    struct store_rerun again;
     struct rerun r = {.files = ARGV_INIT};
-    int status = 0;
     char *line = NULL;
 
-    store_again(s->store, &again);
+    store_rerun(s->store, &again);
     loop_arm(s->loop);
     autofree char *doing = xasprintf("Running its code again (%zu piece%s)...", again.n_cells,
                                      again.n_cells == 1 ? "" : "s");
     s->notice(s->ctx, NOTICE_INFO, doing);
-    for (size_t i = 0; i < again.n_put && status == 0; i++)
-        status = put_file(&again.put[i], sandbox, &r, err);
+    int status = put_files(&again, sandbox, &r, err);
     for (size_t i = 0; i < again.n_made && status == 0; i++)
         sandbox_delivered(sandbox, again.made[i].name, again.made[i].path);
     for (size_t i = 0; i < again.n_cells && status == 0; i++)
@@ -158,6 +163,6 @@ char *saved_replay(struct saved *s, struct sandbox *sandbox, char **model, struc
     }
     free(r.why);
     argv_release(&r.files);
-    store_again_release(&again);
+    store_rerun_release(&again);
     return line;
 }

@@ -4,7 +4,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/place.h"
+#include "base/random.h"
 #include "main/command.h"
 #include "records/owner.h"
 
@@ -22,16 +22,14 @@
 /* Begins with the time, so that names sort by it; the rest separates two that start in the same second. */
 static void make_id(char *out, size_t size)
 {
-    uint32_t random = 0;
     time_t now = time(NULL);
     struct tm tm = {0};
-    char when[24];
+    char when[24], random[9];
 
-    if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
-        random = (uint32_t)getpid();
+    random_hex(random, 8);
     gmtime_r(&now, &tm);
     strftime(when, sizeof when, "%Y%m%d-%H%M%S", &tm);
-    snprintf(out, size, "%s-%08x", when, (unsigned)random);
+    snprintf(out, size, "%s-%s", when, random);
 }
 
 char *session_folder(const char *sessions, const char *id)
@@ -128,7 +126,7 @@ static bool take_dir(struct session *s, const char *sessions)
     if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 077))
         return false;
     autofree char *mark = xasprintf("%s/owner", dir);
-    unlink(mark); /* of a program that was killed: what it left there is no litter */
+    unlink(mark); /* the mark of a program that was killed, whose files are kept */
     s->dir = steal(&dir);
     s->keep = true;
     return true;

@@ -33,7 +33,7 @@ void mounts_release(struct mounts *m)
         m->n = 0;
 }
 
-/* ---- one more ---- */
+/* ---- adding a folder ---- */
 
 static bool has_controls(const char *s)
 {
@@ -62,7 +62,7 @@ static int find_path(struct mount *m, const char *shown, struct error *err)
     return 0;
 }
 
-/* A name that an engine, a prompt and Python take as it is. */
+/* A name that needs no quotes for an engine, in a prompt or in Python. */
 static char *plain_name(const struct mounts *m, const char *path)
 {
     autofree char *raw = name_plain(path), *name = scrub_line(raw, SCRUB_TERMINAL);

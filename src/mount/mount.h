@@ -2,7 +2,7 @@
  *
  * A folder is opened once and stays open: what is checked is that descriptor (mount_place.c: where it lies;
  * mount_look.c: what it holds), and what runs inside says, before any code, which folder it has there. An
- * engine that takes paths alone may so have been led to another one, but nothing ever ran with it.
+ * engine that takes only paths may thus be led to another folder, but then no code ever runs with it.
  */
 #ifndef MOUNT_MOUNT_H
 #define MOUNT_MOUNT_H

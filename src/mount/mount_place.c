@@ -141,7 +141,7 @@ static int check_system(const struct mount *m, struct error *err)
     return 0;
 }
 
-/* "\040" -> " ", in place. */
+/* Replace each "\040" of mountinfo by the character it stands for, in place. */
 static void unescape(char *s)
 {
     char *to = s;

@@ -37,12 +37,9 @@ struct answer {
 
 struct answer *answer_new(struct show *show, const struct pipe_options *o, struct loop *loop)
 {
-    struct answer *a = xcalloc(1, sizeof *a);
+    struct answer *a = xmalloc(sizeof *a);
 
-    a->show = show;
-    a->loop = loop;
-    a->terminal = isatty(1);
-    buf_init(&a->held, HELD_MAX);
+    *a = (struct answer){.show = show, .loop = loop, .terminal = isatty(1), .held = BUF_INIT(HELD_MAX)};
     if (o->json) {
         a->json = json_lines_new(1, a->terminal, o->results, loop);
         return a;
@@ -140,15 +137,15 @@ static void tell_held(struct answer *a)
 {
     if (!a->broken)
         show_talk(a->show, buf_str(&a->held), a->held.len);
+    buf_clear(&a->held);
 }
 
 static void tell_thoughts(struct answer *a, const struct event *end)
 {
-    struct event e = {.type = EVENT_REASONING, .question = end->question};
+    struct event e = {.type = EVENT_REASONING,
+                      .question = end->question,
+                      .text = {end->reply_end.reply, buf_str(&a->held), a->held.len}};
 
-    e.text.reply = end->reply_end.reply;
-    e.text.text = buf_str(&a->held);
-    e.text.len = a->held.len;
     if (!a->broken && e.text.len)
         show_event(a->show, &e);
     buf_clear(&a->held);
@@ -170,11 +167,10 @@ static void question_end(struct answer *a, const struct event *e)
 {
     const char *answer = e->done.answer ? e->done.answer : "";
 
-    if (!a->given && *answer) {
+    if (!a->given && *answer)
         give(a, answer, strlen(answer));
-    } else {
+    else
         tell_held(a);
-    }
     buf_clear(&a->held);
     a->given = a->cut = false;
 }
@@ -189,7 +185,6 @@ static void text_event(struct answer *a, const struct event *e)
     }
     if (a->cut) { /* the question went on after all: the cut text is not part of the new reply */
         tell_held(a);
-        buf_clear(&a->held);
         a->cut = false;
     }
     buf_add(&a->held, e->text.text, e->text.len);
@@ -201,7 +196,7 @@ static void event_json(struct answer *a, const struct event *e)
     struct event shown = *e;
 
     if (e->type == EVENT_DONE)
-        shown.done.answer = NULL; /* with where it comes from: the JSON has both */
+        shown.done.answer = NULL; /* and what is said of its sources: the JSON has both */
     if (e->type != EVENT_REASONING && e->type != EVENT_PHASE)
         /* start at the beginning of a line, in case stderr goes to the same place */
         show_clear(a->show);

@@ -37,18 +37,16 @@ struct process {
 static bool process_read(long pid, struct process *p)
 {
     char path[64], text[512];
-    const char *close;
     char state;
-    ssize_t n;
     autoclose int fd = -1;
 
     snprintf(path, sizeof path, "/proc/%ld/stat", pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
-    n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
     if (n <= 0)
         return false;
     text[n] = '\0';
-    close = strrchr(text, ')');
+    const char *close = strrchr(text, ')');
     return close && sscanf(close + 1, " %c %ld %ld", &state, &p->parent, &p->group) == 3;
 }
 
@@ -122,13 +120,12 @@ static unsigned socket_peer(unsigned ino)
     const struct nlmsghdr *h = (const void *)reply;
     const struct rtattr *a;
     unsigned peer = 0;
-    int len;
     autoclose int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) < 0
         || send(fd, &q, sizeof q, 0) < 0)
         return 0;
-    len = (int)recv(fd, reply, sizeof reply, 0);
+    int len = (int)recv(fd, reply, sizeof reply, 0);
     if (len < 0 || !NLMSG_OK(h, (unsigned)len) || h->nlmsg_type != SOCK_DIAG_BY_FAMILY)
         return 0;
     len = (int)NLMSG_PAYLOAD(h, sizeof(struct unix_diag_msg));
@@ -144,10 +141,9 @@ static bool other_end(int fd, char want[PATH_MAX])
 {
     char path[64];
     unsigned ino;
-    ssize_t n;
 
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    n = readlink(path, want, PATH_MAX - 1);
+    ssize_t n = readlink(path, want, PATH_MAX - 1);
     if (n <= 0)
         return false;
     want[n] = '\0';
@@ -174,11 +170,10 @@ enum holder holders_find(int fd)
     process_read(getpid(), &we);
     while (!other && clock_ms() < until && (d = readdir(dir))) {
         long pid = isdigit((unsigned char)d->d_name[0]) ? strtol(d->d_name, NULL, 10) : 0;
-        int holds;
 
         if (pid <= 0 || pid == getpid())
             continue;
-        holds = holds_writing(pid, want);
+        int holds = holds_writing(pid, want);
         if (is_ancestor(&up, pid))
             ancestor = ancestor || holds == 1;
         else if (holds == 1)

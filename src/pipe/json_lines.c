@@ -36,13 +36,13 @@ static int line_write(void *ctx, struct json *o)
 
 struct json_lines *json_lines_new(int fd, bool ascii, bool results, struct loop *loop)
 {
-    struct json_lines *j = xcalloc(1, sizeof *j);
+    struct json_lines *j = xmalloc(sizeof *j);
 
-    j->events = event_json_new(line_write, j);
-    j->result = results ? result_new() : NULL;
-    j->fd = fd;
-    j->ascii = ascii;
-    j->loop = loop;
+    *j = (struct json_lines){.fd = fd,
+                             .ascii = ascii,
+                             .events = event_json_new(line_write, j),
+                             .result = results ? result_new() : NULL,
+                             .loop = loop};
     return j;
 }
 

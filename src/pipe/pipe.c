@@ -40,7 +40,7 @@ struct pipe {
 
 struct pipe *pipe_new(const struct pipe_options *o, struct loop *loop)
 {
-    struct pipe *p = xcalloc(1, sizeof *p);
+    struct pipe *p = xmalloc(sizeof *p);
     struct show_options so = {
         .fd = 2,
         .terminal = show_is_terminal(2),
@@ -55,12 +55,9 @@ struct pipe *pipe_new(const struct pipe_options *o, struct loop *loop)
         .decoder = isatty(1) && !o->json ? o->decoder : NULL,
     };
 
-    p->o = *o;
+    *p = (struct pipe){.o = *o, .loop = loop, .show = show_new(&so), .data = {.fd = -1}};
     if (p->o.data_size <= 0)
         p->o.data_size = DATA_MAX;
-    p->loop = loop;
-    p->data.fd = -1;
-    p->show = show_new(&so);
     p->answer = answer_new(p->show, o, loop);
     return p;
 }
@@ -172,8 +169,6 @@ static int next_question(struct pipe *p, struct error *err)
 
 static int prepare_script(struct pipe *p, struct error *err)
 {
-    int r;
-
     if (p->o.closed & 1)
         return error_set(
             err, ERROR_USAGE, 0,
@@ -189,7 +184,7 @@ static int prepare_script(struct pipe *p, struct error *err)
     p->scripted = true;
     if (script_begin(&p->script, err) < 0 || check_script(p, err) < 0)
         return -1;
-    r = next_question(p, err);
+    int r = next_question(p, err);
     if (r == 0)
         return error_set(err, ERROR_USAGE, 0,
                          "no question: stdin is empty.\nTry: sandpiper \"how many primes below a million?\"");
@@ -280,7 +275,7 @@ static int fail(struct pipe *p, const struct error *err)
         e.notice.text = fatal == SIGHUP ? "hung up" : fatal ? "terminated" : "interrupted";
     answer_event(p->answer, &e);
     if (err->kind == ERROR_CANCELLED)
-        return fatal ? 143 : 130;
+        return loop_exit_code(p->loop);
     return error_exit_code(err);
 }
 
@@ -298,17 +293,16 @@ static void announce(struct pipe *p)
 static int ask(struct pipe *p, struct agent *a)
 {
     struct error err = {0};
-    enum question_status status;
 
     if (loop_cancelled(p->loop))
-        return loop_fatal(p->loop) ? 143 : 130;
+        return loop_exit_code(p->loop);
     if (p->scripted)
         announce(p);
     p->was_error = false;
     if (attach_files(a, &p->task_files, &err) < 0)
         return fail(p, &err);
     show_asking(p->show, NULL);
-    status = agent_ask(a, buf_str(&p->question), p->question.len, &err);
+    enum question_status status = agent_ask(a, buf_str(&p->question), p->question.len, &err);
     show_status(p->show, NULL);
     if (status != QUESTION_ANSWERED && !p->was_error && err.kind != ERROR_NONE && err.kind != ERROR_CANCELLED)
         show_line(p->show, NOTICE_ERROR, err.text);
@@ -340,6 +334,6 @@ int pipe_run(struct pipe *p, struct agent *a)
     }
     answer_unwatch(p->answer);
     if (code == 0 && answer_lost(p->answer))
-        code = loop_fatal(p->loop) ? 143 : 130;
+        code = loop_exit_code(p->loop);
     return answer_broken(p->answer) ? answer_broken(p->answer) : code;
 }

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/size.h"
 #include "base/utf8.h"
 #include "process/slow_read.h"
@@ -113,11 +114,8 @@ int prompt_read(int fd, struct loop *loop, struct buf *q, struct error *err)
 
 void script_init(struct script *s, int fd, struct loop *loop)
 {
-    memset(s, 0, sizeof *s);
-    buf_init(&s->raw, HEAD_MAX + PIECE);
-    buf_init(&s->head, HEAD_MAX);
-    s->fd = fd;
-    s->loop = loop;
+    *s = (struct script){
+        .fd = fd, .loop = loop, .raw = BUF_INIT(HEAD_MAX + PIECE), .head = BUF_INIT(HEAD_MAX)};
 }
 
 void script_release(struct script *s)
@@ -167,15 +165,13 @@ static bool can_be_judged(const struct script *s)
 
 int script_check(struct script *s, bool suspect, struct error *err)
 {
-    const char *kind;
-
     while (more_is_there(s))
         if (script_fill(s, err) < 0)
             return -1;
     if (!suspect || s->head.len == s->judged || !can_be_judged(s))
         return 0;
     s->judged = s->head.len;
-    kind = sniff_data(buf_str(&s->head), s->head.len, s->ended && s->head.len < HEAD_MAX);
+    const char *kind = sniff_data(buf_str(&s->head), s->head.len, s->ended && s->head.len < HEAD_MAX);
     if (!kind)
         return 0;
     return error_set(err, ERROR_USAGE, 0,
@@ -187,7 +183,7 @@ int script_check(struct script *s, bool suspect, struct error *err)
 long script_left(const struct script *s)
 {
     struct script rest = *s;
-    struct buf q = BUF_INIT(0);
+    struct buf q autorelease(buf_release) = BUF_INIT(0);
     long n = 0;
     int r;
 
@@ -198,7 +194,6 @@ long script_left(const struct script *s)
     buf_add(&rest.raw, buf_str(&s->raw) + s->at, s->raw.len - s->at);
     while ((r = script_next(&rest, &q, NULL)) > 0)
         n++;
-    buf_release(&q);
     script_release(&rest);
     return r < 0 ? -1 : n;
 }
@@ -289,7 +284,7 @@ static int block_next(struct script *s, struct buf *q, struct buf *line, struct 
 
 int script_next(struct script *s, struct buf *q, struct error *err)
 {
-    struct buf line = BUF_INIT(QUESTION_MAX + 4);
+    struct buf line autorelease(buf_release) = BUF_INIT(QUESTION_MAX + 4);
     uint64_t len;
     int r;
 
@@ -300,21 +295,17 @@ int script_next(struct script *s, struct buf *q, struct error *err)
             char what[64];
 
             snprintf(what, sizeof what, "line %lu of the questions", s->line);
-            r = too_long(what, len, len <= COUNT_MAX, err);
-            break;
+            return too_long(what, len, len <= COUNT_MAX, err);
         }
         if (is_fence(&line)) {
             r = block_next(s, q, &line, err);
             if (r < 0 || !prompt_blank(buf_str(q), q->len))
-                break;
+                return r;
             buf_clear(q);
-            continue;
+        } else if (!prompt_blank(buf_str(&line), line.len) && line.data[0] != '#') {
+            buf_add(q, line.data, line.len);
+            return 1;
         }
-        if (prompt_blank(buf_str(&line), line.len) || line.data[0] == '#')
-            continue;
-        buf_add(q, line.data, line.len);
-        break;
     }
-    buf_release(&line);
     return r;
 }

@@ -43,7 +43,8 @@ long script_left(const struct script *s);
 
 /* Read all of fd as one question; q is empty if fd is. 0, or -1 with err. */
 int prompt_read(int fd, struct loop *loop, struct buf *q, struct error *err);
-/* Is text valid as a question: UTF-8 without NUL, at most PROMPT_MAX bytes, not blank? 0, or -1 with err. */
+/* Is text valid as a question: UTF-8 without NUL, at most QUESTION_MAX bytes, not blank? 0, or -1 with
+ * err. */
 int prompt_check(const char *text, size_t len, struct error *err);
 bool prompt_blank(const char *text, size_t len);
 

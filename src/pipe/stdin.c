@@ -139,7 +139,7 @@ static int spool(struct spool *s, struct stdin_data *d, struct error *err)
         return error_errno(err, "the temporary file for stdin");
     d->any = true;
     d->fd = file;
-    file = -1;
+    file = -1; /* it is d's now */
     return 0;
 }
 

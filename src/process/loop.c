@@ -371,6 +371,11 @@ bool loop_cancelled(const struct loop *l)
     return l->interrupts > 0 || l->fatal != 0;
 }
 
+int loop_exit_code(const struct loop *l)
+{
+    return l->fatal ? 143 : 130;
+}
+
 /* What the flag was; it is cleared. */
 static bool take_flag(bool *flag)
 {

@@ -65,7 +65,9 @@ struct loop *loop_of_signals(void);         /* the one with loop_signals, or NUL
 int loop_fatal(const struct loop *l);       /* SIGTERM or SIGHUP when one came, else 0 */
 unsigned loop_fatals(const struct loop *l); /* how many of them came */
 bool loop_cancelled(const struct loop *l);  /* interrupts > 0 or a fatal signal */
-bool loop_resized(struct loop *l);          /* true once after each SIGWINCH */
-bool loop_continued(struct loop *l);        /* true once after each SIGCONT */
+int loop_exit_code(
+    const struct loop *l);           /* of a program that was cancelled: 143 after a fatal signal, or 130 */
+bool loop_resized(struct loop *l);   /* true once after each SIGWINCH */
+bool loop_continued(struct loop *l); /* true once after each SIGCONT */
 
 #endif

@@ -20,11 +20,6 @@
 #define SMALL_MAX   12
 #define TEXT_MAX    40 /* bytes of a number that is quoted */
 
-void provenance_init(struct provenance *p)
-{
-    memset(p, 0, sizeof *p);
-}
-
 void provenance_release(struct provenance *p)
 {
     free(p->source);

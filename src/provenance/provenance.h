@@ -12,14 +12,13 @@
 
 #define PROVENANCE_MAX 20 /* numbers that are reported */
 
-struct provenance {
+struct provenance { /* a zeroed one is empty */
     double *source;
     size_t n, alloc;
     bool full, sorted;       /* full: too many numbers to judge by */
     struct argv unsupported; /* as they stand in the answer, each once */
 };
 
-void provenance_init(struct provenance *p);
 void provenance_release(struct provenance *p);
 /* A text that numbers may come from. */
 void provenance_source(struct provenance *p, const char *text);

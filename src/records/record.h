@@ -1,4 +1,4 @@
-/* record.h - what is written of one sandbox: the file "record" in its directory (session_dir.h), as JSON. It
+/* record.h - what is written of one sandbox: the file "record" in its directory (run_dir.h), as JSON. It
  * exists once for each sandbox, named or not: a sweep reads from it what to remove, and the next program how
  * to find and end a named sandbox.
  *

@@ -20,7 +20,7 @@
 #include "base/mem.h"
 #include "records/owner.h"
 #include "records/record.h"
-#include "records/session_dir.h"
+#include "records/run_dir.h"
 
 #define HOLDER_SIZE 33
 #define TRIES       20 /* "sandpiper ps" holds a lock only for a moment; a holder keeps it */
@@ -240,7 +240,7 @@ void registry_release(struct registry_hold *h)
 static char *leads_to(int dir)
 {
     char path[PATH_MAX];
-    struct session_dir d = {0};
+    struct run_dir d = {0};
     ssize_t n = readlinkat(dir, "sandbox", path, sizeof path - 1);
 
     if (n < 0)
@@ -248,10 +248,10 @@ static char *leads_to(int dir)
     path[n] = '\0';
     errno = 0;
     const char *slash = strrchr(path, '/'); /* the folder is looked for where ours are, not where this says */
-    if (!slash || !session_dir_id(slash + 1) || session_dir_known(&d, slash + 1, NULL) != 0)
+    if (!slash || !run_dir_id(slash + 1) || run_dir_find(&d, slash + 1, NULL) != 0)
         return NULL;
     char *found = steal(&d.path);
-    session_dir_leave(&d);
+    run_dir_release(&d);
     return found;
 }
 

@@ -4,7 +4,7 @@
  *     RUNTIME/names/NAME/         0700, ours
  *     RUNTIME/names/NAME/lock     locked (flock) while a program is attached; contains the holder's pid and
  *     since when
- *     RUNTIME/names/NAME/sandbox  a link to the directory of the sandbox (session_dir.h)
+ *     RUNTIME/names/NAME/sandbox  a link to the directory of the sandbox (run_dir.h)
  *
  * Only we write here, and nothing is read that code in a sandbox can write. No other link is followed, of
  * that one only the last part counts, and every owner is checked.

@@ -20,7 +20,7 @@ enum {
     NAME_MAX_ = 1024
 };
 
-/* A progress bar is worth its last state. data NULL: the stream has ended. */
+/* Of a progress bar only its last state is kept. data NULL: the stream has ended. */
 static void keep_settled(struct cell *c, int stream, const char *data, size_t len)
 {
     struct overwrite *o = &c->settled[stream == 2];
@@ -107,7 +107,7 @@ static void begin_delivery(struct cell *c, uint64_t size)
     c->delivering = true;
 }
 
-/* Whatever else it is called, it is a figure: only the name of its file comes of that. */
+/* Anything else is a figure in PNG; nothing but the name of its file depends on this. */
 static enum file_kind kind_of(const struct tagged *t)
 {
     static const struct {

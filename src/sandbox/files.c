@@ -59,7 +59,7 @@ static void stop_writing(struct delivery *d)
 {
     newfile_release(&d->file);
     if (d->taken)
-        ledger_give(d->ledger, d->size);
+        ledger_unreserve(d->ledger, d->size);
     d->taken = false;
 }
 
@@ -87,7 +87,7 @@ static void start_writing(struct delivery *d)
         snprintf(d->why, sizeof d->why, "this session has no folder");
         return;
     }
-    d->over = !ledger_take(d->ledger, d->size);
+    d->over = !ledger_reserve(d->ledger, d->size);
     if (d->over)
         return;
     d->taken = true;
@@ -139,7 +139,7 @@ static bool is_same(const struct delivery *d, const char *data, size_t len)
 
 /* From here on it differs from the earlier copy: write it anew, and take what was received so far from
  * that copy. */
-static void part_ways(struct delivery *d)
+static void write_anew(struct delivery *d)
 {
     char piece[65536];
     autoclose int same = d->same;
@@ -165,7 +165,7 @@ bool delivery_add(struct delivery *d, const char *data, size_t len)
     if (len > d->size - d->got)
         return false;
     if (d->same >= 0 && !is_same(d, data, len))
-        part_ways(d);
+        write_anew(d);
     if (d->same < 0)
         write_on(d, data, len);
     d->got += len;
@@ -197,7 +197,7 @@ char *delivery_end(struct delivery *d)
     char *path;
 
     if (d->same >= 0 && d->got < d->size)
-        part_ways(d); /* the file shrank while it was read inside */
+        write_anew(d); /* the file shrank while it was read inside */
     if (d->same >= 0)
         return steal(&d->before);
     path = d->file.fd >= 0 ? give_name(d) : NULL;

@@ -81,7 +81,7 @@ void sandbox_note_death(struct sandbox *s, const struct request *q, const char *
 {
     if (q->wait_status < 0 || !s->touched || s->lost_state)
         return;
-    s->revived = q->restored;
+    s->restored = q->restored;
     s->behind = q->behind;
     s->lost_state = !q->restored;
     snprintf(s->lost_why, sizeof s->lost_why, "the interpreter died %s%s%s", when,

@@ -45,7 +45,7 @@ uint64_t ledger_left(const struct ledger *l)
     return l->most > l->written ? l->most - l->written : 0;
 }
 
-bool ledger_take(struct ledger *l, uint64_t size)
+bool ledger_reserve(struct ledger *l, uint64_t size)
 {
     if (ledger_left(l) == 0 || size > ledger_left(l))
         return false;
@@ -53,7 +53,7 @@ bool ledger_take(struct ledger *l, uint64_t size)
     return true;
 }
 
-void ledger_give(struct ledger *l, uint64_t size)
+void ledger_unreserve(struct ledger *l, uint64_t size)
 {
     l->written -= cost(size) < l->written ? cost(size) : l->written;
 }

@@ -36,8 +36,8 @@ void ledger_init(struct ledger *l, int64_t most);
 void ledger_release(struct ledger *l);
 
 /* Reserve room for a file of that size; false: there is none. */
-bool ledger_take(struct ledger *l, uint64_t size);
-void ledger_give(struct ledger *l, uint64_t size); /* return the room: the file was not written */
+bool ledger_reserve(struct ledger *l, uint64_t size);
+void ledger_unreserve(struct ledger *l, uint64_t size); /* return the room: the file was not written */
 uint64_t ledger_left(const struct ledger *l);
 bool ledger_warns(struct ledger *l); /* true once, when 80 % of the quota is used */
 

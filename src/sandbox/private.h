@@ -95,7 +95,7 @@ struct sandbox {
     bool discard;              /* it does not outlive us, although it has a name */
     bool kept;                 /* the registry has its record: it outlives this program */
     bool taken;                /* it ran before this program */
-    char *keeps;               /* a notice, still to be shown, of options that have no effect; or NULL */
+    char *kept_limits;         /* a notice, still to be shown, of options that have no effect; or NULL */
     struct mounts
         known_mounts; /* of the existing sandbox of that name, in o.run.mounts unless it was asked for */
     bool told_named;  /* the user was told whether the sandbox is new */
@@ -106,7 +106,7 @@ struct sandbox {
     struct put_back put_back;
     bool lost_state, lost_files; /* to be reported with the next cell */
     /* also to be reported: the worker died between cells, and a snapshot was restored */
-    bool revived;
+    bool restored;
     unsigned behind; /* how many finished cells that snapshot lacks */
     char lost_why[200];
     char broken_why[200];

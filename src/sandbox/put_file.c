@@ -128,7 +128,7 @@ static int put_end(struct put *u, struct error *err)
     return 0;
 }
 
-/* Told, since the copy may be a mixture: a regular file that others wrote to while it was read. */
+/* Tell of a regular file that others wrote to while it was read, since the copy may then be a mixture. */
 static void tell_changed(const struct put *u, const struct stat *before)
 {
     struct stat st;

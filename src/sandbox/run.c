@@ -209,7 +209,7 @@ static void tell_old_loss(struct sandbox *s, struct cell_result *r)
 {
     autofree char *from = s->behind ? sandbox_snapshot_age(s->behind - 1, "the last cell") : NULL;
 
-    if (!s->lost_state && !s->lost_files && !s->revived)
+    if (!s->lost_state && !s->lost_files && !s->restored)
         return;
     autofree char *back = s->lost_files ? put_back_names(s) : NULL;
 
@@ -224,7 +224,7 @@ static void tell_old_loss(struct sandbox *s, struct cell_result *r)
     r->state_restored = !r->state_lost;
     r->earlier = true;
     r->files_lost |= s->lost_files;
-    s->lost_state = s->lost_files = s->revived = false;
+    s->lost_state = s->lost_files = s->restored = false;
 }
 
 static void explain(struct sandbox *s, struct cell *c, const struct ladder *l)

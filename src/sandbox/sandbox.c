@@ -107,7 +107,7 @@ void sandbox_free(struct sandbox *s)
     free(s->guest);
     free(s->packages);
     free(s->last_value);
-    free(s->keeps);
+    free(s->kept_limits);
     free(s->image);
     free(s->output_dir);
     free(s);
@@ -197,7 +197,7 @@ static void settle(struct sandbox *s)
             s->lost_files = s->put_back.due = true;
         if (s->lost_state || s->lost_files)
             snprintf(s->lost_why, sizeof s->lost_why, "%s", s->broken_why);
-        s->touched = s->has_files = s->revived = false;
+        s->touched = s->has_files = s->restored = false;
         clear_run(s, false);
         s->stage = STAGE_NONE;
     } else if (s->stage == STAGE_FAILED) {
@@ -262,13 +262,16 @@ int sandbox_wait(struct sandbox *s, struct error *err)
     if (s->stage == STAGE_READY)
         loop_wait(s->loop, 0); /* notice a hang-up now, before code is sent to nobody */
     sandbox_start(s);
-    if (s->stage == STAGE_STARTING || s->stage == STAGE_HELLO)
+    bool starts = s->stage == STAGE_STARTING || s->stage == STAGE_HELLO;
+    if (starts)
         sandbox_tell_phase(s, PHASE_STARTING);
     while (s->stage == STAGE_STARTING || s->stage == STAGE_HELLO) {
         if (loop_cancelled(s->loop))
             return error_set(err, ERROR_CANCELLED, 0, "interrupted while the sandbox started");
         loop_wait(s->loop, -1);
     }
+    if (starts)
+        sandbox_tell_phase(s, PHASE_NONE);
     if (s->stage == STAGE_READY && put_back(s))
         return 0;
     if (s->stage == STAGE_FAILED) {

@@ -29,7 +29,7 @@ struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop);
 /* End the sandbox; a named one lives on. The engine may take a moment longer to remove a container; the
  * keeper waits for that. */
 void sandbox_free(struct sandbox *s);
-/* The end of s is to be that of a named sandbox, too. */
+/* sandbox_free() ends s, even if it has a name. */
 void sandbox_discard(struct sandbox *s);
 
 /* Is this a valid name for a sandbox? If not, ERROR_USAGE, one line. */

@@ -83,8 +83,9 @@ static int adopt(struct sandbox *s, const struct record *r, struct error *err)
                          "leave out the option, or remove it first: sandpiper rm %s",
                          s->o.run.name, buf_str(&more), s->o.run.name);
     if (other.len > 0)
-        s->keeps = xasprintf("the sandbox \"%s\" keeps the limits it was started with: %s", s->o.run.name,
-                             buf_str(&other));
+        s->kept_limits = xasprintf(
+            "the sandbox \"%s\" keeps the limits it was started with: %s; sandpiper rm %s removes it",
+            s->o.run.name, buf_str(&other), s->o.run.name);
     s->o.run.memory = r->memory;
     s->o.run.cpus = r->cpus;
     s->o.run.pids = (int)r->pids;

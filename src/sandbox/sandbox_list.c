@@ -10,7 +10,7 @@
 #include "process/loop.h"
 #include "records/owner.h"
 #include "records/record.h"
-#include "records/session_dir.h"
+#include "records/run_dir.h"
 #include "sandbox/private.h"
 
 #define IDLE_SPARE_S 5    /* seconds past its idle limit */
@@ -65,7 +65,7 @@ static void list_one(void *ctx, const char *name, const struct registry_holder *
 
         info.memory_used = dir ? cgroup_memory_used(dir) : -1;
     }
-    info.silent = r && !holder->pid && session_dir_silent(strrchr(r->dir, '/') + 1, PROBE_MS);
+    info.silent = r && !holder->pid && run_dir_silent(strrchr(r->dir, '/') + 1, PROBE_MS);
     for (size_t i = 0; r && i < r->mounts.n; i++)
         mounts_take(&mounts, r->mounts.v[i]);
     l->fn(l->ctx, &info);

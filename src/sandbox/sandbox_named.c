@@ -1,5 +1,5 @@
-/* sandbox_named.c - attaches to the sandbox that has our name, or sees to it that a new one outlives us. Here
- * the user is told what bridges the gap between two programs: what was lost, what is there.
+/* sandbox_named.c - attaches to the sandbox that has our name, or sees to it that a new one outlives us. It
+ * also tells the user what was lost since the last program, and what is still there.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static void tell_ended(struct sandbox *s, const struct record *r)
 
 /* Send that we keep this sandbox, how long it is to live after us, and how much we accept of the files
  * that the code makes. */
-static void send_word(struct sandbox *s)
+static void send_keep(struct sandbox *s)
 {
     struct buf body autorelease(buf_release) = BUF_INIT(256);
 
@@ -88,7 +88,7 @@ bool named_begin(struct sandbox *s)
     }
     s->taken = s->kept = true;
     sandbox_opened(s);
-    send_word(s);
+    send_keep(s);
     if (r.idle != s->o.run.idle_ms / 1000) {
         r.idle = s->o.run.idle_ms / 1000;
         record_write(&r, &err); /* needed only to explain its end later */
@@ -169,7 +169,7 @@ static void keep(struct sandbox *s)
     if (dir && registry_store(&s->hold, dir, &err) == 0) {
         s->kept = true;
         engine_keep(s->run);
-        send_word(s);
+        send_keep(s);
         return;
     }
     engine_notice(&s->o.run, false, "the sandbox \"%s\" cannot be kept: %s; it ends with this session",
@@ -185,9 +185,9 @@ static void resume(struct sandbox *s, const struct earlier *e)
     s->cells = e->cells;
     s->touched = e->cells > 0 && (!e->died || e->restored);
     s->has_files = true; /* for all we know */
-    if (s->keeps)
-        engine_notice(&s->o.run, false, "%s", s->keeps);
-    free(steal(&s->keeps));
+    if (s->kept_limits)
+        engine_notice(&s->o.run, false, "%s", s->kept_limits);
+    free(steal(&s->kept_limits));
     if (e->died && e->restored) {
         autofree char *from = sandbox_snapshot_age(e->behind, "that");
 
@@ -222,5 +222,5 @@ void sandbox_set_idle(struct sandbox *s, int64_t ms)
 {
     s->o.run.idle_ms = ms;
     if (s->kept && s->stage == STAGE_READY)
-        send_word(s);
+        send_keep(s);
 }

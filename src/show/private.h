@@ -15,7 +15,6 @@ struct show {
     unsigned question; /* errors are of this one; 0: nobody counts */
 
     struct usage usage; /* of the session */
-    double asked;       /* seconds of the present question spent waiting for the model */
 
     struct lines stream[2], thought; /* a cell's stdout and stderr; reasoning */
     struct lines_cut cut;

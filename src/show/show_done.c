@@ -39,8 +39,8 @@ static void show_computed(struct show *s, const struct event *e)
         buf_addf(&line, ", %.0f ms", c->seconds * 1000);
     else if (c->runs)
         buf_addf(&line, ", %.*f s", c->seconds < 10, c->seconds);
-    count_text(e->done.input + e->done.output, tokens);
-    buf_addf(&line, ", %s%s tokens", e->done.estimated ? "about " : "", tokens);
+    count_text(e->done.usage.input + e->done.usage.output, tokens);
+    buf_addf(&line, ", %s%s tokens", e->done.usage.estimated ? "about " : "", tokens);
     if (!c->memory_only)
         add_numbers(c, &line);
     if (c->verified == VERIFIED_AGREES)

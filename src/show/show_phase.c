@@ -36,6 +36,10 @@ void show_status(struct show *s, const char *text)
 
 void show_phase(struct show *s, const struct event *e)
 {
+    if (e->phase.phase == PHASE_NONE) {
+        set_status(s, NULL);
+        return;
+    }
     const char *before = words[e->phase.phase].before, *after = words[e->phase.phase].after;
     autofree char *text = xasprintf("%s%s%s", before,
                                     !after     ? ""

@@ -11,22 +11,19 @@ void show_usage(struct show *s, const struct event *e)
                                     e->usage.seconds);
 
     show_line(s, NOTICE_DETAIL, text);
-    s->asked += e->usage.seconds;
 }
 
 void show_total(struct show *s, const struct event *e)
 {
     struct buf line autorelease(buf_release) = BUF_INIT(0);
-    struct usage one = {e->done.input,     e->done.output, e->done.cached,   e->done.thinking,
-                        e->done.estimated, e->done.cost,   e->done.requests, s->asked};
+    const struct usage *one = &e->done.usage;
 
-    s->asked = 0;
-    usage_add(&s->usage, &one);
-    if (!s->o.usage || !one.requests)
+    usage_add(&s->usage, one);
+    if (!s->o.usage || !one->requests)
         return;
-    usage_text(&one, &line);
+    usage_text(one, &line);
     show_line(s, NOTICE_INFO, buf_str(&line));
-    if (s->usage.requests == one.requests)
+    if (s->usage.requests == one->requests)
         return;
     buf_clear(&line);
     buf_addstr(&line, "session: ");

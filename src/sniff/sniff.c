@@ -1,33 +1,41 @@
 /* sniff.c - the kind of a file by its content: magic numbers, then JSON, then regular separators. The input
  * may be hostile. */
 #include "sniff/sniff.h"
-
+#include "sniff/sniff_table.h"
 #include <stdint.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/mem.h"
 #include "json/json.h"
 
 #define LINES 20 /* records examined */
 
-static bool begins(const char *s, size_t len, const char *magic, size_t n)
+static bool begins(const char *s, size_t len, const char *magic)
 {
+    size_t n = strlen(magic);
+
     return len >= n && !memcmp(s, magic, n);
+}
+
+size_t sniff_bom(const char *s, size_t len)
+{
+    return begins(s, len, "\xef\xbb\xbf") ? 3 : 0;
 }
 
 static const char *sniff_magic(const char *s, size_t len)
 {
-    if (begins(s, len, "\x89PNG\r\n\x1a\n", 8))
-        return "png";
-    if (begins(s, len, "\xff\xd8\xff", 3))
-        return "jpg";
-    if (begins(s, len, "%PDF-", 5))
-        return "pdf";
-    if (begins(s, len, "PAR1", 4))
-        return "parquet";
-    if (begins(s, len, "PK\x03\x04", 4))
-        return memmem(s, len, "xl/", 3) ? "xlsx" : "zip";
-    return NULL;
+    static const struct {
+        const char *bytes, *kind;
+    } magic[] = {
+        {"\x89PNG\r\n\x1a\n", "png"}, {"\xff\xd8\xff", "jpg"}, {"%PDF-", "pdf"},
+        {"PAR1", "parquet"},          {"PK\x03\x04", "zip"},
+    };
+    const char *kind = NULL;
+
+    for (size_t i = 0; i < countof(magic) && !kind; i++)
+        if (begins(s, len, magic[i].bytes))
+            kind = magic[i].kind;
+    return kind && !strcmp(kind, "zip") && memmem(s, len, "xl/", 3) ? "xlsx" : kind;
 }
 
 /* Text in UTF-8 or an 8-bit encoding: no NUL and very few control characters. */
@@ -47,11 +55,9 @@ static bool is_text(const char *s, size_t len)
 
 static bool parses(const char *s, size_t len)
 {
-    struct json *j = json_parse(s, len, JSON_DUPLICATES, NULL, NULL);
-    bool ok = json_type(j) == JSON_OBJECT || json_type(j) == JSON_ARRAY;
+    autojson struct json *j = json_parse(s, len, JSON_DUPLICATES, NULL, NULL);
 
-    json_free(j);
-    return ok;
+    return json_type(j) == JSON_OBJECT || json_type(j) == JSON_ARRAY;
 }
 
 static const char *sniff_json(const char *s, size_t len, bool whole)
@@ -133,13 +139,9 @@ const char *sniff_content(const char *s, size_t len, bool whole)
         return kind ? kind : "";
     if (!is_text(s, len))
         return "";
-    if (begins(s, len, "\xef\xbb\xbf", 3)) {
-        s += 3;
-        len -= 3;
-    }
-    size_t blank = strspn(s, " \t\r\n");
+    size_t bom = sniff_bom(s, len), blank = bom + strspn(s + bom, " \t\r\n");
     kind = sniff_json(s + blank, len - blank, whole);
     if (!kind)
-        kind = sniff_table(s, len, whole);
+        kind = sniff_table(s + bom, len - bom, whole);
     return kind ? kind : "txt";
 }

@@ -55,12 +55,11 @@ static bool has_numbers(const char *s, size_t len)
 static bool has_markdown(const char *s, size_t len)
 {
     const char *second = memchr(s, '\n', len);
-    size_t n;
 
     if (*s != '|' || !second)
         return false;
     second++;
-    n = sniff_plain_end(second, len - (size_t)(second - s), '\n');
+    size_t n = sniff_plain_end(second, len - (size_t)(second - s), '\n');
     return n >= 5 && *second == '|' && strspn(second, "|-: \r") >= n && memmem(second, n, "---", 3);
 }
 
@@ -182,17 +181,13 @@ static bool has_fence(const char *s, size_t len)
 const char *sniff_data(const char *s, size_t len, bool whole)
 {
     const char *name = file_kind(s, len, whole), *end;
-    size_t blank;
 
     if (name)
         return name;
-    if (len >= 3 && !memcmp(s, "\xef\xbb\xbf", 3)) {
-        s += 3;
-        len -= 3;
-    }
-    blank = strspn(s, " \t\r\n");
-    name = markup_kind(s + blank);
-    if (name)
+    size_t bom = sniff_bom(s, len), blank = strspn(s + bom, " \t\r\n");
+    s += bom;
+    len -= bom;
+    if ((name = markup_kind(s + blank)))
         return name;
     if (has_json(s + blank, len - blank, whole))
         return "JSON";

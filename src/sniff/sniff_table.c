@@ -109,8 +109,6 @@ static bool is_long_without_blanks(const char *s, size_t n)
 
 static enum field_kind cell_of(const char *s, size_t n, bool first)
 {
-    size_t words, head, tail;
-
     for (; n && (*s == ' ' || *s == '\t'); s++)
         n--;
     while (n && (s[n - 1] == ' ' || s[n - 1] == '\t' || s[n - 1] == '\r'))
@@ -121,17 +119,15 @@ static enum field_kind cell_of(const char *s, size_t n, bool first)
         return SENTENCE;
     if (is_value(s, n))
         return VALUE;
-    words = sniff_words(s, n);
+    size_t words = sniff_words(s, n);
     if (words > 3 || strchr("?!", s[n - 1]) || (words == 3 && strchr(".:;", s[n - 1])) || is_torn(s, n)
         || is_long_without_blanks(s, n))
         return SENTENCE;
     if (words == 1)
         return WORD;
-    head = 0;
-    while (s[head] != ' ' && s[head] != '\t')
-        head++;
-    for (tail = n; s[tail - 1] != ' ' && s[tail - 1] != '\t'; tail--)
-        ;
+    size_t head = strcspn(s, " \t"), tail = n;
+    while (s[tail - 1] != ' ' && s[tail - 1] != '\t')
+        tail--;
     return is_value(s, head) || is_value(s + tail, n - tail) ? MIXED : PHRASE;
 }
 
@@ -280,22 +276,27 @@ static bool is_prose(const struct csv_record *r)
 {
     return r->loose || has(r, 1U << SENTENCE | 1U << MIXED);
 }
+
 static bool is_question(const struct csv_record *r)
 {
     return r->question;
 }
+
 static bool is_compact(const struct csv_record *r)
 {
     return !r->blanks;
 }
+
 static bool begins_short(const struct csv_record *r)
 {
     return r->cells[0] != PHRASE;
 }
+
 static bool is_lone(const struct csv_record *r)
 {
     return columns_of(r) - empty_cells(r) < 2;
 }
+
 static bool is_all_values(const struct csv_record *r)
 {
     return has(r, 1U << VALUE) && !has(r, ~(1U << VALUE | 1U << EMPTY));

@@ -90,15 +90,6 @@ static char *real_folder(const char *folder, bool make, struct error *err)
     return n > 0 && n < (ssize_t)sizeof path ? xmemdup0(path, (size_t)n) : xstrdup(folder);
 }
 
-static int64_t pragma(struct db *db, const char *sql)
-{
-    struct db_rows r = db_query(db, sql, "");
-    int64_t value = db_next(&r) ? db_int(&r, 0) : 0;
-
-    db_done(&r);
-    return value;
-}
-
 static bool script(struct db *db, const char *sql)
 {
     return db->err.kind == ERROR_NONE && !failed(db, db->api->exec(db->sq, sql, NULL, NULL, NULL));
@@ -109,11 +100,10 @@ static bool script(struct db *db, const char *sql)
 static void migrate(struct db *db)
 {
     char line[80];
-    int64_t version;
 
     if (!db_begin(db))
         return;
-    version = pragma(db, "PRAGMA user_version");
+    int64_t version = db_number(db, "PRAGMA user_version", "");
     for (; version >= 0 && version < SCHEMA_VERSION && db->err.kind == ERROR_NONE; version++)
         script(db, schema_steps[version]);
     snprintf(line, sizeof line, "PRAGMA application_id=%d; PRAGMA user_version=%d", SCHEMA_APPLICATION,
@@ -124,16 +114,14 @@ static void migrate(struct db *db)
 
 static int prepare_file(struct db *db, struct error *err)
 {
-    int64_t version, application;
-
     db->api->busy_timeout(db->sq, DB_BUSY_MS);
     db->api->limit(db->sq, SQLITE_LIMIT_LENGTH, DB_VALUE_MAX);
     db->api->db_config(db->sq, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     db->api->db_config(db->sq, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     /* The log is moved into the main file by db_tidy(), not at some moment while an answer streams. */
     db->api->db_config(db->sq, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    version = pragma(db, "PRAGMA user_version");
-    application = pragma(db, "PRAGMA application_id");
+    int64_t version = db_number(db, "PRAGMA user_version", "");
+    int64_t application = db_number(db, "PRAGMA application_id", "");
     if (db->err.kind == ERROR_NONE && version > SCHEMA_VERSION && application == SCHEMA_APPLICATION)
         error_set(&db->err, ERROR_SYSTEM, ENOTSUP, "%s was made by a newer sandpiper", db->path);
     else if (db->err.kind == ERROR_NONE && (version < 0 || (version && application != SCHEMA_APPLICATION)))
@@ -155,7 +143,6 @@ struct db *db_open(const char *folder, bool make, struct error *err)
     /* made and looked at before SQLite opens it: it is a file of ours that nobody else can read */
     autoclose int fd = path ? place_open(path, O_RDWR | (make ? O_CREAT : 0), err) : -1;
     const struct sqlite_api *api = fd >= 0 ? sqlite_load(err) : NULL;
-    int code;
 
     if (!api)
         return NULL;
@@ -163,8 +150,8 @@ struct db *db_open(const char *folder, bool make, struct error *err)
     db->api = api;
     db->path = steal(&path);
     fd_close(&fd); /* before SQLite has locks: closing any descriptor of a file drops them */
-    code = api->open_v2(db->path, &db->sq, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
-                        NULL);
+    int code = api->open_v2(db->path, &db->sq,
+                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
     if (!failed(db, code) && prepare_file(db, err) == 0)
         return db;
     db_check(db, err);
@@ -190,7 +177,7 @@ const struct error *db_error(const struct db *db)
 
 int db_check(const struct db *db, struct error *err)
 {
-    if (db->err.kind == ERROR_NONE)
+    if (!db || db->err.kind == ERROR_NONE)
         return 0;
     if (err)
         *err = db->err;
@@ -201,7 +188,7 @@ static sqlite3_stmt *statement(struct db *db, const char *sql)
 {
     sqlite3_stmt *s = NULL;
 
-    if (db->err.kind != ERROR_NONE)
+    if (!db || db->err.kind != ERROR_NONE)
         return NULL;
     for (size_t i = 0; i < db->n_kept; i++)
         if (db->kept[i].sql == sql)
@@ -220,26 +207,12 @@ static sqlite3_stmt *statement(struct db *db, const char *sql)
 static void bind(struct db *db, sqlite3_stmt *s, const char *types, va_list ap)
 {
     for (int i = 1; *types; types++, i++) {
-        const char *text = NULL;
-        size_t len = 0;
-
-        switch (*types) {
-        case 'i':
+        if (*types == 'i')
             failed(db, db->api->bind_int64(s, i, va_arg(ap, int64_t)));
-            continue;
-        case 'd':
+        else if (*types == 'd')
             failed(db, db->api->bind_double(s, i, va_arg(ap, double)));
-            continue;
-        case 't':
-            text = va_arg(ap, const char *);
-            len = va_arg(ap, size_t);
-            break;
-        default:
-            text = va_arg(ap, const char *);
-            len = text ? strlen(text) : 0;
-        }
-        /* static: the statement is run and reset before the caller's text can change */
-        failed(db, text ? db->api->bind_text(s, i, text, (int)len, SQLITE_STATIC) : db->api->bind_null(s, i));
+        else /* static: the statement is run and reset before the caller's text can change; NULL is null */
+            failed(db, db->api->bind_text(s, i, va_arg(ap, const char *), -1, SQLITE_STATIC));
     }
 }
 
@@ -286,17 +259,35 @@ bool db_commit(struct db *db)
     return false;
 }
 
-struct db_rows db_query(struct db *db, const char *sql, const char *types, ...)
+static struct db_rows query(struct db *db, const char *sql, const char *types, va_list ap)
 {
     struct db_rows r = {db, statement(db, sql)};
+
+    if (r.statement)
+        bind(db, r.statement, types, ap);
+    return r;
+}
+
+struct db_rows db_query(struct db *db, const char *sql, const char *types, ...)
+{
     va_list ap;
 
-    if (!r.statement)
-        return r;
     va_start(ap, types);
-    bind(db, r.statement, types, ap);
+    struct db_rows r = query(db, sql, types, ap);
     va_end(ap);
     return r;
+}
+
+int64_t db_number(struct db *db, const char *sql, const char *types, ...)
+{
+    va_list ap;
+
+    va_start(ap, types);
+    struct db_rows r = query(db, sql, types, ap);
+    va_end(ap);
+    int64_t number = db_next(&r) ? db_int(&r, 0) : 0;
+    db_done(&r);
+    return number;
 }
 
 bool db_next(struct db_rows *r)

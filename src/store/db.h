@@ -1,7 +1,7 @@
 /* db.h - the database of sessions: one file for all of them, in WAL mode, 0600 in a folder of its own (0700).
  *
  * A statement is named by its text, which must be a constant: it is prepared once. Parameters are described
- * by one letter each: i int64_t, d double, s const char * (NULL: null), t const char * and size_t.
+ * by one letter each: i int64_t, d double, s const char * (NULL: null).
  * The first failure is kept (db_error); from then on everything fails at once, so a caller need only ask at
  * the end. Nobody waits longer than DB_BUSY_MS for another program.
  */
@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* NULL is a database in which nothing was saved yet: no query finds a row in it. */
 struct db;
 struct error;
 
@@ -22,6 +23,10 @@ struct error;
  * where there is none, and its text is one line: damaged, of a newer version, locked, no place. */
 struct db *db_open(const char *folder, bool make, struct error *err);
 void db_close(struct db *db);
+static inline void db_closep(struct db **db)
+{
+    db_close(*db);
+}
 /* What has failed, or NULL. */
 const struct error *db_error(const struct db *db);
 /* -1 with err if anything has failed. */
@@ -41,6 +46,8 @@ struct db_rows {
     void *statement;
 };
 struct db_rows db_query(struct db *db, const char *sql, const char *types, ...);
+/* The number in the first column of the first row; 0 if there is none. */
+int64_t db_number(struct db *db, const char *sql, const char *types, ...);
 bool db_next(struct db_rows *r);
 void db_done(struct db_rows *r); /* needed only if db_next() has not been false yet */
 int64_t db_int(const struct db_rows *r, int column);

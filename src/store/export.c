@@ -11,18 +11,38 @@
 
 static const struct export_format *const formats[] = {&export_md, &export_json, &export_py, &export_ipynb};
 
+static const struct export_format *format_named(const char *name)
+{
+    for (size_t i = 0; i < countof(formats); i++)
+        if (!strcmp(formats[i]->name, name))
+            return formats[i];
+    return NULL;
+}
+
+bool export_is_format(const char *name)
+{
+    return format_named(name) != NULL;
+}
+
+const char *export_format_of(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+
+    return dot && format_named(dot + 1) ? dot + 1 : "md";
+}
+
 int session_export(struct db *db, const char *id, const char *format, struct buf *out, struct error *err)
 {
-    for (size_t i = 0; i < countof(formats); i++) {
-        if (strcmp(formats[i]->name, format) != 0)
-            continue;
-        void *ctx = formats[i]->begin(out);
-        int status = session_walk(db, id, (struct item_taker){formats[i]->item, ctx}, err);
-        formats[i]->end(ctx);
-        return status;
-    }
-    return error_set(err, ERROR_USAGE, 0, "unknown format \"%.20s\"; there are md, json, py and ipynb",
-                     format);
+    const struct export_format *f = format_named(format);
+
+    if (!f)
+        return error_set(err, ERROR_USAGE, 0, "unknown format \"%.20s\"; there are md, json, py and ipynb",
+                         format);
+    void *ctx = f->begin ? f->begin(out) : out;
+    int status = session_walk(db, id, (struct item_taker){f->item, ctx}, err);
+    if (f->end)
+        f->end(ctx);
+    return status;
 }
 
 char *export_fence(const char *text)

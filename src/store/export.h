@@ -9,12 +9,15 @@ struct json;
 
 struct export_format {
     const char *name;
-    void *(*begin)(struct buf *out);
-    item_fn *item;          /* ctx: what begin returned */
-    void (*end)(void *ctx); /* frees it */
+    void *(*begin)(struct buf *out); /* NULL: the context of item is out itself */
+    item_fn *item;                   /* its context is what begin returned */
+    void (*end)(void *ctx);          /* frees that; NULL: there is nothing to do */
 };
 extern const struct export_format export_md, export_json, export_py, export_ipynb;
 
+bool export_is_format(const char *name);
+/* The format that the end of a path names, else "md". */
+const char *export_format_of(const char *path);
 /* A fence that text cannot close. The caller frees. */
 char *export_fence(const char *text);
 /* The words for a cell that did not end well, or NULL. */

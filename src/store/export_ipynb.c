@@ -20,25 +20,20 @@ struct ipynb {
 
 static void *begin(struct buf *out)
 {
-    struct ipynb *s = xcalloc(1, sizeof *s);
+    struct ipynb *s = xmalloc(sizeof *s);
 
-    s->out = out;
-    s->cells = json_array();
+    *s = (struct ipynb){.out = out, .cells = json_array()};
     return s;
 }
 
 /* nbformat wants an id of letters, digits, - and _ for each cell. */
 static struct json *new_cell(struct ipynb *s, const char *type, const char *source)
 {
-    struct json *cell = json_object();
     char id[32];
 
     snprintf(id, sizeof id, "cell-%u", ++s->n);
-    json_set_str(cell, "cell_type", type);
-    json_set_str(cell, "id", id);
-    json_set(cell, "metadata", json_object());
-    json_set_str(cell, "source", source);
-    return cell;
+    return json_object_of({"cell_type", json_string(type)}, {"id", json_string(id)},
+                          {"metadata", json_object()}, {"source", json_string(source)});
 }
 
 static void add_text(struct ipynb *s, const char *before, const char *text)
@@ -50,17 +45,21 @@ static void add_text(struct ipynb *s, const char *before, const char *text)
 
 static struct json *stream(const char *name, const char *text)
 {
-    struct json *o = json_object();
+    return json_object_of({"output_type", json_string("stream")}, {"name", json_string(name)},
+                          {"text", json_string(text)});
+}
 
-    json_set_str(o, "output_type", "stream");
-    json_set_str(o, "name", name);
-    json_set_str(o, "text", text);
-    return o;
+/* An output with data. number: that of the cell, for the type that has one; or 0. */
+static void add_data(struct json *outputs, const char *type, unsigned number, struct json *data)
+{
+    json_add(outputs, json_object_of({"output_type", json_string(type)},
+                                     {"execution_count", number ? json_integer(number) : NULL},
+                                     {"data", data}, {"metadata", json_object()}));
 }
 
 static void add_figure(struct json *outputs, const struct item_file *f)
 {
-    struct json *o, *data = json_object();
+    struct json *data = json_object();
 
     if (!bundle_add(data, f->kind, f->path, FIGURE_MAX)) {
         autofree char *line = xasprintf("figure: %s (no longer there)\n", f->path ? f->path : "");
@@ -69,30 +68,22 @@ static void add_figure(struct json *outputs, const struct item_file *f)
         json_add(outputs, stream("stderr", line));
         return;
     }
-    o = json_object();
-    json_set_str(o, "output_type", "display_data");
-    json_set(o, "data", data);
-    json_set(o, "metadata", json_object());
-    json_add(outputs, o);
+    add_data(outputs, "display_data", 0, data);
 }
 
 static void add_error(struct json *outputs, const struct item *i)
 {
     const char *trouble = export_trouble(i), *text = i->exception ? i->exception : trouble;
-    struct json *o, *lines;
 
     if (!trouble)
         return;
     size_t name = strcspn(text, ":");
     autofree char *ename = xmemdup0(text, i->exception ? name : 0);
-    o = json_object();
-    lines = json_array();
-    json_set_str(o, "output_type", "error");
-    json_set_str(o, "ename", *ename ? ename : "Stopped");
-    json_set_str(o, "evalue", i->exception && text[name] ? text + name + 1 + (text[name + 1] == ' ') : text);
-    json_add(lines, json_string(trouble));
-    json_set(o, "traceback", lines);
-    json_add(outputs, o);
+    const char *value = i->exception && text[name] ? text + name + 1 + (text[name + 1] == ' ') : text;
+    json_add(outputs, json_object_of({"output_type", json_string("error")},
+                                     {"ename", json_string(*ename ? ename : "Stopped")},
+                                     {"evalue", json_string(value)},
+                                     {"traceback", json_array_of(json_string(trouble))}));
 }
 
 static void add_cell(struct ipynb *s, const struct item *i)
@@ -114,17 +105,12 @@ static void add_cell(struct ipynb *s, const struct item *i)
         }
     }
     if (i->value) {
-        struct json *o = json_object(), *data = json_object();
+        struct json *data = json_object_of({"text/plain", json_string(i->value)});
 
-        json_set_str(o, "output_type", "execute_result");
-        json_set_int(o, "execution_count", s->executed);
-        json_set_str(data, "text/plain", i->value);
         for (size_t k = 0; k < i->n_files; k++)
             if (bundle_of_value(i->files[k].kind))
                 bundle_add(data, i->files[k].kind, i->files[k].path, FIGURE_MAX);
-        json_set(o, "data", data);
-        json_set(o, "metadata", json_object());
-        json_add(outputs, o);
+        add_data(outputs, "execute_result", s->executed, data);
     }
     add_error(outputs, i);
     json_set(cell, "outputs", outputs);
@@ -158,19 +144,14 @@ static void item(void *ctx, const struct item *i)
 static void end(void *ctx)
 {
     struct ipynb *s = ctx;
-    autojson struct json *book = json_object();
-    struct json *meta = json_object(), *kernel = json_object(), *language = json_object();
-
-    json_set_str(kernel, "name", "python3");
-    json_set_str(kernel, "display_name", "Python 3");
-    json_set_str(kernel, "language", "python");
-    json_set_str(language, "name", "python");
-    json_set(meta, "kernelspec", kernel);
-    json_set(meta, "language_info", language);
-    json_set(book, "cells", s->cells);
-    json_set(book, "metadata", meta);
-    json_set_int(book, "nbformat", 4);
-    json_set_int(book, "nbformat_minor", 5);
+    struct json *kernel = json_object_of({"name", json_string("python3")},
+                                         {"display_name", json_string("Python 3")},
+                                         {"language", json_string("python")});
+    struct json *language = json_object_of({"name", json_string("python")});
+    autojson struct json *book = json_object_of(
+        {"cells", s->cells},
+        {"metadata", json_object_of({"kernelspec", kernel}, {"language_info", language})},
+        {"nbformat", json_integer(4)}, {"nbformat_minor", json_integer(5)});
     autofree char *text = json_print(book);
     buf_addf(s->out, "%s\n", text);
     free(s);

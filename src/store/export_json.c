@@ -10,68 +10,49 @@ struct json_export {
 
 static void *begin(struct buf *out)
 {
-    struct json_export *s = xcalloc(1, sizeof *s);
+    struct json_export *s = xmalloc(sizeof *s);
 
-    s->out = out;
+    *s = (struct json_export){.out = out};
     return s;
 }
 
 static struct json *cell_object(const struct item *i)
 {
-    struct json *o = json_object(), *outputs = json_array(), *files = json_array();
+    struct json *outputs = json_array(), *files = json_array();
 
-    json_set_str(o, "type", "cell");
-    json_set_int(o, "cell", i->number);
-    json_set_bool(o, "own", i->own);
-    json_set_str(o, "code", i->code);
-    json_set_bool(o, "ok", !export_trouble(i));
-    for (size_t k = 0; k < i->n_outputs; k++) {
-        struct json *part = json_object();
-
-        json_set_str(part, "stream", i->outputs[k].stream == 2 ? "stderr" : "stdout");
-        json_set_str(part, "text", i->outputs[k].text);
-        json_add(outputs, part);
-    }
-    json_set(o, "output", outputs);
-    json_set_str(o, "value", i->value);
-    json_set_str(o, "exception", i->exception);
-    json_set_str(o, "traceback", i->traceback);
-    json_set_str(o, "what", i->what);
+    for (size_t k = 0; k < i->n_outputs; k++)
+        json_add(outputs,
+                 json_object_of({"stream", json_string(i->outputs[k].stream == 2 ? "stderr" : "stdout")},
+                                {"text", json_string(i->outputs[k].text)}));
     for (size_t k = 0; k < i->n_files; k++) {
-        struct json *file = json_object();
+        const struct item_file *f = &i->files[k];
 
-        json_set_str(file, "name", i->files[k].name);
-        json_set_str(file, "path", i->files[k].path);
-        json_set_int(file, "size", i->files[k].size);
-        json_set_bool(file, "figure", i->files[k].kind == FILE_FIGURE || i->files[k].kind == FILE_VALUE_PNG);
-        json_add(files, file);
+        json_add(files, json_object_of(
+                            {"name", json_string(f->name)}, {"path", json_string(f->path)},
+                            {"size", json_integer(f->size)},
+                            {"figure", json_boolean(f->kind == FILE_FIGURE || f->kind == FILE_VALUE_PNG)}));
     }
-    json_set(o, "files", files);
-    return o;
+    return json_object_of(
+        {"type", json_string("cell")}, {"cell", json_integer(i->number)}, {"own", json_boolean(i->own)},
+        {"code", json_string(i->code)}, {"ok", json_boolean(!export_trouble(i))}, {"output", outputs},
+        {"value", json_string(i->value)}, {"exception", json_string(i->exception)},
+        {"traceback", json_string(i->traceback)}, {"what", json_string(i->what)}, {"files", files});
 }
 
 struct json *session_json(const struct session_row *r)
 {
-    struct json *o = json_object();
-
-    json_set_str(o, "id", r->id);
-    json_set_str(o, "title", r->title);
-    json_set_str(o, "folder", r->folder);
-    json_set_str(o, "model", r->model);
-    json_set_str(o, "copy_of", r->parent);
-    json_set_int(o, "begun", r->begun);
-    json_set_int(o, "used", r->used);
-    return o;
+    return json_object_of({"id", json_string(r->id)}, {"title", json_string(r->title)},
+                          {"folder", json_string(r->folder)}, {"model", json_string(r->model)},
+                          {"copy_of", json_string(r->parent)}, {"begun", json_integer(r->begun)},
+                          {"used", json_integer(r->used)});
 }
 
 /* The user's own code may come before the first question. */
 static void open_question(struct json_export *s, int64_t number, const char *text, int64_t time)
 {
-    s->question = json_object();
     s->items = json_array();
-    json_set_int(s->question, "question", number);
-    json_set_str(s->question, "text", text);
-    json_set(s->question, "time", time ? json_integer(time) : json_null());
+    s->question = json_object_of({"question", json_integer(number)}, {"text", json_string(text)},
+                                 {"time", time ? json_integer(time) : json_null()});
 }
 
 static void close_question(struct json_export *s)
@@ -85,7 +66,6 @@ static void close_question(struct json_export *s)
 static void item(void *ctx, const struct item *i)
 {
     struct json_export *s = ctx;
-    struct json *o;
 
     if (i->kind == ITEM_SESSION) {
         s->session = session_json(i->session);
@@ -99,16 +79,13 @@ static void item(void *ctx, const struct item *i)
     }
     if (!s->question)
         open_question(s, 0, NULL, 0);
-    if (i->kind == ITEM_CELL) {
+    if (i->kind == ITEM_CELL)
         json_add(s->items, cell_object(i));
-    } else if (i->kind == ITEM_TEXT) {
-        o = json_object();
-        json_set_str(o, "type", i->answer ? "answer" : "text");
-        json_set_str(o, "text", i->text);
-        json_add(s->items, o);
-    } else {
+    else if (i->kind == ITEM_TEXT)
+        json_add(s->items, json_object_of({"type", json_string(i->answer ? "answer" : "text")},
+                                          {"text", json_string(i->text)}));
+    else
         json_set_str(s->question, "error", i->text);
-    }
 }
 
 static void end(void *ctx)

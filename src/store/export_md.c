@@ -4,16 +4,6 @@
 #include "base/mem.h"
 #include "store/export.h"
 
-static void *begin(struct buf *out)
-{
-    return out;
-}
-
-static void end(void *ctx)
-{
-    (void)ctx;
-}
-
 static void fenced(struct buf *out, const char *tag, const char *text)
 {
     autofree char *fence = export_fence(text);
@@ -87,4 +77,4 @@ static void item(void *ctx, const struct item *i)
     }
 }
 
-const struct export_format export_md = {"md", begin, item, end};
+const struct export_format export_md = {.name = "md", .item = item};

@@ -6,17 +6,7 @@
 #include "chat/cell_result.h"
 #include "store/export.h"
 
-static void *begin(struct buf *out)
-{
-    return out;
-}
-
-static void end(void *ctx)
-{
-    (void)ctx;
-}
-
-/* A carriage return ends a comment too; a form feed does not, but hides. */
+/* A carriage return ends a comment as well, so what follows it gets a line of its own. */
 static void comment(struct buf *out, const char *text)
 {
     while (*text) {
@@ -76,4 +66,4 @@ static void item(void *ctx, const struct item *i)
     }
 }
 
-const struct export_format export_py = {"py", begin, item, end};
+const struct export_format export_py = {.name = "py", .item = item};

@@ -13,7 +13,6 @@
 #define TURNS_MAX   100000
 #define NUMBER_MAX  (INT64_C(1) << 61) /* of a row that is not damaged: there is room for more behind it */
 #define LOADED_MAX  ((size_t)64 << 20) /* bytes of a conversation */
-#define CUT         "[interrupted]"
 #define CUT_BY_KILL "Not run: the program was killed."
 
 #define FOUND                                                                                               \
@@ -77,35 +76,28 @@ static bool take_found(struct db_rows *r, struct store_found *f)
 int store_find(const char *place, const char *id, const char *folder, struct store_found *f,
                struct error *err)
 {
-    struct error e = {0};
-    struct db *db = db_open(place, false, &e);
-    bool found = false;
+    struct error why = {0};
+    struct db *db autorelease(db_closep) = db_open(place, false, &why);
 
     *f = (struct store_found){0};
-    if (db && id) {
-        int64_t n = session_by_id(db, id, &e);
-        struct db_rows r = db_query(db, FOUND "WHERE s.n=?", "i", n);
-        found = n && take_found(&r, f);
-    } else if (db) {
-        struct db_rows r = db_query(db, FOUND "WHERE s.folder=? ORDER BY s.used DESC, s.n DESC LIMIT 1", "s",
-                                    folder);
-        found = take_found(&r, f);
-    }
-    if (db && e.kind == ERROR_NONE)
-        db_check(db, &e);
-    db_close(db);
-    if (found)
-        return 0;
-    store_found_release(f);
-    if (e.kind != ERROR_NONE && e.code != ENOENT) {
-        *err = e;
+    if (!db && why.code != ENOENT) {
+        *err = why;
         return -1;
     }
-    if (id)
-        return error_set(err, ERROR_USAGE, ENOENT, "no session \"%.60s\"\nsandpiper sessions lists them", id);
-    return error_set(err, ERROR_USAGE, ENOENT,
-                     "no saved session in this folder\nsandpiper sessions lists those of other folders "
-                     "(-r ID continues one).");
+    int64_t n = id ? session_by_id(db, id, err) : 0;
+    if (id && !n)
+        return -1;
+    struct db_rows r = id ? db_query(db, FOUND "WHERE s.n=?", "i", n)
+                          : db_query(db, FOUND "WHERE s.folder=? ORDER BY s.used DESC, s.n DESC LIMIT 1", "s",
+                                     folder);
+    if (take_found(&r, f))
+        return 0;
+    store_found_release(f);
+    return db_check(db, err) < 0 ? -1
+                                 : error_set(err, ERROR_USAGE, ENOENT,
+                                             "no saved session in this folder\n"
+                                             "sandpiper sessions lists those of other folders (-r ID "
+                                             "continues one).");
 }
 
 /* -1: it is not what calls_text() wrote. */
@@ -197,47 +189,47 @@ static int load_turns(struct store *s, struct saved_thread *h, int64_t session, 
     return 0;
 }
 
-/* A reply that a kill cut off is in pieces; what was shown of it stays. */
+bool add_pieces(struct db *db, int64_t session, struct buf *out)
+{
+    struct db_rows r = db_query(db, "SELECT text FROM piece WHERE session=? ORDER BY n", "i", session);
+
+    while (db_next(&r))
+        buf_addstr(out, db_text(&r, 0, NULL) ? db_text(&r, 0, NULL) : "");
+    if (!out->len)
+        return false;
+    buf_addstr(out, "\n[interrupted]");
+    return true;
+}
+
+/* What was shown of a reply that a kill cut off stays. */
 static void take_pieces(struct store *s, int64_t session)
 {
     struct conversation *c = s->v[0].c;
-    struct db_rows r = db_query(s->db, "SELECT text FROM piece WHERE session=? ORDER BY n", "i", session);
-    struct buf text = BUF_INIT(LOADED_MAX);
+    struct buf text autorelease(buf_release) = BUF_INIT(LOADED_MAX);
 
-    while (db_next(&r))
-        buf_addstr(&text, db_text(&r, 0, NULL) ? db_text(&r, 0, NULL) : "");
-    if (text.len && c->n && c->v[c->n - 1].role != TURN_ASSISTANT) {
-        buf_addstr(&text, "\n" CUT);
+    s->pieces = add_pieces(s->db, session, &text);
+    if (s->pieces && c->n && c->v[c->n - 1].role != TURN_ASSISTANT)
         conversation_assistant(c, buf_str(&text), NULL, 0);
-    }
-    s->pieces = text.len > 0;
-    buf_release(&text);
 }
 
 /* -1: no row of ours has such a number. */
 static int64_t number(struct store *s, const char *sql, int64_t session, const char *agent)
 {
-    struct db_rows r = agent ? db_query(s->db, sql, "is", session, agent)
-                             : db_query(s->db, sql, "i", session);
-    int64_t n = db_next(&r) ? db_int(&r, 0) : 0;
+    int64_t n = agent ? db_number(s->db, sql, "is", session, agent) : db_number(s->db, sql, "i", session);
 
-    db_done(&r);
     return n >= 0 && n <= NUMBER_MAX ? n : -1;
 }
 
 /* Would a service take this history with one more question behind it? */
 static int check(struct conversation *c, struct error *err)
 {
-    size_t n;
-    int status;
-
     conversation_close_open_calls(c, CUT_BY_KILL);
     conversation_interrupted(c);
-    n = c->n;
+    size_t n = c->n;
     if (n && c->v[n - 1].role == TURN_USER)
         return conversation_check(c, err);
     conversation_user(c, "?", 1);
-    status = conversation_check(c, err);
+    int status = conversation_check(c, err);
     conversation_truncate(c, n);
     return status;
 }
@@ -262,11 +254,10 @@ static bool load_thread(struct store *s, struct saved_thread *h, int64_t session
 int load_session(struct store *s, int64_t session, int64_t skip, struct error *err)
 {
     struct error why = {0};
-    bool whole;
 
     s->first_question = number(s, "SELECT max(number) FROM question WHERE session=?", session, NULL);
     s->first_cell = number(s, "SELECT max(n) FROM cell WHERE session=?", session, NULL);
-    whole = s->first_question >= 0 && s->first_cell >= 0;
+    bool whole = s->first_question >= 0 && s->first_cell >= 0;
     for (size_t i = 0; i < s->n_threads && whole; i++)
         whole = load_thread(s, &s->v[i], session, skip);
     if (whole && skip < 0 && db_check(s->db, err) == 0)

@@ -13,11 +13,11 @@ enum saved_state {
     SAVED_WITHDRAWN, /* taken back (/undo), or it failed without a trace */
 };
 
-/* What a cell says of the variables of those before it. */
+/* What the row of a cell says of the variables of the cells before it. */
 enum lost {
     LOST_NOTHING,
-    LOST_BY,     /* gone after it, with its own; also by /reset */
-    LOST_BEFORE, /* gone before it ran: its own are there */
+    LOST_BY,     /* they were lost when it ended, and its own with them; also by /reset */
+    LOST_BEFORE, /* they were lost before it ran; its own are there */
 };
 
 /* A turn as it was saved last. */
@@ -42,18 +42,17 @@ struct store {
     struct saved_thread v[STORE_AGENTS_MAX]; /* v[0] is that of the agent that answers */
     size_t n_threads;
     struct loop *loop;
-    struct db *db; /* NULL: not open yet, or given up */
-    bool lost;     /* given up; the user was told */
-    int64_t n;     /* of the session in the database; 0: it is not there yet */
-    /* earlier programs counted so far */
-    int64_t first_question, first_cell, question;
-    bool asking;       /* between EVENT_QUESTION and EVENT_DONE */
-    struct buf text;   /* of the reply that streams, not written yet */
-    struct buf output; /* of the cell that runs, likewise */
-    int stream;        /* where that output went */
-    int64_t cell;      /* the cell that runs */
-    size_t printed;    /* how much of its output was saved */
-    bool pieces;       /* there are pieces of a reply in the database */
+    struct db *db;                      /* NULL: not open yet, or given up */
+    bool lost;                          /* given up; the user was told */
+    int64_t n;                          /* of the session in the database; 0: it is not there yet */
+    int64_t first_question, first_cell; /* how many of them earlier programs counted */
+    int64_t question;                   /* number of the present one */
+    struct buf text;                    /* of the reply that streams, not written yet */
+    struct buf output;                  /* of the cell that runs, likewise */
+    int stream;                         /* where that output went */
+    int64_t cell;                       /* the cell that runs */
+    size_t printed;                     /* how much of its output was saved */
+    bool pieces;                        /* there are pieces of a reply in the database */
     bool timer;
     char *model;
 };
@@ -64,7 +63,7 @@ void sync_turns(struct store *s);
 bool sync_needed(const struct store *s);
 /* The last turn of the conversation was loaded: it is saved as it is. */
 void sync_loaded(struct saved_thread *h, int64_t place, size_t length);
-/* Turns that vanished since are of that state. */
+/* The same; turns that are no longer in the conversation get that state. */
 void sync_vanished(struct store *s, enum saved_state state);
 
 /* Empty the conversations again. */
@@ -74,6 +73,10 @@ void store_forget(struct store *s);
 int load_session(struct store *s, int64_t session, int64_t skip, struct error *err);
 /* The number of the session that id (all of it, or how it or its last part begins) means. 0 with err. */
 int64_t session_by_id(struct db *db, const char *id, struct error *err);
+
+/* Append what was streamed of a reply that a kill cut off, marked as interrupted. False: there is no such
+ * reply. */
+bool add_pieces(struct db *db, int64_t session, struct buf *out);
 
 #define TURN_GAP (INT64_C(1) << 40) /* between the places of two turns that follow each other */
 

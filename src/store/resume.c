@@ -46,14 +46,10 @@ static int64_t copy_session(struct store *s, int64_t from, int64_t skip)
 /* The number of the question that was not closed, or -1. */
 static int64_t busy_with(struct store *s, int64_t session)
 {
-    struct db_rows r = db_query(s->db,
-                                "SELECT number FROM question WHERE session=?1 AND status IS NULL AND "
-                                "number=(SELECT max(number) FROM question WHERE session=?1)",
-                                "i", session);
-    int64_t number = db_next(&r) ? db_int(&r, 0) : -1;
-
-    db_done(&r);
-    return number;
+    return db_number(s->db,
+                     "SELECT coalesce((SELECT number FROM question WHERE session=?1 AND status IS NULL AND "
+                     "number=(SELECT max(number) FROM question WHERE session=?1)), -1)",
+                     "i", session);
 }
 
 /* In one transaction, so that of two programs that start at the same time one comes too late. */
@@ -61,13 +57,10 @@ static int take_over(struct store *s, const struct store_found *from, struct err
 {
     int64_t session = session_by_id(s->db, from->id, err);
     bool copy = strcmp(from->id, s->o.id) != 0;
-    struct db_rows r = db_query(s->db, "SELECT 1 FROM session WHERE n=? AND writer IS ?", "is", session,
-                                from->writer);
-    bool as_found = session && db_next(&r);
-
-    db_done(&r);
     if (!session)
         return -1;
+    bool as_found = db_number(s->db, "SELECT 1 FROM session WHERE n=? AND writer IS ?", "is", session,
+                              from->writer);
     if (!copy && !as_found && !s->o.read_only)
         return error_set(err, ERROR_USAGE, EBUSY, "session %s was just taken by another program\nTry again",
                          from->id);

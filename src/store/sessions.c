@@ -187,10 +187,7 @@ int session_remove(struct db *db, const char *id, struct error *err)
         return n ? db_check(db, err) : -1;
     for (size_t i = 0; i < countof(tables); i++)
         db_run(db, tables[i], "i", n);
-    struct db_rows r = db_query(db, "SELECT 1 FROM sqlite_master WHERE name='words'", "");
-    bool searched = db_next(&r);
-    db_done(&r);
-    if (searched) {
+    if (db_number(db, "SELECT 1 FROM sqlite_master WHERE name='words'", "")) {
         db_run(db, "DELETE FROM words WHERE session=?", "i", n);
         db_run(db, "INSERT INTO words(words) VALUES('optimize')", "");
         mark_indexed(db);

@@ -13,7 +13,6 @@ struct error;
     X(close_v2)             \
     X(busy_timeout)         \
     X(db_config)            \
-    X(extended_errcode)     \
     X(errmsg)               \
     X(exec)                 \
     X(limit)                \
@@ -25,12 +24,10 @@ struct error;
     X(clear_bindings)       \
     X(bind_int64)           \
     X(bind_double)          \
-    X(bind_null)            \
     X(bind_text)            \
     X(column_int64)         \
     X(column_text)          \
     X(column_bytes)         \
-    X(column_type)          \
     X(wal_checkpoint_v2)
 
 struct sqlite_api {

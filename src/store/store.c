@@ -19,19 +19,15 @@
 
 struct store *store_new(const struct store_options *o, struct conversation *c, struct loop *loop)
 {
-    struct store *s = xcalloc(1, sizeof *s);
+    struct store *s = xmalloc(sizeof *s);
 
-    s->o = *o;
+    *s = (struct store){.o = *o, .lost = o->read_only, .loop = loop};
     s->o.place = xstrdup(o->place);
     s->o.id = xstrdup(o->id);
     s->o.folder = xstrdup(o->folder);
     s->o.sandbox = xstrdup(o->sandbox);
     s->o.writer = xstrdup(o->writer);
-    s->lost = o->read_only;
-    s->loop = loop;
     store_agent(s, "", c);
-    buf_init(&s->text, 0);
-    buf_init(&s->output, 0);
     return s;
 }
 
@@ -139,7 +135,6 @@ static void on_question(struct store *s, const struct event *e)
     size_t end = strcspn(line, "\r\n");
     autofree char *title = xmemdup0(line, utf8_cut(line, end, end < TITLE_MAX ? end : TITLE_MAX));
 
-    s->asking = true;
     db_run(s->db, "INSERT OR REPLACE INTO question(session, number, time, text) VALUES(?,?,?,?)", "iiis",
            s->n, s->question, now, text);
     db_run(s->db, "UPDATE session SET used=?, model=?, title=coalesce(title, ?) WHERE n=?", "issi", now,
@@ -202,63 +197,57 @@ static void on_usage(struct store *s, const struct event *e)
 
 static void on_done(struct store *s, const struct event *e)
 {
-    s->asking = false;
     drop_pieces(s);
     db_run(s->db,
            "UPDATE question SET status=?, answer=?, error=?, input=?, output=?, seconds=? WHERE session=? "
            "AND number=?",
-           "issiidii", (int64_t)e->done.status, e->done.answer, e->done.error, e->done.input, e->done.output,
-           e->done.seconds, s->n, s->question);
+           "issiidii", (int64_t)e->done.status, e->done.answer, e->done.error, e->done.usage.input,
+           e->done.usage.output, e->done.seconds, s->n, s->question);
 }
 
-/* From here on nothing that ran before is there. */
-static void on_reset(struct store *s)
+/* The variables of all cells so far are lost. */
+static void on_reset(struct store *s, const struct event *e)
 {
+    (void)e;
     db_run(s->db, "UPDATE cell SET lost=? WHERE session=? AND n=(SELECT max(n) FROM cell WHERE session=?)",
            "iii", (int64_t)LOST_BY, s->n, s->n);
 }
 
+static void on_reply_end(struct store *s, const struct event *e)
+{
+    (void)e;
+    drop_pieces(s);
+}
+
+typedef void handler_fn(struct store *s, const struct event *e);
+
+/* How an event is saved, beyond what it did to the conversation. NULL: not at all. */
+static handler_fn *handler_of(const struct event *e)
+{
+    static handler_fn *const handlers[] = {
+        [EVENT_QUESTION] = on_question,  [EVENT_REPLY_END] = on_reply_end, [EVENT_TOOL_CALL] = on_call,
+        [EVENT_TOOL_RESULT] = on_result, [EVENT_USAGE] = on_usage,         [EVENT_DONE] = on_done,
+        [EVENT_RESET] = on_reset,        [EVENT_ADDED] = on_added,
+    };
+
+    return (size_t)e->type < countof(handlers) ? handlers[e->type] : NULL;
+}
+
 static void save(struct store *s, const struct event *e)
 {
+    handler_fn *handler = handler_of(e);
+
     sync_vanished(s, e->type == EVENT_DONE ? SAVED_WITHDRAWN : SAVED_LEFT);
-    switch (e->type) {
-    case EVENT_QUESTION:
-        on_question(s, e);
-        break;
-    case EVENT_REPLY_END:
-        drop_pieces(s);
-        break;
-    case EVENT_ADDED:
-        on_added(s, e);
-        break;
-    case EVENT_TOOL_CALL:
-        on_call(s, e);
-        break;
-    case EVENT_TOOL_RESULT:
-        on_result(s, e);
-        break;
-    case EVENT_USAGE:
-        on_usage(s, e);
-        break;
-    case EVENT_DONE:
-        on_done(s, e);
-        break;
-    case EVENT_RESET:
-        on_reset(s);
-        break;
-    default:
-        break;
-    }
+    if (handler)
+        handler(s, e);
 }
 
 /* After a failure: why, once. */
 static bool commit(struct store *s)
 {
-    struct error err;
-
     if (db_commit(s->db))
         return true;
-    err = *db_error(s->db);
+    struct error err = *db_error(s->db);
     close_db(s);
     give_up(s, &err);
     if (err.code == EBUSY)
@@ -312,16 +301,6 @@ static bool begins(const struct event *e)
     return e->type == EVENT_QUESTION || e->type == EVENT_TOOL_CALL || e->type == EVENT_ADDED;
 }
 
-static bool tells(const struct store *s, const struct event *e)
-{
-    static const bool saved[] = {
-        [EVENT_QUESTION] = true,    [EVENT_REPLY_END] = true, [EVENT_TOOL_CALL] = true,
-        [EVENT_TOOL_RESULT] = true, [EVENT_USAGE] = true,     [EVENT_DONE] = true,
-        [EVENT_RESET] = true,       [EVENT_ADDED] = true,     [EVENT_SESSION_END] = false};
-
-    return ((size_t)e->type < countof(saved) && saved[e->type]) || sync_needed(s);
-}
-
 /* Is it of an agent whose words are no answer? They are saved with its conversation alone. */
 static bool of_another(const struct store *s, const char *agent)
 {
@@ -345,7 +324,7 @@ void store_event(struct store *s, const struct event *e)
         collect(s, &s->text, e->text.text, e->text.len);
     if (e->type == EVENT_TOOL_OUTPUT)
         collect_output(s, e);
-    if (!tells(s, e) || (!s->db && !begins(e)))
+    if (!(handler_of(e) || sync_needed(s)) || (!s->db && !begins(e)))
         return;
     if (!ready(s)) {
         if (s->db && db_error(s->db))

@@ -66,13 +66,13 @@ void store_found_release(struct store_found *f);
 int store_resume(struct store *s, const struct store_found *from, struct error *err);
 
 /* What has to run again for the variables of a continued session, in order, with the files of then. */
-struct store_again {
-    struct again_cell {
+struct store_rerun {
+    struct rerun_cell {
         char *code;
         bool worked; /* then */
     } * cells;
     size_t n_cells;
-    struct again_file {
+    struct rerun_file {
         char *name, *path; /* path "": it has no place of the user's */
         char *kept;        /* our copy of it; or NULL */
         int64_t size;      /* then */
@@ -81,8 +81,8 @@ struct store_again {
     } * put, *made;        /* to be put into the sandbox first; what code made, in its last form */
     size_t n_put, n_made;
 };
-void store_again(struct store *s, struct store_again *again);
-void store_again_release(struct store_again *again);
+void store_rerun(struct store *s, struct store_rerun *again);
+void store_rerun_release(struct store_rerun *again);
 
 /* The last question was taken out of the conversation (conversation_undo): it is withdrawn here as well. */
 void store_undone(struct store *s);

@@ -15,14 +15,10 @@ static char *calls_text(const struct turn *t)
     autojson struct json *list = json_array();
     for (size_t i = 0; i < t->n_calls; i++) {
         const struct call *c = &t->calls[i];
-        struct json *o = json_object();
 
-        json_set_str(o, "id", c->id);
-        json_set_str(o, "name", c->name);
-        json_set_str(o, "arguments", c->arguments);
-        if (c->extra)
-            json_set_str(o, "extra", c->extra);
-        json_add(list, o);
+        json_add(list, json_object_of({"id", json_string(c->id)}, {"name", json_string(c->name)},
+                                      {"arguments", json_string(c->arguments)},
+                                      {"extra", c->extra ? json_string(c->extra) : NULL}));
     }
     return json_print(list);
 }
@@ -32,13 +28,9 @@ static char *images_text(const struct turn *t)
 {
     autojson struct json *list = json_array();
 
-    for (size_t i = 0; i < t->n_images; i++) {
-        struct json *o = json_object();
-
-        json_set_str(o, "name", t->images[i].name);
-        json_set_str(o, "path", t->images[i].path);
-        json_add(list, o);
-    }
+    for (size_t i = 0; i < t->n_images; i++)
+        json_add(list, json_object_of({"name", json_string(t->images[i].name)},
+                                      {"path", json_string(t->images[i].path)}));
     return t->n_images ? json_print(list) : NULL;
 }
 
@@ -60,7 +52,8 @@ static int64_t place_at(struct saved_thread *h, size_t at)
     return at < h->n_turns ? before + (h->turns[at].place - before) / 2 : (h->place += TURN_GAP);
 }
 
-/* In front of the turn at at. question 0: it belongs to none, so exports leave it out. */
+/* Add it in front of the saved turn number at. With question 0 it belongs to no question, so exports leave it
+ * out. */
 static void add_turn(struct store *s, struct saved_thread *h, const struct turn *t, size_t at)
 {
     /* one in front of others is a summary of what was before, or closes an open call */

@@ -138,17 +138,11 @@ static void walk_turns(struct item_walk *w, int64_t question)
 /* What a kill cut off, where nothing has continued since. */
 static void walk_pieces(struct item_walk *w, int64_t question)
 {
-    struct db_rows r = db_query(w->db, "SELECT text FROM piece WHERE session=? ORDER BY n", "i", w->session);
     struct buf text autorelease(buf_release) = BUF_INIT(DB_VALUE_MAX);
-    struct item item = {.kind = ITEM_TEXT, .number = question, .answer = true};
 
-    while (db_next(&r))
-        if (db_text(&r, 0, NULL))
-            buf_addstr(&text, db_text(&r, 0, NULL));
-    if (!text.len)
+    if (!add_pieces(w->db, w->session, &text))
         return;
-    buf_addstr(&text, "\n[interrupted]");
-    item.text = buf_str(&text);
+    struct item item = {.kind = ITEM_TEXT, .number = question, .text = buf_str(&text), .answer = true};
     hand_out(w, &item);
 }
 

@@ -28,7 +28,7 @@ static int on_enter(int count, int key)
     return 0;
 }
 
-void bind_keys(int (*outside)(int count, int key))
+void bind_keys(int (*edit_externally)(int count, int key))
 {
     const Keymap maps[] = {emacs_standard_keymap, vi_insertion_keymap, vi_movement_keymap};
 
@@ -36,9 +36,9 @@ void bind_keys(int (*outside)(int count, int key))
         for (const char *c = "\r\n"; *c; c++)
             if (maps[i][(int)*c].type == ISFUNC && maps[i][(int)*c].function == rl_newline)
                 maps[i][(int)*c].function = on_enter;
-        rl_bind_keyseq_if_unbound_in_map("\\C-x\\C-e", outside, maps[i]);
+        rl_bind_keyseq_if_unbound_in_map("\\C-x\\C-e", edit_externally, maps[i]);
     }
-    rl_bind_keyseq_if_unbound_in_map("v", outside, vi_movement_keymap); /* as in bash */
+    rl_bind_keyseq_if_unbound_in_map("v", edit_externally, vi_movement_keymap); /* as in bash */
 }
 
 void set_locale(void)

@@ -5,12 +5,11 @@
 #include "show/show.h"
 #include "term/private.h"
 
-void obey_compact(struct term *t, const char *argument)
+void obey_compact(struct term *t)
 {
     long long before = (long long)agent_conversation_tokens(t->agent);
     struct error err = {0};
 
-    (void)argument;
     loop_arm(t->loop);
     show_asking(t->show, NULL);
     int status = agent_compact(t->agent, &err);

@@ -5,18 +5,16 @@
 #include "show/show.h"
 #include "term/private.h"
 
-void obey_clear(struct term *t, const char *argument)
+void obey_clear(struct term *t)
 {
-    (void)argument;
     agent_clear(t->agent);
     term_say(t, NOTICE_INFO, "Conversation cleared. Variables are kept.");
 }
 
-void obey_retry(struct term *t, const char *argument)
+void obey_retry(struct term *t)
 {
     struct error err = {0};
 
-    (void)argument;
     if (!agent_can_retry(t->agent)) {
         term_say(t, NOTICE_INFO,
                  !agent_question_number(t->agent) ? "Nothing to retry: no question was asked yet."
@@ -30,8 +28,7 @@ void obey_retry(struct term *t, const char *argument)
     term_after_question(t, agent_retry(t->agent, &err));
 }
 
-void obey_exit(struct term *t, const char *argument)
+void obey_exit(struct term *t)
 {
-    (void)argument;
     t->leaving = true;
 }

@@ -19,9 +19,8 @@
 
 #define CLIPBOARD_MAX 74994 /* bytes; xterm, and others after it, take no longer sequence */
 
-void obey_raw(struct term *t, const char *argument)
+void obey_raw(struct term *t)
 {
-    (void)argument;
     if (t->answer)
         term_print(t, t->answer, strlen(t->answer));
     else
@@ -87,9 +86,10 @@ static void copy(struct term *t, const char *what, const char *source)
     struct buf text autorelease(buf_release) = BUF_INIT(0);
     char count[32], most[32];
 
-    /* what is pasted into a shell must not act on it */
-    scrub_text(source, strlen(source), SCRUB_PIPE, &text);
-    buf_trim(&text, "\n");
+    scrub_text(source, strlen(source), SCRUB_PIPE,
+               &text); /* what is pasted into a shell must not act on it */
+    while (text.len && text.data[text.len - 1] == '\n')
+        text.len--;
     count_text(text.len, count);
     count_text(CLIPBOARD_MAX, most);
     if (text.len > CLIPBOARD_MAX) {

@@ -14,6 +14,7 @@
 #include "base/newfile.h"
 #include "base/quoting.h"
 #include "process/loop.h"
+#include "sandbox/sandbox.h"
 #include "show/show.h"
 #include "term/private.h"
 
@@ -72,16 +73,15 @@ void obey_plots(struct term *t, const char *argument)
     }
 }
 
-void obey_files(struct term *t, const char *argument)
+void obey_files(struct term *t)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0), inside autorelease(buf_release) = BUF_INIT(0);
     struct error err = {0};
     const struct show_saved *f;
 
-    (void)argument;
     loop_arm(t->loop);
     show_status(t->show, "Asking the sandbox...");
-    int r = agent_list_files(t->agent, &inside, &err);
+    int r = sandbox_list_files(t->o.sandbox, &inside, &err);
     show_status(t->show, NULL);
     if (r < 0)
         term_say_error(t, &err);
@@ -150,7 +150,7 @@ static int find_wanted(struct term *t, struct wanted *w, struct error *err)
         w->argument += 10;
     for (size_t i = 0; (f = show_saved(t->show, i)); i++)
         consider(w, f->name, f->path);
-    if (!w->name && agent_each_file(t->agent, on_file, w, err) < 0)
+    if (!w->name && sandbox_each_file(t->o.sandbox, on_file, w, err) < 0)
         return -1;
     return w->name ? 0
                    : error_set(err, ERROR_USAGE, ENOENT,
@@ -161,8 +161,7 @@ static int find_wanted(struct term *t, struct wanted *w, struct error *err)
 static int fill(struct term *t, const struct wanted *w, int fd, struct error *err)
 {
     if (!w->path)
-        return agent_get_file(t->agent, w->name, fd, err);
-
+        return sandbox_get(t->o.sandbox, w->name, fd, err) < 0 ? -1 : 0;
     autoclose int in = open(w->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     char piece[65536];
     ssize_t n = -1;

@@ -22,24 +22,22 @@ EMBED(term_vars, "src/term/vars.py")
 
 static const char no_code[] = "no question has run code yet";
 
-void obey_code(struct term *t, const char *argument)
+void obey_code(struct term *t)
 {
     const char *text = agent_last_code(t->agent);
 
-    (void)argument;
     if (text)
         term_print(t, text, strlen(text));
     else
         term_say(t, NOTICE_INFO, no_code);
 }
 
-void obey_edit(struct term *t, const char *argument)
+void obey_edit(struct term *t)
 {
     struct buf code autorelease(buf_release) = BUF_INIT(SANDBOX_CODE_MAX);
     const char *last = agent_last_code(t->agent);
     struct error err = {0};
 
-    (void)argument;
     if (!last) {
         term_say(t, NOTICE_INFO, no_code);
         return;
@@ -79,11 +77,10 @@ void obey_run(struct term *t, const char *argument)
         term_run_code(t, buf_str(&code));
 }
 
-void obey_last(struct term *t, const char *argument)
+void obey_last(struct term *t)
 {
     struct buf whole autorelease(buf_release) = BUF_INIT(0);
 
-    (void)argument;
     if (t->output_path && file_read(t->output_path, OUTPUT_MAX, &whole, NULL) == 0)
         term_page(t, buf_str(&whole), whole.len);
     else if (t->output.len)
@@ -99,14 +96,13 @@ static void add_output(void *ctx, int stream, const char *text, size_t len)
 }
 
 /* A cell that the model is not told of, and that leaves nothing behind. */
-void obey_vars(struct term *t, const char *argument)
+void obey_vars(struct term *t)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(VARS_MAX);
     const struct cell_listener l = {.ctx = &out, .output = add_output};
     struct cell_result r = {0};
     struct error err = {0};
 
-    (void)argument;
     loop_arm(t->loop);
     show_status(t->show, "Looking at the variables...");
     int ran = sandbox_run(t->o.sandbox, term_vars, EMBED_SIZE(term_vars), &l, &r, &err);
@@ -123,15 +119,13 @@ void obey_vars(struct term *t, const char *argument)
     cell_result_release(&r);
 }
 
-void obey_reset(struct term *t, const char *argument)
+void obey_reset(struct term *t)
 {
     struct error err = {0};
-    int r;
 
-    (void)argument;
     loop_arm(t->loop);
     show_status(t->show, "Restarting Python...");
-    r = agent_reset(t->agent, &err);
+    int r = agent_reset(t->agent, &err);
     show_status(t->show, NULL);
     if (r < 0)
         term_say_error(t, &err);

@@ -12,7 +12,7 @@
 #include "show/show.h"
 #include "term/private.h"
 
-void obey_sandbox(struct term *t, const char *argument)
+void obey_sandbox(struct term *t)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0), wrapped autorelease(buf_release) = BUF_INIT(0);
     const struct sandbox_options *o = sandbox_options(t->o.sandbox);
@@ -21,7 +21,6 @@ void obey_sandbox(struct term *t, const char *argument)
     struct error err = {0};
     char memory[32], data[32];
 
-    (void)argument;
     size_text(o->run.memory, memory, sizeof memory);
     size_text(o->run.data_size, data, sizeof data);
     buf_addf(&out, "engine   %s\n", place ? place : "not known yet");
@@ -50,12 +49,11 @@ void obey_timeout(struct term *t, const char *text)
 }
 
 /* In a process of its own, which says what it finds on the terminal itself. */
-void obey_doctor(struct term *t, const char *argument)
+void obey_doctor(struct term *t)
 {
     struct argv words autorelease(argv_release) = ARGV_INIT;
     struct error err = {0};
 
-    (void)argument;
     argv_pushl(&words, "/proc/self/exe", "doctor", NULL);
     t->o.doctor(t->o.ctx, &words);
     if (term_lend(t, &words, &err) < 0 && *err.text)

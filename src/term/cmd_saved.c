@@ -57,11 +57,10 @@ void obey_export(struct term *t, const char *argument)
         term_sayf(t, NOTICE_INFO, "saved: %s", buf_str(&saved));
 }
 
-void obey_undo(struct term *t, const char *argument)
+void obey_undo(struct term *t)
 {
     struct error err = {0};
 
-    (void)argument;
     if (t->o.sessions.undo(t->o.sessions.ctx, &err) < 0)
         term_say_error(t, &err);
     else

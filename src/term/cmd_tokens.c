@@ -6,14 +6,13 @@
 #include "show/show.h"
 #include "term/private.h"
 
-void obey_tokens(struct term *t, const char *argument)
+void obey_tokens(struct term *t)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0);
     const struct usage *u = agent_usage(t->agent);
     char used[32], window[32];
     int context = agent_context(t->agent);
 
-    (void)argument;
     usage_text(u, &out);
     count_text(agent_conversation_tokens(t->agent), used);
     buf_addf(&out, "\nThe conversation has about %s tokens", used);

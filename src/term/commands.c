@@ -16,30 +16,30 @@ static const char *const off[] = {"off", NULL}, *const on_off[] = {"on", "off", 
 const struct chat_command commands[] = {
     {"/help", "help ?", "[COMMAND|all]", "this list, or more about one command", .run = obey_help,
      .names = names_of_commands, .usual = true},
-    {"/code", NULL, "", "the code that ran for the last question", .run = obey_code, .usual = true},
-    {"/raw", NULL, "", "the last answer as the model wrote it", .run = obey_raw},
+    {"/code", NULL, "", "the code that ran for the last question", .act = obey_code, .usual = true},
+    {"/raw", NULL, "", "the last answer as the model wrote it", .act = obey_raw},
     {"/copy", NULL, "[code]", "copy the last answer, or code, to the clipboard", .run = obey_copy,
      .words = copy_words,
      .more = "Uses the terminal's clipboard (OSC 52), over ssh too. In tmux it needs\n"
              "set -g set-clipboard on, or allow-passthrough on.\n"},
-    {"/retry", NULL, "", "ask the last question again if it got no answer", .run = obey_retry, .usual = true},
-    {"/clear", NULL, "", "clear the conversation; variables are kept", .run = obey_clear, .usual = true},
-    {"/undo", NULL, "", "take the last question and its answer back", .run = obey_undo,
+    {"/retry", NULL, "", "ask the last question again if it got no answer", .act = obey_retry, .usual = true},
+    {"/clear", NULL, "", "clear the conversation; variables are kept", .act = obey_clear, .usual = true},
+    {"/undo", NULL, "", "take the last question and its answer back", .act = obey_undo,
      .more = "They leave the conversation; variables and files stay as they are.\n"},
-    {"/reset", NULL, "", "restart Python: variables cleared, the rest kept", .run = obey_reset, .usual = true,
+    {"/reset", NULL, "", "restart Python: variables cleared, the rest kept", .act = obey_reset, .usual = true,
      .more = "Starts a fresh Python: variables and imports are gone. Files and the\n"
              "conversation are kept, and the model is told with the next question.\n"},
-    {"/edit", NULL, "", "edit the last code and run it", .run = obey_edit, .usual = true,
+    {"/edit", NULL, "", "edit the last code and run it", .act = obey_edit, .usual = true,
      .more = "Opens the code of the last question in VISUAL or EDITOR, and runs what comes\n"
              "back as your own code, if it was changed.\n"},
     {"/run", NULL, "FILE|CODE", "run a Python file of this machine, or CODE", .run = obey_run, .files = true,
      .more = "The file is read here and runs in the sandbox, as !CODE does.\n"},
-    {"/last", NULL, "", "the last output in full", .run = obey_last,
+    {"/last", NULL, "", "the last output in full", .act = obey_last,
      .more = "Through PAGER if it is longer than the screen.\n"},
-    {"/vars", NULL, "", "the variables: types, shapes, sizes", .run = obey_vars},
+    {"/vars", NULL, "", "the variables: types, shapes, sizes", .act = obey_vars},
     {"/timeout", NULL, "[TIME]", "how long one run of code may take, such as 5m", .run = obey_timeout},
-    {"/sandbox", NULL, "", "where code runs, and its limits", .run = obey_sandbox},
-    {"/doctor", NULL, "", "check the model and the sandbox engines", .run = obey_doctor,
+    {"/sandbox", NULL, "", "where code runs, and its limits", .act = obey_sandbox},
+    {"/doctor", NULL, "", "check the model and the sandbox engines", .act = obey_doctor,
      .more = "\"sandpiper doctor\" with the options and the model of this chat; it costs one\n"
              "small request.\n"},
     {"/verbose", NULL, "[on|off]", "show tokens, timings and what the model is told", .run = obey_verbose,
@@ -52,7 +52,7 @@ const struct chat_command commands[] = {
      .words = off, .usual = true, .more = "TEXT is added to what the model is told before every question.\n"},
     {"/plots", NULL, "[N]", "list the figures of this session; show figure N again", .run = obey_plots,
      .usual = true},
-    {"/files", NULL, "", "what is in /mnt/data, and what was saved where", .run = obey_files, .usual = true},
+    {"/files", NULL, "", "what is in /mnt/data, and what was saved where", .act = obey_files, .usual = true},
     {"/get", NULL, "NAME [PATH]", "copy a file out to this folder, or to PATH", .run = obey_get,
      .names = names_of_saved, .files = true,
      .more = "NAME is as in /files. No file is ever replaced. Files that code makes in\n"
@@ -62,7 +62,7 @@ const struct chat_command commands[] = {
      .files = true,
      .more = "It is copied into /mnt/data, and the model is told with the next question.\n"
              "The same as --add on the command line, and as @FILE in a question.\n"},
-    {"/compact", NULL, "", "replace the conversation by a summary", .run = obey_compact,
+    {"/compact", NULL, "", "replace the conversation by a summary", .act = obey_compact,
      .more = "The model summarises the conversation; the summary takes its place. Variables\n"
              "and files are kept. This happens automatically when the window is nearly full.\n"},
     {"/sessions", NULL, "[TEXT]", "list saved sessions, or search them for TEXT", .run = obey_sessions},
@@ -76,8 +76,8 @@ const struct chat_command commands[] = {
      .more = "The extension of FILE sets the format: .md, .json, .py or .ipynb. One of these\n"
              "words instead of FILE, or nothing, makes a name from the ID of the session.\n"
              "No file is replaced.\n"},
-    {"/tokens", NULL, "", "tokens, time and price of this session", .run = obey_tokens},
-    {"/exit", "/quit exit quit exit() quit() :q", "", "end (also quit, :q and Ctrl-D)", .run = obey_exit,
+    {"/tokens", NULL, "", "tokens, time and price of this session", .act = obey_tokens},
+    {"/exit", "/quit exit quit exit() quit() :q", "", "end (also quit, :q and Ctrl-D)", .act = obey_exit,
      .usual = true},
     {NULL, .argument = "LINE", .run = obey_unknown},
 };
@@ -141,16 +141,13 @@ static char *trimmed(const char *s)
 
 const struct chat_command *command_find(const char *line, char **argument)
 {
-    const struct chat_command *c;
-    size_t n;
-
     *argument = NULL;
     if (strchr(line, '\n'))
         return NULL;
-    n = *line == '/' ? word_length(line) : length_without_blanks(line);
+    size_t n = *line == '/' ? word_length(line) : length_without_blanks(line);
     if (*line == '/' && line[n] && !isspace((unsigned char)line[n]))
         return NULL;
-    c = called(line, n);
+    const struct chat_command *c = called(line, n);
     if (!c->name && *line != '/')
         return NULL;
     *argument = trimmed(c->name ? line + n : line);
@@ -215,11 +212,13 @@ bool command_obey(struct term *t, const char *line)
 
     if (!c)
         return false;
-    if (*argument && !*c->argument)
+    if (*argument && c->act)
         term_sayf(t, NOTICE_ERROR,
                   "%s takes no argument. (To ask this as a question, put a space before it.)", c->name);
     else if (!*argument && *c->argument && *c->argument != '[')
         term_sayf(t, NOTICE_ERROR, "%s needs an argument: %s %s", c->name, c->name, c->argument);
+    else if (c->act)
+        c->act(t);
     else
         c->run(t, argument);
     return true;

@@ -16,10 +16,12 @@ struct chat_command {
     /* Other ways to say it, between blanks, or NULL. One that begins with no slash counts only if it is alone
      * on the line. */
     const char *aliases;
-    const char *argument; /* its shape: "" takes none, "[TEXT]" may be left out, "FILE" is needed */
+    const char *argument; /* its shape: "" (it takes none), "[TEXT]" (may be left out), "FILE" (is needed) */
     const char *help;     /* one line of at most 55 columns; NULL: not listed */
     const char *more;     /* what "/help COMMAND" adds, lines of at most 79 columns; or NULL */
-    /* argument: "" if there is none; without blanks around it. Not kept. */
+    /* What it does: act if it takes no argument, else run, whose argument has no blanks around it, is "" if
+     * there is none, and is not kept. */
+    void (*act)(struct term *t);
     void (*run)(struct term *t, const char *argument);
     /* What Tab completes in the argument: one of two lists (tab.h), or files: with words instead of one, with
      * names behind one. What names returns is valid until its next call. */

@@ -63,11 +63,10 @@ static struct editor *the_editor; /* readline's callbacks have no context argume
 static int queue_get(FILE *unused)
 {
     struct editor *e = the_editor;
-    unsigned char c;
 
     (void)unused;
     if (e->queued > 0) {
-        c = (unsigned char)e->queue[0];
+        unsigned char c = (unsigned char)e->queue[0];
         memmove(e->queue, e->queue + 1, --e->queued);
         return c;
     }
@@ -82,10 +81,15 @@ static int queue_any(void)
     return the_editor->queued > 0;
 }
 
+static void finish(struct editor *e, enum editor_end end)
+{
+    e->end = end;
+    e->done = true;
+}
+
 static void end_of_input(struct editor *e)
 {
-    e->end = EDITOR_EOF;
-    e->done = true;
+    finish(e, EDITOR_EOF);
     rl_callback_handler_remove();
     readline_put("\n"); /* so that the shell's prompt, or news of the sandbox, starts on its own line */
 }
@@ -99,8 +103,7 @@ static void on_line(char *line)
         return;
     }
     e->line = line;
-    e->end = EDITOR_LINE;
-    e->done = true;
+    finish(e, EDITOR_LINE);
     rl_callback_handler_remove(); /* otherwise it would show the next prompt at once */
 }
 
@@ -113,14 +116,13 @@ static void forget_line(void)
     rl_replace_line("", 1);
 }
 
-static int on_outside(int count, int key)
+static int on_external(int count, int key)
 {
     struct editor *e = the_editor;
 
     (void)count, (void)key;
     e->line = xstrdup(rl_line_buffer);
-    e->end = EDITOR_OUTSIDE;
-    e->done = true;
+    finish(e, EDITOR_EXTERNAL);
     forget_line();
     return 0;
 }
@@ -130,10 +132,10 @@ static void setup_readline(void)
     rl_readline_name = "sandpiper";
     rl_getc_function = queue_get;
     rl_input_available_hook = queue_any;
-    rl_add_defun("edit-and-execute-command", on_outside, -1); /* bash's name, for ~/.inputrc */
+    rl_add_defun("edit-and-execute-command", on_external, -1); /* bash's name, for ~/.inputrc */
     /* reads ~/.inputrc; its settings stay, except those set below */
     rl_initialize();
-    bind_keys(on_outside);
+    bind_keys(on_external);
     rl_variable_bind("enable-bracketed-paste", "off");
     rl_variable_bind("page-completions", "off");
     rl_variable_bind("blink-matching-paren", "off");
@@ -149,19 +151,15 @@ static void on_reply(void *ctx, const char *reply, size_t len)
 
 struct editor *editor_new(struct loop *loop, struct error *err)
 {
-    struct editor *e;
-
     if (the_editor) {
         error_set(err, ERROR_SYSTEM, EBUSY, "the terminal is in use");
         return NULL;
     }
-    e = xcalloc(1, sizeof *e);
+    if (modes_open(err) < 0)
+        return NULL;
+    struct editor *e = xcalloc(1, sizeof *e);
     e->loop = loop;
     e->fancy = show_is_terminal(STDOUT_FILENO);
-    if (modes_open(err) < 0) {
-        free(e);
-        return NULL;
-    }
     keys_init(&e->keys);
     e->keys.reply = on_reply;
     e->keys.ctx = e;
@@ -209,18 +207,22 @@ static void send_query(struct editor *e)
     e->awaited = true;
 }
 
+static bool input_waits(void)
+{
+    return poll(&(struct pollfd){.fd = STDIN_FILENO, .events = POLLIN}, 1, 0) > 0;
+}
+
 void editor_hear(struct editor *e, int ms)
 {
     char bytes[4096];
     ssize_t n = 1;
 
     while (e->awaited && n > 0) { /* what is there already is read even if the time is over */
-        struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
         int64_t left = e->asked + ms - clock_ms();
 
         if (left > 0 && !loop_check(e->loop))
             loop_poll(e->loop, STDIN_FILENO, POLLIN, (int)left);
-        n = poll(&in, 1, 0) > 0 ? read(STDIN_FILENO, bytes, sizeof bytes) : 0;
+        n = input_waits() ? read(STDIN_FILENO, bytes, sizeof bytes) : 0;
         e->keys.ahead = true;
         if (n > 0)
             keys_feed(&e->keys, bytes, (size_t)n, clock_ms());
@@ -231,10 +233,9 @@ void editor_hear(struct editor *e, int ms)
 void editor_restore(struct editor *e)
 {
     editor_hear(e, LATE_MS); /* a reply would be typed into the shell */
-    if (e->active) {
+    if (e->active)
         rl_callback_handler_remove();
-        e->active = false;
-    }
+    e->active = false;
     modes_set(MODES_BEFORE);
 }
 
@@ -308,8 +309,7 @@ static void insert(struct editor *e, const char *s, size_t len)
 static void clear_line(struct editor *e)
 {
     rl_callback_sigcleanup(); /* leave a search or a key sequence */
-    e->end = rl_end ? EDITOR_CLEARED : EDITOR_NOTHING;
-    e->done = true;
+    finish(e, rl_end ? EDITOR_CLEARED : EDITOR_NOTHING);
     forget_line();
     readline_put("^C\n");
 }
@@ -364,14 +364,12 @@ static void drain(struct editor *e)
 /* Where pastes have no marks, a line that comes alone may be the beginning of one: see what follows it. */
 static ssize_t read_more(const struct editor *e, char *bytes, size_t n, size_t size)
 {
-    ssize_t more;
-
     if (e->fancy || e->keys.ahead || e->keys.pasting || n >= BURST_MIN || !memchr(bytes, '\r', n))
         return (ssize_t)n;
     loop_poll(e->loop, STDIN_FILENO, POLLIN, FOLLOWS_MS);
-    if (poll(&(struct pollfd){.fd = STDIN_FILENO, .events = POLLIN}, 1, 0) <= 0)
+    if (!input_waits())
         return (ssize_t)n;
-    more = read(STDIN_FILENO, bytes + n, size - n);
+    ssize_t more = read(STDIN_FILENO, bytes + n, size - n);
     return more > 0 ? (ssize_t)n + more : (ssize_t)n;
 }
 
@@ -403,8 +401,7 @@ static void look_at_signals(struct editor *e)
 {
     if (loop_fatal(e->loop)) {
         readline_put("\n");
-        e->end = EDITOR_FATAL;
-        e->done = true;
+        finish(e, EDITOR_FATAL);
     } else if (loop_interrupts(e->loop) > 0) {
         loop_arm(e->loop);
         clear_line(e);
@@ -420,13 +417,12 @@ static void look_at_signals(struct editor *e)
 /* The text that was meant: each paste replaces its placeholder. */
 static void take_line(struct editor *e, struct buf *line)
 {
-    struct buf whole = BUF_INIT(0);
+    struct buf whole autorelease(buf_release) = BUF_INIT(0);
 
     if (e->line) {
         pastes_expand(&e->pastes, e->line, &whole);
         utf8_repair(line, buf_str(&whole), whole.len);
     }
-    buf_release(&whole);
     free(steal(&e->line));
     pastes_release(&e->pastes);
 }
@@ -440,12 +436,10 @@ void editor_preset(struct editor *e, const char *text, size_t len)
 /* What was typed while nobody read it: whole lines are messages of their own. */
 static void take_typed_ahead(struct editor *e)
 {
-    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
-
     e->keys.ahead = true;
     drain(e);
-    while (!e->done && poll(&in, 1, 0) > 0)
-        on_input(e, in.revents);
+    while (!e->done && input_waits())
+        on_input(e, POLLIN);
     e->keys.ahead = false;
 }
 

@@ -13,12 +13,12 @@ struct error;
 struct loop;
 
 enum editor_end {
-    EDITOR_LINE,    /* a line was entered */
-    EDITOR_CLEARED, /* Ctrl-C */
-    EDITOR_NOTHING, /* Ctrl-C on an empty line */
-    EDITOR_OUTSIDE, /* Ctrl-X Ctrl-E: the line is to be edited by another program */
-    EDITOR_EOF,     /* Ctrl-D on an empty line, or the terminal is gone */
-    EDITOR_FATAL,   /* SIGTERM, SIGHUP */
+    EDITOR_LINE,     /* a line was entered */
+    EDITOR_CLEARED,  /* Ctrl-C */
+    EDITOR_NOTHING,  /* Ctrl-C on an empty line */
+    EDITOR_EXTERNAL, /* Ctrl-X Ctrl-E: the line is to be edited by another program */
+    EDITOR_EOF,      /* Ctrl-D on an empty line, or the terminal is gone */
+    EDITOR_FATAL,    /* SIGTERM, SIGHUP */
 };
 
 struct editor *editor_new(struct loop *loop, struct error *err);

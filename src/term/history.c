@@ -37,7 +37,7 @@ static void escape(struct buf *out, const char *s)
 /* Anything else that could write to the file must not reach the terminal through readline. */
 static char *unescape(const char *s, size_t len)
 {
-    struct buf out = BUF_INIT(0), clean = BUF_INIT(0);
+    struct buf out autorelease(buf_release) = BUF_INIT(0), clean = BUF_INIT(0);
 
     for (size_t i = 0; i < len; i++) {
         if (s[i] == '\\' && i + 1 < len) {
@@ -48,7 +48,6 @@ static char *unescape(const char *s, size_t len)
         }
     }
     scrub_text(buf_str(&out), out.len, SCRUB_PIPE, &clean);
-    buf_release(&out);
     return buf_steal(&clean, NULL);
 }
 

@@ -42,8 +42,8 @@ void keys_release(struct keys *k)
     buf_release(&k->clean);
 }
 
-/* A byte that is no character, and so is dropped in its turn, stays in its place: what stood on both sides of
- * the reply was not typed in one. */
+/* Leave a byte that is no character in place of the reply. keys_next() drops it, and until then it keeps
+ * apart what was typed before the reply and after it. */
 static void cut_out(struct buf *b, size_t at, size_t n)
 {
     b->data[at] = (char)0xff;

@@ -50,13 +50,12 @@ bool message_is_open(const char *text)
 bool message_take(const char *text, struct buf *out)
 {
     const char *inside = opened(text), *end = inside ? closing(inside) : NULL;
-    size_t before;
 
     if (!end) {
         buf_addstr(out, text);
         return false;
     }
-    before = (size_t)(inside - text) - 3;
+    size_t before = (size_t)(inside - text) - 3;
     while (before > 0 && strchr(" \t", text[before - 1]))
         before--;
     buf_add(out, text, before);

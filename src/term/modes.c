@@ -53,12 +53,17 @@ static void say(const char *marks)
     }
 }
 
+static void set_now(const struct termios *t)
+{
+    while (tcsetattr(STDIN_FILENO, TCSANOW, t) < 0 && errno == EINTR)
+        continue;
+}
+
 static void apply(const struct termios *t, const char *marks)
 {
     if (terminal.lent || in_background())
         return;
-    while (tcsetattr(STDIN_FILENO, TCSANOW, t) < 0 && errno == EINTR)
-        ;
+    set_now(t);
     say(marks);
 }
 
@@ -116,9 +121,8 @@ static void catch (int signal, const struct sigaction *how, struct sigaction *wa
 
 static void catch_stop(void)
 {
-    struct sigaction stop = {.sa_flags = SA_RESTART | SA_NODEFER};
+    struct sigaction stop = {.sa_handler = on_stop, .sa_flags = SA_RESTART | SA_NODEFER};
 
-    stop.sa_handler = on_stop;
     sigemptyset(&stop.sa_mask);
     catch (SIGTSTP, &stop, &terminal.was_stop);
 }
@@ -126,13 +130,12 @@ static void catch_stop(void)
 static void catch_all(void)
 {
     static char room[ALT_STACK];
-    struct sigaction die = {.sa_flags = SA_SIGINFO | SA_ONSTACK}, go_on = {.sa_flags = SA_RESTART};
+    struct sigaction die = {.sa_sigaction = on_deadly, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    struct sigaction go_on = {.sa_handler = on_continue, .sa_flags = SA_RESTART};
     stack_t now, alt = {.ss_sp = room, .ss_size = sizeof room};
 
     if (sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_DISABLE))
         sigaltstack(&alt, NULL);
-    die.sa_sigaction = on_deadly;
-    go_on.sa_handler = on_continue;
     sigemptyset(&die.sa_mask);
     sigemptyset(&go_on.sa_mask);
     for (size_t i = 0; i < countof(deadly); i++)
@@ -141,9 +144,8 @@ static void catch_all(void)
     catch_stop();
 }
 
-/* Mend what a chat leaves when it is killed (SIGKILL) at its prompt, and no other program leaves; not every
- * shell does.
- */
+/* Repair the modes that a chat leaves when it is killed (SIGKILL) at its prompt, since not every shell does.
+ * No other program leaves a terminal like this. */
 static void mend(struct termios *t)
 {
     if ((t->c_lflag & ICANON) || t->c_cc[VINTR] != _POSIX_VDISABLE || t->c_cc[VQUIT] != _POSIX_VDISABLE
@@ -196,8 +198,7 @@ void modes_set(enum modes modes)
     }
     terminal.now = t;
     terminal.lent = modes == MODES_LENT;
-    while (tcsetattr(STDIN_FILENO, TCSANOW, &t) < 0 && errno == EINTR)
-        ;
+    set_now(&t);
 }
 
 void modes_note(void)

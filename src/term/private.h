@@ -7,7 +7,6 @@
 
 #include "base/argv.h"
 #include "base/buf.h"
-#include "base/buf.h"
 #include "base/inputs.h"
 #include "chat/event.h"
 #include "term/editor.h"
@@ -31,8 +30,8 @@ struct term {
     char *prompt;
     bool leaving;              /* /exit was given */
     unsigned nothings;         /* how often in a row Ctrl-C was pressed at an empty prompt */
-    bool lent;                 /* another program has the terminal, */
-    struct argv held;          /* while its notices wait here */
+    bool lent;                 /* another program has the terminal */
+    struct argv held;          /* notices that wait until it gives the terminal back */
     struct buf output;         /* of the last cell, for /last; with its value */
     char *output_path;         /* or where all of it is, if that is more */
     bool misspoken;            /* the user's own cell ended in a NameError or a SyntaxError */
@@ -51,7 +50,7 @@ void term_say_error(struct term *t, const struct error *err);
 /* What a command was asked for, on stdout; scrubbed, and ended by a newline. */
 void term_print(struct term *t, const char *text, size_t len);
 void term_after_question(struct term *t, enum question_status status);
-/* Let the user edit text with a program of their own (outside.h). */
+/* Let the user edit text with a program of their own (external.h). */
 int term_edit(struct term *t, const char *suffix, struct buf *text, struct error *err);
 /* The same with the text of term_print: through a pager if it is longer than the screen. */
 void term_page(struct term *t, const char *text, size_t len);
@@ -61,36 +60,36 @@ int term_lend(struct term *t, const struct argv *words, struct error *err);
 void term_run_code(struct term *t, const char *code);
 
 /* The functions of the rows in commands.c. */
-void obey_clear(struct term *t, const char *argument);
-void obey_code(struct term *t, const char *argument);
-void obey_doctor(struct term *t, const char *argument);
-void obey_edit(struct term *t, const char *argument);
+void obey_clear(struct term *t);
+void obey_code(struct term *t);
+void obey_doctor(struct term *t);
+void obey_edit(struct term *t);
 void obey_copy(struct term *t, const char *argument);
-void obey_exit(struct term *t, const char *argument);
-void obey_files(struct term *t, const char *argument);
+void obey_exit(struct term *t);
+void obey_files(struct term *t);
 void obey_get(struct term *t, const char *argument);
 void obey_help(struct term *t, const char *argument);
-void obey_last(struct term *t, const char *argument);
+void obey_last(struct term *t);
 void obey_model(struct term *t, const char *argument);
 void obey_models(struct term *t, const char *text);
-void obey_raw(struct term *t, const char *argument);
+void obey_raw(struct term *t);
 void obey_plots(struct term *t, const char *argument);
 void obey_put(struct term *t, const char *argument);
-void obey_reset(struct term *t, const char *argument);
-void obey_retry(struct term *t, const char *argument);
+void obey_reset(struct term *t);
+void obey_retry(struct term *t);
 void obey_run(struct term *t, const char *argument);
-void obey_sandbox(struct term *t, const char *argument);
+void obey_sandbox(struct term *t);
 void obey_system(struct term *t, const char *argument);
-void obey_compact(struct term *t, const char *argument);
-void obey_tokens(struct term *t, const char *argument);
+void obey_compact(struct term *t);
+void obey_tokens(struct term *t);
 void obey_timeout(struct term *t, const char *argument);
 void obey_resume(struct term *t, const char *argument);
 void obey_rename(struct term *t, const char *argument);
 void obey_export(struct term *t, const char *argument);
 void obey_sessions(struct term *t, const char *argument);
-void obey_undo(struct term *t, const char *argument);
+void obey_undo(struct term *t);
 void obey_unknown(struct term *t, const char *line);
-void obey_vars(struct term *t, const char *argument);
+void obey_vars(struct term *t);
 void obey_verbose(struct term *t, const char *argument);
 const char *const *names_of_commands(struct term *t);
 const char *const *names_of_saved(struct term *t);

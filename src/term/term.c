@@ -23,7 +23,7 @@
 #include "term/editor.h"
 #include "term/message.h"
 #include "term/modes.h"
-#include "term/outside.h"
+#include "term/external.h"
 #include "term/private.h"
 #include "term/tab.h"
 
@@ -89,14 +89,14 @@ static void open_screen(struct term *t)
 
 struct term *term_new(const struct term_options *o, struct loop *loop, struct error *err)
 {
-    struct term *t = xcalloc(1, sizeof *t);
+    struct term *t = xmalloc(sizeof *t);
     struct error e = {0};
 
-    t->o = *o;
-    t->loop = loop;
-    buf_init(&t->output, OUTPUT_KEPT);
-    t->greeting = xstrdup(o->greeting);
-    t->system = o->system && *o->system ? xstrdup(o->system) : NULL;
+    *t = (struct term){.o = *o,
+                       .loop = loop,
+                       .output = BUF_INIT(OUTPUT_KEPT),
+                       .greeting = xstrdup(o->greeting),
+                       .system = o->system && *o->system ? xstrdup(o->system) : NULL};
     if (inputs_open(&t->files, "--add ", o->files, err) < 0 || !(t->editor = editor_new(loop, err))) {
         term_free(t);
         return NULL;
@@ -241,7 +241,7 @@ void term_say_error(struct term *t, const struct error *err)
 }
 
 /* The user's own editor ($EDITOR) on the line that is being typed. */
-static void edit_outside(struct term *t, struct buf *line)
+static void edit_externally(struct term *t, struct buf *line)
 {
     struct error err = {0};
 
@@ -256,7 +256,7 @@ static void say_how_to_leave(struct term *t)
         term_say(t, NOTICE_INFO, "To leave: Ctrl-D, or /exit");
 }
 
-/* Afterwards: what was said meanwhile. */
+/* The terminal is ours again: show the notices that came meanwhile. */
 static void take_back(struct term *t)
 {
     t->lent = false;
@@ -269,7 +269,7 @@ static void take_back(struct term *t)
 int term_edit(struct term *t, const char *suffix, struct buf *text, struct error *err)
 {
     t->lent = true;
-    int r = outside_edit(t->loop, suffix, text, err);
+    int r = external_edit(t->loop, suffix, text, err);
     take_back(t);
     return r;
 }
@@ -278,7 +278,7 @@ int term_lend(struct term *t, const struct argv *words, struct error *err)
 {
     show_clear(t->show);
     t->lent = true;
-    int r = outside_run(t->loop, words, err);
+    int r = external_run(t->loop, words, err);
     take_back(t);
     return r;
 }
@@ -302,7 +302,7 @@ void term_page(struct term *t, const char *text, size_t len)
     show_screen_size(STDOUT_FILENO, &rows, &width, &height);
     if (show_is_terminal(STDOUT_FILENO) && rows > 0 && lines >= (size_t)rows) {
         t->lent = true;
-        r = outside_view(t->loop, &clean, NULL);
+        r = external_view(t->loop, &clean, NULL);
         take_back(t);
     }
     if (r < 0)
@@ -331,9 +331,7 @@ static int attach(struct term *t, struct mentions *m)
     }
     show_status(t->show, NULL);
     if (r < 0 && err.kind == ERROR_CANCELLED && !loop_fatal(t->loop)) {
-        autofree char *line = xasprintf("Stopped. %s was not added; /put adds it.", path);
-
-        term_say(t, NOTICE_INFO, line);
+        term_sayf(t, NOTICE_INFO, "Stopped. %s was not added; /put adds it.", path);
     } else if (r < 0) {
         term_say_error(t, &err);
     }
@@ -344,10 +342,8 @@ static int attach(struct term *t, struct mentions *m)
 /* "Stopped. Variables are kept. /retry asks again." */
 static void tell_stopped(struct term *t, bool again)
 {
-    autofree char *line = xasprintf("%s%s", t->stopped ? t->stopped : "Stopped.",
-                                    again ? " /retry asks again." : "");
-
-    term_say(t, NOTICE_INFO, line);
+    term_sayf(t, NOTICE_INFO, "%s%s", t->stopped ? t->stopped : "Stopped.",
+              again ? " /retry asks again." : "");
     free(steal(&t->stopped));
 }
 
@@ -405,7 +401,6 @@ static bool is_for_a_shell(const char *code)
 void term_run_code(struct term *t, const char *code)
 {
     struct error err = {0};
-    int r;
 
     code += strspn(code, " \t");
     if (blank(code)) {
@@ -415,7 +410,7 @@ void term_run_code(struct term *t, const char *code)
     loop_arm(t->loop);
     show_status(t->show, "Starting the sandbox...");
     t->own = true;
-    r = agent_run(t->agent, code, strlen(code), &err);
+    int r = agent_run(t->agent, code, strlen(code), &err);
     t->own = false;
     show_status(t->show, NULL);
     if (r < 0 && err.kind == ERROR_CANCELLED && !loop_fatal(t->loop))
@@ -466,20 +461,18 @@ int term_run(struct term *t, struct agent *a)
     if (t->greeting)
         greet(t);
     while (!t->leaving && !t->broken && !loop_fatal(t->loop)) {
-        enum editor_end end;
-
         show_status(t->show, NULL); /* whatever the last command waited for */
         show_clear(t->show);
         buf_clear(&line);
-        end = editor_read(t->editor, t->prompt, &line);
+        enum editor_end end = editor_read(t->editor, t->prompt, &line);
         if (end == EDITOR_EOF || end == EDITOR_FATAL)
             break;
         if (end == EDITOR_NOTHING)
             say_how_to_leave(t);
         else
             t->nothings = 0;
-        if (end == EDITOR_OUTSIDE)
-            edit_outside(t, &line);
+        if (end == EDITOR_EXTERNAL)
+            edit_externally(t, &line);
         else if (end == EDITOR_LINE)
             obey(t, &line);
     }

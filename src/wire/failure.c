@@ -56,7 +56,8 @@ static void line_copy(char *out, size_t size, const char *s, size_t len)
     buf_release(&b);
 }
 
-static void set(struct failure *f, enum failure_class class, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static void set(struct failure *f, enum failure_class class,
+                                                      const char *fmt, va_list ap)
 {
     *f = (struct failure){.class = class, .retry_after = -1};
     autofree char *text = xvasprintf(fmt, ap);

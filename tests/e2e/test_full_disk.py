@@ -170,6 +170,18 @@ def test_a_chat(sandpiper, serve, full, name):
     warned(said.replace("\r", "\n"), sandpiper, name, "bytes")
 
 
+def test_an_export_from_a_chat(bare, serve, full):
+    """A file gets its name only when it is whole."""
+    serve(bare, [{"answer": {"text": "Yes."}}])
+    os.mkdir(bare.path("work/disk"))
+    full(bare, ["work/disk"])
+    p = start(bare, size=(40, 300))
+    ask(p, "go", "Yes.")
+    ask(p, "/export disk/x.md", "No space left on device")
+    leave(p)
+    assert os.listdir(bare.path("work/disk")) == ["filler"]
+
+
 @pytest.mark.parametrize("trouble", DISKS)
 def test_everything_at_once(sandpiper, serve, full, trouble):
     """One disk, and nothing else: still an answer. What the cache's part of it costs need not be said beside the state's."""

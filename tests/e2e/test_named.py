@@ -245,7 +245,7 @@ def test_options_that_differ(named, engine):
     r = run(named, "print(x)")                      # the default is nobody's wish
     assert r.out == "1\n" and r.err == "", r
     r = run(named, "print(x)", "--memory", "400m")  # it allows less: told
-    assert r.out == "1\n" and r.err.count("\n") == 1 and "keeps the limits it was started with: memory 300 MiB (you asked for 400 MiB)" in r.err, r
+    assert r.out == "1\n" and r.err.count("\n") == 1 and "keeps the limits it was started with: memory 300 MiB (you asked for 400 MiB); sandpiper rm " in r.err, r
     r = run(named, "print(x)", "--pids", "20", "--memory", "200m")      # it allows more: refused
     assert r.code == 3 and r.out == "" and r.err.count("\n") == 2 and "sandpiper rm work" in r.err, r
     assert "has higher limits than you asked for: memory 300 MiB (you asked for 200 MiB), pids 60 (you asked for 20)" in r.err, r

@@ -314,7 +314,7 @@ def test_nothing_piles_up(sandpiper):
     while s.post("/get_sandbox_info", sandbox_id="0" * 32).status != 429:
         assert time.monotonic() < until + HANG
     full = s.refused(429, "TOO_MANY_REQUESTS", "/create_sandbox")
-    assert "under way" in full.json["detail"] and int(full.headers["Retry-After"]) > 0
+    assert "in progress" in full.json["detail"] and int(full.headers["Retry-After"]) > 0
     theirs = other.good("/create_sandbox")["sandbox_id"]
     assert other.good("/run_code", sandbox_id=theirs, code="1")["value"] == "1" and s.ask("GET", "/", token=None).status == 200
     assert {b["sandbox_id"] for b in s.good("/list_sandboxes")["sandboxes"]} == set(boxes)      # what makes room is never one too many
@@ -343,7 +343,7 @@ def test_the_end(sandpiper):
     box = s.good("/create_sandbox")["sandbox_id"]
     t, got = begun(s, box, FOREVER)
     s.process.send_signal(signal.SIGTERM)
-    assert b"finishing what runs" in s.process.stderr.readline()
+    assert b"finishing what is running" in s.process.stderr.readline()
     assert s.ask("GET", "/").json["status"] == "draining"
     assert s.post("/list_sandboxes").status == 503 and not got
     s.process.send_signal(signal.SIGTERM)

@@ -1,4 +1,5 @@
 """test_signs.py - signs of life: what the status line says in each phase of a question, and that nothing of it is left behind."""
+import contextlib
 import os
 import re
 import shutil
@@ -157,18 +158,43 @@ def test_loading(bare, serve):
     nothing_left(rest(p), "42.")
 
 
-def test_the_starting_sandbox(sandpiper, serve):
-    """The model is quicker than the engine: a wrapper of bwrap that waits shows what is waited for."""
-    serve(sandpiper, [{"answer": {"calls": [{"code": "print('up')"}]}}, {"answer": {"text": "Up."}}])
+@contextlib.contextmanager
+def slow_bwrap():
+    """An environment with a wrapper of bwrap that waits."""
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         wrapper = os.path.join(folder, "bwrap")
         with open(wrapper, "w") as f:
             f.write("#!/bin/sh\nsleep 1\nexec %s \"$@\"\n" % shutil.which("bwrap"))
         os.chmod(folder, 0o755)         # bwrap does not run as root
         os.chmod(wrapper, 0o755)
-        p = ask(sandpiper, env=dict(PLAIN, PATH="%s:%s" % (folder, os.environ["PATH"])))
+        yield dict(PLAIN, PATH="%s:%s" % (folder, os.environ["PATH"]))
+
+
+def test_the_starting_sandbox(sandpiper, serve):
+    """The model is quicker than the engine: what is waited for is shown."""
+    serve(sandpiper, [{"answer": {"calls": [{"code": "print('up')"}]}}, {"answer": {"text": "Up."}}])
+    with slow_bwrap() as env:
+        p = ask(sandpiper, env=env)
         p.expect(re.escape("Starting the sandbox..."))
         nothing_left(rest(p), "Up.")
+
+
+def test_nothing_is_waited_for_when_the_user_is_asked(sandpiper, serve):
+    """A named sandbox that has ended is started anew, to see whether the variables live; the question stands on a line of its own."""
+    serve(sandpiper, [{"answer": {"calls": [{"code": "v = 77"}]}}, {"answer": {"text": "Set."}}])
+    sandpiper.run("--sandbox-name", "kept", "set v")
+    assert sandpiper.run("rm", "kept").code == 0
+    with slow_bwrap() as env:
+        p = sandpiper.chat("-c", "--sandbox-name", "kept", env=env)
+        p.expect(re.escape("Starting the sandbox..."))
+        p.expect(re.escape("Run its code (1 piece) again, to get its variables back? [y/N] "))
+        assert re.search(r"(\r\x1b\[K|\n)$", p.before), p.before
+        p.send("n\r")
+        p.expect("Its variables are gone")
+        p.expect("> ")
+        p.send("\x04")
+        p.expect(pexpect.EOF)
+    assert sandpiper.run("rm", "kept").code == 0
 
 
 def test_json_on_a_terminal(bare, serve):

@@ -29,10 +29,9 @@ static void overwritten(const char *text, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = xmemdup0((const char *)data, size);
-    struct provenance p;
+    struct provenance p = {0};
 
     overwritten(text, size);
-    provenance_init(&p);
     provenance_check(&p, text);
     check(p.unsupported.n <= PROVENANCE_MAX);
     provenance_release(&p);

@@ -231,11 +231,11 @@ static void go_on(bool copy)
     if (store_find(place, copy ? ID : NULL, FOLDER, &f, &err) == 0) {
         check(f.id && f.folder);
         if (store_resume(s, &f, &err) == 0) {
-            struct store_again again;
+            struct store_rerun again;
             struct event e = {.type = EVENT_QUESTION, .question = 1, .asked = {"more?", 5}};
 
-            store_again(s, &again);
-            store_again_release(&again);
+            store_rerun(s, &again);
+            store_rerun_release(&again);
             conversation_user(&c, "more?", 5);
             store_event(s, &e);
             check(conversation_check(&c, &err) == 0);

@@ -503,11 +503,11 @@ static void fake_event(void *ctx, const struct event *e)
         fake.done_answer = xstrdup(e->done.answer);
         fake.done_output = xstrdup(e->done.last_output);
         fake.done_error = xstrdup(e->done.error);
-        fake.done_input = e->done.input;
-        fake.done_tokens = e->done.input + e->done.output;
-        fake.done_estimated = e->done.estimated;
+        fake.done_input = e->done.usage.input;
+        fake.done_tokens = e->done.usage.input + e->done.usage.output;
+        fake.done_estimated = e->done.usage.estimated;
         fake.done_cells = e->done.cells;
-        fake.done_requests = e->done.requests;
+        fake.done_requests = e->done.usage.requests;
         break;
     default:
         break;
@@ -545,8 +545,8 @@ __attribute__((unused)) static void session_open(struct session *s)
     conversation_init(&s->c);
     if (!s->o.prompts)
         s->o.prompts = &fake_prompts;
-    const struct agent_rooms rooms = {.conversation = &s->c, .loop = s->loop, .event = fake_event};
-    s->a = agent_new(&s->o, &rooms);
+    const struct agent_deps deps = {.conversation = &s->c, .loop = s->loop, .event = fake_event};
+    s->a = agent_new(&s->o, &deps);
 }
 
 __attribute__((unused)) static void session_begin(struct session *s)

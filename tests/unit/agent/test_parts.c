@@ -26,10 +26,10 @@ static void test_budget(void **state)
     assert_int_equal(budget_bad_call(&b, "no JSON", &err), 0);
     assert_int_equal(budget_bad_call(&b, "no JSON", &err), 0);
     assert_int_equal(budget_bad_call(&b, "no JSON", &err), -1);
-    budget_broke(&b, "a\n  b", "why", "told");
+    budget_failed(&b, "a\n  b", "why", "told");
     assert_false(budget_round_end(&b));
     assert_false(budget_round_end(&b)); /* a reply without failing code changes nothing */
-    budget_same_again(&b);
+    budget_failed_again(&b);
     assert_true(budget_round_end(&b));
     assert_false(budget_round_end(&b)); /* told once */
     budget_release(&b);
@@ -45,12 +45,12 @@ static void test_repair_tokens(void **state)
     (void)state;
     budget_init(&b, &max);
     budget_asked(&b, 1, 99);
-    budget_broke(&b, "a", "why", "told");
+    budget_failed(&b, "a", "why", "told");
     assert_false(budget_round_end(&b));
     budget_asked(&b, 1, 1);
     budget_worked(&b);
     assert_false(budget_round_end(&b));
-    budget_broke(&b, "b", "why", "told");
+    budget_failed(&b, "b", "why", "told");
     assert_true(budget_round_end(&b));
     budget_release(&b);
 }
@@ -76,11 +76,11 @@ static void test_same_code(void **state)
 
     (void)state;
     budget_init(&b, &max);
-    budget_broke(&b, "for i in x:\n    print(i)", "NameError", "told");
+    budget_failed(&b, "for i in x:\n    print(i)", "NameError", "told");
     for (size_t i = 0; i < countof(cases); i++)
-        assert_int_equal(budget_same(&b, cases[i].code) != NULL, cases[i].same);
+        assert_int_equal(budget_failed_code(&b, cases[i].code) != NULL, cases[i].same);
     budget_worked(&b);
-    assert_null(budget_same(&b, cases[0].code));
+    assert_null(budget_failed_code(&b, cases[0].code));
     budget_release(&b);
 }
 

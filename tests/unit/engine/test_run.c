@@ -19,7 +19,7 @@
 #include "records/owner.h"
 #include "records/owner.h"
 #include "records/record.h"
-#include "records/session_dir.h"
+#include "records/run_dir.h"
 
 static void test_nothing_installed(void **state)
 {
@@ -288,7 +288,7 @@ static void test_owner(void **state)
 static void test_own_uid(void **state)
 {
     (void)state;
-    struct session_dir d;
+    struct run_dir d;
     struct error err;
 
     for (int i = 0; i < 100; i++) {
@@ -297,14 +297,14 @@ static void test_own_uid(void **state)
         assert_true(uid >= 20000 && uid < 60000);
         assert_null(getpwuid(uid));
     }
-    assert_int_equal(session_dir_make(&d, &err), 0);
-    assert_false(session_dir_has_uid(23456));
+    assert_int_equal(run_dir_make(&d, &err), 0);
+    assert_false(run_dir_has_uid(23456));
     autofree char *self = owner_self();
     assert_int_equal(record_write(&(struct record){.dir = d.path, .owner = self, .uid = 23456}, &err), 0);
-    assert_true(session_dir_has_uid(23456));
-    assert_false(session_dir_has_uid(23457));
-    session_dir_remove(&d);
-    assert_false(session_dir_has_uid(23456));
+    assert_true(run_dir_has_uid(23456));
+    assert_false(run_dir_has_uid(23457));
+    run_dir_remove(&d);
+    assert_false(run_dir_has_uid(23456));
 }
 
 /* A supervisor of another uid connects, gets the byte and the listener; our own uid does not get in, and
@@ -312,28 +312,28 @@ static void test_own_uid(void **state)
 static void test_hand_over(void **state)
 {
     (void)state;
-    struct session_dir d;
+    struct run_dir d;
     struct error err;
     struct stat st;
     pid_t peer = 0;
 
     if (geteuid() != 0)
         skip();
-    assert_int_equal(session_dir_make(&d, &err), 0);
+    assert_int_equal(run_dir_make(&d, &err), 0);
     assert_int_equal(stat(d.in, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0711);
     assert_int_equal(stat(d.path, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0700);
-    int listener = session_dir_listen(&d, true, &err);
+    int listener = run_dir_listen(&d, true, &err);
     assert_true(listener >= 0);
-    assert_int_equal(session_dir_accept(&d, listener, &peer), -1);
+    assert_int_equal(run_dir_accept(&d, listener, &peer), -1);
     assert_int_equal(errno, EAGAIN);
 
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     snprintf(a.sun_path, sizeof a.sun_path, "%.90s/s", d.in);
     int mine = socket(AF_UNIX, SOCK_STREAM, 0);
     assert_int_equal(connect(mine, (struct sockaddr *)&a, sizeof a), 0);
-    assert_int_equal(session_dir_accept(&d, listener, &peer), -1); /* root: not the container */
+    assert_int_equal(run_dir_accept(&d, listener, &peer), -1); /* root: not the container */
     close(mine);
 
     int theirs = socket(AF_UNIX, SOCK_STREAM, 0), dir = open(d.in, O_PATH | O_DIRECTORY);
@@ -364,17 +364,17 @@ static void test_hand_over(void **state)
     close(theirs);
     struct pollfd fd = {.fd = listener, .events = POLLIN};
     assert_int_equal(poll(&fd, 1, 5000), 1);
-    int channel = session_dir_accept(&d, listener, &peer);
+    int channel = run_dir_accept(&d, listener, &peer);
     assert_true(channel >= 0);
     assert_int_equal(peer, pid);
-    assert_int_equal(session_dir_hand_over(channel, listener), 0);
+    assert_int_equal(run_dir_hand_over(channel, listener), 0);
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
     close(channel);
     close(listener);
     close(dir);
-    session_dir_remove(&d);
+    run_dir_remove(&d);
     assert_true(run_dir_empty());
 }
 

@@ -10,7 +10,7 @@
 #include "engine/engine.h"
 #include "engine/engine_cache.h"
 #include "process/child.h"
-#include "records/session_dir.h"
+#include "records/run_dir.h"
 
 #include "engine/sweep.h"
 #include "engine_place.h"
@@ -120,10 +120,10 @@ static void test_reap_waits_for_a_start(void **state)
     struct place *p = *state;
     autofree char *log = logging_docker(p),
                   *dir = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
-    const struct session_dir d = {.path = dir};
+    const struct run_dir d = {.path = dir};
 
-    assert_false(session_dir_held(dir));
-    int fd = session_dir_hold(&d, NULL);
+    assert_false(run_dir_held(dir));
+    int fd = run_dir_hold(&d, NULL);
     assert_true(fd >= 0);
     char *const argv[] = {(char *)"/bin/sleep", (char *)"0.6", NULL};
     int keep[] = {fd, -1};
@@ -131,7 +131,7 @@ static void test_reap_waits_for_a_start(void **state)
         .argv = argv, .in = CHILD_NULL, .out = CHILD_NULL, .err = CHILD_NULL, .keep = keep};
     struct child *client = child_start(&o, NULL);
     close(fd);
-    assert_true(session_dir_held(dir));
+    assert_true(run_dir_held(dir));
     sweep_begin(p->loop);
     for (int64_t end = clock_ms() + 400; clock_ms() < end;)
         loop_wait(p->loop, 50);
@@ -240,16 +240,16 @@ static void test_reap_leaves_it_to_the_keeper(void **state)
     struct place *p = *state;
     autofree char *log = logging_docker(p),
                   *dir = left_behind("0000000000000001", ":7", "sandpiper-0000000000000001");
-    int keep = session_dir_keep(&(struct session_dir){.path = dir}, NULL);
+    int keep = run_dir_keep(&(struct run_dir){.path = dir}, NULL);
 
     assert_true(keep >= 0);
     sweep_begin(p->loop);
     sweep_end(p->loop);
     assert_int_equal(access(dir, F_OK), 0);
-    assert_int_equal(session_dir_ending(), 1);
+    assert_int_equal(run_dir_ending(), 1);
     assert_int_not_equal(access(log, F_OK), 0);
     close(keep);
-    assert_int_equal(session_dir_ending(), 0);
+    assert_int_equal(run_dir_ending(), 0);
     sweep_begin(p->loop);
     sweep_end(p->loop);
     assert_true(run_dir_empty());
@@ -315,7 +315,7 @@ static void test_reap_without_descriptors(void **state)
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     few = (struct rlimit){(rlim_t)lowest + 1, before.rlim_max}; /* one, for the folder */
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    session_dir_dead(dead_one, &told);
+    run_dir_dead(dead_one, &told);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(told, 0);
     assert_int_equal(access(dir, F_OK), 0);

@@ -149,11 +149,7 @@ static void test_fields(void **state)
     open_lines(&l, false);
     e.done.status = QUESTION_CODE_FAILED;
     e.done.answer = "it failed";
-    e.done.input = -1;
-    e.done.output = 7;
-    e.done.cached = 5;
-    e.done.thinking = -1;
-    e.done.cost = -1;
+    e.done.usage = (struct usage){.input = -1, .output = 7, .cached = 5, .reasoning = -1, .cost = -1};
     e.done.seconds = 1.5;
     assert_int_equal(json_lines_event(l.j, &e), 0);
     assert_string_equal(text_of(&l), "{\"type\":\"done\",\"v\":1,\"question\":1,\"status\":\"code_failed\","

@@ -113,10 +113,9 @@ static void test_provenance(void **state)
 
     (void)state;
     for (size_t i = 0; i < countof(rows); i++) {
-        struct provenance p;
+        struct provenance p = {0};
         struct buf got autorelease(buf_release) = BUF_INIT(0);
 
-        provenance_init(&p);
         provenance_source(&p, rows[i].source);
         provenance_check(&p, rows[i].answer);
         for (size_t k = 0; k < p.unsupported.n; k++)
@@ -131,16 +130,15 @@ static void test_provenance(void **state)
 static void test_bounds(void **state)
 {
     struct buf many autorelease(buf_release) = BUF_INIT(0);
-    struct provenance p;
+    struct provenance p = {0};
 
     (void)state;
     for (int i = 0; i < 120000; i++)
         buf_addf(&many, "%d.5 ", i);
-    provenance_init(&p);
     provenance_check(&p, buf_str(&many));
     assert_int_equal(p.unsupported.n, PROVENANCE_MAX);
     provenance_release(&p);
-    provenance_init(&p);
+    p = (struct provenance){0};
     provenance_source(&p, buf_str(&many));
     provenance_check(&p, "It is 999999.25.");
     assert_int_equal(p.unsupported.n, 0);

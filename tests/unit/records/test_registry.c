@@ -22,7 +22,7 @@
 #include "records/owner.h"
 #include "records/record.h"
 #include "records/registry.h"
-#include "records/session_dir.h"
+#include "records/run_dir.h"
 
 static char run[64];
 
@@ -207,9 +207,9 @@ static void test_few_descriptors(void **state)
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
         enum registry_state seen = registry_look(&h, &r);
         bool dead = owner_dead(self), killed = owner_kill_pid(getppid(), 1, 0),
-             silent = session_dir_silent("0123456789abcdef", 0);
+             silent = run_dir_silent("0123456789abcdef", 0);
 
-        session_dir_dead(never, NULL);
+        run_dir_dead(never, NULL);
         registry_sweep();
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
         assert_int_equal(seen, more == 0 ? REGISTRY_UNSEEN : REGISTRY_ALIVE);

@@ -123,7 +123,7 @@ static inline void await_death(void)
 {
     int64_t until = clock_ms() + 20000;
 
-    while (!box->revived && !box->lost_state && clock_ms() < until)
+    while (!box->restored && !box->lost_state && clock_ms() < until)
         loop_wait(loop, 100);
 }
 

@@ -376,6 +376,24 @@ static void test_quiet_and_levels(void **state)
     screen_release(&c);
 }
 
+/* What /compact costs belongs to no question. */
+static void test_usage_of_a_question(void **state)
+{
+    const struct event summary = {.type = EVENT_USAGE, .usage = {.input = 9, .requests = 1, .seconds = 7}};
+    const struct event done = {
+        .type = EVENT_DONE,
+        .done = {.answer = "yes",
+                 .usage = {.input = 100, .output = 5, .requests = 1, .seconds = 2, .cost = -1}}};
+    struct screen c;
+
+    (void)state;
+    screen_init(&c, (struct show_options){.usage = true});
+    show_event(c.show, &summary);
+    show_event(c.show, &done);
+    assert_non_null(strstr(screen_read(&c), "100 tokens in, 5 out, 1 request, 2.0 s, price unknown"));
+    screen_release(&c);
+}
+
 static void test_colour(void **state)
 {
     struct screen c;
@@ -694,6 +712,7 @@ int main(void)
         cmocka_unit_test(test_cut_anywhere),
         cmocka_unit_test_prestate(test_cut_anywhere, (void *)"in a pipe"),
         cmocka_unit_test(test_quiet_and_levels),
+        cmocka_unit_test(test_usage_of_a_question),
         cmocka_unit_test(test_colour),
         cmocka_unit_test(test_python_classes),
         cmocka_unit_test(test_text_ends_in_one_newline),

@@ -81,7 +81,8 @@ static void test_the_table(void **state)
         size_t n = 0;
 
         assert_int_equal(*c->name, '/');
-        assert_non_null(c->run);
+        assert_int_equal(c->act != NULL, !*c->argument);
+        assert_int_equal(c->run != NULL, !c->act);
         assert_true(strlen(c->name) + 1 + strlen(c->argument) <= 20);
         assert_true(c->help && strlen(c->help) <= 55);
         for (const char *s = c->more ? c->more : ""; *s; s += n + 1) {

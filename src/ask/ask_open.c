@@ -1,4 +1,4 @@
-/* ask_rooms.c - opens and closes what asks questions, in the order that this needs, and passes the events on
+/* ask_open.c - opens and closes what asks questions, in the order that this needs, and passes the events on
  * to who listens.
  */
 #include <string.h>
@@ -44,38 +44,54 @@ void ask_notice(void *ask, enum notice_level level, const char *line)
     ask_event(ask, &e);
 }
 
-void ask_sandbox_notice(void *ask, bool detail, const char *line)
+static void on_sandbox_notice(void *ask, bool detail, const char *line)
 {
     ask_notice(ask, detail ? NOTICE_DETAIL : NOTICE_INFO, line);
 }
 
-void ask_sandbox_phase(void *ask, const struct phase_now *now)
+static void on_sandbox_phase(void *ask, const struct phase_now *now)
 {
     struct event e = {.type = EVENT_PHASE, .question = number_of(ask), .phase = *now};
 
     ask_event(ask, &e);
 }
 
-void ask_sandbox_up(void *ask, const struct sandbox *s)
+static void on_sandbox_up(void *ask, const struct sandbox *s)
 {
     struct ask *a = ask;
     const struct mounts *m = sandbox_options(s)->run.mounts;
     struct event_mount mounts[MOUNTS_MAX];
     autofree char *python = xstrdup(sandbox_python(a->sandbox));
-    struct event e = {.type = EVENT_SANDBOX, .question = number_of(a)};
+    struct event e = {.type = EVENT_SANDBOX,
+                      .question = number_of(a),
+                      .sandbox = {.engine = sandbox_engine(s),
+                                  .image = sandbox_image(s),
+                                  .runtime = sandbox_runtime(s),
+                                  .python = python,
+                                  .name = a->c->sandbox_name,
+                                  .mounts = mounts,
+                                  .n_mounts = m ? m->n : 0}};
 
-    e.sandbox.engine = sandbox_engine(s);
-    e.sandbox.image = sandbox_image(s);
-    e.sandbox.runtime = sandbox_runtime(s);
-    e.sandbox.python = python;
-    e.sandbox.name = a->c->sandbox_name;
-    e.sandbox.mounts = mounts;
-    for (; m && e.sandbox.n_mounts < m->n; e.sandbox.n_mounts++) {
-        const struct mount *one = &m->v[e.sandbox.n_mounts];
-
-        mounts[e.sandbox.n_mounts] = (struct event_mount){one->path, one->inside, one->write};
-    }
+    for (size_t i = 0; i < e.sandbox.n_mounts; i++)
+        mounts[i] = (struct event_mount){m->v[i].path, m->v[i].inside, m->v[i].write};
     ask_event(a, &e);
+}
+
+static void on_terminal(void *ask, struct sandbox_terminal *terminal)
+{
+    const struct ask *a = ask;
+
+    a->listener.terminal(a->listener.ctx, terminal);
+}
+
+void ask_sandbox_options(struct ask *a, struct sandbox_options *o)
+{
+    setup_sandbox(a->c, o);
+    o->run.notice = on_sandbox_notice;
+    o->up = on_sandbox_up;
+    o->phase = on_sandbox_phase;
+    o->terminal = on_terminal;
+    o->run.notice_ctx = o->ctx = a;
 }
 
 /* For a second computation: nothing of it is kept or shown, and it has no name. */
@@ -87,7 +103,7 @@ static struct sandbox *fresh_sandbox(void *ctx)
     setup_sandbox(a->c, &so);
     so.run.name = NULL;
     so.run.mounts = sandbox_options(a->sandbox)->run.mounts;
-    so.phase = ask_sandbox_phase;
+    so.phase = on_sandbox_phase;
     so.ctx = a;
     return sandbox_new(&so, a->loop);
 }
@@ -144,23 +160,28 @@ int ask_open(struct ask *a, struct error *err)
     ao.data_size = sandbox_options(a->sandbox)->run.data_size;
     ao.prompts = a->prompts;
     ao.chat = a->chat;
-    const struct agent_rooms rooms = {
-        a->llm, a->sandbox, &a->conversation, a->loop, ask_event, a, fresh_sandbox, NULL, NULL};
-    const struct agents_work work = {&ao, &ls, &rooms};
+    const struct agent_deps deps = {.llm = a->llm,
+                                    .sandbox = a->sandbox,
+                                    .conversation = &a->conversation,
+                                    .loop = a->loop,
+                                    .event = ask_event,
+                                    .event_ctx = a,
+                                    .new_sandbox = fresh_sandbox};
+    const struct agents_work work = {&ao, &ls, &deps};
     a->agent = agents_open(a, &work, err);
     return a->agent ? 0 : -1;
 }
 
 void ask_begin(struct ask *a)
 {
-    struct event e = {.type = EVENT_SESSION};
+    struct event e = {.type = EVENT_SESSION,
+                      .session = {.id = a->session,
+                                  .model = a->model,
+                                  .provider = a->endpoint.provider,
+                                  .endpoint = a->endpoint.base_url,
+                                  .engine = sandbox_engine(a->sandbox),
+                                  .version = VERSION}};
 
-    e.session.id = a->session;
-    e.session.model = a->model;
-    e.session.provider = a->endpoint.provider;
-    e.session.endpoint = a->endpoint.base_url;
-    e.session.engine = sandbox_engine(a->sandbox);
-    e.session.version = VERSION;
     ask_event(a, &e);
 }
 
@@ -173,7 +194,7 @@ void ask_tell_model(struct ask *a)
         ask_notice(a, NOTICE_DETAIL, a->endpoint.unbound);
 }
 
-/* A chat has them in its greeting. */
+/* The greeting of a chat has shown the folders already. */
 void ask_tell_mounts(struct ask *a)
 {
     const struct mounts *m = sandbox_options(a->sandbox)->run.mounts;

@@ -1,4 +1,4 @@
-/* session_dir.h - the directory of one start below XDG_RUNTIME_DIR: the record of what must be removed, the
+/* run_dir.h - the directory of one start below XDG_RUNTIME_DIR: the record of what must be removed, the
  * socket, the seccomp profile.
  *
  *     RUNTIME/sandpiper-PID-START-RANDOM-PIDSPACE/
@@ -16,8 +16,8 @@
  * If nothing can be written there, for example because the disk is full, RUNTIME is one of xdg_spare(). A
  * sweep looks there as well.
  */
-#ifndef RECORDS_SESSION_DIR_H
-#define RECORDS_SESSION_DIR_H
+#ifndef RECORDS_RUN_DIR_H
+#define RECORDS_RUN_DIR_H
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -25,53 +25,53 @@
 struct error;
 struct record;
 
-struct session_dir {
+struct run_dir {
     char *path, *in, *profile; /* NULL: not made */
     char id[17];               /* HEX */
     int runtime_errno;         /* why it is in a spare place; 0: it is not in one */
 };
 
 /* ERROR_SANDBOX, with cause and remedy, when it cannot be made anywhere. */
-int session_dir_make(struct session_dir *d, struct error *err);
-void session_dir_remove(struct session_dir *d);
+int run_dir_make(struct run_dir *d, struct error *err);
+void run_dir_remove(struct run_dir *d);
 
 /* A descriptor that holds the directory, or -1 with err. While it is open in any process, ours or one that
  * inherited it, the directory is needed, even if its owner is dead. It is a plain file, so that it gives
  * nobody access to any directory. */
-int session_dir_hold(const struct session_dir *d, struct error *err);
-bool session_dir_held(const char *dir);                               /* or it cannot be seen whether it is */
-int session_dir_keep(const struct session_dir *d, struct error *err); /* the same for the keeper */
+int run_dir_hold(const struct run_dir *d, struct error *err);
+bool run_dir_held(const char *dir);                           /* or it cannot be seen whether it is */
+int run_dir_keep(const struct run_dir *d, struct error *err); /* the same for the keeper */
 
-int session_dir_profile(struct session_dir *d, struct error *err);
+int run_dir_profile(struct run_dir *d, struct error *err);
 
 /* Does any record here, of a sandbox that is alive or just being removed, name a container with this uid? */
-bool session_dir_has_uid(unsigned uid);
+bool run_dir_has_uid(unsigned uid);
 
-bool session_dir_id(const char *name); /* is it one that a directory of ours could have? */
+bool run_dir_id(const char *name); /* is it one that a directory of ours could have? */
 /* Refer to an existing directory, by its id. */
-int session_dir_known(struct session_dir *d, const char *id, struct error *err);
-void session_dir_leave(struct session_dir *d); /* forget it without removing anything */
+int run_dir_find(struct run_dir *d, const char *id, struct error *err);
+void run_dir_release(struct run_dir *d); /* forget it without removing anything */
 
 /* The listening socket, non-blocking; -1 with err. open_to_all: the supervisor, which has another uid,
  * must be able to connect. */
-int session_dir_listen(const struct session_dir *d, bool open_to_all, struct error *err);
+int run_dir_listen(const struct run_dir *d, bool open_to_all, struct error *err);
 /* Connect to it, as a later program does. -1 with errno. */
-int session_dir_connect(const struct session_dir *d);
+int run_dir_connect(const struct run_dir *d);
 /* Has the supervisor with that id not responded to a connection within ms? It hangs up on a visitor that
  * sends nothing. False also when we could not ask. */
-bool session_dir_silent(const char *id, int ms);
+bool run_dir_silent(const char *id, int ms);
 /* Accept the one connection. -1 when there is none (errno EAGAIN) or when the peer is not the one expected.
  * *peer is its pid; 0: unknown. */
-int session_dir_accept(const struct session_dir *d, int listener, pid_t *peer);
+int run_dir_accept(const struct run_dir *d, int listener, pid_t *peer);
 /* Send the first byte: 'L' with the listener, or 'N' when listener is -1. */
-int session_dir_hand_over(int channel, int listener);
+int run_dir_hand_over(int channel, int listener);
 
 /* What a dead program left. The function is called with each record whose owner is proven dead; the
  * directory is removed if it returns true. */
-typedef bool session_dir_fn(void *ctx, const struct record *left);
-void session_dir_dead(session_dir_fn *fn, void *ctx);
-void session_dir_tidy(void);           /* remove the spare places that are empty */
-unsigned session_dir_ending(void);     /* how many are just being removed after their program's end */
-bool session_dir_ends(const char *id); /* is this one of them? */
+typedef bool run_dir_fn(void *ctx, const struct record *left);
+void run_dir_dead(run_dir_fn *fn, void *ctx);
+void run_dir_tidy(void);                /* remove the spare places that are empty */
+unsigned run_dir_ending(void);          /* how many are just being removed after their program's end */
+bool run_dir_is_ending(const char *id); /* is this one of them? */
 
 #endif

@@ -1,5 +1,5 @@
-/* outside.c - lends the terminal to $EDITOR, $PAGER and others. */
-#include "term/outside.h"
+/* external.c - lends the terminal to $EDITOR, $PAGER and others. */
+#include "term/external.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -63,7 +63,7 @@ static int lend(struct loop *loop, const struct argv *words, const int *keep, st
     return status;
 }
 
-int outside_run(struct loop *loop, const struct argv *words, struct error *err)
+int external_run(struct loop *loop, const struct argv *words, struct error *err)
 {
     return lend(loop, words, NULL, err);
 }
@@ -94,7 +94,8 @@ static int read_back(const char *path, struct buf *text, struct error *err)
     if (file_read(path, QUESTION_MAX, &raw, err) < 0)
         return -1;
     scrub_text(buf_str(&raw), raw.len, SCRUB_PIPE, &clean);
-    buf_trim(&clean, "\n");
+    while (clean.len && clean.data[clean.len - 1] == '\n')
+        clean.len--;
     if (clean.len == text->len && !memcmp(buf_str(&clean), buf_str(text), text->len))
         return 0;
     buf_clear(text);
@@ -102,25 +103,24 @@ static int read_back(const char *path, struct buf *text, struct error *err)
     return 1;
 }
 
-int outside_edit(struct loop *loop, const char *suffix, struct buf *text, struct error *err)
+int external_edit(struct loop *loop, const char *suffix, struct buf *text, struct error *err)
 {
     static const char *const variables[] = {"VISUAL", "EDITOR", NULL};
     static const char *const usual[] = {"editor", "nano", "vi", NULL};
     struct argv words autorelease(argv_release) = ARGV_INIT;
     struct draft d autorelease(draft_remove) = DRAFT_INIT;
     autofree char *name = xasprintf("text%s", suffix);
-    int r;
 
     find_program(variables, usual, &words);
     if (!words.n)
         return error_set(err, ERROR_SYSTEM, ENOENT, "no editor was found\n" ADVICE);
-    r = draft_make(&d, name, text, err);
+    int r = draft_make(&d, name, text, err);
     if (r == 0)
         r = run_on(loop, &words, &d, ADVICE, err);
     return r < 0 ? r : read_back(d.path, text, err);
 }
 
-int outside_view(struct loop *loop, const struct buf *text, struct error *err)
+int external_view(struct loop *loop, const struct buf *text, struct error *err)
 {
     static const char *const variables[] = {"PAGER", NULL}, *const usual[] = {"less", "more", NULL};
     struct argv words autorelease(argv_release) = ARGV_INIT;

@@ -1,24 +1,14 @@
-/* again.c - which code makes the variables of a session: what ran since they were lost the last time. */
+/* rerun.c - which code makes the variables of a session: what ran since they were lost the last time. */
 #include "base/mem.h"
 #include "chat/cell_result.h"
 #include "store/private.h"
 
-static int64_t first_cell(struct store *s)
-{
-    struct db_rows r = db_query(
-        s->db, "SELECT coalesce(max(n + (lost=1)), 1) FROM cell WHERE session=? AND lost>0", "i", s->n);
-    int64_t n = db_next(&r) ? db_int(&r, 0) : 1;
-
-    db_done(&r);
-    return n;
-}
-
-static size_t files(struct db_rows r, struct again_file **list)
+static size_t files(struct db_rows r, struct rerun_file **list)
 {
     size_t n = 0;
 
     for (; db_next(&r); n++) {
-        struct again_file f = {.name = db_copy(&r, 0),
+        struct rerun_file f = {.name = db_copy(&r, 0),
                                .path = db_copy(&r, 1),
                                .kept = db_copy(&r, 4),
                                .size = db_int(&r, 2),
@@ -33,13 +23,14 @@ static size_t files(struct db_rows r, struct again_file **list)
     return n;
 }
 
-void store_again(struct store *s, struct store_again *a)
+void store_rerun(struct store *s, struct store_rerun *a)
 {
-    *a = (struct store_again){0};
+    *a = (struct store_rerun){0};
     if (!s->db || !s->n)
         return;
-    int64_t first = first_cell(s);
-    /* one that was killed or never ran has left nothing */
+    int64_t first = db_number(
+        s->db, "SELECT coalesce(max(n + (lost=1)), 1) FROM cell WHERE session=? AND lost>0", "i", s->n);
+    /* a cell that was killed or never ran has left no variables */
     struct db_rows r = db_query(
         s->db, "SELECT code, status FROM cell WHERE session=? AND n>=? AND status IN (0, 1) ORDER BY n", "ii",
         s->n, first);
@@ -47,7 +38,7 @@ void store_again(struct store *s, struct store_again *a)
         char *code = db_copy(&r, 0);
 
         a->cells = xreallocarray(a->cells, a->n_cells + 1, sizeof *a->cells);
-        a->cells[a->n_cells++] = (struct again_cell){code ? code : xstrdup(""), db_int(&r, 1) == CELL_OK};
+        a->cells[a->n_cells++] = (struct rerun_cell){code ? code : xstrdup(""), db_int(&r, 1) == CELL_OK};
     }
     /* the last copy of each: cell 0 is the user */
     a->n_put = files(
@@ -66,7 +57,7 @@ void store_again(struct store *s, struct store_again *a)
         &a->made);
 }
 
-static void free_files(struct again_file *f, size_t n)
+static void free_files(struct rerun_file *f, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         free(f[i].name);
@@ -76,12 +67,12 @@ static void free_files(struct again_file *f, size_t n)
     free(f);
 }
 
-void store_again_release(struct store_again *a)
+void store_rerun_release(struct store_rerun *a)
 {
     for (size_t i = 0; i < a->n_cells; i++)
         free(a->cells[i].code);
     free(a->cells);
     free_files(a->put, a->n_put);
     free_files(a->made, a->n_made);
-    *a = (struct store_again){0};
+    *a = (struct store_rerun){0};
 }

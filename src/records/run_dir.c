@@ -1,5 +1,5 @@
-/* session_dir.c - see session_dir.h. */
-#include "records/session_dir.h"
+/* run_dir.c - see run_dir.h. */
+#include "records/run_dir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -40,11 +40,11 @@ static int check_room(const char *dir)
     return rc != 0 && errno != EOPNOTSUPP ? -1 : 0;
 }
 
-static int make_below(struct session_dir *d, const char *runtime, struct error *err)
+static int make_below(struct run_dir *d, const char *runtime, struct error *err)
 {
     uint64_t random;
 
-    *d = (struct session_dir){0};
+    *d = (struct run_dir){0};
     if (getrandom(&random, sizeof random, 0) != sizeof random)
         return error_errno(err, "random numbers");
     if (file_mkdirs(runtime, 0700, err) != 0)
@@ -72,7 +72,7 @@ static int make_below(struct session_dir *d, const char *runtime, struct error *
     return 0;
 }
 
-int session_dir_make(struct session_dir *d, struct error *err)
+int run_dir_make(struct run_dir *d, struct error *err)
 {
     autofree char *runtime = xdg_path(XDG_RUNTIME, NULL);
     struct error why = {.code = runtime ? 0 : errno}, ignored;
@@ -85,7 +85,7 @@ int session_dir_make(struct session_dir *d, struct error *err)
         return -1;
     }
     if (runtime)
-        session_dir_remove(d);
+        run_dir_remove(d);
     for (unsigned i = 0; i < XDG_SPARES; i++) {
         autofree char *spare = xdg_spare(i, true);
 
@@ -94,7 +94,7 @@ int session_dir_make(struct session_dir *d, struct error *err)
             return 0;
         }
         d->runtime_errno = why.code;
-        session_dir_remove(d);
+        run_dir_remove(d);
     }
     return error_set(err, ERROR_SANDBOX, why.code,
                      "no folder for the sandbox's socket: %s %s\n"
@@ -109,11 +109,11 @@ static char *place(unsigned i)
     return i == 0 ? xdg_path(XDG_RUNTIME, NULL) : xdg_spare(i - 1, false);
 }
 
-int session_dir_known(struct session_dir *d, const char *id, struct error *err)
+int run_dir_find(struct run_dir *d, const char *id, struct error *err)
 {
     autofree char *runtime = NULL;
 
-    *d = (struct session_dir){0};
+    *d = (struct run_dir){0};
     for (unsigned i = 0; i < PLACES; i++) {
         autofree char *other = place(i), *path = other ? xasprintf("%s/%s", other, id) : NULL;
 
@@ -130,7 +130,7 @@ int session_dir_known(struct session_dir *d, const char *id, struct error *err)
     return 0;
 }
 
-void session_dir_remove(struct session_dir *d)
+void run_dir_remove(struct run_dir *d)
 {
     if (d->path)
         owner_erase(d->path);
@@ -138,10 +138,10 @@ void session_dir_remove(struct session_dir *d)
         *strrchr(d->path, '/') = '\0';
         rmdir(d->path);
     }
-    session_dir_leave(d);
+    run_dir_release(d);
 }
 
-static int lock_in(const struct session_dir *d, const char *name, struct error *err)
+static int lock_in(const struct run_dir *d, const char *name, struct error *err)
 {
     autofree char *path = xasprintf("%s/%s", d->path, name);
     int fd = open(path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -153,12 +153,12 @@ static int lock_in(const struct session_dir *d, const char *name, struct error *
     return -1;
 }
 
-int session_dir_hold(const struct session_dir *d, struct error *err)
+int run_dir_hold(const struct run_dir *d, struct error *err)
 {
     return lock_in(d, "hold", err);
 }
 
-int session_dir_keep(const struct session_dir *d, struct error *err)
+int run_dir_keep(const struct run_dir *d, struct error *err)
 {
     return lock_in(d, "keep", err);
 }
@@ -171,20 +171,20 @@ static bool locked_in(const char *dir, const char *name)
     return fd < 0 ? errno != ENOENT : flock(fd, LOCK_EX | LOCK_NB) != 0;
 }
 
-bool session_dir_held(const char *dir)
+bool run_dir_held(const char *dir)
 {
     return locked_in(dir, "hold");
 }
 
-void session_dir_leave(struct session_dir *d)
+void run_dir_release(struct run_dir *d)
 {
     free(d->path);
     free(d->in);
     free(d->profile);
-    *d = (struct session_dir){0};
+    *d = (struct run_dir){0};
 }
 
-int session_dir_profile(struct session_dir *d, struct error *err)
+int run_dir_profile(struct run_dir *d, struct error *err)
 {
     autojson struct json *profile = seccomp_profile();
     autofree char *text = json_print(profile);
@@ -195,7 +195,7 @@ int session_dir_profile(struct session_dir *d, struct error *err)
 
 /* Address the socket through the descriptor of its directory: an address holds only 107 bytes, and the
  * path of a runtime directory may be longer. */
-static int open_socket(const struct session_dir *d, struct sockaddr_un *address, int *dir)
+static int open_socket(const struct run_dir *d, struct sockaddr_un *address, int *dir)
 {
     *dir = open(d->in, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
@@ -203,7 +203,7 @@ static int open_socket(const struct session_dir *d, struct sockaddr_un *address,
     return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-int session_dir_listen(const struct session_dir *d, bool open_to_all, struct error *err)
+int run_dir_listen(const struct run_dir *d, bool open_to_all, struct error *err)
 {
     struct sockaddr_un address;
     autoclose int dir = -1;
@@ -218,7 +218,7 @@ int session_dir_listen(const struct session_dir *d, bool open_to_all, struct err
     return fd;
 }
 
-int session_dir_connect(const struct session_dir *d)
+int run_dir_connect(const struct run_dir *d)
 {
     struct sockaddr_un address;
     autoclose int dir = -1;
@@ -229,21 +229,21 @@ int session_dir_connect(const struct session_dir *d)
     return fd;
 }
 
-bool session_dir_silent(const char *id, int ms)
+bool run_dir_silent(const char *id, int ms)
 {
-    struct session_dir d;
+    struct run_dir d;
 
-    if (session_dir_known(&d, id, NULL) != 0)
+    if (run_dir_find(&d, id, NULL) != 0)
         return false;
-    autoclose int fd = session_dir_connect(&d);
+    autoclose int fd = run_dir_connect(&d);
     struct pollfd p = {.fd = fd, .events = POLLIN};
-    session_dir_leave(&d);
+    run_dir_release(&d);
     if (fd < 0) /* nobody listens, or its queue is full */
         return errno == ECONNREFUSED || errno == ENOENT || errno == EAGAIN;
     return shutdown(fd, SHUT_WR) == 0 && poll(&p, 1, ms) == 0;
 }
 
-int session_dir_accept(const struct session_dir *d, int listener, pid_t *peer)
+int run_dir_accept(const struct run_dir *d, int listener, pid_t *peer)
 {
     struct ucred who = {0};
     socklen_t size = sizeof who;
@@ -268,7 +268,7 @@ int session_dir_accept(const struct session_dir *d, int listener, pid_t *peer)
     return fd;
 }
 
-int session_dir_hand_over(int channel, int listener)
+int run_dir_hand_over(int channel, int listener)
 {
     char byte = listener >= 0 ? 'L' : 'N';
     struct iovec part = {.iov_base = &byte, .iov_len = 1};
@@ -292,7 +292,7 @@ int session_dir_hand_over(int channel, int listener)
 
 /* ---- what others left ---- */
 
-bool session_dir_id(const char *name)
+bool run_dir_id(const char *name)
 {
     return strlen(name) == 16 && strspn(name, "0123456789abcdef") == 16;
 }
@@ -305,7 +305,7 @@ static bool is_old(const char *dir)
     return stat(dir, &st) == 0 && time(NULL) - st.st_mtime > 3600;
 }
 
-static bool tell_dead(const char *dir, session_dir_fn *fn, void *ctx)
+static bool tell_dead(const char *dir, run_dir_fn *fn, void *ctx)
 {
     struct record r autorelease(record_release) = {0};
 
@@ -346,29 +346,29 @@ static unsigned count_where(const char *id, bool (*is)(const struct record *r, u
             autofree char *dir = xasprintf("%s/%s", runtime, e->d_name);
             struct record r autorelease(record_release) = {0};
 
-            if (id ? !strcmp(id, e->d_name) : session_dir_id(e->d_name))
+            if (id ? !strcmp(id, e->d_name) : run_dir_id(e->d_name))
                 n += record_read(&r, dir) == 0 && is(&r, what);
         }
     }
     return n;
 }
 
-bool session_dir_ends(const char *id)
+bool run_dir_is_ending(const char *id)
 {
     return count_where(id, is_ending, 0) > 0;
 }
 
-unsigned session_dir_ending(void)
+unsigned run_dir_ending(void)
 {
     return count_where(NULL, is_ending, 0);
 }
 
-bool session_dir_has_uid(unsigned uid)
+bool run_dir_has_uid(unsigned uid)
 {
     return count_where(NULL, has_uid, uid) > 0;
 }
 
-static void find_dead(const char *runtime, session_dir_fn *fn, void *ctx)
+static void find_dead(const char *runtime, run_dir_fn *fn, void *ctx)
 {
     autoclosedir DIR *d = opendir(runtime);
 
@@ -376,7 +376,7 @@ static void find_dead(const char *runtime, session_dir_fn *fn, void *ctx)
         /* its program was killed before there was a record, or while it was being removed */
         bool unfinished = owner_check_group(e->d_name) == OWNER_DEAD;
 
-        if (!unfinished && !session_dir_id(e->d_name))
+        if (!unfinished && !run_dir_id(e->d_name))
             continue;
         autofree char *dir = xasprintf("%s/%s", runtime, e->d_name);
         if (unfinished || tell_dead(dir, fn, ctx))
@@ -384,7 +384,7 @@ static void find_dead(const char *runtime, session_dir_fn *fn, void *ctx)
     }
 }
 
-void session_dir_dead(session_dir_fn *fn, void *ctx)
+void run_dir_dead(run_dir_fn *fn, void *ctx)
 {
     for (unsigned i = 0; i < PLACES; i++) {
         autofree char *runtime = place(i);
@@ -394,7 +394,7 @@ void session_dir_dead(session_dir_fn *fn, void *ctx)
     }
 }
 
-void session_dir_tidy(void)
+void run_dir_tidy(void)
 {
     for (unsigned i = 0; i < XDG_SPARES; i++) {
         autofree char *spare = xdg_spare(i, false);
