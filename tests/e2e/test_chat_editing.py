@@ -264,8 +264,8 @@ def test_ctrl_x_ctrl_e(bare, serve):
 
 
 @pytest.mark.parametrize("how, told", [
-    ("exit 3", "ed failed \\(exit code 3\\); the text is as it was"),
-    ("kill -9 $$", "ed failed \\(killed by SIGKILL\\); the text is as it was"),
+    ("exit 3", "ed failed \\(exit code 3\\); the text is unchanged"),
+    ("kill -9 $$", "ed failed \\(killed by SIGKILL\\); the text is unchanged"),
     ("kill -2 $PPID; sleep 0.2; true", None),           # Ctrl-C there is not for us
     ("true", None),
     (None, "cannot start no-such-editor: not found in PATH\r\n *Set VISUAL or EDITOR to the editor of your choice\\."),
@@ -341,7 +341,7 @@ def test_a_killed_program_leaves_no_text(bare, serve):
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     r = bare.run("gc", env={"SANDPIPER_SANDBOX": "bwrap"})
-    assert r.code == 0 and r.out == "removed 1 text that a killed program was editing\n" and not os.path.exists(os.path.dirname(path)), r
+    assert r.code == 0 and r.out == "removed 1 unfinished draft of killed programs\n" and not os.path.exists(os.path.dirname(path)), r
 
 
 # ------------------------------------------------------------------------------------------------------------------- history

@@ -52,7 +52,7 @@ def test_a_question_that_needs_no_code_is_answered(bare, serve):
     serve(bare, [{"answer": {"text": "hello"}}])
     r = bare.run("--image", "nosuch:1", "hi", env=AUTO)
     assert r.code == 0 and r.out == "hello\n" and r.err.count("nosuch:1") >= 1, r
-    assert len([line for line in r.err.splitlines() if "no code can run here" in line]) == 1, r
+    assert len([line for line in r.err.splitlines() if "code cannot run here" in line]) == 1, r
 
 
 def test_a_question_that_needs_code_is_3(bare, serve):
