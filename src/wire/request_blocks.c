@@ -34,9 +34,14 @@ static void add_question(struct request_out *o, const struct turn *t, bool short
     request_images(o, t);
 }
 
-/* Wraps a result in its template, where {output} marks the place of the text. */
-static void add_result(struct request_out *o, const struct turn *t)
+/* Wraps result i in its template, where {output} marks the place of the text. What follows that place asks
+ * for the next reply. It is sent only while the question is open: a small model goes on to do as an earlier
+ * instruction says, and answers the next question without code.
+ */
+static void add_result(struct request_out *o, size_t i)
 {
+    static const char place[] = "{output}";
+    const struct turn *t = &o->q->conversation->v[i];
     const struct prompts *p = o->q->prompts;
     const char *const templates[] = {
         [RESULT_OK] = p->blocks_ok,
@@ -47,7 +52,10 @@ static void add_result(struct request_out *o, const struct turn *t)
     };
     autofree char *text = request_text(o, t);
     const char *template = templates[t->result] ? templates[t->result] : "[Output of the code]\n{output}";
-    autofree char *filled = text_fill(template, &(struct text_vars){&(struct text_var){"output", text}, 1});
+    const char *at = i < o->question ? strstr(template, place) : NULL;
+    autofree char *used = at ? xmemdup0(template, (size_t)(at - template) + strlen(place))
+                             : xstrdup(template);
+    autofree char *filled = text_fill(used, &(struct text_vars){&(struct text_var){"output", text}, 1});
     add_user(o, filled);
     request_images(o, t);
 }
@@ -107,9 +115,8 @@ static size_t blocks_assistant(struct request_out *o, size_t i)
         blocks_call(&b, o, &t->calls[k]);
         request_message(o, "assistant", buf_str(&b));
         buf_clear(&b);
-        const struct turn *result = i + 1 + k < c->n ? &c->v[i + 1 + k] : NULL;
-        if (result && result->role == TURN_RESULT) {
-            add_result(o, result);
+        if (i + 1 + k < c->n && c->v[i + 1 + k].role == TURN_RESULT) {
+            add_result(o, i + 1 + k);
             used++;
             if (k + 1 < t->n_calls)
                 flush_user(o);
@@ -152,7 +159,7 @@ static size_t blocks_failed(struct request_out *o, size_t i)
     if (!n || (!tried_again && !repeats(c, i)))
         return 0;
     for (size_t k = 0; !tried_again && k < n; k++)
-        add_result(o, &c->v[i + 1 + k]);
+        add_result(o, i + 1 + k);
     return n;
 }
 
@@ -202,7 +209,7 @@ void request_blocks(struct request_out *o)
         else if (c->v[i].role == TURN_ASSISTANT)
             i += blocks_assistant(o, i);
         else
-            add_result(o, &c->v[i]);
+            add_result(o, i);
     }
     flush_user(o);
 }

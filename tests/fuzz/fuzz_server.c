@@ -68,7 +68,7 @@ static void one_path(const char *pattern, const char *path)
     for (size_t i = 0; i < p.n; i++) {
         const char *v = p.at[i].value;
         bool rest = strstr(pattern, "...}") && i + 1 == p.n;
-        check(*v && utf8_valid(v, strlen(v)) && !strchr(v, '\\') && (rest || !strchr(v, '/')));
+        check(*v && utf8_valid(v, strlen(v)) && (rest || !strchr(v, '/')));
         for (const char *s = v;; s += strcspn(s, "/") + 1) {
             size_t n = strcspn(s, "/");
             check(n > 0 && !(n == 1 && s[0] == '.') && !(n == 2 && s[0] == '.' && s[1] == '.'));

@@ -135,10 +135,32 @@ static void blocks(void **state)
     autofree char *m = messages(&c, &s);
     is_json(m, "[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":\"user\",\"content\":\"q1\"},"
                "{\"role\":\"assistant\",\"content\":\"let "
-               "me\\n\\n```python\\nprint(1)\\n```\"},{\"role\":\"user\",\"content\":\"[out]1[end]\"},"
+               "me\\n\\n```python\\nprint(1)\\n```\"},{\"role\":\"user\",\"content\":\"[out]1\"},"
                "{\"role\":\"assistant\",\"content\":\"````python\\na = "
                "'```'\\n````\"},{\"role\":\"user\",\"content\":\"[failed](no output)\"},"
                "{\"role\":\"assistant\",\"content\":\"one\"},{\"role\":\"user\",\"content\":\"q2\"}]");
+    conversation_release(&c);
+}
+
+/* What a result asks for is sent while its question is open, and not again with the next question. */
+static void an_instruction_ends_with_its_question(void **state)
+{
+    (void)state;
+    struct conversation c;
+    struct call k = call("a", "{\"code\": \"print(1)\"}", NULL);
+    struct llm_options o = options();
+    struct request_shape s = shape(&o, true);
+    conversation_init(&c);
+    conversation_user(&c, "q1", 2);
+    conversation_assistant(&c, "", &k, 1);
+    conversation_result(&c, "a", RESULT_OK, "1", 1);
+    autofree char *open = messages(&c, &s);
+    assert_non_null(strstr(open, "[out]1[end]"));
+    conversation_assistant(&c, "1", NULL, 0);
+    conversation_user(&c, "q2", 2);
+    autofree char *next = messages(&c, &s);
+    assert_non_null(strstr(next, "[out]1\""));
+    assert_null(strstr(next, "[end]"));
     conversation_release(&c);
 }
 
@@ -471,6 +493,7 @@ int main(void)
         cmocka_unit_test(native),
         cmocka_unit_test(another_service),
         cmocka_unit_test(blocks),
+        cmocka_unit_test(an_instruction_ends_with_its_question),
         cmocka_unit_test(blocks_joins_user_turns),
         cmocka_unit_test(blocks_failed_tries),
         cmocka_unit_test(blocks_examples),
