@@ -1,6 +1,6 @@
-/* left_out.c - does code leave out a number of its question? A small model that forgets one has hardly ever
- * the right answer, and this can be seen before the code runs. Then it is asked once more, with other
- * instructions, and the code that leaves out less is run. The other is neither run nor remembered.
+/* left_out.c - does code leave out a number of its question? The answer of a small model that forgets
+ * one is hardly ever right, and this can be seen before the code runs. Then the model is asked once more,
+ * with other instructions, and the code that leaves out less is run. The other is neither run nor remembered.
  */
 #include <ctype.h>
 #include <math.h>
@@ -72,7 +72,7 @@ static size_t count_name(const char *code, const char *name, size_t len)
 }
 
 /* Does this line only give a value to a name that stands nowhere else in the code? */
-static bool gives_in_vain(const char *line, const char *code)
+static bool assigns_unused_name(const char *line, const char *code)
 {
     const char *name = line + strspn(line, " \t");
     size_t len = name_length(name);
@@ -91,7 +91,7 @@ static size_t numbers_used(const char *code, double *out, bool *counts)
     for (const char *line = buf_str(&plain); *line;) {
         size_t len = strcspn(line, "\n");
 
-        if (!gives_in_vain(line, buf_str(&plain)))
+        if (!assigns_unused_name(line, buf_str(&plain)))
             buf_add(&used, line, len + (line[len] == '\n'));
         line += len + (line[len] == '\n');
     }
