@@ -76,18 +76,18 @@ static int other_api(const struct exchange *x, struct error *err)
     if (m->o.api == LLM_CHAT_COMPLETIONS && !k->no_responses) {
         if (llm_use_api(m, LLM_RESPONSES, err))
             return -1;
-        llm_keep_tools(m);
+        k->tools_found = true;
         exchange_notice(x, false, "%s supports tools only in the Responses API; using that from now on",
                         m->o.model);
         return 0;
     }
     if (k->effort_known && k->effort && !strcmp(k->effort, "none"))
         return 1;
-    k->no_responses = k->effort_known = true;
+    k->no_responses = k->effort_known = k->told_effort = true;
     k->effort = "none";
     if (m->o.api == LLM_RESPONSES && llm_use_api(m, LLM_CHAT_COMPLETIONS, err))
         return -1;
-    llm_keep_tools(m);
+    k->tools_found = true;
     exchange_notice(x, false,
                     "no Responses API here; asking %s to call tools without reasoning (effort none)",
                     m->o.model);
@@ -235,7 +235,10 @@ void adapt_tell_effort(const struct exchange *x)
     if (!asked || m->learnt->told_effort || (sent && !strcmp(asked, sent)))
         return;
     m->learnt->told_effort = true;
-    if (sent)
+    if (sent && m->learnt->no_responses)
+        exchange_notice(x, false, "%s calls tools here only without reasoning; sending effort %s, not %s",
+                        m->o.model, sent, asked);
+    else if (sent)
         exchange_notice(x, true, "%s does not know the reasoning effort %s; sending %s", m->o.model, asked,
                         sent);
     else

@@ -228,6 +228,9 @@ static void learn(struct exchange_try *t)
     x->structured = t->got.n_calls && (t->a.reader.calls.n > 0 || quoted);
     x->from_block = !x->structured && t->a.from_block;
     x->m->learnt->thoughts_unopened |= t->a.unsaid;
+    if (x->m->learnt->tools_found)
+        llm_keep_tools(x->m);
+    x->m->learnt->tools_found = false;
 }
 
 /* Returns as conclude does. The caller releases t. */

@@ -58,6 +58,28 @@ def test_it_is_remembered_for_a_day(sandpiper, serve):
     assert len(server.bodies()) == 5
 
 
+@pytest.mark.parametrize("broken", [(403, {"error": "forbidden"}), (500, {"error": "boom"})], ids=["403", "500"])
+def test_it_is_remembered_only_once_it_answered(sandpiper, serve, broken):
+    """An endpoint that names it and does not serve it is asked by chat completions again by the next run, not refused for a day."""
+    tries = 4 if broken[0] == 500 else 1
+    serve(sandpiper, [{"expect": CHAT, "answer": refusal(*NAMED[0])}]
+          + [{"expect": RESPONSES, "answer": {"status": broken[0], "json": broken[1]}}] * tries + [{"expect": CHAT, "answer": {"text": "Fine."}}])
+    assert sandpiper.run("one?").code == (75 if tries > 1 else 77)
+    r = sandpiper.run("two?")
+    assert r.code == 0 and r.out == "Fine.\n", r
+
+
+def test_an_effort_that_cannot_be_is_told_again(sandpiper, serve):
+    """The next run knows that it can only be none, and says so to whoever asked for another."""
+    none = dict(CHAT, reasoning_effort="none")
+    serve(sandpiper, [{"expect": CHAT, "answer": refusal(*NAMED[0])}, {"expect": RESPONSES, "answer": {"status": 404, "json": {"detail": "Not Found"}}}]
+          + [{"expect": none, "answer": {"text": "Fine."}}] * 3)
+    assert sandpiper.run("one?").code == 0
+    r = sandpiper.run("--reasoning-effort", "high", "two?")
+    assert r.code == 0 and r.err.count("without reasoning") == 1 and "not high" in r.err, r
+    assert "reasoning" not in sandpiper.run("three?").err
+
+
 @pytest.mark.parametrize("missing", [(404, {"error": {"message": "Invalid URL (POST /v1/responses)"}}), (404, {"detail": "Not Found"}),
                                      (405, {"detail": "Method Not Allowed"}), (501, {"error": "not implemented"})], ids=["url", "404", "405", "501"])
 def test_without_thinking_where_there_is_none(sandpiper, serve, missing):
