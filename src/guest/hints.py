@@ -18,9 +18,12 @@ DEFINES_NAMES = ('math', 'datetime', 'itertools', 'collections', 'functools', 's
                  'decimal', 'calendar', 'random')
 
 
-def names_text(names, most=30):
-    names = [clip(repr(n) if not isinstance(n, str) else n, 60) for n in names]
-    return ', '.join(names[:most]) + (', ... (%d in all)' % len(names) if len(names) > most else '')
+def names_text(names, most=30, like=None):
+    """The first of these names, and of many those that are nearly the one that was meant before them."""
+    first = near(like, names)[:5] if type(like) is str and len(names) > most else []
+    first += [n for n in names[:most] if n not in first]
+    said = ', '.join(clip(repr(n) if not isinstance(n, str) else n, 60) for n in first[:most])
+    return said + (', ... (%d in all)' % len(names) if len(names) > most else '')
 
 
 def near(name, names):
@@ -37,8 +40,8 @@ def near(name, names):
 def columns_of(value):
     """Column names if value is a pandas frame. It is recognised by its attributes; pandas is not imported for
     it."""
-    if type(value).__module__.split('.')[0] == 'pandas' and hasattr(value, 'columns'):
-        return list(value.columns[:200])
+    if type(value).__module__.split('.')[0] == 'pandas' and hasattr(type(value), 'columns'):
+        return list(value.columns)
     return None
 
 
@@ -177,7 +180,8 @@ def holding_values(key, scopes):
 
 
 def key_facts(name, value, key, scopes):
-    lines = ['keys of %s: %s' % (name, names_text(list(dict.keys(value))[:200]))] + below(name, value)
+    keys = list(dict.keys(value))
+    lines = ['keys of %s: %s' % (name, names_text(keys, like=key))] + below(name, value)
     there = holders(key, scopes, value) if type(key) in (str, int) else ''
     return '\n'.join(lines + [there] * bool(there))
 
@@ -211,22 +215,53 @@ def scopes_of(worker, tb):
     return [frame.f_locals] if frame.f_locals is worker.namespace else [frame.f_locals, worker.namespace]
 
 
+def column_facts(name, columns, keys, scopes, failed):
+    """What a frame has, and where else there are columns of these names."""
+    like = keys[0] if keys else None
+    lines = ['columns%s: %s' % (name and ' of ' + name, names_text(columns, like=like))]
+    lines += [holders(key, scopes, failed) for key in keys[:3] if key not in columns]
+    return '\n'.join(line for line in lines if line)
+
+
+def names_in(key):
+    """The names of columns in pandas' errors: one, or "['a', 'b'] not in index"."""
+    ends = ('not in index', 'not found in axis', 'in the columns', 'in the [columns]')
+    if type(key) is str and key.endswith(ends):
+        import re
+        return re.findall(r"'([^']*)'", key.partition('dtype=')[0])
+    return [key] if type(key) is str else []
+
+
+def frames_inside(frames):
+    """The frames that methods of pandas looked into, the outermost first."""
+    for frame, _ in frames:
+        if not users_own(frame.f_code.co_filename):
+            for name in ('self', 'df', 'obj', 'data'):
+                value = frame.f_locals.get(name)
+                # what a group is of; one that is only being made has no attributes, but a __getattr__
+                inner = getattr(value, '__dict__', {}).get('obj')
+                yield from (v for v in (value, inner) if columns_of(v) is not None)
+
+
+def name_of(value, scopes):
+    return next((n for n, v, _ in variables(scopes) if v is value), '')
+
+
 def key_owner(worker, key, tb, frames):
     """What the object on the failing line has instead of the key."""
+    keys, scopes = names_in(key), []
     if tb is not None:
         frame, scopes = tb.tb_frame, scopes_of(worker, tb)
         for name, value in subscripted(worker, frame, tb.tb_lineno, tb=tb):
             columns = columns_of(value)
             if columns is not None:
-                there = holders(key, scopes, value) if type(key) is str else ''
-                return 'columns of %s: %s' % (name, names_text(columns)) + ('\n' + there if there else '')
+                return column_facts(name, columns, keys, scopes, value)
             if isinstance(value, dict) and type(key) in (str, int) and not dict.__contains__(value, key):
                 return key_facts(name, value, key, scopes)
-    for frame, lineno in reversed(frames):
-        for name in ('self', 'df', 'obj', 'data'):
-            columns = columns_of(frame.f_locals.get(name))
-            if columns is not None:
-                return 'columns: %s' % names_text(columns)
+    inside = list(frames_inside(frames))
+    without = [v for v in inside if not all(k in columns_of(v) for k in keys)]
+    for value in without[:1] or inside[-1:]:
+        return column_facts(name_of(value, scopes), columns_of(value), keys, scopes, value)
     return None
 
 
@@ -272,16 +307,17 @@ def missing_attribute(worker, e, frames):
     elsewhere = attribute_elsewhere(obj, name)
     if elsewhere:
         return elsewhere
-    columns = columns_of(obj)
-    if columns is not None and name in [str(c).replace(' ', '_') for c in columns]:
-        return 'columns: %s' % names_text(columns)
     names = [n for n in dir(obj) if not n.startswith('_')]
     close = near(name, names)
+    columns, tb = columns_of(obj), innermost(e, frames)
+    if columns is not None and tb is not None:
+        scopes = scopes_of(worker, tb)
+        said = column_facts(name_of(obj, scopes), columns, [name], scopes, obj)
+        close = [n for n in close if n not in columns]
+        return said + ('\ntype %s has: %s' % (type(obj).__name__, names_text(close)) if close else '')
     what = 'module %s' % obj.__name__ if isinstance(obj, type(sys)) else 'type %s' % type(obj).__name__
     if close:
         return '%s has: %s' % (what, names_text(close))
-    if columns is not None:
-        return 'columns: %s' % names_text(columns)
     return '%s has: %s' % (what, names_text(names, 20)) if len(names) <= 40 else None
 
 

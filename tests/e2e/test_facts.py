@@ -63,13 +63,44 @@ def test_columns_of_other_frames(sandpiper, serve):
     assert "columns of orders: no" in text[1] and "country is in customers" in text[1]
 
 
+FRAMES = ("customers = pd.DataFrame({'id': [1, 2], 'country': ['X', 'Y']})\n"
+          "orders = pd.DataFrame({'customer_id': [1, 1], 'total': [2.5, 3.5]})\n"
+          "wide = pd.DataFrame({'col_%03d' % i: [i] for i in range(300)})\n")
+
+
+@pytest.mark.parametrize("code, facts", [
+    ("orders.groupby('country')['total'].sum()", ["columns of orders: customer_id, total\n", "country is in customers\n"]),
+    ("orders.sort_values('country')", ["columns of orders: customer_id, total\n", "country is in customers\n"]),
+    ("orders[['total', 'country']]", ["columns of orders: customer_id, total\n", "country is in customers\n"]),
+    ("orders[['country']]", ["columns of orders: customer_id, total\n", "country is in customers\n"]),
+    ("orders.set_index('country')", ["columns of orders: customer_id, total\n", "country is in customers\n"]),
+    ("orders.drop(columns=['country'])", ["columns of orders: customer_id, total\n", "country is in customers\n"]),
+    ("customers.groupby('country')['total'].sum()", ["columns of customers: id, country\n", "total is in orders\n"]),
+    ("orders.country.unique()", ["columns of orders: customer_id, total\n", "country is in customers\n"]),
+    ("orders.amount.sum()", ["columns of orders: customer_id, total\n"]),
+    ("def f(t):\n    return t.groupby('country').size()\nf(orders)", ["columns of t: customer_id, total\n", "country is in customers\n"]),
+    ("wide['col_29']", ["columns of wide: col_29", "col_000, ", "(300 in all)\n"]),
+    ("{'k%d' % i: {'v': 1} for i in range(324)}['x']", []),
+    ("d = {'k%d' % i: {'v': 1} for i in range(324)}\nd['x']", ["keys of d: k0, k1, ", "(324 in all)\n"]),
+])
+def test_columns_where_pandas_looked_for_them(sandpiper, serve, code, facts):
+    """Whichever of its methods was given the name, the frame is named as the code names it; a count is the count."""
+    first = "try:\n    import pandas as pd\nexcept ImportError:\n    print('none')"
+    text = told(sandpiper, serve, [first, FRAMES + code], "native")
+    if "none" in text[0]:
+        pytest.skip("no pandas in the sandbox")
+    for fact in facts:
+        assert fact in text[1] + "\n", text[1]
+    assert "(200 in all)" not in text[1] and "1 in all" not in text[1], text[1]
+
+
 PEOPLE = ("import pandas as pd\npeople = pd.DataFrame({'town': ['Bonn', 'Ghent'], 'number': [1042, 7]})\n")
 
 
 @pytest.mark.parametrize("code, fact", [
     ("people['Ghent']", "'Ghent' is a value in people['town']; its rows: people[people['town'] == 'Ghent']"),
     ("people.loc[1042]", "1042 is a value in people['number']"),
-    ("people.loc[1043]", "columns: town, number"),
+    ("people.loc[1043]", "columns of people: town, number"),
 ])
 def test_the_key_is_a_value_in_a_column(sandpiper, serve, code, fact):
     text = told(sandpiper, serve, ["try:\n    import pandas as pd\nexcept ImportError:\n    print('none')", PEOPLE + code],
