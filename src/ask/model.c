@@ -26,10 +26,11 @@ static size_t add_place(struct local_place *v, size_t n, const struct provider *
 
 size_t local_places(const struct config *c, struct local_place v[LOCAL_MAX])
 {
+    const struct providers *known = config_providers(c);
     size_t n = 0;
 
-    for (size_t i = 0; i < c->providers.n; i++) {
-        const struct provider *p = &c->providers.v[i];
+    for (size_t i = 0; i < known->n; i++) {
+        const struct provider *p = &known->v[i];
 
         if (!p->discover)
             continue;

@@ -95,8 +95,8 @@ struct config {
     void *ask_ctx;
     /* .env decides where questions go: a line to print even with --quiet; or NULL */
     const char *said;
-    struct providers providers;                 /* the built-in ones and those of config.yaml */
-    struct profiles profiles, builtin_profiles; /* of models: those of config.yaml, and our own */
+    struct providers providers;                 /* read by config_providers() */
+    struct profiles profiles, builtin_profiles; /* of models: those of config.yaml, and our own, see below */
     struct custom_engines engines;              /* of config.yaml */
     const char *file;                           /* config.yaml as it was looked for; NULL: no home */
     bool file_read;                             /* it was there */
@@ -109,6 +109,11 @@ struct config {
  * Errors are ERROR_USAGE. Call config_release also after a failure. */
 int config_load(struct config *c, int argc, char *const *argv, char *const *env, struct error *err);
 void config_release(struct config *c);
+
+/* The built-in providers and those of config.yaml; our own profiles of models. Only who asks a model needs
+ * them, and reading the built-in ones takes longer than all else here, so it is done at the first call. */
+struct providers *config_providers(const struct config *c);
+const struct profiles *config_builtin_profiles(const struct config *c);
 
 /* member: &c->model, ... */
 const struct source *config_source(const struct config *c, const void *member);

@@ -151,20 +151,21 @@ static int take_entry(struct config *c, const struct provider *p, struct endpoin
 static const struct provider *named_provider(const struct config *c, const char *name, const char *where,
                                              struct error *err)
 {
-    const struct provider *p = provider_find(&c->providers, name);
+    const struct providers *known = config_providers(c);
+    const struct provider *p = provider_find(known, name);
     autofree char *shown = scrub_line(name, SCRUB_TERMINAL);
 
     if (p)
         return p;
-    const char *near = provider_nearest(&c->providers, name);
+    const char *near = provider_nearest(known, name);
     if (near) {
         error_set(err, ERROR_USAGE, 0, "%s: unknown provider \"%.60s\"; did you mean %s?", where, shown,
                   near);
         return NULL;
     }
     struct buf names autorelease(buf_release) = BUF_INIT(4096);
-    for (size_t i = 0; i < c->providers.n; i++)
-        buf_addf(&names, "%s%s", i ? ", " : "", c->providers.v[i].name);
+    for (size_t i = 0; i < known->n; i++)
+        buf_addf(&names, "%s%s", i ? ", " : "", known->v[i].name);
     error_set(err, ERROR_USAGE, 0,
               "%s: unknown provider \"%.60s\"\n"
               "Known: %s. Others can be added in config.yaml.",
@@ -178,7 +179,7 @@ static int implicit_choice(struct config *c, struct endpoint *e, int last, struc
  * environment chooses none. */
 static bool folder_may_name(struct config *c, const char *name)
 {
-    const struct provider *p = provider_find(&c->providers, name);
+    const struct provider *p = provider_find(config_providers(c), name);
     struct endpoint e = {0};
 
     if (!p || is_own(c, p))
@@ -237,11 +238,12 @@ static int explicit_choice(struct config *c, struct endpoint *e, struct error *e
  * config.yaml (2). */
 static int implicit_choice(struct config *c, struct endpoint *e, int last, struct error *err)
 {
+    const struct providers *known = config_providers(c);
     struct error earlier = {0};
 
     for (int layer = 0; layer <= last; layer++)
-        for (size_t i = 0; i < c->providers.n; i++) {
-            const struct provider *p = &c->providers.v[i];
+        for (size_t i = 0; i < known->n; i++) {
+            const struct provider *p = &known->v[i];
             struct error why = {0};
 
             if (p->by_name)
@@ -329,7 +331,7 @@ const char *endpoint_title(const struct endpoint *e)
 struct profile endpoint_profile(const struct config *c, const struct endpoint *e, const char *model)
 {
     const struct provider *p = e->elsewhere ? NULL : e->entry;
-    const struct profiles *const lists[] = {&c->profiles, p ? &p->profiles : NULL, &c->builtin_profiles};
+    const struct profiles *const lists[] = {&c->profiles, p ? &p->profiles : NULL, config_builtin_profiles(c)};
     struct profile all = profile_of(lists, countof(lists), model);
 
     if (p && !all.has_thinking)

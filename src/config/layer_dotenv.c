@@ -17,9 +17,10 @@
 bool providers_variable(const struct config *c, const char *name)
 {
     autofree char *braced = xasprintf("{%s}", name);
+    const struct providers *known = config_providers(c);
 
-    for (size_t i = 0; i < c->providers.n; i++) {
-        const struct provider *p = &c->providers.v[i];
+    for (size_t i = 0; i < known->n; i++) {
+        const struct provider *p = &known->v[i];
         for (char *const *k = p->key_variable; *k; k++)
             if (!strcmp(*k, name))
                 return true;

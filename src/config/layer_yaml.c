@@ -80,7 +80,7 @@ static int yaml_member(struct config *c, const struct ydoc *y, struct error *err
     if (!strcmp(y->key, "artifacts") && y->type == YDOC_MAP)
         return yaml_section(c, y, err);
     if (!strcmp(y->key, "providers"))
-        return providers_read(&c->providers, y, false, err);
+        return providers_read(config_providers(c), y, false, err);
     if (!strcmp(y->key, "models"))
         return profiles_read(&c->profiles, y, err);
     if (!strcmp(y->key, "engines"))

@@ -98,8 +98,8 @@ static void add_configured(const struct typed *t, enum complete_names kind, stru
     if (load(t, &c) == 0) {
         if (kind == NAMES_MODEL)
             add_models(&c, out);
-        for (size_t i = 0; kind == NAMES_PROVIDER && i < c.providers.n; i++)
-            argv_push(out, c.providers.v[i].name);
+        for (size_t i = 0; kind == NAMES_PROVIDER && i < config_providers(&c)->n; i++)
+            argv_push(out, config_providers(&c)->v[i].name);
         for (size_t i = 0; kind == NAMES_ENGINE && i < c.engines.n; i++)
             argv_push(out, c.engines.v[i].name);
     }

@@ -393,7 +393,7 @@ static void sizes(void **state)
 
 static struct profile profile_in(const struct config *c, const char *model)
 {
-    const struct profiles *const lists[] = {&c->profiles, &c->builtin_profiles};
+    const struct profiles *const lists[] = {&c->profiles, config_builtin_profiles(c)};
 
     return profile_of(lists, countof(lists), model);
 }
