@@ -155,7 +155,7 @@ $(B)/gen/profile.py: $(PROFILE_PARTS)
 
 # The guest compiled by the Python that bwrap will start (and the image's, where it is the same version). Without one here the file is empty
 # and the guest is compiled at each start, as it is by every Python that this code does not fit.
-GUEST_PARTS = $(filter-out %/boot.py $(PROFILE_PARTS),$(wildcard src/guest/*.py))
+GUEST_PARTS = $(filter-out %/boot.py %/walls.py $(PROFILE_PARTS),$(wildcard src/guest/*.py))
 $(B)/gen/guest.code: src/channel/guest_code.py $(GUEST_PARTS)
 	@mkdir -p $(@D)
 	$(call say,GUEST,$@)if [ -x /usr/bin/python3 ]; then /usr/bin/python3 -I src/channel/guest_code.py $@ $(GUEST_PARTS); else : > $@; fi

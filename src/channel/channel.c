@@ -5,12 +5,14 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "process/loop.h"
 
-#define READ_SIZE (256u << 10)
+#define READ_SIZE   (256u << 10)
+#define SOCKET_SIZE 212992 /* what Linux allows everybody; it allots twice as much */
 
 struct channel {
     struct loop *loop;
@@ -65,6 +67,8 @@ struct channel *channel_new(struct loop *loop, int in, int out, const struct cha
     struct channel *k = xmalloc(sizeof *k);
 
     memset(k, 0, offsetof(struct channel, buffer));
+    /* so that the first frame is sent at once; a pipe of a user's own engine has no such option */
+    setsockopt(out, SOL_SOCKET, SO_SNDBUF, &(int){SOCKET_SIZE}, sizeof(int));
     k->loop = loop;
     k->in = in;
     k->out = out;

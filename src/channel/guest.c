@@ -37,10 +37,8 @@ void guest_parts(struct buf *out)
         const char *name, *text;
     } parts[] = {PARTS(PART_ROW)};
 
-    if (EMBED_SIZE(guest_code) > 0) {
-        tagged_head(out, 'c', EMBED_SIZE(guest_code));
-        buf_add(out, guest_code, EMBED_SIZE(guest_code));
-    }
+    tagged_head(out, 'c', EMBED_SIZE(guest_code));
+    buf_add(out, guest_code, EMBED_SIZE(guest_code));
     for (size_t i = 0; i < countof(parts); i++) {
         tagged_head(out, 'm', strlen(parts[i].name) + 1 + strlen(parts[i].text));
         buf_addf(out, "%s\n", parts[i].name);

@@ -331,7 +331,8 @@ const char *endpoint_title(const struct endpoint *e)
 struct profile endpoint_profile(const struct config *c, const struct endpoint *e, const char *model)
 {
     const struct provider *p = e->elsewhere ? NULL : e->entry;
-    const struct profiles *const lists[] = {&c->profiles, p ? &p->profiles : NULL, config_builtin_profiles(c)};
+    const struct profiles *const lists[] = {&c->profiles, p ? &p->profiles : NULL,
+                                            config_builtin_profiles(c)};
     struct profile all = profile_of(lists, countof(lists), model);
 
     if (p && !all.has_thinking)

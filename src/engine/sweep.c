@@ -362,12 +362,14 @@ void sweep_now(struct loop *loop, struct sweep_result *out)
     out->groups = cgroup_sweep(NULL, "sandpiper-", dead_group);
 }
 
-void sweep_begin(struct loop *loop)
+static void begin(void *ctx, short revents)
 {
+    struct loop *loop = ctx;
     autofree char *stamp = xdg_path(XDG_CACHE, "swept");
     struct sweep sweep = {loop, NULL};
     struct stat st;
 
+    (void)revents;
     run_dir_dead(dead_dir, &sweep);
     run_dir_tidy();
     registry_sweep();
@@ -378,6 +380,11 @@ void sweep_begin(struct loop *loop)
         return;
     if (cache_keep(stamp, "", 0))
         loop_timer(loop, clock_ms() + SCAN_AFTER_MS, scan_labels, loop);
+}
+
+void sweep_begin(struct loop *loop)
+{
+    loop_timer(loop, clock_ms(), begin, loop);
 }
 
 /* A "ps" is not waited for, because the next start asks again. */

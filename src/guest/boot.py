@@ -34,24 +34,28 @@ def need(name):
              globals())
 
 
-def unpack(body):
-    """The first frame holds all parts twice: compiled, which is only valid for the Python that compiled them,
-    and as source."""
-    at = 0
-    while at < len(body):
-        size = int.from_bytes(body[at + 1:at + 5], 'little')
-        kind, data, at = body[at:at + 1], body[at + 5:at + 5 + size], at + 5 + size
-        if kind == b'm':
-            name, _, source = data.partition(b'\n')
-            PARTS[name.decode()] = source
-        elif kind == b'c':
-            mine = getattr(sys.modules.get('_frozen_importlib_external'), 'MAGIC_NUMBER',
-                           b'') + str(sys.implementation.cache_tag).encode() + b'\n'
-            if data.startswith(mine):
-                import marshal
-                for name, code in marshal.loads(data[len(mine):]).items():
-                    PARTS[name] = marshal.loads, code
-                break
+def unpack(data, at, load=None):
+    """A series of parts: b'm', size, name, newline, and its source, or with load its code marshalled. Most
+    are never needed, so nothing is copied."""
+    while at < len(data):
+        begin, at = at + 5, at + 5 + int.from_bytes(data[at + 1:at + 5], 'little')
+        name = data[begin:begin + 20].tobytes().partition(b'\n')[0]
+        part = data[begin + len(name) + 1:at]
+        PARTS[name.decode()] = (load, part) if load else part.tobytes()
+
+
+def read_parts(fd, size):
+    """The body of the first frame has all parts twice: compiled (b'c', size, what tells the Python that did
+    it), which is only valid for that Python, and as source."""
+    kind, length = take(fd, 1), int.from_bytes(take(fd, 4), 'little')
+    compiled, rest = take(fd, length), take(fd, size - 5 - length)
+    mine = getattr(sys.modules.get('_frozen_importlib_external'), 'MAGIC_NUMBER',
+                   b'') + str(sys.implementation.cache_tag).encode() + b'\n'
+    if kind == b'c' and compiled[:len(mine)] == mine:
+        import marshal
+        unpack(compiled, len(mine), marshal.loads)
+    else:
+        unpack(rest, 0)
 
 
 def to_null(*fds):
@@ -95,12 +99,12 @@ def dial(channel):
 
 
 def take(fd, size):
-    data = b''
-    while len(data) < size:
-        piece = posix.read(fd, size - len(data))
-        if not piece:
+    data = left = memoryview(bytearray(size))
+    while left:
+        n = posix.readv(fd, [left])
+        if not n:
             posix._exit(0)
-        data += piece
+        left = left[n:]
     return data
 
 
@@ -116,6 +120,6 @@ def boot():
     head = take(fd_in, 21)                      # the program's first frame is the rest of our source
     if head[4:5] != TO_GUEST_PARTS or int.from_bytes(head[:4], 'little') > FRAME_MAX:
         posix._exit(65)
-    unpack(take(fd_in, int.from_bytes(head[:4], 'little')))
+    read_parts(fd_in, int.from_bytes(head[:4], 'little'))
     need('start')
     start(fd_in, fd_out)                        # noqa: from start.py

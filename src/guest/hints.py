@@ -1,6 +1,8 @@
 # hints.py - part of the worker, compiled with explain.py: hints to an exception, facts that whoever mends the
 # code needs, never advice. Everything here touches objects of the code, as explain.py does.
 
+need_ast()                      # noqa: from worker.py
+
 ALIASES = {'np': 'import numpy as np', 'pd': 'import pandas as pd', 'plt': 'import matplotlib.pyplot as plt',
            'sns': 'import seaborn as sns',
            'sp': 'import sympy as sp', 'dt': 'import datetime as dt',

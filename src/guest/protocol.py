@@ -20,6 +20,7 @@ FROM_GUEST_END, FROM_GUEST_DEATH = b'Z', b'X'
 ORDER_SNAPSHOT, ORDER_INVENTORY = b'\xff\xff\xff\xff', b'\xfe\xff\xff\xff'
 ORDER_ARGUMENTS, ORDER_TERMINAL = b'\xfd\xff\xff\xff', b'\xfc\xff\xff\xff'
 ORDER_RESUME = b'G'             # to a snapshot
+SETTINGS = {TO_GUEST_TERMINAL: ORDER_TERMINAL, TO_GUEST_ARGUMENTS: ORDER_ARGUMENTS}
 
 SHORT = 1 << 12                 # bytes of a short message; the first one of a cell has no more of its code
 

@@ -69,21 +69,16 @@ def request(self, kind, nonce, body):
         put_end(self)
         need('pixels')
         self.pixels_begin(body)                 # noqa: from pixels.py
-    elif kind == TO_GUEST_TERMINAL:
-        self.terminal = body                    # the worker gets it with its next cell
     elif kind in (TO_GUEST_COMMAND, TO_GUEST_GET, TO_GUEST_LIST):
         need('commands')
         self.beside(kind, nonce, body)          # noqa: from commands.py
-    elif kind in (TO_GUEST_ARGUMENTS, TO_GUEST_INVENTORY):
+    elif kind == TO_GUEST_INVENTORY:
         self.begin(nonce)
-        self.ask_worker(kind, (ORDER_ARGUMENTS if kind == TO_GUEST_ARGUMENTS else ORDER_INVENTORY) + body)
+        self.ask_worker(kind, ORDER_INVENTORY + body)
 
 
 def answered(self, body):
-    """The worker's answer to a task that is not a cell; ignored if nobody waits for it."""
-    if self.task == TO_GUEST_ARGUMENTS:
-        self.finish(b'' if body == b'ok' else tlv(b'e', body[:200] or b'the interpreter does not answer'))
-        return
+    """The worker's answer to TO_GUEST_INVENTORY; empty if it does not answer."""
     names = {path.split(b'/')[0] for path in self.scan()}
     files = b', '.join(sorted(name for name in names if name[:1] != b'.' and name != b'__pycache__')[:50])
     self.finish(tlv(b't', body[:LIST_MOST].replace(b'\n', b' ') + b'\n' + files[:LIST_MOST]))

@@ -13,6 +13,9 @@ CHUNK = 1 << 16
 PAUSE = 0.001                   # seconds after a cell without another one; then the interpreter is idle
 INTERVAL = 0.05                 # seconds between snapshots while cells follow each other without a pause
 BRISK_MS = 1                    # so long a cell's output waits for its result, to leave with it
+# The machine code is locked in memory when nothing has happened for so long, or this many seconds after the
+# start: earlier it would take time from the first cell.
+UNLOCKED_MS, UNLOCKED_MOST = 5, 0.1
 STILL_NS = 100000000            # the folder's times may lag behind the clock by no more than this
 FIGURES_MOST = 70               # of a cell, in all forms, and forms of its value
 QUEUE_HIGH = 1 << 18            # bytes; with more than this unsent, the code's output waits in its pipes
@@ -30,8 +33,8 @@ class Supervisor:
                  'words', 'heap', 'pipes', 'to_worker', 'nonce', 'waiting', 'interrupted',
                  'figures', 'figure', 'sending', 'helper', 'command', 'closed_at', 'polled', 'quiet',
                  'brisk', 'flood', 'snapshots', 'snapshot', 'chores', 'taken', 'captured_at', 'ended',
-                 'task', 'terminal', 'told', 'due', 'gave_up', 'dying', 'poll', 'answers', 'look',
-                 'still', 'wake', 'root', 'locked', '__dict__')
+                 'task', 'settings', 'told', 'due', 'gave_up', 'dying', 'poll', 'answers', 'look',
+                 'still', 'wake', 'root', 'locked', 'lock_by', '__dict__')
 
     def __init__(self, fd_in, fd_out, alone):
         self.fd_in, self.fd_out, self.alone = fd_in, fd_out, alone
@@ -68,10 +71,9 @@ class Supervisor:
         # pid of one that hung up; how many were killed by others, not told yet
         self.lost, self.taken = 0, 0
         self.captured_at, self.ended = 0.0, 0   # when the last one was ordered; cells that have ended
-        # TO_GUEST_RUN, _ARGUMENTS or _INVENTORY: what the worker was asked for
-        self.task = b''
-        # the program's latest TO_GUEST_TERMINAL, and the one that this worker was given
-        self.terminal = self.told = b''
+        self.task = b''                         # TO_GUEST_RUN or _INVENTORY: what the worker was asked for
+        # order -> the program's latest body for it; those that this worker was given
+        self.settings, self.told = {}, {}
         self.due = 0.0                          # when the next one is to be made
         self.gave_up = 0                         # workers that gave up, with no answer since
         self.dying = None                       # the worker died, and what then is not settled yet
@@ -79,7 +81,8 @@ class Supervisor:
         self.seen, self.entries = {}, 0
         self.poll = select.poll()
         self.look = select.poll()               # the pipes alone
-        self.locked = False                     # the interpreter's machine code, see lock_code.py
+        # the interpreter's machine code, see lock_code.py
+        self.locked, self.lock_by = False, time.monotonic() + UNLOCKED_MOST
         self.still = 0                          # ctime of the data folder while it is known to be empty
         self.wake = posix.pipe2(posix.O_CLOEXEC | posix.O_NONBLOCK)
         self.root = posix.open(OPTIONS['data'], posix.O_RDONLY | posix.O_DIRECTORY | posix.O_CLOEXEC)
@@ -139,6 +142,9 @@ class Supervisor:
             self.ask_worker(kind, body)
         elif kind == TO_GUEST_INTERRUPT or kind == TO_GUEST_KILL:
             self.stop(_signal.SIGINT if kind == TO_GUEST_INTERRUPT else _signal.SIGKILL)
+        elif kind in SETTINGS:                  # the worker gets it with its next cell
+            self.settings[SETTINGS[kind]] = body
+            self.told.pop(SETTINGS[kind], None)
         elif kind == TO_GUEST_KEEP:
             need('named')
             self.stay(body)                     # noqa: from named.py
@@ -178,13 +184,13 @@ class Supervisor:
         if not self.quiet:      # what a thread wrote since the last cell does not belong to this cell
             self.drain(PIPE_MOST)
         self.waiting = True
-        head = self.nonce + message[:4] + (len(message) - 4).to_bytes(4, 'little')
-        self.to_worker = [head + message[4:SHORT]]
-        if len(message) > SHORT:
-            self.to_worker += [message[i:i + CHUNK] for i in range(SHORT, len(message), CHUNK)]
-        if self.terminal != self.told and task == TO_GUEST_RUN:
-            self.told = self.terminal
-            self.to_worker.insert(0, NONE + ORDER_TERMINAL + len(self.told).to_bytes(4, 'little') + self.told)
+        self.to_worker = []
+        if self.told != self.settings and task == TO_GUEST_RUN:
+            for order, setting in self.settings.items():
+                if self.told.get(order) != setting:
+                    self.to_worker += pieces(NONE, order, setting)
+            self.told = dict(self.settings)
+        self.to_worker += pieces(self.nonce, message[:4], message[4:])
         if self.sock is not None:
             self.feed()
             self.brisk = not self.to_worker and self.answers.poll(BRISK_MS) != []
@@ -208,7 +214,7 @@ class Supervisor:
         return fds
 
     def adopt(self, pid, sock, words, out, err):
-        self.worker, self.sock, self.words, self.to_worker, self.told = pid, sock, words, [], b''
+        self.worker, self.sock, self.words, self.to_worker, self.told = pid, sock, words, [], {}
         self.pipes = {out: FROM_GUEST_STDOUT, err: FROM_GUEST_STDERR}
         self.closed_at, self.closed_kill, self.polled, self.flood = 0.0, False, False, False
         self.heap = b''
@@ -411,7 +417,7 @@ class Supervisor:
         self.send(FROM_GUEST_END, self.nonce, ending + (tlv(b'i', b'1') if self.interrupted else b''))
         self.nonce = None
         task, self.task = self.task, b''
-        if self.snapshots and task in (TO_GUEST_RUN, TO_GUEST_ARGUMENTS):
+        if self.snapshots and task == TO_GUEST_RUN:
             self.ended += 1
             # Whoever waits for the result gets the processor first, unless the next cell would wait anyway.
             self.due = now + PAUSE if now - self.captured_at < INTERVAL else now
@@ -466,6 +472,8 @@ class Supervisor:
             return BRISK_MS
         if self.dying:
             return 10
+        if not self.locked:
+            return UNLOCKED_MS
         return 50 if self.closed_at or self.helper else None
 
     def serve(self):
@@ -485,6 +493,9 @@ class Supervisor:
             dead = False
             ready = self.poll.poll(self.wait())
             self.quiet = self.polled and len(ready) == 1
+            if not (self.locked or self.brisk) and (not ready or time.monotonic() > self.lock_by):
+                need('lock_code')
+                self.lock_code()                # noqa: from lock_code.py
             if not ready:
                 self.brisk = False
             for fd, events in ready:
@@ -520,9 +531,6 @@ class Supervisor:
                 self.more()
             if self.chores and not self.brisk:
                 self.look_after()               # noqa: from recover.py
-            if not (self.locked or self.brisk):
-                need('lock_code')
-                self.lock_code()                # noqa: from lock_code.py
             if self.closed_at and time.monotonic() - self.closed_at > CLOSED_WAIT and self.worker:
                 self.closed_kill = True  # the hang-up alone proves nothing, since every death causes one
                 self.signal(_signal.SIGKILL)
@@ -532,6 +540,13 @@ class Supervisor:
                 self.helper_check()             # noqa: from requests.py
             if self.until and time.monotonic() >= self.until:
                 self.on_timer()                    # noqa: from named.py
+
+
+def pieces(nonce, order, body):
+    """A message to the worker, whose first piece is short."""
+    data = nonce + order + len(body).to_bytes(4, 'little') + body
+    return [data] if len(data) <= SHORT else [data[:SHORT]] + [data[i:i + CHUNK]
+                                                               for i in range(SHORT, len(data), CHUNK)]
 
 
 def widen(pipes):

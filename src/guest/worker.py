@@ -4,13 +4,13 @@
 # cannot be put right, the worker ends and the supervisor starts another.
 
 import builtins
-import _ast
 import _io
 
 # Our own builtins: a cell may replace len or print while our functions still have work to do. A function
 # takes its builtins from its globals when it is made, so functions made earlier are made again here.
 __builtins__ = dict(builtins.__dict__)
 
+_ast = None                     # see need_ast()
 ONLY_AST, TOP_AWAIT = 0x400, 0x2000
 VALUE_MOST = 16000
 MESSAGE_MOST = (1 << 16) + 64
@@ -25,6 +25,13 @@ def need(name):
     if part is not None:
         exec(part[0](part[1]) if type(part) is tuple else compile(part, '<sandpiper/%s>' % name, 'exec'),
              globals())
+
+
+def need_ast():
+    """Import _ast, which takes 0.7 ms: a first cell of one line does without."""
+    global _ast
+    if _ast is None:
+        import _ast
 
 
 def tlv(tag, data):
@@ -154,6 +161,7 @@ class Worker:
 
     def mend(self):
         """Undo what a cell changed that the next one needs. False if that is not possible."""
+        need_ast()
         try:
             posix.dup2(self.saved[0], 1)
             posix.dup2(self.saved[1], 2)
@@ -194,6 +202,7 @@ class Worker:
                 pass
             else:
                 return self.execute(last)
+        need_ast()
         tree = compile(code, name, 'exec', ONLY_AST | TOP_AWAIT, True)
         last = None
         if tree.body and type(tree.body[-1]) is _ast.Expr:
@@ -261,9 +270,8 @@ class Worker:
                 sys.argv[:] = words             # the code may have imported the list itself
             else:
                 sys.argv = words
-            return b'ok'
-        except Exception as e:
-            return type(e).__name__.encode('utf-8', 'replace')
+        except Exception:
+            pass                                # memory ran out
 
     def inventory(self):
         """The variables, the newest first, with their types."""
@@ -289,8 +297,10 @@ class Worker:
         if order == ORDER_TERMINAL:
             need('terminal')
             set_terminal(self, body)            # noqa: from terminal.py
+        elif order == ORDER_ARGUMENTS:
+            self.arguments(body)
         else:
-            self.say(RECORD_RESULT, self.arguments(body) if order == ORDER_ARGUMENTS else self.inventory())
+            self.say(RECORD_RESULT, self.inventory())
 
     def serve(self):
         while True:

@@ -93,8 +93,8 @@ int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct ce
 int sandbox_command(struct sandbox *s, const struct argv *words, const struct cell_listener *l,
                     struct cell_result *r, struct error *err);
 
-/* Set sys.argv for the cells that follow, byte for byte as os.fsencode() returns it. -1: ERROR_SANDBOX,
- * ERROR_CANCELLED, or ERROR_USAGE (too long). */
+/* Set sys.argv for the cells that follow, byte for byte as os.fsencode() returns it. It takes effect with the
+ * next cell. -1: ERROR_SANDBOX, ERROR_CANCELLED, or ERROR_USAGE (too long). */
 int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct error *err);
 
 /* Append the head and tail of the last cell's output for a model: stdout and stderr in the order they

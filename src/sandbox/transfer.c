@@ -119,8 +119,6 @@ int sandbox_reset(struct sandbox *s, struct error *err)
 
 int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct error *err)
 {
-    struct request q autorelease(request_end) = {.what = "the arguments",
-                                                 .when = "when it was given the arguments"};
     struct buf words autorelease(buf_release) = BUF_INIT(0);
 
     for (size_t i = 0; i < n; i++)
@@ -128,12 +126,10 @@ int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct
     if (words.len > SANDBOX_CODE_MAX)
         return error_set(err, ERROR_USAGE, 0, "the arguments are too long: %zu bytes, the limit is %u",
                          words.len, SANDBOX_CODE_MAX);
-    const struct frame_out f = {.type = TO_GUEST_ARGUMENTS, .body = {words.data, words.len}};
-    if (sandbox_wait(s, err) < 0 || request_ask(s, &q, f, err) < 0)
+    if (sandbox_wait(s, err) < 0)
         return -1;
-    if (q.error || q.wait_status >= 0)
-        return error_set(err, ERROR_SANDBOX, 0, "the arguments could not be passed: %.300s",
-                         q.error ? q.error : "the interpreter ended");
+    channel_send(s->channel,
+                 &(struct frame_out){.type = TO_GUEST_ARGUMENTS, .body = {words.data, words.len}});
     return 0;
 }
 
