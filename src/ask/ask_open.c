@@ -179,7 +179,7 @@ void ask_begin(struct ask *a)
                                   .model = a->model,
                                   .provider = a->endpoint.provider,
                                   .endpoint = a->endpoint.base_url,
-                                  .engine = sandbox_engine(a->sandbox),
+                                  .sandbox = a->c->sandbox,
                                   .version = VERSION}};
 
     ask_event(a, &e);

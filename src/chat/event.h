@@ -97,9 +97,9 @@ struct event {
     unsigned question; /* from 1; 0 before the first */
     const char *agent; /* which agent of a pipeline it comes from; NULL: there is only one, or from none */
     union {
-        /* engine: "" where EVENT_SANDBOX has yet to tell */
+        /* sandbox: the engine that was asked for, or "auto"; EVENT_SANDBOX tells which it became */
         struct {
-            const char *id, *model, *provider, *endpoint, *engine, *version;
+            const char *id, *model, *provider, *endpoint, *sandbox, *version;
         } session;
         /* image, runtime, name: or NULL */
         struct {

@@ -4,8 +4,8 @@
  * the first). Readers skip types and members they do not know. What does not apply is null. Text is not
  * scrubbed: it is data. With --agents, "agent" says which of them an object comes from.
  *
- *   session       model, provider, endpoint, engine ("" where none was named: the next tells), session (id or
- *                 null), version (of sandpiper)
+ *   session       model, provider, endpoint, sandbox (the engine that was asked for, or "auto"), session (id
+ *                 or null), version (of sandpiper)
  *   sandbox       engine, image (null: it has none), runtime (null: the engine's own), python, name (null:
  *                 none); when it is up, and again when it was replaced
  *   text          reply (number in the question), text (a piece)
@@ -106,7 +106,7 @@ static int give_session(struct event_json *j, const struct event *e)
                                 {"model", json_string(e->session.model)},
                                 {"provider", json_string(e->session.provider)},
                                 {"endpoint", json_string(e->session.endpoint)},
-                                {"engine", json_string(e->session.engine)},
+                                {"sandbox", json_string(e->session.sandbox)},
                                 {"version", json_string(e->session.version)}));
 }
 

@@ -187,7 +187,7 @@ static const struct topic {
      "Prints one JSON object a line on stdout. Each has type, v (1) and question (from\n"
      "1; 0 before the first); with --agents also agent, the one that it comes from.\n"
      "What does not apply is null. Skip types and members that you do not know.\n\n"
-     "session      session, model, provider, endpoint, engine, version\n"
+     "session      session, model, provider, endpoint, sandbox, version\n"
      "sandbox      engine, image, runtime, python, name, mounts\n"
      "text         reply, text: a piece of it\n"
      "tool_call    id, tool, cell, code\n"

@@ -137,10 +137,10 @@ static void reasoning_end(struct show *s)
 
 static void show_session(struct show *s, const struct event *e)
 {
-    const char *engine = e->session.engine && *e->session.engine ? e->session.engine : "starting";
     autofree char *text = xasprintf("%s at %s (%s), sandbox: %s", e->session.model ? e->session.model : "?",
                                     e->session.endpoint ? e->session.endpoint : "?",
-                                    e->session.provider ? e->session.provider : "?", engine);
+                                    e->session.provider ? e->session.provider : "?",
+                                    e->session.sandbox ? e->session.sandbox : "?");
 
     free(s->model);
     s->model = xstrdup(e->session.model);

@@ -123,7 +123,7 @@ def test_the_event_names_engine_and_image(sandpiper_on, engine, serve):
     serve(sandpiper_on, [{"answer": {"calls": [{"code": "print(1)"}]}}, {"answer": {"text": "done"}}])
     r = sandpiper_on.run("--json", "go")
     events = [json.loads(line) for line in r.out.splitlines()]
-    assert events[0]["type"] == "session" and events[0]["engine"] == engine, events[0]
+    assert events[0]["type"] == "session" and events[0]["sandbox"] == engine and "engine" not in events[0], events[0]
     up = [e for e in events if e["type"] == "sandbox"]
     assert len(up) == 1 and events.index(up[0]) < [e["type"] for e in events].index("tool_output"), r
     assert up[0]["engine"] == engine and up[0]["image"] == (None if engine == "bwrap" else IMAGE) and up[0]["python"].startswith("3."), up
@@ -136,7 +136,8 @@ def test_with_auto_the_event_tells(bare, serve):
     serve(bare, [{"answer": {"calls": [{"code": "print(1)"}]}}, {"answer": {"text": "done"}}])
     r = bare.run("--json", "go", env=AUTO)
     events = [json.loads(line) for line in r.out.splitlines()]
-    assert events[0]["engine"] == "" and [e["engine"] for e in events if e["type"] == "sandbox"][0] in ("docker", "podman", "bwrap"), r
+    assert events[0]["sandbox"] == "auto" and "engine" not in events[0]
+    assert [e["engine"] for e in events if e["type"] == "sandbox"][0] in ("docker", "podman", "bwrap"), r
 
 
 def test_the_greeting_names_what_is_known(sandpiper_on, engine, serve):
