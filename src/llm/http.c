@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -38,7 +39,9 @@ struct transfer {
     int64_t byte_at; /* when the latest byte passed in either direction */
     curl_off_t moved, sent;
     size_t body, headers;
-    bool stopped, too_big, headers_big, refused;
+    size_t read;    /* of the file that is sent */
+    int read_errno; /* why no more of it could be read; 0: it was shorter than it should be */
+    bool stopped, too_big, headers_big, refused, unread;
     bool interim; /* the current head has a status 1xx */
     bool head;    /* the head of the final answer is complete */
 };
@@ -130,6 +133,34 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     return n;
 }
 
+/* The file is read, not mapped: whoever truncates one that is mapped kills the program that reads it. */
+static size_t on_read(char *p, size_t size, size_t n, void *ctx)
+{
+    struct transfer *t = ctx;
+    size_t left = t->q->len - t->read;
+    n *= size;
+    if (!left)
+        return 0;
+    ssize_t got = pread(*t->q->file, p, n < left ? n : left, (off_t)t->read);
+    if (got <= 0) {
+        t->unread = true;
+        t->read_errno = got < 0 ? errno : 0;
+        return CURL_READFUNC_ABORT;
+    }
+    t->read += (size_t)got;
+    return (size_t)got;
+}
+
+/* libcurl sends the body anew when a connection that was kept open turns out to be closed. */
+static int on_seek(void *ctx, curl_off_t offset, int origin)
+{
+    struct transfer *t = ctx;
+    if (origin != SEEK_SET || offset < 0 || (size_t)offset > t->q->len)
+        return CURL_SEEKFUNC_FAIL;
+    t->read = (size_t)offset;
+    return CURL_SEEKFUNC_OK;
+}
+
 static int on_progress(void *ctx, curl_off_t dltotal, curl_off_t dlnow, curl_off_t ultotal, curl_off_t ulnow)
 {
     struct transfer *t = ctx;
@@ -160,6 +191,23 @@ static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_so
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
+static CURLcode set_body(struct http *h, struct transfer *t)
+{
+    const struct http_request *q = t->q;
+    const struct curl_api *c = h->curl;
+    CURL *e = h->easy;
+    CURLcode rc = c->easy_setopt(e, CURLOPT_POST, 1L);
+    if (q->file) {
+        rc = rc ? rc : c->easy_setopt(e, CURLOPT_READFUNCTION, on_read);
+        rc = rc ? rc : c->easy_setopt(e, CURLOPT_READDATA, t);
+        rc = rc ? rc : c->easy_setopt(e, CURLOPT_SEEKFUNCTION, on_seek);
+        rc = rc ? rc : c->easy_setopt(e, CURLOPT_SEEKDATA, t);
+    } else {
+        rc = rc ? rc : c->easy_setopt(e, CURLOPT_POSTFIELDS, q->body);
+    }
+    return rc ? rc : c->easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->len);
+}
+
 /* headers must live as long as the transfer. Any result but CURLE_OK means that this libcurl cannot do it. */
 static CURLcode set_options(struct http *h, struct transfer *t, const struct curl_slist *headers)
 {
@@ -168,11 +216,8 @@ static CURLcode set_options(struct http *h, struct transfer *t, const struct cur
     CURL *e = h->easy;
     c->easy_reset(e);
     CURLcode rc = curl_common(c, e, q->url, q->ca_cert, q->connect_ms);
-    if (q->body) {
-        rc = rc ? rc : c->easy_setopt(e, CURLOPT_POST, 1L);
-        rc = rc ? rc : c->easy_setopt(e, CURLOPT_POSTFIELDS, q->body);
-        rc = rc ? rc : c->easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->len);
-    }
+    if (q->body || q->file)
+        rc = rc ? rc : set_body(h, t);
     if (q->method)
         rc = rc ? rc : c->easy_setopt(e, CURLOPT_CUSTOMREQUEST, q->method);
     if (q->sign) {
@@ -332,6 +377,9 @@ static void describe(struct transfer *t, CURLcode code)
     url_host(t->q->url, l.host, sizeof l.host);
     if (t->refused && code == CURLE_COULDNT_CONNECT) {
         failure_set(f, FAILURE_FATAL, "%s is not on the public internet", host);
+    } else if (t->unread) {
+        failure_set(f, FAILURE_FATAL, "%s",
+                    t->read_errno ? strerror(t->read_errno) : "the file became shorter while it was sent");
     } else if (t->too_big) {
         failure_set(f, FAILURE_PROTOCOL, "a reply larger than %zu MiB", reply_max(t) >> 20);
     } else if (t->headers_big) {

@@ -35,8 +35,9 @@ struct http_reply {
 };
 
 struct http_request {
-    const char *url, *body; /* body NULL: GET */
+    const char *url, *body; /* neither body nor file: GET */
     size_t len;
+    const int *file;         /* an open file, whose first len bytes are the body instead; or NULL */
     const char *method;      /* another one, that sends the body; or NULL */
     const char *user, *sign; /* NAME:SECRET, and what CURLOPT_AWS_SIGV4 takes, to sign with them; or NULL */
     const char *const *headers; /* "Name: value" */

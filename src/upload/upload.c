@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -169,8 +168,8 @@ void upload_free(struct upload *u)
 struct upload_try {
     struct upload *u;
     const char *url, *name;
-    const char *data;
-    size_t size;
+    int fd;
+    size_t size;     /* of the file, when it was opened */
     struct buf body; /* the service's answer */
     int64_t told;    /* clock_ms() when the phase was last told */
     uint64_t sent;   /* the bytes that were told as sent */
@@ -233,7 +232,7 @@ static int put(struct upload_try *a, struct failure *f, struct error *err)
         headers[n++] = u->token;
     const struct http_request q = {.url = whole,
                                    .method = "PUT",
-                                   .body = a->data,
+                                   .file = &a->fd,
                                    .len = a->size,
                                    .user = u->user,
                                    .sign = u->sign,
@@ -315,26 +314,17 @@ int upload_file(struct upload *u, const char *path, const char *name, char **url
 {
     autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     autofree char *key = encoded(name), *where = xasprintf("%s/%s", u->base, key);
-    struct upload_try a = {.u = u, .url = where, .name = name, .data = ""};
+    struct upload_try a = {.u = u, .url = where, .name = name, .fd = fd};
     struct stat st;
-    void *map = NULL;
 
     if (fd < 0 || fstat(fd, &st) < 0)
         return error_errno(err, "%.200s was not uploaded", name);
     if (!u->http && !(u->http = http_new(err)))
         return -1;
     a.size = (size_t)st.st_size;
-    if (a.size) {
-        map = mmap(NULL, a.size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (map == MAP_FAILED)
-            return error_errno(err, "%.200s was not uploaded", name);
-        a.data = map;
-    }
     buf_init(&a.body, ERROR_BODY);
     int status = put_and_retry(&a, err);
     buf_release(&a.body);
-    if (map)
-        munmap(map, a.size);
     if (status == 0)
         *url = steal(&where);
     return status;

@@ -69,6 +69,9 @@ class Storage:
                     body = self.rfile.read(4 << 20)
                     gate.wait(60)
                 body += self.rfile.read(size - len(body))
+                if len(body) < size:
+                    self.close_connection = True
+                    return
                 code = problem(self, body)
                 status = 403 if code else storage.answers.pop(0) if storage.answers else 201
                 if status < 300:

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -132,6 +133,23 @@ def test_no_room_at_the_other_end(sandpiper, serve, storage, kind):
     assert r.err.count("was not uploaded") == 1 and "507 InsufficientStorage" in r.err, r
     assert sorted(os.listdir(os.path.join(sandpiper.work, "out"))) == ["a b.png", "none", "t.csv"]
     no_secret(sandpiper, r)
+
+
+@pytest.mark.parametrize("kind", ["s3", "azure"])
+def test_a_file_that_shrinks_meanwhile(sandpiper, serve, storage, kind):
+    """Whoever truncates it does not end the program."""
+    s, to, env = storage(kind)
+    serve(sandpiper, [{"answer": {"calls": [{"code": "open('a.bin', 'wb').write(bytes(12_600_000))"}]}}, {"answer": {"text": "Done."}}])
+    s.gates = {1: threading.Event()}
+    p = sandpiper.start("--upload", to, "--out", "out", "go", env=env)
+    deadline = time.monotonic() + 60
+    while not s.requests and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.truncate(sandpiper.path("work/out/a.bin"), 1000)
+    s.gates[1].set()
+    out, err = p.communicate(timeout=60)
+    assert p.returncode == 1 and out == b"Done.\n" and not s.objects and s.requests == 1, (p.returncode, out, err)
+    assert b"a.bin was not uploaded to 127.0.0.1:" in err and b": the file became shorter while it was sent; no more files" in err, err
 
 
 @pytest.mark.parametrize("to, env, said", [
