@@ -32,9 +32,6 @@ const char *const schema_steps[] = {
     "CREATE TABLE file(n INTEGER PRIMARY KEY, session INTEGER NOT NULL, cell INTEGER NOT NULL, name TEXT NOT "
     "NULL, path TEXT NOT NULL, size INTEGER NOT NULL, figure INTEGER NOT NULL);"
     "CREATE INDEX file_session ON file(session, cell);"
-    "CREATE TABLE usage(n INTEGER PRIMARY KEY, session INTEGER NOT NULL, question INTEGER NOT NULL, input "
-    "INTEGER, output INTEGER, reasoning INTEGER, estimated INTEGER, seconds REAL);"
-    "CREATE INDEX usage_session ON usage(session);"
     "CREATE TABLE piece(n INTEGER PRIMARY KEY, session INTEGER NOT NULL, text TEXT NOT NULL);"
     "CREATE INDEX piece_session ON piece(session);",
     "ALTER TABLE turn ADD COLUMN images TEXT;",
@@ -53,5 +50,7 @@ const char *const schema_steps[] = {
     /* kept: our copy of a file that the user added; modified: when it had changed last, in microseconds */
     "ALTER TABLE file ADD COLUMN kept TEXT;"
     "ALTER TABLE file ADD COLUMN modified INTEGER;",
+    /* which an earlier first step made, and nothing read */
+    "DROP TABLE IF EXISTS usage;",
     NULL,
 };

@@ -7,6 +7,6 @@
 /* schema_steps[i] leads from version i to i + 1; ends with NULL. A step that was released is never changed.
  */
 extern const char *const schema_steps[];
-#define SCHEMA_VERSION 3
+#define SCHEMA_VERSION 4
 
 #endif

@@ -176,8 +176,8 @@ int session_remove(struct db *db, const char *id, struct error *err)
     static const char *const tables[] = {
         "DELETE FROM question WHERE session=?", "DELETE FROM turn WHERE session=?",
         "DELETE FROM cell WHERE session=?",     "DELETE FROM output WHERE session=?",
-        "DELETE FROM file WHERE session=?",     "DELETE FROM usage WHERE session=?",
-        "DELETE FROM piece WHERE session=?",    "DELETE FROM session WHERE n=?",
+        "DELETE FROM file WHERE session=?",     "DELETE FROM piece WHERE session=?",
+        "DELETE FROM session WHERE n=?",
     };
     int64_t n = session_by_id(db, id, err);
 

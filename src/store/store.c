@@ -186,15 +186,6 @@ static void on_added(struct store *s, const struct event *e)
         "issisi", s->n, e->file.name, whole, (int64_t)e->file.size, e->file.kept, e->file.modified);
 }
 
-static void on_usage(struct store *s, const struct event *e)
-{
-    db_run(s->db,
-           "INSERT INTO usage(session, question, input, output, reasoning, estimated, seconds) "
-           "VALUES(?,?,?,?,?,?,?)",
-           "iiiiiid", s->n, s->question, e->usage.input, e->usage.output, e->usage.reasoning,
-           (int64_t)e->usage.estimated, e->usage.seconds);
-}
-
 static void on_done(struct store *s, const struct event *e)
 {
     drop_pieces(s);
@@ -226,8 +217,8 @@ static handler_fn *handler_of(const struct event *e)
 {
     static handler_fn *const handlers[] = {
         [EVENT_QUESTION] = on_question,  [EVENT_REPLY_END] = on_reply_end, [EVENT_TOOL_CALL] = on_call,
-        [EVENT_TOOL_RESULT] = on_result, [EVENT_USAGE] = on_usage,         [EVENT_DONE] = on_done,
-        [EVENT_RESET] = on_reset,        [EVENT_ADDED] = on_added,
+        [EVENT_TOOL_RESULT] = on_result, [EVENT_DONE] = on_done,           [EVENT_RESET] = on_reset,
+        [EVENT_ADDED] = on_added,
     };
 
     return (size_t)e->type < countof(handlers) ? handlers[e->type] : NULL;

@@ -350,6 +350,7 @@ static void versions(void **state)
         "TEXT, reasoning_field TEXT, reasoning_items TEXT, origin TEXT, UNIQUE(session, serial))",
         "ALTER TABLE file DROP COLUMN kept",
         "ALTER TABLE file DROP COLUMN modified",
+        "CREATE TABLE usage(n INTEGER PRIMARY KEY, session INTEGER NOT NULL)",
         "INSERT INTO turn(n, session, serial, place, question, role, text) VALUES(7, 1, 3, 9, 1, 0, 'kept')",
         "PRAGMA user_version=1",
     };
@@ -364,6 +365,7 @@ static void versions(void **state)
     assert_string_equal(db_text(&r, 2, NULL), "kept");
     db_done(&r);
     assert_true(db_run(db, "UPDATE file SET kept=NULL, modified=NULL", ""));
+    assert_int_equal(db_number(db, "SELECT count(*) FROM sqlite_master WHERE name LIKE 'usage%'", ""), 0);
     assert_true(db_run(db, "DELETE FROM turn", ""));
     assert_true(db_run(db, "PRAGMA user_version=99", ""));
     db_close(db);
