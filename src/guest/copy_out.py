@@ -27,10 +27,28 @@ def shown(path):
     return ''.join(c if c.isprintable() else '\ufffd' for c in path.decode('utf-8', 'replace')[:200])
 
 
+def beside_database(self, path):
+    """Is it one that SQLite keeps beside a database here, and that holds nothing of it? Reading is enough to
+    make them. A log that is not empty may hold what was written last."""
+    base, _, kind = path.rpartition(b'-')
+    if kind != b'shm' and (kind not in (b'wal', b'journal') or self.seen[path][1]):
+        return False
+    try:
+        fd = open_beneath(self.root, base)
+    except OSError:
+        return False
+    try:
+        return posix.pread(fd, 16, 0) == b'SQLite format 3\0'
+    except OSError:
+        return False
+    finally:
+        posix.close(fd)
+
+
 def files_out(self, before):
     """A generator: one frame per step. An interrupt closes it early."""
     changed = sorted(p for p, identity in self.seen.items() if before.get(p) != identity
-                     and not p.startswith(PUT_NAME))
+                     and not p.startswith(PUT_NAME) and not beside_database(self, p))
     notes, lost, over, sent, total = [], [], [], 0, 0
     file_most, cell_most = self.file_most, self.cell_most
     device = posix.fstat(self.root).st_dev

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import time
 
@@ -120,6 +121,23 @@ def test_what_has_not_changed_is_not_written_again(sandpiper_on, serve):
     files = [json.loads(line) for line in r.out.splitlines() if json.loads(line)["type"] == "file"]
     assert len(files) == 4 + 3 * (4 + 4 + 1 + 1), len(files)      # each cell still says what it made, and where it is
     assert {f["path"] for f in files} == {sandpiper_on.path("work/out/f%d" % i) for i in range(4)}
+
+
+def test_what_sqlite_keeps_beside_a_database_is_no_result(sandpiper):
+    """Reading one makes two files. A log that holds what was written is one, and so is a file that has only such a name."""
+    path = sandpiper.path("work/used.db")
+    con = sqlite3.connect(path)
+    con.execute("PRAGMA journal_mode=WAL")
+    con.execute("CREATE TABLE t AS SELECT 7 AS x")
+    con.commit()
+    con.close()
+    code = "import os, sqlite3\ncon = sqlite3.connect('used.db')\nprint(con.execute('select x from t').fetchall(), sorted(os.listdir()))\n"
+    r = sandpiper.run("exec", "--add", path, "--out", "out", "-c", code)
+    assert r.code == 0 and r.out == "[(7,)] ['used.db', 'used.db-shm', 'used.db-wal']\n" and r.err == "", r
+    assert not os.path.exists(sandpiper.path("work/out")) or out_of(sandpiper) == [], r
+    code += "con.execute('insert into t values (8)'); con.commit()\nfor name in 'a-shm', 'b.db-wal': open(name, 'w')\nopen('a', 'w')"
+    r = sandpiper.run("exec", "--add", path, "--out", "out", "-c", code)
+    assert r.code == 0 and out_of(sandpiper) == ["a", "a-shm", "b.db-wal", "used.db-wal"], (r, out_of(sandpiper))
 
 
 def test_a_change_is_another_file(sandpiper, serve):
