@@ -372,8 +372,9 @@ class Sandpiper:
 def swept(r, engine, n=0):
     """A "gc" that went well and removed n sandboxes. Containers of other tests' killed programs count as well, and other programs may have
     removed ours, so there the number says nothing."""
-    said = re.fullmatch(r"nothing to remove\n|removed (\d+) sandbox(?:es)? left behind by killed programs\n", r.out)
-    return bool(said) and r.code == 0 and r.err == "" and (engine in ("docker", "podman") or int(said[1] or 0) == n)
+    said = re.search(r"^removed (\d+) sandbox(?:es)? left behind by killed programs$", r.out, re.M)
+    told = said or r.out == "nothing to remove\n" or r.out.startswith("removed ")
+    return told and r.code == 0 and r.err == "" and (engine in ("docker", "podman") or int(said[1] if said else 0) == n)
 
 
 def make_sandpiper(engine):

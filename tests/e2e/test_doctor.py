@@ -135,6 +135,14 @@ def test_gc_removes_orphans(sandpiper_on, engine):
     assert swept(r, engine), r
 
 
+def test_gc_tells_all_that_it_removed(sandpiper):
+    kill_in_a_cell(sandpiper)
+    for name in ("edit-aaaaaa", "edit-bbbbbb"):
+        os.makedirs(sandpiper.path("run/sandpiper/" + name))
+    r = sandpiper.run("gc")
+    assert swept(r, "bwrap", 1) and "removed 2 unfinished drafts of killed programs" in r.out.splitlines(), r
+
+
 def test_gc_without_engines(bare):
     r = bare.run("gc", env={"PATH": bare.work})
     assert r.code == 0 and r.out == "nothing to remove\n" and r.err == "", r
