@@ -8,6 +8,7 @@
 #include "agent/agent.h"
 #include "base/argv.h"
 #include "base/mem.h"
+#include "engine/engine.h"
 #include "engine/engines.h"
 #include "mount/mount.h"
 #include "llm/llm.h"
@@ -29,6 +30,14 @@ int setup_name_check(const struct config *c, struct error *err)
                          "%s cannot keep a sandbox: --sandbox-name needs docker, podman or bwrap",
                          c->sandbox);
     return sandbox_name_check(c->sandbox_name, err);
+}
+
+int setup_engine_check(const struct config *c, struct error *err)
+{
+    struct sandbox_options o;
+
+    setup_sandbox(c, &o);
+    return engine_check(&o.run, err);
 }
 
 int setup_mounts(const struct config *c, struct mounts *m, struct error *err)

@@ -19,6 +19,8 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o);
 void setup_engines(const struct config *c);
 /* Can the sandbox have the name it was given? Otherwise ERROR_USAGE with one line. */
 int setup_name_check(const struct config *c, struct error *err);
+/* Has the engine that was named what else was named? Otherwise ERROR_USAGE. */
+int setup_engine_check(const struct config *c, struct error *err);
 /* Open and check the folders of --mount, to go into engine_options; m must outlive the sandbox. ERROR_USAGE,
  * or ERROR_SANDBOX for an engine that cannot. */
 int setup_mounts(const struct config *c, struct mounts *m, struct error *err);

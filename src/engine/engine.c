@@ -74,13 +74,15 @@ static bool automatic(const struct engine_run *r)
 
 static void begin_next(void *ctx, short revents);
 
-/* The named engine cannot do what else was named. */
-static void cannot_honour(const struct engine_options *o, const char *engine, struct error *err)
+int engine_check(const struct engine_options *o, struct error *err)
 {
+    const struct engine *engine = engines_find(o->engine);
     const char *what = o->runtime ? "runtime" : "image";
 
-    error_set(err, ERROR_USAGE, 0, "%s has no %ss\nleave out --%s, or use --sandbox docker or podman", engine,
-              what, what);
+    if (!engine || can_honour(o, engine))
+        return 0;
+    return error_set(err, ERROR_USAGE, 0, "%s has no %ss\nleave out --%s, or use --sandbox docker or podman",
+                     o->engine, what, what);
 }
 
 /* No engine works that could honour what was named. */
@@ -128,9 +130,7 @@ static void tell_none(const struct engine_run *r, struct error *err)
 /* There is no candidate at all. */
 static void tell_unknown(const struct engine_options *o, struct error *err)
 {
-    if (engines_find(o->engine))
-        cannot_honour(o, o->engine, err);
-    else
+    if (engine_check(o, err) == 0)
         error_set(err, ERROR_USAGE, 0,
                   "unknown sandbox engine \"%.100s\"\n"
                   "choose auto, docker, podman or bwrap",

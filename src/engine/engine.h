@@ -42,6 +42,9 @@ struct engine_start {
     void *ctx;
 };
 
+/* Has the engine that was named what else was named, an image or a runtime? Otherwise ERROR_USAGE. */
+int engine_check(const struct engine_options *o, struct error *err);
+
 /* Begin a start. "auto" tries the candidates in order and reports each failure in one line to o->notice.
  * Never returns NULL; a failure is reported through done. */
 struct engine_run *engine_begin(const struct engine_start *given);

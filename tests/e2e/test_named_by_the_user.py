@@ -62,10 +62,16 @@ def test_a_question_that_needs_code_is_3(bare, serve):
 
 
 def test_a_question_under_what_contradicts_itself_is_2(sandpiper, serve):
-    """Not a result for the model, which would answer from memory with exit code 0: nothing that it writes could run."""
-    serve(sandpiper, [{"answer": {"calls": [{"code": "print(1)"}]}}], complete=False)
-    r = sandpiper.run("--sandbox", "bwrap", "--image", "nosuch:1", "hi")
-    assert r.code == 2 and r.out == "" and "bwrap has no images" in r.err and "leave out --image" in r.err, r
+    """Before anything is asked: nothing that the model writes could run, and it would answer from memory."""
+    model = serve(sandpiper, [{"answer": {"calls": [{"code": "print(1)"}]}}], complete=False)
+    for what, name in (("image", "nosuch:1"), ("runtime", "runsc")):
+        r = sandpiper.run("--sandbox", "bwrap", "--" + what, name, "hi")
+        assert r.code == 2 and r.out == "" and not model.requests, (r, model.requests)
+        assert r.err == "sandpiper: bwrap has no %ss\n  leave out --%s, or use --sandbox docker or podman\n" % (what, what), r
+    p = sandpiper.chat("--sandbox", "bwrap", "--image", "nosuch:1")
+    p.expect("bwrap has no images")
+    p.wait()
+    assert p.exitstatus == 2
 
 
 @pytest.mark.parametrize("chosen", ["bwrap", "auto"])
