@@ -9,9 +9,10 @@
 #include <time.h>
 
 #include "llm/llm.h"
+#include "wire/reader.h"
 
 /* one byte more than the reader accepts, so that the reading can show that the body is too long */
-#define DEBUG_BODY_MAX ((64u << 20) + 1)
+#define DEBUG_BODY_MAX (READER_REPLY_MAX + 1)
 
 struct debug_reply {
     int status;                 /* 0 means 200 */

@@ -20,6 +20,7 @@
 #include "llm/certificates.h"
 #include "llm/curl_load.h"
 #include "process/loop.h"
+#include "wire/reader.h"
 
 #if LIBCURL_VERSION_NUM < 0x074b00
 #define CURLOPT_AWS_SIGV4 ((CURLoption)(CURLOPTTYPE_STRINGPOINT + 305))
@@ -110,7 +111,7 @@ static void note_status(struct transfer *t)
 
 static size_t reply_max(const struct transfer *t)
 {
-    return t->q->body_max ? t->q->body_max : HTTP_REPLY_MAX;
+    return t->q->body_max ? t->q->body_max : READER_REPLY_MAX;
 }
 
 static size_t on_body(char *p, size_t size, size_t n, void *ctx)

@@ -18,8 +18,7 @@ struct http;
 struct loop;
 struct sockaddr;
 
-#define HTTP_REPLY_MAX   (64u << 20) /* as READER_REPLY_MAX, for answers that never reach the reader */
-#define HTTP_ERROR_MAX   (1u << 20)  /* for a body with status >= 300 */
+#define HTTP_ERROR_MAX   (1u << 20) /* for a body with status >= 300 */
 #define HTTP_HEADERS_MAX (256u << 10)
 
 struct http_life {      /* what the receiver tells the timers */
@@ -47,7 +46,7 @@ struct http_request {
     int64_t deadline;         /* in terms of clock_ms(); 0: none */
     struct buf *header_lines; /* receives the answer's header lines as they come, or NULL */
     struct loop *loop;        /* served during the transfer, or NULL */
-    size_t body_max;          /* of the answer; 0: HTTP_REPLY_MAX */
+    size_t body_max;          /* of the answer; 0: READER_REPLY_MAX */
     /* Is asked of each address before it is connected to. No proxy is used then, since that would resolve the
      * name anew. Where it refuses them all the end is HTTP_LOST with FAILURE_FATAL. NULL: any address. */
     bool (*may_connect)(const struct sockaddr *address);

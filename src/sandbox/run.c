@@ -301,6 +301,8 @@ static void run_to_end(struct sandbox *s, struct cell *c, struct frame_out f, st
     c->r->seconds = (double)(clock_us() - began_us) / 1e6;
 }
 
+_Static_assert(SANDBOX_CODE_MAX < FRAME_OUT_MAX, "a frame takes the longest code");
+
 static int get_ready(struct sandbox *s, size_t len, struct cell_result *r, struct error *err)
 {
     *r = (struct cell_result){0};
