@@ -88,12 +88,13 @@ char *client_complaint(const struct child *c)
     char how[64];
 
     for (const char *p = buf_str(&c->err_text); *p;) {
-        size_t n = strcspn(p, "\n");
-        bool idle = n == 0 || !strncmp(p, "See '", 5) || !strncmp(p, "WARNING", 7) || !strncmp(p, "time=", 5);
+        size_t n = strcspn(p, "\n"), words = trimmed_length(p, n, " \t\r");
+        bool idle = words == 0 || !strncmp(p, "See '", 5) || !strncmp(p, "WARNING", 7)
+                    || !strncmp(p, "time=", 5);
 
         if (!idle && (!best || memmem(p, n, "rror", 4))) {
             best = p;
-            len = n;
+            len = words;
         }
         p += n + (p[n] == '\n');
     }

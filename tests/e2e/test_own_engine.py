@@ -265,6 +265,7 @@ SAYS = [
     ("why it failed", "echo 'no such host: gpubox' >&2; exit 255", "gpubox: no such host: gpubox"),
     ("garbage", "while :; do echo 'Welcome to gpubox! You have new mail. '; done 2>/dev/null", "gpubox: the supervisor did not start"),
     ("a greeting before", "echo Welcome; exec " + " ".join(HERE), "gpubox: the supervisor did not start"),
+    ("a line with a carriage return, as ssh does", "printf '\\r\\nssh: connection refused\\r\\n' >&2; exit 255", "gpubox: ssh: connection refused\n"),
     ("control characters", "printf '\\033[31mred\\033[0m\\n' >&2; exit 1", "gpubox: red"),
     ("that there is no Python", "exec no-such-python {python}", "no-such-python"),
     ("that there is no data folder", "exec " + " ".join(HERE).replace("/mnt/data", "/mnt/other"), "there is no /mnt/data inside"),
