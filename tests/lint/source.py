@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """source.py - what no source may contain: functions without bounds, shells, exit() away from main, typedef'd structs, a question which
 engine it is, strcmp(a, b) == 0 or p == NULL, a struct or enum of one name in two files, a name at the top of two guest modules that means
-two things; and what no committed file may contain: a package registry's host, a path of the machine it was written on. Exit 1, with the
-places on stderr.
+two things, a frame that C and the guest name differently; and what no committed file may contain: a package registry's host, a path of the
+machine it was written on. Exit 1, with the places on stderr.
 """
 import ast
 import glob
@@ -56,6 +56,21 @@ def two_meanings():
     return bad
 
 
+def frame_types():
+    """frame.h and the guest say the same of each frame, and no two of one direction share a byte."""
+    ours = dict(re.findall(r"\b((?:TO|FROM)_GUEST_\w+) = '(.)'", read("src/channel/frame.h")))
+    theirs = {}
+    for path in ("src/guest/protocol.py", "src/guest/boot.py"):
+        for names, values in re.findall(r"^((?:TO|FROM)_GUEST_\w+(?:, \w+)*) = (b'.'(?:, b'.')*)", read(path), re.M):
+            theirs.update(zip(names.split(", "), re.findall(r"b'(.)'", values)))
+    bad = ["src/channel/frame.h: %s is %s, in src/guest %s" % (name, ours.get(name), theirs.get(name))
+           for name in sorted({*ours, *theirs}) if ours.get(name) != theirs.get(name)]
+    for way in ("TO_", "FROM_"):
+        used = [c for name, c in ours.items() if name.startswith(way)]
+        bad += ["src/channel/frame.h: two frames %sGUEST are %s" % (way, c) for c in sorted({c for c in used if used.count(c) > 1})]
+    return bad if ours else ["src/channel/frame.h: no types of frames were found"]
+
+
 def code_of(text, strings):
     """The same, line for line, without comments; strings are empty where they do not count."""
     def kept(m):
@@ -66,7 +81,7 @@ def code_of(text, strings):
 
 
 def main():
-    bad, tags = two_meanings(), {}
+    bad, tags = two_meanings() + frame_types(), {}
     for path in sorted(glob.glob("src/*/*.[ch]") + glob.glob("tests/unit/*/*.c") + glob.glob("tests/fuzz/*.c")):
         text = read(path)
         code = {strings: code_of(text, strings) for strings in (False, True)}
