@@ -10,9 +10,10 @@ import time
 import pytest
 
 from chat_keys import ask, leave, start
-from conftest import TREE
+from conftest import BIN, TREE
 from storage_server import ACCESS, SAS, SECRET, Real, Storage, azure_problem, s3_problem
 
+ASAN = b"__asan_init" in open(BIN, "rb").read()
 PLOT = "open('/mnt/data/a b.png', 'wb').write(b'\\x89PNG' + bytes(1000)); open('/mnt/data/t.csv', 'w').write('a\\n1\\n'); open('/mnt/data/none', 'w')"
 ASK = {"answer": {"calls": [{"code": PLOT}]}}
 
@@ -150,6 +151,25 @@ def test_a_file_that_shrinks_meanwhile(sandpiper, serve, storage, kind):
     out, err = p.communicate(timeout=60)
     assert p.returncode == 1 and out == b"Done.\n" and not s.objects and s.requests == 1, (p.returncode, out, err)
     assert b"a.bin was not uploaded to 127.0.0.1:" in err and b": the file became shorter while it was sent; no more files" in err, err
+
+
+@pytest.mark.skipif(ASAN, reason="ASan takes memory of its own")
+def test_a_large_file_takes_no_memory(sandpiper, serve, storage):
+    """While the second file is on its way, the program has sent the first without ever having all of it in its memory."""
+    s, to, env = storage("azure")
+    code = "for n, mib in ('a', 60), ('b', 12):\n    with open(n + '.bin', 'wb') as f:\n        for i in range(mib): f.write(bytes(1 << 20))"
+    serve(sandpiper, [{"answer": {"calls": [{"code": code}]}}, {"answer": {"text": "Done."}}])
+    s.gates = {2: threading.Event()}
+    p = sandpiper.start("--upload", to, "--max-file", "64m", "--out", "out", "go", env=env)
+    deadline = time.monotonic() + 60
+    while s.requests < 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    with open("/proc/%d/status" % p.pid) as f:
+        most = int(re.search(r"^VmHWM:\s+(\d+) kB", f.read(), re.M)[1]) >> 10
+    s.gates[2].set()
+    out, err = p.communicate(timeout=60)
+    assert p.returncode == 0 and out == b"Done.\n" and sorted(len(b) >> 20 for _, b in s.objects.values()) == [12, 60], (p.returncode, out, err)
+    assert most < 40, most
 
 
 @pytest.mark.parametrize("to, env, said", [
