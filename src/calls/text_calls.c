@@ -82,6 +82,8 @@ static void follow(struct text_calls *k, char b)
             k->run = 0; /* ```x``` on one line is code within text */
     }
     k->code = k->code != (b == '`');
+    if (b != ':' || k->visible != '"') /* the colon of a member of an object ends no sentence */
+        k->visible = b;
     k->blank = false;
     k->begun = true;
 }
@@ -90,7 +92,7 @@ static void forget_place(struct text_calls *k)
 {
     k->begun = k->code = false;
     k->blank = true;
-    k->fence = k->before = '\0';
+    k->fence = k->before = k->visible = '\0';
     k->run = k->line_tail = 0;
 }
 
@@ -160,6 +162,13 @@ static void pass_byte(struct text_calls *k, char b)
 
 /* ---- forms ---- */
 
+/* False between the elements of a list, whose beginning may have been a call. */
+static bool behind_word(const struct text_calls *k)
+{
+    unsigned char b = (unsigned char)k->visible;
+    return isspace((unsigned char)k->before) && b && (isalnum(b) || b >= 0x80 || strchr(".:!?", b));
+}
+
 static bool may_begin(const struct text_calls *k, const struct form *f)
 {
     if (f->kind == FORM_END)
@@ -174,7 +183,9 @@ static bool may_begin(const struct text_calls *k, const struct form *f)
         return false;
     if (!k->tries || k->invented || k->calls.n >= CALLS_MAX)
         return false;
-    return behind(k) || f->place == FORM_ANYWHERE || (f->place == FORM_LINE && k->blank) || !k->begun;
+    bool line = k->blank && (f->place == FORM_LINE || f->place == FORM_WORD);
+    return behind(k) || f->place == FORM_ANYWHERE || line || (f->place == FORM_WORD && behind_word(k))
+           || !k->begun;
 }
 
 /* Compares only the first bytes, as far as they have come. */

@@ -61,7 +61,7 @@ struct text_calls {
     /* The following members describe the place in the text where held begins. */
     /* something visible came; nothing visible on this line yet; between backticks */
     bool begun, blank, code;
-    char fence, run_of, before;
+    char fence, run_of, before, visible; /* before: the last byte; visible: the last that is no white space */
     /* length of the open fence; of the line's first run of ` or ~; of the visible bytes after that run */
     size_t fence_len, run, line_tail;
     const struct form *thought; /* the thought that the text is in, or NULL */

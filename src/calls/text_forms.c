@@ -26,7 +26,7 @@ const struct form text_forms[] = {
     {FORM_CALL, FORM_LINE, .mark = FENCE_OF("tool_code") CALLS},
     {FORM_CALL, FORM_LINE, .mark = FENCE_OF("tool") CALLS},
     {FORM_CALL, FORM_START, .mark = FENCE_OF("") CALLS}, /* later in the text this may close another fence */
-    {FORM_CALL, FORM_LINE, true, .mark = CALLS},
+    {FORM_CALL, FORM_WORD, true, .mark = CALLS},
 
     /* a name, and its arguments as JSON */
     {FORM_CALL, .mark = "<function=" NAME "> " ARGUMENTS}, /* Llama 3 */
@@ -65,7 +65,7 @@ const struct form text_forms[] = {
                         "</arg_value>" AGAIN WHOLE " </tool_call>"},
 
     /* a call in Python's notation */
-    {FORM_CALL, FORM_LINE, true, .mark = PYTHON_LIST}, /* Llama 4 */
+    {FORM_CALL, FORM_WORD, true, .mark = PYTHON_LIST}, /* Llama 4 */
     {FORM_CALL, .mark = "<|python_start|> " PYTHON_LIST},
     {FORM_CALL, .mark = "<|tool_call_start|> " PYTHON_LIST}, /* LFM 2 */
     {FORM_CALL, .mark = "<tool_call> " PYTHON_LIST},

@@ -57,8 +57,9 @@ enum form_kind {
     FORM_END, /* may follow a call: a closing tag or a special token */
 };
 
-/* FORM_LINE: only white space comes before it on its line */
-enum form_place { FORM_ANYWHERE, FORM_LINE, FORM_START };
+/* FORM_WORD: a word or the end of a sentence comes before it, and white space; FORM_LINE: only white space on
+ * its line */
+enum form_place { FORM_ANYWHERE, FORM_WORD, FORM_LINE, FORM_START };
 
 struct form {
     enum form_kind kind;

@@ -267,6 +267,22 @@ def test_calls_written_as_text(bare, form):
             assert ran == codes and said.strip() == lead and got["action"] == "run" and len(got["tool_calls"]) == len(codes), got
 
 
+BARE = ['{"name": "execute_python", "parameters": {"code": @json1@}}', '[{"name": "execute_python", "arguments": {"code": @json1@}}]',
+        '[execute_python(code=@python1@)]', '{"tool_calls": [{"name": "execute_python", "arguments": {"code": @json1@}}]}']
+
+
+@pytest.mark.parametrize("form", BARE)
+def test_a_bare_call_ends_its_sentence(bare, form):
+    """On the line of the text before it, when nothing follows it; what is quoted, or talked about, is text."""
+    call = filled(form, CODES)
+    for piece in 0, 1, 7:
+        said, ran, got = read_text(bare, "I will compute it: " + call, piece)
+        assert ran == CODES[:1] and said.strip() == "I will compute it:" and got["action"] == "run", got
+        for text in "It is written `%s`.", "It is written \"%s\".", "It is written %s with any code.", "f(%s)":
+            said, ran, got = read_text(bare, text % call, piece)
+            assert ran == [] and said == text % call, got
+
+
 @pytest.mark.parametrize("form", forms())
 def test_calls_broken_off_never_run_in_part(bare, form):
     """At some of its bytes, another few in each form; at every one in tests/unit/calls, without a start of the program for each."""
