@@ -126,6 +126,81 @@ def document(path, z):
         read, len(paragraphs), tables, '\n'.join(clean(p, ROW) for p in [p for p in paragraphs if p][:5]))
 
 
+TABLES = 200                    # of a database; those after it are not even named
+STORED_ROWS, STORED_BYTES = 20000, 8 << 20      # of a table, looked at
+
+
+def stored_cell(value):
+    if isinstance(value, bytes):
+        return '<%d bytes>' % len(value)
+    return '' if value is None else clean(value, 200) if isinstance(value, str) else repr(value)
+
+
+def stored_table(con, name, quoted, number):
+    """(a Table, the declared columns), of the first rows if there are very many."""
+    declared = con.execute('pragma table_info(%s)' % quoted).fetchall()[:40]
+    t = Table(name, '', [Column(c[1]) for c in declared], [], [])
+    t.first, taken = None, 0
+    for row in con.execute('select * from %s limit %d' % (quoted, STORED_ROWS)):
+        t.first = t.first or row
+        t.body.append([stored_cell(v) for v in row[:40]])
+        taken += sum(map(len, t.body[-1]))
+        if taken > STORED_BYTES:
+            break
+    seen = study(t.columns, t.body, SECONDS / 2)
+    t.whole = seen == len(t.body) == number
+    t.settled = [c.settle('.') for c in t.columns]
+    return t, ['%s %s' % (clean(c[1], 40), clean(c[2], 20)) for c in declared]
+
+
+def stored_columns(t, declared):
+    """'total REAL (0.5 to 90.0, 3 missing)': columns as the table declares them, and what they hold."""
+    out = []
+    for c, (kind, form), said in zip(t.columns, t.settled, declared):
+        text = column_text(c, kind, form, '.', True)
+        held = text[len(clean(repr(c.name), 60)) + 2:-1]
+        held = 'empty' if kind == 'empty' else re.sub(r'^\w+(: |, )?', '', held)
+        if kind == 'date' and form != 'mixed':
+            plain = form == 'iso' or form.startswith('%Y-%m-%d')
+            held = 'dates%s, %s' % ('' if plain else ' ' + form, held)
+        out.append(said.rstrip() + (' (%s)' % held if held and c.n > 1 else ''))
+    return ', '.join(out)
+
+
+def stored_joins(tables):
+    """Which column of a table holds the keys of another, and how many of its rows find theirs."""
+    out = []
+    for a, b in itertools.combinations([t for t in tables if t.whole], 2):
+        for x, y, rows in joins(a, b)[:1]:
+            one, many = ((a, x), (b, y)) if x.once() else ((b, y), (a, x))
+            names = [clean(n, 40) for n in (many[0].name, many[1].name, one[0].name, one[1].name)]
+            out.append('%s.%s refers to %s.%s: %d of %d rows find theirs' % (*names, rows, many[1].n))
+    return out[:4]
+
+
+def fitting(heads, rows, links, names):
+    """As much of a database as there is room for: each table with what it holds, or with its columns, or some
+    of them, and the names of the others."""
+    room, said = MOST - 120, {}
+    for full, shown in ((True, True), (True, False), (False, False)):
+        out = []
+        for i, (plain, facts) in enumerate(heads):
+            columns = facts if full else plain
+            if not full and len(columns) > 60 and said.setdefault(columns, i) != i:
+                columns = 'the columns of %s' % clean(repr(names[said[columns]]), 60)
+            out += [columns_line(names, rows, i, columns)] + [rows[i][1]] * bool(shown and rows[i][1])
+        if sum(len(s) + 1 for s in out + links) <= room:
+            return out + links
+    ends = itertools.accumulate(len(s) + 1 for s in out)
+    fit = sum(1 for n in ends if n <= room * 2 // 3 - sum(map(len, links)))
+    rest = clean(', '.join(names[fit:]), room // 3)
+    return out[:fit] + ['%d more tables: %s' % (len(out) - fit, rest)] + links
+
+
+def columns_line(names, rows, i, columns):
+    return '%s %s%s: %s' % (rows[i][2], clean(repr(names[i]), 60), rows[i][0], columns)
+
+
 def database(path):
     import sqlite3
     log = os.path.exists(path + '-wal')         # what was written last may be only there
@@ -135,31 +210,45 @@ def database(path):
     con.text_factory = lambda b: b.decode('utf-8', 'replace')
     until = time.monotonic() + COUNT_SECONDS
     con.set_progress_handler(lambda: time.monotonic() > until, 20000)
-    out = ['import sqlite3; con = sqlite3.connect(%r)' % path]
-    tables = "select name from sqlite_master where type in ('table', 'view') limit 20"
+    read = 'import sqlite3; con = sqlite3.connect(%r)' % path
+    stored = "select name, type from sqlite_master where type in ('table', 'view') limit %d" % TABLES
     try:
-        names = con.execute(tables).fetchall()
+        found = con.execute(stored).fetchall()
     except sqlite3.Error as e:
         TROUBLE.append('the database cannot be read')
-        return out[0] + '\na SQLite database that cannot be read: ' + clean(e, 100)
-    if not names:
+        return read + '\na SQLite database that cannot be read: ' + clean(e, 100)
+    if not found:
         TROUBLE.append('the database has no tables')
         with open(path, 'rb') as f:
             wal = f.read(20)[18:] == b'\2\2' and not log
-        out.append('it has no tables' + (': they may be in its -wal file, which is not here' if wal else ''))
-    for (name,) in names:
+        why = ': they may be in its -wal file, which is not here' if wal else ''
+        return read + '\nit has no tables' + why
+    tables, heads, rows = [], [], []
+    for name, kind in found:
         quoted = '"%s"' % name.replace('"', '""')
-        shown, rows, first = [], '', None
+        plain, facts, count, first = '', '', '', None
         try:
-            columns = con.execute('pragma table_info(%s)' % quoted).fetchall()
-            shown = ['%s %s' % (clean(c[1], 40), clean(c[2], 20)) for c in columns[:40]]
-            rows = ' (%d rows)' % con.execute('select count(*) from ' + quoted).fetchone()[0]
-            first = con.execute('select * from %s limit 1' % quoted).fetchone()
+            number = con.execute('select count(*) from ' + quoted).fetchone()[0]
+            count = ' (%d rows)' % number
+            t, declared = stored_table(con, name, quoted, number)
+            first = t.first
+            plain, facts = ', '.join(s.rstrip() for s in declared), stored_columns(t, declared)
+            facts += '' if t.whole else '; of the first %d' % len(t.body)
+            tables += [t] if kind == 'table' else []
         except sqlite3.Error as e:              # it would take too long, or a view is broken
             if 'malformed' in str(e):
                 TROUBLE.append('the database is damaged')
-                rows = rows or ' (damaged)'
-        out.append('table %s%s: %s' % (clean(repr(name), 60), rows, ', '.join(shown)))
-        if first and ROWS:
-            out.append('  first row: ' + clean(repr(first), ROW))
-    return '\n'.join(out)
+                count = count or ' (damaged)'
+            if not plain:
+                plain = facts = declared_only(con, quoted)
+        heads.append((plain, facts))
+        rows.append((count, '  first row: ' + clean(repr(first), ROW) if first and ROWS else '', kind))
+    return '\n'.join([read] + fitting(heads, rows, stored_joins(tables), [n for n, _ in found]))
+
+
+def declared_only(con, quoted):
+    try:
+        columns = con.execute('pragma table_info(%s)' % quoted).fetchall()
+    except Exception:                           # the same again
+        return ''
+    return ', '.join(('%s %s' % (clean(c[1], 40), clean(c[2], 20))).rstrip() for c in columns[:40])

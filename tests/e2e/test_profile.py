@@ -230,6 +230,44 @@ def test_database(tmp_path):
     assert "table 't' (1 rows): a INTEGER, b c TEXT\n  first row: (1, 'x')" in text, text
 
 
+def stored(tmp_path, script, **rows):
+    con = sqlite3.connect(tmp_path / 's.db')
+    con.executescript(script)
+    for name, values in rows.items():
+        con.executemany('insert into %s values (%s)' % (name, ', '.join('?' * len(values[0]))), values)
+    con.commit()
+    con.close()
+    text = prof.profile(str(tmp_path / 's.db'))
+    assert len(text) <= 1500, text
+    return text
+
+
+def test_a_database_is_looked_at_like_any_table(tmp_path):
+    """First and last, the few values, what is missing, and which column refers to which."""
+    text = stored(tmp_path, 'create table customers (id integer primary key, country text, note text);'
+                  'create table orders (id integer primary key, customer_id integer, total real, placed text, paid text);'
+                  'create table unused (x); create view dear as select * from orders where total > 90',
+                  customers=[(i, 'DF'[i % 2] + 'E', None) for i in range(20)],
+                  orders=[(i, i % 25, i * 1.5, '2025-%02d-01' % (i % 12 + 1), '%02d.03.2025' % (i % 28 + 1) if i % 4 else None) for i in range(100)])
+    assert "table 'customers' (20 rows): id INTEGER (0 to 19, all different), country TEXT (DE, FE), note TEXT (empty)\n" in text
+    assert "total REAL (0.0 to 148.5), placed TEXT (dates, 2025-01-01 to 2025-12-01), paid TEXT (dates %d.%m.%Y, 2025-03-02 to 2025-03-28, 25 missing)" \
+        in text.replace('customer_id INTEGER (0 to 24), ', ''), text
+    assert "orders.customer_id refers to customers.id: 80 of 100 rows find theirs" in text
+    assert "table 'unused' (0 rows): x\n" in text and "view 'dear' (39 rows)" in text, text
+
+
+def test_a_database_of_many_tables_names_them_all(tmp_path):
+    columns = ', '.join('column_%d text' % i for i in range(12))
+    text = stored(tmp_path, ''.join('create table t_%02d (%s);' % (i, columns) for i in range(40)) + 'create table last (secret_key integer)')
+    assert "table 't_01' (0 rows): the columns of 't_00'" in text, text
+    assert "more tables: " in text and text.count('column_11') == 1 and re.search(r'\blast\b', text), text
+
+
+def test_a_table_with_large_cells_is_not_read_whole(tmp_path):
+    text = stored(tmp_path, 'create table b (id integer, raw blob, body text)', b=[(i, b'x' * 100000, 'y' * 5000) for i in range(60)])
+    assert "id INTEGER (0 to 59, all different), raw BLOB" in text and '<100000 bytes>' not in text.partition('first row')[0].replace('(<100000 bytes>', ''), text
+
+
 def run(text):
     """The first line of a profile, run as a model would; returns its names."""
     names = {}
