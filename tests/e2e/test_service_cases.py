@@ -109,3 +109,25 @@ def test_a_busy_minimax_is_asked_again(sandpiper, serve):
     server = serve(sandpiper, [{"answer": {"json": minimax(1002, "rate limit exceeded(RPM)")}}, {"answer": {"text": "Fine."}}], profile=mock("minimax"))
     r = sandpiper.run(*words("minimax"), "well?", env=point(sandpiper, "minimax", server))
     assert r.code == 0 and r.out == "Fine.\n", r
+
+
+@pytest.mark.parametrize("name", ["openai", "deepseek", "gemini", "moonshot", "zai", "minimax"])
+def test_a_session_that_is_continued_by_other_runs(sandpiper, serve, name):
+    """Thoughts and signatures come back from the store as they were, with a call that failed, three at once and one that took too long."""
+    server = serve(sandpiper, [
+        {"answer": {"text": "I look.", "calls": [{"code": "print(1)"}, {"code": "1/0"}, {"code": "print(3)"}]}},
+        {"answer": {"calls": [{"code": "print('mended')"}]}},
+        {"answer": {"text": "One."}},
+        {"answer": {"calls": [{"code": "import time; time.sleep(60)"}, {"code": "print(2)"}]}},
+        {"answer": {"text": "Two."}},
+        {"answer": {"calls": [{"code": "print(5)"}]}},
+        {"answer": {"text": "Three."}},
+        {"answer": {"text": "Four."}},
+    ], profile=mock(name))
+    env = point(sandpiper, name, server)
+    a = sandpiper.run(*words(name), "one?", env=env)
+    b = sandpiper.run(*words(name), "-c", "--timeout", "1", "two?", env=env)
+    c = sandpiper.run(*words(name), "-c", "three?", env=env)
+    d = sandpiper.run(*words(name), "-c", "four?", env=env)
+    assert [x.out for x in (a, b, c, d)] == ["One.\n", "Two.\n", "Three.\n", "Four.\n"], (a, b, c, d)
+    assert not server.refusals, server.refusals
