@@ -315,17 +315,58 @@ def column_text(c, kind, form, decimal, facts):
     return '%s (%s)' % (clean(repr(c.name), 60), name)
 
 
+RUN = 6                         # as many columns of consecutive numbers are one entry
+
+
+def numbered(name):
+    m = re.fullmatch(r'(.*?)([0-9]{1,9})', str(name))
+    return m and (m.group(1), int(m.group(2)))
+
+
+def runs(columns, settled):
+    """The columns in groups: 'Q1' to 'Q120' of one type are one group, any other is one alone."""
+    groups, last = [], None
+    for i, c in enumerate(columns):
+        kind = settled[i][0]
+        now = numbered(c.name) and (*numbered(c.name), 'float' if kind == 'int' else kind)
+        if now and last and now[0] == last[0] and now[1] == last[1] + 1 and now[2] == last[2]:
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+        last = now
+    return [g for group in groups for g in ([group] if len(group) >= RUN else [[i] for i in group])]
+
+
+def run_text(columns, settled, decimal, facts):
+    """'Q1' to 'Q120' (120 columns, int, 1 to 5)."""
+    kinds = [kind for kind, _ in settled]
+    kind = 'float' if 'float' in kinds else kinds[0]
+    said = '%d columns, %s' % (len(columns), KINDS.get(kind, kind))
+    if facts and kind in ('int', 'float') and all(c.number_ends(decimal) for c in columns):
+        ends = [e for c in columns for e in c.ends.values()]
+        low, high = short(min(e[0] for e in ends)), short(max(e[1] for e in ends))
+        said += ', all %s' % low if low == high else ', %s to %s' % (low, high)
+    missing = sum(c.missing for c in columns)
+    return '%s to %s (%s%s)' % (clean(repr(columns[0].name), 60), clean(repr(columns[-1].name), 60), said,
+                                ', %d missing' % missing if missing else '')
+
+
 def describe(columns, settled, decimal='.', most=COLUMNS_MOST):
     """All columns in at most that many characters: with their contents if there is room, else with their
     types, else only the first of them."""
+    groups = runs(columns, settled)
     for facts in (True, False):
         parts = []
-        for c, (kind, form) in zip(columns[:200], settled):
-            parts.append(column_text(c, kind, form, decimal, facts))
-        if len(columns) <= 200 and sum(len(p) + 2 for p in parts) <= most:
+        for g in groups[:200]:
+            if len(g) > 1:
+                of = [columns[i] for i in g], [settled[i] for i in g]
+                parts.append(run_text(*of, decimal, facts))
+            else:
+                parts.append(column_text(columns[g[0]], *settled[g[0]], decimal, facts))
+        if len(groups) <= 200 and sum(len(p) + 2 for p in parts) <= most:
             return ', '.join(parts)
     fit = len(list(itertools.takewhile(lambda n: n <= most, itertools.accumulate(len(p) + 2 for p in parts))))
-    return ', '.join(parts[:fit] + ['and %d more' % (len(columns) - fit)])
+    return ', '.join(parts[:fit] + ['and %d more' % sum(map(len, groups[fit:]))])
 
 
 def first_rows(rows, sep, count=3):

@@ -178,6 +178,7 @@ def read_table(path, text, encoding, whole, name='df', seconds=SECONDS):
     skip, skip_lines = lines_before(text, sep, width)
     comment = text.startswith('#')
     rows, all_rows = split(text, sep, whole, 1 << 30)
+    before = rows[:skip]
     rows = rows[skip:]
     if not rows:
         return None
@@ -202,6 +203,7 @@ def read_table(path, text, encoding, whole, name='df', seconds=SECONDS):
                                                                            len(body))
     if not t.whole:
         t.total += ', looked at the first %d' % seen
+    t.before = clean(' / '.join(sep.join(row) for row in before), ROW)
     t.wrong = damage[1] or ('' if body else 'it has a header and no rows')
     return t
 
@@ -235,6 +237,8 @@ def table(path, text, encoding, whole):
     if t.wrong:
         TROUBLE.append(t.wrong.partition(',')[0])
         lines.append(t.wrong)
+    if t.before:
+        lines.append('before them: ' + t.before)
     lines += joins_with_files(t, others)
     left = MOST - sum(len(s) + 1 for s in lines)
     rows = first_rows(t.body, t.sep)

@@ -73,6 +73,26 @@ def test_plain_csv(tmp_path):
     assert str(df['date'].dtype).startswith('datetime64') and df['amount'].sum() == sum(i + .5 for i in range(40))
 
 
+def test_numbered_columns_are_one_entry(tmp_path):
+    """What stands behind a hundred questions or years is seen too."""
+    head = 'who,age,' + ','.join('Q%d' % k for k in range(1, 121)) + ',weight,region\n'
+    rows = ''.join('%d,%d,%s,%.2f,%s\n' % (i, 20 + i % 50, ','.join(str(k % 5 + 1) for k in range(i, i + 120)), i / 60, 'NSEW'[i % 4]) for i in range(60))
+    text = said(tmp_path, 'a.csv', head + rows)
+    assert "'age' (int, 20 to 69), 'Q1' to 'Q120' (120 columns, int, 1 to 5), 'weight' (float, 0.0 to 0.98), 'region' (text: E, N, S, W)\n" in text, text
+    text = said(tmp_path, 'y.csv', 'country,' + ','.join(map(str, range(1960, 2024))) + '\n' + ''.join('C%d%s\n' % (i, ',2.5' * 63 + ',') for i in range(20)))
+    assert "'1960' to '2022' (63 columns, float, all 2.5), '2023' (empty, 20 missing)" in text, text
+    text = said(tmp_path, 'few.csv', 'x1,x2,x3\n' + '1,2,3\n' * 9)
+    assert "'x1' (int" in text and "'x3' (int" in text, text
+
+
+def test_what_stands_before_a_table_is_shown(tmp_path):
+    """A title, or a header that is one name short, whose names nobody could guess."""
+    text = said(tmp_path, 'short.csv', 'id,signup,last\n' + ''.join('%d,Jan %02d, 2024,x\n' % (i, i % 28 + 1) for i in range(300)))
+    assert "before them: id,signup,last\n" in text and "skiprows=1, header=None" in text, text
+    text = said(tmp_path, 'titled.csv', 'Sales in thousands\n\nregion,q1,q2\n' + ''.join('r%d,%d,%d\n' % (i, i, i) for i in range(90)))
+    assert "before them: Sales in thousands\n" in text and "skiprows=2" in text, text
+
+
 def test_german_csv(tmp_path):
     rows = ''.join('%02d.%02d.2023;Köln;1.2%02d,5;0%04d\n' % (i + 1, i % 12 + 1, i, i) for i in range(25))
     text = said(tmp_path, 'b.csv', ('Datum;Ort;Preis;PLZ\n' + rows).encode('cp1252'))
@@ -531,7 +551,7 @@ def test_hostile_json(tmp_path):
 def test_hundreds_of_thousands_of_columns(tmp_path):
     line = ','.join('1' * 300000) + '\n'
     text = said(tmp_path, 'w.csv', ','.join('c%d' % i for i in range(300000)) + '\n' + line * 8)
-    assert "'c0' (int)" in text and 'more' in text
+    assert "'c0' to 'c399' (400 columns, int, all 1), and 299600 more" in text
     said(tmp_path, 'm.csv', ','.join('c%d' % i for i in range(1000000)) + '\n' + ','.join('1' * 1000000) + '\n')
 
 
