@@ -79,10 +79,11 @@ int python_call_head(const struct llm_toolset *tools, const char *s, size_t n, b
 static bool hex(struct call_reading *r, int digits, uint32_t *v)
 {
     *v = 0;
-    for (int i = 0; i < digits; i++, r->s++) {
+    for (int i = 0; i < digits; i++) {
         if (r->s == r->end || !isxdigit((unsigned char)*r->s))
             return false;
-        *v = *v * 16 + (uint32_t)(isdigit((unsigned char)*r->s) ? *r->s - '0' : (*r->s | 32) - 'a' + 10);
+        char c = *r->s++;
+        *v = *v * 16 + (uint32_t)(isdigit((unsigned char)c) ? c - '0' : (c | 32) - 'a' + 10);
     }
     return true;
 }

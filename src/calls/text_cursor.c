@@ -79,16 +79,20 @@ static void in_json_string(struct text_cursor *c, char b)
 static bool python_string(struct text_cursor *c, char b)
 {
     if (!c->in.quotes && b == c->in.quote) {
-        if (++c->in.run == 3)
-            c->in.quotes = 3, c->in.run = 0;
+        if (++c->in.run == 3) {
+            c->in.quotes = 3;
+            c->in.run = 0;
+        }
         return true;
     }
     if (!c->in.quotes && c->in.run == 2) {
         c->in.quote = 0;
         return false;
     }
-    if (!c->in.quotes)
-        c->in.quotes = 1, c->in.run = 0;
+    if (!c->in.quotes) {
+        c->in.quotes = 1;
+        c->in.run = 0;
+    }
     if (c->in.escaped || b == '\\') {
         c->in.escaped = !c->in.escaped;
         c->in.run = 0;

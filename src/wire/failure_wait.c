@@ -10,6 +10,12 @@
 #include "base/mem.h"
 #include "wire/failure.h"
 
+static bool is_word(const char *s, const char *word)
+{
+    size_t n = strlen(word);
+    return !strncasecmp(s, word, n) && !islower((unsigned char)s[n]);
+}
+
 /* Reads "7.66s", "1m26.4s", "20 seconds", "250ms"; -1 when s is not a duration. */
 static double duration(const char *s)
 {
@@ -40,15 +46,13 @@ static double duration(const char *s)
         if (v >= 1e9)
             return sum;
         s = end + (*end == ' ');
-        size_t u = 0, n = 0;
-        while (
-            u < countof(units)
-            && (n = strlen(units[u].name), strncasecmp(s, units[u].name, n) || islower((unsigned char)s[n])))
+        size_t u = 0;
+        while (u < countof(units) && !is_word(s, units[u].name))
             u++;
         if (u == countof(units))
             return sum;
         sum = (sum < 0 ? 0 : sum) + v * units[u].s;
-        s += n;
+        s += strlen(units[u].name);
     }
     return sum;
 }

@@ -58,10 +58,11 @@ static bool take_value(struct sse *s, const char *line, size_t len, size_t name_
 static int take_line(struct sse *s, const char *line, size_t len)
 {
     if (!s->begun) {
-        if (len >= 3 && !memcmp(line, "\xef\xbb\xbf", 3))
-            line += 3, len -= 3;
-        while (len && (*line == ' ' || *line == '\t'))
-            line++, len--;
+        size_t skip = len >= 3 && !memcmp(line, "\xef\xbb\xbf", 3) ? 3 : 0;
+        while (skip < len && (line[skip] == ' ' || line[skip] == '\t'))
+            skip++;
+        line += skip;
+        len -= skip;
         s->begun = len > 0;
     }
     if (!len) {
@@ -94,17 +95,17 @@ static size_t line_length(const char *p, size_t n)
 
 int sse_feed(struct sse *s, const char *p, size_t n)
 {
-    while (n) {
-        if (s->after_cr) {
-            s->after_cr = false;
-            if (*p == '\n') {
-                p++, n--;
-                continue;
-            }
+    const char *end = p + n;
+    while (p < end) {
+        bool second_half = s->after_cr && *p == '\n'; /* of a line's end */
+        s->after_cr = false;
+        if (second_half) {
+            p++;
+            continue;
         }
-        size_t k = line_length(p, n);
-        if (k == n)
-            return buf_add(&s->line, p, n) ? 0 : -1;
+        size_t left = (size_t)(end - p), k = line_length(p, left);
+        if (k == left)
+            return buf_add(&s->line, p, k) ? 0 : -1;
         s->after_cr = p[k] == '\r';
         int rc;
         if (k > s->line.max)
@@ -120,7 +121,7 @@ int sse_feed(struct sse *s, const char *p, size_t n)
         }
         if (rc)
             return rc;
-        p += k + 1, n -= k + 1;
+        p += k + 1;
     }
     return 0;
 }
