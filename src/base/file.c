@@ -4,9 +4,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <pwd.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/fnv.h"
 #include "base/mem.h"
 
 const char *disk_trouble(int code)
@@ -379,14 +380,11 @@ char *xdg_spare(unsigned i, bool make)
 {
     static const char *const shared[XDG_SPARES] = {"/tmp", "/var/tmp", "/dev/shm"};
     autofree char *runtime = runtime_dir(), *own = i < XDG_SPARES ? own_below(shared[i], make) : NULL;
-    /* FNV-1a: one spare folder for each runtime folder, with names of equal length */
-    uint64_t hash = 14695981039346656037u;
 
     if (!own)
         return NULL;
-    for (const char *p = runtime != NULL ? runtime : ""; *p != '\0'; p++)
-        hash = (hash ^ (unsigned char)*p) * 1099511628211u;
-    autofree char *spare = xasprintf("%s/spare-%016llx", own, (unsigned long long)hash);
+    /* one spare folder for each runtime folder, with names of equal length */
+    autofree char *spare = xasprintf("%s/spare-%016" PRIx64, own, fnv1a(FNV_START, runtime ? runtime : ""));
     return private_dir(spare, make) ? steal(&spare) : NULL;
 }
 

@@ -205,43 +205,34 @@ int place_read(const char *path, size_t max, struct buf *out, struct error *err)
     return file_read_open(fd, path, max, out, err);
 }
 
-/* file_write renames the file into place, which would replace a link instead of following it: so the folder
- * is walked to first. The caller frees what is to be given to file_write; NULL with err. */
-static char *writable(const char *path, int *folder, struct error *err)
+typedef int file_writer(const char *path, const void *data, size_t len, struct error *err);
+
+/* The writer renames the file into place, which would replace a link instead of following it: so the folder
+ * is walked to first. */
+static int write_by(file_writer *writer, const char *path, const void *data, size_t len, struct error *err)
 {
+    struct error why = {0};
     autofree char *base = folder_of(path);
+    autoclose int folder = walk(&(struct goal){path, path, 0}, base, true, err);
 
-    *folder = walk(&(struct goal){path, path, 0}, base, true, err);
-    if (*folder < 0)
-        return NULL;
-    char *at = xasprintf("/proc/self/fd/%d/%s", *folder, name_of(path));
+    if (folder < 0)
+        return -1;
+    autofree char *at = xasprintf("/proc/self/fd/%d/%s", folder, name_of(path));
     file_sweep(at);
-    return at;
-}
-
-/* why is about a file in /proc, which means nothing to the user: name the path instead. */
-static int written(int status, const char *path, const struct error *why, struct error *err)
-{
-    errno = why->code;
-    return status == 0 ? 0 : error_errno(err, "cannot write %s", path);
+    if (writer(at, data, len, &why) == 0)
+        return 0;
+    errno = why.code; /* its text names a file in /proc, which means nothing to the user */
+    return error_errno(err, "cannot write %s", path);
 }
 
 int place_write(const char *path, const void *data, size_t len, struct error *err)
 {
-    struct error why = {0};
-    autoclose int folder = -1;
-    autofree char *at = writable(path, &folder, err);
-
-    return at ? written(file_write(at, data, len, &why), path, &why, err) : -1;
+    return write_by(file_write, path, data, len, err);
 }
 
 int place_write_soon(const char *path, const void *data, size_t len, struct error *err)
 {
-    struct error why = {0};
-    autoclose int folder = -1;
-    autofree char *at = writable(path, &folder, err);
-
-    return at ? written(file_write_soon(at, data, len, &why), path, &why, err) : -1;
+    return write_by(file_write_soon, path, data, len, err);
 }
 
 static int cache_errno;

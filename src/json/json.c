@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/fnv.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "json/json_scan.h"
@@ -83,9 +84,7 @@ static void few_keys(struct fix *f, cJSON *obj)
 
 static uint64_t hash(const char *s)
 {
-    uint64_t h = 0xcbf29ce484222325u;
-    for (; *s != '\0'; s++)
-        h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+    uint64_t h = fnv1a(FNV_START, s);
     return h ^ h >> 29;
 }
 

@@ -12,6 +12,7 @@
 #include "json/json.h"
 #include "base/mem.h"
 #include "base/place.h"
+#include "base/fnv.h"
 #include "base/url.h"
 #include "llm/models_private.h"
 
@@ -22,12 +23,9 @@
  * there is no home. */
 static char *path_of(const char *base_url, const char *suffix, char *shown, size_t size)
 {
-    uint64_t h = 0xcbf29ce484222325u;
     char name[64];
     url_show(base_url, shown, size);
-    for (const char *p = shown; *p; p++)
-        h = (h ^ (unsigned char)*p) * 0x100000001b3u;
-    snprintf(name, sizeof name, "models/%016" PRIx64 "%s", h, suffix);
+    snprintf(name, sizeof name, "models/%016" PRIx64 "%s", fnv1a(FNV_START, shown), suffix);
     return xdg_path(XDG_CACHE, name);
 }
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/fnv.h"
 #include "base/mem.h"
 
 #define BLOCK 4096u
@@ -70,12 +71,7 @@ bool ledger_warns(struct ledger *l)
 
 static size_t row_of(const char *name)
 {
-    /* FNV-1a. Code that makes names collide only slows down its own cells. */
-    uint32_t h = 2166136261u;
-
-    for (; *name; name++)
-        h = (h ^ (unsigned char)*name) * 16777619u;
-    return h % LEDGER_ROWS;
+    return fnv1a(FNV_START, name) % LEDGER_ROWS; /* code that makes names collide only slows down its cells */
 }
 
 static struct ledger_file *find(const struct ledger *l, const char *name)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/fnv.h"
 #include "json/json.h"
 #include "base/mem.h"
 #include "wire/api.h"
@@ -41,9 +42,7 @@ static bool nine(const char *id)
 static void foreign_id(char out[10], const char *id, size_t turn)
 {
     static const char set[] = "abcdefghijklmnopqrstuvwxyz0123456789";
-    uint64_t h = 1469598103934665603u ^ turn;
-    for (; *id; id++)
-        h = (h ^ (unsigned char)*id) * 1099511628211u;
+    uint64_t h = fnv1a(FNV_START ^ turn, id);
     for (int i = 0; i < 9; i++, h /= 36)
         out[i] = set[h % 36];
     out[9] = '\0';
