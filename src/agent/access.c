@@ -43,7 +43,7 @@ int access_run(struct agent *a, struct tool_use *use, struct error *err)
     const struct code_run c = {.id = use->call->id, .tool = use->tool->name, .code = path};
     struct error why = {0};
 
-    if (text_blank(path))
+    if (text_is_blank(path))
         return tool_malformed(a, use, "The argument \"path\" is missing: {\"path\": \"...\"}.", err);
     budget_good_call(&a->q->budget);
     if ((before = budget_failed_code(&a->q->budget, path))) {

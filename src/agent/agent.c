@@ -30,14 +30,6 @@ void agent_defaults(struct agent_options *o)
     };
 }
 
-bool text_blank(const char *s)
-{
-    for (; s && *s; s++)
-        if (!isspace((unsigned char)*s))
-            return false;
-    return true;
-}
-
 struct agent *agent_new(const struct agent_options *o, const struct agent_deps *deps)
 {
     struct agent *a = xmalloc(sizeof *a);
@@ -158,7 +150,7 @@ static bool left_traces(const struct agent *a, const struct question *q)
     if (q->cells)
         return true;
     for (size_t i = q->start; i < a->c->n; i++)
-        if (a->c->v[i].role == TURN_ASSISTANT && !text_blank(a->c->v[i].text))
+        if (a->c->v[i].role == TURN_ASSISTANT && !text_is_blank(a->c->v[i].text))
             return true;
     return false;
 }
@@ -286,7 +278,7 @@ enum question_status agent_ask(struct agent *a, const char *question, size_t len
         error_set(&e, ERROR_USAGE, 0,
                   "the question is too long (%zu bytes, at most %zu); attach long text as a file", len,
                   QUESTION_MAX);
-    } else if (text_blank(text)) {
+    } else if (text_is_blank(text)) {
         error_set(&e, ERROR_USAGE, 0, "the question is empty");
     } else {
         tell_earlier(a);

@@ -85,7 +85,7 @@ static const char *examples(const struct agent *a, const struct prompts *t)
 
 bool agent_output_answers(const struct agent *a)
 {
-    return llm_output_answers(a->llm) && text_blank(a->system);
+    return llm_output_answers(a->llm) && text_is_blank(a->system);
 }
 
 static int request(struct agent *a, const struct conversation *c, const char *about, struct llm_reply *r,

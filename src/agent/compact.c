@@ -35,7 +35,8 @@ static int ask_for_summary(struct agent *a, size_t end, struct llm_reply *r, str
     memmove(old.v, old.v + end, sizeof *old.v);
     old.n = 1;
     conversation_release(&old);
-    if (status == 0 && (r->n_calls || r->truncated || r->finish == LLM_FINISH_LENGTH || text_blank(r->text)))
+    if (status == 0
+        && (r->n_calls || r->truncated || r->finish == LLM_FINISH_LENGTH || text_is_blank(r->text)))
         return error_set(err, ERROR_API, 0, "%s gave no usable summary", llm_model(a->llm));
     return status;
 }

@@ -19,7 +19,7 @@ static void add_sources(const struct agent *a, struct provenance *p, bool *ran)
 
 struct computed computed_make(const struct agent *a, const struct question *q, struct provenance *p)
 {
-    bool ran = false, answered = !text_blank(q->answer);
+    bool ran = false, answered = !text_is_blank(q->answer);
 
     if (answered) {
         add_sources(a, p, &ran);

@@ -93,6 +93,6 @@ void agent_reply_end(struct agent *a, enum reply_kind kind)
 
 void agent_send_whole(struct agent *a, enum event_type type, const char *text)
 {
-    if (!text_blank(text))
+    if (!text_is_blank(text))
         send_text(a, type, text, strlen(text));
 }

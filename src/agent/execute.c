@@ -85,7 +85,7 @@ static void add_error(const struct cell_result *r, const char *code, struct buf 
         if (line)
             buf_addf(out, ": %.*s", (int)utf8_cut(line, len, len < 200 ? len : 200), line);
     }
-    if (!text_blank(r->hint))
+    if (!text_is_blank(r->hint))
         add_line(out, r->hint, HINT_MAX);
 }
 
@@ -120,7 +120,7 @@ static void add_files(const struct cell_result *r, struct buf *out)
     }
     if (count_told(r) > n)
         buf_addf(out, " and %zu more", count_told(r) - n);
-    if (!text_blank(r->files_note))
+    if (!text_is_blank(r->files_note))
         add_line(out, r->files_note, HINT_MAX);
 }
 
@@ -212,7 +212,7 @@ static void send_outcome(struct agent *a, const struct code_run *c)
         n += is_told(f);
         agent_send(a, &e);
     }
-    if (!text_blank(r->files_note))
+    if (!text_is_blank(r->files_note))
         agent_notice(a, NOTICE_WARNING, "%s", r->files_note);
 }
 

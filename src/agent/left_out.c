@@ -153,7 +153,7 @@ static size_t left_out_by(const struct agent *a, const char *question, const str
     autojson struct json *args = json_parse(call->arguments, strlen(call->arguments), JSON_DUPLICATES, NULL,
                                             NULL);
     const char *code = args ? json_str(json_get(args, tool->code_key)) : NULL;
-    return text_blank(code) ? SIZE_MAX : numbers_left_out(question, code, out);
+    return text_is_blank(code) ? SIZE_MAX : numbers_left_out(question, code, out);
 }
 
 static int ask_with_other_instructions(struct agent *a, struct llm_reply *r, struct error *err)

@@ -246,6 +246,5 @@ void verify_forget(struct agent *a);
 /* Where the answer comes from. p, which must be empty, holds what the result points to; the caller releases
  * it. */
 struct computed computed_make(const struct agent *a, const struct question *q, struct provenance *p);
-bool text_blank(const char *s);
 
 #endif

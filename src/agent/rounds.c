@@ -84,7 +84,7 @@ static void keep_thoughts(struct agent *a, struct turn *t, struct llm_reply *r)
  * answer. */
 static int reply_cut(struct agent *a, struct llm_reply *r, struct error *err)
 {
-    if (!text_blank(r->text)) {
+    if (!text_is_blank(r->text)) {
         autofree char *text = xasprintf("%s\n[interrupted]", r->text);
 
         keep_thoughts(a, conversation_assistant(a->c, text, NULL, 0), r);
@@ -121,7 +121,7 @@ static char *brief_thought(const struct question *q)
  * history never keeps it. */
 static int empty_reply(struct agent *a, struct question *q, const struct llm_reply *r, struct error *err)
 {
-    if (!text_blank(r->reasoning))
+    if (!text_is_blank(r->reasoning))
         set_text(&q->thought, r->reasoning);
     autofree char *thought = brief_thought(q);
     if (r->endless) {
@@ -232,7 +232,7 @@ static int take_text(struct agent *a, struct question *q, struct llm_reply *r, s
                   (int)strcspn(origin, " "), origin, model_name(a), r->cause ? r->cause : "unknown cause");
         return reply_cut(a, r, err);
     }
-    if (text_blank(r->text))
+    if (text_is_blank(r->text))
         return empty_reply(a, q, r, err);
     return r->unsure && may_run(a, q) ? ask_to_run(a, q, r, err) : take_answer(a, q, r, err);
 }
@@ -251,7 +251,7 @@ static void say_answer(struct agent *a, struct question *q, const char *text)
  * is the answer. */
 static int last_text(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
 {
-    if (!text_blank(r->text))
+    if (!text_is_blank(r->text))
         return take_answer(a, q, r, err);
     agent_reply_end(a, REPLY_CALLS);
     still_fails(q, ", and the model gave no answer in words", err);
@@ -270,7 +270,7 @@ static int stuck(struct agent *a, struct question *q, struct error *err)
     error_set(err, ERROR_LIMIT, 0, "%s sent the same code again and again instead of an answer%s\n%s",
               model_name(a), q->good ? "; the output of the code is shown instead" : "",
               remedy(REMEDY_REPHRASE, a->o.chat));
-    if (!text_blank(basis)) {
+    if (!text_is_blank(basis)) {
         for (size_t n = strlen(basis); n && basis[n - 1] == '\n';)
             basis[--n] = '\0';
         say_answer(a, q, basis);
@@ -360,7 +360,7 @@ static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, 
     }
     keep_thoughts(a, conversation_assistant(a->c, r->text, calls, r->n_calls), r);
     free(calls);
-    if (!text_blank(r->text))
+    if (!text_is_blank(r->text))
         set_text(&q->last_text, r->text);
     agent_reply_end(a, REPLY_CALLS);
 

@@ -137,7 +137,7 @@ int texts_make(struct agent *a, struct prompts *t, struct error *err)
         if (t->system_again)
             add_to(&t->system_again, t->mounts);
     }
-    if (!text_blank(a->system)) {
+    if (!text_is_blank(a->system)) {
         add_to(&t->system_native, a->system);
         add_to(&t->system_blocks, a->system);
     }

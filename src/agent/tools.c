@@ -125,7 +125,7 @@ static int run_code(struct agent *a, struct tool_use *use, struct error *err)
     autorelease(code_run_release) struct code_run c = {
         .id = use->call->id, .tool = tool->name, .language = tool->language, .code = code};
 
-    if (text_blank(code)) {
+    if (text_is_blank(code)) {
         autofree char *problem = xasprintf(
             "The argument \"%s\" is missing or empty: %s takes {\"%s\": \"...\"}.", tool->code_key,
             tool->name, tool->code_key);

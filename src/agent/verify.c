@@ -156,7 +156,7 @@ enum question_status verify_answer(struct agent *a, const char *question, struct
     if (!a->new_sandbox || !worth_it(q))
         return QUESTION_ANSWERED;
     enum question_status status = ask_again(a, &s, question, &why);
-    q->second = text_blank(s.answer) ? NULL : steal(&s.answer);
+    q->second = text_is_blank(s.answer) ? NULL : steal(&s.answer);
     free(s.answer);
     if (status == QUESTION_INTERRUPTED && !agent_out_of_time(a)) {
         error_set(err, ERROR_CANCELLED, 0, "interrupted");

@@ -148,6 +148,11 @@ size_t trimmed_length(const char *text, size_t len, const char *set)
     return len;
 }
 
+bool text_is_blank(const char *text)
+{
+    return !text || !text[strspn(text, " \t\r\n\v\f")];
+}
+
 void buf_trim(struct buf *b, const char *set)
 {
     buf_cut(b, trimmed_length(b->data, b->len, set));

@@ -42,5 +42,6 @@ const char *buf_str(const struct buf *b);      /* never NULL */
 char *buf_steal(struct buf *b, size_t *len);
 /* The length of text without the bytes at its end that are characters of set. */
 size_t trimmed_length(const char *text, size_t len, const char *set);
+bool text_is_blank(const char *text); /* NULL, or nothing but ASCII white space */
 
 #endif

@@ -98,11 +98,6 @@ static void read_body(struct debug_reading *o)
     reply_release(&a);
 }
 
-static bool blank(const char *s)
-{
-    return !s || !s[strspn(s, " \t\r\n")];
-}
-
 static const char *busy_class(const struct failure *f)
 {
     if (!strcmp(f->code, "3040") || strcasestr(f->code, "overloaded") || strcasestr(f->message, "overloaded"))
@@ -212,7 +207,7 @@ static const char *action_of(const struct llm_reply *r, const char **error)
                 return "run";
         return "tool_error";
     }
-    if (!blank(r->text))
+    if (!text_is_blank(r->text))
         return "answer";
     if (r->finish != LLM_FINISH_FILTER && r->finish != LLM_FINISH_LENGTH)
         return "nudge";

@@ -84,10 +84,19 @@ static int decode(void *ctx, const struct pixels_ask *ask, struct pixels *out, s
     return fd < 0 ? error_errno(err, "%s", ask->path) : sandbox_pixels(t->ask.sandbox, &own, out, err);
 }
 
-const struct show_decoder *talk_decoder(struct talk *t)
+struct show_options talk_show_options(struct talk *t)
 {
+    const struct config *c = t->ask.c;
+
     t->decoder = (struct show_decoder){decode, t};
-    return !strcmp(t->ask.c->figures, "off") ? NULL : &t->decoder;
+    return (struct show_options){.color = c->color,
+                                 .render = c->render,
+                                 .quiet = c->quiet,
+                                 .verbose = c->verbose,
+                                 .reasoning = c->show_reasoning && !c->quiet,
+                                 .usage = c->usage && !c->quiet,
+                                 .loop = t->loop,
+                                 .decoder = !strcmp(c->figures, "off") ? NULL : &t->decoder};
 }
 
 static const char *question_of(const struct config *c)
@@ -107,19 +116,13 @@ static int open_pipe(struct talk *t, int closed, struct error *err)
     struct pipe_options o = {
         .json = c->json,
         .results = c->json_result,
-        .quiet = c->quiet,
-        .verbose = c->verbose,
-        .reasoning = c->show_reasoning && !c->quiet,
-        .usage = c->usage && !c->quiet,
-        .color = c->color,
-        .render = c->render,
+        .show = talk_show_options(t),
         .prompt = question_of(c),
         .prompt_is_stdin = c->operand_is_stdin,
         .stdin_mode = stdin_mode_named(c->stdin_mode),
         .closed = closed,
         .files = talk_files(c),
         .data_size = c->data_size,
-        .decoder = talk_decoder(t),
     };
 
     t->pipe = pipe_new(&o, t->loop);

@@ -24,8 +24,8 @@ struct talk {
 };
 
 /* cmd_ask.c */
-const char *const *talk_files(const struct config *c);   /* --add; NULL: none */
-const struct show_decoder *talk_decoder(struct talk *t); /* NULL: no figures are wanted */
+const char *const *talk_files(const struct config *c); /* --add; NULL: none */
+struct show_options talk_show_options(struct talk *t); /* what the user chose */
 
 /* ask_chat.c */
 int talk_open_chat(struct talk *t, struct error *err);

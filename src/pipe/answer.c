@@ -45,7 +45,7 @@ struct answer *answer_new(struct show *show, const struct pipe_options *o, struc
         return a;
     }
     a->text = show_text_new(1, a->terminal, loop);
-    show_text_render(a->text, o->render, o->color);
+    show_text_render(a->text, o->show.render, o->show.color);
     if (a->terminal && isatty(2))
         show_share(show, a->text);
     return a;

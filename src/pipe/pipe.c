@@ -41,21 +41,11 @@ struct pipe {
 struct pipe *pipe_new(const struct pipe_options *o, struct loop *loop)
 {
     struct pipe *p = xmalloc(sizeof *p);
-    struct show_options so = {
-        .fd = 2,
-        .terminal = show_is_terminal(2),
-        .dots = show_is_dumb(2),
-        .colour = show_wants_colour(2, o->color),
-        .width = show_width(2),
-        .quiet = o->quiet,
-        .verbose = o->verbose,
-        .reasoning = o->reasoning,
-        .usage = o->usage,
-        .loop = loop,
-        .decoder = isatty(1) && !o->json ? o->decoder : NULL,
-    };
-
-    *p = (struct pipe){.o = *o, .loop = loop, .show = show_new(&so), .data = {.fd = -1}};
+    *p = (struct pipe){.o = *o, .loop = loop, .data = {.fd = -1}};
+    show_on_stderr(&p->o.show);
+    if (!isatty(1) || o->json)
+        p->o.show.decoder = NULL;
+    p->show = show_new(&p->o.show);
     if (p->o.data_size <= 0)
         p->o.data_size = DATA_MAX;
     p->answer = answer_new(p->show, o, loop);
@@ -103,7 +93,7 @@ void pipe_event(void *ctx, const struct event *e)
     if (e->type == EVENT_DONE || (e->type == EVENT_NOTICE && e->notice.level == NOTICE_ERROR))
         p->was_error = p->was_error || e->type == EVENT_NOTICE || (e->done.error && *e->done.error);
     answer_event(p->answer, e);
-    if (p->o.json && p->o.reasoning && (e->type == EVENT_REASONING || e->type == EVENT_REPLY_END))
+    if (p->o.json && p->o.show.reasoning && (e->type == EVENT_REASONING || e->type == EVENT_REPLY_END))
         show_event(p->show, e); /* the JSON lines are for a program, this is for a person */
 }
 

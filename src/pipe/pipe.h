@@ -8,12 +8,12 @@
 #include <stdint.h>
 
 #include "chat/event.h"
+#include "show/show.h"
 
 struct agent;
 struct error;
 struct loop;
 struct pipe;
-struct show_decoder;
 
 enum stdin_mode {
     STDIN_AUTO,
@@ -23,19 +23,15 @@ enum stdin_mode {
 };
 
 struct pipe_options {
-    bool json, quiet, verbose;
-    bool results;         /* with json: one line for each question; a question may be a task (task.h) */
-    bool reasoning;       /* show it on stderr */
-    bool usage;           /* what each question cost */
-    const char *color;    /* "auto", "always", "never" */
-    const char *render;   /* "auto", "plain" */
-    const char *prompt;   /* the question; NULL: a script of questions on stdin */
-    bool prompt_is_stdin; /* "-": the question is all of stdin */
+    bool json;
+    bool results;             /* with json: one line for each question; a question may be a task (task.h) */
+    struct show_options show; /* without what show_on_stderr() fills in */
+    const char *prompt;       /* the question; NULL: a script of questions on stdin */
+    bool prompt_is_stdin;     /* "-": the question is all of stdin */
     enum stdin_mode stdin_mode;
     int closed;               /* fd_open_standard()'s mask; a closed stdin means no data, without a notice */
     const char *const *files; /* --add; ends with NULL; may be NULL */
     int64_t data_size;        /* size of /mnt/data in bytes; 0: 256 MiB */
-    const struct show_decoder *decoder; /* of figures, for a terminal; or NULL */
 };
 
 struct pipe *pipe_new(const struct pipe_options *o, struct loop *loop);

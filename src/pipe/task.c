@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "json/json.h"
@@ -63,7 +64,7 @@ int task_read(const char *what, const char *text, size_t len, struct task *t, st
     *t = (struct task){0};
     if (!o)
         return error_set(err, ERROR_USAGE, 0, "%s is not valid JSON: %s", what, why.text);
-    if (!question || !question[strspn(question, " \t\r\n")])
+    if (text_is_blank(question))
         return error_set(err, ERROR_USAGE, 0,
                          "%s has no \"question\"\n"
                          "A task is {\"question\": \"...\", \"files\": [\"FILE\"], \"id\": \"...\"}",

@@ -10,6 +10,15 @@
 #define MAX_LINES 200
 #define MAX_BYTES (32 * 1024)
 
+void show_on_stderr(struct show_options *o)
+{
+    o->fd = 2;
+    o->terminal = show_is_terminal(2);
+    o->dots = show_is_dumb(2);
+    o->colour = show_wants_colour(2, o->color);
+    o->width = show_width(2);
+}
+
 struct show *show_new(const struct show_options *o)
 {
     struct show *s = xcalloc(1, sizeof *s);

@@ -24,6 +24,7 @@ struct show_decoder {
     void *ctx;
 };
 
+/* The strings and the decoder are borrowed. */
 struct show_options {
     int fd;        /* where it goes (2) */
     bool terminal; /* fd is one: cursor movement and a spinner are allowed */
@@ -31,6 +32,8 @@ struct show_options {
     bool colour;   /* SGR is allowed (NO_COLOR, TERM=dumb and --color are already in it) */
     /* columns, 0 means 80; if fd is a terminal, its present width is used instead at each write */
     int width;
+    const char *color;           /* "auto", "always", "never" */
+    const char *render;          /* answers: "auto", "plain" (show_text_render) */
     bool quiet;                  /* errors only */
     bool verbose;                /* NOTICE_DETAIL too, usage, the model's words about a result */
     bool reasoning;              /* dimmed reasoning */
@@ -46,6 +49,8 @@ struct show_options {
     void *ready_ctx;
 };
 
+/* Fill in what follows from writing to stderr: fd to width, by color. */
+void show_on_stderr(struct show_options *o);
 struct show *show_new(const struct show_options *o);
 void show_free(struct show *s);
 void show_set_verbose(struct show *s, bool on);

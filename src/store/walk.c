@@ -1,6 +1,7 @@
 /* walk.c - one saved session from its beginning to its end. */
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "json/json.h"
 #include "base/mem.h"
@@ -16,11 +17,6 @@ struct item_walk {
 static void hand_out(const struct item_walk *w, const struct item *item)
 {
     w->to.item(w->to.ctx, item);
-}
-
-static bool blank(const char *s)
-{
-    return s[strspn(s, " \t\r\n")] == '\0';
 }
 
 static void add_outputs(struct item_walk *w, struct item *item)
@@ -128,7 +124,7 @@ static void walk_turns(struct item_walk *w, int64_t question)
         autofree char *text = db_copy(&r, 0), *calls = db_copy(&r, 1);
         struct item item = {.kind = ITEM_TEXT, .number = question, .text = text, .answer = !calls};
 
-        if (text && !blank(text))
+        if (!text_is_blank(text))
             hand_out(w, &item);
         if (calls)
             walk_calls(w, question, calls);

@@ -62,13 +62,13 @@ void obey_doctor(struct term *t)
 
 void obey_verbose(struct term *t, const char *word)
 {
-    bool on = !*word ? !t->o.verbose : !strcmp(word, "on");
+    bool on = !*word ? !t->o.show.verbose : !strcmp(word, "on");
 
     if (*word && !on && strcmp(word, "off") != 0) {
         term_sayf(t, NOTICE_ERROR, "/verbose: expected on or off, found \"%s\"", word);
         return;
     }
-    t->o.verbose = on;
+    t->o.show.verbose = on;
     show_set_verbose(t->show, on);
     term_sayf(t, NOTICE_INFO, "Details are %s.", on ? "shown" : "not shown");
 }

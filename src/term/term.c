@@ -59,29 +59,18 @@ static void ask_terminal(struct term *t)
 
 static void open_screen(struct term *t)
 {
-    bool colour = show_wants_colour(1, t->o.color);
-    struct show_options so = {
-        .fd = 2,
-        .terminal = show_is_terminal(2),
-        .dots = show_is_dumb(2),
-        .colour = show_wants_colour(2, t->o.color),
-        .width = show_width(2),
-        .quiet = t->o.quiet,
-        .verbose = t->o.verbose,
-        .reasoning = t->o.reasoning,
-        .usage = t->o.usage,
-        .loop = t->loop,
-        .decoder = t->o.decoder,
-        .ready = hear_terminal,
-        .ready_ctx = t,
-    };
+    struct show_options *o = &t->o.show;
+    bool colour = show_wants_colour(1, o->color);
 
-    t->show = show_new(&so);
+    show_on_stderr(o);
+    o->ready = hear_terminal;
+    o->ready_ctx = t;
+    t->show = show_new(o);
     t->text = show_text_new(1, true, t->loop);
-    show_text_render(t->text, t->o.render, t->o.color);
+    show_text_render(t->text, o->render, o->color);
     if (isatty(2))
         show_share(t->show, t->text);
-    if (so.terminal && so.decoder && !so.quiet)
+    if (o->terminal && o->decoder && !o->quiet)
         ask_terminal(t);
     /* \001 and \002 mark for readline what takes no column */
     t->prompt = xstrdup(colour ? "\001\033[1m\002>\001\033[0m\002 " : "> ");
@@ -309,11 +298,6 @@ void term_page(struct term *t, const char *text, size_t len)
         term_print(t, buf_str(&clean), clean.len);
 }
 
-static bool blank(const char *s)
-{
-    return s[strspn(s, " \t\r\n\v\f")] == '\0';
-}
-
 /* Attach the files of the command line to the first question, and those that the question names. One that
  * fails is reported once and dropped. */
 static int attach(struct term *t, struct mentions *m)
@@ -403,7 +387,7 @@ void term_run_code(struct term *t, const char *code)
     struct error err = {0};
 
     code += strspn(code, " \t");
-    if (blank(code)) {
+    if (text_is_blank(code)) {
         term_say(t, NOTICE_INFO, "!CODE runs Python in the same interpreter, for example: !x + 1");
         return;
     }
@@ -432,7 +416,7 @@ static void obey(struct term *t, const struct buf *line)
     struct buf message autorelease(buf_release) = BUF_INIT(QUESTION_MAX);
     bool block = message_take(buf_str(line), &message);
 
-    if (blank(buf_str(&message)))
+    if (text_is_blank(buf_str(&message)))
         return;
     history_append(&t->history, buf_str(line));
     if (line->full)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "chat/event.h"
+#include "show/show.h"
 
 struct agent;
 struct argv;
@@ -14,7 +15,6 @@ struct buf;
 struct error;
 struct loop;
 struct sandbox;
-struct show_decoder;
 struct term;
 
 /* Is a model in the service's cached list? UNCHECKED: there is no such list. */
@@ -38,9 +38,7 @@ struct term_sessions {
 };
 
 struct term_options {
-    bool quiet, verbose, reasoning;
-    bool usage; /* what each question cost */
-    const char *color, *render;
+    struct show_options show; /* without what show_on_stderr() fills in */
     const char *history_path; /* NULL: no history on disk */
     const char *greeting;     /* printed first: model, engine */
     /* the user's present addition to the system prompt, or NULL (for /system) */
@@ -62,7 +60,6 @@ struct term_options {
     struct sandbox *sandbox;  /* for /vars and /sandbox; not owned */
     const char *sandbox_name; /* or NULL */
     struct term_sessions sessions;
-    const struct show_decoder *decoder; /* of figures; NULL: they are not shown */
 };
 
 struct term *term_new(const struct term_options *o, struct loop *loop, struct error *err);

@@ -185,17 +185,12 @@ static enum llm_finish finish_of(const struct reply *a, size_t n_calls)
     return n_calls ? LLM_FINISH_CALLS : LLM_FINISH_STOP;
 }
 
-static bool blank(const struct buf *b)
-{
-    const char *s = buf_str(b);
-    return !s[strspn(s, " \t\r\n")];
-}
-
 /* A model that was asked whether its code is to be run may well repeat its answer, code included. That counts
  * as no. */
 static bool block_counts(const struct reply *a)
 {
-    return a->mode == REPLY_MODE_BLOCKS || (blank(&a->text) && blank(&a->blocks.after));
+    return a->mode == REPLY_MODE_BLOCKS
+           || (text_is_blank(buf_str(&a->text)) && text_is_blank(buf_str(&a->blocks.after)));
 }
 
 static void take_block(struct reply *a, struct calls *c, bool cut)
