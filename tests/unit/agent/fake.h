@@ -27,6 +27,26 @@
 #include "process/loop.h"
 #include "sandbox/sandbox.h"
 
+#define FAIL                                                               \
+    {                                                                      \
+        .status = CELL_EXCEPTION, .exception = "ValueError: no", .line = 1 \
+    }
+#define OK(text)       \
+    {                  \
+        .output = text \
+    }
+#define CALL(c)       \
+    {                 \
+        .code = { c } \
+    }
+#define SAY(t)    \
+    {             \
+        .text = t \
+    }
+
+#define REPLIES(...) .replies = {__VA_ARGS__}, .n_replies = countof(((struct fake_reply[]){__VA_ARGS__}))
+#define CELLS(...)   .cells = {__VA_ARGS__}, .n_cells = countof(((struct fake_cell[]){__VA_ARGS__}))
+
 #define INPUT_TOKENS  100
 #define OUTPUT_TOKENS 10
 
