@@ -12,8 +12,8 @@
 /* Everything except boot.py and the profile, in order of first use. */
 /* clang-format off */
 #define PARTS(X) \
-    X(start) X(protocol) X(worker) X(supervisor) X(installed) X(recover) X(snapshot) X(reap) X(copy_out) \
-    X(requests) X(commands) X(pixels) X(named) X(explain) X(hints) X(extras) X(rich) X(terminal) \
+    X(start) X(protocol) X(worker) X(supervisor) X(collect) X(installed) X(recover) X(snapshot) X(reap) \
+    X(copy_out) X(requests) X(commands) X(pixels) X(named) X(explain) X(hints) X(extras) X(rich) X(terminal) \
     X(mapped) X(mounted) X(lock_code)
 /* clang-format on */
 #define EMBED_PART(name) EMBED(guest_##name##_py, "src/guest/" #name ".py")

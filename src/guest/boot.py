@@ -15,7 +15,7 @@ TO_GUEST_PARTS = b'B'           # the first frame; the others are in protocol.py
 FRAME_MAX = (1 << 20) + 4096    # body of a frame from the program
 PARTS = {}  # name -> a part that has not run yet: its source, or (function that makes code of it, source)
 # descriptors of a named sandbox: the listener, and the client that is not admitted yet (named.py)
-DOOR = []
+LISTENER = []
 OPTIONS = {'nproc': '0', 'nofile': '0', 'pending': '0', 'heap': '0', 'files': '0',
            'data': '/mnt/data', 'snapshots': '0', 'memory': '0', 'file': '%d' % (16 << 20),
            'total': '%d' % (64 << 20), 'alone': '',
@@ -90,8 +90,8 @@ def dial(channel):
         posix._exit(0)
     # a listener comes if the sandbox has a name and is to outlive the program
     for level, what, value in extra:
-        DOOR.append(int.from_bytes(value[:4], sys.byteorder))
-        posix.set_inheritable(DOOR[-1], False)
+        LISTENER.append(int.from_bytes(value[:4], sys.byteorder))
+        posix.set_inheritable(LISTENER[-1], False)
     fd = sock.detach()
     posix.set_inheritable(fd, False)
     posix.set_blocking(fd, True)

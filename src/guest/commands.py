@@ -69,18 +69,6 @@ def command_become(words):
     posix._exit(code)
 
 
-def command_gate(self):
-    """As gate() does with the worker's pipes."""
-    c, want = self.command, len(self.outbox) < QUEUE_HIGH
-    if want != c.polled:
-        c.polled = want
-        for fd in c.pipes:
-            if want:
-                self.poll.register(fd, select.POLLIN)
-            else:
-                self.poll.unregister(fd)
-
-
 def command_relay(self, fd):
     c = self.command
     try:
@@ -166,5 +154,5 @@ def send_list(self):
         self.ending += tlv(b'm', b'%d' % (len(names) - LISTED_MOST))
 
 
-Supervisor.beside, Supervisor.command_check, Supervisor.command_gate = beside, command_check, command_gate
+Supervisor.beside, Supervisor.command_check = beside, command_check
 Supervisor.command_relay, Supervisor.command_signal = command_relay, command_signal

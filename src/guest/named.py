@@ -12,15 +12,15 @@ KEEP_MOST = 1024
 
 def stay(self, body):
     """The first client has recorded where we can be found; or a client changes what it said of itself."""
-    if not DOOR:
+    if not LISTENER:
         return
     read_keep(self, body)
     if self.listener is not None:
         return
     to_null(0, 1, 2)
-    self.listener = _socket.socket(fileno=DOOR[0])
+    self.listener = _socket.socket(fileno=LISTENER[0])
     self.listener.setblocking(False)
-    self.poll.register(DOOR[0], select.POLLIN)
+    self.poll.register(LISTENER[0], select.POLLIN)
     Supervisor.gone = gone
 
 
@@ -93,7 +93,7 @@ def on_timer(self):
     self.plan()
 
 
-def door(self, fd):
+def on_client(self, fd):
     if self.pending is not None:
         read_first_frame(self)
     else:
@@ -118,19 +118,20 @@ def accept_client(self):
     if self.fd_in >= 0 or (self.alone and pid != 0):
         close_socket(sock)                              # noqa: from start.py
         return
-    self.poll.unregister(DOOR[0])               # others wait in the queue until it has sent its first frame
+    # others wait in the queue until it has sent its first frame
+    self.poll.unregister(LISTENER[0])
     self.poll.register(fd, select.POLLIN)
-    DOOR.append(fd)
+    LISTENER.append(fd)
     self.pending, self.pending_until, self.first_frame = sock, time.monotonic() + PENDING_WAIT, b''
 
 
 def refuse_client(self):
-    fd = DOOR.pop()
+    fd = LISTENER.pop()
     if not self.accepted:
         self.poll.unregister(fd)
     close_socket(self.pending)                            # noqa: from start.py
     self.pending, self.pending_until, self.accepted = None, 0.0, False
-    self.poll.register(DOOR[0], select.POLLIN)
+    self.poll.register(LISTENER[0], select.POLLIN)
 
 
 def read_first_frame(self):
@@ -147,7 +148,7 @@ def read_first_frame(self):
         refuse_client(self)
     elif len(frame) == 21 + size:
         read_keep(self, frame[21:])
-        self.poll.unregister(DOOR[-1])
+        self.poll.unregister(LISTENER[-1])
         self.accepted = True
         admit_client(self)
 
@@ -157,10 +158,10 @@ def admit_client(self):
     if self.nonce is not None:
         self.pending_until = time.monotonic() + 0.02
         return
-    fd = DOOR.pop()
+    fd = LISTENER.pop()
     self.pending.detach()
     self.pending, self.pending_until, self.accepted = None, 0.0, False
-    self.poll.register(DOOR[0], select.POLLIN)
+    self.poll.register(LISTENER[0], select.POLLIN)
     self.fd_in = self.fd_out = fd
     self.poll.register(fd, select.POLLIN)
     del self.send
@@ -184,5 +185,5 @@ Supervisor.idle, Supervisor.ends, Supervisor.kill_at, Supervisor.pending_until =
 Supervisor.first_frame, Supervisor.unheard_ends = b'', b''
 # the last client left a cell unfinished; the pending one has sent its first frame
 Supervisor.unfinished = Supervisor.accepted = False
-Supervisor.stay, Supervisor.door, Supervisor.on_timer, Supervisor.plan = stay, door, on_timer, plan
+Supervisor.stay, Supervisor.on_client, Supervisor.on_timer, Supervisor.plan = stay, on_client, on_timer, plan
 Supervisor.unheard, Supervisor.wait = unheard, wait

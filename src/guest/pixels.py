@@ -10,7 +10,7 @@ def pixels_begin(self, body):
     asked = dict(tagged(body))
     # the most bytes that a PNG may have; 0: rows of RGB are wanted
     self.asked = int(asked[b'w']), int(asked[b'h']), '#%06x' % int(asked[b'b']), int(asked.get(b'p', b'0'))
-    self.erase()
+    self.drop_figure()
     self.figure = figure_file()
     if self.figure < 0:
         self.finish(tlv(b'e', b'no memory file can be made in this sandbox'))

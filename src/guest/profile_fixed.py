@@ -1,5 +1,6 @@
-# profile_fixed.py - the part of data_profile.py for tables of columns with a fixed width: the bounds of the
-# columns, from what is blank in every line and from the header, and the line that reads them.
+# profile_fixed.py - the part of data_profile.py for tables whose columns have a fixed width. It finds where
+# the columns begin and end (from what is blank in every line, and from the header), and the code that reads
+# them.
 
 FIXED_WIDTH, FIXED_SECONDS = 4000, 0.5  # the longest line; for finding what is blank in all lines
 FIRST_LINES = 100                       # lines that tell where the table begins
@@ -13,14 +14,12 @@ def spans(line):
 
 def character_counts(lines):
     """(how many lines have a character there, lines examined)."""
-    change, n, until = [0] * (max(map(len, lines), default=0) + 2), 0, time.monotonic() + FIXED_SECONDS
-    for s in lines:
+    change, n = [0] * (max(map(len, lines), default=0) + 2), 0
+    for s in in_time(lines, FIXED_SECONDS):
         for begin, end in spans(s):
             change[begin] += 1
             change[end] -= 1
         n += 1
-        if n % 64 == 0 and time.monotonic() > until:
-            break
     return list(itertools.accumulate(change)), n
 
 

@@ -400,16 +400,14 @@ def json_lines(path, text, encoding, whole):
     if not whole:
         lines.pop()
     lines = [s for s in lines if s.strip()]
-    items, bad, until = [], 0, time.monotonic() + SECONDS
-    for s in lines:
+    items, bad = [], 0
+    for s in in_time(lines, SECONDS):
         try:
             items.append(json.loads(s))
         except (ValueError, RecursionError):
             bad += 1
             if bad > len(items):
                 return None
-        if len(items) % 256 == 0 and time.monotonic() > until:
-            break
     enc = '' if encoding == 'utf-8' else ', encoding=%r' % encoding
     read = 'import json; data = [json.loads(s) for s in open(%r%s) if s.strip()]' % (path, enc)
     if bad:

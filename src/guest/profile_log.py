@@ -1,5 +1,5 @@
-# profile_log.py - the part of data_profile.py for logs: which form its lines have, from when to when, levels
-# with counts, the most frequent shapes of messages, and the line of code that takes it apart.
+# profile_log.py - the part of data_profile.py for logs. It finds the format of the lines, the first and the
+# last time, how often each level occurs, the most frequent kinds of messages, and the code that parses them.
 
 LOG_LINE = 2000                 # characters of a line that are examined
 LOG_SECONDS = 1.5
@@ -8,8 +8,9 @@ SHAPES_MOST, VALUES_KEPT = 3000, 1000
 LEVELS = 'TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|SEVERE|CRIT(?:ICAL)?|ALERT|EMERG|FATAL|PANIC'
 ISO_TIME = r'\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?'
 
-# What it is called, how a line of it looks, how pandas reads its time ('' for what to_datetime reads by
-# itself, None for none). A row is tried before the rows below it. No expression backtracks without a bound.
+# The name of each format, an expression that matches its lines, and the format of its times for pandas (''
+# where to_datetime needs none, None where there are no times). A row is tried before the rows below it. No
+# expression backtracks without a bound.
 LOG_FORMS = (
     ("nginx's or Apache's combined form",
      r'(?P<ip>\S+) \S+ (?P<user>\S+) \[(?P<time>[^]]+)\] "(?P<method>[A-Z]+) (?P<path>[^\s"]+)(?: [^"]*)?" '
@@ -45,7 +46,7 @@ LOG_FORMS = (
      % LEVELS, None),
     ("the kernel's form", r'(?:<\d+>)?\[ *(?P<time>\d+\.\d{6})\] (?P<message>.*)', None),
 )
-# Last, when the file is no table either
+# Tried last, when the file is not a table either
 TIMED_FORMS = (('a time in each line', r'\[?(?P<time>%s)\]?[ :-]+(?P<message>.*)' % ISO_TIME, ''),)
 PAIRS = r'([A-Za-z_][\w.-]*)=("(?:[^"\\]|\\.)*"|[^\s"]*)'
 VARIES = re.compile(r'"[^"]*"|\'[^\']*\'|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]+)*\b|0x[0-9a-fA-F]+'
@@ -54,7 +55,8 @@ UNCOUNTED = ('time', 'message', 'path', 'agent', 'referer', 'size', 'pid', 'wher
 
 
 def message_shape(text):
-    """The words of a message, with # for what differs between two of its kind."""
+    """The words of a message, with # in place of numbers, quoted text and the like: what differs between two
+    messages of one kind."""
     return re.sub(r'#(?:[:./,]#)+', '#', VARIES.sub('#', text[:300])).strip()[:150]
 
 
@@ -121,8 +123,8 @@ def log_lines(text, whole):
 
 
 def log_form(lines, forms):
-    """The form that most of the first lines have. What continues a line (the trace of an error) has none, so
-    a level and a first line that fits are enough with fewer."""
+    """The format that most of the first lines have. Lines that continue a message (a traceback, say) have
+    none, so if the first line matches, one line in five is enough."""
     head = [s[:LOG_LINE] for s in itertools.islice((s for s in lines if s.strip()), 200)]
     for name, pattern, when in forms:
         match = re.compile(pattern).match
@@ -133,7 +135,7 @@ def log_form(lines, forms):
 
 
 def last_time(path, encoding, match):
-    """Of a file whose end was not examined."""
+    """The last time in a file whose end was not examined."""
     with open(path, 'rb') as f:
         f.seek(max(0, os.fstat(f.fileno()).st_size - LOG_TAIL))
         lines = f.read(LOG_TAIL).decode(encoding, 'replace').split('\n')[1:]
@@ -141,8 +143,8 @@ def last_time(path, encoding, match):
 
 
 def log_dates(times, when):
-    """The statement that makes times of texts. Where some have a fraction of a second and some have none,
-    seconds are enough."""
+    """The statement that turns texts into times. If only some of them have a fraction of a second, it is cut
+    off."""
     if when is None or not has('pandas'):
         return []
     shapes = {re.sub(r'\d', '9', t) for t in times}
@@ -151,14 +153,14 @@ def log_dates(times, when):
 
 
 def log_frame(rows, imports):
-    """The line that makes records of text: a table, or a list where there is no pandas."""
+    """The line of code that turns text into records: a table, or a list where pandas is not installed."""
     if has('pandas'):
         return 'import %s, pandas as pd; df = pd.DataFrame([%s])' % (imports, rows)
     return 'import %s; rows = [%s]' % (imports, rows)
 
 
 def log_said(lines, log, total, told, more=(), what='messages'):
-    """All of a log's profile in the room that there is. lines: the code; told: what is said before the
+    """The whole profile of a log, cut to the space there is. lines: the code; told: what precedes the
     times."""
     lines = lines + ['%s, %s%s' % (told, total, log.span())] + [s for s in more if s]
     for s in log.fields()[:6]:
@@ -174,11 +176,9 @@ def log_by(path, text, encoding, whole, forms):
     if not form:
         return None
     name, pattern, when = form
-    match, log, times, seen, until = re.compile(pattern).match, Log(), [], 0, time.monotonic() + LOG_SECONDS
+    match, log, times, seen = re.compile(pattern).match, Log(), [], 0
     other, counted = 0, [g for g in re.compile(pattern).groupindex if g not in UNCOUNTED]
-    for s in lines:
-        if seen % 64 == 63 and time.monotonic() > until:
-            break
+    for s in in_time(lines, LOG_SECONDS):
         seen += 1
         m = match(s[:LOG_LINE])
         if not m:
@@ -203,7 +203,7 @@ def log_by(path, text, encoding, whole, forms):
 
 
 def raw_text(pattern):
-    """A literal of an expression, as a person would write it."""
+    """A regular expression as a Python literal, raw if possible."""
     return "r'%s'" % pattern if "'" not in pattern else repr(pattern)
 
 
@@ -215,7 +215,8 @@ def log_timed(path, text, encoding, whole):
     return log_by(path, text, encoding, whole, TIMED_FORMS)
 
 
-# Records with names: JSON lines, logfmt, the journal's export. Which of their keys are what a log has.
+# Records whose fields have names: JSON lines, logfmt, the journal's export. These are the usual names of the
+# time, the level and the message.
 
 LOG_KEYS = (('time', ('time', 'timestamp', 'ts', '@timestamp', 'datetime', 't', '__REALTIME_TIMESTAMP')),
             ('level', ('level', 'lvl', 'severity', 'levelname', 'loglevel', 'log.level', 'PRIORITY')),
@@ -223,7 +224,8 @@ LOG_KEYS = (('time', ('time', 'timestamp', 'ts', '@timestamp', 'datetime', 't', 
 
 
 def log_keys(items):
-    """{'time': its key, ...} of records of a log, or None: it has a time, and a level or a message."""
+    """{'time': its key, ...} if these are the records of a log, which have a time, and a level or a message;
+    else None."""
     found, head = {}, items[:100]
     for what, names in LOG_KEYS:
         for k in names:
@@ -234,12 +236,9 @@ def log_keys(items):
 
 
 def log_of(items, keys, more=()):
-    """Count records."""
-    log, until = Log(), time.monotonic() + LOG_SECONDS
-    counted = [keys['level']] if 'level' in keys else []
-    for n, r in enumerate(items):
-        if n % 64 == 63 and time.monotonic() > until:
-            break
+    """Counts the records of a log."""
+    log, counted = Log(), [keys['level']] if 'level' in keys else []
+    for r in in_time(items, LOG_SECONDS):
         if isinstance(r, dict):
             log.feed(str(r.get(keys['time'], '')), [(k, str(r[k])) for k in (*counted, *more) if k in r],
                      str(r.get(keys.get('message'), '') or ''))
@@ -247,7 +246,7 @@ def log_of(items, keys, more=()):
 
 
 def log_facts(said, items, more=()):
-    """The profile of records as a table, with what is asked of a log in place of its first rows."""
+    """said is the profile of the records as a table; what matters in a log replaces its first rows."""
     keys = log_keys(items)
     if not keys or not said:
         return said
@@ -264,11 +263,7 @@ def logfmt(path, text, encoding, whole):
     if len(head) < 2 or any(len(pair.findall(s)) < 2 or 5 * len(pair.sub('', s).replace(' ', '')) > len(s)
                             for s in head):
         return None
-    items, until = [], time.monotonic() + LOG_SECONDS / 2
-    for n, s in enumerate(lines):
-        if n % 64 == 63 and time.monotonic() > until:
-            break
-        items.append({k: v.strip('"') for k, v in pair.findall(s)})
+    items = [{k: v.strip('"') for k, v in pair.findall(s)} for s in in_time(lines, LOG_SECONDS / 2)]
     read = log_frame('{k: v.strip(\'"\') for k, v in re.findall(r\'%s\', s)} '
                      'for s in open(%r, encoding=%r, errors="replace") if s.strip()'
                      % (PAIRS, path, encoding), 're')
@@ -278,18 +273,15 @@ def logfmt(path, text, encoding, whole):
 
 
 def journal(path, raw, size):
-    """What journalctl -o export writes: a block of FIELD=value lines for each entry. A value with a newline
-    is its length and then its bytes; that is only counted here."""
+    """The output of journalctl -o export: a block of FIELD=value lines for each entry. A value with a newline
+    is written as its length and its bytes; such values are only counted here."""
     whole = len(raw) == size
     text = raw.decode('utf-8', 'replace')
     blocks = [b for b in text.split('\n\n') if '=' in b]
     if not whole and len(blocks) > 1:
         blocks.pop()
-    items, until = [], time.monotonic() + LOG_SECONDS
-    for n, b in enumerate(blocks):
-        if n % 64 == 63 and time.monotonic() > until:
-            break
-        items.append(dict(s[:LOG_LINE].split('=', 1) for s in b.split('\n') if '=' in s))
+    items = [dict(s[:LOG_LINE].split('=', 1) for s in b.split('\n') if '=' in s)
+             for b in in_time(blocks, LOG_SECONDS)]
     items = [r for r in items if '__REALTIME_TIMESTAMP' in r]
     if not items:
         return None

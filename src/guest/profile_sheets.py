@@ -1,7 +1,7 @@
 # profile_sheets.py - the part of data_profile.py for workbooks.
 
 import datetime
-import time
+import itertools
 
 
 def sheet_cell(value):
@@ -13,7 +13,7 @@ def sheet_cell(value):
     return str(value)
 
 
-SHEETS = 6                      # sheets examined
+SHEETS, SHEET_ROWS = 6, 20000   # sheets examined, and rows of each
 
 
 def workbook(path):
@@ -55,7 +55,8 @@ def workbook(path):
 
 
 def unsaved(path):
-    """'20 formulas' of which the file has no result: a program wrote it, and no Excel has opened it."""
+    """"20 formulas": those whose results are not in the file, because a program wrote it and no spreadsheet
+    program has saved it since."""
     import zipfile
     count = 0
     with zipfile.ZipFile(path) as z:
@@ -66,17 +67,15 @@ def unsaved(path):
 
 
 def sheet_rows(sheet):
-    """(rows, the columns with cells that are dates, whether these are all rows). A sheet may lie about its
-    size, so only what is there counts."""
+    """(rows, the columns that contain dates, whether these are all rows). A sheet may declare a wrong size,
+    which is ignored."""
     if hasattr(sheet, 'reset_dimensions'):
         sheet.reset_dimensions()
-    rows, dates, until = [], set(), time.monotonic() + SECONDS / 2
-    for n, row in enumerate(sheet.iter_rows(values_only=True)):
-        if n >= 20000 or (n % 64 == 63 and time.monotonic() > until):
-            return rows, dates, False
+    rows, dates, left = [], set(), sheet.iter_rows(values_only=True)
+    for row in in_time(itertools.islice(left, SHEET_ROWS), SECONDS / 2):
         dates.update(i for i, v in enumerate(row[:200]) if isinstance(v, datetime.date))
         rows.append([sheet_cell(v) for v in row[:200]])
-    return rows, dates, True
+    return rows, dates, next(left, None) is None
 
 
 def sheet_table(path, sheet, name, sheets):
@@ -110,7 +109,7 @@ def sheet_table(path, sheet, name, sheets):
 
 
 def sheet_text(t, share):
-    """What a sheet holds, within its share of the room."""
+    """The description of a sheet, in at most share characters."""
     text = '%s%s, columns: %s' % ('' if t.name == 'df' else t.name + ': ', t.total,
                                   describe(t.columns, t.settled, '.', share - 60))
     rows = first_rows(t.body, ' | ', 2)

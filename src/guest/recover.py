@@ -8,7 +8,7 @@ ROOM_LEAST = 24 << 20           # bytes that a worker may lack before its snapsh
 WHY = {b'Na': b'none can be made on this machine',
        b'Nt': b'none could be made while threads were running',
        b'Nm': b'none could be made, for lack of memory or processes',
-       b'deaf': b'the interpreter did not obey',
+       b'deaf': b'the interpreter did not respond',
        b'killed': b'it was killed, most likely as memory ran short',
        b'gone': b'it had ended',
        b'none': b'none came to be',

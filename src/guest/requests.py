@@ -88,7 +88,7 @@ def put_end(self):
     if self.put is not None:
         (fd, _, name), self.put = self.put, None
         if name is None:
-            self.erase()                        # an image to be decoded, in a memory file
+            self.drop_figure()                        # an image to be decoded, in a memory file
             return
         posix.close(fd)
         try:

@@ -137,15 +137,6 @@ def touch(self):
         pass
 
 
-def oom_score(value):
-    try:
-        fd = posix.open('/proc/self/oom_score_adj', posix.O_WRONLY)
-        posix.write(fd, b'%d' % value)
-        posix.close(fd)
-    except OSError:
-        pass
-
-
 def wait_to_resume(self, sock, words):
     """The copy runs here until it becomes the worker. A cell that follows at once needs the processor more,
     so at first the copy does nothing."""
@@ -186,7 +177,7 @@ def detach(self, sock, words):
 def resume(self, fds):
     if not OPTIONS['alone']:
         prctl(1, 9)
-    oom_score(OOM_WORKER)
+    set_oom_score(OOM_WORKER)                       # noqa: from start.py
     for n in (0, 1):
         posix.dup2(fds[n], n + 1)
         posix.dup2(fds[n], self.saved[n], False)

@@ -210,6 +210,6 @@ def start(fd_in, fd_out):
     if type(PARTS.get('supervisor')) is tuple:
         # nothing has to be compiled; cheaper before the fork, since memory is not shared yet
         need('supervisor')
-    first = fork_worker({fd_in, fd_out, *DOOR}, False, alone)
+    first = fork_worker({fd_in, fd_out, *LISTENER}, False, alone)
     need('supervisor')
     supervise(fd_in, fd_out, first, alone)      # noqa: from supervisor.py

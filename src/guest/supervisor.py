@@ -1,10 +1,10 @@
-# supervisor.py - the first process of a sandbox: keeps the channel to the program, relays what the worker
-# says and prints, and obeys the program.
+# supervisor.py - the first process of a sandbox: it keeps the channel to the program, carries out the
+# program's requests, and relays what the worker says and prints.
 #
 # The code controls everything in the sandbox except this process. It cannot be opened through /proc (dumpable
 # 0), ignores signals, never waits for anybody, never imports from a path that the code can write to, and
-# reads the code's files only below the data folder. What a plain cell needs is here; the rest is compiled on
-# first use (reap.py, copy_out.py, requests.py).
+# reads the code's files only below the data folder. What a plain cell needs is here and in collect.py. The
+# other parts are compiled when they are first needed (reap.py, copy_out.py, requests.py).
 
 import select
 import time
@@ -16,8 +16,6 @@ BRISK_MS = 1                    # so long a cell's output waits for its result, 
 # The machine code is locked in memory when nothing has happened for so long, or this many seconds after the
 # start: earlier it would take time from the first cell.
 UNLOCKED_MS, UNLOCKED_MOST = 5, 0.1
-STILL_NS = 100000000            # the folder's times may lag behind the clock by no more than this
-FIGURES_MOST = 70               # of a cell, in all forms, and forms of its value
 QUEUE_HIGH = 1 << 18            # bytes; with more than this unsent, the code's output waits in its pipes
 NONE = bytes(16)
 PUT_NAME = b'.sandpiper-put-'                # name of an incoming file, before its nonce
@@ -122,7 +120,7 @@ class Supervisor:
             return
         box = self.inbox
         if not box and len(data) == 21 + int.from_bytes(data[:4], 'little'):
-            self.obey(data[4:5], data[5:21], data[21:])     # one whole frame, as most are
+            self.handle(data[4:5], data[5:21], data[21:])     # one whole frame, as most are
             return
         box += data
         while len(box) >= 21:
@@ -133,9 +131,9 @@ class Supervisor:
                 break
             kind, nonce, body = bytes(box[4:5]), bytes(box[5:21]), bytes(box[21:21 + size])
             del box[:21 + size]
-            self.obey(kind, nonce, body)
+            self.handle(kind, nonce, body)
 
-    def obey(self, kind, nonce, body):
+    def handle(self, kind, nonce, body):
         if kind == TO_GUEST_RUN:
             self.number = body[:4]
             self.begin(nonce)
@@ -199,7 +197,7 @@ class Supervisor:
 
     def ours(self):
         """Descriptors that no child may have."""
-        fds = {self.fd_in, self.fd_out, self.wake[0], self.wake[1], self.root, *DOOR}
+        fds = {self.fd_in, self.fd_out, self.wake[0], self.wake[1], self.root, *LISTENER}
         fds.update(self.pipes, self.figures, (self.words, self.figure))
         if self.put:
             fds.add(self.put[0])
@@ -276,7 +274,7 @@ class Supervisor:
                     self.answer(body)
                     return
                 self.brisk = False              # no quick cell
-                self.draw(kind, body)
+                self.take_figure(kind, body)     # noqa: from collect.py
             self.heap = heap[at:] if self.waiting else b''
 
     def close_words(self):
@@ -286,33 +284,6 @@ class Supervisor:
             self.answers.unregister(self.words)
             posix.close(self.words)
             self.words = -1
-
-    def draw(self, kind, body):
-        """A figure comes in pieces: begin, data, end. One without an end is dropped. One that is too big to
-        be copied out is measured but not kept."""
-        if kind == RECORD_FIGURE:
-            self.erase()
-            if len(self.figures) < FIGURES_MOST and self.task == TO_GUEST_RUN:
-                self.figure, self.form = figure_file(), body
-        elif self.figure < 0:
-            return
-        elif kind == RECORD_FIGURE_DATA:
-            try:
-                size = posix.fstat(self.figure).st_size
-                if size + len(body) <= self.file_most:
-                    posix.pwrite(self.figure, body, size)
-                else:
-                    posix.ftruncate(self.figure, size + len(body))
-            except OSError:
-                self.erase()
-        elif kind == RECORD_FIGURE_END:
-            self.figures[self.figure] = self.form
-            self.figure = -1
-
-    def erase(self):
-        if self.figure >= 0:
-            posix.close(self.figure)
-            self.figure = -1
 
     def relay(self, fd):
         """Pass on what the code wrote. Output between cells was not asked for; it is dropped, so that the
@@ -344,18 +315,24 @@ class Supervisor:
                     break
         return got
 
-    def gate(self):
+    def back_pressure(self):
         """The pipes are polled only while the outbox has room: this is back-pressure, and bounds our memory.
-        They are not polled while the code floods: a program that prints a million lines would wake us for
-        each; instead they are emptied every 2 ms."""
-        want = len(self.outbox) < QUEUE_HIGH and not self.flood
-        if want != self.polled:
-            self.polled = want
-            for fd in self.pipes:
-                if want:
-                    self.poll.register(fd, select.POLLIN)
-                else:
-                    self.poll.unregister(fd)
+        The worker's are not polled while the code floods: a program that prints a million lines would wake us
+        for each; instead they are emptied every 2 ms."""
+        room = len(self.outbox) < QUEUE_HIGH
+        if self.polled != (room and not self.flood):
+            self.poll_pipes(self)
+        if self.command and self.command.polled != room:
+            self.poll_pipes(self.command)
+
+    def poll_pipes(self, owner):
+        """Begin or stop polling the pipes of the worker (self) or of a command."""
+        owner.polled = not owner.polled
+        for fd in owner.pipes:
+            if owner.polled:
+                self.poll.register(fd, select.POLLIN)
+            else:
+                self.poll.unregister(fd)
 
     def count_reads(self):
         self.reads += 1
@@ -374,80 +351,6 @@ class Supervisor:
             self.collect(b'')
         else:
             self.answered(body)                 # noqa: from requests.py
-
-    def collect(self, ending):
-        """The cell is over: find the files it made, send them, and close the request."""
-        if self.task not in (TO_GUEST_RUN, TO_GUEST_COMMAND):
-            self.finish(ending)
-            return
-        if self.still and self.still == posix.fstat(self.root).st_ctime_ns and not self.figures:
-            self.finish(ending)                 # it was empty, and nothing was made in it since
-            return
-        seen, entries, self.seen = self.seen, self.entries, self.scan()
-        if self.figures or self.seen != seen or self.entries != entries:
-            need('copy_out')
-            self.ending = ending
-            self.sending = self.files_out(seen)  # noqa: from copy_out.py
-        else:
-            self.finish(ending)
-
-    def more(self):
-        """Send files one piece at a time, as the channel takes them."""
-        while self.sending is not None and len(self.outbox) < QUEUE_HIGH:
-            try:
-                next(self.sending)
-            except StopIteration:
-                self.finish(self.ending)
-
-    def cut_short(self, more):
-        """Send no more files, but still report the end of the cell."""
-        self.sending.close()
-        self.sending, self.ending = iter(()), self.ending + more
-
-    def finish(self, ending):
-        """Send the last frame of a request."""
-        for fd in self.figures:
-            posix.close(fd)
-        if self.figure >= 0:
-            self.erase()
-        self.sending, self.figures, now = None, {}, time.monotonic()
-        if self.taken:
-            ending += tlv(b'o', b'%d' % self.taken)
-            self.taken = 0
-        self.send(FROM_GUEST_END, self.nonce, ending + (tlv(b'i', b'1') if self.interrupted else b''))
-        self.nonce = None
-        task, self.task = self.task, b''
-        if self.snapshots and task == TO_GUEST_RUN:
-            self.ended += 1
-            # Whoever waits for the result gets the processor first, unless the next cell would wait anyway.
-            self.due = now + PAUSE if now - self.captured_at < INTERVAL else now
-
-    def scan(self):
-        """Every file in the data folder, with values that change when the file does. Links are not followed;
-        the number of entries, folders included, and the depth are bounded."""
-        found, todo, root, count = {}, [(b'', 0)], OPTIONS['data'].encode(), 0
-        most = (int(OPTIONS['files']) or 10000) + 1000
-        changed = posix.fstat(self.root).st_ctime_ns
-        while todo and count <= most:
-            rel, depth = todo.pop()
-            try:
-                with posix.scandir(root + b'/' + rel) as entries:
-                    for e in entries:
-                        count += 1
-                        if count > most:
-                            break
-                        if e.is_dir(follow_symlinks=False):
-                            if e.name[:1] != b'.' and e.name != b'__pycache__' and depth < 16:
-                                todo.append((rel + e.name + b'/', depth + 1))
-                            continue
-                        st = e.stat(follow_symlinks=False)
-                        found[rel + e.name] = (st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns)
-            except OSError:
-                pass
-        self.entries = count
-        # Times may be coarse: one that is young may be that of the next change, too.
-        self.still = changed if not count and time.time_ns() - changed > STILL_NS else 0
-        return found
 
     # ---- the loop
 
@@ -485,9 +388,7 @@ class Supervisor:
             if self.due and time.monotonic() >= self.due:
                 need('recover')
                 self.order_snapshot()              # noqa: from recover.py
-            self.gate()
-            if self.command:
-                self.command_gate()             # noqa: from commands.py
+            self.back_pressure()
             if bool(self.outbox) != self.queued:
                 self.queued = self.interest(not self.queued)
             dead = False
@@ -515,8 +416,8 @@ class Supervisor:
                     self.command_relay(fd)      # noqa: from commands.py
                 elif self.helper and fd == self.helper['fd']:
                     self.helper_read()          # noqa: from requests.py
-                elif fd in DOOR:
-                    self.door(fd)               # noqa: from named.py
+                elif fd in LISTENER:
+                    self.on_client(fd)               # noqa: from named.py
                 elif self.snapshot is not None and fd == self.snapshot.words:
                     self.hear_snapshot()        # noqa: from recover.py
             if self.flood and len(self.outbox) < QUEUE_HIGH:
@@ -558,20 +459,8 @@ def widen(pipes):
         return CHUNK
 
 
-def figure_file():
-    """A memory file of ours; -1 if none can be had. Python may be built for a C library without
-    memfd_create."""
-    try:
-        return posix.memfd_create('figure')
-    except (AttributeError, OSError):
-        pass
-    try:
-        return posix.open('/tmp', posix.O_TMPFILE | posix.O_RDWR | posix.O_CLOEXEC, 0o600)
-    except (AttributeError, OSError):
-        return -1
-
-
 def supervise(fd_in, fd_out, first, alone):
+    need('collect')
     s = Supervisor(fd_in, fd_out, alone)
     for fd in (fd_in, fd_out):
         posix.set_blocking(fd, False)

@@ -293,7 +293,7 @@ class Worker:
             except BlockingIOError:                 # the code changed the modes of all descriptors
                 posix.set_blocking(self.words, True)
 
-    def obey(self, order, body):
+    def carry_out(self, order, body):
         if order == ORDER_TERMINAL:
             need('terminal')
             set_terminal(self, body)            # noqa: from terminal.py
@@ -325,7 +325,7 @@ class Worker:
             while len(code) < size:
                 code += self.sock.recv(MESSAGE_MOST)
             if order in ORDERS:
-                self.obey(order, code)
+                self.carry_out(order, code)
                 return
             if not (self.mended or self.mend()):
                 posix._exit(70)
