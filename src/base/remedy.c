@@ -28,8 +28,8 @@ static const struct words table[REMEDY_END] = {
          "Attach less, or clear the conversation with /clear; the limit may be a proxy's (nginx: "
          "client_max_body_size)"},
     [REMEDY_OTHER_REGION] =
-        {"It does not serve the place that this request came from; --provider NAME uses another service",
-         "It does not serve the place that this request came from; " RESTART
+        {"It is not available in the country or region of this machine; --provider NAME uses another service",
+         "It is not available in the country or region of this machine; " RESTART
          "--provider NAME for another service"},
     [REMEDY_FIREWALL] = {"A proxy or firewall may have sent this page; check the base URL and the network",
                          NULL},
@@ -42,7 +42,7 @@ static const struct words table[REMEDY_END] = {
     [REMEDY_BAD_CALL] =
         {"The server could not read the model's tool call; ask again, or try --dialect blocks",
          "The server could not read the model's tool call; ask again, or " RESTART "--dialect blocks"},
-    [REMEDY_NO_STREAM] = {"--no-stream does without", START "--no-stream"},
+    [REMEDY_NO_STREAM] = {"Use --no-stream", START "--no-stream"},
     [REMEDY_NO_TEMPERATURE] = {"Leave --temperature out, or use another model",
                                "Start sandpiper again without --temperature, or " MODEL},
     [REMEDY_NO_SUMMARY] = {"Leave --show-reasoning out, or use another model",

@@ -319,27 +319,12 @@ static int load_layers(struct config *c, const struct args *a, struct error *err
 
 int config_load(struct config *c, int argc, char *const *argv, char *const *env, struct error *err)
 {
-    struct args a;
-    int status = -1;
-
     *c = (struct config){.env = env};
-    if (args_parse(&a, argc, argv, err) == 0) {
-        c->command = a.command;
-        c->operand = a.operand;
-        c->operand_is_stdin = a.operand_is_stdin;
-        c->names = a.names;
-        a.names = (struct argv)ARGV_INIT;
-        for (char *const *word = a.rest; word && *word; word++)
-            argv_push(&c->arguments, *word);
-        c->version = a.version;
-        c->help = a.help;
-        c->help_topic = a.help_topic;
-        status = 0;
-        if (!a.version && !a.help && (status = apply_defaults(c, err)) == 0)
-            status = load_layers(c, &a, err);
-    }
-    args_release(&a);
-    return status;
+    if (args_parse(&c->args, argc, argv, err) < 0)
+        return -1;
+    if (c->args.version || c->args.help)
+        return 0;
+    return apply_defaults(c, err) < 0 ? -1 : load_layers(c, &c->args, err);
 }
 
 void config_release(struct config *c)
@@ -353,8 +338,7 @@ void config_release(struct config *c)
         if (o->type == OPTION_LIST || o->type == OPTION_WORDS || o->type == OPTION_PATHS)
             argv_release((struct argv *)(void *)((char *)c + o->offset));
     }
-    argv_release(&c->names);
-    argv_release(&c->arguments);
+    args_release(&c->args);
     argv_release(&c->given);
     argv_release(&c->notices);
     dotenv_release(&c->dotenv);

@@ -34,17 +34,13 @@ struct config_choice {
 };
 
 struct config {
-    enum command command;
-    const char *operand;   /* the question, or exec's FILE; NULL: none was given */
-    bool operand_is_stdin; /* it was a bare "-" */
-    struct argv names;     /* rm: which sandboxes; sessions: its words */
-    bool all, force;       /* rm */
+    struct args args; /* the command line as it was parsed */
+    bool all, force;  /* rm */
     const char *resume, *format, *output;
     bool go_on, replay_cells, save;
-    bool again;            /* /resume in the chat: start over, with the session that resume names */
-    int64_t older;         /* ms; 0: not given */
-    const char *code;      /* exec -c; NULL: a file */
-    struct argv arguments; /* exec: of its code */
+    bool again;       /* /resume in the chat: start over, with the session that resume names */
+    int64_t older;    /* ms; 0: not given */
+    const char *code; /* exec -c; NULL: a file */
 
     /* questions */
     const char *prompt, *system, *stdin_mode;
@@ -78,9 +74,8 @@ struct config {
     int64_t ttl; /* ms */
     /* output and the rest */
     bool json, json_result; /* json_result: json is set too */
-    bool quiet, verbose, show_reasoning, usage, verify, dry_run, version, help;
-    const char *help_topic; /* as option_help() wants it */
-    int status;             /* debug reply; 0: 200 */
+    bool quiet, verbose, show_reasoning, usage, verify, dry_run;
+    int status; /* debug reply; 0: 200 */
     struct argv headers;
     const char *trace, *record, *replay;
     const char *color, *figures, *figure_format, *render, *config_path;

@@ -35,10 +35,10 @@ static const char everything[] =
     "       sandpiper doctor                  check engines, limits, key and model\n"
     "       sandpiper mcp                     the sandbox for an MCP client\n"
     "       sandpiper models [TEXT]           list the models of the service\n"
-    "       sandpiper sessions                list, show, search the saved ones\n"
+    "       sandpiper sessions                list, show, search saved sessions\n"
     "       sandpiper serve                   sandboxes for other programs, by HTTP\n"
     "       sandpiper ps                      list the named sandboxes\n"
-    "       sandpiper rm NAME...              remove them\n"
+    "       sandpiper rm NAME...              remove named sandboxes\n"
     "       sandpiper gc                      remove what killed programs left\n"
     "       sandpiper debug reply < BODY      how sandpiper reads a raw reply\n"
     "       sandpiper debug request QUESTION  the request that would be sent\n"
@@ -94,7 +94,7 @@ static const struct topic {
      "Sandbox", " provider model base-url api verbose config help ",
      "\n"
      "Exit codes: 0 an engine and the model work, 3 no engine works, otherwise as for\n"
-     "a question: 2 no model is configured, 77 the key was refused, 75 try again\n"
+     "a question: 2 no model or no key is set, 77 the key was refused, 75 try again\n"
      "later, 1 anything else.\n"},
     {"mcp", FOR_CONFIG, "the sandbox for an MCP client",
      "Usage: sandpiper mcp [OPTION]...\n\n"
@@ -113,9 +113,9 @@ static const struct topic {
     {"models", FOR_CONFIG | FOR_MODELS, "list the models of the service",
      "Usage: sandpiper models [OPTION]... [TEXT]\n\n"
      "Lists the models of the configured service with what it says about them:\n"
-     "context window in tokens, tools, dollars per million tokens in and out, last\n"
-     "day. TEXT shows only names that contain it. Without configuration it asks the\n"
-     "model servers on this machine.\n",
+     "context window in tokens, tools, dollars per million tokens in and out, and the\n"
+     "day on which they are retired. TEXT shows only names that contain it. Without\n"
+     "configuration it asks the model servers on this machine.\n",
      "", " provider base-url json config help ",
      "\n"
      "Exit codes: 0, 1 no list or no such name, 2 nothing is configured, 75 try again\n"
@@ -161,7 +161,8 @@ static const struct topic {
      "Authorization: Bearer TOKEN; without --token-file a new token is made at each\n"
      "start and printed on stderr. SIGTERM lets running code finish; a second one\n"
      "stops at once.\n",
-     "Sandbox", " quiet verbose config help ", "\nExit codes: 0 stopped, 1 no socket, 2 usage.\n"},
+     "Sandbox", " quiet verbose config help ",
+     "\nExit codes: 0 stopped, 1 the server could not listen, 2 usage.\n"},
     {"debug", FOR_REPLY, "how replies are read, what would be sent",
      "Usage: sandpiper debug reply [OPTION]... < BODY\n"
      "       sandpiper debug request [OPTION]... QUESTION\n\n"

@@ -22,7 +22,7 @@ const struct option option_table[] = {
     {"resume", 'r', NULL, NULL, OPTION_STRING, TO(resume), .arg = "ID", .group = ask, .commands = FOR_ASK,
      .help = "continue another session (sandpiper sessions lists them)"},
     {"replay-cells", 0, NULL, NULL, OPTION_BOOL, TO(replay_cells), .group = ask, .commands = FOR_ASK,
-     .help = "with -c or -r: run the earlier code again, for its variables"},
+     .help = "with -c or -r: first run the code of the session again"},
     {"no-save", 0, "save", "SANDPIPER_SAVE", OPTION_NOT, TO(save), .def = "true", .group = ask,
      .commands = FOR_ASK, .help = "do not save this session"},
     {"older", 0, NULL, NULL, OPTION_TIME, TO(older), .min = "1ms", .max = "36500d", .arg = "TIME",
@@ -228,9 +228,9 @@ const struct option option_table[] = {
 
     {"config", 0, NULL, "SANDPIPER_CONFIG", OPTION_STRING, TO(config_path), .arg = "FILE", .group = other,
      .commands = FOR_ALL, .help = "read FILE instead of config.yaml"},
-    {"version", 'V', NULL, NULL, OPTION_BOOL, TO(version), .group = other, .commands = FOR_ALL, .usual = true,
-     .help = "print the version"},
-    {"help", 'h', NULL, NULL, OPTION_BOOL, TO(help), .group = other, .commands = FOR_ALL, .usual = true,
+    {"version", 'V', NULL, NULL, OPTION_BOOL, TO(args.version), .group = other, .commands = FOR_ALL,
+     .usual = true, .help = "print the version"},
+    {"help", 'h', NULL, NULL, OPTION_BOOL, TO(args.help), .group = other, .commands = FOR_ALL, .usual = true,
      .help = "print this help; sandpiper help all: all options"},
 };
 

@@ -85,7 +85,7 @@ int llm_models_parse(const char *text, size_t len, struct llm_models *out, struc
     bool nothing;
     *out = (struct llm_models){0};
     if (len > MODELS_BYTES)
-        return error_set(err, ERROR_PROTOCOL, 0, "a list of models of more than %u MiB", MODELS_BYTES >> 20);
+        return error_set(err, ERROR_PROTOCOL, 0, "a list of models larger than %u MiB", MODELS_BYTES >> 20);
     autojson struct json *j = json_parse(text, len, JSON_DUPLICATES, NULL, err);
     if (!j)
         return -1;

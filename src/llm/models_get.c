@@ -308,7 +308,7 @@ static int ask_list(struct asking *a, struct llm_models *out, struct error *err)
     if (end == HTTP_ABORTED)
         return -1;
     if (end == HTTP_STOPPED && a->body.full)
-        return error_set(err, ERROR_PROTOCOL, 0, "%s sent a list of models of more than %u MiB", host,
+        return error_set(err, ERROR_PROTOCOL, 0, "%s sent a list of models larger than %u MiB", host,
                          MODELS_BYTES >> 20);
     if (end == HTTP_LOST)
         return error_set(err, ERROR_NETWORK, 0, "%s\n%s", a->reply.failure.message,

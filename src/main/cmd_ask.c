@@ -101,7 +101,7 @@ struct show_options talk_show_options(struct talk *t)
 
 static const char *question_of(const struct config *c)
 {
-    return c->prompt ? c->prompt : c->operand_is_stdin ? NULL : c->operand;
+    return c->prompt ? c->prompt : c->args.operand_is_stdin ? NULL : c->args.operand;
 }
 
 const char *const *talk_files(const struct config *c)
@@ -118,7 +118,7 @@ static int open_pipe(struct talk *t, int closed, struct error *err)
         .results = c->json_result,
         .show = talk_show_options(t),
         .prompt = question_of(c),
-        .prompt_is_stdin = c->operand_is_stdin,
+        .prompt_is_stdin = c->args.operand_is_stdin,
         .stdin_mode = stdin_mode_named(c->stdin_mode),
         .closed = closed,
         .files = talk_files(c),
@@ -188,7 +188,7 @@ static int choose(struct talk *t, int closed, struct error *err)
 {
     struct ask *a = &t->ask;
 
-    if (a->c->command == COMMAND_CHAT && !a->chat)
+    if (a->c->args.command == COMMAND_CHAT && !a->chat)
         return error_set(err, ERROR_USAGE, 0,
                          "a chat needs a terminal for input and output%s\n"
                          "To ask one question: sandpiper \"QUESTION\"",
@@ -255,7 +255,7 @@ static int run(struct config *c, int closed, struct buf *unsent)
 
     ask_init(&t.ask, c, t.loop);
     t.ask.unsent = unsent;
-    t.ask.chat = !question_of(c) && !c->operand_is_stdin && !c->json && !(closed & 3) && isatty(0)
+    t.ask.chat = !question_of(c) && !c->args.operand_is_stdin && !c->json && !(closed & 3) && isatty(0)
                  && isatty(1);
     t.ask.listener = (struct ask_listener){.event = on_event,
                                            .folder = isatty(0) && isatty(2) ? on_folder : NULL,

@@ -127,24 +127,24 @@ static int read_stdin(struct loop *loop, struct buf *code, struct error *err)
 
 static bool code_is_stdin(const struct config *c)
 {
-    return !c->code && (!c->operand || c->operand_is_stdin);
+    return !c->code && (!c->args.operand || c->args.operand_is_stdin);
 }
 
 static int read_code(struct exec *x, struct error *err)
 {
     const struct config *c = x->c;
     struct buf *code = &x->code;
-    const char *name = c->code ? "-c" : code_is_stdin(c) ? "stdin" : c->operand;
+    const char *name = c->code ? "-c" : code_is_stdin(c) ? "stdin" : c->args.operand;
 
     if (c->code) {
         if (!buf_addstr(code, c->code))
             return too_long(err, name);
-    } else if (c->operand && !c->operand_is_stdin) {
-        if (file_read(c->operand, SANDBOX_CODE_MAX, code, err) < 0) {
+    } else if (c->args.operand && !c->args.operand_is_stdin) {
+        if (file_read(c->args.operand, SANDBOX_CODE_MAX, code, err) < 0) {
             err->kind = ERROR_USAGE;
             return err->code == EFBIG ? too_long(err, name) : -1;
         }
-    } else if (!c->operand && ((x->closed & 1) || isatty(0))) {
+    } else if (!c->args.operand && ((x->closed & 1) || isatty(0))) {
         return error_set(err, ERROR_USAGE, 0,
                          "exec needs Python code: sandpiper exec FILE, exec -c CODE, or exec - for stdin");
     } else if (read_stdin(x->loop, code, err) < 0) {
@@ -223,9 +223,9 @@ static int put_arguments(const struct exec *x, struct error *err)
     const struct config *c = x->c;
     struct argv v autorelease(argv_release) = ARGV_INIT;
 
-    argv_push(&v, c->code ? "-c" : c->operand ? c->operand : "");
-    for (size_t i = 0; i < c->arguments.n; i++)
-        argv_push(&v, c->arguments.v[i]);
+    argv_push(&v, c->code ? "-c" : c->args.operand ? c->args.operand : "");
+    for (char *const *word = c->args.rest; word && *word; word++)
+        argv_push(&v, *word);
     if (v.n == 1 && !*v.v[0] && !c->sandbox_name) /* a new interpreter has this value already */
         return 0;
     return sandbox_set_arguments(x->sandbox, v.v, v.n, err);

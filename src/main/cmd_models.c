@@ -198,7 +198,7 @@ static void add_rows(struct model_listing *l, const struct llm_model *const *cho
 static void list(struct model_listing *l, const struct endpoint *e, struct llm_models *m, bool heading)
 {
     const struct llm_model **chosen = xcalloc(m->n + 1, sizeof *chosen);
-    size_t n = choose(m, l->c->operand, chosen);
+    size_t n = choose(m, l->c->args.operand, chosen);
     const struct llm_model *named = e->model ? llm_models_find(m, e->model) : NULL;
     const char *by_default = named ? named->id : NULL;
 
@@ -270,8 +270,8 @@ static int run(struct model_listing *l, struct endpoint *e, struct error *err)
         return -1;
     if (l->listed)
         return 0;
-    if (l->c->operand)
-        return error_set(err, ERROR_API, 0, "no model name contains \"%.60s\"", l->c->operand);
+    if (l->c->args.operand)
+        return error_set(err, ERROR_API, 0, "no model name contains \"%.60s\"", l->c->args.operand);
     return error_set(err, ERROR_API, 0, "%s lists no models",
                      e->found ? e->base_url : "the server on this machine");
 }

@@ -70,7 +70,7 @@ static int report(const struct argv *removed)
 int cmd_rm(struct config *c, int closed)
 {
     struct argv all autorelease(argv_release) = ARGV_INIT, removed autorelease(argv_release) = ARGV_INIT;
-    const struct argv *names = c->all ? &all : &c->names;
+    const struct argv *names = c->all ? &all : &c->args.names;
     int status, told = 0;
 
     (void)closed;

@@ -345,11 +345,12 @@ static int run(struct sessions *s, const char *name, struct error *err)
 
 int cmd_sessions(struct config *c, int closed)
 {
-    struct sessions s = {.c = c, .words = c->names.v + 1, .n = c->names.n ? c->names.n - 1 : 0};
+    struct sessions s = {
+        .c = c, .words = c->args.names.v + 1, .n = c->args.names.n ? c->args.names.n - 1 : 0};
     struct error err = {0};
 
     (void)closed;
     print_notices(c);
-    int status = run(&s, c->names.n ? c->names.v[0] : "list", &err);
+    int status = run(&s, c->args.names.n ? c->args.names.v[0] : "list", &err);
     return status < 0 ? print_failure(&err) : status;
 }

@@ -104,14 +104,14 @@ int main(int argc, char **argv)
         status = print_failure(&err);
     } else if (closed & 2) {
         status = refuse_closed_stdout();
-    } else if (c.help) {
-        status = help(c.help_topic);
-    } else if (c.version) {
+    } else if (c.args.help) {
+        status = help(c.args.help_topic);
+    } else if (c.args.version) {
         status = print_out("sandpiper " VERSION "\n", sizeof "sandpiper " VERSION);
     } else {
         setup_engines(&c);
         tell_runtime_dir(&c);
-        status = commands[c.command](&c, closed);
+        status = commands[c.args.command](&c, closed);
     }
     config_release(&c);
     return status;

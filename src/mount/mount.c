@@ -225,12 +225,13 @@ int mounts_compare(const struct mounts *m, const struct argv *seen, struct error
                              "Is the engine on another machine, or in a virtual one? Use --sandbox bwrap.",
                              one->path);
         if (is.dev != one->dev || is.ino != one->ino)
-            return error_set(err, ERROR_SANDBOX, 0,
-                             "--mount %s: another folder than the one that was checked was in the sandbox, "
-                             "which was ended before any code ran\n"
-                             "Was it replaced just now? Start again. An engine in a virtual machine cannot "
-                             "be used with --mount.",
-                             one->path);
+            return error_set(
+                err, ERROR_SANDBOX, 0,
+                "--mount %s: the folder in the sandbox was not the one that was checked, so the sandbox "
+                "was ended before any code ran\n"
+                "Was it replaced just now? Start again. An engine in a virtual machine cannot "
+                "be used with --mount.",
+                one->path);
         if (is.mode != (one->write ? 'w' : 'r'))
             return error_set(err, ERROR_SANDBOX, 0,
                              "--mount %s: it is %s in the sandbox, which was ended\n"

@@ -85,7 +85,7 @@ static int check_home(const struct mount *m, const char *home, struct error *err
     struct relation r = relation_to(m, home);
 
     if (r.same || r.above)
-        return refuse(err, r.same ? "this is the home folder" : "the home folder lies in it");
+        return refuse(err, r.same ? "this is the home folder" : "it contains the home folder");
     for (size_t i = 0; r.there && i < countof(keys); i++) {
         autofree char *path = xasprintf("%s/%s", home, keys[i]), *why = NULL;
         struct relation to = relation_to(m, path);
@@ -135,7 +135,7 @@ static int check_system(const struct mount *m, struct error *err)
 
         if (!r.same && !(r.below && folders[i].below))
             continue;
-        autofree char *why = xasprintf("%s is the system's", folders[i].path);
+        autofree char *why = xasprintf("%s is a system folder", folders[i].path);
         return refuse(err, why);
     }
     return 0;

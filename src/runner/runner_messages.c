@@ -102,7 +102,7 @@ struct json *messages_next(struct message_reader *l, struct error *err)
     if (!end) {
         l->seen = l->buf.len;
         if (l->buf.len - l->at > RUNNER_LINE_MAX)
-            error_set(err, ERROR_PROTOCOL, 0, "a message of more than %u MiB", RUNNER_LINE_MAX >> 20);
+            error_set(err, ERROR_PROTOCOL, 0, "a message larger than %u MiB", RUNNER_LINE_MAX >> 20);
         return NULL;
     }
     const char *begin = text + l->at;

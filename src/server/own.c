@@ -29,7 +29,7 @@ static void sandbox_figures(struct runners *rs, struct buf *out)
     struct runners_counts n;
 
     runners_counts(rs, &n);
-    figure(out, "sandboxes", "gauge", "Sandboxes in the hands of clients.", n.held);
+    figure(out, "sandboxes", "gauge", "Sandboxes that clients have.", n.held);
     figure(out, "sandboxes_busy", "gauge", "Sandboxes that are running something.", n.busy);
     figure(out, "sandboxes_ready", "gauge", "Sandboxes waiting in the pool.", n.pool);
     figure(out, "sandboxes_created_total", "counter", "Sandboxes given to clients.", (double)n.created);
@@ -57,7 +57,7 @@ static void metrics(struct visit *q)
            (double)c->gone);
     figure(&out, "request_seconds_total", "counter", "Time from the headers to the end of the answer.",
            c->seconds);
-    buf_addstr(&out, "# HELP sandpiper_answers_total Answers by class of their status.\n"
+    buf_addstr(&out, "# HELP sandpiper_answers_total Responses by class of status code.\n"
                      "# TYPE sandpiper_answers_total counter\n");
     for (size_t i = 2; i < STATUS_CLASSES; i++)
         buf_addf(&out, "sandpiper_answers_total{status=\"%zuxx\"} %llu\n", i,

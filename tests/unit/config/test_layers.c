@@ -120,7 +120,7 @@ static void every_option(void **state)
         }
         if (o->flag && (o->commands & FOR_ASK)) {
             assert_int_equal(load(&c, yaml, NULL, env, flag, o->arg ? value : NULL, &err), 0);
-            if (!c.version && !c.help) {
+            if (!c.args.version && !c.args.help) {
                 assert_int_equal(c.source[i].kind, SOURCE_FLAG);
                 assert_string_equal(c.source[i].name, flag);
             }

@@ -148,7 +148,7 @@ static void long_message(void **state)
         assert_null(messages_next(&in, &err));
     }
     assert_int_equal(err.kind, ERROR_PROTOCOL);
-    assert_string_equal(message_of(&err), "a message of more than 24 MiB");
+    assert_string_equal(message_of(&err), "a message larger than 24 MiB");
     messages_release(&in);
 }
 
