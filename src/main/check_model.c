@@ -51,7 +51,8 @@ struct check {
     char *model, *found;
     struct llm_options o;
     struct llm_session session;
-    bool asked; /* the model answered, and it is its answer that is looked at */
+    bool asked;  /* the model answered, and it is its answer that is looked at */
+    bool no_key; /* the service needs a key, and none is set */
 };
 
 static const struct llm_model *in_list(const struct check *k)
@@ -141,7 +142,7 @@ static void tell_nearest(struct check *k)
 /* What is wrong gets its line below those of what is right. */
 static int failed(struct check *k, const struct error *err)
 {
-    bool key = err->kind == ERROR_AUTH, place = err->kind == ERROR_NETWORK;
+    bool key = err->kind == ERROR_AUTH || k->no_key, place = err->kind == ERROR_NETWORK;
 
     if (k->endpoint.found && !key)
         tell_key(&k->endpoint);
@@ -205,7 +206,10 @@ static int prepare(struct check *k, struct error *err)
         return -1;
     print_notices(k->c);
     model_prefer(&k->endpoint, k->texts.model);
-    if (model_settle(&k->service, &k->model, &k->found, err) < 0 || get_list(k, err) < 0)
+    if (model_settle(&k->service, &k->model, &k->found, err) < 0)
+        return -1;
+    k->no_key = endpoint_check_key(&k->endpoint, err) < 0;
+    if (k->no_key || get_list(k, err) < 0)
         return -1;
     fill_options(k, k->model, &k->o);
     setup_llm_session(k->c, &k->session);

@@ -192,6 +192,12 @@ def test_doctor_without_a_model(sandpiper):
     assert r.code == 2 and lines[0].startswith("model       no    no model is configured") and "  a key: " in lines[1] and len(lines) == 4, r
 
 
+def test_doctor_without_the_key_that_a_service_needs(sandpiper):
+    r = sandpiper.run("doctor", "--provider", "openai", "--sandbox", "bwrap")
+    assert r.code == 2 and "key         no    OpenAI needs an API key, and OPENAI_API_KEY is not set" in r.out, r
+    assert "endpoint" not in r.out, r
+
+
 def test_doctor_without_engines_is_3_whatever_the_model(bare, serve):
     serve(bare, [CALLS])
     r = bare.run("doctor", env={"PATH": bare.work})
