@@ -79,7 +79,7 @@ void agent_listener(struct agent *a, struct llm_listener *l)
         .ctx = a,
         .text = on_text,
         .reasoning = on_reasoning,
-        .unsaid = on_unsaid,
+        .retracted = on_unsaid,
         .restarted = on_restarted,
         .notice = on_notice,
         .phase = on_phase,

@@ -258,7 +258,7 @@ static void step_cursors(struct text_calls *k, int b)
 
 /* Everything before was a thought: what was passed on, what was taken for calls, and what is about to be
  * passed on. */
-static void unsay(struct text_calls *k)
+static void retract(struct text_calls *k)
 {
     buf_add(k->thoughts, buf_str(&k->space), k->space.len);
     buf_add(k->thoughts, buf_str(k->text), k->text->len);
@@ -268,7 +268,7 @@ static void unsay(struct text_calls *k)
     buf_clear(&k->space);
     calls_drop(&k->calls, 0);
     k->sure = k->invented = 0;
-    k->unsaid = k->opened = k->thought_over = true;
+    k->retracted = k->opened = k->thought_over = true;
     forget_place(k);
 }
 
@@ -297,7 +297,7 @@ static void take(struct text_calls *k)
         buf_add(&k->taken, s, n);
         k->enough = k->enough || k->taken.len > TAKEN_MAX;
     } else if (f->kind == FORM_CLOSE) {
-        unsay(k);
+        retract(k);
     } else if (f->kind == FORM_END) {
         buf_add(&k->taken, s, n);
     } else if (!k->begun && !behind(k)) {

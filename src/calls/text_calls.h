@@ -76,7 +76,7 @@ struct text_calls {
     bool enough;        /* nothing more is wanted */
 
     /* all text that was passed on before was reasoning; the caller resets this */
-    bool unsaid;
+    bool retracted;
     /* Set before the first byte: this model leaves out the beginning of its thoughts, so text waits for their
      * end. */
     bool awaited;

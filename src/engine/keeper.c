@@ -73,7 +73,7 @@ bool keeper_start(struct attempt *a)
                               .cwd = "/",
                               .keep = keep_open,
                               .own_session = true,
-                              .deaf = true,
+                              .ignores_signals = true,
                               .body = keeper_main,
                               .ctx = a};
     a->keeper.process = child_start(&o, NULL);

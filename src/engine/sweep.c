@@ -440,7 +440,7 @@ void sweep_end_in_background(struct loop *loop)
                               .err = CHILD_NULL,
                               .cwd = "/",
                               .own_session = true,
-                              .deaf = true,
+                              .ignores_signals = true,
                               .body = sweep_on};
     struct child *c;
 

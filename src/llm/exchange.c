@@ -227,7 +227,7 @@ static void learn(struct exchange_try *t)
     bool quoted = t->http.head.status >= 300 || t->a.reader.failed_generation;
     x->structured = t->got.n_calls && (t->a.reader.calls.n > 0 || quoted);
     x->from_block = !x->structured && t->a.from_block;
-    x->m->learnt->thoughts_unopened |= t->a.unsaid;
+    x->m->learnt->thoughts_unopened |= t->a.retracted;
     if (x->m->learnt->tools_found)
         llm_keep_tools(x->m);
     x->m->learnt->tools_found = false;

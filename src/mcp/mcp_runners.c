@@ -9,7 +9,7 @@
 _Static_assert(MCP_ID == RUNNERS_ID, "a handle is the id of a sandbox");
 
 /* Returns the sandbox that a call is for, which may be a new one. NULL with err. */
-static struct held *held_of(struct runners *rs, const struct mcp_invocation *q, struct error *err)
+static struct lease *lease_of(struct runners *rs, const struct mcp_invocation *q, struct error *err)
 {
     enum runners_absent why;
 
@@ -17,7 +17,7 @@ static struct held *held_of(struct runners *rs, const struct mcp_invocation *q, 
         return runners_create(rs, q->client, q->conversation, err);
     if (!strcmp(q->sandbox, "new"))
         return runners_create(rs, q->client, NULL, err);
-    struct held *h = runners_find(rs, q->client, q->sandbox, &why);
+    struct lease *h = runners_find(rs, q->client, q->sandbox, &why);
     if (!h)
         error_set(err, ERROR_USAGE, 0, "%s\nLeave \"sandbox\" out, or pass \"new\" for a new one.",
                   why == RUNNERS_UNKNOWN ? "There is no sandbox with that handle."
@@ -28,22 +28,22 @@ static struct held *held_of(struct runners *rs, const struct mcp_invocation *q, 
 static uint64_t ask(void *ctx, const struct mcp_invocation *q, char id[MCP_ID + 1], struct error *err)
 {
     struct runners *rs = ctx;
-    struct held *h = held_of(rs, q, err);
-    struct runner *r = h ? held_runner(rs, h, err) : NULL;
+    struct lease *h = lease_of(rs, q, err);
+    struct runner *r = h ? lease_runner(rs, h, err) : NULL;
 
     if (!r)
         return 0;
-    held_set_spare(h, !q->sandbox && !q->named);
-    memcpy(id, held_id(h), MCP_ID + 1);
+    lease_set_spare(h, !q->sandbox && !q->named);
+    memcpy(id, lease_id(h), MCP_ID + 1);
     return runner_ask(r, q->operation, q->arguments, -1, q->listener);
 }
 
 static void forget(void *ctx, const char *id, uint64_t request)
 {
-    struct held *h = runners_find(ctx, NULL, id, NULL);
+    struct lease *h = runners_find(ctx, NULL, id, NULL);
 
-    if (h && held_living(h))
-        runner_forget(held_living(h), request);
+    if (h && lease_living(h))
+        runner_forget(lease_living(h), request);
 }
 
 static bool has(void *ctx, const char *conversation)
@@ -53,7 +53,7 @@ static bool has(void *ctx, const char *conversation)
 
 static void end(void *ctx, const char *conversation)
 {
-    struct held *h = runners_find_conversation(ctx, NULL, conversation);
+    struct lease *h = runners_find_conversation(ctx, NULL, conversation);
 
     if (h)
         runners_stop(ctx, h);

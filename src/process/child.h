@@ -50,7 +50,7 @@ struct child_options {
     bool own_session;     /* a session of its own, not only a group: it may outlive us and our terminal */
     bool our_group;       /* stays in our process group: a program that takes over the terminal for a while */
     bool for_parent;      /* it becomes a child of our parent, which is to reap it */
-    bool deaf;            /* with a body: ignores SIGHUP, SIGINT, SIGQUIT and SIGTERM from the start */
+    bool ignores_signals; /* with a body: ignores SIGHUP, SIGINT, SIGQUIT and SIGTERM from the start */
     /* Runs in the child just before exec; non-zero ends it with 126. May be NULL. */
     int (*setup)(void *ctx);
     /* Instead of a program: runs in the child, with 0, 1, 2 and keep alone open; what it returns is the exit

@@ -118,14 +118,14 @@ void child_close_others(const int *keep)
 
 /* Give the child the signal settings of a fresh program: exec would pass on ignored signals, and until exec
  * our handler would write into the parent's signal pipe. All signals have been blocked since before fork. */
-static void reset_signals(bool deaf)
+static void reset_signals(bool ignores_signals)
 {
     static const int enders[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE};
     struct sigaction sa = {.sa_handler = SIG_DFL};
     for (int sig = 1; sig < NSIG; sig++)
         sigaction(sig, &sa, NULL);
     sa.sa_handler = SIG_IGN; /* also discards one that came since fork */
-    for (size_t i = 0; deaf && i < countof(enders); i++)
+    for (size_t i = 0; ignores_signals && i < countof(enders); i++)
         sigaction(enders[i], &sa, NULL);
     sigset_t none;
     sigemptyset(&none);
@@ -139,7 +139,7 @@ _Noreturn static void child_main(const struct child_options *o, const char *prog
         setsid(); /* also makes it leader of a group */
     else if (!o->our_group)
         setpgid(0, 0);
-    reset_signals(o->deaf);
+    reset_signals(o->ignores_signals);
     const int fds[3] = {o->in, o->out, o->err};
     if (place_standard(fds, &report) < 0)
         child_fail(report, 'd');

@@ -24,8 +24,8 @@
 #define POOL_IDLE_MS     10000 /* for which a sandbox in the pool outlives its runner */
 #define POOL_AGAIN_MS    10000 /* to wait after a start in the pool has failed */
 
-struct held {
-    struct held *next;
+struct lease {
+    struct lease *next;
     struct runners *rs;
     char id[RUNNERS_ID + 1];
     char *conversation, *client;
@@ -33,13 +33,13 @@ struct held {
     int64_t used;          /* clock_ms() when it was last used */
     struct runner *runner; /* NULL: it has none, or that has ended */
     bool pooled;           /* it is in the pool, and no client has it yet */
-    bool spare;            /* see held_set_spare() */
+    bool spare;            /* see lease_set_spare() */
     bool again;            /* the next runner is to attach to the sandbox of an earlier one */
 };
 
 struct runners {
     struct runners_options o;
-    struct held *all; /* oldest first */
+    struct lease *all; /* oldest first */
     struct past past;
     char *owner;
     int64_t pool_at; /* clock_ms() from which the pool may be filled; 0: at once */
@@ -53,12 +53,12 @@ static unsigned count(const struct runners *rs, bool pooled)
 {
     unsigned n = 0;
 
-    for (const struct held *h = rs->all; h; h = h->next)
+    for (const struct lease *h = rs->all; h; h = h->next)
         n += h->pooled == pooled;
     return n;
 }
 
-static void write_note(const struct held *h, int64_t ended, bool expired)
+static void write_note(const struct lease *h, int64_t ended, bool expired)
 {
     if (h->rs->o.named)
         served_write(h->id, &(struct served){.conversation = h->conversation,
@@ -71,9 +71,9 @@ static void write_note(const struct held *h, int64_t ended, bool expired)
 
 /* ---- one sandbox ---- */
 
-static struct held *held_new(struct runners *rs)
+static struct lease *lease_new(struct runners *rs)
 {
-    struct held *h = xcalloc(1, sizeof *h), **last = &rs->all;
+    struct lease *h = xcalloc(1, sizeof *h), **last = &rs->all;
 
     h->rs = rs;
     h->created = (int64_t)time(NULL);
@@ -84,9 +84,9 @@ static struct held *held_new(struct runners *rs)
     return h;
 }
 
-static void held_remove(struct held *h)
+static void lease_remove(struct lease *h)
 {
-    struct held **p = &h->rs->all;
+    struct lease **p = &h->rs->all;
 
     while (*p != h)
         p = &(*p)->next;
@@ -98,7 +98,7 @@ static void held_remove(struct held *h)
 
 static void on_gone(void *ctx, struct runner *r)
 {
-    struct held *h = ctx;
+    struct lease *h = ctx;
     struct runners *rs = h->rs;
 
     runner_free(r);
@@ -106,7 +106,7 @@ static void on_gone(void *ctx, struct runner *r)
     h->again = true;
     rs->counts.died++;
     if (h->pooled) {
-        held_remove(h);
+        lease_remove(h);
         rs->pool_at = clock_ms() + POOL_AGAIN_MS;
     }
     plan(rs);
@@ -114,18 +114,18 @@ static void on_gone(void *ctx, struct runner *r)
 
 static void on_ready(void *ctx, struct runner *r, const struct error *err)
 {
-    struct held *h = ctx;
+    struct lease *h = ctx;
     struct runners *rs = h->rs;
 
     if (!err || !h->pooled)
         return;
     runner_end(r);
-    held_remove(h);
+    lease_remove(h);
     rs->pool_at = clock_ms() + POOL_AGAIN_MS;
     plan(rs);
 }
 
-static int start(struct held *h, struct error *err)
+static int start(struct lease *h, struct error *err)
 {
     struct runners *rs = h->rs;
     char name[sizeof PREFIX + RUNNERS_ID];
@@ -147,19 +147,19 @@ static int start(struct held *h, struct error *err)
 
 /* ---- time ---- */
 
-static bool is_busy(const struct held *h)
+static bool is_busy(const struct lease *h)
 {
     return h->runner && runner_busy(h->runner);
 }
 
-static int64_t idle_since(const struct held *h)
+static int64_t idle_since(const struct lease *h)
 {
     int64_t done = h->runner ? runner_done_at(h->runner) : 0;
 
     return done > h->used ? done : h->used;
 }
 
-static void end(struct held *h, bool expired)
+static void end(struct lease *h, bool expired)
 {
     struct runners *rs = h->rs;
     int64_t now = (int64_t)time(NULL);
@@ -169,7 +169,7 @@ static void end(struct held *h, bool expired)
     if (!h->runner && !expired)
         (void)start(h, NULL); /* to remove the sandbox. One that expired ends by itself. */
     runner_end(steal(&h->runner));
-    held_remove(h);
+    lease_remove(h);
     rs->counts.expired += expired;
     rs->counts.stopped += !expired;
 }
@@ -181,7 +181,7 @@ static void on_time(void *ctx, short revents)
 
     (void)revents;
     past_forget_old(&rs->past);
-    for (struct held *h = rs->all, *next; h; h = next) {
+    for (struct lease *h = rs->all, *next; h; h = next) {
         next = h->next;
         if (rs->o.ttl_ms > 0 && !h->pooled && !is_busy(h) && now >= idle_since(h) + rs->o.ttl_ms)
             end(h, true);
@@ -195,7 +195,7 @@ static void plan(struct runners *rs)
 {
     int64_t at = INT64_MAX, now = clock_ms();
 
-    for (const struct held *h = rs->all; h && rs->o.ttl_ms > 0; h = h->next)
+    for (const struct lease *h = rs->all; h && rs->o.ttl_ms > 0; h = h->next)
         if (!h->pooled) {
             int64_t due = (is_busy(h) ? now : idle_since(h)) + rs->o.ttl_ms;
 
@@ -221,12 +221,12 @@ static void fill_pool(struct runners *rs)
     if (clock_ms() < rs->pool_at)
         return;
     for (; waiting < rs->o.pool && all < rs->o.max; waiting++, all++) {
-        struct held *h = held_new(rs);
+        struct lease *h = lease_new(rs);
 
         random_hex(h->id, RUNNERS_ID);
         h->pooled = true;
         if (start(h, NULL) < 0) {
-            held_remove(h);
+            lease_remove(h);
             rs->pool_at = clock_ms() + POOL_AGAIN_MS;
             return;
         }
@@ -234,11 +234,11 @@ static void fill_pool(struct runners *rs)
 }
 
 /* Takes a sandbox that is up from the pool, or else one that is starting. */
-static struct held *from_pool(struct runners *rs)
+static struct lease *from_pool(struct runners *rs)
 {
-    struct held *found = NULL;
+    struct lease *found = NULL;
 
-    for (struct held *h = rs->all; h; h = h->next)
+    for (struct lease *h = rs->all; h; h = h->next)
         if (h->pooled && (!found || (!runner_facts(found->runner) && runner_facts(h->runner))))
             found = h;
     return found;
@@ -249,7 +249,7 @@ static struct held *from_pool(struct runners *rs)
 static void note_name(void *ctx, const char *name, const struct registry_holder *holder,
                       const struct record *r)
 {
-    struct held *h = ctx;
+    struct lease *h = ctx;
 
     if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || strcmp(name + strlen(PREFIX), h->id) != 0 || !r)
         return;
@@ -262,7 +262,7 @@ static void note_name(void *ctx, const char *name, const struct registry_holder 
 }
 
 /* Takes over a sandbox of an earlier front, if it still lives. */
-static struct held *adopt(struct runners *rs, const char *id)
+static struct lease *adopt(struct runners *rs, const char *id)
 {
     struct served n autorelease(served_release) = {0};
     int64_t now = (int64_t)time(NULL);
@@ -276,7 +276,7 @@ static struct held *adopt(struct runners *rs, const char *id)
     enum owner_state front = owner_check(n.owner);
     if (front != OWNER_DEAD && front != OWNER_BEFORE_BOOT)
         return NULL; /* another front, which still lives, has it */
-    struct held *h = held_new(rs);
+    struct lease *h = lease_new(rs);
     snprintf(h->id, sizeof h->id, "%s", id);
     h->conversation = steal(&n.conversation);
     h->client = steal(&n.client);
@@ -289,7 +289,7 @@ static struct held *adopt(struct runners *rs, const char *id)
     }
     write_note(h, now, true);
     past_add(&rs->past, id, true, now);
-    held_remove(h);
+    lease_remove(h);
     return NULL;
 }
 
@@ -323,13 +323,13 @@ void runners_free(struct runners *rs, bool orderly)
         return;
     loop_timer_stop(rs->o.loop, rs);
     while (rs->all) {
-        struct held *h = rs->all;
+        struct lease *h = rs->all;
 
         if (orderly && !h->pooled)
             end(h, false);
         else {
             runner_free(steal(&h->runner));
-            held_remove(h);
+            lease_remove(h);
         }
     }
     past_release(&rs->past);
@@ -337,31 +337,31 @@ void runners_free(struct runners *rs, bool orderly)
     free(rs);
 }
 
-static bool is_for(const struct held *h, const char *client)
+static bool is_for(const struct lease *h, const char *client)
 {
     return !h->pooled && (!client || !h->client || !strcmp(h->client, client));
 }
 
-struct held *runners_find_conversation(struct runners *rs, const char *client, const char *conversation_id)
+struct lease *runners_find_conversation(struct runners *rs, const char *client, const char *conversation_id)
 {
-    for (struct held *h = rs->all; h && conversation_id; h = h->next)
+    for (struct lease *h = rs->all; h && conversation_id; h = h->next)
         if (is_for(h, client) && h->conversation && !strcmp(h->conversation, conversation_id))
             return h;
     return NULL;
 }
 
 /* Gives a client a sandbox from the pool, or a new one. From now on it outlives its runner. */
-static struct held *make_one(struct runners *rs, struct error *err)
+static struct lease *make_one(struct runners *rs, struct error *err)
 {
     autojson struct json *arguments = json_object_of({"idle_ms", json_integer(rs->o.ttl_ms)});
-    struct held *h = from_pool(rs);
+    struct lease *h = from_pool(rs);
 
     rs->counts.from_pool += h != NULL;
     if (!h) {
-        h = held_new(rs);
+        h = lease_new(rs);
         random_hex(h->id, RUNNERS_ID);
         if (start(h, err) < 0) {
-            held_remove(h);
+            lease_remove(h);
             return NULL;
         }
     }
@@ -375,9 +375,9 @@ static struct held *make_one(struct runners *rs, struct error *err)
 /* Ends the spare sandbox that was not used for the longest time. False: there is none. */
 static bool end_spare(struct runners *rs, const char *client)
 {
-    struct held *oldest = NULL;
+    struct lease *oldest = NULL;
 
-    for (struct held *h = rs->all; h; h = h->next)
+    for (struct lease *h = rs->all; h; h = h->next)
         if (h->spare && is_for(h, client) && !is_busy(h) && (!oldest || idle_since(h) < idle_since(oldest)))
             oldest = h;
     if (oldest)
@@ -389,7 +389,7 @@ static unsigned count_of(const struct runners *rs, const char *client)
 {
     unsigned n = 0;
 
-    for (const struct held *h = rs->all; h && client; h = h->next)
+    for (const struct lease *h = rs->all; h && client; h = h->next)
         n += !h->pooled && h->client && !strcmp(h->client, client);
     return n;
 }
@@ -409,10 +409,10 @@ static int make_room(struct runners *rs, const char *client, struct error *err)
     return 0;
 }
 
-struct held *runners_create(struct runners *rs, const char *client, const char *conversation_id,
-                            struct error *err)
+struct lease *runners_create(struct runners *rs, const char *client, const char *conversation_id,
+                             struct error *err)
 {
-    struct held *h = runners_find_conversation(rs, client, conversation_id);
+    struct lease *h = runners_find_conversation(rs, client, conversation_id);
 
     if (h) {
         h->used = clock_ms();
@@ -432,11 +432,11 @@ struct held *runners_create(struct runners *rs, const char *client, const char *
     return h;
 }
 
-struct held *runners_find(struct runners *rs, const char *client, const char *id, enum runners_absent *why)
+struct lease *runners_find(struct runners *rs, const char *client, const char *id, enum runners_absent *why)
 {
     if (why)
         *why = RUNNERS_UNKNOWN;
-    for (struct held *h = rs->all; h; h = h->next)
+    for (struct lease *h = rs->all; h; h = h->next)
         if (is_for(h, client) && !strcmp(h->id, id))
             return h;
     const struct ended *e = past_find(&rs->past, id);
@@ -445,43 +445,43 @@ struct held *runners_find(struct runners *rs, const char *client, const char *id
     return NULL;
 }
 
-void runners_stop(struct runners *rs, struct held *h)
+void runners_stop(struct runners *rs, struct lease *h)
 {
     end(h, false);
     plan(rs);
 }
 
-const char *held_id(const struct held *h)
+const char *lease_id(const struct lease *h)
 {
     return h->id;
 }
 
-const char *held_conversation(const struct held *h)
+const char *lease_conversation(const struct lease *h)
 {
     return h->conversation;
 }
 
-int64_t held_created(const struct held *h)
+int64_t lease_created(const struct lease *h)
 {
     return h->created;
 }
 
-int64_t held_idle_ms(const struct held *h)
+int64_t lease_idle_ms(const struct lease *h)
 {
     return is_busy(h) ? 0 : clock_ms() - idle_since(h);
 }
 
-struct runner *held_living(const struct held *h)
+struct runner *lease_living(const struct lease *h)
 {
     return h->runner;
 }
 
-void held_set_spare(struct held *h, bool spare)
+void lease_set_spare(struct lease *h, bool spare)
 {
     h->spare = spare;
 }
 
-struct runner *held_runner(struct runners *rs, struct held *h, struct error *err)
+struct runner *lease_runner(struct runners *rs, struct lease *h, struct error *err)
 {
     h->used = clock_ms();
     h->spare = false;
@@ -491,9 +491,9 @@ struct runner *held_runner(struct runners *rs, struct held *h, struct error *err
     return h->runner;
 }
 
-void runners_each(struct runners *rs, const char *client, void (*fn)(void *ctx, struct held *h), void *ctx)
+void runners_each(struct runners *rs, const char *client, void (*fn)(void *ctx, struct lease *h), void *ctx)
 {
-    for (struct held *h = rs->all, *next; h; h = next) {
+    for (struct lease *h = rs->all, *next; h; h = next) {
         next = h->next;
         if (is_for(h, client))
             fn(ctx, h);
@@ -503,7 +503,7 @@ void runners_each(struct runners *rs, const char *client, void (*fn)(void *ctx, 
 void runners_counts(const struct runners *rs, struct runners_counts *out)
 {
     *out = rs->counts;
-    for (const struct held *h = rs->all; h; h = h->next) {
+    for (const struct lease *h = rs->all; h; h = h->next) {
         out->held += !h->pooled;
         out->pool += h->pooled && runner_facts(h->runner) != NULL;
         out->busy += !h->pooled && is_busy(h);

@@ -15,7 +15,7 @@
 
 struct error;
 struct runners;
-struct held; /* one sandbox. A pointer to it is valid until the loop is served again. */
+struct lease; /* one sandbox. A pointer to it is valid until the loop is served again. */
 
 #define RUNNERS_ID 32 /* characters */
 
@@ -49,29 +49,29 @@ void runners_free(struct runners *rs, bool orderly);
  * one, whose start may still be under way; requests to its runner wait for that. NULL with ERROR_BUSY when
  * there are max already, or as many as the client may have, and none of them is spare; or with
  * ERROR_SYSTEM. */
-struct held *runners_create(struct runners *rs, const char *client, const char *conversation_id,
-                            struct error *err);
+struct lease *runners_create(struct runners *rs, const char *client, const char *conversation_id,
+                             struct error *err);
 /* NULL with *why, unless why is NULL. id may be any text. */
-struct held *runners_find(struct runners *rs, const char *client, const char *id, enum runners_absent *why);
-struct held *runners_find_conversation(struct runners *rs, const char *client, const char *conversation_id);
+struct lease *runners_find(struct runners *rs, const char *client, const char *id, enum runners_absent *why);
+struct lease *runners_find_conversation(struct runners *rs, const char *client, const char *conversation_id);
 /* Ends the sandbox. Its requests end with an error, and h must not be used any more. */
-void runners_stop(struct runners *rs, struct held *h);
+void runners_stop(struct runners *rs, struct lease *h);
 
-const char *held_id(const struct held *h);
-const char *held_conversation(const struct held *h); /* NULL: it has none */
-int64_t held_created(const struct held *h);          /* time() */
-int64_t held_idle_ms(const struct held *h);          /* time since the last request was done; 0: it is busy */
+const char *lease_id(const struct lease *h);
+const char *lease_conversation(const struct lease *h); /* NULL: it has none */
+int64_t lease_created(const struct lease *h);          /* time() */
+int64_t lease_idle_ms(const struct lease *h); /* time since the last request was done; 0: it is busy */
 /* Returns its runner, and starts another one if the last has ended. This counts as a use of the sandbox.
  * NULL with err. */
-struct runner *held_runner(struct runners *rs, struct held *h, struct error *err);
+struct runner *lease_runner(struct runners *rs, struct lease *h, struct error *err);
 /* Returns the runner that it has, or NULL if that has ended. This does not count as a use. */
-struct runner *held_living(const struct held *h);
+struct runner *lease_living(const struct lease *h);
 /* A spare sandbox may never be used again, so it is ended when its client needs another one and there are
  * max. Its next use ends this state. */
-void held_set_spare(struct held *h, bool spare);
+void lease_set_spare(struct lease *h, bool spare);
 
 /* Calls fn for each sandbox that a client has, oldest first. Those in the pool are left out. */
-void runners_each(struct runners *rs, const char *client, void (*fn)(void *ctx, struct held *h), void *ctx);
+void runners_each(struct runners *rs, const char *client, void (*fn)(void *ctx, struct lease *h), void *ctx);
 
 struct runners_counts {
     unsigned held, busy, pool; /* at present; pool counts only those that are up */

@@ -68,7 +68,7 @@ void ask_route(struct visit *q)
     const char *session = json_str(json_get(body, "session"));
     struct error err = {0};
     bool streams = visit_wants_stream(q), recreated = false;
-    struct held *h = session ? sandbox_of(q, session, &recreated) : question_sandbox(q, &err);
+    struct lease *h = session ? sandbox_of(q, session, &recreated) : question_sandbox(q, &err);
 
     if (!h) {
         if (!session)

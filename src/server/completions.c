@@ -173,7 +173,7 @@ static void refuse(struct visit *q, const char *message, const char *param, cons
 
 /* Returns the sandbox of the conversation that the client continues. NULL: there is none; or the client
  * names only the last answer, of which the sandbox no longer has the conversation (turn). */
-static struct held *find_sandbox(struct completion *c, const struct chat_request *r)
+static struct lease *find_sandbox(struct completion *c, const struct chat_request *r)
 {
     struct visit *q = c->base.q;
     struct chat_place *p = &c->base.place;
@@ -194,7 +194,7 @@ static struct held *find_sandbox(struct completion *c, const struct chat_request
 }
 
 /* Finds or makes the sandbox for this request. False: the request was refused. */
-static bool choose_sandbox(struct completion *c, const struct chat_request *r, struct held **h)
+static bool choose_sandbox(struct completion *c, const struct chat_request *r, struct lease **h)
 {
     struct visit *q = c->base.q;
     struct error err = {0};
@@ -227,7 +227,7 @@ static bool choose_sandbox(struct completion *c, const struct chat_request *r, s
 static void ask(struct visit *q, struct chat_request *r)
 {
     struct completion *c = xcalloc(1, sizeof *c);
-    struct held *h;
+    struct lease *h;
 
     c->base = (struct http_question){.q = q, .shape = r->stream ? &stream : &whole};
     snprintf(c->owner, sizeof c->owner, "%d", q->token);

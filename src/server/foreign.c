@@ -76,7 +76,7 @@ static struct json *failure(const struct route *r, int status, const char *code,
     return template_fill(json_get(f->api, "failure"), scope, NULL);
 }
 
-static struct held *sandbox_of(const struct foreign_call *c)
+static struct lease *sandbox_of(const struct foreign_call *c)
 {
     return *c->id ? runners_find(visit_runners(c->q), visit_client(c->q), c->id, NULL) : NULL;
 }
@@ -91,7 +91,7 @@ static void call_free(struct foreign_call *c)
 
 static void end_sandbox(struct foreign_call *c)
 {
-    struct held *h = sandbox_of(c);
+    struct lease *h = sandbox_of(c);
 
     if (h)
         within_stop(visit_runners(c->q), h);
@@ -217,7 +217,7 @@ static void ask(struct foreign_call *c)
 {
     const char *name = json_text(json_get(c->step, "do"));
     const struct json *arguments = json_at(c->arguments, c->next++);
-    struct held *h = sandbox_of(c);
+    struct lease *h = sandbox_of(c);
     const struct runner_listener l = {
         .ctx = c, .event = json_get(c->f->row, "events") ? on_event : NULL, .done = on_done};
     struct error err = {0};
@@ -225,7 +225,7 @@ static void ask(struct foreign_call *c)
     if (!h)
         error_set(&err, ERROR_SANDBOX, 0, "the sandbox was ended meanwhile");
     else if (operation_check(operation_find(name), arguments, &err) == 0)
-        c->asked = held_runner(visit_runners(c->q), h, &err);
+        c->asked = lease_runner(visit_runners(c->q), h, &err);
     if (err.kind == ERROR_NONE)
         c->number = runner_ask(c->asked, name, arguments, -1, &l);
     else
@@ -285,7 +285,7 @@ static void proceed(struct foreign_call *c)
 }
 
 /* The sandbox of that id. NULL: there is none, and the client has been told. */
-static struct held *find_told(const struct foreign_call *c, const char *id)
+static struct lease *find_told(const struct foreign_call *c, const char *id)
 {
     static const char *const absent[] = {
         [RUNNERS_UNKNOWN] = "there is no such sandbox",
@@ -293,7 +293,7 @@ static struct held *find_told(const struct foreign_call *c, const char *id)
         [RUNNERS_STOPPED] = "the sandbox was ended",
     };
     enum runners_absent why = RUNNERS_UNKNOWN;
-    struct held *h = runners_find(visit_runners(c->q), visit_client(c->q), id, &why);
+    struct lease *h = runners_find(visit_runners(c->q), visit_client(c->q), id, &why);
 
     if (h && *c->outer && !within_is(h, c->outer)) {
         h = NULL;
@@ -305,10 +305,10 @@ static struct held *find_told(const struct foreign_call *c, const char *id)
     return h;
 }
 
-static struct held *make_told(const struct foreign_call *c)
+static struct lease *make_told(const struct foreign_call *c)
 {
     struct error err = {0};
-    struct held *h = within_create(visit_runners(c->q), visit_client(c->q), c->outer, &err);
+    struct lease *h = within_create(visit_runners(c->q), visit_client(c->q), c->outer, &err);
 
     if (!h)
         answer_failure(c->q, &err);
@@ -331,7 +331,7 @@ static bool choose_sandbox(struct foreign_call *c)
 {
     const struct json *how = json_get(c->f->row, "sandbox"), *within = json_get(c->f->row, "within");
     const char *word = json_text(how);
-    struct held *h;
+    struct lease *h;
 
     if (!how)
         return true;
@@ -348,7 +348,7 @@ static bool choose_sandbox(struct foreign_call *c)
     }
     if (!h)
         return false;
-    snprintf(c->id, sizeof c->id, "%s", held_id(h));
+    snprintf(c->id, sizeof c->id, "%s", lease_id(h));
     json_set_str(c->scope, "sandbox", c->id);
     if (!*c->outer)
         memcpy(c->outer, c->id, sizeof c->outer);

@@ -23,16 +23,16 @@ static void release(struct http_question *qn)
 
 /* ---- the sandbox ---- */
 
-struct held *question_sandbox(struct visit *q, struct error *err)
+struct lease *question_sandbox(struct visit *q, struct error *err)
 {
     struct runners *rs = visit_runners(q);
-    struct held *h = runners_create(rs, visit_client(q), NULL, err);
+    struct lease *h = runners_create(rs, visit_client(q), NULL, err);
     struct chat_place oldest;
 
     while (!h && err->kind == ERROR_BUSY && chat_table_take_oldest(q->s->chats, &oldest)) {
-        struct held *old = runners_find(rs, NULL, oldest.sandbox, NULL);
+        struct lease *old = runners_find(rs, NULL, oldest.sandbox, NULL);
 
-        if (!old || !held_idle_ms(old)) /* it is busy with another request */
+        if (!old || !lease_idle_ms(old)) /* it is busy with another request */
             continue;
         runners_stop(rs, old);
         *err = (struct error){0};
@@ -45,7 +45,7 @@ struct held *question_sandbox(struct visit *q, struct error *err)
  * was made for this question and has no answer is of no use to anybody, so it is ended. */
 static void settle(struct http_question *qn, const struct json *result, bool answered)
 {
-    struct held *h = runners_find(visit_runners(qn->q), visit_client(qn->q), qn->place.sandbox, NULL);
+    struct lease *h = runners_find(visit_runners(qn->q), visit_client(qn->q), qn->place.sandbox, NULL);
     const char *turn = json_str(json_get(result, "turn"));
 
     if (answered)
@@ -227,15 +227,15 @@ static void refuse(struct http_question *qn, int status, const char *code, const
     release(qn);
 }
 
-void question_ask(struct http_question *qn, struct held *h, struct json *arguments)
+void question_ask(struct http_question *qn, struct lease *h, struct json *arguments)
 {
     autojson struct json *owned = arguments;
     const struct runner_listener l = {qn, on_event, on_done};
     struct error err = {0};
 
     qn->steps = json_array();
-    memcpy(qn->place.sandbox, held_id(h), strlen(held_id(h)) + 1);
-    qn->runner = held_runner(visit_runners(qn->q), h, &err);
+    memcpy(qn->place.sandbox, lease_id(h), strlen(lease_id(h)) + 1);
+    qn->runner = lease_runner(visit_runners(qn->q), h, &err);
     if (!qn->runner) {
         refuse(qn, 503, "UNAVAILABLE", err.text);
     } else if (runner_waits(qn->runner) >= WAITING_MAX) {

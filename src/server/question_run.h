@@ -39,9 +39,9 @@ struct http_question { /* allocated on the heap, as the first member of a struct
 
 /* Returns a new sandbox. If there can be no more, the conversation that was not continued for the longest
  * time loses its own. NULL with err. */
-struct held *question_sandbox(struct visit *q, struct error *err);
+struct lease *question_sandbox(struct visit *q, struct error *err);
 /* Asks the question in h. Takes arguments and qn, which is freed once it is answered. */
-void question_ask(struct http_question *qn, struct held *h, struct json *arguments);
+void question_ask(struct http_question *qn, struct lease *h, struct json *arguments);
 
 /* Returns the files of a result as an array, with links. The caller frees it. */
 struct json *question_files(const struct http_question *qn, const struct json *result);

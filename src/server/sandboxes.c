@@ -76,11 +76,11 @@ static void shape_result(struct job *j, const struct json *result)
 
 static void shape_info(struct job *j, const struct json *result)
 {
-    struct held *h = runners_find(visit_runners(j->q), visit_client(j->q), j->id, NULL);
+    struct lease *h = runners_find(visit_runners(j->q), visit_client(j->q), j->id, NULL);
 
     answer_json(j->q, 200,
                 json_set_all(begin_answer(j),
-                             {"conversation_id", json_string(h ? held_conversation(h) : NULL)},
+                             {"conversation_id", json_string(h ? lease_conversation(h) : NULL)},
                              {"info", json_copy(result)}));
 }
 
@@ -168,7 +168,7 @@ static struct json *arguments_of(const struct sandbox_call *c, const struct json
 }
 
 /* Ask the sandbox, and answer when it has. Takes arguments. */
-static void ask(struct visit *q, struct held *h, const struct sandbox_call *c, struct json *arguments,
+static void ask(struct visit *q, struct lease *h, const struct sandbox_call *c, struct json *arguments,
                 bool recreated)
 {
     autojson struct json *owned = arguments;
@@ -180,7 +180,7 @@ static void ask(struct visit *q, struct held *h, const struct sandbox_call *c, s
         answer_failure(q, &err);
         return;
     }
-    r = held_runner(visit_runners(q), h, &err);
+    r = lease_runner(visit_runners(q), h, &err);
     if (!r) {
         answer_failure(q, &err);
         return;
@@ -191,7 +191,7 @@ static void ask(struct visit *q, struct held *h, const struct sandbox_call *c, s
     }
     struct job *j = xcalloc(1, sizeof *j);
     *j = (struct job){.q = q, .call = c, .runner = r, .recreated = recreated};
-    snprintf(j->id, sizeof j->id, "%s", held_id(h));
+    snprintf(j->id, sizeof j->id, "%s", lease_id(h));
     visit_later(q, on_gone, j);
     const bool streams = visit_wants_stream(q);
     const struct runner_listener l = {.ctx = j, .event = streams ? on_event : NULL, .done = on_done};
@@ -200,12 +200,12 @@ static void ask(struct visit *q, struct held *h, const struct sandbox_call *c, s
     j->request = runner_ask(r, c->operation, owned, -1, &l);
 }
 
-struct held *sandbox_of(struct visit *q, const char *id, bool *recreated)
+struct lease *sandbox_of(struct visit *q, const char *id, bool *recreated)
 {
     struct runners *rs = visit_runners(q);
     struct error err = {0};
     enum runners_absent why;
-    struct held *h = runners_find(rs, visit_client(q), id, &why);
+    struct lease *h = runners_find(rs, visit_client(q), id, &why);
 
     *recreated = false;
     if (h)
@@ -229,7 +229,7 @@ static void on_call(struct visit *q)
     const struct sandbox_call *c = visit_route(q)->data;
     const struct json *body = visit_body(q);
     bool recreated;
-    struct held *h = sandbox_of(q, json_text(json_get(body, "sandbox_id")), &recreated);
+    struct lease *h = sandbox_of(q, json_text(json_get(body, "sandbox_id")), &recreated);
 
     if (h)
         ask(q, h, c, arguments_of(c, body), recreated);
@@ -239,8 +239,8 @@ static void on_create(struct visit *q)
 {
     struct error err = {0};
     const char *conversation = json_str(json_get(visit_body(q), "conversation_id"));
-    struct held *h = runners_create(visit_runners(q), visit_client(q),
-                                    conversation && *conversation ? conversation : NULL, &err);
+    struct lease *h = runners_create(visit_runners(q), visit_client(q),
+                                     conversation && *conversation ? conversation : NULL, &err);
 
     if (h)
         ask(q, h, visit_route(q)->data, json_object(), false);
@@ -252,7 +252,7 @@ static void on_stop(struct visit *q)
 {
     bool recreated;
     const struct json *id = json_get(visit_body(q), "sandbox_id");
-    struct held *h = sandbox_of(q, json_text(id), &recreated);
+    struct lease *h = sandbox_of(q, json_text(id), &recreated);
 
     if (!h)
         return;
@@ -260,13 +260,13 @@ static void on_stop(struct visit *q)
     answer_json(q, 200, json_object_of({"sandbox_id", json_copy(id)}, {"stopped", json_boolean(true)}));
 }
 
-static void add_one(void *ctx, struct held *h)
+static void add_one(void *ctx, struct lease *h)
 {
-    json_add(ctx, json_object_of({"sandbox_id", json_string(held_id(h))},
-                                 {"conversation_id", json_string(held_conversation(h))},
-                                 {"created", json_integer(held_created(h))},
-                                 {"idle_seconds", json_integer(held_idle_ms(h) / 1000)},
-                                 {"busy", json_boolean(held_idle_ms(h) == 0)}));
+    json_add(ctx, json_object_of({"sandbox_id", json_string(lease_id(h))},
+                                 {"conversation_id", json_string(lease_conversation(h))},
+                                 {"created", json_integer(lease_created(h))},
+                                 {"idle_seconds", json_integer(lease_idle_ms(h) / 1000)},
+                                 {"busy", json_boolean(lease_idle_ms(h) == 0)}));
 }
 
 static void on_list(struct visit *q)
@@ -287,7 +287,7 @@ static void on_file(struct visit *q)
         answer_error(q, 401, NULL, "this needs a token, or the whole link");
         return;
     }
-    struct held *h = sandbox_of(q, id, &recreated);
+    struct lease *h = sandbox_of(q, id, &recreated);
     if (h)
         ask(q, h, visit_route(q)->data, json_object_of({"name", json_string(name)}), false);
 }

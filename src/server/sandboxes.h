@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-struct held;
+struct lease;
 struct visit;
 
 /* In file_link.c. Returns a link to a file of a sandbox, by its name in /mnt/data or the name of a figure.
@@ -15,6 +15,6 @@ bool file_link_good(const struct visit *q, const char *id, const char *name);
 
 /* Returns the sandbox with that id. If it has expired and the body says "recreate": true, a new one is
  * returned, and *recreated is set. NULL: there is none, and the request was answered with 404 or 410. */
-struct held *sandbox_of(struct visit *q, const char *id, bool *recreated);
+struct lease *sandbox_of(struct visit *q, const char *id, bool *recreated);
 
 #endif

@@ -15,20 +15,20 @@ struct all { /* of one sandbox and those within it */
     struct json *inner;
 };
 
-static bool is_inner(const struct held *h, const char *id)
+static bool is_inner(const struct lease *h, const char *id)
 {
-    const char *conversation = held_conversation(h);
+    const char *conversation = lease_conversation(h);
 
     return conversation && strlen(id) == RUNNERS_ID && !strncmp(conversation, WITHIN, strlen(WITHIN))
            && !strncmp(conversation + strlen(WITHIN), id, RUNNERS_ID);
 }
 
-bool within_is(const struct held *h, const char *id)
+bool within_is(const struct lease *h, const char *id)
 {
-    return !strcmp(held_id(h), id) || is_inner(h, id);
+    return !strcmp(lease_id(h), id) || is_inner(h, id);
 }
 
-struct held *within_create(struct runners *rs, const char *client, const char *outer, struct error *err)
+struct lease *within_create(struct runners *rs, const char *client, const char *outer, struct error *err)
 {
     for (unsigned n = 1; *outer; n++) {
         autofree char *name = xasprintf(WITHIN "%s %u", outer, n);
@@ -39,14 +39,14 @@ struct held *within_create(struct runners *rs, const char *client, const char *o
     return runners_create(rs, client, NULL, err);
 }
 
-static void use_one(void *ctx, struct held *h)
+static void use_one(void *ctx, struct lease *h)
 {
     struct all *a = ctx;
 
     if (is_inner(h, a->outer))
-        json_add(a->inner, json_string(held_id(h)));
+        json_add(a->inner, json_string(lease_id(h)));
     if (within_is(h, a->outer))
-        (void)held_runner(a->rs, h, NULL);
+        (void)lease_runner(a->rs, h, NULL);
 }
 
 struct json *within_use(struct runners *rs, const char *client, const char *outer)
@@ -57,7 +57,7 @@ struct json *within_use(struct runners *rs, const char *client, const char *oute
     return a.inner;
 }
 
-static void stop_inner(void *ctx, struct held *h)
+static void stop_inner(void *ctx, struct lease *h)
 {
     const struct all *a = ctx;
 
@@ -65,9 +65,9 @@ static void stop_inner(void *ctx, struct held *h)
         runners_stop(a->rs, h);
 }
 
-void within_stop(struct runners *rs, struct held *h)
+void within_stop(struct runners *rs, struct lease *h)
 {
-    struct all a = {.rs = rs, .outer = held_id(h)};
+    struct all a = {.rs = rs, .outer = lease_id(h)};
 
     runners_each(rs, NULL, stop_inner, &a);
     runners_stop(rs, h);

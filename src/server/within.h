@@ -9,18 +9,18 @@
 #include <stdbool.h>
 
 struct error;
-struct held;
+struct lease;
 struct json;
 struct runners;
 
 /* Is h within the sandbox with that id, or that sandbox itself? */
-bool within_is(const struct held *h, const char *id);
+bool within_is(const struct lease *h, const char *id);
 /* Makes a new sandbox within outer; "": within none. NULL with err, as runners_create(). */
-struct held *within_create(struct runners *rs, const char *client, const char *outer, struct error *err);
+struct lease *within_create(struct runners *rs, const char *client, const char *outer, struct error *err);
 /* Counts outer and those within it as used. Returns the ids of those within it, oldest first. The caller
  * frees them. */
 struct json *within_use(struct runners *rs, const char *client, const char *outer);
 /* Ends h and those within it. */
-void within_stop(struct runners *rs, struct held *h);
+void within_stop(struct runners *rs, struct lease *h);
 
 #endif

@@ -5,7 +5,7 @@
 #include "show/show.h"
 #include "term/private.h"
 
-void obey_compact(struct term *t)
+void slash_compact(struct term *t)
 {
     long long before = (long long)agent_conversation_tokens(t->agent);
     struct error err = {0};

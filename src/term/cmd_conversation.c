@@ -5,13 +5,13 @@
 #include "show/show.h"
 #include "term/private.h"
 
-void obey_clear(struct term *t)
+void slash_clear(struct term *t)
 {
     agent_clear(t->agent);
     term_say(t, NOTICE_INFO, "Conversation cleared. Variables are kept.");
 }
 
-void obey_retry(struct term *t)
+void slash_retry(struct term *t)
 {
     struct error err = {0};
 
@@ -28,7 +28,7 @@ void obey_retry(struct term *t)
     term_after_question(t, agent_retry(t->agent, &err));
 }
 
-void obey_exit(struct term *t)
+void slash_exit(struct term *t)
 {
     t->leaving = true;
 }

@@ -19,7 +19,7 @@
 
 #define CLIPBOARD_MAX 74994 /* bytes; xterm, and others after it, take no longer sequence */
 
-void obey_raw(struct term *t)
+void slash_raw(struct term *t)
 {
     if (t->answer)
         term_print(t, t->answer, strlen(t->answer));
@@ -107,7 +107,7 @@ static void copy(struct term *t, const char *what, const char *source)
                                      : " (OSC 52; this terminal may not support it)");
 }
 
-void obey_copy(struct term *t, const char *argument)
+void slash_copy(struct term *t, const char *argument)
 {
     const char *term = getenv("TERM");
     autofree char *block = NULL;

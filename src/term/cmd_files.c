@@ -55,7 +55,7 @@ static void list_figures(struct term *t)
     term_print(t, buf_str(&out), out.len);
 }
 
-void obey_plots(struct term *t, const char *argument)
+void slash_plots(struct term *t, const char *argument)
 {
     struct error err = {0};
     size_t count, at = find_figure(t, *argument ? strtoul(argument, NULL, 10) : 1, &count);
@@ -73,7 +73,7 @@ void obey_plots(struct term *t, const char *argument)
     }
 }
 
-void obey_files(struct term *t)
+void slash_files(struct term *t)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0), inside autorelease(buf_release) = BUF_INIT(0);
     struct error err = {0};
@@ -199,7 +199,7 @@ static char *target(const char *path, const char *name)
     return strchr(whole, '/') ? steal(&whole) : xasprintf("./%s", whole);
 }
 
-void obey_get(struct term *t, const char *argument)
+void slash_get(struct term *t, const char *argument)
 {
     struct wanted w = {.argument = argument};
     struct error err = {0};
@@ -218,7 +218,7 @@ void obey_get(struct term *t, const char *argument)
     free(w.name);
 }
 
-void obey_put(struct term *t, const char *argument)
+void slash_put(struct term *t, const char *argument)
 {
     autofree char *path = name_path(argument);
     struct inputs in = {0};

@@ -60,14 +60,14 @@ static void add_list(struct buf *out, bool all)
     buf_addstr(out, "\n/help all lists all commands, /help COMMAND explains one.\n");
 }
 
-void obey_help(struct term *t, const char *argument)
+void slash_help(struct term *t, const char *argument)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(0), out autorelease(buf_release) = BUF_INIT(0);
     const struct chat_command *c = command_named(argument);
     bool all = !strcmp(argument, "all");
 
     if (*argument && !all && !c) {
-        obey_unknown(t, argument);
+        slash_unknown(t, argument);
         return;
     }
     if (c)
@@ -84,7 +84,7 @@ const char *const *names_of_commands(struct term *t)
     return command_words();
 }
 
-void obey_unknown(struct term *t, const char *line)
+void slash_unknown(struct term *t, const char *line)
 {
     int n = (int)strcspn(line, " \t");
     autofree char *word = xasprintf("%s%.*s", *line == '/' ? "" : "/", n, line);

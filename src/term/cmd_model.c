@@ -11,7 +11,7 @@
 
 #define MODELS_SHOWN 60
 
-void obey_model(struct term *t, const char *name)
+void slash_model(struct term *t, const char *name)
 {
     struct error err = {0};
     const char *now = NULL;
@@ -37,7 +37,7 @@ const char *const *names_of_models(struct term *t)
 }
 
 /* All of a long list would be of no use on a screen. */
-void obey_models(struct term *t, const char *text)
+void slash_models(struct term *t, const char *text)
 {
     const char *const *names = names_of_models(t);
     struct buf list autorelease(buf_release) = BUF_INIT(0);
@@ -60,7 +60,7 @@ void obey_models(struct term *t, const char *text)
                        : "The service does not list its models.");
 }
 
-void obey_system(struct term *t, const char *text)
+void slash_system(struct term *t, const char *text)
 {
     bool off = !strcmp(text, "off"), removed = off && t->system;
 

@@ -22,7 +22,7 @@ EMBED(term_vars, "src/term/vars.py")
 
 static const char no_code[] = "no question has run code yet";
 
-void obey_code(struct term *t)
+void slash_code(struct term *t)
 {
     const char *text = agent_last_code(t->agent);
 
@@ -32,7 +32,7 @@ void obey_code(struct term *t)
         term_say(t, NOTICE_INFO, no_code);
 }
 
-void obey_edit(struct term *t)
+void slash_edit(struct term *t)
 {
     struct buf code autorelease(buf_release) = BUF_INIT(SANDBOX_CODE_MAX);
     const char *last = agent_last_code(t->agent);
@@ -62,7 +62,7 @@ static bool names_a_file(const char *s)
     return !strpbrk(s, " \t\n()=\"'") && (*s == '/' || *s == '~' || (n > 3 && !strcmp(s + n - 3, ".py")));
 }
 
-void obey_run(struct term *t, const char *argument)
+void slash_run(struct term *t, const char *argument)
 {
     struct buf code autorelease(buf_release) = BUF_INIT(SANDBOX_CODE_MAX);
     autofree char *path = name_path(argument);
@@ -77,7 +77,7 @@ void obey_run(struct term *t, const char *argument)
         term_run_code(t, buf_str(&code));
 }
 
-void obey_last(struct term *t)
+void slash_last(struct term *t)
 {
     struct buf whole autorelease(buf_release) = BUF_INIT(0);
 
@@ -96,7 +96,7 @@ static void add_output(void *ctx, int stream, const char *text, size_t len)
 }
 
 /* A cell that the model is not told of, and that leaves nothing behind. */
-void obey_vars(struct term *t)
+void slash_vars(struct term *t)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(VARS_MAX);
     const struct cell_listener l = {.ctx = &out, .output = add_output};
@@ -119,7 +119,7 @@ void obey_vars(struct term *t)
     cell_result_release(&r);
 }
 
-void obey_reset(struct term *t)
+void slash_reset(struct term *t)
 {
     struct error err = {0};
 

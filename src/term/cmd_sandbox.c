@@ -12,7 +12,7 @@
 #include "show/show.h"
 #include "term/private.h"
 
-void obey_sandbox(struct term *t)
+void slash_sandbox(struct term *t)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0), wrapped autorelease(buf_release) = BUF_INIT(0);
     const struct sandbox_options *o = sandbox_options(t->o.sandbox);
@@ -37,7 +37,7 @@ void obey_sandbox(struct term *t)
     term_print(t, wrapped.data, wrapped.len);
 }
 
-void obey_timeout(struct term *t, const char *text)
+void slash_timeout(struct term *t, const char *text)
 {
     struct error err = {0};
     int64_t ms = 0;
@@ -49,7 +49,7 @@ void obey_timeout(struct term *t, const char *text)
 }
 
 /* In a process of its own, which says what it finds on the terminal itself. */
-void obey_doctor(struct term *t)
+void slash_doctor(struct term *t)
 {
     struct argv words autorelease(argv_release) = ARGV_INIT;
     struct error err = {0};
@@ -60,7 +60,7 @@ void obey_doctor(struct term *t)
         term_say_error(t, &err);
 }
 
-void obey_verbose(struct term *t, const char *word)
+void slash_verbose(struct term *t, const char *word)
 {
     bool on = !*word ? !t->o.show.verbose : !strcmp(word, "on");
 

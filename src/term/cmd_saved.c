@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "term/private.h"
 
-void obey_sessions(struct term *t, const char *argument)
+void slash_sessions(struct term *t, const char *argument)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0);
     struct error err = {0};
@@ -22,12 +22,12 @@ const char *const *names_of_sessions(struct term *t)
     return t->names.n ? (const char *const *)t->names.v : NULL;
 }
 
-void obey_resume(struct term *t, const char *argument)
+void slash_resume(struct term *t, const char *argument)
 {
     struct error err = {0};
 
     if (!*argument) {
-        obey_sessions(t, "");
+        slash_sessions(t, "");
         term_say(t, NOTICE_INFO, "/resume ID continues one of them.");
     } else if (t->o.sessions.go_to(t->o.sessions.ctx, argument, &err) < 0) {
         term_say_error(t, &err);
@@ -36,7 +36,7 @@ void obey_resume(struct term *t, const char *argument)
     }
 }
 
-void obey_rename(struct term *t, const char *argument)
+void slash_rename(struct term *t, const char *argument)
 {
     struct error err = {0};
 
@@ -46,7 +46,7 @@ void obey_rename(struct term *t, const char *argument)
         term_sayf(t, NOTICE_INFO, "This session is now \"%s\".", argument);
 }
 
-void obey_export(struct term *t, const char *argument)
+void slash_export(struct term *t, const char *argument)
 {
     struct buf saved autorelease(buf_release) = BUF_INIT(0);
     struct error err = {0};
@@ -57,7 +57,7 @@ void obey_export(struct term *t, const char *argument)
         term_sayf(t, NOTICE_INFO, "saved: %s", buf_str(&saved));
 }
 
-void obey_undo(struct term *t)
+void slash_undo(struct term *t)
 {
     struct error err = {0};
 

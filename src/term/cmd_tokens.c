@@ -6,7 +6,7 @@
 #include "show/show.h"
 #include "term/private.h"
 
-void obey_tokens(struct term *t)
+void slash_tokens(struct term *t)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0);
     const struct usage *u = agent_usage(t->agent);

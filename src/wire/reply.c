@@ -62,12 +62,12 @@ static void downstream(struct reply *a, const struct buf *text)
 }
 
 /* The end of a thought came without its beginning, so what was shown as text was reasoning. */
-static void unsay(struct reply *a)
+static void retract(struct reply *a)
 {
-    a->text_calls.unsaid = false;
-    a->unsaid = true;
-    if (a->text.len && a->l && a->l->unsaid)
-        a->l->unsaid(a->l->ctx);
+    a->text_calls.retracted = false;
+    a->retracted = true;
+    if (a->text.len && a->l && a->l->retracted)
+        a->l->retracted(a->l->ctx);
     a->reasoned |= keep(a, &a->reasoning, buf_str(&a->text), a->text.len) > 0;
     buf_clear(&a->text);
     blocks_release(&a->blocks);
@@ -76,8 +76,8 @@ static void unsay(struct reply *a)
 
 static void pass_on(struct reply *a, const struct buf *thoughts, const struct buf *text)
 {
-    if (a->text_calls.unsaid)
-        unsay(a);
+    if (a->text_calls.retracted)
+        retract(a);
     emit_reasoning(a, buf_str(thoughts), thoughts->len);
     if (text->len)
         downstream(a, text);

@@ -36,7 +36,7 @@ struct reply {
     bool shown, reasoned;       /* something was passed on */
     bool enough;                /* nothing more is wanted, so the transfer may be stopped */
     bool over;                  /* cut at REPLY_TEXT_MAX */
-    bool unsaid;                /* the text that was shown was reasoning whose opening tag was missing */
+    bool retracted;             /* the text that was shown was reasoning whose opening tag was missing */
     bool from_text, from_block; /* the calls came in one of these forms, and none was structured */
 };
 

@@ -130,7 +130,7 @@ struct llm_listener { /* any of them may be NULL */
     void *ctx;
     void (*text)(void *ctx, const char *text, size_t len); /* valid UTF-8, not scrubbed */
     void (*reasoning)(void *ctx, const char *text, size_t len);
-    void (*unsaid)(void *ctx);    /* the text so far was reasoning; the reply begins now */
+    void (*retracted)(void *ctx); /* the text so far was reasoning; the reply begins now */
     void (*restarted)(void *ctx); /* a retry begins after some reasoning (never text) was passed on */
     void (*notice)(void *ctx, bool detail, const char *line); /* detail: only for --verbose */
     /* what is waited for: ASKING, LOADING, RETRYING, CODING, or WRITING where the text is held back */

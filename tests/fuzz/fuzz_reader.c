@@ -38,7 +38,7 @@ static void unhear(void *ctx)
 static void run(enum reply_mode mode, const char *s, size_t n, uint32_t seed, struct result *o)
 {
     *o = (struct result){.heard = BUF_INIT(0)};
-    struct llm_listener l = {.ctx = &o->heard, .text = hear, .unsaid = unhear};
+    struct llm_listener l = {.ctx = &o->heard, .text = hear, .retracted = unhear};
     struct reply a;
     reply_init(&a, mode, &question, &l);
     while (n > 0) {

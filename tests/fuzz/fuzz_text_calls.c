@@ -19,10 +19,10 @@ struct result {
 
 static void took(struct text_calls *k, struct result *r, struct buf *text, struct buf *thoughts)
 {
-    if (k->unsaid) {
+    if (k->retracted) {
         buf_add(&r->thoughts, buf_str(&r->text), r->text.len);
         buf_clear(&r->text);
-        k->unsaid = false;
+        k->retracted = false;
     }
     buf_add(&r->thoughts, buf_str(thoughts), thoughts->len);
     buf_add(&r->text, buf_str(text), text->len);

@@ -26,7 +26,7 @@ static const struct llm_toolset tools = {&tool, 1};
 struct got {
     struct buf text, thoughts;
     struct calls calls;
-    bool enough, unsaid;
+    bool enough, retracted;
 };
 
 static void got_release(struct got *g)
@@ -38,11 +38,11 @@ static void got_release(struct got *g)
 
 static void took(struct got *g, struct text_calls *k, struct buf *text, struct buf *thoughts)
 {
-    if (k->unsaid) {
+    if (k->retracted) {
         buf_add(&g->thoughts, buf_str(&g->text), g->text.len);
         buf_clear(&g->text);
-        g->unsaid = true;
-        k->unsaid = false;
+        g->retracted = true;
+        k->retracted = false;
     }
     buf_add(&g->thoughts, buf_str(thoughts), thoughts->len);
     buf_add(&g->text, buf_str(text), text->len);
@@ -416,7 +416,7 @@ static void thoughts(void **state)
     (void)state;
     static const struct {
         const char *in, *text, *inner;
-        bool unsaid;
+        bool retracted;
         size_t calls;
     } cases[] = {
         {"<think>a</think>b", "b", "a", false, 0},
@@ -454,7 +454,7 @@ static void thoughts(void **state)
     for (size_t i = 0; i < countof(cases); i++) {
         struct got g = read_whole(cases[i].in);
         if (g.calls.n != cases[i].calls || strcmp(buf_str(&g.text), cases[i].text) != 0
-            || strcmp(buf_str(&g.thoughts), cases[i].inner) != 0 || g.unsaid != cases[i].unsaid)
+            || strcmp(buf_str(&g.thoughts), cases[i].inner) != 0 || g.retracted != cases[i].retracted)
             fail_msg("%zu calls, text \"%s\", thoughts \"%s\" of: %s", g.calls.n, buf_str(&g.text),
                      buf_str(&g.thoughts), cases[i].in);
         got_release(&g);
@@ -462,7 +462,7 @@ static void thoughts(void **state)
     }
 }
 
-/* From a model that is known to leave the beginning out nothing has to be unsaid, and nothing is lost when
+/* From a model that is known to leave the beginning out nothing has to be retracted, and nothing is lost when
  * it did not think. */
 static void awaited_thoughts(void **state)
 {
@@ -480,7 +480,7 @@ static void awaited_thoughts(void **state)
         for (size_t cut = 0, n = strlen(cases[i].in); cut <= n; cut++) {
             struct got g = read_as(cases[i].in, n, cut, n ? n : 1, TEXT_WHOLE, true);
             if (g.calls.n != cases[i].calls || strcmp(buf_str(&g.text), cases[i].text) != 0
-                || strcmp(buf_str(&g.thoughts), cases[i].inner) != 0 || g.unsaid)
+                || strcmp(buf_str(&g.thoughts), cases[i].inner) != 0 || g.retracted)
                 fail_msg("%zu calls, text \"%s\", thoughts \"%s\" of: %s", g.calls.n, buf_str(&g.text),
                          buf_str(&g.thoughts), cases[i].in);
             got_release(&g);

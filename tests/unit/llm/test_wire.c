@@ -75,7 +75,7 @@ static void run(const struct wire_case *w, size_t len, size_t cut, size_t step, 
 {
     *o = (struct outcome){0};
     struct heard heard = {.text = BUF_INIT(0)};
-    struct llm_listener l = {.ctx = &heard, .text = on_text, .unsaid = on_unsaid};
+    struct llm_listener l = {.ctx = &heard, .text = on_text, .retracted = on_unsaid};
     struct prompts none = {0};
     struct llm_request q = {.prompts = &none, .tools = {w->tools, w->n_tools}};
     if (w->status >= 300) {

@@ -416,16 +416,16 @@ static void limits(void **state)
     char id[RUNNERS_ID + 1];
 
     (void)state;
-    struct held *a = runners_create(rs, NULL, "talk", &err), *b = runners_create(rs, NULL, NULL, &err);
-    assert_true(a && b && a != b && strcmp(held_id(a), held_id(b)) != 0);
-    assert_true(served_good_id(held_id(a)));
+    struct lease *a = runners_create(rs, NULL, "talk", &err), *b = runners_create(rs, NULL, NULL, &err);
+    assert_true(a && b && a != b && strcmp(lease_id(a), lease_id(b)) != 0);
+    assert_true(served_good_id(lease_id(a)));
     assert_ptr_equal(runners_create(rs, NULL, "talk", &err), a);
     assert_null(runners_create(rs, NULL, NULL, &err));
     assert_int_equal(err.kind, ERROR_BUSY);
-    assert_ptr_equal(runners_find(rs, NULL, held_id(b), NULL), b);
+    assert_ptr_equal(runners_find(rs, NULL, lease_id(b), NULL), b);
     assert_null(runners_find(rs, NULL, "00000000000000000000000000000000", &why));
     assert_int_equal(why, RUNNERS_UNKNOWN);
-    snprintf(id, sizeof id, "%s", held_id(a));
+    snprintf(id, sizeof id, "%s", lease_id(a));
     runners_stop(rs, a);
     assert_null(runners_find(rs, NULL, id, &why));
     assert_int_equal(why, RUNNERS_STOPPED);
@@ -433,14 +433,14 @@ static void limits(void **state)
     a = runners_create(rs, "one", "talk", &err);
     b = runners_create(rs, "two", "talk", &err);
     assert_true(a && b && a != b);
-    assert_null(runners_find(rs, "one", held_id(b), &why));
+    assert_null(runners_find(rs, "one", lease_id(b), &why));
     assert_int_equal(why, RUNNERS_UNKNOWN);
-    assert_ptr_equal(runners_find(rs, "two", held_id(b), NULL), b);
-    assert_ptr_equal(runners_find(rs, NULL, held_id(b), NULL), b);
+    assert_ptr_equal(runners_find(rs, "two", lease_id(b), NULL), b);
+    assert_ptr_equal(runners_find(rs, NULL, lease_id(b), NULL), b);
     assert_ptr_equal(runners_find_conversation(rs, "one", "talk"), a);
     runners_stop(rs, a);
     a = runners_create(rs, NULL, "another", &err);
-    assert_true(a && strcmp(held_id(a), id) != 0);
+    assert_true(a && strcmp(lease_id(a), id) != 0);
     runners_free(rs, true);
     runner_settle(loop, 60000);
     assert_non_null(strstr(log_text(), id)); /* told to end */
@@ -462,8 +462,8 @@ static void time_to_live(void **state)
     char id[RUNNERS_ID + 1];
 
     (void)state;
-    struct held *a = runners_create(rs, NULL, NULL, &err);
-    snprintf(id, sizeof id, "%s", held_id(a));
+    struct lease *a = runners_create(rs, NULL, NULL, &err);
+    snprintf(id, sizeof id, "%s", lease_id(a));
     for (int64_t until = clock_ms() + 60000; !counts.expired && clock_ms() < until;
          runners_counts(rs, &counts))
         loop_wait(loop, 1000);
@@ -486,12 +486,12 @@ static void replaced(void **state)
     struct runners_counts counts;
 
     (void)state;
-    struct held *a = runners_create(rs, NULL, NULL, &err);
-    ask(held_runner(rs, a, &err), &h, "die");
+    struct lease *a = runners_create(rs, NULL, NULL, &err);
+    ask(lease_runner(rs, a, &err), &h, "die");
     await(&h, &h.done, 1);
     runners_counts(rs, &counts);
     assert_int_equal(counts.died, 1);
-    ask(held_runner(rs, a, &err), &h, "echo");
+    ask(lease_runner(rs, a, &err), &h, "echo");
     await(&h, &h.done, 2);
     assert_string_equal(h.text, "{\"op\":\"echo\",\"arguments\":{}}");
     runners_free(rs, true);
@@ -512,26 +512,26 @@ static void pool(void **state)
          runners_counts(rs, &counts))
         loop_wait(h.loop, 1000);
     assert_int_equal(counts.pool, 2);
-    struct held *all[3];
+    struct lease *all[3];
     for (int i = 0; i < 3; i++) {
         all[i] = runners_create(rs, NULL, NULL, &err);
         assert_non_null(all[i]);
-        ask(held_runner(rs, all[i], &err), &h, "echo");
+        ask(lease_runner(rs, all[i], &err), &h, "echo");
         for (int k = 0; k < i; k++) /* none twice */
-            assert_true(all[k] != all[i] && strcmp(held_id(all[k]), held_id(all[i])) != 0);
+            assert_true(all[k] != all[i] && strcmp(lease_id(all[k]), lease_id(all[i])) != 0);
     }
     await(&h, &h.done, 3);
     runners_counts(rs, &counts);
     assert_true(counts.held == 3 && counts.pool == 0 && counts.from_pool >= 2);
     assert_null(runners_create(rs, NULL, NULL, &err));
     char id[RUNNERS_ID + 1];
-    snprintf(id, sizeof id, "%s", held_id(all[0]));
+    snprintf(id, sizeof id, "%s", lease_id(all[0]));
     runners_stop(rs, all[0]);
     for (int64_t until = clock_ms() + 60000; counts.pool < 1 && clock_ms() < until;
          runners_counts(rs, &counts))
         loop_wait(h.loop, 1000);
-    struct held *next = runners_create(rs, NULL, NULL, &err);
-    assert_true(next && strcmp(held_id(next), id) != 0);
+    struct lease *next = runners_create(rs, NULL, NULL, &err);
+    assert_true(next && strcmp(lease_id(next), id) != 0);
     runners_free(rs, true);
     runner_settle(h.loop, 60000);
     loop_free(h.loop);
