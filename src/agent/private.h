@@ -232,9 +232,16 @@ size_t numbers_read(const char *text, double *out, size_t max);
 /* left_out.c */
 /* How many numbers of the question its code makes no use of; they are named in out. */
 size_t numbers_left_out(const char *question, const char *code, struct buf *out);
-/* Ask once more if the code in r leaves out numbers of the question, and put the better reply into r. -1:
- * interrupted. */
-int left_out_check(struct agent *a, struct llm_reply *r, struct error *err);
+
+/* doubt.c */
+/* How likely is it that what this code printed is wrong: 0, or more the likelier. Each sign is named in why. */
+unsigned doubts(const char *question, const char *code, const char *output, struct buf *why);
+#define NO_RESULT (~0u)
+/* The same for the last two turns, a reply and its result. NO_RESULT: they are none that is looked at, since
+ * the question has data, the model is not known to need it, or the code failed. */
+unsigned doubts_about_last(const struct agent *a, struct buf *why);
+/* Ask the question of a->q anew, as if nothing had been said since, with the instructions for that. */
+int ask_otherwise(struct agent *a, struct llm_reply *r, struct error *err);
 
 /* verify.c */
 /* Compute the answer of a->q a second time. Returns ANSWERED, UNVERIFIED, or what stopped the question. */

@@ -348,11 +348,9 @@ static char *answer_of_output(const struct agent *a, const struct question *q, c
     return xmemdup0(q->good, len);
 }
 
-static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
+/* Run what a reply calls, and put both into the conversation. */
+static int run_reply(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
 {
-    if (q->budget.no_more && ++q->budget.further >= 2)
-        return last_text(a, q, r, err);
-
     struct call *calls = xcalloc(r->n_calls, sizeof *calls);
     for (size_t i = 0; i < r->n_calls; i++) {
         calls[i] = r->calls[i].call;
@@ -364,13 +362,57 @@ static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, 
         set_text(&q->last_text, r->text);
     agent_reply_end(a, REPLY_CALLS);
 
-    if (run_calls(a, r, a->c->n - 1, err)) {
-        conversation_close_open_calls(a->c, err->kind != ERROR_CANCELLED ? err->text
-                                            : agent_out_of_time(a)
-                                                ? "Not run: the time for the question was over."
-                                                : "Not run: the user interrupted.");
-        return question_failed(a, err);
+    if (!run_calls(a, r, a->c->n - 1, err))
+        return 0;
+    conversation_close_open_calls(a->c, err->kind != ERROR_CANCELLED ? err->text
+                                        : agent_out_of_time(a)
+                                            ? "Not run: the time for the question was over."
+                                            : "Not run: the user interrupted.");
+    return -1;
+}
+
+/* Is the first result of the question most likely wrong? Then the model is asked once more, and the better
+ * result counts. One that is no better is forgotten. */
+static int look_again(struct agent *a, struct question *q, struct error *err)
+{
+    const size_t n = a->c->n;
+    struct buf why autorelease(buf_release) = BUF_INIT(4096);
+    autorelease(llm_reply_release) struct llm_reply r = {0};
+    struct error failed = {0};
+    unsigned first = n == q->start + 3 ? doubts_about_last(a, &why) : 0;
+
+    if (!first || first == NO_RESULT)
+        return 0;
+    agent_notice(a, NOTICE_DETAIL, "the result is doubtful (%s); asking %s once more", buf_str(&why),
+                 model_name(a));
+    if (ask_otherwise(a, &r, &failed)) {
+        agent_notice(a, NOTICE_DETAIL, "that request failed, so the first result counts: %s", failed.text);
+    } else if (r.n_calls == 1 && !r.calls[0].problem) {
+        autofree char *good = steal(&q->good);
+
+        q->reply++;
+        agent_send_whole(a, EVENT_REASONING, r.reasoning);
+        agent_send_whole(a, EVENT_TEXT, r.text);
+        if (run_reply(a, q, &r, err))
+            return -1;
+        if (doubts_about_last(a, &why) < first)
+            return 0;
+        agent_notice(a, NOTICE_DETAIL, "the new result is no better, so the first one counts");
+        conversation_truncate(a->c, n);
+        free(q->good);
+        q->good = steal(&good);
+        if (a->c->v[n - 1].result == RESULT_OK)
+            budget_worked(&q->budget);
     }
+    return loop_cancelled(a->loop) ? error_set(err, ERROR_CANCELLED, 0, "interrupted") : 0;
+}
+
+static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
+{
+    if (q->budget.no_more && ++q->budget.further >= 2)
+        return last_text(a, q, r, err);
+    if (run_reply(a, q, r, err) || look_again(a, q, err))
+        return question_failed(a, err);
     if (budget_round_end(&q->budget))
         tell_no_more(a, q);
     if (q->budget.stuck)
@@ -413,7 +455,7 @@ static int one_round(struct agent *a, struct question *q, struct error *err)
     if (status)
         status = reply_cut(a, &r, err);
     else if (r.n_calls)
-        status = left_out_check(a, &r, err) ? reply_cut(a, &r, err) : take_calls(a, q, &r, err);
+        status = take_calls(a, q, &r, err);
     else
         status = take_text(a, q, &r, err);
     llm_reply_release(&r);

@@ -91,7 +91,7 @@ static struct fake {
     struct buf examples; /* the examples of each request, "[...]" */
     int context, learns;
     struct price price;
-    bool no_sandbox, failed_behind, output_answers, check_numbers;
+    bool no_sandbox, failed_behind, output_answers, check_results;
     int repair_tokens;
     const char *packages;
     const char *earlier; /* what earlier programs left in the sandbox */
@@ -273,10 +273,10 @@ bool llm_output_answers(const struct llm *m)
     return fake.output_answers;
 }
 
-bool llm_checks_numbers(const struct llm *m)
+bool llm_checks_results(const struct llm *m)
 {
     (void)m;
-    return fake.check_numbers;
+    return fake.check_results;
 }
 
 bool llm_sees(const struct llm *m)
