@@ -1,6 +1,6 @@
-/* doubt.c - is the result of a small model's code most likely wrong? There are signs of it: the only number that
- * the code printed is below one, or has more than two decimals; or the code makes no use of a number of the
- * question. Then the model is asked the question once more, with other instructions, and the result that
+/* doubt.c - is the result of a small model's code most likely wrong? There are signs of it: the only number
+ * that the code printed is below one, or has more than two decimals; or the code makes no use of a number of
+ * the question. Then the model is asked the question once more, with other instructions, and the result that
  * looks better counts. What this won is in docs/BENCH.md.
  */
 #include <ctype.h>

@@ -234,7 +234,8 @@ size_t numbers_read(const char *text, double *out, size_t max);
 size_t numbers_left_out(const char *question, const char *code, struct buf *out);
 
 /* doubt.c */
-/* How likely is it that what this code printed is wrong: 0, or more the likelier. Each sign is named in why. */
+/* How likely is it that what this code printed is wrong: 0, or more the likelier. Each sign is named in
+ * why. */
 unsigned doubts(const char *question, const char *code, const char *output, struct buf *why);
 #define NO_RESULT (~0u)
 /* The same for the last two turns, a reply and its result. NO_RESULT: they are none that is looked at, since
