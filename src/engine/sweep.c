@@ -362,14 +362,12 @@ void sweep_now(struct loop *loop, struct sweep_result *out)
     out->groups = cgroup_sweep(NULL, "sandpiper-", dead_group);
 }
 
-static void begin(void *ctx, short revents)
+void sweep_begin(struct loop *loop)
 {
-    struct loop *loop = ctx;
     autofree char *stamp = xdg_path(XDG_CACHE, "swept");
     struct sweep sweep = {loop, NULL};
     struct stat st;
 
-    (void)revents;
     run_dir_dead(dead_dir, &sweep);
     run_dir_tidy();
     registry_sweep();
@@ -380,11 +378,6 @@ static void begin(void *ctx, short revents)
         return;
     if (cache_keep(stamp, "", 0))
         loop_timer(loop, clock_ms() + SCAN_AFTER_MS, scan_labels, loop);
-}
-
-void sweep_begin(struct loop *loop)
-{
-    loop_timer(loop, clock_ms(), begin, loop);
 }
 
 /* A "ps" is not waited for, because the next start asks again. */

@@ -6,7 +6,7 @@
 
 struct loop;
 
-/* Begin a sweep in the background, when what is due before has been done: a sandbox is started first. */
+/* Begin a sweep in the background. */
 void sweep_begin(struct loop *loop);
 /* Wait for its end, at most 3 s, and not once the user wants to quit. What is left is removed by the next
  * start. */
