@@ -3,7 +3,6 @@
  * the question. Then the model is asked the question once more, with other instructions, and the result that
  * looks better counts. What this won is in docs/BENCH.md.
  */
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -34,10 +33,9 @@ static const char *odd_output(const char *output)
     if (!only_number(output, &value))
         return NULL;
     if (value < 1)
-        return "the result is below 1";
-    return fabs(value * 100 - round(value * 100)) > 1e-6 * fmax(1, value)
-               ? "the result has more than two decimals"
-               : NULL;
+        return "it is below 1";
+    return fabs(value * 100 - round(value * 100)) > 1e-6 * fmax(1, value) ? "it has more than two decimals"
+                                                                          : NULL;
 }
 
 unsigned doubts(const char *question, const char *code, const char *output, struct buf *why)
@@ -48,7 +46,7 @@ unsigned doubts(const char *question, const char *code, const char *output, stru
 
     buf_addstr(why, odd ? odd : "");
     if (left)
-        buf_addf(why, "%sthe code leaves out numbers of the question (%s)", odd ? "; " : "", buf_str(&names));
+        buf_addf(why, "%sthe code makes no use of %s", odd ? "; " : "", buf_str(&names));
     return (odd ? HARDLY_RIGHT : 0) + (left ? PERHAPS : 0);
 }
 

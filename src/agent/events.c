@@ -55,7 +55,7 @@ static void on_reasoning(void *ctx, const char *text, size_t len)
     send_text(ctx, EVENT_REASONING, text, len);
 }
 
-static void on_unsaid(void *ctx)
+static void on_retracted(void *ctx)
 {
     struct agent *a = ctx;
 
@@ -79,7 +79,7 @@ void agent_listener(struct agent *a, struct llm_listener *l)
         .ctx = a,
         .text = on_text,
         .reasoning = on_reasoning,
-        .retracted = on_unsaid,
+        .retracted = on_retracted,
         .restarted = on_restarted,
         .notice = on_notice,
         .phase = on_phase,

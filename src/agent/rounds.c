@@ -383,11 +383,16 @@ static int look_again(struct agent *a, struct question *q, struct error *err)
 
     if (!first || first == NO_RESULT)
         return 0;
-    agent_notice(a, NOTICE_DETAIL, "the result is doubtful (%s); asking %s once more", buf_str(&why),
+    agent_notice(a, NOTICE_INFO, "the result is doubtful (%s); asking %s once more", buf_str(&why),
                  model_name(a));
-    if (ask_otherwise(a, &r, &failed)) {
-        agent_notice(a, NOTICE_DETAIL, "that request failed, so the first result counts: %s", failed.text);
-    } else if (r.n_calls == 1 && !r.calls[0].problem) {
+    int status = ask_otherwise(a, &r, &failed);
+    if (loop_cancelled(a->loop))
+        return error_set(err, ERROR_CANCELLED, 0, "interrupted");
+    if (status) {
+        agent_notice(a, NOTICE_INFO, "that request failed, so the first result counts: %s", failed.text);
+        return 0;
+    }
+    if (r.n_calls == 1 && !r.calls[0].problem) {
         autofree char *good = steal(&q->good);
 
         q->reply++;
@@ -397,14 +402,13 @@ static int look_again(struct agent *a, struct question *q, struct error *err)
             return -1;
         if (doubts_about_last(a, &why) < first)
             return 0;
-        agent_notice(a, NOTICE_DETAIL, "the new result is no better, so the first one counts");
         conversation_truncate(a->c, n);
         free(q->good);
         q->good = steal(&good);
-        if (a->c->v[n - 1].result == RESULT_OK)
-            budget_worked(&q->budget);
+        budget_worked(&q->budget); /* should the second code have failed */
     }
-    return loop_cancelled(a->loop) ? error_set(err, ERROR_CANCELLED, 0, "interrupted") : 0;
+    agent_notice(a, NOTICE_INFO, "there is no better result, so the first one counts");
+    return 0;
 }
 
 static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
