@@ -160,6 +160,7 @@ void setup_llm(const struct config *c, const struct endpoint *e, const char *mod
         .result_images = service && service->result_images,
         .body = service ? service->body : NULL,
         .efforts = p.efforts,
+        .vllm_parser = p.vllm_parser,
         .thinking = thinking_of(p.thinking),
         .reasoning_back = reasoning_back_of(p.reasoning_back),
         .max_tokens = c->max_tokens,

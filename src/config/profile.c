@@ -26,6 +26,7 @@ static const struct field fields[] = {
     {"efforts", F_CHOICES, M(efforts), EFFORTS "|default", false, M(has_efforts)},
     {"thinking", F_CHOICE, M(thinking), THINKING_CHOICES, false, M(has_thinking)},
     {"reasoning_back", F_CHOICE, M(reasoning_back), REASONING_BACK_CHOICES, false, M(has_reasoning_back)},
+    {"vllm_parser", F_STRING, M(vllm_parser), NULL, false, M(has_vllm_parser)},
     {"ends", F_DATE, M(ends), NULL, false, M(has_end)},
     {"replaced_by", F_STRING, M(replaced_by), NULL, false, M(has_end)},
 };
@@ -70,6 +71,7 @@ void profiles_release(struct profiles *p)
     for (size_t i = 0; i < p->n; i++) {
         free(p->v[i].pattern);
         free(p->v[i].efforts);
+        free(p->v[i].vllm_parser);
         free(p->v[i].ends);
         free(p->v[i].replaced_by);
     }

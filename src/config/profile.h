@@ -45,11 +45,12 @@ struct profile {
     char *efforts; /* those that the model knows, of EFFORTS or "default", joined by | */
     enum thinking thinking;
     enum reasoning_back reasoning_back;
+    char *vllm_parser; /* what vLLM calls the parser of its tool calls */
     /* the day on which the service takes it away, YYYY-MM-DD; what it names instead */
     char *ends, *replaced_by;
     bool has_dialect, has_context, has_max_tokens, has_repair_tokens, has_temperature, has_price,
         has_output_answers, has_check_results, has_vision, has_reasoning, has_efforts, has_thinking,
-        has_reasoning_back;
+        has_reasoning_back, has_vllm_parser;
     bool has_end; /* ends, replaced_by, or both */
 };
 

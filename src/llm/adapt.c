@@ -97,14 +97,15 @@ static int other_api(const struct exchange *x, struct error *err)
 static int blocks_instead(const struct exchange *x, const struct failure *f)
 {
     struct llm *m = x->m;
+    char flags[FAILURE_FLAGS];
     if (m->o.dialect != LLM_AUTO || m->learnt->dialect == LLM_BLOCKS)
         return 1;
     m->learnt->dialect = LLM_BLOCKS;
-    if (failure_parser_flags(f))
+    if (failure_parser_flags(f, &m->o, flags))
         exchange_notice(x, false,
                         "vLLM was started without a tool parser: restart it with %s. Until then %s writes "
                         "its code as text",
-                        failure_parser_flags(f), m->o.model);
+                        flags, m->o.model);
     else
         exchange_notice(x, false, "%s does not support tools here; asking it to write code in blocks",
                         m->o.model);

@@ -25,6 +25,7 @@ static void options_release(struct llm_options *o)
     free((char *)o->key_name);
     free((char *)o->reasoning_effort);
     free((char *)o->efforts);
+    free((char *)o->vllm_parser);
     free((char *)o->body);
     *o = (struct llm_options){0};
 }
@@ -39,6 +40,7 @@ static void options_copy(struct llm_options *to, const struct llm_options *from)
     to->key_name = xstrdup(from->key_name);
     to->reasoning_effort = xstrdup(from->reasoning_effort);
     to->efforts = xstrdup(from->efforts);
+    to->vllm_parser = xstrdup(from->vllm_parser);
     to->body = xstrdup(from->body);
 }
 

@@ -109,9 +109,10 @@ bool failure_is_busy(int status);
 bool failure_is_region(const struct failure *f);
 /* After a request with images: does the service refuse those? */
 bool failure_is_images(const struct failure *f);
-/* When vLLM was started without the parser for the model's tool calls, returns the flags that it needs; NULL
- * for any other error. */
-const char *failure_parser_flags(const struct failure *f);
+/* When vLLM was started without a parser of tool calls, writes to out the flags that it needs for this model.
+ * False for any other error. */
+#define FAILURE_FLAGS 160
+bool failure_parser_flags(const struct failure *f, const struct llm_options *o, char out[FAILURE_FLAGS]);
 /* Writes the message without the key to out, cut at a word so that it fits. */
 void failure_brief(const struct failure *f, const char *key, char *out, size_t size);
 /* Puts the text for the user into err: what went wrong, at which endpoint and model, and on a second line the

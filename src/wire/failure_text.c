@@ -135,11 +135,17 @@ static int busy(const struct text *t)
                      what, t->status, tries, t->model, t->said, when, next(t, REMEDY_USE_OTHER_MODEL));
 }
 
-const char *failure_parser_flags(const struct failure *f)
+bool failure_parser_flags(const struct failure *f, const struct llm_options *o, char out[FAILURE_FLAGS])
 {
-    return strcasestr(f->message, "enable-auto-tool-choice") && strcasestr(f->message, "tool-call-parser")
-               ? "--enable-auto-tool-choice --tool-call-parser NAME"
-               : NULL;
+    if (!strcasestr(f->message, "enable-auto-tool-choice") || !strcasestr(f->message, "tool-call-parser"))
+        return false;
+    if (o->vllm_parser)
+        snprintf(out, FAILURE_FLAGS, "--enable-auto-tool-choice --tool-call-parser %.40s", o->vllm_parser);
+    else
+        snprintf(out, FAILURE_FLAGS,
+                 "--enable-auto-tool-choice and the --tool-call-parser named for this model at "
+                 "docs.vllm.ai/en/latest/features/tool_calling");
+    return true;
 }
 
 static const char *redirect_step(struct text *t, const char *url)
@@ -164,6 +170,7 @@ static const char *redirect_step(struct text *t, const char *url)
 static const char *refused_step(struct text *t, const char *url)
 {
     const struct failure *f = t->f;
+    char flags[FAILURE_FLAGS];
     if (f->status == 407)
         return next(t, REMEDY_PROXY_CREDENTIALS);
     if (f->status >= 300 && f->status < 400)
@@ -174,9 +181,12 @@ static const char *refused_step(struct text *t, const char *url)
         return next(t, REMEDY_OTHER_REGION);
     if (f->status == 403 && f->page)
         return next(t, REMEDY_FIREWALL);
-    if (failure_parser_flags(f))
-        return "vLLM was started without its tool parser: add --enable-auto-tool-choice --tool-call-parser "
-               "NAME there, or ask with --dialect blocks";
+    if (failure_parser_flags(f, t->o, flags)) {
+        snprintf(t->step, sizeof t->step,
+                 "vLLM was started without a tool parser: restart it with %s, or ask with --dialect blocks",
+                 flags);
+        return t->step;
+    }
     static const enum remedy steps[] = {
         [PARAM_TOOLS] = REMEDY_DIALECT_BLOCKS,
         [PARAM_STREAM] = REMEDY_NO_STREAM,

@@ -71,6 +71,7 @@ struct llm_options {
 
     /* what the model is like */
     const char *efforts; /* the efforts that it knows, joined by |; any other is replaced by the nearest */
+    const char *vllm_parser; /* what vLLM calls the parser of its tool calls */
     enum llm_thinking thinking;
     enum llm_reasoning_back reasoning_back;
     bool vision;         /* it sees: images of the conversation are sent */

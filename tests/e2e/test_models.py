@@ -379,19 +379,41 @@ VLLM_REFUSAL = {"error": {"message": '"auto" tool choice requires --enable-auto-
                           "type": "BadRequestError", "param": None, "code": 400}}
 
 
-def test_vllm_without_its_parser_goes_on_in_blocks(sandpiper, serve):
+@pytest.mark.parametrize("model, flags", [
+    ("Qwen/Qwen2.5-7B-Instruct", "--tool-call-parser hermes"),
+    ("Qwen/Qwen3-8B-AWQ", "--tool-call-parser hermes"),
+    ("Qwen/Qwen3-Coder-30B-A3B-Instruct", "--tool-call-parser qwen3_coder"),
+    ("Qwen/Qwen3.8-27B", "--tool-call-parser qwen3_coder"),
+    ("meta-llama/Llama-3.1-8B-Instruct", "--tool-call-parser llama3_json"),
+    ("meta-llama/Meta-Llama-3.1-8B-Instruct", "--tool-call-parser llama3_json"),
+    ("NousResearch/Hermes-3-Llama-3.1-8B", "--tool-call-parser hermes"),
+    ("mistralai/Ministral-8B-Instruct-2410", "--tool-call-parser mistral"),
+    ("openai/gpt-oss-20b", "--tool-call-parser openai"),
+    ("deepseek-ai/DeepSeek-V3.1", "--tool-call-parser deepseek_v31"),
+    ("deepseek-ai/DeepSeek-V3-0324", "--tool-call-parser deepseek_v3"),
+    ("test-model", "the --tool-call-parser named for this model at docs.vllm.ai/en/latest/features/tool_calling"),
+])
+def test_vllm_without_its_parser_goes_on_in_blocks(sandpiper, serve, model, flags):
     server = serve(sandpiper, [{"expect": {"tools": ["execute_python"]}, "answer": {"status": 400, "json": VLLM_REFUSAL}},
                                {"expect": {"absent": ["tools"]}, "answer": {"text": "Heard."}}])
-    server.others[BASE] = listed({"id": "test-model", "max_model_len": 32768}, owner="vllm")
-    r = sandpiper.run("-m", "test-model", "q", env=local(server))
+    server.others[BASE] = listed({"id": model, "max_model_len": 32768}, owner="vllm")
+    r = sandpiper.run("-m", model, "--dialect", "auto", "q", env=local(server))
     assert (r.code, r.out) == (0, "Heard.\n"), r
-    assert "vLLM was started without a tool parser: restart it with --enable-auto-tool-choice --tool-call-parser NAME" in r.err and r.err.count("\n") == 1, r
+    assert "vLLM was started without a tool parser: restart it with --enable-auto-tool-choice " in r.err and r.err.count("\n") == 1, r
+    assert flags + ". Until then" in r.err, r
 
 
 def test_vllm_without_its_parser_where_tools_are_wanted(sandpiper, serve):
     serve(sandpiper, [{"answer": {"status": 400, "json": VLLM_REFUSAL}}])
-    r = sandpiper.run("--dialect", "native", "q")
-    assert r.code == 1 and "--enable-auto-tool-choice --tool-call-parser NAME" in r.err and "--dialect blocks" in r.err, r
+    r = sandpiper.run("-m", "openai/gpt-oss-20b", "q")
+    assert r.code == 1 and "--enable-auto-tool-choice --tool-call-parser openai" in r.err and "--dialect blocks" in r.err, r
+
+
+def test_the_parser_of_a_model_of_the_users_own(sandpiper, serve):
+    sandpiper.configure("models:\n  house: {vllm_parser: hermes}\n")
+    serve(sandpiper, [{"answer": {"status": 400, "json": VLLM_REFUSAL}}])
+    r = sandpiper.run("-m", "house", "--dialect", "native", "q")
+    assert r.code == 1 and "--enable-auto-tool-choice --tool-call-parser hermes" in r.err, r
 
 
 def test_llama_cpp_is_found_at_both_ports(bare, serve):
