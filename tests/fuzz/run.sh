@@ -41,11 +41,13 @@ one() {
     corpus=$build/corpus/${name#fuzz_} log=$build/$name.log seeds=$build/seeds/${name#fuzz_}
     mkdir -p "$corpus" "$seeds" "$build/found"
     seed_from_cases "${name#fuzz_}" "$seeds"
+    local folders=("$corpus" "$seeds")
+    [ -d "$here/corpus/${name#fuzz_}" ] && folders+=("$here/corpus/${name#fuzz_}")
     local options=(-timeout=20 -rss_limit_mb=1024 -max_len=16384 -print_final_stats=1 "-artifact_prefix=$build/found/$name-")
     [ -f "$here/$name.dict" ] && options+=("-dict=$here/$name.dict")
     if [ "${FUZZ_SECONDS:-60}" -gt 0 ]; then options+=("-max_total_time=${FUZZ_SECONDS:-60}"); else options+=(-runs=0); fi
     # Only what reaches something new is kept in the corpus, which lives on from run to run; the seeds are read each time.
-    if "$target" "${options[@]}" "$corpus" "$here/corpus/${name#fuzz_}" "$seeds" >"$log" 2>&1; then
+    if "$target" "${options[@]}" "${folders[@]}" >"$log" 2>&1; then
         printf '%s: nothing found, %s inputs run, %s in the corpus, %s edges\n' "$name" \
             "$(sed -n 's/stat::number_of_executed_units: *//p' "$log")" "$(find "$corpus" -type f | wc -l)" \
             "$(sed -n 's/^#.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -1)"
