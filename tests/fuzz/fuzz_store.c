@@ -35,12 +35,12 @@ static const struct {
 } tables[] = {
     {"session(id, begun, used, folder, title, model, sandbox, parent, writer)", 9},
     {"question(session, number, time, text, status, answer, error, input, output, seconds, state)", 11},
-    {"turn(session, serial, place, question, role, state, text, sent, aside, calls, call_id, result, "
+    {"turn(session, agent, serial, place, question, role, state, text, sent, aside, calls, call_id, result, "
      "reasoning, reasoning_field, reasoning_items, origin, images)",
-     17},
+     18},
     {"cell(session, n, question, call_id, code, status, lost, value, exception, traceback, what)", 11},
     {"output(session, cell, stream, text)", 4},
-    {"file(session, cell, name, path, size, figure)", 6},
+    {"file(session, cell, name, path, size, figure, kept, modified)", 8},
     {"piece(session, text)", 2}};
 
 /* What our own code writes, so that what it means is reached. */
@@ -159,7 +159,7 @@ static void write_database(const void *bytes, size_t n)
 static void make_template(void)
 {
     static const char *const promises[] = {"NOT NULL", "UNIQUE(session, serial)", "UNIQUE(session, n)",
-                                           "UNIQUE"};
+                                           "UNIQUE(session, agent, serial)", "UNIQUE"};
     struct buf sql autorelease(buf_release) = BUF_INIT(0);
     struct error err = {0};
     sqlite3 *sq = NULL;
