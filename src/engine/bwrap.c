@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +28,7 @@
 #include "engine/attempt.h"
 #include "engine/client.h"
 #include "engine/hard_limits.h"
+#include "engine/host_users.h"
 #include "mount/mount.h"
 #include "limits/seccomp.h"
 #include "process/child.h"
@@ -61,7 +61,7 @@ static unsigned pick_uid(bool outlives)
         number = (unsigned)getpid();
     unsigned uid = FREE_UID_FIRST + number % FREE_UID_COUNT;
 
-    for (int i = 0; i < 16 && getpwuid(uid); i++)
+    for (int i = 0; i < 16 && host_has_user(uid); i++)
         uid = FREE_UID_FIRST + (uid - FREE_UID_FIRST + 0x01000001u) % FREE_UID_COUNT;
     return uid;
 }

@@ -2,7 +2,6 @@
 #include "engine/uid_range.h"
 
 #include <dirent.h>
-#include <pwd.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/random.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "engine/host_users.h"
 #include "records/run_dir.h"
 
 #define TRIES 64
@@ -37,7 +37,7 @@ unsigned uid_range_draw(void)
         if (getrandom(&lot, sizeof lot, 0) != sizeof lot)
             lot = (uint32_t)getpid() + (uint32_t)i;
         uid = UID_RANGE_FIRST + lot % UID_RANGE_COUNT;
-        if (uid != geteuid() && !run_dir_has_uid(uid) && !getpwuid(uid) && !runs(uid))
+        if (uid != geteuid() && !run_dir_has_uid(uid) && !host_has_user(uid) && !runs(uid))
             break;
     }
     return uid;
