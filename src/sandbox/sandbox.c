@@ -218,6 +218,13 @@ void sandbox_break(struct sandbox *s, const char *why)
     settle(s);
 }
 
+/* Remove what killed programs left, while our own engine starts. */
+static void sweep(void *loop, short revents)
+{
+    (void)revents;
+    sweep_begin(loop);
+}
+
 void sandbox_start(struct sandbox *s)
 {
     settle(s);
@@ -232,9 +239,8 @@ void sandbox_start(struct sandbox *s)
         named_drop_mounts(s);
         s->run = engine_begin(&(struct engine_start){&s->o.run, s->loop, s->guest, engine_done, s});
     }
-    if (!s->swept)
-        /* remove what killed programs left, in the background of our own start */
-        sweep_begin(s->loop);
+    if (!s->swept) /* after the engine's timer, so that it has been started by then */
+        loop_timer(s->loop, clock_ms(), sweep, s->loop);
     s->swept = true;
 }
 
