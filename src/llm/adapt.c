@@ -230,15 +230,19 @@ bool adapt_next_model(const struct exchange *x, struct failure *f)
 void adapt_tell_effort(const struct exchange *x)
 {
     struct llm *m = x->m;
-    const char *asked = m->o.reasoning_effort,
-               *sent = m->o.thinking == LLM_THINKING_NONE ? NULL : request_effort(&m->o, m->learnt);
+    const char *asked = m->o.reasoning_effort, *sent = request_effort(&m->o, m->learnt);
+    const char *in_effect = m->o.no_reasoning ? "none" : sent;
+    bool switched = sent && strcmp(sent, "none") != 0 && !request_has_levels(&m->o);
 
-    if (!asked || m->learnt->told_effort || (sent && !strcmp(asked, sent)))
+    if (!asked || m->learnt->told_effort || (in_effect && !strcmp(asked, in_effect) && !switched))
         return;
     m->learnt->told_effort = true;
     if (sent && m->learnt->no_responses)
         exchange_notice(x, false, "%s calls tools here only without reasoning; sending effort %s, not %s",
                         m->o.model, sent, asked);
+    else if (switched)
+        exchange_notice(x, false, "the reasoning effort %s is sent as \"on\": %s has only on and off here",
+                        asked, m->o.model);
     else if (sent)
         exchange_notice(x, true, "%s does not know the reasoning effort %s; sending %s", m->o.model, asked,
                         sent);

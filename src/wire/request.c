@@ -271,7 +271,7 @@ static void set_member(struct json *body, const char *key, const char *member, s
 }
 
 /* Where thinking is switched on or off, the level is sent too for models that are known to have levels. */
-static void request_thinking(struct request_out *o)
+void request_thinking(struct request_out *o)
 {
     const char *effort = request_effort(o->s->o, o->s->learnt);
     enum llm_thinking how = o->s->o->thinking;
@@ -279,8 +279,6 @@ static void request_thinking(struct request_out *o)
     if (!effort)
         return;
     switch (how) {
-    case LLM_THINKING_NONE:
-        return;
     case LLM_THINKING_REASONING:
         set_member(o->body, "reasoning", "effort", json_string(effort));
         return;
@@ -298,9 +296,10 @@ static void request_thinking(struct request_out *o)
                                                           : "adaptive"));
         break;
     case LLM_THINKING_EFFORT:
+    case LLM_THINKING_NONE:
         break;
     }
-    if (how == LLM_THINKING_EFFORT || (!off && o->s->o->efforts))
+    if (how == LLM_THINKING_EFFORT || (!off && request_has_levels(o->s->o)))
         json_set_str(o->body, "reasoning_effort", effort);
 }
 
@@ -346,7 +345,15 @@ char *request_body(const struct llm_request *q, const struct request_shape *s, s
 
 const char *request_effort(const struct llm_options *o, const struct llm_learnt *learnt)
 {
+    if (o->no_reasoning || o->thinking == LLM_THINKING_NONE)
+        return NULL;
     return learnt->effort_known ? learnt->effort : effort_nearest(o->efforts, o->reasoning_effort);
+}
+
+bool request_has_levels(const struct llm_options *o)
+{
+    return o->efforts || o->thinking == LLM_THINKING_EFFORT || o->thinking == LLM_THINKING_REASONING
+           || o->api == LLM_RESPONSES;
 }
 
 int request_max_tokens(const struct llm_options *o, bool loopback, int context)

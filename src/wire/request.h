@@ -26,6 +26,8 @@ bool request_has_images(const struct conversation *c, const struct request_shape
 
 /* Returns the effort to send, the value nearest to what was asked that the model knows. NULL: none. */
 const char *request_effort(const struct llm_options *o, const struct llm_learnt *learnt);
+/* False where an effort other than none does nothing but switch reasoning on. */
+bool request_has_levels(const struct llm_options *o);
 
 /* Every reply has a bound: returns how many tokens to ask for at most; 0: no limit is sent. */
 int request_max_tokens(const struct llm_options *o, bool loopback, int context);

@@ -68,6 +68,7 @@ void request_blocks(struct request_out *o);
 struct json *request_schema(struct request_out *o, const struct llm_tool *t);
 void request_tools(struct request_out *o);
 void request_temperature(struct request_out *o);
+void request_thinking(struct request_out *o);
 
 /* Each writes the whole body for one API, and puts messages into it. */
 void request_chat(struct request_out *o);

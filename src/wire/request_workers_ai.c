@@ -75,14 +75,12 @@ char *workers_ai_model(const char *url)
 void request_workers_ai(struct request_out *o)
 {
     const struct request_shape *s = o->s;
-    const char *effort = request_effort(s->o, s->learnt);
     request_messages(o, (struct request_style){.names = true});
     json_set(o->body, "messages", o->messages);
     request_tools(o);
     if (s->max_tokens > 0 && s->learnt->max_tokens_field == MAX_TOKENS_OLD)
         json_set_int(o->body, "max_tokens", s->max_tokens);
     request_temperature(o);
-    if (effort)
-        json_set_str(o->body, "reasoning_effort", effort);
+    request_thinking(o);
     json_set_bool(o->body, "stream", s->stream);
 }

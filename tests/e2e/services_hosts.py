@@ -241,13 +241,13 @@ class Bedrock(Service):
 
 
 class DashScope(Service):
-    """Qwen: thinking is a switch, enable_thinking; while it is on no tool can be forced."""
+    """Qwen: thinking is a switch, enable_thinking, and 3.8 has levels as well; while it is on no tool can be forced."""
     name = "dashscope"
     home = "https://dashscope-intl.aliyuncs.com/compatible-mode/v1"
     key_variable = "DASHSCOPE_API_KEY"
-    models = ("qwen3.8-flash", "qwen3.8-max")
+    models = ("qwen3.8-flash", "qwen3.8-max", "qwen-plus")
     fields = None
-    in_effect = {"none": "none"}
+    in_effect = {"low": "low", "high": "high", "none": "none"}
 
     def refuse(self, text, status=400, code="invalid_parameter_error", **more):
         raise Refusal(status, {"error": {"code": code, "param": None, "message": "<400> InternalError.Algo.InvalidParameter: " + text, "type":
@@ -318,7 +318,7 @@ class WorkersAINative(WorkersAI):
     home = "https://api.cloudflare.com/client/v4/accounts/acct"
     models = ("@cf/meta/llama-3.3-70b-instruct-fp8-fast", "@cf/openai/gpt-oss-20b")
     thoughts_in = None
-    in_effect = {}
+    in_effect = {"low": None, "high": None, "none": None}       # its default model does not reason
 
     def model_of(self, request):
         return request.path.partition("/ai/run/")[2]

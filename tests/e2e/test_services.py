@@ -71,6 +71,27 @@ def test_how_long_it_thinks(sandpiper, serve, name, effort):
         assert service.effort(body) == service.in_effect[effort], {k: v for k, v in body.items() if k not in ("messages", "input", "tools", "instructions")}
 
 
+@pytest.mark.parametrize("effort, sent, told", [
+    ("low", True, 'sandpiper: the reasoning effort low is sent as "on": qwen-plus has only on and off here'),
+    ("none", False, "")])
+def test_a_switch_has_no_levels(sandpiper, serve, effort, sent, told):
+    server = serve(sandpiper, [{"answer": {"text": "Fine."}}] * 2, profile=mock("dashscope"))
+    env = point(sandpiper, "dashscope", server)
+    r = sandpiper.run("--provider", "dashscope", "-m", "qwen-plus", "--reasoning-effort", effort, stdin="q\n\nq\n", env=env)
+    assert r.code == 0 and [line for line in r.err.splitlines() if "effort" in line] == [told] * bool(told), r
+    assert [(b["enable_thinking"], "reasoning_effort" in b) for b in server.bodies()] == [(sent, False)] * 2
+
+
+def test_no_effort_for_a_model_that_does_not_reason(sandpiper, serve):
+    server = serve(sandpiper, [{"answer": {"text": "Fine."}}] * 3, profile=mock("workers-ai-native"))
+    env = point(sandpiper, "workers-ai-native", server)
+    r = sandpiper.run(*words("workers-ai-native"), "--reasoning-effort", "high", "q", env=env)
+    assert "reasoning effort high is not sent: @cf/meta/llama-3.3-70b-instruct-fp8-fast" in r.err, r
+    assert "effort" not in sandpiper.run(*words("workers-ai-native"), "--reasoning-effort", "none", "q", env=env).err
+    sandpiper.run(*words("workers-ai-native"), "-m", "@cf/openai/gpt-oss-20b", "--reasoning-effort", "max", "q", env=env)
+    assert [b.get("reasoning_effort") for b in server.bodies()] == [None, None, "high"]
+
+
 SESSION = [
     # three calls at once, one of which fails; the repair
     {"answer": {"text": "I look.", "calls": [{"code": "print(1)"}, {"code": "1/0"}, {"code": "print(3)"}]}},
