@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/nearest.h"
@@ -207,16 +208,25 @@ static int check_options(const struct args *a, struct error *err)
     return 0;
 }
 
+static int no_page(const char *word, struct error *err)
+{
+    struct buf pages = BUF_INIT(0);
+    const char *name, *line;
+
+    for (size_t i = 0; (name = help_page(i, &line)); i++)
+        buf_addf(&pages, "%s%s", i ? ", " : "", name);
+    error_set(err, ERROR_USAGE, 0,
+              "no help page \"%.40s\"; there are: %s\nTo ask a question: sandpiper -p \"help ...\"", word,
+              buf_str(&pages));
+    buf_release(&pages);
+    return -1;
+}
+
 static int operand(struct args *a, const char *word, bool literal, struct error *err)
 {
     if (a->command == COMMAND_HELP) {
         if (a->help_topic || !(a->help_topic = help_find(word)))
-            return error_set(
-                err, ERROR_USAGE, 0,
-                "no help page \"%.40s\"; there are: all, exec, config, doctor, mcp, models, ps, rm, "
-                "gc, sessions, serve, agents, debug, json\n"
-                "To ask a question: sandpiper -p \"help ...\"",
-                word);
+            return no_page(word, err);
         return 0;
     }
     if (a->command == COMMAND_DEBUG) {

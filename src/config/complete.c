@@ -113,10 +113,6 @@ static void offer_operands(const struct line *l, const char *command, const char
 
     if (!command || !strcmp(command, "help"))
         offer_pages(l, !command);
-    if (!command)
-        offer(l, "help", 4, "the usual options, a command, all");
-    else if (!strcmp(command, "help"))
-        offer(l, "all", 3, "all options");
     for (size_t i = 0; command && i < countof(takes); i++) {
         const char *first = takes[i].operand;
 

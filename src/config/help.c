@@ -55,6 +55,9 @@ static const char codes[] = "\n"
                             "closed, 143 terminated.\n"
                             "Configuration: flags, then SANDPIPER_* variables, .env, config.yaml.\n";
 
+static void list_pages(struct buf *out);
+static void list_options(struct buf *out);
+
 /* groups: every option of these groups that works with the command is shown; also: single options beside
  * them, separated by blanks. Options of one command alone are always shown there. Options that a command
  * accepts without effect (an alias may carry them) are not shown. */
@@ -62,6 +65,7 @@ static const struct topic {
     const char *name;
     int here;
     const char *line, *text, *groups, *also, *tail;
+    void (*rest)(struct buf *out); /* what is between the text and the tail, or NULL */
 } topics[] = {
     {"exec", FOR_EXEC, "run Python in the sandbox, without a model",
      "Usage: sandpiper exec [OPTION]... [FILE|-] [ARG]...\n"
@@ -75,14 +79,15 @@ static const struct topic {
      "Sandbox", " quiet verbose config help ",
      "\n"
      "Exit codes: 0, 1 an exception or a crash or a file that could not be written,\n"
-     "2 usage, 3 no sandbox, 5 time or memory, 130 interrupted, 143 terminated.\n"},
+     "2 usage, 3 no sandbox, 5 time or memory, 130 interrupted, 143 terminated.\n",
+     NULL},
     {"config", FOR_CONFIG | FOR_SETTINGS, "show settings and their sources",
      "Usage: sandpiper config [OPTION]... [--all]\n\n"
      "Prints where questions go (endpoint, model, whether there is a key), then each\n"
      "setting that is not the default and where it comes from, as YAML that can be\n"
      "used as config.yaml. --all prints the other settings too. Options given with it\n"
      "show what they would change (sandpiper help all lists them).\n",
-     "", " provider model base-url config help ", ""},
+     "", " provider model base-url config help ", "", NULL},
     {"doctor", FOR_CONFIG | FOR_DOCTOR, "check key, model and sandbox",
      "Usage: sandpiper doctor [OPTION]...\n\n"
      "Checks everything that a question needs, a line for each with ok or what to do.\n"
@@ -95,7 +100,8 @@ static const struct topic {
      "\n"
      "Exit codes: 0 an engine and the model work, 3 no engine works, otherwise as for\n"
      "a question: 2 no model or no key is set, 77 the key was refused, 75 try again\n"
-     "later, 1 anything else.\n"},
+     "later, 1 anything else.\n",
+     NULL},
     {"mcp", FOR_CONFIG, "the sandbox for an MCP client",
      "Usage: sandpiper mcp [OPTION]...\n\n"
      "Gives an MCP client (a desktop assistant, an editor, an agent framework) Python\n"
@@ -109,7 +115,8 @@ static const struct topic {
      "The sandboxes end with the client.\n",
      "Sandbox", " quiet verbose config help ",
      "\nExit codes: 0 the client closed stdin, 2 usage, 130 interrupted, 141 stdout is\n"
-     "closed, 143 terminated.\n"},
+     "closed, 143 terminated.\n",
+     NULL},
     {"models", FOR_CONFIG | FOR_MODELS, "list the models of the service",
      "Usage: sandpiper models [OPTION]... [TEXT]\n\n"
      "Lists the models of the configured service with what it says about them:\n"
@@ -119,12 +126,13 @@ static const struct topic {
      "", " provider base-url json config help ",
      "\n"
      "Exit codes: 0, 1 no list or no such name, 2 nothing is configured, 75 try again\n"
-     "later, 77 the key was refused.\n"},
+     "later, 77 the key was refused.\n",
+     NULL},
     {"ps", FOR_CONFIG | FOR_PS, "list the named sandboxes",
      "Usage: sandpiper ps [--json]\n\n"
      "Lists the named sandboxes: engine, the process that uses it, age, idle time and\n"
      "when it expires, memory in use.\n",
-     "", " json config help ", ""},
+     "", " json config help ", "", NULL},
     {"rm", FOR_CONFIG | FOR_RM, "remove named sandboxes",
      "Usage: sandpiper rm NAME...\n"
      "       sandpiper rm --all [-f]\n\n"
@@ -133,12 +141,13 @@ static const struct topic {
      "", " config help ",
      "\n"
      "Exit codes: 0, 1 the answer was no, 2 there is no sandbox of that name, 3 a\n"
-     "program is using it, or its engine cannot remove it.\n"},
+     "program is using it, or its engine cannot remove it.\n",
+     NULL},
     {"gc", FOR_CONFIG, "remove what killed programs left",
      "Usage: sandpiper gc\n\n"
      "Removes what killed programs left behind: containers, control groups, folders.\n"
      "Every start of sandpiper does this too, in the background.\n",
-     "", " config help ", "\nExit codes: 0 nothing is left, 1 something could not be removed.\n"},
+     "", " config help ", "\nExit codes: 0 nothing is left, 1 something could not be removed.\n", NULL},
     {"sessions", FOR_SESSIONS | FOR_CONFIG, "list, show, search, remove, export saved sessions",
      "Usage: sandpiper sessions [list]\n"
      "       sandpiper sessions show ID\n"
@@ -152,7 +161,8 @@ static const struct topic {
      "session with its folder of files; nothing is removed automatically.\n",
      "", " json config help ",
      "\nExit codes: 0, 1 something could not be read or removed, 2 there is no such\n"
-     "session.\n"},
+     "session.\n",
+     NULL},
     {"serve", FOR_SERVE | FOR_CONFIG, "sandboxes for other programs, by HTTP",
      "Usage: sandpiper serve [OPTION]...\n\n"
      "Runs Python for other programs on this machine, over HTTP. Each sandbox keeps\n"
@@ -162,7 +172,7 @@ static const struct topic {
      "start and printed on stderr. SIGTERM lets running code finish; a second one\n"
      "stops at once.\n",
      "Sandbox", " quiet verbose config help ",
-     "\nExit codes: 0 stopped, 1 the server could not listen, 2 usage.\n"},
+     "\nExit codes: 0 stopped, 1 the server could not listen, 2 usage.\n", NULL},
     {"debug", FOR_REPLY, "how replies are read, what would be sent",
      "Usage: sandpiper debug reply [OPTION]... < BODY\n"
      "       sandpiper debug request [OPTION]... QUESTION\n\n"
@@ -170,7 +180,7 @@ static const struct topic {
      "reads it, as one JSON object: attach both to a bug report. debug request prints\n"
      "the body that would be sent for a question, without the key, and sends nothing;\n"
      "it takes the options of a question.\n",
-     "", " dialect help ", ""},
+     "", " dialect help ", "", NULL},
     {"agents", 0, "several agents, and what each may do",
      "Usage: sandpiper --agents files+code --allow-folder DIR QUESTION\n\n"
      "Two agents, kept apart. The first finds files on this machine: its one tool,\n"
@@ -182,7 +192,7 @@ static const struct topic {
      "Each agent is a file prompts/NAME.yaml (role, tools, texts, model,\n"
      "reasoning_effort); one in the configuration folder replaces the built-in one.\n"
      "prompts/pipelines.yaml names lists of agents. More: man sandpiper, Agents.\n",
-     "", "", ""},
+     "", "", "", NULL},
     {"json", 0, "the events of --json",
      "Usage: sandpiper --json [OPTION]... QUESTION\n\n"
      "Prints one JSON object a line on stdout. Each has type, v (1) and question (from\n"
@@ -209,7 +219,20 @@ static const struct topic {
      "data is a MIME bundle, as in Jupyter: of the value of the code, or of a figure.\n"
      "man sandpiper, EVENTS, has each member; a JSON Schema is in docs/ of the source\n"
      "and in share/sandpiper/events.schema.json.\n",
-     "", "", ""},
+     "", "", "", NULL},
+    {"version", FOR_NONE, "the version of sandpiper",
+     "Usage: sandpiper version\n"
+     "       sandpiper -V\n\n"
+     "Prints the version of sandpiper on stdout, as in \"sandpiper " VERSION "\". Say it in a\n"
+     "bug report, with what sandpiper doctor says.\n",
+     "", "", "", NULL},
+    {"help", FOR_NONE, "the usual options, a command, all",
+     "Usage: sandpiper help             the usual options\n"
+     "       sandpiper help PAGE\n"
+     "       sandpiper COMMAND --help   the same for a command\n\n"
+     "Pages:\n",
+     "", "", "", list_pages},
+    {"all", 0, "all options", everything, "", "", "", list_options},
 };
 
 static void add_words(struct buf *out, const char *text, size_t column)
@@ -261,10 +284,17 @@ static bool belongs(const struct topic *t, const struct option *o)
 
 static void help_topic(const struct topic *t, struct buf *out)
 {
-    buf_addf(out, "%s%s", t->text, t->here ? "\nOptions:\n" : "");
+    const char *head = "\nOptions:\n";
+
+    buf_addstr(out, t->text);
     for (size_t i = 0; i < option_count; i++)
-        if (option_table[i].flag && belongs(t, &option_table[i]))
+        if (option_table[i].flag && belongs(t, &option_table[i])) {
+            buf_addstr(out, head);
             add_option(out, &option_table[i]);
+            head = "";
+        }
+    if (t->rest)
+        t->rest(out);
     buf_addstr(out, t->tail);
 }
 
@@ -277,11 +307,16 @@ static void help_first(struct buf *out)
     buf_addf(out, "%s%s", more, codes);
 }
 
-static void help_all(struct buf *out)
+static void list_pages(struct buf *out)
+{
+    for (size_t i = 0; i < countof(topics); i++)
+        buf_addf(out, "  %-*s%s\n", TEXT_AT - 2, topics[i].name, topics[i].line);
+}
+
+static void list_options(struct buf *out)
 {
     const char *group = "";
 
-    buf_addstr(out, everything);
     for (size_t i = 0; i < option_count; i++) {
         const struct option *o = &option_table[i];
 
@@ -317,7 +352,7 @@ int help_commands(const char *page)
 
 bool help_is_command(const char *word)
 {
-    return help_commands(word) || !strcmp(word, "help");
+    return help_commands(word) != 0;
 }
 
 bool help_shows(const char *page, const struct option *o)
@@ -331,7 +366,7 @@ const char *help_find(const char *word)
 {
     const struct topic *t = topic_of(word);
 
-    return t ? t->name : !strcmp(word, "all") ? "all" : NULL;
+    return t ? t->name : NULL;
 }
 
 void option_help(struct buf *out, const char *topic)
@@ -340,8 +375,6 @@ void option_help(struct buf *out, const char *topic)
 
     if (t)
         help_topic(t, out);
-    else if (topic)
-        help_all(out);
     else
         help_first(out);
 }

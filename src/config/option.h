@@ -43,7 +43,8 @@ enum {
     FOR_MODELS = 256,
     FOR_SETTINGS = 512, /* config alone; FOR_CONFIG is what others accept as well */
     FOR_SESSIONS = 1024,
-    FOR_SERVE = 2048
+    FOR_SERVE = 2048,
+    FOR_NONE = 4096 /* of a command that has no options */
 };
 
 struct option {
@@ -85,7 +86,7 @@ const char *help_find(const char *word); /* NULL: there is no such page */
 /* The name of the i-th page, each but "all"; *line is what it is about, in a few words. NULL: there are no
  * more. */
 const char *help_page(size_t i, const char **line);
-bool help_is_command(const char *word); /* is the word a command, with a page or "help"? */
+bool help_is_command(const char *word); /* is the page that of a command? */
 /* Does that page list the option? NULL: the options of a question. */
 bool help_shows(const char *page, const struct option *o);
 /* FOR_... of that page. */

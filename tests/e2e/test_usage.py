@@ -2,6 +2,7 @@
 import http.server
 import os
 import pty
+import re
 import socket
 import subprocess
 import threading
@@ -64,6 +65,16 @@ def test_pages_of_help(bare):
         pages = {bare.run(*words).out for words in ([name, "--help"] if name != "all" else ["--help", "all"], ["help", name], ["--help", name])}
         assert len(pages) == 1 and first.out not in pages, name
     assert "--dry-run" in bare.run("exec", "-q", "-h").out
+
+
+def test_help_of_help_and_version(bare):
+    """Every command has its page, these two as well; help's lists the pages."""
+    for name, says in (("help", "Usage: sandpiper help "), ("version", "Usage: sandpiper version\n")):
+        page = bare.run("help", name)
+        assert page.code == 0 and page.out.startswith(says) and page.err == "", page
+        assert bare.run(name, "--help").out == page.out
+    pages = re.findall(r"^  (\w+)  ", bare.run("help", "help").out, re.M)
+    assert {"exec", "json", "all", "version"} <= set(pages) and all(bare.run("help", name).code == 0 for name in pages), pages
 
 
 @pytest.mark.parametrize("args, pieces", [

@@ -141,6 +141,8 @@ static void pages_of_help(void **state)
         {"config", FOR_CONFIG | FOR_SETTINGS, 24},
         {"doctor", FOR_CONFIG | FOR_DOCTOR, 60},
         {"gc", FOR_CONFIG, 16},
+        {"help", 0, 24},
+        {"version", 0, 8},
         {"mcp", FOR_CONFIG, 48},
         {"debug", FOR_REPLY, 24},
         {"models", FOR_CONFIG | FOR_MODELS, 30},
