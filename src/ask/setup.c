@@ -34,19 +34,20 @@ int setup_name_check(const struct config *c, struct error *err)
 
 int setup_engine_check(const struct config *c, struct error *err)
 {
+    const struct engine *engine = engines_find(c->sandbox);
     struct sandbox_options o;
 
+    if (c->mounts.n && engine && !engine->mounts)
+        return error_set(err, ERROR_USAGE, 0,
+                         "%s cannot mount folders: --mount needs docker, podman or bwrap", c->sandbox);
     setup_sandbox(c, &o);
     return engine_check(&o.run, err);
 }
 
 int setup_mounts(const struct config *c, struct mounts *m, struct error *err)
 {
-    const struct engine *engine = engines_find(c->sandbox);
-
-    if (c->mounts.n && engine && !engine->mounts)
-        return error_set(err, ERROR_SANDBOX, 0,
-                         "%s cannot mount folders: --mount needs docker, podman or bwrap", c->sandbox);
+    if (setup_engine_check(c, err) < 0)
+        return -1;
     for (size_t i = 0; i < c->mounts.n; i++)
         if (mounts_add(m, c->mounts.v[i], err) < 0)
             return -1;

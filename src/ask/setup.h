@@ -19,10 +19,10 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o);
 void setup_engines(const struct config *c);
 /* Can the sandbox have the name it was given? Otherwise ERROR_USAGE with one line. */
 int setup_name_check(const struct config *c, struct error *err);
-/* Has the engine that was named what else was named? Otherwise ERROR_USAGE. */
+/* Has the engine that was named what else was named, an image, a runtime, folders? Otherwise ERROR_USAGE. */
 int setup_engine_check(const struct config *c, struct error *err);
-/* Open and check the folders of --mount, to go into engine_options; m must outlive the sandbox. ERROR_USAGE,
- * or ERROR_SANDBOX for an engine that cannot. */
+/* The same, and opens and checks the folders of --mount, to go into engine_options; m must outlive the
+ * sandbox. ERROR_USAGE. */
 int setup_mounts(const struct config *c, struct mounts *m, struct error *err);
 void setup_agent(const struct config *c, struct agent_options *o);
 /* The result points into c and e; model decides the profile. */

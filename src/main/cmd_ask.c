@@ -193,7 +193,7 @@ static int choose(struct talk *t, int closed, struct error *err)
                          "a chat needs a terminal for input and output%s\n"
                          "To ask one question: sandpiper \"QUESTION\"",
                          a->c->json ? ", and has no --json" : "");
-    if (saved_find(&t->saved, err) < 0 || setup_name_check(a->c, err) < 0 || setup_engine_check(a->c, err) < 0
+    if (saved_find(&t->saved, err) < 0 || setup_name_check(a->c, err) < 0
         || setup_mounts(a->c, &t->mounts, err) < 0)
         return -1;
     if (config_check_ca_cert(a->c, err) < 0)

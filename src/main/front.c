@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ask/setup.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "config/args.h"
@@ -98,7 +99,7 @@ int cmd_starter(struct config *c, int closed)
 
     (void)closed;
     print_notices(c);
-    if (tell(c, &err) < 0)
+    if (setup_engine_check(c, &err) < 0 || tell(c, &err) < 0)
         return print_failure(&err);
     starter_serve(front_side, (const char *const *)c->given.v);
     return 0;

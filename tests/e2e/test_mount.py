@@ -261,8 +261,11 @@ def test_unreadable(sandpiper):
 def test_an_engine_of_the_users_own(sandpiper):
     folder(sandpiper, "shared")
     sandpiper.configure("engines:\n  box:\n    start: [python3, '{python}']\n")
-    said = refused(sandpiper, "--sandbox", "box", "--mount", "shared", code=3)
-    assert said == "sandpiper: box cannot mount folders: --mount needs docker, podman or bwrap\n"
+    says = "sandpiper: box cannot mount folders: --mount needs docker, podman or bwrap\n"
+    assert refused(sandpiper, "--sandbox", "box", "--mount", "shared") == says
+    for command in (["mcp"], ["serve"], ["doctor", "--offline"], ["-p", "hi"]):
+        r = sandpiper.run(*command, "--sandbox", "box", "--mount", "shared")
+        assert r.code == 2 and r.err.endswith(says), r
 
 
 # ------------------------------------------------------------------------------------------------- replaced behind the check

@@ -74,6 +74,13 @@ def test_a_question_under_what_contradicts_itself_is_2(sandpiper, serve):
     assert p.exitstatus == 2
 
 
+def test_every_command_refuses_what_contradicts_itself(sandpiper):
+    for command in (["serve", "--listen", "127.0.0.1:0"], ["mcp"], ["doctor", "--offline"]):
+        r = sandpiper.run(*command, "--sandbox", "bwrap", "--image", "nosuch:1")
+        assert r.code == 2, r
+        assert r.err == "sandpiper: bwrap has no images\n  leave out --image, or use --sandbox docker or podman\n", r
+
+
 @pytest.mark.parametrize("chosen", ["bwrap", "auto"])
 def test_a_limit_that_was_named_and_is_not_held_is_refused(sandpiper, chosen):
     user = as_ordinary_user(sandpiper)
