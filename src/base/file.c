@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -349,13 +350,18 @@ static const char *home_dir(void)
     return pw != NULL && is_ours(pw->pw_dir) ? pw->pw_dir : NULL;
 }
 
+static bool is_private(const struct stat *st)
+{
+    return S_ISDIR(st->st_mode) && st->st_uid == geteuid() && (st->st_mode & 077) == 0;
+}
+
 /* Is it a folder of ours that is closed to others? make: create it if it does not exist. False with errno. */
 static bool private_dir(const char *path, bool make)
 {
     struct stat st;
     if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
         return false;
-    if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0)
+    if (lstat(path, &st) == 0 && is_private(&st))
         return true;
     errno = EPERM;
     return false;
@@ -376,16 +382,35 @@ static char *runtime_dir(void)
     return own_below("/tmp", true);
 }
 
+#define SPARE       "spare-"
+#define SPARE_OLD_S 3600
+static const char *const shared[XDG_SPARES] = {"/tmp", "/var/tmp", "/dev/shm"};
+
 char *xdg_spare(unsigned i, bool make)
 {
-    static const char *const shared[XDG_SPARES] = {"/tmp", "/var/tmp", "/dev/shm"};
     autofree char *runtime = runtime_dir(), *own = i < XDG_SPARES ? own_below(shared[i], make) : NULL;
 
     if (!own)
         return NULL;
     /* one spare folder for each runtime folder, with names of equal length */
-    autofree char *spare = xasprintf("%s/spare-%016" PRIx64, own, fnv1a(FNV_START, runtime ? runtime : ""));
+    autofree char *spare = xasprintf("%s/" SPARE "%016" PRIx64, own,
+                                     fnv1a(FNV_START, runtime ? runtime : ""));
     return private_dir(spare, make) ? steal(&spare) : NULL;
+}
+
+void xdg_spare_tidy(void)
+{
+    for (size_t i = 0; i < XDG_SPARES; i++) {
+        autofree char *own = own_below(shared[i], false);
+        autoclosedir DIR *d = own ? opendir(own) : NULL;
+        struct stat st;
+
+        for (struct dirent *e; d && (e = readdir(d)) != NULL;)
+            if (!strncmp(e->d_name, SPARE, strlen(SPARE))
+                && fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && is_private(&st)
+                && time(NULL) - st.st_mtime > SPARE_OLD_S)
+                unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR); /* fails where it is not empty */
+    }
 }
 
 char *xdg_path(enum xdg which, const char *name)

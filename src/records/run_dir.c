@@ -392,13 +392,3 @@ void run_dir_dead(run_dir_fn *fn, void *ctx)
             find_dead(runtime, fn, ctx);
     }
 }
-
-void run_dir_tidy(void)
-{
-    for (unsigned i = 0; i < XDG_SPARES; i++) {
-        autofree char *spare = xdg_spare(i, false);
-
-        if (spare)
-            rmdir(spare);
-    }
-}

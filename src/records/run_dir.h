@@ -70,7 +70,6 @@ int run_dir_hand_over(int channel, int listener);
  * directory is removed if it returns true. */
 typedef bool run_dir_fn(void *ctx, const struct record *left);
 void run_dir_dead(run_dir_fn *fn, void *ctx);
-void run_dir_tidy(void);                /* remove the spare places that are empty */
 unsigned run_dir_ending(void);          /* how many are just being removed after their program's end */
 bool run_dir_is_ending(const char *id); /* is this one of them? */
 

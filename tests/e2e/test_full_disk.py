@@ -2,6 +2,7 @@
 way of use answers, says once what is left out and what to do, and leaves nothing behind."""
 import glob
 import os
+import secrets
 import subprocess
 
 import pexpect
@@ -246,6 +247,32 @@ def test_a_spare_place_is_ours_or_is_not_used(sandpiper, full):
             remove(place)
         assert r.code == 0 and r.out == "1\n" and "/var/tmp/sandpiper-" in r.err, r
     assert os.listdir(trap) == []
+
+
+@pytest.mark.parametrize("words", [["gc"], ["exec", "-c", "print(1)"]], ids=["gc", "start"])
+def test_empty_spare_places_of_runtime_folders_that_are_gone(sandpiper, words):
+    """Whoever sweeps removes them: nobody with that runtime folder will. Only empty folders of ours, and none that was made just now."""
+    own = "/tmp/sandpiper-%d" % os.geteuid()
+    os.makedirs(own, mode=0o700, exist_ok=True)
+    gone, fresh, used, opened, link = places = ["%s/spare-%s" % (own, secrets.token_hex(8)) for _ in range(5)]
+    for place in places[:4]:
+        os.mkdir(place, 0o700)
+    open(used + "/socket", "w").close()
+    os.chmod(opened, 0o755)
+    os.symlink(sandpiper.path("work"), link)
+    for place in gone, used, opened, link:
+        os.utime(place, (1, 1), follow_symlinks=False)
+    os.utime(sandpiper.path("work"), (1, 1))
+    try:
+        r = sandpiper.run(*words)
+        assert r.code == 0, r
+        wait_for(lambda: not os.path.exists(gone), HANG)
+        assert [os.path.lexists(place) for place in places] == [False, True, True, True, True]
+    finally:
+        os.unlink(used + "/socket")
+        os.unlink(link)
+        for place in fresh, used, opened:
+            os.rmdir(place)
 
 
 def test_files_are_lost_or_saved_elsewhere(sandpiper, serve, full):
