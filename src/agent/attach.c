@@ -28,6 +28,8 @@
 #define HEAD_MAX     (64 * 1024)
 #define PROFILE_MAX  4096
 #define PROFILE_MARK '\x1e'
+#define TOLD_MOST    1500 /* characters of a profile, as in data_profile.py, and of one with the whole file */
+#define WHOLE_HEAD   "\nwhole file:\n"
 
 struct added_file {
     const char *name; /* the user's name for it */
@@ -40,7 +42,8 @@ struct added_file {
     int copy; /* our copy, or -1 */
     char *head;
     size_t head_len;
-    bool whole; /* head holds the whole file */
+    bool whole;   /* head holds the whole file */
+    bool in_full; /* and the model is shown it */
     bool folder;
 };
 
@@ -197,29 +200,55 @@ static void take_trouble(struct added_file *s, struct buf *profile)
     profile->data[profile->len] = '\0';
 }
 
-static int make_block(struct agent *a, struct added_file *s, struct buf *out, struct error *err)
+/* Leaves profile empty where none can be made. */
+static int get_profile(struct agent *a, struct added_file *s, struct buf *profile, struct error *err)
 {
-    const char *name = s->inside, *kind = s->kind;
-    bool whole = shown_whole(a, s);
-    bool table = !strcmp(kind, "csv") || !strcmp(kind, "tsv") || !strcmp(kind, "json")
-                 || !strcmp(kind, "jsonl") || !strcmp(kind, "xlsx") || !strcmp(kind, "parquet");
-    struct buf profile autorelease(buf_release) = BUF_INIT(PROFILE_MAX);
     struct error e = {0};
 
-    if ((!whole || table || promises(name)) && sandbox_profile(a->sandbox, name, !whole, &profile, &e)) {
-        buf_clear(&profile);
+    buf_clear(profile);
+    free(steal(&s->trouble));
+    if (sandbox_profile(a->sandbox, s->inside, !s->in_full, profile, &e)) {
+        buf_clear(profile);
         if (e.kind == ERROR_CANCELLED || e.kind == ERROR_SANDBOX) {
             *err = e;
             return -1;
         }
     }
-    take_trouble(s, &profile);
-    if (whole && !table)
+    take_trouble(s, profile);
+    return 0;
+}
+
+static size_t characters(const char *text)
+{
+    size_t n = 0;
+
+    for (; *text; text++)
+        n += (*text & 0xc0) != 0x80;
+    return n;
+}
+
+static int make_block(struct agent *a, struct added_file *s, struct buf *out, struct error *err)
+{
+    const char *name = s->inside, *kind = s->kind;
+    bool table = !strcmp(kind, "csv") || !strcmp(kind, "tsv") || !strcmp(kind, "json")
+                 || !strcmp(kind, "jsonl") || !strcmp(kind, "xlsx") || !strcmp(kind, "parquet");
+    struct buf profile autorelease(buf_release) = BUF_INIT(PROFILE_MAX);
+
+    s->in_full = shown_whole(a, s);
+    if ((!s->in_full || table || promises(name)) && get_profile(a, s, &profile, err) < 0)
+        return -1;
+    if (s->in_full && !table)
         buf_clear(&profile);
+    if (s->in_full && profile.len
+        && characters(buf_str(&profile)) + strlen(WHOLE_HEAD) + characters(s->head) > TOLD_MOST) {
+        s->in_full = false; /* its first rows instead */
+        if (get_profile(a, s, &profile, err) < 0)
+            return -1;
+    }
     table = table && facts_have_code(buf_str(&profile)); /* not where nothing here reads it */
     if (profile.len)
         facts_add(a, name, buf_str(&profile));
-    else if (!whole)
+    else if (!s->in_full)
         buf_addstr(&profile, "(no profile could be made)");
     /* A profile begins with the lines that read the file. A small model assumes that they have already run,
      * and is allowed to, because we then put them in front of its code. Other models must see that the lines
@@ -230,9 +259,8 @@ static int make_block(struct agent *a, struct added_file *s, struct buf *out, st
              !table ? ""
              : runs ? " It was read with:"
                     : " Code that uses it must first read it, like this:");
-    if (whole) {
-        autofree char *text = xasprintf("%s%s%s", buf_str(&profile), profile.len ? "\nwhole file:\n" : "",
-                                        s->head);
+    if (s->in_full) {
+        autofree char *text = xasprintf("%s%s%s", buf_str(&profile), profile.len ? WHOLE_HEAD : "", s->head);
         attach_data(out, text);
     } else {
         attach_data(out, buf_str(&profile));
@@ -300,7 +328,7 @@ int attach_file(struct agent *a, const char *name, int fd, struct buf *out, stru
     if (a->profiles.len + a->pending.len + block.len > PENDING_MAX)
         return error_set(err, ERROR_USAGE, 0,
                          "too many files for one question: their descriptions exceed %d bytes", PENDING_MAX);
-    buf_add(shown_whole(a, &s) ? &a->pending : &a->profiles, block.data, block.len);
+    buf_add(s.in_full ? &a->pending : &a->profiles, block.data, block.len);
     if (out)
         buf_add(out, block.data, block.len);
     if (a->before && !out) {

@@ -215,6 +215,38 @@ static void test_small_window(void **state)
     }
 }
 
+/* All that is said of a table keeps to the size of a profile; text without one may be longer. */
+static void test_whole_beside_a_profile(void **state)
+{
+    char text[1478];
+    struct session s;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof text - 1; i++)
+        text[i] = "\n7,7"[i % 4];
+    text[sizeof text - 1] = '\0';
+    for (int over = 0; over < 2; over++) {
+        session_begin(&s);
+        fake_script(yes, 1, NULL, 0);
+        fake.profile = over ? "columns: \xc3\xa9\xc3\xa9." : "columns: \xc3\xa9\xc3\xa9"; /* 11 characters */
+        fake.rows = "\nfirst 2 rows:\n7,7";
+        assert_int_equal(attach(&s, "n.csv", text + 1), 0);
+        session_ask(&s, "sum?");
+        assert_int_equal(strstr(buf_str(&fake.seen), "whole file:") == NULL, over);
+        assert_int_equal(strstr(buf_str(&fake.seen), "first 2 rows:") != NULL, over);
+        session_end(&s);
+    }
+    session_begin(&s);
+    fake_script(yes, 1, NULL, 0);
+    char note[3000];
+    memset(note, 'w', sizeof note - 1);
+    note[sizeof note - 1] = '\0';
+    assert_int_equal(attach(&s, "note.txt", note), 0);
+    session_ask(&s, "what?");
+    assert_contains(buf_str(&fake.seen), note);
+    session_end(&s);
+}
+
 static void test_large_text_is_profiled(void **state)
 {
     struct session s;
@@ -396,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_read_for_it),
         cmocka_unit_test(test_examples),
         cmocka_unit_test(test_small_window),
+        cmocka_unit_test(test_whole_beside_a_profile),
         cmocka_unit_test(test_large_text_is_profiled),
         cmocka_unit_test(test_data_cannot_close_its_block),
         cmocka_unit_test(test_names),
