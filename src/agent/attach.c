@@ -28,8 +28,9 @@
 #define HEAD_MAX     (64 * 1024)
 #define PROFILE_MAX  4096
 #define PROFILE_MARK '\x1e'
-#define TOLD_MOST    1500 /* characters of a profile, as in data_profile.py, and of one with the whole file */
-#define WHOLE_HEAD   "\nwhole file:\n"
+/* characters of a profile, as in data_profile.py, and in a small window of a profile with the whole file */
+#define TOLD_MOST  1500
+#define WHOLE_HEAD "\nwhole file:\n"
 
 struct added_file {
     const char *name; /* the user's name for it */
@@ -239,7 +240,7 @@ static int make_block(struct agent *a, struct added_file *s, struct buf *out, st
         return -1;
     if (s->in_full && !table)
         buf_clear(&profile);
-    if (s->in_full && profile.len
+    if (s->in_full && profile.len && whole_max(a) < ATTACH_WHOLE
         && characters(buf_str(&profile)) + strlen(WHOLE_HEAD) + characters(s->head) > TOLD_MOST) {
         s->in_full = false; /* its first rows instead */
         if (get_profile(a, s, &profile, err) < 0)

@@ -215,10 +215,10 @@ static void test_small_window(void **state)
     }
 }
 
-/* All that is said of a table keeps to the size of a profile; text without one may be longer. */
+/* In a small window all that is said of a table keeps to the size of a profile; else it is shown whole too. */
 static void test_whole_beside_a_profile(void **state)
 {
-    char text[1478];
+    char text[1478], longer[4001];
     struct session s;
 
     (void)state;
@@ -227,6 +227,7 @@ static void test_whole_beside_a_profile(void **state)
     text[sizeof text - 1] = '\0';
     for (int over = 0; over < 2; over++) {
         session_begin(&s);
+        fake.context = 12288;
         fake_script(yes, 1, NULL, 0);
         fake.profile = over ? "columns: \xc3\xa9\xc3\xa9." : "columns: \xc3\xa9\xc3\xa9"; /* 11 characters */
         fake.rows = "\nfirst 2 rows:\n7,7";
@@ -236,14 +237,15 @@ static void test_whole_beside_a_profile(void **state)
         assert_int_equal(strstr(buf_str(&fake.seen), "first 2 rows:") != NULL, over);
         session_end(&s);
     }
+    for (size_t i = 0; i < sizeof longer - 1; i++)
+        longer[i] = "7,7\n"[i % 4];
+    longer[sizeof longer - 1] = '\0';
     session_begin(&s);
     fake_script(yes, 1, NULL, 0);
-    char note[3000];
-    memset(note, 'w', sizeof note - 1);
-    note[sizeof note - 1] = '\0';
-    assert_int_equal(attach(&s, "note.txt", note), 0);
-    session_ask(&s, "what?");
-    assert_contains(buf_str(&fake.seen), note);
+    fake.profile = "columns: x";
+    assert_int_equal(attach(&s, "n.csv", longer), 0);
+    session_ask(&s, "sum?");
+    assert_contains(buf_str(&fake.seen), "columns: x\nwhole file:\n7,7");
     session_end(&s);
 }
 
