@@ -36,7 +36,7 @@ model | python3-venv   |                      |              |                 |
 image | debootstrap python3-venv
 deb   | python3 debhelper dpkg-dev fakeroot lintian
 engines | docker.io/docker-ce podman runc/containerd.io uidmap openssh-server openssh-client debootstrap
-test  | clang clang-format libclang-rt-dev libcmocka-dev python3-pytest python3-pytest-xdist python3-pytest-timeout python3-pexpect
+test  | clang clang-format shellcheck libclang-rt-dev libcmocka-dev python3-pytest python3-pytest-xdist python3-pytest-timeout python3-pexpect
 test  | python3-yaml python3-jsonschema python3-openpyxl openssl mandoc tmux python3-pyte python3-nbformat npm/nodejs
 '
 declare -A includes=([build]="" [run]="build" [model]="build run" [image]="" [deb]="build" [engines]="" [test]="build run model deb")
@@ -53,6 +53,7 @@ case $how in --check | --plan | --for | "") ;; *) usage ;; esac
 # The distribution of this machine, or of a relative of it that the table has.
 here() {
     local id
+    # shellcheck source=/dev/null
     for id in $(. "${OS_RELEASE:-/etc/os-release}" 2>/dev/null && echo "${ID:-} ${ID_LIKE:-}"); do
         case $id in
             ubuntu) echo debian; return ;;

