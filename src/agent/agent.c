@@ -62,8 +62,7 @@ struct agent *agent_new(const struct agent_options *o, const struct agent_deps *
 
 static void set_retry(struct agent *a, const char *question, size_t len)
 {
-    free(a->retry);
-    a->retry = question ? xmemdup0(question, len) : NULL;
+    xreplace(&a->retry, question ? xmemdup0(question, len) : NULL);
     a->retry_len = len;
 }
 
@@ -164,8 +163,7 @@ void question_fill(struct agent *a, const char *question, size_t len)
     buf_add(&text, a->profiles.data, a->profiles.len);
     buf_add(&text, a->pending.data, a->pending.len);
     buf_add(&text, question, len);
-    free(t->text);
-    t->text = buf_steal(&text, NULL);
+    xreplace(&t->text, buf_steal(&text, NULL));
     t->heard = a->heard.len;
     t->aside = a->heard.len + a->profiles.len;
     conversation_changed(a->c, t);
@@ -375,8 +373,7 @@ void agent_set_cell_time(struct agent *a, int64_t ms)
 
 void agent_set_system(struct agent *a, const char *text)
 {
-    free(a->system);
-    a->system = xstrdup(text ? text : "");
+    xreplace(&a->system, xstrdup(text ? text : ""));
 }
 
 const char *agent_last_code(const struct agent *a)

@@ -140,11 +140,8 @@ static char *free_name(const struct agent *a, const char *path, const char *kind
         argv_push(&taken, a->attached[i].name);
     }
 
-    if (!*name_extension(name) && *kind) {
-        char *longer = xasprintf("%s.%s", name, kind);
-        free(name);
-        name = longer;
-    }
+    if (!*name_extension(name) && *kind)
+        xreplace(&name, xasprintf("%s.%s", name, kind));
     return name_not_taken(name, (const char *const *)taken.v, taken.n);
 }
 

@@ -156,8 +156,7 @@ void budget_ran(struct budget *b, const char *code, const char *told)
     if (!r) {
         add_ran(b, steal(&plain), told);
     } else if (strcmp(r->told, told)) {
-        free(r->told);
-        r->told = xstrdup(told);
+        xreplace(&r->told, xstrdup(told));
         r->times = 1;
     } else {
         r->times++;

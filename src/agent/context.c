@@ -20,10 +20,8 @@ static bool shorten(struct conversation *c, struct turn *t)
     if (len <= SHORT_MIN)
         return false;
     size_t head = utf8_cut(t->text, len, SHORT_HEAD), tail = utf8_cut(t->text, len, len - SHORT_TAIL);
-    char *shorter = xasprintf("%.*s\n[... %zu bytes left out ...]\n%s", (int)head, t->text, tail - head,
-                              t->text + tail);
-    free(t->text);
-    t->text = shorter;
+    xreplace(&t->text, xasprintf("%.*s\n[... %zu bytes left out ...]\n%s", (int)head, t->text, tail - head,
+                                 t->text + tail));
     conversation_changed(c, t);
     return true;
 }

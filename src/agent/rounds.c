@@ -62,12 +62,6 @@ static const char *model_name(const struct agent *a)
     return name && *name ? name : "the model";
 }
 
-static void set_text(char **at, const char *text)
-{
-    free(*at);
-    *at = xstrdup(text);
-}
-
 /* Keep the reasoning that came with the reply in t. NULL: the reply was not worth a turn. */
 static void keep_thoughts(struct agent *a, struct turn *t, struct llm_reply *r)
 {
@@ -122,7 +116,7 @@ static char *brief_thought(const struct question *q)
 static int empty_reply(struct agent *a, struct question *q, const struct llm_reply *r, struct error *err)
 {
     if (!text_is_blank(r->reasoning))
-        set_text(&q->thought, r->reasoning);
+        xreplace(&q->thought, xstrdup(r->reasoning));
     autofree char *thought = brief_thought(q);
     if (r->endless) {
         agent_reply_end(a, REPLY_CUT);
@@ -160,7 +154,7 @@ static int empty_reply(struct agent *a, struct question *q, const struct llm_rep
 
 static int answered(struct agent *a, struct question *q, const struct llm_reply *r, struct error *err)
 {
-    set_text(&q->answer, r->text);
+    xreplace(&q->answer, xstrdup(r->text));
     if (r->endless) {
         error_set(err, ERROR_LIMIT, 0, "the answer of %s did not end; it was cut off after 1 MiB\n%s",
                   model_name(a), remedy(REMEDY_REPHRASE, a->o.chat));
@@ -201,7 +195,7 @@ static int ask_to_run(struct agent *a, struct question *q, struct llm_reply *sai
 
     if (!status && r.n_calls) {
         agent_reply_end(a, REPLY_NUDGED);
-        set_text(&q->last_text, said->text);
+        xreplace(&q->last_text, xstrdup(said->text));
         q->reply++;
         agent_send_whole(a, EVENT_REASONING, r.reasoning);
         agent_send_whole(a, EVENT_TEXT, r.text);
@@ -244,7 +238,7 @@ static void say_answer(struct agent *a, struct question *q, const char *text)
     conversation_assistant(a->c, text, NULL, 0);
     agent_send_whole(a, EVENT_TEXT, text);
     agent_reply_end(a, REPLY_ANSWER);
-    set_text(&q->answer, text);
+    xreplace(&q->answer, xstrdup(text));
 }
 
 /* The model calls although no more code runs. The first time it is asked again; the second time its last text
@@ -282,10 +276,8 @@ static int stuck(struct agent *a, struct question *q, struct error *err)
 static void tell_no_more(struct agent *a, struct question *q)
 {
     struct turn *t = &a->c->v[a->c->n - 1];
-    char *text = xasprintf("%s\n\n%s", t->text, q->texts.no_more_code);
 
-    free(t->text);
-    t->text = text;
+    xreplace(&t->text, xasprintf("%s\n\n%s", t->text, q->texts.no_more_code));
     t->result = RESULT_NO_MORE;
     conversation_changed(a->c, t);
 }
@@ -359,7 +351,7 @@ static int run_reply(struct agent *a, struct question *q, struct llm_reply *r, s
     keep_thoughts(a, conversation_assistant(a->c, r->text, calls, r->n_calls), r);
     free(calls);
     if (!text_is_blank(r->text))
-        set_text(&q->last_text, r->text);
+        xreplace(&q->last_text, xstrdup(r->text));
     agent_reply_end(a, REPLY_CALLS);
 
     if (!run_calls(a, r, a->c->n - 1, err))
@@ -403,8 +395,7 @@ static int look_again(struct agent *a, struct question *q, struct error *err)
         if (doubts_about_last(a, &why) < first)
             return 0;
         conversation_truncate(a->c, n);
-        free(q->good);
-        q->good = steal(&good);
+        xreplace(&q->good, steal(&good));
         budget_worked(&q->budget); /* should the second code have failed */
     }
     agent_notice(a, NOTICE_INFO, "there is no better result, so the first one counts");
@@ -450,10 +441,8 @@ static int one_round(struct agent *a, struct question *q, struct error *err)
     if (before) {
         /* context_shrink may have cut the text meanwhile; put it back only if it is untouched. */
         struct turn *t = &a->c->v[a->c->n - 1];
-        if (!strncmp(t->text, before, strlen(before))) {
-            free(t->text);
-            t->text = steal(&before);
-        }
+        if (!strncmp(t->text, before, strlen(before)))
+            xreplace(&t->text, steal(&before));
         free(before);
     }
     if (status)

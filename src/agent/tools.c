@@ -63,10 +63,8 @@ static void code_worked(struct agent *a, struct code_run *c, struct tool_use *us
         no_output(q, use);
     if (agent_output_answers(a) && found_nothing(buf_str(&c->told)))
         no_value(q, use);
-    if (c->output) {
-        free(q->good);
-        q->good = steal(&c->output);
-    }
+    if (c->output)
+        xreplace(&q->good, steal(&c->output));
 }
 
 static void code_failed(struct agent *a, const struct code_run *c, struct tool_use *use)

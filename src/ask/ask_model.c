@@ -93,8 +93,7 @@ void ask_skip_gone(struct ask *a, struct llm_options *o, const char *kept)
         const char *name = model_after(&a->service, a->model, advice, sizeof advice);
         if (!name)
             return;
-        free(a->model);
-        a->model = xstrdup(name);
+        xreplace(&a->model, xstrdup(name));
         ask_model_options(a, a->model, o);
     }
 }

@@ -66,8 +66,7 @@ static void tell_places(const struct local_place *local, const enum llm_place *p
 
 static void move_to(struct endpoint *e, const char *url)
 {
-    free(e->base_url);
-    e->base_url = xstrdup(url);
+    xreplace(&e->base_url, xstrdup(url));
 }
 
 /* The entry names two places for its server: use the one where something listens. */
@@ -130,10 +129,8 @@ static int discover(const struct service *s, char **model, char **notice, struct
     }
     endpoint_take_local(c, e, local[found].provider);
     move_to(e, local[found].url);
-    if (e->model) {
-        free(*model);
-        *model = xstrdup(e->model);
-    }
+    if (e->model)
+        xreplace(model, xstrdup(e->model));
     *notice = xasprintf("no provider is configured; using %s of %s at %s", *model,
                         e->entry->title ? e->entry->title : e->entry->name, e->base_url);
     return 0;

@@ -33,8 +33,7 @@ static int hold(const char *folder)
 static int make_folder(struct draft *d, const char *runtime, struct error *err)
 {
     for (int i = 0; d->hold < 0 && i < TRIES_MAX; i++) {
-        free(d->folder);
-        d->folder = xasprintf("%s/" PREFIX "XXXXXX", runtime);
+        xreplace(&d->folder, xasprintf("%s/" PREFIX "XXXXXX", runtime));
         if (!mkdtemp(d->folder)) {
             error_errno(err, "no file to edit in %s", runtime);
             free(steal(&d->folder));

@@ -161,9 +161,7 @@ char *name_not_taken(const char *name, const char *const *taken, size_t n)
     const char *extension = name_extension(name);
     char *free_one = xstrdup(name);
 
-    for (unsigned k = 2; is_taken(free_one, taken, n); k++) {
-        free(free_one);
-        free_one = xasprintf("%.*s-%u%s", (int)(extension - name), name, k, extension);
-    }
+    for (unsigned k = 2; is_taken(free_one, taken, n); k++)
+        xreplace(&free_one, xasprintf("%.*s-%u%s", (int)(extension - name), name, k, extension));
     return free_one;
 }

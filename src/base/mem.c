@@ -79,6 +79,12 @@ char *xasprintf(const char *fmt, ...)
     return p;
 }
 
+void xreplace(char **at, char *text)
+{
+    free(*at);
+    *at = text;
+}
+
 void free_secret(char *s)
 {
     if (s)

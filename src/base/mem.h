@@ -21,6 +21,10 @@ char *xmemdup0(const void *s, size_t len);           /* copies len bytes and add
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *xvasprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 
+/* Frees the string at *at and puts text there, which *at owns from then on. Either may be NULL. text may have
+ * been made from the old string. */
+void xreplace(char **at, char *text);
+
 /* Frees a string and leaves nothing of it in memory; NULL is fine. */
 void free_secret(char *s);
 

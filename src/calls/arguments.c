@@ -79,8 +79,7 @@ static bool is_blank(const char *s)
 
 static void fail(struct arguments *a, char *problem)
 {
-    free(a->text);
-    a->text = xstrdup("{}");
+    xreplace(&a->text, xstrdup("{}"));
     a->problem = problem;
 }
 

@@ -148,8 +148,7 @@ static void add_extra(struct call_deltas *all, struct partial_call *t, const str
     if (json_type(extra) != JSON_OBJECT)
         return;
     all->bytes -= t->extra ? strlen(t->extra) : 0;
-    free(t->extra);
-    t->extra = json_print(extra);
+    xreplace(&t->extra, json_print(extra));
     size_t n = strlen(t->extra);
     if (has_room(all, t, n))
         all->bytes += n;

@@ -105,11 +105,8 @@ static void add_written(struct calls *c, struct written w, bool cut)
     struct arguments a;
     w.tool = t;
     arguments_read(&a, w.arguments, w.len, t->code_key, cut);
-    if (a.problem) { /* the tool's real name too, which the call may have got wrong */
-        char *why = xasprintf("%s was not run: %s", t->name, a.problem);
-        free(a.problem);
-        a.problem = why;
-    }
+    if (a.problem) /* the tool's real name too, which the call may have got wrong */
+        xreplace(&a.problem, xasprintf("%s was not run: %s", t->name, a.problem));
     add(c, &w, a.text, a.problem);
 }
 
@@ -232,10 +229,8 @@ int calls_move(struct calls *to, struct calls *from)
     for (size_t i = 0; i < from->n; i++) {
         struct llm_call *k = &to->v[to->n];
         *k = from->v[i];
-        if (id_used(to, k->call.id)) {
-            free(k->call.id);
-            k->call.id = new_id();
-        }
+        if (id_used(to, k->call.id))
+            xreplace(&k->call.id, new_id());
         to->n++;
     }
     free(from->v);

@@ -176,6 +176,5 @@ void tagged_take(const struct tagged *t, char tag, char **to, size_t max)
 {
     if (t->tag != tag)
         return;
-    free(*to);
-    *to = tagged_text(t, max);
+    xreplace(to, tagged_text(t, max));
 }

@@ -123,9 +123,7 @@ static void repair(char **text)
 {
     if (!*text || utf8_valid(*text, strlen(*text)))
         return;
-    char *good = good_text("", *text, strlen(*text));
-    free(*text);
-    *text = good;
+    xreplace(text, good_text("", *text, strlen(*text)));
 }
 
 void conversation_user(struct conversation *c, const char *text, size_t len)
@@ -136,8 +134,7 @@ void conversation_user(struct conversation *c, const char *text, size_t len)
         return;
     }
     autofree char *before = last->text[0] != '\0' ? xasprintf("%s\n\n", last->text) : xstrdup("");
-    free(last->text);
-    last->text = good_text(before, text, len);
+    xreplace(&last->text, good_text(before, text, len));
     conversation_changed(c, last);
 }
 
@@ -177,16 +174,12 @@ static void make_sendable(struct call *calls, size_t i)
     bool fresh = call->id != NULL && call->id[0] != '\0';
     for (size_t k = 0; k < i && fresh; k++)
         fresh = strcmp(calls[k].id, call->id) != 0;
-    if (!fresh) {
-        free(call->id);
-        call->id = make_id();
-    }
+    if (!fresh)
+        xreplace(&call->id, make_id());
     if (!call->name)
         call->name = xstrdup("unknown");
-    if (!is_object(call->arguments)) {
-        free(call->arguments);
-        call->arguments = xstrdup("{}");
-    }
+    if (!is_object(call->arguments))
+        xreplace(&call->arguments, xstrdup("{}"));
 }
 
 struct turn *conversation_assistant(struct conversation *c, const char *text, struct call *calls,

@@ -118,10 +118,8 @@ struct json *result_event(struct result *r, const struct event *e)
 {
     switch (e->type) {
     case EVENT_SESSION:
-        free(r->session);
-        free(r->model);
-        r->session = xstrdup(e->session.id);
-        r->model = xstrdup(e->session.model);
+        xreplace(&r->session, xstrdup(e->session.id));
+        xreplace(&r->model, xstrdup(e->session.model));
         return NULL;
     case EVENT_QUESTION:
         json_free(r->files);

@@ -121,8 +121,7 @@ static bool read_entry(struct dotenv *d, struct dotenv_cursor *c)
 
     if (name && !strcmp(name, "export") && c->p < c->end && blank(*c->p)) {
         skip_blanks(c);
-        free(name);
-        name = read_name(c);
+        xreplace(&name, read_name(c));
     }
     skip_blanks(c);
     if (!name || c->p == c->end || *c->p != '=')

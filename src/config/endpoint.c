@@ -74,8 +74,7 @@ static int fill_in(struct config *c, struct endpoint *e, enum variable_place in,
     }
     if (e->binding.url == URL_VARIABLE)
         e->binding.url_from = e->url_source.kind;
-    free(e->base_url);
-    e->base_url = url_trim(buf_str(&out));
+    xreplace(&e->base_url, url_trim(buf_str(&out)));
     return 0;
 }
 
@@ -117,8 +116,7 @@ static int entry_url(struct config *c, struct endpoint *e, struct error *err)
 
     e->binding.url = URL_ENTRY;
     e->folders_place = false;
-    free(e->base_url);
-    e->base_url = value ? url_trim(value) : NULL;
+    xreplace(&e->base_url, value ? url_trim(value) : NULL);
     if (!value && p->host_variable && (value = endpoint_variable(c, p->host_variable, in, &from)) != NULL) {
         e->base_url = url_from_host(value, usual_port(p));
         if (!e->base_url)

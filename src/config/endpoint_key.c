@@ -115,10 +115,10 @@ int endpoint_choose_key(struct config *c, struct endpoint *e, struct error *err)
         if (!binding_allows(&e->binding, (enum key_origin)o)) {
             char url[256];
             source_text(&e->url_source, url, sizeof url);
-            free(e->unbound);
-            e->unbound = xasprintf("the key from %s is not sent to %s (URL from %s): a key is sent only to a "
-                                   "URL set in the same place",
-                                   text, e->base_url, url);
+            xreplace(&e->unbound,
+                     xasprintf("the key from %s is not sent to %s (URL from %s): a key is sent only to a "
+                               "URL set in the same place",
+                               text, e->base_url, url));
             continue;
         }
         e->key_source = f.from;

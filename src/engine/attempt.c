@@ -337,9 +337,7 @@ void attempt_again(struct attempt *a, bool stdio, const char *runtime)
 {
     attempt_abandon(a);
     a->stdio = stdio;
-    if (runtime) {
-        free(a->runtime);
-        a->runtime = xstrdup(runtime);
-    }
+    if (runtime)
+        xreplace(&a->runtime, xstrdup(runtime));
     attempt_begin(a);
 }

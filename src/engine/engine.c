@@ -198,13 +198,11 @@ static void begin_next(void *ctx, short revents)
         return;
     }
     a->engine = r->candidates[r->at];
-    free(a->runtime);
-    a->runtime = xstrdup(r->o->runtime);
+    xreplace(&a->runtime, xstrdup(r->o->runtime));
     a->stdio = no_host_socket(a->runtime);
     if (r->from_cache && r->at == 0) {
         a->stdio = r->cached.stdio;
-        free(a->runtime);
-        a->runtime = xstrdup(r->cached.runtime);
+        xreplace(&a->runtime, xstrdup(r->cached.runtime));
     }
     attempt_begin(a);
 }

@@ -89,10 +89,8 @@ static void read_body(struct debug_reading *o)
     snprintf(o->finish, sizeof o->finish, "%s", a.reader.finish);
     o->finished = a.reader.finished;
     /* the text as it was sent, even when a call followed */
-    if (a.mode == REPLY_MODE_NATIVE && a.text.len && !a.from_text) {
-        free(o->r.text);
-        o->r.text = xmemdup0(a.text.data, a.text.len);
-    }
+    if (a.mode == REPLY_MODE_NATIVE && a.text.len && !a.from_text)
+        xreplace(&o->r.text, xmemdup0(a.text.data, a.text.len));
     if (a.reader.refusal.len)
         o->refusal = xmemdup0(a.reader.refusal.data, a.reader.refusal.len);
     reply_release(&a);

@@ -114,7 +114,7 @@ static char *make_body(const struct exchange *x, size_t *prompt, struct error *e
     int least = m->learnt->context / 16;
     if (s.max_tokens > 0 && left < s.max_tokens && s.max_tokens > least) {
         s.max_tokens = left > least ? (int)left : least > 0 ? least : 1;
-        free(body);
+        free(body); /* before the next is made: it may have many MiB */
         body = request_body(x->q, &s, prompt);
     }
     return body;
@@ -368,8 +368,7 @@ static int give_up(struct exchange_try *t, struct llm_reply *r, struct error *er
         r->finish = LLM_FINISH_OTHER;
         char said[250];
         failure_brief(f, m->o.api_key, said, sizeof said);
-        free(r->cause);
-        r->cause = xstrdup(said);
+        xreplace(&r->cause, xstrdup(said));
         return 0;
     }
     if (f->class == FAILURE_CONTEXT && f->context > 0)

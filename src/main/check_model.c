@@ -190,8 +190,7 @@ static bool model_gone(void *ctx, const char *model, struct llm_options *next, c
 
     if (!name)
         return false;
-    free(k->model);
-    k->model = xstrdup(name);
+    xreplace(&k->model, xstrdup(name));
     fill_options(k, k->model, next);
     k->o.dialect = next->dialect;
     k->o.context = next->context;

@@ -30,8 +30,7 @@ static void tell_place(struct talk *t)
     bool told = t->place && !strcmp(t->place, place);
     autofree char *line = xasprintf("Code runs in %s, Python %s", place, sandbox_python(t->ask.sandbox));
     ask_notice(&t->ask, t->term && !told ? NOTICE_INFO : NOTICE_DETAIL, line);
-    free(t->place);
-    t->place = steal(&place);
+    xreplace(&t->place, steal(&place));
 }
 
 /* Files whose path the user has seen must stay on disk. */

@@ -317,12 +317,8 @@ static int dry_run(const struct sandbox_options *o, struct error *err)
     if (sandbox_dry_run(o, &v, err) < 0)
         return -1;
     for (size_t i = 0; i < v.n; i++)
-        if (strlen(v.v[i]) > SHOWN_MAX) { /* the source of the supervisor */
-            char *name = xasprintf("<the supervisor, %zu bytes of Python>", strlen(v.v[i]));
-
-            free(v.v[i]);
-            v.v[i] = name;
-        }
+        if (strlen(v.v[i]) > SHOWN_MAX) /* the source of the supervisor */
+            xreplace(&v.v[i], xasprintf("<the supervisor, %zu bytes of Python>", strlen(v.v[i])));
     argv_quote(&v, &line);
     buf_addch(&line, '\n');
     return print_out(buf_str(&line), line.len);

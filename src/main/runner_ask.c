@@ -155,10 +155,8 @@ static int choose(struct asker *q, const struct json *arguments, struct error *e
     }
     if (same(model, q->model) && same(effort, q->effort))
         return 0;
-    free(q->model);
-    free(q->effort);
-    q->model = xstrdup(model);
-    q->effort = xstrdup(effort);
+    xreplace(&q->model, xstrdup(model));
+    xreplace(&q->effort, xstrdup(effort));
     a->effort = q->effort;
     return ask_change_model(a, model ? model : a->model, err);
 }

@@ -138,8 +138,7 @@ static int export_session(void *ctx, const char *argument, struct buf *saved, st
         return -1;
     if (!export_is_format(format)) { /* it is the file */
         file = argument;
-        free(format);
-        format = xstrdup(export_format_of(file));
+        xreplace(&format, xstrdup(export_format_of(file)));
     }
     autofree char *where = *file ? name_path(file) : NULL;
     if (where)

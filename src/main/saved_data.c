@@ -34,8 +34,7 @@ static char *name_it(struct newfile *f, const char *folder, const char *name)
     autofree char *free_name = xstrdup(name);
 
     for (int i = 2; status < 0 && errno == EEXIST && i < NAMES_MAX; i++) {
-        free(free_name);
-        free_name = xasprintf("%s.%d", name, i);
+        xreplace(&free_name, xasprintf("%s.%d", name, i));
         status = newfile_name(f, free_name);
     }
     return status == 0 ? xasprintf("%s/%s", folder, free_name) : NULL;
@@ -58,10 +57,8 @@ static char *keep_folder(const char *folder, const char *name, int fd)
     char *place = xasprintf("%s/%s", folder, name);
     bool whole = gather(fd, name, &found, NULL) == 0;
 
-    for (int i = 2; whole && access(place, F_OK) == 0 && i < NAMES_MAX; i++) {
-        free(place);
-        place = xasprintf("%s/%s.%d", folder, name, i);
-    }
+    for (int i = 2; whole && access(place, F_OK) == 0 && i < NAMES_MAX; i++)
+        xreplace(&place, xasprintf("%s/%s.%d", folder, name, i));
     for (size_t i = 0; whole && i < found.n; i++) {
         autoclose int from = gather_open(fd, found.v[i].path);
         autofree char *path = xasprintf("%s/%s", place, found.v[i].path);

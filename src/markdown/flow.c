@@ -108,8 +108,7 @@ static void line_end(struct flow *f)
 
 void flow_gap(struct flow *f, const char *prefix)
 {
-    free(f->gap);
-    f->gap = xstrdup(prefix);
+    xreplace(&f->gap, xstrdup(prefix));
 }
 
 /* A prefix, its gutters dim. */

@@ -63,8 +63,7 @@ static int make_below(struct run_dir *d, const char *runtime, struct error *err)
         return -1;
     if (check_room(d->path) != 0 || rename(d->path, final) != 0)
         return error_errno(err, "%s", final);
-    free(d->path);
-    d->path = steal(&final);
+    xreplace(&d->path, steal(&final));
     d->in = xasprintf("%s/in", d->path);
     if (mkdir(d->in, 0711) != 0 || chmod(d->in, 0711) != 0) /* regardless of our umask */
         return error_errno(err, "%s", d->in);
@@ -116,10 +115,8 @@ int run_dir_find(struct run_dir *d, const char *id, struct error *err)
     for (unsigned i = 0; i < PLACES; i++) {
         autofree char *other = place(i), *path = other ? xasprintf("%s/%s", other, id) : NULL;
 
-        if (other && (!runtime || access(path, F_OK) == 0 || errno == EACCES)) {
-            free(runtime);
-            runtime = steal(&other);
-        }
+        if (other && (!runtime || access(path, F_OK) == 0 || errno == EACCES))
+            xreplace(&runtime, steal(&other));
     }
     if (!runtime)
         return error_set(err, ERROR_SYSTEM, 0, "no folder for the sandbox's socket\nset XDG_RUNTIME_DIR");

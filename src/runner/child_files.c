@@ -42,8 +42,7 @@ void runner_child_delivered(struct runner_child *c, const char *name, const char
         d = &c->delivered[c->n_delivered++];
         *d = (struct delivered){.name = xstrdup(name)};
     }
-    free(d->path);
-    d->path = xstrdup(path);
+    xreplace(&d->path, xstrdup(path));
 }
 
 /* ---- in ---- */

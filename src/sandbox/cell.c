@@ -144,8 +144,8 @@ static const char *on_file(struct cell *c, const struct frame *f)
     }
     if (rc < 0 || !name || size < 0)
         return "it sent a malformed file";
-    free(c->file_name);
-    c->file_name = scrub_line(name, SCRUB_TERMINAL); /* it appears in lines that people and models read */
+    /* It appears in lines that people and models read. */
+    xreplace(&c->file_name, scrub_line(name, SCRUB_TERMINAL));
     c->file_count++;
     c->file_bytes += (uint64_t)size;
     if (c->file_count > FILES_CELL_COUNT

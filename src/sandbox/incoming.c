@@ -175,15 +175,13 @@ static const char *refuse_hello(struct sandbox *s, const struct hello *h, int rc
 static void accept_hello(struct sandbox *s, const struct hello *h)
 {
     /* These go into a prompt and onto a screen: one line each, without control characters. */
-    free(s->packages);
-    s->packages = scrub_line(h->packages ? h->packages : "", SCRUB_TERMINAL);
+    xreplace(&s->packages, scrub_line(h->packages ? h->packages : "", SCRUB_TERMINAL));
     snprintf(s->python, sizeof s->python, "%.20s", h->python);
     for (char *c = s->python; *c; c++)
         if (!((*c >= '0' && *c <= '9') || *c == '.'))
             *c = '?';
     snprintf(s->engine, sizeof s->engine, "%s", engine_facts(s->run).name);
-    free(s->image);
-    s->image = xstrdup(engine_facts(s->run).image);
+    xreplace(&s->image, xstrdup(engine_facts(s->run).image));
     loop_timer_stop(s->loop, s);
     s->stage = STAGE_READY;
     s->terminal = s->taken ? (struct sandbox_terminal){0} : SANDBOX_TERMINAL_NONE;

@@ -127,8 +127,7 @@ void ledger_note(struct ledger *l, const char *name, const char *path, int fd)
 
     if (fstat(fd, &st) < 0 || (!f && !(f = add(l, name))))
         return;
-    free(f->path);
-    f->path = xstrdup(path);
+    xreplace(&f->path, xstrdup(path));
     f->dev = st.st_dev;
     f->ino = st.st_ino;
     f->size = st.st_size;

@@ -79,14 +79,12 @@ static int64_t climb(struct sandbox *s, struct cell *c, struct ladder *l)
 static void note_memory(struct sandbox *s, struct cell_result *r, bool grew)
 {
     char limit[32];
-    char *more;
 
     if (!grew || (r->status != CELL_OK && r->status != CELL_EXCEPTION))
         return;
-    more = xasprintf("%s%sa process of the code was killed: out of memory (limit %s)", r->hint ? r->hint : "",
-                     r->hint ? "\n" : "", size_text(s->o.run.memory, limit, sizeof limit));
-    free(r->hint);
-    r->hint = more;
+    xreplace(&r->hint, xasprintf("%s%sa process of the code was killed: out of memory (limit %s)",
+                                 r->hint ? r->hint : "", r->hint ? "\n" : "",
+                                 size_text(s->o.run.memory, limit, sizeof limit)));
 }
 
 char *sandbox_snapshot_age(unsigned behind, const char *cell)

@@ -60,8 +60,7 @@ static void use_model(struct openai_reply *r, const struct json *result)
 
     if (!model)
         return;
-    free(r->model);
-    r->model = xstrdup(model);
+    xreplace(&r->model, xstrdup(model));
 }
 
 static void end_stream(struct completion *c)

@@ -151,8 +151,7 @@ static void show_session(struct show *s, const struct event *e)
                                     e->session.provider ? e->session.provider : "?",
                                     e->session.sandbox ? e->session.sandbox : "?");
 
-    free(s->model);
-    s->model = xstrdup(e->session.model);
+    xreplace(&s->model, xstrdup(e->session.model));
     show_line(s, NOTICE_DETAIL, text);
 }
 

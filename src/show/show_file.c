@@ -41,8 +41,7 @@ static struct show_saved *remember(struct show_files *f, const struct event *e)
         file = &f->v[f->n++];
         *file = (struct show_saved){.name = xstrdup(e->file.name), .image = names_image(e->file.name)};
     }
-    free(file->path);
-    file->path = xstrdup(e->file.path);
+    xreplace(&file->path, xstrdup(e->file.path));
     file->size = e->file.size;
     file->drawn = false;
     return file;

@@ -60,9 +60,7 @@ void show_asking(struct show *s, const char *model)
 {
     const struct event e = {.type = EVENT_PHASE, .phase = {.phase = PHASE_ASKING}};
 
-    if (model) {
-        free(s->model);
-        s->model = xstrdup(model);
-    }
+    if (model)
+        xreplace(&s->model, xstrdup(model));
     show_phase(s, &e);
 }

@@ -160,8 +160,7 @@ void screen_status(struct screen *s, const struct status *status)
         screen_status_hide(s);
     if (!same)
         s->status_since = clock_ms();
-    free(s->words);
-    s->words = clean;
+    xreplace(&s->words, clean);
     s->status = status ? *status : (struct status){0};
     s->status.text = s->words;
     screen_flush(s);

@@ -303,10 +303,8 @@ static bool of_another(const struct store *s, const char *agent)
 
 void store_event(struct store *s, const struct event *e)
 {
-    if (e->type == EVENT_SESSION) {
-        free(s->model);
-        s->model = xstrdup(e->session.model);
-    }
+    if (e->type == EVENT_SESSION)
+        xreplace(&s->model, xstrdup(e->session.model));
     if (s->lost || (!s->n && !begins(e)))
         return;
     if (e->type == EVENT_QUESTION)

@@ -33,9 +33,7 @@ static void add_outputs(struct item_walk *w, struct item *item)
         if (!text)
             continue;
         if (last && last->stream == stream) {
-            char *longer = xasprintf("%s%s", last->text, text);
-            free(last->text);
-            last->text = longer;
+            xreplace(&last->text, xasprintf("%s%s", last->text, text));
             continue;
         }
         item->outputs = xreallocarray(item->outputs, item->n_outputs + 1, sizeof *item->outputs);

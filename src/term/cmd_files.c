@@ -127,8 +127,7 @@ static void consider(struct wanted *w, const char *name, const char *path)
 
         if (strncmp(w->argument, ways[k], n) != 0 || (*rest && *rest != ' ') || n <= w->longest)
             continue;
-        free(w->name);
-        w->name = xstrdup(name);
+        xreplace(&w->name, xstrdup(name));
         w->path = path;
         w->longest = n;
         w->rest = rest + strspn(rest, " ");

@@ -65,8 +65,7 @@ void slash_system(struct term *t, const char *text)
     bool off = !strcmp(text, "off"), removed = off && t->system;
 
     if (*text) {
-        free(t->system);
-        t->system = off ? NULL : xstrdup(text);
+        xreplace(&t->system, off ? NULL : xstrdup(text));
         agent_set_system(t->agent, off ? NULL : text);
     }
     autofree char *line = t->system ? xasprintf("Custom instructions: %s", t->system) : NULL;

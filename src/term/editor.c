@@ -429,8 +429,7 @@ static void take_line(struct editor *e, struct buf *line)
 
 void editor_preset(struct editor *e, const char *text, size_t len)
 {
-    free(e->preset);
-    e->preset = xmemdup0(text, len);
+    xreplace(&e->preset, xmemdup0(text, len));
 }
 
 /* What was typed while nobody read it: whole lines are messages of their own. */

@@ -71,8 +71,7 @@ static int load(struct history *h, struct error *err)
 
         if (*entry) {
             add_history(entry);
-            free(h->last);
-            h->last = xstrdup(entry);
+            xreplace(&h->last, xstrdup(entry));
         }
         at += n + 1;
     }
@@ -109,8 +108,7 @@ void history_append(struct history *h, const char *text)
     if (!*text || (h->last && !strcmp(h->last, text)))
         return;
     add_history(text);
-    free(h->last);
-    h->last = xstrdup(text);
+    xreplace(&h->last, xstrdup(text));
     if (!h->path || strlen(text) > ENTRY_MAX)
         return;
     escape(&line, text);

@@ -136,11 +136,11 @@ static void note_stopped(struct term *t, struct cell_result *r)
 {
     if (r->files_lost || r->before)
         return;
-    free(t->stopped);
-    t->stopped = r->state_restored ? xstrdup("Code did not react to Ctrl-C and was killed. Variables "
-                                             "are back to what they were before it ran.")
-                 : r->state_lost   ? xasprintf("Code did not react to Ctrl-C and was killed; %s.", r->left)
-                                   : xstrdup("Stopped. Variables are kept.");
+    xreplace(&t->stopped,
+             r->state_restored ? xstrdup("Code did not react to Ctrl-C and was killed. Variables "
+                                         "are back to what they were before it ran.")
+             : r->state_lost   ? xasprintf("Code did not react to Ctrl-C and was killed; %s.", r->left)
+                               : xstrdup("Stopped. Variables are kept."));
     r->status = CELL_OK;
 }
 
@@ -182,10 +182,8 @@ void term_event(void *ctx, const struct event *e)
     } else {
         if (event_ends_text(e))
             text_written(t, show_text_end(t->text));
-        if (e->type == EVENT_DONE && e->done.answer && *e->done.answer) {
-            free(t->answer);
-            t->answer = xstrdup(e->done.answer);
-        }
+        if (e->type == EVENT_DONE && e->done.answer && *e->done.answer)
+            xreplace(&t->answer, xstrdup(e->done.answer));
         if (t->own && e->type == EVENT_TOOL_CALL)
             own.call.code = "";
         if (e->type == EVENT_TOOL_RESULT && e->result.by_user) {

@@ -34,8 +34,7 @@ void links_add(struct links *l, const char *name, const char *url)
         l->v[l->n].path = steal(&path);
         l->v[l->n++].url = NULL;
     }
-    free(l->v[i].url);
-    l->v[i].url = xstrdup(url);
+    xreplace(&l->v[i].url, xstrdup(url));
 }
 
 /* Returns the length of with if the text begins with it, else 0. *more is set when the text ends before

@@ -141,10 +141,7 @@ struct upload *upload_new(const struct upload_options *o, struct error *err)
                   "\"%.200s\"",
                   o->to);
     else if (u->service->open(u, to, err) == 0 && check(u, o, err) == 0) {
-        char *whole = xasprintf("%s/%s", u->base, o->session);
-
-        free(u->base);
-        u->base = whole;
+        xreplace(&u->base, xasprintf("%s/%s", u->base, o->session));
         return u;
     }
     upload_free(u);

@@ -149,11 +149,8 @@ static char *message_of(const struct json *j)
         s = json_get(inner, "detail") ? detail_text(json_get(inner, "detail")) : text_of(inner);
     const char *raw = json_str(json_get(json_get(error, "metadata"), "raw"));
     /* OpenRouter has the cause one level down. */
-    if (s && raw && *raw && !strcmp(s, "Provider returned error")) {
-        char *both = xasprintf("%s: %s", s, raw);
-        free(s);
-        s = both;
-    }
+    if (s && raw && *raw && !strcmp(s, "Provider returned error"))
+        xreplace(&s, xasprintf("%s: %s", s, raw));
     if (!s && json_str(error))
         s = text_of(failure_telling(error, message ? message : json_get(j, "error_description")));
     if (!s && message)

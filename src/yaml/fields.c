@@ -20,12 +20,6 @@ static bool is_text(const struct ydoc *y)
     return y->type == YDOC_TEXT && !ydoc_nothing(y);
 }
 
-static void replace(char **at, const char *s)
-{
-    free(*at);
-    *at = xstrdup(s);
-}
-
 static bool is_variable(const struct ydoc *y)
 {
     const char *s = y->text;
@@ -43,14 +37,14 @@ static int read_variables(char **at, const struct ydoc *y, struct error *err)
     size_t n = y->type == YDOC_LIST ? y->n : 1;
 
     for (size_t i = 0; i < KEY_VARIABLES; i++)
-        replace(&at[i], NULL);
+        xreplace(&at[i], NULL);
     if (n > KEY_VARIABLES)
         return ydoc_error(y, err, "%s: at most %d names", y->key, KEY_VARIABLES);
     for (size_t i = 0; i < n; i++) {
         const struct ydoc *item = y->type == YDOC_LIST ? &y->v[i] : y;
         if (!is_variable(item))
             return ydoc_expected(item, "the name of an environment variable, or a list of names", err);
-        replace(&at[i], item->text);
+        xreplace(&at[i], xstrdup(item->text));
     }
     return 0;
 }
@@ -115,7 +109,7 @@ static int read_choices(const struct field *f, const struct ydoc *y, char **at, 
             return ydoc_expected(item, what, err);
         buf_addf(&out, "%s%s", out.len ? "|" : "", item->text);
     }
-    replace(at, buf_str(&out));
+    xreplace(at, buf_steal(&out, NULL));
     return 0;
 }
 
@@ -159,8 +153,7 @@ static int read_json(const struct ydoc *y, char **at, struct error *err)
 
     if (!j)
         return ydoc_expected(y, "a map", err);
-    free(*at);
-    *at = json_print(j);
+    xreplace(at, json_print(j));
     return 0;
 }
 
@@ -186,7 +179,7 @@ static int read_text(const struct field *f, const struct ydoc *y, char **at, str
 
     if (!good)
         return ydoc_expected(y, expected[f->type], err);
-    replace(at, y->text);
+    xreplace(at, xstrdup(y->text));
     return 0;
 }
 

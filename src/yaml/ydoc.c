@@ -68,8 +68,7 @@ static int read_text(struct yaml_reader *r, const yaml_event_t *e, char **out)
     if (memchr(s, 0, len) || !utf8_valid(s, len))
         return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a value contains a NUL or invalid UTF-8", r->file,
                          line_of(e));
-    free(*out);
-    *out = xmemdup0(s, len);
+    xreplace(out, xmemdup0(s, len));
     return 0;
 }
 
