@@ -80,7 +80,7 @@ static int copy_stream(struct agent *a, struct added_file *s, struct error *err)
             return error_set(err, ERROR_USAGE, 0,
                              "%s is too large for the sandbox: more than %" PRId64
                              " bytes; /mnt/data holds %s",
-                             name, a->o.data_size, size_text(a->o.data_size, (char[32]){0}, 32));
+                             name, a->o.data_size, size_text(a->o.data_size).text);
         if (fd_write_all(s->copy, piece, (size_t)n))
             return error_errno(err, "keeping %s", name);
     }

@@ -93,7 +93,7 @@ static void tell_end(const struct endpoint *e, const struct llm_model *m, struct
  * beginning of a longer conversation. */
 static void tell_window(const struct endpoint *e, const struct llm_model *m, struct argv *notices)
 {
-    char window[32];
+    const struct short_text window = count_text(m->context);
     bool ollama = m->server == LLM_SERVER_OLLAMA;
 
     if (m->context <= 0 || m->context >= MODELS_SMALL_WINDOW
@@ -102,17 +102,16 @@ static void tell_window(const struct endpoint *e, const struct llm_model *m, str
     autofree char *what = xasprintf("window of %s", m->id);
     if (!llm_models_first_today(e->base_url, what, time(NULL)))
         return;
-    count_text(m->context, window);
     if (ollama)
         argv_pushf(notices,
                    "Ollama runs %s with a context window of %s tokens, too small for longer work. Enlarge "
                    "it: OLLAMA_CONTEXT_LENGTH=65536 ollama serve",
-                   m->id, window);
+                   m->id, window.text);
     else
         argv_pushf(notices,
                    "LM Studio runs %s with a context window of %s tokens, too small for longer work. Enlarge "
                    "it: lms load %s --context-length 65536",
-                   m->id, window, m->id);
+                   m->id, window.text, m->id);
 }
 
 /* What config.yaml says of this model. */

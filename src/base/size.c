@@ -6,9 +6,10 @@
 
 #include "base/mem.h"
 
-char *size_text(int64_t bytes, char *out, size_t size)
+struct short_text size_text(int64_t bytes)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    struct short_text out;
     double v = (double)bytes;
     size_t u = 0;
 
@@ -16,19 +17,20 @@ char *size_text(int64_t bytes, char *out, size_t size)
         v /= 1024;
         u++;
     }
-    snprintf(out, size, v == (double)(int64_t)v ? "%.0f %s" : "%.1f %s", v, units[u]);
+    snprintf(out.text, sizeof out.text, v == (double)(int64_t)v ? "%.0f %s" : "%.1f %s", v, units[u]);
     return out;
 }
 
-void count_text(int64_t n, char out[32])
+struct short_text count_text(int64_t n)
 {
+    struct short_text out = {""};
     char digits[24];
     int len = snprintf(digits, sizeof digits, "%" PRId64, n), at = 0;
 
     for (int i = 0; i < len; i++) {
         if (i > 0 && (len - i) % 3 == 0 && digits[i - 1] != '-')
-            out[at++] = ',';
-        out[at++] = digits[i];
+            out.text[at++] = ',';
+        out.text[at++] = digits[i];
     }
-    out[at] = '\0';
+    return out;
 }

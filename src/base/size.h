@@ -2,12 +2,15 @@
 #ifndef BASE_SIZE_H
 #define BASE_SIZE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
-/* "64 MiB", "1.5 GiB"; returns out. */
-char *size_text(int64_t bytes, char *out, size_t size);
-/* "1,234,567" */
-void count_text(int64_t n, char out[32]);
+/* A short text by value, to be an argument: count_text(n).text. Such a text lives until the end of the
+ * expression that it stands in; no pointer to it may be kept. */
+struct short_text {
+    char text[32];
+};
+
+struct short_text size_text(int64_t bytes); /* "64 MiB", "1.5 GiB" */
+struct short_text count_text(int64_t n);    /* "1,234,567" */
 
 #endif

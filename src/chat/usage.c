@@ -32,23 +32,15 @@ void usage_add(struct usage *sum, const struct usage *u)
 
 static void add_part(struct buf *out, int64_t n, const char *name)
 {
-    char digits[32];
-
-    if (n <= 0)
-        return;
-    count_text(n, digits);
-    buf_addf(out, " (%s %s)", digits, name);
+    if (n > 0)
+        buf_addf(out, " (%s %s)", count_text(n).text, name);
 }
 
 void usage_text(const struct usage *u, struct buf *out)
 {
-    char digits[32];
-
-    count_text(u->input, digits);
-    buf_addf(out, "%s tokens in", digits);
+    buf_addf(out, "%s tokens in", count_text(u->input).text);
     add_part(out, u->cached, "cached");
-    count_text(u->output, digits);
-    buf_addf(out, ", %s out", digits);
+    buf_addf(out, ", %s out", count_text(u->output).text);
     add_part(out, u->reasoning, "reasoning");
     buf_addf(out, "%s, %u request%s, %.1f s, ", u->estimated ? ", estimated" : "", u->requests,
              u->requests == 1 ? "" : "s", u->seconds);

@@ -138,7 +138,6 @@ int endpoint_choose_key(struct config *c, struct endpoint *e, struct error *err)
 
 int endpoint_fetch_key(struct endpoint *e, struct loop *loop, struct error *err)
 {
-    char what[64];
     int status = -1;
 
     if (e->key || !e->key_command)
@@ -160,9 +159,8 @@ int endpoint_fetch_key(struct endpoint *e, struct loop *loop, struct error *err)
                   KEY_COMMAND_MS / 1000);
     } else if (!child_ok(c)) {
         autofree char *said = scrub_line(buf_str(&c->err_text), SCRUB_TERMINAL);
-        child_status_text(c->status, what, sizeof what);
-        error_set(err, ERROR_USAGE, 0, "api_key_command: %s failed: %s%s%.200s", e->key_command->v[0], what,
-                  *said ? ": " : "", said);
+        error_set(err, ERROR_USAGE, 0, "api_key_command: %s failed: %s%s%.200s", e->key_command->v[0],
+                  child_status_text(c->status).text, *said ? ": " : "", said);
     } else {
         if (c->out_text.data)
             c->out_text.data[strcspn(c->out_text.data, "\n")] = '\0';

@@ -217,7 +217,6 @@ void attempt_find_memory(struct attempt *a)
 bool attempt_alive(struct attempt *a, char *why, size_t size)
 {
     bool by_client = a->peer <= 0 && a->client && client_attached(a), alive = false;
-    char how[64];
 
     if (!a->up) {
         snprintf(why, size, "it never started");
@@ -229,12 +228,10 @@ bool attempt_alive(struct attempt *a, char *why, size_t size)
         alive = owner_check_pid(a->peer, a->peer_start) == OWNER_ALIVE;
     else if (a->engine->alive)
         alive = a->engine->alive(a);
-    if (!alive && by_client) {
-        child_status_text(a->client->status, how, sizeof how);
-        snprintf(why, size, "%s ended (%s)", a->engine->name, how);
-    } else if (!alive) {
+    if (!alive && by_client)
+        snprintf(why, size, "%s ended (%s)", a->engine->name, child_status_text(a->client->status).text);
+    else if (!alive)
         snprintf(why, size, "the %s was removed or has died", a->name ? "container" : "sandbox");
-    }
     return alive;
 }
 

@@ -85,7 +85,6 @@ char *client_complaint(const struct child *c)
 {
     const char *best = NULL;
     size_t len = 0;
-    char how[64];
 
     for (const char *p = buf_str(&c->err_text); *p;) {
         size_t n = strcspn(p, "\n"), words = trimmed_length(p, n, " \t\r");
@@ -102,6 +101,7 @@ char *client_complaint(const struct child *c)
         autofree char *line = xmemdup0(best, len > 300 ? 300 : len);
         return scrub_line(line, SCRUB_TERMINAL);
     }
-    child_status_text(c->status, how, sizeof how);
-    return xstrdup(c->timed_out ? "no answer in time" : c->ended ? how : "it is still running");
+    return xstrdup(c->timed_out ? "no answer in time"
+                   : c->ended   ? child_status_text(c->status).text
+                                : "it is still running");
 }

@@ -49,7 +49,7 @@ static bool on_body(void *ctx, struct http_reply *reply, const char *p, size_t n
 static int outcome(const struct fetch *f, enum http_end end, const struct http_reply *reply,
                    struct error *err)
 {
-    char host[256], most[32];
+    char host[256];
 
     url_host(f->o->url, host, sizeof host);
     if (f->error) {
@@ -57,9 +57,8 @@ static int outcome(const struct fetch *f, enum http_end end, const struct http_r
         return error_errno(err, "what %s sent cannot be stored", host);
     }
     if (f->too_large) {
-        size_text(f->o->max, most, sizeof most);
         return error_set(err, ERROR_LIMIT, 0, "%s sent more than %s\nGive the URL of a smaller file.", host,
-                         most);
+                         size_text(f->o->max).text);
     }
     if (end == HTTP_LOST && reply->failure.class == FAILURE_FATAL)
         return error_set(err, ERROR_USAGE, 0, "%s", reply->failure.message);

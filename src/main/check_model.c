@@ -103,14 +103,11 @@ static void tell_model(struct check *k)
     const struct llm_model *m = in_list(k);
     time_t now = time(NULL);
     autofree char *window = NULL;
-    char tokens[32];
     int days;
 
     learn_window(k, m);
-    if (k->o.context > 0) {
-        count_text(k->o.context, tokens);
-        window = xasprintf("of %s tokens", tokens);
-    }
+    if (k->o.context > 0)
+        window = xasprintf("of %s tokens", count_text(k->o.context).text);
     autofree char *text = xasprintf("%s, context window %s%s", k->model, window ? window : "not known",
                                     k->listed && !m && k->list.n ? "; it is not in the service's list" : "");
     doctor_line("model", "ok", text);

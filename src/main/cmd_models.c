@@ -31,7 +31,8 @@ struct model_listing {
 /* One model as the texts of its columns, with only the numbers that the service told. */
 struct model_row {
     char *id; /* scrubbed */
-    char window[32], in[24], out[24], ends[16];
+    struct short_text window;
+    char in[24], out[24], ends[16];
     const char *cells[COLUMNS]; /* point at the members above */
 };
 static void price_text(double v, char *out, size_t size)
@@ -49,14 +50,14 @@ static void fill_row(struct model_row *r, const struct llm_model *m, const char 
     char *id = scrub_line(m->id, SCRUB_TERMINAL);
 
     *r = (struct model_row){.id = id,
-                            .cells = {id, r->window,
+                            .cells = {id, r->window.text,
                                       m->tools == 1   ? "yes"
                                       : m->tools == 0 ? "no"
                                                       : "",
                                       r->in, r->out, r->ends,
                                       chosen && !strcmp(m->id, chosen) ? "default" : ""}};
     if (m->context > 0)
-        count_text(m->context, r->window);
+        r->window = count_text(m->context);
     price_text(m->price_input, r->in, sizeof r->in);
     price_text(m->price_output, r->out, sizeof r->out);
     snprintf(r->ends, sizeof r->ends, "%s", m->ends);

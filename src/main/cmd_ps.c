@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "json/json.h"
 #include "base/mem.h"
+#include "base/size.h"
 #include "main/command.h"
 #include "mount/mount.h"
 #include "sandbox/sandbox.h"
@@ -15,24 +16,19 @@ struct ps {
     struct buf *out;
 };
 
-static void age_text(int64_t seconds, char *out, size_t size)
+static struct short_text age_text(int64_t seconds)
 {
+    struct short_text out;
+
     if (seconds < 0)
         seconds = 0;
     if (seconds < 120)
-        snprintf(out, size, "%d s", (int)seconds);
+        snprintf(out.text, sizeof out.text, "%d s", (int)seconds);
     else if (seconds < 120 * 60)
-        snprintf(out, size, "%d min", (int)(seconds / 60));
+        snprintf(out.text, sizeof out.text, "%d min", (int)(seconds / 60));
     else
-        snprintf(out, size, "%d h", (int)(seconds / 3600));
-}
-
-static void memory_text(int64_t bytes, char *out, size_t size)
-{
-    if (bytes < 0)
-        snprintf(out, size, "-");
-    else
-        snprintf(out, size, "%lld MiB", (long long)(bytes >> 20));
+        snprintf(out.text, sizeof out.text, "%d h", (int)(seconds / 3600));
+    return out;
 }
 
 /* As the event of a sandbox has them (docs/events.schema.json). */
@@ -66,15 +62,16 @@ static void add_json(struct ps *p, const struct sandbox_info *s)
 static void add_line(void *ctx, const struct sandbox_info *s)
 {
     struct ps *p = ctx;
-    char age[32], idle[32] = "-", memory[32], state[40] = "idle", ends[32] = "-";
+    struct short_text idle = {"-"}, memory = {"-"}, ends = {"-"};
+    char state[40] = "idle";
     int64_t now = (int64_t)time(NULL);
 
     if (p->json) {
         add_json(p, s);
         return;
     }
-    age_text(now - s->created, age, sizeof age);
-    memory_text(s->memory_used, memory, sizeof memory);
+    if (s->memory_used >= 0)
+        snprintf(memory.text, sizeof memory.text, "%lld MiB", (long long)(s->memory_used >> 20));
     if (s->holder > 0) {
         snprintf(state, sizeof state, "in use by %ld", s->holder);
     } else if (s->holder < 0) {
@@ -83,15 +80,15 @@ static void add_line(void *ctx, const struct sandbox_info *s)
         if (s->silent)
             snprintf(state, sizeof state, "no answer");
         if (s->since > 0) { /* a full disk may have kept it from being written */
-            age_text(now - s->since, idle, sizeof idle);
-            age_text(s->since + s->idle - now, ends, sizeof ends);
+            idle = age_text(now - s->since);
+            ends = age_text(s->since + s->idle - now);
         }
     }
     if (p->out->len == 0)
         buf_addf(p->out, "%-20s %-8s %-16s %-8s %-8s %-8s %s\n", "NAME", "ENGINE", "STATE", "AGE", "IDLE",
                  "ENDS IN", "MEMORY");
     buf_addf(p->out, "%-20s %-8s %-16s %-8s %-8s %-8s %s\n", s->name, *s->engine ? s->engine : "-", state,
-             age, idle, ends, memory);
+             age_text(now - s->created).text, idle.text, ends.text, memory.text);
     for (size_t i = 0; i < s->mounts->n; i++) {
         autofree char *line = mount_line(&s->mounts->v[i]);
 

@@ -91,7 +91,6 @@ static char *folder_shown(const struct list *l, const char *path)
 static void add_row(void *ctx, const struct session_row *r)
 {
     struct list *l = ctx;
-    char when[32];
 
     l->any = true;
     if (l->json) {
@@ -106,7 +105,6 @@ static void add_row(void *ctx, const struct session_row *r)
             buf_addf(l->out, "%-8s  %-16s  %5s  %-*s  %s\n", "ID", "LAST USED", "TURNS", l->title, "TITLE",
                      "FOLDER");
     }
-    export_time(r->used, when);
     autofree char *title = fitting(r->title, l->title);
     autofree char *folder = folder_shown(l, r->folder ? r->folder : "");
     autofree char *id = scrub_line(session_short(r->id), SCRUB_TERMINAL);
@@ -114,8 +112,8 @@ static void add_row(void *ctx, const struct session_row *r)
     if (l->narrow)
         buf_addf(l->out, "%-8s  %s\n", id, title);
     else
-        buf_addf(l->out, "%-8s  %-16s  %5d  %s%*s  %s\n", id, when, (int)r->questions, title,
-                 pad > 0 ? pad : 0, "", folder);
+        buf_addf(l->out, "%-8s  %-16s  %5d  %s%*s  %s\n", id, export_time(r->used).text, (int)r->questions,
+                 title, pad > 0 ? pad : 0, "", folder);
     if (r->found) {
         autofree char *found = scrub_line(r->found, SCRUB_TERMINAL);
         buf_addf(l->out, "          %s\n", found);
@@ -132,11 +130,9 @@ static void add_name(void *ctx, const struct session_row *r)
     const struct names *names = ctx;
     autofree char *id = scrub_line(session_short(r->id), SCRUB_TERMINAL);
     autofree char *title = scrub_line(r->title ? r->title : "", SCRUB_TERMINAL);
-    char when[32];
 
-    export_time(r->used, when);
     if (strcmp(r->id, names->but) != 0)
-        argv_pushf(names->out, "%s\t%s  %s", id, when, title);
+        argv_pushf(names->out, "%s\t%s  %s", id, export_time(r->used).text, title);
 }
 
 void sessions_names(struct db *db, int64_t max, const char *but, struct argv *out)

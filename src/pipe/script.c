@@ -22,14 +22,10 @@
 
 static int too_long(const char *what, uint64_t len, bool whole, struct error *err)
 {
-    char have[32], may[32];
-
-    count_text(len, have);
-    count_text(QUESTION_MAX, may);
     return error_set(err, ERROR_USAGE, 0,
                      "%s is too long: %s%s bytes, at most %s.\n"
                      "Give long text as data instead: sandpiper \"QUESTION\" < FILE, or --add FILE",
-                     what, whole ? "" : "more than ", have, may);
+                     what, whole ? "" : "more than ", count_text(len).text, count_text(QUESTION_MAX).text);
 }
 
 /* Offset of the first byte that is not valid UTF-8. */

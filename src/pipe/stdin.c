@@ -33,14 +33,10 @@ static void say(const struct stdin_rules *r, enum notice_level level, const char
 
 static int too_big(const struct stdin_rules *r, uint64_t size, bool whole, struct error *err)
 {
-    char have[32], may[32];
-
-    count_text(size, have);
-    count_text(r->max, may);
     return error_set(err, ERROR_USAGE, 0,
                      "stdin is too large: %s%s bytes, /mnt/data in the sandbox holds %s.\n"
                      "Send less data, or raise --data-size",
-                     whole ? "" : "more than ", have, may);
+                     whole ? "" : "more than ", count_text(size).text, count_text(r->max).text);
 }
 
 /* A file that disappears with us. It is on disk, not in memory, since it may have 256 MiB. */
@@ -77,7 +73,7 @@ struct spool {
 static bool only_parents_left(struct spool *s, uint64_t size)
 {
     enum holder h = holders_now(s->r);
-    char line[160], count[32];
+    char line[160];
 
     if (h == HOLDER_OTHER) {
         s->other_writer = true;
@@ -88,8 +84,8 @@ static bool only_parents_left(struct spool *s, uint64_t size)
         return true;
     }
     if (s->line_at) {
-        count_text(size, count);
-        snprintf(line, sizeof line, "waiting for the end of stdin (%s bytes so far); Ctrl-C stops", count);
+        snprintf(line, sizeof line, "waiting for the end of stdin (%s bytes so far); Ctrl-C stops",
+                 count_text(size).text);
         say(s->r, NOTICE_INFO, line);
         s->line_at = 0;
     }

@@ -329,16 +329,16 @@ bool child_ok(const struct child *c)
     return c && c->ended && !c->timed_out && WIFEXITED(c->status) && WEXITSTATUS(c->status) == 0;
 }
 
-void child_status_text(int status, char *out, size_t size)
+struct short_text child_status_text(int status)
 {
+    struct short_text out = {"ended for an unknown reason"};
     const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
 
     if (WIFEXITED(status))
-        snprintf(out, size, "exit code %d", WEXITSTATUS(status));
+        snprintf(out.text, sizeof out.text, "exit code %d", WEXITSTATUS(status));
     else if (name)
-        snprintf(out, size, "killed by SIG%s", name);
+        snprintf(out.text, sizeof out.text, "killed by SIG%s", name);
     else if (WIFSIGNALED(status))
-        snprintf(out, size, "killed by signal %d", WTERMSIG(status));
-    else
-        snprintf(out, size, "ended for an unknown reason");
+        snprintf(out.text, sizeof out.text, "killed by signal %d", WTERMSIG(status));
+    return out;
 }

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "base/size.h"
 
 struct child;
 struct error;
@@ -89,7 +90,7 @@ void child_free(struct child *c);     /* ends its process group if it still runs
 void child_abandon(struct child *c);  /* forget it; if it still runs, it goes on without us */
 bool child_ok(const struct child *c); /* it ended with exit code 0; NULL: false */
 
-void child_status_text(int status, char *out, size_t size); /* "exit code 3", "killed by SIGSEGV" */
+struct short_text child_status_text(int status); /* "exit code 3", "killed by SIGSEGV" */
 
 /* Close everything above 2 except keep, which ends with -1 and may be in any order; NULL: nothing is kept. */
 void child_close_others(const int *keep);

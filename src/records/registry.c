@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/size.h"
 #include "records/owner.h"
 #include "records/record.h"
 #include "records/run_dir.h"
@@ -112,19 +113,20 @@ static void write_holder(int lock, pid_t pid)
     (void)!pwrite(lock, text, HOLDER_SIZE, 0);
 }
 
-static void time_text(int64_t at, char *out, size_t size)
+static struct short_text time_text(int64_t at)
 {
+    struct short_text out = {""};
     time_t t = (time_t)at, now = time(NULL);
     struct tm tm = {0};
 
     localtime_r(&t, &tm);
-    strftime(out, size, now - t < 12 * 3600 ? "%H:%M:%S" : "%Y-%m-%d %H:%M", &tm);
+    strftime(out.text, sizeof out.text, now - t < 12 * 3600 ? "%H:%M:%S" : "%Y-%m-%d %H:%M", &tm);
+    return out;
 }
 
 static int tell_held(const char *name, int lock, struct error *err)
 {
     struct registry_holder h;
-    char since[32];
 
     read_holder(lock, &h);
     if (h.pid <= 0)
@@ -132,11 +134,10 @@ static int tell_held(const char *name, int lock, struct error *err)
                          "the sandbox \"%s\" is in use by another program\n"
                          "use another --sandbox-name, or none",
                          name);
-    time_text(h.since, since, sizeof since);
     return error_set(err, ERROR_SANDBOX, EBUSY,
                      "the sandbox \"%s\" is in use by process %ld since %s\n"
                      "end that program, or use another --sandbox-name",
-                     name, h.pid, since);
+                     name, h.pid, time_text(h.since).text);
 }
 
 /* 1: locked, and still the file under that name. 0: another process holds it. -1: it was removed

@@ -179,13 +179,11 @@ static void lose(struct request *q, char why, unsigned long long size, const cha
 /* Only once, and early enough to still do something about it. */
 static void warn_of_quota(struct sandbox *s)
 {
-    char most[32];
-
     if (ledger_warns(&s->ledger))
         engine_notice(
             &s->o.run, false,
             "80 %% of the %s that one session may save in files are used; --max-files-total SIZE allows more",
-            size_text(s->o.max_files_total, most, sizeof most));
+            size_text(s->o.max_files_total).text);
 }
 
 static const char *on_file_end(struct cell *c)
@@ -283,19 +281,18 @@ static char *lost_many(const struct sandbox_options *o, const struct lost_file *
 static char *lost_line(const struct sandbox_options *o, const struct lost_file *f)
 {
     autofree char *size = decimal_size(f->size);
-    char limit[32], most[128];
+    char most[128];
 
     if (f->why == 'c')
         return lost_many(o, f);
     if (f->why == 'm')
-        snprintf(most, sizeof most, "files over %s are not saved (--max-file)",
-                 size_text(o->max_file, limit, sizeof limit));
+        snprintf(most, sizeof most, "files over %s are not saved (--max-file)", size_text(o->max_file).text);
     else if (f->why == 'q')
         snprintf(most, sizeof most, "one session saves at most %s of files (--max-files-total)",
-                 size_text(o->max_files_total, limit, sizeof limit));
+                 size_text(o->max_files_total).text);
     else
         snprintf(most, sizeof most, "at most %s are saved per run of code",
-                 size_text(sandbox_most_delivered(o), limit, sizeof limit));
+                 size_text(sandbox_most_delivered(o)).text);
     return o->run.name
                ? xasprintf("%s (%s) was not saved: %s. It is still in the sandbox \"%s\".", f->name, size,
                            most, o->run.name)

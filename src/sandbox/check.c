@@ -65,12 +65,11 @@ static void check_limits(const struct sandbox_options *o, const struct engine_fa
 {
     const struct engine *engine = engines_find(run->name);
     struct cgroup_limits held = {0};
-    char size[32];
 
     if (run->peer > 0)
         cgroup_limits_of(NULL, run->peer, &held);
     if (held.memory > 0 && held.memory <= o->run.memory)
-        argv_pushf(&out->holds, "memory %s", size_text(held.memory, size, sizeof size));
+        argv_pushf(&out->holds, "memory %s", size_text(held.memory).text);
     else if (run->holds_memory) /* so it says */
         argv_pushf(&out->weaker,
                    run->peer > 0 ? "memory: no limit for the whole sandbox"
@@ -81,7 +80,7 @@ static void check_limits(const struct sandbox_options *o, const struct engine_fa
                held.pids > 0 && held.pids < run->given->pids ? held.pids : run->given->pids);
     if (held.cpus > 0)
         argv_pushf(&out->holds, "%g CPU%s", held.cpus, held.cpus == 1 ? "" : "s");
-    argv_pushf(&out->holds, "%s in /mnt/data", size_text(o->run.data_size, size, sizeof size));
+    argv_pushf(&out->holds, "%s in /mnt/data", size_text(o->run.data_size).text);
     if (engine->holds_files)
         argv_pushf(&out->holds, "%d files", o->run.data_files);
     else

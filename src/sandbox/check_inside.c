@@ -71,12 +71,10 @@ static unsigned take_wall(struct argv *into, const char *line)
 static void tell_limits(const struct sandbox_options *o, const struct limits_seen *seen,
                         struct sandbox_check *c)
 {
-    char size[32];
-
     if (seen->memory <= (double)o->run.memory)
-        argv_pushf(&c->holds, "memory %s", size_text((int64_t)seen->memory, size, sizeof size));
+        argv_pushf(&c->holds, "memory %s", size_text((int64_t)seen->memory).text);
     else if (seen->each <= (double)o->run.memory)
-        argv_pushf(&c->holds, "memory %s per process", size_text((int64_t)seen->each, size, sizeof size));
+        argv_pushf(&c->holds, "memory %s per process", size_text((int64_t)seen->each).text);
     else
         argv_push(&c->weaker, "memory: no limit was seen from inside");
     /* includes what the supervisor and other processes of that uid need */
@@ -89,10 +87,9 @@ static void tell_limits(const struct sandbox_options *o, const struct limits_see
     else
         argv_push(&c->weaker, "CPU time: no limit was seen from inside");
     if (seen->data <= 1.01 * (double)o->run.data_size)
-        argv_pushf(&c->holds, "%s in /mnt/data", size_text((int64_t)seen->data, size, sizeof size));
+        argv_pushf(&c->holds, "%s in /mnt/data", size_text((int64_t)seen->data).text);
     else
-        argv_pushf(&c->weaker, "/mnt/data: its size is not limited to %s",
-                   size_text(o->run.data_size, size, sizeof size));
+        argv_pushf(&c->weaker, "/mnt/data: its size is not limited to %s", size_text(o->run.data_size).text);
     argv_pushf(&c->weaker, "file-count limit (%d) is checked after each run, not during it",
                o->run.data_files);
     argv_pushf(&c->holds, "%d s a cell", o->cell_ms / 1000);

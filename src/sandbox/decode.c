@@ -82,7 +82,7 @@ static int decode(struct decoding *d, struct sandbox *s, struct error *err)
     sandbox_count_kills(s);
     if (u->over)
         return error_set(err, ERROR_USAGE, 0, "%s is too large to show: more than %s", q->what,
-                         size_text(s->o.run.data_size, (char[32]){0}, 32));
+                         size_text(s->o.run.data_size).text);
     if (u->read_errno) {
         errno = u->read_errno;
         return error_errno(err, "reading %s", q->what);

@@ -91,7 +91,7 @@ static int too_big(const struct sandbox *s, const char *name, const char *more, 
 {
     return error_set(err, ERROR_USAGE, ENOSPC,
                      "%s is too large for the sandbox: %s%" PRId64 " bytes; /mnt/data holds %s", name, more,
-                     size, size_text(s->o.run.data_size, (char[32]){0}, 32));
+                     size, size_text(s->o.run.data_size).text);
 }
 
 int put_finish(struct put *u, struct error *err)
@@ -120,10 +120,10 @@ static int put_end(struct put *u, struct error *err)
     if (rc < 0)
         return -1;
     if (u->request.error)
-        return error_set(
-            err, ERROR_USAGE, told ? code : 0,
-            "%s could not be copied into the sandbox (%" PRIu64 " bytes read, then: %s); /mnt/data holds %s",
-            u->request.what, u->sent, u->request.error, size_text(s->o.run.data_size, (char[32]){0}, 32));
+        return error_set(err, ERROR_USAGE, told ? code : 0,
+                         "%s could not be copied into the sandbox (%" PRIu64
+                         " bytes read, then: %s); /mnt/data holds %s",
+                         u->request.what, u->sent, u->request.error, size_text(s->o.run.data_size).text);
     s->has_files = true;
     return 0;
 }

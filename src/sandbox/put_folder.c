@@ -117,7 +117,7 @@ int64_t sandbox_put_folder(struct sandbox *s, const char *name, int fd, struct e
         r = error_set(err, ERROR_USAGE, 0,
                       "%s is too large for the sandbox: %" PRId64 " bytes; /mnt/data holds %s\n"
                       "Start with --mount DIR to have it read where it is, or with a larger --data-size.",
-                      name, p.found.total, size_text(most, (char[32]){0}, 32));
+                      name, p.found.total, size_text(most).text);
     if (r == 0 && !p.found.n)
         r = error_set(err, ERROR_USAGE, 0, "%s has no files to add%s", name,
                       p.found.refused.n ? ": none is a regular file"

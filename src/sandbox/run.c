@@ -78,13 +78,11 @@ static int64_t climb(struct sandbox *s, struct cell *c, struct ladder *l)
 
 static void note_memory(struct sandbox *s, struct cell_result *r, bool grew)
 {
-    char limit[32];
-
     if (!grew || (r->status != CELL_OK && r->status != CELL_EXCEPTION))
         return;
-    xreplace(&r->hint, xasprintf("%s%sa process of the code was killed: out of memory (limit %s)",
-                                 r->hint ? r->hint : "", r->hint ? "\n" : "",
-                                 size_text(s->o.run.memory, limit, sizeof limit)));
+    xreplace(&r->hint,
+             xasprintf("%s%sa process of the code was killed: out of memory (limit %s)",
+                       r->hint ? r->hint : "", r->hint ? "\n" : "", size_text(s->o.run.memory).text));
 }
 
 char *sandbox_snapshot_age(unsigned behind, const char *cell)
@@ -117,15 +115,13 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
 {
     int status = (int)c->request.wait_status;
     struct cell_result *r = c->r;
-    char limit[32], how[64];
+    const struct short_text limit = size_text(s->o.run.memory), how = child_status_text(status);
 
     r->left = what_remains(&c->request);
     r->earlier = false;
     r->state_restored = c->request.restored;
     r->state_lost |= !r->state_restored;
     r->status = CELL_DIED;
-    size_text(s->o.run.memory, limit, sizeof limit);
-    child_status_text(status, how, sizeof how);
     /* sigint_sent matters: the worker may have died by itself, and the interrupt come only while files
      * were sent. */
     if (c->request.sigint_sent && l->reason == REASON_TIMEOUT) {
@@ -141,7 +137,7 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
                                   interrupter(c));
     } else if (memory) {
         r->status = CELL_MEMORY;
-        r->what = xasprintf("the code was killed: out of memory (limit %s)", limit);
+        r->what = xasprintf("the code was killed: out of memory (limit %s)", limit.text);
     } else if (c->request.closed) {
         r->what = xstrdup("the interpreter was killed: the code closed or replaced its file descriptors");
     } else if (WIFEXITED(status) && WEXITSTATUS(status) == 70) {
@@ -151,11 +147,12 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
         r->what = xstrdup("the interpreter could not be started in the sandbox, or the code called os._exit "
                           "(exit code 71)");
     } else if (WIFEXITED(status)) {
-        r->what = xasprintf("the code ended the interpreter itself (os._exit, %s)", how);
+        r->what = xasprintf("the code ended the interpreter itself (os._exit, %s)", how.text);
     } else if (WTERMSIG(status) == SIGKILL && s->memory_kills < 0) {
-        r->what = xasprintf("the interpreter was %s, most likely out of memory (limit %s)", how, limit);
+        r->what = xasprintf("the interpreter was %s, most likely out of memory (limit %s)", how.text,
+                            limit.text);
     } else {
-        r->what = xasprintf("the interpreter was %s", how);
+        r->what = xasprintf("the interpreter was %s", how.text);
     }
 }
 
@@ -184,8 +181,6 @@ static void explain_answer(struct sandbox *s, const struct cell *c, const struct
 /* The request did not end: the sandbox is gone, or was ended because nothing in it responded. */
 static void explain_loss(struct sandbox *s, const struct ladder *l, bool memory, struct cell_result *r)
 {
-    char limit[32];
-
     r->state_lost = r->files_lost = true;
     s->lost_state = s->lost_files = false; /* reported here */
     r->status = l->reason == REASON_TIMEOUT     ? CELL_TIMEOUT
@@ -198,7 +193,7 @@ static void explain_loss(struct sandbox *s, const struct ladder *l, bool memory,
                                 back);
     r->files_back = back != NULL;
     r->what = r->status == CELL_MEMORY ? xasprintf("the sandbox was killed: out of memory (limit %s)",
-                                                   size_text(s->o.run.memory, limit, sizeof limit))
+                                                   size_text(s->o.run.memory).text)
                                        : xasprintf("the sandbox was lost (%s)", s->broken_why);
 }
 
@@ -374,7 +369,7 @@ static void explain_command(struct sandbox *s, const struct cell *c, const struc
         r->what = xasprintf("%s interrupted the command", interrupter(c));
     else if (memory)
         r->what = xasprintf("the command was killed: out of memory (limit %s)",
-                            size_text(s->o.run.memory, (char[32]){0}, 32));
+                            size_text(s->o.run.memory).text);
 }
 
 int sandbox_command(struct sandbox *s, const struct argv *words, const struct cell_listener *listener,

@@ -34,18 +34,18 @@ static void compare(const struct engine_options *o, const struct record *r, stru
 
     for (size_t i = 0; i < countof(rows); i++) {
         struct buf *out = rows[i].has > rows[i].asked ? more : other;
-        char has[32], asked[32];
+        struct short_text has, asked;
 
         if (!(o->asked & rows[i].bit) || (rows[i].has >= rows[i].asked && rows[i].has <= rows[i].asked))
             continue;
         if (rows[i].bytes) {
-            size_text((int64_t)rows[i].has, has, sizeof has);
-            size_text((int64_t)rows[i].asked, asked, sizeof asked);
+            has = size_text((int64_t)rows[i].has);
+            asked = size_text((int64_t)rows[i].asked);
         } else {
-            snprintf(has, sizeof has, "%g", rows[i].has);
-            snprintf(asked, sizeof asked, "%g", rows[i].asked);
+            snprintf(has.text, sizeof has.text, "%g", rows[i].has);
+            snprintf(asked.text, sizeof asked.text, "%g", rows[i].asked);
         }
-        buf_addf(out, "%s%s %s (you asked for %s)", out->len ? ", " : "", rows[i].what, has, asked);
+        buf_addf(out, "%s%s %s (you asked for %s)", out->len ? ", " : "", rows[i].what, has.text, asked.text);
     }
     if ((o->asked & ENGINE_ASKED_IMAGE) && r->image && strcmp(o->image, r->image) != 0)
         buf_addf(other, "%simage %s (you asked for %s)", other->len ? ", " : "", r->image, o->image);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/size.h"
 #include "chat/event.h"
 
 struct buf;
@@ -125,7 +126,7 @@ int show_output_width(int fd);        /* what is left of it for a program's outp
 int show_width_or(int fd, int width); /* of the terminal, else width */
 /* The terminal's rows (24 if unknown) and its size in pixels (0 if unknown). */
 void show_screen_size(int fd, int *rows, int *pixel_width, int *pixel_height);
-void show_size(unsigned long long bytes, char out[32]); /* "812 bytes", "12.3 kB" */
+struct short_text show_size(unsigned long long bytes); /* "812 bytes", "12.3 kB" */
 /* One line of scrubbed text into out, broken at blanks so that none is wider than width (0: never broken);
  * column: where it starts. A word that is wider than the terminal is not broken; continuation lines are
  * indented. No newline at the end. */

@@ -77,10 +77,7 @@ static void show_code(struct show *s, const char *code, const struct language *l
         at += n + 1;
     }
     if (at < len) {
-        char rest[32];
-
-        count_text((int64_t)(len - at), rest);
-        buf_addf(&s->screen.out, "[%s more bytes of code not shown]\n", rest);
+        buf_addf(&s->screen.out, "[%s more bytes of code not shown]\n", count_text((int64_t)(len - at)).text);
     }
     free(class);
 }
@@ -129,31 +126,27 @@ static void add_block(struct show *s, const char *gutter, const char *sgr, const
     lines_feed(&l, text, trimmed_length(text, strlen(text), "\n"));
     lines_end(&l);
     if (cut.over) {
-        char all[32];
-
-        count_text((int64_t)(cut.all_bytes), all);
-        buf_addf(&s->screen.out, "[cut off: %s bytes in total]\n", all);
+        buf_addf(&s->screen.out, "[cut off: %s bytes in total]\n", count_text((int64_t)(cut.all_bytes)).text);
     }
 }
 
 static void add_cut_line(struct show *s, const struct cell_result *r)
 {
     struct buf line autorelease(buf_release) = BUF_INIT(0);
-    char lines[32], shown[32], size[32];
     const char *path = r->output_path;
     uint64_t made = r->out_bytes + r->err_bytes, all = s->cut.all_bytes > made ? s->cut.all_bytes : made;
 
     if (!s->cut.over)
         return;
-    show_size(all, size);
-    count_text((int64_t)(s->cut.by_lines ? s->cut.lines : s->cut.bytes), shown);
-    count_text((int64_t)(s->cut.by_lines ? s->cut.all_lines : all), lines);
-    buf_addf(&line, "[first %s of %s %s shown", shown, lines, s->cut.by_lines ? "lines" : "bytes");
+    buf_addf(&line, "[first %s of %s %s shown",
+             count_text((int64_t)(s->cut.by_lines ? s->cut.lines : s->cut.bytes)).text,
+             count_text((int64_t)(s->cut.by_lines ? s->cut.all_lines : all)).text,
+             s->cut.by_lines ? "lines" : "bytes");
     if (path) {
         autofree char *clean = screen_clean(&s->screen, path);
 
         buf_addf(&line, "; %s (%s): %s", all > DISK_MAX ? "first 16 MiB of the full output" : "full output",
-                 size, clean);
+                 show_size(all).text, clean);
     }
     buf_addch(&line, ']');
     screen_dim_line(&s->screen, line.data);

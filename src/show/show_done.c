@@ -24,7 +24,6 @@ static void show_computed(struct show *s, const struct event *e)
 {
     const struct computed *c = &e->done.computed;
     struct buf line autorelease(buf_release) = BUF_INIT(0);
-    char tokens[32];
 
     if (s->o.quiet || !(s->screen.terminal || s->screen.dots || s->o.verbose) || !e->done.answer
         || !*e->done.answer)
@@ -39,8 +38,8 @@ static void show_computed(struct show *s, const struct event *e)
         buf_addf(&line, ", %.0f ms", c->seconds * 1000);
     else if (c->runs)
         buf_addf(&line, ", %.*f s", c->seconds < 10, c->seconds);
-    count_text(e->done.usage.input + e->done.usage.output, tokens);
-    buf_addf(&line, ", %s%s tokens", e->done.usage.estimated ? "about " : "", tokens);
+    buf_addf(&line, ", %s%s tokens", e->done.usage.estimated ? "about " : "",
+             count_text(e->done.usage.input + e->done.usage.output).text);
     if (!c->memory_only)
         add_numbers(c, &line);
     if (c->verified == VERIFIED_AGREES)

@@ -127,14 +127,13 @@ static int add_link(struct show *show, const char *path, int room)
 /* "saved: ~/a.png (1.2 kB)", without the size where that does not fit. */
 static void add_path(struct show *s, const struct show_saved *f)
 {
-    char size[32];
+    const struct short_text size = show_size(f->size);
     int left = s->screen.width - (int)strlen("saved: ");
 
-    show_size(f->size, size);
     buf_addf(&s->screen.out, "%ssaved: ", screen_sgr(&s->screen, SGR_GREEN));
     left -= add_link(s, f->path, left);
-    if (!s->screen.terminal || left >= (int)(strlen(" ()") + strlen(size)))
-        buf_addf(&s->screen.out, " (%s)", size);
+    if (!s->screen.terminal || left >= (int)(strlen(" ()") + strlen(size.text)))
+        buf_addf(&s->screen.out, " (%s)", size.text);
     buf_addf(&s->screen.out, "%s\n", screen_sgr(&s->screen, SGR_RESET));
 }
 

@@ -84,23 +84,17 @@ static void add_figure(const struct screen *s, struct buf *line)
 {
     int64_t now = clock_ms(), seconds = (now - s->status_since) / 1000;
     const struct status *t = &s->status;
-    char size[32], total[32];
 
-    if (t->total) {
-        show_size(t->done, size);
-        show_size(t->total, total);
-        buf_addf(line, " %s of %s", size, total);
-    }
+    if (t->total)
+        buf_addf(line, " %s of %s", show_size(t->done).text, show_size(t->total).text);
     if (t->until)
         buf_addf(line, " %lld s", (long long)(t->until > now ? (t->until - now + 999) / 1000 : 0));
     else if (t->lines)
         buf_addf(line, " %u line%s", t->lines, t->lines == 1 ? "" : "s");
     else if (seconds > 0)
         buf_addf(line, "%s %lld s", t->total ? "," : "", (long long)seconds);
-    if (s->unshown) {
-        show_size(s->unshown, size);
-        buf_addf(line, ", %s of output", size);
-    }
+    if (s->unshown)
+        buf_addf(line, ", %s of output", show_size(s->unshown).text);
 }
 
 static void status_draw(struct screen *s)

@@ -129,19 +129,20 @@ int show_output_width(int fd)
     return show_width(fd) - (int)strlen(OUTPUT_GUTTER);
 }
 
-void show_size(unsigned long long bytes, char out[32])
+struct short_text show_size(unsigned long long bytes)
 {
     static const char *const unit[] = {"kB", "MB", "GB", "TB"};
+    struct short_text out;
     double v = (double)bytes;
     int u = -1;
 
-    if (bytes < 1000) {
-        snprintf(out, 32, "%llu byte%s", bytes, bytes == 1 ? "" : "s");
-        return;
-    }
     while (v >= 999.95 && u < 3) {
         v /= 1000;
         u++;
     }
-    snprintf(out, 32, "%.1f %s", v, unit[u]);
+    if (bytes < 1000)
+        snprintf(out.text, sizeof out.text, "%llu byte%s", bytes, bytes == 1 ? "" : "s");
+    else
+        snprintf(out.text, sizeof out.text, "%.1f %s", v, unit[u]);
+    return out;
 }

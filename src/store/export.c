@@ -69,12 +69,13 @@ const char *export_trouble(const struct item *cell)
     return cell->traceback ? cell->traceback : cell->exception ? cell->exception : cell->what;
 }
 
-void export_time(int64_t seconds, char out[32])
+struct short_text export_time(int64_t seconds)
 {
+    struct short_text out = {""};
     time_t when = (time_t)seconds;
     struct tm tm = {0};
 
-    *out = '\0';
     if (localtime_r(&when, &tm))
-        strftime(out, 32, "%Y-%m-%d %H:%M", &tm);
+        strftime(out.text, sizeof out.text, "%Y-%m-%d %H:%M", &tm);
+    return out;
 }

@@ -3,6 +3,7 @@
 #define STORE_EXPORT_H
 
 #include "base/buf.h"
+#include "base/size.h"
 #include "store/sessions.h"
 
 struct json;
@@ -23,6 +24,6 @@ char *export_fence(const char *text);
 /* The words for a cell that did not end well, or NULL. */
 const char *export_trouble(const struct item *cell);
 /* "2026-11-23 03:36", local time. */
-void export_time(int64_t seconds, char out[32]);
+struct short_text export_time(int64_t seconds);
 
 #endif

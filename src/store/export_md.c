@@ -50,14 +50,12 @@ static void add_cell(struct buf *out, const struct item *i)
 static void item(void *ctx, const struct item *i)
 {
     struct buf *out = ctx;
-    char when[32];
 
     switch (i->kind) {
     case ITEM_SESSION:
-        export_time(i->session->begun, when);
         buf_addf(out, "# %s\n\nsandpiper session %s, %s, %s, in %s\n\n",
-                 i->session->title ? i->session->title : "(no title)", i->session->id, when,
-                 i->session->model ? i->session->model : "model unknown",
+                 i->session->title ? i->session->title : "(no title)", i->session->id,
+                 export_time(i->session->begun).text, i->session->model ? i->session->model : "model unknown",
                  i->session->folder ? i->session->folder : "?");
         break;
     case ITEM_QUESTION:

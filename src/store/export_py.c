@@ -41,13 +41,12 @@ static void item(void *ctx, const struct item *i)
 {
     struct buf *out = ctx;
     autofree char *line = NULL;
-    char when[32];
 
     switch (i->kind) {
     case ITEM_SESSION:
-        export_time(i->session->begun, when);
         line = xasprintf("%s\nsandpiper session %s, %s; the code ran in /mnt/data",
-                         i->session->title ? i->session->title : "(no title)", i->session->id, when);
+                         i->session->title ? i->session->title : "(no title)", i->session->id,
+                         export_time(i->session->begun).text);
         comment(out, line);
         break;
     case ITEM_QUESTION:

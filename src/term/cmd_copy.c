@@ -84,24 +84,21 @@ static int to_clipboard(struct term *t, const char *text, size_t len)
 static void copy(struct term *t, const char *what, const char *source)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(0);
-    char count[32], most[32];
 
     scrub_text(source, strlen(source), SCRUB_PIPE,
                &text); /* what is pasted into a shell must not act on it */
-    while (text.len && text.data[text.len - 1] == '\n')
-        text.len--;
-    count_text(text.len, count);
-    count_text(CLIPBOARD_MAX, most);
+    buf_trim(&text, "\n");
+    const struct short_text count = count_text(text.len);
     if (text.len > CLIPBOARD_MAX) {
         term_sayf(t, NOTICE_ERROR,
                   "The %s has %s bytes; a terminal's clipboard takes at most %s. /raw prints it.", what,
-                  count, most);
+                  count.text, count_text(CLIPBOARD_MAX).text);
         return;
     }
     show_clear(t->show);
     if (to_clipboard(t, buf_str(&text), text.len) < 0)
         return; /* the terminal is gone, which the next read tells too */
-    term_sayf(t, NOTICE_INFO, "Sent the %s to the clipboard: %s bytes.%s", what, count,
+    term_sayf(t, NOTICE_INFO, "Sent the %s to the clipboard: %s bytes.%s", what, count.text,
               getenv("TMUX")         ? " (tmux passes it on with: set -g set-clipboard on)"
               : show_has_clipboard() ? ""
                                      : " (OSC 52; this terminal may not support it)");

@@ -22,12 +22,10 @@
 static void add_row(struct term *t, struct buf *out, size_t number, const struct show_saved *f)
 {
     autofree char *path = show_path(t->show, f->path);
-    char size[32];
 
-    show_size(f->size, size);
     if (number)
         buf_addf(out, "%3zu  ", number);
-    buf_addf(out, "%s  %s  %s\n", f->name, size, path);
+    buf_addf(out, "%s  %s  %s\n", f->name, show_size(f->size).text, path);
 }
 
 /* The index of the n-th figure, from 1; SIZE_MAX: there is none. *count: how many there are. */

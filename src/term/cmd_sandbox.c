@@ -19,18 +19,15 @@ void slash_sandbox(struct term *t)
     autofree char *place = sandbox_place(t->o.sandbox);
     const char *name = t->o.sandbox_name;
     struct error err = {0};
-    char memory[32], data[32];
 
-    size_text(o->run.memory, memory, sizeof memory);
-    size_text(o->run.data_size, data, sizeof data);
     buf_addf(&out, "engine   %s\n", place ? place : "not known yet");
     if (sandbox_failed(t->o.sandbox, &err))
         buf_addf(&out, "state    it did not start: %s\n", err.text);
     buf_addf(&out, "name     %s\n",
              name ? name : "none: it ends with this chat (--sandbox-name NAME keeps it)");
-    buf_addf(&out, "memory   %s, no swap\n", memory);
+    buf_addf(&out, "memory   %s, no swap\n", size_text(o->run.memory).text);
     buf_addf(&out, "cpus     %g, at most %d processes\n", o->run.cpus, o->run.pids);
-    buf_addf(&out, "files    %s in /mnt/data\n", data);
+    buf_addf(&out, "files    %s in /mnt/data\n", size_text(o->run.data_size).text);
     buf_addf(&out, "time     %g s for one run (/timeout)\n", o->cell_ms / 1000.0);
     buf_addf(&out, "runs     %u so far\n", sandbox_cells(t->o.sandbox));
     show_wrap_lines(&wrapped, buf_str(&out), 1);

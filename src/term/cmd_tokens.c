@@ -10,16 +10,13 @@ void slash_tokens(struct term *t)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0);
     const struct usage *u = agent_usage(t->agent);
-    char used[32], window[32];
     int context = agent_context(t->agent);
 
     usage_text(u, &out);
-    count_text(agent_conversation_tokens(t->agent), used);
-    buf_addf(&out, "\nThe conversation has about %s tokens", used);
-    if (context > 0) {
-        count_text(context, window);
-        buf_addf(&out, " of the %s that fit into the model's window", window);
-    }
+    buf_addf(&out, "\nThe conversation has about %s tokens",
+             count_text(agent_conversation_tokens(t->agent)).text);
+    if (context > 0)
+        buf_addf(&out, " of the %s that fit into the model's window", count_text(context).text);
     buf_addstr(&out, ".\n");
     term_print(t, out.data, out.len);
 }

@@ -74,7 +74,6 @@ static int run_on(struct loop *loop, struct argv *words, const struct draft *d, 
 {
     const int keep[] = {d->hold, -1};
     struct error why = {0};
-    char how[64];
 
     argv_push(words, d->path);
     int status = lend(loop, words, keep, &why);
@@ -82,8 +81,8 @@ static int run_on(struct loop *loop, struct argv *words, const struct draft *d, 
         return 0;
     if (*why.text)
         return error_set(err, ERROR_SYSTEM, why.code, "%s\n%s", why.text, advice);
-    child_status_text(status, how, sizeof how);
-    return error_set(err, ERROR_SYSTEM, 0, "%s failed (%s); the text is unchanged", words->v[0], how);
+    return error_set(err, ERROR_SYSTEM, 0, "%s failed (%s); the text is unchanged", words->v[0],
+                     child_status_text(status).text);
 }
 
 /* 1: it is another text than before. */

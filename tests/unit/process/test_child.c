@@ -44,17 +44,14 @@ static void runs_and_reports(void **state)
 {
     (void)state;
     struct child *r;
-    char text[64];
     r = run_sh("echo out; echo err >&2; exit 3");
     assert_string_equal(buf_str(&r->out_text), "out\n");
     assert_string_equal(buf_str(&r->err_text), "err\n");
     assert_false(r->timed_out);
-    child_status_text(r->status, text, sizeof(text));
-    assert_string_equal(text, "exit code 3");
+    assert_string_equal(child_status_text(r->status).text, "exit code 3");
     child_free(r);
     r = run_sh("kill -SEGV $$");
-    child_status_text(r->status, text, sizeof(text));
-    assert_string_equal(text, "killed by SIGSEGV");
+    assert_string_equal(child_status_text(r->status).text, "killed by SIGSEGV");
     child_free(r);
     child_free(NULL);
     assert_true(child_wait(NULL, 0));
@@ -62,8 +59,7 @@ static void runs_and_reports(void **state)
     r = run_sh("cat; echo end"); /* stdin is /dev/null */
     assert_string_equal(buf_str(&r->out_text), "end\n");
     child_free(r);
-    child_status_text(-1, text, sizeof(text));
-    assert_string_equal(text, "ended for an unknown reason");
+    assert_string_equal(child_status_text(-1).text, "ended for an unknown reason");
 }
 
 static void says_why_it_cannot_start(void **state)

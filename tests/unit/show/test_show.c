@@ -593,23 +593,14 @@ static void test_shared_terminal(void **state)
 
 static void test_numbers(void **state)
 {
-    char out[32];
-
     (void)state;
-    count_text(0, out);
-    assert_string_equal(out, "0");
-    count_text(1234567, out);
-    assert_string_equal(out, "1,234,567");
-    count_text(INT64_MAX, out);
-    assert_string_equal(out, "9,223,372,036,854,775,807");
-    count_text(-123456, out);
-    assert_string_equal(out, "-123,456");
-    show_size(1, out);
-    assert_string_equal(out, "1 byte");
-    show_size(12345, out);
-    assert_string_equal(out, "12.3 kB");
-    show_size(999999, out);
-    assert_string_equal(out, "1.0 MB");
+    assert_string_equal(count_text(0).text, "0");
+    assert_string_equal(count_text(1234567).text, "1,234,567");
+    assert_string_equal(count_text(INT64_MAX).text, "9,223,372,036,854,775,807");
+    assert_string_equal(count_text(-123456).text, "-123,456");
+    assert_string_equal(show_size(1).text, "1 byte");
+    assert_string_equal(show_size(12345).text, "12.3 kB");
+    assert_string_equal(show_size(999999).text, "1.0 MB");
 }
 
 static void test_wants_colour(void **state)
