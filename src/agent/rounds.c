@@ -91,7 +91,7 @@ static int reply_cut(struct agent *a, struct llm_reply *r, struct error *err)
  * the end. */
 static char *brief_thought(const struct question *q)
 {
-    struct buf line = BUF_INIT(0);
+    struct buf line autorelease(buf_release) = BUF_INIT(0);
     size_t from = 0;
 
     for (const char *p = q->thought ? q->thought : ""; *p; p++)
@@ -105,10 +105,8 @@ static char *brief_thought(const struct question *q)
         size_t word = strcspn(line.data + from, " ");
         from += word < 40 ? word + 1 : 0;
     }
-    char *brief = line.len ? xasprintf(", only reasoning: \"%s%s\"", from ? "... " : "", line.data + from)
-                           : xstrdup("");
-    buf_release(&line);
-    return brief;
+    return line.len ? xasprintf(", only reasoning: \"%s%s\"", from ? "... " : "", line.data + from)
+                    : xstrdup("");
 }
 
 /* An empty reply gets one nudge per question. It is appended to the last turn for one request only; the

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
 
 void percent_encode(struct buf *out, const char *text, const char *also)
 {
@@ -27,7 +28,7 @@ static int hex(char c)
 
 char *percent_decode(const char *text, size_t len, bool plus)
 {
-    struct buf out = BUF_INIT(0);
+    struct buf out autorelease(buf_release) = BUF_INIT(0);
 
     for (size_t i = 0; i < len; i++) {
         char c = text[i];
@@ -41,10 +42,8 @@ char *percent_decode(const char *text, size_t len, bool plus)
         } else if (plus && c == '+') {
             c = ' ';
         }
-        if (c == '\0') {
-            buf_release(&out);
+        if (c == '\0')
             return NULL;
-        }
         buf_addch(&out, c);
     }
     return buf_steal(&out, NULL);

@@ -34,7 +34,7 @@ static void escape_control(struct buf *out, unsigned char c)
 /* NULL: there is nothing to mend. The caller frees it. */
 static char *mend(const char *text, size_t len)
 {
-    struct buf out = BUF_INIT(4 * CALL_ARGS_MAX);
+    struct buf out autorelease(buf_release) = BUF_INIT(4 * CALL_ARGS_MAX);
     bool in_string = false, changed = false;
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)text[i];
@@ -58,11 +58,7 @@ static char *mend(const char *text, size_t len)
             buf_addch(&out, (char)c);
         }
     }
-    if (!changed || out.full) {
-        buf_release(&out);
-        return NULL;
-    }
-    return buf_steal(&out, NULL);
+    return changed && !out.full ? buf_steal(&out, NULL) : NULL;
 }
 
 struct json *arguments_parse(const char *text, size_t len, struct error *err)

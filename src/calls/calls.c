@@ -82,14 +82,12 @@ static void add_problem(struct calls *c, const struct written *w, char *problem)
 
 static char *unknown_tool(const char *name, const struct llm_toolset *tools)
 {
-    struct buf list = BUF_INIT(1024);
+    struct buf list autorelease(buf_release) = BUF_INIT(1024);
     for (size_t i = 0; i < tools->n; i++)
         buf_addf(&list, "%s%s", i ? ", " : "", tools->v[i].name);
-    char *text = xasprintf(tools->n == 1 ? "unknown tool %.100s; the only tool is %s"
-                                         : "unknown tool %.100s; the tools are: %s",
-                           name, buf_str(&list));
-    buf_release(&list);
-    return text;
+    return xasprintf(tools->n == 1 ? "unknown tool %.100s; the only tool is %s"
+                                   : "unknown tool %.100s; the tools are: %s",
+                     name, buf_str(&list));
 }
 
 /* cut: the token limit ended the reply here. */

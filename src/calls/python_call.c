@@ -212,16 +212,12 @@ static struct json *word(struct call_reading *r)
 
 static struct json *literal(struct call_reading *r)
 {
-    struct buf out = BUF_INIT(CALL_ARGS_MAX + 1);
-    struct json *j = NULL;
+    struct buf out autorelease(buf_release) = BUF_INIT(CALL_ARGS_MAX + 1);
     skip(r);
     if (strings(r, &out))
-        j = out.full ? NULL : json_string_n(buf_str(&out), out.len);
-    else if (r->s < r->end
-             && (isalpha((unsigned char)*r->s) || isdigit((unsigned char)*r->s) || *r->s == '-'))
-        j = word(r);
-    buf_release(&out);
-    return j;
+        return out.full ? NULL : json_string_n(buf_str(&out), out.len);
+    bool begins = r->s < r->end && (isalnum((unsigned char)*r->s) || *r->s == '-');
+    return begins ? word(r) : NULL;
 }
 
 /* ---- calls ---- */

@@ -120,12 +120,11 @@ static void pass(struct text_calls *k, const char *s, size_t n)
 /* What was taken for calls is text after all. */
 static void give_back(struct text_calls *k)
 {
-    struct buf was = k->taken;
+    struct buf was autorelease(buf_release) = k->taken;
     buf_init(&k->taken, 2 * TAKEN_MAX);
     calls_drop(&k->calls, 0);
     k->sure = 0;
     pass(k, buf_str(&was), was.len);
-    buf_release(&was);
 }
 
 static bool behind(const struct text_calls *k)

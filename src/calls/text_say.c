@@ -39,11 +39,10 @@ static char *arguments_json(const struct text_calls *k, const struct text_cursor
 {
     autojson struct json *j = json_object();
     for (size_t i = 0; i < c->n; i++) {
-        struct buf text = BUF_INIT(0);
+        struct buf text autorelease(buf_release) = BUF_INIT(0);
         autofree char *key = text_slice(k, c->key[i]);
         add_code(&text, k->held.data + c->value[i].at, c->value[i].len);
         json_set(j, key, json_string_n(buf_str(&text), text.len));
-        buf_release(&text);
     }
     return json_print(j);
 }
@@ -55,11 +54,10 @@ static bool is_slot(const struct text_cursor *c, const char *slot)
 
 static void say_code(const struct text_calls *k, const struct text_cursor *c, struct calls *out)
 {
-    struct buf text = BUF_INIT(0);
+    struct buf text autorelease(buf_release) = BUF_INIT(0);
     add_code(&text, k->held.data + c->body.at, c->body.len);
     if (text.len)
         calls_from_code(out, text.data, text.len, text.len > CALL_ARGS_MAX ? "the code is too long" : NULL);
-    buf_release(&text);
 }
 
 void text_say(const struct text_calls *k, const struct text_cursor *c, struct calls *out)

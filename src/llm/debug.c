@@ -261,7 +261,7 @@ char *debug_reply(const struct debug_reply *d, const char *body, size_t len)
                               .len = len,
                               .status = d->status ? d->status : 200,
                               .r.usage = LLM_USAGE_UNKNOWN};
-    struct buf plain = BUF_INIT(DEBUG_BODY_MAX);
+    struct buf plain autorelease(buf_release) = BUF_INIT(DEBUG_BODY_MAX);
     if (len > 2 && !memcmp(body, "\x1f\x8b", 2) && unpack(body, len, &plain)) {
         o.body = buf_str(&plain);
         o.len = plain.len;
@@ -273,6 +273,5 @@ char *debug_reply(const struct debug_reply *d, const char *body, size_t len)
     char *text = print(d, &o);
     llm_reply_release(&o.r);
     free(o.refusal);
-    buf_release(&plain);
     return text;
 }

@@ -125,7 +125,7 @@ static enum http_end post_traced(struct exchange_try *t, struct http_request *q,
     static const char *const ends[] = {
         [HTTP_WHOLE] = "whole", [HTTP_STOPPED] = "stopped", [HTTP_LOST] = "lost", [HTTP_ABORTED] = "aborted"};
     const struct llm *m = t->x->m;
-    struct buf lines = BUF_INIT(HTTP_HEADERS_MAX), raw = BUF_INIT(TRACE_BODY_MAX);
+    struct buf lines autorelease(buf_release) = BUF_INIT(HTTP_HEADERS_MAX), raw autorelease(buf_release) = BUF_INIT(TRACE_BODY_MAX);
     char url[1024];
     url_show(m->url, url, sizeof url);
     trace_request(m->trace, m->o.api_key, url, q);
@@ -138,8 +138,6 @@ static enum http_end post_traced(struct exchange_try *t, struct http_request *q,
     trace_reply(m->trace, m->o.api_key, &reply);
     trace_reply(m->record, m->o.api_key, &reply);
     t->raw = NULL;
-    buf_release(&lines);
-    buf_release(&raw);
     return end;
 }
 

@@ -91,19 +91,15 @@ static void take_out(struct buf *out, const char *s, size_t len, const char *sec
 /* Removes the key as it is, and as JSON may write it: "\/" is a slash too. */
 static struct json *clean(const char *s, size_t len, const char *key)
 {
-    struct buf one = BUF_INIT(0), two = BUF_INIT(0), escaped = BUF_INIT(0);
+    struct buf one autorelease(buf_release) = BUF_INIT(0), two autorelease(buf_release) = BUF_INIT(0), escaped autorelease(buf_release) = BUF_INIT(0);
     bool secret = key && strlen(key) >= KEY_LEAST;
     for (const char *p = secret ? key : ""; *p; p++)
         buf_addf(&escaped, "%s%c", *p == '/' ? "\\" : "", *p);
     if (secret) {
         take_out(&one, s, len, key);
         take_out(&two, buf_str(&one), one.len, buf_str(&escaped));
-        buf_release(&one);
     }
-    struct json *j = secret ? json_string_n(buf_str(&two), two.len) : json_string_n(s, len);
-    buf_release(&two);
-    buf_release(&escaped);
-    return j;
+    return secret ? json_string_n(buf_str(&two), two.len) : json_string_n(s, len);
 }
 
 /* True for headers of which only the names are written: an id of the user's session at the service is as good
@@ -128,11 +124,10 @@ static void add_header(struct json *list, const char *line, size_t len, const ch
     if (!len)
         return;
     if (is_secret(line, len)) {
-        struct buf b = BUF_INIT(0);
+        struct buf b autorelease(buf_release) = BUF_INIT(0);
         buf_add(&b, line, (size_t)((const char *)memchr(line, ':', len) - line));
         buf_addstr(&b, ": [removed]");
         json_add(list, json_string(buf_str(&b)));
-        buf_release(&b);
     } else {
         json_add(list, clean(line, len, key));
     }

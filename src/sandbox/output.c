@@ -173,7 +173,7 @@ static size_t fit_back(const char *s, size_t len, size_t max)
 
 void output_text(const struct output *o, size_t max, struct buf *out)
 {
-    struct buf all = {0}, text = {0};
+    struct buf all autorelease(buf_release) = {0}, text autorelease(buf_release) = {0};
     size_t head, tail, tail_from, start = (o->tail_at + OUTPUT_HALF - o->tail_len) % OUTPUT_HALF;
 
     if (!o->head || o->bytes == 0)
@@ -206,6 +206,4 @@ void output_text(const struct output *o, size_t max, struct buf *out)
             text.len = utf8_cut(text.data, text.len, max);
         buf_add(out, text.data, text.len);
     }
-    buf_release(&all);
-    buf_release(&text);
 }

@@ -170,7 +170,7 @@ void sandbox_opened(struct sandbox *s)
 static void engine_done(void *ctx, int status, const struct error *err)
 {
     struct sandbox *s = ctx;
-    struct buf parts = {0};
+    struct buf parts autorelease(buf_release) = {0};
 
     if (status < 0) {
         s->stage = STAGE_FAILED;
@@ -180,7 +180,6 @@ static void engine_done(void *ctx, int status, const struct error *err)
     sandbox_opened(s);
     guest_parts(&parts);
     channel_send(s->channel, &(struct frame_out){.type = TO_GUEST_PARTS, .body = {parts.data, parts.len}});
-    buf_release(&parts);
 }
 
 /* Remove what is gone, and note what was lost with it. */

@@ -150,7 +150,7 @@ static bool under_limits(struct visit *q)
 bool admit_headers(struct visit *q, const char *version)
 {
     struct headers_seen h = {0};
-    struct buf allow = BUF_INIT(1024);
+    struct buf allow autorelease(buf_release) = BUF_INIT(1024);
     bool ok;
 
     q->s->mhd->get_connection_values(q->c->mhd, MHD_HEADER_KIND, see, &h);
@@ -173,7 +173,6 @@ bool admit_headers(struct visit *q, const char *version)
     } else {
         ok = good_body(q, &h) && under_limits(q);
     }
-    buf_release(&allow);
     q->c->close = !ok && (h.value[ENCODING] || h.value[LENGTH]);
     return ok;
 }

@@ -54,7 +54,7 @@ static char *unescape(const char *s, size_t len)
 /* Give the file's last entries to readline. A file past its limit is rewritten with only those. */
 static int load(struct history *h, struct error *err)
 {
-    struct buf text = BUF_INIT(FILE_MAX_BYTES);
+    struct buf text autorelease(buf_release) = BUF_INIT(FILE_MAX_BYTES);
     size_t lines = 0, skip, at = 0;
     int r = place_read(h->path, FILE_MAX_BYTES, &text, err);
 
@@ -75,7 +75,6 @@ static int load(struct history *h, struct error *err)
         }
         at += n + 1;
     }
-    buf_release(&text);
     return r;
 }
 

@@ -36,7 +36,7 @@ static size_t cut_at_word(char *out, size_t n, size_t size)
 /* Copies onto one line, with blanks for control characters, cut at a word. */
 static void line_copy(char *out, size_t size, const char *s, size_t len)
 {
-    struct buf b = BUF_INIT(4096);
+    struct buf b autorelease(buf_release) = BUF_INIT(4096);
     utf8_repair(&b, s, len < 2048 ? len : 2048);
     size_t n = 0, i = 0;
     for (; i < b.len && n + 1 < size; i++) {
@@ -53,7 +53,6 @@ static void line_copy(char *out, size_t size, const char *s, size_t len)
     if (i < b.len || len > 2048)
         n = cut_at_word(out, n, size);
     out[n] = '\0';
-    buf_release(&b);
 }
 
 __attribute__((format(printf, 3, 0))) static void set(struct failure *f, enum failure_class class,
@@ -84,7 +83,7 @@ void failure_certain(struct failure *f, enum remedy hint, const char *fmt, ...)
 
 void failure_brief(const struct failure *f, const char *key, char *out, size_t size)
 {
-    struct buf b = BUF_INIT(0);
+    struct buf b autorelease(buf_release) = BUF_INIT(0);
     size_t n = key ? strlen(key) : 0, whole = strlen(f->message);
     for (const char *s = f->message; *s;) {
         const char *at = n >= 8 ? strstr(s, key) : NULL;
@@ -103,7 +102,6 @@ void failure_brief(const struct failure *f, const char *key, char *out, size_t s
             break;
         }
     line_copy(out, size, buf_str(&b), b.len);
-    buf_release(&b);
 }
 
 /* Returns a string, or the serialised value of anything else; NULL for nothing. */

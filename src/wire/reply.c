@@ -217,11 +217,10 @@ static void take_calls(struct reply *a, struct llm_reply *r, bool cut)
         take_block(a, &c, cut);
         a->from_block = c.n > 0;
     } else if (block) {
-        struct buf shown = BUF_INIT(0); /* the block was only text, perhaps beside a call */
+        struct buf shown autorelease(buf_release) = BUF_INIT(0); /* the block was only text, perhaps beside a call */
         buf_addf(&shown, "```%s\n%s```\n", languages[0].tags[0], buf_str(&a->blocks.code));
         buf_add(&shown, buf_str(&a->blocks.after), a->blocks.after.len);
         emit_text(a, &shown);
-        buf_release(&shown);
     }
     r->calls = c.v;
     r->n_calls = c.n;
@@ -304,12 +303,11 @@ int reply_failed_generation(const struct llm_request *q, const char *body, size_
 bool reply_has_block(const char *text)
 {
     struct blocks b;
-    struct buf out = BUF_INIT(0);
+    struct buf out autorelease(buf_release) = BUF_INIT(0);
     blocks_init(&b);
     blocks_feed(&b, text, strlen(text), &out);
     blocks_end(&b, true, &out);
     bool has = b.state == BLOCKS_CODE || b.state == BLOCKS_CLOSED;
     blocks_release(&b);
-    buf_release(&out);
     return has;
 }

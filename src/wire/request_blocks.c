@@ -105,7 +105,7 @@ static size_t blocks_assistant(struct request_out *o, size_t i)
 {
     const struct conversation *c = o->q->conversation;
     const struct turn *t = &c->v[i];
-    struct buf b = BUF_INIT(0);
+    struct buf b autorelease(buf_release) = BUF_INIT(0);
     flush_user(o);
     buf_addstr(&b, t->text);
     if (!t->n_calls)
@@ -122,7 +122,6 @@ static size_t blocks_assistant(struct request_out *o, size_t i)
                 flush_user(o);
         }
     }
-    buf_release(&b);
     return used;
 }
 

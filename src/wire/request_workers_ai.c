@@ -25,12 +25,11 @@ static bool ends(const char *s, size_t len, const char *with)
  * anywhere else. */
 static char *path_of(const char *model, struct error *err)
 {
-    struct buf b = BUF_INIT(4096);
+    struct buf b autorelease(buf_release) = BUF_INIT(4096);
     percent_encode(&b, model, "@/:");
     for (const char *p = buf_str(&b);; p++) {
         size_t n = strcspn(p, "/");
         if (!n || (n <= 2 && !strncmp(p, "..", n))) {
-            buf_release(&b);
             error_set(
                 err, ERROR_USAGE, 0,
                 "model \"%.100s\": the name is a part of the URL here, like @cf/meta/llama-3.1-8b-instruct",
