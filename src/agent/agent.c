@@ -86,11 +86,10 @@ void agent_free(struct agent *a)
 }
 
 /* The question has run out of time: stop whatever is waiting, as Ctrl-C would. */
-static void on_deadline(void *ctx, short revents)
+static void on_deadline(void *ctx)
 {
     struct agent *a = ctx;
 
-    (void)revents;
     a->q->late = true;
     loop_interrupt(a->loop);
 }

@@ -27,7 +27,7 @@ struct channel {
     char buffer[READ_SIZE];
 };
 
-static void serve(void *ctx, short revents);
+static void serve(void *ctx);
 static int on_frame(void *ctx, const struct frame *f);
 
 static void watch(struct channel *k)
@@ -156,9 +156,10 @@ static void receive(struct channel *k)
         break_off(k, k->fault);
 }
 
-static void serve(void *ctx, short revents)
+static void serve(void *ctx)
 {
     struct channel *k = ctx;
+    short revents = loop_revents(k->loop);
 
     k->busy = true;
     if (revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL))

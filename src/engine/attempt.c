@@ -28,11 +28,10 @@ void attempt_init(struct attempt *a)
     a->given = *a->o;
 }
 
-static void finish(void *ctx, short revents)
+static void finish(void *ctx)
 {
     struct attempt *a = ctx;
 
-    (void)revents;
     loop_timer_stop(a->loop, a);
     a->done(a->ctx, a->up);
 }

@@ -264,11 +264,10 @@ static int info_pipe(int ends[2])
 }
 
 /* No process joins a control group here, so the start does not wait for what bwrap writes. */
-static void serve_info(void *ctx, short revents)
+static void serve_info(void *ctx)
 {
     struct attempt *a = ctx;
 
-    (void)revents;
     attempt_found_peer(a, child_pid(a->info));
     loop_unwatch(a->loop, a->info);
     fd_close(&a->info);

@@ -63,12 +63,11 @@ static void connected(struct attempt *a, int fd)
     }
 }
 
-static void serve_listener(void *ctx, short revents)
+static void serve_listener(void *ctx)
 {
     struct attempt *a = ctx;
     int fd = run_dir_accept(&a->dir, a->listener, &a->peer);
 
-    (void)revents;
     if (fd >= 0)
         connected(a, fd);
 }
@@ -86,7 +85,7 @@ static bool says_running(const struct child *c)
     return child_ok(c) && !strncmp(buf_str(&c->out_text), "true", 4);
 }
 
-static void look(void *ctx, short revents);
+static void look(void *ctx);
 
 static void looked(void *ctx, struct child *c)
 {
@@ -101,11 +100,10 @@ static void looked(void *ctx, struct child *c)
         attempt_again(a, true, NULL);
 }
 
-static void look(void *ctx, short revents)
+static void look(void *ctx)
 {
     struct attempt *a = ctx;
 
-    (void)revents;
     a->helper = ask_running(a, (struct child_watch){a->loop, looked, a});
     if (!a->helper) {
         error_set(&a->err, ERROR_SYSTEM, 0, "cannot start %s inspect", a->program);

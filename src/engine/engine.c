@@ -72,7 +72,7 @@ static bool automatic(const struct engine_run *r)
     return !strcmp(r->o->engine, "auto");
 }
 
-static void begin_next(void *ctx, short revents);
+static void begin_next(void *ctx);
 
 int engine_check(const struct engine_options *o, struct error *err)
 {
@@ -187,12 +187,11 @@ static bool no_host_socket(const char *runtime)
     return runtime && !strncmp(runtime, "runsc", 5);
 }
 
-static void begin_next(void *ctx, short revents)
+static void begin_next(void *ctx)
 {
     struct engine_run *r = ctx;
     struct attempt *a = &r->attempt;
 
-    (void)revents;
     if (r->at >= r->n) {
         tell_failure(r);
         return;

@@ -127,14 +127,14 @@ static struct removal *next_in_turn(void)
     return begun < AT_ONCE ? next : NULL;
 }
 
-static void start_removal(void *ctx, short revents);
+static void start_removal(void *ctx);
 
 /* Not all at once: each needs a client, which costs 50 ms of CPU time, descriptors and a timer. */
 static void start_some(void)
 {
     for (struct removal *r; (r = next_in_turn()) != NULL;) {
         r->begun = true;
-        start_removal(r, 0);
+        start_removal(r);
     }
 }
 
@@ -202,11 +202,10 @@ static void removed(void *ctx, struct child *c)
 /* Not while it is being started: a killed program's "docker run" goes on without it, and holds the
  * directory. If that were removed, the container would be made but could not start, and neither it nor the
  * client would ever end. */
-static void start_removal(void *ctx, short revents)
+static void start_removal(void *ctx)
 {
     struct removal *r = ctx;
 
-    (void)revents;
     if (r->dir && r->looks < LOOKS_MOST && run_dir_held(r->dir)) {
         loop_timer(r->loop, clock_ms() + (LOOK_MS << r->looks++), start_removal, r);
         return;
@@ -336,9 +335,8 @@ static void list_all(const struct sweep *sweep)
 
 /* The labels also show containers whose directory is lost. Done rarely, because each client costs 50 ms of
  * CPU time. */
-static void scan_labels(void *ctx, short revents)
+static void scan_labels(void *ctx)
 {
-    (void)revents;
     list_all(&(struct sweep){.loop = ctx});
 }
 

@@ -32,8 +32,8 @@ struct stdio {
     int write_error; /* errno; EPIPE: the client is gone */
 };
 
-static void on_stdin(void *ctx, short revents);
-static void on_stdout(void *ctx, short revents);
+static void on_stdin(void *ctx);
+static void on_stdout(void *ctx);
 
 /* What we wait for: stdout while we owe something, stdin unless that is much. */
 static void watch(struct stdio *s)
@@ -57,9 +57,10 @@ static void write_some(struct stdio *s)
         buf_release(&s->out);
 }
 
-static void on_stdout(void *ctx, short revents)
+static void on_stdout(void *ctx)
 {
     struct stdio *s = ctx;
+    short revents = loop_revents(s->loop);
 
     if (revents & POLLOUT)
         write_some(s);
@@ -89,13 +90,12 @@ static void on_message(void *ctx, const char *text, size_t len)
         mcp_receive_too_long(s->link);
 }
 
-static void on_stdin(void *ctx, short revents)
+static void on_stdin(void *ctx)
 {
     struct stdio *s = ctx;
     char piece[65536];
     ssize_t n = read(0, piece, sizeof piece);
 
-    (void)revents;
     if (n > 0) {
         mcp_lines_feed(&s->lines, piece, (size_t)n);
     } else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {

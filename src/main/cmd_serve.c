@@ -99,11 +99,10 @@ static int open_server(struct serve *s, struct error *err)
 }
 
 /* No sandbox can be started any more, so it is better to end: another server finds the sandboxes again. */
-static void on_starter_gone(void *ctx, short revents)
+static void on_starter_gone(void *ctx)
 {
     struct serve *s = ctx;
 
-    (void)revents;
     s->starter_gone = true;
     print_line("the process that starts sandboxes has ended (was it killed?), so the server ends too\n"
                "The next one finds the sandboxes again.");

@@ -95,11 +95,11 @@ static void write_failed(struct answer *a, int why)
     answer_unwatch(a);
 }
 
-static void on_stdout(void *ctx, short revents)
+static void on_stdout(void *ctx)
 {
     struct answer *a = ctx;
 
-    if (revents & (POLLERR | POLLNVAL)) {
+    if (loop_revents(a->loop) & (POLLERR | POLLNVAL)) {
         write_failed(a, EPIPE);
         loop_interrupt(a->loop);
     }

@@ -69,9 +69,8 @@ static void read_both(struct child *c)
     read_pipe(c, &c->err, &c->err_text);
 }
 
-static void serve_output(void *ctx, short revents)
+static void serve_output(void *ctx)
 {
-    (void)revents;
     read_both(ctx);
 }
 
@@ -137,7 +136,7 @@ static bool expire(struct child *c)
     return true;
 }
 
-static void serve_end(void *ctx, short revents);
+static void serve_end(void *ctx);
 
 static void set_timer(struct child *c)
 {
@@ -149,11 +148,10 @@ static void set_timer(struct child *c)
         loop_timer(c->watch.loop, at, serve_end, c);
 }
 
-static void serve_end(void *ctx, short revents)
+static void serve_end(void *ctx)
 {
     struct child *c = ctx;
 
-    (void)revents;
     if (!reap(c) && (c->deadline == 0 || clock_ms() < c->deadline || !expire(c))) {
         set_timer(c);
         return;

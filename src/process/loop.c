@@ -43,6 +43,7 @@ struct loop {
     struct timer *timers;
     size_t n_timers;
     uint64_t made; /* serial number of the latest watch or timer */
+    short revents; /* of the watch whose callback was called last */
 
     int signal_fd; /* the read end of the signal pipe, or -1 */
     unsigned interrupts;
@@ -211,9 +212,14 @@ static int serve_timers(struct loop *l, uint64_t upto)
             return served;
         struct timer t = *due;
         remove_timer(l, due);
-        t.fn(t.ctx, 0);
+        t.fn(t.ctx);
         served++;
     }
+}
+
+short loop_revents(const struct loop *l)
+{
+    return l->revents;
 }
 
 int loop_serve(struct loop *l, const struct pollfd *fds, size_t n)
@@ -230,10 +236,10 @@ int loop_serve(struct loop *l, const struct pollfd *fds, size_t n)
         if (!w || w->made > upto)
             continue;
         /* An earlier callback may have narrowed what the watch asks for since the poll. */
-        short revents = fds[i].revents & (short)(w->events | POLLERR | POLLHUP | POLLNVAL);
-        if (revents == 0)
+        l->revents = fds[i].revents & (short)(w->events | POLLERR | POLLHUP | POLLNVAL);
+        if (l->revents == 0)
             continue;
-        w->fn(w->ctx, revents);
+        w->fn(w->ctx);
         served++;
     }
     return served + serve_timers(l, upto);

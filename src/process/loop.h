@@ -17,8 +17,8 @@
 struct error;
 struct loop;
 
-/* A callback. It may add and remove watches and timers, including its own. */
-typedef void loop_fn(void *ctx, short revents);
+/* A callback of a watch or a timer. It may add and remove watches and timers, including its own. */
+typedef void loop_fn(void *ctx);
 
 struct loop *loop_new(void);
 void loop_free(struct loop *l);
@@ -26,9 +26,12 @@ void loop_free(struct loop *l);
 /* Serve fd (not owned) when one of events (POLLIN, POLLOUT) or an error shows. Calling again changes it.
  * With events 0 only errors and hang-up are reported. */
 void loop_watch(struct loop *l, int fd, short events, loop_fn *fn, void *ctx);
+/* For the callback of a watch: the revents of its descriptor, as poll(2) has them. They are those of another
+ * descriptor once the callback has served the loop itself. */
+short loop_revents(const struct loop *l);
 void loop_unwatch(struct loop *l, int fd); /* unknown fd: nothing happens */
 
-/* One timer per ctx: fn(ctx, 0) once, at clock_ms() >= at_ms. Setting again moves it. */
+/* One timer per ctx: fn(ctx) once, at clock_ms() >= at_ms. Setting again moves it. */
 void loop_timer(struct loop *l, int64_t at_ms, loop_fn *fn, void *ctx);
 void loop_timer_stop(struct loop *l, void *ctx);
 

@@ -11,9 +11,8 @@
 
 #define COUNT_MS 500
 
-static void on_ready(void *ctx, short revents)
+static void on_ready(void *ctx)
 {
-    (void)revents;
     *(bool *)ctx = true;
 }
 

@@ -58,9 +58,9 @@ struct runner {
 static struct runner
     *ending; /* those that were freed by their owners, but whose processes still have to end */
 
-static void on_socket(void *ctx, short revents);
+static void on_socket(void *ctx);
 static void flush(struct runner *r);
-static void on_dropped(void *ctx, short revents);
+static void on_dropped(void *ctx);
 
 static void ask_free(struct pending *a)
 {
@@ -104,11 +104,10 @@ static bool reap(struct runner *r)
 }
 
 /* Reaps the process, which ends by itself or is killed when its time is over. */
-static void on_reap(void *ctx, short revents)
+static void on_reap(void *ctx)
 {
     struct runner *r = CONTAINER_OF(ctx, pid);
 
-    (void)revents;
     if (reap(r)) {
         if (r->freed && r->depth == 0)
             destroy(r);
@@ -300,19 +299,17 @@ uint64_t runner_ask(struct runner *r, const char *operation, const struct json *
 
 /* ---- cancel ---- */
 
-static void on_deaf(void *ctx, short revents)
+static void on_deaf(void *ctx)
 {
-    (void)revents;
     lose_sandbox(ctx, "it ignored a cancel and was killed");
 }
 
 /* Answers the requests that will never be sent. */
-static void on_dropped(void *ctx, short revents)
+static void on_dropped(void *ctx)
 {
     struct runner *r = CONTAINER_OF(ctx, asks);
     struct error err;
 
-    (void)revents;
     if (r->sock >= 0)
         error_set(&err, ERROR_CANCELLED, 0, "cancelled before it began");
     else
@@ -429,13 +426,13 @@ static void drain(struct runner *r)
         disconnect(r);
 }
 
-static void on_socket(void *ctx, short revents)
+static void on_socket(void *ctx)
 {
     struct runner *r = ctx;
     struct error err;
     bool there = true;
 
-    if (revents & POLLOUT)
+    if (loop_revents(r->loop) & POLLOUT)
         flush(r);
     if (r->freed) {
         drain(r);

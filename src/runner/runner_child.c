@@ -22,7 +22,7 @@
 #define CLAIM_STEP  20    /* ms */
 #define NOTICES_MAX 20
 
-static void on_socket(void *ctx, short revents);
+static void on_socket(void *ctx);
 
 struct runner_child *runner_child_new(struct loop *loop, int sock)
 {
@@ -151,13 +151,12 @@ static void take_message(struct runner_child *c, struct json *m)
     json_free(m);
 }
 
-static void on_socket(void *ctx, short revents)
+static void on_socket(void *ctx)
 {
     struct runner_child *c = ctx;
     ssize_t n = messages_read(&c->in, c->sock);
     struct error err = {0};
 
-    (void)revents;
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         return;
     for (struct json *m; n > 0 && !c->closed && (m = messages_next(&c->in, &err));)

@@ -174,12 +174,11 @@ static void end(struct lease *h, bool expired)
     rs->counts.stopped += !expired;
 }
 
-static void on_time(void *ctx, short revents)
+static void on_time(void *ctx)
 {
     struct runners *rs = ctx;
     int64_t now = clock_ms();
 
-    (void)revents;
     past_forget_old(&rs->past);
     for (struct lease *h = rs->all, *next; h; h = next) {
         next = h->next;

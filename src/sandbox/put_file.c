@@ -25,14 +25,13 @@ void put_send(struct put *u, enum to_guest type, const char *data, size_t len)
                  &(struct frame_out){.type = type, .nonce = u->request.nonce, .body = {data, len}});
 }
 
-static void on_source(void *ctx, short revents)
+static void on_source(void *ctx)
 {
     struct put *u = ctx;
     struct sandbox *s = u->request.sandbox;
     char piece[PUT_PIECE];
     ssize_t n = read(u->fd, piece, sizeof piece);
 
-    (void)revents;
     if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK))
         return;
     if (n < 0)

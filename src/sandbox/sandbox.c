@@ -144,11 +144,10 @@ static void on_broken(void *ctx, const char *why)
     snprintf(s->broken_why, sizeof s->broken_why, "%s", why);
 }
 
-static void on_hello_late(void *ctx, short revents)
+static void on_hello_late(void *ctx)
 {
     struct sandbox *s = ctx;
 
-    (void)revents;
     if (s->taken)
         named_silent(s);
     else
@@ -218,9 +217,8 @@ void sandbox_break(struct sandbox *s, const char *why)
 }
 
 /* Remove what killed programs left, while our own engine starts. */
-static void sweep(void *loop, short revents)
+static void sweep(void *loop)
 {
-    (void)revents;
     sweep_begin(loop);
 }
 

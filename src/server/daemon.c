@@ -30,12 +30,11 @@
 #include "server/private.h"
 #include "server/questions.h"
 
-static void run(void *ctx, short revents)
+static void run(void *ctx)
 {
     struct server *s = ctx;
     MHD_UNSIGNED_LONG_LONG ms;
 
-    (void)revents;
     s->woken = false;
     s->mhd->run(s->daemon);
     if (s->woken) /* by the handler of another request, of which the library's timeout does not know */
@@ -71,11 +70,10 @@ static void refuse_incomplete(struct connection *c, bool line)
                     : "not an HTTP request, or it ends within its first line");
 }
 
-static void deadline(void *ctx, short revents)
+static void deadline(void *ctx)
 {
     struct connection *c = ctx;
 
-    (void)revents;
     if (!c->idle)
         refuse_raw(c, 408, "the request did not arrive in time");
     shutdown(c->fd, SHUT_RDWR);
@@ -83,13 +81,12 @@ static void deadline(void *ctx, short revents)
 
 /* A client that ends its side in the middle of a request is told so at once. The library does not always see
  * it: the end that comes with the last bytes makes no further event. */
-static void look_for_end(void *ctx, short revents)
+static void look_for_end(void *ctx)
 {
     struct connection *c = *(struct connection **)ctx;
     struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
     int unread = 0;
 
-    (void)revents;
     if (c->idle || (c->q && (c->q->dispatched || c->q->response)))
         return;
     if (poll(&p, 1, 0) > 0 && ioctl(c->fd, FIONREAD, &unread) == 0 && unread == 0) {
@@ -260,11 +257,10 @@ static void on_completed(void *cls, struct MHD_Connection *mc, void **con_cls,
 
 /* While a request is suspended the library does not look at its socket, so we look whether the client leaves.
  * One that only ends its sending side counts as gone too: none that waits for an answer does that. */
-static void on_hangup(void *ctx, short revents)
+static void on_hangup(void *ctx)
 {
     struct connection *c = ctx;
 
-    (void)revents;
     if (c->q)
         visit_lose(c->q);
 }
@@ -473,7 +469,7 @@ void server_free(struct server *s)
     loop_timer_stop(s->o.loop, s);
     s->mhd->stop_daemon(s->daemon); /* closes the listening socket too */
     while (s->lingering)
-        linger_end(s->lingering, 0);
+        linger_end(s->lingering);
     mcp_free(s->mcp);
     for (size_t t = 0; t < s->n_tables; t++) {
         for (size_t i = 0; i < s->tables[t].n; i++)

@@ -20,11 +20,10 @@ struct lingering {
     int fd;
 };
 
-void linger_end(void *ctx, short revents)
+void linger_end(void *ctx)
 {
     struct lingering *l = ctx;
 
-    (void)revents;
     loop_timer_stop(l->loop, l);
     loop_unwatch(l->loop, l->fd);
     fd_close(&l->fd);
@@ -34,15 +33,14 @@ void linger_end(void *ctx, short revents)
     free(l);
 }
 
-static void linger_read(void *ctx, short revents)
+static void linger_read(void *ctx)
 {
     struct lingering *l = ctx;
     char waste[16384];
     ssize_t n = recv(l->fd, waste, sizeof waste, MSG_DONTWAIT);
 
-    (void)revents;
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-        linger_end(l, 0);
+        linger_end(l);
 }
 
 void linger_begin(struct connection *c)

@@ -127,6 +127,6 @@ struct json *describe_routes(const struct server *s);
 
 /* In linger.c. Keeps c's socket open until the client's last bytes were read. */
 void linger_begin(struct connection *c);
-void linger_end(void *lingering, short revents); /* closes it now */
+void linger_end(void *lingering); /* closes it now */
 
 #endif

@@ -118,11 +118,10 @@ static struct json *notice_of(const struct json *event)
                           {"text", json_copy(json_get(event, "text"))});
 }
 
-static void on_silence(void *ctx, short revents)
+static void on_silence(void *ctx)
 {
     struct http_question *qn = ctx;
 
-    (void)revents;
     qn->shape->silent(qn);
     loop_timer(visit_loop(qn->q), clock_ms() + QUESTION_SILENT_MS, on_silence, qn);
 }

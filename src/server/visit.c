@@ -317,11 +317,10 @@ void stream_begin(struct visit *q, int status, const char *type)
             q->s->mhd->create_response_from_callback(MHD_SIZE_UNKNOWN, 16384, stream_read, q, NULL));
 }
 
-static void on_silence(void *ctx, short revents)
+static void on_silence(void *ctx)
 {
     struct visit *q = ctx;
 
-    (void)revents;
     stream_send(q, ": still working\n\n", 17);
     loop_timer(q->s->o.loop, clock_ms() + STREAM_SILENT_MS, on_silence, q);
 }

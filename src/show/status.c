@@ -18,7 +18,7 @@
 #define FRAME_MS   120
 #define DOT_MS     1000
 
-static void status_tick(void *ctx, short revents);
+static void status_tick(void *ctx);
 
 void screen_status_hide(struct screen *s)
 {
@@ -118,11 +118,10 @@ static void status_draw(struct screen *s)
              (int)screen_fitting(buf_str(&line), s->width - 1), buf_str(&line), screen_sgr(s, SGR_RESET));
 }
 
-static void status_tick(void *ctx, short revents)
+static void status_tick(void *ctx)
 {
     struct screen *s = ctx;
 
-    (void)revents;
     if (!s->words)
         return;
     screen_look(s);

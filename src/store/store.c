@@ -246,11 +246,10 @@ static bool commit(struct store *s)
     return false;
 }
 
-static void on_timer(void *ctx, short revents)
+static void on_timer(void *ctx)
 {
     struct store *s = ctx;
 
-    (void)revents;
     s->timer = false;
     if (!ready(s) || !db_begin(s->db)) {
         buf_clear(&s->text);

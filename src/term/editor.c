@@ -373,13 +373,12 @@ static ssize_t read_more(const struct editor *e, char *bytes, size_t n, size_t s
     return more > 0 ? (ssize_t)n + more : (ssize_t)n;
 }
 
-static void on_input(void *ctx, short revents)
+static void on_input(void *ctx)
 {
     struct editor *e = ctx;
     char bytes[4096];
     ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
 
-    (void)revents;
     if (n > 0)
         n = read_more(e, bytes, (size_t)n, sizeof bytes);
     if (n > 0) {
@@ -438,7 +437,7 @@ static void take_typed_ahead(struct editor *e)
     e->keys.ahead = true;
     drain(e);
     while (!e->done && input_waits())
-        on_input(e, POLLIN);
+        on_input(e);
     e->keys.ahead = false;
 }
 

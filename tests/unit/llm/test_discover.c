@@ -250,9 +250,8 @@ static void an_endless_list_is_no_list(void **state)
     assert_int_equal(f.places[0], LLM_OTHER);
 }
 
-static void on_timer(void *ctx, short revents)
+static void on_timer(void *ctx)
 {
-    (void)revents;
     loop_interrupt(ctx);
 }
 

@@ -459,9 +459,8 @@ static void timers(void **state)
     end(&a);
 }
 
-static void interrupt(void *ctx, short revents)
+static void interrupt(void *ctx)
 {
-    (void)revents;
     loop_interrupt(ctx);
 }
 

@@ -230,9 +230,8 @@ static void a_daemon_holding_the_pipe_does_not_hold_us(void **state)
     child_free(r);
 }
 
-static void interrupt(void *ctx, short revents)
+static void interrupt(void *ctx)
 {
-    (void)revents;
     loop_interrupt(ctx);
 }
 

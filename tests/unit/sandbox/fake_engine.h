@@ -58,14 +58,13 @@ static void fake_kill(struct engine_run *r)
     r->pid = 0;
 }
 
-static void fake_start(void *ctx, short revents)
+static void fake_start(void *ctx)
 {
     struct engine_run *r = ctx;
     struct error err = {0};
     int pair[2];
     char channel[16];
 
-    (void)revents;
     fake.starts++;
     if (fake.fail_starts > 0) {
         fake.fail_starts--;
@@ -120,12 +119,11 @@ struct engine_facts engine_facts(const struct engine_run *r)
     return (struct engine_facts){.name = "fake", .channel = r->fd, .channel_out = r->fd, .fewer = ""};
 }
 
-static void fake_rejected(void *ctx, short revents)
+static void fake_rejected(void *ctx)
 {
     struct engine_run *r = ctx;
     struct error err = {0};
 
-    (void)revents;
     error_set(&err, ERROR_SANDBOX, 0, "no candidate is left");
     r->done(r->ctx, -1, &err);
 }

@@ -276,11 +276,10 @@ static void test_timeouts(void **state)
     assert_int_equal(fake.starts, 1);
 }
 
-static void interrupt_later(void *ctx, short revents)
+static void interrupt_later(void *ctx)
 {
     int *left = ctx;
 
-    (void)revents;
     loop_interrupt(loop);
     if (--*left > 0)
         loop_timer(loop, clock_ms() + 200, interrupt_later, ctx);

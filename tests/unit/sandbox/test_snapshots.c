@@ -11,11 +11,10 @@
     "f.f_globals\n"
 
 /* Ctrl-C while files go out: when the worker that printed its pid is dead and reaped. */
-static void press_when_gone(void *ctx, short revents)
+static void press_when_gone(void *ctx)
 {
     pid_t pid = (pid_t)strtol(buf_str(&seen.out), NULL, 10);
 
-    (void)revents;
     if (pid > 1 && kill(pid, 0) < 0)
         loop_interrupt(loop);
     else
