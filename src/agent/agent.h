@@ -15,7 +15,6 @@
 #include "chat/usage.h"
 
 struct agent;
-struct buf;
 struct error;
 struct host_files;
 struct llm;

@@ -180,55 +180,6 @@ static int take_answer(struct agent *a, struct question *q, struct llm_reply *r,
     return answered(a, q, r, err);
 }
 
-static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, struct error *err);
-
-/* The answer shows code, and it is not known yet whether this model means such code to run, so it is asked.
- * If it does, that reply replaces the first one, which becomes talk. In every other case, an interrupt
- * included, the first reply is the answer. */
-static int ask_to_run(struct agent *a, struct question *q, struct llm_reply *said, struct error *err)
-{
-    struct llm_reply r = {0};
-    struct error why = {0};
-    int status = ask_about(a, said->text, &r, &why);
-
-    if (!status && r.n_calls) {
-        agent_reply_end(a, REPLY_NUDGED);
-        xreplace(&q->last_text, xstrdup(said->text));
-        q->reply++;
-        agent_send_whole(a, EVENT_REASONING, r.reasoning);
-        agent_send_whole(a, EVENT_TEXT, r.text);
-        status = take_calls(a, q, &r, err);
-    } else {
-        status = take_answer(a, q, said, err);
-        if (why.kind == ERROR_CANCELLED && !agent_out_of_time(a)) {
-            *err = why;
-            status = question_failed(a, err);
-        }
-    }
-    llm_reply_release(&r);
-    return status;
-}
-
-static bool may_run(const struct agent *a, const struct question *q)
-{
-    return !q->budget.no_more && a->no_sandbox.kind == ERROR_NONE;
-}
-
-static int take_text(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
-{
-    if (r->truncated) {
-        const char *origin = llm_origin(a->llm); /* its first word is the base URL */
-        error_set(err, ERROR_NETWORK, 0,
-                  "the connection to %.*s, model %s, was lost in the middle of the answer: %s\n"
-                  "Ask again",
-                  (int)strcspn(origin, " "), origin, model_name(a), r->cause ? r->cause : "unknown cause");
-        return reply_cut(a, r, err);
-    }
-    if (text_is_blank(r->text))
-        return empty_reply(a, q, r, err);
-    return r->unsure && may_run(a, q) ? ask_to_run(a, q, r, err) : take_answer(a, q, r, err);
-}
-
 /* A text that was sent as talk has become the answer, so listeners get it once more, as the answer. */
 static void say_answer(struct agent *a, struct question *q, const char *text)
 {
@@ -415,6 +366,53 @@ static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, 
         return GO_ON;
     say_answer(a, q, answer);
     return QUESTION_ANSWERED;
+}
+
+/* The answer shows code, and it is not known yet whether this model means such code to run, so it is asked.
+ * If it does, that reply replaces the first one, which becomes talk. In every other case, an interrupt
+ * included, the first reply is the answer. */
+static int ask_to_run(struct agent *a, struct question *q, struct llm_reply *said, struct error *err)
+{
+    struct llm_reply r = {0};
+    struct error why = {0};
+    int status = ask_about(a, said->text, &r, &why);
+
+    if (!status && r.n_calls) {
+        agent_reply_end(a, REPLY_NUDGED);
+        xreplace(&q->last_text, xstrdup(said->text));
+        q->reply++;
+        agent_send_whole(a, EVENT_REASONING, r.reasoning);
+        agent_send_whole(a, EVENT_TEXT, r.text);
+        status = take_calls(a, q, &r, err);
+    } else {
+        status = take_answer(a, q, said, err);
+        if (why.kind == ERROR_CANCELLED && !agent_out_of_time(a)) {
+            *err = why;
+            status = question_failed(a, err);
+        }
+    }
+    llm_reply_release(&r);
+    return status;
+}
+
+static bool may_run(const struct agent *a, const struct question *q)
+{
+    return !q->budget.no_more && a->no_sandbox.kind == ERROR_NONE;
+}
+
+static int take_text(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
+{
+    if (r->truncated) {
+        const char *origin = llm_origin(a->llm); /* its first word is the base URL */
+        error_set(err, ERROR_NETWORK, 0,
+                  "the connection to %.*s, model %s, was lost in the middle of the answer: %s\n"
+                  "Ask again",
+                  (int)strcspn(origin, " "), origin, model_name(a), r->cause ? r->cause : "unknown cause");
+        return reply_cut(a, r, err);
+    }
+    if (text_is_blank(r->text))
+        return empty_reply(a, q, r, err);
+    return r->unsure && may_run(a, q) ? ask_to_run(a, q, r, err) : take_answer(a, q, r, err);
 }
 
 /* The nudge follows the last turn for one request and is then removed: a history full of nudges teaches a

@@ -28,7 +28,6 @@ struct channel {
 };
 
 static void serve(void *ctx);
-static int on_frame(void *ctx, const struct frame *f);
 
 static void watch(struct channel *k)
 {
@@ -60,6 +59,14 @@ static void break_off(struct channel *k, const char *why)
     k->broken = true;
     unwatch(k);
     k->listener.broken(k->listener.ctx, why);
+}
+
+static int on_frame(void *ctx, const struct frame *f)
+{
+    struct channel *k = ctx;
+
+    k->fault = k->listener.frame(k->listener.ctx, f);
+    return k->fault || k->broken;
 }
 
 struct channel *channel_new(struct loop *loop, int in, int out, const struct channel_listener *l)
@@ -130,14 +137,6 @@ void channel_send(struct channel *k, const struct frame_out *f)
 void channel_order(struct channel *k, enum to_guest type)
 {
     channel_send(k, &(struct frame_out){.type = type});
-}
-
-static int on_frame(void *ctx, const struct frame *f)
-{
-    struct channel *k = ctx;
-
-    k->fault = k->listener.frame(k->listener.ctx, f);
-    return k->fault || k->broken;
 }
 
 static void receive(struct channel *k)

@@ -171,7 +171,34 @@ static const struct provider *named_provider(const struct config *c, const char 
     return NULL;
 }
 
-static int implicit_choice(struct config *c, struct endpoint *e, int last, struct error *err);
+/* Nobody said where, but a key or a URL is set: in the environment (layer 0), then in .env (1), then in
+ * config.yaml (2). */
+static int implicit_choice(struct config *c, struct endpoint *e, int last, struct error *err)
+{
+    const struct providers *known = config_providers(c);
+    struct error earlier = {0};
+
+    for (int layer = 0; layer <= last; layer++)
+        for (size_t i = 0; i < known->n; i++) {
+            const struct provider *p = &known->v[i];
+            struct error why = {0};
+
+            if (p->by_name)
+                continue;
+            if (layer < 2 ? !is_there(c, p, layer == 0 ? IN_ENVIRONMENT : IN_DOTENV)
+                          : !p->api_key && !p->api_key_command.n)
+                continue;
+            e->by_folder = layer == 1;
+            if (take_entry(c, p, e, &why) == 0)
+                return 0;
+            if (!earlier.kind)
+                earlier = why;
+        }
+    e->by_folder = false;
+    if (earlier.kind && err)
+        *err = earlier;
+    return earlier.kind ? -1 : 0;
+}
 
 /* A folder may choose among the providers for which the user has something configured; others only if the
  * environment chooses none. */
@@ -230,35 +257,6 @@ static int explicit_choice(struct config *c, struct endpoint *e, struct error *e
         .url = URL_OPTION, .url_from = (enum source_kind)k, .provider_beside = p != NULL};
     e->found = true;
     return 0;
-}
-
-/* Nobody said where, but a key or a URL is set: in the environment (layer 0), then in .env (1), then in
- * config.yaml (2). */
-static int implicit_choice(struct config *c, struct endpoint *e, int last, struct error *err)
-{
-    const struct providers *known = config_providers(c);
-    struct error earlier = {0};
-
-    for (int layer = 0; layer <= last; layer++)
-        for (size_t i = 0; i < known->n; i++) {
-            const struct provider *p = &known->v[i];
-            struct error why = {0};
-
-            if (p->by_name)
-                continue;
-            if (layer < 2 ? !is_there(c, p, layer == 0 ? IN_ENVIRONMENT : IN_DOTENV)
-                          : !p->api_key && !p->api_key_command.n)
-                continue;
-            e->by_folder = layer == 1;
-            if (take_entry(c, p, e, &why) == 0)
-                return 0;
-            if (!earlier.kind)
-                earlier = why;
-        }
-    e->by_folder = false;
-    if (earlier.kind && err)
-        *err = earlier;
-    return earlier.kind ? -1 : 0;
 }
 
 /* Use the highest layer that names a model, except a model that was named beside another provider. */

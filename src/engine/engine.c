@@ -72,8 +72,6 @@ static bool automatic(const struct engine_run *r)
     return !strcmp(r->o->engine, "auto");
 }
 
-static void begin_next(void *ctx);
-
 int engine_check(const struct engine_options *o, struct error *err)
 {
     const struct engine *engine = engines_find(o->engine);
@@ -153,6 +151,31 @@ static void tell_failure(struct engine_run *r)
     r->given.done(r->given.ctx, -1, &err);
 }
 
+/* gVisor opens no socket of the host from inside unless its configuration allows it. */
+static bool no_host_socket(const char *runtime)
+{
+    return runtime && !strncmp(runtime, "runsc", 5);
+}
+
+static void begin_next(void *ctx)
+{
+    struct engine_run *r = ctx;
+    struct attempt *a = &r->attempt;
+
+    if (r->at >= r->n) {
+        tell_failure(r);
+        return;
+    }
+    a->engine = r->candidates[r->at];
+    xreplace(&a->runtime, xstrdup(r->o->runtime));
+    a->stdio = no_host_socket(a->runtime);
+    if (r->from_cache && r->at == 0) {
+        a->stdio = r->cached.stdio;
+        xreplace(&a->runtime, xstrdup(r->cached.runtime));
+    }
+    attempt_begin(a);
+}
+
 /* What an engine and its files say of a failure does not name the engine; here it is named. */
 static void candidate_failed(struct engine_run *r)
 {
@@ -179,31 +202,6 @@ static void attempt_done(void *ctx, bool up)
         r->given.done(r->given.ctx, 0, NULL);
     else
         candidate_failed(r);
-}
-
-/* gVisor opens no socket of the host from inside unless its configuration allows it. */
-static bool no_host_socket(const char *runtime)
-{
-    return runtime && !strncmp(runtime, "runsc", 5);
-}
-
-static void begin_next(void *ctx)
-{
-    struct engine_run *r = ctx;
-    struct attempt *a = &r->attempt;
-
-    if (r->at >= r->n) {
-        tell_failure(r);
-        return;
-    }
-    a->engine = r->candidates[r->at];
-    xreplace(&a->runtime, xstrdup(r->o->runtime));
-    a->stdio = no_host_socket(a->runtime);
-    if (r->from_cache && r->at == 0) {
-        a->stdio = r->cached.stdio;
-        xreplace(&a->runtime, xstrdup(r->cached.runtime));
-    }
-    attempt_begin(a);
 }
 
 static struct engine_run *run_new(const struct engine_start *given)

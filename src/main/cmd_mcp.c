@@ -32,8 +32,31 @@ struct stdio {
     int write_error; /* errno; EPIPE: the client is gone */
 };
 
-static void on_stdin(void *ctx);
 static void on_stdout(void *ctx);
+
+static void on_message(void *ctx, const char *text, size_t len)
+{
+    struct stdio *s = ctx;
+
+    if (text)
+        mcp_receive(s->link, text, len);
+    else
+        mcp_receive_too_long(s->link);
+}
+
+static void on_stdin(void *ctx)
+{
+    struct stdio *s = ctx;
+    char piece[65536];
+    ssize_t n = read(0, piece, sizeof piece);
+
+    if (n > 0) {
+        mcp_lines_feed(&s->lines, piece, (size_t)n);
+    } else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
+        mcp_lines_end(&s->lines);
+        s->ended = true;
+    }
+}
 
 /* What we wait for: stdout while we owe something, stdin unless that is much. */
 static void watch(struct stdio *s)
@@ -78,30 +101,6 @@ static void on_send(void *ctx, const char *text, size_t len, const struct mcp_de
     buf_add(&s->out, text, len);
     buf_addch(&s->out, '\n');
     watch(s);
-}
-
-static void on_message(void *ctx, const char *text, size_t len)
-{
-    struct stdio *s = ctx;
-
-    if (text)
-        mcp_receive(s->link, text, len);
-    else
-        mcp_receive_too_long(s->link);
-}
-
-static void on_stdin(void *ctx)
-{
-    struct stdio *s = ctx;
-    char piece[65536];
-    ssize_t n = read(0, piece, sizeof piece);
-
-    if (n > 0) {
-        mcp_lines_feed(&s->lines, piece, (size_t)n);
-    } else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
-        mcp_lines_end(&s->lines);
-        s->ended = true;
-    }
 }
 
 static void open_all(struct stdio *s, const struct front *f)

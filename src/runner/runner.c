@@ -59,8 +59,6 @@ static struct runner
     *ending; /* those that were freed by their owners, but whose processes still have to end */
 
 static void on_socket(void *ctx);
-static void flush(struct runner *r);
-static void on_dropped(void *ctx);
 
 static void ask_free(struct pending *a)
 {
@@ -188,6 +186,15 @@ void runner_let_go(void)
     }
 }
 
+/* Sends what is queued. A failure will show on the reading side. */
+static void flush(struct runner *r)
+{
+    if (r->sock < 0)
+        return;
+    bool full = writer_send(&r->out, r->sock) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+    loop_watch(r->loop, r->sock, full ? POLLIN | POLLOUT : POLLIN, on_socket, r);
+}
+
 /* Finishes the first request. It leaves the queue before its listener is called, which may ask for the next
  * one. */
 static bool finish(struct runner *r, const struct json *result, const struct error *err)
@@ -247,15 +254,6 @@ static void lose_sandbox(struct runner *r, const char *why)
 
 /* ---- to the child ---- */
 
-/* Sends what is queued. A failure will show on the reading side. */
-static void flush(struct runner *r)
-{
-    if (r->sock < 0)
-        return;
-    bool full = writer_send(&r->out, r->sock) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
-    loop_watch(r->loop, r->sock, full ? POLLIN | POLLOUT : POLLIN, on_socket, r);
-}
-
 /* Sends the first request, if none runs. */
 static void pump(struct runner *r)
 {
@@ -269,6 +267,35 @@ static void pump(struct runner *r)
     messages_add(&r->out.buf, a->message);
     json_free(steal(&a->message));
     flush(r);
+}
+
+/* Answers the requests that will never be sent. */
+static void on_dropped(void *ctx)
+{
+    struct runner *r = CONTAINER_OF(ctx, asks);
+    struct error err;
+
+    if (r->sock >= 0)
+        error_set(&err, ERROR_CANCELLED, 0, "cancelled before it began");
+    else
+        error_set(&err, ERROR_SANDBOX, 0, "the process that held the sandbox has ended");
+    for (struct pending **p = &r->asks; *p;) {
+        struct pending *a = *p;
+
+        if (!a->dropped) {
+            p = &a->next;
+            continue;
+        }
+        *p = a->next;
+        enter(r);
+        if (!a->forgotten && a->listener.done)
+            a->listener.done(a->listener.ctx, NULL, &err);
+        ask_free(a);
+        if (!leave(r))
+            return;
+        p = &r->asks; /* the owner may have asked or cancelled more */
+    }
+    pump(r);
 }
 
 static void drop(struct runner *r, struct pending *a)
@@ -302,35 +329,6 @@ uint64_t runner_ask(struct runner *r, const char *operation, const struct json *
 static void on_deaf(void *ctx)
 {
     lose_sandbox(ctx, "it ignored a cancel and was killed");
-}
-
-/* Answers the requests that will never be sent. */
-static void on_dropped(void *ctx)
-{
-    struct runner *r = CONTAINER_OF(ctx, asks);
-    struct error err;
-
-    if (r->sock >= 0)
-        error_set(&err, ERROR_CANCELLED, 0, "cancelled before it began");
-    else
-        error_set(&err, ERROR_SANDBOX, 0, "the process that held the sandbox has ended");
-    for (struct pending **p = &r->asks; *p;) {
-        struct pending *a = *p;
-
-        if (!a->dropped) {
-            p = &a->next;
-            continue;
-        }
-        *p = a->next;
-        enter(r);
-        if (!a->forgotten && a->listener.done)
-            a->listener.done(a->listener.ctx, NULL, &err);
-        ask_free(a);
-        if (!leave(r))
-            return;
-        p = &r->asks; /* the owner may have asked or cancelled more */
-    }
-    pump(r);
 }
 
 void runner_cancel(struct runner *r, uint64_t request)

@@ -22,21 +22,6 @@
 #define CLAIM_STEP  20    /* ms */
 #define NOTICES_MAX 20
 
-static void on_socket(void *ctx);
-
-struct runner_child *runner_child_new(struct loop *loop, int sock)
-{
-    struct runner_child *c = xcalloc(1, sizeof *c);
-
-    c->loop = loop;
-    c->sock = sock;
-    c->put = -1;
-    messages_init(&c->in);
-    fd_nonblock(sock, true);
-    loop_watch(loop, sock, POLLIN, on_socket, c);
-    return c;
-}
-
 void runner_child_free(struct runner_child *c)
 {
     loop_unwatch(c->loop, c->sock);
@@ -168,6 +153,19 @@ static void on_socket(void *ctx)
         loop_unwatch(c->loop, c->sock);
         loop_interrupt(c->loop);
     }
+}
+
+struct runner_child *runner_child_new(struct loop *loop, int sock)
+{
+    struct runner_child *c = xcalloc(1, sizeof *c);
+
+    c->loop = loop;
+    c->sock = sock;
+    c->put = -1;
+    messages_init(&c->in);
+    fd_nonblock(sock, true);
+    loop_watch(loop, sock, POLLIN, on_socket, c);
+    return c;
 }
 
 /* ---- the start ---- */

@@ -47,7 +47,6 @@ struct runners {
 };
 
 static void plan(struct runners *rs);
-static void fill_pool(struct runners *rs);
 
 static unsigned count(const struct runners *rs, bool pooled)
 {
@@ -145,6 +144,38 @@ static int start(struct lease *h, struct error *err)
     return h->runner ? 0 : -1;
 }
 
+/* ---- the pool ---- */
+
+static void fill_pool(struct runners *rs)
+{
+    unsigned waiting = count(rs, true), all = waiting + count(rs, false);
+
+    if (clock_ms() < rs->pool_at)
+        return;
+    for (; waiting < rs->o.pool && all < rs->o.max; waiting++, all++) {
+        struct lease *h = lease_new(rs);
+
+        random_hex(h->id, RUNNERS_ID);
+        h->pooled = true;
+        if (start(h, NULL) < 0) {
+            lease_remove(h);
+            rs->pool_at = clock_ms() + POOL_AGAIN_MS;
+            return;
+        }
+    }
+}
+
+/* Takes a sandbox that is up from the pool, or else one that is starting. */
+static struct lease *from_pool(struct runners *rs)
+{
+    struct lease *found = NULL;
+
+    for (struct lease *h = rs->all; h; h = h->next)
+        if (h->pooled && (!found || (!runner_facts(found->runner) && runner_facts(h->runner))))
+            found = h;
+    return found;
+}
+
 /* ---- time ---- */
 
 static bool is_busy(const struct lease *h)
@@ -209,38 +240,6 @@ static void plan(struct runners *rs)
         loop_timer(rs->o.loop, at, on_time, rs);
     else
         loop_timer_stop(rs->o.loop, rs);
-}
-
-/* ---- the pool ---- */
-
-static void fill_pool(struct runners *rs)
-{
-    unsigned waiting = count(rs, true), all = waiting + count(rs, false);
-
-    if (clock_ms() < rs->pool_at)
-        return;
-    for (; waiting < rs->o.pool && all < rs->o.max; waiting++, all++) {
-        struct lease *h = lease_new(rs);
-
-        random_hex(h->id, RUNNERS_ID);
-        h->pooled = true;
-        if (start(h, NULL) < 0) {
-            lease_remove(h);
-            rs->pool_at = clock_ms() + POOL_AGAIN_MS;
-            return;
-        }
-    }
-}
-
-/* Takes a sandbox that is up from the pool, or else one that is starting. */
-static struct lease *from_pool(struct runners *rs)
-{
-    struct lease *found = NULL;
-
-    for (struct lease *h = rs->all; h; h = h->next)
-        if (h->pooled && (!found || (!runner_facts(found->runner) && runner_facts(h->runner))))
-            found = h;
-    return found;
 }
 
 /* ---- what an earlier front left ---- */

@@ -26,8 +26,6 @@
             snapshot */
 #define ANSWER_MS 10000 /* for requests that take the supervisor no time */
 
-static void engine_done(void *ctx, int status, const struct error *err);
-
 /* How much is copied out: of one file, after one cell. Returns out, filled. */
 static const struct argv *sandbox_words(const struct sandbox_options *o, struct argv *out)
 {

@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
-struct argv;
 struct error;
 
 struct listen_address {

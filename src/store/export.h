@@ -6,8 +6,6 @@
 #include "base/size.h"
 #include "store/sessions.h"
 
-struct json;
-
 struct export_format {
     const char *name;
     void *(*begin)(struct buf *out); /* NULL: the context of item is out itself */

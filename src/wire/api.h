@@ -12,7 +12,6 @@
 struct error;
 struct json;
 struct request_out;
-struct request_shape;
 
 struct api {
     const char *name; /* the value of "api:" in a provider's entry */

@@ -17,16 +17,6 @@
 
 #define MEMBERS_MAX 200000 /* values in one document; each takes a hundred bytes once parsed */
 
-static void on_event(void *ctx, const struct sse_event *e);
-
-void reader_init(struct reader *r, const struct reader_sink *sink)
-{
-    *r = (struct reader){.sink = *sink, .usage = LLM_USAGE_UNKNOWN};
-    buf_init(&r->body, READER_DOCUMENT_MAX);
-    buf_init(&r->refusal, 1u << 20);
-    sse_init(&r->sse, READER_EVENT_MAX, on_event, r);
-}
-
 void reader_release(struct reader *r)
 {
     if (!r)
@@ -201,6 +191,14 @@ static void on_event(void *ctx, const struct sse_event *e)
     } else if (!j) {
         r->bad++;
     }
+}
+
+void reader_init(struct reader *r, const struct reader_sink *sink)
+{
+    *r = (struct reader){.sink = *sink, .usage = LLM_USAGE_UNKNOWN};
+    buf_init(&r->body, READER_DOCUMENT_MAX);
+    buf_init(&r->refusal, 1u << 20);
+    sse_init(&r->sse, READER_EVENT_MAX, on_event, r);
 }
 
 static void read_document(struct reader *r, bool lost)
