@@ -22,20 +22,35 @@ static void put_text(char *out, size_t size, const char *text, size_t len)
     out[n] = '\0';
 }
 
-int error_set(struct error *err, enum error_kind kind, int code, const char *fmt, ...)
+static void set(struct error *err, enum error_kind kind, int code, const char *text)
 {
     if (!err)
-        return -1;
-    va_list ap;
-    va_start(ap, fmt);
-    autofree char *text = xvasprintf(fmt, ap); /* it may be made of what err holds now */
-    va_end(ap);
+        return;
     size_t line = strcspn(text, "\n");
     const char *remedy = text + line + (text[line] == '\n');
     *err = (struct error){.kind = kind, .code = code};
     put_text(err->text, sizeof(err->text), text, line);
     put_text(err->remedy, sizeof(err->remedy), remedy, strlen(remedy));
+}
+
+int error_set(struct error *err, enum error_kind kind, int code, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    autofree char *text = xvasprintf(fmt, ap); /* it may be made of what err holds now */
+    va_end(ap);
+    set(err, kind, code, text);
     return -1;
+}
+
+void *error_null(struct error *err, enum error_kind kind, int code, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    autofree char *text = xvasprintf(fmt, ap);
+    va_end(ap);
+    set(err, kind, code, text);
+    return NULL;
 }
 
 int error_wrap(struct error *err, const char *fmt, ...)

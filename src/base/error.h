@@ -41,6 +41,10 @@ struct error {
 int error_set(struct error *err, enum error_kind kind, int code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* The same for a function that returns a pointer: NULL. */
+void *error_null(struct error *err, enum error_kind kind, int code, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
 /* Put "fmt: " in front of the text; kind and code stay. Returns -1. */
 int error_wrap(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -148,11 +148,10 @@ char *url_endpoint(const char *base, const char *path, struct error *err)
     const char *from = "", *to = from;
     if (http)
         without_credentials(base, &from, &to);
-    if (from == to || strpbrk(base, " \t\r\n")) {
-        error_set(err, ERROR_USAGE, 0, "base URL \"%.200s\" is not an http:// or https:// URL with a host",
-                  base ? base : "");
-        return NULL;
-    }
+    if (from == to || strpbrk(base, " \t\r\n"))
+        return error_null(err, ERROR_USAGE, 0,
+                          "base URL \"%.200s\" is not an http:// or https:// URL with a host",
+                          base ? base : "");
     const char *query = base + strcspn(base, "?#");
     size_t len = trimmed_length(base, (size_t)(query - base), "/");
     size_t n = strlen(path);

@@ -156,19 +156,16 @@ static const struct provider *named_provider(const struct config *c, const char 
     if (p)
         return p;
     const char *near = provider_nearest(known, name);
-    if (near) {
-        error_set(err, ERROR_USAGE, 0, "%s: unknown provider \"%.60s\"; did you mean %s?", where, shown,
-                  near);
-        return NULL;
-    }
+    if (near)
+        return error_null(err, ERROR_USAGE, 0, "%s: unknown provider \"%.60s\"; did you mean %s?", where,
+                          shown, near);
     struct buf names autorelease(buf_release) = BUF_INIT(4096);
     for (size_t i = 0; i < known->n; i++)
         buf_addf(&names, "%s%s", i ? ", " : "", known->v[i].name);
-    error_set(err, ERROR_USAGE, 0,
-              "%s: unknown provider \"%.60s\"\n"
-              "Known: %s. Others can be added in config.yaml.",
-              where, shown, buf_str(&names));
-    return NULL;
+    return error_null(err, ERROR_USAGE, 0,
+                      "%s: unknown provider \"%.60s\"\n"
+                      "Known: %s. Others can be added in config.yaml.",
+                      where, shown, buf_str(&names));
 }
 
 /* Nobody said where, but a key or a URL is set: in the environment (layer 0), then in .env (1), then in

@@ -145,10 +145,9 @@ static void fix_tree(struct fix *f, cJSON *c)
 struct json *json_parse(const char *text, size_t len, int flags, size_t *used, struct error *err)
 {
     size_t most = flags & JSON_LONG ? JSON_LONG_BYTES : JSON_BYTES;
-    if (len > most) {
-        error_set(err, ERROR_PROTOCOL, 0, "invalid JSON: too long (%zu bytes, the limit is %zu)", len, most);
-        return NULL;
-    }
+    if (len > most)
+        return error_null(err, ERROR_PROTOCOL, 0, "invalid JSON: too long (%zu bytes, the limit is %zu)", len,
+                          most);
     struct json_scan scan;
     cJSON *c = NULL;
     if (json_scan(&scan, text, len, flags & JSON_PREFIX) < 0) {

@@ -27,10 +27,8 @@ const struct curl_api *curl_load(struct error *err)
         return &api;
     if (library_open(&curl, &api, err) != 0)
         return NULL;
-    if (api.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
-        error_set(err, ERROR_SYSTEM, 0, "libcurl could not be initialised");
-        return NULL;
-    }
+    if (api.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        return error_null(err, ERROR_SYSTEM, 0, "libcurl could not be initialised");
     loaded = true;
     return &api;
 }

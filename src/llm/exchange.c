@@ -104,11 +104,11 @@ static char *make_body(const struct exchange *x, size_t *prompt, struct error *e
         free(body);
         char host[256];
         url_host(m->url, host, sizeof host);
-        error_set(err, ERROR_CONTEXT, 0,
-                  "the context window of %s at %s is too small: about %zu tokens to read, the window is %d\n"
-                  "%s",
-                  m->o.model, host, *prompt / 4, m->learnt->context, remedy(REMEDY_LESS_CONTEXT, m->o.chat));
-        return NULL;
+        return error_null(
+            err, ERROR_CONTEXT, 0,
+            "the context window of %s at %s is too small: about %zu tokens to read, the window is %d\n"
+            "%s",
+            m->o.model, host, *prompt / 4, m->learnt->context, remedy(REMEDY_LESS_CONTEXT, m->o.chat));
     }
     int64_t left = m->learnt->context - (int64_t)((double)*prompt / REQUEST_BYTES_PER_TOKEN) - 64;
     int least = m->learnt->context / 16;
@@ -125,7 +125,8 @@ static enum http_end post_traced(struct exchange_try *t, struct http_request *q,
     static const char *const ends[] = {
         [HTTP_WHOLE] = "whole", [HTTP_STOPPED] = "stopped", [HTTP_LOST] = "lost", [HTTP_ABORTED] = "aborted"};
     const struct llm *m = t->x->m;
-    struct buf lines autorelease(buf_release) = BUF_INIT(HTTP_HEADERS_MAX), raw autorelease(buf_release) = BUF_INIT(TRACE_BODY_MAX);
+    struct buf lines autorelease(buf_release) = BUF_INIT(HTTP_HEADERS_MAX),
+                     raw autorelease(buf_release) = BUF_INIT(TRACE_BODY_MAX);
     char url[1024];
     url_show(m->url, url, sizeof url);
     trace_request(m->trace, m->o.api_key, url, q);

@@ -58,8 +58,7 @@ struct http *http_new(struct error *err)
     h->easy = curl->easy_init();
     if (!h->multi || !h->easy) {
         http_free(h);
-        error_set(err, ERROR_SYSTEM, 0, "libcurl could not be initialised");
-        return NULL;
+        return error_null(err, ERROR_SYSTEM, 0, "libcurl could not be initialised");
     }
     return h;
 }

@@ -33,16 +33,12 @@ struct trace *trace_open(const char *path, bool fresh, struct error *err)
     const char *option = fresh ? "--record" : "--trace";
     struct stat st;
     autoclose int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
-    if (fd < 0 || fstat(fd, &st) < 0) {
-        error_set(err, ERROR_USAGE, errno, "%s %.200s: %s", option, path, strerror(errno));
-        return NULL;
-    }
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return error_null(err, ERROR_USAGE, errno, "%s %.200s: %s", option, path, strerror(errno));
     /* Questions and answers are for this user alone, whatever the file was before. */
     if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || fchmod(fd, 0600) < 0
-        || (fresh && ftruncate(fd, 0) < 0)) {
-        error_set(err, ERROR_USAGE, 0, "%s %.200s: not a regular file of your own", option, path);
-        return NULL;
-    }
+        || (fresh && ftruncate(fd, 0) < 0))
+        return error_null(err, ERROR_USAGE, 0, "%s %.200s: not a regular file of your own", option, path);
     struct trace *t = xcalloc(1, sizeof *t);
     t->fd = fd;
     t->name = xasprintf("%s %s", option, path);
@@ -91,7 +87,8 @@ static void take_out(struct buf *out, const char *s, size_t len, const char *sec
 /* Removes the key as it is, and as JSON may write it: "\/" is a slash too. */
 static struct json *clean(const char *s, size_t len, const char *key)
 {
-    struct buf one autorelease(buf_release) = BUF_INIT(0), two autorelease(buf_release) = BUF_INIT(0), escaped autorelease(buf_release) = BUF_INIT(0);
+    struct buf one autorelease(buf_release) = BUF_INIT(0), two autorelease(buf_release) = BUF_INIT(0),
+                   escaped autorelease(buf_release) = BUF_INIT(0);
     bool secret = key && strlen(key) >= KEY_LEAST;
     for (const char *p = secret ? key : ""; *p; p++)
         buf_addf(&escaped, "%s%c", *p == '/' ? "\\" : "", *p);

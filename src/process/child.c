@@ -263,8 +263,7 @@ struct child *child_run(const struct child_options *o, struct error *err)
         loop_wait(loop, -1);
         if (loop_cancelled(loop)) {
             child_free(c);
-            error_set(err, ERROR_CANCELLED, 0, "%s was interrupted", o->argv[0]);
-            return NULL;
+            return error_null(err, ERROR_CANCELLED, 0, "%s was interrupted", o->argv[0]);
         }
     }
     for (int left = o->deadline_ms; !loop && !child_wait(c, left) && !expire(c);)

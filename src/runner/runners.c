@@ -416,10 +416,9 @@ struct lease *runners_create(struct runners *rs, const char *client, const char 
         h->used = clock_ms();
         return h;
     }
-    if (conversation_id && strlen(conversation_id) > CONVERSATION_MAX) {
-        error_set(err, ERROR_USAGE, 0, "conversation_id: must have at most %d bytes", CONVERSATION_MAX);
-        return NULL;
-    }
+    if (conversation_id && strlen(conversation_id) > CONVERSATION_MAX)
+        return error_null(err, ERROR_USAGE, 0, "conversation_id: must have at most %d bytes",
+                          CONVERSATION_MAX);
     if (make_room(rs, client, err) < 0 || !(h = make_one(rs, err)))
         return NULL;
     h->conversation = xstrdup(conversation_id);

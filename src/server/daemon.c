@@ -411,9 +411,8 @@ struct server *server_new(const struct server_options *o, struct error *err)
     if (!s->daemon) {
         fd_close(&fd);
         free(s);
-        error_set(err, ERROR_SYSTEM, 0,
-                  "libmicrohttpd could not start\nAre too many files open? (ulimit -n)");
-        return NULL;
+        return error_null(err, ERROR_SYSTEM, 0,
+                          "libmicrohttpd could not start\nAre too many files open? (ulimit -n)");
     }
     s->epoll_fd = mhd->get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     loop_watch(o->loop, s->epoll_fd, POLLIN, run, s);

@@ -81,10 +81,8 @@ static char *real_folder(const char *folder, bool make, struct error *err)
         error_errno(err, "%s", folder);
         return NULL;
     }
-    if ((st.st_uid != geteuid() && st.st_uid != 0) || (st.st_mode & 022)) {
-        error_set(err, ERROR_SYSTEM, EPERM, "%s can be written by others\nchmod 700 it", folder);
-        return NULL;
-    }
+    if ((st.st_uid != geteuid() && st.st_uid != 0) || (st.st_mode & 022))
+        return error_null(err, ERROR_SYSTEM, EPERM, "%s can be written by others\nchmod 700 it", folder);
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t n = readlink(link, path, sizeof path);
     return n > 0 && n < (ssize_t)sizeof path ? xmemdup0(path, (size_t)n) : xstrdup(folder);
@@ -193,10 +191,8 @@ static sqlite3_stmt *statement(struct db *db, const char *sql)
     for (size_t i = 0; i < db->n_kept; i++)
         if (db->kept[i].sql == sql)
             return db->kept[i].statement;
-    if (db->n_kept == STATEMENTS_MAX) {
-        error_set(&db->err, ERROR_SYSTEM, 0, "%s: too many statements", db->path);
-        return NULL;
-    }
+    if (db->n_kept == STATEMENTS_MAX)
+        return error_null(&db->err, ERROR_SYSTEM, 0, "%s: too many statements", db->path);
     if (failed(db, db->api->prepare_v3(db->sq, sql, -1, SQLITE_PREPARE_PERSISTENT, &s, NULL)))
         return NULL;
     db->kept[db->n_kept].sql = sql;

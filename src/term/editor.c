@@ -151,10 +151,8 @@ static void on_reply(void *ctx, const char *reply, size_t len)
 
 struct editor *editor_new(struct loop *loop, struct error *err)
 {
-    if (the_editor) {
-        error_set(err, ERROR_SYSTEM, EBUSY, "the terminal is in use");
-        return NULL;
-    }
+    if (the_editor)
+        return error_null(err, ERROR_SYSTEM, EBUSY, "the terminal is in use");
     if (modes_open(err) < 0)
         return NULL;
     struct editor *e = xcalloc(1, sizeof *e);

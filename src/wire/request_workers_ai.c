@@ -29,13 +29,11 @@ static char *path_of(const char *model, struct error *err)
     percent_encode(&b, model, "@/:");
     for (const char *p = buf_str(&b);; p++) {
         size_t n = strcspn(p, "/");
-        if (!n || (n <= 2 && !strncmp(p, "..", n))) {
-            error_set(
+        if (!n || (n <= 2 && !strncmp(p, "..", n)))
+            return error_null(
                 err, ERROR_USAGE, 0,
                 "model \"%.100s\": the name is a part of the URL here, like @cf/meta/llama-3.1-8b-instruct",
                 model);
-            return NULL;
-        }
         p += n;
         if (!*p)
             return buf_steal(&b, NULL);
