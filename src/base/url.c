@@ -159,17 +159,18 @@ char *url_endpoint(const char *base, const char *path, struct error *err)
     return xasprintf("%.*s%s%s", (int)len, base, there ? "" : path, *query == '?' ? query : "");
 }
 
-void url_host(const char *url, char *out, size_t size)
+char *url_host(const char *url)
 {
     const char *from, *to;
     without_credentials(url, &from, &to);
-    snprintf(out, size, "%.*s", (int)(to - from), from);
+    return xmemdup0(from, (size_t)(to - from));
 }
 
-void url_show(const char *url, char *out, size_t size)
+char *url_show(const char *url)
 {
     const char *from, *to, *scheme = strstr(url, "://");
     without_credentials(url, &from, &to);
     int head = scheme ? (int)(scheme + 3 - url) : 0;
-    snprintf(out, size, "%.*s%.*s", head, url, (int)(strcspn(from, "?#")), from);
+    size_t len = strcspn(from, "?#");
+    return xasprintf("%.*s%.*s", head, url, (int)(len < URL_SHOWN ? len : URL_SHOWN), from);
 }

@@ -26,7 +26,10 @@ char *url_from_host(const char *host, int port);
 /* base + path, put before a ?query; a slash at the end of base and a path that is there already are not
  * doubled. The caller frees. NULL with ERROR_USAGE when base is not http:// or https:// with a host. */
 char *url_endpoint(const char *base, const char *path, struct error *err);
-void url_host(const char *url, char *out, size_t size); /* host[:port], without credentials */
-void url_show(const char *url, char *out, size_t size); /* for messages: credentials and query taken out */
+char *url_host(const char *url); /* host[:port], without credentials; the caller frees */
+#define URL_SHOWN 500            /* bytes */
+/* For messages: without credentials and query, and at most URL_SHOWN bytes behind http://. The caller frees
+ * it. */
+char *url_show(const char *url);
 
 #endif

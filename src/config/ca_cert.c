@@ -35,11 +35,10 @@ int config_check_ca_cert(const struct config *c, struct error *err)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(FILE_MOST);
     const char *step;
-    char from[300];
 
     if (!c->ca_cert)
         return 0;
-    source_text(config_source(c, &c->ca_cert), from, sizeof from);
+    autofree char *from = source_text(config_source(c, &c->ca_cert));
     if (file_read(c->ca_cert, FILE_MOST, &text, err) < 0) {
         err->kind = ERROR_USAGE;
         return error_wrap(err, "%s", from);

@@ -12,26 +12,21 @@
 #include "config/layers.h"
 #include "base/value.h"
 
-void source_text(const struct source *s, char *out, unsigned size)
+char *source_text(const struct source *s)
 {
+    const char *file = s->name ? s->name : "config.yaml";
+
     switch (s->kind) {
     case SOURCE_FILE:
-        if (s->line)
-            snprintf(out, size, "%.200s:%d", s->name ? s->name : "config.yaml", s->line);
-        else
-            snprintf(out, size, "%.200s", s->name ? s->name : "config.yaml");
-        return;
+        return s->line ? xasprintf("%.200s:%d", file, s->line) : xasprintf("%.200s", file);
     case SOURCE_DOTENV:
-        snprintf(out, size, ".env:%d %.60s", s->line, s->name);
-        return;
+        return xasprintf(".env:%d %.60s", s->line, s->name);
     case SOURCE_ENV:
-        snprintf(out, size, "environment %.60s", s->name);
-        return;
+        return xasprintf("environment %.60s", s->name);
     case SOURCE_FLAG:
-        snprintf(out, size, "flag %.60s", s->name);
-        return;
+        return xasprintf("flag %.60s", s->name);
     default:
-        snprintf(out, size, "default");
+        return xstrdup("default");
     }
 }
 

@@ -99,9 +99,7 @@ static const struct dotenv_entry *dotenv_place(const struct config *c, const str
 /* Where a variable names the host alone, its port is that of the provider's own URL. */
 static int usual_port(const struct provider *p)
 {
-    char host[256];
-
-    url_host(p->base_url, host, sizeof host);
+    autofree char *host = url_host(p->base_url);
     const char *colon = strrchr(host, ':');
     return colon && !strchr(colon, ']') ? (int)strtol(colon + 1, NULL, 10) : 80;
 }
@@ -228,7 +226,6 @@ static bool layer_chooses(struct config *c, int k)
 static int explicit_choice(struct config *c, struct endpoint *e, struct error *err)
 {
     int k = SOURCE_FLAG;
-    char where[256];
     const struct provider *p = NULL;
 
     while (k > SOURCE_DEFAULT && !layer_chooses(c, k))
@@ -237,7 +234,7 @@ static int explicit_choice(struct config *c, struct endpoint *e, struct error *e
         return 0;
     if (c->choice[k].provider.value) {
         e->provider_source = c->choice[k].provider.from;
-        source_text(&e->provider_source, where, sizeof where);
+        autofree char *where = source_text(&e->provider_source);
         if (!(p = named_provider(c, c->choice[k].provider.value, where, err)))
             return -1;
     }
@@ -300,9 +297,8 @@ static void choose_api(struct config *c, struct endpoint *e)
 
 static int check_url(const struct config *c, const struct endpoint *e, struct error *err)
 {
-    char where[256];
+    autofree char *where = source_text(&e->url_source);
 
-    source_text(&e->url_source, where, sizeof where);
     if (url_check(e->base_url, where, err) < 0)
         return -1;
     if ((e->key || e->key_command) && url_is_plain(e->base_url) && !url_is_loopback(e->base_url)

@@ -104,17 +104,14 @@ static int clean_key(const char *key, const char *where, char **out, struct erro
 
 int endpoint_choose_key(struct config *c, struct endpoint *e, struct error *err)
 {
-    char text[256];
-
     for (int o = 0; o < KEY_ORIGINS && !e->key_name; o++) {
         const struct found_key f = key_from(c, e, (enum key_origin)o);
 
         if (!f.key && !f.command)
             continue;
-        source_text(&f.from, text, sizeof text);
+        autofree char *text = source_text(&f.from);
         if (!binding_allows(&e->binding, (enum key_origin)o)) {
-            char url[256];
-            source_text(&e->url_source, url, sizeof url);
+            autofree char *url = source_text(&e->url_source);
             xreplace(&e->unbound,
                      xasprintf("the key from %s is not sent to %s (URL from %s): a key is sent only to a "
                                "URL set in the same place",

@@ -91,9 +91,8 @@ static bool has_value(const struct config *c, const struct option *o, size_t i)
 
 static void from(struct buf *out, size_t start, const struct source *s)
 {
-    char text[300];
+    autofree char *text = source_text(s);
 
-    source_text(s, text, sizeof text);
     buf_addf(out, "%*s# from %s\n", out->len - start < 40 ? (int)(40 - (out->len - start)) : 1, "", text);
 }
 

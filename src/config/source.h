@@ -10,8 +10,8 @@ struct source {
     const char *name; /* FILE: path; DOTENV and ENV: variable; FLAG: as it was written, "--model" */
 };
 
-/* "default", "/home/x/config.yaml:3", ".env:2 OPENAI_API_KEY", "environment OPENAI_API_KEY", "flag --model"
- */
-void source_text(const struct source *s, char *out, unsigned size);
+/* "default", "/home/x/config.yaml:3", ".env:2 OPENAI_API_KEY", "environment OPENAI_API_KEY" or "flag
+ * --model". The caller frees it. */
+char *source_text(const struct source *s);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/size.h"
 #include "base/url.h"
 #include "llm/http.h"
@@ -49,9 +50,8 @@ static bool on_body(void *ctx, struct http_reply *reply, const char *p, size_t n
 static int outcome(const struct fetch *f, enum http_end end, const struct http_reply *reply,
                    struct error *err)
 {
-    char host[256];
+    autofree char *host = url_host(f->o->url);
 
-    url_host(f->o->url, host, sizeof host);
     if (f->error) {
         errno = f->error;
         return error_errno(err, "what %s sent cannot be stored", host);

@@ -102,8 +102,7 @@ static char *make_body(const struct exchange *x, size_t *prompt, struct error *e
         return body;
     if ((int64_t)(*prompt / 4) > m->learnt->context) {
         free(body);
-        char host[256];
-        url_host(m->url, host, sizeof host);
+        autofree char *host = url_host(m->url);
         return error_null(
             err, ERROR_CONTEXT, 0,
             "the context window of %s at %s is too small: about %zu tokens to read, the window is %d\n"
@@ -127,8 +126,7 @@ static enum http_end post_traced(struct exchange_try *t, struct http_request *q,
     const struct llm *m = t->x->m;
     struct buf lines autorelease(buf_release) = BUF_INIT(HTTP_HEADERS_MAX),
                      raw autorelease(buf_release) = BUF_INIT(TRACE_BODY_MAX);
-    char url[1024];
-    url_show(m->url, url, sizeof url);
+    autofree char *url = url_show(m->url);
     trace_request(m->trace, m->o.api_key, url, q);
     trace_request(m->record, m->o.api_key, url, q);
     q->header_lines = &lines;
@@ -271,18 +269,17 @@ static void attempt_release(struct exchange_try *t)
 /* Shows every wait, so that nobody wonders where the time goes. */
 static void tell_wait(const struct exchange *x, const struct failure *f, int wait_ms)
 {
-    char host[256], said[250], why[300] = "";
+    char said[250];
+    autofree char *host = url_host(x->m->url);
     bool rarely = f->class == FAILURE_TOOL_USE || f->once; /* such failures get only one more try */
     unsigned tried = x->retry.attempts + 1;
-    url_host(x->m->url, host, sizeof host);
     failure_brief(f, x->m->o.api_key, said, sizeof said);
-    if (f->status)
-        snprintf(why, sizeof why, "%d: ", f->status);
-    snprintf(why + strlen(why), sizeof why - strlen(why), "%s", *said ? said : "no message");
+    const char *why = *said ? said : "no message";
     const char *what = f->status == 400             ? "refused the model's tool call"
                        : failure_is_busy(f->status) ? "is busy"
                                                     : "failed";
-    autofree char *trouble = f->status ? xasprintf("%s %s (%s)", host, what, why) : xstrdup(why);
+    autofree char *trouble = f->status ? xasprintf("%s %s (%d: %s)", host, what, f->status, why)
+                                       : xstrdup(why);
     exchange_notice(x, false, "%s; try %u of %u in %.*f s", trouble, tried, rarely ? tried : RETRY_MAX + 1,
                     wait_ms < 10000, wait_ms / 1000.0);
 }

@@ -252,10 +252,9 @@ static int check_timers(struct transfer *t, int64_t now, struct error *err)
 {
     const struct http_request *q = t->q;
     struct failure *f = &t->reply->failure;
-    char host[256];
     if (t->reply->life.end_by && now >= t->reply->life.end_by)
         return HTTP_STOPPED;
-    url_host(q->url, host, sizeof host);
+    autofree char *host = url_host(q->url);
     if (q->deadline && now >= q->deadline) {
         error_set(err, ERROR_LIMIT, 0, "the time limit for this question was reached (while waiting for %s)",
                   host);
@@ -288,8 +287,7 @@ static int next_timeout(const struct transfer *t, int64_t now)
 
 struct loss { /* how a connection was lost, in libcurl's words */
     CURLcode code;
-    const char *why;
-    char host[256];
+    const char *why, *host;
 };
 
 /* True when the proxy refused, or when there is no proxy where one is configured. */
@@ -370,11 +368,11 @@ static void describe(struct transfer *t, CURLcode code)
 {
     struct http *h = t->h;
     struct failure *f = &t->reply->failure;
-    struct loss l = {.code = code, .why = *h->error ? h->error : h->curl->easy_strerror(code)};
-    const char *why = l.why, *host = l.host;
+    autofree char *host = url_host(t->q->url);
+    const char *why = *h->error ? h->error : h->curl->easy_strerror(code);
+    const struct loss l = {code, why, host};
     long os = 0;
     h->curl->easy_getinfo(h->easy, CURLINFO_OS_ERRNO, &os);
-    url_host(t->q->url, l.host, sizeof l.host);
     if (t->refused && code == CURLE_COULDNT_CONNECT) {
         failure_set(f, FAILURE_FATAL, "%s is not on the public internet", host);
     } else if (t->unread) {

@@ -158,8 +158,7 @@ static void recall(struct llm *m, char *key)
 
 static char *key_of(const struct llm_options *o)
 {
-    char shown[512];
-    url_show(o->base_url, shown, sizeof shown);
+    autofree char *shown = url_show(o->base_url);
     return xasprintf("%s %s%s%s", shown, o->model ? o->model : "", o->api ? " " : "",
                      o->api ? api_of(o->api)->name : "");
 }

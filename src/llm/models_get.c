@@ -45,8 +45,7 @@ struct asking {
 static bool is_anthropic(const char *base_url)
 {
     static const char name[] = "api.anthropic.com";
-    char host[256];
-    url_host(base_url, host, sizeof host);
+    autofree char *host = url_host(base_url);
     return !strncasecmp(host, name, sizeof name - 1);
 }
 
@@ -229,8 +228,7 @@ static void ask_lm_studio(struct asking *a, struct llm_models *m)
 
 static bool has_port(const char *url, const char *port)
 {
-    char host[256];
-    url_host(url, host, sizeof host);
+    autofree char *host = url_host(url);
     const char *colon = strrchr(host, ':');
     return colon && !strcmp(colon + 1, port);
 }
@@ -294,11 +292,10 @@ static int refused(const struct llm_models_query *q, const char *host, const str
 static int ask_list(struct asking *a, struct llm_models *out, struct error *err)
 {
     struct failure f;
-    char host[256];
     autofree char *url = list_url(a->q->base_url, err);
     if (!url)
         return -1;
-    url_host(url, host, sizeof host);
+    autofree char *host = url_host(url);
     enum http_end end = ask(a, url, NULL, err);
     if (end == HTTP_ABORTED && !(a->loop && clock_ms() < a->until))
         return error_set(err, ERROR_NETWORK, 0,

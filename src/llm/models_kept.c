@@ -19,12 +19,11 @@
 #define KEPT_VERSION 1
 #define TOLD_BYTES   16384
 
-/* Credentials and the query are left out of the file's name and its contents. The caller frees it; NULL:
- * there is no home. */
-static char *path_of(const char *base_url, const char *suffix, char *shown, size_t size)
+/* shown: from url_show(), since neither the file's name nor its contents may hold credentials. The caller
+ * frees it; NULL: there is no home. */
+static char *path_of(const char *shown, const char *suffix)
 {
     char name[64];
-    url_show(base_url, shown, size);
     snprintf(name, sizeof name, "models/%016" PRIx64 "%s", fnv1a(FNV_START, shown), suffix);
     return xdg_path(XDG_CACHE, name);
 }
@@ -61,8 +60,7 @@ static void read_one(const struct json *j, struct llm_models *out)
 int llm_models_cached(const char *base_url, int max_age_s, struct llm_models *out)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(MODELS_BYTES + 65536);
-    char shown[512];
-    autofree char *path = path_of(base_url, ".json", shown, sizeof shown);
+    autofree char *shown = url_show(base_url), *path = path_of(shown, ".json");
     *out = (struct llm_models){0};
     if (!path || place_read(path, MODELS_BYTES, &text, NULL) < 0)
         return -1;
@@ -103,8 +101,7 @@ static struct json *one_of(const struct llm_model *m)
 
 void models_keep(const char *base_url, const struct llm_models *m)
 {
-    char shown[512];
-    autofree char *path = path_of(base_url, ".json", shown, sizeof shown);
+    autofree char *shown = url_show(base_url), *path = path_of(shown, ".json");
     autojson struct json *o = json_object();
     struct json *list = json_array();
     if (!path || !m->n) {
@@ -126,9 +123,9 @@ bool llm_models_first_today(const char *base_url, const char *id, time_t now)
 {
     struct buf was autorelease(buf_release) = BUF_INIT(2 * 65536);
     struct buf next autorelease(buf_release) = BUF_INIT(TOLD_BYTES);
-    char shown[512], today[16];
+    char today[16];
     struct tm tm;
-    autofree char *path = path_of(base_url, ".told", shown, sizeof shown);
+    autofree char *shown = url_show(base_url), *path = path_of(shown, ".told");
     if (!path || !gmtime_r(&now, &tm) || !strftime(today, sizeof today, "%Y-%m-%d", &tm))
         return true;
     autofree char *line = xasprintf("%s %s", today, id);

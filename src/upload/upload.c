@@ -260,9 +260,9 @@ static int put(struct upload_try *a, struct failure *f, struct error *err)
 
 static int failed(const struct upload_try *a, const struct failure *f, struct error *err)
 {
-    char host[256], code[64] = "";
+    autofree char *host = url_host(a->url);
+    char code[64] = "";
 
-    url_host(a->url, host, sizeof host);
     if (!f->status)
         return error_set(err, ERROR_NETWORK, 0, "%.200s was not uploaded to %s: %s", a->name, host,
                          f->message);
@@ -273,9 +273,9 @@ static int failed(const struct upload_try *a, const struct failure *f, struct er
 
 static void tell_wait(struct upload_try *a, const struct failure *f, unsigned tried, int ms)
 {
-    char host[256], said[250], status[16] = "";
+    autofree char *host = url_host(a->url);
+    char said[250], status[16] = "";
 
-    url_host(a->url, host, sizeof host);
     if (f->status)
         snprintf(status, sizeof status, " (%d)", f->status);
     failure_brief(f, "", said, sizeof said);

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/url.h"
 #include "wire/failure.h"
 #include "wire/types.h"
@@ -14,7 +15,8 @@
 struct text { /* what the sentences are made from */
     const struct failure *f;
     const struct llm_options *o;
-    char host[256], url[300], base[300], status[24], said[512];
+    const char *host, *url, *base;
+    char status[24], said[512];
     char step[400]; /* the next step, where no table has it */
     const char *model;
     struct error *err;
@@ -150,8 +152,8 @@ bool failure_parser_flags(const struct failure *f, const struct llm_options *o, 
 
 static const char *redirect_step(struct text *t, const char *url)
 {
-    char to[300];
-    switch (redirect_read(url, t->o->base_url ? t->o->base_url : "", t->f->location, to, sizeof to)) {
+    autofree char *to = NULL;
+    switch (redirect_read(url, t->o->base_url ? t->o->base_url : "", t->f->location, &to)) {
     case REDIRECT_SAME:
         snprintf(t->step, sizeof t->step,
                  t->o->chat ? "Quit, set the base URL to %s, start again" : "Set the base URL to %s", to);
@@ -230,13 +232,18 @@ static int not_understood(const struct text *t)
 
 int failure_error(const struct failure *f, const struct llm_options *o, const char *url, struct error *err)
 {
-    struct text t = {.f = f, .o = o, .model = o->model && *o->model ? o->model : "(none)", .err = err};
+    autofree char *host = url_host(url), *shown = url_show(url),
+                  *base = url_show(o->base_url ? o->base_url : "");
+    struct text t = {.f = f,
+                     .o = o,
+                     .host = host,
+                     .url = shown,
+                     .base = base,
+                     .model = o->model && *o->model ? o->model : "(none)",
+                     .err = err};
     failure_brief(f, o->api_key, t.said, sizeof t.said);
     if (!*t.said)
         snprintf(t.said, sizeof t.said, "no message");
-    url_host(url, t.host, sizeof t.host);
-    url_show(url, t.url, sizeof t.url);
-    url_show(o->base_url ? o->base_url : "", t.base, sizeof t.base);
     if (f->status)
         snprintf(t.status, sizeof t.status, " (%d)", f->status);
     switch (f->class) {

@@ -21,9 +21,7 @@ static bool is_http(const char *url)
 /* Compares hosts without their ports, because http and https never share one. */
 static bool same_name(const char *a, const char *b)
 {
-    char one[256], two[256];
-    url_host(a, one, sizeof one);
-    url_host(b, two, sizeof two);
+    autofree char *one = url_host(a), *two = url_host(b);
     for (char *s[] = {one, two}, **p = s; p < s + countof(s); p++) {
         char *port = strrchr(*p, ':');
         if (port && !strchr(port, ']'))
@@ -34,9 +32,7 @@ static bool same_name(const char *a, const char *b)
 
 static bool same_host(const char *a, const char *b)
 {
-    char one[256], two[256];
-    url_host(a, one, sizeof one);
-    url_host(b, two, sizeof two);
+    autofree char *one = url_host(a), *two = url_host(b);
     return *one && !strcasecmp(one, two);
 }
 
@@ -61,10 +57,9 @@ static size_t tail(const char *url, const char *base_url)
     return b < n && !strncmp(url, base_url, b) ? n - b : 0;
 }
 
-enum redirect redirect_read(const char *url, const char *base_url, const char *location, char *base,
-                            size_t size)
+enum redirect redirect_read(const char *url, const char *base_url, const char *location, char **base)
 {
-    *base = '\0';
+    *base = NULL;
     if (!location || !*location)
         return REDIRECT_NOWHERE;
     autofree char *to = resolve(url, location);
@@ -81,6 +76,6 @@ enum redirect redirect_read(const char *url, const char *base_url, const char *l
         return REDIRECT_NOWHERE;
     if (n > path && !strncmp(to + n - path, url + asked - path, path))
         to[n - path] = '\0';
-    url_show(to, base, size);
+    *base = url_show(to);
     return REDIRECT_SAME;
 }

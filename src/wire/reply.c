@@ -217,7 +217,8 @@ static void take_calls(struct reply *a, struct llm_reply *r, bool cut)
         take_block(a, &c, cut);
         a->from_block = c.n > 0;
     } else if (block) {
-        struct buf shown autorelease(buf_release) = BUF_INIT(0); /* the block was only text, perhaps beside a call */
+        struct buf shown autorelease(buf_release) = BUF_INIT(
+            0); /* the block was only text, perhaps beside a call */
         buf_addf(&shown, "```%s\n%s```\n", languages[0].tags[0], buf_str(&a->blocks.code));
         buf_add(&shown, buf_str(&a->blocks.after), a->blocks.after.len);
         emit_text(a, &shown);

@@ -61,11 +61,10 @@ static void this_machine(void **state)
 static void shown(void **state)
 {
     (void)state;
-    char text[64];
+    autofree char *host = url_host("https://u:p@h.example:8443/v1?key=s"),
+                  *text = url_show("https://u:p@h.example:8443/v1?key=s");
 
-    url_host("https://u:p@h.example:8443/v1?key=s", text, sizeof text);
-    assert_string_equal(text, "h.example:8443");
-    url_show("https://u:p@h.example:8443/v1?key=s", text, sizeof text);
+    assert_string_equal(host, "h.example:8443");
     assert_string_equal(text, "https://h.example:8443/v1");
     assert_true(url_same_service("https://eu.api.openai.com/v1", "https://api.openai.com/v1"));
     assert_false(url_same_service("https://evilapi.openai.com.example/v1", "https://api.openai.com/v1"));
