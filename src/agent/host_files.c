@@ -244,24 +244,16 @@ static char *entry(int folder, const char *name)
 
 void host_files_list(int folder, struct buf *out)
 {
-    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = copy >= 0 ? fdopendir(copy) : NULL;
+    autoclosedir DIR *d = dir_take(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     struct argv names autorelease(argv_release) = ARGV_INIT;
-    size_t told = 0, start = out->len;
+    size_t told = 0, seen = 0, start = out->len;
 
-    if (!d)
-        fd_close(&copy);
-    for (size_t seen = 0; d && seen < ENTRIES_MAX; seen++) {
-        struct dirent *e = readdir(d);
-        autofree char *one = e ? entry(folder, e->d_name) : NULL;
+    for (struct dirent *e; d && seen < ENTRIES_MAX && (e = readdir(d)) != NULL; seen++) {
+        autofree char *one = entry(folder, e->d_name);
 
-        if (!e)
-            break;
         if (one)
             argv_push(&names, one);
     }
-    if (d)
-        closedir(d);
     argv_sort(&names);
     for (; told < names.n && told < NAMES_MAX && out->len - start < LIST_MAX; told++)
         buf_addf(out, "%s%s", told ? ", " : "", names.v[told]);

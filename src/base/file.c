@@ -237,6 +237,15 @@ static bool is_dot(const char *name)
     return !strcmp(name, ".") || !strcmp(name, "..");
 }
 
+DIR *dir_take(int fd)
+{
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+
+    if (!d)
+        fd_close(&fd);
+    return d;
+}
+
 /* Open a directory for removal, even one of mode 000. O_PATH first, since fchmodat would follow a link put in
  * its place. */
 static int open_to_remove(int at, const char *name)
@@ -258,12 +267,9 @@ static bool remove_dir(int top, const char *name, unsigned *serial, bool *progre
 {
     if (unlinkat(top, name, AT_REMOVEDIR) == 0)
         return true;
-    int fd = open_to_remove(top, name);
-    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!d) {
-        fd_close(&fd);
+    DIR *d = dir_take(open_to_remove(top, name));
+    if (!d)
         return false;
-    }
     for (struct dirent *e; (e = readdir(d)) != NULL;) {
         if (is_dot(e->d_name) || unlinkat(dirfd(d), e->d_name, 0) == 0
             || unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR) == 0)
@@ -287,11 +293,9 @@ int file_remove_tree(const char *path)
     if (unlink(path) == 0 || errno == ENOENT || rmdir(path) == 0)
         return 0;
     int top = open_to_remove(AT_FDCWD, path);
-    DIR *d = top >= 0 ? fdopendir(top) : NULL;
-    if (!d) {
-        fd_close(&top);
+    autoclosedir DIR *d = dir_take(top);
+    if (!d)
         return -1;
-    }
     unsigned serial = 0;
     /* each round must remove something or move it up, or the loop ends */
     bool progress = true;
@@ -304,7 +308,6 @@ int file_remove_tree(const char *path)
                 progress = true;
         }
     }
-    closedir(d);
     return access(path, F_OK) < 0 && errno == ENOENT ? 0 : -1;
 }
 

@@ -26,6 +26,9 @@ static inline void dir_closep(DIR **d)
 }
 #define autoclosedir \
     __attribute__((cleanup(dir_closep))) /* closes a DIR *, or NULL, at the end of the scope */
+/* Read the entries of a folder that is open at fd, which now belongs to the DIR and is closed on failure too.
+ * NULL with errno, also where fd is -1. */
+DIR *dir_take(int fd);
 /* Take over a descriptor: returns it and sets the variable to -1. */
 static inline int fd_steal(int *fd)
 {

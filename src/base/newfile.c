@@ -33,18 +33,11 @@ static bool is_hidden_name(const char *name)
 /* Remove what killed writers left: files whose lock nobody holds. */
 static void sweep(int dir)
 {
-    int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = copy < 0 ? NULL : fdopendir(copy);
+    autoclosedir DIR *d = dir_take(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 
-    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
-        if (!is_hidden_name(e->d_name))
-            continue;
-        file_remove_unlocked(dir, e->d_name);
-    }
-    if (d)
-        closedir(d);
-    else
-        fd_close(&copy);
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;)
+        if (is_hidden_name(e->d_name))
+            file_remove_unlocked(dir, e->d_name);
 }
 
 /* Once per folder, not for each of a thousand files. */

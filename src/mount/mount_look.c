@@ -180,16 +180,12 @@ static int look_in(struct look *l, const char *path, struct error *err)
 {
     struct error why = {0};
     bool is_folder;
-    int fd = beneath_open(l->m->fd, path, &is_folder, &why);
-    DIR *d = fd >= 0 && is_folder ? fdopendir(fd) : NULL;
+    /* A file, which is_folder would tell, has no entries to read. */
+    autoclosedir DIR *d = dir_take(beneath_open(l->m->fd, path, &is_folder, &why));
 
-    if (!d) {
-        fd_close(&fd);
+    if (!d)
         return strcmp(path, ".") ? 0 : error_set(err, ERROR_USAGE, why.code, "%s", strerror(why.code));
-    }
-    int status = look_at(l, path, d, err);
-    closedir(d);
-    return status;
+    return look_at(l, path, d, err);
 }
 
 int mount_look(struct mount *m, struct error *err)

@@ -297,8 +297,7 @@ static void walk(bool remove_dead, registry_fn *fn, void *ctx)
 {
     struct error ignored;
     autoclose int names = open_names(false, &ignored);
-    int copy = names < 0 ? -1 : openat(names, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    autoclosedir DIR *d = copy < 0 ? NULL : fdopendir(copy);
+    autoclosedir DIR *d = names < 0 ? NULL : dir_take(openat(names, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 
     for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
         struct registry_holder holder = {0};

@@ -74,18 +74,13 @@ static int by_name(const void *a, const void *b)
 /* The names in a folder, sorted. */
 static int names_in(struct gather_walk *w, const char *path, struct argv *names, struct error *err)
 {
-    int fd = open_beneath(w->folder, *path ? path : ".", O_RDONLY | O_DIRECTORY);
-    autoclosedir DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    autoclosedir DIR *dir = dir_take(open_beneath(w->folder, *path ? path : ".", O_RDONLY | O_DIRECTORY));
     struct dirent *e;
 
+    if (!dir && !*path)
+        return error_errno(err, "%s", w->name);
     if (!dir) {
-        int code = errno;
-
-        fd_close(&fd);
-        errno = code;
-        if (!*path)
-            return error_errno(err, "%s", w->name);
-        refuse(w, path, strerror(code));
+        refuse(w, path, strerror(errno));
         return 0;
     }
     while ((e = readdir(dir))) {
