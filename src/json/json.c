@@ -304,6 +304,21 @@ char *json_print(const struct json *j)
     return text;
 }
 
+void json_line(const struct json *j, struct buf *out)
+{
+    autofree char *text = json_print(j);
+
+    buf_addstr(out, text);
+    buf_addch(out, '\n');
+}
+
+bool json_same(const struct json *a, const struct json *b)
+{
+    autofree char *one = json_print(a), *two = json_print(b);
+
+    return !strcmp(one, two);
+}
+
 /* ---- building ---- */
 
 struct json *json_object(void)

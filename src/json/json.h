@@ -54,7 +54,9 @@ bool json_truthy(const struct json *j);
 bool json_bool(const struct json *j, bool otherwise);
 double json_double(const struct json *j, double otherwise); /* 1e999 counts as no number */
 int64_t json_int(const struct json *j, int64_t otherwise);
-char *json_print(const struct json *j); /* compact text; the caller frees */
+char *json_print(const struct json *j);                     /* compact text; the caller frees */
+void json_line(const struct json *j, struct buf *out);      /* appends the same text and a newline */
+bool json_same(const struct json *a, const struct json *b); /* do both print as the same text? */
 /* Append JSON text with everything above U+007E escaped. Such characters occur in strings only, where the
  * escape means the same. */
 void json_ascii(const char *text, size_t len, struct buf *out);

@@ -146,8 +146,7 @@ static void add_json(struct model_listing *l, const struct endpoint *e, const st
         {"price_output", number(m->price_output, m->price_output >= 0)},
         {"ends", json_string(*m->ends ? m->ends : NULL)}, {"replaced_by", json_string(m->replaced_by)},
         {"default", json_boolean(chosen && !strcmp(m->id, chosen))});
-    autofree char *text = json_print(o);
-    buf_addf(&l->out, "%s\n", text);
+    json_line(o, &l->out);
 }
 
 static int by_id(const void *a, const void *b)

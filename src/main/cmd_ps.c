@@ -55,8 +55,7 @@ static void add_json(struct ps *p, const struct sandbox_info *s)
         {"memory", s->memory_used >= 0 ? json_integer(s->memory_used) : json_null()},
         {"memory_limit", s->memory >= 0 ? json_integer(s->memory) : json_null()},
         {"mounts", mounts_json(s->mounts)});
-    autofree char *text = json_print(o);
-    buf_addf(p->out, "%s\n", text);
+    json_line(o, p->out);
 }
 
 static void add_line(void *ctx, const struct sandbox_info *s)

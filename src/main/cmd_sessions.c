@@ -38,8 +38,7 @@ static void add_json(struct list *l, const struct session_row *r)
     autojson struct json *o = json_set_all(
         session_json(r), {"questions", json_integer(r->questions)}, {"cells", json_integer(r->cells)},
         {"in_use", json_boolean(saved_busy(r->writer))}, {"found", r->found ? json_string(r->found) : NULL});
-    autofree char *text = json_print(o);
-    buf_addf(l->out, "%s\n", text);
+    json_line(o, l->out);
 }
 
 static void measure(struct list *l)

@@ -174,19 +174,11 @@ void mcp_ask(const struct mcp_request *q, const char *sandbox, const char *opera
     m->calls = c;
 }
 
-static bool same(const struct json *a, const struct json *b)
-{
-    if (json_type(a) != json_type(b))
-        return false;
-    autofree char *x = json_print(a), *y = json_print(b);
-    return !strcmp(x, y);
-}
-
 /* A cancel comes on another POST than the call; the session says whose call it is. */
 static struct mcp_call *find(const struct mcp_link *l, const struct json *id)
 {
     for (struct mcp_call *c = l->mcp->calls; c; c = c->next)
-        if ((c->link == l || (l->session && c->link->session == l->session)) && same(c->id, id))
+        if ((c->link == l || (l->session && c->link->session == l->session)) && json_same(c->id, id))
             return c;
     return NULL;
 }

@@ -264,7 +264,7 @@ static void pump(struct runner *r)
     r->running = true;
     writer_pass(&r->out, a->fd);
     a->fd = -1;
-    messages_add(&r->out.buf, a->message);
+    json_line(a->message, &r->out.buf);
     json_free(steal(&a->message));
     flush(r);
 }
@@ -342,7 +342,7 @@ void runner_cancel(struct runner *r, uint64_t request)
     if (a == r->asks && r->running) {
         autojson struct json *message = json_object_of({"cancel", json_integer((int64_t)request)});
 
-        messages_add(&r->out.buf, message);
+        json_line(message, &r->out.buf);
         flush(r);
         loop_timer(r->loop, clock_ms() + RUNNER_CANCEL_MS, on_deaf, r);
         return;

@@ -61,7 +61,7 @@ static void send_message(struct runner_child *c, const struct json *message)
     struct buf line autorelease(buf_release) = BUF_INIT(0);
     size_t sent = 0;
 
-    messages_add(&line, message);
+    json_line(message, &line);
     while (!c->closed && sent < line.len) {
         ssize_t n = send(c->sock, line.data + sent, line.len - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
 

@@ -121,14 +121,6 @@ int messages_fd(struct message_reader *l)
     return fd_steal(&l->fd);
 }
 
-void messages_add(struct buf *out, const struct json *message)
-{
-    autofree char *text = json_print(message);
-
-    buf_addstr(out, text);
-    buf_addch(out, '\n');
-}
-
 void writer_init(struct message_writer *w)
 {
     *w = (struct message_writer){.fd = -1};

@@ -59,14 +59,6 @@ static int check_type(const struct json *type, const struct json *v, const char 
     return error_set(err, ERROR_USAGE, 0, "%s: must be %s %s", what_of(what), an ? "an" : "a", list);
 }
 
-static bool same(const struct json *a, const struct json *b)
-{
-    if (json_str(a) || json_str(b))
-        return json_str(a) && json_str(b) && !strcmp(json_str(a), json_str(b));
-    autofree char *left = json_print(a), *right = json_print(b);
-    return !strcmp(left, right);
-}
-
 static int check_enum(const struct json *all, const struct json *v, const char *what, struct error *err)
 {
     char list[200] = "";
@@ -75,7 +67,7 @@ static int check_enum(const struct json *all, const struct json *v, const char *
         size_t n = strlen(list);
         autofree char *shown = json_print(e);
 
-        if (same(e, v))
+        if (json_same(e, v))
             return 0;
         snprintf(list + n, sizeof list - n, "%s%s", n ? ", " : "", shown);
     }
@@ -204,7 +196,7 @@ int schema_check(const struct json *schema, const struct json *v, const char *wh
         return -1;
     if (some && check_enum(some, v, what, err) < 0)
         return -1;
-    if (one && !same(one, v)) {
+    if (one && !json_same(one, v)) {
         autofree char *shown = json_print(one);
         return error_set(err, ERROR_USAGE, 0, "%s: must be %.100s", what_of(what), shown);
     }

@@ -152,8 +152,7 @@ static void end(void *ctx)
         {"cells", s->cells},
         {"metadata", json_object_of({"kernelspec", kernel}, {"language_info", language})},
         {"nbformat", json_integer(4)}, {"nbformat_minor", json_integer(5)});
-    autofree char *text = json_print(book);
-    buf_addf(s->out, "%s\n", text);
+    json_line(book, s->out);
     free(s);
 }
 

@@ -95,8 +95,7 @@ static void end(void *ctx)
     if (s->session) {
         close_question(s);
         json_set(s->session, "questions", s->questions);
-        autofree char *text = json_print(s->session);
-        buf_addf(s->out, "%s\n", text);
+        json_line(s->session, s->out);
         json_free(s->session);
     }
     free(s);
