@@ -122,10 +122,9 @@ static int source_open(struct agent *a, struct added_file *s, struct error *err)
 /* The path of the file on this machine; its name where it has no path ("stdin"). */
 static char *real_path(const char *name)
 {
-    char *real = realpath(name, NULL), *copy = xstrdup(real ? real : name);
+    autofree char *real = realpath(name, NULL);
 
-    free(real);
-    return copy;
+    return xstrdup(real ? real : name);
 }
 
 /* The name in the sandbox, with an extension that says what the content is. */

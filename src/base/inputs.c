@@ -109,11 +109,9 @@ static char *last_part(const char *path)
     autofree char *whole = xmemdup0(path, len);
     const char *slash = strrchr(whole, '/'), *name = slash ? slash + 1 : whole;
     bool unnamed = !*name || !strcmp(name, ".") || !strcmp(name, "..");
-    char *real = unnamed ? realpath(path, NULL) : NULL;
-    char *last = xstrdup(real && strrchr(real, '/') ? strrchr(real, '/') + 1 : name);
+    autofree char *real = unnamed ? realpath(path, NULL) : NULL;
 
-    free(real);
-    return last;
+    return xstrdup(real && strrchr(real, '/') ? strrchr(real, '/') + 1 : name);
 }
 
 char *name_plain(const char *path)

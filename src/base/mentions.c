@@ -90,16 +90,15 @@ int mentions_open(struct mentions *m, const char *text, size_t len, struct input
     for (const char *at = text; at < stop && m->n < MENTIONS_MAX; at++) {
         if (*at != '@' || (at > text && !is_blank(at[-1])))
             continue;
-        char *path = find_path(at + 1, stop, &end);
+        autofree char *path = find_path(at + 1, stop, &end);
 
         if (!path)
             continue;
         if (is_hidden(path)) {
             argv_push(&m->hidden, path);
-            free(path);
             continue;
         }
-        struct mention one = {.at = (size_t)(at - text), .len = (size_t)(end - at), .path = path};
+        struct mention one = {.at = (size_t)(at - text), .len = (size_t)(end - at), .path = steal(&path)};
 
         if (add(m, &one, in, err) < 0)
             return -1;

@@ -130,10 +130,9 @@ static bool add_args(struct call_deltas *all, struct partial_call *t, const stru
     }
     if (json_type(args) == JSON_NULL)
         return false;
-    char *whole = json_print(args); /* an object replaces everything that came before */
+    autofree char *whole = json_print(args); /* an object replaces everything that came before */
     forget_args(all, t);
     add_fragment(all, t, whole, strlen(whole));
-    free(whole);
     return true;
 }
 

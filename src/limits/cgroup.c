@@ -155,13 +155,11 @@ static bool go_up(const struct groups *g, char *dir)
 
 static bool add_dir(struct cgroup *c, const char *parent, const char *name)
 {
-    char *dir = xasprintf("%s/%s", parent, name);
+    autofree char *dir = xasprintf("%s/%s", parent, name);
 
-    if (mkdir(dir, 0755) != 0) {
-        free(dir);
+    if (mkdir(dir, 0755) != 0)
         return false;
-    }
-    c->dirs[c->n++] = dir;
+    c->dirs[c->n++] = steal(&dir);
     return true;
 }
 

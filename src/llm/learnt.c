@@ -21,14 +21,11 @@
 static struct json *load_all(const char *path)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(FILE_MAX_BYTES);
-    struct json *all = NULL;
+    autojson struct json *all = NULL;
 
     if (path && place_read(path, FILE_MAX_BYTES, &text, NULL) == 0)
         all = json_parse(buf_str(&text), text.len, 0, NULL, NULL);
-    if (json_type(all) == JSON_ARRAY)
-        return all;
-    json_free(all);
-    return NULL;
+    return json_type(all) == JSON_ARRAY ? steal(&all) : NULL;
 }
 
 static const char *text_at(const struct json *entry, const char *key, size_t max)

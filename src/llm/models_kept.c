@@ -103,11 +103,9 @@ void models_keep(const char *base_url, const struct llm_models *m)
 {
     autofree char *shown = url_show(base_url), *path = path_of(shown, ".json");
     autojson struct json *o = json_object();
-    struct json *list = json_array();
-    if (!path || !m->n) {
-        json_free(list);
+    if (!path || !m->n)
         return;
-    }
+    struct json *list = json_array();
     json_set_int(o, "v", KEPT_VERSION);
     json_set_str(o, "url", shown);
     json_set_int(o, "time", (int64_t)time(NULL));

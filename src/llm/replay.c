@@ -32,10 +32,9 @@ static struct json *next_line(struct replay *p, const char *type)
         const char *line = p->file.data + p->at, *eol = memchr(line, '\n', p->file.len - p->at);
         size_t n = eol ? (size_t)(eol - line) : p->file.len - p->at;
         p->at += n + 1;
-        struct json *j = json_parse(line, n, 0, NULL, NULL);
+        autojson struct json *j = json_parse(line, n, 0, NULL, NULL);
         if (!strcmp(json_text(json_get(j, "type")), type))
-            return j;
-        json_free(j);
+            return steal(&j);
     }
     return NULL;
 }

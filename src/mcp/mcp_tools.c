@@ -102,7 +102,7 @@ static struct json *arguments_of(const struct mcp_tool *t, const struct json *gi
                                  struct error *err)
 {
     const struct json *handle = json_get(given, "sandbox");
-    struct json *a = json_object();
+    autojson struct json *a = json_object();
 
     *sandbox = json_str(handle);
     for (const struct json *p = json_first(given); p; p = json_next(p))
@@ -113,8 +113,7 @@ static struct json *arguments_of(const struct mcp_tool *t, const struct json *gi
     else if (t->needs && !json_get(given, t->needs))
         error_set(err, ERROR_USAGE, 0, "%s: is missing", t->needs);
     else if (operation_check(operation_find(t->operation), a, err) == 0)
-        return a;
-    json_free(a);
+        return steal(&a);
     return NULL;
 }
 

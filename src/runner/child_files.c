@@ -143,14 +143,12 @@ static void add_file(void *ctx, const char *name, int64_t size)
 int child_list_files(struct runner_child *c, const struct json *arguments, struct json **result,
                      struct error *err)
 {
-    struct json *files = json_array();
+    autojson struct json *files = json_array();
     int64_t more = sandbox_each_file(c->sandbox, add_file, files, err);
 
     (void)arguments;
-    if (more < 0) {
-        json_free(files);
+    if (more < 0)
         return -1;
-    }
-    *result = json_object_of({"files", files}, {"more", json_integer(more)});
+    *result = json_object_of({"files", steal(&files)}, {"more", json_integer(more)});
     return 0;
 }

@@ -33,15 +33,13 @@ static bool plain_path(const char *s)
 static bool take(struct pattern_params *out, const char *pattern, size_t n, const char *path, size_t len)
 {
     bool rest = n > 5 && !memcmp(pattern + n - 4, "...}", 4);
-    char *value = out->n < PATTERN_PARAMS ? percent_decode(path, len, false) : NULL;
+    autofree char *value = out->n < PATTERN_PARAMS ? percent_decode(path, len, false) : NULL;
 
-    if (!value || !(rest ? plain_path(value) : plain_segment(value, strlen(value)))) {
-        free(value);
+    if (!value || !(rest ? plain_path(value) : plain_segment(value, strlen(value))))
         return false;
-    }
     out->at[out->n].name = pattern + 1;
     out->at[out->n].name_len = n - (rest ? 5 : 2);
-    out->at[out->n++].value = value;
+    out->at[out->n++].value = steal(&value);
     return true;
 }
 

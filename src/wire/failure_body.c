@@ -109,10 +109,9 @@ struct json *failure_event(const char *body, size_t len)
             size_t n = strlen(fields[i]);
             if ((size_t)(lf - s) <= n || memcmp(s, fields[i], n))
                 continue;
-            struct json *j = json_parse(s + n, (size_t)(lf - s) - n, JSON_DUPLICATES, NULL, NULL);
+            autojson struct json *j = json_parse(s + n, (size_t)(lf - s) - n, JSON_DUPLICATES, NULL, NULL);
             if (json_type(j) == JSON_OBJECT)
-                return j;
-            json_free(j);
+                return steal(&j);
         }
     }
     return NULL;

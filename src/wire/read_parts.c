@@ -64,17 +64,15 @@ void read_content(struct reader *r, const struct json *c)
             else if (json_is(e, "thinking") || json_is(e, "reasoning"))
                 thinking_part(r, e);
             else if (json_is(e, "refusal"))
-                buf_addstr(&r->refusal,
-                           json_str(json_get(e, "refusal")) ? json_str(json_get(e, "refusal")) : "");
+                buf_addstr(&r->refusal, json_text(json_get(e, "refusal")));
             else if (json_is(e, "text") || json_is(e, "output_text") || !json_get(e, "type"))
                 read_text(r, json_str(json_get(e, "text")));
         }
         return;
     default: {
         /* Workers AI gives an object when a schema was asked for, or a bare number. */
-        char *s = json_print(c);
+        autofree char *s = json_print(c);
         read_text(r, s);
-        free(s);
     }
     }
 }

@@ -80,14 +80,13 @@ void request_images(struct request_out *o, const struct turn *t)
 
 struct json *request_parts_of(struct request_out *o, const char *text)
 {
-    struct json *images = steal(&o->images);
+    autojson struct json *images = steal(&o->images);
 
     if (!images || !text || !*text)
-        return images;
+        return steal(&images);
     struct json *parts = json_array_of(text_part(o, text));
     for (const struct json *p = json_first(images); p; p = json_next(p))
         json_add(parts, json_copy(p));
-    json_free(images);
     return parts;
 }
 

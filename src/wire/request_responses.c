@@ -35,11 +35,8 @@ static struct json *kept_of(const struct request_out *o, const struct request_tu
     const struct llm_learnt *learnt = o->s->learnt;
     if (learnt->no_items || r->index < learnt->stale || !r->own)
         return NULL;
-    struct json *kept = request_parsed(r->t->reasoning_items);
-    if (stands(kept, r->t))
-        return kept;
-    json_free(kept);
-    return NULL;
+    autojson struct json *kept = request_parsed(r->t->reasoning_items);
+    return stands(kept, r->t) ? steal(&kept) : NULL;
 }
 
 /* id is that of the output item that was the call, or NULL. */
