@@ -18,13 +18,13 @@ struct argv {
 
 void argv_push(struct argv *a, const char *s);
 void argv_pushf(struct argv *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* two words: the name of an option, and its value */
+/* Adds two words: the name of an option, and its value. */
 void argv_option(struct argv *a, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void argv_pushl(struct argv *a, ...) __attribute__((sentinel)); /* strings up to NULL */
 void argv_sort(struct argv *a);                                 /* by the values of the bytes */
 void argv_release(struct argv *a);
-/* one line for a POSIX shell, only for people to read and paste */
+/* Appends the words as one line for a POSIX shell, only for people to read and paste. */
 void argv_quote(const struct argv *a, struct buf *out);
 
 #endif

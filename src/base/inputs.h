@@ -17,10 +17,10 @@ struct inputs {
     size_t n;
 };
 
-/* Open all paths (ends with NULL; may be NULL), besides those that are open already. Ahead of a SQLite
- * database goes its -wal file, if it has one. word: "--add ", which
- * errors begin with. Never waits, not even for the writer of a named pipe. -1: ERROR_USAGE naming the file
- * that cannot be read, or is a URL; nothing is left open. */
+/* Open all paths (ends with NULL; may be NULL), in addition to those that are open already. If a SQLite
+ * database has a -wal file, that is opened too and comes before it. Errors begin with word, which is
+ * "--add " or "@". Never waits, not even for the writer of a named pipe. -1: ERROR_USAGE naming the file that
+ * cannot be read, or is a URL; nothing is left open. */
 int inputs_open(struct inputs *in, const char *word, const char *const *paths, struct error *err);
 void inputs_release(struct inputs *in);
 

@@ -21,7 +21,7 @@ char *owner_self(void);    /* the caller frees */
 char *owner_of(pid_t pid); /* for another process on this host; the caller frees */
 enum owner_state owner_check(const char *owner);
 enum owner_state owner_check_pid(pid_t pid, unsigned long long start); /* start 0: not known */
-bool owner_dead(const char *owner);                                    /* it is proven that it is */
+bool owner_dead(const char *owner);                                    /* only if that is proven */
 pid_t owner_pid(const char *owner);                                    /* 0: none is written there */
 unsigned long long owner_start(const char *owner);                     /* likewise */
 unsigned long long owner_start_time(pid_t pid); /* 0: there is no such process, or it has ended */

@@ -1,13 +1,13 @@
-/* registry.h - named sandboxes: a small directory for each says which program holds it and which sandbox it
- * is. What is known of that is in its own record (record.h), as for any other sandbox.
+/* registry.h - the names of sandboxes: for each name, a small directory says which program holds it and which
+ * sandbox it belongs to. That sandbox is described by its own record (record.h), like any other.
  *
  *     RUNTIME/names/NAME/         0700, ours
  *     RUNTIME/names/NAME/lock     locked (flock) while a program is attached; contains the holder's pid and
  *     since when
  *     RUNTIME/names/NAME/sandbox  a link to the directory of the sandbox (run_dir.h)
  *
- * Only we write here, and nothing is read that code in a sandbox can write. No other link is followed, of
- * that one only the last part counts, and every owner is checked.
+ * Only this user's programs write here, and nothing is read that code in a sandbox can write. No other link
+ * is followed; of that one only the last part is used; and the owner of each directory and file is checked.
  */
 #ifndef RECORDS_REGISTRY_H
 #define RECORDS_REGISTRY_H

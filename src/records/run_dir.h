@@ -39,7 +39,7 @@ void run_dir_remove(struct run_dir *d);
  * inherited it, the directory is needed, even if its owner is dead. It is a plain file, so that it gives
  * nobody access to any directory. */
 int run_dir_hold(const struct run_dir *d, struct error *err);
-bool run_dir_held(const char *dir);                           /* or it cannot be seen whether it is */
+bool run_dir_held(const char *dir);                           /* also if that cannot be seen */
 int run_dir_keep(const struct run_dir *d, struct error *err); /* the same for the keeper */
 
 int run_dir_profile(struct run_dir *d, struct error *err);

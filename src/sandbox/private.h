@@ -26,7 +26,7 @@ enum stage {
 
 #define LOST_NAMED 10
 
-/* a pipe, and what a fresh worker takes its output for */
+/* For a pipe; a fresh worker assumes the same until it is told. */
 #define SANDBOX_TERMINAL_NONE ((struct sandbox_terminal){.columns = 80, .background = -1})
 
 struct lost_file {
@@ -41,9 +41,9 @@ struct lost_file {
  * request. */
 struct request {
     /* Set before request_begin(): what it is called in an error; how many ms it may go without a sign of life
-     * (0: the usual time); what handles every frame except 'Z' (NULL: no other frame is allowed); when the
-     * worker died if it dies meanwhile, for the next cell to tell ("while a file was copied"; NULL: a cell
-     * tells it itself). */
+     * (0: the usual time); what handles every frame except 'Z' (NULL: no other frame is allowed); and,
+     * should the worker die meanwhile, how the next cell says when that was ("while a file was copied"; NULL:
+     * this is a cell, which tells of it itself). */
     const char *what;
     int idle_ms;
     const char *(*frame)(struct request *q, const struct frame *f);

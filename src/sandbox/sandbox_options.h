@@ -12,7 +12,7 @@
 
 struct sandbox;
 
-/* What the output of a cell is to fit. */
+/* The terminal for which a cell draws its output. */
 struct sandbox_terminal {
     int columns;        /* for one line of it; 20 to 1000 */
     int32_t background; /* 0xRRGGBB, or -1: unknown, which is taken for light */
@@ -30,10 +30,11 @@ struct sandbox_options { /* strings are copied */
      * is kept. Never bound into the sandbox. */
     const char *session_dir;
     const char *out_dir; /* where delivered files go; NULL: session_dir/files */
-    /* The sandbox runs, and what it runs on is known; called again after it was replaced. May be NULL. */
+    /* Called when the sandbox runs and it is known what it runs on, and again after it was replaced. May be
+     * NULL. */
     void (*up)(void *ctx, const struct sandbox *s);
-    /* Asked before each cell; *t then holds what is right for a pipe, which NULL gives too: 80 columns, no
-     * known background. */
+    /* Called before each cell, to change *t. Until then, and where this is NULL, *t is what fits a pipe: 80
+     * columns, an unknown background. */
     void (*terminal)(void *ctx, struct sandbox_terminal *t);
     void (*phase)(void *ctx, const struct phase_now *now); /* what is waited for; may be NULL */
     void *ctx;                                             /* for all of them */
