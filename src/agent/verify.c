@@ -16,14 +16,12 @@
 
 void verify_keep(struct agent *a, const char *name, int fd, int64_t at)
 {
-    int copy = dup(fd);
+    autoclose int copy = dup(fd);
 
-    if (copy < 0 || at < 0) {
-        fd_close(&copy);
+    if (copy < 0 || at < 0)
         return;
-    }
     a->kept = xreallocarray(a->kept, a->n_kept + 1, sizeof *a->kept);
-    a->kept[a->n_kept++] = (struct kept_file){xstrdup(name), copy, at};
+    a->kept[a->n_kept++] = (struct kept_file){xstrdup(name), fd_steal(&copy), at};
 }
 
 void verify_forget(struct agent *a)

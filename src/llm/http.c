@@ -267,10 +267,8 @@ static int check_timers(struct transfer *t, int64_t now, struct error *err)
         return HTTP_LOST;
     }
     if (now - t->reply->life.content_at >= q->quiet_ms) {
-        failure_set(f, FAILURE_NETWORK, "%s sent only keep-alives, no content, for %d s", host,
-                    q->quiet_ms / 1000);
-        f->hint = REMEDY_ASK_OR_MODEL;
-        f->never = true;
+        failure_certain(f, REMEDY_ASK_OR_MODEL, "%s sent only keep-alives, no content, for %d s", host,
+                        q->quiet_ms / 1000);
         return HTTP_LOST;
     }
     return -1;

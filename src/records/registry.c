@@ -79,9 +79,7 @@ static int open_names(bool make, struct error *err)
     if (top >= 0 && make && mkdirat(top, "names", 0700) != 0 && errno != EEXIST)
         return error_errno(err, "%s/names", runtime);
     int fd = top < 0 ? -1 : open_dir(top, "names");
-    if (fd < 0)
-        error_errno(err, "%s/names", runtime);
-    return fd;
+    return fd < 0 ? error_errno(err, "%s/names", runtime) : fd;
 }
 
 static int open_lock(int dir, int flags)

@@ -140,13 +140,11 @@ void run_dir_remove(struct run_dir *d)
 static int lock_in(const struct run_dir *d, const char *name, struct error *err)
 {
     autofree char *path = xasprintf("%s/%s", d->path, name);
-    int fd = open(path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    autoclose int fd = open(path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-        return fd;
-    error_errno(err, "%s", path);
-    fd_close(&fd);
-    return -1;
+        return fd_steal(&fd);
+    return error_errno(err, "%s", path);
 }
 
 int run_dir_hold(const struct run_dir *d, struct error *err)
@@ -202,16 +200,12 @@ static int open_socket(const struct run_dir *d, struct sockaddr_un *address, int
 int run_dir_listen(const struct run_dir *d, bool open_to_all, struct error *err)
 {
     struct sockaddr_un address;
-    autoclose int dir = -1;
-    int fd = open_socket(d, &address, &dir);
+    autoclose int dir = -1, fd = open_socket(d, &address, &dir);
 
     if (dir < 0 || fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0
-        || fchmodat(dir, "s", open_to_all ? 0666 : 0600, 0) != 0 || listen(fd, 8) != 0) {
-        error_errno(err, "the sandbox's socket in %s", d->in);
-        fd_close(&fd);
-        return -1;
-    }
-    return fd;
+        || fchmodat(dir, "s", open_to_all ? 0666 : 0600, 0) != 0 || listen(fd, 8) != 0)
+        return error_errno(err, "the sandbox's socket in %s", d->in);
+    return fd_steal(&fd);
 }
 
 int run_dir_connect(const struct run_dir *d)

@@ -59,12 +59,10 @@ static int content_fd(const struct json *arguments, struct error *err)
     if (base64 ? base64_read(content, strlen(content), &bytes) < 0 : !buf_addstr(&bytes, content))
         return error_set(err, ERROR_USAGE, 0, "content: %s",
                          base64 ? "must be base64" : "is too long for one message");
-    int fd = memfd_create("content", MFD_CLOEXEC);
-    if (fd < 0 || fd_write_all(fd, buf_str(&bytes), bytes.len) < 0 || lseek(fd, 0, SEEK_SET) < 0) {
-        error_errno(err, "the content cannot be saved");
-        fd_close(&fd);
-    }
-    return fd;
+    autoclose int fd = memfd_create("content", MFD_CLOEXEC);
+    if (fd < 0 || fd_write_all(fd, buf_str(&bytes), bytes.len) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+        return error_errno(err, "the content cannot be saved");
+    return fd_steal(&fd);
 }
 
 int child_put_file(struct runner_child *c, const struct json *arguments, struct json **result,

@@ -21,18 +21,16 @@
 char *file_safe_name(const char *name)
 {
     struct buf b = {0};
-    char *clean;
     size_t ext;
 
     while (name[0] == '.' && name[1] == '/')
         name += 2;
-    clean = scrub_line(name, SCRUB_TERMINAL);
+    autofree char *clean = scrub_line(name, SCRUB_TERMINAL);
     /* Hidden files configure programs, and programs take a leading dash for an option: neither may come
      * from a sandbox. */
     if (clean[0] == '.' || clean[0] == '-')
         buf_addch(&b, '_');
     buf_addstr(&b, clean);
-    free(clean);
     for (size_t i = 0; i < b.len; i++)
         if (b.data[i] == '/' || b.data[i] == '\\')
             b.data[i] = '-';
@@ -194,13 +192,11 @@ static char *give_name(struct delivery *d)
 
 char *delivery_end(struct delivery *d)
 {
-    char *path;
-
     if (d->same >= 0 && d->got < d->size)
         write_anew(d); /* the file shrank while it was read inside */
     if (d->same >= 0)
         return steal(&d->before);
-    path = d->file.fd >= 0 ? give_name(d) : NULL;
+    char *path = d->file.fd >= 0 ? give_name(d) : NULL;
     if (path) {
         ledger_note(d->ledger, d->name, path, d->file.fd);
         d->taken = false; /* it stays on the ledger */

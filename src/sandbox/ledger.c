@@ -96,14 +96,12 @@ int ledger_open(const struct ledger *l, const char *name, uint64_t size, const c
 
     if (!f || (uint64_t)f->size != size)
         return -1;
-    int fd = open(f->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    autoclose int fd = open(f->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
-    if (fd < 0 || fstat(fd, &st) < 0 || !is_as_left(f, &st)) {
-        fd_close(&fd);
+    if (fd < 0 || fstat(fd, &st) < 0 || !is_as_left(f, &st))
         return -1;
-    }
     *path = f->path;
-    return fd;
+    return fd_steal(&fd);
 }
 
 static struct ledger_file *add(struct ledger *l, const char *name)
