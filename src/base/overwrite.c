@@ -87,14 +87,12 @@ static void replace(struct overwrite *o, struct buf *out)
 /* Text without \r and \n. */
 static void add_text(struct overwrite *o, const char *text, size_t len, struct buf *out)
 {
-    struct buf *row;
-
     if (o->cr || (o->home && o->row[o->at].len))
         replace(o, out);
     else if (o->home && !o->up && settled(o))
         release_rows(o, out);
     o->home = o->cr = false;
-    row = &o->row[o->at];
+    struct buf *row = &o->row[o->at];
     row->max = OVERWRITE_MAX;
     if (o->moving || (!o->live && !o->passed && row->len + len <= OVERWRITE_MAX)) {
         buf_add(row, text, len);

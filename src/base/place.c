@@ -103,10 +103,9 @@ struct goal {
 static int walk(const struct goal *g, const char *path, bool make, struct error *err)
 {
     struct place_walk w = {.path = g->shown, .rest = xstrdup(path), .own = strlen(path), .links = g->links};
-    int status;
 
     w.at = open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    status = w.at < 0 ? error_errno(err, "%s", g->shown) : go(&w, make, err);
+    int status = w.at < 0 ? error_errno(err, "%s", g->shown) : go(&w, make, err);
     free(w.rest);
     if (status < 0)
         fd_close(&w.at);
@@ -170,11 +169,10 @@ static int open_file(const struct goal *g, int flags, struct error *err)
 {
     autofree char *base = folder_of(g->path);
     autoclose int folder = walk(g, base, (flags & O_CREAT) && !g->links, err);
-    int fd;
 
     if (folder < 0)
         return -1;
-    fd = openat(folder, name_of(g->path), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+    int fd = openat(folder, name_of(g->path), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
     if (fd < 0 && errno == ELOOP && g->links < LINKS_MAX) {
         autofree char *target = link_target(folder, g, err);
         struct goal next = {target, g->shown, g->links + 1};

@@ -46,7 +46,6 @@ static int deliver(const struct frame_reader *r, const char *whole)
 static int feed_part(struct frame_reader *r, const char *data, size_t len, size_t *used)
 {
     size_t take, want;
-    int rc;
 
     *used = 0;
     if (r->part.len < 4) {
@@ -66,7 +65,7 @@ static int feed_part(struct frame_reader *r, const char *data, size_t len, size_
     *used += take;
     if (take < want)
         return 0;
-    rc = deliver(r, r->part.data);
+    int rc = deliver(r, r->part.data);
     buf_clear(&r->part);
     return rc;
 }

@@ -34,7 +34,6 @@ static bool has_certificate(const char *text)
 int config_check_ca_cert(const struct config *c, struct error *err)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(FILE_MOST);
-    const char *step;
 
     if (!c->ca_cert)
         return 0;
@@ -45,8 +44,8 @@ int config_check_ca_cert(const struct config *c, struct error *err)
     }
     if (has_certificate(buf_str(&text)))
         return 0;
-    step = text.len > 1 && !memcmp(text.data, "\x30\x82", 2)
-               ? "Convert it to PEM: openssl x509 -inform der -in FILE -out FILE.pem"
-               : "It must be in PEM format, with -----BEGIN CERTIFICATE-----";
+    const char *step = text.len > 1 && !memcmp(text.data, "\x30\x82", 2)
+                           ? "Convert it to PEM: openssl x509 -inform der -in FILE -out FILE.pem"
+                           : "It must be in PEM format, with -----BEGIN CERTIFICATE-----";
     return error_set(err, ERROR_USAGE, 0, "%s: %.300s contains no certificate\n%s", from, c->ca_cert, step);
 }

@@ -21,13 +21,12 @@ const char *endpoint_variable(const struct config *c, const char *name, enum var
                               struct source *from)
 {
     const char *value = in & IN_ENVIRONMENT ? config_env(c, name) : NULL;
-    const struct dotenv_entry *d;
 
     if (value) {
         *from = (struct source){SOURCE_ENV, 0, name};
         return value;
     }
-    d = in & IN_DOTENV ? dotenv_get(&c->dotenv, name) : NULL;
+    const struct dotenv_entry *d = in & IN_DOTENV ? dotenv_get(&c->dotenv, name) : NULL;
     if (!d)
         return NULL;
     *from = (struct source){SOURCE_DOTENV, d->line, d->name};

@@ -75,7 +75,6 @@ static int yaml_section(struct config *c, const struct ydoc *map, struct error *
 static int yaml_member(struct config *c, const struct ydoc *y, struct error *err)
 {
     const struct option *o = option_by_key(y->key);
-    const char *near;
 
     if (!strcmp(y->key, "artifacts") && y->type == YDOC_MAP)
         return yaml_section(c, y, err);
@@ -87,7 +86,7 @@ static int yaml_member(struct config *c, const struct ydoc *y, struct error *err
         return custom_engines_read(&c->engines, y, err);
     if (o)
         return yaml_option(c, o, y, err);
-    near = nearest_key(y->key);
+    const char *near = nearest_key(y->key);
     if (near)
         return ydoc_key_error(y, err, "unknown key %.60s; did you mean %s?", y->key, near);
     return ydoc_key_error(

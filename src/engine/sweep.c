@@ -433,11 +433,10 @@ void sweep_end_in_background(struct loop *loop)
                               .own_session = true,
                               .ignores_signals = true,
                               .body = sweep_on};
-    struct child *c;
 
     if (!removing())
         return;
-    c = child_start(&o, NULL);
+    struct child *c = child_start(&o, NULL);
     if (!c)
         sweep_end(loop);
     child_abandon(c);

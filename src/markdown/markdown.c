@@ -123,7 +123,6 @@ void markdown_prefix(struct markdown *m, struct buf *first, struct buf *next)
 static bool cut(struct markdown *m, bool end)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(0), ready autorelease(buf_release) = BUF_INIT(0);
-    bool strong;
 
     if (!m->pending.len)
         return true;
@@ -135,7 +134,7 @@ static bool cut(struct markdown *m, bool end)
     buf_add(&text, buf_str(&m->carry), m->carry.len);
     buf_add(&text, m->pending.data, m->pending.len);
     struct inline_open open = inline_scan(text.data, text.len, &m->refs, &ready);
-    strong = open.strong && !end && (m->carry.len || open.held > STRONG_HOLD);
+    bool strong = open.strong && !end && (m->carry.len || open.held > STRONG_HOLD);
     if (open.held && !end && !strong)
         return false;
     if (!m->carry.len && !strong)

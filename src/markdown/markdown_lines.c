@@ -374,7 +374,6 @@ static void blank_line(struct markdown *m, size_t depth)
 static enum verdict container(struct markdown *m, struct line_cursor *c, size_t depth)
 {
     size_t marker = 0;
-    enum verdict is;
 
     if (depth >= NESTED_MAX)
         return NO;
@@ -385,7 +384,7 @@ static enum verdict container(struct markdown *m, struct line_cursor *c, size_t 
         consume(m, c);
         return YES;
     }
-    is = is_rule(c);
+    enum verdict is = is_rule(c);
     if (is == NO)
         is = is_marker(c, &marker);
     else if (is == YES)

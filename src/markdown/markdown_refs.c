@@ -67,13 +67,12 @@ static size_t address(const char **s, const char *end)
 enum ref_kind refs_define(struct refs *r, const char *line, size_t len)
 {
     const char *end = line + len, *close = len ? memchr(line, ']', len) : NULL, *s;
-    size_t n;
 
     if (!close || *line != '[' || close + 1 >= end || close[1] != ':' || line[1] == '^')
         return REF_NONE;
     for (s = close + 2; s < end && isblank((unsigned char)*s); s++)
         ;
-    n = address(&s, end);
+    size_t n = address(&s, end);
     struct ref *e = n ? entry(r, line + 1, (size_t)(close - line - 1)) : NULL;
     if (!e || e->url)
         return REF_NONE;

@@ -93,13 +93,12 @@ static ssize_t write_some(const struct out *o, const char *p, size_t len)
 {
     struct iovec v = {.iov_base = (void *)(uintptr_t)p, .iov_len = len < PIECE ? len : PIECE};
     struct pollfd ready = {.fd = o->fd, .events = POLLOUT};
-    ssize_t n;
 
     if (S_ISREG(o->kind))
         return write(o->fd, p, len);
     if (S_ISSOCK(o->kind))
         return send(o->fd, p, v.iov_len, MSG_DONTWAIT | MSG_NOSIGNAL);
-    n = pwritev2(o->fd, &v, 1, -1, RWF_NOWAIT);
+    ssize_t n = pwritev2(o->fd, &v, 1, -1, RWF_NOWAIT);
     if (n >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL))
         return n;
     if (poll(&ready, 1, 0) == 0) {

@@ -189,12 +189,11 @@ static void warn_of_quota(struct sandbox *s)
 static const char *on_file_end(struct cell *c)
 {
     struct cell_result *r = c->r;
-    char *path;
 
     if (!c->delivering)
         return "it ended a file that it had not begun";
     c->delivering = false;
-    path = delivery_end(&c->delivery);
+    char *path = delivery_end(&c->delivery);
     if (c->delivery.over) {
         lose(&c->request, 'q', c->delivery.size, c->file_name);
     } else if (!path) {

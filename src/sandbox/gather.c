@@ -106,14 +106,13 @@ static int look_at(struct gather_walk *w, const char *path)
 {
     autoclose int fd = open_beneath(w->folder, path, O_PATH | O_NOFOLLOW);
     struct stat st;
-    bool link;
 
     if (fd < 0 || fstat(fd, &st)) {
         if (errno != ENOENT) /* gone meanwhile */
             refuse(w, path, strerror(errno));
         return 0;
     }
-    link = S_ISLNK(st.st_mode);
+    bool link = S_ISLNK(st.st_mode);
     if (S_ISDIR(st.st_mode))
         return 1;
     if (link) {

@@ -395,7 +395,6 @@ void sandbox_output_text(struct sandbox *s, size_t max, struct buf *out)
 {
     const char *value = s->last_value ? s->last_value : "";
     size_t value_len = strlen(value), half = max / 2;
-    bool newline;
 
     /* The value gets at most half of the room, so that it cannot displace what was printed. */
     if (value_len > half && s->output.bytes > 0)
@@ -405,7 +404,7 @@ void sandbox_output_text(struct sandbox *s, size_t max, struct buf *out)
     output_text(&s->output, value_len + 1 < max ? max - value_len - (value_len > 0) : 0, out);
     if (value_len == 0)
         return;
-    newline = out->len > 0 && buf_last(out) != '\n';
+    bool newline = out->len > 0 && buf_last(out) != '\n';
     if (newline)
         buf_addch(out, '\n');
     buf_add(out, value, value_len);

@@ -174,13 +174,12 @@ static void ask(struct visit *q, struct lease *h, const struct sandbox_call *c, 
     autojson struct json *owned = arguments;
     const struct operation *o = operation_find(c->operation);
     struct error err = {0};
-    struct runner *r;
 
     if (operation_check(o, owned, &err) < 0) {
         answer_failure(q, &err);
         return;
     }
-    r = lease_runner(visit_runners(q), h, &err);
+    struct runner *r = lease_runner(visit_runners(q), h, &err);
     if (!r) {
         answer_failure(q, &err);
         return;

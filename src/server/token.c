@@ -165,7 +165,6 @@ int tokens_find(const struct tokens *t, const char *given)
 const char *token_given(const char *authorization, char **kept)
 {
     struct buf plain = BUF_INIT(TOKEN_FILE_MAX);
-    const char *colon;
 
     *kept = NULL;
     if (authorization && !strncasecmp(authorization, "Bearer ", 7))
@@ -175,6 +174,6 @@ const char *token_given(const char *authorization, char **kept)
     authorization += 6 + strspn(authorization + 6, " ");
     bool good = base64_read(authorization, strlen(authorization), &plain) == 0;
     *kept = buf_steal(&plain, NULL);
-    colon = good ? strchr(*kept, ':') : NULL;
+    const char *colon = good ? strchr(*kept, ':') : NULL;
     return colon ? colon + 1 : NULL;
 }

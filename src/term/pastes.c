@@ -15,7 +15,6 @@
 char *pastes_add(struct pastes *p, const char *text, size_t len)
 {
     size_t lines = 1;
-    char *mark;
 
     while (len > 0 && text[len - 1] == '\n') /* newlines at the end do not mean that a further line follows */
         len--;
@@ -23,8 +22,8 @@ char *pastes_add(struct pastes *p, const char *text, size_t len)
         lines += text[i] == '\n';
     if (lines <= SHOWN_LINES && len <= SHOWN_BYTES)
         return xmemdup0(text, len);
-    mark = xasprintf("[paste %zu: %s line%s, %s]", p->n + 1, count_text(lines).text, lines == 1 ? "" : "s",
-                     show_size(len).text);
+    char *mark = xasprintf("[paste %zu: %s line%s, %s]", p->n + 1, count_text(lines).text,
+                           lines == 1 ? "" : "s", show_size(len).text);
     p->v = xreallocarray(p->v, p->n + 1, sizeof *p->v);
     p->v[p->n++] = (struct paste){.mark = xstrdup(mark), .text = xmemdup0(text, len)};
     return mark;
