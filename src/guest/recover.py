@@ -134,14 +134,6 @@ def snapshot_ended(self, why):
         self.poll.register(older.words, select.POLLIN)
 
 
-def tmpfs_used(path):
-    try:
-        st = posix.statvfs(path)
-        return (st.f_blocks - st.f_bfree) * st.f_frsize
-    except OSError:
-        return 0
-
-
 def spare_the_worker(pid):
     """When memory runs out the kernel ends what has most of it, oom_score_adj thousandths of the limit added.
     A snapshot's is set so that the sum is the same however big it is: the worker is ended where it has nearly
@@ -150,12 +142,8 @@ def spare_the_worker(pid):
     limit, score = int(OPTIONS['memory']), 1000
     try:
         if limit:
-            fd = posix.open('/proc/%d/statm' % pid, posix.O_RDONLY)
-            held = int(posix.read(fd, 200).split()[1]) * posix.sysconf('SC_PAGE_SIZE')
-            posix.close(fd)
-            room = limit - sum(tmpfs_used(p) for p in (OPTIONS['data'], '/tmp', '/dev/shm'))
-            least = room - max(limit * 15 // 100, ROOM_LEAST)
-            score = max(OOM_WORKER, min(1000, OOM_WORKER + (least - held) * 1000 // limit))
+            least = room() - max(limit * 15 // 100, ROOM_LEAST)             # noqa: from start.py
+            score = max(OOM_WORKER, min(1000, OOM_WORKER + (least - resident(pid)) * 1000 // limit))
     except (OSError, ValueError, IndexError):
         return
     set_oom_score(score, pid)                           # noqa: from start.py

@@ -10,11 +10,14 @@
 CLONE = {'x86_64': (56, 3), 'aarch64': (220, 4)}
 STILL = 0.005                   # seconds for which a new copy and the worker do nothing of their own
 TOUCHING = b'[i for i in (1, 2)]', b'for _ in ():\n    1\n1'
-_clone = _others = None
+SLOW = 0.004                    # seconds: from there on huge pages are worth their price
+_clone = _others = _collapse = None
+_last, _most = 0, SLOW          # seconds of the processor's: for the last copy, without a thought of huge pages
 
 
 def prepare_clone():
     """The call with its arguments, or None if it cannot be made."""
+    global _collapse
     import _ctypes
     number, at = CLONE.get(posix.uname()[4], (0, 0))
     if not number or sys.maxsize < 1 << 32:
@@ -32,6 +35,8 @@ def prepare_clone():
     words = [number, flags, 0, 0, 0, 0]
     words[at + 1] = tid
     call, address, words = _ctypes.call_function, _ctypes.dlsym(libc, 'syscall'), tuple(words)
+    madvise = _ctypes.dlsym(libc, 'madvise')
+    _collapse = lambda at: call(madvise, (Word(at), Word(HUGE), COLLAPSE))     # noqa: from huge_pages.py
     return lambda: call(address, words)
 
 
@@ -61,7 +66,7 @@ def soon_has_one_thread():
 
 def capture(self, extra):
     """Carry out one order. The copy returns from here as the worker when it is resumed."""
-    global _clone
+    global _clone, _last, _most
     fds = received(extra)
     if len(fds) != 2:
         return
@@ -74,8 +79,14 @@ def capture(self, extra):
         elif not (has_one_thread() or soon_has_one_thread()):
             say(words, b'Nt')
         else:
+            if _last > _most:
+                need('huge_pages')
+                if gather(self, _collapse):     # noqa: from huge_pages.py
+                    _most = max(SLOW, 2 * _last)
             sock.settimeout(STILL)                  # for the copy; we only close it
+            _last = -thread_time()
             pid = _clone()
+            _last += thread_time()
             if pid == 0:
                 try:
                     wait_to_resume(self, sock, words)

@@ -85,6 +85,27 @@ def set_oom_score(value, process='self'):
         pass
 
 
+def resident(process):
+    """Bytes of memory that a process has."""
+    fd = posix.open('/proc/%s/statm' % process, posix.O_RDONLY)
+    try:
+        return int(posix.read(fd, 200).split()[1]) * posix.sysconf('SC_PAGE_SIZE')
+    finally:
+        posix.close(fd)
+
+
+def room():
+    """What the files in memory leave of the limit for all memory, in bytes; 0 where there is no such limit."""
+    left = int(OPTIONS['memory'])
+    for path in (OPTIONS['data'], '/tmp', '/dev/shm') if left else ():
+        try:
+            st = posix.statvfs(path)
+            left -= (st.f_blocks - st.f_bfree) * st.f_frsize
+        except OSError:
+            pass
+    return left
+
+
 def worker_links():
     """The two ways between us and who runs code: (our end of a socket for orders, theirs, our end of a pipe
     for words, theirs). The socket is shut for the way back and a pipe carries bytes alone, so no descriptor

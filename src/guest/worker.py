@@ -5,6 +5,7 @@
 
 import builtins
 import _io
+from time import thread_time
 
 # Our own builtins: a cell may replace len or print while our functions still have work to do. A function
 # takes its builtins from its globals when it is made, so functions made earlier are made again here.

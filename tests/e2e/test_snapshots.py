@@ -113,6 +113,19 @@ def test_machine_code_stays_in_memory(there, place):
     assert [c.value for c in cells[2:]] == ["[True]", "(0, 0)"], cells
 
 
+def test_huge_pages(there, place):
+    """What makes copies of many objects cheap must not use up the memory: a part of it exists twice until the next copy."""
+    look = "time.sleep(0.06)\nsum(int(line.split()[1]) for line in open('/proc/self/smaps_rollup') if 'AnonHugePages' in line)"
+    for memory, some in ("2g", True), ("400m", False):
+        cells = play(there, ["import os, time\nx = [str(i) * 3 for i in range(3900000)]"] + 12 * [look] + ["os._exit(0)", "len(x)"], "--memory", memory)
+        seen = [int(cell.value) for cell in cells[1:-2]]
+        if some or not out_of_memory(place):    # there no limit is for all memory together
+            assert seen[-1] >= 2048 and seen == sorted(seen), (memory, seen)
+        else:
+            assert not any(seen), (memory, seen)
+        assert cells[-2].state_restored and cells[-1].value == "3900000", (memory, cells[-2:])
+
+
 def test_leftovers(there, place):
     name = session.new_mark()
     cells = play(there, [

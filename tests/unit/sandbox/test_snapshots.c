@@ -1,4 +1,6 @@
 /* test_snapshots.c - a cell that ends the interpreter, and the copy that goes on in its place. */
+#include <sys/mman.h>
+
 #include "sandbox/private.h"
 #include "tests/unit/sandbox/channel_place.h"
 
@@ -546,6 +548,43 @@ static void test_hostile(void **state)
     assert_int_equal(fake.starts, 1);
 }
 
+#define OBJECTS "x = [str(i) * 3 for i in range(3900000)]" /* 300 MB */
+#define HUGE_KB                                                                               \
+    "sum(int(line.split()[1]) for line in open('/proc/self/smaps_rollup') if 'AnonHugePages'" \
+    " in line)"
+
+/* Does this kernel put memory into huge pages when it is asked to (Linux 6.1, MADV_COLLAPSE)? */
+static bool knows_collapse(void)
+{
+    size_t huge = (size_t)1 << 21;
+    char *at = mmap(NULL, 2 * huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    assert_true(at != MAP_FAILED);
+    memset(at, 1, 2 * huge);
+    bool known = madvise(at + (huge - (uintptr_t)at % huge) % huge, huge, 25) == 0;
+    munmap(at, 2 * huge);
+    return known;
+}
+
+/* Many objects go into huge pages, which makes each copy of them cheap, and come back out of such a copy. */
+static void test_huge_pages(void **state)
+{
+    bool known = knows_collapse();
+    int64_t until = clock_ms() + 60000;
+
+    (void)state;
+    want("import os\n" OBJECTS, CELL_OK);
+    for (int n = 0; n < 10 || (known && strtol(r.value, NULL, 10) < 200000); n++) {
+        usleep(PAUSE_US);
+        want(HUGE_KB, CELL_OK);
+        assert_true(known ? clock_ms() < until : strtol(r.value, NULL, 10) == 0);
+    }
+    usleep(PAUSE_US);
+    want("os._exit(0)", CELL_DIED);
+    assert_true(r.state_restored);
+    want_value("len(x), x[0], x[3899999]", "(3900000, '000', '389999938999993899999')");
+}
+
 #define PARK(f) cmocka_unit_test_setup_teardown(f, setup_on, teardown)
 
 int main(void)
@@ -566,6 +605,7 @@ int main(void)
         PARK(test_order_not_obeyed),
         PARK(test_dying_snapshot),
         PARK(test_hostile),
+        PARK(test_huge_pages),
         cmocka_unit_test_setup_teardown(test_off, setup_off, teardown),
     };
 
