@@ -2,6 +2,7 @@
 #include "base/nearest.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 
 unsigned edit_distance(const char *a, size_t na, const char *b, size_t nb)
@@ -38,12 +39,24 @@ static size_t letters(const char *word, size_t len)
     return n;
 }
 
+/* Is that one of its words, as effort is of --reasoning-effort? */
+static bool has_word(const char *name, const char *word, size_t len)
+{
+    for (; len && *word == '-'; len--)
+        word++;
+    for (const char *at = name; len > 3 && (at = strchr(at, '-')) != NULL; at++)
+        if (!strncmp(at + 1, word, len) && (at[1 + len] == '\0' || at[1 + len] == '-'))
+            return true;
+    return false;
+}
+
 void nearest_offer(struct nearest *n, const char *name)
 {
     unsigned d = edit_distance(n->word, n->len, name, strlen(name));
 
-    if (d > 0 && n->len >= 3 && strlen(name) > n->len && !strncmp(name, n->word, n->len))
-        d = 1; /* a prefix counts as a typo */
+    if (d > 0 && n->len >= 3 && strlen(name) > n->len
+        && (!strncmp(name, n->word, n->len) || has_word(name, n->word, n->len)))
+        d = 1; /* its beginning or one of its words counts as a typo */
     if (n->best && (d > n->least || (d == n->least && strlen(name) >= strlen(n->best))))
         return;
     n->least = d;

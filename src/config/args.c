@@ -68,6 +68,11 @@ static const char *habit(const char *word)
         {"--output", "--out DIR saves files, --json prints events."},
         {"--yes", "Nothing asks before it runs; only sandpiper rm --all does (-f)."},
         {"-y", "Nothing asks before it runs; only sandpiper rm --all does (-f)."},
+        {"--session", "-c continues the last session of this folder, -r ID another."},
+        {"--url", "Did you mean --base-url URL?"},
+        {"--endpoint", "Did you mean --base-url URL?"},
+        {"--api-base", "Did you mean --base-url URL?"},
+        {"--engine", "Did you mean --sandbox docker, podman or bwrap?"},
         {"--no-color", "Did you mean --color never?"},
     };
 
