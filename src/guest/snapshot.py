@@ -10,9 +10,10 @@
 CLONE = {'x86_64': (56, 3), 'aarch64': (220, 4)}
 STILL = 0.005                   # seconds for which a new copy and the worker do nothing of their own
 TOUCHING = b'[i for i in (1, 2)]', b'for _ in ():\n    1\n1'
-SLOW = 0.004                    # seconds: from there on huge pages are worth their price
+SLOW = 0.004                    # seconds: a copy that takes more is worth the price of huge pages
 _clone = _others = _collapse = None
-_last, _most = 0, SLOW          # seconds of the processor's: for the last copy, without a thought of huge pages
+_last = 0                       # seconds of processor time that the last copy took
+_slow = SLOW                    # from there on huge pages are made
 
 
 def prepare_clone():
@@ -66,7 +67,7 @@ def soon_has_one_thread():
 
 def capture(self, extra):
     """Carry out one order. The copy returns from here as the worker when it is resumed."""
-    global _clone, _last, _most
+    global _clone, _last, _slow
     fds = received(extra)
     if len(fds) != 2:
         return
@@ -79,10 +80,10 @@ def capture(self, extra):
         elif not (has_one_thread() or soon_has_one_thread()):
             say(words, b'Nt')
         else:
-            if _last > _most:
+            if _last > _slow:
                 need('huge_pages')
                 if gather(self, _collapse):     # noqa: from huge_pages.py
-                    _most = max(SLOW, 2 * _last)
+                    _slow = max(SLOW, 2 * _last)
             sock.settimeout(STILL)                  # for the copy; we only close it
             _last = -thread_time()
             pid = _clone()

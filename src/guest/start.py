@@ -95,7 +95,7 @@ def resident(process):
 
 
 def room():
-    """What the files in memory leave of the limit for all memory, in bytes; 0 where there is no such limit."""
+    """Bytes that the files in memory leave of the limit for all memory; 0 where there is no such limit."""
     left = int(OPTIONS['memory'])
     for path in (OPTIONS['data'], '/tmp', '/dev/shm') if left else ():
         try:
