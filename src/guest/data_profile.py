@@ -74,7 +74,7 @@ def decode_text(raw, whole):
 
 
 def without_mark(raw):
-    """UTF-16 without a byte order mark has a NUL in every other place; what else has NULs is no text."""
+    """UTF-16 without a byte order mark has a NUL in every other place; other data with NULs is not text."""
     head = raw[:4096]
     for odd, name in ((1, 'utf-16-le'), (0, 'utf-16-be')):
         nuls = head[odd::2].count(0)

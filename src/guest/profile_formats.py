@@ -119,7 +119,7 @@ def fold(node):
     children = list(node.keys.values())
     for child in children + ([node.items] if node.items else []):
         fold(child)
-    # Or each object of a list has its own keys.
+    # So does one of a list where most keys occur in few of the objects.
     own = len(children) > KEYS_MOST and 2 * sum(c.n for c in children) < node.objects * len(children)
     if node.names is None and len(children) > 2 and (own or all(alike(children[0], c) for c in children[1:])):
         node.names = dict.fromkeys(node.keys)

@@ -23,8 +23,8 @@ def plain_name(text):
 
 
 def related(key, owner, other):
-    """May a column of this name hold the values of column key of the table owner? customer_id does for id of
-    customers."""
+    """Does a column named other probably refer to the column key of the table owner, as customer_id does to
+    id of customers?"""
     key, owner, other = plain_name(key), plain_name(owner), plain_name(other)
     if key == other:
         return True

@@ -6,7 +6,7 @@ import json
 import time
 
 PARQUET_COLUMNS = 200
-# kinds of columns that have a first and a last value, and by which name Column knows these
+# kinds of columns with a smallest and a greatest value, and what profile_column.py calls them
 PARQUET_ENDS = {'int': 'int', 'float': 'float', 'decimal': 'float', 'time': 'date', 'day': 'date'}
 
 

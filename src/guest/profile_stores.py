@@ -249,6 +249,6 @@ def database(path):
 def declared_only(con, quoted):
     try:
         columns = con.execute('pragma table_info(%s)' % quoted).fetchall()
-    except Exception:                           # the same again
+    except Exception:                           # it would take too long here too
         return ''
     return ', '.join(('%s %s' % (clean(c[1], 40), clean(c[2], 20))).rstrip() for c in columns[:40])
