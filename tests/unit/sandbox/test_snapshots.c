@@ -458,10 +458,13 @@ static void test_order_not_obeyed(void **state)
     want("import os\nx = 1", CELL_OK);
     usleep(PAUSE_US);
     want("x = 2\nopen('die', 'w').close()", CELL_OK);
-    await_death();
-    want_value("x", "1");
+    if (!r.state_restored) { /* else the machine was so busy that this was told with the end of that cell */
+        await_death();
+        want_value("x", "1");
+    }
     has(said, "the session went on with the variables from before the last cell");
     assert_true(r.state_restored && !r.state_lost);
+    want_value("x", "1");
 }
 
 /* A snapshot that the kernel is killing still takes orders, but does not come back. */
