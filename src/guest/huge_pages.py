@@ -41,10 +41,10 @@ def cell_waits(self):
         return False
 
 
-def gather(self, collapse):
+def make_huge(self, collapse):
     """collapse: a call of madvise. True when nothing is left to do."""
     global _refusals
-    left = room()                                   # noqa: from start.py
+    left = memory_left()                            # noqa: from start.py
     if left and resident('self') + AT_ONCE * HUGE > left * 3 // 4:     # noqa: from start.py
         return True
     fd, most = posix.open('/proc/self/pagemap', posix.O_RDONLY | posix.O_CLOEXEC), AT_ONCE

@@ -142,7 +142,7 @@ def spare_the_worker(pid):
     limit, score = int(OPTIONS['memory']), 1000
     try:
         if limit:
-            least = room() - max(limit * 15 // 100, ROOM_LEAST)             # noqa: from start.py
+            least = memory_left() - max(limit * 15 // 100, ROOM_LEAST)      # noqa: from start.py
             score = max(OOM_WORKER, min(1000, OOM_WORKER + (least - resident(pid)) * 1000 // limit))
     except (OSError, ValueError, IndexError):
         return

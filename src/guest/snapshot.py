@@ -82,7 +82,7 @@ def capture(self, extra):
         else:
             if _last > _slow:
                 need('huge_pages')
-                if gather(self, _collapse):     # noqa: from huge_pages.py
+                if make_huge(self, _collapse):  # noqa: from huge_pages.py
                     _slow = max(SLOW, 2 * _last)
             sock.settimeout(STILL)                  # for the copy; we only close it
             _last = -thread_time()

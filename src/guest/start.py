@@ -94,7 +94,7 @@ def resident(process):
         posix.close(fd)
 
 
-def room():
+def memory_left():
     """Bytes that the files in memory leave of the limit for all memory; 0 where there is no such limit."""
     left = int(OPTIONS['memory'])
     for path in (OPTIONS['data'], '/tmp', '/dev/shm') if left else ():

@@ -192,6 +192,14 @@ static void test_examples(void **state)
     session_end(&s);
 }
 
+/* Rows of 7,7, with an empty line before them. */
+static void fill_table(char *text, size_t size)
+{
+    for (size_t i = 0; i < size - 1; i++)
+        text[i] = "\n7,7"[i % 4];
+    text[size - 1] = '\0';
+}
+
 /* In a window of 8,192 tokens a sixteenth is 512, about 1,024 bytes of digits. */
 static void test_small_window(void **state)
 {
@@ -199,9 +207,7 @@ static void test_small_window(void **state)
     struct session s;
 
     (void)state;
-    for (size_t i = 0; i < sizeof text - 1; i++)
-        text[i] = "\n7,7"[i % 4];
-    text[sizeof text - 1] = '\0';
+    fill_table(text, sizeof text);
     for (int over = 0; over < 2; over++) {
         session_begin(&s);
         fake.context = 8192;
@@ -222,9 +228,7 @@ static void test_whole_beside_a_profile(void **state)
     struct session s;
 
     (void)state;
-    for (size_t i = 0; i < sizeof text - 1; i++)
-        text[i] = "\n7,7"[i % 4];
-    text[sizeof text - 1] = '\0';
+    fill_table(text, sizeof text);
     for (int over = 0; over < 2; over++) {
         session_begin(&s);
         fake.context = 12288;
@@ -237,13 +241,11 @@ static void test_whole_beside_a_profile(void **state)
         assert_int_equal(strstr(buf_str(&fake.seen), "first 2 rows:") != NULL, over);
         session_end(&s);
     }
-    for (size_t i = 0; i < sizeof longer - 1; i++)
-        longer[i] = "7,7\n"[i % 4];
-    longer[sizeof longer - 1] = '\0';
+    fill_table(longer, sizeof longer);
     session_begin(&s);
     fake_script(yes, 1, NULL, 0);
     fake.profile = "columns: x";
-    assert_int_equal(attach(&s, "n.csv", longer), 0);
+    assert_int_equal(attach(&s, "n.csv", longer + 1), 0);
     session_ask(&s, "sum?");
     assert_contains(buf_str(&fake.seen), "columns: x\nwhole file:\n7,7");
     session_end(&s);

@@ -1,4 +1,4 @@
-/* test_engine_run.c - runs against engines that are shell scripts, records and caches in a folder of the
+/* test_run.c - runs against engines that are shell scripts, records and caches in a folder of the
  * test, and one real bwrap. */
 #include <dirent.h>
 #include <errno.h>
@@ -13,10 +13,10 @@
 
 #include "engine/engine.h"
 #include "engine/engine_cache.h"
+#include "engine/host_users.h"
 #include "engine/uid_range.h"
 #include "engine_place.h"
 #include "process/child.h"
-#include "records/owner.h"
 #include "records/owner.h"
 #include "records/record.h"
 #include "records/run_dir.h"
@@ -282,6 +282,23 @@ static void test_owner(void **state)
     *strchr(foreign + strlen("sandpiper-"), '-') = '\0';
     autofree char *gone = xasprintf("%s-1-ffffffff%s", foreign, strrchr(group, '-'));
     assert_int_equal(owner_check_group(gone), OWNER_DEAD);
+}
+
+/* Whoever tells this host its users: what is read instead of asked says the same. */
+static void test_host_users(void **state)
+{
+    const struct passwd *user;
+
+    (void)state;
+    setpwent();
+    for (int n = 0; n < 1000 && (user = getpwent()) != NULL; n++)
+        if (!host_has_user(user->pw_uid))
+            fail_msg("uid %u, %s, is not found", user->pw_uid, user->pw_name);
+    endpwent();
+    assert_true(host_has_user(0));
+    for (unsigned uid = 20000; uid < 20100; uid++)
+        assert_int_equal(host_has_user(uid), getpwuid(uid) != NULL);
+    assert_false(host_has_user(0x7ffffffe));
 }
 
 /* A record keeps a container's uid from the next one, also while it is being removed. */
@@ -569,12 +586,25 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(test_nothing_installed), T(test_nothing_works),   T(test_by_name_is_not_replaced),
-        T(test_unknown_name),      T(test_auto_goes_on),    T(test_flood_on_stderr),
-        T(test_podman_runtime),    T(test_stdio),           T(test_memory),
-        T(test_host_python),       T(test_owner),           T(test_own_uid),
-        T(test_hand_over),         T(test_real_bwrap),      T(test_real_bwrap_bad_guest),
-        T(test_end_at_any_time),   T(test_few_descriptors), T(test_few_descriptors_bwrap),
+        T(test_nothing_installed),
+        T(test_nothing_works),
+        T(test_by_name_is_not_replaced),
+        T(test_unknown_name),
+        T(test_auto_goes_on),
+        T(test_flood_on_stderr),
+        T(test_podman_runtime),
+        T(test_stdio),
+        T(test_memory),
+        T(test_host_python),
+        T(test_owner),
+        T(test_own_uid),
+        T(test_host_users),
+        T(test_hand_over),
+        T(test_real_bwrap),
+        T(test_real_bwrap_bad_guest),
+        T(test_end_at_any_time),
+        T(test_few_descriptors),
+        T(test_few_descriptors_bwrap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
