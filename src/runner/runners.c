@@ -83,16 +83,27 @@ static struct lease *lease_new(struct runners *rs)
     return h;
 }
 
-static void lease_remove(struct lease *h)
+/* From now on nobody finds it. */
+static void lease_hide(struct lease *h)
 {
     struct lease **p = &h->rs->all;
 
     while (*p != h)
         p = &(*p)->next;
     *p = h->next;
+}
+
+static void lease_free(struct lease *h)
+{
     free(h->conversation);
     free(h->client);
     free(h);
+}
+
+static void lease_remove(struct lease *h)
+{
+    lease_hide(h);
+    lease_free(h);
 }
 
 static void on_gone(void *ctx, struct runner *r)
@@ -199,8 +210,9 @@ static void end(struct lease *h, bool expired)
     past_add(&rs->past, h->id, expired, now);
     if (!h->runner && !expired)
         (void)start(h, NULL); /* to remove the sandbox. One that expired ends by itself. */
-    runner_end(steal(&h->runner));
-    lease_remove(h);
+    lease_hide(h); /* those whose requests fail now would end it again */
+    runner_end(h->runner);
+    lease_free(h);
     rs->counts.expired += expired;
     rs->counts.stopped += !expired;
 }

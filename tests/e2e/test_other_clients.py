@@ -6,11 +6,13 @@ import os
 import pathlib
 import subprocess
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from clients import client
 from conftest import BIN
+from raw_server import wait_for
 from serving import Server
 
 FOREIGN = pathlib.Path(__file__).resolve().parent.parent.parent / "src" / "server" / "foreign.json"
@@ -176,6 +178,18 @@ def test_dify(server):
     assert dify(server, "x")[1]["data"]["error"].endswith("NameError: name 'x' is not defined")        # each run is alone
     assert dify(server, "1", language="nodejs")[1]["code"] != 0
     assert dify(server, "1", token="0123456789abcdef0123456789abcdef") == (401, {"code": 401, "message": body_of_401(server), "data": None})
+
+
+def test_a_run_is_stopped_from_outside(server):
+    """Its sandbox ends with the answer. Somebody with the same token may stop it before: the run fails, and the server goes on."""
+    with ThreadPoolExecutor(1) as beside:
+        run_there = beside.submit(dify, server, "import time\ntime.sleep(600)")
+        wait_for(lambda: [b for b in server.ask("/list_sandboxes", {})["sandboxes"] if b["busy"]])
+        (box,) = server.ask("/list_sandboxes", {})["sandboxes"]
+        assert server.ask("/stop_sandbox", {"sandbox_id": box["sandbox_id"]})["stopped"] is True
+        status, body = run_there.result()
+    assert (status, body["code"]) == (503, 503) and "ended" in body["message"], body
+    assert server.ask("/list_sandboxes", {})["sandboxes"] == []
 
 
 def body_of_401(server):
