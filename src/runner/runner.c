@@ -478,6 +478,11 @@ bool runner_busy(const struct runner *r)
     return r->asks != NULL;
 }
 
+bool runner_lost(const struct runner *r)
+{
+    return r->sock < 0;
+}
+
 unsigned runner_waits(const struct runner *r)
 {
     unsigned n = 0;

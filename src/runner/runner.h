@@ -66,7 +66,9 @@ uint64_t runner_ask(struct runner *r, const char *operation, const struct json *
 void runner_cancel(struct runner *r, uint64_t request);
 void runner_forget(struct runner *r, uint64_t request); /* cancels it, and never calls its listener again */
 
-bool runner_busy(const struct runner *r);       /* does a request run or wait? */
+bool runner_busy(const struct runner *r); /* does a request run or wait? */
+/* Has its process ended? Its requests are just being answered, and gone() follows. */
+bool runner_lost(const struct runner *r);
 unsigned runner_waits(const struct runner *r);  /* the number of requests that wait */
 int64_t runner_done_at(const struct runner *r); /* clock_ms() when the last request was done; 0: none was */
 /* What the child said when its sandbox was up: {"engine": ..., ...}. NULL before that. */

@@ -208,9 +208,11 @@ static void end(struct lease *h, bool expired)
 
     write_note(h, now, expired);
     past_add(&rs->past, h->id, expired, now);
+    lease_hide(h); /* those whose requests fail now would end it again */
+    if (h->runner && runner_lost(h->runner))
+        runner_end(steal(&h->runner));
     if (!h->runner && !expired)
         (void)start(h, NULL); /* to remove the sandbox. One that expired ends by itself. */
-    lease_hide(h); /* those whose requests fail now would end it again */
     runner_end(h->runner);
     lease_free(h);
     rs->counts.expired += expired;

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,8 @@ import pytest
 
 from clients import client
 from conftest import BIN
+from named_sandboxes import listed
+from program import children
 from raw_server import wait_for
 from serving import Server
 
@@ -190,6 +193,20 @@ def test_a_run_is_stopped_from_outside(server):
         status, body = run_there.result()
     assert (status, body["code"]) == (503, 503) and "ended" in body["message"], body
     assert server.ask("/list_sandboxes", {})["sandboxes"] == []
+
+
+def test_a_run_whose_runner_is_killed(sandpiper, server):
+    """Nobody has the id of its sandbox, so it must not stay until it would expire."""
+    with ThreadPoolExecutor(1) as beside:
+        run_there = beside.submit(dify, server, "import time\ntime.sleep(600)")
+        wait_for(lambda: [b for b in server.ask("/list_sandboxes", {})["sandboxes"] if b["busy"]])
+        wait_for(lambda: [b for b in listed(sandpiper).values() if b["memory"]])          # it is up
+        for pid in children(server.process.pid):
+            if b"--sandbox-name" in pathlib.Path("/proc/%d/cmdline" % pid).read_bytes():
+                os.kill(pid, signal.SIGKILL)
+        status, body = run_there.result()
+    assert status == 503 and "killed" in body["message"], body
+    wait_for(lambda: not listed(sandpiper))
 
 
 def body_of_401(server):
