@@ -16,7 +16,10 @@
 #include "runner/child_private.h"
 #include "sandbox/sandbox.h"
 
-#define RICH_MAX (4u << 20) /* bytes of one form of a value */
+/* Bytes of one form of a value: of an image, and of a text, which may become six times as long (see
+ * RUNNER_LINE_MAX). */
+#define RICH_IMAGE_MAX (4u << 20)
+#define RICH_TEXT_MAX  (2u << 20)
 
 /* What a cell or a command has written so far. */
 struct capture {
@@ -151,12 +154,13 @@ static const char *form_of(const struct cell_file *f)
 /* Adds a form of the value to the bundle. False: it is too big, or cannot be read. */
 static bool add_form(struct json **bundle, const struct cell_file *f, const char *type, const char *value)
 {
-    struct buf bytes autorelease(buf_release) = BUF_INIT(RICH_MAX),
-                     text autorelease(buf_release) = BUF_INIT(0);
+    bool image = f->kind == FILE_VALUE_PNG;
+    size_t most = image ? RICH_IMAGE_MAX : RICH_TEXT_MAX;
+    struct buf bytes autorelease(buf_release) = BUF_INIT(most), text autorelease(buf_release) = BUF_INIT(0);
 
-    if (file_read(f->path, RICH_MAX, &bytes, NULL) < 0)
+    if (file_read(f->path, most, &bytes, NULL) < 0)
         return false;
-    if (f->kind == FILE_VALUE_PNG)
+    if (image)
         base64_add(&text, (const unsigned char *)buf_str(&bytes), bytes.len);
     else
         buf_add(&text, buf_str(&bytes), bytes.len);

@@ -12,6 +12,8 @@
 #include "base/mem.h"
 #include "json/json.h"
 
+_Static_assert(RUNNER_LINE_MAX <= JSON_LONG_BYTES, "a line must be one that can be parsed");
+
 #define PIECE 65536
 #define KEPT  (256u << 10) /* a buffer larger than this is given back as soon as it is empty */
 

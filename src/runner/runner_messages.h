@@ -13,7 +13,9 @@
 struct error;
 struct json;
 
-#define RUNNER_LINE_MAX (24u << 20) /* bytes of a line */
+/* Bytes of a line. The longest text that either side sends must fit, though a control character has six
+ * bytes in JSON. */
+#define RUNNER_LINE_MAX (64u << 20)
 
 struct message_reader {
     struct buf buf;

@@ -67,6 +67,14 @@ def test_files_and_forms(runner):
     assert "<table" in rich["text/html"] and rich["text/plain"], rich
 
 
+def test_control_characters(runner):
+    """In JSON such a character has six bytes: what has room as text has room as a message, in both directions."""
+    full = runner.code("import sys\nx = 1\nclass Rich:\n    def _repr_html_(self): return chr(1) * 1000000\n"
+                       "for out in sys.stdout, sys.stderr: out.write(chr(1) * (1 << 20))\nRich()")
+    assert len(full["stdout"]) == len(full["stderr"]) == 1 << 20 and full["rich"]["text/html"].count("\1") == 1000000
+    assert runner.ask("put_file", name="a", content="\1" * (5 << 20))["size"] == 5 << 20 and runner.code("x")["value"] == "1"
+
+
 def test_refusals(runner):
     for arguments, said in (({}, "code: is missing"), ({"code": 1}, "code: must be a string"), ({"code": "1", "nope": 1}, "nope: there is no such field"),
                             ({"code": "1", "language": "ruby"}, 'language: must be one of "py", "python", "python3"'),
