@@ -47,12 +47,9 @@ bool chat_table_take(struct chat_table *t, const char *name, struct chat_place *
     return false;
 }
 
-bool chat_table_take_oldest(struct chat_table *t, struct chat_place *out)
+const struct chat_place *chat_table_at(const struct chat_table *t, size_t i)
 {
-    if (!t->n)
-        return false;
-    take_at(t, 0, out);
-    return true;
+    return i < t->n ? &t->v[i] : NULL;
 }
 
 void chat_table_put(struct chat_table *t, const struct chat_place *place)

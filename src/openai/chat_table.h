@@ -26,8 +26,8 @@ struct chat_table *chat_table_new(size_t max);
 void chat_table_free(struct chat_table *t);
 /* Takes out the place with that name. False: there is none. */
 bool chat_table_take(struct chat_table *t, const char *name, struct chat_place *out);
-/* Takes out the place that was put in first. False: the table is empty. */
-bool chat_table_take_oldest(struct chat_table *t, struct chat_place *out);
+/* Returns the i-th place, the oldest first, which stays in; or NULL. */
+const struct chat_place *chat_table_at(const struct chat_table *t, size_t i);
 void chat_table_put(struct chat_table *t, const struct chat_place *place);
 
 #endif

@@ -413,8 +413,8 @@ static int make_room(struct runners *rs, const char *client, struct error *err)
     unsigned most = rs->o.most ? rs->o.most(rs->o.ctx, client) : 0;
 
     if (most && count_of(rs, client) >= most && !end_spare(rs, client))
-        return error_set(err, ERROR_BUSY, 0, "this token has %u sandboxes already, its maximum\n%s", most,
-                         remedy);
+        return error_set(err, ERROR_BUSY, EDQUOT, "this token has %u sandboxes already, its maximum\n%s",
+                         most, remedy);
     if (count(rs, false) >= rs->o.max && !end_spare(rs, client))
         return error_set(err, ERROR_BUSY, 0, "there are %u sandboxes already, the maximum\n%s", rs->o.max,
                          remedy);

@@ -47,7 +47,7 @@ void runners_free(struct runners *rs, bool orderly);
  *
  * Returns the sandbox of the client's conversation (at most 256 bytes, or NULL for none), or else a new
  * one, whose start may still be under way; requests to its runner wait for that. NULL with ERROR_BUSY when
- * there are max already, or as many as the client may have, and none of them is spare; or with
+ * there are max already, or (code EDQUOT) as many as the client may have, and none of them is spare; or with
  * ERROR_SYSTEM. */
 struct lease *runners_create(struct runners *rs, const char *client, const char *conversation_id,
                              struct error *err);

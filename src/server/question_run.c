@@ -1,6 +1,7 @@
 /* question_run.c - see question_run.h. */
 #include "server/question_run.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -23,17 +24,28 @@ static void release(struct http_question *qn)
 
 /* ---- the sandbox ---- */
 
+/* Returns the sandbox of the conversation that was not continued for the longest time, and that is not busy
+ * with another request. client is as in runners.h. NULL: there is none. */
+static struct lease *oldest_idle(const struct visit *q, const char *client)
+{
+    const struct chat_place *p;
+
+    for (size_t i = 0; (p = chat_table_at(q->s->chats, i)); i++) {
+        struct lease *h = runners_find(visit_runners(q), client, p->sandbox, NULL);
+
+        if (h && lease_idle_ms(h))
+            return h;
+    }
+    return NULL;
+}
+
 struct lease *question_sandbox(struct visit *q, struct error *err)
 {
     struct runners *rs = visit_runners(q);
-    struct lease *h = runners_create(rs, visit_client(q), NULL, err);
-    struct chat_place oldest;
+    struct lease *h = runners_create(rs, visit_client(q), NULL, err), *old;
 
-    while (!h && err->kind == ERROR_BUSY && chat_table_take_oldest(q->s->chats, &oldest)) {
-        struct lease *old = runners_find(rs, NULL, oldest.sandbox, NULL);
-
-        if (!old || !lease_idle_ms(old)) /* it is busy with another request */
-            continue;
+    while (!h && err->kind == ERROR_BUSY
+           && (old = oldest_idle(q, err->code == EDQUOT ? visit_client(q) : NULL))) {
         runners_stop(rs, old);
         *err = (struct error){0};
         h = runners_create(rs, visit_client(q), NULL, err);

@@ -38,7 +38,7 @@ struct http_question { /* allocated on the heap, as the first member of a struct
 };
 
 /* Returns a new sandbox. If there can be no more, the conversation that was not continued for the longest
- * time loses its own. NULL with err. */
+ * time loses its own: one of this client, if it is the client that can have no more. NULL with err. */
 struct lease *question_sandbox(struct visit *q, struct error *err);
 /* Asks the question in h. Takes arguments and qn, which is freed once it is answered. */
 void question_ask(struct http_question *qn, struct lease *h, struct json *arguments);

@@ -12,7 +12,7 @@ from conftest import HANG
 class Server:
     def __init__(self, s, *args, env=None):
         self.process = s.start("serve", "--listen", "127.0.0.1:0", *args, stdout=subprocess.DEVNULL, env=env)
-        self.token = self.line(r"token: (\S+)")
+        self.token = None if "--token-file" in args else self.line(r"token: (\S+)")
         self.url = self.line(r"listening on (http://\S+)")
         self.host = urlsplit(self.url).netloc
 
@@ -28,7 +28,7 @@ class Server:
     def open(self, path, body=None, method=None, **headers):
         """The response, not yet read."""
         c = http.client.HTTPConnection(self.host, timeout=HANG)
-        headers = {"Authorization": "Bearer " + self.token, **{k.replace("_", "-"): v for k, v in headers.items()}}
+        headers = {"Authorization": "Bearer %s" % self.token, **{k.replace("_", "-"): v for k, v in headers.items()}}
         if body is not None:
             headers["Content-Type"] = "application/json"
             body = body if isinstance(body, bytes) else json.dumps(body).encode()

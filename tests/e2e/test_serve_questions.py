@@ -2,6 +2,7 @@
 import base64
 import io
 import json
+import os
 import urllib.request
 
 from PIL import Image
@@ -139,6 +140,28 @@ def test_room_is_made(start):
     assert server.ask("/ask", {"input": "q", "session": first["session"]}, 410)["code"]
     again = complete(server, user("q"), said("Answer 1."), user("more"))
     assert again["sandpiper"]["new_interpreter"] is True
+
+
+def test_room_within_a_limit_of_ones_own(start, sandpiper):
+    """A token that has all its sandboxes replaces its own conversations, never those of others."""
+    mine, theirs, tokens = "m" * 32, "t" * 32, sandpiper.path("tokens")
+    with open(os.open(tokens, os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
+        f.write("%s 2\n%s\n" % (mine, theirs))
+    server, _ = start(*[done("Answer.") for _ in range(6)], args=("--token-file", tokens))
+
+    def ask(token, **more):
+        return server.ask("/ask", {"input": "q", **more}, Authorization="Bearer " + token)["session"]
+    other = ask(theirs)
+    first, second = ask(mine), ask(mine)
+    third = ask(mine)
+    assert server.ask("/ask", {"input": "q", "session": first}, 410, Authorization="Bearer " + mine)["code"] == "SANDBOX_EXPIRED"
+    assert ask(theirs, session=other) == other and ask(mine, session=second) == second
+    for box in (second, third):
+        server.ask("/stop_sandbox", {"sandbox_id": box}, Authorization="Bearer " + mine)
+        server.ask("/create_sandbox", {}, Authorization="Bearer " + mine)
+    full = server.ask("/ask", {"input": "q"}, 429, Authorization="Bearer " + mine)
+    assert full["detail"] == "this token has 2 sandboxes already, its maximum", full
+    assert [b["sandbox_id"] for b in server.ask("/list_sandboxes", {}, Authorization="Bearer " + theirs)["sandboxes"]] == [other]
 
 
 # ------------------------------------------------------------------------------------------------------------- clients, unchanged

@@ -197,9 +197,8 @@ static void places(void **state)
 {
     (void)state;
     struct chat_table *t = chat_table_new(3);
-    struct chat_place p;
 
-    assert_false(chat_table_take_oldest(t, &p));
+    assert_null(chat_table_at(t, 0));
     put(t, "a", "s1");
     assert_string_equal(take(t, "b"), "none");
     assert_string_equal(take(t, "a"), "s1");
@@ -217,8 +216,9 @@ static void places(void **state)
     put(t, "c", "s3");
     put(t, "d", "s4");
     assert_string_equal(take(t, "a"), "none");
-    assert_true(chat_table_take_oldest(t, &p));
-    assert_string_equal(p.sandbox, "s2");
+    assert_string_equal(chat_table_at(t, 0)->sandbox, "s2");
+    assert_string_equal(chat_table_at(t, 2)->sandbox, "s4");
+    assert_null(chat_table_at(t, 3));
     assert_string_equal(take(t, "d"), "s4");
     assert_string_equal(take(t, "c"), "s3");
     chat_table_free(t);
