@@ -23,6 +23,7 @@
 #define CONVERSATION_MAX 256
 #define POOL_IDLE_MS     10000 /* for which a sandbox in the pool outlives its runner */
 #define POOL_AGAIN_MS    10000 /* to wait after a start in the pool has failed */
+#define FULL             "\nstop one that is not needed, or try again later"
 
 struct lease {
     struct lease *next;
@@ -409,15 +410,12 @@ static unsigned count_of(const struct runners *rs, const char *client)
 /* Makes sure that there may be another sandbox, in all and for this client. */
 static int make_room(struct runners *rs, const char *client, struct error *err)
 {
-    static const char remedy[] = "stop one that is not needed, or try again later";
     unsigned most = rs->o.most ? rs->o.most(rs->o.ctx, client) : 0;
 
     if (most && count_of(rs, client) >= most && !end_spare(rs, client))
-        return error_set(err, ERROR_BUSY, EDQUOT, "this token has %u sandboxes already, its maximum\n%s",
-                         most, remedy);
+        return error_set(err, ERROR_BUSY, EDQUOT, "this token may have no more sandboxes than %u" FULL, most);
     if (count(rs, false) >= rs->o.max && !end_spare(rs, client))
-        return error_set(err, ERROR_BUSY, 0, "there are %u sandboxes already, the maximum\n%s", rs->o.max,
-                         remedy);
+        return error_set(err, ERROR_BUSY, 0, "there may be no more sandboxes than %u" FULL, rs->o.max);
     return 0;
 }
 
