@@ -37,7 +37,7 @@ static void run(void *ctx)
 
     s->woken = false;
     s->mhd->run(s->daemon);
-    if (s->woken) /* by the handler of another request, of which the library's timeout does not know */
+    if (s->woken)
         loop_timer(s->o.loop, clock_ms(), run, s);
     else if (s->mhd->get_timeout(s->daemon, &ms) == MHD_YES)
         loop_timer(s->o.loop, clock_ms() + (int64_t)ms, run, s);
@@ -162,6 +162,7 @@ static void on_connection(void *cls, struct MHD_Connection *mc, void **context,
     if (c->next)
         c->next->at = c->at;
     s->n_connections--;
+    s->woken = true; /* a library that had stopped listening at its limit begins again only when it is run */
     free(c);
 }
 

@@ -50,7 +50,7 @@ struct server {
     struct MHD_Daemon *daemon;
     int epoll_fd;
     bool draining;
-    bool woken; /* a suspended request was resumed and needs another run of the library */
+    bool woken; /* the library needs another run, of which no descriptor and no timeout tells the loop */
     struct route_table tables[ROUTE_TABLES_MAX];
     size_t n_tables;
     struct connection *connections; /* a list */

@@ -1,6 +1,7 @@
 """test_hostile_clients.py - what a client of `sandpiper serve` that has a token may try: to choose what the user chooses, to get at the host by a command,
 to fill a sandbox, to tear a file by writing it twice at once, to hold all connections."""
 import os
+import signal
 import socket
 import threading
 import time
@@ -8,6 +9,7 @@ import time
 import pytest
 
 from conftest import HANG
+from raw_server import wait_for
 from serve_raw import Server
 
 SECRET = "h057-53cr37"
@@ -86,6 +88,32 @@ def test_a_sandbox_that_is_full(server):
     server.refused(507, "SANDBOX_FULL", "/write_file", sandbox_id=box, filename="kept", content="y" * size)
     assert server.good("/run_code", sandbox_id=box, code="import os\nos.remove('f0')\nopen('kept').read()")["value"] == "'before'"
     server.good("/write_file", sandbox_id=box, filename="again", content="x")
+
+
+def connections(server, n, sent=b""):
+    made = [server.connect() for _ in range(n)]
+    for c in made:
+        c.sendall(sent)
+    return made
+
+
+def close(made):
+    for c in made:
+        c.close()
+
+
+def test_all_connections_closed_at_once(server):
+    """The library stops listening at its limit; it must listen again after the one run in which it closes them all."""
+    held = connections(server, 512)
+    wait_for(lambda: len(descriptors(server)) > 512)
+    server.process.send_signal(signal.SIGSTOP)
+    close(held)
+    server.process.send_signal(signal.SIGCONT)
+    assert server.another().ask("GET", "/", token=None).status == 200
+
+
+def descriptors(s):
+    return os.listdir("/proc/%d/fd" % s.process.pid)
 
 
 @pytest.mark.check
