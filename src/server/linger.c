@@ -14,6 +14,8 @@
 #include "process/loop.h"
 #include "server/private.h"
 
+#define LINGERING_MAX 64 /* each has a descriptor, beside those of the open connections */
+
 struct lingering {
     struct loop *loop;
     struct lingering *next, **at;
@@ -43,8 +45,21 @@ static void linger_read(void *ctx)
         linger_end(l);
 }
 
+/* Closes the oldest one if there are as many as there may be. */
+static void make_room(struct lingering *newest)
+{
+    struct lingering *oldest = newest;
+    size_t n = newest != NULL;
+
+    for (; oldest && oldest->next; n++)
+        oldest = oldest->next;
+    if (n >= LINGERING_MAX)
+        linger_end(oldest);
+}
+
 void linger_begin(struct connection *c)
 {
+    make_room(c->s->lingering);
     int fd = dup(c->fd);
 
     if (fd < 0)

@@ -1,6 +1,7 @@
 """test_hostile_clients.py - what a client of `sandpiper serve` that has a token may try: to choose what the user chooses, to get at the host by a command,
 to fill a sandbox, to tear a file by writing it twice at once, to hold all connections."""
 import os
+import resource
 import signal
 import socket
 import threading
@@ -110,6 +111,17 @@ def test_all_connections_closed_at_once(server):
     close(held)
     server.process.send_signal(signal.SIGCONT)
     assert server.another().ask("GET", "/", token=None).status == 200
+
+
+def test_refusals_do_not_use_up_the_descriptors(sandpiper):
+    """A connection that is refused is read for a while more, in case its client still sends: few of them at a time."""
+    s = Server(sandpiper, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (700, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
+    held = connections(s, 900, b"\1\r\n\r\n")
+    assert s.good("/create_sandbox")["sandbox_id"]
+    assert len(descriptors(s)) < 200
+    close(held)
+    assert s.good("/list_sandboxes")["sandboxes"]
+    assert s.close() == 0
 
 
 def descriptors(s):
