@@ -242,8 +242,9 @@ static bool argument(struct call_reading *r, struct json *to, const char *only)
 static bool call(struct call_reading *r, struct calls *c)
 {
     autojson struct json *args = json_object();
-    if (next_is(r, "print("))
-        return call(r, c) && next_is(r, ")");
+    size_t within = 0; /* as many calls of print */
+    while (next_is(r, "print("))
+        within++;
     skip(r);
     size_t n = word_length(r->s, (size_t)(r->end - r->s));
     const struct llm_tool *t = tool_named(c->tools, r->s, n);
@@ -256,8 +257,10 @@ static bool call(struct call_reading *r, struct calls *c)
         if (!next_is(r, ",") && (skip(r), r->s == r->end || *r->s != ')'))
             return false;
     }
+    while (within && next_is(r, ")"))
+        within--;
     autofree char *text = json_print(args);
-    return calls_from_named(c, t->name, text, strlen(text));
+    return !within && calls_from_named(c, t->name, text, strlen(text));
 }
 
 int python_call_read(struct calls *c, const char *s, size_t n)

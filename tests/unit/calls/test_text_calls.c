@@ -527,6 +527,26 @@ static void python_literals(void **state)
     }
 }
 
+/* No depth of calls uses up our stack. */
+static void a_call_within_many(void **state)
+{
+    (void)state;
+    for (size_t depth = 1; depth < 100000; depth += 72000) {
+        struct buf b = BUF_INIT(0);
+        buf_addstr(&b, "[execute_python('a'), ");
+        for (size_t i = 0; i < depth; i++)
+            buf_addstr(&b, "print(");
+        buf_addstr(&b, "execute_python('b')");
+        for (size_t i = 0; i < depth; i++)
+            buf_addch(&b, ')');
+        buf_addch(&b, ']');
+        struct got g = read_as(b.data, b.len, 0, b.len, TEXT_WHOLE, false);
+        assert_int_equal(g.calls.n, 2);
+        got_release(&g);
+        buf_release(&b);
+    }
+}
+
 static void white_space_is_the_tags(void **state)
 {
     (void)state;
@@ -621,6 +641,7 @@ int main(void)
         cmocka_unit_test(thoughts),
         cmocka_unit_test(awaited_thoughts),
         cmocka_unit_test(python_literals),
+        cmocka_unit_test(a_call_within_many),
         cmocka_unit_test(white_space_is_the_tags),
         cmocka_unit_test(hostile_text_costs_a_few_passes),
     };
