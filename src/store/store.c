@@ -49,10 +49,12 @@ static void stop_timer(struct store *s)
 }
 
 /* Saving ends here, with one line. Another program that holds the lock is given up only until the next
- * question. */
+ * question, or the end: then the conversation is brought up to date. */
 static void give_up(struct store *s, const struct error *err)
 {
-    autofree char *line = xasprintf("%s: from here on this session is not saved", err->text);
+    autofree char *line = xasprintf(err->code == EBUSY ? "%s: this session is not saved for the moment"
+                                                       : "%s: from here on this session is not saved",
+                                    err->text);
 
     if (!s->lost && s->o.notice)
         s->o.notice(s->o.ctx, line);
@@ -306,8 +308,12 @@ void store_event(struct store *s, const struct event *e)
         xreplace(&s->model, xstrdup(e->session.model));
     if (s->lost || (!s->n && !begins(e)))
         return;
-    if (e->type == EVENT_QUESTION)
+    if (e->type == EVENT_QUESTION) {
+        const struct conversation *c = s->v[0].c;
+
         s->question = s->first_question + e->question;
+        s->asked = c->n ? c->v[c->n - 1].serial : 0;
+    }
     if (e->type == EVENT_TEXT && !of_another(s, e->agent))
         collect(s, &s->text, e->text.text, e->text.len);
     if (e->type == EVENT_TOOL_OUTPUT)
@@ -319,8 +325,8 @@ void store_event(struct store *s, const struct event *e)
             commit(s);
         return;
     }
-    db_begin(s->db);
-    save(s, e);
+    if (db_begin(s->db)) /* what is not saved must not count as saved */
+        save(s, e);
     if (commit(s) && e->type == EVENT_DONE) {
         stop_timer(s);
         db_tidy(s->db, false);
@@ -331,8 +337,8 @@ void store_undone(struct store *s)
 {
     if (!s->n || !ready(s))
         return;
-    db_begin(s->db);
-    sync_vanished(s, SAVED_WITHDRAWN);
+    if (db_begin(s->db))
+        sync_vanished(s, SAVED_WITHDRAWN);
     db_run(s->db,
            "UPDATE question SET state=? WHERE session=? AND number=(SELECT max(number) FROM question WHERE "
            "session=? AND state=0)",
@@ -364,7 +370,8 @@ void store_free(struct store *s)
     if (!s)
         return;
     stop_timer(s);
-    if (s->db && s->n && !s->lost && db_begin(s->db)) {
+    s->o.notice = NULL; /* the user was told */
+    if (s->n && ready(s) && db_begin(s->db)) {
         sync_turns(s);
         flush_pieces(s);
         db_run(s->db, "UPDATE session SET writer=NULL WHERE n=?", "i", s->n);

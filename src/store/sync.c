@@ -57,7 +57,8 @@ static int64_t place_at(struct saved_thread *h, size_t at)
 static void add_turn(struct store *s, struct saved_thread *h, const struct turn *t, size_t at)
 {
     /* one in front of others is a summary of what was before, or closes an open call */
-    int64_t place = place_at(h, at), question = at < h->n_turns ? 0 : s->question;
+    bool older = h == s->v && t->serial < s->asked;
+    int64_t place = place_at(h, at), question = at < h->n_turns ? 0 : s->question - older;
     autofree char *calls = calls_text(t), *images = images_text(t);
 
     db_run(s->db,

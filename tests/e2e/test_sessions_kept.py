@@ -180,6 +180,32 @@ def test_locked(sandpiper, serve):
     assert len(listed(sandpiper)) == 1
 
 
+@pytest.mark.parametrize("more", [b"", b"b?\n"])
+def test_locked_for_a_moment(sandpiper, serve, more):
+    """What could not be saved in time is saved with the next question, or at the end."""
+    locks = []
+
+    def answer(request):
+        locks.append(sqlite3.connect(database(sandpiper), isolation_level=None, check_same_thread=False))
+        locks[0].execute("BEGIN IMMEDIATE")
+        return text("One.")
+    serve(sandpiper, [CELL, answer, text("Two.")], complete=False)
+    p = sandpiper.start(stdin=subprocess.PIPE)
+    p.stdin.write(b"a?\n")
+    p.stdin.flush()
+    assert p.stdout.readline() == b"One.\n"
+    while b"locked by another program: this session is not saved for the moment" not in p.stderr.readline():
+        pass
+    locks[0].execute("ROLLBACK")
+    p.stdin.write(more)
+    p.stdin.close()
+    p.stdin = None
+    p.communicate(timeout=HANG)
+    saved = rows(sandpiper, "SELECT role, question, text FROM turn WHERE role<2 ORDER BY place")
+    assert saved[0] == (0, 1, "a?") and saved[2] == (1, 1, "One."), saved
+    assert saved[3:] == ([(0, 2, "b?"), (1, 2, "Two.")] if more else []), saved
+
+
 @pytest.mark.parametrize("how", ["link", "folder", "open"])
 def test_a_place_that_is_not_ours(sandpiper, serve, how):
     serve(sandpiper, [text("Yes.")])
