@@ -308,14 +308,15 @@ static void show_file(const struct mcp_answer *a)
 
 static void show_list(const struct mcp_answer *a)
 {
-    struct buf text autorelease(buf_release) = BUF_INIT(TEXT_MAX);
+    struct buf all autorelease(buf_release) = BUF_INIT(0), text autorelease(buf_release) = BUF_INIT(0);
     int64_t more = json_int(json_get(a->result, "more"), 0);
 
     for (const struct json *f = json_first(json_get(a->result, "files")); f; f = json_next(f))
-        buf_addf(&text, "%s (%lld bytes)\n", json_text(json_get(f, "name")),
+        buf_addf(&all, "%s (%lld bytes)\n", json_text(json_get(f, "name")),
                  (long long)json_int(json_get(f, "size"), 0));
     if (more > 0)
-        buf_addf(&text, "... and %lld more\n", (long long)more);
+        buf_addf(&all, "... and %lld more\n", (long long)more);
+    add_cut(&text, buf_str(&all));
     answer_text(a, text.len ? text.data : "/mnt/data is empty.");
 }
 

@@ -33,6 +33,15 @@ def test_on_each_engine(sandpiper_on):
     assert sandpiper_on.leftovers() == []
 
 
+def test_a_long_list_of_files(mcp):
+    """What is left out of it is said, as of any long output."""
+    mcp.code("for i in range(1100): open('%04d' % i + 'n' * 100, 'w').close()")
+    listed = mcp.call("list_files")
+    assert len(listed["structuredContent"]["files"]) == 1000 and listed["structuredContent"]["more"] == 100
+    told = text(listed)
+    assert told.startswith("0000n") and told.endswith("... and 100 more\n") and " bytes are left out here]" in told, told[-300:]
+
+
 def test_tools(mcp):
     listed = mcp.ask("tools/list")["result"]
     assert [t["name"] for t in listed["tools"]] == TOOLS
