@@ -1,6 +1,7 @@
 /* links.c - see links.h. */
 #include "upload/links.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,18 @@ static size_t begins(const char *text, size_t len, const char *with, bool *more)
     return len < n ? 0 : n;
 }
 
+/* Does the name of a file end before this text? A dot or a dash belongs to the name only if that goes on
+ * behind it. */
+static bool name_ends(const char *text, size_t len, bool *more)
+{
+    size_t n = 0;
+
+    while (n < len && (text[n] == '.' || text[n] == '-'))
+        n++;
+    *more |= n == len;
+    return n == len || !(isalnum((unsigned char)text[n]) || text[n] == '_');
+}
+
 /* Finds the longest path at the beginning of the text. Returns its length, with a "sandbox:" before it; 0:
  * there is none. */
 static size_t match(const struct links *l, const char *text, size_t len, const char **url, bool *more)
@@ -58,7 +71,7 @@ static size_t match(const struct links *l, const char *text, size_t len, const c
     for (size_t i = 0; i < l->n; i++) {
         size_t n = begins(text + front, len - front, l->v[i].path, more);
 
-        if (n > best) {
+        if (n > best && name_ends(text + front + n, len - front - n, more)) {
             best = n;
             *url = l->v[i].url;
         }

@@ -1,5 +1,6 @@
 /* links.h - replaces the paths of uploaded files by their URLs in text that streams. Text that may still
- * become a path is held back. The result does not depend on how the text was cut into pieces.
+ * become a path is held back. A path that goes on behind the file's name is another file's. The result does
+ * not depend on how the text was cut into pieces.
  */
 #ifndef UPLOAD_LINKS_H
 #define UPLOAD_LINKS_H

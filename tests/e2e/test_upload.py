@@ -62,7 +62,7 @@ def test_files_are_uploaded(sandpiper, serve, storage, kind):
     assert s.objects == {path + "/a%20b.png": ("image/png", b"\x89PNG" + bytes(1000)), path + "/t.csv": ("text/csv", b"a\n1\n"),
                          path + "/none": ("application/octet-stream", b"")}
     done = [e for e in map(json.loads, r.out.splitlines()) if e["type"] == "done"][0]
-    said = "See ![plot](%s/a%%20b.png), %s/t.csv, %s/t.csvx and /mnt/data/" % (base, base, base)
+    said = "See ![plot](%s/a%%20b.png), %s/t.csv, /mnt/data/t.csvx and /mnt/data/" % (base, base)
     assert done["answer"] == said
     assert "".join(e["text"] for e in map(json.loads, r.out.splitlines()) if e["type"] == "text") == said
     no_secret(sandpiper, r)

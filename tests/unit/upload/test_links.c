@@ -41,6 +41,10 @@ static void test_links(void **state)
     check(&l, "(sandbox:/mnt/data/a.png.gz) /mnt/data/a.png.", "(http://h/2) http://h/1.");
     check(&l, "/mnt/data/sub/b c.csv/mnt/data/x ssandbox:/mnt/", "http://h/3/mnt/data/x ssandbox:/mnt/");
     check(&l, "//mnt/data/a.pn /mnt/data/", "//mnt/data/a.pn /mnt/data/");
+    check(&l, "/mnt/data/a.pngs /mnt/data/a.png_1 /mnt/data/a.png.bz2 /mnt/data/a.png-old",
+          "/mnt/data/a.pngs /mnt/data/a.png_1 /mnt/data/a.png.bz2 /mnt/data/a.png-old");
+    check(&l, "/mnt/data/a.png... /mnt/data/a.png- /mnt/data/a.png\xe3\x81\xab `/mnt/data/a.png`.",
+          "http://h/1... http://h/1- http://h/1\xe3\x81\xab `http://h/1`.");
     links_add(&l, "a.png", "http://h/4");
     check(&l, "/mnt/data/a.png", "http://h/4");
     links_release(&l);
