@@ -117,13 +117,18 @@ static bool meant_for_us(struct visit *q, const struct headers_seen *h)
     return true;
 }
 
+bool visit_takes_body(const struct visit *q)
+{
+    return !strcmp(q->method, "POST");
+}
+
 static bool good_body(struct visit *q, const struct headers_seen *h)
 {
     const char *length = h->value[LENGTH];
     bool comes = h->value[ENCODING] || (length && strtoull(length, NULL, 10) > 0);
 
     q->text_max = q->route->body_max ? q->route->body_max : SERVER_BODY_MAX;
-    if (!strcmp(q->method, "POST") && (comes || h->value[TYPE]) && !guard_json(h->value[TYPE]))
+    if (visit_takes_body(q) && (comes || h->value[TYPE]) && !guard_json(h->value[TYPE]))
         return refuse(q, 415, NULL,
                       "the body must be application/json (with curl: --json BODY in place of -d BODY)");
     if (length && (strlen(length) > 18 || strtoull(length, NULL, 10) > q->text_max)) {
@@ -201,7 +206,7 @@ bool admit_body(struct visit *q)
 {
     struct error err = {0};
 
-    if (q->route->flags & ROUTE_RAW || strcmp(q->method, "POST") != 0)
+    if (q->route->flags & ROUTE_RAW || !visit_takes_body(q))
         return true;
     if (q->text.len == 0)
         buf_addstr(&q->text, "{}");

@@ -371,7 +371,8 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const ch
             refuse_raw(q->c, 413, "the body is too large");
             return MHD_NO;
         }
-        buf_add(&q->text, data, *size);
+        if (visit_takes_body(q))
+            buf_add(&q->text, data, *size);
         *size = 0;
         return MHD_YES;
     } else if (!q->dispatched && !q->response) {

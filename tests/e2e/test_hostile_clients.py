@@ -124,6 +124,18 @@ def test_refusals_do_not_use_up_the_descriptors(sandpiper):
     assert s.close() == 0
 
 
+def test_a_body_that_nobody_reads_is_not_kept(server):
+    """GET / needs no token and has no body."""
+    held = connections(server, 10, b"GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: %d\r\n\r\n" % (server.port, 8 << 20) + bytes((8 << 20) - 1))
+    assert server.another().ask("GET", "/", token=None).status == 200
+    with open("/proc/%d/status" % server.process.pid) as f:
+        assert next(int(line.split()[1]) for line in f if line.startswith("VmRSS")) < 40000
+    for c in held:
+        c.sendall(b"x")
+        assert c.recv(4096).startswith(b"HTTP/1.1 200 ")
+    close(held)
+
+
 def descriptors(s):
     return os.listdir("/proc/%d/fd" % s.process.pid)
 
