@@ -19,6 +19,7 @@
 #define SOURCES_MAX 100000
 #define SMALL_MAX   12
 #define TEXT_MAX    40 /* bytes of a number that is quoted */
+#define MONTH_MAX   16 /* bytes of a month's name; what is longer is none */
 
 void provenance_release(struct provenance *p)
 {
@@ -135,8 +136,9 @@ static bool month_beside(const char *text, const char *from, const char *end)
         return true;
     while (word > text && strchr(" ,.", word[-1]))
         word--;
-    while (word > text && !strchr(" \n(", word[-1]))
-        word--;
+    for (size_t n = 0; word > text && !strchr(" \n(", word[-1]); word--)
+        if (++n > MONTH_MAX)
+            return false;
     return word < from && starts_with_any(word, months, countof(months));
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "provenance/agree.h"
 #include "provenance/numerals.h"
@@ -185,6 +186,28 @@ static void test_agree(void **state)
         }
 }
 
+/* A model that repeats itself to the end of its reply. */
+static void test_hostile_text_costs_a_few_passes(void **state)
+{
+    static const char *const cases[] = {"13;",         "13,", "13", "`13", "]13",
+                                        "13|\xc3\xa9", "#",   "1.", "a-",  "31 jan"};
+
+    (void)state;
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct provenance p = {0};
+        struct buf b = BUF_INIT(0);
+        while (b.len < 1u << 20)
+            buf_addstr(&b, cases[i]);
+        int64_t start = clock_ms();
+        provenance_source(&p, "1");
+        provenance_check(&p, b.data);
+        if (clock_ms() - start > 20000)
+            fail_msg("%lld ms for a MiB of %s", (long long)(clock_ms() - start), cases[i]);
+        provenance_release(&p);
+        buf_release(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +215,7 @@ int main(void)
         cmocka_unit_test(test_provenance),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_agree),
+        cmocka_unit_test(test_hostile_text_costs_a_few_passes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
