@@ -341,6 +341,13 @@ int agent_run(struct agent *a, const char *code, size_t len, struct error *err)
     return 0;
 }
 
+void agent_unattach(struct agent *a)
+{
+    if (a->before)
+        agent_unattach(a->before);
+    drop_pending(a);
+}
+
 void agent_clear(struct agent *a)
 {
     if (a->before)

@@ -70,6 +70,9 @@ void agent_free(struct agent *a);
  * of at most 4 KiB (and at most a sixteenth of the window, if that is known and smaller), otherwise as a file
  * profile. Reads fd to its end. A path that was added before keeps its name; others never share one. */
 int agent_attach(struct agent *a, const char *name, int fd, struct error *err);
+/* Forget what waits for the next question: the model hears neither of files that were added nor of what else
+ * it was to be told. The files stay in the sandbox. */
+void agent_unattach(struct agent *a);
 /* The name below /mnt/data of the one added last, until the next is added. */
 const char *agent_attached(const struct agent *a);
 

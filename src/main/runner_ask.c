@@ -278,8 +278,10 @@ static void question(struct asker *q, const struct json *arguments, bool *fresh,
     uint64_t before = a->conversation.n ? a->conversation.v[a->conversation.n - 1].serial : 0;
     agent_set_system(a->agent, system ? system : a->c->system);
     if ((*fresh && attach(q, json_get(arguments, "earlier_files"), err) < 0)
-        || attach(q, json_get(arguments, "files"), err) < 0)
+        || attach(q, json_get(arguments, "files"), err) < 0) {
+        agent_unattach(a->agent);
         return;
+    }
     enum question_status status = agent_ask(a->agent, input, strlen(input), &failed);
     if (question_has_answer(status) || !json_get(arguments, "history"))
         snprintf(q->turn, sizeof q->turn, "%s-%u", q->salt, ++q->turns);

@@ -49,6 +49,17 @@ def test_ask_with_a_file_as_events(start):
     assert events[-1][1]["output"] == "Seven." and "/mnt/data/n.txt" in model.requests[0].messages[-1]["content"]
 
 
+def test_files_of_a_refused_request(start):
+    """They belong to no later question."""
+    server, model = start(done("One."), done("Two."))
+    session = server.ask("/ask", {"input": "a"})["session"]
+    files = [{"name": "good.txt", "content": "words"}, {"name": "bad.txt", "content": "!", "encoding": "base64"}]
+    refused = server.ask("/ask", {"input": "b", "session": session, "files": files}, 422)
+    assert refused["detail"] == "bad.txt: its content is not base64", refused
+    assert server.ask("/ask", {"input": "c", "session": session})["output"] == "Two."
+    assert model.requests[-1].messages[-1] == user("c")
+
+
 # -------------------------------------------------------------------------------------------------------------------- /v1 as it is
 
 def test_a_completion(start):
