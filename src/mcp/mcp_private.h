@@ -36,6 +36,7 @@ int mcp_level_of(const char *name); /* -1: there is no such level */
 struct mcp_session {
     char id[MCP_ID + 1]; /* "" for a connection */
     char *conversation;  /* owned */
+    char *client;        /* owned; whose session it is (mcp_headers) */
     const struct mcp_revision *revision;
     int level;     /* the lowest level of log messages that is sent; MCP_SILENT: none */
     uint64_t used; /* the number of the latest message for it */
@@ -47,8 +48,9 @@ struct mcp_sessions {
     size_t n;
     uint64_t clock; /* the number of messages so far */
 };
-/* When there are MCP_SESSIONS already, the one that was not used for longest is ended. */
-struct mcp_session *mcp_session_begin(struct mcp *m);
+/* When there are MCP_SESSIONS already, the one that was not used for longest is ended: of this client's own,
+ * if it has any. */
+struct mcp_session *mcp_session_begin(struct mcp *m, const char *client);
 struct mcp_session *mcp_session_find(struct mcp_sessions *s, const char *id); /* NULL: there is none */
 void mcp_sessions_release(struct mcp_sessions *s);
 

@@ -11,6 +11,7 @@
 static void session_free(struct mcp_session *s)
 {
     free(s->conversation);
+    free(s->client);
     free(s);
 }
 
@@ -24,25 +25,34 @@ static void drop(struct mcp *m, size_t i)
     s->v[i] = s->v[--s->n];
 }
 
-static size_t oldest(const struct mcp_sessions *s)
+static bool is_of(const struct mcp_session *s, const char *client)
+{
+    return client && s->client && !strcmp(s->client, client);
+}
+
+static size_t oldest(const struct mcp_sessions *s, const char *client)
 {
     size_t at = 0;
 
-    for (size_t i = 1; i < s->n; i++)
-        if (s->v[i]->used < s->v[at]->used)
+    for (size_t i = 1; i < s->n; i++) {
+        bool own = is_of(s->v[i], client), best_own = is_of(s->v[at], client);
+
+        if (own != best_own ? own : s->v[i]->used < s->v[at]->used)
             at = i;
+    }
     return at;
 }
 
-struct mcp_session *mcp_session_begin(struct mcp *m)
+struct mcp_session *mcp_session_begin(struct mcp *m, const char *client)
 {
     struct mcp_sessions *s = &m->sessions;
     struct mcp_session *new = xcalloc(1, sizeof *new);
 
     random_hex(new->id, MCP_ID);
     if (s->n == MCP_SESSIONS)
-        drop(m, oldest(s));
+        drop(m, oldest(s, client));
     new->conversation = xasprintf("mcp-%s", new->id);
+    new->client = xstrdup(client);
     new->level = MCP_SILENT;
     new->used = ++s->clock;
     s->v[s->n++] = new;
