@@ -23,7 +23,8 @@
 
 EMBED(foreign_json, "src/server/foreign.json")
 
-#define FILE_MAX (8u << 20) /* that goes into JSON */
+#define FILE_MAX (8u << 20)  /* that goes into JSON */
+#define KEPT_MAX (64u << 20) /* bytes of JSON that all steps of one request keep */
 
 struct foreign { /* a row of the data */
     struct route route;
@@ -42,6 +43,7 @@ struct foreign_call { /* one request on its way through the steps of its row */
     struct json *arguments;  /* a list, each for one request */
     size_t next;
     struct json *kept;
+    size_t kept_bytes;    /* of all steps */
     struct runner *asked; /* with request number */
     uint64_t number;
 };
@@ -182,35 +184,41 @@ static void on_event(void *ctx, const struct json *event)
     stream_line(c->q, line);
 }
 
-/* Keep the result, or what the row's template makes of it. */
-static void keep(struct foreign_call *c, const struct json *result)
+/* Keep the result, or what the row's template makes of it. -1 with err: it is too much. */
+static int keep(struct foreign_call *c, const struct json *result, struct error *err)
 {
     const struct json *template = json_get(c->step, "result"),
                       *arguments = json_at(c->arguments, c->next - 1);
 
     json_set(c->scope, "result", json_copy(result));
     json_set(c->scope, "arguments", json_copy(arguments));
-    struct json *kept = template ? filled(c, template) : json_copy(result);
+    autojson struct json *kept = template ? filled(c, template) : json_copy(result);
+    autofree char *text = json_print(kept);
+    c->kept_bytes += strlen(text);
+    if (c->kept_bytes > KEPT_MAX)
+        return error_set(err, ERROR_LIMIT, 0, "the answer is larger than %u MiB\nask for less at once",
+                         KEPT_MAX >> 20);
     if (json_type(c->kept) == JSON_ARRAY) {
-        json_add(c->kept, kept);
+        json_add(c->kept, steal(&kept));
     } else {
         json_free(c->kept);
-        c->kept = kept;
+        c->kept = steal(&kept);
     }
+    return 0;
 }
 
 static void on_done(void *ctx, const struct json *result, const struct error *err)
 {
     struct foreign_call *c = ctx;
+    struct error much;
 
     c->number = 0;
-    if (err && !json_bool(json_get(c->step, "may_fail"), false)) {
+    if (err && !json_bool(json_get(c->step, "may_fail"), false))
         fail(c, err);
-        return;
-    }
-    if (result)
-        keep(c, result);
-    proceed(c);
+    else if (result && keep(c, result, &much) < 0)
+        fail(c, &much);
+    else
+        proceed(c);
 }
 
 static void ask(struct foreign_call *c)

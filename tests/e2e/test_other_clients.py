@@ -137,6 +137,17 @@ def test_sandbox_fusion(server):
     assert cells[3]["error"][0]["ename"] == "RuntimeError" and cells[3]["error"][0]["evalue"] == "wrong"
 
 
+def test_an_answer_that_is_too_large(server):
+    """A hundred files of 8 MiB would take gigabytes of the one process that serves everybody."""
+    def fetch(n):
+        r = server.open("/run_jupyter", {"cells": ["_ = open('big', 'wb').write(bytes(8 << 20))"], "fetch_files": ["big"] * n})
+        return r.status, json.loads(r.read())
+    status, body = fetch(2)
+    assert status == 200 and len(body["files"]["big"]) == (8 << 20) // 3 * 4 + 4, status
+    status, body = fetch(20)
+    assert status == 422 and "the answer is larger than 64 MiB" in json.dumps(body), body
+
+
 def test_agentcube(server, tmp_path):
     told = run(server, """
         import json, os
