@@ -5,12 +5,14 @@
 #include <stdbool.h>
 #include <string.h>
 
+enum { FAR = 99 };
+
 unsigned edit_distance(const char *a, size_t na, const char *b, size_t nb)
 {
     unsigned d[3][33];
 
     if (na > 31 || nb > 31)
-        return 99;
+        return FAR;
     for (size_t j = 0; j <= nb; j++)
         d[0][j] = (unsigned)j;
     for (size_t i = 1; i <= na; i++) {
@@ -50,10 +52,18 @@ static bool has_word(const char *name, const char *word, size_t len)
     return false;
 }
 
+/* Who slips twice still begins right: vision is two edits from sesion, and is not meant. */
+static bool begins_alike(const char *a, const char *b)
+{
+    return tolower((unsigned char)a[strspn(a, "-/")]) == tolower((unsigned char)b[strspn(b, "-/")]);
+}
+
 void nearest_offer(struct nearest *n, const char *name)
 {
     unsigned d = edit_distance(n->word, n->len, name, strlen(name));
 
+    if (d > 1 && !begins_alike(n->word, name))
+        d = FAR;
     if (d > 0 && n->len >= 3 && strlen(name) > n->len
         && (!strncmp(name, n->word, n->len) || has_word(name, n->word, n->len)))
         d = 1; /* its beginning or one of its words counts as a typo */

@@ -51,47 +51,95 @@ static void add(struct args *a, const struct option *o, const char *value, bool 
 }
 
 /* Options that people type out of habit from other programs. */
+static const struct habit {
+    const char *word, *hint;
+} habits[] = {
+    {"-a", "Did you mean --add FILE?"},
+    {"-o", "--out DIR saves files, --json prints events."},
+    {"-i", "A chat needs no option: sandpiper"},
+    {"--interactive", "A chat needs no option: sandpiper"},
+    {"--file", "Did you mean --add FILE?"},
+    {"--files", "Did you mean --add FILE?"},
+    {"--key", "The key comes from the environment: export OPENAI_API_KEY=..."},
+    {"--api-key", "The key comes from the environment: export OPENAI_API_KEY=..."},
+    {"--list-models", "sandpiper models lists them."},
+    {"--output", "--out DIR saves files, --json prints events."},
+    {"--yes", "Nothing asks before it runs; only sandpiper rm --all does (-f)."},
+    {"-y", "Nothing asks before it runs; only sandpiper rm --all does (-f)."},
+    {"--session", "-c continues the last session here, -r ID another; sandpiper sessions lists them."},
+    {"--url", "Did you mean --base-url URL?"},
+    {"--endpoint", "Did you mean --base-url URL?"},
+    {"--api-base", "Did you mean --base-url URL?"},
+    {"--engine", "Did you mean --sandbox docker, podman or bwrap?"},
+    {"--docker", "Did you mean --sandbox docker?"},
+    {"--podman", "Did you mean --sandbox podman?"},
+    {"--bwrap", "Did you mean --sandbox bwrap?"},
+    {"--no-color", "Did you mean --color never?"},
+};
+
 static const char *habit(const char *word)
 {
-    static const struct {
-        const char *word, *hint;
-    } habits[] = {
-        {"-a", "Did you mean --add FILE?"},
-        {"-o", "--out DIR saves files, --json prints events."},
-        {"-i", "A chat needs no option: sandpiper"},
-        {"--interactive", "A chat needs no option: sandpiper"},
-        {"--file", "Did you mean --add FILE?"},
-        {"--files", "Did you mean --add FILE?"},
-        {"--key", "The key comes from the environment: export OPENAI_API_KEY=..."},
-        {"--api-key", "The key comes from the environment: export OPENAI_API_KEY=..."},
-        {"--list-models", "sandpiper models lists them."},
-        {"--output", "--out DIR saves files, --json prints events."},
-        {"--yes", "Nothing asks before it runs; only sandpiper rm --all does (-f)."},
-        {"-y", "Nothing asks before it runs; only sandpiper rm --all does (-f)."},
-        {"--session", "-c continues the last session of this folder, -r ID another."},
-        {"--url", "Did you mean --base-url URL?"},
-        {"--endpoint", "Did you mean --base-url URL?"},
-        {"--api-base", "Did you mean --base-url URL?"},
-        {"--engine", "Did you mean --sandbox docker, podman or bwrap?"},
-        {"--no-color", "Did you mean --color never?"},
-    };
-
     for (size_t i = 0; i < countof(habits); i++)
         if (!strcmp(word, habits[i].word))
             return habits[i].hint;
     return NULL;
 }
 
-static int unknown(const char *word, size_t name_len, struct error *err)
+/* "doctr" is not a question, nor is "sesion". A word further from any command is left to the model, and so is
+ * "what", which is one letter from chat. */
+static bool is_slip(const char *word, const char *command)
 {
-    const char *near = word[1] == '-' ? nearest_flag(word + 2, name_len) : NULL, *hint = habit(word);
-    autofree char *shown = scrub_line(word, SCRUB_TERMINAL);
-    char line[100] = "sandpiper help all lists all options.";
+    size_t n = strlen(command);
+    unsigned d = edit_distance(word, strlen(word), command, n);
+    bool begins = (*word | 0x20) == *command;
+
+    return n >= 4 && ((d == 1 && (begins || n > 4)) || (d == 2 && begins && n >= 7));
+}
+
+/* Is it the first word of a command? Those of two words, such as debug reply, are completed by operand(). */
+static bool begins_command(size_t i)
+{
+    return *commands[i].name && !strchr(commands[i].name, ' ');
+}
+
+/* What an unknown --option probably stands for: an option, a habit, or a command written as an option. */
+static void suggest(const char *option, char *line, size_t size)
+{
+    const char *word = option + 2, *best;
+    struct nearest near = {.word = word, .len = strlen(word)};
+
+    flags_offer(&near);
+    for (size_t i = 0; i < countof(habits); i++)
+        if (habits[i].word[1] == '-')
+            nearest_offer(&near, habits[i].word + 2);
+    for (size_t i = 0; i < countof(commands); i++)
+        if (begins_command(i) && (!strcmp(word, commands[i].name) || is_slip(word, commands[i].name)))
+            nearest_offer(&near, commands[i].name);
+    if (!(best = nearest_found(&near)))
+        return;
+
+    autofree char *flag = xasprintf("--%s", best);
+    const char *hint = habit(flag);
+
+    if (hint)
+        snprintf(line, size, "%s", hint);
+    else if (option_by_flag(best, strlen(best)))
+        snprintf(line, size, "Did you mean %s? sandpiper help all lists all options.", flag);
+    else
+        snprintf(line, size, "Did you mean sandpiper %s, without dashes?", best);
+}
+
+/* len: without "=value" */
+static int unknown(const char *word, size_t len, struct error *err)
+{
+    autofree char *shown = scrub_line(word, SCRUB_TERMINAL), *option = xmemdup0(word, len);
+    const char *hint = habit(option);
+    char line[120] = "sandpiper help all lists all options.";
 
     if (hint || strchr(word, ' '))
         snprintf(line, sizeof line, "%s", hint ? hint : "Put -- before a question that starts with a dash.");
-    else if (near)
-        snprintf(line, sizeof line, "Did you mean --%s? sandpiper help all lists all options.", near);
+    else if (word[1] == '-')
+        suggest(option, line, sizeof line);
     return error_set(err, ERROR_USAGE, 0, "unknown option %.60s\n%s", shown, line);
 }
 
@@ -103,7 +151,7 @@ static int long_option(struct args *a, char *const *argv, struct error *err)
     const struct option *o = option_by_flag(name, len);
 
     if (!o)
-        return unknown(argv[0], len, err);
+        return unknown(argv[0], len + 2, err);
     if (!o->arg) {
         if (eq)
             return error_set(err, ERROR_USAGE, 0, "--%s takes no argument", o->flag);
@@ -123,7 +171,7 @@ static int short_options(struct args *a, char *const *argv, struct error *err)
         const struct option *o = option_by_letter(*p, commands[a->command].options);
 
         if (!o || (!(o->commands & commands[a->command].options) && habit(argv[0])))
-            return unknown(argv[0], 1, err);
+            return unknown(argv[0], strlen(argv[0]), err);
         if (!o->arg) {
             add(a, o, NULL, true);
             continue;
@@ -134,23 +182,6 @@ static int short_options(struct args *a, char *const *argv, struct error *err)
         return p[1] ? 1 : 2;
     }
     return 1;
-}
-
-/* "doctr" is not a question, nor is "sesion". A word further from any command is left to the model, and so is
- * "what", which is one letter from chat. */
-static bool is_slip(const char *word, const char *command)
-{
-    size_t n = strlen(command);
-    unsigned d = edit_distance(word, strlen(word), command, n);
-    bool begins = (*word | 0x20) == *command;
-
-    return n >= 4 && ((d == 1 && (begins || n > 4)) || (d == 2 && begins && n >= 7));
-}
-
-/* Is it the first word of a command? Those of two words, such as debug reply, are completed by operand(). */
-static bool begins_command(size_t i)
-{
-    return *commands[i].name && !strchr(commands[i].name, ' ');
 }
 
 static int first_word(struct args *a, const char *word, bool *is_command, struct error *err)

@@ -278,14 +278,11 @@ const struct option *option_by_env(const char *name)
     return NULL;
 }
 
-const char *nearest_flag(const char *word, size_t len)
+void flags_offer(struct nearest *near)
 {
-    struct nearest near = {.word = word, .len = len};
-
     for (size_t i = 0; i < option_count; i++)
         if (option_table[i].flag)
-            nearest_offer(&near, option_table[i].flag);
-    return nearest_found(&near);
+            nearest_offer(near, option_table[i].flag);
 }
 
 const char *nearest_key(const char *word)

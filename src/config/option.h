@@ -76,7 +76,8 @@ const struct option *option_by_letter(char letter, int commands);
 const struct option *option_by_key(const char *key);
 const struct option *option_by_env(const char *name);
 
-const char *nearest_flag(const char *word, size_t len);
+struct nearest;
+void flags_offer(struct nearest *near); /* each without its dashes */
 const char *nearest_key(const char *word);
 
 /* The text of --help. topic: what help_find() gave for a word ("all", the name of a command), or NULL for

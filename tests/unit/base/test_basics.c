@@ -572,6 +572,8 @@ static void nearest_names(void **state)
         {flags, "--tokens", "--max-tokens"},
         {flags, "--total", "--max-tokens-total"},
         {flags, "--token", NULL},
+        {flags, "--no-collar", "--no-color"},
+        {flags, "--do-colr", NULL},
         {commands, "/hepl", "/help"},
         {commands, "/moddle", "/model"},
         {commands, "/ne", "/new"},
