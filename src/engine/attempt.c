@@ -24,7 +24,7 @@
 
 void attempt_init(struct attempt *a)
 {
-    a->channel = a->channel_out = a->listener = a->info = a->kills = a->keeper.pipe = -1;
+    a->channel = a->channel_out = a->listener = a->info = a->kills = a->stat = a->keeper.pipe = -1;
     a->given = *a->o;
 }
 
@@ -203,14 +203,18 @@ bool attempt_kill_peer(const struct attempt *a, int wait_ms)
 
 void attempt_find_memory(struct attempt *a)
 {
-    fd_close(&a->kills);
-    if (a->cgroup.memory && a->cgroup.n > 0)
-        a->kills = cgroup_kills_open(a->cgroup.dirs[0]);
-    else if (a->holds_memory && a->peer > 0) {
-        autofree char *dir = cgroup_memory_dir(NULL, a->peer);
+    autofree char *dir = NULL;
 
-        a->kills = dir ? cgroup_kills_open(dir) : -1;
-    }
+    fd_close(&a->kills);
+    fd_close(&a->stat);
+    if (a->cgroup.memory && a->cgroup.n > 0)
+        dir = xstrdup(a->cgroup.dirs[0]);
+    else if (a->holds_memory && a->peer > 0)
+        dir = cgroup_memory_dir(NULL, a->peer);
+    if (!dir)
+        return;
+    a->kills = cgroup_kills_open(dir);
+    a->stat = cgroup_stat_open(dir);
 }
 
 bool attempt_alive(struct attempt *a, char *why, size_t size)

@@ -50,6 +50,7 @@ static void forget(struct attempt *a)
     free(steal(&a->name));
     free(steal(&a->program));
     fd_close(&a->kills);
+    fd_close(&a->stat);
     free(steal(&a->image));
     buf_release(&a->fewer);
     a->up = a->begun = a->taken = a->unmade = false;

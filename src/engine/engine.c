@@ -333,6 +333,11 @@ int64_t engine_memory_kills(struct engine_run *r)
     return cgroup_kills_read(r->attempt.kills);
 }
 
+bool engine_thrashes(struct engine_run *r, struct cgroup_thrash *t)
+{
+    return cgroup_thrashes(t, r->attempt.stat, r->o->memory);
+}
+
 bool engine_alive(struct engine_run *r, char *why, size_t size)
 {
     if (r->at < r->n && r->attempt.begun)

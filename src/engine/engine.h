@@ -79,6 +79,9 @@ bool engine_from_cache(const struct engine_options *o, struct engine_cached *kno
 
 /* How many processes the kernel has killed for memory so far, read from outside; -1: cannot be read. */
 int64_t engine_memory_kills(struct engine_run *r);
+/* See cgroup_thrashes(). */
+struct cgroup_thrash;
+bool engine_thrashes(struct engine_run *r, struct cgroup_thrash *t);
 /* Is the container still there? If not, why gets one line ("the container was removed"). */
 bool engine_alive(struct engine_run *r, char *why, size_t size);
 /* End the sandbox and remove everything: container, processes, control group, socket directory. Takes at

@@ -22,6 +22,12 @@
 
 #define FILE_MAX_BYTES (64 * 1024)
 #define PERIOD_US      100000
+/* Memory thrashes when for so many seconds there is hardly room for files, and what fits there was read again
+ * so many times in each. A big file in a folder of the user's may be read over and over, too, but then it has
+ * the room that is left. */
+#define THRASH_SECONDS 3
+#define THRASH_FEW     (8 << 20) /* bytes; or a 32nd of the limit */
+#define THRASH_TIMES   4
 #define REMOVE_MS      1000 /* for killed processes to be dead */
 
 static const char *root_of(const struct cgroup_place *p)
@@ -350,6 +356,41 @@ int64_t cgroup_kills_read(int fd)
         if (!strncmp(p, "oom_kill ", 9))
             return strtoll(p + 9, NULL, 10);
     return -1;
+}
+
+int cgroup_stat_open(const char *memory_dir)
+{
+    autofree char *path = xasprintf("%s/memory.stat", memory_dir);
+
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* The number behind that name in memory.stat, which both hierarchies have; -1: it is not there. */
+static int64_t stat_number(const char *text, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n')
+        if (!strncmp(p, name, len) && p[len] == ' ')
+            return strtoll(p + len, NULL, 10);
+    return -1;
+}
+
+bool cgroup_thrashes(struct cgroup_thrash *t, int fd, int64_t limit)
+{
+    char text[8192];
+    ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
+
+    text[n > 0 ? n : 0] = '\0';
+    int64_t again = stat_number(text, "workingset_refault_file"), before = t->again,
+            kept = stat_number(text, "active_file") + stat_number(text, "inactive_file"),
+            few = limit / 32 > THRASH_FEW ? limit / 32 : THRASH_FEW;
+
+    t->again = again > 0 ? again : 0;
+    bool now = before > 0 && kept >= 0 && kept < few
+               && t->again - before >= THRASH_TIMES * (kept / sysconf(_SC_PAGESIZE) + 1);
+    t->seconds = now ? t->seconds + 1 : 0;
+    return t->seconds >= THRASH_SECONDS;
 }
 
 int64_t cgroup_memory_used(const char *memory_dir)

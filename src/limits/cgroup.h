@@ -49,6 +49,15 @@ char *cgroup_memory_dir(const struct cgroup_place *place, pid_t pid);
  * (-1: there is none), and read it (-1: cannot be read). */
 int cgroup_kills_open(const char *memory_dir);
 int64_t cgroup_kills_read(int fd);
+/* Does the memory there hold so much that cannot be dropped that the kernel drops machine code instead, and
+ * reads it again, over and over? Nothing moves then, and nothing is killed. To be asked once a second; true
+ * after some seconds of that. fd: from cgroup_stat_open(); limit: of the memory. */
+struct cgroup_thrash {
+    int64_t again; /* pages read again so far; 0 in the beginning */
+    unsigned seconds;
+};
+int cgroup_stat_open(const char *memory_dir);
+bool cgroup_thrashes(struct cgroup_thrash *t, int fd, int64_t limit);
 int64_t cgroup_memory_used(const char *memory_dir); /* bytes; -1: unknown */
 
 /* The limits that the groups of a process set, each read in its own group only; 0: no limit, or none that

@@ -2,7 +2,8 @@
  *
  * The ladder is the same for a time-out and for Ctrl-C: SIGINT to the code; after 2 s, or at a second Ctrl-C,
  * the supervisor kills the worker with SIGKILL and starts a new one; after another 2 s without an answer, the
- * whole sandbox is ended. Every deadline is measured outside the sandbox.
+ * whole sandbox is ended. Every deadline is measured outside the sandbox. Code for which memory is so short
+ * that it no longer moves is killed at once: an interrupt would not reach it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,14 +16,16 @@
 #include "base/mem.h"
 #include "base/size.h"
 #include "base/utf8.h"
+#include "limits/cgroup.h"
 #include "process/child.h"
 #include "process/loop.h"
 #include "sandbox/cell.h"
 
 #define STEP_MS       2000  /* from one rung to the next */
 #define FILES_IDLE_MS 10000 /* the longest pause while files are being sent */
+#define LOOK_MS       1000  /* between looks whether memory is so short that nothing moves */
 
-enum reason { REASON_NONE, REASON_TIMEOUT, REASON_INTERRUPT };
+enum reason { REASON_NONE, REASON_TIMEOUT, REASON_INTERRUPT, REASON_MEMORY };
 enum rung { RUNG_NONE, RUNG_SIGINT, RUNG_KILL, RUNG_GONE };
 
 struct ladder {
@@ -30,6 +33,8 @@ struct ladder {
     enum reason reason;
     int64_t began, stepped; /* ms; when the cell began; when the present rung was reached */
     unsigned interrupts;    /* interrupts of the loop seen so far */
+    int64_t looked;         /* ms */
+    struct cgroup_thrash thrash;
 };
 
 static void step(struct sandbox *s, struct ladder *l, enum rung rung, enum reason reason)
@@ -65,6 +70,11 @@ static int64_t climb(struct sandbox *s, struct cell *c, struct ladder *l)
     }
     if (l->rung == RUNG_GONE)
         return 0;
+    if (l->rung == RUNG_NONE && !c->answered && now >= l->looked + LOOK_MS) {
+        l->looked = now;
+        if (s->run && engine_thrashes(s->run, &l->thrash))
+            step(s, l, RUNG_KILL, REASON_MEMORY);
+    }
     if (l->rung != RUNG_NONE)
         due = l->stepped + STEP_MS;
     else if (c->answered)
@@ -73,7 +83,7 @@ static int64_t climb(struct sandbox *s, struct cell *c, struct ladder *l)
         due = s->o.cell_ms > 0 ? l->began + s->o.cell_ms + c->blocked_ms : INT64_MAX;
     if (now >= due)
         step(s, l, l->rung + 1, l->rung == RUNG_NONE && !c->answered ? REASON_TIMEOUT : REASON_NONE);
-    return now >= due ? 0 : due - now < 3600000 ? due - now : 3600000;
+    return now >= due ? 0 : due - now < LOOK_MS ? due - now : LOOK_MS;
 }
 
 static void note_memory(struct sandbox *s, struct cell_result *r, bool grew)
@@ -225,6 +235,8 @@ static void explain(struct sandbox *s, struct cell *c, const struct ladder *l)
     struct cell_result *r = c->r;
     int64_t kills = s->run ? engine_memory_kills(s->run) : -1,
             grew = s->memory_kills >= 0 ? kills - s->memory_kills : 0;
+    if (l->reason == REASON_MEMORY && (c->request.sigint_sent || !c->request.done))
+        grew++; /* killed in the kernel's place */
     /* A snapshot killed to free memory does not concern the cell, if the cell survived. */
     bool memory = grew > 0, process = grew > c->request.snapshots_killed;
 
@@ -281,6 +293,7 @@ static void run_to_end(struct sandbox *s, struct cell *c, struct frame_out f, st
     int64_t began_us = clock_us();
 
     *l = (struct ladder){.began = clock_ms(), .interrupts = loop_interrupts(s->loop)};
+    l->looked = l->began;
     sandbox_tell_phase(s, PHASE_RUNNING);
     f.nonce = c->request.nonce;
     channel_send(s->channel, &f);
@@ -347,7 +360,8 @@ static void explain_command(struct sandbox *s, const struct cell *c, const struc
 
     sandbox_count_kills(s);
     bool killed = q->wait_status >= 0 && WIFSIGNALED(status),
-         memory = killed && WTERMSIG(status) == SIGKILL && before >= 0 && s->memory_kills > before;
+         memory = killed && WTERMSIG(status) == SIGKILL
+                  && (l->reason == REASON_MEMORY || (before >= 0 && s->memory_kills > before));
     if (!q->done) {
         sandbox_break(s, s->broken_why);
         explain_loss(s, l, memory, r);

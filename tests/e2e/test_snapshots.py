@@ -1,9 +1,12 @@
 """test_snapshots.py - the state outlives code that dies: on every engine, as root and as an ordinary user, each way to die, what the program tells
 (--json and a reader's eye), and where no copy can be had. The supervisor's part is in tests/unit/sandbox/test_snapshots.c."""
+import os
 import resource
+import subprocess
 
 import pytest
 
+import rootless
 from conftest import HANG, PLACES, make_sandpiper, need_engine
 from probes import session
 from probes.cell import NOT_FOR_USER
@@ -111,6 +114,38 @@ def test_machine_code_stays_in_memory(there, place):
                          "[int(l.split()[1]) > 3000 for l in open('/proc/1/status') if l.startswith('VmLck')]",
                          "resource.getrlimit(resource.RLIMIT_MEMLOCK)"])
     assert [c.value for c in cells[2:]] == ["[True]", "(0, 0)"], cells
+
+
+@pytest.mark.check
+def test_thrash(there, place):
+    """Machine code of a package, here another file that is mapped, is dropped and read again, over and over, where memory is nearly full: what stands
+    still for that is killed before its time limit."""
+    if not out_of_memory(place):
+        pytest.skip("no limit for all memory together")
+    shared = os.path.join(there.work, "shared")
+    os.mkdir(shared, 0o755)
+    with open(shared + "/code", "wb") as f:
+        f.write(os.urandom(64 << 20))
+        f.flush()
+        os.fsync(f.fileno())
+        os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)      # else it does not count as the sandbox's
+    if subprocess.check_output(["stat", "-f", "-c", "%T", shared], text=True).strip() in ("tmpfs", "ramfs"):
+        pytest.skip("a file in memory is never dropped")
+    if there.uid != os.geteuid():
+        rootless.own(there.work, there.uid)
+    loop = """import mmap
+with open('/mnt/host/shared/code', 'rb') as f: code = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
+def there():
+    lines = iter(open('/proc/self/smaps'))
+    return next(int(rss.split()[1]) for line in lines if line.endswith('/shared/code\\n') for rss in lines if rss.startswith('Rss:'))
+%s
+kept = []
+while True:
+    for i in range(0, len(code), 4096): code[i]
+    if there() > 4000: kept.append(bytearray(b'x' * 262144))""" % (FILL % 150)
+    cells = play(there, ["x = 1", loop, "x"], "--mount", "shared", "--memory", "200m", "--timeout", "60s")
+    assert cells[1].status == "memory" and KEPT in cells[1].error and cells[1].seconds < 50, cells[1]
+    assert cells[2].value == "1", cells[2]
 
 
 def test_huge_pages(there, place):

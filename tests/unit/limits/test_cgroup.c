@@ -188,6 +188,51 @@ static void test_v2(void **state)
     cgroup_remove(&c);
 }
 
+/* One look a second, as memory.stat says it then. */
+static bool look(struct tree *t, struct cgroup_thrash *thrash, long kept_mib, long again)
+{
+    autofree char *text = xasprintf("anon 9\nworkingset_refault_anon 0\nworkingset_refault_file %ld\n"
+                                    "inactive_file %ld\nactive_file 4096\n",
+                                    again, kept_mib << 20),
+                  *dir = xasprintf("%s/g", t->dir);
+
+    put(t, "g/memory.stat", text);
+    autoclose int fd = cgroup_stat_open(dir);
+    return cgroup_thrashes(thrash, fd, 1 << 30);
+}
+
+static void test_thrash(void **state)
+{
+    static const struct {
+        long kept_mib, again; /* within a second */
+        bool thrashes;
+    } rows[] = {
+        {1, 100000, true},   {30, 100000, true},
+        {40, 200000, false}, /* a file read over and over has so much room */
+        {1, 100, false},     {30, 20000, false},
+        {1, 0, false},
+    };
+    struct tree *t = *state;
+    struct cgroup_thrash none = {0};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cgroup_thrash thrash = {0};
+        long again = 1000000;
+
+        for (unsigned s = 0; s < 12; s++) {
+            bool over = look(t, &thrash, rows[i].kept_mib, again);
+
+            if (over != (rows[i].thrashes && s >= 3))
+                fail_msg("row %zu, second %u: %d", i, s, over);
+            again += rows[i].again;
+        }
+        look(t, &thrash, 500, again + 1); /* there is room again */
+        assert_int_equal(thrash.seconds, 0);
+    }
+    for (int i = 0; i < 9; i++)
+        assert_false(cgroup_thrashes(&none, -1, 1 << 30));
+}
+
 static void test_v2_without_cpu(void **state)
 {
     struct tree *t = *state;
@@ -300,7 +345,7 @@ int main(void)
         T(test_v1),         T(test_limits_read_back),  T(test_v1_path_not_mounted),
         T(test_v2),         T(test_v2_without_cpu),    T(test_v2_turns_controllers_on),
         T(test_v2_goes_up), T(test_nothing_to_be_had), T(test_sweep),
-        T(test_sweep_v2),
+        T(test_thrash),     T(test_sweep_v2),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

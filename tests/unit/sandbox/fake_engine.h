@@ -157,6 +157,12 @@ int64_t engine_memory_kills(struct engine_run *r)
     return fake.memory_kills;
 }
 
+bool engine_thrashes(struct engine_run *r, struct cgroup_thrash *t)
+{
+    (void)r, (void)t;
+    return false;
+}
+
 bool engine_alive(struct engine_run *r, char *why, size_t size)
 {
     if (r->pid > 0 && waitpid(r->pid, NULL, WNOHANG) == 0)
