@@ -6,9 +6,9 @@
 #include "wire/request_parts.h"
 
 static const struct api apis[] = {
-    [LLM_CHAT_COMPLETIONS] = {"chat_completions", "/chat/completions", NULL, false, request_chat},
-    [LLM_RESPONSES] = {"responses", "/responses", NULL, false, request_responses},
-    [LLM_WORKERS_AI] = {"workers_ai", NULL, workers_ai_url, true, request_workers_ai},
+    [LLM_CHAT_COMPLETIONS] = {"chat_completions", "/chat/completions", NULL, false, false, request_chat},
+    [LLM_RESPONSES] = {"responses", "/responses", NULL, false, false, request_responses},
+    [LLM_WORKERS_AI] = {"workers_ai", NULL, workers_ai_url, true, true, request_workers_ai},
 };
 
 const struct api *api_of(enum llm_api a)

@@ -18,6 +18,8 @@ struct api {
     const char *path; /* appended to the base URL; NULL: url makes the whole URL */
     char *(*url)(const char *base, const char *model, struct error *err);
     bool bounded; /* without max_tokens the service cuts a reply short */
+    /* each model has parameters of its own: an effort goes only to one that is known to take it */
+    bool own_parameters;
     void (*write)(struct request_out *o);
 };
 

@@ -345,7 +345,9 @@ char *request_body(const struct llm_request *q, const struct request_shape *s, s
 
 const char *request_effort(const struct llm_options *o, const struct llm_learnt *learnt)
 {
-    if (o->no_reasoning || o->thinking == LLM_THINKING_NONE)
+    bool takes = o->efforts || o->thinking != LLM_THINKING_EFFORT || !api_of(o->api)->own_parameters;
+
+    if (o->no_reasoning || o->thinking == LLM_THINKING_NONE || !takes)
         return NULL;
     return learnt->effort_known ? learnt->effort : effort_nearest(o->efforts, o->reasoning_effort);
 }

@@ -92,6 +92,20 @@ def test_no_effort_for_a_model_that_does_not_reason(sandpiper, serve):
     assert [b.get("reasoning_effort") for b in server.bodies()] == [None, None, "high"]
 
 
+def test_workers_ai_takes_an_effort_for_few_models(sandpiper, serve):
+    """By its own API each model has parameters of its own. One of which nothing is known is sent none, which is told once."""
+    model = "@cf/maker/unheard-of-8b"
+    service = mock("workers-ai-native")
+    service.models = [model]
+    server = serve(sandpiper, [{"answer": {"text": "Fine."}}] * 3, profile=service)
+    asked = ["--provider", "workers-ai-native", "-m", model, "--reasoning-effort", "high"]
+    r = sandpiper.run(*asked, stdin="q\n\nq\n", env=point(sandpiper, "workers-ai-native", server))
+    assert r.code == 0 and r.err.count("the reasoning effort high is not sent: %s has no such setting here" % model) == 1, r
+    r = sandpiper.run(*asked, "q", env=point(sandpiper, "workers-ai-native", server, "models: {'unheard-of*': {efforts: [low, high]}}\n"))
+    assert r.code == 0 and "effort" not in r.err, r
+    assert [b.get("reasoning_effort") for b in server.bodies()] == [None, None, "high"]
+
+
 SESSION = [
     # three calls at once, one of which fails; the repair
     {"answer": {"text": "I look.", "calls": [{"code": "print(1)"}, {"code": "1/0"}, {"code": "print(3)"}]}},
