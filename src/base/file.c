@@ -385,8 +385,7 @@ static char *runtime_dir(void)
     return own_below("/tmp", true);
 }
 
-#define SPARE       "spare-"
-#define SPARE_OLD_S 3600
+#define SPARE "spare-"
 static const char *const shared[XDG_SPARES] = {"/tmp", "/var/tmp", "/dev/shm"};
 
 char *xdg_spare(unsigned i, bool make)
@@ -401,18 +400,18 @@ char *xdg_spare(unsigned i, bool make)
     return private_dir(spare, make) ? steal(&spare) : NULL;
 }
 
-void xdg_spare_tidy(void)
+void xdg_spare_each(void (*fn)(void *ctx, const char *spare), void *ctx)
 {
     for (size_t i = 0; i < XDG_SPARES; i++) {
         autofree char *own = own_below(shared[i], false);
         autoclosedir DIR *d = own ? opendir(own) : NULL;
-        struct stat st;
 
-        for (struct dirent *e; d && (e = readdir(d)) != NULL;)
-            if (!strncmp(e->d_name, SPARE, strlen(SPARE))
-                && fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && is_private(&st)
-                && time(NULL) - st.st_mtime > SPARE_OLD_S)
-                unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR); /* fails where it is not empty */
+        for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+            autofree char *spare = xasprintf("%s/%s", own, e->d_name);
+
+            if (!strncmp(e->d_name, SPARE, strlen(SPARE)) && private_dir(spare, false))
+                fn(ctx, spare);
+        }
     }
 }
 

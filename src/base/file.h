@@ -77,8 +77,7 @@ char *xdg_path(enum xdg which, const char *name);
  * NULL: this one cannot be had. The caller frees. */
 #define XDG_SPARES 3
 char *xdg_spare(unsigned i, bool make);
-/* Remove the spare folders of every XDG_RUNTIME, which may be gone by now, that have been empty for an hour.
- * Whoever needs one makes it again. */
-void xdg_spare_tidy(void);
+/* Those that exist, of every XDG_RUNTIME, which may be gone by now: nobody would look there again. */
+void xdg_spare_each(void (*fn)(void *ctx, const char *spare), void *ctx);
 
 #endif

@@ -356,7 +356,6 @@ void sweep_now(struct loop *loop, struct sweep_result *out)
     list_all(&sweep); /* only now, so that nothing is counted twice */
     while (out->running > 0)
         loop_wait(loop, -1);
-    xdg_spare_tidy();
     out->groups = cgroup_sweep(NULL, "sandpiper-", dead_group);
 }
 
@@ -367,7 +366,6 @@ void sweep_begin(struct loop *loop)
     struct stat st;
 
     run_dir_dead(dead_dir, &sweep);
-    xdg_spare_tidy();
     registry_sweep();
     sweep_cache();
     cgroup_sweep(NULL, "sandpiper-", dead_group);

@@ -287,7 +287,7 @@ bool run_dir_id(const char *name)
     return strlen(name) == 16 && strspn(name, "0123456789abcdef") == 16;
 }
 
-/* So old that nobody will write a record into it any more. */
+/* So old that nobody will write into it any more what he has made it for. */
 static bool is_old(const char *dir)
 {
     struct stat st;
@@ -374,12 +374,25 @@ static void find_dead(const char *runtime, run_dir_fn *fn, void *ctx)
     }
 }
 
+struct dead {
+    run_dir_fn *fn;
+    void *ctx;
+};
+
+static void find_dead_in_spare(void *ctx, const char *spare)
+{
+    const struct dead *d = ctx;
+
+    find_dead(spare, d->fn, d->ctx);
+    if (is_old(spare))
+        rmdir(spare); /* fails where it is not empty; whoever needs it makes it again */
+}
+
 void run_dir_dead(run_dir_fn *fn, void *ctx)
 {
-    for (unsigned i = 0; i < PLACES; i++) {
-        autofree char *runtime = place(i);
+    autofree char *runtime = xdg_path(XDG_RUNTIME, NULL);
 
-        if (runtime)
-            find_dead(runtime, fn, ctx);
-    }
+    if (runtime)
+        find_dead(runtime, fn, ctx);
+    xdg_spare_each(find_dead_in_spare, &(struct dead){fn, ctx});
 }

@@ -14,7 +14,7 @@
  *     RUNTIME/HEX/in/s        the socket: 0666 until the supervisor has connected, 0600 from then on
  *
  * If nothing can be written there, for example because the disk is full, RUNTIME is one of xdg_spare(). A
- * sweep looks there as well.
+ * sweep looks there as well, and in those of every other RUNTIME, which may be gone.
  */
 #ifndef RECORDS_RUN_DIR_H
 #define RECORDS_RUN_DIR_H

@@ -3,6 +3,7 @@ way of use answers, says once what is left out and what to do, and leaves nothin
 import glob
 import os
 import secrets
+import shutil
 import subprocess
 
 import pexpect
@@ -273,6 +274,35 @@ def test_empty_spare_places_of_runtime_folders_that_are_gone(sandpiper, words):
         os.unlink(link)
         for place in fresh, used, opened:
             os.rmdir(place)
+
+
+@pytest.mark.parametrize("engine", ["docker", "bwrap"])
+@pytest.mark.parametrize("words", [["gc"], ["exec", "-c", "print(1)"]], ids=["gc", "start"])
+def test_what_is_dead_in_spare_places_of_runtime_folders_that_are_gone(sandpiper_on, engine, words):
+    """Whoever sweeps ends and removes it, by the same rules as in its own: what lives is left alone."""
+    need_engine(engine)
+    own = "/tmp/sandpiper-%d" % os.geteuid()
+    os.makedirs(own, mode=0o700, exist_ok=True)
+    place = "%s/spare-%s" % (own, secrets.token_hex(8))
+    there = place + "/" + secrets.token_hex(8)
+    p = sandpiper_on.start("exec", "-c", "print(1, flush=True)\nimport time\ntime.sleep(60)")
+    assert p.stdout.readline() == b"1\n"
+    os.mkdir(place, 0o700)
+    try:
+        record, = glob.glob(sandpiper_on.path("run/sandpiper/*/record"))
+        shutil.copytree(os.path.dirname(record), there, ignore=lambda _, names: [n for n in names if n != "record"])
+        os.utime(place, (1, 1))
+        assert sandpiper_on.run("gc").code == 0 and os.listdir(there) == ["record"] and p.poll() is None
+        p.kill()
+        p.wait()
+        r = sandpiper_on.run(*words)
+        assert r.code == 0, r
+        wait_for(lambda: not os.path.exists(there), HANG)
+        assert os.path.exists(place)
+        os.utime(place, (1, 1))
+        assert sandpiper_on.run("gc").code == 0 and not os.path.exists(place)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def test_files_are_lost_or_saved_elsewhere(sandpiper, serve, full):
