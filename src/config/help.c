@@ -81,6 +81,14 @@ static const struct topic {
      "Exit codes: 0, 1 an exception or a crash or a file that could not be written,\n"
      "2 usage, 3 no sandbox, 5 time or memory, 130 interrupted, 143 terminated.\n",
      NULL},
+    {"chat", FOR_NONE, "the chat: its commands and keys", /* they follow, see main.c */
+     "Usage: sandpiper [OPTION]...\n"
+     "       sandpiper chat [OPTION]...\n\n"
+     "Without a question, at a terminal, sandpiper is a chat: each line is a\n"
+     "question, and variables and files stay from one to the next. It takes the\n"
+     "options of a question (sandpiper help all). /help COMMAND in the chat says more\n"
+     "about one of its commands:\n\n",
+     "", "", "", NULL},
     {"config", FOR_CONFIG | FOR_SETTINGS, "show settings and their sources",
      "Usage: sandpiper config [OPTION]... [--all]\n\n"
      "Prints where questions go (endpoint, model, whether there is a key), then each\n"

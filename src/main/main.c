@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "main/command.h"
 #include "main/front.h"
+#include "term/term.h"
 
 static int (*const commands[])(struct config *, int closed) = {
     [COMMAND_ASK] = cmd_ask,
@@ -69,6 +70,8 @@ static int help(const char *topic)
     struct buf out autorelease(buf_release) = BUF_INIT(0);
 
     option_help(&out, topic);
+    if (topic && !strcmp(topic, "chat"))
+        term_help(&out); /* config knows nothing of the chat's commands */
     return print_out(buf_str(&out), out.len);
 }
 

@@ -1,4 +1,4 @@
-/* cmd_help.c - /help, and what is said of a command that does not exist. */
+/* cmd_help.c - /help, "sandpiper help chat", and what is said of a command that does not exist. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -9,11 +9,33 @@
 
 #define COLUMNS 79
 
+/* What is no command. */
+static const struct {
+    const char *typed, *help;
+    bool usual;
+} others[] = {
+    {"!CODE", "run Python in the same interpreter", true},
+    {" /...", "a question that starts with a slash: put a space first", true},
+    {"@FILE", "in a question: adds that file, as /put does", false},
+    {"a line ending in \\", "continues, as does a block between lines of \"\"\"", true},
+    {"Alt-Enter", "begins a new line", false},
+    {"Tab", "completes commands, models, sessions and files", false},
+    {"Ctrl-C", "stops the current step, twice kills the code", true},
+    {"Ctrl-D", "ends the chat", false},
+    {"Ctrl-R", "searches the history", true},
+    {"Ctrl-X Ctrl-E", "opens the line in VISUAL or EDITOR", false},
+};
+
+static void add_columns(struct buf *out, const char *left, const char *help)
+{
+    buf_addf(out, "%-20s %s\n", left, help);
+}
+
 static void add_row(struct buf *out, const struct chat_command *c)
 {
     autofree char *usage = xasprintf("%s %s", c->name, c->argument);
 
-    buf_addf(out, "%-20s %s\n", usage, c->help);
+    add_columns(out, usage, c->help);
 }
 
 static void add_one(struct buf *out, const struct chat_command *c)
@@ -26,7 +48,7 @@ static void add_one(struct buf *out, const struct chat_command *c)
 }
 
 /* Only their names, for those that are not on the first screen. */
-static void add_others(struct buf *out)
+static void add_names(struct buf *out)
 {
     size_t column = 0;
 
@@ -49,15 +71,18 @@ static void add_list(struct buf *out, bool all)
     for (const struct chat_command *c = commands; c->name; c++)
         if (c->help && (all || c->usual))
             add_row(out, c);
-    buf_addstr(out, "!CODE                run Python in the same interpreter\n"
-                    " /...                 a question that starts with a slash: put a space first\n"
-                    "a line ending in \\   continues, as does a block between lines of \"\"\"\n"
-                    "Ctrl-C               stops the current step, twice kills the code\n"
-                    "Ctrl-R               searches the history\n");
+    for (size_t i = 0; i < countof(others); i++)
+        if (all || others[i].usual)
+            add_columns(out, others[i].typed, others[i].help);
     if (all)
         return;
-    add_others(out);
+    add_names(out);
     buf_addstr(out, "\n/help all lists all commands, /help COMMAND explains one.\n");
+}
+
+void term_help(struct buf *out)
+{
+    add_list(out, true);
 }
 
 void slash_help(struct term *t, const char *argument)

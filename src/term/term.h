@@ -37,6 +37,9 @@ struct term_sessions {
     void *ctx;
 };
 
+/* All commands and keys of the chat, as /help all prints them. */
+void term_help(struct buf *out);
+
 struct term_options {
     struct show_options show; /* without what show_on_stderr() fills in */
     const char *history_path; /* NULL: no history on disk */

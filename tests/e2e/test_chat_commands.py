@@ -29,6 +29,22 @@ def test_help_and_unknown(bare, serve):
     assert p.exitstatus == 0
 
 
+def test_the_same_help_outside(bare, serve):
+    """"sandpiper help chat" says what /help all does, and the keys."""
+    r = bare.run("help", "chat")
+    assert r.code == 0 and r.err == "" and r.out.startswith("Usage: ") and bare.run("chat", "--help").out == r.out, r
+    assert max(map(len, r.out.splitlines())) < 80, r
+    listed = r.out[r.out.index("\n/help ["):].splitlines()[1:]
+    assert {"/model", "/exit", "Ctrl-C", "Ctrl-R", "Alt-Enter", "Tab"} <= {line.split()[0] for line in listed}, r
+    serve(bare, [])
+    p = start(bare, size=(60, 90))
+    p.send("/help all\r")
+    p.expect("Ctrl-X[^\r]*\r\n")
+    shown = re.sub("\x1b[^a-zA-Z]*[a-zA-Z]", "", p.before + p.after)
+    assert [line for line in listed if line.strip() and line not in shown] == [], shown
+    leave(p)
+
+
 def test_a_command_takes_what_its_row_says(bare, serve):
     serve(bare, [said("exit the loop how?"), said(" help")])
     p = start(bare)

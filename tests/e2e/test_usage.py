@@ -61,7 +61,7 @@ def test_pages_of_help(bare):
     first = bare.run("--help")
     assert first.code == 0 and "help all" in first.out and 20 <= len(first.out.splitlines()) <= 40, first
     assert bare.run("help").out == bare.run("-h").out == first.out
-    for name in ("exec", "config", "doctor", "models", "gc", "debug", "all"):
+    for name in ("chat", "exec", "config", "doctor", "models", "gc", "debug", "all"):
         pages = {bare.run(*words).out for words in ([name, "--help"] if name != "all" else ["--help", "all"], ["help", name], ["--help", name])}
         assert len(pages) == 1 and first.out not in pages, name
     assert "--dry-run" in bare.run("exec", "-q", "-h").out
