@@ -12,7 +12,8 @@
 #include "process/loop.h"
 
 #define READ_SIZE   (256u << 10)
-#define SOCKET_SIZE 212992 /* what Linux allows everybody; it allots twice as much */
+#define SOCKET_SIZE 212992     /* what Linux allows everybody; it allots twice as much */
+#define WRITTEN_MAX (1u << 20) /* bytes that may stay in the queue after they were written */
 
 struct channel {
     struct loop *loop;
@@ -127,6 +128,10 @@ void channel_send(struct channel *k, const struct frame_out *f)
 {
     if (k->broken)
         return;
+    if (k->written > WRITTEN_MAX) { /* a queue that is filled as fast as it drains is never empty */
+        buf_drop(&k->queue, k->written);
+        k->written = 0;
+    }
     frame_add(&k->queue, f);
     /* A failed write is left to the loop, which sees the hang-up; callers do not expect a callback from
      * here. */
