@@ -27,6 +27,7 @@ static void add(struct reasoning_items *k, struct json *item, int64_t place)
 }
 
 #define VALUE_BYTES 96 /* bytes that a value takes besides its text, as a node of a tree */
+#define PLACE_BYTES 64 /* and an item besides its values */
 
 /* Returns the bytes that a value takes, with everything in it. Its depth is bounded, because it comes from a
  * document whose depth is. */
@@ -39,11 +40,11 @@ static size_t cost(const struct json *j)
     return n;
 }
 
-/* False once there is too much to keep. */
-static bool room(struct reasoning_items *k, size_t bytes)
+/* False once there is too much to keep. members: of one item. */
+static bool room(struct reasoning_items *k, size_t members, size_t bytes)
 {
-    k->bytes += bytes + 64;
-    if (k->bytes > REASONING_ITEMS_MAX && !k->lost) {
+    k->bytes += bytes;
+    if ((k->bytes > REASONING_ITEMS_MAX || members > REASONING_MEMBERS_MAX) && !k->lost) {
         reasoning_items_release(k);
         k->lost = true;
     }
@@ -59,6 +60,8 @@ void reasoning_items_keep(struct reasoning_items *k, const struct json *item, in
     if (!reasoning && strcmp(json_text(json_get(item, "type")), "message")
         && strcmp(json_text(json_get(item, "type")), "function_call"))
         return;
+    if (reasoning && !room(k, json_size(item), 0))
+        return;
     struct json *o = json_object();
     for (const struct json *m = reasoning ? json_first(item) : NULL; m; m = json_next(m))
         if (json_type(m) != JSON_NULL && strcmp(json_key(m), "status"))
@@ -66,7 +69,7 @@ void reasoning_items_keep(struct reasoning_items *k, const struct json *item, in
     for (size_t i = 0; !reasoning && i < countof(places); i++)
         if (json_str(json_get(item, places[i])))
             json_set_str(o, places[i], json_str(json_get(item, places[i])));
-    if (room(k, cost(o)))
+    if (room(k, 0, cost(o) + PLACE_BYTES))
         add(k, o, place);
     else
         json_free(o);
@@ -103,7 +106,9 @@ void reasoning_items_add_detail(struct reasoning_items *k, const struct json *pi
         buf_release(&k->text);
         buf_init(&k->text, REASONING_ITEMS_MAX);
     }
-    size_t bytes = 0;
+    if (!room(k, json_size(k->open) + json_size(piece), 0))
+        return;
+    size_t bytes = PLACE_BYTES;
     for (const struct json *m = json_first(piece); m; m = json_next(m)) {
         const char *s = json_str(m);
         bool grows = false;
@@ -123,7 +128,7 @@ void reasoning_items_add_detail(struct reasoning_items *k, const struct json *pi
         }
         bytes += grows ? strlen(s) : 0;
     }
-    room(k, bytes);
+    room(k, 0, bytes);
 }
 
 struct placed {

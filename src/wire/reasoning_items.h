@@ -18,6 +18,8 @@ struct json;
 
 /* Bytes of one reply. When there are more, none are carried over, because half of them is worth nothing. */
 #define REASONING_ITEMS_MAX (4u << 20)
+/* Members of one item, of which services have about ten. Each is looked for among the others. */
+#define REASONING_MEMBERS_MAX 64
 
 struct reasoning_items {
     struct json *list, *open; /* open: the detail that the next fragment may belong to */

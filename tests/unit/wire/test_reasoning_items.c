@@ -106,6 +106,34 @@ static void over_the_cap(void **state)
     reasoning_items_release(&p);
 }
 
+/* An item of 200,000 members, each looked for among the others, would take minutes. */
+static void too_many_members(void **state)
+{
+    (void)state;
+    struct reasoning_items k = {0}, p = {0}, grown = {0};
+    autojson struct json *item = json_object();
+    json_set_str(item, "type", "reasoning");
+    for (size_t i = json_size(item); i < REASONING_MEMBERS_MAX; i++) {
+        autofree char *name = xasprintf("m%zu", i);
+        autofree char *piece = xasprintf("{\"type\":\"reasoning.text\",\"index\":0,\"%s\":1}", name);
+        json_set_int(item, name, 1);
+        if (i < REASONING_MEMBERS_MAX - 3)
+            feed(&grown, reasoning_items_add_detail, piece);
+    }
+    keep(&k, item);
+    reasoning_items_add_detail(&p, item);
+    assert_false(k.lost || p.lost || grown.lost);
+    json_set_int(item, "one more", 1);
+    keep(&k, item);
+    reasoning_items_add_detail(&p, item);
+    feed(&grown, reasoning_items_add_detail,
+         "{\"type\":\"reasoning.text\",\"index\":0,\"a\":1,\"b\":1,\"c\":1}");
+    assert_true(k.lost && p.lost && grown.lost);
+    reasoning_items_release(&k);
+    reasoning_items_release(&p);
+    reasoning_items_release(&grown);
+}
+
 /* Items that overlap end in any order; they go back in that of the output. */
 static void out_of_order(void **state)
 {
@@ -131,6 +159,7 @@ static void out_of_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(out_of_order), cmocka_unit_test(details),
-                                       cmocka_unit_test(output_items), cmocka_unit_test(over_the_cap)};
+                                       cmocka_unit_test(output_items), cmocka_unit_test(over_the_cap),
+                                       cmocka_unit_test(too_many_members)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
