@@ -269,10 +269,10 @@ static const char *text_call(const struct json *j, struct json **args)
             return name;
         }
     }
-    *args = json_object(); /* flat: the arguments are members beside the name */
-    for (const struct json *m = json_first(j); m; m = json_next(m))
-        if (strcmp(json_key(m), name_key) && strcmp(json_key(m), "type") && strcmp(json_key(m), "id"))
-            json_set(*args, json_key(m), json_copy(m));
+    *args = json_copy(j); /* flat: the arguments are members beside the name */
+    json_drop(*args, name_key);
+    json_drop(*args, "type");
+    json_drop(*args, "id");
     return name;
 }
 

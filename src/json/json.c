@@ -413,6 +413,11 @@ void json_set_bool(struct json *obj, const char *key, bool v)
     json_set(obj, key, json_boolean(v));
 }
 
+void json_drop(struct json *obj, const char *key)
+{
+    cJSON_DeleteItemFromObjectCaseSensitive(inner(obj), key);
+}
+
 void json_add(struct json *arr, struct json *value)
 {
     assert(json_type(arr) == JSON_ARRAY && value != NULL && value != arr);

@@ -76,6 +76,7 @@ void json_set(struct json *obj, const char *key, struct json *value); /* replace
 void json_set_str(struct json *obj, const char *key, const char *s);  /* s NULL: null */
 void json_set_int(struct json *obj, const char *key, int64_t v);
 void json_set_bool(struct json *obj, const char *key, bool v);
+void json_drop(struct json *obj, const char *key); /* the member of that name, if there is one */
 void json_add(struct json *arr, struct json *value);
 
 /* A whole object or array in one expression, in the order in which it is to be printed:

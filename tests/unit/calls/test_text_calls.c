@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -630,9 +631,27 @@ static void hostile_text_costs_a_few_passes(void **state)
     }
 }
 
+/* Not as if each of its arguments were looked for among the others, which would take six seconds. */
+static void a_flat_call_of_many_members_is_read_in_one_pass(void **state)
+{
+    (void)state;
+    struct buf b autorelease(buf_release) = BUF_INIT(0);
+    buf_addstr(&b, "{\"type\":\"call\",\"name\":\"execute_python\",\"id\":\"i\",\"code\":\"1\"");
+    for (unsigned i = 0; i < 46000; i++)
+        buf_addf(&b, ",\"%x\":1", i);
+    buf_addch(&b, '}');
+    clock_t start = clock();
+    struct got g = read_as(b.data, b.len, 0, b.len, TEXT_WHOLE, false);
+    assert_true(clock() - start < 2 * CLOCKS_PER_SEC);
+    assert_int_equal(g.calls.n, 1);
+    assert_memory_equal(g.calls.v[0].call.arguments, "{\"code\":\"1\",\"0\":1,", 18);
+    got_release(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_flat_call_of_many_members_is_read_in_one_pass),
         cmocka_unit_test(every_form),
         cmocka_unit_test(text_stays_text),
         cmocka_unit_test(nothing_waits_longer_than_needed),
