@@ -9,8 +9,9 @@
 #include "agent/private.h"
 #include "base/mem.h"
 
-#define ASKED_MAX 32  /* numbers of a question; one with more of them lists data */
-#define USED_MAX  256 /* numbers of code; more of them are data as well */
+#define ASKED_MAX 32          /* numbers of a question; one with more of them lists data */
+#define USED_MAX  256         /* numbers of code; more of them are data as well */
+#define CODE_MAX  (16 * 1024) /* bytes; longer code is not looked at, since each line is compared with all */
 
 static size_t name_length(const char *s)
 {
@@ -120,10 +121,12 @@ size_t numbers_left_out(const char *question, const char *code, struct buf *out)
 {
     double asked[ASKED_MAX + 1], used[USED_MAX];
     bool counts;
-    size_t n = numbers_read(question, asked, countof(asked)), n_used = numbers_used(code, used, &counts);
-    size_t left = 0;
+    size_t n = numbers_read(question, asked, countof(asked)), left = 0;
 
-    if (n > ASKED_MAX || n_used == USED_MAX)
+    if (n > ASKED_MAX || strlen(code) > CODE_MAX)
+        return 0;
+    size_t n_used = numbers_used(code, used, &counts);
+    if (n_used == USED_MAX)
         return 0;
     for (size_t i = 0; i < n; i++) {
         size_t k = 0;
