@@ -11,7 +11,8 @@
 #include "agent/private.h"
 #include "base/mem.h"
 
-#define NUMBERS_MAX 256
+#define NUMBERS_MAX  256
+#define EXPONENT_MAX 999 /* beyond what a double can hold */
 
 struct number {
     double value;
@@ -52,7 +53,8 @@ static size_t read_number(const char *s, struct number *n)
     if ((s[i] == 'e' || s[i] == 'E')
         && (isdigit((unsigned char)s[i + 1])
             || (strchr("+-", s[i + 1]) && s[i + 1] && isdigit((unsigned char)s[i + 2])))) {
-        int exponent = (int)strtol(s + i + 1, NULL, 10);
+        long read = strtol(s + i + 1, NULL, 10);
+        int exponent = read > EXPONENT_MAX ? EXPONENT_MAX : read < -EXPONENT_MAX ? -EXPONENT_MAX : (int)read;
 
         n->value *= pow(10, exponent);
         n->decimals = n->decimals > exponent ? n->decimals - exponent : 0;

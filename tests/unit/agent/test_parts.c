@@ -110,6 +110,8 @@ static void test_numbers(void **state)
         {"10", "1,2,3,10", true},
         {"1234567", "1,234,567", true},
         {"9e999", "1", false},
+        {"1e-2147483648", "1", false},
+        {"5", "1e99999999999999999999", false},
     };
 
     (void)state;
