@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "process/loop.h"
 #include "process/out.h"
 
 #define ALT_STACK (64 * 1024) /* used after a stack overflow; more than any processor's registers need */
@@ -36,6 +37,13 @@ static bool in_background(void)
     pid_t front = tcgetpgrp(STDIN_FILENO);
 
     return front >= 0 && front != getpgrp();
+}
+
+bool modes_are_anothers(void)
+{
+    struct loop *loop = loop_of_signals();
+
+    return loop && loop_check(loop) && loop_fatal(loop) && in_background();
 }
 
 /* Do not wait for a terminal that takes nothing: this also runs while the program ends. */
@@ -198,7 +206,8 @@ void modes_set(enum modes modes)
     }
     terminal.now = t;
     terminal.lent = modes == MODES_LENT;
-    set_now(&t);
+    if (!modes_are_anothers())
+        set_now(&t);
 }
 
 void modes_note(void)

@@ -191,6 +191,22 @@ def test_stopped_from_outside_at_the_prompt(bare, serve, sent):
     p.expect(pexpect.EOF)
 
 
+def test_a_stopped_chat_can_be_ended(bare, serve):
+    """By "kill %1": it ends in the background, where to set the terminal's modes would only stop it again."""
+    serve(bare, [])
+    p = in_a_shell(bare)
+    p.send("\x1a")
+    p.expect("Stopped")
+    p.expect("shell# ")
+    p.send("set -b; kill %1\r")
+    p.expect("Exit 143")
+    p.send("stty -a\r")
+    p.expect(" icanon")
+    p.expect("shell# ")
+    p.send("exit\r")
+    p.expect(pexpect.EOF)
+
+
 def test_after_a_kill_the_next_chat_is_clean(bare, serve):
     """kill -9 leaves the terminal raw, and not every shell mends it. The next chat works, and leaves it whole."""
     serve(bare, [{"answer": {"text": "slow", "wait": 20}}], complete=False)
