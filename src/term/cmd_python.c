@@ -73,6 +73,8 @@ void slash_run(struct term *t, const char *argument)
         term_run_code(t, argument);
     else if (file_read(path, SANDBOX_CODE_MAX, &code, &err) < 0)
         term_say_error(t, &err);
+    else if (memchr(buf_str(&code), 0, code.len))
+        term_sayf(t, NOTICE_ERROR, "%s: not Python: it contains a NUL byte", path);
     else
         term_run_code(t, buf_str(&code));
 }

@@ -165,12 +165,15 @@ def test_edit_runs_what_comes_back(sandpiper, serve):
 def test_run_a_file_or_code(sandpiper, serve):
     serve(sandpiper, [])
     sandpiper.write("my_code.py", "y = 6\ny * 7\n")
+    sandpiper.write("half.py", "print('half')\n\0\nprint('whole')\n")
     p = start(sandpiper)
     p.send("/run my_c\t")
     p.expect("my_code\\.py")
     ask(p, "", "= 42\r\n")
     ask(p, "/run y + 1", "= 7\r\n")
     ask(p, "/run missing.py", "missing\\.py: No such file")
+    ask(p, "/run half.py", "half\\.py: not Python: it contains a NUL byte")
+    assert "| half" not in p.before
     ask(p, "/run", "/run needs an argument: /run FILE\\|CODE")
     leave(p)
 
