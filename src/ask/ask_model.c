@@ -45,9 +45,11 @@ int ask_change_model(struct ask *a, const char *name, struct error *err)
 {
     struct llm_options o;
 
-    a->endpoint.models = NULL; /* the user has named one, so there is no fallback */
     ask_model_options(a, name, &o);
-    return llm_reconfigure(a->llm, &o, err);
+    if (llm_reconfigure(a->llm, &o, err) < 0)
+        return -1;
+    a->endpoint.models = NULL; /* the user has named one, so there is no fallback */
+    return 0;
 }
 
 bool ask_model_gone(void *ctx, const char *model, struct llm_options *next, char advice[LLM_ADVICE])

@@ -155,10 +155,14 @@ static int choose(struct asker *q, const struct json *arguments, struct error *e
     }
     if (same(model, q->model) && same(effort, q->effort))
         return 0;
-    xreplace(&q->model, xstrdup(model));
-    xreplace(&q->effort, xstrdup(effort));
+    a->effort = effort;
+    int status = ask_change_model(a, model ? model : a->model, err);
+    if (status == 0) {
+        xreplace(&q->model, xstrdup(model));
+        xreplace(&q->effort, xstrdup(effort));
+    }
     a->effort = q->effort;
-    return ask_change_model(a, model ? model : a->model, err);
+    return status;
 }
 
 /* ---- the conversation ---- */

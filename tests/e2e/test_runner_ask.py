@@ -103,6 +103,16 @@ def test_another_model(start):
     assert [r.body["model"] for r in server.requests] == ["test-model", "other", "test-model"]
 
 
+def test_a_model_that_cannot_be_asked(sandpiper, serve):
+    """It is refused each time, and not answered by the model before it; that one is there as it was."""
+    serve(sandpiper, [done("Here.")])
+    runner = Runner(sandpiper, env={"SANDPIPER_API": "workers_ai"})
+    for _ in range(2):
+        assert "the name is a part of the URL" in runner.refused("ask", input="q", model="../x")["text"]
+    assert runner.ask("ask", input="q")["answer"] == "Here."
+    runner.close()
+
+
 def test_what_cannot_be_asked(sandpiper, bare, serve):
     """Without a model: an error, since nothing in the question is the reason. The runner stays of use."""
     r = Runner(bare)
