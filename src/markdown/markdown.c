@@ -158,9 +158,12 @@ void markdown_settle(struct markdown *m)
 void markdown_inline(struct markdown *m, struct flow *f, unsigned style, const char *s)
 {
     struct buf ready autorelease(buf_release) = BUF_INIT(0);
+    struct markdown_options o = m->o;
 
+    if (f != &m->flow) /* a cell, which is measured before it is drawn, and has no room for a picture */
+        o.image = NULL;
     inline_scan(s, strlen(s), &m->refs, &ready);
-    inline_draw(f, &m->o, style, &ready);
+    inline_draw(f, &o, style, &ready);
 }
 
 static void add_word(struct markdown *m, const char *s, size_t len)

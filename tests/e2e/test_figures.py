@@ -272,6 +272,22 @@ def test_an_image_in_the_answer(sandpiper, serve):
     assert t.close() == 0
 
 
+def test_an_image_in_a_table_keeps_its_name(sandpiper, serve):
+    """On one line, since there is room for it; and it is drawn where the same answer has it again."""
+    serve(sandpiper, script(RED % (400, 300, "a.png"), answer="Done.") +
+          [{"answer": {"text": "| figure | what |\n|---|---|\n| ![the plot](a.png) | red |\n\n![the plot](a.png)\n\nSeen."}}])
+    t = AnsweringTerminal(sandpiper, KITTY)
+    t.expect(PROMPT)
+    t.send("plot\r")
+    t.expect("Done.")
+    t.expect(PROMPT)
+    t.send("show me\r")
+    said = t.expect("Seen.")
+    assert b"the plot (a.png)" in said and said.count(b"\x1b_Ga=T") == 1, said[:600]
+    t.expect(PROMPT)
+    assert t.close() == 0
+
+
 def test_commands_about_files(sandpiper, serve):
     code = "%s\n%s\nimport matplotlib.pyplot as plt\nplt.plot([1, 2])\nopen('my data.csv', 'w').write('a,b')" % (RED % (400, 300, "a.png"), RED % (10, 10, "b.png"))
     serve(sandpiper, script(code) + [{"expect": {"last": {"content": {"contains": "extra.txt"}}}, "answer": {"text": "Got it."}}])
