@@ -155,7 +155,6 @@ static void begin(struct talk *t)
 {
     struct config *c = t->ask.c;
 
-    t->begun = true;
     ask_begin(&t->ask);
     if (c->quiet && !c->json) /* a quiet stderr has no room for notices, except this one */
         print_notices(c);
@@ -202,6 +201,25 @@ static int choose(struct talk *t, int closed, struct error *err)
     return ask_choose_model(a, err);
 }
 
+/* The session has begun, so whoever reads its events is told why it ends, and that it does. */
+static int not_continued(struct talk *t, const struct error *err)
+{
+    autofree char *why = error_message(err);
+
+    if (err->kind == ERROR_CANCELLED)
+        return loop_exit_code(t->loop);
+    ask_notice(&t->ask, NOTICE_ERROR, why);
+    return error_exit_code(err);
+}
+
+static int converse(struct talk *t)
+{
+    if (t->pipe)
+        return pipe_run(t->pipe, t->ask.agent);
+    sandbox_start(t->ask.sandbox); /* it will be up by the time the first question is typed */
+    return term_run(t->term, t->ask.agent);
+}
+
 static int talk(struct talk *t, int closed, struct error *err)
 {
     struct ask *a = &t->ask;
@@ -213,11 +231,9 @@ static int talk(struct talk *t, int closed, struct error *err)
     if (open_sandbox(t, err) < 0 || ask_open(a, err) < 0 || (a->chat && talk_open_chat(t, err) < 0))
         return -1;
     begin(t);
-    if (!a->unsent && saved_continue(&t->saved, a->sandbox, a->agent, a->chat, err) < 0)
-        return -1;
-    if (a->chat)
-        sandbox_start(a->sandbox); /* it will be up by the time the first question is typed */
-    int status = a->chat ? term_run(t->term, a->agent) : pipe_run(t->pipe, a->agent);
+    int status = !a->unsent && saved_continue(&t->saved, a->sandbox, a->agent, a->chat, err) < 0
+                     ? not_continued(t, err)
+                     : converse(t);
     if (status == 0 && uploads_failed(a->uploads))
         status = 1;
     end(t, status);
@@ -274,8 +290,7 @@ static int run(struct config *c, int closed, struct buf *unsent)
         status = talk(&t, closed, &err);
     if (status < 0) {
         term_free(steal(&t.term)); /* restore the terminal's modes before printing */
-        if (!t.begun)
-            print_notices(c);
+        print_notices(c);
         status = print_failure(&err);
     }
     release(&t);

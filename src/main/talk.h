@@ -18,7 +18,6 @@ struct talk {
     struct pipe *pipe;    /* either this or the chat below */
     struct term *term;
     struct argv names; /* of models, for Tab in the chat */
-    bool begun;        /* the session event was sent: later errors are sent as events too */
     char *place;       /* where code runs, as shown to the user; or NULL */
     struct show_decoder decoder;
 };

@@ -248,6 +248,17 @@ def test_data_of_a_pipe_is_kept_for_the_replay(sandpiper, serve):
     assert "Files: stdin.csv was not kept (too large: --max-file)." in r.err, r
 
 
+def test_a_session_that_cannot_go_on_ends_all_the_same(sandpiper, serve):
+    """Without an engine its code does not run again: an error, and the end of the events, which others wait for."""
+    serve(sandpiper, [code("x = 1"), text("One.")])
+    assert sandpiper.run("go").code == 0
+    r = sandpiper.run("-c", "--json", "--replay-cells", "again", env={"PATH": sandpiper.work, "SANDPIPER_SANDBOX": "podman"})
+    events = [json.loads(line) for line in r.out.splitlines()]
+    assert r.code == 3 and events[-1]["type"] == "session_end" and events[-1]["exit_code"] == 3, r
+    assert events[-2]["type"] == "notice" and events[-2]["level"] == "error" and "podman" in events[-2]["text"], r
+    assert r.err.count("podman: not installed") == 1, r
+
+
 def test_a_crash_bounds_the_replay(sandpiper, serve):
     serve(sandpiper, [code("a = 1"), code("import os\nos.kill(os.getpid(), 9)"), code("b = 2"), text("Done."), code("print(a, b)"), text("12")])
     sandpiper.run("--no-snapshots", "go")
