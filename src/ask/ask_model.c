@@ -91,7 +91,8 @@ void ask_skip_gone(struct ask *a, struct llm_options *o, const char *kept)
 {
     char advice[LLM_ADVICE];
 
-    while (a->endpoint.models && llm_is_gone(o, kept)) {
+    /* as often as there are others, since all of them may be gone */
+    for (size_t i = 1; a->endpoint.models && i < a->endpoint.models->n && llm_is_gone(o, kept); i++) {
         const char *name = model_after(&a->service, a->model, advice, sizeof advice);
         if (!name)
             return;

@@ -220,7 +220,7 @@ bool adapt_next_model(const struct exchange *x, struct failure *f)
     if (!m->s.gone || !m->s.gone(m->s.gone_ctx, gone, &next, f->advice))
         return false;
     llm_keep_gone(m);
-    if (llm_reconfigure(m, &next, &err))
+    if (llm_reconfigure(m, &next, &err) || m->learnt->gone) /* a list may name a model twice */
         return false;
     exchange_notice(x, false, "%s no longer has the model %s; using %s instead",
                     provider ? provider : "the service", gone, m->o.model);

@@ -96,6 +96,7 @@ static void recall_responses(struct llm *m)
  * found out. */
 static void recall_kept(struct llm *m)
 {
+    m->learnt->gone = llm_is_gone(&m->o, m->s.kept);
     if (m->learnt->dialect == LLM_AUTO)
         recall_dialect(m);
     if (m->learnt->api == LLM_CHAT_COMPLETIONS)
@@ -171,6 +172,7 @@ bool llm_is_gone(const struct llm_options *o, const char *kept)
 
 void llm_keep_gone(struct llm *m)
 {
+    m->learnt->gone = true;
     learnt_store(m->s.kept, m->key, "model", KEPT_GONE);
 }
 

@@ -98,6 +98,7 @@ struct llm_learnt {
     enum llm_api api; /* the API by which it is asked */
     /* the service names /v1/responses, but does not have it */
     bool no_responses;
+    bool gone;        /* the service no longer has the model */
     bool tools_found; /* how this model calls tools was found out, and no good reply has confirmed it yet */
     bool no_stream, no_stream_options, no_temperature; /* refused by the service, as are the next two */
     bool no_encrypted, no_summary;                     /* fields of the Responses API */

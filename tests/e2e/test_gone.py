@@ -96,6 +96,18 @@ def test_it_is_asked_no_more_in_the_session(sandpiper, serve):
     assert r.code == 0 and r.out.count("Fine.") == 2 and len(gone_lines(r)) == 1, r
 
 
+def test_a_list_that_names_a_model_twice_comes_to_its_end(sandpiper, serve):
+    """None of its models is asked again that is gone, neither now nor at the next start."""
+    gone = {"answer": {"status": 404, "json": GONE[0][2]}}
+    server = serve(sandpiper, [dict(gone, expect={"model": model}) for model in ("first", "second", "first")])
+    env = own(sandpiper, server)
+    sandpiper.configure((OWN % server.url).replace("third", "first"))
+    r = sandpiper.run("go", env=env)
+    assert r.code == 1 and len(server.requests) == 2 and len(gone_lines(r)) == 1, (r, server.requests)
+    r = sandpiper.run("go", env=env)
+    assert r.code == 1 and len(server.requests) == 3, (r, server.requests)
+
+
 @pytest.mark.parametrize("status, body", BUSY, ids=["429", "503"])
 def test_busy_is_not_gone(sandpiper, serve, status, body):
     server = serve(sandpiper, [{"answer": {"status": status, "json": body, "headers": {"Retry-After-Ms": "50"}}}, dict(FINE, expect={"model": "first"})])
