@@ -102,12 +102,10 @@ static struct json *arguments_of(const struct mcp_tool *t, const struct json *gi
                                  struct error *err)
 {
     const struct json *handle = json_get(given, "sandbox");
-    autojson struct json *a = json_object();
+    autojson struct json *a = json_type(given) == JSON_OBJECT ? json_copy(given) : json_object();
 
     *sandbox = json_str(handle);
-    for (const struct json *p = json_first(given); p; p = json_next(p))
-        if (p != handle)
-            json_set(a, json_key(p), json_copy(p));
+    json_drop(a, "sandbox");
     if (handle && !*sandbox && json_type(handle) != JSON_NULL)
         error_set(err, ERROR_USAGE, 0, "sandbox: must be a string");
     else if (t->needs && !json_get(given, t->needs))

@@ -3,6 +3,7 @@
  */
 #include "tests/unit/unit.h"
 
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -362,6 +363,25 @@ static void a_mistake_in_the_arguments_is_for_the_model(void **state)
         has(json_text(json_get(json_at(json_get(r, "content"), 0), "text")), rows[i].part);
     }
     assert_int_equal(f.n_asked, 0);
+    finish(&f);
+}
+
+/* Read in one pass: if each were looked for among the others, they would keep a server from all its clients
+ * for a quarter of a minute. */
+static void many_arguments(void **state)
+{
+    (void)state;
+    struct fake f;
+    struct buf text autorelease(buf_release) = BUF_INIT(0);
+
+    start(&f, NULL);
+    buf_addstr(&text, "{\"code\":\"1\"");
+    for (unsigned i = 0; i < 80000; i++)
+        buf_addf(&text, ",\"%x\":1", i);
+    autofree char *call = xasprintf(CALL("1", "execute_python", "%s}", ""), buf_str(&text));
+    clock_t began = clock();
+    has(say(&f, call), "0: there is no such field");
+    assert_true(clock() - began < 4 * CLOCKS_PER_SEC);
     finish(&f);
 }
 
@@ -780,6 +800,7 @@ int main(void)
         cmocka_unit_test(every_tool_takes_a_sandbox),
         cmocka_unit_test(a_call_is_answered_when_it_is_done),
         cmocka_unit_test(a_mistake_in_the_arguments_is_for_the_model),
+        cmocka_unit_test(many_arguments),
         cmocka_unit_test(a_failing_cell_is_an_error_with_its_traceback),
         cmocka_unit_test(progress_and_notices_only_where_asked),
         cmocka_unit_test(a_cancel_interrupts_and_is_not_answered),
