@@ -51,18 +51,25 @@ static char *unescape(const char *s, size_t len)
     return buf_steal(&clean, NULL);
 }
 
-/* Give the file's last entries to readline. A file past its limit is rewritten with only those. */
-static int load(struct history *h, struct error *err)
+/* Give the file's last entries to readline. A file past its limits is rewritten with only those. */
+static int load(struct history *h, int fd, struct error *err)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(FILE_MAX_BYTES);
+    struct stat st = {0};
     size_t lines = 0, skip, at = 0;
-    int r = place_read(h->path, FILE_MAX_BYTES, &text, err);
+    int r = 0;
 
+    if (fstat(fd, &st) == 0 && (st.st_mode & 022))
+        return error_set(err, ERROR_SYSTEM, 0, "%s is writable by other users", h->path);
+    off_t from = st.st_size > FILE_MAX_BYTES ? st.st_size - FILE_MAX_BYTES : 0;
+    if (lseek(fd, from, SEEK_SET) < 0 || fd_read_all(fd, FILE_MAX_BYTES, &text) < 0)
+        return error_errno(err, "%s", h->path);
     for (size_t i = 0; i < text.len; i++)
         lines += text.data[i] == '\n';
-    for (skip = lines > ENTRIES ? lines - ENTRIES : 0; skip > 0; skip--)
+    /* the first line is only the end of one where the file was cut */
+    for (skip = lines > ENTRIES ? lines - ENTRIES : from > 0 && lines > 0; skip > 0; skip--)
         at = (size_t)((const char *)memchr(text.data + at, '\n', text.len - at) - text.data) + 1;
-    if (r == 0 && lines > ENTRIES + ENTRIES / 10)
+    if (from > 0 || lines > ENTRIES + ENTRIES / 10)
         r = place_write(h->path, text.data + at, text.len - at, err);
     while (r == 0 && at < text.len) {
         const char *nl = memchr(text.data + at, '\n', text.len - at);
@@ -93,7 +100,7 @@ int history_open(struct history *h, const char *path, struct error *err)
     if (fstat(fd, &st) == 0 && (st.st_mode & 077))
         fchmod(fd, 0600); /* nobody else may read what was asked */
     h->path = xstrdup(path);
-    if (load(h, err) < 0) {
+    if (load(h, fd, err) < 0) {
         history_release(h);
         return -1;
     }

@@ -369,6 +369,26 @@ def test_history_on_disk(bare, serve):
     serve(bare, [])
 
 
+def test_a_history_of_many_pastes(bare, serve):
+    """Past 16 MiB its beginning goes, and not all of it."""
+    serve(bare, [])
+    path = bare.path("state/sandpiper/history")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as f:
+        f.writelines("%d %s\n" % (i, "x" * 60000) for i in range(290))
+        f.write("the last one\n")
+    p = start(bare)
+    assert "history" not in p.before
+    p.send("\x1b[A")
+    p.expect("the last one")
+    p.send("\x03")
+    p.expect("> ")
+    leave(p)
+    kept = open(path).read().splitlines()
+    assert os.path.getsize(path) <= 16 << 20 and kept[-1] == "the last one"
+    assert [len(line.split()[-1]) for line in kept[:-1]] == [60000] * (len(kept) - 1) and len(kept) > 270
+
+
 def test_completion_of_commands(bare, serve):
     serve(bare, [said("tab\tnothing")], complete=False)
     p = start(bare)
