@@ -1,7 +1,8 @@
 /* doubt.c - is the result of a small model's code most likely wrong? There are signs of it: the only number
  * that the code printed is below one, or has more than two decimals; or the code makes no use of a number of
  * the question. Then the model is asked the question once more, with other instructions, and the result that
- * looks better counts. What this won is in docs/BENCH.md.
+ * looks better counts. Where neither does and they differ, it is asked to solve the problem in words, and the
+ * number that it arrives at counts. What this won is in docs/BENCH.md.
  */
 #include <math.h>
 #include <string.h>
@@ -26,28 +27,42 @@ static bool only_number(const char *text, double *value)
     return true;
 }
 
-static const char *odd_output(const char *output)
+static const char *odd(double value)
 {
-    double value;
-
-    if (!only_number(output, &value))
-        return NULL;
     if (value < 1)
         return "it is below 1";
     return fabs(value * 100 - round(value * 100)) > 1e-6 * fmax(1, value) ? "it has more than two decimals"
                                                                           : NULL;
 }
 
+bool same_number(const char *a, const char *b)
+{
+    double x, y;
+
+    return a && b && only_number(a, &x) && only_number(b, &y) && fabs(x - y) <= 1e-9 * fmax(1, fabs(x));
+}
+
+char *number_in_words(const char *reply)
+{
+    const char *at = NULL;
+    double value;
+
+    for (const char *p = reply; p && (p = strcasestr(p, "answer")) != NULL; p++)
+        at = p;
+    return at && only_number(at, &value) && !odd(value) ? xasprintf("%.12g", value) : NULL;
+}
+
 unsigned doubts(const char *question, const char *code, const char *output, struct buf *why)
 {
     struct buf names autorelease(buf_release) = BUF_INIT(2048);
-    const char *odd = odd_output(output);
+    double value;
+    const char *why_odd = only_number(output, &value) ? odd(value) : NULL;
     size_t left = numbers_left_out(question, code, &names);
 
-    buf_addstr(why, odd ? odd : "");
+    buf_addstr(why, why_odd ? why_odd : "");
     if (left)
-        buf_addf(why, "%sthe code makes no use of %s", odd ? "; " : "", buf_str(&names));
-    return (odd ? HARDLY_RIGHT : 0) + (left ? PERHAPS : 0);
+        buf_addf(why, "%sthe code makes no use of %s", why_odd ? "; " : "", buf_str(&names));
+    return (why_odd ? HARDLY_RIGHT : 0) + (left ? PERHAPS : 0);
 }
 
 /* A question without data, and a model whose first results are worth a look. */
@@ -73,14 +88,14 @@ unsigned doubts_about_last(const struct agent *a, struct buf *why)
     return code ? doubts(question->text + question->aside, code, a->q->good, why) : NO_RESULT;
 }
 
-int ask_otherwise(struct agent *a, struct llm_reply *r, struct error *err)
+int ask_otherwise(struct agent *a, const char *system, struct llm_reply *r, struct error *err)
 {
     struct prompts *t = &a->q->texts;
     struct conversation question = *a->c;
     const char *before = t->system_blocks;
 
     question.n = a->q->start + 1;
-    t->system_blocks = t->system_again;
+    t->system_blocks = system;
     int status = ask_silently(a, &question, r, err);
     t->system_blocks = before;
     return status;

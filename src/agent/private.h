@@ -241,8 +241,13 @@ unsigned doubts(const char *question, const char *code, const char *output, stru
 /* The same for the last two turns, a reply and its result. NO_RESULT: they are none that is looked at, since
  * the question has data, the model is not known to need it, or the code failed. */
 unsigned doubts_about_last(const struct agent *a, struct buf *why);
-/* Ask the question of a->q anew, as if nothing had been said since, with the instructions for that. */
-int ask_otherwise(struct agent *a, struct llm_reply *r, struct error *err);
+/* Is the same number the only one of both texts? Either may be NULL. */
+bool same_number(const char *a, const char *b);
+/* The number that a solution in words arrives at; NULL: none can be made out, or it is most likely wrong. The
+ * caller frees. */
+char *number_in_words(const char *reply);
+/* Ask the question of a->q anew, as if nothing had been said since, with these instructions. */
+int ask_otherwise(struct agent *a, const char *system, struct llm_reply *r, struct error *err);
 
 /* verify.c */
 /* Compute the answer of a->q a second time. Returns ANSWERED, UNVERIFIED, or what stopped the question. */

@@ -312,30 +312,60 @@ static int run_reply(struct agent *a, struct question *q, struct llm_reply *r, s
     return -1;
 }
 
+/* Ask the question anew. The request may fail without harm. 1: there is a reply; 0: there is none; -1: the
+ * user interrupted it. */
+static int ask_anew(struct agent *a, const char *system, struct llm_reply *r, struct error *err)
+{
+    struct error failed = {0};
+    int status = ask_otherwise(a, system, r, &failed);
+
+    if (loop_cancelled(a->loop))
+        return error_set(err, ERROR_CANCELLED, 0, "interrupted");
+    if (status)
+        agent_notice(a, NOTICE_INFO, "that request failed: %s", failed.text);
+    return !status;
+}
+
+/* Two results differ, and both are doubtful. -1: interrupted. 0: *number is the one that the model arrives at
+ * in words, which the caller frees; or NULL. */
+static int ask_in_words(struct agent *a, struct question *q, char **number, struct error *err)
+{
+    autorelease(llm_reply_release) struct llm_reply r = {0};
+
+    if (!q->texts.system_words)
+        return 0;
+    agent_notice(a, NOTICE_INFO, "the second result is doubtful as well; asking %s to solve it in words",
+                 model_name(a));
+    int asked = ask_anew(a, q->texts.system_words, &r, err);
+    if (asked <= 0)
+        return asked;
+    q->reply++;
+    agent_send_whole(a, EVENT_TEXT, r.text);
+    agent_reply_end(a, REPLY_NUDGED);
+    *number = r.n_calls ? NULL : number_in_words(r.text);
+    return 0;
+}
+
 /* Is the first result of the question most likely wrong? Then the model is asked once more, and the better
- * result counts. One that is no better is forgotten. */
-static int look_again(struct agent *a, struct question *q, struct error *err)
+ * result counts. One that is no better is forgotten. *answer: what counts in place of both results, which the
+ * caller frees; or NULL. */
+static int look_again(struct agent *a, struct question *q, char **answer, struct error *err)
 {
     const size_t n = a->c->n;
     struct buf why autorelease(buf_release) = BUF_INIT(4096);
     autorelease(llm_reply_release) struct llm_reply r = {0};
-    struct error failed = {0};
+    autofree char *words = NULL;
     unsigned first = n == q->start + 3 ? doubts_about_last(a, &why) : 0;
 
     if (!first || first == NO_RESULT)
         return 0;
     agent_notice(a, NOTICE_INFO, "the result is doubtful (%s); asking %s once more", buf_str(&why),
                  model_name(a));
-    int status = ask_otherwise(a, &r, &failed);
-    if (loop_cancelled(a->loop))
-        return error_set(err, ERROR_CANCELLED, 0, "interrupted");
-    if (status) {
-        agent_notice(a, NOTICE_INFO, "that request failed, so the first result counts: %s", failed.text);
-        return 0;
-    }
+    int asked = ask_anew(a, q->texts.system_again, &r, err);
+    if (asked < 0)
+        return -1;
+    autofree char *good = steal(&q->good);
     if (r.n_calls == 1 && !r.calls[0].problem) {
-        autofree char *good = steal(&q->good);
-
         q->reply++;
         agent_send_whole(a, EVENT_REASONING, r.reasoning);
         agent_send_whole(a, EVENT_TEXT, r.text);
@@ -343,11 +373,19 @@ static int look_again(struct agent *a, struct question *q, struct error *err)
             return -1;
         if (doubts_about_last(a, &why) < first)
             return 0;
-        conversation_truncate(a->c, n);
-        xreplace(&q->good, steal(&good));
-        budget_worked(&q->budget); /* should the second code have failed */
     }
-    agent_notice(a, NOTICE_INFO, "there is no better result, so the first one counts");
+    if (asked && !same_number(good, q->good) && ask_in_words(a, q, &words, err))
+        return -1;
+    if (same_number(words, q->good))
+        return 0;
+    conversation_truncate(a->c, n);
+    xreplace(&q->good, steal(&good));
+    budget_worked(&q->budget); /* should the second code have failed */
+    if (words && !same_number(words, q->good))
+        *answer = steal(&words);
+    agent_notice(a, NOTICE_INFO,
+                 *answer ? "it counts, since neither result looks right"
+                         : "there is no better result, so the first one counts");
     return 0;
 }
 
@@ -355,13 +393,15 @@ static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, 
 {
     if (q->budget.no_more && ++q->budget.further >= 2)
         return last_text(a, q, r, err);
-    if (run_reply(a, q, r, err) || look_again(a, q, err))
+    autofree char *answer = NULL;
+    if (run_reply(a, q, r, err) || look_again(a, q, &answer, err))
         return question_failed(a, err);
     if (budget_round_end(&q->budget))
         tell_no_more(a, q);
     if (q->budget.stuck)
         return stuck(a, q, err);
-    autofree char *answer = answer_of_output(a, q, r);
+    if (!answer)
+        answer = answer_of_output(a, q, r);
     if (!answer)
         return GO_ON;
     say_answer(a, q, answer);

@@ -115,6 +115,7 @@ static const struct prompts fake_prompts = {
     .system_blocks = "blocks {packages}",
     .system_output = "OUTPUT ALONE",
     .system_again = "AGAIN",
+    .system_words = "WORDS",
     .examples_table = "TABLE {python}",
     .examples_json = "JSON",
     .nudge = "call {tool}",
