@@ -64,6 +64,8 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o)
     o->run.cpus = c->cpus;
     o->run.pids = c->pids;
     o->run.data_size = c->data_size;
+    if (o->run.tmp_size > c->memory / 8) /* there are two of that size, and /mnt/data has half */
+        o->run.tmp_size = c->memory / 8;
     o->max_file = c->max_file;
     o->max_files_total = c->max_files_total;
     o->figure_svg = !strcmp(c->figure_format, "svg") || !strcmp(c->figure_format, "all");

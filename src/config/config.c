@@ -298,6 +298,14 @@ const struct profiles *config_builtin_profiles(const struct config *c)
     return p;
 }
 
+/* Files inside are in memory, so by default they may take half of it: where they fill it, no code runs that
+ * could remove one. */
+static void leave_room(struct config *c)
+{
+    if (config_source(c, &c->data_size)->kind == SOURCE_DEFAULT && c->data_size > c->memory / 2)
+        c->data_size = c->memory / 2;
+}
+
 static int load_layers(struct config *c, const struct args *a, struct error *err)
 {
     bool must = find_file(c, a);
@@ -308,6 +316,7 @@ static int load_layers(struct config *c, const struct args *a, struct error *err
         || apply_flags(c, a, err) < 0)
         return -1;
     c->json |= c->json_result;
+    leave_room(c);
     config_tell_unread(c);
     return custom_engine_check_choice(c, err);
 }

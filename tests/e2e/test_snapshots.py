@@ -104,6 +104,24 @@ def test_memory_is_the_cells_first(there, place):
     assert cells[8].value == "(2, 100)", cells[8]
 
 
+FILL_FOLDERS = """
+def fill(*folders):
+    for folder in folders:
+        try:
+            with open(folder + "/big", "wb") as f:
+                while True: f.write(bytes(1 << 20))
+        except OSError as e:
+            print(e.errno)
+"""
+
+
+def test_files_leave_room_for_code(there, place):
+    """However many there are: code that removes one still runs."""
+    cells = play(there, [FILL_FOLDERS, "fill('/mnt/data', '/tmp', '/dev/shm')", "x = bytearray(4 << 20)", "import os; os.remove('/mnt/data/big'); len(x)"],
+                 "--memory", "128m")
+    assert [c.status for c in cells] == ["ok"] * 4 and cells[1].out == "28\n" * 3 and cells[3].value == str(4 << 20), cells
+
+
 def test_machine_code_stays_in_memory(there, place):
     """The supervisor locks it (guest/lock_code.py), once there is time: without that, a cell that fills the memory little by little stops
     everything instead of being killed, on a machine where nobody else has used Python since it was started."""

@@ -83,6 +83,20 @@ static void defaults(void **state)
     config_release(&c);
 }
 
+static void files_leave_room(void **state)
+{
+    struct config c;
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(load(&c, NULL, NULL, NULL, "--memory", "300m", &err), 0);
+    assert_int_equal(c.data_size, 150LL << 20);
+    config_release(&c);
+    assert_int_equal(load(&c, "data_size: 290m\n", NULL, NULL, "--memory", "300m", &err), 0);
+    assert_int_equal(c.data_size, 290LL << 20); /* as the user wants it */
+    config_release(&c);
+}
+
 /* Each option from each layer that has it: the value arrives and remembers where it came from. */
 static void every_option(void **state)
 {
@@ -621,6 +635,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults),
+        cmocka_unit_test(files_leave_room),
         cmocka_unit_test(every_option),
         cmocka_unit_test(precedence),
         cmocka_unit_test(from_a_pipe),
