@@ -333,6 +333,13 @@ int64_t engine_memory_kills(struct engine_run *r)
     return cgroup_kills_read(r->attempt.kills);
 }
 
+int64_t engine_memory_of_files(struct engine_run *r)
+{
+    int64_t files = cgroup_files_read(r->attempt.stat);
+
+    return files >= r->o->memory - r->o->memory / 8 ? files : 0;
+}
+
 bool engine_thrashes(struct engine_run *r, struct cgroup_thrash *t)
 {
     return cgroup_thrashes(t, r->attempt.stat, r->o->memory);

@@ -376,12 +376,26 @@ static int64_t stat_number(const char *text, const char *name)
     return -1;
 }
 
+static const char *read_stat(int fd, char *text, size_t size)
+{
+    ssize_t n = fd < 0 ? -1 : pread(fd, text, size - 1, 0);
+
+    text[n > 0 ? n : 0] = '\0';
+    return text;
+}
+
+int64_t cgroup_files_read(int fd)
+{
+    char text[8192];
+
+    return stat_number(read_stat(fd, text, sizeof text), "shmem");
+}
+
 bool cgroup_thrashes(struct cgroup_thrash *t, int fd, int64_t limit)
 {
     char text[8192];
-    ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
 
-    text[n > 0 ? n : 0] = '\0';
+    read_stat(fd, text, sizeof text);
     int64_t again = stat_number(text, "workingset_refault_file"), before = t->again,
             kept = stat_number(text, "active_file") + stat_number(text, "inactive_file"),
             few = limit / 32 > THRASH_FEW ? limit / 32 : THRASH_FEW;

@@ -58,6 +58,7 @@ struct cgroup_thrash {
 };
 int cgroup_stat_open(const char *memory_dir);
 bool cgroup_thrashes(struct cgroup_thrash *t, int fd, int64_t limit);
+int64_t cgroup_files_read(int fd);                  /* bytes of files in memory; fd as above; -1: unknown */
 int64_t cgroup_memory_used(const char *memory_dir); /* bytes; -1: unknown */
 
 /* The limits that the groups of a process set, each read in its own group only; 0: no limit, or none that

@@ -126,6 +126,8 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
     int status = (int)c->request.wait_status;
     struct cell_result *r = c->r;
     const struct short_text limit = size_text(s->o.run.memory), how = child_status_text(status);
+    bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    int64_t files = (memory || killed) && s->run ? engine_memory_of_files(s->run) : 0;
 
     r->left = what_remains(&c->request);
     r->earlier = false;
@@ -145,6 +147,11 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
                       ? xstrdup("sandpiper was terminated, so the code was killed")
                       : xasprintf("%s interrupted the code and it did not stop by itself, so it was killed",
                                   interrupter(c));
+    } else if (files) { /* a kill of just before the cell, too, which is counted already, can only be that */
+        r->status = CELL_MEMORY;
+        r->what = xasprintf("the code was killed: out of memory (limit %s, of which files in /mnt/data, /tmp "
+                            "and /dev/shm take %s)",
+                            limit.text, size_text(files).text);
     } else if (memory) {
         r->status = CELL_MEMORY;
         r->what = xasprintf("the code was killed: out of memory (limit %s)", limit.text);
@@ -158,7 +165,7 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
                           "(exit code 71)");
     } else if (WIFEXITED(status)) {
         r->what = xasprintf("the code ended the interpreter itself (os._exit, %s)", how.text);
-    } else if (WTERMSIG(status) == SIGKILL && s->memory_kills < 0) {
+    } else if (killed && s->memory_kills < 0) {
         r->what = xasprintf("the interpreter was %s, most likely out of memory (limit %s)", how.text,
                             limit.text);
     } else {

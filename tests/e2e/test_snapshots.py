@@ -1,6 +1,7 @@
 """test_snapshots.py - the state outlives code that dies: on every engine, as root and as an ordinary user, each way to die, what the program tells
 (--json and a reader's eye), and where no copy can be had. The supervisor's part is in tests/unit/sandbox/test_snapshots.c."""
 import os
+import re
 import resource
 import subprocess
 
@@ -120,6 +121,13 @@ def test_files_leave_room_for_code(there, place):
     cells = play(there, [FILL_FOLDERS, "fill('/mnt/data', '/tmp', '/dev/shm')", "x = bytearray(4 << 20)", "import os; os.remove('/mnt/data/big'); len(x)"],
                  "--memory", "128m")
     assert [c.status for c in cells] == ["ok"] * 4 and cells[1].out == "28\n" * 3 and cells[3].value == str(4 << 20), cells
+
+
+def test_files_that_fill_the_memory_are_told(there, place):
+    if not out_of_memory(place):
+        pytest.skip("no limit for all memory together")
+    cells = play(there, [FILL_FOLDERS + "fill('/mnt/data')"], "--memory", "128m", "--data-size", "128m")
+    assert cells[0].status == "memory" and re.search(r"limit 128 MiB, of which files in /mnt/data, /tmp and /dev/shm take 1[12]\d", cells[0].error), cells
 
 
 def test_machine_code_stays_in_memory(there, place):

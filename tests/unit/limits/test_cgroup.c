@@ -201,6 +201,17 @@ static bool look(struct tree *t, struct cgroup_thrash *thrash, long kept_mib, lo
     return cgroup_thrashes(thrash, fd, 1 << 30);
 }
 
+static void test_files_in_memory(void **state)
+{
+    struct tree *t = *state;
+    autofree char *dir = xasprintf("%s/g", t->dir);
+
+    put(t, "g/memory.stat", "anon 9\nshmem_thp 1\nshmem 7340032\ninactive_file 0\n");
+    autoclose int fd = cgroup_stat_open(dir);
+    assert_int_equal(cgroup_files_read(fd), 7340032);
+    assert_int_equal(cgroup_files_read(-1), -1);
+}
+
 static void test_thrash(void **state)
 {
     static const struct {
@@ -342,10 +353,18 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(test_v1),         T(test_limits_read_back),  T(test_v1_path_not_mounted),
-        T(test_v2),         T(test_v2_without_cpu),    T(test_v2_turns_controllers_on),
-        T(test_v2_goes_up), T(test_nothing_to_be_had), T(test_sweep),
-        T(test_thrash),     T(test_sweep_v2),
+        T(test_v1),
+        T(test_limits_read_back),
+        T(test_v1_path_not_mounted),
+        T(test_v2),
+        T(test_v2_without_cpu),
+        T(test_v2_turns_controllers_on),
+        T(test_v2_goes_up),
+        T(test_nothing_to_be_had),
+        T(test_sweep),
+        T(test_files_in_memory),
+        T(test_thrash),
+        T(test_sweep_v2),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

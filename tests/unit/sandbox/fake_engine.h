@@ -27,7 +27,7 @@ static struct {
     char data[64];   /* becomes /mnt/data */
     int starts;      /* how many times an engine was begun */
     int fail_starts; /* fail so many of the next starts */
-    int64_t memory_kills;
+    int64_t memory_kills, memory_of_files;
     int accepted, rejected;
     /* shell text to run instead of the supervisor, the channel as descriptors 0 and 1 */
     const char *instead;
@@ -155,6 +155,12 @@ int64_t engine_memory_kills(struct engine_run *r)
 {
     (void)r;
     return fake.memory_kills;
+}
+
+int64_t engine_memory_of_files(struct engine_run *r)
+{
+    (void)r;
+    return fake.memory_of_files;
 }
 
 bool engine_thrashes(struct engine_run *r, struct cgroup_thrash *t)

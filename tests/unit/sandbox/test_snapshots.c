@@ -125,6 +125,11 @@ static void test_deaths(void **state)
                   "[1]");
     fake.memory_kills = 1;
     want_restored("os.kill(os.getpid(), signal.SIGKILL)", CELL_MEMORY, "out of memory (limit 1 GiB)", "[1]");
+    /* one that was counted before the cell */
+    fake.memory_of_files = INT64_C(1000) << 20;
+    want_restored("os.kill(os.getpid(), signal.SIGKILL)", CELL_MEMORY,
+                  "(limit 1 GiB, of which files in /mnt/data, /tmp and /dev/shm take 1000 MiB)", "[1]");
+    fake.memory_of_files = 0;
     /* All that the state is: what a failed cell did counts, and random goes on where it was. */
     want("x = 7\n1 / 0", CELL_EXCEPTION);
     want_restored("os._exit(0)", CELL_DIED, "os._exit", "7");
