@@ -53,8 +53,11 @@ def find_separator(text, named=False):
     """(separator, columns): the separator whose rows agree best, or None. named: as its name says, it is a
     table, so half of its rows may be ragged if its first one is not."""
     best, head = None, beginning(text)
+    whole = len(text) <= len(head)
+    bare = re.sub(r'\A(#[^\n]*\n)+', '', head)
+    head = bare if bare.count('\n') > 1 else head
     for sep in '\t;,|':
-        rows = split(head, sep, len(text) <= len(head), 60)[0]
+        rows = split(head, sep, whole, 60)[0]
         widths = [len(r) for r in rows]
         if len(widths) < 2:
             continue
@@ -75,18 +78,32 @@ def find_separator(text, named=False):
     return best and best[1:]
 
 
+def is_remark(row):
+    return row[0][:1] == '#'
+
+
 def lines_before(text, sep, width):
     """(records, lines) before the first record of the table, such as titles and remarks. pandas counts lines,
-    including empty ones."""
+    including empty ones. The last remark may be the header ("#id,name")."""
     import csv
     import io
-    reader, records, lines = csv.reader(io.StringIO(beginning(text), newline=''), delimiter=sep), 0, 0
+    reader, seen, lines = csv.reader(io.StringIO(beginning(text), newline=''), delimiter=sep), [], 0
     for row in reader:
-        if len(row) == width and row[0] != 'sep=':      # which Excel puts before a table
+        if row:
+            seen.append((row, lines))
+        if len(seen) > 200:
             break
-        records += bool(row)
         lines = reader.line_num
-    return (records, lines) if records <= 10 else (0, 0)
+    records = [row for row, _ in seen]
+    remarks = len(list(itertools.takewhile(is_remark, records)))
+    if remarks == len(records):
+        remarks = 0                     # these are its cells
+    elif remarks and len(records[remarks - 1]) == width:
+        remarks -= bool(re.match(r'#\w', records[remarks - 1][0])) or not has_header(records[remarks:])
+    for n, (row, before) in enumerate(seen[remarks:remarks + 11], remarks):
+        if len(row) == width and row[0] != 'sep=':      # which Excel puts before a table
+            return n, before
+    return 0, 0
 
 
 def number_like(cell):
@@ -176,7 +193,6 @@ def read_table(path, text, encoding, whole, name='df', seconds=SECONDS):
         return None
     sep, width = found
     skip, skip_lines = lines_before(text, sep, width)
-    comment = text.startswith('#')
     rows, all_rows = split(text, sep, whole, 1 << 30)
     before = rows[:skip]
     rows = rows[skip:]
@@ -185,6 +201,10 @@ def read_table(path, text, encoding, whole, name='df', seconds=SECONDS):
     damage = damaged_rows(text, rows, width, whole)
     if damage[0] == 'quoting=3':
         rows = split(text, sep, whole, 1 << 30, 3)[0][skip:]
+    table = [row for row in rows if len(row) == width or not is_remark(row)]
+    if len(table) < len(rows) and not any('#' in c for row in table for c in row):
+        rows = table
+        damage = damage[0] or "comment='#'", damage[1]
     header = has_header(rows)
     names = unique(rows[0][:400]) if header else list(range(min(width, 400)))
     body = rows[1:] if header else rows
@@ -195,7 +215,7 @@ def read_table(path, text, encoding, whole, name='df', seconds=SECONDS):
         re.fullmatch(COMMA, v) and '.' in v for c in columns for v in c.values if c.values[v][1] == 'comma')
     settled = [c.settle(decimal) for c in columns]
     read = read_line(path, sep, encoding, skip_lines if skip else 0, header, decimal, grouped, columns,
-                     settled, comment, damage[0])
+                     settled, damage[0])
     t = Table(name, read, columns, settled, body, decimal, date_lines(columns, settled, False, name)
               if has('pandas') else ())
     t.sep, t.width, t.whole = sep, width, all_rows and seen == len(body)
@@ -246,7 +266,7 @@ def table(path, text, encoding, whole):
     return '\n'.join(lines)
 
 
-def read_line(path, sep, encoding, skip, header, decimal, grouped, columns, settled, comment, damage=''):
+def read_line(path, sep, encoding, skip, header, decimal, grouped, columns, settled, damage=''):
     if not has('pandas'):
         kind = 'csv.DictReader' if header else 'csv.reader'
         return 'import csv; f = open(%r, newline="", encoding=%r)%s; rows = list(%s(f, delimiter=%r))' % (
@@ -260,10 +280,8 @@ def read_line(path, sep, encoding, skip, header, decimal, grouped, columns, sett
         args.append('compression=None')     # by its name pandas would take it for compressed
     if damage:
         args.append(damage)
-    if skip and not comment:
+    if skip:
         args.append('skiprows=%d' % skip)
-    if comment:
-        args.append("comment='#'")
     return 'pd.read_csv(%s)' % ', '.join(args + column_arguments(header, decimal, grouped, columns, settled))
 
 

@@ -151,6 +151,21 @@ def test_comment_lines(tmp_path):
     assert df['b'].sum() == 6
 
 
+@pytest.mark.parametrize('content, names, rows', [
+    ('#id,name\n' + '1,x#1\n2,x#2\n' * 9, ['#id', 'name'], 18),                        # the header
+    ('#chrom,gene\n' + 'chr1,a\nchr2,b\n' * 9, ['#chrom', 'gene'], 18),
+    ('# made by x\ncolour,n\n' + '#ff0000,1\n#00ff00,2\n' * 9, ['colour', 'n'], 18),   # cells
+    ('# made by x, and y\na,b\n1,2\n3,4\n5,6\n', ['a', 'b'], 3),
+    ('# x,y\n1.5,2\n2.5,3\n', ['# x', 'y'], 2),
+    ('#ff0000,1\n#00ff00,2\n#0000ff,3\n', [0, 1], 3),
+    ('a,b\n1,2\n# a remark\n3,4\n', ['a', 'b'], 2),
+    ('##form=4.2\n' + '##part=<n=1,size=5>\n' * 30 + '#at,n,id\n' + '1,5,x\n' * 20, ['#at', 'n', 'id'], 20)])
+def test_number_signs(tmp_path, content, names, rows):
+    text = said(tmp_path, 'n.csv', content)
+    df = frame(text)['df']
+    assert list(df.columns) == names and len(df) == rows and '%d rows, columns: %r (' % (rows, names[0]) in text, text
+
+
 def test_double_and_odd_names(tmp_path):
     text = said(tmp_path, 'o.csv', 'a,a, b ,\n1,2,3,4\n5,6,7,8\n')
     df = frame(text)['df']
