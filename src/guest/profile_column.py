@@ -11,7 +11,7 @@ MISSING = {'', '#N/A', '#N/A N/A', '#NA', '-1.#IND', '-1.#QNAN', '-NaN', '-nan',
 MARKS = {'-', '--', '?', '.', 'missing', 'unknown', 'n.a.', 'k.a.', 'na', 'none', 'nil', '#value!', '#ref!',
          '#div/0!', 'x', '*'}
 
-INT = re.compile(r'[+-]?\d{1,18}')
+INT = re.compile(r'[+-]?\d{1,19}')
 FLOAT = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|Inf)')
 COMMA = re.compile(r'[+-]?\d+,\d+|[+-]?\d{1,3}(\.\d{3})+(,\d+)?')
 GROUPED = re.compile(r'[+-]?\d{1,3}(,\d{3})+(\.\d+)?')
@@ -119,7 +119,7 @@ class Column:
             return 'date' if len(cell) == 8 and 'da' in str(self.name).lower() and self.date(cell,
                                                                                              n) else 'int'
         if FLOAT.fullmatch(cell):
-            return 'float'
+            return 'text' if cell.isdigit() else 'float'    # of over 64 bits, which pandas leaves as text
         if GROUPED.fullmatch(cell):
             return 'grouped'
         if COMMA.fullmatch(cell):

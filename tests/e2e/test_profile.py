@@ -166,6 +166,14 @@ def test_number_signs(tmp_path, content, names, rows):
     assert list(df.columns) == names and len(df) == rows and '%d rows, columns: %r (' % (rows, names[0]) in text, text
 
 
+def test_long_numbers(tmp_path):
+    """An identifier of 19 digits is no float, which could not tell it from the next one."""
+    for first, kind, like in ((1700000000000000000, 'int, 1700000000000000000 to 1700000000000000008, all different', 'int64'),
+                              (10 ** 24, 'text, all different', 'object')):
+        text = said(tmp_path, 'long.csv', 'id,n\n' + ''.join('%d,1\n' % (first + i) for i in range(9)))
+        assert "'id' (%s)" % kind in text and str(frame(text)['df']['id'].dtype) == like, text
+
+
 def test_double_and_odd_names(tmp_path):
     text = said(tmp_path, 'o.csv', 'a,a, b ,\n1,2,3,4\n5,6,7,8\n')
     df = frame(text)['df']
