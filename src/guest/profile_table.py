@@ -7,6 +7,11 @@ import re
 import time
 
 
+def padded(text, sep):
+    """Do quotes stand behind blanks ('1, "a, b"'), which a reader must be told to skip?"""
+    return bool(re.search(re.escape(sep) + ' +"(?!")', text[:65536]))
+
+
 def split(text, sep, whole, stop, quoting=0):
     """Rows of the sample. The last one may be incomplete and is then left out."""
     import csv
@@ -14,8 +19,8 @@ def split(text, sep, whole, stop, quoting=0):
     csv.field_size_limit(1 << 20)
     rows = []
     try:
-        for row in csv.reader(io.StringIO(text, newline=''), delimiter=sep,
-                              quoting=quoting):
+        for row in csv.reader(io.StringIO(text, newline=''), delimiter=sep, quoting=quoting,
+                              skipinitialspace=padded(text, sep)):
             if row:
                 rows.append(row)
             if len(rows) >= stop:
@@ -87,7 +92,9 @@ def lines_before(text, sep, width):
     including empty ones. The last remark may be the header ("#id,name")."""
     import csv
     import io
-    reader, seen, lines = csv.reader(io.StringIO(beginning(text), newline=''), delimiter=sep), [], 0
+    reader = csv.reader(io.StringIO(beginning(text), newline=''), delimiter=sep,
+                        skipinitialspace=padded(text, sep))
+    seen, lines = [], 0
     for row in reader:
         if row:
             seen.append((row, lines))
@@ -215,7 +222,7 @@ def read_table(path, text, encoding, whole, name='df', seconds=SECONDS):
         re.fullmatch(COMMA, v) and '.' in v for c in columns for v in c.values if c.values[v][1] == 'comma')
     settled = [c.settle(decimal) for c in columns]
     read = read_line(path, sep, encoding, skip_lines if skip else 0, header, decimal, grouped, columns,
-                     settled, damage[0])
+                     settled, damage[0], padded(text, sep))
     t = Table(name, read, columns, settled, body, decimal, date_lines(columns, settled, False, name)
               if has('pandas') else ())
     t.sep, t.width, t.whole = sep, width, all_rows and seen == len(body)
@@ -266,11 +273,13 @@ def table(path, text, encoding, whole):
     return '\n'.join(lines)
 
 
-def read_line(path, sep, encoding, skip, header, decimal, grouped, columns, settled, damage=''):
+def read_line(path, sep, encoding, skip, header, decimal, grouped, columns, settled, damage='',
+              blanks=False):
     if not has('pandas'):
         kind = 'csv.DictReader' if header else 'csv.reader'
-        return 'import csv; f = open(%r, newline="", encoding=%r)%s; rows = list(%s(f, delimiter=%r))' % (
-            path, encoding, '; [next(f) for _ in range(%d)]' % skip if skip else '', kind, sep)
+        return 'import csv; f = open(%r, newline="", encoding=%r)%s; rows = list(%s(f, delimiter=%r%s))' % (
+            path, encoding, '; [next(f) for _ in range(%d)]' % skip if skip else '', kind, sep,
+            ', skipinitialspace=True' if blanks else '')
     args = [repr(path)]
     if sep != ',':
         args.append('sep=%r' % sep)
@@ -280,6 +289,8 @@ def read_line(path, sep, encoding, skip, header, decimal, grouped, columns, sett
         args.append('compression=None')     # by its name pandas would take it for compressed
     if damage:
         args.append(damage)
+    if blanks:
+        args.append('skipinitialspace=True')
     if skip:
         args.append('skiprows=%d' % skip)
     return 'pd.read_csv(%s)' % ', '.join(args + column_arguments(header, decimal, grouped, columns, settled))

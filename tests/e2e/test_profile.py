@@ -166,6 +166,14 @@ def test_number_signs(tmp_path, content, names, rows):
     assert list(df.columns) == names and len(df) == rows and '%d rows, columns: %r (' % (rows, names[0]) in text, text
 
 
+def test_quotes_behind_blanks(tmp_path):
+    for content in ('a, b\n' + '1, "x, y"\n2, "z"\n' * 9, 'a, b\n' + '"1", "x, y"\n"2", "z"\n' * 9):
+        text = said(tmp_path, 'p.csv', content)
+        df = frame(text)['df']
+        assert list(df.columns) == ['a', 'b'] and set(df['b']) == {'x, y', 'z'} and "18 rows, columns: 'a' (int: 1, 2), 'b' (text: " in text, text
+    assert 'skipinitialspace' not in said(tmp_path, 'd.csv', 'a,b\n' + '1,"x, ""y"" z"\n' * 9)
+
+
 def test_long_numbers(tmp_path):
     """An identifier of 19 digits is no float, which could not tell it from the next one."""
     for first, kind, like in ((1700000000000000000, 'int, 1700000000000000000 to 1700000000000000008, all different', 'int64'),
