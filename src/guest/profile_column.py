@@ -147,11 +147,13 @@ class Column:
         return False
 
     def settle(self, decimal):
-        """(type, format of dates). decimal: the file's decimal mark, which tells 1,5 from 1,500."""
+        """(type, format of dates). decimal: the file's decimal mark, which tells 1,5 from 1,500; '': the
+        reader takes both for text."""
         k = dict(self.kinds)
         for merged in ('grouped', 'comma'):
             if merged in k:
-                good = (merged == 'comma') == (decimal == ',') or (decimal == ',' and merged == 'grouped')
+                good = decimal and ((merged == 'comma') == (decimal == ',')
+                                    or (decimal == ',' and merged == 'grouped'))
                 k['float' if good else 'text'] = k.get('float' if good else 'text', 0) + k.pop(merged)
         marks = k.pop('mark', 0)
         if not k:
@@ -288,7 +290,7 @@ def short(number):
 
 KINDS = {'int': 'int', 'float': 'float', 'bool': 'bool', 'empty': 'empty',
          'code': 'text, digits with leading zeros',
-         'amount': 'text, amounts with a sign', 'date': 'date', 'text': 'text'}
+         'written': 'numbers as text', 'amount': 'text, amounts with a sign', 'date': 'date', 'text': 'text'}
 
 
 def column_text(c, kind, form, decimal, facts):

@@ -319,6 +319,13 @@ def as_cell(value):
     return '' if value is None else value if isinstance(value, str) else str(value)
 
 
+def as_json(settled, has_text):
+    """A number between quotes is text, as true is."""
+    kind = settled[0]
+    return settled if not has_text or kind not in ('int', 'float', 'bool') else (
+        'text' if kind == 'bool' else 'written', '')
+
+
 def records(items, reader, what):
     """Describes a list of flat records as a table. None if it is not one."""
     if not items or not all(isinstance(r, dict) for r in items[:1000]):
@@ -335,7 +342,8 @@ def records(items, reader, what):
     rows = [[as_cell(r.get(n)) for n in names] for r in items[:100000] if isinstance(r, dict)]
     columns = [Column(n) for n in names]
     seen = study(columns, rows)
-    settled = [c.settle('.') for c in columns]
+    flat = [r for r in items[:seen] if isinstance(r, dict)]
+    settled = [as_json(c.settle(''), any(isinstance(r.get(c.name), str) for r in flat)) for c in columns]
     lines = [reader] + (date_lines(columns, settled, True) if has('pandas') else [])
     total = '%d %s' % (len(items), what) + ('' if seen == len(items) else ', looked at the first %d' % seen)
     lines.append('%s, columns: %s' % (total, describe(columns, settled)))

@@ -92,7 +92,7 @@ def sheet_table(path, sheet, name, sheets):
     names, body = unique(rows[skip]), rows[skip + 1:]
     columns = [Column(n) for n in names]
     seen = study(columns, body, SECONDS / 2)
-    settled = [c.settle('.') for c in columns]
+    settled = [c.settle('') for c in columns]
     args = repr(path) + (', sheet_name=%r' % sheet.title if sheets > 1 else '') + (', skiprows=%d' % skip
                                                                                    if skip else '')
     read = 'pd.read_excel(%s)' % args

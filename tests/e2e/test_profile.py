@@ -223,6 +223,15 @@ def test_json_records(tmp_path):
     assert str(frame(text)['df']['when'].dtype).startswith('datetime64')
 
 
+def test_json_numbers_between_quotes_are_text(tmp_path):
+    rows = [{'id': str(i), 'price': '%d.50' % i, 'n': i, 'sum': '1,%03d' % i, 'ok': 'true', 'zip': '%05d' % i, 'real': True} for i in range(9)]
+    text = said(tmp_path, 'r.json', json.dumps(rows))
+    df = frame(text)['df']
+    for name, kind in (('id', 'numbers as text'), ('price', 'numbers as text'), ('n', 'int, 0 to 8, all different'), ('sum', 'text, all different'),
+                       ('ok', 'text: true'), ('zip', 'text, digits with leading zeros, all different'), ('real', 'bool')):
+        assert '%r (%s)' % (name, kind) in text and (df[name].dtype == object) == ('text' in kind), (name, text)
+
+
 def test_json_shape(tmp_path):
     text = said(tmp_path, 's.json', json.dumps({'users': [{'id': 1, 'tags': ['a', 'b'], 'addr': {'city': 'X'}}, {'id': 2}], 'n': 3}))
     assert "{'users': [{'id': 1, 'tags': ['a', ... 2 in all] (in 1 of 2), 'addr': {'city': 'X'} (in 1 of 2)}, ... 2 in all], 'n': 3}" in text
