@@ -67,19 +67,21 @@ def unsaved(path):
 
 
 def sheet_rows(sheet):
-    """(rows, the columns that contain dates, whether these are all rows). A sheet may declare a wrong size,
-    which is ignored."""
+    """(rows, the first of them as openpyxl has them, the columns that contain dates, whether these are all
+    rows). A sheet may declare a wrong size, which is ignored."""
     if hasattr(sheet, 'reset_dimensions'):
         sheet.reset_dimensions()
-    rows, dates, left = [], set(), sheet.iter_rows(values_only=True)
+    rows, heads, dates, left = [], [], set(), sheet.iter_rows(values_only=True)
     for row in in_time(itertools.islice(left, SHEET_ROWS), SECONDS / 2):
         dates.update(i for i, v in enumerate(row[:200]) if isinstance(v, datetime.date))
+        if len(rows) < 30:
+            heads.append(row[:200])
         rows.append([sheet_cell(v) for v in row[:200]])
-    return rows, dates, next(left, None) is None
+    return rows, heads, dates, next(left, None) is None
 
 
 def sheet_table(path, sheet, name, sheets):
-    rows, dates, all_rows = sheet_rows(sheet)
+    rows, heads, dates, all_rows = sheet_rows(sheet)
     while rows and not any(rows[-1]):
         rows.pop()
     filled = [sum(1 for c in r if c) for r in rows[:30]]
@@ -89,20 +91,26 @@ def sheet_table(path, sheet, name, sheets):
     skip = next(i for i, n in enumerate(filled) if n * 2 >= width and (n > 1 or width == 1))
     while rows[skip] and not rows[skip][-1]:
         rows[skip].pop()
-    names, body = unique(rows[skip]), rows[skip + 1:]
+    # pandas keeps years and dates in a header as they are, so their names are made text
+    other = any(not isinstance(v, (str, type(None))) for v in heads[skip])
+    names, body = unique([str(v) if c else '' for v, c in zip(heads[skip], rows[skip])]), rows[skip + 1:]
     columns = [Column(n) for n in names]
     seen = study(columns, body, SECONDS / 2)
     settled = [c.settle('') for c in columns]
     args = repr(path) + (', sheet_name=%r' % sheet.title if sheets > 1 else '') + (', skiprows=%d' % skip
                                                                                    if skip else '')
+    codes = [c.name for c, (kind, _) in zip(columns, settled) if kind == 'code']
+    if codes:
+        args += ', dtype={%s}' % ', '.join('%r: str' % n for n in codes[:8])
     read = 'pd.read_excel(%s)' % args
     if not has('pandas'):
         read = ('import openpyxl; rows = list(openpyxl.load_workbook(%r, data_only=True)[%r]'
                 '.iter_rows(values_only=True))' % (path, sheet.title))
     t = Table(name, read, columns, settled, body)
     if has('pandas'):
-        t.dates = date_lines(columns, [('text', '') if i in dates else s for i, s in enumerate(settled)],
-                             True, name)
+        t.dates = ['%s = %s.rename(columns=str)' % (name, name)] * other
+        t.dates += date_lines(columns, [('text', '') if i in dates else s for i, s in enumerate(settled)],
+                              True, name)
     t.whole = all_rows and seen == len(body)
     t.total = '%d rows' % len(body) if all_rows else 'over %d rows' % len(body)
     return t

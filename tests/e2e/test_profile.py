@@ -447,6 +447,20 @@ def test_workbook(tmp_path):
     assert frame(text)['sales']['amount'].sum() == sum(i * 1.5 for i in range(20))
 
 
+def test_workbook_of_years_and_codes(tmp_path):
+    """A year in a header is a number for pandas, and text of digits in a cell would become one."""
+    openpyxl = pytest.importorskip('openpyxl')
+    book = openpyxl.Workbook()
+    book.active.append(['zip', 2020, 2021])
+    for i in range(9):
+        book.active.append(['%05d' % i, i, i + 1])
+    book.save(tmp_path / 'y.xlsx')
+    text = prof.profile(str(tmp_path / 'y.xlsx'))
+    df = frame(text)['df']
+    assert df['2021'].sum() == 45 and list(df['zip'])[3] == '00003', text
+    assert "'zip' (text, digits with leading zeros, all different), '2020' (int, 0 to 8, all different)" in text, text
+
+
 def test_wide_and_long_cells_have_an_end(tmp_path):
     names = ','.join('a_rather_long_column_name_%d' % i for i in range(1000))
     row = ','.join('1' for _ in range(1000))
