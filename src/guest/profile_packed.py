@@ -101,7 +101,7 @@ def xml_text(path, text, encoding, whole):
                 one[1].setdefault(clean(k, 30), clean(v, CELL))
 
     def data(s):
-        one = found.get('/'.join(stack))
+        one = found.get('/'.join(stack)) if len(stack) <= DEPTH else None
         if one and not one[2]:
             one[2] = clean(s.strip(), CELL)
 

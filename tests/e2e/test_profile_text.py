@@ -203,6 +203,7 @@ HOSTILE = {
     'a level in every word': lambda f: f.write((b'2024-01-01 10:00:00 ' + b'INFO ERROR ' * 150 + b'\n') * 4000),
     'no two messages alike': lambda f: f.write(b''.join(b'2024-01-01 10:00:00 INFO %s\n' % DICE.randbytes(9).hex().translate(
         str.maketrans('0123456789', 'ghijklmnop')).encode() for _ in range(90000))),
+    'elements within elements': lambda f: f.write(b'<?xml version="1.0"?>' + b'<a>x' * 1000000),
     'a journal without end': lambda f: f.write(b'__CURSOR=x\n' + b'A=' + b'b' * 5000000 + b'\n\n__REALTIME_TIMESTAMP=99999999999999999999\n'),
 }
 
