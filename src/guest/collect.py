@@ -7,9 +7,10 @@ FIGURES_MOST = 70               # figures of a cell in all forms, and forms of i
 
 def take_figure(self, kind, body):
     """A figure comes in pieces: begin, data, end. One without an end is dropped. One that is too big to
-    be copied out is measured but not kept."""
+    be copied out, alone or with those before it, is measured but not kept: it takes memory of the sandbox."""
     if kind == RECORD_FIGURE:
         self.drop_figure()
+        self.kept = self.kept if self.figures else 0
         if len(self.figures) < FIGURES_MOST and self.task == TO_GUEST_RUN:
             self.figure, self.form = figure_file(), body
     elif self.figure < 0:
@@ -17,9 +18,12 @@ def take_figure(self, kind, body):
     elif kind == RECORD_FIGURE_DATA:
         try:
             size = posix.fstat(self.figure).st_size
-            if size + len(body) <= self.file_most:
+            if size + len(body) <= self.file_most and self.kept + len(body) <= self.cell_most:
                 posix.pwrite(self.figure, body, size)
+                self.kept += len(body)
             else:
+                self.kept -= min(size, posix.fstat(self.figure).st_blocks * 512)
+                posix.ftruncate(self.figure, 0)
                 posix.ftruncate(self.figure, size + len(body))
         except OSError:
             self.drop_figure()

@@ -66,7 +66,8 @@ def files_out(self, before):
                 if st.st_mode & 0o170000 != 0o100000 or st.st_size < 1:
                     notes.append('%s: not a regular file' % shown(name))
                     continue
-                if st.st_size > file_most or total + st.st_size > cell_most:
+                kept = st.st_blocks * 512 >= st.st_size     # see take_figure()
+                if not kept or st.st_size > file_most or total + st.st_size > cell_most:
                     lost.append((b'm' if st.st_size > file_most else b't', st.st_size, name))
                     continue
                 try:

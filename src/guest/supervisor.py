@@ -51,6 +51,7 @@ class Supervisor:
         self.interrupted = False
         self.figures, self.named = {}, {}       # our memory files, each with its form; names given so far
         self.figure, self.form = -1, b''        # the one being received
+        self.kept = 0                           # bytes of them
         # generator of frames: files going out; what the last frame then says
         self.sending, self.ending = None, b''
         self.put = self.helper = None           # see requests.py

@@ -297,3 +297,23 @@ def test_a_map_of_what_is_gone_costs_nothing(sandpiper, serve):
                 "os.unlink('x.bin'); os.symlink('/dev/full', 'x.bin'); m[:1] = b'x'",
                 "a = mmap.mmap(-1, 100); a[:1] = b'x'\nopen('y.bin', 'wb').write(b'y'); None")
     assert got == [[("x.bin", bytes(8)[:8])], [], [("y.bin", b"y")]], got
+
+
+FIGURES = """
+import gc
+worker = next(o for o in gc.get_objects() if type(o).__name__ == 'Worker')
+for i in range(30):
+    worker.say(b'F', b'png')
+    for k in range(160): worker.say(b'f', bytes([65 + i]) * 50000)
+    worker.say(b'g', b'')
+"""
+
+
+def test_figures_leave_memory_to_the_sandbox(sandpiper):
+    """More of them than can be saved are measured, not kept: they would take all memory, and the supervisor with it."""
+    r = sandpiper.run("exec", "--memory", "128m", "--max-file", "9m", "--out", "out", "-", stdin=FIGURES + "print('here')")
+    assert r.out == "here\n" and "figure-9.png (8 MB) was NOT saved: at most 64 MiB are saved per run of code." in r.err, r
+    assert sorted(os.listdir(sandpiper.path("work/out"))) == ["figure-%d.png" % i for i in range(1, 9)], r
+    for i in range(8):
+        with open(sandpiper.path("work/out/figure-%d.png" % (i + 1)), "rb") as f:
+            assert f.read() == bytes([65 + i]) * 8000000
