@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/scrub.h"
+#include "base/size.h"
 #include "sandbox/private.h"
 
 #define GET_MS   10000
@@ -18,6 +19,12 @@ struct getting {
     int64_t size, got, most; /* size -1: not announced yet */
 };
 
+/* One with a hole in it may be larger than the folder that it is in. */
+static bool too_large(const struct getting *g)
+{
+    return g->size > g->most;
+}
+
 static const char *announce(struct getting *g, const struct frame *f)
 {
     struct tagged t = tagged_in(f->data, f->len);
@@ -27,7 +34,9 @@ static const char *announce(struct getting *g, const struct frame *f)
     while (tagged_next(&t) > 0)
         if (t.tag == 's')
             g->size = tagged_int(&t);
-    return g->size < 0 || g->size > g->most ? "it sent a file that is larger than its limit" : NULL;
+    if (too_large(g))
+        channel_order(g->request.sandbox->channel, TO_GUEST_INTERRUPT);
+    return g->size < 0 ? "it sent a malformed file" : NULL;
 }
 
 static const char *on_part(struct request *q, const struct frame *f)
@@ -41,7 +50,7 @@ static const char *on_part(struct request *q, const struct frame *f)
     if (f->type != FROM_GUEST_DATA || (int64_t)f->len > g->size - g->got)
         return "it sent more of a file than it had announced";
     g->got += (int64_t)f->len;
-    if (!g->write_errno && fd_write_all(g->fd, f->data, f->len) < 0)
+    if (!too_large(g) && !g->write_errno && fd_write_all(g->fd, f->data, f->len) < 0)
         g->write_errno = errno;
     return NULL;
 }
@@ -57,6 +66,11 @@ static int outcome(const struct getting *g, struct error *err)
     if (q->error)
         return error_set(err, ERROR_USAGE, q->error_code == ENOENT ? ENOENT : EINVAL,
                          "%s cannot be read in the sandbox: %s", q->what, q->error);
+    if (too_large(g))
+        return error_set(err, ERROR_USAGE, EFBIG,
+                         "%s has %" PRId64
+                         " bytes, more than are copied out of the sandbox: /mnt/data holds %s",
+                         q->what, g->size, size_text(q->sandbox->o.run.data_size).text);
     if (q->files_cut || g->size < 0 || g->got < g->size)
         return error_set(err, ERROR_SANDBOX, 0, "%s: only a part of it was copied out of the sandbox",
                          q->what);

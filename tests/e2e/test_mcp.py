@@ -110,6 +110,16 @@ def test_files_by_tools(mcp):
         assert mcp.call("get_file", name=name)["isError"], name
 
 
+def test_a_file_larger_than_its_folder(sandpiper):
+    """One with a hole in it: it is refused, and the sandbox lives on."""
+    m = Mcp(sandpiper, "--data-size", "8m", modern=True)
+    m.code("x = 41\nopen('hole', 'wb').truncate(200 << 20)")
+    got = m.call("get_file", name="hole")
+    assert got["isError"] and text(got) == "hole has 209715200 bytes, more than are copied out of the sandbox: /mnt/data holds 8 MiB", got
+    assert text(m.code("x + 1")) == "42"
+    assert m.close() == (0, "")
+
+
 def test_commands_and_reset(mcp):
     assert text(mcp.call("execute_command", command="echo out; echo err >&2")) == "out\nerr\n"
     failed = mcp.call("execute_command", command=["sh", "-c", "exit 3"])
