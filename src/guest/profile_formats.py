@@ -425,6 +425,7 @@ def json_lines(path, text, encoding, whole):
     frame = read
     if has('pandas'):
         frame = read.replace('import json;', 'import json, pandas as pd;') + '; df = pd.DataFrame(data)'
-    what = 'records, one a line' if whole else 'records, one a line, in the first %d MiB' % (SAMPLE >> 20)
+    of = '' if whole else ', in the first %d MiB' % (SAMPLE >> 20)
+    what = 'records, one a line' + (of if len(items) == len(lines) else ', of about %d' % count_rows(path))
     said = records(items, frame, what) or '%s\n%d %s: %s' % (read, len(items), what, shape_text(items))
     return log_facts(said, items)

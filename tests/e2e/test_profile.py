@@ -245,6 +245,11 @@ def test_json_lines(tmp_path):
     assert frame(text)['df']['v'].sum() == sum(i / 2 for i in range(30))
 
 
+def test_json_lines_that_are_not_all_read_in_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(prof, 'SECONDS', 0)
+    assert '64 records, one a line, of about 200, columns: ' in said(tmp_path, 'l.jsonl', '{"a": 1}\n' * 200)
+
+
 def test_broken_json_is_text(tmp_path):
     assert 'text, 1 lines' in said(tmp_path, 'x.json', '{"a": [1, 2')
     said(tmp_path, 'deep.json', '[' * 100000)
