@@ -1,6 +1,7 @@
 # profile_column.py - the part of data_profile.py that says what one column holds: numbers, dates, words.
 
 import collections
+import datetime
 import itertools
 import re
 import time
@@ -193,7 +194,7 @@ class Column:
             day_first = second <= 12 and (first > 12 or '-' in form)
             form = form.format('d', 'm') if day_first else form.format('m', 'd')
         key = date_key(form)
-        # one impossible date such as 31.13. would stop every reader
+        # one date such as 31.02. or 31.12.9999 would stop every reader
         return form if not key or all(map(key, self.values)) else 'mixed'
 
     def zones(self):
@@ -255,14 +256,24 @@ class Column:
 MONTHS = ('jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec')
 
 
+def is_day(year, month, day):
+    """A day that there is, and that pandas can hold: it counts nanoseconds in 64 bits."""
+    try:
+        datetime.date(year, month, day)
+    except ValueError:
+        return False
+    return 1677 < year < 2262
+
+
 def date_key(form):
     """A function that turns a date of this format into sortable text, or None."""
     if form == 'mixed':
         return None
     if form == 'iso' or form.startswith('%Y-%m'):
-        return lambda s: s if '00' < s[5:7] < '13' and (len(s) < 8 or '00' < s[8:10] < '32') else None
+        return lambda s: s if is_day(int(s[:4]), int(s[5:7]), int(s[8:10] or 1)) else None
     if form == '%Y%m%d':
-        return lambda s: '%s-%s-%s' % (s[:4], s[4:6], s[6:8])
+        return lambda s: '%s-%s-%s' % (s[:4], s[4:6], s[6:8]) if is_day(int(s[:4]), int(s[4:6]),
+                                                                        int(s[6:8])) else None
     order = re.findall('%([a-zA-Z])', form)
     day, month, year = (next((i for i, c in enumerate(order) if c in which), None)
                         for which in ('d', 'mbB', 'yY'))
@@ -273,10 +284,10 @@ def date_key(form):
         parts = re.split(r'[^A-Za-z0-9]+', text)
         m, y = parts[month][:3].lower(), int(parts[year])
         m, d = MONTHS.index(m) + 1 if m in MONTHS else int(m) if m.isdigit() else 0, int(parts[day])
-        if not 0 < m < 13 or not 0 < d < 32:
-            return None
         if order[year] == 'y':
             y += 1900 if y > 68 else 2000
+        if not is_day(y, m, d):
+            return None
         return '%04d-%02d-%02d' % (y, m, d) + (' ' + ':'.join('%02d' % int(p) for p in parts[3:])
                                                if parts[3:] else '')
     return key
@@ -297,8 +308,10 @@ def column_text(c, kind, form, decimal, facts):
     """'price' (float, 0.5 to 90.0, 3 missing): a column's type, and with facts what it holds."""
     name = KINDS.get(kind, kind)
     if kind == 'date':
-        name = ('text, dates in several formats' if form == 'mixed' else 'datetime' if has('pandas')
-                else 'date ' + form)
+        name = 'datetime' if has('pandas') else 'date ' + form
+        if form == 'mixed':
+            name = ('text, dates in several formats' if len(c.formats) > 1 else
+                    'text, dates, but some are none or outside 1678 to 2261')
         if facts:
             ends = c.date_ends(form)
             name += ', ' + ends if ends else ''

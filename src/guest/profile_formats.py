@@ -214,7 +214,7 @@ def leaf_facts(node, whole):
         for v in values[:200]:
             c.feed(v)
         kind, form = c.settle('.')
-        if kind != 'date':
+        if kind != 'date' or form == 'mixed':
             count = len(values) if whole and len(values) < LEAF_VALUES else 'many'
             return '%s different%s' % (count, missing) if len(values) < node.n else missing[2:]
         for v in values[200:]:

@@ -511,6 +511,15 @@ def test_dates_that_do_not_exist_are_no_dates(tmp_path):
     assert 'to_datetime' not in text and 'datetime' not in text
 
 
+@pytest.mark.parametrize('days', [('9999-12-31', '2024-02-01'), ('31.12.9999', '01.02.2024'), ('2024-02-30', '2024-02-01'),
+                                  ('31.04.2024', '01.02.2024'), ('1650-01-01', '1650-01-02'), ('29.02.2023', '01.02.2024')])
+def test_dates_that_pandas_cannot_hold_are_text(tmp_path, days):
+    """"Until 31.12.9999" is usual; to_datetime() would raise, and parse_dates leave text."""
+    text = said(tmp_path, 'd.csv', 'until;n\n' + ''.join('%s;%d\n' % (days[i % 7 > 0], i) for i in range(21)))
+    assert "'until' (text, dates, but some are none or outside 1678 to 2261)" in text, text
+    assert frame(text)['df']['until'].dtype == object and 'to_datetime' not in text and 'parse_dates' not in text, text
+
+
 def test_values_where_few_and_their_number_where_many(tmp_path):
     rows = ''.join('%s,N%03d,K%d\n' % (('red', 'blue', 'green')[i % 3], i, i % 40) for i in range(200))
     text = said(tmp_path, 'v.csv', 'colour,name,key\n' + rows)
