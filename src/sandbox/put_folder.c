@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/fnv.h"
 #include "base/inputs.h"
 #include "base/mem.h"
 #include "base/scrub.h"
@@ -16,6 +18,13 @@
 #include "sandbox/private.h"
 
 #define TOLD_MOST 5 /* files left out that are named; the others are counted */
+#define ROWS      1024
+
+struct taken {
+    char *name;
+    unsigned number; /* the last that was given to it, as in "name-2.txt" */
+    struct taken *next;
+};
 
 struct put_folder {
     struct sandbox *s;
@@ -23,26 +32,52 @@ struct put_folder {
     int fd;
     struct gathered found;
     struct argv names; /* in the sandbox, in the order of found.v */
+    struct taken *taken[ROWS];
     unsigned files;
     int64_t bytes;
 };
 
 static void put_folder_release(struct put_folder *p)
 {
+    for (size_t i = 0; i < ROWS; i++)
+        for (struct taken *t = p->taken[i], *next; t; t = next) {
+            next = t->next;
+            free(t->name);
+            free(t);
+        }
     gathered_release(&p->found);
     argv_release(&p->names);
 }
 
-/* A name that no file here has, nor was given. */
-static char *free_name(const struct put_folder *p, const char *name)
+/* The entry of a name; made, with *is_new, if there is none. */
+static struct taken *take(struct put_folder *p, const char *name, bool *is_new)
 {
-    struct argv taken autorelease(argv_release) = ARGV_INIT;
+    struct taken **row = &p->taken[fnv1a(FNV_START, name) % ROWS], *t = *row;
 
-    for (size_t i = 0; i < p->found.n; i++)
-        argv_pushf(&taken, "%s/%s", p->name, p->found.v[i].path);
-    for (size_t i = 0; i < p->names.n; i++)
-        argv_push(&taken, p->names.v[i]);
-    return name_not_taken(name, (const char *const *)taken.v, taken.n);
+    while (t && strcmp(t->name, name) != 0)
+        t = t->next;
+    *is_new = !t;
+    if (!t) {
+        t = xcalloc(1, sizeof *t);
+        *t = (struct taken){xstrdup(name), 1, *row};
+        *row = t;
+    }
+    return t;
+}
+
+/* A name that no file here has, nor was given. Those of another alphabet may all become the same. */
+static char *free_name(struct put_folder *p, const char *name)
+{
+    const char *extension = name_extension(name);
+    char *own = xstrdup(name);
+    bool is_free;
+    struct taken *t = take(p, name, &is_free);
+
+    while (!is_free) {
+        xreplace(&own, xasprintf("%.*s-%u%s", (int)(extension - name), name, ++t->number, extension));
+        take(p, own, &is_free);
+    }
+    return own;
 }
 
 /* Its name in the sandbox: each part of it made harmless. Two files must not become one by that. */
@@ -123,6 +158,12 @@ int64_t sandbox_put_folder(struct sandbox *s, const char *name, int fd, struct e
                       p.found.refused.n ? ": none is a regular file"
                       : p.found.hidden  ? ": only hidden ones"
                                         : "");
+    for (size_t i = 0; r == 0 && i < p.found.n; i++) {
+        autofree char *path = xasprintf("%s/%s", name, p.found.v[i].path);
+        bool is_new;
+
+        take(&p, path, &is_new);
+    }
     for (size_t i = 0; r == 0 && i < p.found.n; i++)
         name_file(&p, p.found.v[i].path);
     s->copying = (struct copying){.total = p.found.total};

@@ -415,3 +415,15 @@ def test_what_may_not_be_read():
         assert r.code == 2 and r.out == "" and "Permission denied" in r.err and len(r.err.splitlines()) == 1, r
         r = s.run("exec", "--add", "data", "-c", TREE)
         assert tree(r) == ["data/c.csv"] and len([line for line in r.err.splitlines() if "left out of data" in line and "denied" in line]) == 2, r
+
+
+def test_a_folder_with_names_of_another_alphabet(sandpiper):
+    """As archives of other systems leave them: no UTF-8, so all look the same, and each gets a number."""
+    path = os.fsencode(sandpiper.path("work/photos"))
+    os.mkdir(path)
+    for i in range(4000):
+        with open(path + b"/" + bytes(0xe0 + (i >> k & 7) for k in (9, 6, 3, 0)) + b".jpg", "wb"):
+            pass
+    begin = time.monotonic()
+    r = sandpiper.run("exec", "--add", "photos", "-c", "import os; names = os.listdir('photos'); print(len(names), '\ufffd' * 4 + '-4000.jpg' in names)")
+    assert r.code == 0 and r.out == "4000 True\n" and time.monotonic() - begin < 15, r
