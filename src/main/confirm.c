@@ -8,6 +8,7 @@
 #include "base/scrub.h"
 #include "config/folder.h"
 #include "main/command.h"
+#include "process/foreground.h"
 #include "process/loop.h"
 #include "process/out.h"
 #include "process/slow_read.h"
@@ -46,7 +47,7 @@ enum confirm confirm(const char *question, struct loop *loop)
     tcflush(0, TCIFLUSH); /* input typed before the question does not answer it */
     out_write(2, clean, strlen(clean), loop);
     bool yes = read_yes(loop);
-    if (saved)
+    if (saved && !in_background(0))
         tcsetattr(0, TCSADRAIN, &before);
     return loop && loop_cancelled(loop) ? CONFIRM_INTERRUPTED : yes ? CONFIRM_YES : CONFIRM_NO;
 }

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "process/foreground.h"
 #include "process/loop.h"
 #include "process/out.h"
 #include "show/graphics.h"
@@ -25,6 +26,12 @@ static struct { /* there is one controlling terminal, so there is no handle */
     struct termios before;
 } tty = {.fd = -1};
 
+static void set(const struct termios *t)
+{
+    if (!in_background(tty.fd))
+        tcsetattr(tty.fd, TCSANOW, t);
+}
+
 static void set_modes(bool canonical)
 {
     struct termios t = tty.before;
@@ -32,12 +39,12 @@ static void set_modes(bool canonical)
     t.c_lflag &= ~(tcflag_t)(canonical ? ECHO : ECHO | ICANON);
     t.c_cc[VMIN] = canonical ? t.c_cc[VMIN] : 0;
     t.c_cc[VTIME] = canonical ? t.c_cc[VTIME] : 0;
-    tcsetattr(tty.fd, TCSANOW, &t);
+    set(&t);
 }
 
 static void close_tty(void)
 {
-    tcsetattr(tty.fd, TCSANOW, &tty.before);
+    set(&tty.before);
     fd_close(&tty.fd);
 }
 
@@ -78,8 +85,7 @@ void graphics_ask(struct graphics *g, struct loop *loop)
     tty.fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (tty.fd < 0)
         return;
-    /* in the background we would be stopped */
-    if (tcgetpgrp(tty.fd) != getpgrp() || tcgetattr(tty.fd, &tty.before) < 0) {
+    if (in_background(tty.fd) || tcgetattr(tty.fd, &tty.before) < 0) {
         fd_close(&tty.fd);
         return;
     }
@@ -93,7 +99,8 @@ void graphics_ask_end(struct graphics *g, struct loop *loop)
 {
     if (tty.fd < 0)
         return;
-    listen_until(g, loop, tty.asked + LATE_MS);
+    if (!in_background(tty.fd)) /* where a read would stop us too */
+        listen_until(g, loop, tty.asked + LATE_MS);
     if (tty.fd >= 0)
         close_tty();
 }

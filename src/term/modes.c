@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "process/foreground.h"
 #include "process/loop.h"
 #include "process/out.h"
 
@@ -31,19 +32,11 @@ static struct {
 
 static const char marks_on[] = "\033[?2004h", marks_off[] = "\033[?2004l";
 
-/* A background program that sets modes would be stopped. */
-static bool in_background(void)
-{
-    pid_t front = tcgetpgrp(STDIN_FILENO);
-
-    return front >= 0 && front != getpgrp();
-}
-
 bool modes_are_anothers(void)
 {
     struct loop *loop = loop_of_signals();
 
-    return loop && loop_check(loop) && loop_fatal(loop) && in_background();
+    return loop && loop_check(loop) && loop_fatal(loop) && in_background(STDIN_FILENO);
 }
 
 /* Do not wait for a terminal that takes nothing: this also runs while the program ends. */
@@ -69,7 +62,7 @@ static void set_now(const struct termios *t)
 
 static void apply(const struct termios *t, const char *marks)
 {
-    if (terminal.lent || in_background())
+    if (terminal.lent || in_background(STDIN_FILENO))
         return;
     set_now(t);
     say(marks);

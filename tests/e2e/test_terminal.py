@@ -11,6 +11,7 @@ import pytest
 
 from conftest import BIN
 from chat_keys import AT_PROMPT, PLAIN, leave, modes, modes_before, said, start
+from test_figures import PLOT
 
 WIDE = "\u4e2d\u6587\u5b57\u7b26 caf\u00e9 e\u0301 \U0001f426 "
 
@@ -147,11 +148,16 @@ def test_a_sanitizer_still_tells(bare, serve, tmp_path):
     assert bare.run("gc").code == 0
 
 
-def in_a_shell(program, shell="/bin/bash", **kw):
+def shell_of(program, shell="/bin/bash", **kw):
     argv = ["--norc", "-i"] if shell == "/bin/bash" else ["-i"]
     p = pexpect.spawn(shell, argv, env=program.env(dict(PLAIN, TERM="xterm-256color", PS1="shell# ", SP=BIN, ENV="")), cwd=program.work,
                       encoding="utf-8", timeout=60, dimensions=(30, 100), echo=False, **kw)
     p.expect("shell# ")
+    return p
+
+
+def in_a_shell(program, shell="/bin/bash", **kw):
+    p = shell_of(program, shell, **kw)
     p.send('"$SP"\r')
     p.expect(AT_PROMPT)
     return p
@@ -191,10 +197,8 @@ def test_stopped_from_outside_at_the_prompt(bare, serve, sent):
     p.expect(pexpect.EOF)
 
 
-def test_a_stopped_chat_can_be_ended(bare, serve):
+def kill_stopped(p):
     """By "kill %1": it ends in the background, where to set the terminal's modes would only stop it again."""
-    serve(bare, [])
-    p = in_a_shell(bare)
     p.send("\x1a")
     p.expect("Stopped")
     p.expect("shell# ")
@@ -205,6 +209,30 @@ def test_a_stopped_chat_can_be_ended(bare, serve):
     p.expect("shell# ")
     p.send("exit\r")
     p.expect(pexpect.EOF)
+
+
+def test_a_stopped_chat_can_be_ended(bare, serve):
+    serve(bare, [])
+    kill_stopped(in_a_shell(bare))
+
+
+def test_a_stopped_yes_or_no_can_be_ended(bare, serve):
+    server = serve(bare, [])
+    os.chmod(bare.write(".env", "OPENAI_BASE_URL=%s\nSANDPIPER_MODEL=test-model\n" % server.url), 0o600)
+    bare.url = None
+    p = shell_of(bare)
+    p.send('"$SP" hello\r')
+    p.expect("allow\\? \\[y/N\\] ")
+    kill_stopped(p)
+
+
+def test_stopped_before_the_terminal_has_answered(bare, serve):
+    """Where a figure was to be drawn the terminal was asked what it can draw, and has not replied."""
+    server = serve(bare, [{"answer": {"calls": [{"code": PLOT}]}}, {"answer": {"text": "slow", "wait": 20}}], complete=False)
+    p = shell_of(bare)
+    p.send('"$SP" "plot it"\r')
+    server.wait_request(2)
+    kill_stopped(p)
 
 
 def test_after_a_kill_the_next_chat_is_clean(bare, serve):
