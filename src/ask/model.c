@@ -149,33 +149,42 @@ static bool is_pattern(const char *entry)
     return strpbrk(entry, "*?") != NULL;
 }
 
-/* The first model in the service's list that matches the pattern; NULL if there is none.
- */
-static const char *listed(struct config *c, const struct llm_models *m, const char *pattern)
+static bool is_other(const char *model, const char *but)
+{
+    return !but || strcmp(model, but) != 0;
+}
+
+/* The first model in the service's list that matches the pattern, other than but; NULL if there is none. */
+static const char *listed(struct config *c, const struct llm_models *m, const char *pattern, const char *but)
 {
     for (size_t i = 0; i < m->n; i++)
-        if (fnmatch(pattern, m->v[i].id, FNM_CASEFOLD) == 0)
+        if (is_other(m->v[i].id, but) && fnmatch(pattern, m->v[i].id, FNM_CASEFOLD) == 0)
             return config_keep(c, m->v[i].id);
     return NULL;
 }
 
-/* The first usable model from entry i of the preference list on. The service is asked for its list only if an
- * entry is a pattern, and a list from the same day is enough. NULL: there is none, or, with err set, the
- * service did not tell. */
-static const char *preferred(const struct service *s, size_t i, struct error *err)
+/* The first usable model from entry i of the preference list on, other than but (NULL: any). The service is
+ * asked for its list only if an entry is a pattern, and a list from the same day is enough. NULL: there is
+ * none, or, with err set, the service did not tell. */
+static const char *preferred(const struct service *s, size_t i, const char *but, struct error *err)
 {
-    const struct endpoint *e = s->endpoint;
-    const char *found = i < e->models->n ? e->models->v[i] : NULL;
+    const struct argv *models = s->endpoint->models;
+    const char *found = NULL;
     struct llm_models_query q;
     struct llm_models m = {0};
+    bool known = false;
 
-    if (!found || !is_pattern(found))
-        return found;
-    models_query(e, LIST_MS, MODELS_KEPT_S, &q);
-    found = NULL;
-    if (llm_models_get(&q, s->loop, &m, err) == 0)
-        for (; i < e->models->n && !found; i++)
-            found = is_pattern(e->models->v[i]) ? listed(s->config, &m, e->models->v[i]) : e->models->v[i];
+    for (; i < models->n && !found; i++) {
+        if (!is_pattern(models->v[i])) {
+            found = is_other(models->v[i], but) ? models->v[i] : NULL;
+            continue;
+        }
+        models_query(s->endpoint, LIST_MS, MODELS_KEPT_S, &q);
+        if (!known && llm_models_get(&q, s->loop, &m, err) < 0)
+            break;
+        known = true;
+        found = listed(s->config, &m, models->v[i], but);
+    }
     llm_models_release(&m);
     return found;
 }
@@ -189,8 +198,8 @@ const char *model_after(const struct service *s, const char *model, char *advice
     *advice = '\0';
     for (size_t i = 0; e->models && i < e->models->n && !next; i++)
         if (fnmatch(e->models->v[i], model, FNM_CASEFOLD) == 0)
-            next = preferred(s, i + 1, NULL);
-    if (next && strcmp(next, model) != 0)
+            next = preferred(s, i + 1, model, NULL);
+    if (next)
         return next;
     if (p.replaced_by)
         snprintf(advice, size, "Use %s instead: %s %s", p.replaced_by, s->chat ? "/model" : "-m",
@@ -217,7 +226,7 @@ int model_settle(const struct service *s, char **model, char **notice, struct er
         return discover(s, model, notice, err);
     if (endpoint_ready(e, loop, err) < 0)
         return -1;
-    if (e->models && !(e->model = preferred(s, 0, err)))
+    if (e->models && !(e->model = preferred(s, 0, NULL, err)))
         return err->kind ? -1
                          : error_set(err, ERROR_USAGE, 0,
                                      "%s has none of the default models of %s\n"

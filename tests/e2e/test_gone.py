@@ -108,6 +108,17 @@ def test_a_list_that_names_a_model_twice_comes_to_its_end(sandpiper, serve):
     assert r.code == 1 and len(server.requests) == 3, (r, server.requests)
 
 
+def test_a_pattern_that_the_gone_model_matches_too(sandpiper, serve):
+    """The service still lists it, before another that the next pattern names."""
+    server = serve(sandpiper, [{"expect": {"model": "first-large"}, "answer": {"status": 404, "json": GONE[0][2]}},
+                               dict(FINE, expect={"model": "first-small"})])
+    server.others["/v1/models"] = {"object": "list", "data": [{"id": name, "object": "model"} for name in ("first-large", "first-small")]}
+    env = own(sandpiper, server)
+    sandpiper.configure((OWN % server.url).replace("first, second, third", "'*first-large*', '*first*'"))
+    r = sandpiper.run("well?", env=env)
+    assert r.code == 0 and r.out == "Fine.\n" and len(gone_lines(r)) == 1, r
+
+
 @pytest.mark.parametrize("status, body", BUSY, ids=["429", "503"])
 def test_busy_is_not_gone(sandpiper, serve, status, body):
     server = serve(sandpiper, [{"answer": {"status": status, "json": body, "headers": {"Retry-After-Ms": "50"}}}, dict(FINE, expect={"model": "first"})])
