@@ -421,7 +421,7 @@ static void take_line(struct editor *e, struct buf *line)
         utf8_repair(line, buf_str(&whole), whole.len);
     }
     free(steal(&e->line));
-    pastes_release(&e->pastes);
+    pastes_trim(&e->pastes);
 }
 
 void editor_preset(struct editor *e, const char *text, size_t len)

@@ -11,6 +11,7 @@
 
 #define SHOWN_LINES 15 /* a longer text would push what was typed before off the screen */
 #define SHOWN_BYTES 2000
+#define KEPT_BYTES  (4 * 1024 * 1024)
 
 char *pastes_add(struct pastes *p, const char *text, size_t len)
 {
@@ -22,7 +23,7 @@ char *pastes_add(struct pastes *p, const char *text, size_t len)
         lines += text[i] == '\n';
     if (lines <= SHOWN_LINES && len <= SHOWN_BYTES)
         return xmemdup0(text, len);
-    char *mark = xasprintf("[paste %zu: %s line%s, %s]", p->n + 1, count_text(lines).text,
+    char *mark = xasprintf("[paste %zu: %s line%s, %s]", ++p->made, count_text(lines).text,
                            lines == 1 ? "" : "s", show_size(len).text);
     p->v = xreallocarray(p->v, p->n + 1, sizeof *p->v);
     p->v[p->n++] = (struct paste){.mark = xstrdup(mark), .text = xmemdup0(text, len)};
@@ -45,12 +46,29 @@ void pastes_expand(const struct pastes *p, const char *line, struct buf *out)
     }
 }
 
+static void forget(struct paste *paste)
+{
+    free(paste->mark);
+    free(paste->text);
+}
+
+void pastes_trim(struct pastes *p)
+{
+    size_t bytes = 0, kept = 0;
+
+    while (kept < p->n && (bytes += strlen(p->v[p->n - kept - 1].text)) <= KEPT_BYTES)
+        kept++;
+    for (size_t i = 0; i < p->n - kept; i++)
+        forget(&p->v[i]);
+    if (kept)
+        memmove(p->v, p->v + p->n - kept, kept * sizeof *p->v);
+    p->n = kept;
+}
+
 void pastes_release(struct pastes *p)
 {
-    for (size_t i = 0; i < p->n; i++) {
-        free(p->v[i].mark);
-        free(p->v[i].text);
-    }
+    for (size_t i = 0; i < p->n; i++)
+        forget(&p->v[i]);
     free(p->v);
     memset(p, 0, sizeof *p);
 }

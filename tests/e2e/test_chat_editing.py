@@ -168,6 +168,24 @@ def test_a_long_paste_is_a_mark(bare, serve):
     leave(p)
 
 
+def test_a_paste_is_put_by_for_another_question(bare, serve):
+    """Ctrl-U takes the line away with its mark, and Ctrl-Y brings both back: after another line, or Ctrl-C."""
+    text = "".join("line %d\n" % i for i in range(30))
+    other = text.replace("line", "row")
+    serve(bare, [said("hello"), said("one %s, two %s" % (other.rstrip("\n"), text.rstrip("\n")))])
+    p = start(bare)
+    p.send("two " + paste(text))
+    p.expect("\\[paste 1: ")
+    p.send("\x15")
+    ask(p, "hello", "Heard")
+    p.send("x\x03")
+    p.expect("> ")
+    p.send("one " + paste(other))
+    p.expect("\\[paste 2: ")
+    ask(p, ", \x19", "Heard")
+    leave(p)
+
+
 def waits(pid):
     """Is the chat waiting for the next byte? Until then, what comes was typed ahead, and each of its lines is a message."""
     with open("/proc/%d/stat" % pid) as f:
