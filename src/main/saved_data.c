@@ -50,15 +50,23 @@ static char *keep_file(const char *folder, const char *name, int fd, off_t at)
     return name_it(&f, folder, name);
 }
 
+/* folder/name, or "NAME.2" where there is one already. NULL: all are taken. The caller frees. */
+static char *free_place(const char *folder, const char *name)
+{
+    char *place = xasprintf("%s/%s", folder, name);
+
+    for (int i = 2; place && access(place, F_OK) == 0; i++)
+        xreplace(&place, i < NAMES_MAX ? xasprintf("%s/%s.%d", folder, name, i) : NULL);
+    return place;
+}
+
 /* The files of a folder, below one of that name or "NAME.2". */
 static char *keep_folder(const char *folder, const char *name, int fd)
 {
     struct gathered found autorelease(gathered_release) = {0};
-    char *place = xasprintf("%s/%s", folder, name);
-    bool whole = gather(fd, name, &found, NULL) == 0;
+    char *place = NULL;
+    bool whole = gather(fd, name, &found, NULL) == 0 && (place = free_place(folder, name));
 
-    for (int i = 2; whole && access(place, F_OK) == 0 && i < NAMES_MAX; i++)
-        xreplace(&place, xasprintf("%s/%s.%d", folder, name, i));
     for (size_t i = 0; whole && i < found.n; i++) {
         autoclose int from = gather_open(fd, found.v[i].path);
         autofree char *path = xasprintf("%s/%s", place, found.v[i].path);
@@ -68,7 +76,7 @@ static char *keep_folder(const char *folder, const char *name, int fd)
         autofree char *made = from >= 0 ? keep_file(path, slash + 1, from, 0) : NULL;
         whole = made != NULL;
     }
-    if (!whole) {
+    if (!whole && place) {
         file_remove_tree(place);
         free(steal(&place));
     }

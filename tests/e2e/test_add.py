@@ -1,4 +1,5 @@
 """test_add.py - what goes in: folders, files that a question names with @, and everything that is wrong with either."""
+import glob
 import gzip
 import os
 import re
@@ -39,6 +40,28 @@ def test_a_folder(sandpiper_on):
     for name in ("data", "data/", "./data", sandpiper_on.path("work/data")):
         r = sandpiper_on.run("exec", "--add", name, "-c", TREE)
         assert tree(r) == ["data/a.csv", "data/sub/deep/b.csv"] and "data: 2 files, %d bytes" % (2 * len(CSV)) in r.err, r
+
+
+def test_a_second_folder_that_cannot_be_kept_leaves_the_first(sandpiper, serve):
+    """It has too many files by the time it is copied for the session; the first of that name stays, for --replay-cells."""
+    serve(sandpiper, [{"answer": {"text": "Heard."}}] * 2)
+    folder(sandpiper, "one/data")
+    second = folder(sandpiper, "two/data")
+    os.mkdir(sandpiper.path("work/many"))
+    for i in range(10001):
+        open(sandpiper.path("work/many/%d" % i), "w").close()
+    with open(second + "/large", "wb") as f:
+        f.truncate(200 << 20)
+    assert sandpiper.run("--add", "one/data", "what is it?").code == 0
+    p = sandpiper.start("-c", "--max-file", "220m", "--add", "two/data", "and this?")
+    while not offset(p, second + "/large"):
+        assert p.poll() is None
+        time.sleep(0.002)
+    os.rename(sandpiper.path("work/many"), second + "/many")
+    out, err = p.communicate(timeout=90)
+    assert p.returncode == 0, (out, err)
+    (given,) = glob.glob(sandpiper.path("state/sandpiper/sessions/*/given"))
+    assert os.listdir(given) == ["data"] and sorted(os.listdir(given + "/data")) == ["a.csv", "b.csv"]
 
 
 def test_this_folder(sandpiper):
