@@ -367,9 +367,9 @@ int loop_fatal(const struct loop *l)
     return l->fatal;
 }
 
-unsigned loop_fatals(const struct loop *l)
+unsigned loop_ends(const struct loop *l)
 {
-    return l->fatals;
+    return l->interrupts + l->fatals;
 }
 
 bool loop_cancelled(const struct loop *l)

@@ -378,6 +378,22 @@ def test_a_sandbox_that_is_slow_to_end_is_waited_for(sandpiper):
     assert s.process.wait(HANG) == 0 and sandpiper.leftovers() == []
 
 
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_ends_that_wait(sandpiper, sent):
+    s = Server(sandpiper)
+    box = s.good("/create_sandbox")["sandbox_id"]
+    runner = runner_of(box)
+    os.kill(runner, signal.SIGSTOP)
+    try:
+        s.process.send_signal(sent)
+        assert b"waiting for 1 sandbox to end" in s.process.stderr.readline()
+        s.process.send_signal(sent)
+        assert s.process.wait(5) == 0
+    finally:
+        os.kill(runner, signal.SIGCONT)
+    assert sandpiper.leftovers() == []
+
+
 def runner_of(box):
     """The process that holds this sandbox."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
