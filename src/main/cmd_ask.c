@@ -160,6 +160,7 @@ static void begin(struct talk *t)
         print_notices(c);
     for (size_t i = 0; i < c->notices.n; i++)
         ask_notice(&t->ask, NOTICE_WARNING, c->notices.v[i]);
+    argv_release(&c->notices); /* a chat may go on with another session */
     if (t->session.dir_lost)
         ask_notice(&t->ask, NOTICE_WARNING, t->session.dir_lost);
     if (c->said)

@@ -5,6 +5,7 @@ import os
 import pexpect
 import pytest
 
+from chat_keys import ask, leave, said as heard, start
 from conftest import BIN
 
 PLAIN = {"NO_COLOR": "1"}
@@ -35,6 +36,25 @@ def asked(program, server, *args, answer):
     p.expect(pexpect.EOF)
     p.close()
     return p.before, p.exitstatus
+
+
+def test_what_is_ignored_is_told_once_in_a_chat(bare, serve):
+    """Not again for each session that it goes on with."""
+    serve(bare, [heard("one"), heard("two")])
+    bare.write(".env", "SANDPIPER_TIMEOUT=5\n")
+    os.chmod(os.path.join(bare.work, ".env"), 0o600)
+    p = start(bare)
+    ask(p, "one", "Heard")
+    leave(p)
+    p = start(bare)
+    assert "SANDPIPER_TIMEOUT is ignored" in p.before
+    ask(p, "two", "Heard")
+    (other,) = (s["id"] for s in map(json.loads, bare.run("sessions", "--json").out.splitlines()) if s["title"] == "one")
+    p.send("/resume %s\r" % other[-8:])
+    p.expect("Continuing \"one\"")
+    assert "is ignored" not in p.before, p.before
+    p.expect("> ")
+    leave(p)
 
 
 def unasked(program, *args):
