@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/random.h"
@@ -171,6 +172,20 @@ int newfile_name(struct newfile *f, const char *name)
         return -1;
     free(steal(&f->temp));
     return 0;
+}
+
+int newfile_write(const char *path, const void *data, size_t len, struct error *err)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    autofree char *folder = slash ? xmemdup0(path, (size_t)(name - path)) : xstrdup(".");
+    struct newfile f autorelease(newfile_release) = NEWFILE_INIT;
+
+    if (newfile_open(&f, folder, 0600) == 0 && fd_write_all(f.fd, data, len) == 0
+        && newfile_name(&f, name) == 0)
+        return 0;
+    if (errno == EEXIST)
+        return error_set(err, ERROR_USAGE, 0, "%.200s exists already; name another file", path);
+    return error_errno(err, "%.200s", path);
 }
 
 void newfile_release(struct newfile *f)

@@ -8,6 +8,10 @@
 #ifndef BASE_NEWFILE_H
 #define BASE_NEWFILE_H
 
+#include <stddef.h>
+
+struct error;
+
 struct newfile {
     int dir, fd; /* its folder; the file, for reading and writing; -1: none */
     char *temp;  /* its hidden name; NULL: it has none */
@@ -18,6 +22,8 @@ struct newfile {
 int newfile_open(struct newfile *f, const char *folder, int mode); /* 0, or -1 with errno */
 /* Give it its name. -1 with errno: EEXIST, and it can be tried again with another. */
 int newfile_name(struct newfile *f, const char *name);
+/* All of it at once, in a file that only the user can read. -1: ERROR_USAGE where that name is taken. */
+int newfile_write(const char *path, const void *data, size_t len, struct error *err);
 void newfile_release(struct newfile *f); /* without a name it is gone */
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "json/json.h"
 #include "base/mem.h"
+#include "base/newfile.h"
 #include "base/scrub.h"
 #include "base/utf8.h"
 #include "main/command.h"
@@ -202,7 +203,7 @@ static int export(const struct sessions *s, const char *format, struct error *er
     if (session_export(s->db, s->words[0], format, &out, err) < 0)
         return -1;
     if (s->c->output)
-        return file_write(s->c->output, buf_str(&out), out.len, err);
+        return newfile_write(s->c->output, buf_str(&out), out.len, err);
     return (json ? print_json : print_out)(buf_str(&out), out.len);
 }
 

@@ -111,20 +111,6 @@ static int rename_session(void *ctx, const char *title, struct error *err)
     return 0;
 }
 
-static int write_new(const char *path, const struct buf *text, struct error *err)
-{
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    autofree char *folder = slash ? xmemdup0(path, (size_t)(name - path)) : xstrdup(".");
-    struct newfile f autorelease(newfile_release) = NEWFILE_INIT;
-
-    if (newfile_open(&f, folder, 0600) == 0 && fd_write_all(f.fd, buf_str(text), text->len) == 0
-        && newfile_name(&f, name) == 0)
-        return 0;
-    if (errno == EEXIST)
-        return error_set(err, ERROR_USAGE, 0, "%.200s exists already; name another file", path);
-    return error_errno(err, "%.200s", path);
-}
-
 static int export_session(void *ctx, const char *argument, struct buf *saved, struct error *err)
 {
     const struct saved *s = ctx;
@@ -146,7 +132,7 @@ static int export_session(void *ctx, const char *argument, struct buf *saved, st
     else
         buf_addf(&path, "sandpiper-%s.%s", session_short(s->session->id), format);
     if (session_export(db, s->session->id, format, &text, err) < 0
-        || write_new(buf_str(&path), &text, err) < 0)
+        || newfile_write(buf_str(&path), buf_str(&text), text.len, err) < 0)
         return -1;
     const char *dot = strrchr(buf_str(&path), '.');
     buf_addstr(saved, buf_str(&path));

@@ -140,6 +140,25 @@ def test_export(sandpiper, serve, form):
     assert os.path.isdir(folder) and sandpiper.run("sessions", "rm", one["id"]).code == 0 and not os.path.exists(folder)
 
 
+@pytest.mark.parametrize("there", ["file", "link", "pipe"])
+def test_an_export_replaces_nothing(sandpiper, serve, there):
+    """Neither a file of the user's nor, for root, a device such as /dev/null."""
+    serve(sandpiper, [text("Hello.")])
+    assert sandpiper.run("hello").code == 0
+    (one,) = listed(sandpiper)
+    path = os.path.join(sandpiper.work, "there")
+    if there == "file":
+        sandpiper.write("there", "mine")
+    elif there == "link":
+        os.symlink("elsewhere", path)
+    else:
+        os.mkfifo(path)
+    before = os.lstat(path)
+    r = sandpiper.run("sessions", "export", one["id"], "-o", "there")
+    assert r.code == 2 and "there exists already; name another file" in r.err, r
+    assert os.lstat(path) == before and not os.path.exists(os.path.join(sandpiper.work, "elsewhere"))
+
+
 def code(source):
     return {"answer": {"calls": [{"name": "execute_python", "arguments": {"code": source}}]}}
 
