@@ -153,8 +153,11 @@ bool failure_parser_flags(const struct failure *f, const struct llm_options *o, 
 static const char *redirect_step(struct text *t, const char *url)
 {
     autofree char *to = NULL;
+    const char *key = t->o->api_key;
     switch (redirect_read(url, t->o->base_url ? t->o->base_url : "", t->f->location, &to)) {
     case REDIRECT_SAME:
+        if (key && strstr(to, key)) /* which the service quotes there */
+            break;
         snprintf(t->step, sizeof t->step,
                  t->o->chat ? "Quit, set the base URL to %s, start again" : "Set the base URL to %s", to);
         return t->step;

@@ -291,6 +291,7 @@ redirect("a loop", SELF + "/v1/chat/completions", "redirect to http", "base URL"
 redirect("another path", SELF + "/api/v2/chat/completions", "redirect to http", r"base URL to http://127\.0\.0\.1:\d+/api/v2")
 redirect("a path alone", "/elsewhere/v1/chat/completions", "redirect to /elsewhere", r"base URL to http://127\.0\.0\.1:\d+/elsewhere/v1", status=308)
 redirect("https", "https://127.0.0.1/v1/chat/completions", "redirect to https", r"base URL to https://127\.0\.0\.1/v1")
+redirect("a path with the key", "/%s/v1/chat/completions" % KEY, r"redirect to /\[key\]/v1", "base URL", KEY)
 redirect("another host", "http://evil.example/v1/chat/completions", "redirect to http://evil", "another host", AWAY)
 redirect("another host that begins alike", "http://127.0.0.1.evil.example/v1/chat/completions", "redirect", "another host", AWAY)
 redirect("a host behind an @", "http://127.0.0.1:80@evil.example/v1/chat/completions", "redirect", "another host", AWAY)
