@@ -20,6 +20,7 @@
 
 #define TIMEOUT_MS 15000
 #define SHOWN_MAX  64 /* the most models of an Ollama server that are asked about one by one */
+#define MEMORY_MAX 64 /* the most that it has in memory */
 /* Seconds. Asking a local server about one model keeps its list too, for completion, but not more often than
  * this. */
 #define KEPT_LOCAL_S 3600
@@ -170,12 +171,13 @@ static void ask_ollama(struct asking *a, struct llm_models *m, struct llm_model 
 {
     autojson struct json *running = ask_json(a, "/api/ps", NULL);
     const struct json *list = json_get(running, "models");
-    size_t shown = 0;
+    size_t shown = 0, in_memory = 0;
     if (json_type(list) != JSON_ARRAY)
         return;
     for (size_t i = 0; i < m->n; i++)
         m->v[i].unloaded = true;
-    for (const struct json *e = json_first(list); e; e = json_next(e)) {
+    for (const struct json *e = json_first(list); e && in_memory < MEMORY_MAX;
+         e = json_next(e), in_memory++) {
         const char *id = json_str(json_get(e, "name"));
         int64_t window = json_int(json_get(e, "context_length"), 0);
         struct llm_model *one = id ? find(m, id) : NULL;

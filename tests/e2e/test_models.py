@@ -270,6 +270,16 @@ class Ollama:
                 "model_info": {"general.architecture": "qwen35", "qwen35.context_length": 262144}}
 
 
+def test_a_list_of_running_models_without_end(bare, serve):
+    """Looking each of them up among many models took a quarter of a minute."""
+    server = serve(bare)
+    server.others[BASE] = listed(*({"id": "m%d" % i} for i in range(10000)), owner="library")
+    server.others["/api/ps"] = {"models": [{"name": "x"}] * 200000}
+    server.others["/api/show"] = {}
+    r = bare.run("models", "m77", env=local(server))
+    assert r.code == 0 and r.seconds < 5, r
+
+
 NARROW = "Ollama runs qwen3.5:4b with a context window of 4,096 tokens, too small for longer work. Enlarge it: OLLAMA_CONTEXT_LENGTH=65536 ollama serve"
 
 
