@@ -232,7 +232,7 @@ static int talk(struct talk *t, int closed, struct error *err)
     if (open_sandbox(t, err) < 0 || ask_open(a, err) < 0 || (a->chat && talk_open_chat(t, err) < 0))
         return -1;
     begin(t);
-    int status = !a->unsent && saved_continue(&t->saved, a->sandbox, a->agent, a->chat, err) < 0
+    int status = !a->unsent && saved_continue(&t->saved, a->sandbox, a->agent, err) < 0
                      ? not_continued(t, err)
                      : converse(t);
     if (status == 0 && uploads_failed(a->uploads))
@@ -284,6 +284,7 @@ static int run(struct config *c, int closed, struct buf *unsent)
                              .conversation = &t.ask.conversation,
                              .notice = on_saved_notice,
                              .ctx = &t,
+                             .chat = t.ask.chat,
                              .agents = &t.ask.agents};
     c->ask = ask_about_folder;
     c->ask_ctx = t.loop;

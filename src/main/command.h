@@ -98,6 +98,7 @@ struct saved {
     void *ctx;
     struct store_found *from; /* the session that is continued; NULL: a new one */
     struct store *store;      /* NULL: nothing is saved */
+    bool chat;                /* not a question or a script of them */
     bool named;               /* the name of the sandbox is that of the session */
     struct agents *agents;    /* those of a pipeline before the one that answers; borrowed; or NULL */
     uint64_t kept;            /* bytes of the user's files that were copied into the session's folder */
@@ -111,8 +112,7 @@ int saved_find(struct saved *s, struct error *err);
 int saved_open(struct saved *s, struct error *err);
 /* Tell the user and the model that a session continues, and bring its variables back, where that is wanted.
  * -1: it was interrupted. */
-int saved_continue(struct saved *s, struct sandbox *sandbox, struct agent *agent, bool chat,
-                   struct error *err);
+int saved_continue(struct saved *s, struct sandbox *sandbox, struct agent *agent, struct error *err);
 void saved_release(struct saved *s);
 /* saved_data.c: save an event, and a copy of the user's file that it is about, if that is not too large. */
 void saved_event(struct saved *s, const struct event *e);

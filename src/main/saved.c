@@ -103,11 +103,11 @@ int saved_open(struct saved *s, struct error *err)
     "and "                                                                                                \
     "files in /mnt/data from before are gone.]"
 
-static bool wants_replay(const struct saved *s, bool chat)
+static bool wants_replay(const struct saved *s)
 {
     autofree char *question = NULL;
 
-    if (s->config->replay_cells || !chat)
+    if (s->config->replay_cells || !s->chat)
         return s->config->replay_cells;
     question = xasprintf("Run its code (%d piece%s) again, to get its variables back? [y/N] ",
                          (int)s->from->cells, s->from->cells == 1 ? "" : "s");
@@ -120,8 +120,7 @@ static bool variables_live(const struct saved *s, struct sandbox *sandbox)
     return s->config->sandbox_name && sandbox_wait(sandbox, NULL) == 0 && sandbox_cells(sandbox) > 0;
 }
 
-int saved_continue(struct saved *s, struct sandbox *sandbox, struct agent *agent, bool chat,
-                   struct error *err)
+int saved_continue(struct saved *s, struct sandbox *sandbox, struct agent *agent, struct error *err)
 {
     const struct store_found *from = s->from;
     autofree char *user = NULL, *model = NULL;
@@ -141,9 +140,9 @@ int saved_continue(struct saved *s, struct sandbox *sandbox, struct agent *agent
             return -1;
         if (!user)
             return 0;
-    } else if (!wants_replay(s, chat)) {
+    } else if (!wants_replay(s)) {
         user = xasprintf("Its variables are gone.%s",
-                         chat ? "" : " (--replay-cells runs its code again first.)");
+                         s->chat ? "" : " (--replay-cells runs its code again first.)");
         model = xstrdup(GONE);
     } else if (!(user = saved_replay(s, sandbox, &model, err))) {
         return -1;

@@ -116,6 +116,16 @@ static char *tell(const struct rerun *r, size_t cells, bool stopped, char **mode
                : xasprintf("Its code ran again.%s", files);
 }
 
+/* Ctrl-C: a chat goes on with what is there, a question ends. */
+static bool goes_on(struct saved *s, struct error *err)
+{
+    if (!s->chat || err->kind != ERROR_CANCELLED || loop_fatal(s->loop))
+        return false;
+    *err = (struct error){0};
+    loop_arm(s->loop);
+    return true;
+}
+
 int saved_put_files(struct saved *s, struct sandbox *sandbox, char **user, char **model, struct error *err)
 {
     struct store_rerun again;
@@ -124,7 +134,12 @@ int saved_put_files(struct saved *s, struct sandbox *sandbox, char **user, char 
     store_rerun(s->store, &again);
     loop_arm(s->loop);
     int status = put_files(&again, sandbox, &r, err);
-    if (status == 0 && again.n_put > 0) {
+    if (status < 0 && goes_on(s, err)) {
+        status = 0;
+        *user = xstrdup("Stopped: not all of its files are in the new sandbox.");
+        *model = xstrdup("[This conversation continues in a new interpreter. Files that were in /mnt/data "
+                         "before may be missing.]");
+    } else if (status == 0 && again.n_put > 0) {
         autofree char *names = joined(&r.files);
 
         *user = r.files.n ? xasprintf("Its files are in a new sandbox, but %s.", names)
@@ -154,13 +169,9 @@ char *saved_replay(struct saved *s, struct sandbox *sandbox, char **model, struc
         sandbox_delivered(sandbox, again.made[i].name, again.made[i].path);
     for (size_t i = 0; i < again.n_cells && status == 0; i++)
         status = run_cell(&again.cells[i], sandbox, &r, err);
-    bool stopped = status < 0 && err->kind == ERROR_CANCELLED && !loop_fatal(s->loop);
+    bool stopped = status < 0 && goes_on(s, err);
     if (status == 0 || stopped)
         line = tell(&r, again.n_cells, stopped, model);
-    if (stopped) {
-        *err = (struct error){0};
-        loop_arm(s->loop);
-    }
     free(r.why);
     argv_release(&r.files);
     store_rerun_release(&again);

@@ -4,12 +4,14 @@ import os
 import re
 import sqlite3
 import stat
+import time
 
 import nbformat
 import pexpect
 import pytest
 
 from chat_keys import ask, leave, start
+from test_add import offset
 
 CELL = {"answer": {"text": "Let me compute.", "calls": [{"name": "execute_python", "arguments": {"code": "x = 41\nprint('out')\nx + 1"}}]}}
 
@@ -184,6 +186,40 @@ def test_replay(sandpiper, serve):
     r = sandpiper.run("-c", "--no-save", "--replay-cells", "and now?")
     assert "pieces failed this time (number 1: FileNotFoundError" in r.err and "Files: data.csv is missing." in r.err, r
     assert listed(sandpiper)[0]["questions"] == 3
+
+
+@pytest.mark.parametrize("chat", [False, True], ids=["question", "chat"])
+def test_a_replay_is_interrupted(sandpiper, serve, chat):
+    """A question ends with it; a chat goes on without the variables."""
+    server = serve(sandpiper, [code("import time\ntime.sleep(2)"), text("Slept.")])
+    assert sandpiper.run("sleep").code == 0
+    p = sandpiper.chat("-c", "--replay-cells", *[] if chat else ["again"], env={"NO_COLOR": "1"})
+    p.expect("Running its code again")
+    time.sleep(0.5)
+    p.send("\x03")
+    if chat:
+        p.expect("Stopped: 0 of 1 pieces")
+        p.expect("> ")
+        leave(p)
+    else:
+        p.expect(pexpect.EOF)
+        p.close()
+        assert p.exitstatus == 130 and len(server.requests) == 2, (p.before, p.exitstatus)
+
+
+def test_a_chat_goes_on_without_files_that_did_not_come_back(sandpiper, serve):
+    serve(sandpiper, [text("Large.")])
+    path = sandpiper.write("large.bin", b"")
+    os.truncate(path, 100 << 20)
+    assert sandpiper.run("--add", "large.bin", "what is it?").code == 0
+    p = sandpiper.chat("-c", "--cpus", "0.05", env={"NO_COLOR": "1"})
+    while not offset(p, path):
+        assert p.isalive()
+        time.sleep(0.002)
+    p.send("\x03")
+    p.expect("Stopped: not all of its files are in the new sandbox")
+    p.expect("> ")
+    leave(p)
 
 
 def test_added_files_come_back_as_they_were(sandpiper, serve):
