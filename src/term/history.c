@@ -51,6 +51,16 @@ static char *unescape(const char *s, size_t len)
     return buf_steal(&clean, NULL);
 }
 
+/* Add to the new file what another chat has appended to the old one since it was read up to there. */
+static void carry_over(const struct history *h, int old, off_t from)
+{
+    struct buf more autorelease(buf_release) = BUF_INIT(FILE_MAX_BYTES);
+    autoclose int fd = place_open(h->path, O_WRONLY | O_APPEND, NULL);
+
+    if (fd >= 0 && lseek(old, from, SEEK_SET) == from && fd_read_all(old, FILE_MAX_BYTES, &more) == 0)
+        (void)!fd_write_all(fd, more.data, more.len);
+}
+
 /* Give the file's last entries to readline. A file past its limits is rewritten with only those. */
 static int load(struct history *h, int fd, struct error *err)
 {
@@ -62,15 +72,19 @@ static int load(struct history *h, int fd, struct error *err)
     if (fstat(fd, &st) == 0 && (st.st_mode & 022))
         return error_set(err, ERROR_SYSTEM, 0, "%s is writable by other users", h->path);
     off_t from = st.st_size > FILE_MAX_BYTES ? st.st_size - FILE_MAX_BYTES : 0;
-    if (lseek(fd, from, SEEK_SET) < 0 || fd_read_all(fd, FILE_MAX_BYTES, &text) < 0)
+    if (lseek(fd, from, SEEK_SET) < 0 /* it may grow meanwhile */
+        || (fd_read_all(fd, FILE_MAX_BYTES, &text) < 0 && errno != EFBIG))
         return error_errno(err, "%s", h->path);
     for (size_t i = 0; i < text.len; i++)
         lines += text.data[i] == '\n';
     /* the first line is only the end of one where the file was cut */
     for (skip = lines > ENTRIES ? lines - ENTRIES : from > 0 && lines > 0; skip > 0; skip--)
         at = (size_t)((const char *)memchr(text.data + at, '\n', text.len - at) - text.data) + 1;
-    if (from > 0 || lines > ENTRIES + ENTRIES / 10)
+    if (from > 0 || lines > ENTRIES + ENTRIES / 10) {
         r = place_write(h->path, text.data + at, text.len - at, err);
+        if (r == 0)
+            carry_over(h, fd, from + (off_t)text.len);
+    }
     while (r == 0 && at < text.len) {
         const char *nl = memchr(text.data + at, '\n', text.len - at);
         size_t n = nl ? (size_t)(nl - text.data) - at : text.len - at;

@@ -407,6 +407,30 @@ def test_a_history_of_many_pastes(bare, serve):
     assert [len(line.split()[-1]) for line in kept[:-1]] == [60000] * (len(kept) - 1) and len(kept) > 270
 
 
+def test_a_history_that_grows_while_it_is_shortened(bare, serve):
+    """What another chat appends to the old file before the new one takes its place is in the new one too."""
+    serve(bare, [])
+    path = bare.path("state/sandpiper/history")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as f:
+        f.writelines("%d %s\n" % (i, "x" * 60000) for i in range(290))
+    os.chmod(path, 0o600)
+    added = []
+    with open(path, "a") as f:
+        p = bare.chat(env=PLAIN)
+        while True:
+            f.write("other %d\n" % len(added))
+            f.flush()
+            if os.stat(path).st_ino != os.fstat(f.fileno()).st_ino:
+                break
+            added.append("other %d" % len(added))
+            time.sleep(0.0002)
+    p.expect("> ")
+    leave(p)
+    kept = [line for line in open(path).read().splitlines() if line.startswith("other")]
+    assert kept[:len(added)] == added, (len(kept), len(added))
+
+
 def test_completion_of_commands(bare, serve):
     serve(bare, [said("tab\tnothing")], complete=False)
     p = start(bare)
