@@ -334,7 +334,7 @@ static int ask_in_words(struct agent *a, struct question *q, char **number, stru
 
     if (!q->texts.system_words)
         return 0;
-    agent_notice(a, NOTICE_INFO, "the second result is doubtful as well; asking %s to solve it in words",
+    agent_notice(a, NOTICE_INFO, "the second try is no better; asking %s to solve the problem in words",
                  model_name(a));
     int asked = ask_anew(a, q->texts.system_words, &r, err);
     if (asked <= 0)
@@ -384,7 +384,7 @@ static int look_again(struct agent *a, struct question *q, char **answer, struct
     if (words && !same_number(words, q->good))
         *answer = steal(&words);
     agent_notice(a, NOTICE_INFO,
-                 *answer ? "it counts, since neither result looks right"
+                 *answer ? "the solution in words counts, not the result of the code"
                          : "there is no better result, so the first one counts");
     return 0;
 }

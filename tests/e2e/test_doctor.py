@@ -22,7 +22,7 @@ def test_doctor_says_what_an_engine_holds(sandpiper_on, engine):
     short = sandpiper_on.run("doctor", "--offline", "--memory", "300m", "--pids", "50").out
     assert "weaker: " not in short.splitlines()[0] and not re.search("limits:|walls:|packages:", short), short
     limits = [line for line in r.out.splitlines() if line.startswith("                  limits: ")]
-    assert len(limits) == 1 and "50 processes" in limits[0] and "256 MiB in /mnt/data" in limits[0], r
+    assert len(limits) == 1 and "50 processes" in limits[0] and "150 MiB in /mnt/data" in limits[0], r
     if os.geteuid() == 0:
         assert "memory 300 MiB" in limits[0] and "1 CPU" in limits[0], r
     assert ("10000 files" in limits[0]) == (engine == "docker"), r

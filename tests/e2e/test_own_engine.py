@@ -340,10 +340,10 @@ def test_what_is_shown(own):
     r = own.run("exec", "--dry-run", "--memory", "300m")
     words = r.out.split()
     assert r.code == 0 and words[1] == "-c" and "-I -S -u -i -q - stdio" in r.out and "told_memory=%d" % (300 << 20) in r.out, r
-    assert "{" not in r.out and "--size %d" % (256 << 20) in r.out, r
+    assert "{" not in r.out and "--size %d" % (150 << 20) in r.out, r
     use(own, ["gpu", "a b", "{name}", "{memory}/{cpus}/{pids}", "{data_size}", "{tmp_size}", "python3", "{python}", "{other"])
     r = own.run("exec", "--dry-run", "--memory", "300m", "--cpus", "1.5", "--pids", "50")
-    assert r.code == 0 and r.out.startswith("gpu 'a b' sandpiper-ID 314572800/1.5/50 268435456 67108864 python3 -I -S"), r
+    assert r.code == 0 and r.out.startswith("gpu 'a b' sandpiper-ID 314572800/1.5/50 157286400 39321600 python3 -I -S"), r
     assert " 'nproc=0' " in r.out and " 'heap=0' " in r.out, r          # the engine was told to hold them
     r = own.run("config")
     assert r.code == 0 and '  gpubox: {start: ["gpu", "a b", "{name}"' in r.out and "config.yaml:2" in r.out, r

@@ -102,8 +102,9 @@ static const struct look {
      .cells = {{.output = "32"}, {.output = "12"}},
      .ran = "print(4 * 8);print(4 + 8);",
      .events =
-         "calls2 call:2 out:2 result:2:0 notice(the second result is doubtful as well; asking fake-model to "
-         "solve it in words) text3 nudged3 notice(it counts, since neither result looks right) text4 "
+         "calls2 call:2 out:2 result:2:0 notice(the second try is no better; asking fake-model to solve the "
+         "problem in words) text3 nudged3 notice(the solution in words counts, not the result of the code) "
+         "text4 "
          "answer4 ",
      .answer = "3",
      .turns = 4},
