@@ -178,7 +178,8 @@ def test_huge_pages(there, place):
     """What makes copies of many objects cheap must not use up the memory: a part of it exists twice until the next copy."""
     look = "time.sleep(0.06)\nsum(int(line.split()[1]) for line in open('/proc/self/smaps_rollup') if 'AnonHugePages' in line)"
     for memory, some in ("2g", True), ("400m", False):
-        cells = play(there, ["import os, time\nx = [str(i) * 3 for i in range(3900000)]"] + 12 * [look] + ["os._exit(0)", "len(x)"], "--memory", memory)
+        cells = play(there, ["import os, time\nx = [str(i) * 3 for i in range(3900000)]"] + 12 * [look] + ["os._exit(0)", "len(x)"],
+                     "--memory", memory, "--timeout", "60s")
         assert cells[0].status == "ok", (memory, cells[0])
         seen = [int(cell.value) for cell in cells[1:-2]]
         if some or not out_of_memory(place):    # there no limit is for all memory together
