@@ -233,21 +233,18 @@ size_t numbers_read(const char *text, double *out, size_t max);
 /* How many numbers of the question its code makes no use of; they are named in out. */
 size_t numbers_left_out(const char *question, const char *code, struct buf *out);
 
+/* rounds.c: run what a reply calls, and put both into the conversation. -1: it was interrupted, or nothing
+ * can run. */
+int run_reply(struct agent *a, struct question *q, struct llm_reply *r, struct error *err);
+
 /* doubt.c */
 /* How likely is it that what this code printed is wrong: 0, or more the likelier. Each sign is named in
  * why. */
 unsigned doubts(const char *question, const char *code, const char *output, struct buf *why);
-#define NO_RESULT (~0u)
-/* The same for the last two turns, a reply and its result. NO_RESULT: they are none that is looked at, since
- * the question has data, the model is not known to need it, or the code failed. */
-unsigned doubts_about_last(const struct agent *a, struct buf *why);
-/* Is the same number the only one of both texts? Either may be NULL. */
-bool same_number(const char *a, const char *b);
-/* The number that a solution in words arrives at; NULL: none can be made out, or it is most likely wrong. The
- * caller frees. */
-char *number_in_words(const char *reply);
-/* Ask the question of a->q anew, as if nothing had been said since, with these instructions. */
-int ask_otherwise(struct agent *a, const char *system, struct llm_reply *r, struct error *err);
+/* Is the first result of the question most likely wrong? Then the model is asked once more, and the better
+ * result counts. One that is no better is forgotten. *answer: what counts in place of both results, which the
+ * caller frees; or NULL. -1: interrupted, or no code can run any more. */
+int look_again(struct agent *a, struct question *q, char **answer, struct error *err);
 
 /* verify.c */
 /* Compute the answer of a->q a second time. Returns ANSWERED, UNVERIFIED, or what stopped the question. */

@@ -289,8 +289,7 @@ static char *answer_of_output(const struct agent *a, const struct question *q, c
     return xmemdup0(q->good, len);
 }
 
-/* Run what a reply calls, and put both into the conversation. */
-static int run_reply(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
+int run_reply(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
 {
     struct call *calls = xcalloc(r->n_calls, sizeof *calls);
     for (size_t i = 0; i < r->n_calls; i++) {
@@ -310,83 +309,6 @@ static int run_reply(struct agent *a, struct question *q, struct llm_reply *r, s
                                             ? "Not run: the time for the question was over."
                                             : "Not run: the user interrupted.");
     return -1;
-}
-
-/* Ask the question anew. The request may fail without harm. 1: there is a reply; 0: there is none; -1: the
- * user interrupted it. */
-static int ask_anew(struct agent *a, const char *system, struct llm_reply *r, struct error *err)
-{
-    struct error failed = {0};
-    int status = ask_otherwise(a, system, r, &failed);
-
-    if (loop_cancelled(a->loop))
-        return error_set(err, ERROR_CANCELLED, 0, "interrupted");
-    if (status)
-        agent_notice(a, NOTICE_INFO, "that request failed: %s", failed.text);
-    return !status;
-}
-
-/* Two results differ, and both are doubtful. -1: interrupted. 0: *number is the one that the model arrives at
- * in words, which the caller frees; or NULL. */
-static int ask_in_words(struct agent *a, struct question *q, char **number, struct error *err)
-{
-    autorelease(llm_reply_release) struct llm_reply r = {0};
-
-    if (!q->texts.system_words)
-        return 0;
-    agent_notice(a, NOTICE_INFO, "the second try is no better; asking %s to solve the problem in words",
-                 model_name(a));
-    int asked = ask_anew(a, q->texts.system_words, &r, err);
-    if (asked <= 0)
-        return asked;
-    q->reply++;
-    agent_send_whole(a, EVENT_TEXT, r.text);
-    agent_reply_end(a, REPLY_NUDGED);
-    *number = r.n_calls ? NULL : number_in_words(r.text);
-    return 0;
-}
-
-/* Is the first result of the question most likely wrong? Then the model is asked once more, and the better
- * result counts. One that is no better is forgotten. *answer: what counts in place of both results, which the
- * caller frees; or NULL. */
-static int look_again(struct agent *a, struct question *q, char **answer, struct error *err)
-{
-    const size_t n = a->c->n;
-    struct buf why autorelease(buf_release) = BUF_INIT(4096);
-    autorelease(llm_reply_release) struct llm_reply r = {0};
-    autofree char *words = NULL;
-    unsigned first = n == q->start + 3 ? doubts_about_last(a, &why) : 0;
-
-    if (!first || first == NO_RESULT)
-        return 0;
-    agent_notice(a, NOTICE_INFO, "the result is doubtful (%s); asking %s once more", buf_str(&why),
-                 model_name(a));
-    int asked = ask_anew(a, q->texts.system_again, &r, err);
-    if (asked < 0)
-        return -1;
-    autofree char *good = steal(&q->good);
-    if (r.n_calls == 1 && !r.calls[0].problem) {
-        q->reply++;
-        agent_send_whole(a, EVENT_REASONING, r.reasoning);
-        agent_send_whole(a, EVENT_TEXT, r.text);
-        if (run_reply(a, q, &r, err))
-            return -1;
-        if (doubts_about_last(a, &why) < first)
-            return 0;
-    }
-    if (asked && !same_number(good, q->good) && ask_in_words(a, q, &words, err))
-        return -1;
-    if (same_number(words, q->good))
-        return 0;
-    conversation_truncate(a->c, n);
-    xreplace(&q->good, steal(&good));
-    budget_worked(&q->budget); /* should the second code have failed */
-    if (words && !same_number(words, q->good))
-        *answer = steal(&words);
-    agent_notice(a, NOTICE_INFO,
-                 *answer ? "the solution in words counts, not the result of the code"
-                         : "there is no better result, so the first one counts");
-    return 0;
 }
 
 static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
