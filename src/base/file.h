@@ -77,7 +77,7 @@ char *xdg_path(enum xdg which, const char *name);
  * NULL: this one cannot be had. The caller frees. */
 #define XDG_SPARES 3
 char *xdg_spare(unsigned i, bool make);
-/* Those that exist, of every XDG_RUNTIME, which may be gone by now: nobody would look there again. */
+/* Call fn for each spare folder of this user. The XDG_RUNTIME that it was made for may be gone by now. */
 void xdg_spare_each(void (*fn)(void *ctx, const char *spare), void *ctx);
 
 #endif

@@ -52,7 +52,7 @@ static bool has_word(const char *name, const char *word, size_t len)
     return false;
 }
 
-/* Who slips twice still begins right: vision is two edits from sesion, and is not meant. */
+/* Two slips count only behind a right first letter: sesion does not mean vision. */
 static bool begins_alike(const char *a, const char *b)
 {
     return tolower((unsigned char)a[strspn(a, "-/")]) == tolower((unsigned char)b[strspn(b, "-/")]);

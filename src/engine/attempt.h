@@ -45,7 +45,7 @@ struct attempt {
     bool begun;
     char *program;
     int kills;    /* a file with the number of kills for memory; -1: there is none */
-    int stat;     /* likewise memory.stat */
+    int stat;     /* its memory.stat; -1: there is none */
     char *name;   /* of the container; NULL: there is no container */
     char *image;  /* of a named sandbox that ran before this program */
     unsigned uid; /* of the container; 0: none of its own */

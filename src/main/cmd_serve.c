@@ -120,7 +120,7 @@ static void run(struct serve *s)
         return;
     print_line("finishing what is running; a second signal stops at once");
     int64_t until = clock_ms() + DRAIN_MS;
-    while (server_busy(s->server) && clock_ms() < until && loop_ends(s->loop) < 2)
+    while (server_busy(s->server) && clock_ms() < until && loop_end_signals(s->loop) < 2)
         loop_wait(s->loop, (int)(until - clock_ms()));
 }
 
@@ -128,9 +128,9 @@ static void run(struct serve *s)
  * of them. */
 static void settle(struct loop *loop)
 {
-    unsigned signals = loop_ends(loop), left = runner_settle(loop, QUIET_MS);
+    unsigned signals = loop_end_signals(loop), left = runner_settle(loop, QUIET_MS);
 
-    if (left && loop_ends(loop) == signals) {
+    if (left && loop_end_signals(loop) == signals) {
         autofree char *line = xasprintf("waiting for %u sandbox%s to end; another signal ends the wait", left,
                                         left == 1 ? "" : "es");
         print_line(line);

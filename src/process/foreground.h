@@ -1,5 +1,5 @@
-/* foreground.h - whether a terminal is this program's, or that of another one in front of it. Who sets the
- * modes of another's is stopped, and for good if it was about to end: nobody continues it any more.
+/* foreground.h - is this program in front at its terminal? One in the background that sets the terminal's
+ * modes is stopped; if it was about to end, nobody continues it, and it stays for good.
  */
 #ifndef PROCESS_FOREGROUND_H
 #define PROCESS_FOREGROUND_H

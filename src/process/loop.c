@@ -367,7 +367,7 @@ int loop_fatal(const struct loop *l)
     return l->fatal;
 }
 
-unsigned loop_ends(const struct loop *l)
+unsigned loop_end_signals(const struct loop *l)
 {
     return l->interrupts + l->fatals;
 }

@@ -64,10 +64,10 @@ bool loop_check(struct loop *l);
 /* For such a callback too: wait until fd shows one of events or an error, a signal comes, or ms have passed.
  * Serves nothing; l may be NULL. */
 void loop_poll(const struct loop *l, int fd, short events, int ms);
-struct loop *loop_of_signals(void);        /* the one with loop_signals, or NULL */
-int loop_fatal(const struct loop *l);      /* SIGTERM or SIGHUP when one came, else 0 */
-unsigned loop_ends(const struct loop *l);  /* how many signals came that ask to end, SIGINT too */
-bool loop_cancelled(const struct loop *l); /* interrupts > 0 or a fatal signal */
+struct loop *loop_of_signals(void);              /* the one with loop_signals, or NULL */
+int loop_fatal(const struct loop *l);            /* SIGTERM or SIGHUP when one came, else 0 */
+unsigned loop_end_signals(const struct loop *l); /* how many signals came that ask to end, SIGINT too */
+bool loop_cancelled(const struct loop *l);       /* interrupts > 0 or a fatal signal */
 int loop_exit_code(
     const struct loop *l);           /* of a program that was cancelled: 143 after a fatal signal, or 130 */
 bool loop_resized(struct loop *l);   /* true once after each SIGWINCH */

@@ -287,7 +287,7 @@ bool run_dir_id(const char *name)
     return strlen(name) == 16 && strspn(name, "0123456789abcdef") == 16;
 }
 
-/* So old that nobody will write into it any more what he has made it for. */
+/* So old that whoever made it will write nothing into it any more. */
 static bool is_old(const char *dir)
 {
     struct stat st;

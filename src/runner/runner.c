@@ -169,9 +169,9 @@ void runner_free(struct runner *r)
 unsigned runner_settle(struct loop *loop, int ms)
 {
     int64_t until = clock_ms() + ms, now;
-    unsigned signals = loop_ends(loop), n = 0;
+    unsigned signals = loop_end_signals(loop), n = 0;
 
-    while (ending && (now = clock_ms()) < until && loop_ends(loop) == signals)
+    while (ending && (now = clock_ms()) < until && loop_end_signals(loop) == signals)
         loop_wait(loop, (int)(until - now));
     for (const struct runner *r = ending; r; r = r->next)
         n++;

@@ -413,9 +413,9 @@ static int make_room(struct runners *rs, const char *client, struct error *err)
     unsigned most = rs->o.most ? rs->o.most(rs->o.ctx, client) : 0;
 
     if (most && count_of(rs, client) >= most && !end_spare(rs, client))
-        return error_set(err, ERROR_BUSY, EDQUOT, "this token may have no more sandboxes than %u" FULL, most);
+        return error_set(err, ERROR_BUSY, EDQUOT, "all sandboxes of this token are in use (%u)" FULL, most);
     if (count(rs, false) >= rs->o.max && !end_spare(rs, client))
-        return error_set(err, ERROR_BUSY, 0, "there may be no more sandboxes than %u" FULL, rs->o.max);
+        return error_set(err, ERROR_BUSY, 0, "all sandboxes are in use (%u)" FULL, rs->o.max);
     return 0;
 }
 

@@ -19,7 +19,7 @@ struct getting {
     int64_t size, got, most; /* size -1: not announced yet */
 };
 
-/* One with a hole in it may be larger than the folder that it is in. */
+/* A sparse file may be larger than the folder that it is in. */
 static bool too_large(const struct getting *g)
 {
     return g->size > g->most;
@@ -69,7 +69,7 @@ static int outcome(const struct getting *g, struct error *err)
     if (too_large(g))
         return error_set(err, ERROR_USAGE, EFBIG,
                          "%s has %" PRId64
-                         " bytes, more than are copied out of the sandbox: /mnt/data holds %s",
+                         " bytes, more than can be copied out of the sandbox; /mnt/data holds %s",
                          q->what, g->size, size_text(q->sandbox->o.run.data_size).text);
     if (q->files_cut || g->size < 0 || g->got < g->size)
         return error_set(err, ERROR_SANDBOX, 0, "%s: only a part of it was copied out of the sandbox",

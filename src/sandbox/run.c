@@ -147,7 +147,7 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
                       ? xstrdup("sandpiper was terminated, so the code was killed")
                       : xasprintf("%s interrupted the code and it did not stop by itself, so it was killed",
                                   interrupter(c));
-    } else if (files) { /* a kill of just before the cell, too, which is counted already, can only be that */
+    } else if (files) { /* a kill just before the cell was counted then, and only files can be its cause */
         r->status = CELL_MEMORY;
         r->what = xasprintf("the code was killed: out of memory (limit %s, of which files in /mnt/data, /tmp "
                             "and /dev/shm take %s)",
@@ -243,7 +243,7 @@ static void explain(struct sandbox *s, struct cell *c, const struct ladder *l)
     int64_t kills = s->run ? engine_memory_kills(s->run) : -1,
             grew = s->memory_kills >= 0 ? kills - s->memory_kills : 0;
     if (l->reason == REASON_MEMORY && (c->request.sigint_sent || !c->request.done))
-        grew++; /* killed in the kernel's place */
+        grew++; /* we did it, since the kernel did not */
     /* A snapshot killed to free memory does not concern the cell, if the cell survived. */
     bool memory = grew > 0, process = grew > c->request.snapshots_killed;
 

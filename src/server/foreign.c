@@ -210,13 +210,13 @@ static int keep(struct foreign_call *c, const struct json *result, struct error 
 static void on_done(void *ctx, const struct json *result, const struct error *err)
 {
     struct foreign_call *c = ctx;
-    struct error much;
+    struct error too_much;
 
     c->number = 0;
     if (err && !json_bool(json_get(c->step, "may_fail"), false))
         fail(c, err);
-    else if (result && keep(c, result, &much) < 0)
-        fail(c, &much);
+    else if (result && keep(c, result, &too_much) < 0)
+        fail(c, &too_much);
     else
         proceed(c);
 }

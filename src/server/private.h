@@ -105,7 +105,7 @@ struct visit {
 /* In admit.c. Checks everything that is known once the headers have come. False: the request was refused, and
  * answered. */
 bool admit_headers(struct visit *q, const char *version);
-/* Is the body read? Otherwise it is let pass without being kept: a GET needs no token everywhere. */
+/* Is its body kept and read? That of a GET is skipped, since some need no token. */
 bool visit_takes_body(const struct visit *q);
 /* Parses the body and checks it against the schema of the route. False as above. */
 bool admit_body(struct visit *q);

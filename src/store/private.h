@@ -47,7 +47,7 @@ struct store {
     int64_t n;                          /* of the session in the database; 0: it is not there yet */
     int64_t first_question, first_cell; /* how many of them earlier programs counted */
     int64_t question;                   /* number of the present one */
-    uint64_t asked;                     /* serial of its turn: what is older is of a question before */
+    uint64_t asked;                     /* serial of its turn: older ones are of the question before */
     struct buf text;                    /* of the reply that streams, not written yet */
     struct buf output;                  /* of the cell that runs, likewise */
     int stream;                         /* where that output went */

@@ -9,7 +9,7 @@
 
 #define COLUMNS 79
 
-/* What is no command. */
+/* What else can be typed. */
 static const struct {
     const char *typed, *help;
     bool usual;

@@ -32,7 +32,7 @@ static struct {
 
 static const char marks_on[] = "\033[?2004h", marks_off[] = "\033[?2004l";
 
-bool modes_are_anothers(void)
+bool modes_belong_to_another(void)
 {
     struct loop *loop = loop_of_signals();
 
@@ -199,7 +199,7 @@ void modes_set(enum modes modes)
     }
     terminal.now = t;
     terminal.lent = modes == MODES_LENT;
-    if (!modes_are_anothers())
+    if (!modes_belong_to_another())
         set_now(&t);
 }
 

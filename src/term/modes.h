@@ -22,9 +22,9 @@ enum modes {
 int modes_open(struct error *err);
 void modes_close(void); /* restore the modes and the signal handlers */
 void modes_set(enum modes modes);
-/* The program ends in the background: the modes are those of the program in front by now, and are left alone.
- * To set them would stop us for good. */
-bool modes_are_anothers(void);
+/* Is this program ending in the background? The modes are then those of the program in front; to set them
+ * would stop us for good. */
+bool modes_belong_to_another(void);
 void modes_note(void);           /* readline changed the modes: remember them as those for editing */
 void modes_mark_pastes(bool on); /* bracketed paste on or off */
 /* True once after the program was stopped and continued: the screen must be drawn again. */

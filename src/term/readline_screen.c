@@ -33,7 +33,7 @@ void readline_put(const char *s)
 /* readline assumes that a terminal without ECHO must not show what is typed, so set ECHO first. */
 void readline_prep(int meta)
 {
-    if (modes_are_anothers())
+    if (modes_belong_to_another())
         return;
     modes_set(MODES_EDITING);
     rl_prep_terminal(meta);
@@ -46,7 +46,7 @@ void readline_prep(int meta)
 void readline_deprep(void)
 {
     fflush(rl_outstream);
-    if (modes_are_anothers())
+    if (modes_belong_to_another())
         return;
     modes_mark_pastes(false);
     rl_deprep_terminal();

@@ -387,14 +387,20 @@ def test_history_on_disk(bare, serve):
     serve(bare, [])
 
 
-def test_a_history_of_many_pastes(bare, serve):
-    """Past 16 MiB its beginning goes, and not all of it."""
-    serve(bare, [])
+def long_history(bare, last=""):
+    """One of over 16 MiB; returns its path."""
     path = bare.path("state/sandpiper/history")
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w") as f:
         f.writelines("%d %s\n" % (i, "x" * 60000) for i in range(290))
-        f.write("the last one\n")
+        f.write(last)
+    return path
+
+
+def test_a_history_of_many_pastes(bare, serve):
+    """Past 16 MiB its beginning goes, and not all of it."""
+    serve(bare, [])
+    path = long_history(bare, "the last one\n")
     p = start(bare)
     assert "history" not in p.before
     p.send("\x1b[A")
@@ -410,10 +416,7 @@ def test_a_history_of_many_pastes(bare, serve):
 def test_a_history_that_grows_while_it_is_shortened(bare, serve):
     """What another chat appends to the old file before the new one takes its place is in the new one too."""
     serve(bare, [])
-    path = bare.path("state/sandpiper/history")
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w") as f:
-        f.writelines("%d %s\n" % (i, "x" * 60000) for i in range(290))
+    path = long_history(bare)
     os.chmod(path, 0o600)
     added = []
     with open(path, "a") as f:

@@ -276,7 +276,7 @@ def test_a_token_has_a_limit_of_its_own(sandpiper):
     s.token, other.token = mine, theirs
     box = s.good("/create_sandbox", conversation_id="talk")["sandbox_id"]
     full = s.refused(429, "TOO_MANY_REQUESTS", "/create_sandbox")
-    assert "this token may have no more sandboxes than 1" == full.json["detail"] and int(full.headers["Retry-After"]) > 0
+    assert "all sandboxes of this token are in use (1)" == full.json["detail"] and int(full.headers["Retry-After"]) > 0
     assert s.good("/create_sandbox", conversation_id="talk")["sandbox_id"] == box       # it has that one already
     assert [other.post("/create_sandbox").status for _ in range(3)] == [200, 200, 429]   # three in all
     s.good("/stop_sandbox", sandbox_id=box)

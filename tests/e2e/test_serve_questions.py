@@ -171,7 +171,7 @@ def test_room_within_a_limit_of_ones_own(start, sandpiper):
         server.ask("/stop_sandbox", {"sandbox_id": box}, Authorization="Bearer " + mine)
         server.ask("/create_sandbox", {}, Authorization="Bearer " + mine)
     full = server.ask("/ask", {"input": "q"}, 429, Authorization="Bearer " + mine)
-    assert full["detail"] == "this token may have no more sandboxes than 2", full
+    assert full["detail"] == "all sandboxes of this token are in use (2)", full
     assert [b["sandbox_id"] for b in server.ask("/list_sandboxes", {}, Authorization="Bearer " + theirs)["sandboxes"]] == [other]
 
 
