@@ -65,6 +65,9 @@ static int tell(const struct config *c, struct error *err)
         {"pool", json_integer(c->pool_size)}, {"ttl_ms", json_integer(c->ttl)},
         {"quiet", json_boolean(c->quiet)}, {"verbose", json_boolean(c->verbose)}, {"allow_hosts", hosts});
     autofree char *text = json_print(j);
+    if (strlen(text) > SETTINGS_MAX)
+        return error_set(err, ERROR_USAGE, 0, "--allow-host: all names together must fit in %u KiB",
+                         SETTINGS_MAX >> 10);
     if (send(front_side, text, strlen(text), MSG_NOSIGNAL) < 0)
         return error_errno(err, "the settings of the server cannot be passed on");
     return 0;
