@@ -155,12 +155,22 @@ static bool is_other(const char *model, const char *but)
 }
 
 /* The first model in the service's list that matches the pattern, other than but; NULL if there is none. */
-static const char *listed(struct config *c, const struct llm_models *m, const char *pattern, const char *but)
+static const char *listed(const struct llm_models *m, const char *pattern, const char *but)
 {
     for (size_t i = 0; i < m->n; i++)
         if (is_other(m->v[i].id, but) && fnmatch(pattern, m->v[i].id, FNM_CASEFOLD) == 0)
-            return config_keep(c, m->v[i].id);
+            return m->v[i].id;
     return NULL;
+}
+
+const char *model_in_list(const struct endpoint *e, const struct llm_models *m)
+{
+    const char *name = e->models ? NULL : e->model;
+
+    for (size_t i = 0; e->models && i < e->models->n && !name; i++)
+        name = is_pattern(e->models->v[i]) ? listed(m, e->models->v[i], NULL) : e->models->v[i];
+    const struct llm_model *named = name ? llm_models_find(m, name) : NULL;
+    return named ? named->id : NULL;
 }
 
 /* The first usable model from entry i of the preference list on, other than but (NULL: any). The service is
@@ -183,7 +193,8 @@ static const char *preferred(const struct service *s, size_t i, const char *but,
         if (!known && llm_models_get(&q, s->loop, &m, err) < 0)
             break;
         known = true;
-        found = listed(s->config, &m, models->v[i], but);
+        const char *id = listed(&m, models->v[i], but);
+        found = id ? config_keep(s->config, id) : NULL;
     }
     llm_models_release(&m);
     return found;

@@ -12,6 +12,7 @@
 
 struct config;
 struct llm_model;
+struct llm_models;
 struct llm_models_query;
 struct llm_options;
 struct loop;
@@ -53,6 +54,9 @@ void model_prefer(struct endpoint *e, const char *model);
 int model_settle(const struct service *s, char **model, char **notice, struct error *err);
 
 /* For commands that need an endpoint but no model: */
+/* The one in the service's list that would be asked; NULL: none is known, or it is not in the list. Points
+ * into m. */
+const char *model_in_list(const struct endpoint *e, const struct llm_models *m);
 #define LOCAL_MAX 16
 struct local_place {
     const struct provider *provider;

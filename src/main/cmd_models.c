@@ -198,9 +198,8 @@ static void add_rows(struct model_listing *l, const struct llm_model *const *cho
 static void list(struct model_listing *l, const struct endpoint *e, struct llm_models *m, bool heading)
 {
     const struct llm_model **chosen = xcalloc(m->n + 1, sizeof *chosen);
+    const char *by_default = model_in_list(e, m);
     size_t n = choose(m, l->c->args.operand, chosen);
-    const struct llm_model *named = e->model ? llm_models_find(m, e->model) : NULL;
-    const char *by_default = named ? named->id : NULL;
 
     l->listed += n;
     if (heading && n && !l->c->json)

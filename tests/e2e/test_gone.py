@@ -119,6 +119,17 @@ def test_a_pattern_that_the_gone_model_matches_too(sandpiper, serve):
     assert r.code == 0 and r.out == "Fine.\n" and len(gone_lines(r)) == 1, r
 
 
+def test_models_marks_the_one_that_a_pattern_finds(sandpiper, serve):
+    """The service's order decides, as when a question is asked."""
+    server = serve(sandpiper, [dict(FINE, expect={"model": "z-first-large"})])
+    server.others["/v1/models"] = {"object": "list", "data": [{"id": name, "object": "model"} for name in ("other", "z-first-large", "a-first-small")]}
+    env = own(sandpiper, server)
+    sandpiper.configure((OWN % server.url).replace("first, second, third", "'*none*', '*first*'"))
+    r = sandpiper.run("models", env=env)
+    assert [line.split()[0] for line in r.out.splitlines() if line.endswith(" default")] == ["z-first-large"], r
+    assert sandpiper.run("well?", env=env).out == "Fine.\n"
+
+
 @pytest.mark.parametrize("status, body", BUSY, ids=["429", "503"])
 def test_busy_is_not_gone(sandpiper, serve, status, body):
     server = serve(sandpiper, [{"answer": {"status": status, "json": body, "headers": {"Retry-After-Ms": "50"}}}, dict(FINE, expect={"model": "first"})])
