@@ -16,38 +16,11 @@
 #include "records/owner.h"
 #include "records/record.h"
 #include "records/registry.h"
-#include "runner/past.h"
+#include "runner/lease.h"
 #include "runner/served.h"
 
-#define PREFIX           "srv-"
 #define CONVERSATION_MAX 256
-#define POOL_IDLE_MS     10000 /* for which a sandbox in the pool outlives its runner */
-#define POOL_AGAIN_MS    10000 /* to wait after a start in the pool has failed */
 #define FULL             "\nstop one that is not needed, or try again later"
-
-struct lease {
-    struct lease *next;
-    struct runners *rs;
-    char id[RUNNERS_ID + 1];
-    char *conversation, *client;
-    int64_t created;       /* time() */
-    int64_t used;          /* clock_ms() when it was last used */
-    struct runner *runner; /* NULL: it has none, or that has ended */
-    bool pooled;           /* it is in the pool, and no client has it yet */
-    bool spare;            /* see lease_set_spare() */
-    bool again;            /* the next runner is to attach to the sandbox of an earlier one */
-};
-
-struct runners {
-    struct runners_options o;
-    struct lease *all; /* oldest first */
-    struct past past;
-    char *owner;
-    int64_t pool_at; /* clock_ms() from which the pool may be filled; 0: at once */
-    struct runners_counts counts;
-};
-
-static void plan(struct runners *rs);
 
 static unsigned count(const struct runners *rs, bool pooled)
 {
@@ -56,104 +29,6 @@ static unsigned count(const struct runners *rs, bool pooled)
     for (const struct lease *h = rs->all; h; h = h->next)
         n += h->pooled == pooled;
     return n;
-}
-
-static void write_note(const struct lease *h, int64_t ended, bool expired)
-{
-    if (h->rs->o.named)
-        served_write(h->id, &(struct served){.conversation = h->conversation,
-                                             .client = h->client,
-                                             .owner = h->rs->owner,
-                                             .created = h->created,
-                                             .ended = ended,
-                                             .expired = expired});
-}
-
-/* ---- one sandbox ---- */
-
-static struct lease *lease_new(struct runners *rs)
-{
-    struct lease *h = xcalloc(1, sizeof *h), **last = &rs->all;
-
-    h->rs = rs;
-    h->created = (int64_t)time(NULL);
-    h->used = clock_ms();
-    while (*last)
-        last = &(*last)->next;
-    *last = h;
-    return h;
-}
-
-/* From now on nobody finds it. */
-static void lease_hide(struct lease *h)
-{
-    struct lease **p = &h->rs->all;
-
-    while (*p != h)
-        p = &(*p)->next;
-    *p = h->next;
-}
-
-static void lease_free(struct lease *h)
-{
-    free(h->conversation);
-    free(h->client);
-    free(h);
-}
-
-static void lease_remove(struct lease *h)
-{
-    lease_hide(h);
-    lease_free(h);
-}
-
-static void on_gone(void *ctx, struct runner *r)
-{
-    struct lease *h = ctx;
-    struct runners *rs = h->rs;
-
-    runner_free(r);
-    h->runner = NULL;
-    h->again = true;
-    rs->counts.died++;
-    if (h->pooled) {
-        lease_remove(h);
-        rs->pool_at = clock_ms() + POOL_AGAIN_MS;
-    }
-    plan(rs);
-}
-
-static void on_ready(void *ctx, struct runner *r, const struct error *err)
-{
-    struct lease *h = ctx;
-    struct runners *rs = h->rs;
-
-    if (!err || !h->pooled)
-        return;
-    runner_end(r);
-    lease_remove(h);
-    rs->pool_at = clock_ms() + POOL_AGAIN_MS;
-    plan(rs);
-}
-
-static int start(struct lease *h, struct error *err)
-{
-    struct runners *rs = h->rs;
-    char name[sizeof PREFIX + RUNNERS_ID];
-
-    snprintf(name, sizeof name, PREFIX "%s", h->id);
-    h->runner = runner_start(&(struct runner_options){.loop = rs->o.loop,
-                                                      .starter = rs->o.starter,
-                                                      .name = rs->o.named ? name : NULL,
-                                                      .idle_ms = h->pooled ? POOL_IDLE_MS : rs->o.ttl_ms,
-                                                      .ready = on_ready,
-                                                      .gone = on_gone,
-                                                      .ctx = h},
-                             err);
-    if (h->runner && h->again)
-        runner_ask(h->runner, "again", NULL, -1, &(struct runner_listener){0});
-    h->again = false;
-    return h->runner ? 0 : -1;
 }
 
 /* ---- the pool ---- */
@@ -169,9 +44,8 @@ static void fill_pool(struct runners *rs)
 
         random_hex(h->id, RUNNERS_ID);
         h->pooled = true;
-        if (start(h, NULL) < 0) {
-            lease_remove(h);
-            rs->pool_at = clock_ms() + POOL_AGAIN_MS;
+        if (lease_start(h, NULL) < 0) {
+            lease_fail_in_pool(h);
             return;
         }
     }
@@ -190,30 +64,18 @@ static struct lease *from_pool(struct runners *rs)
 
 /* ---- time ---- */
 
-static bool is_busy(const struct lease *h)
-{
-    return h->runner && runner_busy(h->runner);
-}
-
-static int64_t idle_since(const struct lease *h)
-{
-    int64_t done = h->runner ? runner_done_at(h->runner) : 0;
-
-    return done > h->used ? done : h->used;
-}
-
 static void end(struct lease *h, bool expired)
 {
     struct runners *rs = h->rs;
     int64_t now = (int64_t)time(NULL);
 
-    write_note(h, now, expired);
+    lease_write_note(h, now, expired);
     past_add(&rs->past, h->id, expired, now);
     lease_hide(h); /* those whose requests fail now would end it again */
     if (h->runner && runner_lost(h->runner))
         runner_end(steal(&h->runner));
     if (!h->runner && !expired)
-        (void)start(h, NULL); /* to remove the sandbox. One that expired ends by itself. */
+        (void)lease_start(h, NULL); /* to remove the sandbox. One that expired ends by itself. */
     runner_end(h->runner);
     lease_free(h);
     rs->counts.expired += expired;
@@ -228,21 +90,20 @@ static void on_time(void *ctx)
     past_forget_old(&rs->past);
     for (struct lease *h = rs->all, *next; h; h = next) {
         next = h->next;
-        if (rs->o.ttl_ms > 0 && !h->pooled && !is_busy(h) && now >= idle_since(h) + rs->o.ttl_ms)
+        if (rs->o.ttl_ms > 0 && !h->pooled && !lease_is_busy(h) && now >= lease_idle_since(h) + rs->o.ttl_ms)
             end(h, true);
     }
     fill_pool(rs);
-    plan(rs);
+    runners_plan(rs);
 }
 
-/* Sets the timer for the next sandbox that expires, or for the pool. */
-static void plan(struct runners *rs)
+void runners_plan(struct runners *rs)
 {
     int64_t at = INT64_MAX, now = clock_ms();
 
     for (const struct lease *h = rs->all; h && rs->o.ttl_ms > 0; h = h->next)
         if (!h->pooled) {
-            int64_t due = (is_busy(h) ? now : idle_since(h)) + rs->o.ttl_ms;
+            int64_t due = (lease_is_busy(h) ? now : lease_idle_since(h)) + rs->o.ttl_ms;
 
             at = due < at ? due : at;
         }
@@ -264,7 +125,8 @@ static void note_name(void *ctx, const char *name, const struct registry_holder 
 {
     struct lease *h = ctx;
 
-    if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || strcmp(name + strlen(PREFIX), h->id) != 0 || !r)
+    if (strncmp(name, LEASE_PREFIX, strlen(LEASE_PREFIX)) != 0
+        || strcmp(name + strlen(LEASE_PREFIX), h->id) != 0 || !r)
         return;
     h->again = true;
     if (holder->pid <= 0 && holder->since > 0) {
@@ -296,11 +158,11 @@ static struct lease *adopt(struct runners *rs, const char *id)
     h->created = n.created;
     registry_each(note_name, h);
     if (h->again) {
-        write_note(h, 0, false);
+        lease_write_note(h, 0, false);
         rs->counts.found_again++;
         return h;
     }
-    write_note(h, now, true);
+    lease_write_note(h, now, true);
     past_add(&rs->past, id, true, now);
     lease_remove(h);
     return NULL;
@@ -326,7 +188,7 @@ struct runners *runners_new(const struct runners_options *o)
         past_forget_old(&rs->past);
     }
     fill_pool(rs);
-    plan(rs);
+    runners_plan(rs);
     return rs;
 }
 
@@ -373,7 +235,7 @@ static struct lease *make_one(struct runners *rs, struct error *err)
     if (!h) {
         h = lease_new(rs);
         random_hex(h->id, RUNNERS_ID);
-        if (start(h, err) < 0) {
+        if (lease_start(h, err) < 0) {
             lease_remove(h);
             return NULL;
         }
@@ -391,7 +253,8 @@ static bool end_spare(struct runners *rs, const char *client)
     struct lease *oldest = NULL;
 
     for (struct lease *h = rs->all; h; h = h->next)
-        if (h->spare && is_for(h, client) && !is_busy(h) && (!oldest || idle_since(h) < idle_since(oldest)))
+        if (h->spare && is_for(h, client) && !lease_is_busy(h)
+            && (!oldest || lease_idle_since(h) < lease_idle_since(oldest)))
             oldest = h;
     if (oldest)
         end(oldest, false);
@@ -435,9 +298,9 @@ struct lease *runners_create(struct runners *rs, const char *client, const char 
         return NULL;
     h->conversation = xstrdup(conversation_id);
     h->client = xstrdup(client);
-    write_note(h, 0, false); /* before anybody knows the id, so that it is never used twice */
+    lease_write_note(h, 0, false); /* before anybody knows the id, so that it is never used twice */
     rs->counts.created++;
-    plan(rs);
+    runners_plan(rs);
     return h;
 }
 
@@ -457,47 +320,7 @@ struct lease *runners_find(struct runners *rs, const char *client, const char *i
 void runners_stop(struct runners *rs, struct lease *h)
 {
     end(h, false);
-    plan(rs);
-}
-
-const char *lease_id(const struct lease *h)
-{
-    return h->id;
-}
-
-const char *lease_conversation(const struct lease *h)
-{
-    return h->conversation;
-}
-
-int64_t lease_created(const struct lease *h)
-{
-    return h->created;
-}
-
-int64_t lease_idle_ms(const struct lease *h)
-{
-    return is_busy(h) ? 0 : clock_ms() - idle_since(h);
-}
-
-struct runner *lease_living(const struct lease *h)
-{
-    return h->runner;
-}
-
-void lease_set_spare(struct lease *h, bool spare)
-{
-    h->spare = spare;
-}
-
-struct runner *lease_runner(struct runners *rs, struct lease *h, struct error *err)
-{
-    h->used = clock_ms();
-    h->spare = false;
-    if (!h->runner)
-        (void)start(h, err);
-    plan(rs);
-    return h->runner;
+    runners_plan(rs);
 }
 
 void runners_each(struct runners *rs, const char *client, void (*fn)(void *ctx, struct lease *h), void *ctx)
@@ -515,6 +338,6 @@ void runners_counts(const struct runners *rs, struct runners_counts *out)
     for (const struct lease *h = rs->all; h; h = h->next) {
         out->held += !h->pooled;
         out->pool += h->pooled && runner_facts(h->runner) != NULL;
-        out->busy += !h->pooled && is_busy(h);
+        out->busy += !h->pooled && lease_is_busy(h);
     }
 }
