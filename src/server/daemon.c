@@ -50,6 +50,7 @@ static void refuse_raw(struct connection *c, int status, const char *detail)
 {
     const char *phrase = status == 408   ? "Request Timeout"
                          : status == 413 ? "Content Too Large"
+                         : status == 429 ? "Too Many Requests"
                                          : "Bad Request";
     autofree char *body = failure_text(c->q ? c->q->route : NULL, status, NULL, detail);
     autofree char *text = xasprintf(
@@ -344,6 +345,27 @@ static void dispatch(struct visit *q)
     q->route->handle(q);
 }
 
+/* Keeps a piece of the body. False: it is too much, so the request was refused. */
+static bool take_body(struct visit *q, const char *data, size_t size)
+{
+    size_t all = size;
+
+    for (const struct connection *c = q->s->connections; c; c = c->next)
+        all += c->q && c->q->token == q->token ? c->q->text.len : 0;
+    bool too_large = q->text.len + size > q->text_max;
+    if (too_large || (all > BODIES_ONE && q->text.len + size > BODY_SMALL)) {
+        q->c->close = true;
+        q->status = too_large ? 413 : 429;
+        refuse_raw(q->c, q->status,
+                   too_large ? "the body is too large"
+                             : "the requests of this token that are in progress are too large together");
+        return false;
+    }
+    if (visit_takes_body(q))
+        buf_add(&q->text, data, size);
+    return true;
+}
+
 /* Called when the headers are there, for each piece of the body, at its end, and after each resume. */
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const char *url, const char *method,
                                   const char *version, const char *data, size_t *size, void **con_cls)
@@ -365,14 +387,8 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const ch
         if (!admit_headers(q, version) && !q->c->close)
             return MHD_YES;
     } else if (*size > 0) {
-        if (q->text.len + *size > q->text_max) {
-            q->c->close = true;
-            q->status = 413;
-            refuse_raw(q->c, 413, "the body is too large");
+        if (!take_body(q, data, *size))
             return MHD_NO;
-        }
-        if (visit_takes_body(q))
-            buf_add(&q->text, data, *size);
         *size = 0;
         return MHD_YES;
     } else if (!q->dispatched && !q->response) {
@@ -448,6 +464,9 @@ void server_routes(struct server *s, const struct route *rows, size_t n)
 void server_drain(struct server *s)
 {
     s->draining = true;
+    for (struct connection *c = s->connections; c; c = c->next)
+        if (c->q && c->q->checked && !c->q->dispatched && !c->q->response)
+            set_deadline(c, LAST_BODY_MS);
 }
 
 bool server_busy(const struct server *s)

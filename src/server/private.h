@@ -11,6 +11,7 @@
 
 #include "base/argv.h"
 #include "base/buf.h"
+#include "json/json.h"
 #include "server/microhttpd_load.h"
 #include "server/pattern.h"
 #include "server/routes.h"
@@ -18,10 +19,13 @@
 #include "server/token.h"
 
 #define CONNECTIONS_MAX  512
-#define IN_FLIGHT_MAX    400   /* requests of all clients that a handler has not answered yet */
-#define IN_FLIGHT_ONE    256   /* the same of one token */
-#define HEADER_MS        10000 /* for a request's headers to come */
-#define BODY_MS          60000 /* for its body to come */
+#define IN_FLIGHT_MAX    400 /* requests of all clients that a handler has not answered yet */
+#define IN_FLIGHT_ONE    256 /* the same of one token */
+#define BODIES_ONE       (4 * (size_t)JSON_BYTES) /* of the bodies of one token's requests, together */
+#define BODY_SMALL       (64u << 10)              /* a body up to this size is taken all the same */
+#define HEADER_MS        10000                    /* for a request's headers to come */
+#define BODY_MS          60000                    /* for its body to come */
+#define LAST_BODY_MS     2000  /* the same, from the moment in which the server is to end */
 #define IDLE_MS          60000 /* a connection is kept open for so long between two requests */
 #define LINGER_MS        2000  /* a connection that is closed is read for so long */
 #define LEFT_MS          200   /* for what the client sent before it closed its side */

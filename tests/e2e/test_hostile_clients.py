@@ -2,6 +2,7 @@
 to fill a sandbox, to tear a file by writing it twice at once, to hold all connections."""
 import os
 import resource
+import select
 import signal
 import socket
 import threading
@@ -134,6 +135,26 @@ def test_a_body_that_nobody_reads_is_not_kept(server):
         c.sendall(b"x")
         assert c.recv(4096).startswith(b"HTTP/1.1 200 ")
     close(held)
+
+
+def test_one_token_may_not_fill_the_memory(server):
+    """Bodies of 16 MiB that never come to their end: those of one token may have 64 MiB together."""
+    head = "POST /ask HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    made = [server.connect() for _ in range(6)]
+    for s in made:
+        s.sendall((head % (server.port, server.token, 16 << 20)).encode())
+        try:
+            s.sendall(b" " * (15 << 20))
+        except ConnectionError:     # it was refused while we were sending
+            pass
+    refused = []
+    while len(refused) < 2:         # of any of them, since they are read at the same time
+        ready = select.select([s for s in made if s not in [r for r, _ in refused]], [], [], HANG)[0]
+        assert ready
+        refused += [(s, s.recv(4096)) for s in ready]
+    assert all(b" 429 Too Many Requests" in r and b"too large together" in r for _, r in refused), refused
+    assert server.ask("POST", "/list_sandboxes", {}).status == 200      # a small one is served meanwhile
+    close(made)
 
 
 def descriptors(s):

@@ -368,6 +368,17 @@ def test_drain(sandpiper):
     assert got[0].json["value"] == "'done'"
 
 
+def test_a_body_that_does_not_come_delays_no_end(sandpiper):
+    s = Server(sandpiper)
+    half = s.connect()
+    half.sendall(b"POST /run_code HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"
+                 b"Content-Length: 100\r\n\r\n{" % (s.port, s.token.encode()))
+    s.good("/list_sandboxes")       # so that the other one's headers have been read
+    s.process.send_signal(signal.SIGTERM)
+    assert s.process.wait(15) == 0 and half.recv(4096).startswith(b"HTTP/1.1 408 ")
+    half.close()
+
+
 def test_a_sandbox_that_is_slow_to_end_is_waited_for(sandpiper):
     """Stopped by its client, and then the server by a signal: nothing stays behind."""
     s = Server(sandpiper)
