@@ -70,7 +70,27 @@ def decode_text(raw, whole):
     odd = sum(c < 32 and c not in b'\t\n\r\f' for c in raw[:65536])
     if odd * 50 > min(len(raw), 65536):
         return None, ''
-    return raw.decode('cp1252', 'replace'), 'cp1252'
+    encoding = other_script(raw[:65536]) or 'cp1252'
+    return raw.decode(encoding, 'replace'), encoding
+
+
+# What chardet calls the encodings of other scripts than Latin, and the codec to read each with.
+SCRIPTS = {'windows-1251': 'cp1251', 'koi8-r': 'koi8-r', 'iso-8859-5': 'iso8859-5', 'ibm866': 'cp866',
+           'shift_jis': 'cp932', 'cp932': 'cp932', 'euc-jp': 'euc-jp', 'gb2312': 'gb18030',
+           'gb18030': 'gb18030', 'big5': 'big5', 'euc-kr': 'cp949', 'cp949': 'cp949',
+           'windows-1253': 'cp1253', 'iso-8859-7': 'iso8859-7', 'windows-1255': 'cp1255',
+           'iso-8859-8': 'cp1255', 'windows-1256': 'cp1256'}
+
+
+def other_script(raw):
+    """The encoding of a text whose words are not Latin, or None. In a Latin one the letters beyond ASCII
+    stand beside others."""
+    latin = len(re.findall(rb'[A-Za-z][\x80-\xff]|[\x80-\xff][A-Za-z]', raw))
+    if 2 * len(re.findall(rb'[\x80-\xff]{2}', raw)) <= latin or not has('chardet'):
+        return None
+    import chardet
+    name = SCRIPTS.get((chardet.detect(raw)['encoding'] or '').lower())
+    return name if name and '\ufffd' not in raw.decode(name, 'replace')[:-1] else None
 
 
 def without_mark(raw):

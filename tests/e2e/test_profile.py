@@ -93,6 +93,23 @@ def test_what_stands_before_a_table_is_shown(tmp_path):
     assert "before them: Sales in thousands\n" in text and "skiprows=2" in text, text
 
 
+@pytest.mark.skipif(importlib.util.find_spec('chardet') is None, reason='chardet is not installed')
+@pytest.mark.parametrize('encoding, head, places', [
+    ('cp1251', 'Город;Население', ('Москва', 'Санкт-Петербург', 'Новосибирск', 'Екатеринбург')),
+    ('cp932', '商品;価格', ('りんご', 'バナナ', 'みかん', 'ぶどう')),
+    ('gb18030', '城市;人口', ('北京', '上海', '广州', '深圳')),
+    ('cp949', '도시;인구', ('서울', '부산', '인천', '대구')),
+    ('iso8859-7', 'Πόλη;Πληθυσμός', ('Αθήνα', 'Θεσσαλονίκη', 'Πάτρα', 'Λάρισα')),
+])
+def test_a_csv_in_another_script(tmp_path, encoding, head, places):
+    """As Excel writes it there. A Latin one is not taken for such a one."""
+    text = said(tmp_path, 'b.csv', (head + '\n' + ''.join('%s;%d\n' % (places[i % 4], 1000 + i) for i in range(40))).encode(encoding))
+    assert "encoding='%s'" % encoding in text and all("%s" % place in text for place in places), text
+    assert list(frame(text)['df'].columns) == head.split(';')
+    for latin in ('Stadt;Größe\nMünchen;5\nKöln;7\n', 'by;antal\nÅrhus;3\nØlgod;4\n', 'café;1\n', 'id;€\n1;5 €\n', 'x;«été»\n'):
+        assert "encoding='cp1252'" in said(tmp_path, 'w.csv', latin.encode('cp1252') * 3), latin
+
+
 def test_german_csv(tmp_path):
     rows = ''.join('%02d.%02d.2023;Köln;1.2%02d,5;0%04d\n' % (i + 1, i % 12 + 1, i, i) for i in range(25))
     text = said(tmp_path, 'b.csv', ('Datum;Ort;Preis;PLZ\n' + rows).encode('cp1252'))
