@@ -257,7 +257,9 @@ def key_owner(worker, key, tb, frames):
         for name, value in subscripted(worker, frame, tb.tb_lineno, tb=tb):
             columns = columns_of(value)
             if columns is not None:
-                return column_facts(name, columns, keys, scopes, value)
+                row = not keys and hasattr(type(key), '__index__') and key in value.index
+                return column_facts(name, columns, keys, scopes, value) + (
+                    '\n%s[%s] would be a column; the row is %s.loc[%s]' % (name, key, name, key)) * bool(row)
             if isinstance(value, dict) and type(key) in (str, int) and not dict.__contains__(value, key):
                 return key_facts(name, value, key, scopes)
     inside = list(frames_inside(frames))
@@ -265,6 +267,10 @@ def key_owner(worker, key, tb, frames):
     for value in without[:1] or inside[-1:]:
         return column_facts(name_of(value, scopes), columns_of(value), keys, scopes, value)
     return None
+
+
+def with_keys(value):
+    return 'an object with the keys ' + names_text(list(value), 20)
 
 
 def wrong_index(worker, e, frames):
@@ -275,9 +281,21 @@ def wrong_index(worker, e, frames):
             return '%s is the text %s' % (name, clip(repr(value), 60))
         if type(value) in (list, tuple) and value:
             first = value[0]
-            said = ('an object with the keys ' + names_text(list(first), 20) if type(first) is dict
-                    else 'of the type ' + type(first).__name__)
+            said = with_keys(first) if type(first) is dict else 'of the type ' + type(first).__name__
             return '%s is a list of %d; %s[0] is %s' % (name, len(value), name, said)
+    return None
+
+
+def object_as_key(worker, e, frames):
+    """An object was used where a key or a member of a set must be: say what is in it."""
+    tb = innermost(e, frames)
+    for node in nodes_on(worker, tb.tb_frame, tb.tb_lineno, _ast.expr) if tb is not None else ():
+        for field in ('key', 'elt', 'slice', 'elts', 'keys', 'args'):
+            used = getattr(node, field, None)
+            for one in used if type(used) is list else (used,):
+                name, value = looked_up(one, tb.tb_frame)
+                if type(value) is dict and value:
+                    return '%s is %s' % (name, with_keys(value))
     return None
 
 
@@ -407,6 +425,8 @@ def hint_for(worker, e, frames):
         return missing_key(worker, e, frames)
     if isinstance(e, TypeError) and 'indices must be' in safe_str(e):
         return wrong_index(worker, e, frames)
+    if isinstance(e, TypeError) and "unhashable type: 'dict'" in safe_str(e):
+        return object_as_key(worker, e, frames)
     if isinstance(e, TypeError):
         return times_of_day(worker, e, frames)
     if isinstance(e, IndexError):
