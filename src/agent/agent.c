@@ -48,7 +48,6 @@ struct agent *agent_new(const struct agent_options *o, const struct agent_deps *
         .before = deps->before,
         .usage = USAGE_NONE,
         .pending = BUF_INIT(PENDING_MAX),
-        .profiles = BUF_INIT(PENDING_MAX),
         .heard = BUF_INIT(PENDING_MAX),
         .code = BUF_INIT(4 * 1024 * 1024),
     };
@@ -77,7 +76,7 @@ void agent_free(struct agent *a)
     image_list_release(&a->images);
     free(a->retry);
     buf_release(&a->pending);
-    buf_release(&a->profiles);
+    attached_forget(a);
     buf_release(&a->heard);
     facts_clear(a);
     buf_release(&a->code);
@@ -159,12 +158,13 @@ void question_fill(struct agent *a, const char *question, size_t len)
     struct buf text = BUF_INIT(0);
 
     buf_add(&text, a->heard.data, a->heard.len);
-    buf_add(&text, a->profiles.data, a->profiles.len);
+    attached_blocks(a, false, &text);
+    t->aside = text.len;
+    attached_blocks(a, true, &text);
     buf_add(&text, a->pending.data, a->pending.len);
     buf_add(&text, question, len);
     xreplace(&t->text, buf_steal(&text, NULL));
     t->heard = a->heard.len;
-    t->aside = a->heard.len + a->profiles.len;
     conversation_changed(a->c, t);
 }
 
@@ -186,7 +186,7 @@ static void question_put(struct agent *a, struct question *q, const char *questi
 static void drop_pending(struct agent *a)
 {
     buf_clear(&a->pending);
-    buf_clear(&a->profiles);
+    attached_forget(a);
     buf_clear(&a->heard);
     image_list_release(&a->images);
 }
@@ -320,7 +320,7 @@ void agent_tell(struct agent *a, const char *note)
 {
     size_t len = strlen(note);
 
-    if (a->profiles.len + a->pending.len + len + 2 > PENDING_MAX)
+    if (attached_bytes(a) + a->pending.len + len + 2 > PENDING_MAX)
         return;
     buf_add(&a->pending, note, len);
     buf_addstr(&a->pending, "\n\n");
@@ -366,7 +366,7 @@ int agent_reset(struct agent *a, struct error *err)
     if (sandbox_reset(a->sandbox, err))
         return -1;
     agent_send(a, &(struct event){.type = EVENT_RESET});
-    if (a->c->n || a->pending.len || a->profiles.len)
+    if (a->c->n || a->pending.len || a->n_added)
         agent_tell(a, "[The user restarted the interpreter: all variables and imports are gone; the files in "
                       "/mnt/data are still there.]");
     return 0;

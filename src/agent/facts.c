@@ -30,9 +30,15 @@ void facts_clear(struct agent *a)
 
 void facts_add(struct agent *a, const char *name, const char *profile)
 {
-    if (a->n_known == KNOWN_MAX) {
-        known_release(&a->known[0]);
-        memmove(a->known, a->known + 1, --a->n_known * sizeof *a->known);
+    size_t i = 0;
+
+    while (i < a->n_known && strcmp(a->known[i].name, name) != 0)
+        i++;
+    if (i == a->n_known && i == KNOWN_MAX)
+        i = 0;
+    if (i < a->n_known) {
+        known_release(&a->known[i]);
+        memmove(a->known + i, a->known + i + 1, (--a->n_known - i) * sizeof *a->known);
     }
     a->known = xreallocarray(a->known, a->n_known + 1, sizeof *a->known);
     a->known[a->n_known++] = (struct known_file){xstrdup(name), xstrdup(profile), false};
@@ -78,7 +84,8 @@ static size_t code_length(const char *profile)
         size_t word = word_length(line);
 
         if (strncmp(line, languages[0].import, strlen(languages[0].import)) && !assigned(line)
-            && !(word && line[word] == '['))
+            && !(word && line[word] == '[') && *line != ' '
+            && strncmp(line, languages[0].loop, strlen(languages[0].loop)) != 0)
             return len;
         len += strcspn(line, "\n");
         if (!profile[len])

@@ -87,11 +87,12 @@ struct agent {
     bool told_full;              /* the user was told, once a session, that the window is full */
     enum phase phase;            /* the last one told of the model */
     struct question *q;          /* the question being asked, or NULL */
-    struct buf pending;          /* data blocks and notes for the next question */
-    struct buf profiles;         /* data blocks of files shown by a profile alone; these go before pending */
-    struct image_list images;    /* for the next question */
-    bool told_images;            /* the user was told, once a session, that the model is shown images */
-    struct known_file *known;    /* files of this conversation that have a profile */
+    struct added_file *added;    /* files and folders for the next question (attach.c) */
+    size_t n_added;
+    struct buf pending;       /* notes for the next question */
+    struct image_list images; /* for the next question */
+    bool told_images;         /* the user was told, once a session, that the model is shown images */
+    struct known_file *known; /* files of this conversation that have a profile */
     size_t n_known;
     struct attached_file {
         char *name, *path;          /* in /mnt/data; on this machine, or what it is called */
@@ -189,8 +190,12 @@ void cell_refused(struct agent *a, const struct code_run *c, const char *why);
 /* attach.c */
 /* Add a file to the question, or to the next one; also appends the block that shows it to out, unless that is
  * NULL. */
-void attached_file_release(struct attached_file *f);
 int attach_file(struct agent *a, const char *name, int fd, struct buf *out, struct error *err);
+void attached_file_release(struct attached_file *f);
+/* The blocks of those for the next question: of those that are shown whole, or of the others. */
+void attached_blocks(const struct agent *a, bool in_full, struct buf *out);
+size_t attached_bytes(const struct agent *a);        /* of all these blocks */
+void attached_forget(struct agent *a);               /* none is for the next question any more */
 void attach_data(struct buf *out, const char *text); /* between tags that the text cannot close */
 
 /* facts.c */

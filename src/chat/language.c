@@ -30,6 +30,7 @@ const struct language languages[] = {
         .quotes = "\"'",
         .modules = python_modules,
         .import = "import ",
+        .loop = "for ",
         .binders = LIST("for ", "as ", "def ", "import "),
         .reads_table = "pd.",
         .reads_json = "json.load(",

@@ -20,6 +20,7 @@ struct language {
     const char *quotes;  /* the characters that open and close a string; three of one go over lines */
     const struct language_module *modules; /* whose names differ; the last has NULL */
     const char *import;                    /* begins a line that brings a module in */
+    const char *loop;                      /* begins one that repeats the indented lines below it */
     const char *const *binders;            /* words in front of a name that the code makes by them */
     const char *reads_table, *reads_json;  /* stands in a line that reads such a file */
 };

@@ -211,7 +211,7 @@ def is_json(path):
 def profile(path):
     is_folder = os.path.isdir(path)
     TROUBLE.clear()
-    said = folder(path) if is_folder else file_profile(path)
+    said = folder(path) if is_folder else own_names(path, file_profile(path))
     wrong = None if is_folder else TROUBLE[0] if TROUBLE else not_as_named(path, said)
     said = ''.join(c if c == '\n' or c.isprintable() else '?' for c in said)
     said = said if len(said) <= MOST else said[:MOST - 4] + ' ...'

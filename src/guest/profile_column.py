@@ -18,6 +18,8 @@ COMMA = re.compile(r'[+-]?\d+,\d+|[+-]?\d{1,3}(\.\d{3})+(,\d+)?')
 GROUPED = re.compile(r'[+-]?\d{1,3}(,\d{3})+(\.\d+)?')
 CODE = re.compile(r'0\d+')
 AMOUNT = re.compile(r'[-+(]?\s*([$€£¥]\s*[\d.,]+|[\d.,]+\s*([$€£¥%]|EUR|USD|GBP|CHF))\s*\)?')
+THOUSANDS = {',': re.compile(r'\d+(\.\d+)?|\d{1,3}(,\d{3})+(\.\d+)?'),
+             '.': re.compile(r'\d+(,\d+)?|\d{1,3}(\.\d{3})+(,\d+)?')}
 NUMBERS = {'int': int, 'float': float, 'grouped': lambda s: float(s.replace(',', '')),
            'comma': lambda s: float(s.replace('.', '').replace(',', '.'))}
 DATES = (                       # pattern, format, name; tried in this order
@@ -177,8 +179,23 @@ class Column:
         if set(k) == {'date'}:
             return 'date', self.date_format()
         if set(k) == {'amount'}:
-            return 'amount', ''
+            return 'amount', self.amount_form() if has('pandas') else ''
         return 'text', ''
+
+    def amount_form(self):
+        """The mark between thousands and the sign of amounts such as "1,234.50 EUR"; '': they are not
+        clear."""
+        signs = {re.sub(r'[-+\d.,\s]', '', v) for v in self.values}
+        numbers = [re.sub(r'[^\d.,]', '', v) for v in self.values]
+        marks = [mark for mark in ',.' if all(THOUSANDS[mark].fullmatch(n) for n in numbers)]
+        plain = all(n.isdigit() for n in numbers)
+        clear = not self.more and len(signs) == 1 and '(' not in ''.join(signs) and (len(marks) == 1 or plain)
+        return marks[0] + signs.pop() if clear and marks else ''
+
+    def amount_ends(self, form):
+        plain = (v.replace(form[0], '').replace(',', '.') for v in self.values)
+        numbers = [float(re.sub(r'[^-\d.]', '', v)) for v in plain]
+        return '%s to %s' % (short(min(numbers)), short(max(numbers)))
 
     def date_format(self):
         for short_form, form in (('%d %b %Y', '%d %B %Y'), ('%b %d, %Y', '%B %d, %Y')):
@@ -317,6 +334,8 @@ def column_text(c, kind, form, decimal, facts):
             name += ', ' + ends if ends else ''
         if c.ambiguous(form):
             name += ', day and month may be swapped'
+    elif kind == 'amount' and form:
+        name = 'float, in %s' % form[1:] + (', ' + c.amount_ends(form) if facts else '')
     elif facts and kind in ('int', 'float'):
         few = c.few(6, 30) if kind == 'int' else ''
         ends = '' if few else c.number_ends(decimal)
@@ -393,8 +412,9 @@ def first_rows(rows, sep, count=3):
     return 'first %d rows:\n%s' % (len(out), '\n'.join(out)) if out else 'no rows'
 
 
-def date_lines(columns, settled, text_dates, df='df'):
-    """Statements that convert columns of dates. text_dates: the reader has parsed no dates."""
+def type_lines(columns, settled, text_dates, df='df'):
+    """Statements that make dates and amounts of columns of text. text_dates: the reader has parsed no
+    dates."""
     out = []
     for c, (kind, form) in zip(columns, settled):
         zones = kind == 'date' and form == 'iso' and c.zones()
@@ -402,4 +422,9 @@ def date_lines(columns, settled, text_dates, df='df'):
                                                    and form != 'iso'):
             how = ', utc=True' if zones else '' if form == 'iso' else ', format=%r' % form
             out.append('%s[%r] = pd.to_datetime(%s[%r]%s)' % (df, c.name, df, c.name, how))
+        elif kind == 'amount' and form:
+            off = '[%s\\s]' % form[0] if any(form[0] in v for v in c.values) else r'\s'
+            out.append("%s[%r] = %s[%r].str.replace(r'%s|%s', '', regex=True)%s.astype(float)" % (
+                df, c.name, df, c.name, re.escape(form[1:]), off,
+                ".str.replace(',', '.')" if form[0] == '.' else ''))
     return out[:6]

@@ -162,7 +162,7 @@ def fixed_code(path, encoding, t):
     grouped = t.decimal == '.' and any(c.kinds.get('grouped') for c in t.columns)
     args += column_arguments(t.header, t.decimal, grouped, t.columns, t.settled)
     read = 'import pandas as pd; df = pd.read_fwf(%s)' % ', '.join(args)
-    return [read] + date_lines(t.columns, t.settled, False)
+    return [read] + type_lines(t.columns, t.settled, False)
 
 
 def fixed_said(path, encoding, t):

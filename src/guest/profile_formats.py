@@ -344,7 +344,7 @@ def records(items, reader, what):
     seen = study(columns, rows)
     flat = [r for r in items[:seen] if isinstance(r, dict)]
     settled = [as_json(c.settle(''), any(isinstance(r.get(c.name), str) for r in flat)) for c in columns]
-    lines = [reader] + (date_lines(columns, settled, True) if has('pandas') else [])
+    lines = [reader] + (type_lines(columns, settled, True) if has('pandas') else [])
     total = '%d %s' % (len(items), what) + ('' if seen == len(items) else ', looked at the first %d' % seen)
     lines.append('%s, columns: %s' % (total, describe(columns, settled)))
     if ROWS:

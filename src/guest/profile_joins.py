@@ -73,24 +73,55 @@ def join_text(a, b, x, y, rows):
     return code, '%d rows%s' % (rows, ''.join(', ' + f for f in facts))
 
 
+DATA_ENDS = ('.csv', '.tsv', '.txt', '.dat', '.log', '.json', '.jsonl', '.ndjson', '.xlsx', '.xls',
+             '.parquet')
+
+
 def siblings(path):
-    """Other tables in the folder of this file, the newest first."""
+    """[(time of the last change, path)] of the other files of data in the folder of this file, the newest
+    first."""
     found = []
     try:
         with os.scandir(os.path.dirname(path) or '.') as entries:
             for e in itertools.islice(entries, 200):
                 st = e.stat(follow_symlinks=False)
-                is_table = e.name.lower().endswith(('.csv', '.tsv')) and stat.S_ISREG(st.st_mode)
-                if is_table and e.name != os.path.basename(path) and 0 < st.st_size <= SAMPLE:
-                    found.append((-st.st_mtime_ns, os.path.join(os.path.dirname(path), e.name)))
+                if (e.name.lower().endswith(DATA_ENDS) and stat.S_ISREG(st.st_mode) and st.st_size
+                        and e.name != os.path.basename(path)):
+                    found.append((st.st_mtime_ns, os.path.join(os.path.dirname(path), e.name)))
     except OSError:
         return []
-    return [name for _, name in sorted(found)[:4]]
+    return sorted(found, reverse=True)
 
 
-def joins_with_files(t, others):
-    """Facts about a column that another attached file has too. Nothing else of that file is read."""
-    for other in others:
+def variable(path, alone):
+    """What to call what a file is read into: by its own name, unless it is the only one."""
+    if not siblings(path):
+        return alone
+    stem = os.path.basename(path).split('.', 1)[0]
+    return identifier(stem, '') or identifier('%s_%s' % (alone, stem), alone + '2')
+
+
+def own_names(path, said):
+    """A profile whose lines of code use variables that those of another file do not overwrite."""
+    lines = said.split('\n')
+    n = next((i for i, s in enumerate(lines) if not re.match(r'import |for | |\w+ = |\w+\[', s)), len(lines))
+    code, facts = '\n'.join(lines[:n]), '\n'.join(lines[n:])
+    made = re.findall(r'(?:^|; )(df|data|text|rows) = ', code, re.M)
+    for name in made if siblings(path) else ():
+        own = variable(path, name) + ('_' + name if name != made[-1] else '')
+        word = r'("(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\')|\b%s\b' % name
+        code = re.sub(word, lambda m: m[1] or own, code)
+        facts = re.sub(word + r'(?=\[)', lambda m: m[1] or own, facts)
+    return '\n'.join(part for part in (code, facts) if part)
+
+
+def joins_with_files(t, path):
+    """The lines that join this table with an older one beside it, if they share a column; else none. Nothing
+    else of that file is read."""
+    changed = os.stat(path).st_mtime_ns
+    tables = [other for time, other in siblings(path) if time <= changed
+              and other.lower().endswith(('.csv', '.tsv')) and os.path.getsize(other) <= SAMPLE]
+    for other in tables[:4] if has('pandas') else ():
         try:
             raw, size = read_start(other)
             known = TROUBLE[:]          # what is wrong with that file is said of that file
@@ -101,13 +132,10 @@ def joins_with_files(t, others):
             if not any(related(a, t.name, b) or related(b, '', a) for a in first
                        for b in [plain_name(c.name) for c in t.columns[:60]]):
                 continue
-            u = read_table(other, text, encoding, True,
-                           identifier(os.path.basename(other).rsplit('.', 1)[0], 'df1'), 0.5)
+            u = read_table(other, text, encoding, True, variable(other, 'df'), 0.5)
             found = joins(t, u) if u and u.whole and t.whole else []
         except (OSError, ValueError):
             continue
-        if found and has('pandas'):
-            code, facts = join_text(t, u, *found[0])
-            return ['joined with %s: %s' % (clean(os.path.basename(other), 60), '; '.join(u.code()[:1])),
-                    '%s; %s' % (code, facts)]
+        if found:
+            return u.code() + ['%s  # %s' % join_text(t, u, *found[0])]
     return []

@@ -60,7 +60,7 @@ def parquet_table(path, f):
         # what pandas would leave as objects
         other = [('text', '') if kind == 'time' or c.name in index else s
                  for c, kind, s in zip(columns, kinds, settled)]
-        lines += date_lines(columns, other, True)
+        lines += type_lines(columns, other, True)
         lines += ['df[%r] = df[%r].astype(float)' % (c.name, c.name) for c, kind in zip(columns, kinds)
                   if kind == 'decimal' and c.name not in index][:6]
     looked = '' if seen == total else ', looked at the first %d' % seen
@@ -69,7 +69,7 @@ def parquet_table(path, f):
         said += ', and %d more' % (len(fields) - len(columns))
     lines.append('%d rows%s, columns: %s' % (total, looked, said))
     if index:
-        lines.append('read as the index of df: ' + clean(', '.join(map(repr, index)), 200))
+        lines.append('read as the index: ' + clean(', '.join(map(repr, index)), 200))
     left = MOST - sum(len(s) + 1 for s in lines)
     rows = first_rows(head, ' | ')
     lines.append(rows if len(rows) <= left else first_rows(head, ' | ', 1))

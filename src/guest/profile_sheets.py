@@ -109,7 +109,7 @@ def sheet_table(path, sheet, name, sheets):
     t = Table(name, read, columns, settled, body)
     if has('pandas'):
         t.dates = ['%s = %s.rename(columns=str)' % (name, name)] * other
-        t.dates += date_lines(columns, [('text', '') if i in dates else s for i, s in enumerate(settled)],
+        t.dates += type_lines(columns, [('text', '') if i in dates else s for i, s in enumerate(settled)],
                               True, name)
     t.whole = all_rows and seen == len(body)
     t.total = '%d rows' % len(body) if all_rows else 'over %d rows' % len(body)
@@ -118,7 +118,7 @@ def sheet_table(path, sheet, name, sheets):
 
 def sheet_text(t, share):
     """The description of a sheet, in at most share characters."""
-    text = '%s%s, columns: %s' % ('' if t.name == 'df' else t.name + ': ', t.total,
+    text = '%s%s, columns: %s' % (t.called(), t.total,
                                   describe(t.columns, t.settled, '.', share - 60))
     rows = first_rows(t.body, ' | ', 2)
     return text + '\n' + rows if len(text) + len(rows) < share else text

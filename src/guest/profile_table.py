@@ -192,6 +192,9 @@ class Table:
     def code(self):
         return ['%s = %s' % (self.name, self.read)] + self.dates if has('pandas') else [self.read]
 
+    def called(self):
+        return '' if self.name == 'df' else self.name + ': '
+
 
 def read_table(path, text, encoding, whole, name='df', seconds=SECONDS):
     named = bool(re.search(r'\.[ct]sv(\.|$)', path, re.I))
@@ -223,7 +226,7 @@ def read_table(path, text, encoding, whole, name='df', seconds=SECONDS):
     settled = [c.settle(decimal) for c in columns]
     read = read_line(path, sep, encoding, skip_lines if skip else 0, header, decimal, grouped, columns,
                      settled, damage[0], padded(text, sep))
-    t = Table(name, read, columns, settled, body, decimal, date_lines(columns, settled, False, name)
+    t = Table(name, read, columns, settled, body, decimal, type_lines(columns, settled, False, name)
               if has('pandas') else ())
     t.sep, t.width, t.whole = sep, width, all_rows and seen == len(body)
     t.total = '%d rows' % len(body) if all_rows else 'about %d rows' % max(count_rows(path) - skip - header,
@@ -250,23 +253,20 @@ def damaged_rows(text, rows, width, whole):
 
 
 def table(path, text, encoding, whole):
-    others = siblings(path)
-    t = read_table(path, text, encoding, whole, identifier(os.path.basename(path).rsplit('.', 1)[0], 'df2')
-                   if others else 'df')
+    t = read_table(path, text, encoding, whole, variable(path, 'df'))
     if not t:
         return None
-    lines = t.code()
+    lines = t.code() + joins_with_files(t, path)
     if has('pandas'):
         lines[0] = 'import pandas as pd; ' + lines[0]
     columns = describe(t.columns, t.settled, t.decimal)
     more = '' if t.width <= len(t.columns) else ', and %d more' % (t.width - len(t.columns))
-    lines.append('%s, columns: %s%s' % (t.total, columns, more))
+    lines.append('%s%s, columns: %s%s' % (t.called(), t.total, columns, more))
     if t.wrong:
         TROUBLE.append(t.wrong.partition(',')[0])
         lines.append(t.wrong)
     if t.before:
         lines.append('before them: ' + t.before)
-    lines += joins_with_files(t, others)
     left = MOST - sum(len(s) + 1 for s in lines)
     rows = first_rows(t.body, t.sep)
     lines.append(rows if len(rows) <= left else first_rows(t.body, t.sep, 1))

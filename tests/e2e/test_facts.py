@@ -45,6 +45,8 @@ def told(*args):
     ("data['orders']['lines']",
      ["data['orders'] is a list of 200", "data['orders'][0] is an object with the keys no, customer, lines"]),
     ("for key in data:\n    key['name']", ["key is the text 'customers'"]),
+    ("{o['customer']: o['no'] for o in data['orders']}", ["o['customer'] is an object with the keys id, rank"]),
+    ("n = {}\nfor o in data['orders']:\n    n[o['customer']] = 1", ["o['customer'] is an object with the keys id, rank"]),
 ])
 def test_the_names_that_are_there(sandpiper, serve, dialect, code, facts):
     data = dict(DATA, customers=DATA["customers"][:3])
@@ -79,6 +81,7 @@ FRAMES = ("customers = pd.DataFrame({'id': [1, 2], 'country': ['X', 'Y']})\n"
     ("orders.country.unique()", ["columns of orders: customer_id, total\n", "country is in customers\n"]),
     ("orders.amount.sum()", ["columns of orders: customer_id, total\n"]),
     ("def f(t):\n    return t.groupby('country').size()\nf(orders)", ["columns of t: customer_id, total\n", "country is in customers\n"]),
+    ("orders[orders['total'].idxmin()]", ["columns of orders: customer_id, total\n", "orders[0] would be a column; the row is orders.loc[0]\n"]),
     ("wide['col_29']", ["columns of wide: col_29", "col_000, ", "(300 in all)\n"]),
     ("{'k%d' % i: {'v': 1} for i in range(324)}['x']", []),
     ("d = {'k%d' % i: {'v': 1} for i in range(324)}\nd['x']", ["keys of d: k0, k1, ", "(324 in all)\n"]),
@@ -164,6 +167,40 @@ def test_a_file_that_was_not_read(sandpiper, serve, dialect, code, reads):
     ran = [e["code"].rstrip() for e in map(json.loads, r.out.splitlines()) if e["type"] == "tool_call"]
     assert ran == [(READ + "\n" if reads else "") + code, again]
     assert "200" in bodies[1]["messages"][-1]["content"]
+
+
+@BOTH
+def test_two_files_have_variables_of_their_own(sandpiper, serve, dialect):
+    """The first one too, which was described before the second came."""
+    files = [sandpiper.write("trade.json", json.dumps(DATA)), sandpiper.write("rooms.json", json.dumps({"rooms": [1, 2, 3] * 900})),
+             sandpiper.write("third.json", json.dumps({"a": [{"b": 1}] * 900}))]
+    code = "print(len(trade['orders']), len(rooms['rooms']), len(third['a']))"
+    r, bodies = session(sandpiper, serve, [code], dialect, "--json", *(a for path in files for a in ("--add", path)))
+    ran = [e["code"].rstrip() for e in map(json.loads, r.out.splitlines()) if e["type"] == "tool_call"]
+    assert ran == ["".join(READ.replace("trade", name).replace("data =", name + " =") + "\n" for name in ("trade", "rooms", "third")) + code]
+    asked = bodies[0]["messages"][-1]["content"]
+    assert "data = " not in asked and asked.count("Attached file") == 3 and "200 2700 900" in bodies[1]["messages"][-1]["content"]
+
+
+def test_a_table_is_joined_with_the_one_before(sandpiper, serve):
+    """Its lines read both, so code may go on from there."""
+    files = [sandpiper.write("shops.csv", "shop,town\n" + "".join("%d,T%d\n" % (i, i % 3) for i in range(9))),
+             sandpiper.write("sales.csv", "day,shop,units\n" + "".join("%d,%d,2\n" % (i, i % 9) for i in range(90)))]
+    code = "print('sum', both[both['town'] == 'T1']['units'].sum())"
+    r, bodies = session(sandpiper, serve, [code], "blocks", "--add", files[0], "--add", files[1])
+    asked, told = bodies[0]["messages"][-1]["content"], bodies[1]["messages"][-1]["content"]
+    if "import pandas" not in asked:
+        pytest.skip("no pandas in the sandbox")
+    assert "shops = pd.read_csv('/mnt/data/shops.csv')\n9 rows" in asked.replace("shops: 9 rows", "9 rows"), asked
+    assert "both = sales.merge(shops, on='shop')  # 90 rows\nsales: 90 rows, columns: " in asked and "sum 60" in told, (asked, told)
+
+
+@BOTH
+def test_lines_that_are_not_json_are_left_out(sandpiper, serve, dialect):
+    """The code that reads such a file has a loop, which is put in front of the model's code as a whole."""
+    path = sandpiper.write("log.jsonl", "".join('{"n": %d, "who": "someone"}\n' % i for i in range(300)) + "broken\n")
+    r, bodies = session(sandpiper, serve, ["print('records', len(data))"], dialect, "--add", path)
+    assert "records 300" in bodies[1]["messages"][-1]["content"], bodies[1]
 
 
 def test_a_request_for_the_answer_has_no_profile(sandpiper, serve):

@@ -53,7 +53,7 @@ def test_the_profile_is_true_and_its_code_runs(there, serve):
     assert "datetime64[ns] 124875.0 (1000, 8)" in result, result
     told, _ = asked(there, serve, "big.parquet", "index.parquet")
     assert "1200000 rows" in told and "'k' (int, 0 to 1199999" in told and "'note' (text: x, 600000 missing)" in told, told
-    assert "read as the index of df: 'k'" in told, told
+    assert "read as the index: 'k'" in told, told
 
 
 def test_what_is_no_parquet(there, serve):

@@ -562,7 +562,7 @@ def test_json_shapes_are_written_once(tmp_path):
     clubs = {n: {'coach': 'C', 'games': [{'for': 1, 'against': k}] * 5} for k, n in enumerate(('Reds', 'Blues', 'Greens', 'Whites'))}
     text = said(tmp_path, 'c.json', json.dumps({'clubs': clubs}))
     assert text.count("'coach'") == 1 and "4 keys: 'Reds', 'Blues', 'Greens', 'Whites'" in text
-    assert "in data['clubs'][key]['games']: " in text and 'against 0 to 3' in text
+    assert "in c['clubs'][key]['games']: " in text and 'against 0 to 3' in text
 
 
 def test_json_lists_of_unlike_things(tmp_path):
@@ -578,16 +578,51 @@ def test_json_says_which_list_names_the_other(tmp_path):
 
 
 def test_two_files_that_share_a_column(tmp_path):
-    make(tmp_path, 'loans.csv', 'loan,book_id,days\n' + ''.join('%d,%d,%d\n' % (i, i % 18, i) for i in range(90)))
+    """The one that came later has the lines that join them."""
+    loans = make(tmp_path, 'loans.csv', 'loan,book_id,days\n' + ''.join('%d,%d,%d\n' % (i, i % 18, i) for i in range(90)))
     text = said(tmp_path, 'books.csv', 'book_id,title\n' + ''.join('%d,T%d\n' % (i, i) for i in range(20)))
-    assert "both = loans.merge(books, on='book_id'); 90 rows, 2 of books are not in loans" in text
+    assert "both = loans.merge(books, on='book_id')  # 90 rows, 2 of books are not in loans\nbooks: 20 rows" in text, text
     space = frame(text)
-    exec(text.split('joined with loans.csv: ')[1].split('\n')[0], space)
-    exec(text.split('\n')[3].split('; ')[0], space)
-    assert len(space['both']) == 90
+    assert len(space['both']) == 90 and len(space['loans']) == 90 and len(space['books']) == 20
+    text = prof.profile(loans)
+    assert 'merge' not in text and len(frame(text)['loans']) == 90, text
     os.unlink(tmp_path / 'loans.csv')
     make(tmp_path, 'else.csv', 'a,b\n1,2\n3,4\n')
     assert 'merge' not in said(tmp_path, 'books.csv', 'book_id,title\n1,x\n2,y\n3,z\n')
+
+
+@pytest.mark.parametrize('cells, ends, first', [
+    (['€12.50', '€8', '€1,200.00', '-€3', ''], 'in €, -3.0 to 1200.0, 6 missing', 12.5),
+    (['1.234,50 €', '12,00 €', '-3,10 €'], 'in €, -3.1 to 1234.5', 1234.5),
+    (['45%', '3.5 %', '100%'], 'in %, 3.5 to 100.0', 45),
+    (['12 EUR', '3.5 EUR', '1,000 EUR'], 'in EUR, 3.5 to 1000.0', 12),
+    (['$5', '$700'], 'in $, 5.0 to 700.0', 5),
+    (['€1.234', '€2.345'], None, None),         # or is the point a decimal mark?
+    (['(€5)', '€7'], None, None),
+    (['€12', '$3'], None, None),
+])
+def test_amounts_with_a_sign_become_numbers(tmp_path, cells, ends, first):
+    text = said(tmp_path, 'v.csv', 'k;fee\n' + ''.join('a%d;%s\n' % (i, cells[i % len(cells)]) for i in range(30)))
+    if not pandas_here or not ends:
+        assert "'fee' (text, amounts with a sign" in text, text
+        return
+    assert "'fee' (float, %s)" % ends in text, text
+    assert frame(text)['df']['fee'][0] == first
+
+
+def test_no_file_overwrites_the_variable_of_another(tmp_path):
+    """Whatever their kinds. A file that is alone is df, or data."""
+    text = said(tmp_path, 'trips.json', json.dumps({'data': [{'km': 1}] * 3, 'who': 'x'}))
+    assert text.startswith('import json; data = ') and frame(text)['data']['who'] == 'x', text
+    make(tmp_path, '2024.csv', 'a,b\n1,2\n3,4\n')
+    named = frame(said(tmp_path, 'trips.json', json.dumps({'data': [{'km': 1}] * 3, 'who': 'x'})))
+    assert named['trips']['who'] == 'x' and 'data' not in named
+    named = frame(prof.profile(str(tmp_path / '2024.csv')))
+    assert list(named['df_2024']['b']) == [2, 4] and 'df' not in named
+    named = frame(said(tmp_path, 'log data.jsonl', '{"df": 1, "data": "data = 1"}\n' * 20))
+    assert len(named['log_data']) == 20 and list(named['log_data'].columns) == ['df', 'data'] and 'data' not in named
+    named = frame(said(tmp_path, 'import.txt', 'a few words\nthat are no table, of two\n'))
+    assert named['text_import'].startswith('a few') and 'text' not in named
 
 
 def test_two_sheets_that_share_a_column(tmp_path):

@@ -61,7 +61,7 @@ def test_what_is_cut_short_is_read_as_far_as_it_goes(tmp_path):
 def test_the_trouble_of_another_file_is_not_this_ones(tmp_path):
     make(tmp_path, 'other.csv', ROWS.encode() + b'caf\xe9,x,1\n')
     text, wrong = both(tmp_path, 'max.csv', 'name,v\na1,2\na2,3\n')
-    assert not wrong and 'df2 = pd.read_csv' in text       # not max = ..., which hides Python's own
+    assert not wrong and 'df_max = pd.read_csv' in text       # not max = ..., which hides Python's own
 
 
 def test_json_lines_of_which_one_is_cut(tmp_path):

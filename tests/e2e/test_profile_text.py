@@ -123,10 +123,10 @@ def test_the_code_for_fixed_width(tmp_path):
     df = frame(said(tmp_path, 'f.txt', FIXED))['df']
     assert list(df.columns) == ['station', 'born', 'Unit price', 'n'] and df['Unit price'].sum() == sum(i * 2.5 for i in range(28))
     assert set(df['station']) == {'Oslo', 'St Gallen'} and df['born'][27].day == 28
-    df = frame(said(tmp_path, 'r.txt', RULED))['df']
+    df = frame(said(tmp_path, 'r.txt', RULED))['r']
     assert list(df.columns) == ['id', 'name', 'amount'] and df['amount'].sum() == sum(i * 1.5 for i in range(20))
     # no header: a day and its time are one column, and what has leading zeros stays text
-    df = frame(said(tmp_path, 'n.dat', ''.join('%04d 2024-01-%02d 10:00 %8.3f\n' % (i, i + 1, i / 8) for i in range(20))))['df']
+    df = frame(said(tmp_path, 'n.dat', ''.join('%04d 2024-01-%02d 10:00 %8.3f\n' % (i, i + 1, i / 8) for i in range(20))))['n']
     assert df[0][3] == '0003' and df[1][3].hour == 10 and df[2].sum() == sum(i / 8 for i in range(20))
 
 
@@ -136,7 +136,7 @@ def test_fixed_width_with_odd_lines(tmp_path):
     text = said(tmp_path, 'f.txt', FIXED + 'sum of all the stations here, which are twenty-eight\n')
     assert '28 rows' in text and '1 lines do not fit into the columns, the first: sum of all' in text and 'colspecs=[(0, 9), (10, 20), ' in text, text
     listing = 'total 12\n' + ''.join('-rw-r--r-- %2d root %6d Nov %2d name%d\n' % (i, i * 999, i + 1, i) for i in range(20))
-    df = frame(said(tmp_path, 'ls.txt', listing))['df']
+    df = frame(said(tmp_path, 'ls.txt', listing))['ls']
     assert df.shape == (20, 6 + 1) and df[3].sum() == sum(i * 999 for i in range(20))
 
 
