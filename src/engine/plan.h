@@ -15,10 +15,13 @@ struct error;
 #define SANDBOX_UID  65532 /* inside bwrap's own user namespace */
 #define INSIDE_DIR   "/run/sandpiper"
 #define DATA_DIR     "/mnt/data"
-#define STAGE_DIR    "/mnt"
 #define PENDING_MOST 256          /* signals */
 #define NPROC_MOST   4096         /* processes of a container's uid on the whole host */
 #define GUEST_MAX    (120 * 1024) /* bytes; the kernel accepts arguments of at most 128 KiB */
+
+/* Where folders are put that root's bwrap is to mount. A tmpfs hides what is there; none of them can be below
+ * it (mount_place.c), and bwrap needs nothing of it. */
+#define STAGE_DIR "/sys"
 
 /* Bytes of its own machine code that the supervisor may lock in memory (guest/lock_code.py). A kernel since
  * Linux 5.16 allows every user as much, so hardly any engine has to raise a limit for it. */

@@ -249,6 +249,16 @@ def test_a_mount_in_it_is_refused(sandpiper):
     assert r.returncode == 2 and r.stdout == "" and "another file system is mounted in it" in r.stderr, r
 
 
+@pytest.mark.skipif(not ROOT, reason="only root mounts")
+def test_one_below_mnt(sandpiper):
+    """Disks are mostly mounted there. The test has a /mnt of its own, in a mount namespace."""
+    place = "mount -t tmpfs none /mnt && mkdir /mnt/disk && touch /mnt/disk/inner && exec \"$@\""
+    whole = sandpiper.argv(["exec", "--mount", "/mnt/disk", "-c", "import os; print(os.listdir('/mnt/host/disk'))"])
+    r = subprocess.run(["unshare", "-m", "sh", "-c", place, "sh", *whole], cwd=sandpiper.work, env=sandpiper.env(), stdin=subprocess.DEVNULL,
+                       capture_output=True, text=True, timeout=60)
+    assert r.returncode == 0 and r.stdout == "['inner']\n", r
+
+
 def test_unreadable(sandpiper):
     if ROOT:
         need_engine(BWRAP_USER)

@@ -221,8 +221,8 @@ static void test_mounts(void **state)
     argv_release(&a);
     p.staged = true; /* by root: bound from where they were put for it, never by their paths */
     p.engine->vector(&p, &a);
-    has_pair(&a, "--ro-bind", "/mnt/0");
-    has_pair(&a, "--bind", "/mnt/1");
+    has_pair(&a, "--ro-bind", STAGE_DIR "/0");
+    has_pair(&a, "--bind", STAGE_DIR "/1");
     has_not(&a, "/srv/out");
     argv_release(&a);
 }
