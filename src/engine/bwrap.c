@@ -49,15 +49,13 @@
 
 /* ---- run between fork and exec, and beside bwrap ---- */
 
-/* A uid that nothing on this host uses. */
-static unsigned pick_uid(bool outlives)
+/* A uid that nothing on this host uses. It sets the sandbox apart from all others of this host, so that their
+ * code can neither signal it nor count against its limits. */
+static unsigned pick_uid(void)
 {
-    /* Our pid sets it apart from the other sandboxes of this host, so that their code can neither signal
-     * ours nor count against its limits. A sandbox that outlives us gets a random number instead, since a
-     * later program may have our pid. */
-    unsigned number = (unsigned)getpid();
+    unsigned number;
 
-    if (outlives && getrandom(&number, sizeof number, 0) != sizeof number)
+    if (getrandom(&number, sizeof number, 0) != sizeof number)
         number = (unsigned)getpid();
     unsigned uid = FREE_UID_FIRST + number % FREE_UID_COUNT;
 
@@ -332,7 +330,7 @@ static int start_bwrap(struct attempt *a, int theirs, int info)
     plan.staged = geteuid() == 0 && a->given.mounts && a->given.mounts->n;
     bwrap_vector(&plan, &argv);
     struct setup setup = {.o = &a->given,
-                          .uid = geteuid() == 0 ? pick_uid(a->o->name != NULL) : 0,
+                          .uid = geteuid() == 0 ? pick_uid() : 0,
                           .staged = plan.staged,
                           .limit_memory = !a->holds_memory};
     int keep[] = {theirs, filter, info, -1};

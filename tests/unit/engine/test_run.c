@@ -447,17 +447,19 @@ static unsigned uid_of(int pid)
     return uid;
 }
 
-/* The sandbox's; what still sees to the end of earlier ones is root's. */
-static unsigned child_uid(void)
+/* The uid of a sandbox, but for the one that has this uid; what still sees to the end of earlier ones is
+ * root's. */
+static unsigned child_uid(unsigned but)
 {
     autofree char *children = xasprintf("/proc/self/task/%d/children", (int)getpid());
     FILE *f = fopen(children, "re");
-    unsigned most = 0;
+    unsigned most = 0, uid;
     int pid = 0;
 
     assert_non_null(f);
     while (fscanf(f, "%d", &pid) == 1)
-        most = uid_of(pid) > most ? uid_of(pid) : most;
+        if ((uid = uid_of(pid)) != but && uid > most)
+            most = uid;
     fclose(f);
     return most;
 }
@@ -481,10 +483,28 @@ static void test_real_bwrap(void **state)
     assert_true(engine_alive(r, why, sizeof why));
     assert_string_equal(engine_facts(r).name, "bwrap");
     if (geteuid() == 0)
-        assert_true(child_uid() >= 0x70000000u); /* uid 0 of the host never runs a cell */
+        assert_true(child_uid(0) >= 0x70000000u); /* uid 0 of the host never runs a cell */
     engine_end(r);
     assert_true(run_dir_empty());
     unsetenv("SECRET_KEY");
+}
+
+/* Two sandboxes of one program, as of --verify, count against no limit of each other's. */
+static void test_each_real_bwrap_has_its_uid(void **state)
+{
+    struct place *p = *state;
+
+    need_bwrap();
+    if (geteuid() != 0)
+        skip(); /* an ordinary user has no other uid to give */
+    p->o.engine = "bwrap";
+    struct engine_run *one = begin(p, guest), *other = begin(p, guest);
+    wait_told(p, 2);
+    assert_int_equal(p->status, 0);
+    assert_true(child_uid(child_uid(0)) >= 0x70000000u);
+    engine_end(one);
+    engine_end(other);
+    assert_true(run_dir_empty());
 }
 
 static void test_real_bwrap_bad_guest(void **state)
@@ -601,6 +621,7 @@ int main(void)
         T(test_host_users),
         T(test_hand_over),
         T(test_real_bwrap),
+        T(test_each_real_bwrap_has_its_uid),
         T(test_real_bwrap_bad_guest),
         T(test_end_at_any_time),
         T(test_few_descriptors),
