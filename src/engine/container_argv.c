@@ -177,8 +177,8 @@ static bool says(const char *said, const char *const *phrases)
     return false;
 }
 
-static const char *const no_daemon[] = {"Cannot connect to the Docker daemon", "Is the docker daemon running",
-                                        "connection refused", NULL};
+static const char *const no_daemon[] = {"Cannot connect to the Docker daemon",
+                                        "failed to connect to the docker API", "connection refused", NULL};
 
 static bool denied(const char *said)
 {

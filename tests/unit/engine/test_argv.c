@@ -502,6 +502,11 @@ static void test_explanations(void **state)
          "running?.",
          "daemon is not running", "systemctl start docker", FAULT_ABSENT},
         {&engine_docker,
+         "docker: failed to connect to the docker API at unix:///var/run/docker.sock; check if the path is "
+         "correct and if the daemon is running: dial unix /var/run/docker.sock: connect: no such file or "
+         "directory",
+         "daemon is not running", "systemctl start docker", FAULT_ABSENT},
+        {&engine_docker,
          "docker: Error response from daemon: invalid mount config for type \"bind\": bind source path does "
          "not exist: /x",
          "cannot share", "--sandbox", FAULT_SHARE},
