@@ -241,20 +241,26 @@ bool container_alive(struct attempt *a)
     return runs;
 }
 
-/* docker's daemon says when the container is made which limits it cannot enforce. */
+/* The daemon says when the container is made which limits it cannot enforce. */
+static bool tells_weaker(const char *said)
+{
+    return strstr(said, "discarded") || strstr(said, "not support");
+}
+
+/* Those that it does not enforce at all. A limit of memory "without swap" is none of them. */
 static unsigned discarded(const char *said)
 {
     static const struct {
         const char *words;
         unsigned bit;
     } rows[] = {
-        {"memory limit", ENGINE_ASKED_MEMORY},
+        {"memory limit capabilities", ENGINE_ASKED_MEMORY},
         {"cpu", ENGINE_ASKED_CPUS},
         {"pids limit", ENGINE_ASKED_PIDS},
     };
     unsigned bits = 0;
 
-    if (!strstr(said, "discarded") && !strstr(said, "not support"))
+    if (!tells_weaker(said))
         return 0;
     for (size_t i = 0; i < countof(rows); i++)
         bits |= strcasestr(said, rows[i].words) ? rows[i].bit : 0;
@@ -269,8 +275,7 @@ const char *container_weakness(const struct attempt *a, unsigned *unheld)
     if (!a->holds_memory)
         return "podman without root has no control groups here: memory is limited per process, not in total, "
                "and CPU time is not limited";
-    /* The daemon knows what it cannot enforce, and says so when the container starts. */
-    if (strstr(said, "imitation discarded") || strstr(said, "not supported"))
+    if (tells_weaker(said))
         return "the engine cannot enforce every limit here (rootless, or a kernel without the controllers); "
                "see: docker info";
     return NULL;

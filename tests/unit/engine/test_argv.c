@@ -2,12 +2,15 @@
 #include "tests/unit/unit.h"
 
 #include "base/argv.h"
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "engine/attempt.h"
 #include "engine/engine.h"
 #include "engine/engines.h"
 #include "mount/mount.h"
 #include "engine/options.h"
+#include "process/child.h"
 
 static char *added[] = {(char *)"word=1", NULL};
 static const struct argv words = {added, 1, 0};
@@ -538,15 +541,63 @@ static void test_explanations(void **state)
     }
 }
 
+/* What docker's daemon says of limits when it makes a container: which it does not hold at all. */
+static void test_what_docker_cannot_hold(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *said;
+        unsigned unheld;
+        const char *told;
+    } rows[] = {
+        {"", 0, NULL},
+        {"WARNING: Your kernel does not support memory limit capabilities or the cgroup is not mounted. "
+         "Limitation discarded.\n",
+         ENGINE_ASKED_MEMORY, "cannot enforce every limit"},
+        {"WARNING: Your kernel does not support PIDs limit capabilities or the cgroup is not mounted. PIDs "
+         "limit discarded.\n",
+         ENGINE_ASKED_PIDS, "cannot enforce every limit"},
+        {"WARNING: Your kernel does not support swap limit capabilities or the cgroup is not mounted. Memory "
+         "limited without swap.\n",
+         0, "cannot enforce every limit"},
+    };
+
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct child client = {.err_text = BUF_INIT(4096)};
+        const struct attempt a = {.engine = &engine_docker,
+                                  .client = &client,
+                                  .holds_memory = true,
+                                  .holds_pids = true,
+                                  .holds_cpu = true};
+        unsigned unheld = 99;
+
+        buf_addstr(&client.err_text, rows[i].said);
+        const char *told = engine_docker.weakness(&a, &unheld);
+        assert_int_equal(unheld, rows[i].unheld);
+        if (rows[i].told)
+            assert_non_null(strstr(told ? told : "", rows[i].told));
+        else
+            assert_null(told);
+        buf_release(&client.err_text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_docker),  cmocka_unit_test(test_mount_source),
-        cmocka_unit_test(test_mounts),  cmocka_unit_test(test_snapshot_process),
-        cmocka_unit_test(test_podman),  cmocka_unit_test(test_without_control_groups),
-        cmocka_unit_test(test_named),   cmocka_unit_test(test_stdio),
-        cmocka_unit_test(test_runtime), cmocka_unit_test(test_bwrap),
-        cmocka_unit_test(test_dry_run), cmocka_unit_test(test_explanations),
+        cmocka_unit_test(test_docker),
+        cmocka_unit_test(test_mount_source),
+        cmocka_unit_test(test_mounts),
+        cmocka_unit_test(test_snapshot_process),
+        cmocka_unit_test(test_podman),
+        cmocka_unit_test(test_without_control_groups),
+        cmocka_unit_test(test_named),
+        cmocka_unit_test(test_stdio),
+        cmocka_unit_test(test_runtime),
+        cmocka_unit_test(test_bwrap),
+        cmocka_unit_test(test_dry_run),
+        cmocka_unit_test(test_explanations),
+        cmocka_unit_test(test_what_docker_cannot_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
