@@ -20,6 +20,7 @@
 #include "engine/options.h"
 #include "engine/plan.h"
 #include "engine/uid_range.h"
+#include "mount/mount.h"
 #include "process/child.h"
 #include "process/loop.h"
 #include "records/owner.h"
@@ -157,6 +158,11 @@ static bool no_host_socket(const char *runtime)
     return runtime && !strncmp(runtime, "runsc", 5);
 }
 
+static bool needs_socket(const struct engine_options *o)
+{
+    return o->name || (o->mounts && o->mounts->n);
+}
+
 static void begin_next(void *ctx)
 {
     struct engine_run *r = ctx;
@@ -170,7 +176,8 @@ static void begin_next(void *ctx)
     xreplace(&a->runtime, xstrdup(r->o->runtime));
     a->stdio = no_host_socket(a->runtime);
     if (r->from_cache && r->at == 0) {
-        a->stdio = r->cached.stdio;
+        /* It may have been necessary only once, on a busy machine. */
+        a->stdio = a->stdio || (r->cached.stdio && !needs_socket(r->o));
         xreplace(&a->runtime, xstrdup(r->cached.runtime));
     }
     attempt_begin(a);

@@ -16,6 +16,7 @@
 #include "engine/host_users.h"
 #include "engine/uid_range.h"
 #include "engine_place.h"
+#include "mount/mount.h"
 #include "process/child.h"
 #include "records/owner.h"
 #include "records/record.h"
@@ -175,6 +176,27 @@ static void test_stdio(void **state)
     assert_true(m.stdio);
     assert_string_equal(m.packages, "numpy 1.24");
     engine_cache_release(&m);
+}
+
+/* Attached pipes may have been necessary only once: what cannot be had over them tries the socket again. */
+static void test_stdio_is_not_for_all(void **state)
+{
+    struct place *p = *state;
+    struct mounts mounts = {.n = 1, .v = {{.path = (char *)"/srv/x", .inside = (char *)"/mnt/host/x"}}};
+    const struct engine_cached pipes = {.engine = (char *)"docker", .stdio = true};
+
+    fake(p, "docker", "case \" $* \" in *' run -d '*) echo 'the moon is full' >&2; exit 125;; esac");
+    p->o.engine = "docker";
+    engine_cache_store(&p->o, &pipes);
+    for (int i = 0; i < 2; i++) {
+        p->o.name = i ? NULL : "work";
+        p->o.mounts = i ? &mounts : NULL;
+        struct engine_run *r = begin(p, "G");
+        wait_told(p, i + 1);
+        assert_int_equal(p->status, -1);
+        assert_string_equal(p->err.text, "docker: the moon is full");
+        engine_end(r);
+    }
 }
 
 static void test_memory(void **state)
@@ -614,6 +636,7 @@ int main(void)
         T(test_flood_on_stderr),
         T(test_podman_runtime),
         T(test_stdio),
+        T(test_stdio_is_not_for_all),
         T(test_memory),
         T(test_host_python),
         T(test_owner),
