@@ -38,7 +38,7 @@ static bool name_is_good(const char *name)
 static int check_words(const struct custom_engine *e, const struct ydoc *start, struct error *err)
 {
     bool python = false;
-    const char *at;
+    const char *program = e->start.v[0], *at;
     size_t len;
 
     if (e->start.n > CUSTOM_ENGINE_WORDS_MAX)
@@ -52,8 +52,10 @@ static int check_words(const struct custom_engine *e, const struct ydoc *start, 
                               len > 40 ? 40 : (int)len, at, CUSTOM_ENGINE_PLACEHOLDERS);
         python |= strstr(word, "{python}") != NULL;
     }
-    if (!*e->start.v[0] || strchr(e->start.v[0], '{'))
-        return ydoc_error(start, err, "start: expected a program as the first word");
+    /* the working directory is not the user's to trust */
+    if (!*program || strchr(program, '{') || (strchr(program, '/') && *program != '/'))
+        return ydoc_error(start, err,
+                          "start: expected a program in PATH or an absolute path as the first word");
     if (!python)
         return ydoc_error(start, err, "start: expected \"{python}\" after the word that starts Python");
     return 0;

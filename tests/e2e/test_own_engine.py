@@ -323,6 +323,8 @@ BAD = [
     ("engines:\n  a:\n    start: [x, y]\n", '3: start: expected "{python}"'),
     ("engines:\n  a:\n    start: x {python} {memry}\n", "3: start: unknown placeholder {memry}; expected one of python|name|memory"),
     ("engines:\n  a:\n    start: ['{python}']\n", "3: start: expected a program"),
+    ("engines:\n  a:\n    start: ./x {python}\n", "3: start: expected a program"),        # the client runs in /
+    ("engines:\n  a:\n    start: ~/x {python}\n", "3: start: expected a program"),
     ("engines:\n  a:\n    start: [x, [y]]\n", "3: start: expected a command"),
     ("engines:\n  a:\n    start: [%s]\n" % ", ".join(["x"] * 300), "3: start: at most 256 words, found 300"),
     ("engines:\n" + "".join("  e%d:\n    start: x {python}\n" % i for i in range(17)), "34: engines: at most 16"),
