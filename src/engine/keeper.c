@@ -108,8 +108,12 @@ void keeper_dismiss(struct attempt *a, int wait_ms)
 
 pid_t keeper_take_over(struct attempt *a)
 {
-    pid_t pid = a->keeper.process || keeper_start(a) ? a->keeper.process->pid : 0;
-
+    if (child_wait(a->keeper.process, 0)) { /* there is none, or it was killed */
+        fd_close(&a->keeper.pipe);
+        child_free(steal(&a->keeper.process));
+        keeper_start(a);
+    }
+    pid_t pid = a->keeper.process ? a->keeper.process->pid : 0;
     keeper_tell(a);
     fd_close(&a->keeper.pipe);
     child_abandon(steal(&a->keeper.process));

@@ -199,6 +199,59 @@ static void test_stdio_is_not_for_all(void **state)
     }
 }
 
+/* The keeper of our only start; it gives itself its name. */
+static pid_t keeper_pid(void)
+{
+    autofree char *children = xasprintf("/proc/self/task/%d/children", (int)getpid());
+    int64_t end = clock_ms() + 5000;
+    char name[16];
+    int pid = 0;
+
+    for (;; usleep(10000)) {
+        FILE *f = fopen(children, "re");
+
+        assert_non_null(f);
+        while (fscanf(f, "%d", &pid) == 1) {
+            autofree char *comm = xasprintf("/proc/%d/comm", pid);
+            FILE *c = fopen(comm, "re");
+            bool found = c && fscanf(c, "%15s", name) == 1 && !strcmp(name, "sp-keeper");
+
+            if (c)
+                fclose(c);
+            if (found) {
+                fclose(f);
+                return pid;
+            }
+        }
+        fclose(f);
+        assert_true(clock_ms() < end);
+    }
+}
+
+/* Somebody has killed the keeper: at the program's end another one does its work. */
+static void test_keeper_is_killed(void **state)
+{
+    struct place *p = *state;
+    const struct engine_cached pipes = {.engine = (char *)"docker", .stdio = true};
+
+    signal(SIGPIPE, SIG_IGN); /* as in the program */
+    fake(p, "docker", "case $1 in run) read -r x; read -r y;; esac");
+    p->o.engine = "docker";
+    engine_cache_store(&p->o, &pipes);
+    struct engine_run *r = begin(p, "G");
+    wait_told(p, 1);
+    assert_int_equal(p->status, 0);
+    pid_t keeper = keeper_pid();
+    assert_int_equal(kill(keeper, SIGKILL), 0);
+    assert_int_equal(waitid(P_PID, (id_t)keeper, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
+    engine_end_in_background(r);
+    for (int i = 0; i < 100 && !run_dir_empty(); i++)
+        usleep(50000);
+    assert_true(run_dir_empty());
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
+}
+
 static void test_memory(void **state)
 {
     struct place *p = *state;
@@ -637,6 +690,7 @@ int main(void)
         T(test_podman_runtime),
         T(test_stdio),
         T(test_stdio_is_not_for_all),
+        T(test_keeper_is_killed),
         T(test_memory),
         T(test_host_python),
         T(test_owner),
