@@ -93,6 +93,7 @@ void attempt_plan(const struct attempt *a, struct engine_plan *plan)
         .program = a->program,
         .holds_pids = a->holds_pids,
         .holds_memory = a->holds_memory,
+        .holds_cpu = a->holds_cpu,
         .shares_user = a->engine->users_uid && geteuid() != 0,
         .name = a->name,
         .dir = a->dir.in,

@@ -149,24 +149,20 @@ static void client_done(void *ctx, struct child *c)
 }
 
 /* Without root there are no control groups to set limits in: never in the v1 hierarchy, and in v2 only
- * where systemd delegates memory and pids. */
-static bool lacks_groups(const struct attempt *a)
+ * where systemd delegates them. Up to version 251 it does not delegate cpu. */
+static void find_groups(struct attempt *a)
 {
-    if (!client_of(a)->rootless_may_lack_groups || geteuid() == 0)
-        return false;
-    autofree char *path = xasprintf(
-        "/sys/fs/cgroup/user.slice/user-%u.slice/user@%u.service/cgroup.controllers", (unsigned)geteuid(),
-        (unsigned)geteuid());
-    struct buf text autorelease(buf_release) = BUF_INIT(4096);
+    bool all = !client_of(a)->rootless_may_lack_groups || geteuid() == 0;
 
-    return file_read(path, 4096, &text, NULL) != 0 || !strstr(buf_str(&text), "memory")
-           || !strstr(buf_str(&text), "pids");
+    a->holds_memory = a->holds_pids =
+        all || (cgroup_delegated(NULL, geteuid(), "memory") && cgroup_delegated(NULL, geteuid(), "pids"));
+    a->holds_cpu = all || (a->holds_memory && cgroup_delegated(NULL, geteuid(), "cpu"));
 }
 
 /* Make what the client and the container need at their start. */
 static int prepare(struct attempt *a)
 {
-    a->holds_memory = a->holds_pids = a->holds_cpu = !lacks_groups(a);
+    find_groups(a);
     if (attempt_make_dir(a) != 0)
         return -1;
     a->name = xasprintf("sandpiper-%s", a->dir.id);
@@ -275,6 +271,8 @@ const char *container_weakness(const struct attempt *a, unsigned *unheld)
     if (!a->holds_memory)
         return "podman without root has no control groups here: memory is limited per process, not in total, "
                "and CPU time is not limited";
+    if (!a->holds_cpu)
+        return "systemd does not give podman the cpu control group here: CPU time is not limited";
     if (tells_weaker(said))
         return "the engine cannot enforce every limit here (rootless, or a kernel without the controllers); "
                "see: docker info";

@@ -52,7 +52,8 @@ static void push_limits(const struct engine_plan *p, struct argv *out)
     if (p->holds_memory) {
         argv_option(out, "--memory", "%lld", (long long)o->memory);
         argv_option(out, "--memory-swap", "%lld", (long long)o->memory);
-        argv_option(out, "--cpus", "%g", o->cpus);
+        if (p->holds_cpu)
+            argv_option(out, "--cpus", "%g", o->cpus);
         argv_option(out, "--pids-limit", "%d", plan_pids(o));
     } else {
         push_ulimit(out, "data", o->memory);

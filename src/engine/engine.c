@@ -475,6 +475,7 @@ int engine_argv(const struct engine_options *o, const char *guest, struct argv *
         .program = engines_client(e),
         .holds_pids = !shares_user, /* users other than root mostly cannot make control groups */
         .holds_memory = !shares_user,
+        .holds_cpu = !shares_user,
         .shares_user = shares_user,
         .name = "sandpiper-ID",
         .owner = owner,

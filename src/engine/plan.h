@@ -35,6 +35,7 @@ struct engine_plan {
     /* the engine limits the processes of the whole sandbox; if not, the supervisor does */
     bool holds_pids;
     bool holds_memory; /* likewise for the memory; if not, the limit applies to each process */
+    bool holds_cpu;    /* likewise for CPU time; if not, nothing limits it */
     bool shares_user;  /* seen from outside it runs under our own uid, as other sandboxes do */
     /* for containers */
     const char *name;    /* of the container */

@@ -458,6 +458,15 @@ void cgroup_limits_of(const struct cgroup_place *place, pid_t pid, struct cgroup
         limits_v1(&g, held);
 }
 
+bool cgroup_delegated(const struct cgroup_place *place, uid_t uid, const char *controller)
+{
+    autofree char *dir = xasprintf("%s/user.slice/user-%u.slice/user@%u.service", root_of(place),
+                                   (unsigned)uid, (unsigned)uid);
+    autofree char *there = read_in(dir, "cgroup.controllers");
+
+    return has_word(there, controller, " \n");
+}
+
 static unsigned sweep_dir(const char *parent, const char *prefix, bool (*dead)(const char *name))
 {
     autoclosedir DIR *d = opendir(parent);

@@ -65,6 +65,9 @@ int64_t cgroup_memory_used(const char *memory_dir); /* bytes; -1: unknown */
  * can be seen. */
 void cgroup_limits_of(const struct cgroup_place *place, pid_t pid, struct cgroup_limits *held);
 
+/* Has systemd delegated this controller ("cpu") to that user, in the v2 hierarchy? */
+bool cgroup_delegated(const struct cgroup_place *place, uid_t uid, const char *controller);
+
 /* Remove the empty groups beside ours that are named PREFIX... and for which dead(name) is true. Returns
  * the number of directories removed. */
 unsigned cgroup_sweep(const struct cgroup_place *place, const char *prefix, bool (*dead)(const char *name));

@@ -289,6 +289,19 @@ static void test_v2_goes_up(void **state)
     cgroup_remove(&c);
 }
 
+/* What systemd delegates to a user: older ones do not give cpu, and cpuset is another. */
+static void test_delegated(void **state)
+{
+    struct tree *t = *state;
+
+    assert_false(cgroup_delegated(&t->place, 1000, "memory"));
+    put(t, "user.slice/user-1000.slice/user@1000.service/cgroup.controllers", "cpuset memory pids\n");
+    assert_true(cgroup_delegated(&t->place, 1000, "memory"));
+    assert_true(cgroup_delegated(&t->place, 1000, "pids"));
+    assert_false(cgroup_delegated(&t->place, 1000, "cpu"));
+    assert_false(cgroup_delegated(&t->place, 1001, "memory"));
+}
+
 static void test_nothing_to_be_had(void **state)
 {
     struct tree *t = *state;
@@ -353,17 +366,10 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(test_v1),
-        T(test_limits_read_back),
-        T(test_v1_path_not_mounted),
-        T(test_v2),
-        T(test_v2_without_cpu),
-        T(test_v2_turns_controllers_on),
-        T(test_v2_goes_up),
-        T(test_nothing_to_be_had),
-        T(test_sweep),
-        T(test_files_in_memory),
-        T(test_thrash),
+        T(test_v1),         T(test_limits_read_back), T(test_v1_path_not_mounted),
+        T(test_v2),         T(test_v2_without_cpu),   T(test_v2_turns_controllers_on),
+        T(test_v2_goes_up), T(test_delegated),        T(test_nothing_to_be_had),
+        T(test_sweep),      T(test_files_in_memory),  T(test_thrash),
         T(test_sweep_v2),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
