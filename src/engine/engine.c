@@ -163,6 +163,16 @@ static bool needs_socket(const struct engine_options *o)
     return o->name || (o->mounts && o->mounts->n);
 }
 
+/* Does the environment send its client elsewhere than to a socket of this machine? */
+static bool elsewhere(const struct engine *e)
+{
+    const char *host = e->host_variable ? getenv(e->host_variable) : NULL;
+
+    return host && *host && strncmp(host, "unix://", 7) != 0;
+}
+
+static void candidate_failed(struct engine_run *r);
+
 static void begin_next(void *ctx)
 {
     struct engine_run *r = ctx;
@@ -173,6 +183,13 @@ static void begin_next(void *ctx)
         return;
     }
     a->engine = r->candidates[r->at];
+    if (automatic(r) && elsewhere(a->engine)) {
+        error_set(&a->err, ERROR_SANDBOX, 0, "%s is not a socket of this machine (--sandbox %s uses it)",
+                  a->engine->host_variable, a->engine->name);
+        a->fault = FAULT_ABSENT;
+        candidate_failed(r);
+        return;
+    }
     xreplace(&a->runtime, xstrdup(r->o->runtime));
     a->stdio = no_host_socket(a->runtime);
     if (r->from_cache && r->at == 0) {
@@ -447,7 +464,7 @@ static const struct engine *first_candidate(const struct engine_options *o, stru
     for (size_t i = 0; i < r.n && !first; i++) {
         autofree char *program = child_find_program(r.candidates[i]->name);
 
-        if (program)
+        if (program && !elsewhere(r.candidates[i]))
             first = r.candidates[i];
     }
     if (!first && r.n > 0)

@@ -110,6 +110,37 @@ static void test_auto_goes_on(void **state)
         ;
 }
 
+/* auto takes no engine of another machine; a socket of this one is none, and who names the engine gets it. */
+static void test_auto_stays_here(void **state)
+{
+    static const struct {
+        const char *engine, *host;
+        bool asked;
+    } rows[] = {
+        {"auto", "ssh://elsewhere", false},      {"auto", "tcp://10.0.0.1:2376", false},
+        {"auto", "unix:///x/docker.sock", true}, {"auto", "", true},
+        {"docker", "ssh://elsewhere", true},
+    };
+    struct place *p = *state;
+    autofree char *log = xasprintf("%s/log", p->dir), *script = xasprintf("echo $1 >> %s; exit 1", log);
+
+    fake(p, "docker", script);
+    for (size_t i = 0; i < countof(rows); i++) {
+        unlink(log);
+        setenv("DOCKER_HOST", rows[i].host, 1);
+        p->o.engine = rows[i].engine;
+        struct engine_run *r = begin(p, "G");
+        wait_told(p, (int)i + 1);
+        assert_int_equal(p->status, -1);
+        assert_int_equal(access(log, F_OK) == 0, rows[i].asked);
+        assert_int_equal(strstr(p->err.text, "docker: DOCKER_HOST is") != NULL, !rows[i].asked);
+        engine_end(r);
+    }
+    unsetenv("DOCKER_HOST");
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
+}
+
 static void test_flood_on_stderr(void **state)
 {
     struct place *p = *state;
@@ -686,6 +717,7 @@ int main(void)
         T(test_by_name_is_not_replaced),
         T(test_unknown_name),
         T(test_auto_goes_on),
+        T(test_auto_stays_here),
         T(test_flood_on_stderr),
         T(test_podman_runtime),
         T(test_stdio),
