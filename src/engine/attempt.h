@@ -40,7 +40,7 @@ struct attempt {
     enum engine_fault fault;
     bool holds_memory, holds_pids, holds_cpu; /* the limit is enforced on the whole sandbox */
     bool taken;                               /* it ran before this program: a named sandbox */
-    bool unmade;                              /* the client failed, so it has created nothing */
+    bool unmade;                              /* the client failed by itself, so it has created nothing */
     /* private to the attempt and its engine */
     bool begun;
     char *program;

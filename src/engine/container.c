@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/argv.h"
@@ -138,7 +139,8 @@ static void client_done(void *ctx, struct child *c)
 {
     struct attempt *a = ctx;
 
-    a->unmade = !child_ok(c);
+    /* one that was killed may have made a container */
+    a->unmade = !child_ok(c) && !c->timed_out && WIFEXITED(c->status);
     /* The client of attached pipes lives as long as the container. The end of the channel is seen anyway. */
     if (a->up || a->stdio)
         return;

@@ -84,6 +84,32 @@ static void test_unknown_name(void **state)
     engine_end(r);
 }
 
+/* A client that was killed may have made a container: it is removed, even if that is refused at first. */
+static void test_client_is_killed(void **state)
+{
+    struct place *p = *state;
+    autofree char *made = xasprintf("%s/made", p->dir),
+                  *script = xasprintf("PATH=/usr/bin:/bin; cd %s; case $1 in\n"
+                                      "run) : > made; kill -9 $$;;\n"
+                                      "rm) [ ! -e tried ] || { rm made; exit; }; : > tried\n"
+                                      "echo 'Could not kill running container' >&2; exit 1;;\n"
+                                      "esac",
+                                      p->dir);
+
+    fake(p, "docker", script);
+    p->o.engine = "docker";
+    struct engine_run *r = begin(p, "G");
+    wait_told(p, 1);
+    assert_int_equal(p->status, -1);
+    engine_end(r);
+    for (int i = 0; i < 100 && !run_dir_empty(); i++)
+        usleep(50000);
+    assert_true(run_dir_empty());
+    assert_int_not_equal(access(made, F_OK), 0);
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
+}
+
 /* What is not there is a detail; what is there and fails is told. */
 static void test_auto_goes_on(void **state)
 {
@@ -716,6 +742,7 @@ int main(void)
         T(test_nothing_works),
         T(test_by_name_is_not_replaced),
         T(test_unknown_name),
+        T(test_client_is_killed),
         T(test_auto_goes_on),
         T(test_auto_stays_here),
         T(test_flood_on_stderr),
