@@ -138,12 +138,19 @@ static int tell_held(const char *name, int lock, struct error *err)
                      name, h.pid, time_text(h.since).text);
 }
 
+/* Is it the lock of the name? Only then does it prove that nobody else holds that. */
+static bool is_its_lock(int dir, int lock)
+{
+    struct stat mine, there;
+
+    return fstat(lock, &mine) == 0 && fstatat(dir, "lock", &there, AT_SYMLINK_NOFOLLOW) == 0
+           && mine.st_ino == there.st_ino && mine.st_nlink == 1;
+}
+
 /* 1: locked, and still the file under that name. 0: another process holds it. -1: it was removed
  * meanwhile, or cannot be opened. */
 static int lock_once(int dir, int *lock)
 {
-    struct stat mine, there;
-
     *lock = open_lock(dir, O_CREAT);
     if (*lock < 0)
         return -1;
@@ -152,8 +159,7 @@ static int lock_once(int dir, int *lock)
             return 0;
         nanosleep(&(struct timespec){.tv_nsec = TRY_NS}, NULL);
     }
-    if (fstat(*lock, &mine) == 0 && fstatat(dir, "lock", &there, AT_SYMLINK_NOFOLLOW) == 0
-        && mine.st_ino == there.st_ino && mine.st_nlink == 1)
+    if (is_its_lock(dir, *lock))
         return 1;
     fd_close(lock);
     errno = ENOENT;
@@ -312,6 +318,8 @@ static void walk(bool remove_dead, registry_fn *fn, void *ctx)
         if (lock < 0)
             continue;
         bool held = flock(lock, LOCK_EX | LOCK_NB) != 0;
+        if (!held && !is_its_lock(dir, lock)) /* another sweep was here, and somebody may be taking it anew */
+            continue;
         enum registry_state state = look(dir, &r);
         bool lives = state == REGISTRY_ALIVE || state == REGISTRY_UNSEEN;
 

@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -315,6 +317,50 @@ static void test_strange_folders(void **state)
     assert_int_equal(rmdir(elsewhere), 0); /* nothing came into it */
 }
 
+static void (*before_flock)(void);
+
+/* In place of libc's: something may happen just before. */
+int flock(int fd, int operation)
+{
+    void (*fn)(void) = before_flock;
+
+    before_flock = NULL;
+    if (fn)
+        fn();
+    return (int)syscall(SYS_flock, fd, operation);
+}
+
+static struct registry_hold late;
+
+/* Another sweep has removed the lock, but not yet the folder, when a program takes the name. */
+static void take_late(void)
+{
+    autofree char *lock = xasprintf("%s/sandpiper/names/late/lock", run);
+    struct error err;
+
+    assert_int_equal(unlink(lock), 0);
+    assert_int_equal(registry_take(&late, "late", &err), 0);
+}
+
+/* A lock that is no longer that of the name proves nothing. */
+static void test_sweep_after_another(void **state)
+{
+    struct error err;
+
+    (void)state;
+    autofree char *dir = sandbox("0000000000000001", NULL);
+    assert_int_equal(registry_take(&late, "late", &err), 0);
+    assert_int_equal(registry_store(&late, dir, &err), 0);
+    registry_release(&late);
+    autofree char *link = xasprintf("%s/sandpiper/names/late/sandbox", run);
+    assert_int_equal(unlink(link), 0);
+    before_flock = take_late;
+    registry_sweep();
+    assert_true(registry_exists("late"));
+    assert_int_equal(registry_store(&late, dir, &err), 0);
+    registry_release(&late);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +370,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_few_descriptors, setup, teardown),
         cmocka_unit_test_setup_teardown(test_held, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sweep, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_sweep_after_another, setup, teardown),
         cmocka_unit_test_setup_teardown(test_strange_folders, setup, teardown),
     };
 
