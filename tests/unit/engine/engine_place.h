@@ -130,4 +130,12 @@ static inline bool run_dir_empty(void)
     return entries(getenv("XDG_RUNTIME_DIR")) == 0;
 }
 
+/* A keeper sees to the end of each attempt that failed. */
+static inline void wait_run_dir_empty(void)
+{
+    for (int i = 0; i < 100 && !run_dir_empty(); i++)
+        usleep(50000);
+    assert_true(run_dir_empty());
+}
+
 #endif

@@ -102,9 +102,7 @@ static void test_client_is_killed(void **state)
     wait_told(p, 1);
     assert_int_equal(p->status, -1);
     engine_end(r);
-    for (int i = 0; i < 100 && !run_dir_empty(); i++)
-        usleep(50000);
-    assert_true(run_dir_empty());
+    wait_run_dir_empty();
     assert_int_not_equal(access(made, F_OK), 0);
     while (waitpid(-1, NULL, 0) > 0)
         ;
@@ -128,10 +126,7 @@ static void test_auto_goes_on(void **state)
                         "(detail) docker cannot start (the daemon is not running); trying podman\n"
                         "podman cannot start (Error: the moon is full); trying bwrap\n");
     engine_end(r);
-    /* a process of its own sees to the end of each that failed */
-    for (int i = 0; i < 100 && !run_dir_empty(); i++)
-        usleep(50000);
-    assert_true(run_dir_empty());
+    wait_run_dir_empty();
     while (waitpid(-1, NULL, 0) > 0)
         ;
 }
@@ -226,7 +221,7 @@ static void test_stdio(void **state)
     assert_true(engine_alive(r, why, sizeof why));
     engine_accept(r, "3.11", "numpy 1.24");
     engine_end(r);
-    assert_true(run_dir_empty());
+    wait_run_dir_empty();
 
     struct engine_cached m;
     assert_true(engine_cache_load(&p->o, &m));
@@ -302,9 +297,7 @@ static void test_keeper_is_killed(void **state)
     assert_int_equal(kill(keeper, SIGKILL), 0);
     assert_int_equal(waitid(P_PID, (id_t)keeper, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
     engine_end_in_background(r);
-    for (int i = 0; i < 100 && !run_dir_empty(); i++)
-        usleep(50000);
-    assert_true(run_dir_empty());
+    wait_run_dir_empty();
     while (waitpid(-1, NULL, 0) > 0)
         ;
 }
