@@ -220,8 +220,6 @@ static void attempt_done(void *ctx, bool up)
 {
     struct engine_run *r = ctx;
 
-    if (up && attempt_refused(&r->attempt, &r->attempt.err))
-        up = false;
     if (up)
         r->given.done(r->given.ctx, 0, NULL);
     else
@@ -272,11 +270,19 @@ struct engine_facts engine_facts(const struct engine_run *r)
     };
 }
 
+bool engine_refuses(const struct engine_run *r)
+{
+    struct error why;
+
+    return attempt_refused(&r->attempt, &why);
+}
+
 void engine_reject(struct engine_run *r, const char *why)
 {
     if (!r || r->ended || r->at >= r->n)
         return;
-    attempt_blame(&r->attempt, why);
+    if (!attempt_refused(&r->attempt, &r->attempt.err))
+        attempt_blame(&r->attempt, why);
     candidate_failed(r);
 }
 

@@ -68,7 +68,11 @@ struct engine_facts {
 };
 struct engine_facts engine_facts(const struct engine_run *r);
 
-/* The supervisor never sent a valid hello: end this candidate and try the next. done is called again. */
+/* Did the user name a limit that turns out not to be enforced? Asked at the hello, because a client may say
+ * so only after the channel is open; then the hello must be rejected. */
+bool engine_refuses(const struct engine_run *r);
+/* The supervisor never sent a valid hello, or is refused: end this candidate and try the next. done is called
+ * again. */
 void engine_reject(struct engine_run *r, const char *why);
 /* The hello was valid: cache the choice and what is inside for a day, or until the options or the engine's
  * version change. Reports the limits it cannot enforce through o->notice, as a detail if the choice was

@@ -167,6 +167,8 @@ static const char *refuse_hello(struct sandbox *s, const struct hello *h, int rc
     }
     if (h->read_only)
         return "its own /mnt/data is not writable: an image must have none, or one of mode 1777";
+    if (!s->taken && engine_refuses(s->run))
+        return "it cannot enforce a limit that was asked for";
     return mounts_compare(s->o.run.mounts, &h->mounted, &s->error) < 0
                ? "what is mounted is not what was opened"
                : NULL;

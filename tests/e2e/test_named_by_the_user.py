@@ -1,6 +1,7 @@
 """test_named_by_the_user.py - what the user has named (image, runtime, engine, limits) is never replaced, and what code runs on is told."""
 import json
 import os
+import shutil
 
 import pytest
 
@@ -88,6 +89,25 @@ def test_a_limit_that_was_named_and_is_not_held_is_refused(sandpiper, chosen):
     assert r.code == 3 and r.out == "" and "cannot enforce --cpus" in r.err, r
     if chosen == "bwrap":
         assert len(r.err.splitlines()) == 2 and "leave out --cpus" in r.err, r
+
+
+def test_nor_over_attached_pipes(bare):
+    """There docker's client says only after the start what the daemon does not hold."""
+    if why_not("docker"):
+        pytest.skip("no docker")
+    docker = """#!/bin/sh
+case " $* " in
+*' run -d '*) echo 'docker: Error response from daemon: invalid mount config for type "bind": bind source path does not exist: /x' >&2; exit 125;;
+*' run -i '*) sleep 0.1; echo 'WARNING: Your kernel does not support memory limit capabilities or the cgroup is not mounted. Limitation discarded.' >&2;;
+esac
+exec %s "$@"
+""" % shutil.which("docker")
+    os.chmod(bare.write("docker", docker), 0o755)
+    path = {"PATH": os.pathsep.join([bare.work, "/usr/bin", "/bin"])}
+    r = bare.run("exec", "--sandbox", "docker", "--memory", "200m", "-", stdin="print(1)", env=path)
+    assert r.code == 3 and r.out == "" and "docker: cannot enforce --memory here" in r.err, r
+    r = bare.run("exec", "--sandbox", "docker", "-", stdin="print(1)", env=path)
+    assert r.code == 0 and r.out == "1\n" and "cannot enforce every limit" in r.err, r
 
 
 @pytest.mark.parametrize("limit", [("--memory", "200m"), ("--memory", "2g"), ("--cpus", "2")])

@@ -128,6 +128,12 @@ static void fake_rejected(void *ctx)
     r->done(r->ctx, -1, &err);
 }
 
+bool engine_refuses(const struct engine_run *r)
+{
+    (void)r;
+    return false;
+}
+
 void engine_reject(struct engine_run *r, const char *why)
 {
     (void)why;
