@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -101,8 +100,6 @@ void attempt_plan(const struct attempt *a, struct engine_plan *plan)
         .uid = a->uid,
         .runtime = a->runtime,
         .stdio = a->stdio,
-        .hard_nproc = (int)hard_limit(RLIMIT_NPROC, NPROC_MOST),
-        .locked = (long)hard_limit(RLIMIT_MEMLOCK, LOCKED_MOST),
         .channel = -1,
         .seccomp = -1,
         .info = -1,

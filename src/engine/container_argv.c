@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "engine/container.h"
+#include "engine/hard_limits.h"
 #include "mount/mount.h"
 #include "engine/options.h"
 
@@ -40,8 +41,12 @@ static void push_words(struct argv *out, const char *const *words)
         argv_push(out, *words);
 }
 
-static void push_ulimit(struct argv *out, const char *name, int64_t value)
+/* what: RLIMIT_... Podman cannot raise our own hard limits; docker's daemon has others. */
+static void push_ulimit(const struct engine_plan *p, struct argv *out, int what, const char *name,
+                        int64_t value)
 {
+    if (!client_of(p->engine)->raises_limits)
+        value = (int64_t)hard_limit(what, (rlim_t)value);
     argv_option(out, "--ulimit", "%s=%lld:%lld", name, (long long)value, (long long)value);
 }
 
@@ -56,19 +61,20 @@ static void push_limits(const struct engine_plan *p, struct argv *out)
             argv_option(out, "--cpus", "%g", o->cpus);
         argv_option(out, "--pids-limit", "%d", plan_pids(o));
     } else {
-        push_ulimit(out, "data", o->memory);
+        push_ulimit(p, out, RLIMIT_DATA, "data", o->memory);
     }
     argv_pushl(out, "--oom-score-adj", "100", NULL);
-    push_ulimit(out, "core", 0);
-    push_ulimit(out, "msgqueue", 0);
-    push_ulimit(out, "sigpending", PENDING_MOST);
-    push_ulimit(out, "stack", 8 << 20);
-    push_ulimit(out, "memlock",
-                p->locked); /* for the supervisor; the code may lock nothing (guest/start.py) */
-    push_ulimit(out, "nofile", o->open_files);
+    push_ulimit(p, out, RLIMIT_CORE, "core", 0);
+    push_ulimit(p, out, RLIMIT_MSGQUEUE, "msgqueue", 0);
+    push_ulimit(p, out, RLIMIT_SIGPENDING, "sigpending", PENDING_MOST);
+    push_ulimit(p, out, RLIMIT_STACK, "stack", 8 << 20);
+    /* For the supervisor; the code may lock nothing (guest/start.py). An ordinary user's daemon cannot raise
+     * this one either, which old kernels have at 64 KiB. */
+    push_ulimit(p, out, RLIMIT_MEMLOCK, "memlock", (int64_t)hard_limit(RLIMIT_MEMLOCK, LOCKED_MOST));
+    push_ulimit(p, out, RLIMIT_NOFILE, "nofile", o->open_files);
     /* A second barrier, which counts the uid on the whole host; --pids-limit is the first. */
-    push_ulimit(out, "nproc", client_of(p->engine)->raises_limits ? NPROC_MOST : p->hard_nproc);
-    push_ulimit(out, "fsize", o->file_size);
+    push_ulimit(p, out, RLIMIT_NPROC, "nproc", NPROC_MOST);
+    push_ulimit(p, out, RLIMIT_FSIZE, "fsize", o->file_size);
 }
 
 /* --mount takes a line of CSV, so a path with a comma or a quote in it must be quoted. */

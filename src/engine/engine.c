@@ -507,8 +507,6 @@ int engine_argv(const struct engine_options *o, const char *guest, struct argv *
         .uid = UID_RANGE_FIRST,
         .runtime = ours ? m.runtime : o->runtime,
         .stdio = ours ? m.stdio : no_host_socket(o->runtime),
-        .hard_nproc = NPROC_MOST,
-        .locked = LOCKED_MOST,
         .channel = 3,
         .seccomp = 4,
         .info = 5,

@@ -45,8 +45,6 @@ struct engine_plan {
     unsigned uid;        /* uid and gid inside (uid_range.h) */
     const char *runtime; /* NULL: the engine's default */
     bool stdio;          /* attached pipes instead of the socket */
-    int hard_nproc;      /* NPROC_MOST or our own hard limit, which podman cannot raise */
-    long locked;         /* bytes that the supervisor may lock in memory; LOCKED_MOST or our own hard limit */
     /* for bwrap */
     bool staged; /* the folders of o->mounts are at STAGE_DIR "/0", ... in a mount namespace of its own */
     int channel, seccomp, info; /* descriptors that it inherits; info: where it writes its child's pid */

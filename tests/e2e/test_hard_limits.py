@@ -93,6 +93,14 @@ def test_fewer_open_files(closed):
     assert r.code == 3 and "too few open files" in r.err and "limits.conf" in r.err, r
 
 
+@pytest.mark.parametrize("kind, most", [("FSIZE", 100 << 20), ("STACK", 4 << 20), ("SIGPENDING", 100), ("MEMLOCK", 1 << 16)])
+def test_less_of_others(closed, kind, most):
+    """Nobody is told of these: no engine may ask for more, that is all."""
+    code = "import resource\nprint(resource.getrlimit(resource.RLIMIT_%s)[1] <= %d)" % (kind, most)
+    r = closed.run("exec", "-", stdin=code, **under(getattr(resource, "RLIMIT_" + kind), most))
+    assert r.code == 0 and r.out == "True\n", r
+
+
 def test_a_full_user_is_told_so(serve):
     """Processes that others have started meanwhile: said as what it is, and not as a namespace that is forbidden."""
     for s in make_at("bwrap-user", USER):

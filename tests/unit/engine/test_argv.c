@@ -8,6 +8,7 @@
 #include "engine/attempt.h"
 #include "engine/engine.h"
 #include "engine/engines.h"
+#include "engine/hard_limits.h"
 #include "mount/mount.h"
 #include "engine/options.h"
 #include "process/child.h"
@@ -40,8 +41,6 @@ static struct engine_plan plan_for_tests(const struct engine *engine)
         .dir = "/run/d/in",
         .profile = "/run/d/seccomp",
         .uid = 23456,
-        .hard_nproc = 4096,
-        .locked = 1 << 20,
         .channel = 7,
         .seccomp = 8,
         .info = 9,
@@ -101,7 +100,9 @@ static void check_container(const struct argv *a)
     has_pair(a, "--name", "sandpiper-0123456789abcdef");
     has_pair(a, "--label", "sandpiper.owner=h/b/n:1:2");
     has_pair(a, "--ulimit", "core=0:0");
-    has_pair(a, "--ulimit", "memlock=1048576:1048576");
+    autofree char *locked = xasprintf("memlock=%1$llu:%1$llu",
+                                      (unsigned long long)hard_limit(RLIMIT_MEMLOCK, LOCKED_MOST));
+    has_pair(a, "--ulimit", locked);
     has_pair(a, "--ulimit", "nofile=200:200");
     has_pair(a, "--ulimit", "sigpending=256:256");
     has(a, "nofile=0"); /* the engine has set it, for the supervisor too */
@@ -268,13 +269,17 @@ static void test_podman(void **state)
     struct engine_plan p = plan_for_tests(&engine_podman);
     struct argv a = ARGV_INIT;
 
-    p.hard_nproc = 1000;
+    const struct rlimit few = {1000, 1000}; /* for good, where root does not run the tests */
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_NPROC, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_NPROC, &few), 0);
     p.engine->vector(&p, &a);
     check_container(&a);
     has(&a, "--no-hosts");
     has(&a, "--http-proxy=false");
     has(&a, "--read-only-tmpfs=false");
     has_pair(&a, "--ulimit", "nproc=1000:1000");
+    (void)!setrlimit(RLIMIT_NPROC, &before);
     has_pair(&a, "unix:/run/sandpiper/s", "nproc=0");
     has(&a, "files=1234"); /* podman 4 cannot limit them */
     for (size_t i = 0; i < a.n; i++)
