@@ -72,6 +72,8 @@ static void look_here(struct here *h)
 
     *h = (struct here){0};
     gethostname(h->host, sizeof h->host - 1);
+    if (!*h->host) /* owner_check reads at least one character */
+        h->host[0] = '-';
     for (char *p = h->host; (p = strpbrk(p, "/:")) != NULL;)
         *p = '-';
     read_small("/proc/sys/kernel/random/boot_id", text, sizeof text);

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -317,6 +318,31 @@ static void test_strange_folders(void **state)
     assert_int_equal(rmdir(elsewhere), 0); /* nothing came into it */
 }
 
+static bool nameless;
+
+/* In place of libc's: a machine may have no name. */
+int gethostname(char *name, size_t size)
+{
+    struct utsname u;
+
+    if (uname(&u) != 0)
+        return -1;
+    snprintf(name, size, "%s", nameless ? "" : u.nodename);
+    return 0;
+}
+
+static void test_owner_without_host_name(void **state)
+{
+    (void)state;
+    nameless = true;
+    autofree char *me = owner_self(), *other = xstrdup(me);
+    *strrchr(other, ':') = '\0';
+    autofree char *dead = xasprintf("%s:1", other);
+    assert_int_equal(owner_check(me), OWNER_ALIVE);
+    assert_int_equal(owner_check(dead), OWNER_DEAD);
+    nameless = false;
+}
+
 static void (*before_flock)(void);
 
 /* In place of libc's: something may happen just before. */
@@ -370,6 +396,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_few_descriptors, setup, teardown),
         cmocka_unit_test_setup_teardown(test_held, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sweep, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_owner_without_host_name, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sweep_after_another, setup, teardown),
         cmocka_unit_test_setup_teardown(test_strange_folders, setup, teardown),
     };
