@@ -107,6 +107,14 @@ class Raw(_io.FileIO):
         return _io.FileIO.write(self, data)
 
 
+class Buffer(_io.BufferedWriter):
+    """Of stdout or stderr. Stays open: what the code has put around it, as in io.TextIOWrapper(
+    sys.stdout.buffer), closes it when it goes, and that may be in the middle of a later cell."""
+
+    def close(self):
+        self.flush()
+
+
 class Worker:
     def __init__(self, sock, words):
         self.sock, self.words = sock, words     # orders arrive on the one, our words leave on the other
@@ -153,12 +161,13 @@ class Worker:
     def streams(self):
         self.stdin = _io.TextIOWrapper(_io.BufferedReader(_io.FileIO(0, 'r', False)), 'utf-8')
         self.raw = Raw(1, 'w', False)
-        self.stdout = _io.TextIOWrapper(_io.BufferedWriter(self.raw, 1 << 16), 'utf-8', 'backslashreplace',
+        self.stdout = _io.TextIOWrapper(Buffer(self.raw, 1 << 16), 'utf-8', 'backslashreplace',
                                         line_buffering=True)
-        self.stderr = _io.TextIOWrapper(_io.BufferedWriter(_io.FileIO(2, 'w', False)), 'utf-8',
-                                        'backslashreplace', line_buffering=True)
+        self.stderr = _io.TextIOWrapper(Buffer(_io.FileIO(2, 'w', False)), 'utf-8', 'backslashreplace',
+                                        line_buffering=True)
         self.stdin.mode, self.stdout.mode, self.stderr.mode = 'r', 'w', 'w'
         sys.__stdin__, sys.__stdout__, sys.__stderr__ = self.stdin, self.stdout, self.stderr
+        sys.stdin, sys.stdout, sys.stderr = self.stdin, self.stdout, self.stderr
 
     def mend(self):
         """Undo what a cell changed that the next one needs. False if that is not possible."""
@@ -168,6 +177,8 @@ class Worker:
             posix.dup2(self.saved[1], 2)
         except OSError:
             return False                        # the code has closed even those
+        # First, since a stream of the code's around one of ours closes that when it goes.
+        sys.stdin, sys.stdout, sys.stderr = self.stdin, self.stdout, self.stderr
         try:
             closed = self.stdout.closed or self.stderr.closed or self.stdin.closed
         except ValueError:                      # detached
@@ -177,7 +188,6 @@ class Worker:
         for stream in (self.stdout, self.stderr):
             # sys.stdout.write = ... is undone, just like sys.stdout = ...
             stream.__dict__.pop('write', None)
-        sys.stdin, sys.stdout, sys.stderr = self.stdin, self.stdout, self.stderr
         sys.modules = self.modules
         sys.modules['__main__'] = self.main
         if self.version is None or self.version.value != self.unchanged:

@@ -223,6 +223,31 @@ static void test_replaced_things(void **state)
     assert_false(r.state_lost);
 }
 
+/* The streams are the same from the first cell on, and what the code wraps around them closes none. */
+static void test_wrapped_streams(void **state)
+{
+    (void)state;
+    want_out("import sys, io\nsys.stdout = io.TextIOWrapper(sys.stdout.buffer, encoding='utf-8')\n"
+             "print('\u00e4')",
+             "\xc3\xa4\n");
+    want_out("print('\\ud800')", "\\ud800\n");
+    want("sys.stderr = io.TextIOWrapper(sys.stderr.buffer)\nsys.stdin = io.TextIOWrapper(sys.stdin.buffer)",
+         CELL_OK);
+    want_out("print('a')\nprint('b', file=sys.stderr)", "a\n");
+    assert_string_equal(buf_str(&seen.err), "b\n");
+    want("input()", CELL_EXCEPTION);
+    has(r.exception, "EOFError");
+    want("out = sys.stdout = io.TextIOWrapper(sys.stdout.buffer)", CELL_OK);
+    want_out("out = sys.stdout = io.TextIOWrapper(sys.stdout.buffer)\nprint('c')", "c\n");
+    assert_false(r.state_lost);
+}
+
+static void test_first_print_of_a_surrogate(void **state)
+{
+    (void)state;
+    want_out("print('\\ud800')", "\\ud800\n");
+}
+
 static void test_deaths(void **state)
 {
     (void)state;
@@ -414,6 +439,7 @@ int main(void)
         T(test_state_and_values), T(test_coding),
         T(test_exit_codes),       T(test_exceptions),
         T(test_hostile_values),   T(test_replaced_things),
+        T(test_wrapped_streams),  T(test_first_print_of_a_surrogate),
         T(test_deaths),           T(test_timeouts),
         T(test_interrupts),       T(test_background),
         T(test_output_caps),
