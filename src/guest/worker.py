@@ -175,6 +175,8 @@ class Worker:
         try:
             posix.dup2(self.saved[0], 1)
             posix.dup2(self.saved[1], 2)
+            posix.set_blocking(1, True)
+            posix.set_blocking(2, True)
         except OSError:
             return False                        # the code has closed even those
         # First, since a stream of the code's around one of ours closes that when it goes.

@@ -198,6 +198,10 @@ static void test_replaced_things(void **state)
     want_out("print(43)", "43\n");
     want("import io\nold = sys.stdout.detach(), sys.stderr.detach()", CELL_OK);
     want_out("print(44)", "44\n");
+    /* as asyncio's connect_write_pipe() leaves them, and some programs that code starts */
+    want("os.set_blocking(1, False)\nos.set_blocking(2, False)", CELL_OK);
+    want("for stream in sys.stdout, sys.stderr: print('x' * 3000000, file=stream)", CELL_OK);
+    assert_int_equal(r.out_bytes, 3000001);
     want("sys.modules = None", CELL_OK);
     want_out("import sys, json", "");
     /* Names of the code's own among the builtins are the code's, whatever they answer when they are compared.
