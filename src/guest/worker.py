@@ -366,8 +366,7 @@ class Worker:
             except BaseException:
                 pass
         if posix.getpid() != self.pid:
-            # a fork made by the code ends with its cell, as it would with a script
-            posix._exit(0 if result and result.startswith(tlv(b's', b'ok')) else 1)
+            end_fork(result)
         if result is None:
             result = tlv(b's', b'interrupted') + tlv(b'e', b'KeyboardInterrupt')
         self.mended = False
@@ -380,6 +379,19 @@ class Worker:
             self.mended = self.mend()
         except BaseException:
             pass
+
+
+def end_fork(result):
+    """A fork made by the code ends with its cell, as it would with a script."""
+    code = 1
+    try:
+        said = dict(tagged(result))
+        if b'e' in said:
+            posix.write(2, said.get(b't', said[b'e']) + b'\n')
+        else:
+            code = int(said.get(b'x', b'0')) & 255
+    finally:
+        posix._exit(code)
 
 
 def version_of(table):

@@ -385,6 +385,12 @@ static void test_background(void **state)
     want_out("import os\np = os.fork()\nif p:\n    os.waitpid(p, 0)\nprint('parent' if p else 'child')",
              "child\nparent\n");
     want_out("print('once')", "once\n");
+    want("import sys\ncodes = []\nfor code in (None, 0, 3, -1):\n    if os.fork() == 0: sys.exit(code)\n"
+         "    codes.append(os.wait()[1] >> 8)\nif os.fork() == 0: 1/0\ncodes + [os.wait()[1] >> 8]",
+         CELL_OK);
+    assert_string_equal(r.value, "[0, 0, 3, 255, 1]");
+    has(buf_str(&seen.err), "Traceback (most recent call last):\n  File \"<cell ");
+    has(buf_str(&seen.err), "ZeroDivisionError: division by zero\n");
 
     /* Thousands of lines are gathered: none is lost, none is written twice by a fork, and the flusher ends
      * with the cell. */
