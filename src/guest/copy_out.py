@@ -4,6 +4,7 @@
 # make us send a file that only we can open.
 
 COUNT_MOST, LOST_NAMED = 100, 10              # files per cell; how many of those not sent are named
+NOTES_MOST = 10                 # what is no regular file, or could not be read
 # The file names for forms of the cell's value, and of figures, that are not PNG. Every other form is a figure
 # in PNG.
 FORM_NAMES = {b'=svg': b'image-%d.svg', b'=html': b'value-%d.html', b'+svg': b'figure-%d.svg',
@@ -103,9 +104,8 @@ def files_out(self, before):
         finally:
             if fd >= 0:
                 posix.close(fd)
-        if len(notes) > 10:
-            notes.append('...')
-            break
+    if len(notes) > NOTES_MOST:
+        notes[NOTES_MOST:] = ['... and %d more' % (len(notes) - NOTES_MOST)]
     limit = int(OPTIONS['files'])
     if limit and self.entries > limit:
         notes.append('/mnt/data has more than %d files, the limit (folders count): remove some' % limit)

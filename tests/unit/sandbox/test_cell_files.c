@@ -55,6 +55,11 @@ static void test_files(void **state)
     want("f = open('big.bin', 'wb'); f.truncate(17 << 20); f.close()", CELL_OK);
     assert_int_equal(r.n_files, 0);
     has(r.files_note, "16 MiB");
+    want("for i in range(30): os.symlink('x', 'link%02d' % i)\nopen('result.csv', 'w').write('1');", CELL_OK);
+    assert_int_equal(r.n_files, 1);
+    assert_string_equal(r.files[0].name, "result.csv");
+    has(r.files_note, "link09: not saved: it is a link");
+    has(r.files_note, "... and 20 more");
     want("open('late.txt', 'w').write('made before death');\nimport os; os._exit(1)", CELL_DIED);
     assert_int_equal(r.n_files, 1);
     static const char *const names[] = {"..", "", "/a", "a/", "a//b", "a/../b", "./a", "a/b\n", "\xff"};
