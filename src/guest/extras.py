@@ -76,19 +76,23 @@ def wrap_savefig(module):
     module.Figure.savefig = savefig
 
 
-def save_figures(worker):
-    """Send the figures that are still open, and close them."""
-    plt = worker.modules['matplotlib.pyplot']
-    numbers = plt.get_fignums()
+def save_figures(worker, draw=True):
+    """Send the figures that are still open, and close them, so that the next cell draws on none of them."""
+    plt, failed = worker.modules['matplotlib.pyplot'], None
+    numbers = getattr(plt, 'get_fignums', list)()       # the code may have put anything in its place
     for i, number in enumerate(numbers):
         figure = plt.figure(number)
         try:
-            if i < 20:
+            if draw and i < 20:
                 draw_figure(worker, figure)
+        except Exception as e:
+            failed = failed or e
         finally:
             plt.close(figure)
     if len(numbers) > 20:
         print('[only the first 20 of %d open figures are kept]' % len(numbers), file=worker.stderr)
+    if failed:
+        raise failed
 
 
 RICH = ('_repr_html_', '_repr_png_', '_repr_svg_', '_repr_mimebundle_')     # as Jupyter calls them

@@ -253,9 +253,7 @@ class Worker:
             value = self.evaluate(code, name)
             if value is not None:
                 value = display(value)
-            if 'matplotlib.pyplot' in self.modules:
-                need('extras')
-                save_figures(self)              # noqa: from extras.py
+            self.figures()
             self.busy = False
             result = tlv(b's', b'ok')
         except BaseException as e:
@@ -271,9 +269,21 @@ class Worker:
                                                        + type(again).__name__.encode('utf-8',
                                                                                      'replace')[:200] + b')')
             value = None
+            try:
+                self.busy = True
+                self.figures(draw=not isinstance(e, KeyboardInterrupt))     # who interrupts does not wait
+            except BaseException:
+                pass
+            self.busy = False
         if value:
             result += tlv(b'v', value)
         return result
+
+    def figures(self, draw=True):
+        """A cell is over: its figures, too, if it has failed or called exit()."""
+        if 'matplotlib.pyplot' in self.modules:
+            need('extras')
+            save_figures(self, draw)            # noqa: from extras.py
 
     def arguments(self, words):
         """Set sys.argv for the following cells; each word ends with a NUL."""

@@ -181,6 +181,19 @@ static void test_figures(void **state)
     want("plt.plot([1]); plt.savefig('mine.png');", CELL_OK);
     assert_int_equal(r.n_files, 1);
     assert_string_equal(r.files[0].name, "mine.png");
+    /* A cell that fails leaves no figure to the next one, nor does a figure that cannot be drawn. */
+    want("plt.plot([1])\n1/0", CELL_EXCEPTION);
+    assert_int_equal(r.n_files, 1);
+    want("plt.plot([1])\nimport sys\nsys.exit(0)", CELL_EXIT);
+    assert_int_equal(r.n_files, 1);
+    want("plt.plot([1])\nraise KeyboardInterrupt", CELL_EXCEPTION);
+    assert_int_equal(r.n_files, 0);
+    want("for title in '$\\\\bad{$', 'good':\n    plt.figure()\n    plt.plot([1])\n    plt.title(title)",
+         CELL_EXCEPTION);
+    has(r.exception, "bad");
+    assert_int_equal(r.n_files, 1);
+    want("sys.modules['matplotlib.pyplot'] = None\n2", CELL_OK);
+    assert_int_equal(r.n_files, 0);
     buf_release(&text);
 }
 
