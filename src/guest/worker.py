@@ -331,12 +331,17 @@ class Worker:
 
     def serve_one(self):
         """Carry out one message: a cell or an order."""
+        sock = self.sock
         try:
             try:
-                head, extra, _, _ = self.sock.recvmsg(24 + SHORT, 64, _socket.MSG_CMSG_CLOEXEC)
+                head, extra, _, _ = sock.recvmsg(24 + SHORT, 64, _socket.MSG_CMSG_CLOEXEC)
             except BlockingIOError:                 # the code went over all descriptors
-                self.sock.setblocking(True)
+                sock.setblocking(True)
                 return
+            except Exception as e:
+                if isinstance(e, OSError) and e.errno:
+                    raise
+                return                              # a handler of the code's raised it: signal.alarm()
             if not head:
                 posix._exit(70)
             order, size, code = head[16:20], int.from_bytes(head[20:24], 'little'), head[24:]

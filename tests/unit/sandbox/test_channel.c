@@ -408,6 +408,24 @@ static void test_background(void **state)
     assert_true(r.seconds < 25);
 }
 
+/* An alarm that the code has forgotten, and whose handler raises, comes while nothing runs. */
+static void test_late_alarm(void **state)
+{
+    (void)state;
+    want("import signal\ndef late(*_): raise TimeoutError('late')\nsignal.signal(signal.SIGALRM, late)\n"
+         "signal.setitimer(signal.ITIMER_REAL, 0.1)",
+         CELL_OK);
+    usleep(300000);
+    want("late", CELL_OK);
+    assert_false(r.state_lost || r.state_restored);
+    want("def late(*_): raise RuntimeError('late')\nsignal.signal(signal.SIGALRM, late)\n"
+         "signal.setitimer(signal.ITIMER_REAL, 0.1);",
+         CELL_OK);
+    usleep(300000);
+    want("late", CELL_OK);
+    assert_false(r.state_lost || r.state_restored);
+}
+
 static void test_output_caps(void **state)
 {
     struct buf text = {0};
@@ -452,7 +470,7 @@ int main(void)
         T(test_wrapped_streams),  T(test_first_print_of_a_surrogate),
         T(test_deaths),           T(test_timeouts),
         T(test_interrupts),       T(test_background),
-        T(test_output_caps),
+        T(test_late_alarm),       T(test_output_caps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
