@@ -83,6 +83,7 @@ def disconnect_worker(self):
             self.poll.unregister(fd)
         posix.close(fd)
     self.pipes, self.polled, self.look = {}, False, select.poll()
+    self.told = {}                              # whoever comes next, also with a cell that comes before
 
 
 def kill_all(self, spare=0):

@@ -213,7 +213,7 @@ class Supervisor:
         return fds
 
     def adopt(self, pid, sock, words, out, err):
-        self.worker, self.sock, self.words, self.to_worker, self.told = pid, sock, words, [], {}
+        self.worker, self.sock, self.words, self.to_worker = pid, sock, words, []
         self.pipes = {out: FROM_GUEST_STDOUT, err: FROM_GUEST_STDERR}
         self.closed_at, self.closed_kill, self.polled, self.flood = 0.0, False, False, False
         self.heap = b''

@@ -192,6 +192,30 @@ static void test_between_cells(void **state)
     assert_false(r.earlier);
 }
 
+/* A cell that comes while the death is being settled has the arguments of now, not those of the snapshot. */
+static void test_arguments_beside_a_death(void **state)
+{
+    struct error err = {0};
+    char word[16], wanted[32];
+    char *const argv[] = {word};
+
+    (void)state;
+    want("import sys, signal", CELL_OK);
+    for (int i = 0; i < 10; i++) {
+        usleep(PAUSE_US);
+        want("0", CELL_OK);
+        snprintf(word, sizeof word, "word%d", i);
+        snprintf(wanted, sizeof wanted, "['%s']", word);
+        if (sandbox_set_arguments(box, argv, 1, &err) < 0)
+            fail_msg("%s", err.text);
+        run("signal.setitimer(signal.ITIMER_REAL, 0.0003); sys.argv");
+        usleep(1500);
+        run("sys.argv");
+        if (r.status == CELL_OK) /* else it came before the death */
+            assert_string_equal(r.value, wanted);
+    }
+}
+
 #define BIG_FILES "for i in range(4):\n    with open('f%d' % i, 'wb') as f: f.write(bytes(15 << 20))\n"
 
 /* The answer is here, and more than every buffer holds of its files is still to come: the worker dies. */
@@ -601,6 +625,7 @@ int main(void)
         PARK(test_deaths),
         PARK(test_interrupts_still_work),
         PARK(test_between_cells),
+        PARK(test_arguments_beside_a_death),
         PARK(test_while_files_go_out),
         PARK(test_maimed),
         PARK(test_no_descriptor_for_a_copy),
