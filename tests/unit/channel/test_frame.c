@@ -3,6 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/mem.h"
+#include "base/size.h"
 #include "base/utf8.h"
 #include "channel/frame.h"
 #include "channel/guest.h"
@@ -180,11 +181,41 @@ static void test_guest_sizes(void **state)
     buf_release(&parts);
 }
 
+/* The name at the head of a part, with the newline behind it. */
+static struct short_text name_of(const struct tagged *t)
+{
+    struct short_text name;
+
+    snprintf(name.text, sizeof name.text, "%.*s\n", (int)strcspn(t->data, "\n"), t->data);
+    return name;
+}
+
+/* What comes compiled comes as source too, for every other Python. */
+static void test_guest_parts(void **state)
+{
+    struct buf parts = {0}, sources = {0};
+
+    (void)state;
+    guest_parts(&parts);
+    struct tagged t = tagged_in(parts.data, parts.len);
+    assert_int_equal(tagged_next(&t), 1);
+    assert_int_equal(t.tag, 'c');
+    for (struct tagged source = tagged_in(t.rest, t.left); tagged_next(&source) > 0;)
+        buf_addstr(&sources, name_of(&source).text);
+    /* behind the magic number, whose own bytes may be newlines, and the cache tag */
+    const char *first = t.len > 0 ? strchr(t.data + 4, '\n') + 1 : t.data;
+    for (struct tagged one = tagged_in(first, t.len - (size_t)(first - t.data)); tagged_next(&one) > 0;)
+        if (!strstr(sources.data, name_of(&one).text))
+            fail_msg("%s is not among the sources: %s", name_of(&one).text, sources.data);
+    buf_release(&parts);
+    buf_release(&sources);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cut),    cmocka_unit_test(test_caps),        cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_tagged), cmocka_unit_test(test_guest_sizes),
+        cmocka_unit_test(test_tagged), cmocka_unit_test(test_guest_sizes), cmocka_unit_test(test_guest_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
