@@ -21,9 +21,9 @@ LOOKED_AT = 4000                # folders; those below the first ones hardly dif
 
 def read(path):
     try:
-        with open(path) as f:
+        with open(path, errors='surrogateescape') as f:
             return f.read(1 << 20)
-    except (OSError, UnicodeDecodeError):
+    except OSError:
         return ''
 
 
@@ -114,7 +114,8 @@ def mounts():
     for line in read('/proc/self/mountinfo').splitlines():
         left, _, right = line.partition(' - ')
         fields = left.split()
-        place = fields[4].encode().decode('unicode_escape')
+        # a blank, a tab, a newline and a backslash are written as octal numbers there
+        place = os.fsdecode(os.fsencode(fields[4]).decode('unicode_escape').encode('latin-1'))
         found[place] = place, 'rw' in fields[5].split(','), right.split()[0]
     return sorted(found.values())
 

@@ -239,6 +239,7 @@ def test_doctor_sees_what_is_open(own):
 HOLES = [
     ([], "--unshare-net", "network"),
     (["--bind", "/var/tmp", "/opt"], None, "can write to the disk: /opt"),
+    (["--bind", "/var/tmp", "/f\u00fcr alle"], None, "can write to the disk: /f\u00fcr alle"),
     (["--ro-bind", "/etc", "/root"], None, "can read home folders: /root"),
     (["--uid", "0"], None, "it runs as root"),
     ([], "--unshare-pid", "shares the processes of the machine"),
