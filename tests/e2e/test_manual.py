@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import pexpect
+import pexpect
 import pytest
 
 import event_schema
@@ -106,6 +107,27 @@ def complete_line(line, program=None):
                        timeout=20, env=program.env() if program else None)
     assert r.stderr == "", r.stderr
     return set(r.stdout.split())
+
+
+def test_files_with_blanks_are_completed_in_bash(bare, tmp_path):
+    """At a real prompt: what is typed has the backslashes that bash itself has put there."""
+    for name in ("my first.csv", "my second.csv", "second"):
+        (tmp_path / name).touch()
+    p = pexpect.spawn("bash", ["--norc", "--noprofile", "-i"], cwd=str(tmp_path), timeout=20, encoding="utf-8", dimensions=(24, 200),
+                      env=dict(bare.env(), PS1="ready>", TERM="dumb", INPUTRC="/dev/null", HISTFILE="/dev/null"))
+    p.sendline("bind 'set enable-bracketed-paste off'; PATH=%s:$PATH; source %s" % (os.path.dirname(BIN), os.path.join(COMPLETION, "sandpiper.bash")))
+    p.expect("ready>.*ready>")
+    p.send("sandpiper --add m\t")
+    p.expect_exact("y\\ ")
+    p.send("\t\t")
+    p.expect("my first.csv +my second.csv")
+    p.expect_exact("sandpiper --add my\\ ")
+    p.send("s\t")
+    p.expect_exact("second.csv ")
+    p.sendcontrol("u")
+    p.sendline("exit")
+    p.expect(pexpect.EOF)
+    p.close()
 
 
 def test_models_are_completed_from_the_list_that_was_kept(bare, serve):

@@ -3,8 +3,9 @@
 _sandpiper() {
     local program=${COMP_WORDS[0]} line=${COMP_LINE:0:${COMP_POINT:-0}} typed head word i
     local -a words about
-    read -ra words <<<"$line"
-    [[ $line == *[[:space:]] ]] && words+=("")
+    # shellcheck disable=SC2162 # without -r: a blank behind a backslash is part of its word
+    read -a words <<<"$line"
+    [[ $line == *[[:space:]] && $line != *\\[[:space:]] ]] && words+=("")
     typed=${words[-1]}
     head=${typed%"${typed##*[:=@]}"}     # bash cuts words at these, and replaces what is behind the last
     COMPREPLY=()
