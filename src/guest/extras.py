@@ -17,12 +17,21 @@ def big_repr(value):
     return repr(value)
 
 
-def run_awaitable(worker, coroutine):
+def run_in_loop(worker, parts):
+    """Both parts of a cell, since what stands before a last "await task" may have made the task."""
     import asyncio
+
+    async def run():
+        value = None
+        for part in parts:
+            value = eval(part, worker.namespace)
+            if part.co_flags & 0x80:            # CO_COROUTINE
+                value = await value
+        return value
     if worker.loop is None or worker.loop.is_closed():
         worker.loop = asyncio.new_event_loop()
     asyncio.set_event_loop(worker.loop)
-    task = worker.loop.create_task(coroutine)
+    task = worker.loop.create_task(run())
     try:
         return worker.loop.run_until_complete(task)
     except BaseException:

@@ -217,20 +217,25 @@ class Worker:
                 return self.execute(last)
         need_ast()
         tree = compile(code, name, 'exec', ONLY_AST | TOP_AWAIT, True)
-        last = None
+        parts, last = [], None
         if tree.body and type(tree.body[-1]) is _ast.Expr:
             last = _ast.Expression(tree.body.pop().value)
         if tree.body:
-            self.execute(compile(tree, name, 'exec', TOP_AWAIT, True))
+            parts.append(compile(tree, name, 'exec', TOP_AWAIT, True))
         if last is not None:
-            value = self.execute(compile(last, name, 'eval', TOP_AWAIT, True))
-            return None if code.rstrip()[-1:] in (';', b';') else value
+            parts.append(compile(last, name, 'eval', TOP_AWAIT, True))
+        value = self.execute(*parts)
+        return None if code.rstrip()[-1:] in (';', b';') else value
 
-    def execute(self, code):
-        value = eval(code, self.namespace)
-        if code.co_flags & 0x80:                # CO_COROUTINE: it had a top-level await
-            need('extras')
-            value = run_awaitable(self, value)  # noqa: from extras.py
+    def execute(self, *parts):
+        """The value of the last one."""
+        value = None
+        for part in parts:
+            if part.co_flags & 0x80:            # CO_COROUTINE: it has a top-level await
+                need('extras')
+                return run_in_loop(self, parts)     # noqa: from extras.py
+        for part in parts:
+            value = eval(part, self.namespace)
         return value
 
     def cell(self, number, code):

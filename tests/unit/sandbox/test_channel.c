@@ -52,6 +52,12 @@ static void test_state_and_values(void **state)
     assert_string_equal(r.value, "P(x=3)");
     want("import asyncio\nawait asyncio.sleep(0)\nawait asyncio.sleep(0, 7)", CELL_OK);
     assert_string_equal(r.value, "7");
+    /* One loop runs the whole cell: what its last line waits for may have been started before. */
+    want("task = asyncio.create_task(asyncio.sleep(0, 8))\nawait task", CELL_OK);
+    assert_string_equal(r.value, "8");
+    want("unset = 2\nyield unset", CELL_EXCEPTION);
+    want("'unset' in globals()", CELL_OK);
+    assert_string_equal(r.value, "False");
     want("asyncio.run(asyncio.sleep(0, 8))", CELL_OK);
     assert_string_equal(r.value, "8");
     want("len(str(2**30000))", CELL_OK);
