@@ -350,7 +350,9 @@ def missing_name(worker, e, frames):
         return 'not imported: ' + ALIASES[name]
     if name in STDLIB:
         return 'not imported: import ' + name
-    for module in DEFINES_NAMES:
+    if name == '__file__':
+        return 'the code is not in a file; it runs in ' + posix.getcwd()
+    for module in DEFINES_NAMES if name[:1] != '_' else ():
         if hasattr(__import__(module), name):
             return 'not imported: from %s import %s' % (module, name)
     local = frames[-1][0].f_locals if frames else {}

@@ -128,6 +128,11 @@ static void test_exceptions(void **state)
     has(r.hint, "appel");
     want("np.array(3)", CELL_EXCEPTION);
     has(r.hint, "import numpy as np");
+    /* each module has one */
+    want("__file__", CELL_EXCEPTION);
+    has(r.hint, "the code is not in a file; it runs in /");
+    want("__path__", CELL_EXCEPTION);
+    assert_true(!r.hint || !strstr(r.hint, "not imported"));
     want("x = (1,\n  2\ny = 3", CELL_EXCEPTION);
     has(r.exception, "SyntaxError:");
     assert_true(r.line > 0);
