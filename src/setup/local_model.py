@@ -179,10 +179,11 @@ def fetch_alone():
     parts = os.path.join(folder(), "models", "parts")
     if not (os.path.exists(path) and os.path.getsize(path) == SIZE):
         os.makedirs(parts, exist_ok=True)
-        free = os.statvfs(parts)
-        if free.f_bavail * free.f_frsize < 2.5e9:
-            sys.exit("local model: %s has %.1f GB free, 2.5 GB are needed"
-                     % (parts, free.f_bavail * free.f_frsize / 1e9))
+        space, here = os.statvfs(parts), sum(e.stat().st_size for e in os.scandir(parts) if e.is_file())
+        free, needed = space.f_bavail * space.f_frsize, 2.5e9 - here
+        if free < needed:
+            sys.exit("local model: %s has %.1f GB free, %.1f GB are needed"
+                     % (parts, free / 1e9, needed / 1e9))
     make_venv()
     if os.path.exists(path) and os.path.getsize(path) == SIZE:
         return path

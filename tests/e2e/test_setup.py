@@ -48,6 +48,29 @@ def test_two_fetch_one_after_the_other(tmp_path):
         p.communicate()
 
 
+def test_parts_that_are_here_need_no_more_room(tmp_path):
+    """A fetch that was interrupted goes on where there was room for it at its beginning."""
+    parts, bin = tmp_path / "sandpiper" / "models" / "parts", tmp_path / "sandpiper" / "venv" / "bin"
+    for folder in parts, bin, bin.parent / "lib" / ("python%d.%d" % sys.version_info[:2]):
+        folder.mkdir(parents=True)
+    (bin.parent / "server.txt").write_text("xllamacpp==2026.10.11549\n")
+    (bin / "python").write_text("#!/bin/sh\necho asked for $9\nexit 1\n")
+    (bin / "python").chmod(0o755)
+    for n in range(1, 21):
+        with open(parts / ("part%02d.bin" % n), "wb") as f:
+            f.truncate(50_000_000)              # holes
+
+    def run(free):
+        with_room = ("import os, runpy, sys; os.statvfs = lambda path: os.statvfs_result([1, 1] + [%d] * 3 + [0] * 5); sys.argv.pop(0); "
+                     "runpy.run_path(sys.argv[0], run_name='__main__')" % free)
+        return subprocess.run([sys.executable, "-c", with_room, SCRIPT, "fetch"], env={"XDG_DATA_HOME": str(tmp_path)}, capture_output=True, text=True,
+                              timeout=60)
+    r = run(1_600_000_000)
+    assert "asked for" in r.stderr and "part21" in r.stderr and "needed" not in r.stderr, r
+    r = run(1_400_000_000)
+    assert r.returncode == 1 and "1.4 GB free, 1.5 GB are needed" in r.stderr, r
+
+
 def test_no_network(tmp_path):
     """pip's own last word is that there is no such version."""
     p = model("fetch", XDG_DATA_HOME=str(tmp_path), PIP_INDEX_URL="https://127.0.0.1:9/simple", PIP_RETRIES="1", PIP_CONFIG_FILE="/dev/null")
