@@ -50,6 +50,8 @@ PIECE = 4000                    # an interrupt is handled between two pieces, ne
 def send_figure(worker, form, data):
     """form: how the file is to end. '=' before it: a form of the cell's value; '+': another form of the
     figure before."""
+    if posix.getpid() != worker.pid:            # a fork of the code's: the figure is its parent's
+        return
     worker.say(RECORD_FIGURE, form)
     for at in range(0, len(data), PIECE):
         worker.say(RECORD_FIGURE_DATA, data[at:at + PIECE])

@@ -192,6 +192,10 @@ static void test_figures(void **state)
          CELL_EXCEPTION);
     has(r.exception, "bad");
     assert_int_equal(r.n_files, 1);
+    /* A fork shares the way to the supervisor, and has no say there. */
+    want("import os\nplt.plot([1])\nif os.fork() == 0: sys.exit(0)\nos.wait()\nif os.fork(): os.wait()",
+         CELL_OK);
+    assert_int_equal(r.n_files, 1);
     want("sys.modules['matplotlib.pyplot'] = None\n2", CELL_OK);
     assert_int_equal(r.n_files, 0);
     buf_release(&text);
