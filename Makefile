@@ -110,7 +110,7 @@ SHARE    = src/setup/completion/sandpiper.bash:share/bash-completion/completions
            docs/events.schema.json:share/sandpiper/events.schema.json
 STRIP   ?= -s
 install: build/sandpiper
-	install $(STRIP) -D -m 755 build/sandpiper $(DESTDIR)$(PREFIX)/bin/sandpiper
+	install $(STRIP) -D -m 755 build/sandpiper "$(DESTDIR)$(PREFIX)/bin/sandpiper"
 	@for f in $(SHARE); do install -D -m 644 "$${f%%:*}" "$(DESTDIR)$(PREFIX)/$${f#*:}" || exit 1; done
 uninstall:
 	rm -f $(foreach f,bin/sandpiper $(SHARE),'$(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(f)))')

@@ -102,18 +102,20 @@ def test_what_make_says_first_is_ours(tmp_path):
 
 def test_install_and_uninstall(tmp_path):
     """Stripped, with manual page and completions beneath PREFIX; uninstall leaves no file of it, and nobody else's is touched."""
+    place = tmp_path / "my programs"
+
     def make(goal):
-        r = subprocess.run(["/usr/bin/make", "-s", goal, "DESTDIR=%s" % tmp_path, "PREFIX=/opt/x"], cwd=TREE, capture_output=True, text=True, timeout=300)
+        r = subprocess.run(["/usr/bin/make", "-s", goal, "DESTDIR=%s" % place, "PREFIX=/opt/x"], cwd=TREE, capture_output=True, text=True, timeout=300)
         assert r.returncode == 0 and r.stderr == "", r
-        return {os.path.relpath(os.path.join(d, f), tmp_path / "opt" / "x") for d, _, fs in os.walk(tmp_path) for f in fs}
+        return {os.path.relpath(os.path.join(d, f), place / "opt" / "x") for d, _, fs in os.walk(place) for f in fs}
 
     there = make("install")
     assert there == {"bin/sandpiper", "share/man/man1/sandpiper.1", "share/sandpiper/events.schema.json", "share/bash-completion/completions/sandpiper",
                      "share/zsh/site-functions/_sandpiper", "share/fish/vendor_completions.d/sandpiper.fish"}
-    program = tmp_path / "opt" / "x" / "bin" / "sandpiper"
+    program = place / "opt" / "x" / "bin" / "sandpiper"
     assert subprocess.run([program, "--version"], capture_output=True, text=True).stdout.startswith("sandpiper ")
     assert b".symtab" not in program.read_bytes()
-    (tmp_path / "opt" / "x" / "bin" / "other").write_text("")
+    (place / "opt" / "x" / "bin" / "other").write_text("")
     assert make("uninstall") == {"bin/other"}
 
 
