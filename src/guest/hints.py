@@ -153,18 +153,24 @@ def written(key):
     return clip(repr(key), 60)
 
 
+SEARCH_MOST = 1000000           # values of all columns: a tenth of a second
+
+
 def holding_values(key, scopes):
     """Where the missing key is a value: in a column, or in a plain object, six levels down."""
-    seen, todo = set(), variables(scopes)
+    seen, todo, left = set(), variables(scopes), SEARCH_MOST
+    never = 'fcbmM' + 'iu' * (type(key) is str)     # kinds of columns without such values
     for name, value, depth in todo:             # grows while it is read: what is near comes first
         if id(value) in seen or len(seen) > 5000:
             continue
         seen.add(id(value))
         for column in columns_of(value) or ():
             cells = value[column]
-            if getattr(cells, 'ndim', 0) != 1:
+            if getattr(cells, 'ndim', 0) != 1 or cells.dtype.kind in never:
                 continue
-            if any(type(v) is type(key) and v == key for v in cells[:200000].tolist()):
+            part = cells[:min(200000, left)].tolist()
+            left -= len(part)
+            if any(type(v) is type(key) and v == key for v in part):
                 place, value = '%s[%s]' % (name, written(column)), written(key)
                 return '%s is a value in %s; its rows: %s[%s == %s]' % (value, place, name, place, value)
         if type(value) is dict:
