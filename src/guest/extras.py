@@ -2,10 +2,15 @@
 # large output. Touches objects of the code, as explain.py does.
 
 
+def begin(text):
+    """So much of it that what is said of the rest fits behind it."""
+    return text.encode('utf-8', 'backslashreplace')[:VALUE_MOST - 100].decode('utf-8', 'ignore')
+
+
 def big_repr(value):
     kind = type(value)
-    if kind in (str, bytes) and len(value) > VALUE_MOST:
-        return repr(value[:VALUE_MOST // 2]) + ' ... [%d in all]' % len(value)
+    if kind in (str, bytes, bytearray) and len(value) > VALUE_MOST:
+        return begin(repr(value[:VALUE_MOST // 2])) + ' ... [%d in all]' % len(value)
     if kind in (list, tuple, set, frozenset, dict) and len(value) > 1000:
         part = []
         for item in (value.items() if kind is dict else value):
@@ -13,7 +18,7 @@ def big_repr(value):
             if len(part) == 1000:
                 break
         text = repr(dict(part) if kind is dict else kind(part))
-        return '%s, ... [%d items in all]' % (text[:-1][:VALUE_MOST - 100], len(value))
+        return '%s, ... [%d items in all]' % (begin(text[:-1]), len(value))
     return repr(value)
 
 

@@ -42,6 +42,15 @@ static void test_state_and_values(void **state)
     has(r.value, "100000 in all");
     want("list(range(10**6))", CELL_OK);
     has(r.value, "[1000000 items in all]");
+    /* the size told is that of the value, also where its text is cut once more: it needs more bytes */
+    want("bytes(3000000)", CELL_OK);
+    has(r.value, "[3000000 in all]");
+    want("bytearray(3000000)", CELL_OK);
+    has(r.value, "[3000000 in all]");
+    want("'\\u20ac' * 100000", CELL_OK);
+    has(r.value, "[100000 in all]");
+    want("['\\u20ac' * 50] * 2000", CELL_OK);
+    has(r.value, "[2000 items in all]");
     want("import sys\nprint('e', file=sys.stderr)", CELL_OK);
     assert_string_equal(buf_str(&seen.err), "e\n");
     want("def f():\n    return __name__\nf()", CELL_OK);
