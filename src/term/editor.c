@@ -463,6 +463,8 @@ enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *li
         drain(e);
     }
     loop_unwatch(e->loop, STDIN_FILENO);
+    if (e->end == EDITOR_EXTERNAL) /* readline has drawn the prompt again; the line will come back */
+        rl_clear_visible_line();
     if (e->end != EDITOR_LINE)
         rl_callback_handler_remove();
     e->active = false;

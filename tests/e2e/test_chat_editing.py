@@ -1,10 +1,12 @@
 """test_chat_editing.py - the line that is typed: keys, blocks, pastes, history, Tab, what is typed ahead."""
+import io
 import os
 import re
 import signal
 import time
 
 import pexpect
+import pyte
 import pytest
 
 from chat_keys import PLAIN, editor, said, start, ask, leave, paste
@@ -279,6 +281,21 @@ def test_ctrl_x_ctrl_e(bare, serve):
     assert open(bare.path("work/seen")).read() == "on\n" and not os.path.exists(os.path.dirname(kept))
     ask(p, "", "Heard")
     leave(p)
+
+
+def test_the_line_comes_back_where_it_was(bare, serve):
+    """It is drawn once more in its old place, without the prompt of before."""
+    serve(bare, [])
+    p = start(bare, env={"EDITOR": editor(bare, "true")}, size=(30, 80))
+    p.logfile_read = io.StringIO()
+    p.send("one\x1b\rtwo\x18\x05")
+    p.expect("\\?2004l")
+    p.expect("> one\r\n[^\n]*two")
+    screen = pyte.Screen(80, 30)
+    pyte.Stream(screen).feed("> " + p.logfile_read.getvalue())
+    assert "\n".join(line.rstrip() for line in screen.display).strip() == "> one\ntwo"
+    p.send("\x03\x04")
+    p.expect(pexpect.EOF)
 
 
 @pytest.mark.parametrize("how, told", [
