@@ -26,9 +26,9 @@ bool export_is_format(const char *name)
 
 const char *export_format_of(const char *path)
 {
-    const char *dot = strrchr(path, '.');
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
 
-    return dot && format_named(dot + 1) ? dot + 1 : "md";
+    return dot ? dot + 1 : "md";
 }
 
 int session_export(struct db *db, const char *id, const char *format, struct buf *out, struct error *err)

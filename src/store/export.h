@@ -15,7 +15,7 @@ struct export_format {
 extern const struct export_format export_md, export_json, export_py, export_ipynb;
 
 bool export_is_format(const char *name);
-/* The format that the end of a path names, else "md". */
+/* What the extension of a path says, which need not be a format; "md" for a path without one. */
 const char *export_format_of(const char *path);
 /* A fence that text cannot close. The caller frees. */
 char *export_fence(const char *text);

@@ -142,6 +142,19 @@ def test_export(sandpiper, serve, form):
     assert os.path.isdir(folder) and sandpiper.run("sessions", "rm", one["id"]).code == 0 and not os.path.exists(folder)
 
 
+def test_an_export_is_what_its_name_says(sandpiper, serve):
+    """Markdown in a file that is called .pdf would be opened by the wrong program; without an extension, or with --format, nothing is said wrongly."""
+    serve(sandpiper, [text("Hello.")])
+    assert sandpiper.run("hello").code == 0
+    r = sandpiper.run("sessions", "export", listed(sandpiper)[0]["id"], "-o", "x.pdf")
+    assert r.code == 2 and 'unknown format "pdf"; there are md, json, py and ipynb' in r.err, r
+    assert not os.path.exists(sandpiper.path("work/x.pdf"))
+    for name, *words in (("a.b/plain",), ("x.txt", "--format", "md")):
+        os.makedirs(os.path.dirname(sandpiper.path("work/" + name)), exist_ok=True)
+        r = sandpiper.run("sessions", "export", listed(sandpiper)[0]["id"], "-o", name, *words)
+        assert r.code == 0 and open(sandpiper.path("work/" + name)).read().startswith("# hello"), r
+
+
 @pytest.mark.parametrize("there", ["file", "link", "pipe"])
 def test_an_export_replaces_nothing(sandpiper, serve, there):
     """Neither a file of the user's nor, for root, a device such as /dev/null."""
