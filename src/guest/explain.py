@@ -84,9 +84,8 @@ def walk(tb):
 
 
 def source_line(worker, name, line):
-    if name.startswith('<cell ') and line:
-        text = worker.sources.get(int(name[6:-1]), '')
-        lines = text.split('\n')
+    if name in worker.sources and line:
+        lines = worker.sources[name].split('\n')
         if line <= len(lines):
             return lines[line - 1].rstrip('\r')
     elif users_own(name) and line:

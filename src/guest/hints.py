@@ -51,9 +51,9 @@ def nodes_on(worker, frame, lineno, kind):
     """The subscripts (or attributes) of the failing line; the one that failed comes first, if Python says
     which."""
     name = frame.f_code.co_filename
-    if not name.startswith('<cell '):
+    if name not in worker.sources:
         return []
-    tree = compile(worker.sources.get(int(name[6:-1]), ''), name, 'exec', ONLY_AST | TOP_AWAIT, True)
+    tree = compile(worker.sources[name], name, 'exec', ONLY_AST | TOP_AWAIT, True)
     todo, found = [tree], []
     while todo:
         node = todo.pop()

@@ -142,7 +142,7 @@ def touch(self):
         self.mended = self.mend()
     except BaseException:
         self.mended = False
-    self.sources.pop(0, None)
+    self.sources.pop('<cell 0>', None)
     try:
         self.modules['linecache'].cache.pop('<cell 0>', None)
     except Exception:

@@ -75,8 +75,8 @@ class Loaded:
 
 def give_sources(linecache):
     """The cells' text, for tracebacks, inspect and warnings."""
-    for cell in WORKER.sources:
-        WORKER.remember(cell, linecache)
+    for name in WORKER.sources:
+        WORKER.remember(name, linecache)
 
 
 def save_other_forms(module):
@@ -125,7 +125,8 @@ class Worker:
         self.hooked = False
         self.touch_changed = None               # of files that are written through a memory map
         self.saved = posix.dup(1), posix.dup(2)
-        self.sources = {}                       # cell -> text
+        self.sources = {}                       # name in tracebacks -> text
+        self.script = None                      # the file that the next cell is
         self.loop = None                        # of top-level await, made on first use
         self.main = type(sys)('__main__')
         self.namespace = self.main.__dict__
@@ -202,9 +203,9 @@ class Worker:
         _signal.pthread_sigmask(_signal.SIG_UNBLOCK, (_signal.SIGINT,))
         return True
 
-    def remember(self, cell, linecache):
-        text = self.sources[cell]
-        linecache.cache['<cell %d>' % cell] = len(text), None, text.splitlines(True), '<cell %d>' % cell
+    def remember(self, name, linecache):
+        text = self.sources[name]
+        linecache.cache[name] = len(text), None, text.splitlines(True), name
 
     def evaluate(self, code, name):
         """Run it all. Returns the value of a last expression, unless a semicolon hides it."""
@@ -239,7 +240,7 @@ class Worker:
         return value
 
     def cell(self, number, code):
-        name = '<cell %d>' % number
+        name, self.script = self.script or '<cell %d>' % number, None
         if code[:3] == b'\xef\xbb\xbf':
             code = code[3:]
         # as shown to the user: a coding line counts only if this is not UTF-8
@@ -247,10 +248,10 @@ class Worker:
             code = text = code.decode()
         except UnicodeDecodeError:
             text = code.decode('utf-8', 'replace')
-        self.sources[number] = text
+        self.sources[name] = text
         if 'linecache' in self.modules:
             try:
-                self.remember(number, self.modules['linecache'])
+                self.remember(name, self.modules['linecache'])
             except Exception:
                 pass
         value = result = None
@@ -291,13 +292,18 @@ class Worker:
             save_figures(self, draw)            # noqa: from extras.py
 
     def arguments(self, words):
-        """Set sys.argv for the following cells; each word ends with a NUL."""
+        """Set sys.argv for the following cells; each word ends with a NUL. If the first one is a file's name,
+        the next cell is that file, as if it lay in the data folder."""
         try:
+            self.namespace.pop('__file__', None)
             words = [word.decode('utf-8', 'surrogateescape') for word in words.split(b'\0')[:-1]]
             if type(getattr(sys, 'argv', None)) is list:
                 sys.argv[:] = words             # the code may have imported the list itself
             else:
                 sys.argv = words
+            if words[0] not in ('', '-', '-c'):
+                self.script = OPTIONS['data'] + '/' + words[0].rpartition('/')[2]
+                self.namespace['__file__'] = self.script
         except Exception:
             pass                                # memory ran out
 

@@ -171,13 +171,26 @@ def test_arguments_are_the_codes(sandpiper_on):
     assert sandpiper_on.run("exec", stdin=SHOW).out == "['']\n"
 
 
+def test_a_file_finds_what_lies_beside_it(sandpiper_on):
+    """As with python3: by __file__; and a traceback names it. It is not copied."""
+    code = """import os
+def half(x): return x / 2
+print(open(os.path.join(os.path.dirname(__file__), "beside.txt")).read(), sorted(os.listdir()))
+half()
+"""
+    os.mkdir(sandpiper_on.path("work/sub"))
+    r = sandpiper_on.run("exec", "--add", sandpiper_on.write("beside.txt", "here"), sandpiper_on.write("sub/script.py", code))
+    assert r.code == 1 and r.out == "here ['beside.txt']\n", r
+    assert r.err.startswith('Traceback (most recent call last):\n  File "/mnt/data/script.py", line 4\n    half()\n') and "saved" not in r.err, r
+
+
 def test_arguments_are_of_one_run(sandpiper):
     """In a sandbox with a name they do not stay for the next, and no cell of ours is counted or seen."""
     try:
         name = "--sandbox-name", "work"
-        assert sandpiper.run("exec", *name, "-c", "sys = list = print = 1; x = 5", "old").code == 0
-        r = sandpiper.run("exec", *name, "-", stdin="import builtins\nbuiltins.print(__import__('sys').argv, x)\n1/0")
-        assert r.code == 1 and r.out == "['-'] 5\n" and "<cell 2>" in r.err, r
+        assert sandpiper.run("exec", *name, sandpiper.write("old.py", "sys = list = print = 1; x = 5; __file__"), "old").code == 0
+        r = sandpiper.run("exec", *name, "-", stdin="import builtins\nbuiltins.print(__import__('sys').argv, x, '__file__' in globals())\n1/0")
+        assert r.code == 1 and r.out == "['-'] 5 False\n" and "<cell 2>" in r.err, r
     finally:
         sandpiper.run("rm", "--all")
 
