@@ -1,6 +1,7 @@
 /* mentions.c - see mentions.h. */
 #include "base/mentions.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -11,6 +12,8 @@
 #include "base/inputs.h"
 #include "base/mem.h"
 #include "base/quoting.h"
+
+#define LEFT_MAX 3
 
 static bool is_blank(char c)
 {
@@ -83,6 +86,18 @@ static int add(struct mentions *m, struct mention *one, struct inputs *in, struc
     return 0;
 }
 
+/* Told only if it looks like a file: a decorator or the name of a person seldom ends in an extension. */
+static void leave_missing(struct mentions *m, const char *at, const char *end, const char *stop)
+{
+    if (end < stop && *end == *at) /* a quote */
+        end++;
+    autofree char *word = xmemdup0(at, (size_t)(end - at)), *path = name_path(word);
+    const char *extension = name_extension(path);
+
+    if (*extension && isalpha((unsigned char)extension[1]) && m->left.n < LEFT_MAX)
+        argv_pushf(&m->left, "@%s was not added: there is no such file", word);
+}
+
 int mentions_open(struct mentions *m, const char *text, size_t len, struct inputs *in, struct error *err)
 {
     const char *stop = text + len, *end;
@@ -92,10 +107,13 @@ int mentions_open(struct mentions *m, const char *text, size_t len, struct input
             continue;
         autofree char *path = find_path(at + 1, stop, &end);
 
-        if (!path)
+        if (!path) {
+            leave_missing(m, at + 1, end, stop);
             continue;
+        }
         if (is_hidden(path)) {
-            argv_push(&m->hidden, path);
+            if (m->left.n < LEFT_MAX)
+                argv_pushf(&m->left, "@%s was not added, since it is hidden; --add or /put adds it", path);
             continue;
         }
         struct mention one = {.at = (size_t)(at - text), .len = (size_t)(end - at), .path = steal(&path)};
@@ -130,11 +148,6 @@ void mentions_write(const struct mentions *m, const char *text, size_t len, stru
     buf_add(out, text + from, len - from);
 }
 
-char *mentions_left(const char *path)
-{
-    return xasprintf("@%s was not added, since it is hidden; --add or /put adds it", path);
-}
-
 void mentions_release(struct mentions *m)
 {
     for (size_t i = 0; i < m->n; i++) {
@@ -142,5 +155,5 @@ void mentions_release(struct mentions *m)
         free(m->v[i].inside);
     }
     m->n = 0;
-    argv_release(&m->hidden);
+    argv_release(&m->left);
 }

@@ -24,7 +24,7 @@ struct mentions {
         char *inside; /* its name below /mnt/data; NULL until it is told */
     } v[MENTIONS_MAX];
     size_t n;
-    struct argv hidden; /* left as typed for being hidden, to be told */
+    struct argv left; /* a line to tell the user for each of at most three that stay as typed */
 };
 
 /* Find the files in the text and open them behind those in *in, which m must outlive. -1: ERROR_USAGE naming
@@ -34,8 +34,6 @@ int mentions_open(struct mentions *m, const char *text, size_t len, struct input
 void mentions_name(struct mentions *m, size_t file, const char *inside);
 /* Append the text with the names in the sandbox. */
 void mentions_write(const struct mentions *m, const char *text, size_t len, struct buf *out);
-/* What to tell the user of a hidden file. The caller frees. */
-char *mentions_left(const char *path);
 void mentions_release(struct mentions *m);
 
 #endif

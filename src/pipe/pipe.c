@@ -225,11 +225,8 @@ static void name_mentioned(struct pipe *p)
 {
     struct buf named = BUF_INIT(0);
 
-    for (size_t i = 0; i < p->mentions.hidden.n; i++) {
-        autofree char *line = mentions_left(p->mentions.hidden.v[i]);
-
-        show_line(p->show, NOTICE_INFO, line);
-    }
+    for (size_t i = 0; i < p->mentions.left.n; i++)
+        show_line(p->show, NOTICE_INFO, p->mentions.left.v[i]);
     mentions_write(&p->mentions, buf_str(&p->question), p->question.len, &named);
     buf_release(&p->question);
     p->question = named;

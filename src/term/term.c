@@ -356,11 +356,8 @@ static void ask(struct term *t, const char *question, size_t len)
         term_say_error(t, &err);
         return;
     }
-    for (size_t i = 0; i < m.hidden.n; i++) {
-        autofree char *line = mentions_left(m.hidden.v[i]);
-
-        term_say(t, NOTICE_INFO, line);
-    }
+    for (size_t i = 0; i < m.left.n; i++)
+        term_say(t, NOTICE_INFO, m.left.v[i]);
     if (t->files.n && attach(t, &m) < 0)
         return;
     mentions_write(&m, question, len, &named);

@@ -221,7 +221,7 @@ def test_a_file_in_the_question(sandpiper, serve, question, as_told):
     assert told.endswith(as_told) and told.count("Attached") == len(set(re.findall(r"/mnt/data/(?:my )?\w+", as_told))), told
 
 
-@pytest.mark.parametrize("question", ["ask me@sales.csv", "@missing.csv?", "@dataclass\nclass A: pass", "@", "a @ b", '@"sales.csv', "@/dev/null", "@https://a/b",
+@pytest.mark.parametrize("question", ["ask me@sales.csv", "@missing?", "@dataclass\nclass A: pass", "@", "a @ b", "@/dev/null", "@https://a/b",
                                       "@pipe"])
 def test_a_word_that_names_no_file(sandpiper, serve, question):
     sandpiper.write("sales.csv", CSV)
@@ -251,6 +251,16 @@ def test_a_hidden_file_must_be_added_by_name(sandpiper, serve):
     sandpiper.write(".secret", "KEY=x\n")
     told, r = asked(sandpiper, serve, "what is in @.secret")
     assert told == "what is in @.secret" and "@.secret was not added, since it is hidden; --add or /put adds it" in r.err, r
+
+
+@pytest.mark.parametrize("question, missing", [
+    ("the mean of @sale.csv?", ["sale.csv"]), ("@reports/may.xlsx and '@x'", ["reports/may.xlsx"]), ('is "@a.md" or @"my file.md" there', ['"my file.md"']),
+    ('@"sales.csv', ['"sales.csv']), ("ask @ann, what does @cache cost? @2.50 or me@host.com", []), ("@a.b @b.b @c.b @d.b", ["a.b", "b.b", "c.b"]),
+])
+def test_a_file_that_is_not_there_is_told(sandpiper, serve, question, missing):
+    """The model would guess what is in it. What does not look like a file needs no word."""
+    told, r = asked(sandpiper, serve, question)
+    assert told == question and re.findall("@(.*) was not added: there is no such file", r.err) == missing, r
 
 
 def test_a_script_and_a_prompt_from_stdin_add_nothing(sandpiper, serve):
