@@ -60,7 +60,7 @@ const struct chat_command commands[] = {
      .more = "NAME is as in /files. No file is ever replaced. Files that code makes in\n"
              "/mnt/data are saved automatically after each run; /get also copies those that\n"
              "were too large for that (--max-file) or found the disk full, and your own.\n"},
-    {"/put", NULL, "FILE", "add a file or folder of yours to the next question", .run = slash_put,
+    {"/put", "/add", "FILE", "add a file or folder of yours to the next question", .run = slash_put,
      .files = true,
      .more = "It is copied into /mnt/data, and the model is told with the next question.\n"
              "The same as --add on the command line, and as @FILE in a question.\n"},

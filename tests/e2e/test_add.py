@@ -144,7 +144,7 @@ def test_put_of_a_folder(sandpiper, serve):
     serve(sandpiper, [{"expect": {"last": {"content": {"contains": ["/mnt/data/data", "2 files", "how many?"]}}}, "answer": {"text": "Heard."}}])
     p = start(sandpiper)
     ask(p, "/put data", "data: 2 files, %d bytes, in the sandbox as /mnt/data/data/" % (2 * len(CSV)))
-    ask(p, "/put missing", "missing: No such file or directory")
+    ask(p, "/add missing", "missing: No such file or directory")
     ask(p, "how many?", "Heard")
     leave(p)
 
