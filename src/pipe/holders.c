@@ -22,10 +22,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/file.h"
+#include "base/mem.h"
 
 #define MAX_ANCESTORS 128
+#define WORDS_MAX     (4U << 20)
 #define SCAN_MS       3000 /* ms; with very many processes, give up rather than stall */
 
 struct process {
@@ -188,6 +192,22 @@ enum holder holders_find(int fd)
     return ancestor ? HOLDER_ANCESTORS : HOLDER_UNKNOWN;
 }
 
+/* Does the command line of pid, each word of which ends with a NUL, end with ours? */
+static bool runs_us(long pid)
+{
+    struct buf theirs autorelease(buf_release) = BUF_INIT(WORDS_MAX),
+                      ours autorelease(buf_release) = BUF_INIT(WORDS_MAX);
+    struct error err = {0};
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%ld/cmdline", pid);
+    if (file_read(path, WORDS_MAX, &theirs, &err) < 0
+        || file_read("/proc/self/cmdline", WORDS_MAX, &ours, &err) < 0 || theirs.len <= ours.len)
+        return false;
+    const char *end = theirs.data + theirs.len - ours.len;
+    return end[-1] == '\0' && !memcmp(end, buf_str(&ours), ours.len);
+}
+
 bool holders_parent_reads(int fd)
 {
     struct stat ours, theirs;
@@ -195,5 +215,5 @@ bool holders_parent_reads(int fd)
 
     snprintf(path, sizeof path, "/proc/%ld/fd/0", (long)getppid());
     return fstat(fd, &ours) == 0 && stat(path, &theirs) == 0 && ours.st_dev == theirs.st_dev
-           && ours.st_ino == theirs.st_ino;
+           && ours.st_ino == theirs.st_ino && !runs_us(getppid());
 }

@@ -14,7 +14,8 @@ enum holder {
 
 enum holder holders_find(int fd);
 /* Does our parent have the same pipe or socket as its stdin? So it is in a shell's "while read" loop, and in
- * a script that is read from stdin. */
+ * a script that is read from stdin. One that only runs us, as "timeout 60 sandpiper ..." does, reads
+ * nothing. */
 bool holders_parent_reads(int fd);
 
 #endif

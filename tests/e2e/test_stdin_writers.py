@@ -62,6 +62,9 @@ def test_a_plain_pipe_is_nobody_elses(sandpiper, serve):
     serve(sandpiper, [DATA])
     r = shell(sandpiper, 'echo forty-two | "$SP" "what is in it?"')
     assert r.code == 0 and "read all of stdin" not in r.err, r
+    serve(sandpiper, [DATA])
+    r = shell(sandpiper, 'echo forty-two | timeout 60 "$SP" "what is in it?"')        # which has the same stdin, and only runs us
+    assert r.code == 0 and "read all of stdin" not in r.err, r
 
 
 def test_the_rest_of_a_shared_file_on_request(sandpiper, serve):
