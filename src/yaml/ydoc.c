@@ -25,15 +25,22 @@ static int line_of(const yaml_event_t *e)
     return (int)e->start_mark.line + 1;
 }
 
+/* What is not closed is noticed far behind it, so its line is told as well. */
 static int next(struct yaml_reader *r, yaml_event_t *e)
 {
+    const yaml_parser_t *p = &r->parser;
+
     if (yaml_parser_parse(&r->parser, e))
         return 0;
-    const yaml_mark_t *m = r->parser.problem_mark.line || r->parser.problem_mark.column
-                               ? &r->parser.problem_mark
-                               : &r->parser.context_mark;
-    return error_set(r->err, ERROR_USAGE, 0, "%s:%zu: invalid YAML: %s", r->file, m->line + 1,
-                     r->parser.problem ? r->parser.problem : "unreadable");
+    const yaml_mark_t *m = p->problem_mark.line || p->problem_mark.column ? &p->problem_mark
+                                                                          : &p->context_mark;
+    const char *problem = p->problem ? p->problem : "unreadable", *at = (const char *)p->buffer.pointer;
+    autofree char *from = p->context && p->context_mark.line != m->line
+                              ? xasprintf(", %s from line %zu", p->context, p->context_mark.line + 1)
+                              : NULL;
+    bool tab = at && *at == '\t' && strstr(problem, "cannot start any token");
+    return error_set(r->err, ERROR_USAGE, 0, "%s:%zu: invalid YAML: %s%s%s", r->file, m->line + 1, problem,
+                     tab ? ": a tab (indent with blanks)" : "", from ? from : "");
 }
 
 static void release(struct ydoc *y)
