@@ -19,7 +19,6 @@
 #include "base/inputs.h"
 #include "base/mem.h"
 #include "base/scrub.h"
-#include "base/size.h"
 #include "base/utf8.h"
 #include "process/loop.h"
 #include "process/slow_read.h"
@@ -79,10 +78,7 @@ static int copy_stream(struct agent *a, struct added_file *s, struct error *err)
             break;
         total += n;
         if (total > a->o.data_size)
-            return error_set(err, ERROR_USAGE, 0,
-                             "%s is too large for the sandbox: more than %" PRId64
-                             " bytes; /mnt/data holds %s",
-                             name, a->o.data_size, size_text(a->o.data_size).text);
+            return sandbox_too_large(name, "more than ", a->o.data_size, a->o.data_size, err);
         if (fd_write_all(s->copy, piece, (size_t)n))
             return error_errno(err, "keeping %s", name);
     }

@@ -84,15 +84,6 @@ int sandbox_check_name(const char *name, struct error *err)
     return good ? 0 : error_set(err, ERROR_USAGE, 0, "\"%s\" cannot be a file name in the sandbox", name);
 }
 
-/* more: "more than " if the end of the source was not reached, otherwise "". */
-static int too_big(const struct sandbox *s, const char *name, const char *more, int64_t size,
-                   struct error *err)
-{
-    return error_set(err, ERROR_USAGE, ENOSPC,
-                     "%s is too large for the sandbox: %s%" PRId64 " bytes; /mnt/data holds %s", name, more,
-                     size, size_text(s->o.run.data_size).text);
-}
-
 int put_finish(struct put *u, struct error *err)
 {
     bool whole = u->ended && !u->over && !u->read_errno;
@@ -111,7 +102,7 @@ static int put_end(struct put *u, struct error *err)
     bool told = code == EISDIR || code == ENOTDIR || code == ENOSPC;
 
     if (u->over)
-        return too_big(s, u->request.what, "more than ", s->o.run.data_size, err);
+        return sandbox_too_large(u->request.what, "more than ", s->o.run.data_size, s->o.run.data_size, err);
     if (u->read_errno) {
         errno = u->read_errno;
         return error_errno(err, "reading %s", u->request.what);
@@ -147,7 +138,7 @@ int64_t sandbox_put_file(struct sandbox *s, const char *name, int fd, struct err
     if (sandbox_check_name(name, err) < 0)
         return -1;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > s->o.run.data_size)
-        return too_big(s, name, "", st.st_size, err);
+        return sandbox_too_large(name, "", st.st_size, s->o.run.data_size, err);
     if (sandbox_wait(s, err) < 0)
         return -1;
     if (!s->copying.done)

@@ -13,7 +13,6 @@
 #include "base/inputs.h"
 #include "base/mem.h"
 #include "base/scrub.h"
-#include "base/size.h"
 #include "sandbox/gather.h"
 #include "sandbox/private.h"
 
@@ -149,10 +148,7 @@ int64_t sandbox_put_folder(struct sandbox *s, const char *name, int fd, struct e
     int r = gather(fd, name, &p.found, err);
 
     if (r == 0 && p.found.total > most)
-        r = error_set(err, ERROR_USAGE, 0,
-                      "%s is too large for the sandbox: %" PRId64 " bytes; /mnt/data holds %s\n"
-                      "Start with --mount DIR to have it read where it is, or with a larger --data-size.",
-                      name, p.found.total, size_text(most).text);
+        r = sandbox_too_large(name, "", p.found.total, most, err);
     if (r == 0 && !p.found.n)
         r = error_set(err, ERROR_USAGE, 0, "%s has no files to add%s", name,
                       p.found.refused.n ? ": none is a regular file"

@@ -1,6 +1,12 @@
 /* sandbox_options.c - see sandbox_options.h. */
 #include "sandbox/sandbox_options.h"
 
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/error.h"
+#include "base/size.h"
+
 void sandbox_defaults(struct sandbox_options *o)
 {
     *o = (struct sandbox_options){
@@ -17,4 +23,12 @@ int64_t sandbox_most_delivered(const struct sandbox_options *o)
     int64_t most = o->max_file > data / 4 ? data : 4 * o->max_file;
 
     return most < least ? least : most;
+}
+
+int sandbox_too_large(const char *name, const char *more, int64_t size, int64_t most, struct error *err)
+{
+    return error_set(err, ERROR_USAGE, ENOSPC,
+                     "%s is too large for the sandbox: %s%" PRId64 " bytes; /mnt/data holds %s\n"
+                     "Start with --mount DIR to have it read where it is, or with a larger --data-size.",
+                     name, more, size, size_text(most).text);
 }

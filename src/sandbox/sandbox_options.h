@@ -10,6 +10,7 @@
 #include "chat/phase.h"
 #include "engine/options.h"
 
+struct error;
 struct sandbox;
 
 /* The terminal for which a cell draws its output. */
@@ -45,5 +46,7 @@ void sandbox_defaults(struct sandbox_options *o);
 /* How many bytes are copied out after one cell: four files of max_file, but no more than /mnt/data holds;
  * at least 64 MiB. */
 int64_t sandbox_most_delivered(const struct sandbox_options *o);
+/* The error of data of so many bytes (more: "more than ", or "") where /mnt/data holds most. Returns -1. */
+int sandbox_too_large(const char *name, const char *more, int64_t size, int64_t most, struct error *err);
 
 #endif

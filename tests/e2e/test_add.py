@@ -155,15 +155,15 @@ def test_a_url_is_refused(bare):
 
 
 @pytest.mark.parametrize("name, said", [("sock", "--add sock: it is a socket, which holds no data"), ("", "--add expected a file, found an empty name"), ("no\nfile", "--add no file: No such file"),
-                                        ("a.csv/x", "--add a.csv/x: Not a directory"), ("/dev/full", "/dev/full is too large for the sandbox: more than 1048576 bytes; /mnt/data holds 1 MiB")])
+                                        ("a.csv/x", "--add a.csv/x: Not a directory"), ("/dev/full", "/dev/full is too large for the sandbox: more than 1048576 bytes; /mnt/data holds 1 MiB\n  Start with --mount DIR to have it read where it is, or with a larger --data-size.")])
 def test_what_is_no_file(sandpiper, serve, name, said):
-    """One line, before anything is asked."""
+    """Told before anything is asked."""
     sandpiper.write("a.csv", CSV)
     serve(sandpiper, [])
     with socket.socket(socket.AF_UNIX) as s:
         s.bind(sandpiper.path("work/sock"))
         r = sandpiper.run("--data-size", "1m", "--add", name, "go")
-    assert r.code == 2 and said in r.err and len(r.err.splitlines()) == 1, r
+    assert r.code == 2 and said in r.err and len(r.err.splitlines()) == len(said.splitlines()), r
 
 
 def test_a_name_with_a_newline_is_one_line(sandpiper, serve):
@@ -274,7 +274,8 @@ def test_a_named_file_that_cannot_be_read(bare):
     bare.write("large.bin", b"")
     os.truncate(bare.path("work/large.bin"), 300 << 20)
     r = bare.run("what is in @large.bin", env={"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "SANDPIPER_SANDBOX": "bwrap", "SANDPIPER_MODEL": "m"})
-    assert r.code == 2 and "is too large for the sandbox: 314572800 bytes; /mnt/data holds 256 MiB" in r.err and len(r.err.splitlines()) == 1, r
+    assert r.code == 2 and "is too large for the sandbox: 314572800 bytes; /mnt/data holds 256 MiB\n" in r.err and len(r.err.splitlines()) == 2, r
+    assert r.err.endswith("  Start with --mount DIR to have it read where it is, or with a larger --data-size.\n"), r
 
 
 def test_files_in_the_chat(sandpiper, serve):
@@ -292,7 +293,7 @@ def test_files_in_the_chat(sandpiper, serve):
 
 
 def test_a_named_file_that_is_too_large_in_the_chat(sandpiper, serve):
-    """One line; the question is not asked; the session goes on."""
+    """The question is not asked; the session goes on."""
     serve(sandpiper, [{"expect": {"last": {"content": "go on"}}, "answer": {"text": "Heard."}}])
     sandpiper.write("large.bin", b"")
     os.truncate(sandpiper.path("work/large.bin"), 300 << 20)
