@@ -446,7 +446,8 @@ enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *li
     loop_arm(e->loop); /* the Ctrl-C that ended the last question does not concern this line */
     e->done = false;
     e->active = true;
-    using_history(); /* Up begins with the latest line again */
+    modes_continued(); /* a stop during the answer: nothing of this line is on the screen yet */
+    using_history();   /* Up begins with the latest line again */
     rl_callback_handler_install(prompt, on_line);
     readline_tell_size();
     send_query(e);

@@ -158,7 +158,7 @@ def test_suspend_and_go_on(bare, serve):
 
 
 def test_suspend_while_the_model_speaks(bare, serve):
-    serve(bare, [{"answer": {"text": "one two three four five six", "piece": 4, "delay": 0.3}}])
+    serve(bare, [{"answer": {"text": "one two three four five six", "piece": 4, "delay": 0.3}}, said("next")])
     p = pexpect.spawn("/bin/bash", ["--norc", "-i"], env=bare.env(dict(PLAIN, TERM="xterm-256color", PS1="shell# ", SP=BIN)), cwd=bare.work,
                       encoding="utf-8", timeout=60, dimensions=(30, 100), echo=False)
     p.expect("shell# ")
@@ -174,6 +174,12 @@ def test_suspend_while_the_model_speaks(bare, serve):
     p.expect("shell# ")
     p.send("fg\r")
     p.expect("five six")
+    p.expect("> ")
+    p.send("ne")
+    p.expect("ne")
+    p.send("xt\r")
+    p.expect("Heard")
+    assert "> " not in p.before, p.before           # the new prompt is not drawn again for a stop that was before it
     p.expect("> ")
     p.send("\x04")
     p.expect("shell# ")
