@@ -163,12 +163,20 @@ static const char *listed(const struct llm_models *m, const char *pattern, const
     return NULL;
 }
 
+/* There a model need not be named: the first of its list is asked. */
+static bool is_local(const struct endpoint *e)
+{
+    return url_is_loopback(e->base_url) || (e->entry && e->entry->local);
+}
+
 const char *model_in_list(const struct endpoint *e, const struct llm_models *m)
 {
     const char *name = e->models ? NULL : e->model;
 
     for (size_t i = 0; e->models && i < e->models->n && !name; i++)
         name = is_pattern(e->models->v[i]) ? listed(m, e->models->v[i], NULL) : e->models->v[i];
+    if (!name && !e->models && is_local(e))
+        name = llm_models_first(m);
     const struct llm_model *named = name ? llm_models_find(m, name) : NULL;
     return named ? named->id : NULL;
 }
@@ -247,7 +255,7 @@ int model_settle(const struct service *s, char **model, char **notice, struct er
         *model = xstrdup(e->model);
         return 0;
     }
-    if (url_is_loopback(e->base_url) || (e->entry && e->entry->local)) {
+    if (is_local(e)) {
         const char *url = e->base_url;
         enum llm_place place;
         struct llm_search search = {&url, 1, c->ca_cert, LIST_MS, LIST_MS};

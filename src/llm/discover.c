@@ -31,20 +31,11 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     return buf_add(&pr->body, p, size * n) ? size * n : 0;
 }
 
-/* Takes the first model that is not for embeddings. LM Studio always lists an embedding model, which cannot
- * chat. */
 static void read_list(struct probe *p)
 {
     struct llm_models list;
-    const char *first = NULL;
     bool is_list = llm_models_parse(buf_str(&p->body), p->body.len, &list, NULL) == 0;
-    for (size_t i = 0; i < list.n; i++) {
-        bool embeds = strstr(list.v[i].id, "embed");
-        if (!first || !embeds)
-            first = list.v[i].id;
-        if (!embeds)
-            break;
-    }
+    const char *first = llm_models_first(&list);
     p->model = xstrdup(first);
     p->place = first ? LLM_MODEL : is_list ? LLM_NO_MODEL : LLM_OTHER;
     llm_models_release(&list);

@@ -102,6 +102,14 @@ int llm_models_parse(const char *text, size_t len, struct llm_models *out, struc
     return 0;
 }
 
+const char *llm_models_first(const struct llm_models *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (!strstr(m->v[i].id, "embed"))
+            return m->v[i].id;
+    return m->n ? m->v[0].id : NULL;
+}
+
 const struct llm_model *llm_models_find(const struct llm_models *m, const char *id)
 {
     static const char latest[] = ":latest";

@@ -65,6 +65,9 @@ int llm_models_parse(const char *text, size_t len, struct llm_models *out, struc
 void llm_models_release(struct llm_models *m); /* a zeroed one is fine too */
 void llm_model_release(struct llm_model *m);
 
+/* The first that is not for embeddings, if there is one: LM Studio always lists such a model, which cannot
+ * chat. NULL: the list is empty. */
+const char *llm_models_first(const struct llm_models *m);
 /* Finds a model by its exact name; Ollama's ":latest" may be left out. */
 const struct llm_model *llm_models_find(const struct llm_models *m, const char *id);
 /* For a model that is gone: the one that its entry names as its replacement, else the most similar one of the

@@ -26,6 +26,7 @@ struct model_listing {
     struct loop *loop;
     struct buf out;
     size_t listed;
+    bool found; /* the server that a question would go to has been listed */
 };
 
 /* One model as the texts of its columns, with only the numbers that the service told. */
@@ -198,7 +199,7 @@ static void add_rows(struct model_listing *l, const struct llm_model *const *cho
 static void list(struct model_listing *l, const struct endpoint *e, struct llm_models *m, bool heading)
 {
     const struct llm_model **chosen = xcalloc(m->n + 1, sizeof *chosen);
-    const char *by_default = model_in_list(e, m);
+    const char *by_default = l->found ? NULL : model_in_list(e, m);
     size_t n = choose(m, l->c->args.operand, chosen);
 
     l->listed += n;
@@ -231,13 +232,15 @@ static int list_local(struct model_listing *l, struct error *err)
     for (size_t i = 0; i < n && !loop_cancelled(l->loop); i++) {
         struct endpoint e = {.entry = places[i].provider,
                              .provider = places[i].provider->name,
-                             .base_url = (char *)places[i].url};
+                             .base_url = (char *)places[i].url,
+                             .model = l->c->model};
         struct llm_models_query q;
         struct llm_models m;
 
         models_query(&e, LOCAL_MS, 0, &q);
         if (ask(l, &q, &m, NULL) == 0) {
             list(l, &e, &m, true);
+            l->found = l->found || m.n > 0;
             answered++;
         }
         llm_models_release(&m);

@@ -122,11 +122,18 @@ def test_ctrl_c_ends_a_list(bare, serve):
 def test_models_on_this_machine(bare, serve):
     """With nothing configured every server that is found is listed."""
     server = serve(bare)
-    server.others[BASE] = listed({"id": "mine", "max_model_len": 32768}, owner="vllm")
+    server.others[BASE] = listed({"id": "embedder"}, {"id": "mine", "max_model_len": 32768}, {"id": "a"}, owner="vllm")
     bare.configure("providers:\n  ollama: {discover: false}\n  llama.cpp: {discover: false}\n  lm-studio: {discover: false}\n"
-                   "  here: {title: Here, base_url: '%s', discover: true, local: true}\n" % server.url)
-    r = bare.run("models", env=local(server, SANDPIPER_BASE_URL=None, SANDPIPER_DISCOVER="1"))
-    assert r.code == 0 and r.out.splitlines()[0] == "Here at " + server.url and "32,768" in r.out, r
+                   "  here: {title: Here, base_url: '%s', discover: true, local: true}\n"
+                   "  there: {title: There, base_url: '%s', discover: true, local: true}\n" % (server.url, server.url))
+    env = local(server, SANDPIPER_BASE_URL=None, SANDPIPER_DISCOVER="1")
+    r = bare.run("models", env=env)
+    assert r.code == 0 and r.out.splitlines()[0] == "Here at " + server.url, r
+    marked = [line.split() for line in r.out.splitlines() if "default" in line]
+    assert marked == [["mine", "32,768", "default"]], r         # what a question would go to: the first of the first server
+    assert [line.split()[0] for line in bare.run("models", "-m", "a", env=env).out.splitlines() if "default" in line][:1] == ["a"]
+    one = local(server, SANDPIPER_MODEL=None)
+    assert [line.split()[0] for line in bare.run("models", env=one).out.splitlines() if "default" in line] == ["mine"]
 
 
 # ----------------------------------------------------------------------------------------------------------------- what is kept
@@ -351,7 +358,7 @@ def test_models_of_ollama(bare, serve):
     server = serve(bare)
     Ollama(server, {"qwen3.5:4b": 32768})
     r = bare.run("models", env=local(server))
-    assert r.code == 0 and [line.split() for line in r.out.splitlines()[1:]] == [["other:latest", "yes"], ["qwen3.5:4b", "32,768", "yes"]], r
+    assert r.code == 0 and [line.split() for line in r.out.splitlines()[1:]] == [["other:latest", "yes"], ["qwen3.5:4b", "32,768", "yes", "default"]], r
 
 
 def test_llama_cpp_tells_its_window(sandpiper, serve):
