@@ -48,6 +48,7 @@ static void tell_places(const struct local_place *local, const enum llm_place *p
         [LLM_NOBODY] = "",
         [LLM_SILENT] = ", which does not answer",
         [LLM_UNTRUSTED] = ", whose certificate is not trusted",
+        [LLM_LOADING] = ", which is not ready yet: try again in a moment",
         [LLM_OTHER] = ", where something else answers",
         [LLM_NO_MODEL] = ", which has no models yet",
         [LLM_MODEL] = "",
@@ -276,6 +277,11 @@ int model_settle(const struct service *s, char **model, char **notice, struct er
             return error_set(err, ERROR_USAGE, 0,
                              "no model was chosen, and nothing answers at %s\n"
                              "Is the server running? With -m MODEL the error says more",
+                             e->base_url);
+        if (place == LLM_LOADING)
+            return error_set(err, ERROR_BUSY, 503,
+                             "no model was chosen, and %s is not ready yet (503)\n"
+                             "Try again in a moment, or choose one: -m MODEL",
                              e->base_url);
         return error_set(err, ERROR_USAGE, 0,
                          "no model was chosen, and %s lists none\n"

@@ -85,6 +85,8 @@ static void finish(struct search *s, const CURLMsg *m)
         read_list(p);
     else if (certificates_refused(m->data.result))
         p->place = LLM_UNTRUSTED;
+    else if (status == 503)
+        p->place = LLM_LOADING;
     else if (connected(s->c, p))
         p->place = m->data.result == CURLE_OPERATION_TIMEDOUT ? LLM_SILENT : LLM_OTHER;
 }

@@ -80,6 +80,7 @@ enum llm_place {
     LLM_NOBODY,    /* nothing listens there */
     LLM_SILENT,    /* something listens, but did not answer in time */
     LLM_UNTRUSTED, /* its certificate is not trusted, or is for another host */
+    LLM_LOADING,   /* it answered 503, as llama.cpp does while it loads its model */
     LLM_OTHER,     /* it answered, but not with a list of models */
     LLM_NO_MODEL,  /* its list of models is empty */
     LLM_MODEL,

@@ -145,6 +145,21 @@ def test_no_model_of_a_server_that_is_down_or_lists_none(bare):
     assert "running" not in r.err, r
 
 
+class Loading(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_error(503, "Loading model")
+
+
+def test_a_server_that_still_loads_its_model_is_no_other_program(bare):
+    with http.server.HTTPServer(("127.0.0.1", 0), Loading) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = "http://127.0.0.1:%d/v1" % server.server_port
+        found, named = bare.run("q", env=look_at(bare, url)), bare.run("--base-url", url, "q")
+        server.shutdown()
+    assert "looked for Here at 127.0.0.1:%d, which is not ready yet: try again in a moment)" % server.server_port in found.err, found
+    assert named.code == 75 and "is not ready yet (503)\n  Try again in a moment" in named.err, named
+
+
 def test_what_was_looked_for_is_said(bare):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]

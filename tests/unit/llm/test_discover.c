@@ -73,6 +73,7 @@ static void serve(int fd, const char *mode)
         {"null", 0, "200 OK", "{\"object\":\"list\",\"data\":null}"},
         {"html", 0, "200 OK", "<!doctype html><title>It works</title>"},
         {"names", 0, "200 OK", "{\"data\":[{\"id\":7},{\"id\":\"\"},\"x\"]}"},
+        {"loading", 0, "503 Service Unavailable", "{\"error\":{\"code\":503,\"message\":\"Loading model\"}}"},
         {"missing", 0, "404 Not Found", "{\"data\":[{\"id\":\"never\"}]}"},
     };
 
@@ -192,7 +193,8 @@ static void one_server(void **state)
         {"null", NULL, LLM_NO_MODEL},      {"names", NULL, LLM_NO_MODEL},
         {"html", NULL, LLM_OTHER},         {"missing", NULL, LLM_OTHER},
         {"garbage", NULL, LLM_OTHER},      {"hangup", NULL, LLM_OTHER},
-        {"silent", NULL, LLM_SILENT},      {"-", NULL, LLM_NOBODY},
+        {"loading", NULL, LLM_LOADING},    {"silent", NULL, LLM_SILENT},
+        {"-", NULL, LLM_NOBODY},
     };
 
     (void)state;
