@@ -65,11 +65,12 @@ def join_text(a, b, x, y, rows):
     code = 'both = %s.merge(%s, %s%s)' % (b.name, a.name, on, ', suffixes=("", "_%s")' % a.name if also
                                           else '')
     facts = []
-    if len(y.values.keys() - x.values.keys()):
-        facts.append('%d of %s find none'
-                     % (sum(y.values[v][0] for v in y.values.keys() - x.values.keys()), b.name))
-    if len(x.values.keys() - y.values.keys()):
-        facts.append('%d of %s are not in %s' % (len(x.values.keys() - y.values.keys()), a.name, b.name))
+    without = sum(y.values[v][0] for v in y.values.keys() - x.values.keys())
+    unused = len(x.values.keys() - y.values.keys())
+    if without:
+        facts.append('%d of %s find%s none' % (without, b.name, 's' * (without == 1)))
+    if unused:
+        facts.append('%d of %s %s not in %s' % (unused, a.name, 'is' if unused == 1 else 'are', b.name))
     return code, '%d rows%s' % (rows, ''.join(', ' + f for f in facts))
 
 
