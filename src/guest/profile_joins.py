@@ -103,7 +103,7 @@ def variable(path, alone):
 
 
 def own_names(path, said):
-    """A profile whose lines of code use variables that those of another file do not overwrite."""
+    """The profile, with variables in its code that the code of no other file overwrites."""
     lines = said.split('\n')
     n = next((i for i, s in enumerate(lines) if not re.match(r'import |for | |\w+ = |\w+\[', s)), len(lines))
     code, facts = '\n'.join(lines[:n]), '\n'.join(lines[n:])

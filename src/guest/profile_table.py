@@ -193,6 +193,7 @@ class Table:
         return ['%s = %s' % (self.name, self.read)] + self.dates if has('pandas') else [self.read]
 
     def called(self):
+        """What its description begins with, where it is one of several."""
         return '' if self.name == 'df' else self.name + ': '
 
 
