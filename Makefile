@@ -142,20 +142,18 @@ $(B)/%.o: src/%.c
 	$(call say,CC,$<)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # What is compiled in by src/base/embed.h, which the compiler does not see.
-$(B)/channel/guest.o: $(wildcard src/guest/*.py) $(B)/gen/guest.code $(B)/gen/profile.py
-$(B)/channel/guest.o: CPPFLAGS += -DGUEST_CODE='"$(B)/gen/guest.code"' -DGUEST_PROFILE='"$(B)/gen/profile.py"'
+$(B)/channel/guest.o: $(wildcard src/guest/*.py) $(B)/gen/guest.code $(B)/gen/file_profile.py
+$(B)/channel/guest.o: CPPFLAGS += -DGUEST_CODE='"$(B)/gen/guest.code"' -DGUEST_PROFILE='"$(B)/gen/file_profile.py"'
 
-PROFILE_PARTS = src/guest/data_profile.py src/guest/profile_column.py src/guest/profile_table.py \
-	src/guest/profile_joins.py src/guest/profile_formats.py \
-	src/guest/profile_sheets.py src/guest/profile_parquet.py src/guest/profile_packed.py src/guest/profile_stores.py \
-	src/guest/profile_fixed.py src/guest/profile_log.py src/guest/profile_folder.py
-$(B)/gen/profile.py: $(PROFILE_PARTS)
+# One text, in the order of the names.
+PROFILE_PARTS = $(sort $(wildcard src/file_profile/*.py))
+$(B)/gen/file_profile.py: $(PROFILE_PARTS)
 	@mkdir -p $(@D)
 	$(call say,GUEST,$@)cat $(PROFILE_PARTS) > $@
 
 # The guest compiled by the Python that bwrap will start (and the image's, where it is the same version). Without one here the file is empty
 # and the guest is compiled at each start, as it is by every Python that this code does not fit.
-GUEST_PARTS = $(filter-out %/boot.py %/walls.py $(PROFILE_PARTS),$(wildcard src/guest/*.py))
+GUEST_PARTS = $(filter-out %/boot.py %/walls.py,$(wildcard src/guest/*.py))
 $(B)/gen/guest.code: src/channel/guest_code.py $(GUEST_PARTS)
 	@mkdir -p $(@D)
 	$(call say,GUEST,$@)if [ -x /usr/bin/python3 ]; then /usr/bin/python3 -I src/channel/guest_code.py $@ $(GUEST_PARTS); else : > $@; fi

@@ -27,7 +27,7 @@
 #define HEAD_MAX     (64 * 1024)
 #define PROFILE_MAX  4096
 #define PROFILE_MARK '\x1e'
-/* characters of a profile, as in data_profile.py, and in a small window of a profile with the whole file */
+/* characters of a profile, as in file_profile.py, and in a small window of a profile with the whole file */
 #define TOLD_MOST  1500
 #define WHOLE_HEAD "\nwhole file:\n"
 
@@ -171,7 +171,7 @@ static bool shown_whole(const struct agent *a, const struct added_file *s)
            && !memchr(s->head, 0, s->head_len);
 }
 
-/* Does its name promise what can be told to be missing (src/guest/data_profile.py)? */
+/* Does its name promise what can be told to be missing (src/file_profile/file_profile.py)? */
 static bool promises(const char *name)
 {
     static const char *const ends[] = {".csv", ".tsv", ".json"};

@@ -21,7 +21,7 @@
 
 EMBED(guest_boot_py, "src/guest/boot.py")
 PARTS(EMBED_PART)
-EMBED(guest_profile_py, GUEST_PROFILE) /* data_profile.py and profile_*.py as one text */
+EMBED(guest_profile_py, GUEST_PROFILE) /* all of src/file_profile as one text */
 EMBED(guest_walls_py, "src/guest/walls.py")
 /* all except boot.py and the profile, compiled by guest_code.py; may be empty */
 EMBED(guest_code, GUEST_CODE)

@@ -126,9 +126,10 @@ OF_THE_USER = ["test_rootless.py", "test_named_by_the_user.py"]
 SHARED = {"certificates": "certificates"}           # fixtures that are made once a module
 # What says nothing of the program's own memory: containment and its limits, which are the engine's; what runs inside; the set-up. What is measured in
 # bytes or seconds is another thing in a build with sanitizers.
-NO_ASAN = ["test_guard.py", "test_hard_limits.py", "test_make_probe.py", "test_manual.py", "test_mcp_clients.py", "test_memory.py", "test_mocks.py",
-           "test_model_questions.py", "test_neighbours.py", "test_packages.py", "test_posture.py", "test_probes.py", "test_profile.py",
-           "test_profile_text.py", "test_pythons.py", "test_readme.py", "test_setup.py", "test_snapshots.py"]
+NO_ASAN = ["test_file_profile.py", "test_file_profile_formats.py", "test_file_profile_text.py", "test_guard.py", "test_hard_limits.py",
+           "test_make_probe.py", "test_manual.py", "test_mcp_clients.py", "test_memory.py", "test_mocks.py", "test_model_questions.py",
+           "test_neighbours.py", "test_packages.py", "test_posture.py", "test_probes.py", "test_pythons.py", "test_readme.py", "test_setup.py",
+           "test_snapshots.py"]
 # Every cut of every form, which tests/unit/calls and the fuzz targets read with sanitizers as well, without a start of the program for each; what
 # searches the program's memory, where the sanitizers keep a copy of the environment.
 NO_ASAN_TESTS = ["test_calls_broken_off_never_run_in_part", "test_no_key_in_the_server", "test_no_key_in_the_mcp_server"]

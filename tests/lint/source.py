@@ -46,9 +46,9 @@ def guest_names(tree):
 
 
 def two_meanings():
-    """Modules of the guest share namespaces: where a name stands in two of them, both must say the same."""
+    """Modules of the guest share namespaces, and so do those of src/file_profile: where a name stands in two of them, both must say the same."""
     bad, first = [], {}
-    for path in sorted(glob.glob("src/guest/*.py")):
+    for path in sorted(glob.glob("src/guest/*.py") + glob.glob("src/file_profile/*.py")):
         for name, code in guest_names(ast.parse(read(path), path)):
             other, meaning = first.setdefault(name, (path, code))
             if other != path and meaning != code and name not in GUEST_ENTRY:

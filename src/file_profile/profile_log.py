@@ -1,4 +1,4 @@
-# profile_log.py - the part of data_profile.py for logs. It finds the format of the lines, the first and the
+# profile_log.py - the part of file_profile.py for logs. It finds the format of the lines, the first and the
 # last time, how often each level occurs, the most frequent kinds of messages, and the code that parses them.
 
 LOG_LINE = 2000                 # characters of a line that are examined

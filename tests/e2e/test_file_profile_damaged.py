@@ -1,4 +1,4 @@
-"""Profiles of files that are damaged or not what they seem (src/guest/profile_*.py): the line that they give must read the file, and what is
+"""Profiles of files that are damaged or not what they seem (src/file_profile/*.py): the line that they give must read the file, and what is
 wrong is said."""
 
 import bz2
@@ -12,7 +12,7 @@ import zipfile
 
 import pytest
 
-from test_profile import frame, make, prof
+from file_profiles import frame, make, prof
 
 ROWS = 'name,city,n\n' + ''.join('a%d,K\xf6ln,%d\n' % (i, i) for i in range(200))
 

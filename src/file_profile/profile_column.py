@@ -1,4 +1,4 @@
-# profile_column.py - the part of data_profile.py that says what one column holds: numbers, dates, words.
+# profile_column.py - the part of file_profile.py that says what one column holds: numbers, dates, words.
 
 import collections
 import datetime
@@ -404,7 +404,7 @@ def describe(columns, settled, decimal='.', most=COLUMNS_MOST):
 
 
 def first_rows(rows, sep, count=3):
-    if not ROWS:        # noqa: data_profile.py has it
+    if not ROWS:        # noqa: file_profile.py has it
         return ''
     out = []
     for row in rows[:count]:

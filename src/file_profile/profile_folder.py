@@ -1,4 +1,4 @@
-# profile_folder.py - the part of data_profile.py for folders: what is in one, and files of one kind profiled
+# profile_folder.py - the part of file_profile.py for folders: what is in one, and files of one kind profiled
 # once, with what differs.
 
 ALIKE_MOST, ALIKE_SECONDS = 500, 2.0    # files compared with the first of their kind, and for how long

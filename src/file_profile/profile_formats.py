@@ -1,4 +1,4 @@
-# profile_formats.py - the part of data_profile.py for JSON.
+# profile_formats.py - the part of file_profile.py for JSON.
 
 import itertools
 import re

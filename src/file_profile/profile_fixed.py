@@ -1,4 +1,4 @@
-# profile_fixed.py - the part of data_profile.py for tables whose columns have a fixed width. It finds where
+# profile_fixed.py - the part of file_profile.py for tables whose columns have a fixed width. It finds where
 # the columns begin and end (from what is blank in every line, and from the header), and the code that reads
 # them.
 

@@ -1,4 +1,4 @@
-# profile_table.py - the part of data_profile.py for tables of text: separator, header, and the line that
+# profile_table.py - the part of file_profile.py for tables of text: separator, header, and the line that
 # reads the file.
 
 import itertools

@@ -1,4 +1,4 @@
-# profile_packed.py - the part of data_profile.py for what holds other data: ZIP, XML, GeoJSON,
+# profile_packed.py - the part of file_profile.py for what holds other data: ZIP, XML, GeoJSON,
 # pictures. What unpacks to much more than it is costs a bounded part of it.
 
 DATA = ('.csv', '.tsv', '.json', '.jsonl', '.ndjson', '.txt', '.log', '.xml', '.geojson')

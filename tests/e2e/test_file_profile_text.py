@@ -13,7 +13,7 @@ import zipfile
 
 import pytest
 
-from test_profile import SOURCES, frame, load, make, pandas_here, prof, said
+from file_profiles import SOURCES, frame, load, make, pandas_here, prof, said
 
 needs_pandas = pytest.mark.skipif(not pandas_here, reason='pandas')
 DICE = random.Random(7)

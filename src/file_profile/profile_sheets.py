@@ -1,4 +1,4 @@
-# profile_sheets.py - the part of data_profile.py for workbooks.
+# profile_sheets.py - the part of file_profile.py for workbooks.
 
 import datetime
 import itertools

@@ -1,4 +1,4 @@
-# profile_stores.py - the part of data_profile.py for compressed files, tar archives, databases and
+# profile_stores.py - the part of file_profile.py for compressed files, tar archives, databases and
 # documents. What unpacks to much more than it is costs a bounded part of it.
 
 import collections

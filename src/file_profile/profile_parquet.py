@@ -1,4 +1,4 @@
-# profile_parquet.py - the part of data_profile.py for Parquet. The file itself says how many rows it has and
+# profile_parquet.py - the part of file_profile.py for Parquet. The file itself says how many rows it has and
 # what its columns are; of their values as many are looked at as time allows, without threads.
 
 import datetime

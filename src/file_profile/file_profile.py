@@ -1,4 +1,4 @@
-# data_profile.py - what a model should know of a data file before it writes code: how to read it, columns
+# file_profile.py - what a model should know of a data file before it writes code: how to read it, columns
 # with types and missing counts, the first rows. Runs in a child of the supervisor, inside the sandbox; the
 # file is hostile. Standard library only, except for xlsx and parquet. profile(path) returns at most 1,500
 # characters: what a careful analyst would look at first, and no more, since a small model pays for it with

@@ -1,4 +1,4 @@
-# profile_joins.py - the part of data_profile.py for tables that belong together: which column two of them
+# profile_joins.py - the part of file_profile.py for tables that belong together: which column two of them
 # share, and the result of joining on it.
 
 import builtins

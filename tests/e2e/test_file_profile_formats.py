@@ -1,0 +1,292 @@
+"""The profiles of JSON, packed files, databases and whatever else is no table of text, and of hostile files."""
+import gzip
+import json
+import os
+import re
+import sqlite3
+import struct
+import time
+import zipfile
+
+import pytest
+
+from file_profiles import frame, make, pandas_here, prof, said
+
+
+def test_json_records(tmp_path):
+    data = [{'id': i, 'name': 'n%d' % i, 'when': '2024-01-%02d' % (i % 28 + 1), 'gone': None} for i in range(50)]
+    text = said(tmp_path, 'r.json', json.dumps(data))
+    assert "50 records, columns: 'id' (int, 0 to 49, all different), 'name' (text, all different), 'when' (datetime, 2024-01-01 to 2024-01-28), " \
+        "'gone' (empty, 50 missing)" in text
+    assert str(frame(text)['df']['when'].dtype).startswith('datetime64')
+
+
+def test_json_numbers_between_quotes_are_text(tmp_path):
+    rows = [{'id': str(i), 'price': '%d.50' % i, 'n': i, 'sum': '1,%03d' % i, 'ok': 'true', 'zip': '%05d' % i, 'real': True} for i in range(9)]
+    text = said(tmp_path, 'r.json', json.dumps(rows))
+    df = frame(text)['df']
+    for name, kind in (('id', 'numbers as text'), ('price', 'numbers as text'), ('n', 'int, 0 to 8, all different'), ('sum', 'text, all different'),
+                       ('ok', 'text: true'), ('zip', 'text, digits with leading zeros, all different'), ('real', 'bool')):
+        assert '%r (%s)' % (name, kind) in text and (df[name].dtype == object) == ('text' in kind), (name, text)
+
+
+def test_json_shape(tmp_path):
+    text = said(tmp_path, 's.json', json.dumps({'users': [{'id': 1, 'tags': ['a', 'b'], 'addr': {'city': 'X'}}, {'id': 2}], 'n': 3}))
+    assert "{'users': [{'id': 1, 'tags': ['a', ... 2 in all] (in 1 of 2), 'addr': {'city': 'X'} (in 1 of 2)}, ... 2 in all], 'n': 3}" in text
+    text = said(tmp_path, 't.json', json.dumps([{'a': {'b': [1]}}] * 7))
+    assert "a list of 7: [{'a': {'b': [1]}}, ... 7 in all]" in text
+
+
+def test_json_lines(tmp_path):
+    text = said(tmp_path, 'l.jsonl', '\n'.join(json.dumps({'id': i, 'v': i / 2}) for i in range(30)))
+    assert "30 records, one a line, columns: 'id' (int, 0 to 29, all different), 'v' (float, 0.0 to 14.5)" in text
+    assert frame(text)['df']['v'].sum() == sum(i / 2 for i in range(30))
+
+
+def test_json_lines_that_are_not_all_read_in_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(prof, 'SECONDS', 0)
+    assert '64 records, one a line, of about 200, columns: ' in said(tmp_path, 'l.jsonl', '{"a": 1}\n' * 200)
+
+
+def test_broken_json_is_text(tmp_path):
+    assert 'text, 1 lines' in said(tmp_path, 'x.json', '{"a": [1, 2')
+    said(tmp_path, 'deep.json', '[' * 100000)
+    said(tmp_path, 'deep2.json', '[' * 900 + ']' * 900)
+
+
+def test_text(tmp_path):
+    text = said(tmp_path, 'g.txt', 'Hello, there\nthis is, prose, text\nno table\n')
+    assert 'text, 3 lines' in text and 'no table' in text
+
+
+def test_empty_and_tiny(tmp_path):
+    assert 'empty' in said(tmp_path, 'e.csv', '')
+    for content in ('a', '\n', ',', '{', '[', '"', 'a,b', '\0', '\xff'):
+        said(tmp_path, 'e', content)
+
+
+def test_zip_and_images(tmp_path):
+    with zipfile.ZipFile(tmp_path / 'z.zip', 'w') as z:
+        for i in range(30):
+            z.writestr('f%d.txt' % i, 'x' * i)
+    text = prof.profile(str(tmp_path / 'z.zip'))
+    assert 'ZIP archive of 30: f0.txt (0 bytes)' in text and 'and 10 more' in text
+    assert '12 x 7 pixels' in said(tmp_path, 'p.png', b'\x89PNG\r\n\x1a\n\0\0\0\rIHDR' + struct.pack('>II', 12, 7) + b'\x08\x06\0\0\0')
+    said(tmp_path, 'bad.zip', b'PK\x03\x04' + os.urandom(500))
+    said(tmp_path, 'bad.jpg', b'\xff\xd8\xff\xc0')
+    said(tmp_path, 'bad.bin', os.urandom(5000))
+    said(tmp_path, 'bad.pdf', b'%PDF-1.4 ...')
+
+
+def test_database(tmp_path):
+    con = sqlite3.connect(tmp_path / 'd.db')
+    con.execute('create table t (a integer, "b c" text)')
+    con.commit()
+    con.close()
+    assert "table 't' (0 rows): a INTEGER, b c TEXT" in prof.profile(str(tmp_path / 'd.db'))
+    con = sqlite3.connect(tmp_path / 'd.db')
+    con.execute("insert into t values (1, 'x')")
+    con.execute('create view v as select * from missing')
+    con.commit()
+    con.close()
+    text = prof.profile(str(tmp_path / 'd.db'))
+    assert "table 't' (1 rows): a INTEGER, b c TEXT\n  first row: (1, 'x')" in text, text
+
+
+def stored(tmp_path, script, **rows):
+    con = sqlite3.connect(tmp_path / 's.db')
+    con.executescript(script)
+    for name, values in rows.items():
+        con.executemany('insert into %s values (%s)' % (name, ', '.join('?' * len(values[0]))), values)
+    con.commit()
+    con.close()
+    text = prof.profile(str(tmp_path / 's.db'))
+    assert len(text) <= 1500, text
+    return text
+
+
+def test_a_database_is_looked_at_like_any_table(tmp_path):
+    """First and last, the few values, what is missing, and which column refers to which."""
+    text = stored(tmp_path, 'create table customers (id integer primary key, country text, note text);'
+                  'create table orders (id integer primary key, customer_id integer, total real, placed text, paid text);'
+                  'create table unused (x); create view dear as select * from orders where total > 90',
+                  customers=[(i, 'DF'[i % 2] + 'E', None) for i in range(20)],
+                  orders=[(i, i % 25, i * 1.5, '2025-%02d-01' % (i % 12 + 1), '%02d.03.2025' % (i % 28 + 1) if i % 4 else None) for i in range(100)])
+    assert "table 'customers' (20 rows): id INTEGER (0 to 19, all different), country TEXT (DE, FE), note TEXT (empty)\n" in text
+    assert "total REAL (0.0 to 148.5), placed TEXT (dates, 2025-01-01 to 2025-12-01), paid TEXT (dates %d.%m.%Y, 2025-03-02 to 2025-03-28, 25 missing)" \
+        in text.replace('customer_id INTEGER (0 to 24), ', ''), text
+    assert "orders.customer_id refers to customers.id: 80 of 100 rows find theirs" in text
+    assert "table 'unused' (0 rows): x\n" in text and "view 'dear' (39 rows)" in text, text
+
+
+def test_a_database_of_many_tables_names_them_all(tmp_path):
+    columns = ', '.join('column_%d text' % i for i in range(12))
+    text = stored(tmp_path, ''.join('create table t_%02d (%s);' % (i, columns) for i in range(40)) + 'create table last (secret_key integer)')
+    assert "table 't_01' (0 rows): the columns of 't_00'" in text, text
+    assert "more tables: " in text and text.count('column_11') == 1 and re.search(r'\blast\b', text), text
+
+
+def test_a_table_with_large_cells_is_not_read_whole(tmp_path):
+    text = stored(tmp_path, 'create table b (id integer, raw blob, body text)', b=[(i, b'x' * 100000, 'y' * 5000) for i in range(60)])
+    assert "id INTEGER (0 to 59, all different), raw BLOB" in text and '<100000 bytes>' not in text.partition('first row')[0].replace('(<100000 bytes>', ''), text
+
+
+def run(text):
+    """The first line of a profile, run as a model would; returns its names."""
+    names = {}
+    exec(text.split('\n', 1)[0], names)
+    return names
+
+
+CSV = 'day;amount\n' + ''.join('2024-01-%02d;%d,5\n' % (i, i) for i in range(1, 30))
+
+
+@pytest.mark.skipif(not pandas_here, reason='pandas')
+@pytest.mark.parametrize('name', ['a.csv.gz', 'a.gz', 'a.bin'])
+def test_gzip_has_the_profile_of_what_is_inside(tmp_path, name):
+    text = said(tmp_path, name, gzip.compress(CSV.encode()))
+    assert "'amount' (float" in text and text.endswith('compressed with gzip'), text
+    frame = next(v for k, v in run(text).items() if type(v).__name__ == 'DataFrame')
+    assert list(frame.columns) == ['day', 'amount'] and frame.amount.sum() == 449.5
+
+
+def test_gzip_of_other_things(tmp_path):
+    text = said(tmp_path, 'a.json.gz', gzip.compress(b'{"a": [1, 2], "b": {"c": 3}}'))
+    assert run(text)['data']['a'] == [1, 2], text
+    assert 'it cannot be read' in said(tmp_path, 'b.gz', gzip.compress(CSV.encode())[:40])
+    assert 'twice' in said(tmp_path, 'c.gz', gzip.compress(gzip.compress(b'x')))
+    begun = time.monotonic()
+    text = said(tmp_path, 'bomb.gz', gzip.compress(bytes(300 << 20), 1))
+    assert 'the first 6 MiB' in text and time.monotonic() - begun < 15, text
+
+
+@pytest.mark.skipif(not pandas_here, reason='pandas')
+def test_zip_has_the_profile_of_its_first_table(tmp_path):
+    with zipfile.ZipFile(tmp_path / 'z.zip', 'w') as z:
+        z.writestr('readme.md', 'x')
+        z.writestr('sub/a.csv', CSV)
+    text = prof.profile(str(tmp_path / 'z.zip'))
+    line = next(s for s in text.split('\n') if 'read_csv' in s)
+    names = run(text)
+    exec(line, names)
+    assert "'amount' (float" in text and any(type(v).__name__ == 'DataFrame' and v.amount.sum() == 449.5 for v in names.values()), text
+
+
+def test_a_zip_bomb_is_told(tmp_path):
+    """Its directory says so: nothing is unpacked but the beginning of the first member."""
+    with zipfile.ZipFile(tmp_path / 'z.zip', 'w', zipfile.ZIP_DEFLATED) as z:
+        z.writestr('a.txt', bytes(20 << 20))
+    data = bytearray((tmp_path / 'z.zip').read_bytes())
+    at = data.rindex(b'PK\x01\x02')
+    data[at + 24:at + 28] = struct.pack('<I', 0xfffffff0)
+    text = said(tmp_path, 'bomb.zip', bytes(data))
+    assert 'ZIP archive' in text and len(text) <= 1500, text
+
+
+def test_geojson(tmp_path):
+    features = [{'type': 'Feature', 'geometry': {'type': 'Point', 'coordinates': [8.5 + i, 47.25]}, 'properties': {'name': 'n%d' % i, 'pop': i * 10}}
+                for i in range(5)]
+    text = said(tmp_path, 'a.geojson', json.dumps({'type': 'FeatureCollection', 'features': features}))
+    assert "'pop' (int" in text and 'GeoJSON: 5 Point, longitude 8.5 to 12.5, latitude 47.25 to 47.25' in text, text
+    assert not pandas_here or list(run(text)['df'].columns) == ['name', 'pop']
+    for broken in ({'features': 3}, {'features': [1, None, {'geometry': 4}]}, {'features': []}):
+        said(tmp_path, 'b.geojson', json.dumps(dict(broken, type='FeatureCollection')))
+
+
+def test_xml(tmp_path):
+    text = said(tmp_path, 'a.xml', '<?xml version="1.0"?><shop><item id="7"><name>pen</name></item><item id="8"><name>ink</name></item></shop>')
+    assert "shop/item: 2 @id='7'" in text and "shop/item/name: 2 'pen'" in text and run(text)['root'].tag == 'shop', text
+    bomb = '<?xml version="1.0"?><!DOCTYPE l [<!ENTITY a "' + 'x' * 1000 + '">]><l>&a;</l>'
+    assert 'declares entities' in said(tmp_path, 'b.xml', bomb)
+    said(tmp_path, 'c.xml', '<?xml version="1.0"?><a><b>')
+    said(tmp_path, 'd.xml', '<' * 1000)
+    said(tmp_path, 'e.xml', '<a>' * 5000)
+
+
+@pytest.mark.parametrize('raw, words', [
+    (b'\x89PNG\r\n\x1a\n\0\0\0\rIHDR' + struct.pack('>II', 12, 7) + b'\x08\x06\0\0\0', 'PNG, 12 x 7 pixels, RGBA'),
+    (b'\xff\xd8\xff\xe0\0\x04xx\xff\xc0\0\x11\x08' + struct.pack('>HH', 7, 12) + b'\x03' + bytes(20), 'JPEG, 12 x 7 pixels, colour'),
+    (b'GIF89a' + struct.pack('<HH', 12, 7) + bytes(20), 'GIF, 12 x 7 pixels'),
+    (b'BM' + bytes(4) + bytes(4) + bytes(8) + struct.pack('<ii', 12, -7) + bytes(20), 'BMP, 12 x 7 pixels'),
+    (b'RIFF\0\0\0\0WEBPVP8 ' + bytes(20), 'WebP, unknown size')])
+def test_pictures(tmp_path, raw, words):
+    assert 'an image, ' + words in said(tmp_path, 'p', raw)
+
+
+TABLE = b'a,b\n1,2\n'
+WRONG = [('a.csv', bytes(range(256)) * 12, 'no table was found in it'), ('a.csv', b'<html><body>no such page</body></html>', 'no table was found in it'),
+         ('a.csv', b'Dear Sir, this is\nno table, and\nwill not be, one,\n', 'no table was found in it'), ('a.csv', b'{"a": 1}', 'no table was found in it'),
+         ('a.csv', b'', 'it is empty'), ('a.csv', TABLE, ''), ('a.csv', b'a;b\n1,5;2\n2;3\n', ''), ('a.csv', b'name\nx\ny\n', ''), ('a.txt', b'Dear Sir\n', ''),
+         ('a.csv', b'My report\n\na,b,c\n1,2,3\n4,5,6\n7,8,9\n', ''), ('a.json', b'{a: 1}', 'it is not JSON'), ('a.json', b'5\n', ''), ('a.json', b'[]', ''), ('a.json', b'{"a": 1}', ''),
+         ('a.zip', b'PK\x03\x04' + bytes(50), 'the archive cannot be read'), ('a.csv.gz', b'\x1f\x8b' + bytes(90), 'its compressed data cannot be read'),
+         ('a.csv.gz', gzip.compress(TABLE, mtime=0), ''), ('a\x1eit is mine.csv', b'x\x1ey,1\n\x1ez,2\n', '')]
+
+
+@pytest.mark.parametrize('name, content, words', WRONG)
+def test_what_is_wrong_with_a_file(tmp_path, name, content, words):
+    """For the user's line; no file can say it itself, and the next file begins anew."""
+    assert prof.profile(make(tmp_path, name, content)).partition(prof.MARK)[2] == words
+    assert prof.MARK not in prof.profile(make(tmp_path, 'fine.csv', TABLE))
+
+
+def test_hostile_content(tmp_path):
+    said(tmp_path, 'h.csv', 'a\x1b[31m,b\u202e\n\x07,\x9b1m\n1,2\n')
+    said(tmp_path, 'h.json', json.dumps({'\x1b]52;c;x\x07': '\u2028\u202e\ud800'}))
+    said(tmp_path, 'h.csv', b'a,b\n\xff\xfe,\xc3\x28\n1,2\n')
+    said(tmp_path, 'tags.txt', 'x \U000e0041 y')
+
+
+def test_cut_anywhere(tmp_path):
+    """Every beginning of a file has a profile."""
+    whole = 'Datum;Preis\n01.02.2024;1,5\n"x;\n";2,5\n'.encode() + '{"a": [1, {"b": "ä"}]}\n'.encode()
+    for i in range(len(whole)):
+        said(tmp_path, 'c', whole[:i])
+        said(tmp_path, 'c', whole[-i:])
+
+
+# -- what a careful analyst would look at first
+
+READINGS = {'place': {'name': 'Hill'}, 'readings': [
+    {'day': '2023-01-%02d' % (i % 31 + 1), 'temp_c': i / 10, 'wind': {'dir': 'NESW'[i % 4], 'kmh': i}} for i in range(365)]}
+
+
+def test_json_down_to_the_leaves(tmp_path):
+    text = said(tmp_path, 'r.json', json.dumps(READINGS))
+    assert "'readings': [{'day': '2023-01-01', 'temp_c': 0.0, 'wind': {'dir': 'N', 'kmh': 0}}, ... 365 in all]" in text
+    assert "in data['readings']: day 2023-01-01 to 2023-01-31; temp_c 0.0 to 36.4; wind.dir E, N, S, W; wind.kmh 0 to 364" in text
+    deep = {'a': {'b': [{'c': {'d': [{'e': {'leaf_name': 1}}]}}]}}
+    assert "'leaf_name': 1" in said(tmp_path, 'd.json', json.dumps(deep))
+
+
+def test_json_shapes_are_written_once(tmp_path):
+    address = {'street': 'a', 'city': 'b', 'country': 'c', 'zip': 'd'}
+    text = said(tmp_path, 'a.json', json.dumps({'billing': address, 'shipping': address, 'n': 1}))
+    assert text.count('street') == 1 and "'shipping': {the same keys as in 'billing'}" in text
+    clubs = {n: {'coach': 'C', 'games': [{'for': 1, 'against': k}] * 5} for k, n in enumerate(('Reds', 'Blues', 'Greens', 'Whites'))}
+    text = said(tmp_path, 'c.json', json.dumps({'clubs': clubs}))
+    assert text.count("'coach'") == 1 and "4 keys: 'Reds', 'Blues', 'Greens', 'Whites'" in text
+    assert "in c['clubs'][key]['games']: " in text and 'against 0 to 3' in text
+
+
+def test_json_lists_of_unlike_things(tmp_path):
+    text = said(tmp_path, 'u.json', json.dumps({'x': [1, 'a', {'k': 1}, {'k': 2, 'extra': True}, None]}))
+    assert 'unlike things: 2 objects, 1 numbers, 1 texts, 1 null' in text and "'extra': True (in 1 of 2)" in text
+
+
+def test_json_says_which_list_names_the_other(tmp_path):
+    data = {'customers': [{'id': 7 + i, 'country': 'XY'[i % 2]} for i in range(9)],
+            'orders': [{'no': i, 'customer_id': 7 + i % 8, 'lines': [{'q': 1}]} for i in range(40)]}
+    text = said(tmp_path, 'j.json', json.dumps(data))
+    assert "'customer_id' in data['orders'] is 'id' in data['customers']: 40 of 40 are found there" in text
+
+
+def test_hostile_json(tmp_path):
+    said(tmp_path, 'k.json', json.dumps({'k' * 1000000: 1, 'b': [{'x' * 1000000: 2}] * 3}))
+    assert 'nested very deep' in said(tmp_path, 'd.json', '[' * 10000 + ']' * 10000)
+    text = said(tmp_path, 'n.json', '{"a": [NaN, 1, Infinity, {"b": NaN}], "c": [{"v": NaN}, {"v": 1.5}, {"v": "x"}, {"v": null}, '
+                '{"v": [1]}, {"v": {"z": 1}}]}')
+    assert "unlike things: 1 objects, 3 numbers" in text
+    text = said(tmp_path, 'b.json', json.dumps({'\u202eabc': [{'\u2066k': '\u202ev\u200b', 'n': i} for i in range(5)]}, ensure_ascii=False))
+    assert "'\\u202eabc'" in text
+    assert 'up to 80 keys' in said(tmp_path, 'o.json', json.dumps([{'k%d' % (i * 7 + k): k for k in range(7)} for i in range(3000)]))
+    assert 'over 3000 keys' in said(tmp_path, 'm.json', json.dumps({'k%d' % i: {'v': i} for i in range(30000)}))
