@@ -179,6 +179,23 @@ static void add_reading(struct buf *out, const char *profile)
         buf_addch(out, '\n');
 }
 
+/* Code that has these lines itself, but not the import in front of them, gets that alone. */
+static void add_imports(struct buf *out, const char *profile, const char *code)
+{
+    const char *end = profile + code_length(profile);
+
+    for (const char *s = profile; s < end; s += strcspn(s, ";\n"), s += strspn(s, "; \n")) {
+        size_t len = strcspn(s, ";\n"), name = 0;
+
+        if (strncmp(s, languages[0].import, strlen(languages[0].import)) != 0)
+            continue;
+        while (word_length(s + len - name - 1))
+            name++;
+        if (use_of(code, s + len - name, name) == USED && !memmem(out->data, out->len, s, len))
+            buf_addf(out, "%.*s\n", (int)len, s);
+    }
+}
+
 char *facts_with_reading(struct agent *a, const char *code)
 {
     struct buf out = BUF_INIT(0);
@@ -189,6 +206,8 @@ char *facts_with_reading(struct agent *a, const char *code)
 
         if (use == USED)
             add_reading(&out, k->profile);
+        else if (use == MADE)
+            add_imports(&out, k->profile, code);
         k->read |= use != UNUSED;
     }
     buf_addstr(&out, code);

@@ -169,21 +169,23 @@ def test_the_same_failing_code_shows_the_data(sandpiper, serve, dialect):
 
 
 @BOTH
-@pytest.mark.parametrize("code, reads", [
-    ("print(len(data['orders']))", True),
-    ("data = [7]\nprint(len(data) + 199)", False),
-    (READ + "\nprint(len(data['orders']))", False),
-    ("class A: data = 1\nprint(199 + A.data, '/mnt/data')", False),
-    ("for data in [200]: print(data)", False),
+@pytest.mark.parametrize("code, before", [
+    ("print(len(data['orders']))", READ + "\n"),
+    ("data = [7]\nprint(len(data) + 199)", ""),
+    (READ + "\nprint(len(data['orders']))", ""),
+    (READ.partition("; ")[2] + "\nprint(len(data['orders']))", "import json\n"),
+    ("import json as j\n" + READ.partition("; ")[2].replace("json.", "j.") + "\nprint(len(data['orders']))", ""),
+    ("class A: data = 1\nprint(199 + A.data, '/mnt/data')", ""),
+    ("for data in [200]: print(data)", ""),
 ])
-def test_a_file_that_was_not_read(sandpiper, serve, dialect, code, reads):
+def test_a_file_that_was_not_read(sandpiper, serve, dialect, code, before):
     """The lines of the profile stand in front of code that takes them for run, where the user sees them; once, and
-    never where the code makes that name itself."""
+    never where the code makes that name itself. Where it does and has only forgotten the import, it gets that."""
     path = sandpiper.write("trade.json", json.dumps(DATA))
     again = "try: print(data)\nexcept NameError: print(1)"
     r, bodies = session(sandpiper, serve, [code, again], dialect, "--add", path, "--json")
     ran = [e["code"].rstrip() for e in map(json.loads, r.out.splitlines()) if e["type"] == "tool_call"]
-    assert ran == [(READ + "\n" if reads else "") + code, again]
+    assert ran == [before + code, again]
     assert "200" in bodies[1]["messages"][-1]["content"]
 
 
