@@ -97,9 +97,10 @@ static struct json *closed(struct result *r, const struct event *e)
     const char *answer = e->done.answer && *e->done.answer ? e->done.answer : NULL;
     struct json *o = result_of(r, e, e->done.status);
 
-    json_set_all(
-        o, {"answer", json_string(answer)}, {"final_answer", answer ? final_answer(answer) : json_null()},
-        {"error", json_string(e->done.error)}, {"files", file_list(r)}, {"usage", event_json_usage(e)});
+    json_set_all(o, {"answer", json_string(answer)},
+                 {"final_answer", answer ? final_answer(answer) : json_null()},
+                 {"error", json_string(e->done.error)}, {"files", file_list(r)},
+                 {"usage", event_json_usage(e)}, {"computed", event_json_computed(&e->done.computed)});
     r->asking = false;
     return o;
 }
@@ -110,7 +111,8 @@ static struct json *not_asked(const struct result *r, const struct event *e)
     struct json *o = result_of(r, e, QUESTION_USAGE);
 
     json_set_all(o, {"answer", json_null()}, {"final_answer", json_null()},
-                 {"error", json_string(e->notice.text)}, {"files", json_array()}, {"usage", json_null()});
+                 {"error", json_string(e->notice.text)}, {"files", json_array()}, {"usage", json_null()},
+                 {"computed", json_null()});
     return o;
 }
 

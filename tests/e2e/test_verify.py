@@ -46,6 +46,14 @@ def test_json(sandpiper, serve, text, code, verified):
     assert '"text":"41"' not in r.out
 
 
+def test_the_result_of_a_task_says_it(sandpiper, serve):
+    serve(sandpiper, [FIRST, SAID, second("print(1)"), {"answer": {"text": "41"}}])
+    r = sandpiper.run("--json-result", "--verify", "six times seven?")
+    result = json.loads(r.out)
+    assert r.code == result["exit_code"] == 6 and result["answer"] == "It is 42." and result["status"] == "unverified", r
+    assert (result["computed"]["verified"], result["computed"]["second"]) == ("disagrees", "41"), result
+
+
 def test_the_second_one_fails(sandpiper, serve):
     serve(sandpiper, [FIRST, SAID, {"answer": {"status": 400, "json": {"error": {"message": "no more"}}}}])
     r = sandpiper.run("--verify", "six times seven?")
