@@ -153,7 +153,8 @@ static int read_code(struct exec *x, struct error *err)
     if (memchr(buf_str(code), 0, code->len))
         return error_set(err, ERROR_USAGE, 0, "%s: not Python: it contains a NUL byte", name);
     if (!utf8_valid(buf_str(code), code->len))
-        return error_set(err, ERROR_USAGE, 0, "%s: not valid UTF-8, which Python requires", name);
+        return error_set(err, ERROR_USAGE, 0, "%s is not valid UTF-8\nConvert it: iconv -f LATIN1 -t UTF-8",
+                         name);
     return 0;
 }
 

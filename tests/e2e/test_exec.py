@@ -260,6 +260,12 @@ def test_two_files_of_one_name_both_arrive(bare):
     assert "b/x.csv: 1 bytes, in the sandbox as /mnt/data/x-2.csv" in r.err, r
 
 
+def test_code_in_another_encoding_is_refused_with_the_way_out(bare):
+    path = bare.write("latin.py", b'# -*- coding: latin-1 -*-\nprint("gr\xfc\xdfe")\n')
+    r = bare.run("exec", path)
+    assert r.code == 2 and r.err.endswith("latin.py is not valid UTF-8\n  Convert it: iconv -f LATIN1 -t UTF-8\n"), r
+
+
 def test_code_of_one_mebibyte_runs_and_no_more(bare):
     """One limit, for whatever way the code comes; the longest that is taken is run."""
     code = "print('ran')\n#"
