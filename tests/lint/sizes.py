@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""sizes.py - nothing in src/ may grow until nobody can read it: a room, a file of C or Python, a function, a list of parameters.
+"""sizes.py - nothing in src/ may grow until nobody can read it: a room, a file of C or Python, a function, a list of parameters; nor may
+the glossary of docs/ARCHITECTURE.md.
 
 MANY_PARAMETERS may be lowered, never raised. Exit 1, with what is too large on stderr. sizes.py --list prints the figures and the functions
 with many parameters.
@@ -11,6 +12,7 @@ import sys
 
 ROOM, FILE, FUNCTION = 5000, 520, 60        # lines
 PARAMETERS, MANY_PARAMETERS = 5, 56
+TERMS = 30                                  # of the glossary
 TABLES = {"src/base/utf8_width.c", "src/limits/seccomp_table.c"}    # data, a row a line
 
 TOKEN = re.compile(r'''/\*.*?\*/|//[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"''', re.S)
@@ -64,6 +66,10 @@ def main():
     if len(many) > MANY_PARAMETERS:
         wrong.append("%d functions have %d or more parameters, more than %d; what always travels together is a struct (sizes.py --list)"
                      % (len(many), PARAMETERS, MANY_PARAMETERS))
+    glossary = read("docs/ARCHITECTURE.md").partition("## Glossary")[2].partition("\n## ")[0]
+    terms = ", ".join(re.findall(r"^\| (?!term |-)([^|]+) \|", glossary, re.M)).split(", ")
+    if "room" not in terms or len(terms) > TERMS:
+        wrong.append("docs/ARCHITECTURE.md: %d terms in the glossary, more than %d: use the field's words" % (len(terms), TERMS))
     if sys.argv[1:] == ["--list"]:
         print("\n".join(many))
         print("%d functions with %d or more parameters, the longest of all has %d lines (%s), %d statements; rooms: %s"
