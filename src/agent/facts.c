@@ -41,7 +41,7 @@ void facts_add(struct agent *a, const char *name, const char *profile)
         memmove(a->known + i, a->known + i + 1, (--a->n_known - i) * sizeof *a->known);
     }
     a->known = xreallocarray(a->known, a->n_known + 1, sizeof *a->known);
-    a->known[a->n_known++] = (struct known_file){xstrdup(name), xstrdup(profile), false};
+    a->known[a->n_known++] = (struct known_file){xstrdup(name), xstrdup(profile), false, false};
 }
 
 void facts_show(const struct agent *a, struct buf *out)
@@ -196,20 +196,55 @@ static void add_imports(struct buf *out, const char *profile, const char *code)
     }
 }
 
+/* Is this line one of those that were run to read a file? */
+static bool has_run(const struct agent *a, const char *line, size_t len)
+{
+    for (size_t i = 0; i < a->n_known; i++) {
+        const char *s = a->known[i].profile, *end = s + code_length(s);
+
+        for (; a->known[i].ran && s < end; s += strcspn(s, "\n"), s += *s == '\n')
+            if (len && strcspn(s, "\n") == len && !strncmp(s, line, len))
+                return true;
+    }
+    return false;
+}
+
+/* A model that copies these lines means them to run once: a second time they would find numbers where the
+ * text was. */
+static void add_lines_not_run(const struct agent *a, struct buf *out, const char *code)
+{
+    for (size_t len; *code; code += len) {
+        len = strcspn(code, "\n");
+        bool again = has_run(a, code, len);
+
+        len += code[len] == '\n';
+        if (!again)
+            buf_add(out, code, len);
+    }
+}
+
 char *facts_with_reading(struct agent *a, const char *code)
 {
     struct buf out = BUF_INIT(0);
 
     for (size_t i = 0; i < a->n_known; i++) {
         struct known_file *k = &a->known[i];
-        enum use use = k->read ? UNUSED : use_of_file(k, code);
+        enum use use = use_of_file(k, code);
+        bool run = use == USED && !k->read;
 
-        if (use == USED)
+        if (run)
             add_reading(&out, k->profile);
-        else if (use == MADE)
+        else if (use == MADE && !k->read)
             add_imports(&out, k->profile, code);
         k->read |= use != UNUSED;
+        k->ran = run || (k->ran && use != MADE);
     }
-    buf_addstr(&out, code);
+    add_lines_not_run(a, &out, code);
     return buf_steal(&out, NULL);
+}
+
+void facts_forget_variables(struct agent *a)
+{
+    for (size_t i = 0; i < a->n_known; i++)
+        a->known[i].read = a->known[i].ran = false;
 }

@@ -52,10 +52,11 @@ struct question {
     char *second;           /* its answer; or NULL */
 };
 
-/* An attached file, its profile, and whether code that ran has named it. */
+/* An attached file and its profile. */
 struct known_file {
     char *name, *profile;
-    bool read;
+    bool read; /* code that ran has named it, or it was read for it */
+    bool ran;  /* the lines of the profile were run, and the code has made nothing of their names since */
 };
 
 /* A file that was attached, to attach it again. */
@@ -207,10 +208,12 @@ void facts_clear(struct agent *a);
 bool facts_last(const struct agent *a, const char *words);
 /* Append the profiles again, for a model that is stuck. */
 void facts_show(const struct agent *a, struct buf *out);
-/* The code, preceded by the lines that read any file it uses and nothing has read yet. The caller frees
- * it.
+/* The code, preceded by the lines that read any file it uses and nothing has read yet, and without those
+ * of them that have run. The caller frees it.
  */
 char *facts_with_reading(struct agent *a, const char *code);
+/* The interpreter has lost its variables: what was read is read again. */
+void facts_forget_variables(struct agent *a);
 
 /* context.c: shorten the conversation by one step; *start is moved along. False: nothing is left to
  * shorten.

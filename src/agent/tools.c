@@ -144,6 +144,8 @@ static int run_code(struct agent *a, struct tool_use *use, struct error *err)
     if (cell_run(a, &c, err))
         return -1;
     c.code = code;
+    if (c.r.state_lost && (!c.r.files_lost || c.r.files_back))
+        facts_forget_variables(a);
     q->cells++;
     q->failed += !cell_succeeded(&c.r);
     q->run_seconds += c.r.seconds;

@@ -189,6 +189,35 @@ def test_a_file_that_was_not_read(sandpiper, serve, dialect, code, before):
     assert "200" in bodies[1]["messages"][-1]["content"]
 
 
+FEES = "visit,fee\n" + "".join("%d,$%d.50\n" % (i, i) for i in range(90))
+FEE = r"df['fee'] = df['fee'].str.replace(r'\$|\s', '', regex=True).astype(float)"
+
+
+@BOTH
+def test_lines_that_have_run_do_not_run_again(sandpiper, serve, dialect):
+    """A small model copies the line that makes numbers of a column, which finds numbers the second time. Where the code
+    reads the file itself, it is needed."""
+    path = sandpiper.write("fees.csv", FEES)
+    read = "import pandas as pd\ndf = pd.read_csv('/mnt/data/fees.csv')\n"
+    codes = [FEE + "\nprint('first', df['fee'].sum())", FEE + "\nprint('second', df['fee'].sum())",
+             read + FEE + "\nprint('third', df['fee'].sum())", "import pandas as pd\n" + FEE + "\nprint('fourth', df['fee'].sum())"]
+    r, bodies = session(sandpiper, serve, codes, dialect, "--add", path, "--json")
+    if "import pandas" not in json.dumps(bodies[0]):
+        pytest.skip("no pandas in the sandbox")
+    ran = [e["code"].rstrip() for e in map(json.loads, r.out.splitlines()) if e["type"] == "tool_call"]
+    assert FEE in json.dumps(bodies[0]["messages"][-1]["content"]).replace("\\\\", "\\")
+    assert [c.count(FEE) for c in ran] == [1, 0, 1, 1] and "line 2" in json.dumps(bodies[4]), ran
+    assert all("%s 4050.0" % word in json.dumps(bodies[i]["messages"]) for i, word in enumerate(("first", "second", "third"), 1)), r
+
+
+def test_after_a_restart_a_file_is_read_again(sandpiper, serve):
+    """Its variables went with the interpreter."""
+    path = sandpiper.write("trade.json", json.dumps(DATA))
+    count = "print('orders', len(data['orders']))"
+    r, bodies = session(sandpiper, serve, [count, "import os; os._exit(3)", count + " # again"], "native", "--no-snapshots", "--add", path)
+    assert "all variables and imports are lost" in json.dumps(bodies[2]) and "orders 200" in bodies[3]["messages"][-1]["content"], (r, bodies[3]["messages"][-1])
+
+
 @BOTH
 def test_two_files_have_variables_of_their_own(sandpiper, serve, dialect):
     """The first one too, which was described before the second came."""
