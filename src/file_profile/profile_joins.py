@@ -8,7 +8,8 @@ import os
 import re
 import stat
 
-TAKEN = ('df', 'pd', 'json', 'data', 'both', 're', 'io', 'glob', 'gzip', 'zipfile') + tuple(dir(builtins))
+TAKEN = ('df', 'pd', 'json', 'data', 'both', 'together', 're', 'io', 'glob', 'gzip',
+         'zipfile') + tuple(dir(builtins))
 
 
 def identifier(text, default):
@@ -56,22 +57,60 @@ def joins(a, b):
     return [j[1:] for j in out if j[0] > 0.5]
 
 
-def join_text(a, b, x, y, rows):
-    """The statement that joins two tables, and how many rows of each are left out."""
-    if y.once():
-        a, b, x, y = b, a, y, x         # b has many rows for each row of a
-    on = 'on=%r' % x.name if x.name == y.name else 'left_on=%r, right_on=%r' % (y.name, x.name)
-    also = {c.name for c in a.columns} & {c.name for c in b.columns} - {x.name}
-    code = 'both = %s.merge(%s, %s%s)' % (b.name, a.name, on, ', suffixes=("", "_%s")' % a.name if also
-                                          else '')
-    facts = []
-    without = sum(y.values[v][0] for v in y.values.keys() - x.values.keys())
-    unused = len(x.values.keys() - y.values.keys())
-    if without:
-        facts.append('%d of %s find%s none' % (without, b.name, 's' * (without == 1)))
-    if unused:
-        facts.append('%d of %s %s not in %s' % (unused, a.name, 'is' if unused == 1 else 'are', b.name))
-    return code, '%d rows%s' % (rows, ''.join(', ' + f for f in facts))
+JOINS = 3                       # statements that join the tables of one file or folder
+
+
+class Join:
+    """Of a table with many rows for each row of another, on the columns key and unique."""
+
+    def __init__(self, a, b, x, y, rows):
+        if y.once():
+            a, b, x, y = b, a, y, x
+        self.one, self.unique, self.many, self.key, self.rows = a, x, b, y, rows
+        self.without = sum(y.values[v][0] for v in y.values.keys() - x.values.keys())
+
+    def facts(self, rows):
+        out = ['%d rows' % rows] if rows is not None else []
+        unused = len(self.unique.values.keys() - self.key.values.keys())
+        if self.without:
+            out.append('%d of %s find%s none' % (self.without, self.many.name, 's' * (self.without == 1)))
+        if unused:
+            out.append('%d of %s %s not in %s' % (unused, self.one.name, 'is' if unused == 1 else 'are',
+                                                  self.many.name))
+        return ', '.join(out)
+
+    def code(self, joined, names):
+        """The statement. joined: the tables that were joined before it, names: the columns that this gave."""
+        left, right = ('both' if t in joined else t.name for t in (self.many, self.one))
+        there, new = (names if t in joined else {c.name for c in t.columns} for t in (self.many, self.one))
+        x, y = self.unique.name, self.key.name
+        on = 'on=%r' % x if x == y else 'left_on=%r, right_on=%r' % (y, x)
+        also = ', suffixes=("", "_%s")' % right if there & new - {y} else ''
+        return 'both = %s.merge(%s, %s%s)' % (left, right, on, also)
+
+
+def join_all(tables):
+    """([tables], [statements]): those that belong together are joined one after the other, so that the last
+    join has the columns of all. It has a row for each row of the table with the most detail."""
+    left = [Join(a, b, *found) for i, a in enumerate(tables) for b in tables[i + 1:] if a.whole and b.whole
+            for found in joins(a, b)[:1]]
+    joined, lines, rows, names, detail = [], [], None, set(), None
+    while left and len(lines) < JOINS:
+        j = next((j for j in left if not joined or (j.many in joined) != (j.one in joined)
+                  and (j.many in joined or j.one is detail)), None)
+        if not j:
+            break
+        left.remove(j)
+        if not joined or j.one is detail:
+            rows = j.rows if not joined or rows == sum(c[0] for c in j.unique.values.values()) else None
+            detail = j.many
+        elif j.without:
+            rows = None
+        facts = j.facts(rows)
+        lines.append(j.code(joined, names) + '  # ' * bool(facts) + facts)
+        names |= {c.name for t in (j.many, j.one) for c in t.columns}
+        joined += [t for t in (j.many, j.one) if t not in joined]
+    return joined, lines
 
 
 DATA_ENDS = ('.csv', '.tsv', '.txt', '.dat', '.log', '.json', '.jsonl', '.ndjson', '.xlsx', '.xls',
@@ -117,12 +156,12 @@ def own_names(path, said):
 
 
 def joins_with_files(t, path):
-    """The lines that join this table with an older one beside it, if they share a column; else none. Nothing
-    else of that file is read."""
-    changed = os.stat(path).st_mtime_ns
-    tables = [other for time, other in siblings(path) if time <= changed
-              and other.lower().endswith(('.csv', '.tsv')) and os.path.getsize(other) <= SAMPLE]
-    for other in tables[:4] if has('pandas') else ():
+    """The lines that join this table with older ones beside it, if they share columns; else none. Nothing
+    else of those files is read."""
+    changed, tables = os.stat(path).st_mtime_ns, [t]
+    older = [other for time, other in siblings(path) if time <= changed
+             and other.lower().endswith(('.csv', '.tsv')) and os.path.getsize(other) <= SAMPLE]
+    for other in older[:4] if has('pandas') else ():
         try:
             raw, size = read_start(other)
             known = TROUBLE[:]          # what is wrong with that file is said of that file
@@ -130,13 +169,31 @@ def joins_with_files(t, path):
             TROUBLE[:] = known
             first = [plain_name(c) for c in re.split('[\t;,|]',
                                                      text[:4000].split('\n', 1)[0])] if text else []
-            if not any(related(a, t.name, b) or related(b, '', a) for a in first
-                       for b in [plain_name(c.name) for c in t.columns[:60]]):
-                continue
-            u = read_table(other, text, encoding, True, variable(other, 'df'), 0.5)
-            found = joins(t, u) if u and u.whole and t.whole else []
+            if any(related(a, u.name, b) or related(b, '', a) for a in first
+                   for u in tables for b in [plain_name(c.name) for c in u.columns[:60]]):
+                u = read_table(other, text, encoding, True, variable(other, 'df'), 0.5)
+                tables += [u] * bool(u)
         except (OSError, ValueError):
             continue
-        if found:
-            return u.code() + ['%s  # %s' % join_text(t, u, *found[0])]
-    return []
+    alike = [u for u in tables if form(u.name, names_of(u)) == form(t.name, names_of(t)) is not None]
+    joined, lines = (alike, [one_below_the_other(alike)]) if len(alike) > 1 else join_all(tables)
+    others = [line for u in joined if u is not t for line in u.code()]
+    return others + lines if t in joined else []
+
+
+def names_of(t):
+    return [c.name for c in t.columns]
+
+
+def form(title, names):
+    """What tables have in common that are parts of one, such as one for each month; None: it cannot be told,
+    since two columns may be the keys and names of anything."""
+    period = re.search(r'\d', title) or title[:3].lower() in MONTHS
+    return names if len(names) > 1 + (not period) and type(names[0]) is str else None
+
+
+def one_below_the_other(tables):
+    label = '' if 'file' in names_of(tables[0]) else '.assign(file=%r)'
+    parts = ', '.join(t.name + (label % t.title if label else '') for t in reversed(tables))
+    rows = '  # %d rows' % sum(len(t.body) for t in tables) if all(t.whole for t in tables) else ''
+    return 'together = pd.concat([%s], ignore_index=True)%s' % (parts, rows)

@@ -2,6 +2,7 @@
 
 import datetime
 import itertools
+import re
 
 
 def sheet_cell(value):
@@ -14,6 +15,7 @@ def sheet_cell(value):
 
 
 SHEETS, SHEET_ROWS = 6, 20000   # sheets examined, and rows of each
+SHEETS_MOST = 60                # of those after them only the header is looked at
 
 
 def workbook(path):
@@ -22,25 +24,28 @@ def workbook(path):
                 % path)
     import openpyxl
     book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    sheets, used = [], {'df', 'pd'}
-    for i, sheet in enumerate(book.worksheets[:SHEETS]):
-        name = identifier(sheet.title, 'sheet%d' % (i + 1)) if len(book.worksheets) > 1 else 'df'
+    sheets, used = [], {'df', 'pd', 'together'}
+    parts = [SheetPart(sheet, i) for i, sheet in enumerate(book.worksheets[:SHEETS])]
+    alike = sheets_alike(parts, book.worksheets)
+    for i, part in enumerate(parts):
+        if part in alike[1:]:
+            continue
+        name = identifier(part.title, 'sheet%d' % (i + 1)) if len(book.worksheets) > 1 else 'df'
         while name in used and name != 'df':
             name += '_'
         used.add(name)
-        t = sheet_table(path, sheet, name, len(book.worksheets))
-        hidden = getattr(sheet, 'sheet_state', 'visible') != 'visible'
+        if part in alike:
+            name = 'df' if len(alike) == len(book.worksheets) else 'together'
+        t = part.table(path, name, alike if part in alike else [part], len(book.worksheets))
         if isinstance(t, Table):
-            t.total = '(a hidden sheet) ' + t.total if hidden else t.total
+            t.total = '(a hidden sheet) ' + t.total if part.hidden else t.total
         sheets.append(t)
     tables = [t for t in sheets if isinstance(t, Table)]
     lines = [code for t in tables for code in t.code()]
     if lines and has('pandas'):
         lines[0] = 'import pandas as pd; ' + lines[0]
-    pairs = [(a, b) for i, a in enumerate(tables) for b in tables[i + 1:] if a.whole and b.whole]
-    joined = [join_text(a, b, *found) for a, b in pairs for found in joins(a, b)[:1]][:2]
     if has('pandas'):
-        lines += [code + '  # ' + facts for code, facts in joined]
+        lines += join_all(tables)[1]
     share = (MOST - sum(len(s) + 1 for s in lines) - 60) // max(1, len(tables))
     empty = unsaved(path)
     if empty:
@@ -48,9 +53,9 @@ def workbook(path):
         lines.append('%s in it %s no saved value, so pandas reads nothing there: openpyxl has the formulas'
                      % (empty, 'has' if empty == '1 formula' else 'have'))
     lines += [sheet_text(t, share) if isinstance(t, Table) else t for t in sheets]
-    if len(book.sheetnames) > SHEETS:
-        lines.append('more sheets: '
-                     + clean(', '.join(clean(repr(n), 40) for n in book.sheetnames[SHEETS:20]), 200))
+    others = [n for n in book.sheetnames[SHEETS:] if n not in [p.title for p in alike]]
+    if others:
+        lines.append('more sheets: ' + clean(', '.join(clean(repr(n), 40) for n in others[:14]), 200))
     return '\n'.join(lines)
 
 
@@ -66,13 +71,13 @@ def unsaved(path):
     return '' if not count else '%d formula%s' % (count, '' if count == 1 else 's')
 
 
-def sheet_rows(sheet):
-    """(rows, the first of them as openpyxl has them, the columns that contain dates, whether these are all
-    rows). A sheet may declare a wrong size, which is ignored."""
+def sheet_rows(sheet, most):
+    """(the first rows, the first of them as openpyxl has them, the columns that contain dates, whether these
+    are all rows). A sheet may declare a wrong size, which is ignored."""
     if hasattr(sheet, 'reset_dimensions'):
         sheet.reset_dimensions()
     rows, heads, dates, left = [], [], set(), sheet.iter_rows(values_only=True)
-    for row in in_time(itertools.islice(left, SHEET_ROWS), SECONDS / 2):
+    for row in in_time(itertools.islice(left, most), SECONDS / 2):
         dates.update(i for i, v in enumerate(row[:200]) if isinstance(v, datetime.date))
         if len(rows) < 30:
             heads.append(row[:200])
@@ -80,40 +85,86 @@ def sheet_rows(sheet):
     return rows, heads, dates, next(left, None) is None
 
 
-def sheet_table(path, sheet, name, sheets):
-    rows, heads, dates, all_rows = sheet_rows(sheet)
-    while rows and not any(rows[-1]):
-        rows.pop()
-    filled = [sum(1 for c in r if c) for r in rows[:30]]
-    width = max(filled, default=0)
-    if not width:
-        return 'sheet %s is empty' % clean(repr(sheet.title), 60)
-    skip = next(i for i, n in enumerate(filled) if n * 2 >= width and (n > 1 or width == 1))
-    while rows[skip] and not rows[skip][-1]:
-        rows[skip].pop()
-    # pandas keeps years and dates in a header as they are, so their names are made text
-    other = any(not isinstance(v, (str, type(None))) for v in heads[skip])
-    names, body = unique([str(v) if c else '' for v, c in zip(heads[skip], rows[skip])]), rows[skip + 1:]
-    columns = [Column(n) for n in names]
-    seen = study(columns, body, SECONDS / 2)
-    settled = [c.settle('') for c in columns]
-    args = repr(path) + (', sheet_name=%r' % sheet.title if sheets > 1 else '') + (', skiprows=%d' % skip
-                                                                                   if skip else '')
-    codes = [c.name for c, (kind, _) in zip(columns, settled) if kind == 'code']
-    if codes:
-        args += ', dtype={%s}' % ', '.join('%r: str' % n for n in codes[:8])
-    read = 'pd.read_excel(%s)' % args
-    if not has('pandas'):
-        read = ('import openpyxl; rows = list(openpyxl.load_workbook(%r, data_only=True)[%r]'
-                '.iter_rows(values_only=True))' % (path, sheet.title))
-    t = Table(name, read, columns, settled, body)
-    if has('pandas'):
-        t.dates = ['%s = %s.rename(columns=str)' % (name, name)] * other
-        t.dates += type_lines(columns, [('text', '') if i in dates else s for i, s in enumerate(settled)],
-                              True, name)
-    t.whole = all_rows and seen == len(body)
-    t.total = '%d rows' % len(body) if all_rows else 'over %d rows' % len(body)
-    return t
+class SheetPart:
+    """A sheet, or only its header if it is one of those after the first few."""
+
+    def __init__(self, sheet, place):
+        self.title, self.body, self.names, self.all_rows = sheet.title, [], [], place < SHEETS
+        self.hidden = getattr(sheet, 'sheet_state', 'visible') != 'visible'
+        rows, heads, self.dates, all_rows = sheet_rows(sheet, SHEET_ROWS if place < SHEETS else 30)
+        self.all_rows = all_rows and place < SHEETS
+        while rows and not any(rows[-1]):
+            rows.pop()
+        filled = [sum(1 for c in r if c) for r in rows[:30]]
+        width = max(filled, default=0)
+        if not width:
+            return
+        self.skip = skip = next(i for i, n in enumerate(filled) if n * 2 >= width and (n > 1 or width == 1))
+        while rows[skip] and not rows[skip][-1]:
+            rows[skip].pop()
+        # pandas keeps years and dates in a header as they are, so their names are made text
+        self.other = any(not isinstance(v, (str, type(None))) for v in heads[skip])
+        self.names = unique([str(v) if c else '' for v, c in zip(heads[skip], rows[skip])])
+        self.body = rows[skip + 1:] if place < SHEETS else []
+
+    def table(self, path, name, parts, sheets):
+        """The table of these parts, of which this is the first; for one without cells, words."""
+        if not self.names:
+            return 'sheet %s is empty' % clean(repr(self.title), 60)
+        labelled = len(parts) > 1 and 'sheet' not in self.names
+        columns = [Column(n) for n in self.names + ['sheet'] * labelled]
+        body, width = self.body, len(self.names)
+        if len(parts) > 1:
+            body = [(row + [''] * width)[:width] + [p.title] * labelled for p in parts for row in p.body]
+        seen = study(columns, body, SECONDS / 2)
+        for part in parts if labelled else ():
+            columns[-1].feed(part.title, 2)
+        settled = [c.settle('') for c in columns]
+        if labelled and settled[-1][0] != 'date':       # a year in the title is text all the same
+            settled[-1] = 'text', ''
+        codes = [c.name for c, (kind, _) in zip(columns, settled) if kind == 'code' and c.name in self.names]
+        t = Table(name, self.reader(path, parts, sheets, codes, labelled), columns, settled, body)
+        if has('pandas'):
+            dates = set().union(*(p.dates for p in parts))
+            t.dates = ['%s = %s.rename(columns=str)' % (name, name)] * self.other
+            t.dates += type_lines(columns, [('text', '') if i in dates else s for i, s in enumerate(settled)],
+                                  True, name)
+        t.whole = all(p.all_rows for p in parts) and seen == len(body)
+        t.total = ('' if t.whole else 'over ') + '%d rows' % len(body)
+        if len(parts) > 1:
+            t.total += ' of %d sheets' % len(parts)
+        return t
+
+    def reader(self, path, parts, sheets, codes, labelled):
+        if not has('pandas'):
+            return ('import openpyxl; rows = list(openpyxl.load_workbook(%r, data_only=True)[%r]'
+                    '.iter_rows(values_only=True))' % (path, self.title))
+        args = ', skiprows=%d' % self.skip if self.skip else ''
+        if codes:
+            args += ', dtype={%s}' % ', '.join('%r: str' % n for n in codes[:8])
+        if len(parts) == 1:
+            name = ', sheet_name=%r' % self.title if sheets > 1 else ''
+            return 'pd.read_excel(%r%s%s)' % (path, name, args)
+        names = None if len(parts) == sheets else [p.title for p in parts]
+        each = '[s%s for n, s in pd.read_excel(%r, sheet_name=%r%s).items()]' % (
+            '.assign(sheet=n)' * labelled, path, names, args)
+        return 'pd.concat(%s, ignore_index=True)' % each
+
+
+def sheets_alike(parts, sheets):
+    """The sheets that are parts of one table, such as one for each month: those that are visible and have the
+    columns of the first such."""
+    def form_of(part):
+        return None if part.hidden else form(part.title, part.names) and (part.names, part.skip)
+
+    def same(first, others):
+        return [p for p in others if form_of(p) == form_of(first) is not None]
+
+    groups = [same(p, parts) for p in parts] if has('pandas') else []
+    alike = max(groups, key=len, default=[])
+    if len(alike) < 2:
+        return []
+    return alike + same(alike[0], (SheetPart(s, SHEETS) for s in sheets[SHEETS:SHEETS_MOST]))
 
 
 def sheet_text(t, share):

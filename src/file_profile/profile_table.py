@@ -186,6 +186,7 @@ class Table:
 
     def __init__(self, name, read, columns, settled, body, decimal='.', dates=()):
         self.name, self.read, self.dates, self.decimal = name, read, list(dates), decimal
+        self.title = name               # the file's own name
         self.columns, self.settled, self.body = columns, settled, body
         self.whole = True               # every row was examined
 
@@ -230,6 +231,7 @@ def read_table(path, text, encoding, whole, name='df', seconds=SECONDS):
     t = Table(name, read, columns, settled, body, decimal, type_lines(columns, settled, False, name)
               if has('pandas') else ())
     t.sep, t.width, t.whole = sep, width, all_rows and seen == len(body)
+    t.title = os.path.basename(path).split('.', 1)[0]
     t.total = '%d rows' % len(body) if all_rows else 'about %d rows' % max(count_rows(path) - skip - header,
                                                                            len(body))
     if not t.whole:

@@ -274,6 +274,83 @@ def test_two_files_that_share_a_column(tmp_path):
     assert 'merge' not in said(tmp_path, 'books.csv', 'book_id,title\n1,x\n2,y\n3,z\n')
 
 
+def test_three_files_are_joined_one_after_the_other(tmp_path):
+    """The last join has the columns of all, and a row for each row of the table with the most detail."""
+    for when, (name, text) in enumerate([
+            ('customers.csv', 'customer_id,town\n' + ''.join('%d,T%d\n' % (i, i % 5) for i in range(30))),
+            ('orders.csv', 'order_id,customer_id,town\n' + ''.join('%d,%d,x\n' % (i, i % 30) for i in range(90))),
+            ('items.csv', 'order_id,product,units\n' + ''.join('%d,P%d,2\n' % (i % 90, i % 4) for i in range(300)))]):
+        os.utime(make(tmp_path, name, text), (when, when))
+    text = prof.profile(str(tmp_path / 'items.csv'))
+    assert ("both = items.merge(orders, on='order_id')  # 300 rows\n"
+            "both = both.merge(customers, on='customer_id', suffixes=(\"\", \"_customers\"))  # 300 rows\nitems: 300 rows") in text, text
+    both = frame(text)['both']
+    assert len(both) == 300 and list(both) == ['order_id', 'product', 'units', 'customer_id', 'town', 'town_customers']
+
+
+def test_a_file_that_joins_what_is_joined_already(tmp_path):
+    """The older two are orders and customers; what comes last has many rows for each order."""
+    for when, (name, text) in enumerate([
+            ('orders.csv', 'order_id,customer_id\n' + ''.join('%d,%d\n' % (i, i % 30) for i in range(90))),
+            ('customers.csv', 'customer_id,town\n' + ''.join('%d,T%d\n' % (i, i % 5) for i in range(30))),
+            ('products.csv', 'product,price\n' + ''.join('P%d,%d\n' % (i, i) for i in range(4))),
+            ('items.csv', 'order_id,product\n' + ''.join('%d,P%d\n' % (i % 80, i % 4) for i in range(300)))]):
+        os.utime(make(tmp_path, name, text), (when, when))
+    text = prof.profile(str(tmp_path / 'items.csv'))
+    both = frame(text)['both']
+    assert len(both) == 300 and set(both) == {'order_id', 'product', 'price', 'customer_id', 'town'}, text
+    assert text.count('  # 300 rows') == 3 and '10 of orders are not in items' in text, text
+
+
+@pytest.mark.parametrize('names, columns, alike', [
+    (('jan', 'feb', 'mar'), ('day', 'item', 'spent'), True),
+    (('jan', 'feb', 'mar'), ('item', 'spent'), True),
+    (('q1', 'q2', 'q3'), ('item', 'spent'), True),
+    (('2022', '2023', '2024'), ('day', 'item', 'spent'), True),
+    (('north', 'south', 'west'), ('day', 'item', 'spent'), True),
+    (('items', 'towns', 'units'), ('code', 'name'), False),     # the keys and names of three things
+])
+def test_files_and_sheets_of_the_same_columns_are_one_table(tmp_path, names, columns, alike):
+    openpyxl = pytest.importorskip('openpyxl')
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    rows = [[i % 28 if c == 'day' else 'i%d' % i if c in ('item', 'code', 'name') else i * 1.5 for c in columns] for i in range(30)]
+    for when, name in enumerate(names):
+        sheet = book.create_sheet(name)
+        for row in [columns] + rows:
+            sheet.append(row)
+        os.utime(make(tmp_path, name + '.csv', '\n'.join(','.join(map(str, row)) for row in [columns] + rows)), (when, when))
+    book.save(tmp_path / 'w.xlsx')
+    os.utime(tmp_path / 'w.xlsx', (9, 9))
+    files = prof.profile(str(tmp_path / (names[2] + '.csv')))
+    sheets = prof.profile(str(tmp_path / 'w.xlsx'))
+    assert ('together = ' in files) == ('w = pd.concat' in sheets) == alike, (files, sheets)
+    if alike:
+        assert '90 rows of 3 sheets, columns: ' in sheets and "'sheet' (text: " in sheets and 'ignore_index=True)  # 90 rows' in files
+        one, other = frame(files)['together'], frame(sheets)['w']
+        assert len(one) == len(other) == 90 and list(other['sheet'].unique()) == list(one['file'].unique()) == list(names)
+
+
+def test_sheets_after_the_first_few_belong_to_the_others(tmp_path):
+    """Of those only the header is looked at; one with other columns is named."""
+    openpyxl = pytest.importorskip('openpyxl')
+    book = openpyxl.Workbook()
+    book.active.title = 'Towns'
+    for row in [['Zip', 'Town']] + [['%05d' % i, 'T%d' % (i % 3)] for i in range(20)]:
+        book.active.append(row)
+    for month in range(1, 13):
+        sheet = book.create_sheet('2024-%02d' % month)
+        for row in [['Sold per town'], [], ['Zip', 'Sold']] + [['%05d' % i, i * month] for i in range(20)]:
+            sheet.append(row)
+    book.create_sheet('Notes').append(['only words'])
+    book.save(tmp_path / 'w.xlsx')
+    text = prof.profile(str(tmp_path / 'w.xlsx'))
+    space = frame(text)
+    assert len(space['together']) == 240 and space['together']['Sold'].sum() == 190 * 78 and len(text) < 1200, text
+    assert "together: over 100 rows of 12 sheets, columns: 'Zip' (text, digits with leading zeros" in text, text
+    assert "'sheet' (datetime, 2024-01 to 2024-12)" in text and "more sheets: 'Notes'" in text, text
+
+
 @pytest.mark.parametrize('cells, ends, first', [
     (['€12.50', '€8', '€1,200.00', '-€3', ''], 'in €, -3.0 to 1200.0, 6 missing', 12.5),
     (['1.234,50 €', '12,00 €', '-3,10 €'], 'in €, -3.1 to 1234.5', 1234.5),
