@@ -67,7 +67,7 @@ static int outcome(const struct fetch *f, enum http_end end, const struct http_r
     if (reply->head.status >= 300 && reply->head.status < 400)
         return error_set(err, ERROR_API, reply->head.status,
                          "%s redirects to another URL (%d), which is not followed\n"
-                         "Give the URL where the file itself is.",
+                         "Give the URL of the file itself.",
                          host, reply->head.status);
     if (reply->head.status != 200)
         return error_set(err, ERROR_API, reply->head.status, "%s answered %d instead of sending the file",

@@ -105,7 +105,7 @@ static void on_starter_gone(void *ctx)
 
     s->starter_gone = true;
     print_line("the process that starts sandboxes has ended (was it killed?), so the server ends too\n"
-               "The next one finds the sandboxes again.");
+               "Start sandpiper serve again: it finds the sandboxes.");
 }
 
 /* Until the first signal; then finish what runs, until the deadline or another signal. */

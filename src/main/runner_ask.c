@@ -196,7 +196,7 @@ static int stand(struct asker *q, const struct json *arguments, bool *fresh, str
         return 0;
     if (*turn && !json_size(history))
         return error_set(err, ERROR_USAGE, 0,
-                         "this conversation was lost with its process; send all of it again");
+                         "the process of this conversation has ended; send the whole conversation again");
     agent_clear(a->agent);
     q->turn[0] = '\0';
     load(&a->conversation, history);

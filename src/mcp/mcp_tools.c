@@ -30,9 +30,9 @@ static struct json *sandbox_schema(const struct mcp_request *q)
     const char *told =
         q->link->mcp->separate
             ? "The sandbox that an earlier result named, to go on with its variables and files. "
-              "Left out: that of your earlier calls if the server can recognise your client, else a "
+              "If omitted: that of your earlier calls if the server can recognise your client, else a "
               "new, empty one. \"new\": a separate one"
-            : "The handle of a sandbox, from an earlier result. Left out: the usual one; "
+            : "The handle of a sandbox, from an earlier result. If omitted: the usual one; "
               "\"new\": a separate one";
     bool in_header = q->link->o.headers && q->revision->modern; /* so that a proxy sees it */
 

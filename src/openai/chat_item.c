@@ -92,7 +92,7 @@ const char *chat_refused(const struct json *item)
         if (others[i].why && !strcmp(type_of(item), others[i].type))
             return others[i].why;
     return *type_of(item) && strcmp(type_of(item), "message") != 0
-               ? "items of this type are not supported here; messages are"
+               ? "items of this type are not supported; send messages"
                : NULL;
 }
 

@@ -105,7 +105,7 @@ static const struct {
     {"text.format", OPENAI_RESPONSES, is_text_type, text_form},
     {"reasoning", OPENAI_RESPONSES, is_object, is_no_object},
     {"metadata", OPENAI_RESPONSES, is_object, is_no_object},
-    {"background", OPENAI_RESPONSES, is_nothing, "an answer is given at once, or streamed"},
+    {"background", OPENAI_RESPONSES, is_nothing, "not supported: the answer comes at once, or streamed"},
     {"conversation", OPENAI_RESPONSES, is_nothing,
      "conversations are not kept by name; send the messages, or previous_response_id"},
     {"prompt", OPENAI_RESPONSES, is_nothing, "prompts are not kept here; send the text"},

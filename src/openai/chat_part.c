@@ -77,7 +77,7 @@ struct json *chat_part_file(const struct json *part, size_t number, const char *
 
     *why = NULL;
     if (!url && (json_get(file_of(part), "file_id") || (is_image(part) && json_get(part, "file_id"))))
-        *why = "files by id are not known here; send the file itself (file_data)";
+        *why = "a file cannot be given by its id; send the file itself (file_data)";
     else if (url && !content)
         *why = "must be a data: URL in base64; nothing is fetched from other machines";
     if (!content)

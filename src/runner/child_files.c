@@ -76,7 +76,7 @@ int child_put_file(struct runner_child *c, const struct json *arguments, struct 
     if (fd < 0)
         return -1;
     if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
-        return error_set(err, ERROR_USAGE, EISDIR, "%s: a folder cannot be put", name);
+        return error_set(err, ERROR_USAGE, EISDIR, "%s is a folder; only a file can be written", name);
     int64_t size = sandbox_put(c->sandbox, name, fd, err);
     if (size < 0)
         return -1;

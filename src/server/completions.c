@@ -262,7 +262,7 @@ void model_route(struct visit *q)
     const char *name = visit_param(q, "model");
 
     if (strcmp(name, OWN_NAME) != 0 && strcmp(name, configured(q)) != 0)
-        answer_error(q, 404, "model_not_found", "there is no model %.100s here; it is called " OWN_NAME,
+        answer_error(q, 404, "model_not_found", "there is no model %.100s here; use the model " OWN_NAME,
                      name);
     else
         answer_json(q, 200, openai_model(name));

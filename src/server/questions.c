@@ -12,7 +12,7 @@ static const char ask_body[] =
     "{\"type\": \"object\", \"required\": [\"input\"], \"additionalProperties\": false, \"properties\": {"
     "\"input\": {\"type\": \"string\", \"minLength\": 1, \"maxLength\": 1048576, \"description\": \"The "
     "question\"},"
-    "\"session\": {\"type\": \"string\", \"description\": \"Goes on: the session of an earlier answer\"},"
+    "\"session\": {\"type\": \"string\", \"description\": \"Of an earlier answer, to continue it\"},"
     "\"files\": {\"type\": \"array\", \"maxItems\": 100, \"items\": {\"type\": \"object\", \"required\": "
     "[\"name\", "
     "\"content\"], \"additionalProperties\": false, \"properties\": {"
@@ -53,16 +53,16 @@ static const struct route rows[] = {
     {"POST", "/ask", "ask", "Ask a question; the model runs code to answer it", .body = ask_body,
      .result = ask_result, .handle = ask_route, .body_max = CHAT_BODY_MAX, .stream = "text/event-stream",
      .also = "404 410 502"},
-    {"POST", "/v1/chat/completions", "create_chat_completion", "The same in OpenAI's shape",
+    {"POST", "/v1/chat/completions", "create_chat_completion", "Ask as with OpenAI's chat completions",
      .body = "{\"type\": \"object\"}", .handle = completions_route, .flags = ROUTE_HIDDEN,
      .data = &openai_chat, .body_max = CHAT_BODY_MAX, .failure = openai_failure},
-    {"POST", "/v1/responses", "create_response", "The same in OpenAI's newer shape",
+    {"POST", "/v1/responses", "create_response", "Ask as with OpenAI's Responses API",
      .body = "{\"type\": \"object\"}", .handle = completions_route, .flags = ROUTE_HIDDEN,
      .data = &openai_responses, .body_max = CHAT_BODY_MAX, .failure = openai_failure},
-    {"GET", "/v1/models", "list_models", "What can be asked, in OpenAI's shape", .handle = models_route,
+    {"GET", "/v1/models", "list_models", "List the models, as OpenAI does", .handle = models_route,
      .flags = ROUTE_HIDDEN, .failure = openai_failure},
-    {"GET", "/v1/models/{model...}", "retrieve_model", "One of them", .handle = model_route,
-     .flags = ROUTE_HIDDEN, .failure = openai_failure},
+    {"GET", "/v1/models/{model...}", "retrieve_model", "Describe one model, as OpenAI does",
+     .handle = model_route, .flags = ROUTE_HIDDEN, .failure = openai_failure},
 };
 
 void question_routes(struct server *s)

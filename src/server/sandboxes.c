@@ -308,10 +308,10 @@ static const struct sandbox_call create = {"info", shape_info, {{0}}}, info = {"
 
 /* The rows whose body or result is missing here get them from the operation. */
 static struct route rows[] = {
-    {"POST", "/create_sandbox", "create_sandbox", "A new sandbox, or that of the conversation",
+    {"POST", "/create_sandbox", "create_sandbox", "Create a sandbox, or find that of the conversation",
      .handle = on_create, .data = &create,
      .body = OBJECT "{\"conversation_id\": {\"type\": [\"string\", \"null\"], \"maxLength\": 256, "
-                    "\"description\": \"The same one gives the same sandbox\"}}, " NO_MORE},
+                    "\"description\": \"The same id finds the same sandbox\"}}, " NO_MORE},
     {"POST", "/get_sandbox_info", "get_sandbox_info", "Engine, packages, limits, variables",
      .handle = on_call, .data = &info},
     {"POST", "/run_code", "run_code", "Run Python; variables and files stay", .handle = on_call,
@@ -327,13 +327,13 @@ static struct route rows[] = {
                       "\"download_url\": {\"type\": \"string\"}, \"size\": {\"type\": \"integer\"}}, "
                       "\"required\": [\"sandbox_id\", \"filename\", \"download_url\", \"size\"]}"},
     {"POST", "/list_files", "list_files", "The files in /mnt/data", .handle = on_call, .data = &list},
-    {"POST", "/reset_sandbox", "reset_sandbox", "A new interpreter; files stay", .handle = on_call,
+    {"POST", "/reset_sandbox", "reset_sandbox", "Restart Python; files are kept", .handle = on_call,
      .data = &reset},
     {"POST", "/stop_sandbox", "stop_sandbox", "End a sandbox", .handle = on_stop, .flags = ROUTE_AT_ONCE,
      .body = ONLY_ID,
      .result = OBJECT "{\"sandbox_id\": {\"type\": \"string\"}, \"stopped\": {\"type\": \"boolean\"}}, "
                       "\"required\": [\"sandbox_id\", \"stopped\"]}"},
-    {"POST", "/list_sandboxes", "list_sandboxes", "The sandboxes that there are", .handle = on_list,
+    {"POST", "/list_sandboxes", "list_sandboxes", "List the sandboxes", .handle = on_list,
      .flags = ROUTE_AT_ONCE, .body = OBJECT "{}, " NO_MORE,
      .result = OBJECT
      "{\"sandboxes\": {\"type\": \"array\", \"items\": {\"type\": \"object\", \"properties\": {"
@@ -344,8 +344,8 @@ static struct route rows[] = {
     {"GET", "/files/{id}/{name...}", "get_file", "A file of a sandbox", .handle = on_file, .data = &file,
      .flags = ROUTE_PUBLIC | ROUTE_SIGNED, .type = "application/octet-stream"},
     {"GET", "/v1/containers/{id}/files/{name}/content", "get_container_file",
-     "The same, as OpenAI's clients ask for it", .handle = on_file, .data = &file, .flags = ROUTE_HIDDEN,
-     .type = "application/octet-stream", .failure = openai_failure},
+     "A file of a sandbox, as OpenAI's clients ask for it", .handle = on_file, .data = &file,
+     .flags = ROUTE_HIDDEN, .type = "application/octet-stream", .failure = openai_failure},
 };
 
 static struct json *parsed(const char *text)
@@ -369,7 +369,7 @@ static char *body_of(const struct sandbox_call *c, const struct operation *o)
     json_set(
         properties, "recreate",
         parsed("{\"type\": \"boolean\", \"default\": false, \"description\": \"If the sandbox has expired, "
-               "go on in a new one\"}"));
+               "continue in a new one\"}"));
     if (c == &put) /* a runner can take it from a descriptor; here it stands in the body or nowhere */
         json_add(required, json_string("content"));
     json_set_all(out, {"type", json_string("object")}, {"properties", properties}, {"required", required},
