@@ -64,8 +64,8 @@ static const struct habit {
     {"--api-key", "The key comes from the environment: export OPENAI_API_KEY=..."},
     {"--list-models", "sandpiper models lists them."},
     {"--output", "--out DIR saves files, --json prints events."},
-    {"--yes", "Nothing asks before it runs; only sandpiper rm --all does (-f)."},
-    {"-y", "Nothing asks before it runs; only sandpiper rm --all does (-f)."},
+    {"--yes", "Code runs without asking; only rm --all and sessions rm --older ask (-f)."},
+    {"-y", "Code runs without asking; only rm --all and sessions rm --older ask (-f)."},
     {"--session", "-c continues the last session here, -r ID another; sandpiper sessions lists them."},
     {"--url", "Did you mean --base-url URL?"},
     {"--endpoint", "Did you mean --base-url URL?"},
@@ -370,7 +370,7 @@ static int check(const struct args *a, bool prompt, const char *text, struct err
 {
     if (a->command == COMMAND_DEBUG)
         return error_set(err, ERROR_USAGE, 0,
-                         "debug what? reply or request\n"
+                         "debug needs reply or request: sandpiper debug reply < BODY\n"
                          "To ask it as a question: sandpiper -p debug");
     if (check_options(a, err) < 0)
         return -1;

@@ -78,8 +78,8 @@ static const struct topic {
      "for example open('stdin.csv'); the code's own stdin is empty.\n",
      "Sandbox", " quiet verbose config help ",
      "\n"
-     "Exit codes: 0, 1 an exception or a crash or a file that could not be written,\n"
-     "2 usage, 3 no sandbox, 5 time or memory, 130 interrupted, 143 terminated.\n",
+     "Exit codes: 0 success, 1 the code failed or a file was not saved, 2 usage,\n"
+     "3 no sandbox, 5 time or memory, 130 interrupted, 143 terminated.\n",
      NULL},
     {"chat", FOR_NONE, "the chat: its commands and keys", /* they follow, see main.c */
      "Usage: sandpiper [OPTION]...\n"
@@ -100,10 +100,10 @@ static const struct topic {
      "Usage: sandpiper doctor [OPTION]...\n\n"
      "Checks everything that a question needs, a line for each with ok or what to do.\n"
      "First the model: key, endpoint, model, a tool call (one small request), whether\n"
-     "replies are streamed, the dialect found. --offline skips this.\n\n"
-     "Then each engine: a sandbox is started and runs some code. What an engine\n"
-     "enforces less strictly than asked for is named; -v also shows packages, walls\n"
-     "and limits. --sandbox ENGINE checks only that one.\n",
+     "replies are streamed, how code is asked for (--dialect). --offline skips this.\n\n"
+     "Then each engine: a sandbox is started and runs some code. Limits that it\n"
+     "enforces less strictly than asked for are named; -v also shows packages, limits\n"
+     "and isolation. --sandbox ENGINE checks only that one.\n",
      "Sandbox", " provider model base-url api verbose config help ",
      "\n"
      "Exit codes: 0 an engine and the model work, 3 no engine works, otherwise as for\n"
@@ -133,8 +133,8 @@ static const struct topic {
      "configuration it asks the model servers on this machine.\n",
      "", " provider base-url json config help ",
      "\n"
-     "Exit codes: 0, 1 no list or no such name, 2 nothing is configured, 75 try again\n"
-     "later, 77 the key was refused.\n",
+     "Exit codes: 0 success, 1 no list or no such name, 2 nothing is configured,\n"
+     "75 try again later, 77 the key was refused.\n",
      NULL},
     {"ps", FOR_CONFIG | FOR_PS, "list the named sandboxes",
      "Usage: sandpiper ps [--json]\n\n"
@@ -148,8 +148,8 @@ static const struct topic {
      "--all asks first.\n",
      "", " config help ",
      "\n"
-     "Exit codes: 0, 1 the answer was no, 2 there is no sandbox of that name, 3 a\n"
-     "program is using it, or its engine cannot remove it.\n",
+     "Exit codes: 0 success, 1 you answered no, 2 there is no sandbox of that name,\n"
+     "3 a program is using it, or its engine cannot remove it.\n",
      NULL},
     {"gc", FOR_CONFIG, "remove what killed programs left",
      "Usage: sandpiper gc\n\n"
@@ -168,17 +168,17 @@ static const struct topic {
      "folder, -r ID another one. The beginning of an ID is enough. rm removes a\n"
      "session with its folder of files; nothing is removed automatically.\n",
      "", " json config help ",
-     "\nExit codes: 0, 1 something could not be read or removed, 2 there is no such\n"
-     "session.\n",
+     "\nExit codes: 0 success, 1 something could not be read or removed, 2 there is no\n"
+     "such session.\n",
      NULL},
     {"serve", FOR_SERVE | FOR_CONFIG, "sandboxes for other programs, by HTTP",
      "Usage: sandpiper serve [OPTION]...\n\n"
      "Runs Python for other programs on this machine, over HTTP. Each sandbox keeps\n"
-     "its variables and files, has no network, and ends when nobody uses it. /docs\n"
-     "shows the API, /openapi.json describes it. Clients send the header\n"
-     "Authorization: Bearer TOKEN; without --token-file a new token is made at each\n"
-     "start and printed on stderr. SIGTERM lets running code finish; a second one\n"
-     "stops at once.\n",
+     "its variables and files, has no network, and ends after a time without requests\n"
+     "(--ttl). /docs shows the API, /openapi.json describes it. Clients send the\n"
+     "header Authorization: Bearer TOKEN; without --token-file a new token is made at\n"
+     "each start and printed on stderr. SIGTERM lets running code finish; a second\n"
+     "one stops at once.\n",
      "Sandbox", " quiet verbose config help ",
      "\nExit codes: 0 stopped, 1 the server could not listen, 2 usage.\n", NULL},
     {"debug", FOR_REPLY, "how replies are read, what would be sent",
@@ -205,7 +205,7 @@ static const struct topic {
      "Usage: sandpiper --json [OPTION]... QUESTION\n\n"
      "Prints one JSON object a line on stdout. Each has type, v (1) and question (from\n"
      "1; 0 before the first); with --agents also agent, the one that it comes from.\n"
-     "What does not apply is null. Skip types and members that you do not know.\n\n"
+     "What does not apply is null. Ignore types and members that you do not know.\n\n"
      "session      session, model, provider, endpoint, sandbox, version\n"
      "sandbox      engine, image, runtime, python, name, mounts\n"
      "text         reply, text: a piece of it\n"
@@ -231,8 +231,8 @@ static const struct topic {
     {"version", FOR_NONE, "the version of sandpiper",
      "Usage: sandpiper version\n"
      "       sandpiper -V\n\n"
-     "Prints the version of sandpiper on stdout, as in \"sandpiper " VERSION "\". Say it in a\n"
-     "bug report, with what sandpiper doctor says.\n",
+     "Prints the version of sandpiper on stdout, as in \"sandpiper " VERSION "\". Put it in\n"
+     "bug reports, with the output of sandpiper doctor.\n",
      "", "", "", NULL},
     {"help", FOR_NONE, "the usual options, a command, all",
      "Usage: sandpiper help             the usual options\n"

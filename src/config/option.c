@@ -90,7 +90,7 @@ const struct option option_table[] = {
      .help = "when .env sets where questions go: ask, allow or ignore it"},
     {"dialect", 0, "dialect", "SANDPIPER_DIALECT", OPTION_CHOICE, TO(dialect),
      .choices = "auto|native|blocks", .arg = "HOW", .group = model, .commands = FOR_ALL,
-     .help = "how the model runs code: auto, native (tool calls) or blocks (in its text)"},
+     .help = "how the model asks to run code: auto, native (tool calls) or blocks (text)"},
     {"max-tokens", 0, "max_tokens", "SANDPIPER_MAX_TOKENS", OPTION_INT, TO(max_tokens), .min = "1",
      .max = "10000000", .arg = "N", .group = model, .commands = FOR_ALL, .help = "maximum tokens per reply"},
     {"context", 0, "context", "SANDPIPER_CONTEXT", OPTION_INT, TO(context), .min = "512", .max = "100000000",
