@@ -64,5 +64,5 @@ void slash_undo(struct term *t)
     if (t->o.sessions.undo(t->o.sessions.ctx, &err) < 0)
         term_say_error(t, &err);
     else
-        term_say(t, NOTICE_INFO, "The last question was taken back. Variables and files stay.");
+        term_say(t, NOTICE_INFO, "Removed the last question and its answer. Variables and files are kept.");
 }

@@ -25,8 +25,8 @@ const struct chat_command commands[] = {
     {"/retry", NULL, "", "ask the last question again if it got no answer", .act = slash_retry,
      .usual = true},
     {"/clear", NULL, "", "clear the conversation; variables are kept", .act = slash_clear, .usual = true},
-    {"/undo", NULL, "", "take the last question and its answer back", .act = slash_undo,
-     .more = "They leave the conversation; variables and files stay as they are.\n"},
+    {"/undo", NULL, "", "remove the last question and its answer", .act = slash_undo,
+     .more = "They are removed from the conversation; variables and files stay as they are.\n"},
     {"/reset", NULL, "", "restart Python: variables cleared, the rest kept", .act = slash_reset,
      .usual = true,
      .more = "Starts a fresh Python: variables and imports are gone. Files and the\n"
@@ -58,8 +58,8 @@ const struct chat_command commands[] = {
     {"/get", NULL, "NAME [PATH]", "copy a file out to this folder, or to PATH", .run = slash_get,
      .names = names_of_saved, .files = true,
      .more = "NAME is as in /files. No file is ever replaced. Files that code makes in\n"
-             "/mnt/data are saved automatically after each run; /get also copies those that\n"
-             "were too large for that (--max-file) or found the disk full, and your own.\n"},
+             "/mnt/data are saved automatically after each run; /get also copies your own,\n"
+             "and those that were not saved (too large: --max-file, or the disk was full).\n"},
     {"/put", "/add", "FILE", "add a file or folder of yours to the next question", .run = slash_put,
      .files = true,
      .more = "It is copied into /mnt/data, and the model is told with the next question.\n"
@@ -70,13 +70,13 @@ const struct chat_command commands[] = {
     {"/sessions", NULL, "[TEXT]", "list saved sessions, or search them for TEXT", .run = slash_sessions},
     {"/resume", NULL, "[ID]", "continue another session; without ID: list them", .run = slash_resume,
      .names = names_of_sessions,
-     .more = "The beginning of an ID is enough. This session is saved and can be resumed too;\n"
-             "its sandbox ends.\n"},
+     .more = "The beginning of an ID is enough. The session that you leave is saved and can\n"
+             "be resumed too; its sandbox ends.\n"},
     {"/rename", NULL, "TITLE", "give this session a title", .run = slash_rename},
     {"/export", NULL, "[FILE]", "write this session to a file: md, json, py or ipynb", .run = slash_export,
      .words = formats, .files = true,
-     .more = "The extension of FILE sets the format: .md, .json, .py or .ipynb. One of these\n"
-             "words instead of FILE, or nothing, makes a name from the ID of the session.\n"
+     .more = "The extension of FILE sets the format: .md, .json, .py or .ipynb. With a format\n"
+             "alone (/export md), or nothing, the file is named after the ID of the session.\n"
              "No file is replaced.\n"},
     {"/tokens", NULL, "", "tokens, time and price of this session", .act = slash_tokens},
     {"/exit", "/quit exit quit exit() quit() :q", "", "end (also quit, :q and Ctrl-D)", .act = slash_exit,
