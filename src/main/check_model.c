@@ -112,9 +112,9 @@ static void tell_model(struct check *k)
                                     k->listed && !m && k->list.n ? "; it is not in the service's list" : "");
     doctor_line("model", "ok", text);
     if (m && llm_model_days_left(m, now, &days)) {
-        autofree char *end = xasprintf("%sends on %s%s%s", days <= MODELS_WARN_DAYS ? "weaker: " : "",
-                                       m->ends, m->replaced_by ? "; its successor: " : "",
-                                       m->replaced_by ? m->replaced_by : "");
+        autofree char *end = xasprintf(
+            "%sto be retired on %s%s%s", days <= MODELS_WARN_DAYS ? "weaker: " : "", m->ends,
+            m->replaced_by ? "; use instead: " : "", m->replaced_by ? m->replaced_by : "");
         doctor_line("", "", end);
     }
     if (k->list.server == LLM_SERVER_OLLAMA && k->o.context > 0 && k->o.context < MODELS_SMALL_WINDOW)

@@ -96,7 +96,7 @@ static void tell(const char *engine, const struct sandbox_check *c, bool verbose
     tell_each("open: ", &c->open);
     if (verbose) {
         doctor_line("", "", packages);
-        tell_list("walls: ", &c->walls);
+        tell_list("isolation: ", &c->walls);
         tell_list("limits: ", &c->holds);
     }
     tell_each("mounted: ", &c->mounted);

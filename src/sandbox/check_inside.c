@@ -107,7 +107,7 @@ void check_inside(struct sandbox *s, const struct sandbox_options *limits, struc
     if (s->o.run.mounts && s->o.run.mounts->n)
         buf_addstr(&source, "HERE['mounts'] = '" MOUNTS_DIR "/'\n");
     buf_addstr(&source, guest_walls());
-    struct helper h = {.name = "its walls", .source = buf_str(&source)};
+    struct helper h = {.name = "the isolation", .source = buf_str(&source)};
     if (sandbox_help(s, &h, &found, &err) < 0)
         argv_push(&c->open, err.text);
     for (const char *p = buf_str(&found); *p && lines < LINES_MAX; p += *p == '\n', lines++) {

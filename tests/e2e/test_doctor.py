@@ -20,7 +20,7 @@ def test_doctor_says_what_an_engine_holds(sandpiper_on, engine):
     assert r.out.startswith("%-12sok    Python 3." % engine), r
     assert [e for e in ("docker", "podman", "bwrap") if "\n" + e in "\n" + r.out] == [engine], r
     short = sandpiper_on.run("doctor", "--offline", "--memory", "300m", "--pids", "50").out
-    assert "weaker: " not in short.splitlines()[0] and not re.search("limits:|walls:|packages:", short), short
+    assert "weaker: " not in short.splitlines()[0] and not re.search("limits:|isolation:|packages:", short), short
     limits = [line for line in r.out.splitlines() if line.startswith("                  limits: ")]
     assert len(limits) == 1 and "50 processes" in limits[0] and "150 MiB in /mnt/data" in limits[0], r
     if os.geteuid() == 0:
@@ -167,7 +167,7 @@ def test_doctor_asks_the_model_for_a_call(sandpiper, serve):
         "key         ok    from OPENAI_API_KEY",
         "endpoint    ok    %s lists 1 model" % server.url,
         "model       ok    test-model, context window of 131,072 tokens",
-        "                  ends on 2031-01-14",
+        "                  to be retired on 2031-01-14",
         "tool calls  ok    tool call after T",
         "streaming   ok    replies are streamed",
         "dialect     ok    native, detected just now"], r
