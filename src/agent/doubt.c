@@ -66,7 +66,7 @@ unsigned doubts(const char *question, const char *code, const char *output, stru
 
     buf_addstr(why, why_odd ? why_odd : "");
     if (left)
-        buf_addf(why, "%sthe code makes no use of %s", why_odd ? "; " : "", buf_str(&names));
+        buf_addf(why, "%sthe code does not use %s", why_odd ? "; " : "", buf_str(&names));
     return (why_odd ? HARDLY_RIGHT : 0) + (left ? PERHAPS : 0);
 }
 
@@ -170,7 +170,7 @@ int look_again(struct agent *a, struct question *q, char **answer, struct error 
     if (words && !same_number(words, q->good))
         *answer = steal(&words);
     agent_notice(a, NOTICE_INFO,
-                 *answer ? "the solution in words counts, not the result of the code"
-                         : "there is no better result, so the first one counts");
+                 *answer ? "using the solution in words, not the result of the code"
+                         : "there is no better result; keeping the first one");
     return 0;
 }

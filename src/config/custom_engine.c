@@ -68,7 +68,7 @@ static int read_one(struct custom_engines *all, const struct ydoc *entry, struct
     if (!name_is_good(entry->key))
         return ydoc_key_error(
             entry, err,
-            "engines: expected a name of up to %d small letters, digits, - and _, found \"%.60s\"",
+            "engines: expected a name of up to %d lower-case letters, digits, - and _, found \"%.60s\"",
             CUSTOM_ENGINE_NAME_MAX, entry->key);
     if (value_choice(entry->key, ENGINE_CHOICES))
         return ydoc_key_error(entry, err, "engines: %s is built in; choose another name", entry->key);

@@ -132,7 +132,7 @@ enum folder_answer folder_verdict(struct config *c, const struct endpoint *e, st
         return answer;
     answer = ask(c, e, err);
     if (answer > FOLDER_INTERRUPTED && path && who && remember(path, who, answer == FOLDER_ALLOWED, &why) < 0)
-        argv_pushf(&c->notices, "your answer about ./.env counts for this run only: %s", why.text);
+        argv_pushf(&c->notices, "your answer about ./.env holds for this run only: %s", why.text);
     return answer;
 }
 
@@ -154,7 +154,7 @@ void folder_tell(struct config *c, const struct endpoint *e)
         return;
     autofree char *url = scrub_line(e->base_url, SCRUB_TERMINAL);
     autofree char *line = xasprintf("Using %s from ./.env: %s at %.200s, %s", by->name, e->provider, url,
-                                    e->key_source.kind == SOURCE_DOTENV ? "with the key beside it"
+                                    e->key_source.kind == SOURCE_DOTENV ? "with the key in that file"
                                     : e->key || e->key_command          ? "with your key"
                                                                         : "without a key");
     if (e->by_folder)

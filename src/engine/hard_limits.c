@@ -89,7 +89,7 @@ static int too_few(const struct hard_limits *l, int most, const struct engine_op
         snprintf(instead, sizeof instead, ", or use --pids %d", most);
     if (o->asked & ENGINE_ASKED_PIDS)
         return error_set(err, ERROR_SANDBOX, 0,
-                         "--pids %d is not possible: the hard limit of processes (ulimit -Hu) is %ld%s\n"
+                         "--pids %d is not possible: the hard limit on processes (ulimit -Hu) is %ld%s\n"
                          "raise it in /etc/security/limits.conf (nproc)%s",
                          o->pids, l->processes, used, instead);
     return error_set(err, ERROR_SANDBOX, 0,

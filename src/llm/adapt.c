@@ -128,7 +128,7 @@ static int without_images(struct exchange *x)
     if (m->learnt->no_images)
         return 1;
     m->learnt->no_images = true;
-    exchange_notice(x, false, "%s takes no images here; it gets the text only", m->o.model);
+    exchange_notice(x, false, "%s does not accept images here; only text is sent", m->o.model);
     return 0;
 }
 

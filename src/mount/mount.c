@@ -142,8 +142,8 @@ char *mount_line(const struct mount *m)
 
 char *mount_unseen(const struct mount *m)
 {
-    return m->seen.cut ? xasprintf("%s: not all of it was searched for keys and sockets (%u entries were)",
-                                   m->path, m->seen.looked_at)
+    return m->seen.cut ? xasprintf("%s: only %u of its entries were searched for keys and sockets", m->path,
+                                   m->seen.looked_at)
                        : NULL;
 }
 

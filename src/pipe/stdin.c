@@ -196,7 +196,7 @@ static int take_stream(const struct stdin_rules *r, struct stdin_data *d, struct
         return -1;
     if (d->size && r->mode != STDIN_DATA && holders_parent_reads(r->fd))
         say(r, NOTICE_INFO,
-            "this read all of stdin; if the calling script reads it too, as in a loop, use --stdin ignore");
+            "all of stdin was read; if the calling script reads it too, as in a loop, use --stdin ignore");
     return 0;
 }
 

@@ -23,7 +23,7 @@ int named_tell_unseen(const char *name, struct error *err)
     return error_set(err, ERROR_SANDBOX, code, "the sandbox \"%s\": its record cannot be read: %s\n%s", name,
                      strerror(code),
                      fd_none_left(code) ? "end other programs, or allow this one more open files: ulimit -n"
-                                        : "look at the folder names below XDG_RUNTIME_DIR/sandpiper");
+                                        : "look into the folder sandpiper/names in XDG_RUNTIME_DIR");
 }
 
 int named_tell_left(const struct record *r, const char *name, struct error *err)

@@ -65,7 +65,7 @@ static int read_strings(struct argv *at, const struct ydoc *y, struct error *err
 
 int fields_read_command(const struct ydoc *y, struct argv *out, struct error *err)
 {
-    static const char what[] = "a command: words separated by blanks, or a list of words";
+    static const char what[] = "a command: words separated by spaces, or a list of words";
 
     argv_release(out);
     if (y->type == YDOC_LIST)

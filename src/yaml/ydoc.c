@@ -40,7 +40,7 @@ static int next(struct yaml_reader *r, yaml_event_t *e)
                               : NULL;
     bool tab = at && *at == '\t' && strstr(problem, "cannot start any token");
     return error_set(r->err, ERROR_USAGE, 0, "%s:%zu: invalid YAML: %s%s%s", r->file, m->line + 1, problem,
-                     tab ? ": a tab (indent with blanks)" : "", from ? from : "");
+                     tab ? ": a tab (indent with spaces)" : "", from ? from : "");
 }
 
 static void release(struct ydoc *y)

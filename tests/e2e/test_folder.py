@@ -215,4 +215,4 @@ def test_answers_that_cannot_be_kept(bare, serve):
     os.mkdir(bare.path("state/sandpiper"))
     os.mkdir(kept(bare))
     shown, code = asked(bare, server, "one", answer="y\r")
-    assert code == 0 and "your answer about ./.env counts for this run only" in shown, shown
+    assert code == 0 and "your answer about ./.env holds for this run only" in shown, shown

@@ -52,7 +52,7 @@ def test_while_read_from_a_pipe(bare, serve):
     serve(bare, [{"expect": {"last": {"content": {"contains": "question 2"}}}, "answer": {"text": "One."}}])
     r = shell(bare, 'printf "question 1\\nquestion 2\\n" | while read -r q; do "$SP" "$q"; done')
     assert (r.code, r.out) == (0, "One.\n"), r
-    assert "read all of stdin" in r.err and "--stdin ignore" in r.err, r
+    assert "all of stdin was read" in r.err and "--stdin ignore" in r.err, r
     serve(bare, [{"expect": {"last": {"content": "question %d" % n}}, "answer": {"text": "Answer %d." % n}} for n in (1, 2)])
     r = shell(bare, 'printf "question 1\\nquestion 2\\n" | while read -r q; do "$SP" --stdin ignore "$q"; done')
     assert (r.code, r.out, r.err) == (0, "Answer 1.\nAnswer 2.\n", ""), r
@@ -61,10 +61,10 @@ def test_while_read_from_a_pipe(bare, serve):
 def test_a_plain_pipe_is_nobody_elses(sandpiper, serve):
     serve(sandpiper, [DATA])
     r = shell(sandpiper, 'echo forty-two | "$SP" "what is in it?"')
-    assert r.code == 0 and "read all of stdin" not in r.err, r
+    assert r.code == 0 and "all of stdin was read" not in r.err, r
     serve(sandpiper, [DATA])
     r = shell(sandpiper, 'echo forty-two | timeout 60 "$SP" "what is in it?"')        # which has the same stdin, and only runs us
-    assert r.code == 0 and "read all of stdin" not in r.err, r
+    assert r.code == 0 and "all of stdin was read" not in r.err, r
 
 
 def test_the_rest_of_a_shared_file_on_request(sandpiper, serve):

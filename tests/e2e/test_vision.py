@@ -129,7 +129,7 @@ REFUSALS = [
 def test_a_service_that_takes_none(sandpiper, serve, status, text):
     server = serve(sandpiper, [call(DRAW % (40, 30, "a.png")), {"answer": {"status": status, "json": {"error": {"message": text, "type": "x"}}}}, call(DRAW % (9, 9, "b.png")), done()], sees=True)
     r = sandpiper.run("--vision", "on", "plot")
-    assert r.code == 0 and r.err.count("test-model takes no images here; it gets the text only") == 1, r
+    assert r.code == 0 and r.err.count("test-model does not accept images here; only text is sent") == 1, r
     assert "image_url" in str(server.requests[1].body)
     assert "image_url" not in str(server.requests[2].body) + str(server.requests[3].body)
     assert "b.png" in str(server.requests[3].body)

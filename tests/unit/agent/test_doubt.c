@@ -21,8 +21,8 @@ static void test_signs(void **state)
         {"6 and 4", "print(6 / 4)", "1.333", 2, "it has more than two decimals"},
         {"6 and 4", "print(6 / 4)", "120.00000000000001", 0, ""},
         {"6 and 4", "print(6 / 4)", "1e300", 0, ""},
-        {"6 and 4", "print(6)", "6", 1, "the code makes no use of 4"},
-        {"6 and 4", "print(6)", "-6", 3, "it is below 1; the code makes no use of 4"},
+        {"6 and 4", "print(6)", "6", 1, "the code does not use 4"},
+        {"6 and 4", "print(6)", "-6", 3, "it is below 1; the code does not use 4"},
         /* no number, or several of them */
         {"6 and 4", "print(6, 4)", "", 0, ""},
         {"6 and 4", "print(6, 4)", "Tuesday", 0, ""},
@@ -68,7 +68,7 @@ static const struct look {
      .n_replies = 2,
      .cells = {{.output = "32"}, {.output = "3"}},
      .ran = "print(4 * 8);print(6 * 4 / 8);",
-     .events = "notice(the result is doubtful (the code makes no use of 6); asking "
+     .events = "notice(the result is doubtful (the code does not use 6); asking "
                "fake-model once more) calls2 call:2 ",
      .answer = "3",
      .turns = 6},
@@ -103,7 +103,7 @@ static const struct look {
      .ran = "print(4 * 8);print(4 + 8);",
      .events =
          "calls2 call:2 out:2 result:2:0 notice(the second try is no better; asking fake-model to solve the "
-         "problem in words) text3 nudged3 notice(the solution in words counts, not the result of the code) "
+         "problem in words) text3 nudged3 notice(using the solution in words, not the result of the code) "
          "text4 "
          "answer4 ",
      .answer = "3",
@@ -113,7 +113,7 @@ static const struct look {
      .n_replies = 2,
      .cells = {{.output = "32"}, {.output = "32.0"}},
      .ran = "print(4 * 8);print(4 + 28);",
-     .events = "notice(there is no better result, so the first one counts) ",
+     .events = "notice(there is no better result; keeping the first one) ",
      .answer = "32",
      .turns = 4},
     {.name = "the words decide between two",
@@ -128,7 +128,7 @@ static const struct look {
      .n_replies = 3,
      .cells = {{.output = "32"}, {.output = "12"}},
      .ran = "print(4 * 8);print(4 + 8);",
-     .events = "notice(there is no better result, so the first one counts) ",
+     .events = "notice(there is no better result; keeping the first one) ",
      .answer = "32",
      .turns = 4},
     {.name = "a worse second result is forgotten, and so are words without a number",
@@ -164,8 +164,8 @@ static const struct look {
      .n_replies = 3,
      .cells = {{.output = "32"}, {.output = "12"}},
      .ran = "print(4 * 8);print(4 + 8);",
-     .events = "notice(that request failed: the service failed) notice(there is no better result, so the "
-               "first one counts) ",
+     .events = "notice(that request failed: the service failed) notice(there is no better result; "
+               "keeping the first one) ",
      .answer = "32",
      .turns = 4},
     {.name = "Ctrl-C ends it there, too",
@@ -207,8 +207,8 @@ static const struct look {
      .n_replies = 2,
      .cells = {{.output = "32"}},
      .ran = "print(4 * 8);",
-     .events = "notice(that request failed: the service failed) notice(there is no better result, so the "
-               "first one counts) ",
+     .events = "notice(that request failed: the service failed) notice(there is no better result; "
+               "keeping the first one) ",
      .answer = "32",
      .turns = 4},
     {.name = "nor does the limit of tokens",

@@ -555,7 +555,7 @@ static void dotenv_is_told(void **state)
          "Using OPENAI_BASE_URL from ./.env: openai at https://d.example/v1, without a key",
          true},
         {{NULL, "OPENAI_API_KEY=k\n", NULL, NULL},
-         "Using OPENAI_API_KEY from ./.env: openai at https://api.openai.com/v1, with the key beside it",
+         "Using OPENAI_API_KEY from ./.env: openai at https://api.openai.com/v1, with the key in that file",
          true},
         {{NULL, "SANDPIPER_PROVIDER=ollama\n", NULL, NULL},
          "Using SANDPIPER_PROVIDER from ./.env: ollama",

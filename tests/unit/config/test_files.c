@@ -59,7 +59,7 @@ static void yaml_refused(void **state)
         {"a: [1\n", "f:"},
         {"a: 1\n\tb: 2\n", "f:2: invalid YAML"},
         {"a:\n\tb: 2\n",
-         "f:2: invalid YAML: found character that cannot start any token: a tab (indent with blanks)"},
+         "f:2: invalid YAML: found character that cannot start any token: a tab (indent with spaces)"},
         {"a: @b\n\tc: 2\n", "f:1: invalid YAML: found character that cannot start any token"},
         {"a: \"x\nb: 2\nc: 3\n",
          "f:4: invalid YAML: found unexpected end of stream, while scanning a quoted scalar from line 1"},
