@@ -97,7 +97,7 @@ struct json *json_set_members(struct json *obj,
                               const struct json_member *v);  /* ends with a row without a key */
 struct json *json_of_elements(struct json *const *elements); /* ends with NULL */
 /* Copies members of one object into another, where they replace members of the same name: all of them, or
- * those of the n names, of which one that from does not have is passed over. */
+ * those of the n names, of which one that from does not have is skipped. */
 void json_copy_all(struct json *to, const struct json *from);
 void json_copy_some(struct json *to, const struct json *from, const char *const *names, size_t n);
 

@@ -1,6 +1,6 @@
 /* task.h - a question as a JSON object, as data sets of tasks have them: an id, the question, names of files.
  * Both our names and those of GAIA are known; other members (the expected answer, how hard it is) are no
- * business of the model's and are passed over. Private to src/pipe.
+ * business of the model's and are ignored. Private to src/pipe.
  */
 #ifndef PIPE_TASK_H
 #define PIPE_TASK_H
