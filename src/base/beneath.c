@@ -22,7 +22,7 @@ int beneath_folder(const char *path, struct error *err)
 
 static int refuse(const char *path, int code, struct error *err)
 {
-    const char *why = code == ELOOP    ? "it is a link, or lies behind one"
+    const char *why = code == ELOOP    ? "it is a link, or its path has one"
                       : code == EXDEV  ? "it leads out of the folder"
                       : code == ENOSYS ? "this kernel has no openat2 (Linux 5.6 or newer)"
                       : code == ENXIO  ? "it is not a regular file"
