@@ -231,9 +231,11 @@ class Column:
         """Is every value different, so that rows of another table may refer to it?"""
         return self.all_seen() and self.n > 2 and len(self.values) == self.n
 
-    def few(self, most=12, length=110):
-        """The values of a column that has few, so that a filter is right the first time."""
-        if len(self.values) > most or sum(v[0] for v in self.values.values()) < 2 * len(self.values):
+    def few(self, most=12, length=110, unique=6):
+        """The values of a column that has few, so that a filter is right the first time. unique: how many,
+        if they do not repeat."""
+        repeated = sum(v[0] for v in self.values.values()) >= 2 * len(self.values)
+        if len(self.values) > (most if repeated else unique):
             return ''
         text = ', '.join(clean(v, 24) for v in sorted(self.values))
         return text if len(text) <= length else ''
@@ -337,7 +339,7 @@ def column_text(c, kind, form, decimal, facts):
     elif kind == 'amount' and form:
         name = 'float, in %s' % form[1:] + (', ' + c.amount_ends(form) if facts else '')
     elif facts and kind in ('int', 'float'):
-        few = c.few(6, 30) if kind == 'int' else ''
+        few = c.few(6, 30, 0) if kind == 'int' else ''
         ends = '' if few else c.number_ends(decimal)
         name += ': ' + few if few else ', ' + ends if ends else ''
         name += ', all different' if kind == 'int' and c.once() else ''

@@ -208,7 +208,7 @@ def leaf_facts(node, whole):
         return missing[2:]
     if kinds == {'texts'}:
         few = ', '.join(clean(v, 24) for v in sorted(values))
-        if len(values) <= 8 and len(values) * 2 <= node.n and len(few) <= 90:
+        if len(values) <= (8 if len(values) * 2 <= node.n else 6) and len(few) <= 90:
             return few + missing
         c = Column('')
         for v in values[:200]:

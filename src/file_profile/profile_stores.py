@@ -127,6 +127,7 @@ def document(path, z):
 
 
 TABLES = 200                    # of a database; those after it are not even named
+FRAMES, FRAMES_BYTES = 8, 32 << 20      # tables of a database that are read as frames, and its size
 STORED_ROWS, STORED_BYTES = 20000, 8 << 20      # of a table, looked at
 
 
@@ -140,9 +141,11 @@ def stored_table(con, name, quoted, number):
     """(a Table, the declared columns), of the first rows if there are very many."""
     declared = con.execute('pragma table_info(%s)' % quoted).fetchall()[:40]
     t = Table(name, '', [Column(c[1]) for c in declared], [], [])
-    t.first, taken = None, 0
+    t.first, taken, types = None, 0, [set() for _ in declared]
     for row in con.execute('select * from %s limit %d' % (quoted, STORED_ROWS)):
         t.first = t.first or row
+        for of_column, value in zip(types, row):
+            of_column.add(type(value))
         t.body.append([stored_cell(v) for v in row[:40]])
         taken += sum(map(len, t.body[-1]))
         if taken > STORED_BYTES:
@@ -150,6 +153,8 @@ def stored_table(con, name, quoted, number):
     seen = study(t.columns, t.body, SECONDS / 2)
     t.whole = seen == len(t.body) == number
     t.settled = [c.settle('.') for c in t.columns]
+    t.in_frame = [('bytes', '') if bytes in of_column else as_json(kind, str in of_column)
+                  for kind, of_column in zip(t.settled, types)]
     return t, ['%s %s' % (clean(c[1], 40), clean(c[2], 20)) for c in declared]
 
 
@@ -159,7 +164,7 @@ def stored_columns(t, declared):
     for c, (kind, form), said in zip(t.columns, t.settled, declared):
         text = column_text(c, kind, form, '.', True)
         held = text[len(clean(repr(c.name), 60)) + 2:-1]
-        held = 'empty' if kind == 'empty' else re.sub(r'^\w+(: |, )?', '', held)
+        held = 'empty' if kind == 'empty' else re.sub(r'^(date %s|\w+)(: |, )?' % re.escape(form), '', held)
         if kind == 'date' and form != 'mixed':
             plain = form == 'iso' or form.startswith('%Y-%m-%d')
             held = 'dates%s, %s' % ('' if plain else ' ' + form, held)
@@ -243,7 +248,27 @@ def database(path):
                 plain = facts = declared_only(con, quoted)
         heads.append((plain, facts))
         rows.append((count, '  first row: ' + clean(repr(first), ROW) if first and ROWS else '', kind))
+    views = [n for n, kind in found if kind == 'view']
+    small = len(tables) <= FRAMES and os.path.getsize(path) <= FRAMES_BYTES and all(t.whole for t in tables)
+    if has('pandas') and small and len(tables) == len(found) - len(views) > 0 and not TROUBLE:
+        return as_frames(path, tables, views)
     return '\n'.join([read] + fitting(heads, rows, stored_joins(tables), [n for n, _ in found]))
+
+
+def as_frames(path, tables, views):
+    """A database of a few tables, none of them large, is read like a workbook."""
+    lines = ['import sqlite3, pandas as pd; con = sqlite3.connect(%r)' % path]
+    for i, t in enumerate(tables):
+        plain = re.fullmatch('[a-z_]+', t.name) and t.name not in ('group', 'index', 'order', 'table')
+        query = 'SELECT * FROM ' + (t.name if plain else '"%s"' % t.name.replace('"', '""'))
+        t.name, t.settled = identifier(t.name, 'table%d' % (i + 1)), t.in_frame
+        t.read, t.total = 'pd.read_sql(%r, con)' % query, '%d rows' % len(t.body)
+        t.dates = type_lines(t.columns, t.settled, True, t.name)
+        lines += t.code()
+    lines += join_all(tables)[1]
+    last = ['views: ' + clean(', '.join(clean(v, 40) for v in views), 200)] * bool(views)
+    share = (MOST - sum(len(s) + 1 for s in lines + last) - 60) // len(tables)
+    return '\n'.join(lines + [sheet_text(t, share) for t in tables] + last)
 
 
 def declared_only(con, quoted):

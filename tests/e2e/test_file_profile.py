@@ -91,7 +91,7 @@ def test_dates_that_may_be_swapped_are_said(tmp_path):
 
 def test_missing_values_and_marks(tmp_path):
     text = said(tmp_path, 'm.csv', 'a,b,c\n1,-,x\n,2.5,y\nNA,3,z\n4,none,\n')
-    assert "'a' (int, 1 to 4, 2 missing)" in text and "'b' (float, 2.5 to 3, 2 missing)" in text and "'c' (text, 3 different, 1 missing)" in text
+    assert "'a' (int, 1 to 4, 2 missing)" in text and "'b' (float, 2.5 to 3, 2 missing)" in text and "'c' (text: x, y, z, 1 missing)" in text
     df = frame(text)['df']
     assert df['b'].sum() == 5.5 and df['b'].isna().sum() == 2
 

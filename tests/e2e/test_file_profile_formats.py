@@ -78,7 +78,13 @@ def test_zip_and_images(tmp_path):
     said(tmp_path, 'bad.pdf', b'%PDF-1.4 ...')
 
 
-def test_database(tmp_path):
+@pytest.fixture
+def sql(monkeypatch):
+    """Without pandas a database is described as it is, to be asked in SQL. So is a large one."""
+    monkeypatch.setattr(prof, 'has', lambda name: False)
+
+
+def test_database(tmp_path, sql):
     con = sqlite3.connect(tmp_path / 'd.db')
     con.execute('create table t (a integer, "b c" text)')
     con.commit()
@@ -105,7 +111,7 @@ def stored(tmp_path, script, **rows):
     return text
 
 
-def test_a_database_is_looked_at_like_any_table(tmp_path):
+def test_a_database_is_looked_at_like_any_table(tmp_path, sql):
     """First and last, the few values, what is missing, and which column refers to which."""
     text = stored(tmp_path, 'create table customers (id integer primary key, country text, note text);'
                   'create table orders (id integer primary key, customer_id integer, total real, placed text, paid text);'
@@ -119,6 +125,23 @@ def test_a_database_is_looked_at_like_any_table(tmp_path):
     assert "table 'unused' (0 rows): x\n" in text and "view 'dear' (39 rows)" in text, text
 
 
+def test_a_small_database_is_read_into_frames(tmp_path):
+    """As the sheets of a workbook are: types as pandas has them, and the tables joined."""
+    pytest.importorskip('pandas')
+    text = stored(tmp_path, 'create table members (id integer primary key, zip text, joined text, photo blob);'
+                  'create table bookings (id integer primary key, member_id integer, hours real); create table "odd table" (x);'
+                  'create view long as select * from bookings where hours > 1',
+                  members=[(i, '%d' % (100 + i), '2024-0%d-01' % (i % 9 + 1), b'x') for i in range(12)],
+                  bookings=[(i, i % 10, i / 2) for i in range(50)])
+    assert "odd_table = pd.read_sql('SELECT * FROM \"odd table\"', con)\nboth = bookings.merge(members, left_on='member_id', right_on='id', " in text, text
+    assert "members: 12 rows, columns: 'id' (int, 0 to 11, all different), 'zip' (numbers as text), 'joined' (datetime, 2024-01-01 to 2024-09-01), " \
+        "'photo' (bytes)\n" in text and 'odd_table: 0 rows' in text and text.endswith('\nviews: long'), text
+    space = frame(text)
+    assert len(space['both']) == 50 and space['members']['joined'].dt.month.max() == 9 and space['members']['zip'][3] == '103'
+    big = stored(tmp_path, 'create table readings (n integer)', readings=[(i,) for i in range(20001)])
+    assert "table 'readings' (20001 rows): n INTEGER" in big and 'read_sql' not in big, big
+
+
 def test_a_database_of_many_tables_names_them_all(tmp_path):
     columns = ', '.join('column_%d text' % i for i in range(12))
     text = stored(tmp_path, ''.join('create table t_%02d (%s);' % (i, columns) for i in range(40)) + 'create table last (secret_key integer)')
@@ -126,7 +149,7 @@ def test_a_database_of_many_tables_names_them_all(tmp_path):
     assert "more tables: " in text and text.count('column_11') == 1 and re.search(r'\blast\b', text), text
 
 
-def test_a_table_with_large_cells_is_not_read_whole(tmp_path):
+def test_a_table_with_large_cells_is_not_read_whole(tmp_path, sql):
     text = stored(tmp_path, 'create table b (id integer, raw blob, body text)', b=[(i, b'x' * 100000, 'y' * 5000) for i in range(60)])
     assert "id INTEGER (0 to 59, all different), raw BLOB" in text and '<100000 bytes>' not in text.partition('first row')[0].replace('(<100000 bytes>', ''), text
 
