@@ -18,6 +18,9 @@ COMMA = re.compile(r'[+-]?\d+,\d+|[+-]?\d{1,3}(\.\d{3})+(,\d+)?')
 GROUPED = re.compile(r'[+-]?\d{1,3}(,\d{3})+(\.\d+)?')
 CODE = re.compile(r'0\d+')
 AMOUNT = re.compile(r'[-+(]?\s*([$€£¥]\s*[\d.,]+|[\d.,]+\s*([$€£¥%]|EUR|USD|GBP|CHF))\s*\)?')
+CLOCK = re.compile(r'\d{1,3}:[0-5]\d:[0-5]\d(\.\d+)?')
+SPAN = re.compile(r'(\d+(\.\d+)?\s*(days?|d|hours?|hr|h|minutes?|min|m|seconds?|sec|s)\s*)+')
+SPAN_SECONDS = {'d': 86400, 'h': 3600, 'm': 60, 's': 1}
 THOUSANDS = {',': re.compile(r'\d+(\.\d+)?|\d{1,3}(,\d{3})+(\.\d+)?'),
              '.': re.compile(r'\d+(,\d+)?|\d{1,3}(\.\d{3})+(,\d+)?')}
 NUMBERS = {'int': int, 'float': float, 'grouped': lambda s: float(s.replace(',', '')),
@@ -135,6 +138,8 @@ class Column:
         if cell.lower() in MARKS:
             self.marks[cell] = self.marks.get(cell, 0) + n
             return 'mark'
+        if CLOCK.fullmatch(cell) or cell[0].isdigit() and SPAN.fullmatch(cell):
+            return 'duration'
         return 'amount' if AMOUNT.fullmatch(cell) else 'text'
 
     def date(self, cell, n):
@@ -178,9 +183,18 @@ class Column:
             return 'bool', ''
         if set(k) == {'date'}:
             return 'date', self.date_format()
+        if set(k) == {'duration'} and self.durations():
+            return 'duration', ''
         if set(k) == {'amount'}:
             return 'amount', self.amount_form() if has('pandas') else ''
         return 'text', ''
+
+    def durations(self):
+        """Are these durations, rather than metres ("5 m"), or times of day, which are written 09:05:00?"""
+        clocks = [v.partition(':')[0] for v in self.values if ':' in v]
+        units = ''.join(self.values) if len(clocks) < len(self.values) else ''
+        return not self.more and (bool(re.search('[^m\\d.\\s]', units)) if not clocks else not units
+                                  and any(len(h) == 1 or int(h) > 23 for h in clocks))
 
     def amount_form(self):
         """The mark between thousands and the sign of amounts such as "1,234.50 EUR"; '': they are not
@@ -272,6 +286,14 @@ class Column:
         return '%s to %s' % (clean(min(keys), 25), clean(max(keys), 25)) if keys else ''
 
 
+def seconds(duration):
+    """Of a text such as 1:02:30 or 2m 35s."""
+    if ':' in duration:
+        hours, minutes, rest = duration.split(':')
+        return int(hours) * 3600 + int(minutes) * 60 + float(rest)
+    return sum(float(n) * SPAN_SECONDS[unit[0]] for n, unit in re.findall(r'([\d.]+)\s*([a-z])', duration))
+
+
 MONTHS = ('jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec')
 
 
@@ -320,7 +342,8 @@ def short(number):
 
 KINDS = {'int': 'int', 'float': 'float', 'bool': 'bool', 'empty': 'empty',
          'code': 'text, digits with leading zeros',
-         'written': 'numbers as text', 'amount': 'text, amounts with a sign', 'date': 'date', 'text': 'text'}
+         'written': 'numbers as text', 'amount': 'text, amounts with a sign', 'date': 'date', 'text': 'text',
+         'duration': 'text, durations'}
 
 
 def column_text(c, kind, form, decimal, facts):
@@ -336,6 +359,9 @@ def column_text(c, kind, form, decimal, facts):
             name += ', ' + ends if ends else ''
         if c.ambiguous(form):
             name += ', day and month may be swapped'
+    elif kind == 'duration' and has('pandas'):
+        name = 'timedelta' + (', %s to %s' % (min(c.values, key=seconds), max(c.values, key=seconds))
+                              if facts else '')
     elif kind == 'amount' and form:
         name = 'float, in %s' % form[1:] + (', ' + c.amount_ends(form) if facts else '')
     elif facts and kind in ('int', 'float'):
@@ -415,8 +441,8 @@ def first_rows(rows, sep, count=3):
 
 
 def type_lines(columns, settled, text_dates, df='df'):
-    """Statements that make dates and amounts of columns of text. text_dates: the reader has parsed no
-    dates."""
+    """Statements that make dates, durations and amounts of columns of text. text_dates: the reader has
+    parsed no dates, and a duration may be an object."""
     out = []
     for c, (kind, form) in zip(columns, settled):
         zones = kind == 'date' and form == 'iso' and c.zones()
@@ -424,6 +450,9 @@ def type_lines(columns, settled, text_dates, df='df'):
                                                    and form != 'iso'):
             how = ', utc=True' if zones else '' if form == 'iso' else ', format=%r' % form
             out.append('%s[%r] = pd.to_datetime(%s[%r]%s)' % (df, c.name, df, c.name, how))
+        elif kind == 'duration':
+            out.append('%s[%r] = pd.to_timedelta(%s[%r]%s)' % (df, c.name, df, c.name,
+                                                               '.astype(str)' if text_dates else ''))
         elif kind == 'amount' and form:
             off = '[%s\\s]' % form[0] if any(form[0] in v for v in c.values) else r'\s'
             out.append("%s[%r] = %s[%r].str.replace(r'%s|%s', '', regex=True)%s.astype(float)" % (

@@ -105,7 +105,11 @@ class SheetPart:
         # pandas keeps years and dates in a header as they are, so their names are made text
         self.other = any(not isinstance(v, (str, type(None))) for v in heads[skip])
         self.names = unique([str(v) if c else '' for v, c in zip(heads[skip], rows[skip])])
-        self.body = rows[skip + 1:] if place < SHEETS else []
+        rows = rows[skip + 1:]
+        self.units = units_row(self.names, rows[:20]) if has('pandas') and rows else ''
+        if self.units:
+            self.skip, rows = list(range(skip)) + [skip + 1], rows[1:]
+        self.body = rows if place < SHEETS else []
 
     def table(self, path, name, parts, sheets):
         """The table of these parts, of which this is the first; for one without cells, words."""
@@ -133,13 +137,14 @@ class SheetPart:
         t.total = ('' if t.whole else 'over ') + '%d rows' % len(body)
         if len(parts) > 1:
             t.total += ' of %d sheets' % len(parts)
+        t.units = clean(self.units, ROW)
         return t
 
     def reader(self, path, parts, sheets, codes, labelled):
         if not has('pandas'):
             return ('import openpyxl; rows = list(openpyxl.load_workbook(%r, data_only=True)[%r]'
                     '.iter_rows(values_only=True))' % (path, self.title))
-        args = ', skiprows=%d' % self.skip if self.skip else ''
+        args = ', skiprows=%r' % self.skip if self.skip else ''
         if codes:
             args += ', dtype={%s}' % ', '.join('%r: str' % n for n in codes[:8])
         if len(parts) == 1:
@@ -170,6 +175,7 @@ def sheets_alike(parts, sheets):
 def sheet_text(t, share):
     """The description of a sheet, in at most share characters."""
     text = '%s%s, columns: %s' % (t.called(), t.total,
-                                  describe(t.columns, t.settled, '.', share - 60))
+                                  describe(t.columns, t.settled, '.', share - 60 - len(t.units)))
+    text += '\nunits: ' + t.units if t.units else ''
     rows = first_rows(t.body, ' | ', 2)
     return text + '\n' + rows if len(text) + len(rows) < share else text

@@ -87,6 +87,24 @@ def is_remark(row):
     return row[0][:1] == '#'
 
 
+def is_title(row, after):
+    """Does this row say one thing, in front of rows that say more? Excel pads it with separators."""
+    return len(row) > 2 and sum(map(bool, row)) == 1 and any(2 * sum(map(bool, r)) > len(row) for r in after)
+
+
+def units_row(header, rows):
+    """The units below a header, if its first row has nothing else: no number, and words only in columns of
+    numbers."""
+    first, rest = rows[0], rows[1:20]
+    if len(rest) < 3 or any(map(number_like, first)) or not any(first) or len(first) != len(header):
+        return ''
+    for i, cell in enumerate(first):
+        cells = [r[i] for r in rest if i < len(r) and r[i].strip()]
+        if cell.strip(' -') and (len(cell) > 12 or not cells or not all(map(number_like, cells))):
+            return ''
+    return ', '.join('%s %s' % (name, cell) for name, cell in zip(header, first) if cell.strip(' -'))
+
+
 def lines_before(text, sep, width):
     """(records, lines) before the first record of the table, such as titles and remarks. pandas counts lines,
     including empty ones. The last remark may be the header ("#id,name")."""
@@ -108,7 +126,7 @@ def lines_before(text, sep, width):
     elif remarks and len(records[remarks - 1]) == width:
         remarks -= bool(re.match(r'#\w', records[remarks - 1][0])) or not has_header(records[remarks:])
     for n, (row, before) in enumerate(seen[remarks:remarks + 11], remarks):
-        if len(row) == width and row[0] != 'sep=':      # which Excel puts before a table
+        if len(row) == width and row[0] != 'sep=' and not is_title(row, records[n + 1:n + 6]):  # as in Excel
             return n, before
     return 0, 0
 
@@ -187,6 +205,7 @@ class Table:
     def __init__(self, name, read, columns, settled, body, decimal='.', dates=()):
         self.name, self.read, self.dates, self.decimal = name, read, list(dates), decimal
         self.title = name               # the file's own name
+        self.units = ''                 # of columns, where a row below the header says them
         self.columns, self.settled, self.body = columns, settled, body
         self.whole = True               # every row was examined
 
@@ -220,14 +239,17 @@ def read_table(path, text, encoding, whole, name='df', seconds=SECONDS):
     header = has_header(rows)
     names = unique(rows[0][:400]) if header else list(range(min(width, 400)))
     body = rows[1:] if header else rows
+    units = units_row(names, body) if header and len(body) > 3 and has('pandas') else ''
+    body = body[1:] if units else body
+    skipped = skip_lines if skip else 0
     columns = [Column(n) for n in names]
     seen = study(columns, body, seconds)
     decimal = decimal_mark(columns, sep)
     grouped = any(c.kinds.get('grouped') for c in columns) if decimal == '.' else any(
         re.fullmatch(COMMA, v) and '.' in v for c in columns for v in c.values if c.values[v][1] == 'comma')
     settled = [c.settle(decimal) for c in columns]
-    read = read_line(path, sep, encoding, skip_lines if skip else 0, header, decimal, grouped, columns,
-                     settled, damage[0], padded(text, sep))
+    read = read_line(path, sep, encoding, list(range(skipped)) + [skipped + 1] if units else skipped, header,
+                     decimal, grouped, columns, settled, damage[0], padded(text, sep))
     t = Table(name, read, columns, settled, body, decimal, type_lines(columns, settled, False, name)
               if has('pandas') else ())
     t.sep, t.width, t.whole = sep, width, all_rows and seen == len(body)
@@ -236,7 +258,8 @@ def read_table(path, text, encoding, whole, name='df', seconds=SECONDS):
                                                                            len(body))
     if not t.whole:
         t.total += ', looked at the first %d' % seen
-    t.before = clean(' / '.join(sep.join(row) for row in before), ROW)
+    t.before = clean(' / '.join(sep.join(row).rstrip(sep) for row in before), ROW)
+    t.units = clean(units, 2 * ROW)
     t.wrong = damage[1] or ('' if body else 'it has a header and no rows')
     return t
 
@@ -270,6 +293,8 @@ def table(path, text, encoding, whole):
         lines.append(t.wrong)
     if t.before:
         lines.append('before them: ' + t.before)
+    if t.units:
+        lines.append('units: ' + t.units)
     left = MOST - sum(len(s) + 1 for s in lines)
     rows = first_rows(t.body, t.sep)
     lines.append(rows if len(rows) <= left else first_rows(t.body, t.sep, 1))
@@ -295,7 +320,7 @@ def read_line(path, sep, encoding, skip, header, decimal, grouped, columns, sett
     if blanks:
         args.append('skipinitialspace=True')
     if skip:
-        args.append('skiprows=%d' % skip)
+        args.append('skiprows=%r' % (skip,))
     return 'pd.read_csv(%s)' % ', '.join(args + column_arguments(header, decimal, grouped, columns, settled))
 
 

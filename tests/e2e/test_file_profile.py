@@ -370,6 +370,33 @@ def test_amounts_with_a_sign_become_numbers(tmp_path, cells, ends, first):
     assert frame(text)['df']['fee'][0] == first
 
 
+@pytest.mark.parametrize('cells, said, total', [
+    (['1:01:30', '0:44:10', ''], 'timedelta, 0:44:10 to 1:01:30, 4 missing', 6340 * 4),
+    (['2m 35s', '23s', '1h 2m 1s'], 'timedelta, 23s to 1h 2m 1s', (155 + 23 + 3721) * 4),
+    (['30 min', '1 hour'], 'timedelta, 30 min to 1 hour', 5400 * 4),
+    (['25:00:00', '30:10:00.5'], 'timedelta, 25:00:00 to 30:10:00.5', (90000 + 108600.5) * 4),
+    (['08:15:00', '14:00:00'], 'text: 08:15:00, 14:00:00', None),       # times of day
+    (['08:15', '14:00'], 'text: 08:15, 14:00', None),
+    (['5 m', '7 m'], 'text: 5 m, 7 m', None),                           # metres
+    (['12s', 'late'], 'text: 12s, late', None),
+])
+def test_durations(tmp_path, cells, said, total):
+    openpyxl = pytest.importorskip('openpyxl')
+    rows = [['n', 'took']] + [[i, v] for i, v in enumerate(cells * 4)]
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    for name in ('csv', 'xlsx'):
+        (tmp_path / name).mkdir()
+    book.save(tmp_path / 'xlsx/d.xlsx')
+    make(tmp_path, 'csv/d.csv', '\n'.join('%s,%s' % tuple(row) for row in rows))
+    for name in ('csv/d.csv', 'xlsx/d.xlsx'):
+        text = prof.profile(str(tmp_path / name))
+        assert "'took' (%s)" % said in text, text
+        took = frame(text)['df']['took']
+        assert (took.dt.total_seconds().sum() if total else took.dtype) == (total or object), text
+
+
 def test_no_file_overwrites_the_variable_of_another(tmp_path):
     """Whatever their kinds. A file that is alone is df, or data."""
     text = said(tmp_path, 'trips.json', json.dumps({'data': [{'km': 1}] * 3, 'who': 'x'}))

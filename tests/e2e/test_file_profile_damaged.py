@@ -81,8 +81,35 @@ def test_times_across_a_change_of_the_clock(tmp_path):
 
 
 def test_a_row_of_units_is_seen(tmp_path):
-    text, _ = both(tmp_path, 'u.csv', 'time,speed\n[s],[m/s]\n' + ''.join('%d,%d\n' % (i, i) for i in range(20)))
-    assert "'speed' (text: 20 numbers, but '[m/s]')" in text
+    """And left out, so that what stands below it is read as numbers. One with anything else in it is a row."""
+    numbers = ''.join('a,%d,%d\n' % (i, i) for i in range(20))
+    text, _ = both(tmp_path, 'u.csv', 'name,time,speed\n,[s],[m/s]\n' + numbers)
+    assert "'speed' (int, 0 to 19, all different)" in text and '\nunits: time [s], speed [m/s]\n' in text, text
+    assert frame(text)['df']['speed'].sum() == 190
+    for row in ('b,s,m', ',s,7', ',,', ',seconds since the start,m/s'):
+        text, _ = both(tmp_path, 'u.csv', 'name,time,speed\n%s\n' % row + numbers)
+        assert '\nunits: ' not in text and len(frame(text)['df']) == 21, (row, text)
+
+
+@pytest.mark.parametrize('before, units', [('Air 2024;;;\nOf 3.4.2024;;;\n\n', ';;µg;°C\n'), ('Air 2024;;;\n', ''), ('', ';;µg;°C\n'),
+                                           ('Air 2024\n', ';-;µg;\n')])
+def test_what_excel_writes_around_a_header_is_left_out(tmp_path, before, units):
+    """A title that is padded with separators, and a row of units below the header."""
+    text, _ = both(tmp_path, 'air.csv', before + 'Ort;Tag;PM10;Temp\n' + units + ''.join('O%d;%02d.01.2024;%d,5;-%d,1\n' % (i % 3, i + 1, i, i) for i in range(20)))
+    df = frame(text)['df']
+    assert list(df) == ['Ort', 'Tag', 'PM10', 'Temp'] and len(df) == 20 and df['PM10'].sum() == 200 and df['Tag'].dt.day.max() == 20, text
+    assert ('before them: Air 2024' in text) == bool(before) and ('units: PM10 µg' in text) == bool(units), text
+
+
+def test_the_same_in_a_workbook(tmp_path):
+    openpyxl = pytest.importorskip('openpyxl')
+    book = openpyxl.Workbook()
+    for row in [['Air'], [], ['Place', 'PM10'], [None, 'ug'], *([['P%d' % i, i / 2] for i in range(20)])]:
+        book.active.append(row)
+    book.save(tmp_path / 'w.xlsx')
+    text, _ = both(tmp_path, 'w.xlsx', (tmp_path / 'w.xlsx').read_bytes())
+    df = frame(text)['df']
+    assert list(df) == ['Place', 'PM10'] and df['PM10'].sum() == 95 and 'units: PM10 ug' in text, text
 
 
 def test_tar_archives(tmp_path):
