@@ -1,8 +1,9 @@
 /* doubt.c - is the result of a small model's code most likely wrong? There are signs of it: the only number
- * that the code printed is below one, or has more than two decimals; the code makes no use of a number of the
- * question; or it has a condition such as "a or b and c". Then the model is asked the question once more, with other instructions, and the result that
- * looks better counts. Where neither does and they differ, it is asked to solve the problem in words, and the
- * number that it arrives at counts. What this won is in docs/BENCH.md.
+ * that the code printed is below one, or has more than two decimals; the code makes no use of a number of
+ * the question; or it has a condition such as "a or b and c". Then the model is asked the question once
+ * more, with other instructions, and the result that looks better counts. Where neither does and they
+ * differ, it is asked to solve the problem in words, and the number that it arrives at counts. What this
+ * won is in docs/BENCH.md.
  */
 #include <math.h>
 #include <string.h>

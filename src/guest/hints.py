@@ -267,7 +267,9 @@ def key_owner(worker, key, tb, frames):
                 return column_facts(name, columns, keys, scopes, value) + (
                     '\n%s[%s] would be a column; the row is %s.loc[%s]' % (name, key, name, key)) * bool(row)
             if isinstance(value, dict) and type(key) in (str, int) and not dict.__contains__(value, key):
-                return key_facts(name, value, key, scopes)
+                need('value_hints')
+                some = some_have(key, name, value, scopes)      # noqa: from value_hints.py
+                return key_facts(name, value, key, scopes) + '\n' * bool(some) + some
     inside = list(frames_inside(frames))
     without = [v for v in inside if not all(k in columns_of(v) for k in keys)]
     for value in without[:1] or inside[-1:]:
@@ -435,8 +437,11 @@ def hint_for(worker, e, frames):
         return wrong_index(worker, e, frames)
     if isinstance(e, TypeError) and "unhashable type: 'dict'" in safe_str(e):
         return object_as_key(worker, e, frames)
-    if isinstance(e, TypeError):
+    if isinstance(e, TypeError) and "'datetime.time'" in safe_str(e):
         return times_of_day(worker, e, frames)
+    if isinstance(e, (TypeError, ValueError)) or ' accessor with ' in safe_str(e):
+        need('value_hints')
+        return wrong_type(worker, e, frames)    # noqa: from value_hints.py
     if isinstance(e, IndexError):
         for frame, lineno in reversed(frames):
             if users_own(frame.f_code.co_filename):

@@ -2,6 +2,7 @@
 is that it wanted, the lines that read a file, and the data itself when it sends the same failing code again. A model
 that calls tools gets the same."""
 import json
+import re
 
 import pytest
 
@@ -148,6 +149,44 @@ def test_the_search_for_a_value_ends(sandpiper, serve):
 def test_what_was_meant(sandpiper, serve, code, fact):
     text = told(sandpiper, serve, [code], "blocks")[0]
     assert fact in text, text
+
+
+@pytest.mark.parametrize("code, fact", [
+    ("s = {'fee': '1,800 EUR'}\nif s['fee'] > 0: pass", "s['fee'] is the text '1,800 EUR'; as a number: float(s['fee'].replace(' EUR', '').replace(',', ''))"),
+    ("s = {'fee': '1.800,50 €'}\nint(s['fee'])", "a number in place of '1.800,50 €': float(s['fee'].replace(' €', '').replace('.', '').replace(',', '.'))"),
+    ("s = {'fee': '52%'}\nx = float(s['fee']) * 2", "a number in place of '52%': float(s['fee'].replace('%', ''))"),
+    ("r, t = {'a': '5'}, 0\nt += r['a']", "r['a'] is the text '5'; as a number: float(r['a'])"),
+    ("data = [{}, {'a': '5'}]\nsum(r['a'] for r in data[1:])", None),
+    ("data = [{'b': 1}, {'a': '5.2'}]\nsum(r['a'] for r in data if 'a' in r)", "r['a'] is the text '5.2'; as a number: float(r['a'])"),
+    ("data = [{'a': 1}, {'b': 2}, {'a': 3}]\nsum(r['a'] for r in data)", "'a' is in 2 of the 3 objects of data; r.get('a', 0) is 0 where it is missing"),
+    ("data = [{'b': 2}]\nfor r in data: r['a']", None),
+    ("int('two')", None),
+    ("int('2m 35s')", None),
+    ("'a' + 5", None),
+    ("[] > 5", None),
+])
+def test_text_where_a_number_was_meant(sandpiper, serve, code, fact):
+    text = told(sandpiper, serve, [code], "blocks")[0]
+    assert fact in text if fact else not re.search("as a number|in place of|where it is missing", text), text
+
+
+@pytest.mark.parametrize("code, fact", [
+    ("df['fee'].str.strip()", "df['fee'] holds float64, not text: 1.5, 2.5"),
+    ("df['end'].dt.hour", "df['end'] holds text: '14:00', '8:30'; a column of another type: pd.to_timedelta(df['end'] + ':00')"),
+    ("df.took.dt.total_seconds()", "df.took holds text: '2m 35s', '1m'; a column of another type: pd.to_timedelta(df.took)"),
+    ("df['day'].dt.year", "df['day'] holds text: '2024-01-02', '3 May 2024'; a column of another type: pd.to_datetime(df['day'])"),
+    ("df['fee'].dt.year", "df['fee'] holds float64, not dates: 1.5, 2.5"),
+    ("df['took'].astype(float)", "a number in place of '2m 35s': pd.to_timedelta(df['took'])"),
+    ("df['paid'].astype(float)", "a number in place of '$1,200.50': df['paid'].str.replace('$', '', regex=False).str.replace(',', '', regex=False).astype(float)"),
+    ("pd.to_numeric(df['paid'])", "a number in place of '$1,200.50': df['paid'].str.replace('$', '', regex=False)"),
+])
+def test_a_column_of_another_type(sandpiper, serve, code, fact):
+    make = ("import pandas as pd\ndf = pd.DataFrame({'fee': [1.5, 2.5], 'end': ['14:00', '8:30'], 'took': ['2m 35s', '1m'], "
+            "'day': ['2024-01-02', '3 May 2024'], 'paid': ['$1,200.50', '$3']})\n")
+    text = told(sandpiper, serve, [make + code], "blocks")[0]
+    if "No module named 'pandas'" in text:
+        pytest.skip("no pandas in the sandbox")
+    assert fact in text and "type Series has" not in text, text
 
 
 def test_hostile_objects_do_not_run_for_a_hint(sandpiper, serve):
