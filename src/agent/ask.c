@@ -78,9 +78,9 @@ static const char *examples(const struct agent *a, const struct prompts *t)
 {
     if (!agent_output_answers(a) || a->c->v[a->c->n - 1].role == TURN_RESULT)
         return NULL;
-    return facts_last(a, languages[0].reads_json)    ? t->examples_json
-           : facts_last(a, languages[0].reads_table) ? t->examples_table
-                                                     : NULL;
+    return facts_last(a, languages[0].reads_table)  ? t->examples_table
+           : facts_last(a, languages[0].reads_json) ? t->examples_json
+                                                    : NULL;
 }
 
 bool agent_output_answers(const struct agent *a)

@@ -33,7 +33,7 @@ const struct language languages[] = {
         .loop = "for ",
         .binders = LIST("for ", "as ", "def ", "import "),
         .reads_table = "pd.",
-        .reads_json = "json.load(",
+        .reads_json = "json.load",
     },
 };
 

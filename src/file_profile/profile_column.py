@@ -362,6 +362,9 @@ def column_text(c, kind, form, decimal, facts):
     elif kind == 'duration' and has('pandas'):
         name = 'timedelta' + (', %s to %s' % (min(c.values, key=seconds), max(c.values, key=seconds))
                               if facts else '')
+    elif kind == 'written' and form:
+        ends = c.number_ends('.') if facts else ''
+        name = form + (ends and ', ' + ends)
     elif kind == 'amount' and form:
         name = 'float, in %s' % form[1:] + (', ' + c.amount_ends(form) if facts else '')
     elif facts and kind in ('int', 'float'):
@@ -441,7 +444,7 @@ def first_rows(rows, sep, count=3):
 
 
 def type_lines(columns, settled, text_dates, df='df'):
-    """Statements that make dates, durations and amounts of columns of text. text_dates: the reader has
+    """Statements that make dates, durations and numbers of columns of text. text_dates: the reader has
     parsed no dates, and a duration may be an object."""
     out = []
     for c, (kind, form) in zip(columns, settled):
@@ -450,6 +453,8 @@ def type_lines(columns, settled, text_dates, df='df'):
                                                    and form != 'iso'):
             how = ', utc=True' if zones else '' if form == 'iso' else ', format=%r' % form
             out.append('%s[%r] = pd.to_datetime(%s[%r]%s)' % (df, c.name, df, c.name, how))
+        elif kind == 'written' and form:
+            out.append("%s[%r] = pd.to_numeric(%s[%r], errors='coerce')" % (df, c.name, df, c.name))
         elif kind == 'duration':
             out.append('%s[%r] = pd.to_timedelta(%s[%r]%s)' % (df, c.name, df, c.name,
                                                                '.astype(str)' if text_dates else ''))

@@ -214,6 +214,11 @@ def leaf_facts(node, whole):
         for v in values[:200]:
             c.feed(v)
         kind, form = c.settle('.')
+        if kind in ('int', 'float'):
+            for v in values[200:]:
+                c.feed(v)
+            ends = c.number_ends('.') if set(c.kinds) <= {'int', 'float'} else ''
+            return 'numbers as text%s%s' % (ends and ', ' + ends, missing)
         if kind != 'date' or form == 'mixed':
             count = len(values) if whole and len(values) < LEAF_VALUES else 'many'
             return '%s different%s' % (count, missing) if len(values) < node.n else missing[2:]
@@ -320,36 +325,62 @@ def as_cell(value):
 
 
 def as_json(settled, has_text):
-    """A number between quotes is text, as true is."""
+    """A number between quotes is text, as true is. One with decimals is made a number (type_lines); a whole
+    one may be a name."""
     kind = settled[0]
     return settled if not has_text or kind not in ('int', 'float', 'bool') else (
-        'text' if kind == 'bool' else 'written', '')
+        'text' if kind == 'bool' else 'written', 'float' if kind == 'float' and has('pandas') else '')
+
+
+def flat(record, depth=0):
+    """A record with the members of its objects as columns, 'client.device', as pandas makes them; None: it
+    has a list, or is nested deeper."""
+    out = {}
+    for k, v in record.items():
+        if isinstance(v, dict) and v:
+            inner = flat(v, depth + 1) if depth < 3 else None
+            if inner is None:
+                return None
+            out.update(('%s.%s' % (k, name), value) for name, value in inner.items())
+        elif isinstance(v, (dict, list)):
+            return None
+        else:
+            out[k] = v
+    return out
 
 
 def records(items, reader, what):
-    """Describes a list of flat records as a table. None if it is not one."""
+    """Describes a list of records as a table. None if it is not one."""
     if not items or not all(isinstance(r, dict) for r in items[:1000]):
         return None
-    names = []
+    names, nested, shown = [], False, items[:2]
     for r in items[:200]:
-        for k, v in r.items():
-            if isinstance(v, (dict, list)):
-                return None
-            if k not in names:
-                names.append(k)
-    if not names or len(names) > 200:
+        made = flat(r)
+        if made is None:
+            return None
+        nested |= any(isinstance(v, dict) for v in r.values())
+        names += [k for k in made if k not in names]
+        if len(names) > (40 if nested else 200):
+            return None                 # keys that are data
+    if not names:
         return None
+    if nested:
+        reader = reader.replace('pd.DataFrame(', 'pd.json_normalize(')
+        if not has('pandas'):
+            return None
+        items = [flat(r) or {} if isinstance(r, dict) else r for r in items[:100000]]
     rows = [[as_cell(r.get(n)) for n in names] for r in items[:100000] if isinstance(r, dict)]
     columns = [Column(n) for n in names]
     seen = study(columns, rows)
-    flat = [r for r in items[:seen] if isinstance(r, dict)]
-    settled = [as_json(c.settle(''), any(isinstance(r.get(c.name), str) for r in flat)) for c in columns]
+    seen_records = [r for r in items[:seen] if isinstance(r, dict)]
+    settled = [as_json(c.settle(''), any(isinstance(r.get(c.name), str) for r in seen_records))
+               for c in columns]
     lines = [reader] + (type_lines(columns, settled, True) if has('pandas') else [])
     total = '%d %s' % (len(items), what) + ('' if seen == len(items) else ', looked at the first %d' % seen)
     lines.append('%s, columns: %s' % (total, describe(columns, settled)))
     if ROWS:
         lines.append('first %d rows:\n%s'
-                     % (min(2, len(items)), '\n'.join(clean(repr(r), ROW) for r in items[:2])))
+                     % (len(shown), '\n'.join(clean(repr(r), ROW) for r in shown)))
     return '\n'.join(lines)
 
 

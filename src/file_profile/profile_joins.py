@@ -152,6 +152,7 @@ def own_names(path, said):
         word = r'("(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\')|\b%s\b' % name
         code = re.sub(word, lambda m: m[1] or own, code)
         facts = re.sub(word + r'(?=\[)', lambda m: m[1] or own, facts)
+        facts = ('%s: ' % own if name == 'df' and re.match(r'\d', facts) else '') + facts
     return '\n'.join(part for part in (code, facts) if part)
 
 

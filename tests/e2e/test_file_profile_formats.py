@@ -25,9 +25,24 @@ def test_json_numbers_between_quotes_are_text(tmp_path):
     rows = [{'id': str(i), 'price': '%d.50' % i, 'n': i, 'sum': '1,%03d' % i, 'ok': 'true', 'zip': '%05d' % i, 'real': True} for i in range(9)]
     text = said(tmp_path, 'r.json', json.dumps(rows))
     df = frame(text)['df']
-    for name, kind in (('id', 'numbers as text'), ('price', 'numbers as text'), ('n', 'int, 0 to 8, all different'), ('sum', 'text, all different'),
+    for name, kind in (('id', 'numbers as text'), ('price', 'float, 0.5 to 8.5'), ('n', 'int, 0 to 8, all different'), ('sum', 'text, all different'),
                        ('ok', 'text: true'), ('zip', 'text, digits with leading zeros, all different'), ('real', 'bool')):
         assert '%r (%s)' % (name, kind) in text and (df[name].dtype == object) == ('text' in kind), (name, text)
+
+
+def test_records_of_records_are_a_table(tmp_path):
+    """As pandas normalises them; those with a list in them are not."""
+    rows = [{'at': '2024-05-%02dT10:00:00Z' % (i + 1), 'client': {'device': 'ab'[i % 2], 'screen': {'w': i}}, **({'paid': '%d.25' % i} if i % 2 else {})}
+            for i in range(20)]
+    lines = '\n'.join(map(json.dumps, rows))
+    for name, content in (('r.json', json.dumps(rows)), ('r.jsonl', lines)):
+        os.makedirs(tmp_path / name[2:])
+        text = said(tmp_path / name[2:], name, content)
+        assert "'client.device' (text: a, b), 'client.screen.w' (int, 0 to 19, all different), 'paid' (float, 1.25 to 19.25, 10 missing)" in text, text
+        df = frame(text)['df']
+        assert df['paid'].sum() == 102.5 and df['client.screen.w'].sum() == 190 and df['at'].dt.day.max() == 20
+    text = said(tmp_path, 'l.json', json.dumps([dict(r, tags=['x']) for r in rows]))
+    assert 'json_normalize' not in text and "'screen': {'w': 0}" in text, text
 
 
 def test_json_shape(tmp_path):
