@@ -141,11 +141,16 @@ def variable(path, alone):
     return identifier(stem, '') or identifier('%s_%s' % (alone, stem), alone + '2')
 
 
-def own_names(path, said):
-    """The profile, with variables in its code that the code of no other file overwrites."""
+def code_and_facts(said):
+    """The statements that a profile begins with, and the rest."""
     lines = said.split('\n')
     n = next((i for i, s in enumerate(lines) if not re.match(r'import |for | |\w+ = |\w+\[', s)), len(lines))
-    code, facts = '\n'.join(lines[:n]), '\n'.join(lines[n:])
+    return '\n'.join(lines[:n]), '\n'.join(lines[n:])
+
+
+def own_names(path, said):
+    """The profile, with variables in its code that the code of no other file overwrites."""
+    code, facts = code_and_facts(said)
     made = re.findall(r'(?:^|; )(df|data|text|rows) = ', code, re.M)
     for name in made if siblings(path) else ():
         own = variable(path, name) + ('_' + name if name != made[-1] else '')

@@ -36,24 +36,70 @@ def zip_kind(path):
 
 
 def zip_members(path, z, infos):
+    infos = [i for i in infos if not i.filename.startswith('_')]       # __MACOSX/
     shown = ', '.join('%s (%d bytes)' % (clean(i.filename, 80), i.file_size) for i in infos[:20])
     more = ' and %d more' % (len(infos) - 20) if len(infos) > 20 else ''
-    out = ['import io, zipfile; z = zipfile.ZipFile(%r)' % path,
-           'a ZIP archive of %d: %s%s' % (len(infos), clean(shown, 700), more)]
+    code, out = 'import io, zipfile; z = zipfile.ZipFile(%r)' % path, []
+    out.append('a ZIP archive of %d: %s%s' % (len(infos), clean(shown, 700), more))
     total, disk = sum(i.file_size for i in infos), os.statvfs(path)
     if total > disk.f_bavail * disk.f_frsize:
         TROUBLE.append('unpacked it has %d bytes, more than the sandbox has room for' % total)
         out.append('unpacked it has %d bytes, and only %d are free here: read its members one by one'
                    % (total, disk.f_bavail * disk.f_frsize))
     first = next((i for i in infos if i.filename.lower().endswith(DATA) and not i.flag_bits & 1), None)
-    if first:
-        with z.open(first) as f:
-            raw = f.read(SAMPLE + 1)
-        said, inner = inner_profile(first.filename, raw[:SAMPLE], len(raw) <= SAMPLE)
-        said = said.replace('open(%r' % inner, 'io.TextIOWrapper(z.open(%r)' % first.filename)
-        said = said.replace(repr(inner), 'z.open(%r)' % first.filename)
-        out.append('%s:\n%s' % (clean(first.filename, 80), said))
-    return '\n'.join(out)
+    if not first:
+        return '\n'.join([code] + out)
+    parts = members_alike(z, infos, first)
+    raw = b''.join(parts) if parts else read_member(z, first, SAMPLE + 1)
+    said, inner = inner_profile(first.filename, raw[:SAMPLE], len(raw) <= SAMPLE)
+    said = said.replace('open(%r' % inner, 'io.TextIOWrapper(z.open(%r)' % first.filename)
+    said = said.replace(repr(inner), 'z.open(%r)' % first.filename)
+    reading, facts = code_and_facts(said)
+    title = clean(first.filename, 80)
+    if parts and 'skiprows' not in reading:
+        reading, facts = all_members(reading, facts, first, [i.filename for i in same_kind(infos, first)])
+        title = '%d files with the same columns' % len(parts)
+    return '\n'.join(filter(None, [code, reading] + out + ['%s:\n%s' % (title, facts)]))
+
+
+def read_member(z, info, most):
+    with z.open(info) as f:
+        return f.read(most)
+
+
+def same_kind(infos, first):
+    return [i for i in infos if kind_of(i.filename) == kind_of(first.filename) and not i.flag_bits & 1]
+
+
+def members_alike(z, infos, first):
+    """The bytes of all tables like the first, with one header; none if some have another one, or if they are
+    too large together."""
+    same = same_kind(infos, first)
+    table = has('pandas') and kind_of(first.filename) in ('.csv', '.tsv')
+    if not table or not 1 < len(same) <= ALIKE_MOST or sum(i.file_size for i in same) > SAMPLE:
+        return []
+    parts = [read_member(z, i, SAMPLE).rstrip(b'\r\n') + b'\n' for i in same]
+    heads = {part.partition(b'\n')[0].strip() for part in parts}
+    return [] if len(heads) > 1 else parts[:1] + [part.partition(b'\n')[2] for part in parts[1:]]
+
+
+def all_members(reading, facts, first, names):
+    """The code for one table, made into code that reads them all, and their names as a column."""
+    own = re.escape(repr(first.filename))
+    call = re.search(r'(\w+) = (pd\.read_\w+\(z\.open\(%s\).*\))$' % own, reading, re.M)
+    if not call:
+        return reading, facts
+    one = call[2].replace('z.open(%r)' % first.filename, 'z.open(n)')
+    listed = repr(names)
+    if len(listed) > 300:
+        end = os.path.splitext(first.filename)[1]
+        listed = "z.namelist() if n.endswith(%r) and not n.startswith('_')" % end
+    each = "%s.assign(file=n.split('/')[-1]) for n in %s" % (one, listed)
+    column = Column('file')
+    column.feed_all([name.split('/')[-1] for name in names] * 2)
+    told = ', ' + column_text(column, 'text', '', '.', True)
+    facts = re.sub(r'(?m)^(.*, columns: .*)$', lambda m: m[1] + told, facts, count=1)
+    return reading.replace(call[0], '%s = pd.concat([%s], ignore_index=True)' % (call[1], each)), facts
 
 
 def geojson(read, features):

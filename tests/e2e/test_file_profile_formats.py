@@ -210,6 +210,30 @@ def test_zip_has_the_profile_of_its_first_table(tmp_path):
     assert "'amount' (float" in text and any(type(v).__name__ == 'DataFrame' and v.amount.sum() == 449.5 for v in names.values()), text
 
 
+def test_the_tables_of_a_zip_are_one(tmp_path):
+    """If they have the same columns; what a Mac adds to an archive is no member."""
+    pytest.importorskip('pandas')
+
+    def archive(**members):
+        with zipfile.ZipFile(tmp_path / 'z.zip', 'w') as z:
+            for name, text in members.items():
+                z.writestr('sold/%s.csv' % name, text)
+            z.writestr('__MACOSX/sold/._Bonn.csv', b'\0\5\x16\7')
+            z.writestr('README', 'words')
+        return prof.profile(str(tmp_path / 'z.zip'))
+
+    rows = ''.join('%02d.01.2024;%d,5\r\n' % (i + 1, i) for i in range(20))
+    text = archive(Bonn='day;units\r\n' + rows, Ghent='day;units\r\n' + rows.rstrip())
+    df = frame(text)['df']
+    assert len(df) == 40 and df['units'].sum() == 400 and list(df['file'].unique()) == ['Bonn.csv', 'Ghent.csv'], text
+    assert df['day'].dt.day.max() == 20 and "\n40 rows, columns: 'day' (datetime, 2024-01-01 to 2024-01-20), " in text, text
+    assert "'file' (text: Bonn.csv, Ghent.csv)\n" in text and '2 files with the same columns' in text and '_MAC' not in text, text
+    text = archive(Bonn='day;units\r\n' + rows, Ghent='day;sold\r\n' + rows)
+    assert len(frame(text)['df']) == 20 and 'concat' not in text and 'sold/Bonn.csv:' in text, text
+    many = archive(**{'town_%02d' % i: 'day;units\n' + rows for i in range(40)})
+    assert len(frame(many)['df']) == 800 and "if n.endswith('.csv') and" in many and len(frame(many)['df'].columns) == 3 and len(many) < 1500, many
+
+
 def test_a_zip_bomb_is_told(tmp_path):
     """Its directory says so: nothing is unpacked but the beginning of the first member."""
     with zipfile.ZipFile(tmp_path / 'z.zip', 'w', zipfile.ZIP_DEFLATED) as z:
