@@ -35,6 +35,17 @@ def related(key, owner, other):
     return other in (single, single + key) or key in ('id', 'key', 'no', 'nr', 'code', 'number')
 
 
+def zeros(column):
+    return any(v[0] == '0' != v for v in column.values)
+
+
+def keys_of(x, y):
+    """The values of two columns as they are compared: 007 is 7, if only one of them has zeros in front."""
+    if zeros(x) == zeros(y):
+        return x.values, y.values
+    return [{v.lstrip('0') or '0': n for v, n in c.values.items()} for c in (x, y)]
+
+
 def joins(a, b):
     """[(column of a, column of b, rows of the join)], the best first; in one of the two each value is
     unique."""
@@ -45,14 +56,19 @@ def joins(a, b):
                                                                                                       int):
                 continue
             kinds = {a.settled[i][0], b.settled[k][0]}
-            both = x.values.keys() & y.values.keys()
-            if not (x.once() or y.once()) or not both or kinds & {'float', 'bool', 'empty'} or len(kinds) > 1:
+            if kinds == {'code', 'int'} and not x.missing + y.missing and has('pandas'):
+                kinds = {'int'}
+            if not (x.once() or y.once()) or kinds & {'float', 'bool', 'empty'} or len(kinds) > 1:
+                continue
+            of_x, of_y = keys_of(x, y)
+            both = of_x.keys() & of_y.keys()
+            if not both:
                 continue
             if plain_name(x.name) == plain_name(y.name) in ('id', 'no', 'nr', 'number',
                                                             'index') and x.once() and y.once():
                 continue                # both only number their own rows
-            rows = sum(x.values[v][0] * y.values[v][0] for v in both)
-            out.append((len(both) / min(len(x.values), len(y.values)), x, y, rows))
+            rows = sum(of_x[v][0] * of_y[v][0] for v in both)
+            out.append((len(both) / min(len(of_x), len(of_y)), x, y, rows))
     out.sort(key=lambda j: -j[0])
     return [j[1:] for j in out if j[0] > 0.5]
 
@@ -67,11 +83,12 @@ class Join:
         if y.once():
             a, b, x, y = b, a, y, x
         self.one, self.unique, self.many, self.key, self.rows = a, x, b, y, rows
-        self.without = sum(y.values[v][0] for v in y.values.keys() - x.values.keys())
+        self.of_one, self.of_many = keys_of(x, y)
+        self.without = sum(self.of_many[v][0] for v in self.of_many.keys() - self.of_one.keys())
 
     def facts(self, rows):
         out = ['%d rows' % rows] if rows is not None else []
-        unused = len(self.unique.values.keys() - self.key.values.keys())
+        unused = len(self.of_one.keys() - self.of_many.keys())
         if self.without:
             out.append('%d of %s find%s none' % (self.without, self.many.name, 's' * (self.without == 1)))
         if unused:
@@ -84,8 +101,11 @@ class Join:
         left, right = ('both' if t in joined else t.name for t in (self.many, self.one))
         there, new = (names if t in joined else {c.name for c in t.columns} for t in (self.many, self.one))
         x, y = self.unique.name, self.key.name
+        if zeros(self.unique) != zeros(self.key):       # digits, of which one table has made numbers
+            left += '.astype({%r: int})' % y * zeros(self.key)
+            right += '.astype({%r: int})' % x * zeros(self.unique)
         on = 'on=%r' % x if x == y else 'left_on=%r, right_on=%r' % (y, x)
-        also = ', suffixes=("", "_%s")' % right if there & new - {y} else ''
+        also = ', suffixes=("", "_%s")' % right.partition('.')[0] if there & new - {y} else ''
         return 'both = %s.merge(%s, %s%s)' % (left, right, on, also)
 
 
@@ -161,26 +181,43 @@ def own_names(path, said):
     return '\n'.join(part for part in (code, facts) if part)
 
 
+def text_of(path):
+    """The text of a file beside the one that is described, whose trouble this is not."""
+    raw, size = read_start(path)
+    known = TROUBLE[:]
+    text, encoding = decode_text(raw, True)
+    TROUBLE[:] = known
+    return text or '', encoding
+
+
+def belongs(path, tables):
+    """Does a file have a column that may be one of these tables'?"""
+    try:
+        first = text_of(path)[0][:4000].split('\n', 1)[0]
+    except OSError:
+        return False
+    return any(related(a, variable(path, 'df'), b) or related(b, t.name, a)
+               for a in map(plain_name, re.split('[\t;,|]', first)) if a
+               for t in tables for b in [plain_name(c.name) for c in t.columns[:60]])
+
+
 def joins_with_files(t, path):
     """The lines that join this table with older ones beside it, if they share columns; else none. Nothing
     else of those files is read."""
     changed, tables = os.stat(path).st_mtime_ns, [t]
     older = [other for time, other in siblings(path) if time <= changed
              and other.lower().endswith(('.csv', '.tsv')) and os.path.getsize(other) <= SAMPLE]
-    for other in older[:4] if has('pandas') else ():
-        try:
-            raw, size = read_start(other)
-            known = TROUBLE[:]          # what is wrong with that file is said of that file
-            text, encoding = decode_text(raw, True)
-            TROUBLE[:] = known
-            first = [plain_name(c) for c in re.split('[\t;,|]',
-                                                     text[:4000].split('\n', 1)[0])] if text else []
-            if any(related(a, u.name, b) or related(b, '', a) for a in first
-                   for u in tables for b in [plain_name(c.name) for c in u.columns[:60]]):
+    left = older[:4] if has('pandas') else []
+    while left:                         # one may belong to another that is found later
+        found = [other for other in left if belongs(other, tables)]
+        left = [other for other in left if other not in found] if found else []
+        for other in found:
+            try:
+                text, encoding = text_of(other)
                 u = read_table(other, text, encoding, True, variable(other, 'df'), 0.5)
                 tables += [u] * bool(u)
-        except (OSError, ValueError):
-            continue
+            except (OSError, ValueError):
+                pass
     alike = [u for u in tables if form(u.name, names_of(u)) == form(t.name, names_of(t)) is not None]
     joined, lines = (alike, [one_below_the_other(alike)]) if len(alike) > 1 else join_all(tables)
     others = [line for u in joined if u is not t for line in u.code()]

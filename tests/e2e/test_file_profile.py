@@ -274,6 +274,21 @@ def test_two_files_that_share_a_column(tmp_path):
     assert 'merge' not in said(tmp_path, 'books.csv', 'book_id,title\n1,x\n2,y\n3,z\n')
 
 
+@pytest.mark.parametrize('loan, member', [('%05d', '%d'), ('%d', '%05d')])
+def test_keys_of_which_one_has_zeros_in_front(tmp_path, loan, member):
+    loans = make(tmp_path, 'loans.csv', 'Loan,Member\n' + ''.join('%s,%s\n' % (i + 1000, loan % (i % 18 + 300)) for i in range(90)))
+    os.utime(loans, (1, 1))
+    text = said(tmp_path, 'members.csv', 'Member ID,Town\n' + ''.join('%s,T%d\n' % (member % (i + 300), i % 3) for i in range(18)))
+    both = frame(text)['both']
+    assert '.astype({' in text and len(both) == 90 and both['Town'].notna().all() and '  # 90 rows\n' in text, text
+
+
+def test_a_key_named_after_the_older_file(tmp_path):
+    os.utime(make(tmp_path, 'customers.csv', 'id,town\n' + ''.join('%d,T%d\n' % (i + 50, i % 5) for i in range(30))), (1, 1))
+    text = said(tmp_path, 'orders.csv', 'no,customer_id\n' + ''.join('%d,%d\n' % (i, i % 30 + 50) for i in range(90)))
+    assert "both = orders.merge(customers, left_on='customer_id', right_on='id')  # 90 rows" in text and len(frame(text)['both']) == 90, text
+
+
 def test_three_files_are_joined_one_after_the_other(tmp_path):
     """The last join has the columns of all, and a row for each row of the table with the most detail."""
     for when, (name, text) in enumerate([
