@@ -1,9 +1,8 @@
 /* doubt.c - is the result of a small model's code most likely wrong? There are signs of it: the only number
- * that the code printed is below one, or has more than two decimals; the code makes no use of a number of
- * the question; or it has a condition such as "a or b and c". Then the model is asked the question once
- * more, with other instructions, and the result that looks better counts. Where neither does and they
- * differ, it is asked to solve the problem in words, and the number that it arrives at counts. What this
- * won is in docs/BENCH.md.
+ * that the code printed is below one, or has more than two decimals; or the code makes no use of a number of
+ * the question. Then the model is asked the question once more, with other instructions, and the result that
+ * looks better counts. Where neither does and they differ, it is asked to solve the problem in words, and the
+ * number that it arrives at counts. What this won is in docs/BENCH.md.
  */
 #include <math.h>
 #include <string.h>
@@ -14,7 +13,7 @@
 #include "json/json.h"
 #include "process/loop.h"
 
-#define HARDLY_RIGHT 2 /* of 42 odd results for 180 word problems none was right; nor of 7 such conditions */
+#define HARDLY_RIGHT 2 /* of 42 such results for 180 word problems none was right */
 #define PERHAPS      1
 #define NO_RESULT    (~0u)
 
@@ -64,14 +63,11 @@ unsigned doubts(const char *question, const char *code, const char *output, stru
     double value;
     const char *why_odd = only_number(output, &value) ? odd(value) : NULL;
     size_t left = numbers_left_out(question, code, &names);
-    bool precedence = or_before_and(code);
 
     buf_addstr(why, why_odd ? why_odd : "");
-    if (precedence)
-        buf_addf(why, "%sthe code has \"or\" before \"and\" without brackets", why_odd ? "; " : "");
     if (left)
-        buf_addf(why, "%sthe code does not use %s", why_odd || precedence ? "; " : "", buf_str(&names));
-    return (why_odd || precedence ? HARDLY_RIGHT : 0) + (left ? PERHAPS : 0);
+        buf_addf(why, "%sthe code does not use %s", why_odd ? "; " : "", buf_str(&names));
+    return (why_odd ? HARDLY_RIGHT : 0) + (left ? PERHAPS : 0);
 }
 
 /* A question without data, and a model whose first results are worth a look. */

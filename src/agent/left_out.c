@@ -22,7 +22,9 @@ static size_t name_length(const char *s)
     return isdigit((unsigned char)*s) ? 0 : n;
 }
 
-void plain_code(const char *s, struct buf *out)
+/* Copy Python code without its comments and long strings. A blank follows each comma, so that two arguments
+ * are not read as one number with its digits in groups. */
+static void add_plain(struct buf *out, const char *s)
 {
     char quote = '\0';
 
@@ -82,7 +84,7 @@ static size_t numbers_used(const char *code, double *out, bool *counts)
     struct buf plain autorelease(buf_release) = BUF_INIT(2 * SANDBOX_CODE_MAX),
                      used autorelease(buf_release) = BUF_INIT(2 * SANDBOX_CODE_MAX);
 
-    plain_code(code, &plain);
+    add_plain(&plain, code);
     for (const char *line = buf_str(&plain); *line;) {
         size_t len = strcspn(line, "\n");
 

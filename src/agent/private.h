@@ -48,6 +48,7 @@ struct question {
     /* why a file that its code wrote could not be delivered, and what would help; or NULL */
     char *undelivered;
     char *undelivered_name; /* name of that file */
+    bool brackets_told;     /* code without brackets was sent back */
     enum verified verified; /* what a second computation came to */
     char *second;           /* its answer; or NULL */
 };
@@ -240,12 +241,10 @@ size_t numbers_read(const char *text, double *out, size_t max);
 /* left_out.c */
 /* How many numbers of the question its code makes no use of; they are named in out. */
 size_t numbers_left_out(const char *question, const char *code, struct buf *out);
-/* Append Python code without its comments and long strings. A blank follows each comma, so that two arguments
- * are not read as one number with its digits in groups. */
-void plain_code(const char *code, struct buf *out);
 
-/* precedence.c: is there a condition such as "a or b and c", without brackets? */
-bool or_before_and(const char *code);
+/* precedence.c: the first line with a condition such as "a or b and c", as "(a or b) and c", which the caller
+ * frees; NULL: there is none. */
+char *line_with_brackets(const char *code);
 
 /* rounds.c: run what a reply calls, and put both into the conversation. -1: it was interrupted, or nothing
  * can run. */

@@ -105,6 +105,23 @@ static void same_failed(struct agent *a, const struct code_run *c, const char *w
     cell_refused(a, c, "skipped: the same code has already failed");
 }
 
+/* A small model writes "a or b and c" where it means "(a or b) and c". It is shown both, once a question. */
+static bool ask_for_brackets(struct agent *a, const struct code_run *c, struct tool_use *use)
+{
+    autofree char *line = NULL;
+
+    if (a->q->brackets_told || !agent_output_answers(a) || !llm_checks_results(a->llm)
+        || !(line = line_with_brackets(c->code)))
+        return false;
+    a->q->brackets_told = true;
+    use->kind = RESULT_MALFORMED;
+    buf_addf(&use->text,
+             "Python reads \"a or b and c\" as \"a or (b and c)\". With \"(a or b) and c\" the line is:\n%s",
+             line);
+    cell_refused(a, c, "skipped: it has \"or\" before \"and\" without brackets");
+    return true;
+}
+
 int tool_malformed(struct agent *a, struct tool_use *use, const char *problem, struct error *err)
 {
     const struct code_run c = {.id = use->call->id, .tool = use->call->name, .code = ""};
@@ -138,6 +155,8 @@ static int run_code(struct agent *a, struct tool_use *use, struct error *err)
         same_output(a, &c, why, use);
         return 0;
     }
+    if (ask_for_brackets(a, &c, use))
+        return 0;
 
     autofree char *whole = facts_with_reading(a, code);
     c.code = whole;

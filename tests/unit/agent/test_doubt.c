@@ -23,9 +23,6 @@ static void test_signs(void **state)
         {"6 and 4", "print(6 / 4)", "1e300", 0, ""},
         {"6 and 4", "print(6)", "6", 1, "the code does not use 4"},
         {"6 and 4", "print(6)", "-6", 3, "it is below 1; the code does not use 4"},
-        {"6 and 4", "print(6 or 4 and 3)", "7", 2, "the code has \"or\" before \"and\" without brackets"},
-        {"6 and 4", "print(6 or 5 and 3)", "0", 3,
-         "it is below 1; the code has \"or\" before \"and\" without brackets; the code does not use 4"},
         /* no number, or several of them */
         {"6 and 4", "print(6, 4)", "", 0, ""},
         {"6 and 4", "print(6, 4)", "Tuesday", 0, ""},
@@ -43,50 +40,6 @@ static void test_signs(void **state)
             fail_msg("%s gave %s: %u %s", cases[i].code, cases[i].output, n, buf_str(&why));
         buf_release(&why);
     }
-}
-
-static void test_precedence(void **state)
-{
-    static const struct {
-        const char *code;
-        bool wrong;
-    } cases[] = {
-        {"print(sum(1 for i in range(9) if i % 4 == 0 or i % 6 == 0 and i % 9 != 0))", true},
-        {"if a or b and c:\n    pass", true},
-        {"x = (a or f(b, c[1]) and c)", true},
-        {"x = [i for i in r if (a and b) or (c) or d and (e)]", true},
-        {"while a or b and not c: pass", true},
-        {"x = (a or b\n     and c)", true},
-        {"a or b and c", true},
-        {"x = (a or b) and c", false},
-        {"x = a and b or c", false},
-        {"x = a or (b and c)", false},
-        {"x = f(a or b, c and d)", false},
-        {"x = a or b\ny = c and d", false},
-        {"x = a or b; y = c and d", false},
-        {"x = 1 if a or b else c and d", false},
-        {"x = [1 for i in a or b if c and d]", false},
-        {"if a or b: x = c and d", false},
-        {"if a or b: return c and d", false},
-        {"x = a or b # and c", false},
-        {"print('a or b and c')", false},
-        {"x = a or b == c and d", true},
-        {"y = x = a or b\nz = d and e", false},
-        {"for_order = band or land", false},
-        {"x = a)]} or b and c", true},
-        {"", false},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < countof(cases); i++)
-        if (or_before_and(cases[i].code) != cases[i].wrong)
-            fail_msg("%s", cases[i].code);
-    struct buf deep = BUF_INIT(0);
-    for (size_t i = 0; i < 1000; i++)
-        buf_addstr(&deep, "(");
-    buf_addstr(&deep, "a or b and c");
-    assert_true(or_before_and(buf_str(&deep)));
-    buf_release(&deep);
 }
 
 #define BAD                        \
@@ -358,7 +311,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signs),
-        cmocka_unit_test(test_precedence),
         cmocka_unit_test(test_looks),
         cmocka_unit_test(test_afterwards),
     };
