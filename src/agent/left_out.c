@@ -79,6 +79,23 @@ static bool assigns_unused_name(const char *line, const char *code)
            && count_name(code, name, len) == 1;
 }
 
+/* Blank the digits of round(x, 2), which are no number of the question. */
+static void blank_round_digits(char *code)
+{
+    for (char *s = code; (s = strstr(s, "round(")); s += strlen("round")) {
+        char *comma = NULL, *p = s + strlen("round");
+        int depth = 0;
+
+        do {
+            depth += *p == '(' ? 1 : *p == ')' ? -1 : 0;
+            if (*p == ',' && depth == 1)
+                comma = p;
+        } while (depth && *++p);
+        while (comma && comma < p)
+            *comma++ = ' ';
+    }
+}
+
 static size_t numbers_used(const char *code, double *out, bool *counts)
 {
     struct buf plain autorelease(buf_release) = BUF_INIT(2 * SANDBOX_CODE_MAX),
@@ -92,24 +109,20 @@ static size_t numbers_used(const char *code, double *out, bool *counts)
             buf_add(&used, line, len + (line[len] == '\n'));
         line += len + (line[len] == '\n');
     }
+    if (used.data)
+        blank_round_digits(used.data);
     *counts = strstr(buf_str(&used), "range(") != NULL;
     return numbers_read(buf_str(&used), out, USED_MAX);
 }
 
 /* May code write number as value? As a share of a hundred, in another unit, as the end of a range. */
-static bool stands_for(double value, double number, bool counts)
+static bool stands_for(double value, double number, bool counts, bool percent)
 {
-    const double forms[] = {number,
-                            number / 100,
-                            1 + number / 100,
-                            1 - number / 100,
-                            100 - number,
-                            100 + number,
-                            number * 1000,
-                            number / 1000,
-                            number * 100,
-                            number * 60,
-                            counts ? number + 1 : number};
+    const double forms[] = {number, number / 100, number * 1000, number / 1000, number * 100, number * 60,
+                            counts ? number + 1 : number,
+                            /* 20 percent more or less */
+                            percent ? 1 + number / 100 : number, percent ? 1 - number / 100 : number,
+                            percent ? 100 - number : number, percent ? 100 + number : number};
 
     for (size_t i = 0; i < countof(forms); i++)
         if (fabs(value - forms[i]) <= 1e-9 * fmax(1, fabs(value)))
@@ -117,10 +130,19 @@ static bool stands_for(double value, double number, bool counts)
     return false;
 }
 
+static bool is_among(double value, const double *numbers, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (value == numbers[i])
+            return true;
+    return false;
+}
+
 size_t numbers_left_out(const char *question, const char *code, struct buf *out)
 {
     double asked[ASKED_MAX + 1], used[USED_MAX];
-    bool counts;
+    bool counts, percent = strchr(question, '%') || strcasestr(question, "percent")
+                           || strcasestr(question, "per cent");
     size_t n = numbers_read(question, asked, countof(asked)), left = 0;
 
     if (n > ASKED_MAX || strlen(code) > CODE_MAX)
@@ -129,13 +151,13 @@ size_t numbers_left_out(const char *question, const char *code, struct buf *out)
     if (n_used == USED_MAX)
         return 0;
     for (size_t i = 0; i < n; i++) {
-        size_t k = 0;
+        bool found = asked[i] == 0 || is_among(asked[i], used, n_used);
 
-        while (k < n_used && !stands_for(used[k], asked[i], counts))
-            k++;
-        if (k < n_used)
-            continue;
-        buf_addf(out, "%s%.12g", left++ ? ", " : "", asked[i]);
+        /* a number of the question stands for itself alone */
+        for (size_t k = 0; k < n_used && !found; k++)
+            found = stands_for(used[k], asked[i], counts, percent) && !is_among(used[k], asked, n);
+        if (!found)
+            buf_addf(out, "%s%.12g", left++ ? ", " : "", asked[i]);
     }
     return left;
 }

@@ -356,7 +356,7 @@ def missing_name(worker, e, frames):
         name = parts[1] if len(parts) > 1 else ''
     if name in ALIASES:
         return 'not imported: ' + ALIASES[name]
-    if name in STDLIB:
+    if name in STDLIB or name in getattr(sys, 'stdlib_module_names', ()):      # since Python 3.10
         return 'not imported: import ' + name
     if name == '__file__':
         return 'the code is not in a file; it runs in ' + posix.getcwd()

@@ -36,6 +36,17 @@ static void test_numbers(void **state)
         {"from 1 to 200", "print(max(1,200))", ""},
         {"at 17:30", "print(17)", "30"},
         {"1.5 or 15", "print(15)", "1.5"},
+        {"per cent: 20", "print(0.8)", ""},
+        /* what is another number of the question is that alone; nothing is a share without a percentage */
+        {"4 bags of 300 g", "print(18 / 4)", "300"},
+        {"4 bags at 3 percent, of 300 g", "print(4 * 1.03)", "300"},
+        {"3 bags of 3 g", "print(3)", ""},
+        {"20 less", "print(0.8)", "20"},
+        {"at 9:00", "print(9)", ""},
+        /* nor are the digits of round() */
+        {"5 of 100", "print(round(5 / 2, 1))", "100"},
+        {"5 of 2", "print(round(f(5, 2), 1), round(7))", ""},
+        {"5 of 2", "print(round(5, 2), round((", "2"},
         /* no numbers of the question */
         {"no number", "print(1)", ""},
         {"x1 and y_2", "print(3)", ""},
