@@ -130,6 +130,15 @@ int ask_silently(struct agent *a, const struct conversation *c, struct llm_reply
  * listener. */
 int ask_about(struct agent *a, const char *text, struct llm_reply *r, struct error *err);
 
+/* output_answer.c */
+/* What the only code of this round printed, if it can stand as the answer: it is one short line and there is
+ * nothing else to report. A table, a whole object, a new file or a lost variable is left to the model to
+ * describe. The caller frees it. */
+char *answer_of_output(const struct agent *a, const struct question *q, const struct llm_reply *r);
+/* The code of a small model that prints nothing and ends by giving a name a value: with that name behind it,
+ * so that the value is its output. Any other code as it is. The caller frees. */
+char *code_with_value(const struct agent *a, const char *code);
+
 /* events.c */
 void agent_send(struct agent *a, struct event *e); /* fills in the question's number */
 void agent_notice(struct agent *a, enum notice_level level, const char *fmt, ...)

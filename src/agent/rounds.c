@@ -15,10 +15,8 @@
 #include "base/utf8.h"
 #include "process/loop.h"
 
-#define GO_ON             (-1) /* no status yet: ask the model again */
-#define THOUGHT_SHOWN     300  /* bytes of reasoning quoted in one of our lines */
-#define DECIMALS_SHOWN    6    /* longest fraction in output shown as an answer */
-#define OUTPUT_ANSWER_MAX 200  /* longest output, in bytes, that can be the answer as it is */
+#define GO_ON         (-1) /* no status yet: ask the model again */
+#define THOUGHT_SHOWN 300  /* bytes of reasoning quoted in one of our lines */
 
 static int still_fails(const struct question *q, const char *more, struct error *err)
 {
@@ -252,41 +250,6 @@ static int run_calls(struct agent *a, const struct llm_reply *r, size_t turn, st
             return error_set(err, ERROR_CANCELLED, 0, "interrupted");
     }
     return 0;
-}
-
-/* Is it a number such as 120.00000000000001? Nobody writes one this way: the code should have rounded it. */
-static bool long_fraction(const char *text, size_t len)
-{
-    size_t digits = 0;
-
-    for (size_t i = 0; i < len; i++) {
-        bool goes_on = digits && isdigit((unsigned char)text[i]);
-
-        digits = text[i] == '.' ? 1 : goes_on ? digits + 1 : 0;
-        if (digits > DECIMALS_SHOWN + 1)
-            return true;
-    }
-    return false;
-}
-
-/* What the only code of this round printed, if it can stand as the answer: it is one short line and there is
- * nothing else to report. A table, a whole object, a new file or a lost variable is left to the model to
- * describe. The caller frees it. */
-static char *answer_of_output(const struct agent *a, const struct question *q, const struct llm_reply *r)
-{
-    const struct turn *t = &a->c->v[a->c->n - 1];
-    size_t len = q->good ? strlen(q->good) : 0;
-
-    if (!agent_output_answers(a) || r->n_calls != 1 || t->role != TURN_RESULT || t->result != RESULT_OK)
-        return NULL;
-    while (len && isspace((unsigned char)q->good[len - 1]))
-        len--;
-    if (!len || *q->good == '{' || len > OUTPUT_ANSWER_MAX || memchr(q->good, '\n', len)
-        || long_fraction(q->good, len))
-        return NULL;
-    if (strlen(t->text) != len || memcmp(t->text, q->good, len) != 0)
-        return NULL;
-    return xmemdup0(q->good, len);
 }
 
 int run_reply(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)

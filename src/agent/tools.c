@@ -158,7 +158,8 @@ static int run_code(struct agent *a, struct tool_use *use, struct error *err)
     if (ask_for_brackets(a, &c, use))
         return 0;
 
-    autofree char *whole = facts_with_reading(a, code);
+    autofree char *shown = code_with_value(a, code);
+    autofree char *whole = facts_with_reading(a, shown);
     c.code = whole;
     if (cell_run(a, &c, err))
         return -1;
