@@ -3,6 +3,7 @@
 import datetime
 import itertools
 import re
+import time
 
 
 def sheet_cell(value):
@@ -169,7 +170,9 @@ def sheets_alike(parts, sheets):
     alike = max(groups, key=len, default=[])
     if len(alike) < 2:
         return []
-    return alike + same(alike[0], (SheetPart(s, SHEETS) for s in sheets[SHEETS:SHEETS_MOST]))
+    until = time.monotonic() + SECONDS
+    later = itertools.takewhile(lambda sheet: time.monotonic() < until, sheets[SHEETS:SHEETS_MOST])
+    return alike + same(alike[0], (SheetPart(sheet, SHEETS) for sheet in later))
 
 
 def sheet_text(t, share):
