@@ -110,7 +110,7 @@ static const struct topic {
      "a question: 2 no model or no key is set, 77 the key was refused, 75 try again\n"
      "later, 1 anything else.\n",
      NULL},
-    {"mcp", FOR_CONFIG, "the sandbox for an MCP client",
+    {"mcp", FOR_FRONT, "the sandbox for an MCP client",
      "Usage: sandpiper mcp [OPTION]...\n\n"
      "Gives an MCP client (a desktop assistant, an editor, an agent framework) Python\n"
      "in the sandbox: variables and files stay between calls, figures come back as\n"
@@ -171,7 +171,7 @@ static const struct topic {
      "\nExit codes: 0 success, 1 something could not be read or removed, 2 there is no\n"
      "such session.\n",
      NULL},
-    {"serve", FOR_SERVE | FOR_CONFIG, "sandboxes for other programs, by HTTP",
+    {"serve", FOR_SERVE | FOR_FRONT, "sandboxes for other programs, by HTTP",
      "Usage: sandpiper serve [OPTION]...\n\n"
      "Runs Python for other programs on this machine, over HTTP. Each sandbox keeps\n"
      "its variables and files, has no network, and ends after a time without requests\n"
@@ -287,7 +287,7 @@ static bool belongs(const struct topic *t, const struct option *o)
 
     if (!(o->commands & t->here))
         return false;
-    return o->commands != FOR_ALL || !strcmp(t->groups, o->group) || strstr(t->also, word);
+    return (o->commands & FOR_NAMED) != FOR_NAMED || !strcmp(t->groups, o->group) || strstr(t->also, word);
 }
 
 static void help_topic(const struct topic *t, struct buf *out)

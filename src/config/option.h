@@ -36,7 +36,6 @@ enum {
     FOR_CONFIG = 4,
     FOR_REPLY = 8,
     FOR_REQUEST = 16,
-    FOR_ALL = 31,
     FOR_PS = 32,
     FOR_RM = 64,
     FOR_DOCTOR = 128,
@@ -44,7 +43,10 @@ enum {
     FOR_SETTINGS = 512, /* config alone; FOR_CONFIG is what others accept as well */
     FOR_SESSIONS = 1024,
     FOR_SERVE = 2048,
-    FOR_NONE = 4096 /* of a command that has no options */
+    FOR_NONE = 4096,  /* of a command that has no options */
+    FOR_FRONT = 8192, /* mcp and serve, which name their sandboxes themselves */
+    FOR_NAMED = FOR_ASK | FOR_EXEC | FOR_CONFIG | FOR_REPLY | FOR_REQUEST,
+    FOR_ALL = FOR_NAMED | FOR_FRONT
 };
 
 struct option {

@@ -229,6 +229,15 @@ def test_no_place_for_its_name(bare):
     os.unlink(bare.path("run/sandpiper"))
 
 
+def test_mcp_and_serve_do_not_take_it(named_bwrap):
+    """Their sandboxes end with the client, and one of that name would have ended with it."""
+    assert run(named_bwrap, "x = 77").code == 0
+    for command in ("mcp", "serve"):
+        r = named_bwrap.run(command, "--sandbox-name", "work", stdin="")
+        assert r.code == 2 and "%s has no option --sandbox-name" % command in r.err, r
+    assert run(named_bwrap, "print(x)").out == "77\n"
+
+
 @pytest.mark.parametrize("name", ["", ".", "..", ".x", "-x", "a/b", "../../tmp/x", "a b", "a\nb", "\x1b[31m", "x" * 65, "$(id)", "é"])
 def test_hostile_names(bare, name):
     r = bare.run("exec", "--sandbox-name=" + name, "-", stdin="print(1)")

@@ -144,11 +144,11 @@ static void pages_of_help(void **state)
         {"help", 0, 25},
         {"chat", 0, 12},
         {"version", 0, 8},
-        {"mcp", FOR_CONFIG, 48},
+        {"mcp", FOR_FRONT, 48},
         {"debug", FOR_REPLY, 24},
         {"models", FOR_CONFIG | FOR_MODELS, 30},
         {"sessions", FOR_CONFIG | FOR_SESSIONS, 36},
-        {"serve", FOR_CONFIG | FOR_SERVE, 60},
+        {"serve", FOR_FRONT | FOR_SERVE, 60},
     };
 
     (void)state;
