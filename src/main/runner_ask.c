@@ -10,10 +10,13 @@
 
 #include "agent/agent.h"
 #include "ask/setup.h"
+#include "base/argv.h"
 #include "base/base64.h"
 #include "base/file.h"
+#include "base/inputs.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "base/sha256.h"
 #include "chat/event_json.h"
 #include "chat/result_json.h"
 #include "json/json.h"
@@ -33,6 +36,7 @@ struct asker {
     struct ask ask;
     bool open;
     char *model, *effort;       /* asked for in place of the configured ones; or NULL */
+    struct argv given, names;   /* files that were given: digest and name; each one's name in the sandbox */
     struct runner_child *child; /* what follows is of the question under way */
     bool stream;
     struct event_json *events;
@@ -114,6 +118,8 @@ void asker_free(struct asker *q)
     json_free(q->computed);
     free(q->model);
     free(q->effort);
+    argv_release(&q->given);
+    argv_release(&q->names);
     free(q);
 }
 
@@ -224,6 +230,23 @@ static void take_back(struct asker *q, uint64_t before)
 
 /* ---- files ---- */
 
+/* Two files may come with one name, each client knowing only its own. The same bytes under it are the same
+ * file; others have the next free name. */
+static const char *name_of(struct asker *q, const char *name, const struct buf *bytes)
+{
+    char digest[SHA256_HEX];
+
+    sha256_hex(bytes->data, bytes->len, digest);
+    autofree char *file = xasprintf("%s %s", digest, name);
+    for (size_t i = 0; i < q->given.n; i++)
+        if (!strcmp(q->given.v[i], file))
+            return q->names.v[i];
+    autofree char *free_one = name_not_taken(name, (const char *const *)q->names.v, q->names.n);
+    argv_push(&q->given, file);
+    argv_push(&q->names, free_one);
+    return q->names.v[q->names.n - 1];
+}
+
 static int attach_one(struct asker *q, const struct json *file, struct error *err)
 {
     const char *path = json_text(json_get(file, "name")), *slash = strrchr(path, '/');
@@ -238,7 +261,7 @@ static int attach_one(struct asker *q, const struct json *file, struct error *er
     autoclose int fd = memfd_create("file", MFD_CLOEXEC);
     if (fd < 0 || fd_write_all(fd, buf_str(&bytes), bytes.len) < 0 || lseek(fd, 0, SEEK_SET) < 0)
         return error_errno(err, "%.200s", name);
-    return agent_attach(q->ask.agent, name, fd, err);
+    return agent_attach(q->ask.agent, name_of(q, name, &bytes), fd, err);
 }
 
 static int attach(struct asker *q, const struct json *files, struct error *err)

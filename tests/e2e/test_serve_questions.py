@@ -49,6 +49,17 @@ def test_ask_with_a_file_as_events(start):
     assert events[-1][1]["output"] == "Seven." and "/mnt/data/n.txt" in model.requests[0].messages[-1]["content"]
 
 
+def test_two_files_of_one_name(start):
+    """Neither takes the place of the other; one that is given again does not come twice."""
+    show = "import os\n{f: open(f).read() for f in sorted(os.listdir())}"
+    server, _ = start(call(show), done("Two."), call(show), done("Three."))
+    files = [{"name": "jan/a.csv", "content": "x\n1"}, {"name": "feb/a.csv", "content": "x\n2"}]
+    got = server.ask("/ask", {"input": "compare", "files": files})
+    assert got["steps"][0]["output"] == repr({"a-2.csv": "x\n2", "a.csv": "x\n1"}), got
+    more = server.ask("/ask", {"input": "more", "session": got["session"], "files": [*files, {"name": "a.csv", "content": "x\n3"}]})
+    assert more["steps"][0]["output"] == repr({"a-2.csv": "x\n2", "a-3.csv": "x\n3", "a.csv": "x\n1"}), more
+
+
 def test_files_of_a_refused_request(start):
     """They belong to no later question."""
     server, model = start(done("One."), done("Two."))
