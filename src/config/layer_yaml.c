@@ -72,11 +72,24 @@ static int yaml_section(struct config *c, const struct ydoc *map, struct error *
     return 0;
 }
 
+static bool is_section(const char *key)
+{
+    size_t len = strlen(key);
+
+    for (size_t i = 0; i < option_count; i++) {
+        const char *name = option_table[i].key;
+
+        if (name && !strncmp(name, key, len) && name[len] == '.')
+            return true;
+    }
+    return false;
+}
+
 static int yaml_member(struct config *c, const struct ydoc *y, struct error *err)
 {
     const struct option *o = option_by_key(y->key);
 
-    if (!strcmp(y->key, "artifacts") && y->type == YDOC_MAP)
+    if (y->type == YDOC_MAP && is_section(y->key))
         return yaml_section(c, y, err);
     if (!strcmp(y->key, "providers"))
         return providers_read(config_providers(c), y, false, err);

@@ -210,8 +210,11 @@ struct ydoc *ydoc_parse(const char *text, size_t len, const char *file, struct e
     else if (!yaml_parser_initialize(&r.parser))
         status = error_set(err, ERROR_SYSTEM, 0, "%s: out of memory", file);
     else {
+        /* libyaml takes a byte order mark for a column, to the left of which the next line would be */
+        size_t mark = len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
+
         yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
-        yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, len);
+        yaml_parser_set_input_string(&r.parser, (const unsigned char *)text + mark, len - mark);
         status = read_stream(&r, root);
         yaml_parser_delete(&r.parser);
     }
@@ -269,5 +272,7 @@ const char *ydoc_kind(const struct ydoc *y)
 {
     if (y->type == YDOC_TEXT)
         return ydoc_nothing(y) ? "nothing" : "a single value";
+    if (!y->n)
+        return y->type == YDOC_LIST ? "an empty list" : "an empty map";
     return y->type == YDOC_LIST ? "a list" : "a map";
 }

@@ -174,6 +174,38 @@ static void precedence(void **state)
     config_release(&c);
 }
 
+/* Editors of Windows begin a file with a byte order mark, and end its lines in their own way. */
+static void a_file_from_windows(void **state)
+{
+    struct error err = {0};
+    struct config c;
+
+    (void)state;
+    assert_int_equal(load(&c, "\xef\xbb\xbfpids: 99\r\nmodel: m\r\n", NULL, NULL, NULL, NULL, &err), 0);
+    assert_int_equal(c.pids, 99);
+    assert_string_equal(c.model, "m");
+    config_release(&c);
+}
+
+/* The key of an option that has a dot in it is also a map in a map, as YAML is mostly written. */
+static void sections(void **state)
+{
+    struct error err = {0};
+    struct config c;
+
+    (void)state;
+    assert_int_equal(load(&c,
+                          "serve:\n  listen: 127.0.0.1:9\n  pool: 2\nserve.ttl: 1m\n"
+                          "artifacts: {upload: s3://b}\n",
+                          NULL, NULL, NULL, NULL, &err),
+                     0);
+    assert_string_equal(c.listen, "127.0.0.1:9");
+    assert_int_equal(c.pool_size, 2);
+    assert_int_equal(c.ttl, 60000);
+    assert_string_equal(c.upload, "s3://b");
+    config_release(&c);
+}
+
 /* --config <(...): what writes the file may be slow. */
 static void from_a_pipe(void **state)
 {
@@ -219,6 +251,8 @@ static void bad_yaml(void **state)
         {"quiet: 1\n", "quiet: expected true or false"},
         {"sandbox: chroot\n", "sandbox: expected one of auto|docker|podman|bwrap, found \"chroot\""},
         {"model: [a]\n", "model: expected a string, found a list"},
+        {"model: []\n", "model: expected a string, found an empty list"},
+        {"serve: {tll: 1m}\n", "config.yaml:1: unknown key serve.tll"},
         {"model: {a: b}\n", "model: expected a string, found a map"},
         {"model:\n", "model: expected a string, found nothing"},
         {"- a\n", "expected a map of options (key: value), found a list"},
@@ -638,6 +672,8 @@ int main(void)
         cmocka_unit_test(files_leave_room),
         cmocka_unit_test(every_option),
         cmocka_unit_test(precedence),
+        cmocka_unit_test(a_file_from_windows),
+        cmocka_unit_test(sections),
         cmocka_unit_test(from_a_pipe),
         cmocka_unit_test(bad_yaml),
         cmocka_unit_test(bad_elsewhere),
