@@ -71,10 +71,15 @@ static void on_store_notice(void *ctx, const char *line)
     s->notice(s->ctx, NOTICE_WARNING, line);
 }
 
+static bool is_saved(const struct saved *s)
+{
+    return s->config->save && !s->config->replay;
+}
+
 int saved_open(struct saved *s, struct error *err)
 {
     const struct config *c = s->config;
-    bool save = c->save && !c->replay, same = s->from && save && !saved_busy(s->from->writer);
+    bool save = is_saved(s), same = s->from && save && !saved_busy(s->from->writer);
     autofree char *place = saved_place(), *folder = present_folder(), *writer = owner_self();
 
     if (session_open(s->session, c, same ? s->from->id : NULL, err) < 0)
@@ -127,7 +132,7 @@ int saved_continue(struct saved *s, struct sandbox *sandbox, struct agent *agent
 
     if (!from)
         return 0;
-    bool copy = strcmp(from->id, s->session->id) != 0 && s->store && store_db(s->store);
+    bool copy = is_saved(s) && strcmp(from->id, s->session->id) != 0 && s->store && store_db(s->store);
     autofree char *line = xasprintf("Continuing \"%s\" (%s)%s%s%s.", from->title ? from->title : "",
                                     session_short(from->id),
                                     copy ? ", in a copy, since another program uses it (" : "",

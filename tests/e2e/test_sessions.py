@@ -75,6 +75,13 @@ def test_what_is_not_saved(sandpiper, serve):
     assert not os.path.exists(os.path.dirname(database(sandpiper))) and sandpiper.run("sessions").out == "no saved sessions yet\n"
 
 
+def test_one_goes_on_without_being_saved(sandpiper, serve):
+    serve(sandpiper, [text("One."), text("Two.")])
+    assert sandpiper.run("a?").code == 0
+    r = sandpiper.run("--no-save", "-c", "b?")
+    assert re.fullmatch(r'sandpiper: Continuing "a\?" \(\w+\)\.\n', r.err) and r.out == "Two.\n", r
+
+
 def test_wrong_words(sandpiper):
     for argv, says in ((["-c", "-r", "x", "q"], "cannot be combined"), (["--replay-cells", "q"], "-c or -r"), (["-r", "zz", "q"], 'no session "zz"'),
                        (["sessions", "shwo"], "there are list, show"), (["sessions", "show"], "usage: sandpiper sessions show ID"),
