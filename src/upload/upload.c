@@ -57,7 +57,8 @@ static char *encoded(const char *path)
 static int open_s3(struct upload *u, const char *to, struct error *err)
 {
     const char *key = variable("AWS_ACCESS_KEY_ID"), *secret = variable("AWS_SECRET_ACCESS_KEY");
-    const char *region = variable("AWS_REGION"), *endpoint = variable("AWS_ENDPOINT_URL_S3");
+    const char *named = variable("AWS_ENDPOINT_URL_S3") ? "AWS_ENDPOINT_URL_S3" : "AWS_ENDPOINT_URL";
+    const char *region = variable("AWS_REGION"), *endpoint = variable(named);
     const char *token = variable("AWS_SESSION_TOKEN");
 
     if (!key || !secret)
@@ -67,7 +68,8 @@ static int open_s3(struct upload *u, const char *to, struct error *err)
                          to);
     region = region ? region : variable("AWS_DEFAULT_REGION");
     region = region ? region : "us-east-1";
-    endpoint = endpoint ? endpoint : variable("AWS_ENDPOINT_URL");
+    if (endpoint && url_check(endpoint, named, err) < 0)
+        return -1;
     autofree char *amazon = xasprintf("https://s3.%s.amazonaws.com", region);
     autofree char *host = url_trim(endpoint ? endpoint : amazon), *path = encoded(to + strlen("s3://"));
 

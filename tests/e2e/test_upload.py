@@ -177,6 +177,7 @@ def test_a_large_file_takes_no_memory(sandpiper, serve, storage):
     ("https://h.test/c?sig=abc", {"AZURE_STORAGE_SAS_TOKEN": "x"}, "the URL must not contain a query"),
     ("https://h.test/", {"AZURE_STORAGE_SAS_TOKEN": "x"}, "names no bucket or container"),
     ("http://h.test/c", {"AZURE_STORAGE_SAS_TOKEN": "x"}, "not sent over http://"),
+    ("s3://bucket/x", {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_ENDPOINT_URL": "minio:9000"}, 'AWS_ENDPOINT_URL: expected a URL'),
     ("https://user:pw@h.test/c", {"AZURE_STORAGE_SAS_TOKEN": "x"}, "--upload")])
 def test_usage(bare, serve, to, env, said):
     serve(bare, [])
