@@ -20,7 +20,7 @@
 #include "runner/served.h"
 
 #define CONVERSATION_MAX 256
-#define FULL             "\nstop one that is not needed, or try again later"
+#define FULL             "\ngo on in one of them, stop one that is not needed, or try again later"
 
 static unsigned count(const struct runners *rs, bool pooled)
 {

@@ -142,6 +142,15 @@ def test_sandboxes_are_apart(mcp):
         assert nobody["isError"] and "no sandbox" in text(nobody), nobody
 
 
+def test_as_many_as_there_may_be(mcp):
+    """The model cannot stop one, but go on in one that it has."""
+    handles = [mcp.code("x = %d" % i, sandbox="new")["structuredContent"]["sandbox"] for i in range(7)]
+    mcp.code("x = 'usual'")
+    one_more = mcp.code("1", sandbox="new")
+    assert one_more["isError"] and "in use (8)" in text(one_more) and "go on in one of them" in text(one_more), one_more
+    assert mcp.code("x", sandbox=handles[3])["structuredContent"]["value"] == "3"
+
+
 def test_progress(mcp):
     number = mcp.request("tools/call", {"progressToken": "p"}, name="execute_python",
                          arguments={"code": "for i in range(3):\n    print('tick', i, flush=True)"})
