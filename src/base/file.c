@@ -26,6 +26,7 @@ const char *disk_trouble(int code)
            : code == EROFS                   ? "is read-only"
            : code == EACCES || code == EPERM ? "is not writable"
            : code == ENOTDIR                 ? "is not a folder"
+           : code == ENOENT                  ? "cannot be created"
            : code == ELOOP                   ? "contains a symbolic link that is not followed"
                                              : strerror(code);
 }

@@ -194,6 +194,11 @@ def test_everything_at_once(sandpiper, serve, full, trouble):
     assert [TROUBLE[trouble] in line for line in r.err.splitlines()].count(True) == 2, r
 
 
+def test_a_place_where_no_folder_can_be_made(sandpiper):
+    r = sandpiper.run("exec", "-c", "print(1)", env={"XDG_STATE_HOME": "/proc/nowhere"})
+    assert (r.code, r.out) == (0, "1\n") and r.err.startswith("sandpiper: /proc/nowhere/sandpiper cannot be created: full output"), r
+
+
 @pytest.mark.parametrize("home", ["nobody's to write to", "a file"])
 def test_a_home_that_cannot_be_written_to(sandpiper, serve, home):
     """No XDG folders but the home's own, which cannot be made: no code is needed, or some is."""
