@@ -10,6 +10,7 @@
 #include "process/loop.h"
 #include "runner/runner.h"
 #include "runner/runners.h"
+#include "server/guard.h"
 #include "server/listen.h"
 #include "server/server.h"
 #include "server/token.h"
@@ -55,9 +56,20 @@ static void on_log(void *ctx, const char *line)
     print_line(line);
 }
 
+static int check_hosts(const struct argv *hosts, struct error *err)
+{
+    for (size_t i = 0; i < hosts->n; i++)
+        if (!guard_is_name(hosts->v[i]))
+            return error_set(err, ERROR_USAGE, 0,
+                             "--allow-host: expected the name of a host alone, without scheme, port or path, "
+                             "found \"%.100s\"",
+                             hosts->v[i]);
+    return 0;
+}
+
 static int open_server(struct serve *s, struct error *err)
 {
-    int fd = listen_inherited(&s->address, err);
+    int fd = check_hosts(&s->f->allow_hosts, err) < 0 ? -2 : listen_inherited(&s->address, err);
 
     if (fd < -1)
         return -1;

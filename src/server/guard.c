@@ -33,6 +33,17 @@ static bool cut_host(const char *host, char *name, size_t size, unsigned *port)
     return *stop == '\0';
 }
 
+bool guard_is_name(const char *name)
+{
+    char cut[256];
+    struct in6_addr six;
+    unsigned port;
+
+    if (inet_pton(AF_INET6, name, &six) == 1)
+        return true;
+    return cut_host(name, cut, sizeof cut, &port) && !strcmp(cut, name) && !strpbrk(name, "/@*[] ");
+}
+
 /* Is it the address that we listen on, or with a wildcard any? */
 static bool is_our_address(const struct listen_address *a, const char *name)
 {

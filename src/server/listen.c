@@ -118,6 +118,13 @@ static bool is_dead_socket(const struct listen_address *a)
            && connect(fd, (const struct sockaddr *)&a->addr, a->len) != 0 && errno == ECONNREFUSED;
 }
 
+static bool is_file(const struct listen_address *a)
+{
+    struct stat st;
+
+    return a->local && lstat(a->path, &st) == 0 && !S_ISSOCK(st.st_mode);
+}
+
 /* The mode has to be right from the first moment: the mask decides it, not a chmod afterwards. */
 static int bind_private(int fd, const struct listen_address *a)
 {
@@ -147,10 +154,10 @@ int listen_open(struct listen_address *a, struct error *err)
         rc = listen(fd, BACKLOG);
     if (rc != 0) {
         if (errno == EADDRINUSE)
-            error_set(err, ERROR_SYSTEM, errno, "%s is in use\nAnother program listens there; use --listen",
-                      shown);
+            error_set(err, ERROR_SYSTEM, errno, "%s is in use\n%s; use --listen", shown,
+                      is_file(a) ? "There is a file that is no socket" : "Another program listens there");
         else
-            error_errno(err, "listening on %s", shown);
+            error_errno(err, "cannot listen on %s", shown);
         fd_close(&fd);
         return -1;
     }

@@ -242,6 +242,13 @@ def test_tokens_and_addresses(sandpiper):
     assert refused.code == 2 and "--token-file" in refused.err, refused
     refused = sandpiper.run("serve", "--listen", "example.com:80")
     assert refused.code == 2 and "not an address" in refused.err, refused
+    refused = sandpiper.run("serve", "--listen", "unix:" + token)
+    assert refused.code == 1 and "There is a file that is no socket" in refused.err, refused
+    refused = sandpiper.run("serve", "--listen", "unix:/nowhere/at/all")
+    assert refused.code == 1 and refused.err.endswith("sandpiper: cannot listen on unix:/nowhere/at/all: No such file or directory\n"), refused
+    for name in ("gpu.example:8000", "http://gpu.example", "gpu.example/", "*.example", "[::1]", ""):
+        refused = sandpiper.run("serve", "--listen", "127.0.0.1:0", "--allow-host", name)
+        assert refused.code == 2 and "--allow-host: expected the name of a host" in refused.err, refused
     path = os.path.join(sandpiper.dir, "socket")
     s = Server(sandpiper, listen="unix:" + path)
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600 and s.ask("POST", "/list_sandboxes", {}).status == 200
