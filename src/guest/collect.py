@@ -91,7 +91,7 @@ def finish(self, ending):
 
 def scan(self):
     """Every file in the data folder, with values that change when the file does. Links are not followed;
-    the number of entries, folders included, and the depth are bounded."""
+    the number of entries, folders included, and the depth are bounded: a folder too deep is an entry."""
     found, todo, root, count = {}, [(b'', 0)], OPTIONS['data'].encode(), 0
     most = (int(OPTIONS['files']) or 10000) + 1000
     changed = posix.fstat(self.root).st_ctime_ns
@@ -104,9 +104,11 @@ def scan(self):
                     if count > most:
                         break
                     if e.is_dir(follow_symlinks=False):
-                        if e.name[:1] != b'.' and e.name != b'__pycache__' and depth < 16:
+                        left_out = e.name[:1] == b'.' or e.name == b'__pycache__'
+                        if depth < 16 and not left_out:
                             todo.append((rel + e.name + b'/', depth + 1))
-                        continue
+                        if depth < 16 or left_out:
+                            continue
                     st = e.stat(follow_symlinks=False)
                     found[rel + e.name] = (st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns)
         except OSError:

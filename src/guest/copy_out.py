@@ -86,7 +86,9 @@ def files_out(self, before):
         try:
             fd = open_beneath(self.root, path)
             st = posix.fstat(fd)
-            if st.st_mode & 0o170000 != 0o100000 or st.st_dev != device:
+            if st.st_mode & 0o170000 == 0o040000:
+                notes.append('%s: not saved: more than 16 folders deep' % shown(path))
+            elif st.st_mode & 0o170000 != 0o100000 or st.st_dev != device:
                 notes.append('%s: not a regular file' % shown(path))
             elif st.st_size > file_most or total + st.st_size > cell_most:
                 lost.append((b'm' if st.st_size > file_most else b't', st.st_size, path))

@@ -123,6 +123,13 @@ def test_what_has_not_changed_is_not_written_again(sandpiper_on, serve):
     assert {f["path"] for f in files} == {sandpiper_on.path("work/out/f%d" % i) for i in range(4)}
 
 
+def test_what_is_too_deep_is_said(sandpiper):
+    code = "import os\nfor n in (16, 17):\n    os.makedirs('d/' * n, exist_ok=True)\n    open('d/' * n + 'f', 'w').close()"
+    r = sandpiper.run("exec", "--out", "out", "-c", code)
+    assert r.code == 0 and "/out/" + "d-" * 16 + "f\n" in r.err and r.err.count("\n") == 2, r
+    assert "%s: not saved: more than 16 folders deep\n" % "/".join("d" * 17) in r.err, r
+
+
 def test_what_sqlite_keeps_beside_a_database_is_no_result(sandpiper):
     """Reading one makes two files. A log that holds what was written is one, and so is a file that has only such a name."""
     path = sandpiper.path("work/used.db")
