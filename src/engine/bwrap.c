@@ -357,7 +357,7 @@ static int start(struct attempt *a)
     a->channel = a->channel_out = ends[0];
     autoclose int theirs = ends[1];
     if (info_pipe(info) != 0)
-        return error_errno(&a->err, "pipe");
+        return error_errno(&a->err, errno == ENOENT ? "/proc is not mounted, and needed" : "pipe");
     autoclose int info_in = info[0], info_out = info[1];
     if (start_bwrap(a, theirs, info_out) != 0)
         return -1;

@@ -276,3 +276,11 @@ def test_code_of_one_mebibyte_runs_and_no_more(bare):
     for args, stdin in (("-", longest + "#"), ("long.py", "")):
         r = bare.run("exec", "--sandbox", "bwrap", args, stdin=stdin)
         assert r.code == 2 and "1 MiB" in r.err and r.out == "", r
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="hides /proc, which only root can")
+def test_without_proc(sandpiper):
+    """As in a chroot to which it was not given."""
+    hidden = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$0" "$@"', *sandpiper.argv(["exec", "-c", "1"])]
+    r = subprocess.run(hidden, env=sandpiper.env(), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG)
+    assert r.returncode == 3 and "/proc is not mounted" in r.stderr and r.stdout == "", r
