@@ -291,6 +291,18 @@ class Worker:
             need('extras')
             save_figures(self, draw)            # noqa: from extras.py
 
+    def flush_files(self):
+        """What the code has written to a file that it did not close is there when the file is copied out."""
+        for fd in posix.listdir('/proc/self/fd'):
+            try:
+                regular = posix.fstat(int(fd)).st_mode & 0o170000 == 0o100000
+            except OSError:                     # it was that of the list
+                continue
+            if regular:
+                need('open_files')
+                flush_open_files()              # noqa: from open_files.py
+                return
+
     def arguments(self, words):
         """Set sys.argv for the following cells; each word ends with a NUL. If the first one is a file's name,
         the next cell is that file, as if it lay in the data folder."""
@@ -386,13 +398,14 @@ class Worker:
                     stream.flush()
                 except BaseException:
                     pass
-        if self.touch_changed:
-            try:
-                self.touch_changed()
-            except BaseException:
-                pass
         if posix.getpid() != self.pid:
             end_fork(result)
+        try:
+            self.flush_files()
+            if self.touch_changed:
+                self.touch_changed()
+        except BaseException:
+            pass
         if result is None:
             result = tlv(b's', b'interrupted') + tlv(b'e', b'KeyboardInterrupt')
         self.mended = False

@@ -123,6 +123,18 @@ def test_what_has_not_changed_is_not_written_again(sandpiper_on, serve):
     assert {f["path"] for f in files} == {sandpiper_on.path("work/out/f%d" % i) for i in range(4)}
 
 
+def test_a_file_that_was_not_closed_is_whole(sandpiper, serve):
+    """As csv.writer(open(...)) leaves it."""
+    code = "import csv\nw = csv.writer(open('a.csv', 'w'))\nw.writerow([1, 2])\nf = open('b', 'wb')\nf.write(b'xyz')\n"
+    serve(sandpiper, [{"answer": {"calls": [{"code": code}]}}, {"answer": {"text": "Done."}}])
+    assert sandpiper.run("--out", "asked", "go").code == 0
+    assert sandpiper.run("exec", "--out", "ran", "-c", code).code == 0
+    for folder in ("asked", "ran"):
+        for name, holds in (("a.csv", b"1,2\r\n"), ("b", b"xyz")):
+            with open(os.path.join(sandpiper.work, folder, name), "rb") as f:
+                assert f.read() == holds, (folder, name)
+
+
 def test_what_is_too_deep_is_said(sandpiper):
     code = "import os\nfor n in (16, 17):\n    os.makedirs('d/' * n, exist_ok=True)\n    open('d/' * n + 'f', 'w').close()"
     r = sandpiper.run("exec", "--out", "out", "-c", code)
