@@ -10,7 +10,8 @@
  * snapshots=1 (keep a snapshot of the worker between cells), memory= (bytes, where a control group limits the
  * whole sandbox), nproc= (RLIMIT_NPROC for the supervisor to set; 0 when the engine enforces it), nofile= and
  * pending= (likewise), files= (count the files after each cell; 0 when the engine enforces the limit),
- * data=/mnt/data, and, used only in hints, told_pids= and told_memory=.
+ * program=1 (one piece of code runs, and ends as a program does), data=/mnt/data, and, used only in hints,
+ * told_pids= and told_memory=.
  */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H

@@ -28,6 +28,7 @@ struct engine_options { /* the strings belong to the caller */
     int open_files;
     /* what runs inside keeps a frozen copy of a process, which is not counted in pids */
     bool snapshots;
+    bool program; /* one piece of code runs, and ends as a program: threads are waited for, files closed */
     const struct mounts *mounts; /* folders of this machine that it sees (mount.h); NULL: none */
     const struct argv *words;    /* further key=value arguments for what runs inside; may be NULL */
     /* Gets each notice, one line for the user; detail: shown only with -v. May be NULL. */

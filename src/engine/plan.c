@@ -36,6 +36,8 @@ void plan_options(const struct engine_plan *p, struct argv *out)
     argv_pushf(out, "files=%d", p->engine->holds_files ? 0 : p->o->data_files);
     argv_pushf(out, "snapshots=%d", p->o->snapshots);
     argv_pushf(out, "memory=%lld", p->holds_memory ? (long long)p->o->memory : 0);
+    if (p->o->program)
+        argv_push(out, "program=1");
     if (p->o->mounts && p->o->mounts->n) /* it is to tell what it has there */
         argv_push(out, "mounts=" MOUNTS_DIR);
     argv_push(out, "packages=" ENGINE_PACKAGES);

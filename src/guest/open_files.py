@@ -1,5 +1,5 @@
-# open_files.py - files that the code has not closed, as csv.writer(open(...)) leaves one. Loaded at the end of
-# a cell that leaves a file open.
+# open_files.py - files that the code has not closed, as csv.writer(open(...)) leaves one, and the end of code
+# that is a program. Loaded at the end of a cell that leaves a file open.
 
 FILES = _io.TextIOWrapper, _io.BufferedWriter, _io.BufferedRandom
 
@@ -24,3 +24,20 @@ def flush_open_files():
                     o.flush()
             except Exception:                   # it is closed, or the disk is full
                 pass
+
+
+def end_program(worker):
+    """What python3 does then: it waits for threads, calls the functions of atexit and lets go of all objects,
+    of which an archive is complete only then. Where a daemon thread still uses them, they stay."""
+    import atexit
+    threading = worker.modules.get('threading')
+    if threading:
+        threading._shutdown()
+    try:
+        atexit._run_exitfuncs()
+    except Exception:                           # it was printed
+        pass
+    if not threading or threading.active_count() == 1:
+        for name in 'last_exc', 'last_type', 'last_value', 'last_traceback':
+            sys.__dict__.pop(name, None)
+        worker.namespace.clear()

@@ -386,6 +386,12 @@ class Worker:
         try:
             self.busy = True
             result = self.cell(int.from_bytes(order, 'little'), code)
+            if OPTIONS['program'] and posix.getpid() == self.pid:
+                said, result = result, None     # None: it was interrupted
+                self.busy = True
+                need('open_files')
+                end_program(self)               # noqa: from open_files.py
+                result = said
         except BaseException:
             pass
         self.busy = False

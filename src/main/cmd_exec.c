@@ -342,8 +342,10 @@ static int with_session(struct exec *x, struct error *err)
         return -1;
     setup_sandbox(c, &o);
     o.run.mounts = &x->mounts;
-    if (!o.run.name)
+    if (!o.run.name) {
         o.run.snapshots = false; /* no later cell could need a snapshot */
+        o.run.program = true;
+    }
     o.run.notice = on_notice;
     o.up = on_up;
     o.terminal = on_terminal;

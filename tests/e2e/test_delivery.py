@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import time
+import zipfile
 
 import pexpect
 import pytest
@@ -124,15 +125,17 @@ def test_what_has_not_changed_is_not_written_again(sandpiper_on, serve):
 
 
 def test_a_file_that_was_not_closed_is_whole(sandpiper, serve):
-    """As csv.writer(open(...)) leaves it."""
-    code = "import csv\nw = csv.writer(open('a.csv', 'w'))\nw.writerow([1, 2])\nf = open('b', 'wb')\nf.write(b'xyz')\n"
+    """csv.writer(open(...)): as a question, where the interpreter goes on, and as a program, whose archives are complete at its end only."""
+    code = "import csv, zipfile\nw = csv.writer(open('a.csv', 'w'))\nw.writerow([1, 2])\nf = open('b', 'wb')\nf.write(b'xyz')\n"
     serve(sandpiper, [{"answer": {"calls": [{"code": code}]}}, {"answer": {"text": "Done."}}])
     assert sandpiper.run("--out", "asked", "go").code == 0
+    code += "z = zipfile.ZipFile('c.zip', 'w')\nz.writestr('n', 'text')\n"
     assert sandpiper.run("exec", "--out", "ran", "-c", code).code == 0
     for folder in ("asked", "ran"):
         for name, holds in (("a.csv", b"1,2\r\n"), ("b", b"xyz")):
             with open(os.path.join(sandpiper.work, folder, name), "rb") as f:
                 assert f.read() == holds, (folder, name)
+    assert zipfile.ZipFile(os.path.join(sandpiper.work, "ran/c.zip")).read("n") == b"text"
 
 
 def test_what_is_too_deep_is_said(sandpiper):

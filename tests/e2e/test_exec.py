@@ -278,6 +278,37 @@ def test_code_of_one_mebibyte_runs_and_no_more(bare):
         assert r.code == 2 and "1 MiB" in r.err and r.out == "", r
 
 
+END = """
+import atexit, concurrent.futures, threading, time
+atexit.register(print, 'bye')
+class Last:
+    def __del__(self): print('last')
+last = Last()
+def late(word):
+    time.sleep(0.3)
+    print(word)
+    open(word, 'w').close()
+threading.Thread(target=late, args=('thread',)).start()
+pool = concurrent.futures.ThreadPoolExecutor(1)
+pool.submit(late, 'pool')
+print('end')
+"""
+
+
+@pytest.mark.parametrize("how, code", [("", 0), ("1/0", 1), ("raise SystemExit(3)", 1)])
+def test_it_ends_as_python3_does(sandpiper, how, code):
+    """Threads are waited for, atexit's functions called, objects let go, also of code that fails."""
+    r = sandpiper.run("exec", "-", stdin=END + how)
+    lines = r.out.split()
+    assert r.code == code and (lines[0], sorted(lines[1:3]), lines[3:]) == ("end", ["pool", "thread"], ["bye", "last"]), r
+    assert "files/pool\n" in r.err and "files/thread\n" in r.err and r.err.count("Traceback") == (how == "1/0"), r
+
+
+def test_a_thread_is_not_waited_for_longer_than_it_may(sandpiper):
+    r = sandpiper.run("exec", "--timeout", "1", "-c", "import threading\nthreading.Thread(target=threading.Event().wait).start()")
+    assert r.code == 5 and "it ran longer than 1 s" in r.err and r.seconds < HANG, r
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="hides /proc, which only root can")
 def test_without_proc(sandpiper):
     """As in a chroot to which it was not given."""
