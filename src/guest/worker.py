@@ -124,6 +124,8 @@ class Worker:
         self.flooding = None                    # ends the flusher of a cell that floods
         self.hooked = False
         self.touch_changed = None               # of files that are written through a memory map
+        self.left_open = {}                     # files that are written to -> weak references
+        self.spare = spare_descriptor()         # changes when one is opened
         self.saved = posix.dup(1), posix.dup(2)
         self.sources = {}                       # name in tracebacks -> text
         self.script = None                      # the file that the next cell is
@@ -293,15 +295,11 @@ class Worker:
 
     def flush_files(self):
         """What the code has written to a file that it did not close is there when the file is copied out."""
-        for fd in posix.listdir('/proc/self/fd'):
-            try:
-                regular = posix.fstat(int(fd)).st_mode & 0o170000 == 0o100000
-            except OSError:                     # it was that of the list
-                continue
-            if regular:
-                need('open_files')
-                flush_open_files()              # noqa: from open_files.py
-                return
+        spare = spare_descriptor()
+        if spare != self.spare or self.left_open:
+            need('open_files')
+            flush_open_files(self)              # noqa: from open_files.py
+            self.spare = spare
 
     def arguments(self, words):
         """Set sys.argv for the following cells; each word ends with a NUL. If the first one is a file's name,
@@ -437,6 +435,16 @@ def end_fork(result):
             code = int(said.get(b'x', b'0')) & 255
     finally:
         posix._exit(code)
+
+
+def spare_descriptor():
+    """The lowest that is free."""
+    try:
+        fd = posix.dup(1)
+        posix.close(fd)
+        return fd
+    except OSError:                             # the code has closed stdout, or opened all it may
+        return -1
 
 
 def version_of(table):

@@ -138,6 +138,21 @@ def test_a_file_that_was_not_closed_is_whole(sandpiper, serve):
     assert zipfile.ZipFile(os.path.join(sandpiper.work, "ran/c.zip")).read("n") == b"text"
 
 
+def test_files_that_stay_open_over_several_cells(sandpiper, serve):
+    """Each change is a new version. A file that takes the descriptor of one that was closed is seen; the objects are not searched again for a
+    database, which has none."""
+    cells = ["a = open('a', 'w')\na.write('1')", "a.write('2')\nb = open('b', 'w')\nb.write('3')", "a.close()\nc = open('c', 'w')\nc.write('4')",
+             "b = open('b', 'a')\nb.write('5')",
+             "import sqlite3, gc, time\ncon = sqlite3.connect('d.db')\ncon.execute('create table t (a)')\nlots = [[] for _ in range(3000000)]",
+             "lots[0] = time.process_time()", "print('searched' if time.process_time() - lots[0] > 0.02 else 'quick')"]
+    server = serve(sandpiper, [{"answer": {"calls": [{"code": code}]}} for code in cells] + [{"answer": {"text": "Done."}}])
+    assert sandpiper.run("--out", "out", "--no-snapshots", "go").code == 0
+    for name, holds in (("a-1", "12"), ("b-1", "35"), ("c", "4")):
+        with open(os.path.join(sandpiper.work, "out", name)) as f:
+            assert f.read() == holds, name
+    assert server.bodies()[-1]["messages"][-1]["content"] == "quick"
+
+
 def test_what_is_too_deep_is_said(sandpiper):
     code = "import os\nfor n in (16, 17):\n    os.makedirs('d/' * n, exist_ok=True)\n    open('d/' * n + 'f', 'w').close()"
     r = sandpiper.run("exec", "--out", "out", "-c", code)
