@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/remedy.h"
 #include "process/loop.h"
+#include "provenance/numbers.h"
 
 void agent_defaults(struct agent_options *o)
 {

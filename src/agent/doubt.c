@@ -10,8 +10,10 @@
 #include "agent/private.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "codecheck/codecheck.h"
 #include "json/json.h"
 #include "process/loop.h"
+#include "provenance/numbers.h"
 
 #define HARDLY_RIGHT 2 /* of 42 such results for 180 word problems none was right */
 #define PERHAPS      1

@@ -1,5 +1,6 @@
-/* output_answer.c - what the code of a small model printed, as the answer to the question. To ask it for words
- * about its output costs as much as the code did, and now and then it rewords a right value into a wrong one.
+/* output_answer.c - what the code of a small model printed, as the answer to the question. To ask it for
+ * words about its output costs as much as the code did, and now and then it rewords a right value into a
+ * wrong one.
  */
 #include <ctype.h>
 #include <stdio.h>

@@ -242,19 +242,6 @@ void compact_if_full(struct agent *a, struct question *q);
  * no summary came of it. */
 bool compact_refused(struct agent *a, struct question *q);
 
-/* numbers.c: does the answer contain any number of the output? Also true if the output has none. */
-bool numbers_shared(const char *answer, const char *output);
-/* The numbers that a text has in digits, at most max. Returns how many. */
-size_t numbers_read(const char *text, double *out, size_t max);
-
-/* left_out.c */
-/* How many numbers of the question its code makes no use of; they are named in out. */
-size_t numbers_left_out(const char *question, const char *code, struct buf *out);
-
-/* precedence.c: the first line with a condition such as "a or b and c", as "(a or b) and c", which the caller
- * frees; NULL: there is none. */
-char *line_with_brackets(const char *code);
-
 /* rounds.c: run what a reply calls, and put both into the conversation. -1: it was interrupted, or nothing
  * can run. */
 int run_reply(struct agent *a, struct question *q, struct llm_reply *r, struct error *err);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "chat/language.h"
+#include "codecheck/codecheck.h"
 #include "json/json.h"
 #include "process/loop.h"
 

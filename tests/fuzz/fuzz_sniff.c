@@ -1,8 +1,9 @@
-/* fuzz_sniff.c - the kind of a file by its first bytes, and the numbers of an answer: any bytes, whole or
- * cut, give one of the known kinds; and whether they are data where questions should be. */
+/* fuzz_sniff.c - the kind of a file by its first bytes: any bytes, whole or cut, give one of the known kinds;
+ * whether they are data where questions should be; and the numbers of an answer, and code that is checked. */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/private.h"
+#include "codecheck/codecheck.h"
+#include "provenance/numbers.h"
 #include "sniff/sniff.h"
 
 static bool known(const char *kind)
@@ -33,6 +34,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *left = strndup(text, half);
     numbers_shared(left, text + half);
     check(numbers_shared(left, ""));
+    free(line_with_brackets(text));
+    struct buf names = BUF_INIT(4096);
+    numbers_left_out(left, text + half, &names);
+    buf_release(&names);
     free(left);
     free(text);
     return 0;

@@ -1,7 +1,14 @@
 /* test_left_out.c - code that makes no use of a number of its question. */
-#include "fake.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
-#include "agent/private.h"
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "codecheck/codecheck.h"
 
 static void test_numbers(void **state)
 {

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "agent/private.h"
 #include "base/mem.h"
+#include "provenance/numbers.h"
 
 #define NUMBERS_MAX  256
 #define EXPONENT_MAX 999 /* beyond what a double can hold */

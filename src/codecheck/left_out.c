@@ -1,13 +1,14 @@
 /* left_out.c - does code leave out a number of its question? The answer of a small model that forgets one is
- * most likely wrong (doubt.c).
+ * most likely wrong (agent/doubt.c).
  */
 #include <ctype.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "agent/private.h"
 #include "base/mem.h"
+#include "codecheck/codecheck.h"
+#include "provenance/numbers.h"
 
 #define ASKED_MAX 32          /* numbers of a question; one with more of them lists data */
 #define USED_MAX  256         /* numbers of code; more of them are data as well */
@@ -98,8 +99,8 @@ static void blank_round_digits(char *code)
 
 static size_t numbers_used(const char *code, double *out, bool *counts)
 {
-    struct buf plain autorelease(buf_release) = BUF_INIT(2 * SANDBOX_CODE_MAX),
-                     used autorelease(buf_release) = BUF_INIT(2 * SANDBOX_CODE_MAX);
+    struct buf plain autorelease(buf_release) = BUF_INIT(4 * CODE_MAX),
+                     used autorelease(buf_release) = BUF_INIT(4 * CODE_MAX);
 
     add_plain(&plain, code);
     for (const char *line = buf_str(&plain); *line;) {

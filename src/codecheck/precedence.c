@@ -5,8 +5,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "agent/private.h"
 #include "base/mem.h"
+#include "codecheck/codecheck.h"
 
 #define DEPTH_MAX 64
 
