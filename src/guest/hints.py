@@ -28,12 +28,12 @@ def names_text(names, most=30, like=None):
     return said + (', ... (%d in all)' % len(names) if len(names) > most else '')
 
 
-def near(name, names):
+def near(name, names, cutoff=0.6):
     import difflib
     pool = [n for n in names if isinstance(n, str)][:3000]
     lower = {n.lower(): n for n in pool}
     found = [lower[name.lower()]] if name.lower() in lower else []
-    for n in difflib.get_close_matches(name, pool, 5, 0.6):
+    for n in difflib.get_close_matches(name, pool, 5, cutoff):
         if n not in found:
             found.append(n)
     return found
@@ -349,6 +349,20 @@ def missing_attribute(worker, e, frames):
     return '%s has: %s' % (what, names_text(names, 20)) if len(names) <= 40 else None
 
 
+def element_of(name, scopes):
+    """A loop over the list of which this was to be an element was forgotten: patient, of ward['patients']."""
+    several = (name + 's', name + 'es', name[:-1] + 'ies')
+    for variable, value, depth in variables(scopes):
+        for key in several if type(value) is dict else ():
+            if type(value.get(key)) in (list, dict):
+                path = '%s[%r]' % (variable, key)
+                each = path if type(value[key]) is list else path + '.values()'
+                return '%s has many: for %s in %s' % (path, name, each)
+        if variable in several and type(value) is list:
+            return '%s has many: for %s in %s' % (variable, name, variable)
+    return ''
+
+
 def missing_name(worker, e, frames):
     name = getattr(e, 'name', None)
     if name is None:
@@ -365,7 +379,10 @@ def missing_name(worker, e, frames):
             return 'not imported: from %s import %s' % (module, name)
     local = frames[-1][0].f_locals if frames else {}
     mine = [n for n in list(local) + list(worker.namespace) if isinstance(n, str) and not n.startswith('__')]
-    close = near(name, mine + [n for n in builtins.__dict__ if not n.startswith('_')])
+    one = element_of(name, [local, worker.namespace])
+    if one:
+        return one
+    close = near(name, mine) + near(name, [n for n in builtins.__dict__ if not n.startswith('_')], 0.75)
     if close:
         return 'names like it: ' + names_text(close)
     kept = [n for n in worker.namespace if not n.startswith('_')]

@@ -144,6 +144,12 @@ def test_the_search_for_a_value_ends(sandpiper, serve):
     ("import datetime\ndatetime.strptime('1', '%d')", "it is datetime.datetime.strptime"),
     ("from datetime import datetime\ndatetime.timedelta(1)", "not imported: from datetime import timedelta"),
     ("timedelta(days=1)", "not imported: from datetime import timedelta"),
+    ("d = {'patients': [{'age': 5}]}\n[patient['age'] for ward in [d]]", "ward['patients'] has many: for patient in ward['patients']"),
+    ("cities = [1]\nprint(city)", "cities has many: for city in cities"),
+    ("d = {'boxes': {'a': 1}}\nprint(box)", "d['boxes'] has many: for box in d['boxes'].values()"),
+    ("pritn(1)", "names like it: print"),
+    ("patient = 1\ndel patient\nprint(patient)", "no variables are defined yet"),
+    ("zipfile.ZipFile('a')", "not imported: import zipfile"),
     ("factorial(5)", "not imported: from math import factorial"),
 ])
 def test_what_was_meant(sandpiper, serve, code, fact):
