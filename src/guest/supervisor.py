@@ -189,12 +189,18 @@ class Supervisor:
                 if self.told.get(order) != setting:
                     self.to_worker += pieces(NONE, order, setting)
             self.told = dict(self.settings)
-        self.to_worker += pieces(self.nonce, message[:4], message[4:])
+        size = len(message) - 4
+        if size < SHORT - 24:                   # one piece, as most are
+            self.to_worker.append(self.nonce + message[:4] + size.to_bytes(4, 'little') + message[4:])
+        else:
+            self.to_worker += pieces(self.nonce, message[:4], message[4:])
         if self.sock is not None:
             self.feed()
             self.brisk = not self.to_worker and self.answers.poll(BRISK_MS) != []
             if self.brisk:                      # most cells answer at once, so that was waited for alone
                 self.message()
+                if self.outbox:
+                    self.flush()
 
     def ours(self):
         """Descriptors that no child may have."""

@@ -39,6 +39,9 @@ def tlv(tag, data):
     return tag + len(data).to_bytes(4, 'little') + data
 
 
+WENT_WELL = tlv(b's', b'ok')
+
+
 class Leave:
     """exit and quit, which site would have defined"""
     def __init__(self, name):
@@ -171,6 +174,7 @@ class Worker:
         self.stdin.mode, self.stdout.mode, self.stderr.mode = 'r', 'w', 'w'
         sys.__stdin__, sys.__stdout__, sys.__stderr__ = self.stdin, self.stdout, self.stderr
         sys.stdin, sys.stdout, sys.stderr = self.stdin, self.stdout, self.stderr
+        self.ours = self.stdout, self.stderr
 
     def mend(self):
         """Undo what a cell changed that the next one needs. False if that is not possible."""
@@ -263,7 +267,7 @@ class Worker:
                 value = display(value)
             self.figures()
             self.busy = False
-            result = tlv(b's', b'ok')
+            result = WENT_WELL
         except BaseException as e:
             self.busy = False
             # compiled only now: most cells never need it
@@ -396,12 +400,14 @@ class Worker:
         if self.flooding:
             self.flooding()
         self.raw.writes = 0
-        for theirs, mine in ((sys.stdout, self.stdout), (sys.stderr, self.stderr)):
-            for stream in (mine,) if theirs is mine else (theirs, mine):
-                try:
-                    stream.flush()
-                except BaseException:
-                    pass
+        streams = self.ours
+        if sys.stdout is not self.stdout or sys.stderr is not self.stderr:
+            streams = sys.stdout, self.stdout, sys.stderr, self.stderr
+        for stream in streams:
+            try:
+                stream.flush()
+            except BaseException:
+                pass
         if posix.getpid() != self.pid:
             end_fork(result)
         try:
