@@ -369,6 +369,7 @@ def records(items, reader, what):
         if not has('pandas'):
             return None
         items = [flat(r) or {} if isinstance(r, dict) else r for r in items[:100000]]
+        shown = items[:2]
     rows = [[as_cell(r.get(n)) for n in names] for r in items[:100000] if isinstance(r, dict)]
     columns = [Column(n) for n in names]
     seen = study(columns, rows)

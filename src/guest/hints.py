@@ -227,6 +227,9 @@ def column_facts(name, columns, keys, scopes, failed):
     """What a frame has, and where else there are columns of these names."""
     like = keys[0] if keys else None
     lines = ['columns%s: %s' % (name and ' of ' + name, names_text(columns, like=like))]
+    inner = ['%s[%r]' % (name, c) for key in keys[:3] for c in columns if str(c).startswith(key + '.')]
+    if inner and name:
+        return lines[0] + '\nof %s there are %s' % (keys[0], ', '.join(inner[:8]))
     lines += [holders(key, scopes, failed) for key in keys[:3] if key not in columns]
     return '\n'.join(line for line in lines if line)
 

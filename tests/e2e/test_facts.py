@@ -181,6 +181,7 @@ def test_text_where_a_number_was_meant(sandpiper, serve, code, fact):
     ("df['end'].dt.hour", "df['end'] holds text: '14:00', '8:30'; a column of another type: pd.to_timedelta(df['end'] + ':00')"),
     ("df.took.dt.total_seconds()", "df.took holds text: '2m 35s', '1m'; a column of another type: pd.to_timedelta(df.took)"),
     ("df['day'].dt.year", "df['day'] holds text: '2024-01-02', '3 May 2024'; a column of another type: pd.to_datetime(df['day'])"),
+    ("df.rename(columns={'fee': 'client.fee'}, inplace=True)\ndf['client']['fee']", "of client there are df['client.fee']"),
     ("df['fee'].dt.year", "df['fee'] holds float64, not dates: 1.5, 2.5"),
     ("df['took'].astype(float)", "a number in place of '2m 35s': pd.to_timedelta(df['took'])"),
     ("df['paid'].astype(float)", "a number in place of '$1,200.50': df['paid'].str.replace('$', '', regex=False).str.replace(',', '', regex=False).astype(float)"),

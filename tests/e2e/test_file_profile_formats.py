@@ -39,6 +39,7 @@ def test_records_of_records_are_a_table(tmp_path):
         os.makedirs(tmp_path / name[2:])
         text = said(tmp_path / name[2:], name, content)
         assert "'client.device' (text: a, b), 'client.screen.w' (int, 0 to 19, all different), 'paid' (float, 1.25 to 19.25, 10 missing)" in text, text
+        assert "{'at': '2024-05-01T10:00:00Z', 'client.device': 'a', 'client.screen.w': 0}" in text, text
         df = frame(text)['df']
         assert df['paid'].sum() == 102.5 and df['client.screen.w'].sum() == 190 and df['at'].dt.day.max() == 20
     text = said(tmp_path, 'l.json', json.dumps([dict(r, tags=['x']) for r in rows]))
