@@ -196,40 +196,66 @@ static void add_imports(struct buf *out, const char *profile, const char *code)
     }
 }
 
-/* Is this line one of those that were run to read a file? */
-static bool has_run(const struct agent *a, const char *line, size_t len)
+/* Is this line one of those in the first bytes of the text? */
+static bool has_line(const char *text, size_t size, const char *line, size_t len)
 {
-    for (size_t i = 0; i < a->n_known; i++) {
-        const char *s = a->known[i].profile, *end = s + code_length(s);
+    const char *end = text + size;
 
-        for (; a->known[i].ran && s < end; s += strcspn(s, "\n"), s += *s == '\n')
-            if (len && strcspn(s, "\n") == len && !strncmp(s, line, len))
-                return true;
-    }
+    for (; text < end; text += strcspn(text, "\n"), text += *text == '\n')
+        if (len && strcspn(text, "\n") == len && !strncmp(text, line, len))
+            return true;
     return false;
 }
 
-/* A model that copies these lines means them to run once: a second time they would find numbers where the
- * text was. */
-static void add_lines_not_run(const struct agent *a, struct buf *out, const char *code)
+static bool reads(const struct known_file *k, const char *line, size_t len)
 {
-    for (size_t len; *code; code += len) {
-        len = strcspn(code, "\n");
-        bool again = has_run(a, code, len);
+    return has_line(k->profile, code_length(k->profile), line, len);
+}
 
+/* Append the code without the lines that stand in front of it already, and without those that change a column
+ * and have run before. To read a file again is meant. */
+static void add_new_lines(const struct agent *a, struct buf *out, const char *code)
+{
+    const size_t front = out->len;
+
+    for (size_t len; *code; code += len) {
+        bool again = false, column = code[word_length(code)] == '[';
+
+        len = strcspn(code, "\n");
+        for (size_t i = 0; i < a->n_known && !again; i++)
+            again = a->known[i].ran && reads(&a->known[i], code, len)
+                    && (column || has_line(buf_str(out), front, code, len));
         len += code[len] == '\n';
         if (!again)
             buf_add(out, code, len);
     }
 }
 
+/* How code uses a file that was not read. Where it has some of the lines that read it, but uses what they make
+ * otherwise too, it is to have all of them. */
+static enum use use_of_unread(const struct known_file *k, const char *code)
+{
+    struct buf rest autorelease(buf_release) = BUF_INIT(0);
+
+    for (size_t len, at = 0; code[at]; at += len) {
+        len = strcspn(code + at, "\n");
+        if (!reads(k, code + at, len))
+            buf_addf(&rest, "%.*s\n", (int)len, code + at);
+        len += code[at + len] == '\n';
+    }
+    enum use use = use_of_file(k, buf_str(&rest));
+    return use == UNUSED ? use_of_file(k, code) : use;
+}
+
+/* A model that copies lines that read a file means them to run once: a second time they would find numbers
+ * where the text was. */
 char *facts_with_reading(struct agent *a, const char *code)
 {
     struct buf out = BUF_INIT(0);
 
     for (size_t i = 0; i < a->n_known; i++) {
         struct known_file *k = &a->known[i];
-        enum use use = use_of_file(k, code);
+        enum use use = k->read ? use_of_file(k, code) : use_of_unread(k, code);
         bool run = use == USED && !k->read;
 
         if (run)
@@ -239,7 +265,7 @@ char *facts_with_reading(struct agent *a, const char *code)
         k->read |= use != UNUSED;
         k->ran = run || (k->ran && use != MADE);
     }
-    add_lines_not_run(a, &out, code);
+    add_new_lines(a, &out, code);
     return buf_steal(&out, NULL);
 }
 

@@ -3,6 +3,7 @@ is that it wanted, the lines that read a file, and the data itself when it sends
 that calls tools gets the same."""
 import json
 import re
+import sqlite3
 
 import pytest
 
@@ -254,6 +255,23 @@ def test_lines_that_have_run_do_not_run_again(sandpiper, serve, dialect):
     assert FEE in json.dumps(bodies[0]["messages"][-1]["content"]).replace("\\\\", "\\")
     assert [c.count(FEE) for c in ran] == [1, 0, 1, 1] and "line 2" in json.dumps(bodies[4]), ran
     assert all("%s 4050.0" % word in json.dumps(bodies[i]["messages"]) for i, word in enumerate(("first", "second", "third"), 1)), r
+
+
+def test_a_few_of_the_lines_that_read_a_file_become_all(sandpiper, serve):
+    """A model copies the line of the table that it needs, but not the connection above it."""
+    path = sandpiper.path("work/club.db")
+    con = sqlite3.connect(path)
+    con.execute("create table members (id integer, town text)")
+    con.executemany("insert into members values (?, ?)", [(i, "T%d" % (i % 3)) for i in range(30)])
+    con.commit()
+    line = "members = pd.read_sql('SELECT * FROM members', con)"
+    r, bodies = session(sandpiper, serve, [line + "\nprint('found', len(members[members['town'] == 'T1']))", line + "\nprint('again', len(members))"],
+                        "blocks", "--add", path, "--json")
+    if line not in bodies[0]["messages"][-1]["content"]:
+        pytest.skip("no pandas in the sandbox")
+    assert "found 10" in bodies[1]["messages"][-1]["content"] and "again 30" in bodies[2]["messages"][-1]["content"], r
+    ran = [e["code"] for e in map(json.loads, r.out.splitlines()) if e["type"] == "tool_call"]
+    assert [c.count(line) for c in ran] == [1, 1] and ran[0].startswith("import sqlite3, pandas as pd; con = "), ran
 
 
 def test_after_a_restart_a_file_is_read_again(sandpiper, serve):
