@@ -191,7 +191,7 @@ static void add_imports(struct buf *out, const char *profile, const char *code)
             continue;
         while (word_length(s + len - name - 1))
             name++;
-        if (use_of(code, s + len - name, name) == USED && !memmem(out->data, out->len, s, len))
+        if (use_of(code, s + len - name, name) == USED && !memmem(buf_str(out), out->len, s, len))
             buf_addf(out, "%.*s\n", (int)len, s);
     }
 }
@@ -231,8 +231,8 @@ static void add_new_lines(const struct agent *a, struct buf *out, const char *co
     }
 }
 
-/* How code uses a file that was not read. Where it has some of the lines that read it, but uses what they make
- * otherwise too, it is to have all of them. */
+/* How code uses a file that was not read. Where it has some of the lines that read it, but uses what they
+ * make otherwise too, it is to have all of them. */
 static enum use use_of_unread(const struct known_file *k, const char *code)
 {
     struct buf rest autorelease(buf_release) = BUF_INIT(0);

@@ -131,8 +131,8 @@ NO_ASAN = ["test_file_profile.py", "test_file_profile_formats.py", "test_file_pr
            "test_neighbours.py", "test_packages.py", "test_posture.py", "test_probes.py", "test_pythons.py", "test_readme.py", "test_setup.py",
            "test_snapshots.py"]
 # Every cut of every form, which tests/unit/calls and the fuzz targets read with sanitizers as well, without a start of the program for each; what
-# searches the program's memory, where the sanitizers keep a copy of the environment.
-NO_ASAN_TESTS = ["test_calls_broken_off_never_run_in_part", "test_no_key_in_the_server", "test_no_key_in_the_mcp_server"]
+# searches the program's memory, where the sanitizers keep a copy of the environment; what takes away /proc, which they need.
+NO_ASAN_TESTS = ["test_calls_broken_off_never_run_in_part", "test_no_key_in_the_server", "test_no_key_in_the_mcp_server", "test_without_proc"]
 # What takes longest by the clock (pytest --durations) begins first, so that no worker is left alone with it at the end.
 LONGEST = ["test_oldest_and_newest", "test_six_programs", "test_a_bomb", "test_kill_at_100_moments", "test_every_kind_of_probe_can_fail",
            "test_kills_at_any_moment", "test_kill_at_random_moments", "test_news_of_the_sandbox_beside_a_line", "test_storm", "test_a_session",
