@@ -66,8 +66,7 @@ static size_t word_length(const char *s)
     return n;
 }
 
-/* Length of the name that a statement assigns; 0 for none. */
-static size_t assigned(const char *statement)
+size_t assigned_name(const char *statement)
 {
     size_t n = word_length(statement);
 
@@ -83,7 +82,7 @@ static size_t code_length(const char *profile)
         const char *line = profile + len;
         size_t word = word_length(line);
 
-        if (strncmp(line, languages[0].import, strlen(languages[0].import)) && !assigned(line)
+        if (strncmp(line, languages[0].import, strlen(languages[0].import)) && !assigned_name(line)
             && !(word && line[word] == '[') && *line != ' '
             && strncmp(line, languages[0].loop, strlen(languages[0].loop)) != 0)
             return len;
@@ -154,7 +153,7 @@ static enum use use_of_file(const struct known_file *k, const char *code)
     enum use use = strstr(code, k->name) ? MADE : UNUSED;
 
     for (const char *s = k->profile; s < end && use != MADE; s += strcspn(s, ";\n"), s += strspn(s, "; \n")) {
-        size_t len = assigned(s);
+        size_t len = assigned_name(s);
         enum use one = len ? use_of(code, s, len) : UNUSED;
 
         use = one > use ? one : use;
@@ -207,7 +206,7 @@ static bool has_line(const char *text, size_t size, const char *line, size_t len
     return false;
 }
 
-static bool reads(const struct known_file *k, const char *line, size_t len)
+static bool reads_file(const struct known_file *k, const char *line, size_t len)
 {
     return has_line(k->profile, code_length(k->profile), line, len);
 }
@@ -223,7 +222,7 @@ static void add_new_lines(const struct agent *a, struct buf *out, const char *co
 
         len = strcspn(code, "\n");
         for (size_t i = 0; i < a->n_known && !again; i++)
-            again = a->known[i].ran && reads(&a->known[i], code, len)
+            again = a->known[i].ran && reads_file(&a->known[i], code, len)
                     && (column || has_line(buf_str(out), front, code, len));
         len += code[len] == '\n';
         if (!again)
@@ -239,7 +238,7 @@ static enum use use_of_unread(const struct known_file *k, const char *code)
 
     for (size_t len, at = 0; code[at]; at += len) {
         len = strcspn(code + at, "\n");
-        if (!reads(k, code + at, len))
+        if (!reads_file(k, code + at, len))
             buf_addf(&rest, "%.*s\n", (int)len, code + at);
         len += code[at + len] == '\n';
     }

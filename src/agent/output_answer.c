@@ -41,7 +41,7 @@ static char *without_noise(const char *text)
 }
 
 /* The output without Python's warnings: a line with the place and what is said, or the beginning of it, and
- * at last the line of code, indented. */
+ * finally the line of code, indented. */
 static char *without_warnings(const char *text)
 {
     struct buf out = BUF_INIT(0);
@@ -94,9 +94,8 @@ char *code_with_value(const struct agent *a, const char *code)
         len--;
     for (const char *p; (p = memchr(line, '\n', len - (size_t)(line - code)));)
         line = p + 1;
-    size_t name = strspn(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-    bool assigns = name && !isdigit((unsigned char)*line) && !strncmp(line + name, " = ", 3);
-    if (!agent_output_answers(a) || !assigns || strstr(code, "print("))
+    size_t name = assigned_name(line);
+    if (!agent_output_answers(a) || !name || strstr(code, "print("))
         return xstrdup(code);
     return xasprintf("%.*s\n%.*s\n", (int)len, code, (int)name, line);
 }

@@ -57,7 +57,7 @@ struct question {
 struct known_file {
     char *name, *profile;
     bool read; /* code that ran has named it, or it was read for it */
-    bool ran;  /* the lines of the profile were run, and the code has made nothing of their names since */
+    bool ran;  /* the lines of the profile were run, and no code has replaced what they read since */
 };
 
 /* A file that was attached, to attach it again. */
@@ -135,7 +135,7 @@ int ask_about(struct agent *a, const char *text, struct llm_reply *r, struct err
  * nothing else to report. A table, a whole object, a new file or a lost variable is left to the model to
  * describe. The caller frees it. */
 char *answer_of_output(const struct agent *a, const struct question *q, const struct llm_reply *r);
-/* The code of a small model that prints nothing and ends by giving a name a value: with that name behind it,
+/* The code of a small model that prints nothing and ends by giving a name a value: with that name after it,
  * so that the value is its output. Any other code as it is. The caller frees. */
 char *code_with_value(const struct agent *a, const char *code);
 
@@ -210,6 +210,8 @@ void attached_forget(struct agent *a);               /* none is for the next que
 void attach_data(struct buf *out, const char *text); /* between tags that the text cannot close */
 
 /* facts.c */
+/* Length of the name to which a statement gives a value; 0: it does not. */
+size_t assigned_name(const char *statement);
 void facts_add(struct agent *a, const char *name, const char *profile);
 /* Does a profile begin with lines that read the file? */
 bool facts_have_code(const char *profile);

@@ -119,7 +119,7 @@ static bool ask_for_brackets(struct agent *a, const struct code_run *c, struct t
     buf_addf(&use->text,
              "Python reads \"a or b and c\" as \"a or (b and c)\". With \"(a or b) and c\" the line is:\n%s",
              line);
-    cell_refused(a, c, "skipped: it has \"or\" before \"and\" without brackets");
+    cell_refused(a, c, "skipped: the code has \"or\" before \"and\" without brackets");
     return true;
 }
 

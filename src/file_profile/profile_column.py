@@ -286,7 +286,7 @@ class Column:
         return '%s to %s' % (clean(min(keys), 25), clean(max(keys), 25)) if keys else ''
 
 
-def seconds(duration):
+def duration_seconds(duration):
     """Of a text such as 1:02:30 or 2m 35s."""
     if ':' in duration:
         hours, minutes, rest = duration.split(':')
@@ -360,8 +360,8 @@ def column_text(c, kind, form, decimal, facts):
         if c.ambiguous(form):
             name += ', day and month may be swapped'
     elif kind == 'duration' and has('pandas'):
-        name = 'timedelta' + (', %s to %s' % (min(c.values, key=seconds), max(c.values, key=seconds))
-                              if facts else '')
+        ends = [of_all(c.values, key=duration_seconds) for of_all in (min, max)]
+        name = 'timedelta' + (', %s to %s' % tuple(ends) if facts else '')
     elif kind == 'written' and form:
         ends = c.number_ends('.') if facts else ''
         name = form + (ends and ', ' + ends)

@@ -332,13 +332,13 @@ def as_json(settled, has_text):
         'text' if kind == 'bool' else 'written', 'float' if kind == 'float' and has('pandas') else '')
 
 
-def flat(record, depth=0):
+def flat_record(record, depth=0):
     """A record with the members of its objects as columns, 'client.device', as pandas makes them; None: it
     has a list, or is nested deeper."""
     out = {}
     for k, v in record.items():
         if isinstance(v, dict) and v:
-            inner = flat(v, depth + 1) if depth < 3 else None
+            inner = flat_record(v, depth + 1) if depth < 3 else None
             if inner is None:
                 return None
             out.update(('%s.%s' % (k, name), value) for name, value in inner.items())
@@ -355,7 +355,7 @@ def records(items, reader, what):
         return None
     names, nested, shown = [], False, items[:2]
     for r in items[:200]:
-        made = flat(r)
+        made = flat_record(r)
         if made is None:
             return None
         nested |= any(isinstance(v, dict) for v in r.values())
@@ -368,7 +368,7 @@ def records(items, reader, what):
         reader = reader.replace('pd.DataFrame(', 'pd.json_normalize(')
         if not has('pandas'):
             return None
-        items = [flat(r) or {} if isinstance(r, dict) else r for r in items[:100000]]
+        items = [flat_record(r) or {} if isinstance(r, dict) else r for r in items[:100000]]
         shown = items[:2]
     rows = [[as_cell(r.get(n)) for n in names] for r in items[:100000] if isinstance(r, dict)]
     columns = [Column(n) for n in names]

@@ -35,13 +35,13 @@ def related(key, owner, other):
     return other in (single, single + key) or key in ('id', 'key', 'no', 'nr', 'code', 'number')
 
 
-def zeros(column):
+def has_zeros_in_front(column):
     return any(v[0] == '0' != v for v in column.values)
 
 
 def keys_of(x, y):
     """The values of two columns as they are compared: 007 is 7, if only one of them has zeros in front."""
-    if zeros(x) == zeros(y):
+    if has_zeros_in_front(x) == has_zeros_in_front(y):
         return x.values, y.values
     return [{v.lstrip('0') or '0': n for v, n in c.values.items()} for c in (x, y)]
 
@@ -101,9 +101,10 @@ class Join:
         left, right = ('both' if t in joined else t.name for t in (self.many, self.one))
         there, new = (names if t in joined else {c.name for c in t.columns} for t in (self.many, self.one))
         x, y = self.unique.name, self.key.name
-        if zeros(self.unique) != zeros(self.key):       # digits, of which one table has made numbers
-            left += '.astype({%r: int})' % y * zeros(self.key)
-            right += '.astype({%r: int})' % x * zeros(self.unique)
+        of_x, of_y = has_zeros_in_front(self.unique), has_zeros_in_front(self.key)
+        if of_x != of_y:                # the other table has numbers
+            left += '.astype({%r: int})' % y * of_y
+            right += '.astype({%r: int})' % x * of_x
         on = 'on=%r' % x if x == y else 'left_on=%r, right_on=%r' % (y, x)
         also = ', suffixes=("", "_%s")' % right.partition('.')[0] if there & new - {y} else ''
         return 'both = %s.merge(%s, %s%s)' % (left, right, on, also)
@@ -218,7 +219,8 @@ def joins_with_files(t, path):
                 tables += [u] * bool(u)
             except (OSError, ValueError):
                 pass
-    alike = [u for u in tables if form(u.name, names_of(u)) == form(t.name, names_of(t)) is not None]
+    mine = table_form(t.name, names_of(t))
+    alike = [u for u in tables if mine and table_form(u.name, names_of(u)) == mine]
     joined, lines = (alike, [one_below_the_other(alike)]) if len(alike) > 1 else join_all(tables)
     others = [line for u in joined if u is not t for line in u.code()]
     return others + lines if t in joined else []
@@ -228,7 +230,7 @@ def names_of(t):
     return [c.name for c in t.columns]
 
 
-def form(title, names):
+def table_form(title, names):
     """What tables have in common that are parts of one, such as one for each month; None: it cannot be told,
     since two columns may be the keys and names of anything."""
     period = re.search(r'\d', title) or title[:3].lower() in MONTHS

@@ -161,7 +161,7 @@ def sheets_alike(parts, sheets):
     """The sheets that are parts of one table, such as one for each month: those that are visible and have the
     columns of the first such."""
     def form_of(part):
-        return None if part.hidden else form(part.title, part.names) and (part.names, part.skip)
+        return None if part.hidden else table_form(part.title, part.names) and (part.names, part.skip)
 
     def same(first, others):
         return [p for p in others if form_of(p) == form_of(first) is not None]
