@@ -3,11 +3,16 @@ same rows on every engine and as every user (`make probe`). Limits that posture_
 test_posture.py's."""
 import pytest
 
-from probes import session
+from probes import server, session
 from probes.cell import BROKEN, NOT_RUN
 
 
 @pytest.mark.parametrize("group", session.GROUPS)
 def test_probes(sandpiper, group):
     bad = [repr(f) for f in session.run_group(sandpiper, group) if f.verdict in (BROKEN, NOT_RUN)]
+    assert not bad, "\n".join(bad)
+
+
+def test_hostile_clients(sandpiper):
+    bad = [repr(f) for f in server.run_group(sandpiper) if f.verdict in (BROKEN, NOT_RUN)]
     assert not bad, "\n".join(bad)

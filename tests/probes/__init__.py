@@ -6,6 +6,7 @@ test_posture.py) and for `make probe` (probe.py). The standard library alone.
   posture.py    what one program in the sandbox saw (posture_inside.py tries), row by row
   surface.py    the posture diff: all that a bare sandbox shows, from inside (surface_inside.py) and from outside
   pair.py       two sandboxes at once, and the program's death by SIGKILL
+  server.py     hostile clients of the server (bystander.py is one that does nothing wrong)
   weak.py       the self-test: places where probes must come out BROKEN
 """
 import os

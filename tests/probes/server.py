@@ -1,0 +1,169 @@
+"""server.py - hostile clients of `sandpiper serve`. ROWS is the table: a row's code is a function of the server (Target) that does what the client does
+and returns what it saw; holds(seen) is what must come of it. All rows of a place are tried on one server, in this order, and after each of them
+a client that does nothing wrong must still be answered.
+
+The server has a token file with the tokens of two clients, and a model service that answers every question with "an answer". A row that needs other
+options starts a server of its own (t.another(...))."""
+import http.client
+import json
+import os
+import re
+import secrets
+import socket
+import subprocess
+import sys
+import threading
+
+from .cell import BROKEN, HELD, MIB, NOT_RUN, Finding, Probe, judge
+
+from raw_server import RawServer  # noqa: E402
+
+BYSTANDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bystander.py")
+WAIT = 30               # seconds for an answer
+
+
+class Answer:
+    """data: the parsed body, or its bytes."""
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+        self.data = json.loads(body) if "json" in (headers.get("Content-Type") or "") else body
+
+    def __repr__(self):
+        return "%d %.200r" % (self.status, self.body)
+
+
+class Target:
+    """The server under attack, and what a client needs: t.a and t.b are the tokens of two clients."""
+    def __init__(self, there, *options):
+        self.there, self.url = there, there.url
+        self.a, self.b = secrets.token_hex(16), secrets.token_hex(16)
+        tokens = there.write("tokens%s" % self.a[:8], "%s\n%s\n" % (self.a, self.b))
+        os.chmod(tokens, 0o600)
+        self.process = there.start("serve", "--listen", "127.0.0.1:0", "--token-file", tokens, *options, stdout=subprocess.DEVNULL)
+        said, found = [], None
+        while not found:
+            said.append(self.process.stderr.readline().decode("utf-8", "replace"))
+            if not said[-1]:
+                raise OSError("serve did not start: %s" % said)
+            found = re.search(r"listening on http://(\S+)", said[-1])
+        self.host = found.group(1)
+        self.port = int(self.host.rpartition(":")[2])
+
+    def another(self, *options):
+        """with t.another("--max-sandboxes", "2") as t: a server of a row's own."""
+        return Target(self.there, *options)
+
+    def ask(self, path, body=None, token=None, method=None, **headers):
+        """An Answer, on a connection of its own; as client A unless a token is given. body: bytes, or what becomes JSON."""
+        c = http.client.HTTPConnection(self.host, timeout=WAIT)
+        headers = dict({"Authorization": "Bearer " + (token or self.a)}, **{k.replace("_", "-"): v for k, v in headers.items()})
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+            body = body if isinstance(body, bytes) else json.dumps(body).encode()
+        try:
+            c.request(method or ("GET" if body is None else "POST"), path, body, headers)
+            r = c.getresponse()
+            return Answer(r.status, r.headers, r.read())
+        finally:
+            c.close()
+
+    def connect(self):
+        s = socket.create_connection(("127.0.0.1", self.port))
+        s.settimeout(WAIT)
+        return s
+
+    def head(self, path, length, token=None):
+        """The bytes of a request up to its body."""
+        return ("POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % (
+            path, self.host, token or self.a, length)).encode()
+
+    def memory(self):
+        """MiB that are resident."""
+        with open("/proc/%d/status" % self.process.pid) as f:
+            return int(re.search(r"VmRSS:\s*(\d+)", f.read()).group(1)) / 1024
+
+    def bystander(self, token=None):
+        return Bystander(self.host, token or self.b)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.process.terminate()
+        try:
+            self.process.wait(WAIT)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process.stderr.close()
+
+
+class Bystander:
+    """with t.bystander() as b: what is attacked meanwhile; then b.seen is what that client saw (bystander.py)."""
+    def __init__(self, host, token):
+        self.argv, self.seen = [sys.executable, BYSTANDER, host, token], None
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        return self
+
+    def __exit__(self, *exc):
+        out, _ = self.process.communicate(timeout=2 * WAIT)
+        self.seen = json.loads(out)
+
+
+def served(seen):
+    """Did a bystander get all its answers, and soon? One in a hundred may be late: the machine may have other work."""
+    return not seen["wrong"] and seen["p99"] < 100
+
+
+# ------------------------------------------------------------------------------------------------------------------ the attacks
+
+def unfinished_bodies(t):
+    """A body that never ends, on twenty connections."""
+    held = [t.connect() for _ in range(20)]
+    with t.bystander() as b:
+        for s in held:
+            try:
+                s.sendall(t.head("/ask", 16 * MIB) + b" " * (4 * MIB))
+            except OSError:     # refused while we were sending
+                pass
+        memory = t.memory()
+    for s in held:
+        s.close()
+    return {"memory": memory, "bystander": b.seen}
+
+
+ROWS = [
+    Probe("SRV1", "20 bodies of 16 MiB that never come to their end: the other client is served", unfinished_bodies, lambda seen: served(seen["bystander"])),
+]
+
+
+# -------------------------------------------------------------------------------------------------------------------- the group
+
+def attempt(t, row):
+    """A row that could not be tried has no verdict; one after which nobody is served is BROKEN, whatever it saw."""
+    try:
+        seen = row.code(t)
+    except Exception as e:
+        seen, found = None, Finding(t.there.place, "server", row, NOT_RUN, "%s: %s" % (type(e).__name__, e))
+    else:
+        found = judge(t.there.place, "server", row, lambda: row.holds(seen), repr(seen))
+    try:
+        after = t.ask("/list_sandboxes", {}, t.b)
+        fine = after.status == 200
+    except (OSError, http.client.HTTPException) as e:
+        after, fine = e, False
+    if found.verdict in (HELD, NOT_RUN) and not fine:
+        return Finding(t.there.place, "server", row, BROKEN, "the request after it: %r; before: %r" % (after, seen))
+    return found
+
+
+ALONE = threading.Lock()        # one server at a time: how soon it answers is what is measured
+
+
+def run_group(there):
+    with ALONE, RawServer(lambda raw, request: raw.answer(), keep=False) as model:
+        there.url = model.url
+        with Target(there) as t:
+            return [attempt(t, row) for row in ROWS]
