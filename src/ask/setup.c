@@ -165,6 +165,8 @@ void setup_llm(const struct config *c, const struct endpoint *e, const char *mod
         .efforts = p.efforts,
         .vllm_parser = p.vllm_parser,
         .thinking = thinking_of(p.thinking),
+        .thinking_off = p.thinking_off,
+        .no_temperature = p.no_temperature,
         .reasoning_back = reasoning_back_of(p.reasoning_back),
         .max_tokens = c->max_tokens,
         .profile_max_tokens = p.max_tokens,

@@ -18,6 +18,7 @@ static const struct field fields[] = {
     {"max_tokens", F_COUNT, M(max_tokens), NULL, false, M(has_max_tokens)},
     {"repair_tokens", F_COUNT, M(repair_tokens), NULL, false, M(has_repair_tokens)},
     {"temperature", F_NUMBER, M(temperature), NULL, false, M(has_temperature)},
+    {"no_temperature", F_BOOL, M(no_temperature), NULL, false, M(has_no_temperature)},
     {"price", F_PRICE, M(price), NULL, false, M(has_price)},
     {"output_answers", F_BOOL, M(output_answers), NULL, false, M(has_output_answers)},
     {"check_results", F_BOOL, M(check_results), NULL, false, M(has_check_results)},
@@ -25,6 +26,7 @@ static const struct field fields[] = {
     {"reasoning", F_BOOL, M(reasoning), NULL, false, M(has_reasoning)},
     {"efforts", F_CHOICES, M(efforts), EFFORTS "|default", false, M(has_efforts)},
     {"thinking", F_CHOICE, M(thinking), THINKING_CHOICES, false, M(has_thinking)},
+    {"thinking_off", F_STRING, M(thinking_off), NULL, false, M(has_thinking_off)},
     {"reasoning_back", F_CHOICE, M(reasoning_back), REASONING_BACK_CHOICES, false, M(has_reasoning_back)},
     {"vllm_parser", F_STRING, M(vllm_parser), NULL, false, M(has_vllm_parser)},
     {"ends", F_DATE, M(ends), NULL, false, M(has_end)},
@@ -71,6 +73,7 @@ void profiles_release(struct profiles *p)
     for (size_t i = 0; i < p->n; i++) {
         free(p->v[i].pattern);
         free(p->v[i].efforts);
+        free(p->v[i].thinking_off);
         free(p->v[i].vllm_parser);
         free(p->v[i].ends);
         free(p->v[i].replaced_by);

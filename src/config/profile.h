@@ -37,6 +37,7 @@ struct profile {
     int context, max_tokens; /* 0: unknown */
     int repair_tokens;       /* what a question may have cost when failing code is mended; 0: no limit */
     double temperature;      /* < 0: none */
+    bool no_temperature;     /* it refuses any */
     double price[3];         /* dollars per million tokens: in, cached, out; of use with has_price */
     /* in blocks: what its code prints is the answer, where that is one short line */
     bool output_answers;
@@ -44,13 +45,14 @@ struct profile {
     bool vision, reasoning;
     char *efforts; /* those that the model knows, of EFFORTS or "default", joined by | */
     enum thinking thinking;
+    char *thinking_off; /* with THINKING_TYPE and ADAPTIVE: what it calls "disabled"; or NULL */
     enum reasoning_back reasoning_back;
     char *vllm_parser; /* what vLLM calls the parser of its tool calls */
     /* the day on which the service takes it away, YYYY-MM-DD; what it names instead */
     char *ends, *replaced_by;
     bool has_dialect, has_context, has_max_tokens, has_repair_tokens, has_temperature, has_price,
         has_output_answers, has_check_results, has_vision, has_reasoning, has_efforts, has_thinking,
-        has_reasoning_back, has_vllm_parser;
+        has_reasoning_back, has_vllm_parser, has_no_temperature, has_thinking_off;
     bool has_end; /* ends, replaced_by, or both */
 };
 

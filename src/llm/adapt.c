@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/value.h"
 #include "wire/api.h"
 #include "wire/effort.h"
 
@@ -66,8 +67,21 @@ static const char *leave_out(bool *without, bool sent, const char *name)
     return sent && !before ? name : NULL;
 }
 
+void adapt_without_responses(struct llm *m)
+{
+    struct llm_learnt *k = m->learnt;
+
+    k->no_responses = true;
+    if (m->o.efforts && !value_choice("none", m->o.efforts)) {
+        k->dialect = LLM_BLOCKS;
+        return;
+    }
+    k->effort_known = true;
+    k->effort = "none";
+}
+
 /* "use /v1/responses": such models call tools only by that API. Where it does not exist, they call tools by
- * chat completions when they do not think. */
+ * chat completions when they do not think; one that always thinks writes its code as text. */
 static int other_api(const struct exchange *x, struct error *err)
 {
     struct llm *m = x->m;
@@ -81,16 +95,19 @@ static int other_api(const struct exchange *x, struct error *err)
                         m->o.model);
         return 0;
     }
-    if (k->effort_known && k->effort && !strcmp(k->effort, "none"))
+    if (k->dialect == LLM_BLOCKS || (k->effort_known && k->effort && !strcmp(k->effort, "none")))
         return 1;
-    k->no_responses = k->effort_known = k->told_effort = true;
-    k->effort = "none";
+    adapt_without_responses(m);
+    k->told_effort = k->effort_known;
     if (m->o.api == LLM_RESPONSES && llm_use_api(m, LLM_CHAT_COMPLETIONS, err))
         return -1;
     k->tools_found = true;
-    exchange_notice(x, false,
-                    "no Responses API here; asking %s to call tools without reasoning (effort none)",
-                    m->o.model);
+    exchange_notice(
+        x, false,
+        k->dialect == LLM_BLOCKS
+            ? "no Responses API here, by which alone %s calls tools; asking it to write code in blocks"
+            : "no Responses API here; asking %s to call tools without reasoning (effort none)",
+        m->o.model);
     return 0;
 }
 
@@ -227,7 +244,17 @@ bool adapt_next_model(const struct exchange *x, struct failure *f)
     return true;
 }
 
-void adapt_tell_effort(const struct exchange *x)
+static void tell_temperature(const struct exchange *x)
+{
+    struct llm *m = x->m;
+
+    if (m->o.temperature >= 0 && m->o.no_temperature && !m->learnt->told_temperature)
+        exchange_notice(x, false, "the temperature %g is not sent: %s takes none", m->o.temperature,
+                        m->o.model);
+    m->learnt->told_temperature = true;
+}
+
+static void tell_effort(const struct exchange *x)
 {
     struct llm *m = x->m;
     const char *asked = m->o.reasoning_effort, *sent = request_effort(&m->o, m->learnt);
@@ -249,6 +276,12 @@ void adapt_tell_effort(const struct exchange *x)
     else
         exchange_notice(x, false, "the reasoning effort %s is not sent: %s has no such setting here", asked,
                         m->o.model);
+}
+
+void adapt_tell_unsent(const struct exchange *x)
+{
+    tell_temperature(x);
+    tell_effort(x);
 }
 
 /* Copies the part that names a model, without its maker in front and its date, tag or provider at the end. */

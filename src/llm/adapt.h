@@ -16,8 +16,11 @@ void adapt_failure(const struct exchange *x, struct failure *f);
 /* Call this when the service no longer has the model. True: from here on another model is asked. False: f has
  * the advice for the user. */
 bool adapt_next_model(const struct exchange *x, struct failure *f);
-/* Tells the user once that the effort sent is not the one they asked for. */
-void adapt_tell_effort(const struct exchange *x);
+/* The endpoint has no Responses API, by which alone this model calls tools while it thinks: from here on it
+ * is told not to think, or, if it knows no effort none, asked to write code in blocks. */
+void adapt_without_responses(struct llm *m);
+/* Tells the user once that the effort or temperature sent is not the one they asked for. */
+void adapt_tell_unsent(const struct exchange *x);
 /* Tells the user once that the model that answers is not the one they asked for. */
 void adapt_tell_model(const struct exchange *x, const struct llm_reply *r);
 

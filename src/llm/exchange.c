@@ -416,7 +416,7 @@ int exchange_run(struct exchange *x, struct llm_reply *r, struct error *err)
     if (!x->m->http && !x->m->replay && !(x->m->http = http_new(err)))
         return -1;
     begin(x);
-    adapt_tell_effort(x);
+    adapt_tell_unsent(x);
     do {
         struct exchange_try t = {.x = x, .error_body = BUF_INIT(HTTP_ERROR_MAX)};
         rc = try_once(x, &t, r, err);

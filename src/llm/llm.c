@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/url.h"
 #include "wire/api.h"
+#include "llm/adapt.h"
 #include "llm/exchange.h"
 #include "llm/learnt.h"
 #include "llm/replay.h"
@@ -25,6 +26,7 @@ static void options_release(struct llm_options *o)
     free((char *)o->key_name);
     free((char *)o->reasoning_effort);
     free((char *)o->efforts);
+    free((char *)o->thinking_off);
     free((char *)o->vllm_parser);
     free((char *)o->body);
     *o = (struct llm_options){0};
@@ -40,6 +42,7 @@ static void options_copy(struct llm_options *to, const struct llm_options *from)
     to->key_name = xstrdup(from->key_name);
     to->reasoning_effort = xstrdup(from->reasoning_effort);
     to->efforts = xstrdup(from->efforts);
+    to->thinking_off = xstrdup(from->thinking_off);
     to->vllm_parser = xstrdup(from->vllm_parser);
     to->body = xstrdup(from->body);
 }
@@ -87,8 +90,7 @@ static void recall_responses(struct llm *m)
     if (tools && !strcmp(tools, KEPT_RESPONSES)) {
         m->learnt->api = LLM_RESPONSES;
     } else if (tools && !strcmp(tools, KEPT_NO_RESPONSES)) {
-        m->learnt->no_responses = m->learnt->effort_known = true;
-        m->learnt->effort = "none";
+        adapt_without_responses(m);
     }
 }
 

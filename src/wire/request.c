@@ -256,7 +256,7 @@ void request_tools(struct request_out *o)
 void request_temperature(struct request_out *o)
 {
     double t = o->s->o->temperature;
-    if (!o->s->learnt->no_temperature && t >= 0)
+    if (!o->s->learnt->no_temperature && !o->s->o->no_temperature && t >= 0)
         json_set(o->body, "temperature",
                  json_number(o->q->vary && t < TEMPERATURE_VARIED ? TEMPERATURE_VARIED : t));
 }
@@ -291,9 +291,9 @@ void request_thinking(struct request_out *o)
     case LLM_THINKING_TYPE:
     case LLM_THINKING_ADAPTIVE:
         set_member(o->body, "thinking", "type",
-                   json_string(off                        ? "disabled"
-                               : how == LLM_THINKING_TYPE ? "enabled"
-                                                          : "adaptive"));
+                   json_string(!off                    ? how == LLM_THINKING_TYPE ? "enabled" : "adaptive"
+                               : o->s->o->thinking_off ? o->s->o->thinking_off
+                                                       : "disabled"));
         break;
     case LLM_THINKING_EFFORT:
     case LLM_THINKING_NONE:

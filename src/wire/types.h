@@ -73,7 +73,9 @@ struct llm_options {
     const char *efforts; /* the efforts that it knows, joined by |; any other is replaced by the nearest */
     const char *vllm_parser; /* what vLLM calls the parser of its tool calls */
     enum llm_thinking thinking;
+    const char *thinking_off; /* what LLM_THINKING_TYPE and ADAPTIVE send for "disabled"; or NULL */
     enum llm_reasoning_back reasoning_back;
+    bool no_temperature; /* it refuses any */
     bool vision;         /* it sees: images of the conversation are sent */
     bool no_reasoning;   /* it is known not to reason, so requests say nothing about reasoning */
     struct price price;  /* not known unless it says so */
@@ -111,8 +113,8 @@ struct llm_learnt {
     const char *effort;     /* a literal, or NULL */
     enum max_tokens_field max_tokens_field;
     const char *kept; /* the dialect that is remembered for other sessions, a literal; or NULL */
-    /* the user was told that another model answers, or that the effort asked for is not sent */
-    bool told_model, told_effort;
+    /* the user was told that another model answers, or that what they asked for is not sent */
+    bool told_model, told_effort, told_temperature;
 };
 
 struct llm_request {

@@ -7,11 +7,12 @@ from services import CHAT_FIELDS, Service, dated, newest_question, reasoning_det
 
 
 class OpenAI(Service):
-    """The rules of gpt-6: it thinks, so no temperature and no stop; tools are for /v1/responses, or for effort none. astra always thinks."""
+    """The rules of gpt-6: it thinks, so no temperature and no stop; tools are for /v1/responses, or for effort none. astra, 6.1-sol and all of
+    6.2 always think."""
     name = "openai"
     home = "https://api.openai.com/v1"
     key_variable = "OPENAI_API_KEY"
-    models = ("gpt-6-luna", "gpt-6.1-terra", "gpt-6-sol", "gpt-6-astra")
+    models = ("gpt-6-luna", "gpt-6.1-terra", "gpt-6-sol", "gpt-6-astra", "gpt-6.1-sol", "gpt-6.2-sol", "gpt-6.2-astra")
     paths = ("/chat/completions", "/responses")
     fields = CHAT_FIELDS | {"store", "metadata", "service_tier", "verbosity", "prompt_cache_key"}
     efforts = ("none", "low", "medium", "high", "xhigh", "max")
@@ -27,7 +28,7 @@ class OpenAI(Service):
 
     def check(self, body):
         model, effort = body["model"], self.effort(body)
-        if effort == "none" and "astra" in model:
+        if effort == "none" and ("astra" in model or "gpt-6.1-sol" in model or "gpt-6.2" in model):
             self.refuse("Unsupported value: 'none' is not supported with the '%s' model." % model, code="unsupported_value", param="reasoning_effort")
         for field in ("stop", "temperature", "top_p") if effort != "none" else ("stop",):
             if field in body:
@@ -70,9 +71,14 @@ class Anthropic(Service):
     name = "anthropic"
     home = "https://api.anthropic.com/v1"
     key_variable = "ANTHROPIC_API_KEY"
-    models = ("claude-haiku-5-5", "claude-sonnet-5-5", "claude-opus-5")
+    models = ("claude-haiku-5-5", "claude-sonnet-5-5", "claude-opus-5", "claude-opus-5-5")
     fields = None
     thoughts_in = None
+    types = {"claude-sonnet-5-5": ("adaptive", "between_tools"), "claude-opus-5-5": ("adaptive",)}      # of thinking
+    in_effect = {"none": "none", "high": None}
+
+    def effort(self, body):
+        return "none" if (body.get("thinking") or {}).get("type") in ("disabled", "between_tools") else None
 
     def refuse(self, text, status=400, kind="invalid_request_error", **more):
         raise Refusal(status, {"error": {"code": kind, "message": text, "type": kind, "param": None}})
@@ -87,6 +93,10 @@ class Anthropic(Service):
         for field in ("temperature", "top_p", "top_k"):
             if field in body:
                 self.refuse("`%s` is deprecated for this model." % field)
+        kind = (body.get("thinking") or {}).get("type")
+        if kind and kind not in self.types.get(body["model"], ("adaptive", "disabled")):
+            self.refuse("\"thinking.type.%s\" is not supported for this model. Use \"thinking.type.adaptive\" and \"output_config.effort\" to control "
+                        "thinking behavior." % kind)
         if body.get("tool_choice", "auto") not in ("auto", "none"):
             self.refuse("tool_choice: forcing the use of a tool is not supported for this model.")
         for i, m in enumerate(body["messages"]):

@@ -4,6 +4,7 @@ it. The servers that people run themselves are mocked by their own calls.
 import glob
 import json
 import os
+import re
 import resource
 import socket
 import stat
@@ -13,6 +14,7 @@ import pexpect
 import pytest
 
 from answering_terminal import PLAIN, AnsweringTerminal
+from provider_rows import ROWS, mock, point
 from program import HANG
 
 BASE = "/v1/models"
@@ -514,6 +516,44 @@ def test_an_end_that_is_known_here_is_told_without_a_list(sandpiper, serve):
     sandpiper.configure("models:\n  test-model: {ends: %s, replaced_by: next-model}\n" % day(31))
     r = sandpiper.run("q")
     assert r.code == 0 and "test-model will be retired on %s, in 30 days; next-model takes its place" % day(31) in r.err, r
+
+
+RETIRED = [("openai", "gpt-5", "2026-12-11", "gpt-6.1-sol"), ("openai", "gpt-5-mini", "2026-12-11", "gpt-6.1-terra"), ("openai", "o3", "2026-12-11", "gpt-6.1-sol"),
+           ("openai", "gpt-5-nano", "2026-12-11", "gpt-6-luna"), ("openai-responses", "gpt-5", "2026-12-11", "gpt-6.1-sol"),
+           ("anthropic", "claude-sonnet-4-5-20250929", "2026-11-30", "claude-sonnet-5-5"),
+           ("gemini", "gemini-2.5-flash", "2026-12-01", "gemini-3.5-flash-lite"), ("gemini", "gemini-2.5-pro", "2026-12-01", "gemini-3.8-flash")]
+STAYS = [("gemini", "gemini-2.5-flash-lite"), ("openai", "gpt-5.6-sol"), ("openai", "gpt-6.1-sol"), ("openai", "o3-deep-research"), ("anthropic", "claude-sonnet-5-5")]
+
+
+def told_of(sandpiper, serve, provider, model):
+    """What is said when it is asked, at a service that still has it."""
+    service = mock(provider)
+    service.models = ()
+    server = serve(sandpiper, ONCE, profile=service)
+    return sandpiper.run("--provider", provider, "-m", model, "q", env=point(sandpiper, provider, server)).err
+
+
+@pytest.mark.parametrize("provider, model, day, instead", RETIRED)
+def test_what_is_retired_this_year(sandpiper, serve, provider, model, day, instead):
+    """Before and after its last day: the day, and what takes its place."""
+    said = told_of(sandpiper, serve, provider, model)
+    assert re.search(r"%s (will|was due to) be retired on %s(, in \d+ days?)?; %s takes its place" % (re.escape(model), day, re.escape(instead)), said), said
+
+
+@pytest.mark.parametrize("provider, model", STAYS)
+def test_what_stays(sandpiper, serve, provider, model):
+    assert "retired" not in told_of(sandpiper, serve, provider, model)
+
+
+@pytest.mark.parametrize("provider, model, instead", [("openai", "gpt-5", "gpt-6.1-sol"), ("anthropic", "claude-sonnet-4-5", "claude-sonnet-5-5")])
+def test_what_is_gone_is_answered_with_its_replacement(sandpiper, serve, provider, model, instead):
+    server = serve(sandpiper, [], profile=mock(provider, retired=[model]))
+    r = sandpiper.run("--provider", provider, "-m", model, "q", env=point(sandpiper, provider, server))
+    assert r.code == 1 and "Use %s instead: -m %s" % (instead, instead) in r.err, r
+
+
+def test_both_rows_of_openai_know_the_same_models():
+    assert ROWS["openai"]["profiles"] == ROWS["openai-responses"]["profiles"]
 
 
 GONE = {"answer": {"status": 404, "json": {"error": {"message": "The model `test-model` does not exist", "code": "model_not_found"}}}}

@@ -92,6 +92,18 @@ def test_without_thinking_where_there_is_none(sandpiper, serve, missing):
     assert len(server.bodies()) == 5
 
 
+def test_in_blocks_where_it_cannot_be_told_not_to_think(sandpiper, serve):
+    """Without the Responses API a model that always thinks calls no tools: none is never sent, in this run and in the next."""
+    chat = dict(CHAT, absent=["tools", "reasoning_effort"])
+    server = serve(sandpiper, [{"expect": CHAT, "answer": refusal(*NAMED[0])}, {"expect": RESPONSES, "answer": {"status": 404, "json": {"detail": "Not Found"}}},
+                               {"expect": chat, "answer": {"text": "```python\nprint(6 * 7)\n```"}}, {"expect": chat, "answer": {"text": "It is 42."}},
+                               {"expect": chat, "answer": {"text": "Still 42."}}], model="gpt-6.2-sol")
+    r = sandpiper.run("how many?")
+    assert r.code == 0 and r.out == "It is 42.\n" and "by which alone gpt-6.2-sol calls tools; asking it to write code in blocks" in r.err, r
+    assert sandpiper.run("and now?").out == "Still 42.\n"
+    assert len(server.bodies()) == 5
+
+
 def test_openai_is_asked_there_at_once(sandpiper, serve):
     server = serve(sandpiper, [{"expect": RESPONSES, "answer": {"text": "Fine."}}], profile=mock("openai"))
     r = sandpiper.run("--provider", "openai", "well?", env=point(sandpiper, "openai", server))

@@ -3,6 +3,7 @@ call, how long it should think, and whole sessions with calls that fail, run in 
 at most one request of a session is wasted.
 """
 import io
+import json
 import re
 
 import pytest
@@ -80,6 +81,44 @@ def test_a_switch_has_no_levels(sandpiper, serve, effort, sent, told):
     r = sandpiper.run("--provider", "dashscope", "-m", "qwen-plus", "--reasoning-effort", effort, stdin="q\n\nq\n", env=env)
     assert r.code == 0 and [line for line in r.err.splitlines() if "effort" in line] == [told] * bool(told), r
     assert [(b["enable_thinking"], "reasoning_effort" in b) for b in server.bodies()] == [(sent, False)] * 2
+
+
+@pytest.mark.parametrize("model", ["gpt-6-astra", "gpt-6.1-sol", "gpt-6.2-sol", "gpt-6.2-astra"])
+def test_models_that_always_think(sandpiper, serve, model):
+    """They are told the least effort that they know instead of none, and no temperature, which the user hears; nothing is refused."""
+    server = serve(sandpiper, [CALL, ANSWER], profile=mock("openai"))
+    r = sandpiper.run("--provider", "openai", "-m", model, "--reasoning-effort", "none", "--temperature", "0.5", "how many?", env=point(sandpiper, "openai", server))
+    assert r.code == 0 and r.out == "It is 42.\n" and not server.refusals, (r, server.refusals)
+    assert r.err.count("the temperature 0.5 is not sent: %s takes none" % model) == 1, r
+    assert [(b["reasoning"]["effort"], "temperature" in b) for b in server.bodies()] == [("low", False)] * 2
+
+
+def test_none_is_not_sent_where_a_model_has_no_such_effort(bare):
+    """As "debug request" shows it, without a service."""
+    for model in ("gpt-6.1-sol", "gpt-6.2-sol", "gpt-6.2-astra-2026-11-17"):
+        r = bare.run("--provider", "openai", "-m", model, "--reasoning-effort", "none", "debug", "request", "hello", env={"OPENAI_API_KEY": "x", "OPENAI_BASE_URL": None})
+        assert r.code == 0 and json.loads(r.out)["reasoning"] == {"effort": "low"}, r
+
+
+@pytest.mark.parametrize("model, asked, sent, told", [
+    ("claude-haiku-5-5", "none", {"type": "disabled"}, ""), ("claude-sonnet-5-5", "none", {"type": "between_tools"}, ""),
+    ("claude-sonnet-5-5", "high", {"type": "adaptive"}, 'high is sent as "on"'), ("claude-opus-5-5", "none", None, "none is not sent"),
+    ("claude-opus-5", "none", {"type": "disabled"}, "")])
+def test_how_claude_is_told_not_to_think(sandpiper, serve, model, asked, sent, told):
+    server = serve(sandpiper, [{"answer": {"text": "Fine."}}], profile=mock("anthropic"))
+    r = sandpiper.run("--provider", "anthropic", "-m", model, "--reasoning-effort", asked, "well?", env=point(sandpiper, "anthropic", server))
+    assert r.code == 0 and not server.refusals and server.bodies()[0].get("thinking") == sent, (r, server.refusals, server.bodies())
+    assert [told in line for line in r.err.splitlines() if "effort" in line] == [True] * bool(told), r
+
+
+def test_a_switch_of_config_yaml(sandpiper, serve):
+    """What means off there is the user's to say."""
+    server = serve(sandpiper, [{"answer": {"text": "Fine."}}], profile=mock("deepseek"))
+    server.profile.demands = False
+    env = point(sandpiper, "deepseek", server, "models: {'deepseek-flash*': {thinking_off: resting}}\n")
+    server.lenient = True
+    sandpiper.run("--provider", "deepseek", "--reasoning-effort", "none", "well?", env=env)
+    assert server.requests[0].body["thinking"] == {"type": "resting"}
 
 
 def test_no_effort_for_a_model_that_does_not_reason(sandpiper, serve):
