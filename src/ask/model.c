@@ -120,12 +120,12 @@ static int discover(const struct service *s, char **model, char **notice, struct
     if (found < 0) {
         if (c->discover && n)
             tell_places(local, places, n, &looked);
-        if (c->model && *c->model)
+        if (c->front.model && *c->front.model)
             return error_set(
                 err, ERROR_USAGE, 0,
                 "no service is configured for %.100s%s\n"
                 "name one (--provider openai, or --base-url URL), or set its key (OPENAI_API_KEY=...)",
-                c->model, buf_str(&looked));
+                c->front.model, buf_str(&looked));
         return none_configured(buf_str(&looked), err);
     }
     endpoint_take_local(c, e, local[found].provider);

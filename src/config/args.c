@@ -446,6 +446,17 @@ int args_parse(struct args *a, int argc, char *const *argv, struct error *err)
     return check(a, prompt, text, err);
 }
 
+void args_again(const struct args *a, int mask, struct argv *out)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        const struct arg *arg = &a->v[i];
+
+        if (arg->option->commands & mask)
+            argv_pushf(out, "--%s%s%s", arg->option->flag, arg->value ? "=" : "",
+                       arg->value ? arg->value : "");
+    }
+}
+
 void args_release(struct args *a)
 {
     free(a->v);

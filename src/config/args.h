@@ -55,5 +55,8 @@ struct args { /* points into argv */
 
 int args_parse(struct args *a, int argc, char *const *argv, struct error *err);
 void args_release(struct args *a);
+/* Adds the options that were given, as "--name=value" each, for another command line: those of the
+ * commands in mask (FOR_..., config/option.h). */
+void args_again(const struct args *a, int mask, struct argv *out);
 
 #endif

@@ -192,11 +192,11 @@ int config_set(struct config *c, const struct setting *s, struct error *err)
             return -1;
     }
     c->source[(size_t)(o - option_table)] = *from;
-    struct chosen *chosen = at == (void *)&c->provider   ? &c->choice[from->kind].provider
-                            : at == (void *)&c->base_url ? &c->choice[from->kind].base_url
-                            : at == (void *)&c->model    ? &c->choice[from->kind].model
-                            : at == (void *)&c->api_key  ? &c->choice[from->kind].api_key
-                                                         : NULL;
+    struct chosen *chosen = at == (void *)&c->provider      ? &c->choice[from->kind].provider
+                            : at == (void *)&c->base_url    ? &c->choice[from->kind].base_url
+                            : at == (void *)&c->front.model ? &c->choice[from->kind].model
+                            : at == (void *)&c->api_key     ? &c->choice[from->kind].api_key
+                                                            : NULL;
     if (chosen)
         *chosen = (struct chosen){*(const char **)at, *from};
     return 0;
@@ -236,9 +236,6 @@ static int apply_flags(struct config *c, const struct args *a, struct error *err
 
         if (config_set(c, &s, err) < 0)
             return -1;
-        if (arg->option->commands & (FOR_CONFIG | FOR_DOCTOR))
-            argv_pushf(&c->given, "--%s%s%s", arg->option->flag, arg->value ? "=" : "",
-                       arg->value ? arg->value : "");
     }
     return 0;
 }
@@ -339,11 +336,10 @@ void config_release(struct config *c)
     for (size_t i = 0; i < option_count; i++) {
         const struct option *o = &option_table[i];
 
-        if (o->type == OPTION_LIST || o->type == OPTION_WORDS || o->type == OPTION_PATHS)
+        if (option_is_list(o))
             argv_release((struct argv *)(void *)((char *)c + o->offset));
     }
     args_release(&c->args);
-    argv_release(&c->given);
     argv_release(&c->notices);
     dotenv_release(&c->dotenv);
     providers_release(&c->providers);

@@ -23,6 +23,7 @@
 
 struct buf;
 struct error;
+struct json;
 
 /* What each layer says about the endpoint. Kept apart because a key, and a model, belong to the endpoint of
  * their own layer (endpoint.h). */
@@ -31,6 +32,17 @@ struct config_choice {
         const char *value; /* NULL: this layer says nothing */
         struct source from;
     } provider, base_url, model, api_key;
+};
+
+/* What serve and mcp tell the process that speaks with strangers (main/front.h): each option of the table
+ * whose value is in here, and nothing else. So no key can be in here. */
+struct front_settings {
+    const char *listen, *token_file; /* token_file NULL: a fresh token */
+    const char *public_url, *model;  /* or NULL */
+    struct argv allow_hosts;
+    int max_sandboxes, pool_size;
+    int64_t ttl; /* ms */
+    bool quiet, verbose;
 };
 
 struct config {
@@ -53,7 +65,7 @@ struct config {
     int max_tokens_total; /* 0: no limit */
     double max_cost;      /* dollars per session; 0: no limit */
     /* model */
-    const char *model, *provider, *base_url, *api, *api_key, *dialect, *vision, *reasoning_effort, *ca_cert,
+    const char *provider, *base_url, *api, *api_key, *dialect, *vision, *reasoning_effort, *ca_cert,
         *dotenv_how;
     struct argv api_key_command;
     bool stream, discover, allow_insecure, snapshots, offline;
@@ -66,22 +78,18 @@ struct config {
     int64_t timeout, memory, data_size, max_file, max_files_total;
     double cpus;
     int pids;
-    /* serve */
-    const char *listen, *token_file; /* token_file NULL: a fresh token */
-    struct argv allow_hosts;
-    int max_sandboxes, pool_size;
+    /* serve and mcp */
+    struct front_settings front; /* some are of every command */
     bool fetch_urls;
-    int64_t ttl; /* ms */
     /* output and the rest */
     bool json, json_result; /* json_result: json is set too */
-    bool quiet, verbose, show_reasoning, usage, verify, dry_run;
+    bool show_reasoning, usage, verify, dry_run;
     int status; /* debug reply; 0: 200 */
     struct argv headers;
     const char *trace, *record, *replay;
     const char *color, *figures, *figure_format, *render, *config_path;
 
     struct source source[OPTION_MAX]; /* by index in option_table */
-    struct argv given; /* the flags of doctor's that were given, "--name=value" each: /doctor in the chat */
     struct config_choice choice[SOURCE_KINDS];
     struct dotenv dotenv;
     char dotenv_digest[SHA256_HEX]; /* of its text; "": there is none */
@@ -110,7 +118,7 @@ void config_release(struct config *c);
 struct providers *config_providers(const struct config *c);
 const struct profiles *config_builtin_profiles(const struct config *c);
 
-/* member: &c->model, ... */
+/* member: &c->memory, ... */
 const struct source *config_source(const struct config *c, const void *member);
 /* environment; empty counts as not set */
 const char *config_env(const struct config *c, const char *name);
@@ -127,6 +135,12 @@ struct setting {
 int config_set(struct config *c, const struct setting *s, struct error *err);
 int config_apply_yaml(struct config *c, struct ydoc *root, struct error *err);
 int config_apply_dotenv(struct config *c, const char *text, size_t len, struct error *err);
+
+/* What a front is told, as JSON, and back. Strings point into j. Release the settings' lists with
+ * front_settings_release(). */
+struct json *front_settings_write(const struct front_settings *f);
+void front_settings_read(struct front_settings *f, const struct json *j);
+void front_settings_release(struct front_settings *f);
 
 /* Can the file of certificates be used, if one is named? -1: ERROR_USAGE. */
 int config_check_ca_cert(const struct config *c, struct error *err);

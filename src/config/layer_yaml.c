@@ -16,15 +16,16 @@
 #include "base/value.h"
 #include "yaml/ydoc.h"
 
-static int yaml_paths(struct config *c, const struct option *o, const struct ydoc *y, struct error *err)
+/* The elements of a list, each as if it stood alone. */
+static int yaml_list(struct config *c, const struct option *o, const struct ydoc *y, struct error *err)
 {
     for (size_t i = 0; i < y->n; i++) {
         autofree char *where = xasprintf("%s:%d: %s", y->file, y->v[i].line, o->key);
         const struct setting s = {o, y->v[i].text, where, {SOURCE_FILE, y->key_line, y->file}};
 
         if (y->v[i].type != YDOC_TEXT)
-            return error_set(err, ERROR_USAGE, 0, "%s: expected a path, found %s", where,
-                             ydoc_kind(&y->v[i]));
+            return error_set(err, ERROR_USAGE, 0, "%s: expected %s, found %s", where,
+                             o->type == OPTION_PATHS ? "a path" : "a string", ydoc_kind(&y->v[i]));
         if (config_set(c, &s, err) < 0)
             return -1;
     }
@@ -37,8 +38,8 @@ static int yaml_option(struct config *c, const struct option *o, const struct yd
     const struct setting s = {o, y->text, where, {SOURCE_FILE, y->key_line, y->file}};
     bool text = y->type == YDOC_TEXT && !ydoc_nothing(y);
 
-    if (o->type == OPTION_PATHS && y->type == YDOC_LIST)
-        return yaml_paths(c, o, y, err);
+    if ((o->type == OPTION_PATHS || o->type == OPTION_LIST) && y->type == YDOC_LIST)
+        return yaml_list(c, o, y, err);
     if (o->type == OPTION_WORDS) {
         if (fields_read_command(y, (struct argv *)(void *)((char *)c + o->offset), err) < 0)
             return -1;

@@ -69,7 +69,7 @@ const struct option option_table[] = {
      .max = "1000000", .arg = "DOLLARS", .group = ask, .commands = FOR_ALL,
      .help = "maximum dollars per session, if the model's price is known; 0: no limit"},
 
-    {"model", 'm', "model", "SANDPIPER_MODEL", OPTION_STRING, TO(model), .arg = "NAME", .group = model,
+    {"model", 'm', "model", "SANDPIPER_MODEL", OPTION_STRING, TO(front.model), .arg = "NAME", .group = model,
      .commands = FOR_ALL, .dotenv = true, .usual = true, .help = "the model to ask"},
     {"provider", 0, "provider", "SANDPIPER_PROVIDER", OPTION_STRING, TO(provider), .arg = "NAME",
      .group = model, .commands = FOR_ALL, .dotenv = true, .usual = true,
@@ -166,24 +166,28 @@ const struct option option_table[] = {
     {"dry-run", 0, NULL, NULL, OPTION_BOOL, TO(dry_run), .group = sandbox, .commands = FOR_EXEC,
      .help = "exec: print the command that starts the sandbox, run nothing"},
 
-    {"listen", 0, "serve.listen", "SANDPIPER_SERVE_LISTEN", OPTION_STRING, TO(listen),
+    {"listen", 0, "serve.listen", "SANDPIPER_SERVE_LISTEN", OPTION_STRING, TO(front.listen),
      .def = "127.0.0.1:8000", .arg = "ADDRESS", .group = server, .commands = FOR_SERVE,
      .help = "serve: where to listen: IP:PORT or unix:PATH"},
-    {"token-file", 0, "serve.token_file", "SANDPIPER_SERVE_TOKEN_FILE", OPTION_FILE, TO(token_file),
+    {"token-file", 0, "serve.token_file", "SANDPIPER_SERVE_TOKEN_FILE", OPTION_FILE, TO(front.token_file),
      .arg = "FILE", .group = server, .commands = FOR_SERVE,
      .help = "serve: file of client tokens, one a line [a new token at each start]"},
-    {"allow-host", 0, NULL, NULL, OPTION_LIST, TO(allow_hosts), .arg = "NAME", .group = server,
-     .commands = FOR_SERVE, .help = "serve: a host name that clients may use (can be repeated)"},
+    {"allow-host", 0, "serve.allow_host", NULL, OPTION_LIST, TO(front.allow_hosts), .arg = "NAME",
+     .group = server, .commands = FOR_SERVE,
+     .help = "serve: a host name that clients may use (can be repeated)"},
+    {"public-url", 0, "serve.public_url", "SANDPIPER_SERVE_PUBLIC_URL", OPTION_STRING, TO(front.public_url),
+     .arg = "URL", .group = server, .commands = FOR_SERVE,
+     .help = "serve: its URL for clients, as behind a proxy [the address that a client used]"},
     {"max-sandboxes", 0, "serve.max_sandboxes", "SANDPIPER_SERVE_MAX_SANDBOXES", OPTION_INT,
-     TO(max_sandboxes), .def = "8", .min = "1", .max = "1000", .arg = "N", .group = server,
+     TO(front.max_sandboxes), .def = "8", .min = "1", .max = "1000", .arg = "N", .group = server,
      .commands = FOR_SERVE, .help = "serve: maximum number of sandboxes"},
-    {"ttl", 0, "serve.ttl", "SANDPIPER_SERVE_TTL", OPTION_TIME, TO(ttl), .def = "15m", .min = "1s",
+    {"ttl", 0, "serve.ttl", "SANDPIPER_SERVE_TTL", OPTION_TIME, TO(front.ttl), .def = "15m", .min = "1s",
      .max = "168h", .arg = "TIME", .group = server, .commands = FOR_SERVE,
      .help = "serve: remove a sandbox after this long without a request"},
     {"fetch-urls", 0, "serve.fetch_urls", "SANDPIPER_SERVE_FETCH_URLS", OPTION_BOOL, TO(fetch_urls),
      .def = "false", .group = server, .commands = FOR_SERVE,
      .help = "serve: upload_file may fetch files from the public internet"},
-    {"pool", 0, "serve.pool", "SANDPIPER_SERVE_POOL", OPTION_INT, TO(pool_size), .def = "0", .min = "0",
+    {"pool", 0, "serve.pool", "SANDPIPER_SERVE_POOL", OPTION_INT, TO(front.pool_size), .def = "0", .min = "0",
      .max = "100", .arg = "N", .group = server, .commands = FOR_SERVE,
      .help = "serve: number of sandboxes started in advance"},
 
@@ -192,9 +196,9 @@ const struct option option_table[] = {
      .help = "print JSON lines instead of text"},
     {"json-result", 0, NULL, NULL, OPTION_BOOL, TO(json_result), .group = output, .commands = FOR_ASK,
      .help = "print one JSON line per question: answer, files, usage"},
-    {"quiet", 'q', "quiet", "SANDPIPER_QUIET", OPTION_BOOL, TO(quiet), .group = output, .commands = FOR_ALL,
-     .usual = true, .help = "print only the answer and errors"},
-    {"verbose", 'v', "verbose", "SANDPIPER_VERBOSE", OPTION_BOOL, TO(verbose), .group = output,
+    {"quiet", 'q', "quiet", "SANDPIPER_QUIET", OPTION_BOOL, TO(front.quiet), .group = output,
+     .commands = FOR_ALL, .usual = true, .help = "print only the answer and errors"},
+    {"verbose", 'v', "verbose", "SANDPIPER_VERBOSE", OPTION_BOOL, TO(front.verbose), .group = output,
      .commands = FOR_ALL, .usual = true, .help = "also print tokens, timings and what the model is told"},
     {"verify", 0, "verify", "SANDPIPER_VERIFY", OPTION_BOOL, TO(verify), .group = output, .commands = FOR_ASK,
      .help = "compute each answer a second time, independently, and compare"},
@@ -236,6 +240,11 @@ const struct option option_table[] = {
 
 const size_t option_count = countof(option_table);
 _Static_assert(countof(option_table) <= OPTION_MAX, "struct config has a source for each option");
+
+bool option_is_list(const struct option *o)
+{
+    return o->type == OPTION_LIST || o->type == OPTION_WORDS || o->type == OPTION_PATHS;
+}
 
 const struct option *option_by_flag(const char *flag, size_t len)
 {

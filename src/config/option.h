@@ -20,7 +20,7 @@ enum option_type {
     OPTION_CHOICE, /* const char *, one of choices; a flag without arg chooses its own name */
     /* const char *, one of choices or of the engines in config.yaml; checked when all layers are read */
     OPTION_ENGINE,
-    OPTION_LIST, /* struct argv; the flag adds to it */
+    OPTION_LIST, /* struct argv; the flag adds to it; config.yaml: one word, or a list of them */
     /* struct argv; a command in config.yaml: a list of words, or one string cut at blanks */
     OPTION_WORDS,
     OPTION_PATHS,  /* struct argv; the flag adds to it; config.yaml: one path, or a list of them */
@@ -72,6 +72,7 @@ extern const size_t option_count;
 #define OPTION_MAX     96
 #define ENGINE_CHOICES "auto|docker|podman|bwrap" /* those that are built in */
 
+bool option_is_list(const struct option *o); /* its value is a struct argv */
 const struct option *option_by_flag(const char *flag, size_t len);
 /* The one for these commands (FOR_...), else any. */
 const struct option *option_by_letter(char letter, int commands);

@@ -75,8 +75,7 @@ static void doctor_options(void *ctx, struct argv *words)
 {
     const struct ask *a = &((const struct talk *)ctx)->ask;
 
-    for (size_t i = 0; i < a->c->given.n; i++)
-        argv_push(words, a->c->given.v[i]);
+    args_again(&a->c->args, FOR_CONFIG | FOR_DOCTOR, words);
     argv_pushf(words, "--model=%s", llm_model(a->llm));
 }
 

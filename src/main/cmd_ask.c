@@ -90,10 +90,10 @@ struct show_options talk_show_options(struct talk *t)
     t->decoder = (struct show_decoder){decode, t};
     return (struct show_options){.color = c->color,
                                  .render = c->render,
-                                 .quiet = c->quiet,
-                                 .verbose = c->verbose,
-                                 .reasoning = c->show_reasoning && !c->quiet,
-                                 .usage = c->usage && !c->quiet,
+                                 .quiet = c->front.quiet,
+                                 .verbose = c->front.verbose,
+                                 .reasoning = c->show_reasoning && !c->front.quiet,
+                                 .usage = c->usage && !c->front.quiet,
                                  .loop = t->loop,
                                  .decoder = !strcmp(c->figures, "off") ? NULL : &t->decoder};
 }
@@ -156,7 +156,7 @@ static void begin(struct talk *t)
     struct config *c = t->ask.c;
 
     ask_begin(&t->ask);
-    if (c->quiet && !c->json) /* a quiet stderr has no room for notices, except this one */
+    if (c->front.quiet && !c->json) /* a quiet stderr has no room for notices, except this one */
         print_notices(c);
     for (size_t i = 0; i < c->notices.n; i++)
         ask_notice(&t->ask, NOTICE_WARNING, c->notices.v[i]);

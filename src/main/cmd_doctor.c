@@ -121,7 +121,7 @@ static unsigned examine(struct config *c, struct loop *loop, const struct mounts
     o.run.name = NULL; /* doctor's own sandbox must not outlive it */
     sandbox_check(&o, loop, &check);
     if (!loop_cancelled(loop))
-        tell(engine, &check, c->verbose);
+        tell(engine, &check, c->front.verbose);
     sandbox_check_release(&check);
     return check.works && check.contained;
 }

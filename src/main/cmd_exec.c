@@ -91,7 +91,7 @@ static void on_notice(void *ctx, bool detail, const char *line)
 {
     const struct exec *x = ctx;
 
-    if (x->c->quiet || (detail && !x->c->verbose))
+    if (x->c->front.quiet || (detail && !x->c->front.verbose))
         return;
     print_line(line);
 }
@@ -266,7 +266,7 @@ static void tell_result(const struct config *c, const struct cell_result *r)
         if (line)
             print_line(line);
     }
-    for (size_t i = 0; i < r->n_files && !c->quiet; i++)
+    for (size_t i = 0; i < r->n_files && !c->front.quiet; i++)
         print_plain(r->files[i].path);
     if (r->files_note) /* shown even with -q, since a lost file is an error */
         print_line(r->files_note);

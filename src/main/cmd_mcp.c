@@ -163,7 +163,7 @@ int cmd_mcp(const struct front *f)
         loop_free(s.loop);
         return status;
     }
-    if (isatty(0) && !f->quiet)
+    if (isatty(0) && !f->set.quiet)
         print_line("waiting for messages from an MCP client on stdin (sandpiper help mcp)");
     open_all(&s, f);
     start_ahead(&s);

@@ -233,7 +233,7 @@ static int list_local(struct model_listing *l, struct error *err)
         struct endpoint e = {.entry = places[i].provider,
                              .provider = places[i].provider->name,
                              .base_url = (char *)places[i].url,
-                             .model = l->c->model};
+                             .model = l->c->front.model};
         struct llm_models_query q;
         struct llm_models m;
 

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/url.h"
 #include "main/command.h"
 #include "main/front.h"
 #include "process/loop.h"
@@ -24,6 +25,8 @@ struct serve {
     struct loop *loop;
     struct listen_address address;
     struct tokens tokens;
+    struct argv hosts;
+    char *public_url; /* or NULL */
     struct runners *runners;
     struct server *server;
     bool starter_gone;
@@ -34,8 +37,8 @@ static int get_tokens(struct serve *s, struct error *err)
 {
     char token[TOKEN_TEXT];
 
-    if (s->f->token_file)
-        return tokens_read(&s->tokens, s->f->token_file, err);
+    if (s->f->set.token_file)
+        return tokens_read(&s->tokens, s->f->set.token_file, err);
     if (!s->address.loopback)
         return error_set(err, ERROR_USAGE, 0,
                          "serve: other machines could connect to that address, so --token-file is needed\n"
@@ -67,13 +70,45 @@ static int check_hosts(const struct argv *hosts, struct error *err)
     return 0;
 }
 
+/* Clients use the name in --public-url, so Host may have it, as if --allow-host named it too. */
+static int take_public_url(struct serve *s, struct error *err)
+{
+    const char *url = s->f->set.public_url;
+
+    if (!url)
+        return 0;
+    if (url_check(url, "--public-url", err) < 0)
+        return -1;
+    autofree char *host = url_host(url);
+    autofree char *name = guard_name(host);
+    if (!name || strchr(url, '?'))
+        return error_set(err, ERROR_USAGE, 0,
+                         "--public-url: expected a URL such as https://example.com or "
+                         "https://example.com/python, found \"%.100s\"",
+                         url);
+    s->public_url = url_trim(url);
+    argv_push(&s->hosts, name);
+    return 0;
+}
+
+static int take_names(struct serve *s, struct error *err)
+{
+    const struct argv *allowed = &s->f->set.allow_hosts;
+
+    if (check_hosts(allowed, err) < 0)
+        return -1;
+    for (size_t i = 0; i < allowed->n; i++)
+        argv_push(&s->hosts, allowed->v[i]);
+    return take_public_url(s, err);
+}
+
 static int open_server(struct serve *s, struct error *err)
 {
-    int fd = check_hosts(&s->f->allow_hosts, err) < 0 ? -2 : listen_inherited(&s->address, err);
+    int fd = take_names(s, err) < 0 ? -2 : listen_inherited(&s->address, err);
 
     if (fd < -1)
         return -1;
-    if (fd < 0 && listen_parse(s->f->listen, &s->address, err) < 0)
+    if (fd < 0 && listen_parse(s->f->set.listen, &s->address, err) < 0)
         return error_wrap(err, "--listen");
     if (get_tokens(s, err) < 0 || (fd < 0 && (fd = listen_open(&s->address, err)) < 0)) {
         fd_close(&fd);
@@ -82,9 +117,9 @@ static int open_server(struct serve *s, struct error *err)
     const struct runners_options ro = {
         .loop = s->loop,
         .starter = s->f->starter,
-        .max = (unsigned)s->f->max_sandboxes,
-        .ttl_ms = s->f->ttl_ms,
-        .pool = (unsigned)s->f->pool,
+        .max = (unsigned)s->f->set.max_sandboxes,
+        .ttl_ms = s->f->set.ttl,
+        .pool = (unsigned)s->f->set.pool_size,
         .named = true,
         .most = tokens_most,
         .ctx = &s->tokens,
@@ -95,17 +130,18 @@ static int open_server(struct serve *s, struct error *err)
         .fd = fd,
         .address = &s->address,
         .tokens = &s->tokens,
-        .hosts = &s->f->allow_hosts,
+        .hosts = &s->hosts,
+        .public_url = s->public_url,
         .runners = s->runners,
-        .model = s->f->model,
-        .log = s->f->verbose ? on_log : NULL,
+        .model = s->f->set.model,
+        .log = s->f->set.verbose ? on_log : NULL,
     };
     s->server = server_new(&o, err);
     if (!s->server)
         return -1;
     autofree char *at = listen_show(&s->address);
-    autofree char *line = xasprintf(s->address.local ? "listening on %s" : "listening on %s (docs: %s/docs)",
-                                    at, at);
+    const char *url = s->public_url ? s->public_url : s->address.local ? NULL : at;
+    autofree char *line = xasprintf(url ? "listening on %s (docs: %s/docs)" : "listening on %s", at, url);
     print_line(line);
     return 0;
 }
@@ -169,6 +205,8 @@ int cmd_serve(const struct front *f)
         status = s.starter_gone ? 1 : 0;
         settle(s.loop);
     }
+    argv_release(&s.hosts);
+    free(s.public_url);
     loop_free(s.loop);
     return status;
 }

@@ -55,16 +55,9 @@ static void forget_environment(void)
 
 static int tell(const struct config *c, struct error *err)
 {
-    struct json *hosts = json_array();
-
-    for (size_t i = 0; i < c->allow_hosts.n; i++)
-        json_add(hosts, json_string(c->allow_hosts.v[i]));
-    autojson struct json *j = json_object_of(
-        {"listen", json_string(c->listen)}, {"token_file", json_string(c->token_file)},
-        {"model", json_string(c->model)}, {"max_sandboxes", json_integer(c->max_sandboxes)},
-        {"pool", json_integer(c->pool_size)}, {"ttl_ms", json_integer(c->ttl)},
-        {"quiet", json_boolean(c->quiet)}, {"verbose", json_boolean(c->verbose)}, {"allow_hosts", hosts});
+    autojson struct json *j = front_settings_write(&c->front);
     autofree char *text = json_print(j);
+
     if (strlen(text) > SETTINGS_MAX)
         return error_set(err, ERROR_USAGE, 0, "--allow-host: all names together must fit in %u KiB",
                          SETTINGS_MAX >> 10);
@@ -73,8 +66,8 @@ static int tell(const struct config *c, struct error *err)
     return 0;
 }
 
-/* NULL: the starter has ended, and has said why. */
-static struct json *hear(int starter, struct front *f)
+/* Strings of f point into what is returned. NULL: the starter has ended, and has said why. */
+static struct json *hear(int starter, struct front_settings *f)
 {
     autofree char *text = xmalloc(SETTINGS_MAX);
     ssize_t n;
@@ -83,42 +76,35 @@ static struct json *hear(int starter, struct front *f)
         n = recv(starter, text, SETTINGS_MAX, 0);
     while (n < 0 && errno == EINTR);
     struct json *j = n > 0 ? json_parse(text, (size_t)n, 0, NULL, NULL) : NULL;
-    f->listen = json_str(json_get(j, "listen"));
-    f->token_file = json_str(json_get(j, "token_file"));
-    f->model = json_str(json_get(j, "model"));
-    f->max_sandboxes = json_int(json_get(j, "max_sandboxes"), 0);
-    f->pool = json_int(json_get(j, "pool"), 0);
-    f->ttl_ms = json_int(json_get(j, "ttl_ms"), 0);
-    f->quiet = json_bool(json_get(j, "quiet"), false);
-    f->verbose = json_bool(json_get(j, "verbose"), false);
-    for (const struct json *h = json_first(json_get(j, "allow_hosts")); h; h = json_next(h))
-        argv_push(&f->allow_hosts, json_text(h));
+    front_settings_read(f, j);
     return j;
 }
 
 int cmd_starter(struct config *c, int closed)
 {
+    struct argv options autorelease(argv_release) = ARGV_INIT;
     struct error err;
 
     (void)closed;
     print_notices(c);
     if (setup_engine_check(c, &err) < 0 || tell(c, &err) < 0)
         return print_failure(&err);
-    starter_serve(front_side, (const char *const *)c->given.v);
+    args_again(&c->args, ~0, &options); /* a runner takes them all, and has our environment and files */
+    starter_serve(front_side, (const char *const *)options.v);
     return 0;
 }
 
 /* ---- the two processes ---- */
 
-static int serve(int (*command)(const struct front *f), int starter, pid_t pid, int closed)
+static int serve(front_command *command, int starter, pid_t pid, int closed)
 {
     struct front f = {.starter = starter, .closed = closed};
     int status = 0;
 
     forget_environment();
-    autojson struct json *settings = hear(starter, &f);
+    autojson struct json *settings = hear(starter, &f.set);
     int code = settings ? command(&f) : 1;
-    argv_release(&f.allow_hosts);
+    front_settings_release(&f.set);
     close(starter);
     if (settings)
         kill(pid, SIGKILL); /* it would end by itself, but not one that is stopped */
@@ -129,7 +115,8 @@ static int serve(int (*command)(const struct front *f), int starter, pid_t pid, 
     return code;
 }
 
-static int (*front_command(int argc, char *const *argv))(const struct front *f)
+/* What this line runs in the front; NULL: it starts none. */
+static front_command *command_of(int argc, char *const *argv)
 {
     struct args a;
     bool runs = args_parse(&a, argc, argv, NULL) == 0 && !a.help && !a.version;
@@ -141,8 +128,9 @@ static int (*front_command(int argc, char *const *argv))(const struct front *f)
 
 int front_split(int argc, char *const *argv, int closed)
 {
-    int (*command)(const struct front *f) = front_command(argc, argv), pair[2];
+    front_command *command = command_of(argc, argv);
     struct error err;
+    int pair[2];
 
     if (!command)
         return -1;

@@ -1,7 +1,8 @@
 /* front.h - serve and mcp are two processes, so that the one that speaks with clients has no key of a
  * model service. The one that the user started is the front: it never reads config.yaml or .env, and its
  * environment is wiped. The other is forked before anything is read; it loads the configuration, tells the
- * front what is in struct front and nothing else, and then starts the runners (runner/starter.h).
+ * front what is in struct front_settings (config/config.h) and nothing else, and then starts the runners with
+ * the options of this command line (runner/starter.h).
  */
 #ifndef MAIN_FRONT_H
 #define MAIN_FRONT_H
@@ -9,22 +10,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/argv.h"
+#include "config/config.h"
 
-struct config;
-
-/* All that a front knows of the configuration. */
 struct front {
-    const char *listen, *token_file, *model; /* or NULL; borrowed */
-    struct argv allow_hosts;
-    int64_t max_sandboxes, pool, ttl_ms;
-    bool quiet, verbose;
-    int starter; /* the connection to the process that starts runners */
-    int closed;  /* the mask from fd_open_standard() */
+    struct front_settings set; /* all that it knows of the configuration */
+    int starter;               /* the connection to the process that starts runners */
+    int closed;                /* the mask from fd_open_standard() */
 };
 
-int cmd_mcp(const struct front *f);
-int cmd_serve(const struct front *f);
+typedef int front_command(const struct front *f);
+front_command cmd_mcp, cmd_serve;
 
 /* Does this line start a front? Then split: returns -1 in the process that is to go on with the configuration
  * and cmd_starter, and the exit code in the front, once it has served. -1 too if it does not. */

@@ -65,7 +65,7 @@ int print_failure(const struct error *err)
 
 void print_notices(struct config *c)
 {
-    for (size_t i = 0; i < c->notices.n && !c->quiet; i++)
+    for (size_t i = 0; i < c->notices.n && !c->front.quiet; i++)
         print_line(c->notices.v[i]);
     argv_release(&c->notices);
     if (c->said)

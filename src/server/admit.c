@@ -113,7 +113,8 @@ static bool meant_for_us(struct visit *q, const struct headers_seen *h)
                       "the host name in Host is not allowed (serve --allow-host NAME allows it)");
     if (!guard_origin(o->address, o->hosts, h->value[ORIGIN]) || !guard_fetch_site(h->value[FETCH_SITE]))
         return refuse(q, 403, NULL, "pages of other sites have no access");
-    q->base = xasprintf("http://%s", h->value[HOST] ? h->value[HOST] : "localhost");
+    if (!o->public_url)
+        q->base = xasprintf("http://%s", h->value[HOST] ? h->value[HOST] : "localhost");
     return true;
 }
 
@@ -202,6 +203,17 @@ static bool find_by_body(struct visit *q)
     return false;
 }
 
+/* Two APIs that are much alike may call one member differently. */
+static void take_other_name(const struct route *r, struct json *body)
+{
+    const char *other = r->other_name[0], *name = r->other_name[1];
+
+    if (!other || !json_get(body, other) || json_get(body, name))
+        return;
+    json_set(body, name, json_copy(json_get(body, other)));
+    json_drop(body, other);
+}
+
 bool admit_body(struct visit *q)
 {
     struct error err = {0};
@@ -213,6 +225,7 @@ bool admit_body(struct visit *q)
     q->body = json_parse(q->text.data, q->text.len, 0, NULL, &err);
     if (!q->body)
         return refuse(q, 400, "INVALID_JSON", err.text);
+    take_other_name(q->route, q->body);
     if (q->schema && schema_check(q->schema, q->body, "", &err) < 0 && !find_by_body(q))
         return refuse(q, 422, NULL, err.text);
     return true;

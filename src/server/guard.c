@@ -44,6 +44,14 @@ bool guard_is_name(const char *name)
     return cut_host(name, cut, sizeof cut, &port) && !strcmp(cut, name) && !strpbrk(name, "/@*[] ");
 }
 
+char *guard_name(const char *host)
+{
+    char name[256];
+    unsigned port;
+
+    return cut_host(host, name, sizeof name, &port) ? xstrdup(name) : NULL;
+}
+
 /* Is it the address that we listen on, or with a wildcard any? */
 static bool is_our_address(const struct listen_address *a, const char *name)
 {

@@ -16,6 +16,8 @@ struct listen_address;
 
 /* Can it be the name in Host? With a scheme, a port or a path it never is. */
 bool guard_is_name(const char *name);
+/* Returns the name in "name:port" or "[v6]:port"; the caller frees it. NULL: it cannot stand in Host. */
+char *guard_name(const char *host);
 /* Checks Host, which may be NULL. Accepted are our address with our port; 127.0.0.1, localhost and [::1]
  * with our port where we listen on loopback; any IP address where we listen on a wildcard address, since no
  * name can be rebound to one; the names that the user allowed, with any port; and anything on a unix

@@ -53,7 +53,10 @@ struct route {
     struct json *(*failure)(const struct route *r, int status, const char *code, const char *detail);
     const char *type;   /* media type of the answer, for openapi.json; NULL: application/json */
     const char *stream; /* media type of the stream that a client may ask for with Accept; NULL: none */
-    const char *also;   /* for openapi.json: statuses that only few routes answer ("409 502"); or NULL */
+    /* Another name that clients use for a member of the body: {"remote_path", "remote_filename"}. It is read
+     * as the second where that is missing, before the schema is looked at. */
+    const char *other_name[2];
+    const char *also; /* for openapi.json: statuses that only few routes answer ("409 502"); or NULL */
 };
 
 #define SERVER_BODY_MAX (8u << 20)
@@ -80,7 +83,8 @@ const char *visit_header(const struct visit *q, const char *name); /* in any cas
 const char *visit_cookie(const struct visit *q, const char *name); /* NULL: it is missing */
 const struct json *visit_body(const struct visit *q);
 const char *visit_text(const struct visit *q, size_t *len); /* the body as it came; never NULL */
-/* Returns our URL as the client called us, "http://127.0.0.1:8000", for links to /files. */
+/* Returns our URL: the public one, if the user named it, otherwise as the client called us, as in
+ * "http://127.0.0.1:8000". Every URL of ours in an answer begins with it. */
 const char *visit_base(const struct visit *q);
 bool visit_has_token(const struct visit *q);    /* false only with ROUTE_PUBLIC */
 bool visit_wants_stream(const struct visit *q); /* does the client accept the stream of the route? */

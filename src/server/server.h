@@ -22,6 +22,9 @@ struct server_options { /* everything is borrowed until server_free */
     const struct listen_address *address;
     const struct tokens *tokens;
     const struct argv *hosts; /* further names that Host may have */
+    /* Our URL for clients, without a slash at the end: for links and /openapi.json. NULL: the address that
+     * the client used. */
+    const char *public_url;
     struct runners *runners;
     const char *model; /* the model that questions go to; NULL: it is found when the first one is asked */
     /* Receives one line for each request: method, path, status, time. It is untrusted, so scrub it. May be

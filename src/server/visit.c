@@ -88,7 +88,7 @@ const char *visit_text(const struct visit *q, size_t *len)
 
 const char *visit_base(const struct visit *q)
 {
-    return q->base;
+    return q->s->o.public_url ? q->s->o.public_url : q->base;
 }
 
 bool visit_has_token(const struct visit *q)

@@ -1,32 +1,45 @@
-"""test_fetch.py - fetch_file, by which upload_file gets a file from a URL: what is fetched and what never is, with a public internet of our own.
+"""test_fetch.py - serve --fetch-urls, with which upload_file gets a file from a URL: what is fetched and what never is, with a public internet of our own.
 Which addresses are public, and all spellings of those that are not, are in tests/unit/fetch."""
 import os
-import subprocess
 
 import pytest
 
 from program import BIN
 from public_internet import place
-from runner_child import Runner
+from serve_raw import Server
+
+
+class Box:
+    """A sandbox of the server."""
+
+    def __init__(self, server):
+        self.server, self.id = server, server.good("/create_sandbox")["sandbox_id"]
+
+    def fetch(self, name, url):
+        return self.server.post("/upload_file", sandbox_id=self.id, remote_filename=name, file_url=url)
+
+    def good(self, path, **more):
+        return self.server.good(path, sandbox_id=self.id, **more)
 
 
 @pytest.fixture
 def internet(sandpiper):
-    """A runner in a network where 93.184.216.34 is public; and what the server there was asked."""
+    """A sandbox of a server in a network where 93.184.216.34 is public; and what the server there was asked."""
     if os.geteuid() != 0:
         pytest.skip("a network of one's own needs root here")
     prefix, seen, ca = place(sandpiper)
     sandpiper.argv = lambda args: [*prefix, BIN, *args]
-    runner = Runner(sandpiper, "--fetch-urls", "--ca-cert", ca, "--data-size", "32m", env={"SEEN": seen})
-    yield runner, lambda: open(seen).read().splitlines() if os.path.exists(seen) else []
-    runner.close()
+    # a unix socket, since no address leads into that network
+    server = Server(sandpiper, "--fetch-urls", "--ca-cert", ca, "--data-size", "32m", listen="unix:" + sandpiper.path("sock"), env={"SEEN": seen})
+    yield Box(server), lambda: open(seen).read().splitlines() if os.path.exists(seen) else []
+    assert server.close() == 0
 
 
 def test_a_file_is_fetched(internet):
-    runner, seen = internet
-    assert runner.ask("fetch_file", name="in/t.csv", url="https://93.184.216.34/file") == {"name": "in/t.csv", "size": 8}
-    assert runner.ask("fetch_file", name="t.csv", url="https://good.example/file") == {"name": "t.csv", "size": 8}
-    assert runner.ask("run_code", code="open('in/t.csv').read() + open('t.csv').read()")["value"] == repr("a,b\n1,2\n" * 2)
+    box, seen = internet
+    assert box.fetch("in/t.csv", "https://93.184.216.34/file").json == {"sandbox_id": box.id, "name": "in/t.csv", "size": 8}
+    assert box.fetch("t.csv", "https://good.example/file").json == {"sandbox_id": box.id, "name": "t.csv", "size": 8}
+    assert box.good("/run_code", code="open('in/t.csv').read() + open('t.csv').read()")["value"] == repr("a,b\n1,2\n" * 2)
     assert seen() == ["93.184.216.34 /file"] * 2
 
 
@@ -41,20 +54,22 @@ def test_a_file_is_fetched(internet):
     ("https://93.184.216.34:444/file", "cannot reach 93.184.216.34:444 (connection refused)"),
 ])
 def test_what_is_not_fetched(internet, url, said):
-    runner, seen = internet
-    assert runner.refused("fetch_file", name="x", url=url)["text"].startswith(said)
+    box, seen = internet
+    refused = box.fetch("x", url)
+    assert refused.status in (422, 502) and refused.json["detail"].startswith(said), refused.body
     assert not [line for line in seen() if "secret" in line or line.startswith("127.")]
-    assert runner.ask("list_files")["files"] == []
+    assert box.good("/list_files")["files"] == []
 
 
 def test_a_name_that_leads_elsewhere_the_second_time(internet):
     """The address is asked of where the connection is made, so the order of what a name gives does not matter."""
-    runner, seen = internet
-    runner.ask("fetch_file", name="a", url="https://both.example/file")
+    box, seen = internet
+    box.fetch("a", "https://both.example/file")
     assert not [line for line in seen() if line.startswith("127.")]
 
 
 def test_off_by_default(sandpiper):
-    runner = Runner(sandpiper)
-    assert "serve --fetch-urls allows it" in runner.refused("fetch_file", name="x", url="https://good.example/")["text"]
-    runner.close()
+    server = Server(sandpiper)
+    refused = Box(server).fetch("x", "https://good.example/")
+    assert refused.status == 403 and "serve --fetch-urls allows it" in refused.json["detail"], refused.body
+    assert server.close() == 0

@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check(providers_builtin(&c.providers, NULL) == 0);
     if (config_apply_dotenv(&c, text, size, &e) == 0) {
         check(!c.system && !c.base_url && !c.api_key && !c.sandbox && !c.image && !c.config_path
-              && !c.allow_insecure && !c.verbose);
+              && !c.allow_insecure && !c.front.verbose);
         check(!c.choice[SOURCE_ENV].model.value && !c.choice[SOURCE_FLAG].provider.value);
         if (endpoint_choose(&c, &end, &e) == 0 && end.found && end.key
             && strcmp(end.key, "key-of-the-environment") == 0)

@@ -73,10 +73,10 @@ static void defaults(void **state)
     assert_int_equal(c.connect_timeout, 10000);
     assert_int_equal(c.idle_timeout, 300000);
     assert_int_equal(c.quiet_timeout, 600000);
-    assert_true(c.stream && c.discover && !c.quiet && !c.allow_insecure);
+    assert_true(c.stream && c.discover && !c.front.quiet && !c.allow_insecure);
     assert_true(c.temperature < 0);
     assert_string_equal(c.sandbox, "auto");
-    assert_null(c.model);
+    assert_null(c.front.model);
     assert_false(c.file_read);
     for (size_t i = 0; i < option_count; i++)
         assert_int_equal(c.source[i].kind, SOURCE_DEFAULT);
@@ -153,20 +153,20 @@ static void precedence(void **state)
 
     (void)state;
     assert_int_equal(load(&c, "model: file\n", "SANDPIPER_MODEL=dotenv\n", env, "--model", "flag", &err), 0);
-    assert_string_equal(c.model, "flag");
+    assert_string_equal(c.front.model, "flag");
     assert_false(c.stream);
     assert_string_equal(c.choice[SOURCE_FILE].model.value, "file");
     assert_string_equal(c.choice[SOURCE_DOTENV].model.value, "dotenv");
     config_release(&c);
     assert_int_equal(load(&c, "model: file\n", "SANDPIPER_MODEL=dotenv\n", env, NULL, NULL, &err), 0);
-    assert_string_equal(c.model, "env");
+    assert_string_equal(c.front.model, "env");
     config_release(&c);
     assert_int_equal(load(&c, "model: file\n", "SANDPIPER_MODEL=dotenv\n", empty, NULL, NULL, &err), 0);
-    assert_string_equal(c.model, "dotenv");
-    assert_int_equal(config_source(&c, &c.model)->line, 1);
+    assert_string_equal(c.front.model, "dotenv");
+    assert_int_equal(config_source(&c, &c.front.model)->line, 1);
     config_release(&c);
     assert_int_equal(load(&c, "model: file\nstream: false\n", NULL, empty, NULL, NULL, &err), 0);
-    assert_string_equal(c.model, "file");
+    assert_string_equal(c.front.model, "file");
     assert_false(c.stream);
     config_release(&c);
     assert_int_equal(load(&c, "stream: true\n", NULL, NULL, "--no-stream", NULL, &err), 0);
@@ -183,7 +183,7 @@ static void a_file_from_windows(void **state)
     (void)state;
     assert_int_equal(load(&c, "\xef\xbb\xbfpids: 99\r\nmodel: m\r\n", NULL, NULL, NULL, NULL, &err), 0);
     assert_int_equal(c.pids, 99);
-    assert_string_equal(c.model, "m");
+    assert_string_equal(c.front.model, "m");
     config_release(&c);
 }
 
@@ -199,9 +199,9 @@ static void sections(void **state)
                           "artifacts: {upload: s3://b}\n",
                           NULL, NULL, NULL, NULL, &err),
                      0);
-    assert_string_equal(c.listen, "127.0.0.1:9");
-    assert_int_equal(c.pool_size, 2);
-    assert_int_equal(c.ttl, 60000);
+    assert_string_equal(c.front.listen, "127.0.0.1:9");
+    assert_int_equal(c.front.pool_size, 2);
+    assert_int_equal(c.front.ttl, 60000);
     assert_string_equal(c.upload, "s3://b");
     config_release(&c);
 }
@@ -352,7 +352,7 @@ static void hostile_dotenv(void **state)
     assert_null(c.api_key);
     assert_string_equal(c.sandbox, "auto");
     assert_false(c.allow_insecure);
-    assert_string_equal(c.model, "mine");
+    assert_string_equal(c.front.model, "mine");
     for (size_t i = 0; i < countof(told); i++) {
         autofree char *line = xasprintf("%s is ignored", told[i]);
         assert_true(noticed(&c, line));
@@ -618,7 +618,7 @@ static void printed_reads_back(void **state)
     config_release(&c);
     if (load(&c, buf_str(&out), NULL, NULL, NULL, NULL, &err) < 0)
         fail_msg("%s", err.text);
-    assert_string_equal(c.model, "it's \"x\"");
+    assert_string_equal(c.front.model, "it's \"x\"");
     assert_string_equal(c.system, "two\tor\nlines\n");
     assert_null(c.api_key);
     assert_false(c.stream);
