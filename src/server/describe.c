@@ -258,7 +258,7 @@ static void add(const struct server *s, struct json *paths, const struct route *
                                                 "\"string\"}}, \"required\": [\"status\", \"code\", "        \
                                                 "\"detail\"]}"
 
-struct json *describe_routes(const struct server *s)
+struct json *describe_routes(const struct server *s, const char *base)
 {
     struct json *out = parsed(
         "{\"openapi\": \"3.1.0\", \"info\": {\"title\": \"sandpiper\", "
@@ -277,6 +277,7 @@ struct json *describe_routes(const struct server *s)
 
     json_set_str(info, "version", VERSION);
     json_set(out, "info", info);
+    json_set(out, "servers", json_array_of(json_object_of({"url", json_string(base)})));
     for (size_t t = 0; t < s->n_tables; t++)
         for (size_t i = 0; i < s->tables[t].n; i++)
             if (!(s->tables[t].rows[i].flags & ROUTE_HIDDEN))

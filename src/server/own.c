@@ -67,7 +67,7 @@ static void metrics(struct visit *q)
 
 static void openapi(struct visit *q)
 {
-    answer_json(q, 200, describe_routes(q->s));
+    answer_json(q, 200, describe_routes(q->s, visit_base(q)));
 }
 
 /* The page has its style and its script inside, and may load nothing but openapi.json from here. */

@@ -85,7 +85,7 @@ struct visit {
     const struct json *schema;   /* of the route's body, or NULL */
     char *method, *path, *query; /* as they came */
     struct pattern_params params;
-    char *base;   /* our URL as the client called us */
+    char *base;   /* our URL as the client called us; see visit_base() */
     char *secret; /* the token of Basic authentication, decoded; or NULL */
     int token;    /* the index of its token, or -1 */
     int64_t began_ms;
@@ -128,8 +128,8 @@ void visit_release(struct visit *q); /* frees what it holds */
 void own_routes(struct server *s);     /* own.c: health, docs, openapi.json, metrics */
 void sandbox_routes(struct server *s); /* sandboxes.c: create_sandbox, run_code and so on, and files */
 void mcp_routes(struct server *s);     /* mcp_route.c: POST /mcp */
-/* In describe.c. Describes the routes as OpenAPI 3.1. The caller frees it. */
-struct json *describe_routes(const struct server *s);
+/* In describe.c. Describes the routes as OpenAPI 3.1; base is our URL. The caller frees it. */
+struct json *describe_routes(const struct server *s, const char *base);
 
 /* In linger.c. Keeps c's socket open until the client's last bytes were read. */
 void linger_begin(struct connection *c);

@@ -18,11 +18,12 @@ static const char ask_body[] =
     "\"content\"], \"additionalProperties\": false, \"properties\": {"
     "\"name\": {\"type\": \"string\", \"minLength\": 1, \"maxLength\": 255}, \"content\": {\"type\": "
     "\"string\"},"
-    "\"encoding\": {\"enum\": [\"text\", \"base64\"]}}, " SCHEMA_BASE64
+    "\"encoding\": {\"type\": \"string\", \"enum\": [\"text\", \"base64\"]}}, " SCHEMA_BASE64
     "}, \"description\": \"Data for the code, shown to the "
     "model\"},"
     "\"model\": {\"type\": \"string\", \"minLength\": 1, \"maxLength\": 200},"
-    "\"effort\": {\"enum\": [\"none\", \"minimal\", \"low\", \"medium\", \"high\", \"xhigh\", \"max\"]},"
+    "\"effort\": {\"type\": \"string\", \"enum\": [\"none\", \"minimal\", \"low\", \"medium\", \"high\", "
+    "\"xhigh\", \"max\"]},"
     "\"system\": {\"type\": \"string\", \"maxLength\": 1048576, \"description\": \"Instructions for the "
     "model\"}}}";
 

@@ -310,8 +310,9 @@ static const struct sandbox_call create = {"info", shape_info, {{0}}}, info = {"
 static struct route rows[] = {
     {"POST", "/create_sandbox", "create_sandbox", "Create a sandbox, or find that of the conversation",
      .handle = on_create, .data = &create,
-     .body = OBJECT "{\"conversation_id\": {\"type\": [\"string\", \"null\"], \"maxLength\": 256, "
-                    "\"description\": \"The same id finds the same sandbox\"}}, " NO_MORE},
+     .body = OBJECT
+     "{\"conversation_id\": {\"anyOf\": [{\"type\": \"string\", \"maxLength\": 256}, {\"type\": "
+     "\"null\"}], \"description\": \"The same id finds the same sandbox\"}}, " NO_MORE},
     {"POST", "/get_sandbox_info", "get_sandbox_info", "Engine, packages, limits, variables",
      .handle = on_call, .data = &info},
     {"POST", "/run_code", "run_code", "Run Python; variables and files stay", .handle = on_call,
@@ -321,7 +322,8 @@ static struct route rows[] = {
     {"POST", "/write_file", "write_file", "Write a file into /mnt/data", .handle = on_call, .data = &put,
      .body_max = JSON_BYTES, .also = "409 507"},
     {"POST", "/upload_file", "upload_file", "Fetch a file from an https URL into /mnt/data",
-     .handle = on_call, .data = &fetch, .also = "409 502 507"},
+     .handle = on_call, .data = &fetch, .other_name = {"remote_path", "remote_filename"},
+     .also = "409 502 507"},
     {"POST", "/download_file", "download_file", "A link to a file", .handle = on_call, .data = &get,
      .result = OBJECT "{\"sandbox_id\": {\"type\": \"string\"}, \"filename\": {\"type\": \"string\"}, "
                       "\"download_url\": {\"type\": \"string\"}, \"size\": {\"type\": \"integer\"}}, "

@@ -1,9 +1,12 @@
 """test_openapi.py - /openapi.json of `sandpiper serve` says what the server does: schemathesis, which makes requests from it and holds the answers against
-it, finds nothing wrong; a generator makes a client of it without a warning, and that client works."""
+it, finds nothing wrong; a generator makes a client of it without a warning, and that client works; and programs that read less of it than the standard
+has (Dify's custom tools, which other builders of agents resemble) find all that they need."""
 import json
 import pathlib
+import re
 import subprocess
 import textwrap
+import urllib.request
 
 import pytest
 
@@ -66,6 +69,79 @@ def test_what_schemathesis_would_find(sandpiper, server):
     document.write_text(json.dumps(api))
     code, report = schemathesis(server, sandpiper.dir, str(document), "--phases", "fuzzing", "--max-examples", "5", "--no-shrink", "--include-path", "/run_code", "--include-path", "/list_sandboxes")
     assert code == 1 and "Undocumented status code" in report and '"nothing" is a required property' in report.replace("'", '"'), report
+
+
+def flat(schema):
+    """What a reader of flat parameters takes of a body: {name: property}. It follows no reference and no choice at the top, and holds each type
+    against single words."""
+    assert schema["type"] == "object" and not {"$ref", "oneOf", "anyOf", "allOf"} & set(schema), schema
+    for name, p in schema.get("properties", {}).items():
+        assert "$ref" not in p and isinstance(p.get("type", ""), str) and ("type" in p or "anyOf" in p), (name, p)
+        assert isinstance(p.get("description", ""), str) and isinstance(p.get("default", ""), (str, bool, int, float)), (name, p)
+    return schema.get("properties", {})
+
+
+def tools_of(api):
+    """{operationId: (method, URL, parameters, required)}, read as Dify reads a custom tool."""
+    base, tools = api["servers"][0]["url"], {}
+    assert isinstance(api["info"]["description"], str)
+    for path, methods in api["paths"].items():
+        for method, o in methods.items():
+            assert re.fullmatch("[a-zA-Z0-9_-]{1,64}", o["operationId"]) and o["operationId"] not in tools, o["operationId"]
+            assert isinstance(o["summary"], str) and o["summary"], o
+            content = o.get("requestBody", {"content": {"application/json": {"schema": {"type": "object"}}}})["content"]
+            assert list(content) == ["application/json"], content
+            schema = content["application/json"]["schema"]
+            parameters = [p["name"] for p in o.get("parameters", [])]
+            assert all(isinstance(p["schema"]["type"], str) and isinstance(p.get("description", ""), str) for p in o.get("parameters", []))
+            assert not set(parameters) & set(flat(schema)), (o["operationId"], "one name twice")
+            tools[o["operationId"]] = method, base + path, [*parameters, *flat(schema)], schema.get("required", [])
+    assert 1 <= len(tools) <= 100
+    return tools
+
+
+def test_it_can_be_imported_as_tools(sandpiper, server):
+    tools = tools_of(server.ask("/openapi.json"))
+
+    def use(tool, **parameters):
+        method, url, names, required = tools[tool]
+        assert set(required) <= set(parameters) <= set(names) and method == "post"
+        r = urllib.request.urlopen(urllib.request.Request(url, json.dumps(parameters).encode(), {
+            "Content-Type": "application/json", "Authorization": "Bearer " + server.token}))
+        return json.loads(r.read())
+    box = use("create_sandbox")["sandbox_id"]
+    use("write_file", sandbox_id=box, filename="a.txt", content="6")
+    assert use("run_code", sandbox_id=box, code="int(open('a.txt').read()) * 7")["value"] == "42"
+    assert use("execute_command", sandbox_id=box, command="cat a.txt")["stdout"] == "6"
+
+
+def urls_of(server, host=None):
+    """The address of the server in what it says of itself, and the beginning of its links."""
+    headers = {"Host": host} if host else {}
+    box = server.ask("/create_sandbox", {"conversation_id": "links"}, **headers)["sandbox_id"]
+    made = server.ask("/run_code", {"sandbox_id": box, "code": "open('f', 'w').close()"}, **headers)["files"][0]["url"]
+    link = server.ask("/download_file", {"sandbox_id": box, "filename": "f"}, **headers)["download_url"]
+    assert link == made
+    return server.ask("/openapi.json", **headers)["servers"], made.partition("/files/")[0]
+
+
+def test_the_address_is_the_one_that_the_client_used(sandpiper, server):
+    assert urls_of(server) == ([{"url": server.url}], server.url)
+    other = server.host.replace("127.0.0.1", "localhost")
+    assert urls_of(server, other) == ([{"url": "http://" + other}], "http://" + other)
+    assert server.open("/openapi.json", Host="evil.example").status == 403
+
+
+def test_a_public_url(sandpiper):
+    """It takes the place of the address everywhere, and its name may stand in Host."""
+    s = Server(sandpiper, "--public-url", "https://tools.example:8443/python/")
+    for host in (None, "tools.example", "tools.example:8443"):
+        assert urls_of(s, host) == ([{"url": "https://tools.example:8443/python"}], "https://tools.example:8443/python")
+    assert s.open("/openapi.json", Host="other.example").status == 403
+    assert s.close() == 0
+    for url in ("tools.example", "ftp://tools.example", "https://", "https://u:p@tools.example", "https://tools.example/?a=b", "https://tools.example/#a"):
+        r = sandpiper.run("serve", "--listen", "127.0.0.1:0", "--public-url", url)
+        assert r.code == 2 and "--public-url" in r.err, r
 
 
 def test_a_generated_client(sandpiper, server):

@@ -83,6 +83,10 @@ def test_what_is_wrong_with_a_file(server):
     server.refused(422, "INVALID_ARGUMENT", "/download_file", sandbox_id=box, filename="../f")
     server.refused(422, "INVALID_ARGUMENT", "/write_file", sandbox_id=box, filename="f", content="a", encoding="base64")
     server.refused(403, "FORBIDDEN", "/upload_file", sandbox_id=box, remote_filename="f", file_url="https://example.com/f")
+    server.refused(403, "FORBIDDEN", "/upload_file", sandbox_id=box, remote_path="d/g", file_url="https://example.com/f")
+    for names, said in (({}, "remote_filename: is missing"), ({"remote_path": "a", "remote_filename": "b"}, "remote_path")):
+        r = server.refused(422, "INVALID_ARGUMENT", "/upload_file", sandbox_id=box, file_url="https://example.com/f", **names)
+        assert said in r.json["detail"], r.json
 
 
 def test_a_slip_is_no_request_of_another_api(server):
