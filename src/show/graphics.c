@@ -24,17 +24,32 @@ void graphics_init(struct graphics *g)
         g->background = colour == 7 || colour > 8 ? 0xffffff : 0;
 }
 
+/* Every terminal answers this, and in order: nothing of the query follows that reply. */
+static void end_query(struct graphics *g, struct buf *out)
+{
+    buf_addstr(out, "\033[c");
+    g->awaited++;
+    g->answered = false;
+}
+
 void graphics_query(struct graphics *g, struct buf *out)
 {
     const char *term = getenv("TERM");
 
     if (!term || !strcmp(term, "linux") || !strcmp(term, "dumb"))
         return;
-    buf_addstr(out, "\033]11;?\033\\\033[>q\033[16t");
-    if (strncmp(term, "screen", 6) != 0) /* GNU screen shows it to the user as a message */
+    if (!g->asked) {
+        g->asked = true;
+        /* the one name that is as old as kitty's graphics: its first versions do not tell theirs */
+        g->knows_kitty |= !strcmp(term, "xterm-kitty") && !show_is_multiplexed();
+        buf_addstr(out, "\033]11;?\033\\\033[>q\033[16t");
+        end_query(g, out);
+    }
+    if (g->knows_kitty && !g->asked_kitty && !g->answered) {
+        g->asked_kitty = true;
         buf_addstr(out, "\033_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\033\\");
-    buf_addstr(out, "\033[c"); /* every terminal answers this, and in order: nothing follows that reply */
-    g->asked = true;
+        end_query(g, out);
+    }
 }
 
 /* "62;4;22c": what it can do; 4 is sixel. Other reports have other letters. */
@@ -44,7 +59,8 @@ static void take_attributes(struct graphics *g, const char *text)
 
     if (!len || text[len - 1] != 'c')
         return;
-    g->answered = true;
+    g->awaited -= g->awaited > 0;
+    g->answered = !g->awaited;
     for (const char *p = strchr(text, ';'); p; p = strchr(p + 1, ';'))
         if (p[1] == '4' && (p[2] == ';' || p[2] == 'c'))
             g->sixel = true;
@@ -66,9 +82,23 @@ static void take_kitty(struct graphics *g, const char *text)
     g->kitty = !strcmp(text, "i=31;OK");
 }
 
+/* Who the terminal says it is. Another one may take the query of kitty's graphics for something else, such as
+ * tmux, for which it is the title of the pane. */
+static const struct terminal_name {
+    const char *begins;
+    bool iterm2, kitty;
+} names[] = {
+    {"kitty(", false, true},  {"ghostty ", false, true}, {"Konsole ", false, true},
+    {"WezTerm ", true, true}, {"iTerm2 ", true, false},
+};
+
 static void take_version(struct graphics *g, const char *text)
 {
-    g->iterm2 = g->iterm2 || !strncmp(text, "iTerm2 ", 7) || !strncmp(text, "WezTerm ", 8);
+    for (size_t i = 0; i < countof(names); i++)
+        if (!strncmp(text, names[i].begins, strlen(names[i].begins))) {
+            g->iterm2 |= names[i].iterm2;
+            g->knows_kitty |= names[i].kitty;
+        }
 }
 
 /* "rgb:1e1e/1e1e/2e2e", with one to four digits each. */

@@ -24,7 +24,9 @@ enum graphics_way {
 
 struct graphics {
     bool asked;
-    bool answered; /* the reply to the last query has come: nothing follows it */
+    bool answered;                 /* the last reply to all queries has come: nothing follows it */
+    unsigned awaited;              /* queries whose last reply has not come */
+    bool knows_kitty, asked_kitty; /* it is a terminal that can answer about kitty's graphics; it was asked */
     bool kitty, sixel, iterm2;
     bool asked_tmux, placeholders;
     int cell_width, cell_height; /* pixels; 0: not known */
@@ -33,7 +35,9 @@ struct graphics {
 
 /* Begin with what the environment says: COLORFGBG, TERM_PROGRAM. */
 void graphics_init(struct graphics *g);
-/* Append the bytes that ask the terminal. Nothing if TERM names one that would print them or cannot draw. */
+/* Append the bytes that ask the terminal what it was not asked yet and can answer, as far as it is known who
+ * it is. Nothing if TERM names one that would print them or cannot draw. To be called again after each reply:
+ * one of them tells the terminal's name. */
 void graphics_query(struct graphics *g, struct buf *out);
 
 #define REPLY_MAX 4096 /* bytes; what is longer is dropped, but is no reply */

@@ -23,6 +23,7 @@
 static struct { /* there is one controlling terminal, so there is no handle */
     int fd;     /* -1: nothing is outstanding */
     int64_t asked;
+    bool ending; /* nothing more is asked */
     struct termios before;
 } tty = {.fd = -1};
 
@@ -48,23 +49,44 @@ static void close_tty(void)
     fd_close(&tty.fd);
 }
 
-/* Read until the last reply or until_ms. What is no reply was typed too early, and is dropped. */
-static void listen_until(struct graphics *g, struct loop *loop, int64_t until)
+static void send_query(const struct buf *query, struct loop *loop)
+{
+    if (!query->len)
+        return;
+    tty.asked = clock_ms();
+    out_write(tty.fd, query->data, query->len, loop);
+}
+
+/* A reply may lead to one more query. */
+static void take_reply(struct graphics *g, const char *reply, size_t len, struct loop *loop)
+{
+    struct buf query autorelease(buf_release) = BUF_INIT(0);
+
+    graphics_reply(g, reply, len);
+    if (!tty.ending)
+        graphics_query(g, &query);
+    send_query(&query, loop);
+}
+
+/* Read until the last reply, or ms after the last query. What is no reply was typed too early, and is
+ * dropped. */
+static void listen_for(struct graphics *g, struct loop *loop, int ms)
 {
     struct buf in autorelease(buf_release) = BUF_INIT(4 * REPLY_MAX);
     char bytes[256];
+    int64_t left;
     ssize_t n;
 
     set_modes(false);
-    while (!g->answered && !(loop && loop_check(loop)) && clock_ms() < until) {
-        loop_poll(loop, tty.fd, POLLIN, (int)(until - clock_ms()));
+    while (!g->answered && !(loop && loop_check(loop)) && (left = tty.asked + ms - clock_ms()) > 0) {
+        loop_poll(loop, tty.fd, POLLIN, (int)left);
         n = read(tty.fd, bytes, sizeof bytes);
         if (n > 0)
             buf_add(&in, bytes, (size_t)n);
         for (int len; in.len && (len = reply_length(in.data, in.len)) >= 0;
              buf_drop(&in, len ? (size_t)len : 1))
             if (len)
-                graphics_reply(g, in.data, (size_t)len);
+                take_reply(g, in.data, (size_t)len, loop);
     }
     if (g->answered)
         close_tty();
@@ -90,17 +112,17 @@ void graphics_ask(struct graphics *g, struct loop *loop)
         return;
     }
     set_modes(false);
-    tty.asked = clock_ms();
-    out_write(tty.fd, query.data, query.len, loop);
-    listen_until(g, loop, tty.asked + GRAPHICS_MS);
+    send_query(&query, loop);
+    listen_for(g, loop, GRAPHICS_MS);
 }
 
 void graphics_ask_end(struct graphics *g, struct loop *loop)
 {
     if (tty.fd < 0)
         return;
+    tty.ending = true;
     if (!in_background(tty.fd)) /* where a read would stop us too */
-        listen_until(g, loop, tty.asked + LATE_MS);
+        listen_for(g, loop, LATE_MS);
     if (tty.fd >= 0)
         close_tty();
 }

@@ -192,17 +192,21 @@ static void call_at_prompt(struct editor *e)
         fn(e->at_prompt_ctx);
 }
 
+void editor_ask_more(struct editor *e, const char *query)
+{
+    readline_put(query);
+    e->asked = clock_ms();
+    e->awaited = true;
+}
+
 /* Now nothing that the terminal sends is echoed. */
 static void send_query(struct editor *e)
 {
     const struct editor_query *q = e->query;
 
-    if (!q)
-        return;
     e->query = NULL;
-    readline_put(q->query);
-    e->asked = clock_ms();
-    e->awaited = true;
+    if (q)
+        editor_ask_more(e, q->query);
 }
 
 static bool input_waits(void)

@@ -37,6 +37,8 @@ struct editor_query {
     void *ctx;
 };
 void editor_ask(struct editor *e, const struct editor_query *q);
+/* In heard: ask at once what follows from that reply, before the last one has come. */
+void editor_ask_more(struct editor *e, const char *query);
 /* Call fn(ctx) once, when the first prompt stands and before a line is taken: for what the prompt need not
  * wait for. */
 void editor_at_prompt(struct editor *e, void (*fn)(void *ctx), void *ctx);

@@ -29,9 +29,14 @@
 
 static bool on_reply(void *ctx, const char *reply, size_t len)
 {
-    struct graphics *g = show_graphics(((struct term *)ctx)->show);
+    struct term *t = ctx;
+    struct graphics *g = show_graphics(t->show);
+    struct buf more autorelease(buf_release) = BUF_INIT(0);
 
     graphics_reply(g, reply, len);
+    graphics_query(g, &more);
+    if (more.len)
+        editor_ask_more(t->editor, buf_str(&more));
     return g->answered;
 }
 

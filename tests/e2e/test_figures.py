@@ -151,7 +151,7 @@ def test_no_sensible_reply(sandpiper, serve, replies):
     began = time.monotonic()
     said, t = plotted(sandpiper, serve, replies, env={"COLORTERM": "truecolor"})
     assert len(drawn_rows(said, 100)) == 24
-    assert sorted(t.asked) == ["attributes", "background", "cell", "kitty", "version"]         # once
+    assert sorted(t.asked) == ["attributes", "background", "cell", "version"]         # once; about kitty's graphics only one that has them
     assert time.monotonic() - began < HANG
 
 
@@ -202,7 +202,7 @@ def test_one_question(sandpiper, serve, replies, late):
     t = AnsweringTerminal(sandpiper, replies, args=["plot"], late=late, env={"COLORTERM": "truecolor"})
     t.expect("Here.")
     assert t.close(text=None) == 0 and t.echo
-    assert t.asked.count("attributes") == 1
+    assert t.asked.count("attributes") == (2 if "kitty" in t.asked else 1)
     assert (b"\x1b_Ga=T" in t.seen) == (replies is KITTY and not late)
     assert b"[?62" not in t.seen and b"rgb:" not in t.seen
 

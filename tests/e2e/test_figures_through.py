@@ -54,7 +54,8 @@ class InTmux:
         self.words = ["tmux", "-S", self.socket, "-f", str(folder / "tmux.conf")]
 
     def argv(self, args):
-        return [*self.words, "new-session", shlex.join(self.program.argv(args))]
+        """The program with these arguments; or another, where they begin with one."""
+        return [*self.words, "new-session", shlex.join(args if args[:1] == ["sh"] else self.program.argv(args))]
 
     def env(self, extra):
         return self.program.env(dict({"TMUX": None, "TMUX_PANE": None, "LC_TERMINAL": "iTerm2"}, **extra))
@@ -105,6 +106,26 @@ def test_through_tmux(sandpiper, serve, tmp_path, passes, replies):
         assert t.close(text=None) == 0
     finally:
         inside.run("kill-server")
+
+
+@pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")
+@pytest.mark.parametrize("seen", [True, False], ids=["tmux", "hidden"])
+@pytest.mark.parametrize("args", [[], ["plot"]], ids=["chat", "question"])
+def test_the_title_of_the_pane_stays(sandpiper, serve, tmp_path, args, seen):
+    """tmux takes kitty's query for a title. It is not sent there, not even where neither TMUX nor TERM tells of it (hidden: as behind ssh)."""
+    serve(sandpiper, script(RED % (160, 160, "a.png")))
+    inside = InTmux(sandpiper, tmp_path, "set -g allow-passthrough off\nset -g default-terminal xterm-256color\nset -g remain-on-exit on\n")
+    program = shlex.join(sandpiper.argv(args))
+    t = AnsweringTerminal(inside, KITTY, args=["sh", "-c", "printf '\\033]2;mine\\033\\\\'; exec %s%s" % ("" if seen else "env -u TMUX -u TMUX_PANE ", program)])
+    try:
+        inside.until("\n>" if not args else "Here.")
+        if not args:
+            t.send("plot\r")
+            inside.until("Here.")
+        assert inside.run("display-message", "-p", "#{pane_title}") == "mine\n"
+    finally:
+        inside.run("kill-server")
+        t.close(text=None)
 
 
 class OverSsh:

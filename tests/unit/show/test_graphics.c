@@ -60,6 +60,55 @@ static void test_replies(void **state)
     assert_int_equal(reply_length("\033[6;-20;10t", 11), REPLY_NONE);
 }
 
+/* Asked about kitty's graphics are terminals that are known to have them: once, before the last reply. */
+static void test_kitty_is_asked(void **state)
+{
+    static const struct {
+        const char *term, *tmux, *version;
+        bool asked;
+    } rows[] = {
+        {"xterm-kitty", NULL, NULL, true},
+        {"xterm-kitty", "/tmp/tmux", NULL, false},
+        {"xterm-256color", NULL, NULL, false},
+        {"xterm-256color", NULL, "\033P>|kitty(0.35.2)\033\\", true},
+        {"xterm-ghostty", NULL, "\033P>|ghostty 1.1.3\033\\", true},
+        {"xterm-256color", NULL, "\033P>|Konsole 23.08.1\033\\", true},
+        {"xterm-256color", NULL, "\033P>|WezTerm 20240203\033\\", true},
+        {"xterm-256color", NULL, "\033P>|iTerm2 3.5.0\033\\", false},
+        {"xterm-256color", NULL, "\033P>|tmux 3.3a\033\\", false},
+        {"xterm-256color", NULL, "\033P>|XTerm(390)\033\\", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct buf out = BUF_INIT(0);
+        struct graphics g;
+
+        setenv("TERM", rows[i].term, 1);
+        if (rows[i].tmux)
+            setenv("TMUX", rows[i].tmux, 1);
+        graphics_init(&g);
+        graphics_query(&g, &out);
+        for (int again = 0; rows[i].version && again < 2; again++) {
+            hear(&g, rows[i].version);
+            graphics_query(&g, &out);
+        }
+        const char *query = strstr(buf_str(&out), "\033_G");
+        assert_int_equal(query != NULL, rows[i].asked);
+        assert_true(!query || !strstr(query + 1, "\033_G"));
+        hear(&g, "\033[?62c");
+        assert_int_equal(g.answered, !rows[i].asked);
+        hear(&g, "\033[?62c");
+        assert_true(g.answered);
+        buf_clear(&out);
+        hear(&g, "\033P>|kitty(0.35.2)\033\\"); /* behind the last reply: nobody listens any more */
+        graphics_query(&g, &out);
+        assert_int_equal(out.len, 0);
+        buf_release(&out);
+        unsetenv("TMUX");
+    }
+}
+
 static void test_lengths(void **state)
 {
     char endless[REPLY_MAX + 100];
@@ -156,11 +205,13 @@ static void test_figures_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_replies),     cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_environment), cmocka_unit_test(test_tmux),
-        cmocka_unit_test(test_figures_fit),
+        cmocka_unit_test(test_replies), cmocka_unit_test(test_kitty_is_asked),
+        cmocka_unit_test(test_lengths), cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_tmux),    cmocka_unit_test(test_figures_fit),
     };
 
+    unsetenv("TMUX");
+    unsetenv("STY");
     unsetenv("TERM_PROGRAM");
     unsetenv("LC_TERMINAL");
     unsetenv("COLORFGBG");
