@@ -24,7 +24,7 @@ const struct option option_table[] = {
     {"replay-cells", 0, NULL, NULL, OPTION_BOOL, TO(replay_cells), .group = ask, .commands = FOR_ASK,
      .help = "with -c or -r: first run the code of the session again"},
     {"no-save", 0, "save", "SANDPIPER_SAVE", OPTION_NOT, TO(save), .def = "true", .group = ask,
-     .commands = FOR_ASK, .help = "do not save this session"},
+     .commands = FOR_ASK, .help = "keep nothing of this session on disk, but for --out"},
     {"older", 0, NULL, NULL, OPTION_TIME, TO(older), .min = "1ms", .max = "36500d", .arg = "TIME",
      .group = ask, .commands = FOR_SESSIONS,
      .help = "sessions rm: sessions not used for this long, such as 30d"},

@@ -33,13 +33,31 @@ static void tell_place(struct talk *t)
     xreplace(&t->place, steal(&place));
 }
 
-/* Files whose path the user has seen must stay on disk. */
+/* Files whose path the user has seen must stay on disk, unless nothing of the session does. */
+static bool names_own_file(const struct talk *t, const struct event *e)
+{
+    return (e->type == EVENT_FILE && !t->session.out_dir)
+           || (e->type == EVENT_TOOL_RESULT && e->result.r->output_path);
+}
+
+/* Behind the first path of such a file. */
+static void tell_unsaved(struct talk *t)
+{
+    if (!t->session.unsaved || t->told_unsaved)
+        return;
+    t->told_unsaved = true;
+    autofree char *line = xasprintf("This session is not saved: its files are removed when it ends. %s.",
+                                    t->term ? "/get NAME copies one to this folder, --out DIR keeps all"
+                                            : "--out DIR keeps them");
+    ask_notice(&t->ask, NOTICE_WARNING, line);
+}
+
 static void on_event(void *ctx, const struct event *e)
 {
     struct talk *t = ctx;
+    bool own_file = names_own_file(t, e);
 
-    if ((e->type == EVENT_FILE && !t->session.out_dir)
-        || (e->type == EVENT_TOOL_RESULT && e->result.r->output_path))
+    if (own_file)
         session_keep(&t->session);
     if (t->ask.unsent)
         return;
@@ -51,6 +69,8 @@ static void on_event(void *ctx, const struct event *e)
         term_event(t->term, e);
     if (e->type == EVENT_SANDBOX)
         tell_place(t);
+    if (own_file)
+        tell_unsaved(t);
 }
 
 /* An agent asks for a folder in the middle of a question. */
@@ -94,6 +114,7 @@ struct show_options talk_show_options(struct talk *t)
                                  .verbose = c->front.verbose,
                                  .reasoning = c->show_reasoning && !c->front.quiet,
                                  .usage = c->usage && !c->front.quiet,
+                                 .unsaved = !c->save && !c->out_dir,
                                  .loop = t->loop,
                                  .decoder = !strcmp(c->figures, "off") ? NULL : &t->decoder};
 }

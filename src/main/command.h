@@ -69,6 +69,7 @@ struct session {
     char *dir_lost;
     char *out_dir; /* the folder of --out, created; or NULL */
     bool keep;     /* session_keep() was called */
+    bool unsaved;  /* nothing of it stays (--no-save): session_keep() does nothing */
 };
 /* The folder of the session with that id, which is not empty, below sessions. It has the last part of the id
  * alone, which is how the session is called on the screen: its path is often printed. The caller frees. */

@@ -84,6 +84,7 @@ int saved_open(struct saved *s, struct error *err)
 
     if (session_open(s->session, c, same ? s->from->id : NULL, err) < 0)
         return -1;
+    s->session->unsaved = !c->save;
     /* where the session has no folder, its line says that nothing is saved */
     if (!place || (!s->from && (!save || s->session->dir_lost)))
         return 0;

@@ -165,8 +165,10 @@ char *session_cache_lost(const struct session *s)
 
 void session_keep(struct session *s)
 {
-    autofree char *mark = s->dir && !s->keep ? xasprintf("%s/owner", s->dir) : NULL;
+    autofree char *mark = s->dir && !s->keep && !s->unsaved ? xasprintf("%s/owner", s->dir) : NULL;
 
+    if (s->unsaved)
+        return;
     if (mark)
         unlink(mark); /* from now on it belongs to the user */
     s->keep = true;

@@ -19,6 +19,7 @@ struct talk {
     struct term *term;
     struct argv names; /* of models, for Tab in the chat */
     char *place;       /* where code runs, as shown to the user; or NULL */
+    bool told_unsaved; /* that the session's files go when it ends */
     struct show_decoder decoder;
 };
 

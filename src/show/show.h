@@ -39,6 +39,7 @@ struct show_options {
     bool verbose;                /* NOTICE_DETAIL too, usage, the model's words about a result */
     bool reasoning;              /* dimmed reasoning */
     bool usage;                  /* tokens, time and price after each question */
+    bool unsaved;                /* files that code makes do not stay: they are "made", not "saved" */
     size_t max_lines, max_bytes; /* of a cell's output; 0: 200 lines, 32 KiB */
     /* drives the spinner, and lets Ctrl-C end a write that blocks; not owned; NULL: neither */
     struct loop *loop;

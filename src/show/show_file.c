@@ -124,13 +124,18 @@ static int add_link(struct show *show, const char *path, int room)
     return utf8_columns(text, strlen(text));
 }
 
+static const char *done_to(const struct show *s)
+{
+    return s->o.unsaved ? "made: " : "saved: ";
+}
+
 /* "saved: ~/a.png (1.2 kB)", without the size where that does not fit. */
 static void add_path(struct show *s, const struct show_saved *f)
 {
     const struct short_text size = show_size(f->size);
-    int left = s->screen.width - (int)strlen("saved: ");
+    int left = s->screen.width - (int)strlen(done_to(s));
 
-    buf_addf(&s->screen.out, "%ssaved: ", screen_sgr(&s->screen, SGR_GREEN));
+    buf_addf(&s->screen.out, "%s%s", screen_sgr(&s->screen, SGR_GREEN), done_to(s));
     left -= add_link(s, f->path, left);
     if (!s->screen.terminal || left >= (int)(strlen(" ()") + strlen(size.text)))
         buf_addf(&s->screen.out, " (%s)", size.text);
@@ -141,7 +146,7 @@ static void add_path(struct show *s, const struct show_saved *f)
 static void add_folder(struct show *s, const char *path, size_t more)
 {
     autofree char *folder = xmemdup0(path, (size_t)(strrchr(path, '/') - path));
-    autofree char *words = xasprintf("saved: %zu more in ", more);
+    autofree char *words = xasprintf("%s%zu more in ", done_to(s), more);
 
     buf_addf(&s->screen.out, "%s%s", screen_sgr(&s->screen, SGR_GREEN), words);
     add_link(s, folder, s->screen.width - (int)strlen(words));

@@ -61,8 +61,9 @@ static void carry_over(const struct history *h, int old, off_t from)
         (void)!fd_write_all(fd, more.data, more.len);
 }
 
-/* Give the file's last entries to readline. A file past its limits is rewritten with only those. */
-static int load(struct history *h, int fd, struct error *err)
+/* Give the file's last entries to readline. One that is kept is rewritten with only those once it is past its
+ * limits. */
+static int load(struct history *h, int fd, const char *path, struct error *err)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(FILE_MAX_BYTES);
     struct stat st = {0};
@@ -70,17 +71,17 @@ static int load(struct history *h, int fd, struct error *err)
     int r = 0;
 
     if (fstat(fd, &st) == 0 && (st.st_mode & 022))
-        return error_set(err, ERROR_SYSTEM, 0, "%s is writable by other users", h->path);
+        return error_set(err, ERROR_SYSTEM, 0, "%s is writable by other users", path);
     off_t from = st.st_size > FILE_MAX_BYTES ? st.st_size - FILE_MAX_BYTES : 0;
     if (lseek(fd, from, SEEK_SET) < 0 /* it may grow meanwhile */
         || (fd_read_all(fd, FILE_MAX_BYTES, &text) < 0 && errno != EFBIG))
-        return error_errno(err, "%s", h->path);
+        return error_errno(err, "%s", path);
     for (size_t i = 0; i < text.len; i++)
         lines += text.data[i] == '\n';
     /* the first line is only the end of one where the file was cut */
     for (skip = lines > ENTRIES ? lines - ENTRIES : from > 0 && lines > 0; skip > 0; skip--)
         at = (size_t)((const char *)memchr(text.data + at, '\n', text.len - at) - text.data) + 1;
-    if (from > 0 || lines > ENTRIES + ENTRIES / 10) {
+    if (h->path && (from > 0 || lines > ENTRIES + ENTRIES / 10)) {
         r = place_write(h->path, text.data + at, text.len - at, err);
         if (r == 0)
             carry_over(h, fd, from + (off_t)text.len);
@@ -99,8 +100,9 @@ static int load(struct history *h, int fd, struct error *err)
     return r;
 }
 
-int history_open(struct history *h, const char *path, struct error *err)
+int history_open(struct history *h, const char *path, bool keep, struct error *err)
 {
+    struct error why = {0};
     struct stat st;
 
     memset(h, 0, sizeof *h);
@@ -108,13 +110,17 @@ int history_open(struct history *h, const char *path, struct error *err)
     stifle_history(ENTRIES);
     if (!path)
         return 0;
-    autoclose int fd = place_open(path, O_RDWR | O_CREAT, err);
-    if (fd < 0)
+    autoclose int fd = place_open(path, keep ? O_RDWR | O_CREAT : O_RDONLY, &why);
+    if (fd < 0 && !keep && why.code == ENOENT)
+        return 0;
+    if (fd < 0) {
+        *err = why;
         return -1;
-    if (fstat(fd, &st) == 0 && (st.st_mode & 077))
+    }
+    if (keep && fstat(fd, &st) == 0 && (st.st_mode & 077))
         fchmod(fd, 0600); /* nobody else may read what was asked */
-    h->path = xstrdup(path);
-    if (load(h, fd, err) < 0) {
+    h->path = keep ? xstrdup(path) : NULL;
+    if (load(h, fd, path, err) < 0) {
         history_release(h);
         return -1;
     }

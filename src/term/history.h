@@ -5,18 +5,20 @@
 #ifndef TERM_HISTORY_H
 #define TERM_HISTORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct error;
 
 struct history {
-    char *path; /* NULL: nothing is kept */
+    char *path; /* NULL: nothing is kept of what is typed */
     char *last; /* the latest entry; it is not added twice in a row */
 };
 
-/* Load path into readline's history. A file that cannot be read or written is no reason to stop: -1 with err,
- * and path is NULL then. */
-int history_open(struct history *h, const char *path, struct error *err);
+/* Load path into readline's history; NULL: none. keep: what is typed is added to the file; else nothing is
+ * written there. A file that cannot be read or written is no reason to stop: -1 with err, and nothing is
+ * kept. */
+int history_open(struct history *h, const char *path, bool keep, struct error *err);
 void history_append(struct history *h, const char *text);
 void history_release(struct history *h);
 

@@ -98,7 +98,7 @@ struct term *term_new(const struct term_options *o, struct loop *loop, struct er
     tab_setup(command_complete, t);
     open_screen(t);
     editor_at_prompt(t->editor, o->at_prompt, o->ctx);
-    if (history_open(&t->history, o->history_path, &e) < 0) {
+    if (history_open(&t->history, o->history_path, o->keep_history, &e) < 0) {
         error_wrap(&e, "no history is kept");
         show_line(t->show, NOTICE_WARNING, e.text);
     }

@@ -97,6 +97,61 @@ def test_without_saving(sandpiper, serve):
     assert contents(server.requests[-1]) == ["b?"] and listed(sandpiper) == []
 
 
+SECRET = "c0ffee-secret"
+# a figure, a file, an output too long to be shown
+LEAVES = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()\nopen('secret.txt', 'w').write('%s')\nprint('%s ' * 3000)" % (SECRET, SECRET)
+
+
+def kept_of_it(sandpiper):
+    """What is on disk of a session, but for what the user wrote in the working directory."""
+    found = []
+    for top in ("state", "cache", "config", "data", "home", "run", "tmp"):
+        for folder, _, names in os.walk(sandpiper.path(top)):
+            for name in names:
+                path = os.path.join(folder, name)
+                with open(path, "rb") as f:
+                    if SECRET.encode() in f.read() or "/sessions/" in path or "/store/" in path:
+                        found.append(path)
+    return found
+
+
+def test_nothing_is_kept_of_a_chat_that_is_not_saved(sandpiper, serve):
+    """Not what was typed, nor long outputs, figures and files: they go with the chat, which says so. What was typed before is still found."""
+    os.makedirs(sandpiper.path("state/sandpiper"), mode=0o700)
+    with open(sandpiper.path("state/sandpiper/history"), "w") as f:
+        f.write("typed before\n")
+    os.chmod(sandpiper.path("state/sandpiper/history"), 0o600)
+    server = serve(sandpiper, [code(LEAVES), text("It is %s." % SECRET), text("Before.")])
+    p = start(sandpiper, "--no-save", size=(40, 120))
+    p.send("what is %s?\r" % SECRET)
+    p.expect("This session is not saved: its files are removed when it ends")
+    p.expect("made: ")
+    p.expect("It is " + SECRET)
+    p.expect("> ")
+    p.send("/get secret.txt\r")
+    p.expect("Copied to secret.txt")
+    p.expect("> ")
+    p.send("\x1b[A\x1b[A\x1b[A\r")
+    p.expect("Before")
+    p.expect("> ")
+    leave(p)
+    assert contents(server.requests[-1])[-1] == "typed before"
+    assert kept_of_it(sandpiper) == []
+    with open(sandpiper.path("state/sandpiper/history")) as f:
+        assert f.read() == "typed before\n"
+
+
+def test_a_killed_chat_that_is_not_saved_leaves_nothing_to_the_next(sandpiper, serve):
+    serve(sandpiper, [code(LEAVES), text("It is %s." % SECRET), text("Later.")])
+    sandpiper.configure("save: off\n")
+    p = start(sandpiper, size=(40, 120))
+    ask(p, "what?", "It is " + SECRET)
+    p.kill(9)
+    p.wait()
+    assert sandpiper.run("and now?").out == "Later.\n"
+    assert kept_of_it(sandpiper) == []
+
+
 def test_a_damaged_database(sandpiper, serve):
     """One line, and the chat goes on unsaved."""
     serve(sandpiper, [text("One."), text("Two."), text("Three.")])

@@ -75,6 +75,18 @@ def test_what_is_not_saved(sandpiper, serve):
     assert not os.path.exists(os.path.dirname(database(sandpiper))) and sandpiper.run("sessions").out == "no saved sessions yet\n"
 
 
+def test_files_of_a_question_that_is_not_saved(sandpiper, serve):
+    """Without --out they go, which a line says; in its folder they stay."""
+    made = {"answer": {"calls": [{"name": "execute_python", "arguments": {"code": "open('a.txt', 'w').write('x' * 9)\nprint('y' * 20000)"}}]}}
+    serve(sandpiper, [made, text("Made.")] * 2)
+    r = sandpiper.run("--no-save", "make it")
+    assert r.out == "Made.\n" and "\nmade: " in r.err and r.err.count("This session is not saved: its files are removed when it ends. --out DIR keeps them.") == 1, r
+    assert os.listdir(sandpiper.path("state/sandpiper/sessions")) == []
+    r = sandpiper.run("--no-save", "--out", "here", "make it")
+    assert "\nsaved: " in r.err and os.listdir(os.path.join(sandpiper.work, "here")) == ["a.txt"], r
+    assert os.listdir(sandpiper.path("state/sandpiper/sessions")) == []
+
+
 def test_one_goes_on_without_being_saved(sandpiper, serve):
     serve(sandpiper, [text("One."), text("Two.")])
     assert sandpiper.run("a?").code == 0

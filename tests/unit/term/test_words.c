@@ -140,7 +140,7 @@ static void test_history(void **state)
     (void)state;
     assert_non_null(mkdtemp(dir));
     autofree char *path = xasprintf("%s/a/b/history", dir);
-    assert_int_equal(history_open(&h, path, &err), 0);
+    assert_int_equal(history_open(&h, path, true, &err), 0);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
     history_append(&h, "one");
@@ -150,7 +150,7 @@ static void test_history(void **state)
     clear_history();
 
     assert_int_equal(chmod(path, 0644), 0);
-    assert_int_equal(history_open(&h, path, &err), 0);
+    assert_int_equal(history_open(&h, path, true, &err), 0);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
     assert_int_equal(history_length, 2);
@@ -166,7 +166,7 @@ static void test_history(void **state)
     clear_history();
 
     struct buf text = BUF_INIT(1 << 20);
-    assert_int_equal(history_open(&h, path, &err), 0);
+    assert_int_equal(history_open(&h, path, true, &err), 0);
     assert_int_equal(history_length, 1000);
     assert_string_equal(history_get(history_base + history_length - 1)->line, "entry 1199");
     assert_int_equal(file_read(path, 1 << 20, &text, &err), 0);
@@ -175,7 +175,27 @@ static void test_history(void **state)
     history_release(&h);
     clear_history();
 
-    assert_int_equal(history_open(&h, dir, &err), -1); /* a directory: no history, no harm */
+    /* not kept: read, and neither added to nor made */
+    struct stat before;
+    assert_int_equal(chmod(path, 0644), 0);
+    assert_int_equal(stat(path, &before), 0);
+    assert_int_equal(history_open(&h, path, false, &err), 0);
+    assert_int_equal(history_length, 1000);
+    history_append(&h, "not kept");
+    assert_string_equal(history_get(history_base + history_length - 1)->line, "not kept");
+    history_release(&h);
+    clear_history();
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(st.st_size == before.st_size && st.st_mode == before.st_mode
+                && st.st_mtim.tv_nsec == before.st_mtim.tv_nsec);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(history_open(&h, path, false, &err), 0);
+    history_append(&h, "not kept");
+    history_release(&h);
+    clear_history();
+    assert_int_equal(access(path, F_OK), -1);
+
+    assert_int_equal(history_open(&h, dir, true, &err), -1); /* a directory: no history, no harm */
     history_append(&h, "x");
     history_release(&h);
     file_remove_tree(dir);
