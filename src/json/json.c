@@ -1,6 +1,6 @@
-/* json.c - all JSON is read and written here. json_scan.c checks the grammar; cJSON builds and prints the
- * tree; this file adds what cJSON lacks: duplicate keys, and numbers that a double cannot hold (kept as
- * cJSON's raw text).
+/* json.c - all JSON is read here. json_scan.c checks the grammar and the number of values; cJSON builds the
+ * tree; this file adds what cJSON lacks: duplicate keys, long strings in a short time, and numbers that a
+ * double cannot hold (kept as cJSON's raw text). json_write.c prints.
  */
 #include "json/json.h"
 
@@ -13,8 +13,11 @@
 #include "base/error.h"
 #include "base/fnv.h"
 #include "base/mem.h"
+#include "base/size.h"
 #include "base/utf8.h"
 #include "json/json_scan.h"
+#include "json/json_string.h"
+#include "json/json_write.h"
 
 static cJSON *inner(struct json *j)
 {
@@ -43,21 +46,26 @@ static const struct json *show(const cJSON *c)
 struct fix {
     const char *text;
     const struct json_scan *scan;
-    size_t number, odd; /* numbers, and those kept as text, that the walk has passed */
+    size_t value, apart; /* values, and those set apart, that the walk has passed */
     bool drop_duplicates;
     const char *duplicate; /* the key that occurs twice although it may not; or NULL */
 };
 
-static void fix_number(struct fix *f, cJSON *c)
+/* Puts the next value into the tree, if it was set apart. */
+static void fix_value(struct fix *f, cJSON *c)
 {
-    size_t index = f->number++;
-    if (f->odd == f->scan->n_odd || f->scan->odd[f->odd].index != index)
+    size_t index = f->value++;
+    if (f->apart == f->scan->n_apart || f->scan->apart[f->apart].index != index)
         return;
-    const struct json_number_at *at = &f->scan->odd[f->odd++];
-    char *digits = xmemdup0(f->text + at->at, at->len);
+    const struct json_apart *a = &f->scan->apart[f->apart++];
+    if ((c->type & 0xff) == cJSON_String) {
+        free(c->valuestring);
+        c->valuestring = json_decode(f->text + a->at, a->len, a->broken);
+        return;
+    }
     c->type = cJSON_Raw;
-    c->valuestring = digits;
-    c->valuedouble = strtod(digits, NULL);
+    c->valuestring = xmemdup0(f->text + a->at, a->len);
+    c->valuedouble = strtod(c->valuestring, NULL);
 }
 
 /* Remove or report a later member that has the key of an earlier one. */
@@ -124,16 +132,12 @@ static void many_keys(struct fix *f, cJSON *obj, size_t n)
 static void fix_tree(struct fix *f, cJSON *c)
 {
     int type = c->type & 0xff;
-    if (type == cJSON_Number)
-        fix_number(f, c);
+    fix_value(f, c);
     if (type != cJSON_Object && type != cJSON_Array)
         return;
     size_t n = 0;
-    for (cJSON *m = c->child; m != NULL; m = m->next, n++) {
-        int t = m->type & 0xff;
-        if (t == cJSON_Number || t == cJSON_Object || t == cJSON_Array)
-            fix_tree(f, m);
-    }
+    for (cJSON *m = c->child; m != NULL; m = m->next, n++)
+        fix_tree(f, m);
     if (type != cJSON_Object || n < 2)
         return;
     if (n <= 12)
@@ -142,17 +146,32 @@ static void fix_tree(struct fix *f, cJSON *c)
         many_keys(f, c, n);
 }
 
+static size_t values_of(int flags)
+{
+    return flags & JSON_FEW ? JSON_FEW_VALUES : JSON_VALUES;
+}
+
+/* Says why the text was refused. */
+static void refused(const struct json_scan *scan, size_t len, int flags, struct error *err)
+{
+    if (scan->too_much)
+        error_set(err, ERROR_LIMIT, (int)scan->at, "too much JSON: more than %s values",
+                  count_text((int64_t)values_of(flags)).text);
+    else
+        error_set(err, ERROR_PROTOCOL, (int)scan->at, "invalid JSON: %s (byte %zu of %zu)", scan->reason,
+                  scan->at, len);
+}
+
 struct json *json_parse(const char *text, size_t len, int flags, size_t *used, struct error *err)
 {
     size_t most = flags & JSON_LONG ? JSON_LONG_BYTES : JSON_BYTES;
     if (len > most)
-        return error_null(err, ERROR_PROTOCOL, 0, "invalid JSON: too long (%zu bytes, the limit is %zu)", len,
-                          most);
-    struct json_scan scan;
+        return error_null(err, ERROR_LIMIT, 0, "too much JSON: %s bytes, at most %s",
+                          count_text((int64_t)len).text, count_text((int64_t)most).text);
+    struct json_scan scan = {.prefix = flags & JSON_PREFIX, .most = values_of(flags)};
     cJSON *c = NULL;
-    if (json_scan(&scan, text, len, flags & JSON_PREFIX) < 0) {
-        error_set(err, ERROR_PROTOCOL, (int)scan.at, "invalid JSON: %s (byte %zu of %zu)", scan.reason,
-                  scan.at, len);
+    if (json_scan(&scan, text, len) < 0) {
+        refused(&scan, len, flags, err);
         goto out;
     }
     const char *from = scan.repaired ? scan.copy.data : text + scan.start;
@@ -172,6 +191,16 @@ struct json *json_parse(const char *text, size_t len, int flags, size_t *used, s
 out:
     json_scan_release(&scan);
     return c != NULL ? outer(c) : NULL;
+}
+
+bool json_valid(const char *text, size_t len, size_t *at)
+{
+    struct json_scan scan = {0};
+    bool valid = json_scan(&scan, text, len) == 0;
+
+    *at = valid ? len : scan.at;
+    json_scan_release(&scan);
+    return valid;
 }
 
 void json_free(struct json *j)
@@ -296,19 +325,15 @@ int64_t json_int(const struct json *j, int64_t otherwise)
 
 char *json_print(const struct json *j)
 {
-    if (!j)
-        return xstrdup("null");
-    char *text = cJSON_PrintUnformatted(peek(j));
-    if (!text)
-        mem_gone();
-    return text;
+    struct buf out = BUF_INIT(0);
+
+    json_write(peek(j), &out);
+    return buf_steal(&out, NULL);
 }
 
 void json_line(const struct json *j, struct buf *out)
 {
-    autofree char *text = json_print(j);
-
-    buf_addstr(out, text);
+    json_write(peek(j), out);
     buf_addch(out, '\n');
 }
 

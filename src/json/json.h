@@ -1,9 +1,10 @@
 /* json.h - reads and writes JSON, more strictly than cJSON, which is included nowhere else.
  *
- * The parser refuses trailing text, nesting over the limit, duplicate keys (unless told otherwise) and texts
- * over the size limit. It replaces invalid UTF-8, \u0000 and lone surrogates by U+FFFD. Keys are
- * case-sensitive. Integers above 2^53 keep their digits when printed again. A const struct json * points into
- * its document and lives as long as that. JSON is never built by formatting strings.
+ * The parser refuses trailing text, nesting over the limit, duplicate keys (unless told otherwise), and texts
+ * with too many bytes or values, before anything is allocated for those. It replaces invalid UTF-8, \u0000
+ * and lone surrogates by U+FFFD. Keys are case-sensitive. Integers above 2^53 keep their digits when printed
+ * again. A const struct json * points into its document and lives as long as that. JSON is never built by
+ * formatting strings.
  */
 #ifndef JSON_JSON_H
 #define JSON_JSON_H
@@ -19,16 +20,20 @@ struct json; /* a value: document, member or element */
 enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
 #define JSON_DEPTH      200
-#define JSON_BYTES      (16u << 20) /* longest text that is parsed: cJSON needs up to 40 times its size */
+#define JSON_BYTES      (16u << 20) /* longest text that is parsed */
 #define JSON_LONG_BYTES (64u << 20)
+#define JSON_VALUES     200000 /* most values in a text, not counting keys; each costs up to 130 bytes */
+#define JSON_FEW_VALUES 50000
 #define JSON_DUPLICATES 1 /* flag: of two members with one key the first counts, instead of an error */
 #define JSON_PREFIX     2 /* flag: text after the value is no error; *used tells where the value ended */
-#define JSON_LONG \
-    4 /* flag: up to JSON_LONG_BYTES; only for a caller that has seen to it that there are few values in it \
-       */
+#define JSON_LONG       4 /* flag: up to JSON_LONG_BYTES */
+#define JSON_FEW        8 /* flag: up to JSON_FEW_VALUES, where others wait until it is parsed (25 ms) */
 
-/* NULL with err (ERROR_PROTOCOL; code is the byte offset) if text is not a JSON value. used may be NULL. */
+/* NULL with err (code is the byte offset): ERROR_PROTOCOL if text is not a JSON value, ERROR_LIMIT if it is
+ * too much of it. used may be NULL. */
 struct json *json_parse(const char *text, size_t len, int flags, size_t *used, struct error *err);
+/* Is text a JSON value? It may have any size, since nothing is kept of it. *at: where it stops being one. */
+bool json_valid(const char *text, size_t len, size_t *at);
 void json_free(struct json *j);
 static inline void json_freep(struct json **j)
 {

@@ -1,6 +1,6 @@
 /* json_scan.c - one linear pass that holds JSON text to RFC 8259 and repairs what cJSON would silently lose.
- * Nothing is copied unless something needs repair. There is no recursion: the open brackets are a string on
- * the stack.
+ * Nothing is copied unless something needs repair or is set apart. There is no recursion: the open brackets
+ * are a string on the stack.
  */
 #include "json/json_scan.h"
 
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "json/json.h"
+#include "json/json_string.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
@@ -16,13 +17,17 @@
 enum {
     SAFE_DIGITS = 15,  /* integers with this many digits survive a double and cJSON's %1.15g */
     CJSON_NUMBER = 60, /* cJSON reads at most 63 bytes of a number and takes the rest for garbage */
+    LONG_STRING = 256, /* bytes from which on a string is set apart */
 };
 
 struct scanner {
     struct json_scan *r;
     const char *text;
     size_t i, len;
-    size_t done; /* after the first repair: the text before this offset is in r->copy */
+    size_t done;   /* after the first repair: the text before this offset is in r->copy */
+    size_t string; /* where the string that is being read began, */
+    bool broken;   /* and whether some of it needs repair */
+    size_t grown;  /* bytes by which repairs have made the text longer */
 };
 
 static bool fail(struct scanner *s, const char *reason)
@@ -47,106 +52,65 @@ static void replace(struct scanner *s, size_t at, size_t len, const char *with)
     s->r->repaired = true;
 }
 
-/* 1: this byte ends a run of plain bytes in a string (quote, backslash, control, or above ASCII). */
-static const unsigned char special[256] = {
-    1, 1, 1, 1, 1, 1,         1,          1,          1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    1, 1, 1, 1, 1, ['"'] = 1, ['\\'] = 1, [0x80] = 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    1, 1, 1, 1, 1, 1,         1,          1,          1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    1, 1, 1, 1, 1, 1,         1,          1,          1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    1, 1, 1, 1, 1, 1,         1,          1,          1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    1, 1, 1, 1, 1, 1,         1,          1,          1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-};
-
-/* Read the four digits of the \uXXXX at offset at. -1 if they are not hex digits, -2 if the text ends within
- * them. */
-static int hex4(const struct scanner *s, size_t at)
+/* The same in a string, of len bytes from here on. A long one is set apart, and repaired when it is decoded.
+ */
+static bool repair(struct scanner *s, size_t len, const char *with)
 {
-    int v = 0;
-    for (size_t k = 0; k < 4; k++) {
-        if (at + k >= s->len)
-            return -2;
-        char c = s->text[at + k];
-        int d = c >= '0' && c <= '9'   ? c - '0'
-                : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                       : -1;
-        if (d < 0)
-            return -1;
-        v = v << 4 | d;
-    }
-    return v;
-}
-
-static bool scan_unicode_escape(struct scanner *s)
-{
-    int v = hex4(s, s->i + 2);
-    if (v == -2)
-        return fail_early(s);
-    if (v == -1)
-        return fail(s, "bad \\u escape");
-    if (v >= 0xd800 && v <= 0xdbff && s->len - s->i >= 12 && s->text[s->i + 6] == '\\'
-        && s->text[s->i + 7] == 'u') {
-        int low = hex4(s, s->i + 8);
-        if (low >= 0xdc00 && low <= 0xdfff) {
-            s->i += 12;
-            return true;
-        }
-    }
-    if (v == 0 || (v >= 0xd800 && v <= 0xdfff))
-        /* cJSON cuts the string at \u0000 and refuses lone surrogates. */
-        replace(s, s->i, 6, "\\ufffd");
-    s->i += 6;
+    s->broken = true;
+    s->grown += len < strlen(REPLACEMENT) ? strlen(REPLACEMENT) - len : 0;
+    if (s->r->most > 0 && s->grown > JSON_GROWN_MAX)
+        return fail(s, "too much of it is not UTF-8");
+    if (s->r->most > 0 && s->i - s->string <= LONG_STRING)
+        replace(s, s->i, len, with);
+    s->i += len;
     return true;
 }
 
 static bool scan_escape(struct scanner *s)
 {
-    if (s->len - s->i < 2)
+    const char *from = s->text + s->i;
+    size_t left = s->len - s->i;
+    uint32_t cp = 0;
+
+    if (left < 2)
         return fail_early(s);
-    char c = s->text[s->i + 1];
-    if (c == 'u')
-        return scan_unicode_escape(s);
-    if (c == '\0' || !strchr("\"\\/bfnrt", c))
+    if (from[1] != 'u') /* one of two letters was passed over */
         return fail(s, "bad escape in a string");
-    s->i += 2;
+    int n = json_unicode(from, left, &cp);
+    if (n < 0)
+        return n == -2 ? fail_early(s) : fail(s, "bad \\u escape");
+    if (cp == 0) /* cJSON cuts the string at \u0000 and refuses half a character */
+        return repair(s, (size_t)n, "\\ufffd");
+    s->i += (size_t)n;
     return true;
 }
 
-static void scan_above_ascii(struct scanner *s)
+static bool scan_high(struct scanner *s)
 {
-    uint32_t cp;
-    int n = utf8_decode(s->text + s->i, s->len - s->i, &cp);
-    if (n > 0) {
-        s->i += (size_t)n;
-        return;
-    }
-    size_t bad = utf8_broken_length(s->text + s->i, s->len - s->i);
-    replace(s, s->i, bad, REPLACEMENT);
-    s->i += bad;
+    const char *from = s->text + s->i;
+    size_t left = s->len - s->i, valid = json_high_span(from, left);
+
+    s->i += valid;
+    return valid > 0 || repair(s, utf8_broken_length(from, left), REPLACEMENT);
 }
 
 static bool scan_string(struct scanner *s)
 {
-    const char *t = s->text;
-    s->i++;
+    s->string = ++s->i;
+    s->broken = false;
     for (;;) {
-        while (s->i < s->len && !special[(unsigned char)t[s->i]])
-            s->i++;
+        s->i += json_simple_span(s->text + s->i, s->len - s->i);
         if (s->i >= s->len)
             return fail_early(s);
-        unsigned char c = (unsigned char)t[s->i];
+        unsigned char c = (unsigned char)s->text[s->i];
         if (c == '"') {
             s->i++;
             return true;
         }
-        if (c == '\\') {
-            if (!scan_escape(s))
-                return false;
-        } else if (c < 0x20) {
+        if (c < 0x20)
             return fail(s, "control character in a string");
-        } else {
-            scan_above_ascii(s);
-        }
+        if (c == '\\' ? !scan_escape(s) : !scan_high(s))
+            return false;
     }
 }
 
@@ -169,16 +133,38 @@ static bool need_digits(struct scanner *s)
     return s->i >= s->len ? fail_early(s) : fail(s, "bad number");
 }
 
-static void note_odd(struct scanner *s, size_t from)
+/* Set the value that began at from apart. cJSON gets with in its place, unless that is NULL. */
+static struct json_apart *set_apart(struct scanner *s, size_t from, const char *with)
 {
     struct json_scan *r = s->r;
-    if (r->n_odd == r->alloc_odd) {
-        r->alloc_odd = r->alloc_odd != 0 ? r->alloc_odd * 2 : 8;
-        r->odd = xreallocarray(r->odd, r->alloc_odd, sizeof(*r->odd));
+    if (r->n_apart == r->alloc_apart) {
+        r->alloc_apart = r->alloc_apart != 0 ? r->alloc_apart * 2 : 8;
+        r->apart = xreallocarray(r->apart, r->alloc_apart, sizeof(*r->apart));
     }
-    r->odd[r->n_odd++] = (struct json_number_at){.index = r->numbers, .at = from, .len = s->i - from};
-    if (s->i - from > CJSON_NUMBER)
-        replace(s, from, s->i - from, "0");
+    struct json_apart *a = &r->apart[r->n_apart++];
+    *a = (struct json_apart){.index = r->values - 1, .at = from, .len = s->i - from};
+    if (with)
+        replace(s, from, s->i - from, with);
+    return a;
+}
+
+static bool scan_string_value(struct scanner *s)
+{
+    size_t from = s->i, done = s->done, copied = s->r->copy.len;
+    bool repaired = s->r->repaired;
+
+    if (!scan_string(s))
+        return false;
+    if (s->r->most == 0 || s->i - from <= LONG_STRING + 2)
+        return true;
+    s->done = done; /* forget what was repaired at its beginning */
+    s->r->repaired = repaired;
+    buf_cut(&s->r->copy, copied);
+    struct json_apart *a = set_apart(s, from, "\"\"");
+    a->at++;
+    a->len -= 2;
+    a->broken = s->broken;
+    return true;
 }
 
 static bool scan_number(struct scanner *s)
@@ -203,9 +189,9 @@ static bool scan_number(struct scanner *s)
     }
     /* The text is kept beside the value if the number has more digits than a double, an exponent (which may
      * lead to infinity, printed by cJSON as null), or more bytes than cJSON reads. */
-    if (whole > SAFE_DIGITS || exponent || s->i - from > CJSON_NUMBER)
-        note_odd(s, from);
-    s->r->numbers++;
+    size_t len = s->i - from;
+    if (s->r->most > 0 && (whole > SAFE_DIGITS || exponent || len > CJSON_NUMBER))
+        set_apart(s, from, len > CJSON_NUMBER ? "0" : NULL);
     return true;
 }
 
@@ -234,7 +220,7 @@ static bool scan_scalar(struct scanner *s)
 {
     char c = s->text[s->i];
     if (c == '"')
-        return scan_string(s);
+        return scan_string_value(s);
     if (c == '-' || (c >= '0' && c <= '9'))
         return scan_number(s);
     if (c != 't' && c != 'f' && c != 'n')
@@ -291,6 +277,10 @@ static bool scan_value(struct scanner *s)
         skip_space(s);
         if (s->i >= s->len)
             return fail_early(s);
+        if (++s->r->values > s->r->most && s->r->most > 0) {
+            s->r->too_much = true;
+            return fail(s, "too many values");
+        }
         char c = s->text[s->i];
         if (c != '{' && c != '[') {
             if (!scan_scalar(s) || !scan_after(s, open, &depth))
@@ -314,9 +304,8 @@ static bool scan_value(struct scanner *s)
     return true;
 }
 
-int json_scan(struct json_scan *r, const char *text, size_t len, bool prefix)
+int json_scan(struct json_scan *r, const char *text, size_t len)
 {
-    *r = (struct json_scan){.copy = BUF_INIT(0)};
     struct scanner s = {.r = r, .text = text, .len = len};
     if (len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3))
         s.i = 3; /* a byte order mark may be ignored (RFC 8259, 8.1) */
@@ -325,7 +314,7 @@ int json_scan(struct json_scan *r, const char *text, size_t len, bool prefix)
     if (!scan_value(&s))
         return -1;
     r->end = s.i;
-    if (!prefix) {
+    if (!r->prefix) {
         skip_space(&s);
         if (s.i < len) {
             fail(&s, "text after the value");
@@ -340,7 +329,7 @@ int json_scan(struct json_scan *r, const char *text, size_t len, bool prefix)
 void json_scan_release(struct json_scan *s)
 {
     buf_release(&s->copy);
-    free(s->odd);
-    s->odd = NULL;
-    s->n_odd = s->alloc_odd = 0;
+    free(s->apart);
+    s->apart = NULL;
+    s->n_apart = s->alloc_apart = 0;
 }

@@ -204,11 +204,11 @@ void mcp_receive(struct mcp_link *l, const char *text, size_t len)
         mcp_receive_too_long(l);
         return;
     }
-    autojson struct json *message = json_parse(text, len, 0, NULL, &err);
+    autojson struct json *message = json_parse(text, len, JSON_FEW, NULL, &err);
     if (message)
         take(l, message);
     else
-        mcp_fail(&q, MCP_PARSE_ERROR, NULL, "%s", err.text);
+        mcp_fail(&q, err.kind == ERROR_LIMIT ? MCP_INVALID_REQUEST : MCP_PARSE_ERROR, NULL, "%s", err.text);
 }
 
 void mcp_receive_too_long(struct mcp_link *l)

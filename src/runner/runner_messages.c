@@ -109,7 +109,6 @@ struct json *messages_next(struct message_reader *l, struct error *err)
     }
     const char *begin = text + l->at;
     l->at = l->seen = (size_t)(end + 1 - text);
-    /* The text of a result fills most of a long line: there are few values in it. */
     struct json *j = json_parse(begin, (size_t)(end - begin), JSON_LONG, NULL, err);
     if (j && json_type(j) != JSON_OBJECT) {
         json_free(steal(&j));

@@ -222,7 +222,9 @@ bool admit_body(struct visit *q)
         return true;
     if (q->text.len == 0)
         buf_addstr(&q->text, "{}");
-    q->body = json_parse(q->text.data, q->text.len, 0, NULL, &err);
+    q->body = json_parse(q->text.data, q->text.len, JSON_FEW, NULL, &err);
+    if (!q->body && err.kind == ERROR_LIMIT)
+        return refuse(q, 413, NULL, err.text);
     if (!q->body)
         return refuse(q, 400, "INVALID_JSON", err.text);
     take_other_name(q->route, q->body);

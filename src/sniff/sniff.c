@@ -53,11 +53,12 @@ static bool is_text(const char *s, size_t len)
     return odd * 100 <= len;
 }
 
+/* s begins with a bracket. */
 static bool parses(const char *s, size_t len)
 {
-    autojson struct json *j = json_parse(s, len, JSON_DUPLICATES, NULL, NULL);
+    size_t at;
 
-    return json_type(j) == JSON_OBJECT || json_type(j) == JSON_ARRAY;
+    return json_valid(s, len, &at);
 }
 
 static const char *sniff_json(const char *s, size_t len, bool whole)

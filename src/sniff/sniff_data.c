@@ -65,11 +65,10 @@ static bool has_markdown(const char *s, size_t len)
 
 static bool is_json_value(const char *s, size_t len, bool whole)
 {
-    struct error err = {0};
-    autojson struct json *j = json_parse(s, len, JSON_DUPLICATES, NULL, &err);
+    size_t at;
 
-    /* its only fault is that it ends early */
-    return j || (!whole && err.code >= 0 && (size_t)err.code >= len);
+    /* the only fault of a beginning is that it ends early */
+    return json_valid(s, len, &at) || (!whole && at >= len);
 }
 
 /* A whole JSON value, the beginning of one, or one per line. */

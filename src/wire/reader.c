@@ -15,8 +15,6 @@
 #include "wire/read_responses.h"
 #include "wire/read_workers_ai.h"
 
-#define MEMBERS_MAX 200000 /* values in one document; each takes a hundred bytes once parsed */
-
 void reader_release(struct reader *r)
 {
     if (!r)
@@ -48,30 +46,8 @@ static void stop(struct reader *r, const char *why)
 
 #define EVENT_TOO_BIG "one event is larger than 8 MiB"
 
-/* A hostile document of nothing but brackets and commas would take forty times its size once parsed. */
-static bool too_complex(const char *s, size_t n)
+static struct json *parse(const char *s, size_t n, struct error *err)
 {
-    if (n < 2 * MEMBERS_MAX)
-        return false;
-    size_t values = 0;
-    bool in_string = false;
-    for (size_t i = 0; i < n; i++) {
-        if (in_string && s[i] == '\\')
-            i++;
-        else if (s[i] == '"')
-            in_string = !in_string;
-        else if (!in_string)
-            values += s[i] == ',' || s[i] == '[' || s[i] == '{';
-    }
-    return values > MEMBERS_MAX;
-}
-
-static struct json *parse(struct reader *r, const char *s, size_t n, struct error *err)
-{
-    if (too_complex(s, n)) {
-        fail(r, FAILURE_PROTOCOL, "a document with more than 200,000 values");
-        return NULL;
-    }
     return json_parse(s, n, JSON_DUPLICATES | JSON_LONG, NULL, err);
 }
 
@@ -149,7 +125,7 @@ static void try_lines(struct reader *r, const struct sse_event *e)
     struct error err = {0};
     for (const char *s = e->data, *end = s + e->len; s < end;) {
         const char *lf = memchr(s, '\n', (size_t)(end - s)), *stop = lf ? lf : end;
-        autojson struct json *j = parse(r, s, (size_t)(stop - s), &err);
+        autojson struct json *j = parse(s, (size_t)(stop - s), &err);
         if (json_type(j) == JSON_OBJECT)
             failure_is(j) ? take_error(r, j) : read_event(r, j);
         else if (!j && looks_json(s) && !e->at_end)
@@ -172,7 +148,7 @@ static void on_event(void *ctx, const struct sse_event *e)
         return;
     bool named_error = e->error || !strcmp(e->name, "error");
     struct error err = {0};
-    autojson struct json *j = parse(r, e->data, e->len, &err);
+    autojson struct json *j = parse(e->data, e->len, &err);
     if (j && json_type(j) == JSON_OBJECT) {
         if (named_error || failure_is(j))
             take_error(r, j);
@@ -204,7 +180,7 @@ void reader_init(struct reader *r, const struct reader_sink *sink)
 static void read_document(struct reader *r, bool lost)
 {
     struct error err = {0};
-    autojson struct json *j = parse(r, buf_str(&r->body), r->body.len, &err);
+    autojson struct json *j = parse(buf_str(&r->body), r->body.len, &err);
     if (r->failed)
         return;
     buf_release(&r->body); /* what is read from it may take as much memory again */

@@ -30,10 +30,12 @@ static void walk(const struct json *j, unsigned depth)
 static void one(const char *text, size_t len, int flags)
 {
     struct error e = {0};
-    size_t used = 0;
+    size_t used = 0, at;
     struct json *j = json_parse(text, len, flags, &used, &e);
+    if (!(flags & JSON_PREFIX) && (j || (flags & JSON_DUPLICATES && e.kind == ERROR_PROTOCOL)))
+        check(json_valid(text, len, &at) == (j != NULL));
     if (j == NULL) {
-        check(e.kind == ERROR_PROTOCOL && e.code >= 0 && (size_t)e.code <= len
+        check((e.kind == ERROR_PROTOCOL || e.kind == ERROR_LIMIT) && e.code >= 0 && (size_t)e.code <= len
               && utf8_valid(e.text, strlen(e.text)));
         return;
     }
@@ -63,7 +65,7 @@ static void one(const char *text, size_t len, int flags)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = fuzz_exact(data, size);
-    for (int flags = 0; flags <= (JSON_DUPLICATES | JSON_PREFIX | JSON_LONG); flags++)
+    for (int flags = 0; flags <= (JSON_DUPLICATES | JSON_PREFIX | JSON_LONG | JSON_FEW); flags++)
         one(text, size, flags);
     free(text);
     return 0;

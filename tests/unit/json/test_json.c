@@ -190,10 +190,124 @@ static void too_long(void **state)
     text[0] = '1';
     struct error e = {0};
     assert_null(json_parse(text, n, 0, NULL, &e));
-    assert_non_null(strstr(e.text, "too long"));
+    assert_int_equal(e.kind, ERROR_LIMIT);
+    assert_non_null(strstr(e.text, "16,777,217 bytes"));
     autojson struct json *j = json_parse(text, n - 1, 0, NULL, &e);
     assert_int_equal(json_int(j, 0), 1);
     free(text);
+}
+
+/* "[1,1,...]" with n values, the array among them */
+static char *ones(size_t n)
+{
+    struct buf b = BUF_INIT(0);
+    for (size_t i = 1; i < n; i++)
+        buf_addstr(&b, i == 1 ? "[1" : ",1");
+    buf_addch(&b, ']');
+    return buf_steal(&b, NULL);
+}
+
+/* A text of a few bytes a value would take forty times its size. It is refused before anything is built. */
+static void too_many_values(void **state)
+{
+    (void)state;
+    static const struct {
+        int flags;
+        size_t most;
+        const char *said;
+    } rows[] = {{0, JSON_VALUES, "more than 200,000 values"},
+                {JSON_LONG, JSON_VALUES, "more than 200,000 values"},
+                {JSON_FEW, JSON_FEW_VALUES, "more than 50,000 values"}};
+    for (size_t i = 0; i < countof(rows); i++) {
+        autofree char *most = ones(rows[i].most), *more = ones(rows[i].most + 1);
+        struct error e = {0};
+        size_t at;
+        autojson struct json *j = json_parse(most, strlen(most), rows[i].flags, NULL, &e);
+        assert_int_equal(json_size(j), rows[i].most - 1);
+        assert_null(json_parse(more, strlen(more), rows[i].flags, NULL, &e));
+        assert_int_equal(e.kind, ERROR_LIMIT);
+        assert_non_null(strstr(e.text, rows[i].said));
+        assert_true(json_valid(more, strlen(more), &at)); /* which keeps nothing */
+        assert_false(json_valid(more, strlen(more) - 1, &at));
+        assert_int_equal(at, strlen(more) - 1);
+    }
+    size_t n = JSON_BYTES;
+    autofree char *text = xmalloc(n);
+    memset(text, '1', n);
+    text[0] = '[';
+    text[n - 1] = ']';
+    for (size_t i = 2; i < n - 1; i += 2)
+        text[i] = ',';
+    int64_t start = cpu_us();
+    assert_null(json_parse(text, n - 1, 0, NULL, NULL));
+    assert_true(cpu_us() - start < 50000);
+}
+
+/* One broken byte makes three; that of a whole text would be three times its size. */
+static void too_much_to_repair(void **state)
+{
+    (void)state;
+    size_t n = 4u << 20;
+    autofree char *text = xmalloc(n);
+    memset(text, 0xff, n);
+    text[0] = text[n - 1] = '"';
+    struct error e = {0};
+    assert_null(json_parse(text, n, 0, NULL, &e));
+    assert_non_null(strstr(e.text, "not UTF-8"));
+    memset(text + (n >> 3), 'x', n - (n >> 3) - 1);
+    autojson struct json *j = json_parse(text, n, 0, NULL, &e);
+    assert_int_equal(strlen(json_str(j)), n - 2 + 2 * ((n >> 3) - 1));
+}
+
+/* A long string is read by our own decoder, a short one by cJSON: the same text, alone and inside a long one.
+ */
+static void long_strings(void **state)
+{
+    (void)state;
+    static const char *const pieces[] = {
+        "a",
+        "\\n",
+        "\\\"\\\\\\/\\b\\f\\r\\t",
+        "\\u0041",
+        "\\u00e9",
+        "\\u20AC",
+        "\\ud83d\\ude00",
+        "\\u0000",
+        "\\ud800",
+        "\\udc00x",
+        "\\ud800\\ud83d\\ude00",
+        "\\ud83d\\n",
+        "é",
+        "€",
+        "😀",
+        "\xff",
+        "\xe2\x82",
+        "\xed\xa0\x80",
+        "\xc0\x80x",
+        "\xf0\x9f\x98",
+        "\x7f",
+        "abcdefgh\\n",
+    };
+    for (size_t i = 0; i < countof(pieces); i++)
+        for (size_t k = 0; k < countof(pieces); k++)
+            for (size_t pad = 0; pad < 9; pad++) {
+                struct buf in = BUF_INIT(0), want = BUF_INIT(0);
+                autofree char *one = xasprintf("\"%.*s%s%s\"", (int)pad, "........", pieces[i], pieces[k]);
+                autojson struct json *is = json_parse(one, strlen(one), 0, NULL, NULL);
+                buf_addstr(&in, "[\"\",{\"k\":[true,\"");
+                for (int n = 0; n < 100; n++) {
+                    buf_addf(&in, "%.*s.", (int)strlen(one) - 2, one + 1); /* the dot ends a character */
+                    buf_addf(&want, "%s.", json_str(is));
+                }
+                buf_addf(&in, "\"]},1e999,%s]", one);
+                autojson struct json *j = json_parse(in.data, in.len, 0, NULL, NULL);
+                assert_string_equal(json_str(json_at(json_get(json_at(j, 1), "k"), 1)), want.data);
+                assert_string_equal(json_str(json_at(j, 3)), json_str(is));
+                autofree char *printed = json_print(j);
+                assert_non_null(strstr(printed, ",1e999,\""));
+                buf_release(&in);
+                buf_release(&want);
+            }
 }
 
 /* {"k0":0,"k1":1,...,KEY:"late"} */
@@ -235,7 +349,7 @@ static void duplicates(void **state)
 static void many_keys_stay_linear(void **state)
 {
     (void)state;
-    autofree char *text = many_keys(200000, "k7");
+    autofree char *text = many_keys(JSON_VALUES - 2, "k7");
     int64_t start = cpu_us();
     assert_null(parse(text));
     assert_true(cpu_us() - start < 5000000); /* n^2 would take minutes */
@@ -440,6 +554,9 @@ int main(void)
         cmocka_unit_test(repairs_instead_of_losing),
         cmocka_unit_test(depth),
         cmocka_unit_test(too_long),
+        cmocka_unit_test(too_many_values),
+        cmocka_unit_test(too_much_to_repair),
+        cmocka_unit_test(long_strings),
         cmocka_unit_test(duplicates),
         cmocka_unit_test(many_keys_stay_linear),
         cmocka_unit_test(prefix),
