@@ -192,6 +192,7 @@ lint-text: messages
 	@tests/lint/check-layers.sh
 	@/usr/bin/python3 -B tests/lint/source.py
 	@/usr/bin/python3 -B tests/lint/sizes.py
+	@/usr/bin/python3 -B tests/lint/options.py
 	@tests/lint/check-format.sh
 	@tests/lint/check-scripts.sh
 	@tests/lint/check-providers.sh

@@ -59,8 +59,8 @@ static void list_pages(struct buf *out);
 static void list_options(struct buf *out);
 
 /* groups: every option of these groups that works with the command is shown; also: single options beside
- * them, separated by blanks. Options of one command alone are always shown there. Options that a command
- * accepts without effect (an alias may carry them) are not shown. */
+ * them; each between blanks. Options of few commands are always shown there. Options that a command accepts
+ * without effect (an alias may carry them) are not shown. */
 static const struct topic {
     const char *name;
     int here;
@@ -76,7 +76,7 @@ static const struct topic {
      "passed on as they come. Files that it creates in /mnt/data are saved; their\n"
      "paths are printed on stderr. Piped data becomes a file named by its content,\n"
      "for example open('stdin.csv'); the code's own stdin is empty.\n",
-     "Sandbox", " quiet verbose config help ",
+     " Sandbox ", " mount quiet verbose config help ",
      "\n"
      "Exit codes: 0 success, 1 the code failed or a file was not saved, 2 usage,\n"
      "3 no sandbox, 5 time or memory, 130 interrupted, 143 terminated.\n",
@@ -104,7 +104,7 @@ static const struct topic {
      "Then each engine: a sandbox is started and runs some code. Limits that it\n"
      "enforces less strictly than asked for are named; -v also shows packages, limits\n"
      "and isolation. --sandbox ENGINE checks only that one.\n",
-     "Sandbox", " provider model base-url api verbose config help ",
+     " Sandbox ", " mount provider model base-url api verbose config help ",
      "\n"
      "Exit codes: 0 an engine and the model work, 3 no engine works, otherwise as for\n"
      "a question: 2 no model or no key is set, 77 the key was refused, 75 try again\n"
@@ -121,7 +121,7 @@ static const struct topic {
      "Tools: execute_python, execute_command, put_file, get_file, list_files,\n"
      "reset_sandbox. Each takes the handle of a sandbox, or \"new\" for a separate one.\n"
      "The sandboxes end with the client.\n",
-     "Sandbox", " quiet verbose config help ",
+     " Sandbox ", " mount quiet config help ",
      "\nExit codes: 0 the client closed stdin, 2 usage, 130 interrupted, 141 stdout is\n"
      "closed, 143 terminated.\n",
      NULL},
@@ -179,7 +179,7 @@ static const struct topic {
      "header Authorization: Bearer TOKEN; without --token-file a new token is made at\n"
      "each start and printed on stderr. SIGTERM lets running code finish; a second\n"
      "one stops at once.\n",
-     "Sandbox", " quiet verbose config help ",
+     " Question Model Sandbox ", " quiet verbose show-reasoning config help ",
      "\nExit codes: 0 stopped, 1 the server could not listen, 2 usage.\n", NULL},
     {"debug", FOR_REPLY, "how replies are read, what would be sent",
      "Usage: sandpiper debug reply [OPTION]... < BODY\n"
@@ -283,11 +283,11 @@ static void add_option(struct buf *out, const struct option *o)
 
 static bool belongs(const struct topic *t, const struct option *o)
 {
-    autofree char *word = xasprintf(" %s ", o->flag);
+    autofree char *word = xasprintf(" %s ", o->flag), *group = xasprintf(" %s ", o->group);
 
     if (!(o->commands & t->here))
         return false;
-    return (o->commands & FOR_NAMED) != FOR_NAMED || !strcmp(t->groups, o->group) || strstr(t->also, word);
+    return (o->commands & FOR_NAMED) != FOR_NAMED || strstr(t->groups, group) || strstr(t->also, word);
 }
 
 static void help_topic(const struct topic *t, struct buf *out)

@@ -10,20 +10,21 @@ from conftest import HANG
 
 
 class Server:
-    def __init__(self, s, *args, env=None):
-        self.process = s.start("serve", "--listen", "127.0.0.1:0", *args, stdout=subprocess.DEVNULL, env=env)
-        self.token = None if "--token-file" in args else self.line(r"token: (\S+)")
+    def __init__(self, s, *args, env=None, listen=("--listen", "127.0.0.1:0"), token=None):
+        """token: the one that its file has, if that is not named by the option."""
+        self.process = s.start("serve", *listen, *args, stdout=subprocess.DEVNULL, env=env)
+        self.seen = []              # lines of stderr so far
+        self.token = token or (None if "--token-file" in args else self.line(r"token: (\S+)"))
         self.url = self.line(r"listening on (http://\S+)")
         self.host = urlsplit(self.url).netloc
 
     def line(self, pattern):
-        seen = []
         for raw in iter(self.process.stderr.readline, b""):
-            seen.append(raw.decode("utf-8", "replace"))
-            found = re.search(pattern, seen[-1])
+            self.seen.append(raw.decode("utf-8", "replace"))
+            found = re.search(pattern, self.seen[-1])
             if found:
                 return found.group(1)
-        raise AssertionError("it ended: %s" % seen)
+        raise AssertionError("it ended: %s" % self.seen)
 
     def open(self, path, body=None, method=None, **headers):
         """The response, not yet read."""

@@ -1,0 +1,30 @@
+"""option_rows.py - the table of options as its source has it (src/config/option.c), for the tests of every option and for `make lint`."""
+import os
+import re
+
+TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "config", "option.c")
+OF = {"serve": {"FOR_SERVE", "FOR_FRONT", "FOR_ALL"}, "mcp": {"FOR_FRONT", "FOR_ALL"}}      # in a row's commands: the option is one of this front
+
+
+class Row:
+    def __init__(self, flag, key, env, type, text):
+        self.flag, self.key, self.env, self.type = flag, key, env, type
+        self.takes = ".arg = " in text
+        self.commands = set(re.search(r"\.commands = ([A-Z_ |\n]+)", text)[1].replace("|", " ").split())
+
+    def ways(self):
+        """How a user may set it."""
+        return ["option"] + ["variable"] * bool(self.env) + ["file"] * bool(self.key)
+
+
+def rows(front):
+    """{flag: row} of the options of serve or mcp."""
+    with open(TABLE) as f:
+        table = f.read().partition("option_table[] = {")[2].partition("\n};")[0]
+    found = {}
+    for text in re.split(r"\n    (?=\{)", table):
+        m = re.match(r'\{"([a-z-]+)", (?:\'.\'|0), (?:"([a-z_.]+)"|NULL), (?:"([A-Z_]+)"|NULL), (OPTION_\w+),', " ".join(text.split()))
+        if m and Row(*m.groups(), text).commands & OF[front]:
+            found[m[1]] = Row(*m.groups(), text)
+    assert len(found) > 10, "%s has another form than these patterns" % TABLE
+    return found
