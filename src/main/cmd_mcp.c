@@ -110,7 +110,7 @@ static void open_all(struct stdio *s, const struct front *f)
 
     const struct mcp_host host = mcp_runners_host(s->runners);
     const struct mcp_options mo = {.host = &host};
-    const struct mcp_link_options lo = {.conversation = "mcp", .send = on_send, .ctx = s};
+    const struct mcp_link_options lo = {.client = "", .conversation = "mcp", .send = on_send, .ctx = s};
     s->mcp = mcp_new(&mo);
     s->link = mcp_open(s->mcp, &lo);
     mcp_lines_init(&s->lines, on_message, s);
@@ -121,7 +121,7 @@ static void start_ahead(struct stdio *s)
 {
     struct error err = {0};
 
-    if (!runners_create(s->runners, NULL, "mcp", &err))
+    if (!runners_create(s->runners, "", "mcp", &err))
         print_error(&err);
 }
 

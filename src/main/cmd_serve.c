@@ -114,6 +114,7 @@ static int open_server(struct serve *s, struct error *err)
         fd_close(&fd);
         return -1;
     }
+    tokens_share(&s->tokens, (unsigned)s->f->set.max_sandboxes);
     const struct runners_options ro = {
         .loop = s->loop,
         .starter = s->f->starter,

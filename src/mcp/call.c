@@ -9,11 +9,11 @@
 #include "mcp/mcp_private.h"
 #include "runner/runner.h"
 
-#define CALLS_MAX    256        /* under way, of all clients */
+#define CALLS_MAX    256        /* under way, of one client */
 #define PROGRESS_MAX (4u << 20) /* bytes of live output that one call passes on. Its result has the rest. */
 
 struct mcp_call {
-    struct mcp_call *next;
+    struct owned_row row; /* the first member: in mcp.calls */
     struct mcp_link *link;
     struct json *id, *token;    /* the request's id, and its progressToken or NULL */
     struct mcp_request request; /* as it came, with the id above and without params */
@@ -33,13 +33,9 @@ static void call_free(struct mcp_call *c)
     free(c);
 }
 
-static void take_out(struct mcp_call *c)
+static struct mcp_call *call_at(const struct owned_row *row)
 {
-    struct mcp_call **at = &c->link->mcp->calls;
-
-    while (*at != c)
-        at = &(*at)->next;
-    *at = c->next;
+    return (struct mcp_call *)(uintptr_t)row;
 }
 
 static void tell_progress(struct mcp_call *c, const char *text)
@@ -87,7 +83,7 @@ static void on_done(void *ctx, const struct json *result, const struct error *er
                                  .result = err ? NULL : result,
                                  .err = err};
 
-    take_out(c);
+    owned_take(&c->link->mcp->calls, &c->row);
     c->shape(&a);
     call_free(c);
 }
@@ -118,15 +114,6 @@ static char *conversation_of(const struct mcp_request *q, bool *named)
     return l->session ? xstrdup(l->session->conversation) : xasprintf("mcp-%s", l->self);
 }
 
-static size_t count(const struct mcp *m)
-{
-    size_t n = 0;
-
-    for (const struct mcp_call *c = m->calls; c; c = c->next)
-        n++;
-    return n;
-}
-
 void mcp_ask(const struct mcp_request *q, const char *sandbox, const char *operation,
              const struct json *arguments, const char *about, mcp_shape *shape)
 {
@@ -141,14 +128,14 @@ void mcp_ask(const struct mcp_request *q, const char *sandbox, const char *opera
         .sandbox = sandbox,
         .conversation = conversation,
         .named = named,
-        .client = q->link->o.headers ? q->link->o.headers->client : NULL,
+        .client = q->link->o.client,
         .operation = operation,
         .arguments = arguments,
         .listener = &listener,
     };
     struct error err = {0};
 
-    if (count(m) >= CALLS_MAX)
+    if (owned_count(&m->calls, q->link->o.client) >= CALLS_MAX)
         error_set(&err, ERROR_BUSY, 0, "%u calls are in progress already; wait for some of them to finish",
                   CALLS_MAX);
     else
@@ -170,17 +157,29 @@ void mcp_ask(const struct mcp_request *q, const char *sandbox, const char *opera
     c->apart = !sandbox && !named;
     c->about = xstrdup(about);
     c->shape = shape;
-    c->next = m->calls;
-    m->calls = c;
+    owned_add(&m->calls, q->link->o.client, &c->row);
+}
+
+struct call_key {
+    const struct mcp_link *link;
+    const struct json *id;
+};
+
+static bool has_id(const struct owned_row *row, const void *key)
+{
+    const struct call_key *k = key;
+    const struct mcp_call *c = call_at(row);
+
+    return (c->link == k->link || (k->link->session && c->link->session == k->link->session))
+           && json_same(c->id, k->id);
 }
 
 /* A cancel comes on another POST than the call; the session says whose call it is. */
 static struct mcp_call *find(const struct mcp_link *l, const struct json *id)
 {
-    for (struct mcp_call *c = l->mcp->calls; c; c = c->next)
-        if ((c->link == l || (l->session && c->link->session == l->session)) && json_same(c->id, id))
-            return c;
-    return NULL;
+    struct owned_row *row = owned_find(&l->mcp->calls, l->o.client, has_id, &(struct call_key){l, id});
+
+    return row ? call_at(row) : NULL;
 }
 
 bool mcp_in_use(const struct mcp_link *l, const struct json *id)
@@ -192,8 +191,8 @@ static void drop(struct mcp_call *c)
 {
     const struct mcp_host *host = &c->link->mcp->host;
 
-    host->forget(host->ctx, c->sandbox, c->number);
-    take_out(c);
+    host->forget(host->ctx, owned_by(&c->row), c->sandbox, c->number);
+    owned_take(&c->link->mcp->calls, &c->row);
     call_free(c);
 }
 
@@ -215,25 +214,30 @@ void mcp_cancel(struct mcp_link *l, const struct json *id)
         cancel(c);
 }
 
+static bool is_of_session(const struct owned_row *row, const void *session)
+{
+    return call_at(row)->link->session == session;
+}
+
 void mcp_calls_end(struct mcp *m, const struct mcp_session *s)
 {
-    struct mcp_call *c = m->calls;
+    struct owned_row *row;
 
-    while (c)
-        if (c->link->session == s) {
-            c->link->session = NULL;
-            cancel(c);
-            c = m->calls; /* the list may have changed */
-        } else {
-            c = c->next;
-        }
+    while ((row = owned_find(&m->calls, owned_by(&s->row), is_of_session, s))) {
+        call_at(row)->link->session = NULL;
+        cancel(call_at(row));
+    }
+}
+
+static bool is_of_link(const struct owned_row *row, const void *link)
+{
+    return call_at(row)->link == link;
 }
 
 void mcp_calls_drop(struct mcp_link *l)
 {
-    for (struct mcp_call *c = l->mcp->calls, *next; c; c = next) {
-        next = c->next;
-        if (c->link == l)
-            drop(c);
-    }
+    struct owned_row *row;
+
+    while ((row = owned_find(&l->mcp->calls, l->o.client, is_of_link, l)))
+        drop(call_at(row));
 }

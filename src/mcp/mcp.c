@@ -27,7 +27,8 @@ void mcp_free(struct mcp *m)
 {
     if (!m)
         return;
-    mcp_sessions_release(&m->sessions);
+    mcp_sessions_release(m);
+    owned_release(&m->calls);
     free(m);
 }
 
@@ -39,7 +40,7 @@ static bool is_id(const char *text)
 
 static void open_post(struct mcp_link *l, const struct mcp_headers *h)
 {
-    l->session = h->session ? mcp_session_find(&l->mcp->sessions, h->session) : NULL;
+    l->session = h->session ? mcp_session_find(l->mcp, l->o.client, h->session) : NULL;
     l->brought = is_id(h->conversation);
     if (l->brought)
         memcpy(l->self, h->conversation, sizeof l->self);

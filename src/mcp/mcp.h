@@ -27,7 +27,7 @@ struct mcp_invocation {
     const char *sandbox;      /* a handle; NULL: the sandbox of the conversation */
     const char *conversation; /* its sandbox is made when it is needed */
     bool named;               /* the client named the conversation itself. If not, it may never come back. */
-    const char *client;       /* on whose behalf (runners.h) */
+    const char *client;       /* on whose behalf (runners.h); never NULL */
     const char *operation;    /* one of runner/operations.h */
     const struct json *arguments;
     const struct runner_listener *listener; /* never called from inside ask */
@@ -39,9 +39,11 @@ struct mcp_host { /* owns the sandboxes: mcp_runners.h, or a test */
      * no such sandbox). */
     uint64_t (*ask)(void *ctx, const struct mcp_invocation *q, char id[MCP_ID + 1], struct error *err);
     /* Interrupts that request. Its listener is not called any more. */
-    void (*forget)(void *ctx, const char *id, uint64_t request);
-    bool (*has)(void *ctx, const char *conversation); /* does that conversation have a sandbox? */
-    void (*end)(void *ctx, const char *conversation); /* ends that sandbox, if there is one */
+    void (*forget)(void *ctx, const char *client, const char *id, uint64_t request);
+    /* Does that conversation of the client have a sandbox? */
+    bool (*has)(void *ctx, const char *client, const char *conversation);
+    /* Ends that sandbox, if there is one. */
+    void (*end)(void *ctx, const char *client, const char *conversation);
 };
 
 struct mcp_options {
@@ -67,13 +69,13 @@ struct mcp_headers {     /* as the client sent them; NULL: a header is missing *
     const char *name;    /* Mcp-Name */
     const char *sandbox; /* Mcp-Param-Sandbox */
     const char *session; /* Mcp-Session-Id */
-    const char *client;  /* not a header: whose token it was (runners.h) */
     /* Not a header of MCP: mcp_delivery.conversation of an earlier answer, from a client that keeps
      * cookies. */
     const char *conversation;
 };
 
 struct mcp_link_options {
+    const char *client; /* on whose behalf (runners.h), never NULL; borrowed while the link is open */
     const struct mcp_headers *headers; /* of a POST, borrowed while the link is open; NULL: a connection */
     const char *conversation;          /* of a connection; copied */
     /* Sends one message, a line of JSON without its line end. text NULL: there is no message, only an end. */
@@ -90,7 +92,7 @@ void mcp_close(struct mcp_link *l);
 void mcp_receive(struct mcp_link *l, const char *text, size_t len);
 /* Call this for a message that was too long to be kept. */
 void mcp_receive_too_long(struct mcp_link *l);
-/* Serves DELETE with Mcp-Session-Id. False: there is no such session. */
-bool mcp_end_session(struct mcp *m, const char *session);
+/* Serves DELETE with Mcp-Session-Id. False: this client has no such session. */
+bool mcp_end_session(struct mcp *m, const char *client, const char *session);
 
 #endif

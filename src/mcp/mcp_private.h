@@ -3,6 +3,7 @@
 #define MCP_MCP_PRIVATE_H
 
 #include "base/buf.h"
+#include "base/owned.h"
 #include "json/json.h"
 #include "mcp/mcp.h"
 #include "runner/operations.h"
@@ -34,33 +35,27 @@ int mcp_level_of(const char *name); /* -1: there is no such level */
 
 /* What a client agreed to with initialize, for a connection or for a session over HTTP. */
 struct mcp_session {
-    char id[MCP_ID + 1]; /* "" for a connection */
-    char *conversation;  /* owned */
-    char *client;        /* owned; whose session it is (mcp_headers) */
+    struct owned_row row; /* the first member: in mcp.sessions, but for that of a connection */
+    char id[MCP_ID + 1];  /* "" for a connection */
+    char *conversation;   /* owned */
     const struct mcp_revision *revision;
     int level;     /* the lowest level of log messages that is sent; MCP_SILENT: none */
     uint64_t used; /* the number of the latest message for it */
 };
 
-#define MCP_SESSIONS 256 /* at most so many are kept. The client of an older one is told to begin again. */
-struct mcp_sessions {
-    struct mcp_session *v[MCP_SESSIONS];
-    size_t n;
-    uint64_t clock; /* the number of messages so far */
-};
-/* When there are MCP_SESSIONS already, the one that was not used for longest is ended: of this client's own,
- * if it has any. */
+#define MCP_SESSIONS 256 /* at most so many of one client are kept */
+/* If the client has MCP_SESSIONS already, the one that was not used for longest is ended; who uses that one
+ * is told to begin again. */
 struct mcp_session *mcp_session_begin(struct mcp *m, const char *client);
-struct mcp_session *mcp_session_find(struct mcp_sessions *s, const char *id); /* NULL: there is none */
-void mcp_sessions_release(struct mcp_sessions *s);
-
-struct mcp_call; /* call.c: a request that waits for a sandbox */
+struct mcp_session *mcp_session_find(struct mcp *m, const char *client, const char *id); /* NULL: none */
+void mcp_sessions_release(struct mcp *m);
 
 struct mcp {
     struct mcp_host host;
     bool separate;
-    struct mcp_sessions sessions;
-    struct mcp_call *calls;
+    struct owned sessions; /* of struct mcp_session */
+    uint64_t messages;     /* so far, of all sessions */
+    struct owned calls;    /* requests that wait for a sandbox (call.c) */
 };
 
 struct mcp_link {

@@ -38,22 +38,22 @@ static uint64_t ask(void *ctx, const struct mcp_invocation *q, char id[MCP_ID + 
     return runner_ask(r, q->operation, q->arguments, -1, q->listener);
 }
 
-static void forget(void *ctx, const char *id, uint64_t request)
+static void forget(void *ctx, const char *client, const char *id, uint64_t request)
 {
-    struct lease *h = runners_find(ctx, NULL, id, NULL);
+    struct lease *h = runners_find(ctx, client, id, NULL);
 
     if (h && lease_living(h))
         runner_forget(lease_living(h), request);
 }
 
-static bool has(void *ctx, const char *conversation)
+static bool has(void *ctx, const char *client, const char *conversation)
 {
-    return runners_find_conversation(ctx, NULL, conversation) != NULL;
+    return runners_find_conversation(ctx, client, conversation) != NULL;
 }
 
-static void end(void *ctx, const char *conversation)
+static void end(void *ctx, const char *client, const char *conversation)
 {
-    struct lease *h = runners_find_conversation(ctx, NULL, conversation);
+    struct lease *h = runners_find_conversation(ctx, client, conversation);
 
     if (h)
         runners_stop(ctx, h);

@@ -1,6 +1,6 @@
 /* mcp_sessions.c - the sessions of clients that began with initialize over HTTP. Each has a sandbox of its
- * own, but only from its first call on. The oldest session may be dropped; its client is then told to begin
- * again.
+ * own, but only from its first call on. A client's oldest session may be dropped for a new one of its own; it
+ * is then told to begin again.
  */
 #include <string.h>
 
@@ -8,79 +8,80 @@
 #include "base/random.h"
 #include "mcp/mcp_private.h"
 
-static void session_free(struct mcp_session *s)
+static struct mcp_session *session_at(const struct owned_row *row)
 {
+    return (struct mcp_session *)(uintptr_t)row;
+}
+
+static void session_free(struct mcp *m, struct mcp_session *s)
+{
+    owned_take(&m->sessions, &s->row);
     free(s->conversation);
-    free(s->client);
     free(s);
 }
 
-static void drop(struct mcp *m, size_t i)
+static void drop(struct mcp *m, struct mcp_session *s)
 {
-    struct mcp_sessions *s = &m->sessions;
-
-    mcp_calls_end(m, s->v[i]);
-    m->host.end(m->host.ctx, s->v[i]->conversation);
-    session_free(s->v[i]);
-    s->v[i] = s->v[--s->n];
+    mcp_calls_end(m, s);
+    m->host.end(m->host.ctx, owned_by(&s->row), s->conversation);
+    session_free(m, s);
 }
 
-static bool is_of(const struct mcp_session *s, const char *client)
+static int64_t last_use(const struct owned_row *row)
 {
-    return client && s->client && !strcmp(s->client, client);
+    return (int64_t)session_at(row)->used;
 }
 
-static size_t oldest(const struct mcp_sessions *s, const char *client)
+static bool has_id(const struct owned_row *row, const void *id)
 {
-    size_t at = 0;
+    return !strcmp(session_at(row)->id, id);
+}
 
-    for (size_t i = 1; i < s->n; i++) {
-        bool own = is_of(s->v[i], client), best_own = is_of(s->v[at], client);
-
-        if (own != best_own ? own : s->v[i]->used < s->v[at]->used)
-            at = i;
-    }
-    return at;
+static bool is_any(const struct owned_row *row, const void *key)
+{
+    (void)row;
+    (void)key;
+    return true;
 }
 
 struct mcp_session *mcp_session_begin(struct mcp *m, const char *client)
 {
-    struct mcp_sessions *s = &m->sessions;
     struct mcp_session *new = xcalloc(1, sizeof *new);
 
     random_hex(new->id, MCP_ID);
-    if (s->n == MCP_SESSIONS)
-        drop(m, oldest(s, client));
+    if (owned_count(&m->sessions, client) == MCP_SESSIONS)
+        drop(m, session_at(owned_oldest(&m->sessions, client, last_use)));
     new->conversation = xasprintf("mcp-%s", new->id);
-    new->client = xstrdup(client);
     new->level = MCP_SILENT;
-    new->used = ++s->clock;
-    s->v[s->n++] = new;
+    new->used = ++m->messages;
+    owned_add(&m->sessions, client, &new->row);
     return new;
 }
 
-struct mcp_session *mcp_session_find(struct mcp_sessions *s, const char *id)
+struct mcp_session *mcp_session_find(struct mcp *m, const char *client, const char *id)
 {
-    for (size_t i = 0; i < s->n; i++)
-        if (!strcmp(s->v[i]->id, id)) {
-            s->v[i]->used = ++s->clock;
-            return s->v[i];
-        }
-    return NULL;
+    struct owned_row *row = owned_find(&m->sessions, client, has_id, id);
+
+    if (!row)
+        return NULL;
+    session_at(row)->used = ++m->messages;
+    return session_at(row);
 }
 
-bool mcp_end_session(struct mcp *m, const char *id)
+bool mcp_end_session(struct mcp *m, const char *client, const char *id)
 {
-    for (size_t i = 0; i < m->sessions.n; i++)
-        if (!strcmp(m->sessions.v[i]->id, id)) {
-            drop(m, i);
-            return true;
-        }
-    return false;
+    struct owned_row *row = owned_find(&m->sessions, client, has_id, id);
+
+    if (row)
+        drop(m, session_at(row));
+    return row != NULL;
 }
 
-void mcp_sessions_release(struct mcp_sessions *s)
+void mcp_sessions_release(struct mcp *m)
 {
-    while (s->n > 0)
-        session_free(s->v[--s->n]);
+    struct owned_row *row;
+
+    while ((row = owned_find_of_all(&m->sessions, is_any, NULL)))
+        session_free(m, session_at(row));
+    owned_release(&m->sessions);
 }

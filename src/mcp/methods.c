@@ -42,7 +42,7 @@ static void initialize(const struct mcp_request *q)
     if (!r || r->modern)
         r = mcp_revision_handshake(); /* the client decides whether it can speak that */
     if (!l->session) {
-        l->session = mcp_session_begin(l->mcp, l->o.headers->client);
+        l->session = mcp_session_begin(l->mcp, l->o.client);
         answer.session_begun = l->session->id;
     }
     l->session->revision = r;

@@ -41,7 +41,7 @@ void mcp_resources_list(const struct mcp_request *q)
     const struct mcp_host *host = &q->link->mcp->host;
     const char *conversation = q->link->session ? q->link->session->conversation : NULL;
 
-    if (conversation && host->has(host->ctx, conversation)) {
+    if (conversation && host->has(host->ctx, q->link->o.client, conversation)) {
         mcp_ask(q, NULL, "list_files", NULL, "", show_list);
     } else {
         const struct mcp_answer none = {.request = q};

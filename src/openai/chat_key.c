@@ -53,9 +53,9 @@ static void add_turn(enum chat_role role, struct said *s, char key[SHA256_HEX])
     buf_clear(&s->files);
 }
 
-void chat_key_begin(const char *owner, char key[SHA256_HEX])
+void chat_key_begin(char key[SHA256_HEX])
 {
-    sha256_hex(owner, strlen(owner), key);
+    sha256_hex("", 0, key);
 }
 
 void chat_key_add(const struct json *list, size_t from, size_t n, char key[SHA256_HEX])
@@ -88,11 +88,10 @@ void chat_key_answer(const char *answer, char key[SHA256_HEX])
     add_turn(CHAT_ASSISTANT, &s, key);
 }
 
-void chat_key_id(const char *owner, const char *id, char key[SHA256_HEX])
+void chat_key_id(const char *id, char key[SHA256_HEX])
 {
     struct buf all autorelease(buf_release) = BUF_INIT(0);
 
-    add_named(&all, 'i', owner, strlen(owner));
-    buf_addstr(&all, id);
+    add_named(&all, 'i', id, strlen(id));
     sha256_hex(all.data, all.len, key);
 }

@@ -1,4 +1,4 @@
-/* chat_table.c - see chat_table.h. An array, the oldest first: it is small, and a request costs far more. */
+/* chat_table.c - see chat_table.h. */
 #include "openai/chat_table.h"
 
 #include <string.h>
@@ -6,13 +6,47 @@
 #include "base/mem.h"
 
 struct chat_table {
-    size_t n, max;
-    struct chat_place v[];
+    struct owned places;
+    size_t max;
 };
+
+static struct chat_place *place_at(const struct owned_row *row)
+{
+    return (struct chat_place *)(uintptr_t)row;
+}
+
+static void drop(struct chat_table *t, struct owned_row *row)
+{
+    owned_take(&t->places, row);
+    free(place_at(row));
+}
+
+static bool is_named(const struct owned_row *row, const void *name)
+{
+    const char *wanted = name;
+
+    for (size_t k = 0; k < CHAT_NAMES; k++)
+        if (*wanted && !strcmp(place_at(row)->names[k], wanted))
+            return true;
+    return false;
+}
+
+static bool is_any(const struct owned_row *row, const void *key)
+{
+    (void)row;
+    (void)key;
+    return true;
+}
+
+static int64_t as_added(const struct owned_row *row)
+{
+    (void)row;
+    return 0;
+}
 
 struct chat_table *chat_table_new(size_t max)
 {
-    struct chat_table *t = xcalloc(1, sizeof *t + max * sizeof *t->v);
+    struct chat_table *t = xcalloc(1, sizeof *t);
 
     t->max = max;
     return t;
@@ -20,45 +54,33 @@ struct chat_table *chat_table_new(size_t max)
 
 void chat_table_free(struct chat_table *t)
 {
+    struct owned_row *row;
+
+    if (!t)
+        return;
+    while ((row = owned_find_of_all(&t->places, is_any, NULL)))
+        drop(t, row);
+    owned_release(&t->places);
     free(t);
 }
 
-static void take_at(struct chat_table *t, size_t i, struct chat_place *out)
+bool chat_table_take(struct chat_table *t, const char *client, const char *name, struct chat_place *out)
 {
-    *out = t->v[i];
-    memmove(&t->v[i], &t->v[i + 1], (--t->n - i) * sizeof *t->v);
+    struct owned_row *row = owned_find(&t->places, client, is_named, name);
+
+    if (!row)
+        return false;
+    *out = *place_at(row);
+    drop(t, row);
+    return true;
 }
 
-static bool is_named(const struct chat_place *place, const char *name)
+void chat_table_put(struct chat_table *t, const char *client, const struct chat_place *place)
 {
-    for (size_t k = 0; k < CHAT_NAMES; k++)
-        if (*name && !strcmp(place->names[k], name))
-            return true;
-    return false;
-}
+    struct chat_place *copy = xmalloc(sizeof *copy);
 
-bool chat_table_take(struct chat_table *t, const char *name, struct chat_place *out)
-{
-    for (size_t i = t->n; i-- > 0;)
-        if (is_named(&t->v[i], name)) {
-            take_at(t, i, out);
-            return true;
-        }
-    return false;
-}
-
-const struct chat_place *chat_table_at(const struct chat_table *t, size_t i)
-{
-    return i < t->n ? &t->v[i] : NULL;
-}
-
-void chat_table_put(struct chat_table *t, const struct chat_place *place)
-{
-    struct chat_place gone;
-
-    if (!t->max)
-        return;
-    if (t->n == t->max)
-        take_at(t, 0, &gone);
-    t->v[t->n++] = *place;
+    if (owned_count(&t->places, client) == t->max)
+        drop(t, owned_oldest(&t->places, client, as_added));
+    *copy = *place;
+    owned_add(&t->places, client, &copy->row);
 }

@@ -1,4 +1,4 @@
-/* lease.c - see lease.h. */
+/* lease.c - one sandbox of a front: its runner, its use, its note. */
 #include "runner/lease.h"
 
 #include <stdio.h>
@@ -8,61 +8,54 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "runner/served.h"
 
 #define POOL_IDLE_MS  10000 /* for which a sandbox in the pool outlives its runner */
 #define POOL_AGAIN_MS 10000 /* to wait after a start in the pool has failed */
 
-void lease_write_note(const struct lease *h, int64_t ended, bool expired)
+void lease_write_note(const struct lease *h)
 {
     if (h->rs->o.named)
         served_write(h->id, &(struct served){.conversation = h->conversation,
-                                             .client = h->client,
+                                             .client = (char *)(uintptr_t)owned_by(&h->row),
+                                             .within = *h->within ? (char *)(uintptr_t)h->within : NULL,
                                              .owner = h->rs->owner,
                                              .created = h->created,
-                                             .ended = ended,
-                                             .expired = expired});
+                                             .ended = h->ended,
+                                             .expired = h->expired});
 }
 
-struct lease *lease_new(struct runners *rs)
+struct lease *lease_new(struct runners *rs, const char *id)
 {
-    struct lease *h = xcalloc(1, sizeof *h), **last = &rs->all;
+    struct lease *h = xcalloc(1, sizeof *h);
 
     h->rs = rs;
+    if (id)
+        snprintf(h->id, sizeof h->id, "%s", id);
+    else
+        random_hex(h->id, RUNNERS_ID);
     h->created = (int64_t)time(NULL);
     h->used = clock_ms();
-    while (*last)
-        last = &(*last)->next;
-    *last = h;
     return h;
-}
-
-void lease_hide(struct lease *h)
-{
-    struct lease **p = &h->rs->all;
-
-    while (*p != h)
-        p = &(*p)->next;
-    *p = h->next;
 }
 
 void lease_free(struct lease *h)
 {
     free(h->conversation);
-    free(h->client);
     free(h);
 }
 
-void lease_remove(struct lease *h)
+bool lease_in_pool(const struct lease *h)
 {
-    lease_hide(h);
-    lease_free(h);
+    return !h->ended && !strcmp(owned_by(&h->row), POOL);
 }
 
 void lease_fail_in_pool(struct lease *h)
 {
     h->rs->pool_at = clock_ms() + POOL_AGAIN_MS;
-    lease_remove(h);
+    owned_take(&h->rs->living, &h->row);
+    lease_free(h);
 }
 
 static void on_gone(void *ctx, struct runner *r)
@@ -74,7 +67,7 @@ static void on_gone(void *ctx, struct runner *r)
     h->runner = NULL;
     h->again = true;
     rs->counts.died++;
-    if (h->pooled)
+    if (lease_in_pool(h))
         lease_fail_in_pool(h);
     runners_plan(rs);
 }
@@ -84,7 +77,7 @@ static void on_ready(void *ctx, struct runner *r, const struct error *err)
     struct lease *h = ctx;
     struct runners *rs = h->rs;
 
-    if (!err || !h->pooled)
+    if (!err || !lease_in_pool(h))
         return;
     runner_end(r);
     lease_fail_in_pool(h);
@@ -97,14 +90,15 @@ int lease_start(struct lease *h, struct error *err)
     char name[sizeof LEASE_PREFIX + RUNNERS_ID];
 
     snprintf(name, sizeof name, LEASE_PREFIX "%s", h->id);
-    h->runner = runner_start(&(struct runner_options){.loop = rs->o.loop,
-                                                      .starter = rs->o.starter,
-                                                      .name = rs->o.named ? name : NULL,
-                                                      .idle_ms = h->pooled ? POOL_IDLE_MS : rs->o.ttl_ms,
-                                                      .ready = on_ready,
-                                                      .gone = on_gone,
-                                                      .ctx = h},
-                             err);
+    h->runner = runner_start(
+        &(struct runner_options){.loop = rs->o.loop,
+                                 .starter = rs->o.starter,
+                                 .name = rs->o.named ? name : NULL,
+                                 .idle_ms = lease_in_pool(h) ? POOL_IDLE_MS : rs->o.ttl_ms,
+                                 .ready = on_ready,
+                                 .gone = on_gone,
+                                 .ctx = h},
+        err);
     if (h->runner && h->again)
         runner_ask(h->runner, "again", NULL, -1, &(struct runner_listener){0});
     h->again = false;
@@ -133,6 +127,11 @@ const char *lease_conversation(const struct lease *h)
     return h->conversation;
 }
 
+const char *lease_within(const struct lease *h)
+{
+    return *h->within ? h->within : NULL;
+}
+
 int64_t lease_created(const struct lease *h)
 {
     return h->created;
@@ -148,15 +147,34 @@ struct runner *lease_living(const struct lease *h)
     return h->runner;
 }
 
+bool lease_spare(const struct lease *h)
+{
+    return h->spare;
+}
+
 void lease_set_spare(struct lease *h, bool spare)
 {
     h->spare = spare;
 }
 
+static void use_one(void *ctx, struct owned_row *row)
+{
+    const char *outer = ctx;
+    struct lease *h = lease_at(row);
+
+    if (!strcmp(h->id, outer) || !strcmp(h->within, outer))
+        h->used = clock_ms();
+}
+
+void lease_use(struct lease *h)
+{
+    owned_each(&h->rs->living, owned_by(&h->row), use_one, *h->within ? h->within : h->id);
+    h->spare = false;
+}
+
 struct runner *lease_runner(struct runners *rs, struct lease *h, struct error *err)
 {
-    h->used = clock_ms();
-    h->spare = false;
+    lease_use(h);
     if (!h->runner)
         (void)lease_start(h, err);
     runners_plan(rs);

@@ -20,30 +20,25 @@
 #include "runner/served.h"
 
 #define CONVERSATION_MAX 256
+#define ENDED_MAX        1000  /* ids of ended sandboxes that are remembered, of one client */
+#define ENDED_S          86400 /* and for so long */
 #define FULL             "\ngo on in one of them, stop one that is not needed, or try again later"
 
-static unsigned count(const struct runners *rs, bool pooled)
+static size_t held(const struct runners *rs)
 {
-    unsigned n = 0;
-
-    for (const struct lease *h = rs->all; h; h = h->next)
-        n += h->pooled == pooled;
-    return n;
+    return rs->living.n - owned_count(&rs->living, POOL);
 }
 
 /* ---- the pool ---- */
 
 static void fill_pool(struct runners *rs)
 {
-    unsigned waiting = count(rs, true), all = waiting + count(rs, false);
-
     if (clock_ms() < rs->pool_at)
         return;
-    for (; waiting < rs->o.pool && all < rs->o.max; waiting++, all++) {
-        struct lease *h = lease_new(rs);
+    while (owned_count(&rs->living, POOL) < rs->o.pool && rs->living.n < rs->o.max) {
+        struct lease *h = lease_new(rs, NULL);
 
-        random_hex(h->id, RUNNERS_ID);
-        h->pooled = true;
+        owned_add(&rs->living, POOL, &h->row);
         if (lease_start(h, NULL) < 0) {
             lease_fail_in_pool(h);
             return;
@@ -51,66 +46,133 @@ static void fill_pool(struct runners *rs)
     }
 }
 
-/* Takes a sandbox that is up from the pool, or else one that is starting. */
-static struct lease *from_pool(struct runners *rs)
+static int64_t readiness(const struct owned_row *row)
 {
-    struct lease *found = NULL;
-
-    for (struct lease *h = rs->all; h; h = h->next)
-        if (h->pooled && (!found || (!runner_facts(found->runner) && runner_facts(h->runner))))
-            found = h;
-    return found;
+    return runner_facts(lease_at(row)->runner) ? 0 : 1;
 }
 
-/* ---- time ---- */
+/* Takes a sandbox that is up out of the pool, or else one that is starting. */
+static struct lease *from_pool(struct runners *rs)
+{
+    struct owned_row *row = owned_oldest(&rs->living, POOL, readiness);
 
+    if (row)
+        owned_take(&rs->living, row);
+    return row ? lease_at(row) : NULL;
+}
+
+/* ---- those that ended ---- */
+
+static int64_t when_ended(const struct owned_row *row)
+{
+    return lease_at(row)->ended;
+}
+
+static bool ended_before(const struct owned_row *row, const void *when)
+{
+    return lease_at(row)->ended < *(const int64_t *)when;
+}
+
+static void forget(struct runners *rs, struct owned_row *row)
+{
+    if (rs->o.named)
+        served_remove(lease_at(row)->id);
+    owned_take(&rs->ended, row);
+    lease_free(lease_at(row));
+}
+
+static void forget_old(struct runners *rs)
+{
+    int64_t before = (int64_t)time(NULL) - ENDED_S;
+    struct owned_row *row;
+
+    while ((row = owned_find_of_all(&rs->ended, ended_before, &before)))
+        forget(rs, row);
+}
+
+/* Remembers one that has ended and is in no table. */
+static void remember(struct lease *h, const char *client)
+{
+    struct runners *rs = h->rs;
+
+    owned_add(&rs->ended, client, &h->row);
+    while (owned_count(&rs->ended, client) > ENDED_MAX)
+        forget(rs, owned_oldest(&rs->ended, client, when_ended));
+}
+
+static bool is_within(const struct owned_row *row, const void *id)
+{
+    return !strcmp(lease_at(row)->within, id);
+}
+
+/* From when it is in the other table nobody finds it: those whose requests fail now would end it again. */
 static void end(struct lease *h, bool expired)
 {
     struct runners *rs = h->rs;
-    int64_t now = (int64_t)time(NULL);
+    const char *client = owned_by(&h->row);
+    struct owned_row *inner;
 
-    lease_write_note(h, now, expired);
-    past_add(&rs->past, h->id, expired, now);
-    lease_hide(h); /* those whose requests fail now would end it again */
+    while ((inner = owned_find(&rs->living, client, is_within, h->id)))
+        end(lease_at(inner), expired);
+    h->ended = (int64_t)time(NULL);
+    h->expired = expired;
+    lease_write_note(h);
+    free(steal(&h->conversation));
     if (h->runner && runner_lost(h->runner))
         runner_end(steal(&h->runner));
     if (!h->runner && !expired)
         (void)lease_start(h, NULL); /* to remove the sandbox. One that expired ends by itself. */
-    runner_end(h->runner);
-    lease_free(h);
+    struct runner *last = steal(&h->runner);
+    owned_take(&rs->living, &h->row);
+    remember(h, client);
     rs->counts.expired += expired;
     rs->counts.stopped += !expired;
+    runner_end(last);
+}
+
+/* ---- time ---- */
+
+static int64_t expires(const struct lease *h)
+{
+    int64_t since = lease_is_busy(h) ? clock_ms() : lease_idle_since(h);
+
+    return h->rs->o.ttl_ms > 0 && !lease_in_pool(h) ? since + h->rs->o.ttl_ms : INT64_MAX;
+}
+
+static bool has_expired(const struct owned_row *row, const void *now)
+{
+    return expires(lease_at(row)) <= *(const int64_t *)now;
 }
 
 static void on_time(void *ctx)
 {
     struct runners *rs = ctx;
     int64_t now = clock_ms();
+    struct owned_row *row;
 
-    past_forget_old(&rs->past);
-    for (struct lease *h = rs->all, *next; h; h = next) {
-        next = h->next;
-        if (rs->o.ttl_ms > 0 && !h->pooled && !lease_is_busy(h) && now >= lease_idle_since(h) + rs->o.ttl_ms)
-            end(h, true);
-    }
+    forget_old(rs);
+    while ((row = owned_find_of_all(&rs->living, has_expired, &now)))
+        end(lease_at(row), true);
     fill_pool(rs);
     runners_plan(rs);
+}
+
+static void find_next(void *at, struct owned_row *row)
+{
+    int64_t *next = at, due = expires(lease_at(row));
+
+    *next = due < *next ? due : *next;
 }
 
 void runners_plan(struct runners *rs)
 {
     int64_t at = INT64_MAX, now = clock_ms();
 
-    for (const struct lease *h = rs->all; h && rs->o.ttl_ms > 0; h = h->next)
-        if (!h->pooled) {
-            int64_t due = (lease_is_busy(h) ? now : lease_idle_since(h)) + rs->o.ttl_ms;
-
-            at = due < at ? due : at;
-        }
-    if (rs->o.pool > count(rs, true)) {
+    owned_each_of_all(&rs->living, find_next, &at);
+    if (rs->o.pool > owned_count(&rs->living, POOL) && rs->living.n < rs->o.max) {
         int64_t due = rs->pool_at > now ? rs->pool_at : now;
 
-        at = count(rs, true) + count(rs, false) < rs->o.max && due < at ? due : at;
+        at = due < at ? due : at;
     }
     if (at < INT64_MAX)
         loop_timer(rs->o.loop, at, on_time, rs);
@@ -136,41 +198,37 @@ static void note_name(void *ctx, const char *name, const struct registry_holder 
     }
 }
 
-/* Takes over a sandbox of an earlier front, if it still lives. */
-static struct lease *adopt(struct runners *rs, const char *id)
+/* Takes over a sandbox of an earlier front, or remembers that it has ended. */
+static void adopt(void *ctx, const char *id)
 {
+    struct runners *rs = ctx;
     struct served n autorelease(served_release) = {0};
-    int64_t now = (int64_t)time(NULL);
 
     if (served_read(id, &n) < 0)
-        return NULL;
-    if (n.ended) {
-        past_add(&rs->past, id, n.expired, n.ended);
-        return NULL;
-    }
-    enum owner_state front = owner_check(n.owner);
+        return;
+    enum owner_state front = n.ended ? OWNER_DEAD : owner_check(n.owner);
     if (front != OWNER_DEAD && front != OWNER_BEFORE_BOOT)
-        return NULL; /* another front, which still lives, has it */
-    struct lease *h = lease_new(rs);
-    snprintf(h->id, sizeof h->id, "%s", id);
+        return; /* another front, which still lives, has it */
+    struct lease *h = lease_new(rs, id);
     h->conversation = steal(&n.conversation);
-    h->client = steal(&n.client);
+    snprintf(h->within, sizeof h->within, "%s", n.within ? n.within : "");
     h->created = n.created;
-    registry_each(note_name, h);
+    h->ended = n.ended;
+    h->expired = n.expired;
+    if (!n.ended)
+        registry_each(note_name, h);
     if (h->again) {
-        lease_write_note(h, 0, false);
+        owned_add(&rs->living, n.client, &h->row);
         rs->counts.found_again++;
-        return h;
+    } else {
+        if (!n.ended) {
+            h->ended = (int64_t)time(NULL);
+            h->expired = true;
+        }
+        remember(h, n.client);
     }
-    lease_write_note(h, now, true);
-    past_add(&rs->past, id, true, now);
-    lease_remove(h);
-    return NULL;
-}
-
-static void adopt_one(void *ctx, const char *id)
-{
-    adopt(ctx, id);
+    if (!n.ended)
+        lease_write_note(h);
 }
 
 /* ---- the interface ---- */
@@ -180,94 +238,80 @@ struct runners *runners_new(const struct runners_options *o)
     struct runners *rs = xcalloc(1, sizeof *rs);
 
     rs->o = *o;
-    rs->past.noted = o->named;
     rs->owner = owner_self();
     if (o->named) {
-        served_each(adopt_one, rs);
-        past_sort(&rs->past);
-        past_forget_old(&rs->past);
+        served_each(adopt, rs);
+        forget_old(rs);
     }
     fill_pool(rs);
     runners_plan(rs);
     return rs;
 }
 
+static bool is_any(const struct owned_row *row, const void *key)
+{
+    (void)row;
+    (void)key;
+    return true;
+}
+
 void runners_free(struct runners *rs, bool orderly)
 {
+    struct owned_row *row;
+
     if (!rs)
         return;
     loop_timer_stop(rs->o.loop, rs);
-    while (rs->all) {
-        struct lease *h = rs->all;
+    while ((row = owned_find_of_all(&rs->living, is_any, NULL))) {
+        struct lease *h = lease_at(row);
 
-        if (orderly && !h->pooled)
+        if (orderly && !lease_in_pool(h)) {
             end(h, false);
-        else {
+        } else {
             runner_free(steal(&h->runner));
-            lease_remove(h);
+            owned_take(&rs->living, row);
+            lease_free(h);
         }
     }
-    past_release(&rs->past);
+    while ((row = owned_find_of_all(&rs->ended, is_any, NULL))) {
+        owned_take(&rs->ended, row);
+        lease_free(lease_at(row));
+    }
+    owned_release(&rs->living);
+    owned_release(&rs->ended);
     free(rs->owner);
     free(rs);
 }
 
-static bool is_for(const struct lease *h, const char *client)
+static bool has_conversation(const struct owned_row *row, const void *id)
 {
-    return !h->pooled && (!client || !h->client || !strcmp(h->client, client));
+    const char *conversation = lease_at(row)->conversation;
+
+    return conversation && !strcmp(conversation, id);
 }
 
 struct lease *runners_find_conversation(struct runners *rs, const char *client, const char *conversation_id)
 {
-    for (struct lease *h = rs->all; h && conversation_id; h = h->next)
-        if (is_for(h, client) && h->conversation && !strcmp(h->conversation, conversation_id))
-            return h;
-    return NULL;
+    struct owned_row *row = owned_find(&rs->living, client, has_conversation, conversation_id);
+
+    return row ? lease_at(row) : NULL;
 }
 
-/* Gives a client a sandbox from the pool, or a new one. From now on it outlives its runner. */
-static struct lease *make_one(struct runners *rs, struct error *err)
+/* When a spare sandbox was last used. The others stay. */
+static int64_t spare_since(const struct owned_row *row)
 {
-    autojson struct json *arguments = json_object_of({"idle_ms", json_integer(rs->o.ttl_ms)});
-    struct lease *h = from_pool(rs);
+    const struct lease *h = lease_at(row);
 
-    rs->counts.from_pool += h != NULL;
-    if (!h) {
-        h = lease_new(rs);
-        random_hex(h->id, RUNNERS_ID);
-        if (lease_start(h, err) < 0) {
-            lease_remove(h);
-            return NULL;
-        }
-    }
-    h->pooled = false;
-    h->created = (int64_t)time(NULL);
-    h->used = clock_ms();
-    runner_ask(h->runner, "hold", arguments, -1, &(struct runner_listener){0});
-    return h;
+    return h->spare && !lease_is_busy(h) ? lease_idle_since(h) : OWNED_STAYS;
 }
 
-/* Ends the spare sandbox that was not used for the longest time. False: there is none. */
 static bool end_spare(struct runners *rs, const char *client)
 {
-    struct lease *oldest = NULL;
+    struct owned_row *row = owned_oldest(&rs->living, client, spare_since);
 
-    for (struct lease *h = rs->all; h; h = h->next)
-        if (h->spare && is_for(h, client) && !lease_is_busy(h)
-            && (!oldest || lease_idle_since(h) < lease_idle_since(oldest)))
-            oldest = h;
-    if (oldest)
-        end(oldest, false);
-    return oldest != NULL;
-}
-
-static unsigned count_of(const struct runners *rs, const char *client)
-{
-    unsigned n = 0;
-
-    for (const struct lease *h = rs->all; h && client; h = h->next)
-        n += !h->pooled && h->client && !strcmp(h->client, client);
-    return n;
+    if (row)
+        end(lease_at(row), false);
+    return row != NULL;
 }
 
 /* Makes sure that there may be another sandbox, in all and for this client. */
@@ -275,45 +319,85 @@ static int make_room(struct runners *rs, const char *client, struct error *err)
 {
     unsigned most = rs->o.most ? rs->o.most(rs->o.ctx, client) : 0;
 
-    if (most && count_of(rs, client) >= most && !end_spare(rs, client))
+    if (most && owned_count(&rs->living, client) >= most && !end_spare(rs, client))
         return error_set(err, ERROR_BUSY, EDQUOT, "all sandboxes of this token are in use (%u)" FULL, most);
-    if (count(rs, false) >= rs->o.max && !end_spare(rs, client))
+    if (held(rs) >= rs->o.max && !end_spare(rs, client))
         return error_set(err, ERROR_BUSY, 0, "all sandboxes are in use (%u)" FULL, rs->o.max);
     return 0;
 }
 
-struct lease *runners_create(struct runners *rs, const char *client, const char *conversation_id,
-                             struct error *err)
+/* Gives a client a sandbox from the pool, or a new one. From now on it outlives its runner. */
+static struct lease *make(struct runners *rs, const char *client, struct error *err)
 {
-    struct lease *h = runners_find_conversation(rs, client, conversation_id);
+    autojson struct json *arguments = json_object_of({"idle_ms", json_integer(rs->o.ttl_ms)});
+    struct lease *h;
 
-    if (h) {
-        h->used = clock_ms();
-        return h;
-    }
-    if (conversation_id && strlen(conversation_id) > CONVERSATION_MAX)
-        return error_null(err, ERROR_USAGE, 0, "conversation_id: must have at most %d bytes",
-                          CONVERSATION_MAX);
-    if (make_room(rs, client, err) < 0 || !(h = make_one(rs, err)))
+    if (make_room(rs, client, err) < 0)
         return NULL;
-    h->conversation = xstrdup(conversation_id);
-    h->client = xstrdup(client);
-    lease_write_note(h, 0, false); /* before anybody knows the id, so that it is never used twice */
+    h = from_pool(rs);
+    rs->counts.from_pool += h != NULL;
+    if (!h)
+        h = lease_new(rs, NULL);
+    owned_add(&rs->living, client, &h->row);
+    if (!h->runner && lease_start(h, err) < 0) {
+        owned_take(&rs->living, &h->row);
+        lease_free(h);
+        return NULL;
+    }
+    h->created = (int64_t)time(NULL);
+    h->used = clock_ms();
+    runner_ask(h->runner, "hold", arguments, -1, &(struct runner_listener){0});
     rs->counts.created++;
     runners_plan(rs);
     return h;
 }
 
+struct lease *runners_create(struct runners *rs, const char *client, const char *conversation_id,
+                             struct error *err)
+{
+    struct lease *h = conversation_id ? runners_find_conversation(rs, client, conversation_id) : NULL;
+
+    if (h) {
+        lease_use(h);
+        return h;
+    }
+    if (conversation_id && strlen(conversation_id) > CONVERSATION_MAX)
+        return error_null(err, ERROR_USAGE, 0, "conversation_id: must have at most %d bytes",
+                          CONVERSATION_MAX);
+    h = make(rs, client, err);
+    if (!h)
+        return NULL;
+    h->conversation = xstrdup(conversation_id);
+    lease_write_note(h); /* before anybody knows the id, so that it is never used twice */
+    return h;
+}
+
+struct lease *runners_create_within(struct runners *rs, const char *client, struct lease *outer,
+                                    struct error *err)
+{
+    lease_use(outer); /* and so it does not make room for the new one */
+    struct lease *h = make(rs, client, err);
+    if (!h)
+        return NULL;
+    memcpy(h->within, outer->id, sizeof h->within);
+    lease_write_note(h);
+    return h;
+}
+
+static bool has_id(const struct owned_row *row, const void *id)
+{
+    return !strcmp(lease_at(row)->id, id);
+}
+
 struct lease *runners_find(struct runners *rs, const char *client, const char *id, enum runners_absent *why)
 {
+    struct owned_row *row = owned_find(&rs->living, client, has_id, id), *ended;
+
+    if (row)
+        return lease_at(row);
+    ended = owned_find(&rs->ended, client, has_id, id);
     if (why)
-        *why = RUNNERS_UNKNOWN;
-    for (struct lease *h = rs->all; h; h = h->next)
-        if (is_for(h, client) && !strcmp(h->id, id))
-            return h;
-    const struct ended *e = past_find(&rs->past, id);
-    if (e && why)
-        *why = e->expired ? RUNNERS_EXPIRED : RUNNERS_STOPPED;
+        *why = !ended ? RUNNERS_UNKNOWN : lease_at(ended)->expired ? RUNNERS_EXPIRED : RUNNERS_STOPPED;
     return NULL;
 }
 
@@ -323,21 +407,35 @@ void runners_stop(struct runners *rs, struct lease *h)
     runners_plan(rs);
 }
 
+struct each {
+    void (*fn)(void *ctx, struct lease *h);
+    void *ctx;
+};
+
+static void each_one(void *ctx, struct owned_row *row)
+{
+    const struct each *e = ctx;
+
+    e->fn(e->ctx, lease_at(row));
+}
+
 void runners_each(struct runners *rs, const char *client, void (*fn)(void *ctx, struct lease *h), void *ctx)
 {
-    for (struct lease *h = rs->all, *next; h; h = next) {
-        next = h->next;
-        if (is_for(h, client))
-            fn(ctx, h);
-    }
+    owned_each(&rs->living, client, each_one, &(struct each){fn, ctx});
+}
+
+static void count_one(void *ctx, struct owned_row *row)
+{
+    const struct lease *h = lease_at(row);
+    struct runners_counts *out = ctx;
+
+    out->held += !lease_in_pool(h);
+    out->pool += lease_in_pool(h) && runner_facts(h->runner) != NULL;
+    out->busy += !lease_in_pool(h) && lease_is_busy(h);
 }
 
 void runners_counts(const struct runners *rs, struct runners_counts *out)
 {
     *out = rs->counts;
-    for (const struct lease *h = rs->all; h; h = h->next) {
-        out->held += !h->pooled;
-        out->pool += h->pooled && runner_facts(h->runner) != NULL;
-        out->busy += !h->pooled && lease_is_busy(h);
-    }
+    owned_each_of_all(&rs->living, count_one, out);
 }

@@ -26,7 +26,7 @@ struct runners_options {
     int64_t ttl_ms; /* a sandbox ends after so long without a request; 0: never */
     unsigned pool;  /* the number of sandboxes that are started ahead */
     bool named;     /* they are named, and so outlive us */
-    /* Returns the most sandboxes that a client may have; 0: up to max. NULL: up to max for all. */
+    /* Returns the most sandboxes that a client may have; 0: up to max. NULL: up to max for each. */
     unsigned (*most)(void *ctx, const char *client);
     void *ctx;
 };
@@ -42,36 +42,50 @@ struct runners *runners_new(const struct runners_options *o);
 /* Ends the runners. orderly: their sandboxes end too. Otherwise named ones stay until their idle limit. */
 void runners_free(struct runners *rs, bool orderly);
 
-/* In what follows, client names the one on whose behalf something is done (at most 64 bytes). A client does
- * not see the sandboxes of others. NULL stands for everybody.
- *
+/* In what follows, client names the one on whose behalf something is done (at most 64 bytes). It is never
+ * NULL; a front that does not tell its clients apart calls all of them "". A client finds no sandbox of
+ * another one, and ends none.
  * Returns the sandbox of the client's conversation (at most 256 bytes, or NULL for none), or else a new
- * one, whose start may still be under way; requests to its runner wait for that. NULL with ERROR_BUSY when
- * there are max already, or (code EDQUOT) as many as the client may have, and none of them is spare; or with
+ * one, whose start may still be under way; requests to its runner wait for that. When the client has as
+ * many as it may have, or there are max, the spare one of its own that was not used for the longest time is
+ * ended. NULL with ERROR_BUSY if it has no such one (code EDQUOT: it has as many as it may have), or with
  * ERROR_SYSTEM. */
 struct lease *runners_create(struct runners *rs, const char *client, const char *conversation_id,
-                             struct error *err);
+                             struct error *err) __attribute__((nonnull(1, 2)));
+/* The same within another one, for APIs where a sandbox has several interpreters: a new sandbox with
+ * variables and files of its own. All count as used when one of them is used, and they end with the outer
+ * one. */
+struct lease *runners_create_within(struct runners *rs, const char *client, struct lease *outer,
+                                    struct error *err) __attribute__((nonnull(1, 2, 3)));
 /* NULL with *why, unless why is NULL. id may be any text. */
-struct lease *runners_find(struct runners *rs, const char *client, const char *id, enum runners_absent *why);
-struct lease *runners_find_conversation(struct runners *rs, const char *client, const char *conversation_id);
-/* Ends the sandbox. Its requests end with an error, and h must not be used any more. */
+struct lease *runners_find(struct runners *rs, const char *client, const char *id, enum runners_absent *why)
+    __attribute__((nonnull(1, 2, 3)));
+struct lease *runners_find_conversation(struct runners *rs, const char *client, const char *conversation_id)
+    __attribute__((nonnull(1, 2, 3)));
+/* Ends the sandbox, and those within it. Their requests end with an error, and h must not be used any
+ * more. */
 void runners_stop(struct runners *rs, struct lease *h);
 
 const char *lease_id(const struct lease *h);
 const char *lease_conversation(const struct lease *h); /* NULL: it has none */
+const char *lease_within(const struct lease *h);       /* the id of the outer one; NULL: it is within none */
 int64_t lease_created(const struct lease *h);          /* time() */
 int64_t lease_idle_ms(const struct lease *h); /* time since the last request was done; 0: it is busy */
-/* Returns its runner, and starts another one if the last has ended. This counts as a use of the sandbox.
+/* Returns its runner, and starts another one if the last has ended. This counts as a use (lease_use).
  * NULL with err. */
 struct runner *lease_runner(struct runners *rs, struct lease *h, struct error *err);
+/* Counts as a use of the sandbox, and of those that it ends with or that end with it. */
+void lease_use(struct lease *h);
 /* Returns the runner that it has, or NULL if that has ended. This does not count as a use. */
 struct runner *lease_living(const struct lease *h);
-/* A spare sandbox may never be used again, so it is ended when its client needs another one and there are
- * max. Its next use ends this state. */
+/* A spare sandbox is one that its client may do without: it is ended when the client needs another one and
+ * can have no more. Its next use ends this state. */
+bool lease_spare(const struct lease *h);
 void lease_set_spare(struct lease *h, bool spare);
 
-/* Calls fn for each sandbox that a client has, oldest first. Those in the pool are left out. */
-void runners_each(struct runners *rs, const char *client, void (*fn)(void *ctx, struct lease *h), void *ctx);
+/* Calls fn for each sandbox that a client has, oldest first. fn may end none. */
+void runners_each(struct runners *rs, const char *client, void (*fn)(void *ctx, struct lease *h), void *ctx)
+    __attribute__((nonnull(1, 2, 3)));
 
 struct runners_counts {
     unsigned held, busy, pool; /* at present; pool counts only those that are up */

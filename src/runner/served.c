@@ -33,8 +33,9 @@ void served_write(const char *id, const struct served *n)
     autofree char *path = path_of(id);
     autojson struct json *o = json_object_of(
         {"conversation", json_string(n->conversation)}, {"client", json_string(n->client)},
-        {"owner", json_string(n->owner)}, {"created", json_integer(n->created)},
-        {"ended", json_integer(n->ended)}, {"expired", json_boolean(n->expired)});
+        {"within", json_string(n->within)}, {"owner", json_string(n->owner)},
+        {"created", json_integer(n->created)}, {"ended", json_integer(n->ended)},
+        {"expired", json_boolean(n->expired)});
     autofree char *text = json_print(o);
 
     if (path)
@@ -53,7 +54,8 @@ int served_read(const char *id, struct served *out)
     if (json_type(o) != JSON_OBJECT)
         return -1;
     out->conversation = xstrdup(json_str(json_get(o, "conversation")));
-    out->client = xstrdup(json_str(json_get(o, "client")));
+    out->client = xstrdup(json_text(json_get(o, "client")));
+    out->within = xstrdup(json_str(json_get(o, "within")));
     out->owner = xstrdup(json_text(json_get(o, "owner")));
     out->created = json_int(json_get(o, "created"), 0);
     out->ended = json_int(json_get(o, "ended"), 0);
@@ -88,6 +90,7 @@ void served_release(struct served *n)
 {
     free(n->conversation);
     free(n->client);
+    free(n->within);
     free(n->owner);
     *n = (struct served){0};
 }

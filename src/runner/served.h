@@ -10,7 +10,8 @@
 
 struct served {
     char *conversation; /* owned; NULL: none */
-    char *client;       /* owned; NULL: everybody's */
+    char *client;       /* owned; never NULL where served_read() returned 0 */
+    char *within;       /* owned; the id of the outer one; NULL: none */
     char *owner;        /* owned; the front, in the form of owner.h */
     int64_t created;    /* time() */
     int64_t ended;      /* time(); 0: as far as its front knew, it lives */

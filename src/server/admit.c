@@ -167,6 +167,7 @@ bool admit_headers(struct visit *q, const char *version)
     q->token = tokens_find(q->s->o.tokens, token_given(h.value[AUTHORIZATION], &q->secret));
     for (size_t i = API_KEY; i < HEADERS && q->token < 0; i++)
         q->token = tokens_find(q->s->o.tokens, h.value[i]);
+    q->client = q->token < 0 ? NULL : tokens_client(q->s->o.tokens, (size_t)q->token);
     q->route = find(q, &allow);
     if (q->token < 0 && !(q->route && q->route->flags & ROUTE_PUBLIC)) {
         answer_header(q, "WWW-Authenticate", "Bearer");

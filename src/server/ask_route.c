@@ -10,13 +10,6 @@
 #include "server/questions_private.h"
 #include "server/sandboxes.h"
 
-/* Names the place in the conversation by the id of the session. */
-static void place(struct http_question *qn, const struct json *result)
-{
-    (void)result;
-    sha256_hex(qn->place.sandbox, strlen(qn->place.sandbox), qn->place.names[CHAT_SAID]);
-}
-
 static struct json *answer_of(struct http_question *qn, const struct json *result)
 {
     static const char *const kept[] = {"usage", "computed", "status", "error", "model", "notices"};
@@ -50,8 +43,8 @@ static void release(struct http_question *qn)
     (void)qn;
 }
 
-static const struct question_shape whole = {NULL, place, answered, failed, NULL, release},
-                                   stream = {on_event, place, answered, failed, NULL, release};
+static const struct question_shape whole = {NULL, NULL, answered, failed, NULL, release},
+                                   stream = {on_event, NULL, answered, failed, NULL, release};
 
 static struct json *arguments_of(const struct json *body, bool streams)
 {
@@ -68,7 +61,8 @@ void ask_route(struct visit *q)
     const char *session = json_str(json_get(body, "session"));
     struct error err = {0};
     bool streams = visit_wants_stream(q), recreated = false;
-    struct lease *h = session ? sandbox_of(q, session, &recreated) : question_sandbox(q, &err);
+    struct lease *h = session ? sandbox_of(q, session, &recreated)
+                              : runners_create(visit_runners(q), visit_client(q), NULL, &err);
 
     if (!h) {
         if (!session)
@@ -77,12 +71,6 @@ void ask_route(struct visit *q)
     }
     struct http_question *qn = xcalloc(1, sizeof *qn);
     *qn = (struct http_question){.q = q, .shape = streams ? &stream : &whole, .made = !session};
-    if (session) { /* while it is in use, it must not have to make room for another one */
-        struct chat_place taken;
-
-        sha256_hex(session, strlen(session), qn->place.names[CHAT_SAID]);
-        chat_table_take(q->s->chats, qn->place.names[CHAT_SAID], &taken);
-    }
     struct json *arguments = arguments_of(body, streams);
     if (streams)
         stream_begin_events(q);

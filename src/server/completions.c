@@ -20,7 +20,6 @@
 
 struct completion {
     struct http_question base;
-    char owner[16];        /* whose conversation it is, for its key */
     char said[SHA256_HEX]; /* the key of all that the client sent */
     struct openai_reply reply;
 };
@@ -39,7 +38,7 @@ static void place(struct http_question *qn, const struct json *result)
 
     memcpy(qn->place.names[CHAT_SAID], c->said, SHA256_HEX);
     chat_key_answer(c->reply.text.len ? buf_str(&c->reply.text) : answer, qn->place.names[CHAT_SAID]);
-    chat_key_id(c->owner, c->reply.id, qn->place.names[CHAT_ID]);
+    chat_key_id(c->reply.id, qn->place.names[CHAT_ID]);
 }
 
 static struct json *annotation(struct http_question *qn, const struct json *result)
@@ -181,14 +180,14 @@ static struct lease *find_sandbox(struct completion *c, const struct chat_reques
     if (!r->previous && !r->prefix)
         return NULL;
     if (r->previous)
-        chat_key_id(c->owner, r->previous, name);
+        chat_key_id(r->previous, name);
     else
         memcpy(name, c->said, sizeof name);
-    if (!chat_table_take(q->s->chats, name, p))
+    if (!chat_table_take(q->s->chats, visit_client(q), name, p))
         return NULL;
     if (!r->previous || *p->turn)
         return runners_find(visit_runners(q), visit_client(q), p->sandbox, NULL);
-    chat_table_put(q->s->chats, p);
+    chat_table_put(q->s->chats, visit_client(q), p);
     return NULL;
 }
 
@@ -198,7 +197,7 @@ static bool choose_sandbox(struct completion *c, const struct chat_request *r, s
     struct visit *q = c->base.q;
     struct error err = {0};
 
-    chat_key_begin(c->owner, c->said);
+    chat_key_begin(c->said);
     chat_key_add(r->list, 0, r->prefix, c->said);
     *h = find_sandbox(c, r);
     if (!*h && r->previous) {
@@ -215,7 +214,7 @@ static bool choose_sandbox(struct completion *c, const struct chat_request *r, s
         return true;
     c->base.made = true;
     c->base.place = (struct chat_place){0};
-    *h = question_sandbox(q, &err);
+    *h = runners_create(visit_runners(q), visit_client(q), NULL, &err);
     if (*h)
         return true;
     answer_header(q, "x-should-retry", "true");
@@ -229,7 +228,6 @@ static void ask(struct visit *q, struct chat_request *r)
     struct lease *h;
 
     c->base = (struct http_question){.q = q, .shape = r->stream ? &stream : &whole};
-    snprintf(c->owner, sizeof c->owner, "%d", q->token);
     if (!choose_sandbox(c, r, &h)) {
         free(c);
         return;

@@ -9,35 +9,51 @@
 #include "server/sandboxes.h"
 
 /* A link works by itself, so that it can be handed to a browser or to another service: it is signed, until
- * the server ends. Nested as in HMAC, for a hash alone could be continued. */
-static void sign(const struct server *s, const char *id, const char *name, char out[SHA256_HEX])
+ * the server ends, for the client whose file it is. Nested as in HMAC, for a hash alone could be
+ * continued. */
+static void sign(const struct visit *q, const char *client, const char *file, char out[SHA256_HEX])
 {
-    autofree char *inner = xasprintf("%s/%s/%s", s->signs, id, name);
+    const struct server *s = q->s;
+    autofree char *inner = xasprintf("%s/%s/%s", s->signs, client, file);
 
     sha256_hex(inner, strlen(inner), out);
     autofree char *outer = xasprintf("%s/%s", s->signs, out);
     sha256_hex(outer, strlen(outer), out);
 }
 
-bool file_link_good(const struct visit *q, const char *id, const char *name)
+static bool same(const char *a, const char *b)
 {
-    const char *key = visit_query(q, "key");
-    char good[SHA256_HEX];
     unsigned differ = 0;
+
+    for (size_t i = 0; i < SHA256_HEX; i++)
+        differ |= (unsigned)(a[i] ^ b[i]);
+    return differ == 0;
+}
+
+bool file_link_good(struct visit *q, const char *id, const char *name)
+{
+    const struct tokens *t = q->s->o.tokens;
+    const char *key = visit_query(q, "key");
+    autofree char *file = xasprintf("%s/%s", id, name);
+    char good[SHA256_HEX];
 
     if (!key || strlen(key) != SHA256_HEX - 1)
         return false;
-    sign(visit_server(q), id, name, good);
-    for (size_t i = 0; i < SHA256_HEX; i++)
-        differ |= (unsigned)(good[i] ^ key[i]);
-    return differ == 0;
+    for (size_t i = 0; i < t->n; i++) {
+        sign(q, tokens_client(t, i), file, good);
+        if (same(good, key)) {
+            q->client = tokens_client(t, i);
+            return true;
+        }
+    }
+    return false;
 }
 
 char *sandbox_file_url(const struct visit *q, const char *id, const char *name)
 {
-    autofree char *path = media_url(name);
+    autofree char *path = media_url(name), *file = xasprintf("%s/%s", id, name);
     char key[SHA256_HEX];
 
-    sign(visit_server(q), id, name, key);
+    sign(q, visit_client(q), file, key);
     return xasprintf("%s/files/%s/%s?key=%s", visit_base(q), id, path, key);
 }

@@ -19,7 +19,6 @@
 #include "runner/operations.h"
 #include "runner/runners.h"
 #include "server/routes.h"
-#include "server/within.h"
 
 EMBED(foreign_json, "src/server/foreign.json")
 
@@ -96,7 +95,7 @@ static void end_sandbox(struct foreign_call *c)
     struct lease *h = sandbox_of(c);
 
     if (h)
-        within_stop(visit_runners(c->q), h);
+        runners_stop(visit_runners(c->q), h);
 }
 
 /* End the sandbox before the answer is given, since the request must not be touched after that. */
@@ -292,6 +291,13 @@ static void proceed(struct foreign_call *c)
     ask(c);
 }
 
+static bool is_or_is_within(const struct lease *h, const char *outer)
+{
+    const char *within = lease_within(h);
+
+    return !strcmp(lease_id(h), outer) || (within && !strcmp(within, outer));
+}
+
 /* The sandbox of that id. NULL: there is none, and the client has been told. */
 static struct lease *find_told(const struct foreign_call *c, const char *id)
 {
@@ -303,7 +309,7 @@ static struct lease *find_told(const struct foreign_call *c, const char *id)
     enum runners_absent why = RUNNERS_UNKNOWN;
     struct lease *h = runners_find(visit_runners(c->q), visit_client(c->q), id, &why);
 
-    if (h && *c->outer && !within_is(h, c->outer)) {
+    if (h && *c->outer && !is_or_is_within(h, c->outer)) {
         h = NULL;
         why = RUNNERS_UNKNOWN;
     }
@@ -313,10 +319,14 @@ static struct lease *find_told(const struct foreign_call *c, const char *id)
     return h;
 }
 
-static struct lease *make_told(const struct foreign_call *c)
+/* A new sandbox, within outer unless that is NULL. NULL: there can be no more, and the client has been
+ * told. */
+static struct lease *make_told(const struct foreign_call *c, struct lease *outer)
 {
+    struct runners *rs = visit_runners(c->q);
     struct error err = {0};
-    struct lease *h = within_create(visit_runners(c->q), visit_client(c->q), c->outer, &err);
+    struct lease *h = outer ? runners_create_within(rs, visit_client(c->q), outer, &err)
+                            : runners_create(rs, visit_client(c->q), NULL, &err);
 
     if (!h)
         answer_failure(c->q, &err);
@@ -334,21 +344,37 @@ static void fill_id(const struct foreign_call *c, const struct json *template, c
         *id = 0;
 }
 
+struct ids_within {
+    const char *outer;
+    struct json *ids;
+};
+
+static void add_if_within(void *ctx, struct lease *h)
+{
+    struct ids_within *w = ctx;
+    const char *within = lease_within(h);
+
+    if (within && !strcmp(within, w->outer))
+        json_add(w->ids, json_string(lease_id(h)));
+}
+
 /* Which sandbox the row works in. False: there is none, and the client has been told. */
 static bool choose_sandbox(struct foreign_call *c)
 {
     const struct json *how = json_get(c->f->row, "sandbox"), *within = json_get(c->f->row, "within");
     const char *word = json_text(how);
-    struct lease *h;
+    struct lease *h, *outer = NULL;
+    struct ids_within inner = {.outer = c->outer, .ids = json_array()};
 
+    json_set(c->scope, "within", inner.ids);
     if (!how)
         return true;
     fill_id(c, within, c->outer);
-    if (within && !find_told(c, c->outer))
+    if (within && !(outer = find_told(c, c->outer)))
         return false;
     c->once = !strcmp(word, "once");
     if (c->once || !strcmp(word, "new")) {
-        h = make_told(c);
+        h = make_told(c, outer);
     } else {
         char id[RUNNERS_ID + 1];
         fill_id(c, how, id);
@@ -360,7 +386,8 @@ static bool choose_sandbox(struct foreign_call *c)
     json_set_str(c->scope, "sandbox", c->id);
     if (!*c->outer)
         memcpy(c->outer, c->id, sizeof c->outer);
-    json_set(c->scope, "within", within_use(visit_runners(c->q), visit_client(c->q), c->outer));
+    lease_use(h);
+    runners_each(visit_runners(c->q), visit_client(c->q), add_if_within, &inner);
     return true;
 }
 

@@ -88,10 +88,10 @@ static void post(struct visit *q)
         .name = visit_header(q, "Mcp-Name"),
         .sandbox = visit_header(q, "Mcp-Param-Sandbox"),
         .session = visit_header(q, "Mcp-Session-Id"),
-        .client = visit_client(q),
         .conversation = visit_cookie(q, COOKIE),
     };
-    const struct mcp_link_options o = {.headers = &x->headers, .send = on_send, .ctx = x};
+    const struct mcp_link_options o = {
+        .client = visit_client(q), .headers = &x->headers, .send = on_send, .ctx = x};
     x->link = mcp_open(visit_server(q)->mcp, &o);
     visit_later(q, on_gone, x);
     mcp_receive(x->link, text, len);
@@ -102,7 +102,7 @@ static void end_session(struct visit *q)
 {
     const char *session = visit_header(q, "Mcp-Session-Id");
 
-    if (session && mcp_end_session(visit_server(q)->mcp, session))
+    if (session && mcp_end_session(visit_server(q)->mcp, visit_client(q), session))
         answer_json(q, 204, NULL);
     else
         answer_error(q, 404, NULL, "there is no such session");

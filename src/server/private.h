@@ -32,7 +32,7 @@
 #define LOOK_MS          250   /* how often an incomplete request is checked for the client's end */
 #define STATUS_CLASSES   6
 #define ROUTE_TABLES_MAX 16
-#define CHATS_MAX        256 /* conversations that are remembered */
+#define CHATS_MAX        256 /* conversations of one client that are remembered */
 
 struct route_table {
     const struct route *rows;
@@ -62,7 +62,7 @@ struct server {
     unsigned n_connections, in_flight, of_token[64];
     struct server_counts counts;
     char signs[TOKEN_TEXT];   /* the secret by which links to files are signed */
-    struct chat_table *chats; /* conversations, which may lose their sandbox to others */
+    struct chat_table *chats; /* where the conversations of /v1 go on */
 };
 
 struct connection {
@@ -85,9 +85,10 @@ struct visit {
     const struct json *schema;   /* of the route's body, or NULL */
     char *method, *path, *query; /* as they came */
     struct pattern_params params;
-    char *base;   /* our URL as the client called us; see visit_base() */
-    char *secret; /* the token of Basic authentication, decoded; or NULL */
-    int token;    /* the index of its token, or -1 */
+    char *base;         /* our URL as the client called us; see visit_base() */
+    char *secret;       /* the token of Basic authentication, decoded; or NULL */
+    int token;          /* the index of its token, or -1 */
+    const char *client; /* see visit_client(); NULL: it has neither a token nor a good link */
     int64_t began_ms;
     struct buf text; /* the body as it came */
     size_t text_max;

@@ -1,7 +1,6 @@
 /* question_run.c - see question_run.h. */
 #include "server/question_run.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -22,54 +21,26 @@ static void release(struct http_question *qn)
     free(qn);
 }
 
-/* ---- the sandbox ---- */
-
-/* Returns the sandbox of the conversation that was not continued for the longest time, and that is not busy
- * with another request. client is as in runners.h. NULL: there is none. */
-static struct lease *oldest_idle(const struct visit *q, const char *client)
-{
-    const struct chat_place *p;
-
-    for (size_t i = 0; (p = chat_table_at(q->s->chats, i)); i++) {
-        struct lease *h = runners_find(visit_runners(q), client, p->sandbox, NULL);
-
-        if (h && lease_idle_ms(h))
-            return h;
-    }
-    return NULL;
-}
-
-struct lease *question_sandbox(struct visit *q, struct error *err)
-{
-    struct runners *rs = visit_runners(q);
-    struct lease *h = runners_create(rs, visit_client(q), NULL, err), *old;
-
-    while (!h && err->kind == ERROR_BUSY
-           && (old = oldest_idle(q, err->code == EDQUOT ? visit_client(q) : NULL))) {
-        runners_stop(rs, old);
-        *err = (struct error){0};
-        h = runners_create(rs, visit_client(q), NULL, err);
-    }
-    return h;
-}
-
-/* Puts the conversation back into the table, at its new place if the question was answered. A sandbox that
- * was made for this question and has no answer is of no use to anybody, so it is ended. */
+/* Puts the conversation back into the table, at its new place if the question was answered. Its sandbox may
+ * go from now on when the client needs another one (lease_set_spare). One that was made for this question
+ * and has no answer is of no use to anybody, so it is ended. */
 static void settle(struct http_question *qn, const struct json *result, bool answered)
 {
     struct lease *h = runners_find(visit_runners(qn->q), visit_client(qn->q), qn->place.sandbox, NULL);
     const char *turn = json_str(json_get(result, "turn"));
 
-    if (answered)
+    if (answered && qn->shape->place)
         qn->shape->place(qn, result);
     if (turn && strlen(turn) < sizeof qn->place.turn)
         memcpy(qn->place.turn, turn, strlen(turn) + 1);
-    if (!h)
-        return;
-    if (qn->made && !answered)
+    if (h && qn->made && !answered) {
         runners_stop(visit_runners(qn->q), h);
-    else
-        chat_table_put(qn->q->s->chats, &qn->place);
+    } else if (h) {
+        if (qn->shape->place)
+            chat_table_put(qn->q->s->chats, visit_client(qn->q), &qn->place);
+        if (qn->spare)
+            lease_set_spare(h, true);
+    }
 }
 
 /* ---- what the code did ---- */
@@ -245,6 +216,7 @@ void question_ask(struct http_question *qn, struct lease *h, struct json *argume
     struct error err = {0};
 
     qn->steps = json_array();
+    qn->spare = qn->made || lease_spare(h);
     memcpy(qn->place.sandbox, lease_id(h), strlen(lease_id(h)) + 1);
     qn->runner = lease_runner(visit_runners(qn->q), h, &err);
     if (!qn->runner) {

@@ -17,7 +17,8 @@ struct http_question;
 struct question_shape {
     /* Receives each event of docs/events.schema.json, with links in place of paths. NULL: none are wanted. */
     void (*event)(struct http_question *qn, const struct json *object);
-    /* After an answer: sets the names (qn->place.names) by which the conversation is found from now on. */
+    /* After an answer: sets the names (qn->place.names) by which the conversation is found from now on.
+     * NULL: it is found by the id of its sandbox alone. */
     void (*place)(struct http_question *qn, const struct json *result);
     /* Exactly one of these two is called, and answers the request. */
     void (*answered)(struct http_question *qn, const struct json *result);
@@ -31,15 +32,13 @@ struct http_question { /* allocated on the heap, as the first member of a struct
     const struct question_shape *shape;
     struct chat_place place; /* the place in its conversation from which it is asked */
     bool made;               /* the sandbox was made for this question */
+    bool spare; /* the sandbox is that of a conversation, and not one that the client asked for */
     struct runner *runner;
     uint64_t request;
     struct json *steps; /* what the code did, for the answer; owned */
     struct json *step;  /* the step under way, which is one of steps; or NULL */
 };
 
-/* Returns a new sandbox. If there can be no more, the conversation that was not continued for the longest
- * time loses its own: one of this client, if it is the client that can have no more. NULL with err. */
-struct lease *question_sandbox(struct visit *q, struct error *err);
 /* Asks the question in h. Takes arguments and qn, which is freed once it is answered. */
 void question_ask(struct http_question *qn, struct lease *h, struct json *arguments);
 

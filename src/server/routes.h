@@ -88,7 +88,8 @@ const char *visit_text(const struct visit *q, size_t *len); /* the body as it ca
 const char *visit_base(const struct visit *q);
 bool visit_has_token(const struct visit *q);    /* false only with ROUTE_PUBLIC */
 bool visit_wants_stream(const struct visit *q); /* does the client accept the stream of the route? */
-/* Returns the client whose sandboxes it sees (runners.h), where there is a file of tokens. Otherwise NULL. */
+/* Returns the client (runners.h) whose sandboxes it sees: each token of a file is one. Without a file there
+ * is one client. Not for a request without a token, unless file_link_good() found its link good. */
 const char *visit_client(const struct visit *q);
 
 /* A handler that does not answer before it returns calls this first. gone(ctx) is called once if the client

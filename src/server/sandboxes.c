@@ -281,7 +281,7 @@ static void on_file(struct visit *q)
     const char *id = visit_param(q, "id"), *name = visit_param(q, "name");
     bool recreated;
 
-    if (!visit_has_token(q) && !file_link_good(q, id, name)) {
+    if (!file_link_good(q, id, name) && !visit_has_token(q)) {
         answer_header(q, "WWW-Authenticate", "Bearer");
         answer_error(q, 401, NULL, "this needs a token, or the whole link");
         return;

@@ -144,6 +144,25 @@ unsigned tokens_most(void *tokens, const char *hash)
     return 0;
 }
 
+void tokens_share(struct tokens *t, unsigned all)
+{
+    unsigned sharers = 0, share;
+
+    for (size_t i = 0; i < t->n; i++) {
+        sharers += t->most[i] == 0;
+        all -= t->most[i] < all ? t->most[i] : all;
+    }
+    share = sharers ? all / sharers : 0;
+    for (size_t i = 0; i < t->n && t->n > 1; i++)
+        if (t->most[i] == 0)
+            t->most[i] = share ? share : 1;
+}
+
+const char *tokens_client(const struct tokens *t, size_t i)
+{
+    return t->lasting ? t->hash[i] : "";
+}
+
 int tokens_find(const struct tokens *t, const char *given)
 {
     char hash[SHA256_HEX];

@@ -32,8 +32,13 @@ void tokens_add(struct tokens *t, const char *text, size_t len);
 int tokens_read(struct tokens *t, const char *path, struct error *err);
 /* Returns the most sandboxes for the token with this hash, which may be NULL; 0: no limit of its own. */
 unsigned tokens_most(void *t, const char *hash);
+/* Gives the tokens without a number equal shares of what the numbers leave of all sandboxes, at least one
+ * each. A single token keeps no limit of its own. */
+void tokens_share(struct tokens *t, unsigned all);
 /* Returns the index of a token, or -1. given may be NULL. */
 int tokens_find(const struct tokens *t, const char *given);
+/* Returns the client (runner/runners.h) that the token with this index stands for. */
+const char *tokens_client(const struct tokens *t, size_t i);
 
 /* Returns the token in the header Authorization, which may be NULL. It is "Bearer T", or "Basic " with the
  * base64 of ANY:T, which clients send for http://ANY:T@host. NULL: there is none. The caller frees *kept,

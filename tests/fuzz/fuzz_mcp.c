@@ -36,24 +36,25 @@ static uint64_t on_ask(void *ctx, const struct mcp_invocation *q, char id[MCP_ID
     return f->n;
 }
 
-static void on_forget(void *ctx, const char *id, uint64_t request)
+static void on_forget(void *ctx, const char *client, const char *id, uint64_t request)
 {
     struct fuzz *f = ctx;
 
-    check(strlen(id) == MCP_ID && request >= 1 && request <= f->n && f->open[request - 1]);
+    check(strcmp(client, "a") == 0 && strlen(id) == MCP_ID && request >= 1 && request <= f->n
+          && f->open[request - 1]);
     f->open[request - 1] = false;
 }
 
-static bool on_has(void *ctx, const char *conversation)
+static bool on_has(void *ctx, const char *client, const char *conversation)
 {
     (void)ctx;
-    return conversation[0] != 0;
+    return client[0] != 0 && conversation[0] != 0;
 }
 
-static void on_end(void *ctx, const char *conversation)
+static void on_end(void *ctx, const char *client, const char *conversation)
 {
     (void)ctx;
-    check(conversation[0] != 0);
+    check(client[0] != 0 && conversation[0] != 0);
 }
 
 static void on_send(void *ctx, const char *text, size_t len, const struct mcp_delivery *delivery)
@@ -126,7 +127,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz f = {.n = 0};
     const struct mcp_host host = {&f, on_ask, on_forget, on_has, on_end};
     const struct mcp_options o = {.host = &host, .separate = size > 0 && (data[0] & 8)};
-    const struct mcp_link_options l = {.headers = size > 0 && (data[0] & 4) ? &posts[data[0] & 3] : NULL,
+    const struct mcp_link_options l = {.client = "a",
+                                       .headers = size > 0 && (data[0] & 4) ? &posts[data[0] & 3] : NULL,
                                        .conversation = "mcp",
                                        .send = on_send,
                                        .ctx = &f};

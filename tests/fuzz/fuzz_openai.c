@@ -86,11 +86,11 @@ static void read_as(const struct openai_shape *shape, const struct json *body, c
         check(json_size(r.history) <= r.prefix);
         for (const struct json *said = json_first(r.history); said; said = json_next(said))
             check(*json_text(json_get(said, "text")));
-        chat_key_begin("0", key);
+        chat_key_begin(key);
         chat_key_add(r.list, 0, r.prefix, key);
         memcpy(again, key, sizeof again);
         chat_key_add(r.list, r.prefix, r.size, key);
-        chat_key_begin("0", whole);
+        chat_key_begin(whole);
         chat_key_add(r.list, 0, r.size, whole);
         check(strcmp(key, whole) == 0);
         check((strcmp(key, again) != 0) && strlen(key) == SHA256_HEX - 1);

@@ -49,23 +49,26 @@ static uint64_t fake_ask(void *ctx, const struct mcp_invocation *q, char id[MCP_
     return f->n_asked;
 }
 
-static void fake_forget(void *ctx, const char *id, uint64_t request)
+static void fake_forget(void *ctx, const char *client, const char *id, uint64_t request)
 {
     struct fake *f = ctx;
 
+    (void)client;
     assert_string_equal(id, HANDLE);
     assert_in_range(request, 1, f->n_asked);
     f->n_forgotten++;
 }
 
-static bool fake_has(void *ctx, const char *conversation)
+static bool fake_has(void *ctx, const char *client, const char *conversation)
 {
+    (void)client;
     (void)conversation;
     return ((struct fake *)ctx)->n_asked > 0;
 }
 
-static void fake_end(void *ctx, const char *conversation)
+static void fake_end(void *ctx, const char *client, const char *conversation)
 {
+    (void)client;
     assert_memory_equal(conversation, "mcp-", 4);
     ((struct fake *)ctx)->n_ended++;
 }
@@ -90,7 +93,8 @@ static void start(struct fake *f, const struct mcp_headers *headers)
 {
     const struct mcp_host host = {f, fake_ask, fake_forget, fake_has, fake_end};
     const struct mcp_options o = {.host = &host, .separate = headers != NULL};
-    const struct mcp_link_options l = {.headers = headers, .conversation = "mcp", .send = on_send, .ctx = f};
+    const struct mcp_link_options l = {
+        .client = "a", .headers = headers, .conversation = "mcp", .send = on_send, .ctx = f};
 
     *f = (struct fake){.out = BUF_INIT(0)};
     f->mcp = mcp_new(&o);
@@ -619,12 +623,17 @@ static void headers_must_agree(void **state)
     }
 }
 
+static struct mcp_link *post_of(struct fake *f, const char *client, const struct mcp_headers *h)
+{
+    const struct mcp_link_options l = {.client = client, .headers = h, .send = on_send, .ctx = f};
+
+    return mcp_open(f->mcp, &l);
+}
+
 /* Another POST of the same client. */
 static struct mcp_link *post(struct fake *f, const struct mcp_headers *h)
 {
-    const struct mcp_link_options l = {.headers = h, .send = on_send, .ctx = f};
-
-    return mcp_open(f->mcp, &l);
+    return post_of(f, "a", h);
 }
 
 static void a_session_over_posts(void **state)
@@ -650,14 +659,25 @@ static void a_session_over_posts(void **state)
     struct mcp_link *other = post(&f, &h);
     const char *cancel =
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}";
+    const char *cancel2 =
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":2}}";
+    const char *list = "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"tools/list\"}";
     mcp_receive(other, cancel, strlen(cancel));
     assert_int_equal(f.n_forgotten, 1);
     mcp_close(other);
     say(&f, CALL("2", "execute_python", "{\"code\":\"1\"}", ""));
-    assert_true(mcp_end_session(f.mcp, f.session));
+    other = post_of(&f, "b",
+                    &h); /* another client, whatever id it sends, has no such session and no such call */
+    mcp_receive(other, cancel2, strlen(cancel2));
+    assert_int_equal(f.n_forgotten, 1);
+    mcp_receive(other, list, strlen(list));
+    assert_int_equal(f.delivery.status, 404);
+    mcp_close(other);
+    assert_false(mcp_end_session(f.mcp, "b", f.session));
+    assert_true(mcp_end_session(f.mcp, "a", f.session));
     assert_int_equal(f.n_forgotten, 2);
     assert_int_equal(f.n_ended, 1);
-    assert_false(mcp_end_session(f.mcp, f.session));
+    assert_false(mcp_end_session(f.mcp, "a", f.session));
     mcp_close(f.link);
     f.link = post(&f, &h);
     say(&f, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/list\"}");
@@ -735,6 +755,7 @@ static void sessions_are_bounded(void **state)
     struct fake f;
 
     start(&f, &none);
+    char session[MCP_ID + 1];
     for (int i = 0; i < 300; i++) {
         struct mcp_link *l = post(&f, &none);
         const char *hello = "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
@@ -744,6 +765,21 @@ static void sessions_are_bounded(void **state)
         mcp_close(l);
     }
     assert_int_equal(f.n_ended, 300 - 256);
+    memcpy(session, f.session, sizeof session);
+    const struct mcp_headers last = {.version = "2025-11-25", .session = session};
+    for (int i = 0; i < 300; i++) { /* those of another client push out none of them */
+        struct mcp_link *l = post_of(&f, "b", &none);
+        const char *hello = "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
+                            "\"protocolVersion\":\"2025-11-25\"}}";
+
+        mcp_receive(l, hello, strlen(hello));
+        mcp_close(l);
+    }
+    assert_int_equal(f.n_ended, 2 * (300 - 256));
+    mcp_close(f.link);
+    f.link = post(&f, &last);
+    say(&f, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/list\"}");
+    assert_int_equal(f.delivery.status, 200);
     finish(&f);
 }
 

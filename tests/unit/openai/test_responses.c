@@ -159,18 +159,18 @@ static void the_name_of_what_was_said(void **state)
     };
     autojson struct json *text = parsed("\"hi\"");
 
-    chat_key_begin("0", wanted);
+    chat_key_begin(wanted);
     chat_key_add(text, 0, 1, wanted);
     chat_key_answer("I look.\n\n1", wanted);
     for (size_t i = 0; i < countof(same); i++) {
         autojson struct json *list = parsed(same[i]);
 
-        chat_key_begin("0", key);
+        chat_key_begin(key);
         chat_key_add(list, 0, json_size(list), key);
         assert_string_equal(key, wanted);
     }
-    chat_key_id("0", "resp_1", wanted);
-    chat_key_id("1", "resp_1", key);
+    chat_key_id("resp_1", wanted);
+    chat_key_id("resp_2", key);
     assert_string_not_equal(key, wanted);
 }
 

@@ -3,6 +3,7 @@
  */
 #include "tests/unit/unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -416,18 +417,18 @@ static void limits(void **state)
     char id[RUNNERS_ID + 1];
 
     (void)state;
-    struct lease *a = runners_create(rs, NULL, "talk", &err), *b = runners_create(rs, NULL, NULL, &err);
+    struct lease *a = runners_create(rs, "", "talk", &err), *b = runners_create(rs, "", NULL, &err);
     assert_true(a && b && a != b && strcmp(lease_id(a), lease_id(b)) != 0);
     assert_true(served_good_id(lease_id(a)));
-    assert_ptr_equal(runners_create(rs, NULL, "talk", &err), a);
-    assert_null(runners_create(rs, NULL, NULL, &err));
+    assert_ptr_equal(runners_create(rs, "", "talk", &err), a);
+    assert_null(runners_create(rs, "", NULL, &err));
     assert_int_equal(err.kind, ERROR_BUSY);
-    assert_ptr_equal(runners_find(rs, NULL, lease_id(b), NULL), b);
-    assert_null(runners_find(rs, NULL, "00000000000000000000000000000000", &why));
+    assert_ptr_equal(runners_find(rs, "", lease_id(b), NULL), b);
+    assert_null(runners_find(rs, "", "00000000000000000000000000000000", &why));
     assert_int_equal(why, RUNNERS_UNKNOWN);
     snprintf(id, sizeof id, "%s", lease_id(a));
     runners_stop(rs, a);
-    assert_null(runners_find(rs, NULL, id, &why));
+    assert_null(runners_find(rs, "", id, &why));
     assert_int_equal(why, RUNNERS_STOPPED);
     runners_stop(rs, b);
     a = runners_create(rs, "one", "talk", &err);
@@ -436,18 +437,69 @@ static void limits(void **state)
     assert_null(runners_find(rs, "one", lease_id(b), &why));
     assert_int_equal(why, RUNNERS_UNKNOWN);
     assert_ptr_equal(runners_find(rs, "two", lease_id(b), NULL), b);
-    assert_ptr_equal(runners_find(rs, NULL, lease_id(b), NULL), b);
+    assert_null(runners_find(rs, "", lease_id(b), NULL));
     assert_ptr_equal(runners_find_conversation(rs, "one", "talk"), a);
+    assert_null(runners_find_conversation(rs, "three", "talk"));
     runners_stop(rs, a);
-    a = runners_create(rs, NULL, "another", &err);
+    a = runners_create(rs, "", "another", &err);
     assert_true(a && strcmp(lease_id(a), id) != 0);
     runners_free(rs, true);
     runner_settle(loop, 60000);
     assert_non_null(strstr(log_text(), id)); /* told to end */
     rs = runners_new(&(struct runners_options){.loop = loop, .starter = starter.fd, .max = 2, .named = true});
-    assert_null(runners_find(rs, NULL, id, &why)); /* known to a later front as well */
+    assert_null(runners_find(rs, "", id, &why)); /* known to a later front as well */
+    assert_int_equal(why, RUNNERS_STOPPED);
+    assert_null(runners_find(rs, "one", id, &why)); /* and not even known to another client */
+    assert_int_equal(why, RUNNERS_UNKNOWN);
+    runners_free(rs, true);
+    loop_free(loop);
+}
+
+static unsigned at_most_two(void *ctx, const char *client)
+{
+    (void)ctx;
+    return strcmp(client, "free") != 0 ? 2 : 0;
+}
+
+/* A client makes room only with what is its own; those within a sandbox end with it. */
+static void room(void **state)
+{
+    struct loop *loop = loop_new();
+    struct runners *rs = runners_new(&(struct runners_options){
+        .loop = loop, .starter = starter.fd, .max = 4, .ttl_ms = 900000, .named = true, .most = at_most_two});
+    struct error err = {0};
+    enum runners_absent why;
+    char id[RUNNERS_ID + 1], inner_id[RUNNERS_ID + 1];
+
+    (void)state;
+    struct lease *a = runners_create(rs, "a", NULL, &err), *b = runners_create(rs, "b", NULL, &err);
+    lease_set_spare(a, true);
+    for (int64_t until = clock_ms() + 60000; lease_idle_ms(a) == 0 && clock_ms() < until;)
+        loop_wait(loop, 100);
+    assert_non_null(runners_create(rs, "b", NULL, &err));
+    assert_null(runners_create(rs, "b", NULL, &err));
+    assert_true(err.kind == ERROR_BUSY && err.code == EDQUOT);
+    assert_non_null(runners_create(rs, "free", NULL, &err));
+    assert_null(runners_create(rs, "free", NULL, &err)); /* all are in use; that of a is not touched */
+    assert_true(err.kind == ERROR_BUSY && err.code == 0);
+    assert_ptr_equal(runners_find(rs, "a", lease_id(a), NULL), a);
+    snprintf(id, sizeof id, "%s", lease_id(a));
+    a = runners_create(rs, "a", NULL, &err);
+    assert_non_null(a);
+    assert_null(runners_find(rs, "a", id, &why));
+    assert_int_equal(why, RUNNERS_STOPPED);
+    assert_null(runners_find(rs, "b", id, &why));
+    assert_int_equal(why, RUNNERS_UNKNOWN);
+    runners_stop(rs, b);
+    struct lease *inner = runners_create_within(rs, "a", a, &err);
+    assert_string_equal(lease_within(inner), lease_id(a));
+    snprintf(id, sizeof id, "%s", lease_id(a));
+    snprintf(inner_id, sizeof inner_id, "%s", lease_id(inner));
+    runners_stop(rs, a);
+    assert_null(runners_find(rs, "a", inner_id, &why));
     assert_int_equal(why, RUNNERS_STOPPED);
     runners_free(rs, true);
+    runner_settle(loop, 60000);
     loop_free(loop);
 }
 
@@ -462,14 +514,14 @@ static void time_to_live(void **state)
     char id[RUNNERS_ID + 1];
 
     (void)state;
-    struct lease *a = runners_create(rs, NULL, NULL, &err);
+    struct lease *a = runners_create(rs, "", NULL, &err);
     snprintf(id, sizeof id, "%s", lease_id(a));
     for (int64_t until = clock_ms() + 60000; !counts.expired && clock_ms() < until;
          runners_counts(rs, &counts))
         loop_wait(loop, 1000);
     assert_int_equal(counts.expired, 1);
     assert_int_equal(counts.held, 0);
-    assert_null(runners_find(rs, NULL, id, &why));
+    assert_null(runners_find(rs, "", id, &why));
     assert_int_equal(why, RUNNERS_EXPIRED);
     runners_free(rs, true);
     runner_settle(loop, 60000);
@@ -486,7 +538,7 @@ static void replaced(void **state)
     struct runners_counts counts;
 
     (void)state;
-    struct lease *a = runners_create(rs, NULL, NULL, &err);
+    struct lease *a = runners_create(rs, "", NULL, &err);
     ask(lease_runner(rs, a, &err), &h, "die");
     await(&h, &h.done, 1);
     runners_counts(rs, &counts);
@@ -514,7 +566,7 @@ static void pool(void **state)
     assert_int_equal(counts.pool, 2);
     struct lease *all[3];
     for (int i = 0; i < 3; i++) {
-        all[i] = runners_create(rs, NULL, NULL, &err);
+        all[i] = runners_create(rs, "", NULL, &err);
         assert_non_null(all[i]);
         ask(lease_runner(rs, all[i], &err), &h, "echo");
         for (int k = 0; k < i; k++) /* none twice */
@@ -523,14 +575,14 @@ static void pool(void **state)
     await(&h, &h.done, 3);
     runners_counts(rs, &counts);
     assert_true(counts.held == 3 && counts.pool == 0 && counts.from_pool >= 2);
-    assert_null(runners_create(rs, NULL, NULL, &err));
+    assert_null(runners_create(rs, "", NULL, &err));
     char id[RUNNERS_ID + 1];
     snprintf(id, sizeof id, "%s", lease_id(all[0]));
     runners_stop(rs, all[0]);
     for (int64_t until = clock_ms() + 60000; counts.pool < 1 && clock_ms() < until;
          runners_counts(rs, &counts))
         loop_wait(h.loop, 1000);
-    struct lease *next = runners_create(rs, NULL, NULL, &err);
+    struct lease *next = runners_create(rs, "", NULL, &err);
     assert_true(next && strcmp(lease_id(next), id) != 0);
     runners_free(rs, true);
     runner_settle(h.loop, 60000);
@@ -578,7 +630,7 @@ static void notes(void **state)
     served_release(&n);
     struct runners *rs = runners_new(
         &(struct runners_options){.loop = loop, .starter = starter.fd, .max = 2, .named = true});
-    assert_null(runners_find(rs, NULL, id, &why));
+    assert_null(runners_find(rs, "", id, &why));
     assert_int_equal(why, RUNNERS_UNKNOWN);
     runners_free(rs, true);
     /* of one that is dead, and so is its sandbox */
@@ -589,7 +641,7 @@ static void notes(void **state)
     waitpid(pid, NULL, 0);
     served_write(id, &(struct served){.owner = dead, .created = 7});
     rs = runners_new(&(struct runners_options){.loop = loop, .starter = starter.fd, .max = 2, .named = true});
-    assert_null(runners_find(rs, NULL, id, &why));
+    assert_null(runners_find(rs, "", id, &why));
     assert_int_equal(why, RUNNERS_EXPIRED);
     runners_free(rs, true);
     loop_free(loop);
@@ -607,8 +659,9 @@ int main(int argc, char **argv)
         TEST(ended),        TEST(start_fails),
         TEST(starter_dies), TEST(freed_in_a_callback),
         TEST(much),         TEST(limits),
-        TEST(time_to_live), TEST(replaced),
-        TEST(pool),         TEST(notes),
+        TEST(room),         TEST(time_to_live),
+        TEST(replaced),     TEST(pool),
+        TEST(notes),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

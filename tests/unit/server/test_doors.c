@@ -295,6 +295,17 @@ static void test_token(void **state)
     assert_int_equal(tokens_most(&t, t.hash[0]), 2);
     assert_int_equal(tokens_most(&t, t.hash[1]), 0);
     assert_int_equal(tokens_most(&t, NULL), 0);
+    tokens_share(&t, 8);
+    assert_int_equal(tokens_most(&t, t.hash[0]), 2);
+    assert_int_equal(tokens_most(&t, t.hash[1]), 6);
+    assert_int_equal(tokens_of(path, "0123456789abcdef\n", 0600, &t, &err), 0);
+    tokens_share(&t, 8);
+    assert_int_equal(tokens_most(&t, t.hash[0]), 0);
+    assert_int_equal(
+        tokens_of(path, "0123456789abcdef 9\nABCDEFGHIJKLMNOP\nABCDEFGHIJKLMNOQ\n", 0600, &t, &err), 0);
+    tokens_share(&t, 8);
+    assert_int_equal(tokens_most(&t, t.hash[1]), 1);
+    assert_int_equal(tokens_most(&t, t.hash[2]), 1);
     static const char *const bad[] = {"0", "-1", "2x", "x", "12345", "2 3"};
     for (size_t i = 0; i < countof(bad); i++) {
         autofree char *line = xasprintf("0123456789abcdef %s\n", bad[i]);
