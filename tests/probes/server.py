@@ -134,8 +134,39 @@ def unfinished_bodies(t):
     return {"memory": memory, "bystander": b.seen}
 
 
+INSIDE = ["https://127.0.0.1:%d/", "https://localhost:%d/", "https://[::ffff:127.0.0.1]:%d/", "https://2130706433:%d/", "https://0x7f.1:%d/", "https://0:%d/",
+          "https://user@127.0.0.1:%d/", "https://example.com@127.0.0.1:%d/", "http://127.0.0.1:%d/", "file:///etc/passwd?%d", "https://169.254.169.254:%d/"]
+
+
+def urls_of_this_machine(t):
+    """upload_file, allowed to fetch, with URLs that lead to this machine or its network; a listener counts who comes."""
+    with t.another("--fetch-urls") as server, RawServer() as listener:
+        box = server.ask("/create_sandbox", {}).data["sandbox_id"]
+        made = [server.ask("/upload_file", {"sandbox_id": box, "remote_filename": "f", "file_url": url % listener.port}) for url in INSIDE]
+        fetching = "public internet" in made[0].data["detail"]      # else it does not even try
+        return {"fetching": fetching, "came": listener.connections, "made": [a.status for a in made], "files": server.ask("/list_files", {"sandbox_id": box}).data["files"]}
+
+
+STEERED = {"X_Forwarded_Host": "evil.example", "X_Forwarded_Proto": "gopher", "Forwarded": "host=evil.example", "X_Original_Host": "evil.example"}
+
+
+def an_address_from_the_client(t):
+    """Headers that name another address for the server, which links with a key in them must not begin with."""
+    box = t.ask("/create_sandbox", {}).data["sandbox_id"]
+    t.ask("/write_file", {"sandbox_id": box, "filename": "f", "content": "x"})
+    made = [t.ask("/download_file", {"sandbox_id": box, "filename": "f"}, **headers) for headers in (
+        STEERED, {"Host": "evil.example"}, {"Host": "evil.example:%d" % t.port}, {"Host": "127.0.0.1:%d@evil.example" % t.port})]
+    servers = t.ask("/openapi.json", **STEERED).data["servers"]
+    t.ask("/stop_sandbox", {"sandbox_id": box})
+    return {"base": "http://" + t.host, "link": made[0].data["download_url"], "servers": servers, "refused": [a.status for a in made[1:]]}
+
+
 ROWS = [
     Probe("SRV1", "20 bodies of 16 MiB that never come to their end: the other client is served", unfinished_bodies, lambda seen: served(seen["bystander"])),
+    Probe("SRV-FETCH", "with --fetch-urls, URLs of this machine in eleven spellings: nobody comes, nothing is fetched", urls_of_this_machine,
+          lambda seen: seen["fetching"] and not seen["came"] and not seen["files"] and set(seen["made"]) <= {422, 502}),
+    Probe("SRV-LINKS", "headers that name another address for the server: no link begins with it", an_address_from_the_client,
+          lambda seen: seen["servers"] == [{"url": seen["base"]}] and seen["link"].startswith(seen["base"] + "/files/") and set(seen["refused"]) <= {400, 403}),
 ]
 
 
