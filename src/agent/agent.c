@@ -80,6 +80,7 @@ void agent_free(struct agent *a)
     attached_forget(a);
     buf_release(&a->heard);
     facts_clear(a);
+    texts_forget(a);
     buf_release(&a->code);
     free(a->system);
     free(a);
@@ -280,6 +281,7 @@ enum question_status agent_ask(struct agent *a, const char *question, size_t len
         error_set(&e, ERROR_USAGE, 0, "the question is empty");
     } else {
         tell_earlier(a);
+        texts_tell_day(a);
         question_put(a, &q, text, len);
         agent_send(a, &(struct event){.type = EVENT_QUESTION, .asked = {text, len}});
         status = before_ask(a, text, &e);
@@ -359,6 +361,7 @@ void agent_clear(struct agent *a)
     set_retry(a, NULL, 0);
     drop_pending(a);
     facts_clear(a);
+    texts_forget(a);
     a->told_earlier = false;
 }
 
@@ -375,6 +378,10 @@ int agent_reset(struct agent *a, struct error *err)
 
 void agent_set_cell_time(struct agent *a, int64_t ms)
 {
+    if (a->told.limits && a->o.cell_ms != ms) {
+        autofree char *note = xasprintf("[One run of code may take %.0f s from now on.]", (double)ms / 1000);
+        agent_tell(a, note);
+    }
     a->o.cell_ms = ms;
 }
 

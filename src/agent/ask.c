@@ -110,7 +110,8 @@ static int request(struct agent *a, const struct conversation *c, const char *ab
                               .vary = q->vary,
                               .about = about};
     q->vary = false;
-    images_prepare(a, c);
+    if (c == a->c) /* another conversation begins with the same turns, made ready as they were last sent */
+        images_prepare(a);
     agent_listener(a, &listener);
     /* about: only a call counts, text beside it is not shown unless a call comes */
     if (about || c != a->c)

@@ -11,12 +11,15 @@
 
 #define WINDOW_MIN 4096 /* in a smaller one a summary would take too much of it */
 #define FULL       0.75 /* of the window: the rest is for the answer, and for how wrong an estimate may be */
+/* What is left after old output was shortened must not be more: else the next question would edit the
+ * conversation again, and so on. */
+#define ROOMY 0.5
 
-static bool nearly_full(const struct agent *a)
+static bool fuller_than(const struct agent *a, double share)
 {
     int window = llm_context(a->llm);
 
-    return window >= WINDOW_MIN && (double)agent_conversation_tokens(a) > FULL * window;
+    return window >= WINDOW_MIN && (double)agent_conversation_tokens(a) > share * window;
 }
 
 /* The first end turns and the request for a summary, as a conversation of its own. The turns are
@@ -84,10 +87,10 @@ static bool compact_by_itself(struct agent *a, struct question *q, size_t end, c
 
 void compact_if_full(struct agent *a, struct question *q)
 {
-    if (!may_compact(a, q) || !nearly_full(a))
+    if (!may_compact(a, q) || !fuller_than(a, FULL))
         return;
     context_shorten(a->c, q->start);
-    if (nearly_full(a))
+    if (fuller_than(a, ROOMY))
         compact_by_itself(a, q, q->start, "context nearly full");
 }
 

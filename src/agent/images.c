@@ -52,9 +52,9 @@ static void tell(struct agent *a, const struct turn_image *image)
     if (!a->told_images)
         agent_notice(
             a, NOTICE_INFO,
-            "%s is sent to %s too (images: at most %d x %d pixels, the newest %d; --vision off sends "
+            "%s is sent to %s too (images: at most %d x %d pixels, the newest few; --vision off sends "
             "none)",
-            image->name, llm_model(a->llm), IMAGES_EDGE, IMAGES_EDGE, IMAGES_SENT);
+            image->name, llm_model(a->llm), IMAGES_EDGE, IMAGES_EDGE);
     a->told_images = true;
 }
 
@@ -92,7 +92,7 @@ void images_attached(struct agent *a, const char *name, const char *path, int fd
 void images_found(void *ctx, const char *name, int fd)
 {
     struct image_files *files = ctx;
-    int own = names_image(name) && ++files->all <= IMAGES_SENT ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+    int own = names_image(name) && ++files->all <= IMAGES_AT_ONCE ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
 
     if (own >= 0)
         files->v[files->n++] = (struct image_file){xstrdup(name), own};
@@ -121,7 +121,7 @@ void images_of_folder(struct agent *a, const char *folder, const struct image_fi
 
 void images_of_cell(const struct cell_result *r, struct image_list *out)
 {
-    for (size_t i = 0; i < r->n_files && out->n < IMAGES_SENT; i++)
+    for (size_t i = 0; i < r->n_files && out->n < IMAGES_AT_ONCE; i++)
         if (names_image(r->files[i].name))
             push(out,
                  (struct turn_image){.name = xstrdup(r->files[i].name), .path = xstrdup(r->files[i].path)});
@@ -140,18 +140,17 @@ static void make_again(struct agent *a, struct turn_image *image)
         make(a, image, fd);
 }
 
-void images_prepare(struct agent *a, const struct conversation *c)
+void images_prepare(struct agent *a)
 {
-    size_t left = llm_sees(a->llm) ? IMAGES_SENT : 0;
+    size_t first = llm_first_image(a->llm, a->c), number = 0;
 
-    for (size_t i = c->n; i-- > 0;)
-        for (size_t k = c->v[i].n_images; k-- > 0;) {
-            struct turn_image *image = &c->v[i].images[k];
+    for (size_t i = 0; i < a->c->n; i++)
+        for (size_t k = 0; k < a->c->v[i].n_images; k++, number++) {
+            struct turn_image *image = &a->c->v[i].images[k];
 
-            if (!left)
+            if (!llm_sees(a->llm) || number < first)
                 free(steal(&image->png));
             else if (!image->png && !image->spoilt)
                 make_again(a, image);
-            left -= left && image->png;
         }
 }

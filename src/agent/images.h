@@ -1,6 +1,6 @@
 /* images.h - which images go to a model that sees: those that the user attached, and those that code drew or
- * saved. The conversation only refers to them. Before a request the newest few are made ready inside the
- * sandbox, scaled down, as PNG; older ones are no longer sent. Private to src/agent.
+ * saved. The conversation only refers to them. Before a request those that will be sent are made ready inside
+ * the sandbox, scaled down, as PNG. Private to src/agent.
  */
 #ifndef AGENT_IMAGES_H
 #define AGENT_IMAGES_H
@@ -13,7 +13,7 @@ struct cell_result;
 struct conversation;
 struct turn_image;
 
-#define IMAGES_SENT    4                 /* the newest of a conversation; also those of one cell */
+#define IMAGES_AT_ONCE 4                 /* of one cell or folder */
 #define IMAGES_EDGE    1024              /* pixels */
 #define IMAGES_MOST    ((size_t)1 << 20) /* bytes of one PNG */
 #define IMAGES_WAITING 20                /* attached to one question */
@@ -36,7 +36,7 @@ struct image_files {
     struct image_file {
         char *name;
         int fd; /* ours */
-    } v[IMAGES_SENT];
+    } v[IMAGES_AT_ONCE];
     size_t n, all;
 };
 void images_found(void *files, const char *name, int fd); /* a callback; files is a struct image_files */
@@ -44,7 +44,7 @@ void image_files_release(struct image_files *files);
 void images_of_folder(struct agent *a, const char *folder, const struct image_files *files);
 /* The images that a cell made. */
 void images_of_cell(const struct cell_result *r, struct image_list *out);
-/* Make ready what will be sent of c. */
-void images_prepare(struct agent *a, const struct conversation *c);
+/* Make ready what will be sent of the conversation (llm_first_image()). */
+void images_prepare(struct agent *a);
 
 #endif

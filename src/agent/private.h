@@ -38,7 +38,6 @@ struct question {
      * repeat it */
     bool vary;
     bool compacted; /* a summary of the older turns was tried */
-    bool nudge_now; /* the next request carries the nudge */
     bool told_no_output;
     bool thought_told; /* the error already quotes the thoughts */
     char *answer;      /* or NULL */
@@ -84,12 +83,17 @@ struct agent {
     unsigned number;             /* questions asked */
     unsigned cells;              /* cells run in this session */
     bool told_earlier;           /* the model was told what earlier programs left in the sandbox */
-    bool told_compact;           /* the user was told, once a session, of a summary made by itself */
-    bool data;                   /* the conversation has attached data, or output of the user's own code */
-    bool told_full;              /* the user was told, once a session, that the window is full */
-    enum phase phase;            /* the last one told of the model */
-    struct question *q;          /* the question being asked, or NULL */
-    struct added_file *added;    /* files and folders for the next question (attach.c) */
+    struct {
+        /* in the instructions of this conversation; NULL: not yet */
+        char *date, *packages, *limits;
+        char *day; /* the latest that it was told of */
+    } told;
+    bool told_compact;        /* the user was told, once a session, of a summary made by itself */
+    bool data;                /* the conversation has attached data, or output of the user's own code */
+    bool told_full;           /* the user was told, once a session, that the window is full */
+    enum phase phase;         /* the last one told of the model */
+    struct question *q;       /* the question being asked, or NULL */
+    struct added_file *added; /* files and folders for the next question (attach.c) */
     size_t n_added;
     struct buf pending;       /* notes for the next question */
     struct image_list images; /* for the next question */
@@ -153,6 +157,9 @@ void agent_send_whole(struct agent *a, enum event_type type, const char *text);
 /* texts.c */
 /* May wait for the sandbox. Returns -1 only when cancelled. */
 int texts_make(struct agent *a, struct prompts *t, struct error *err);
+/* A note for the next question, if it is asked on another day than the one that the model knows of. */
+void texts_tell_day(struct agent *a);
+void texts_forget(struct agent *a); /* another conversation begins */
 
 /* tools.c */
 /* The tool of that name if the model is offered it, or NULL. */

@@ -107,8 +107,18 @@ static char *brief_thought(const struct question *q)
                     : xstrdup("");
 }
 
-/* An empty reply gets one nudge per question. It is appended to the last turn for one request only; the
- * history never keeps it. */
+/* The question or result that got an empty reply gets a line that asks for an answer. It stays, since what a
+ * reply was given to is part of the conversation. */
+static void add_nudge(struct agent *a, struct question *q)
+{
+    struct turn *t = &a->c->v[a->c->n - 1];
+
+    xreplace(&t->text, xasprintf("%s\n\n%s", t->text, q->texts.empty));
+    conversation_changed(a->c, t);
+    q->budget.nudged = true;
+}
+
+/* An empty reply gets one nudge per question. */
 static int empty_reply(struct agent *a, struct question *q, const struct llm_reply *r, struct error *err)
 {
     if (!text_is_blank(r->reasoning))
@@ -138,8 +148,7 @@ static int empty_reply(struct agent *a, struct question *q, const struct llm_rep
     }
     agent_reply_end(a, REPLY_NUDGED);
     if (!q->budget.nudged) {
-        q->budget.nudged = true;
-        q->nudge_now = true;
+        add_nudge(a, q);
         return GO_ON;
     }
     error_set(err, ERROR_API, 0, "%s returned no text (tried twice)%s\n%s", model_name(a),
@@ -340,32 +349,11 @@ static int take_text(struct agent *a, struct question *q, struct llm_reply *r, s
     return r->unsure && may_run(a, q) ? ask_to_run(a, q, r, err) : take_answer(a, q, r, err);
 }
 
-/* The nudge follows the last turn for one request and is then removed: a history full of nudges teaches a
- * model to wait for them.
- */
-static char *add_nudge(struct agent *a, struct question *q)
-{
-    struct turn *t = &a->c->v[a->c->n - 1];
-    char *before = t->text;
-
-    t->text = xasprintf("%s\n\n%s", before, q->texts.empty);
-    q->nudge_now = false;
-    return before;
-}
-
 static int one_round(struct agent *a, struct question *q, struct error *err)
 {
     struct llm_reply r = {0};
-    char *before = q->nudge_now ? add_nudge(a, q) : NULL;
     int status = ask_model(a, &r, err);
 
-    if (before) {
-        /* context_shrink may have cut the text meanwhile; put it back only if it is untouched. */
-        struct turn *t = &a->c->v[a->c->n - 1];
-        if (!strncmp(t->text, before, strlen(before)))
-            xreplace(&t->text, steal(&before));
-        free(before);
-    }
     if (status)
         status = reply_cut(a, &r, err);
     else if (r.n_calls)

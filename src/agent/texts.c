@@ -1,5 +1,7 @@
 /* texts.c - the prompts with their placeholders filled in. The sandbox is asked what is installed, so that
- * the system prompt never promises a package that is not there.
+ * the system prompt never promises a package that is not there. What changes by itself (the day, what is
+ * installed) stays as the conversation was told it first: a request that begins with other instructions than
+ * the one before is read anew by the service.
  */
 #include <stdio.h>
 #include <string.h>
@@ -45,6 +47,47 @@ static void add_to(const char **text, const char *more)
     autofree char *filled = (char *)*text;
 
     *text = xasprintf("%s\n\n%s", filled, more);
+}
+
+/* "3.11.2" -> "3.11": what can be seen from outside, before the interpreter runs, is no more. */
+static char *short_version(const char *python)
+{
+    size_t major = strcspn(python ? python : "", "."), minor = 0;
+
+    if (!major)
+        return xstrdup("3");
+    minor = python[major] ? 1 + strcspn(python + major + 1, ".") : 0;
+    return xmemdup0(python, major + minor);
+}
+
+/* Keep what this conversation is told, unless it was told already. */
+static const char *told_once(char **told, const char *now)
+{
+    if (!*told)
+        *told = xstrdup(now);
+    return *told;
+}
+
+void texts_forget(struct agent *a)
+{
+    free(steal(&a->told.date));
+    free(steal(&a->told.day));
+    free(steal(&a->told.packages));
+    free(steal(&a->told.limits));
+}
+
+void texts_tell_day(struct agent *a)
+{
+    char now[32];
+
+    today(now, sizeof now);
+    if (!a->told.day || !strcmp(a->told.day, now))
+        return;
+    xreplace(&a->told.day, xstrdup(now));
+    if (!strstr(a->o.prompts->system_native, "{date}") || agent_output_answers(a))
+        return;
+    autofree char *note = xasprintf("[It is a new day: %s]", now);
+    agent_tell(a, note);
 }
 
 /* Drop the newline that ends a YAML literal block. */
@@ -98,11 +141,12 @@ int texts_make(struct agent *a, struct prompts *t, struct error *err)
     memset(t, 0, sizeof *t);
     if (packages(a, &installed, err))
         return -1;
+    if (*installed)
+        installed = told_once(&a->told.packages, installed);
     /* Copy: the next call into the sandbox may change the string it returned. */
     autofree char *inside = xstrdup(*installed ? installed : "the standard library only");
     autofree char *names = *installed ? import_names(installed) : xstrdup("the standard library only");
-    const char *python = sandbox_python(a->sandbox);
-    autofree char *version = xstrdup(python && *python ? python : "3");
+    autofree char *version = short_version(sandbox_python(a->sandbox));
 
     const char *tool = a->o.prompts->n_tools ? a->o.prompts->tools[0].name : "";
 
@@ -110,14 +154,15 @@ int texts_make(struct agent *a, struct prompts *t, struct error *err)
         host_files_describe(a->host, &folders);
     sandbox_mounts(a->sandbox, &mounts);
     today(date, sizeof date);
+    told_once(&a->told.day, date);
     snprintf(limits, sizeof limits, "%.0f s a run, %.0f MiB of memory", (double)a->o.cell_ms / 1000,
              (double)a->o.memory / (1 << 20));
     const struct text_var v[] = {
         {"python", version},
         {"packages", inside},
         {"names", names},
-        {"limits", limits},
-        {"date", date},
+        {"limits", told_once(&a->told.limits, limits)},
+        {"date", told_once(&a->told.date, date)},
         {"tool", tool},
         {"folders", buf_str(&folders)},
         {"mounts", buf_str(&mounts)},

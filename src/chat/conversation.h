@@ -49,12 +49,10 @@ struct turn_image {
 
 struct turn {
     enum turn_role role;
-    uint64_t serial;  /* its own number, never used again in this conversation, from 1 */
-    uint64_t version; /* changes with whatever changes in it */
-    char *text;       /* never NULL */
-    /* user only: this many bytes at the start of text only help to write code; they are left out when the
-     * model is asked for words alone */
-    size_t aside;
+    uint64_t serial;    /* its own number, never used again in this conversation, from 1 */
+    uint64_t version;   /* changes with whatever changes in it */
+    char *text;         /* never NULL */
+    size_t aside;       /* user only: this many bytes at the start of text describe files */
     size_t heard;       /* user only: this many bytes of them are another agent's words; not saved */
     struct call *calls; /* assistant only */
     size_t n_calls;

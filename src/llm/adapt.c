@@ -138,12 +138,24 @@ static bool with_thoughts(struct llm *m, char *line, size_t size)
     return true;
 }
 
+static size_t images_sent(const struct exchange *x)
+{
+    const struct request_shape shape = {.o = &x->m->o, .learnt = x->m->learnt};
+
+    return request_count_images(x->q->conversation, &shape);
+}
+
 static int without_images(struct exchange *x)
 {
     struct llm *m = x->m;
 
     if (m->learnt->no_images)
         return 1;
+    if (!m->learnt->few_images && images_sent(x) > REQUEST_IMAGES_FEW) {
+        m->learnt->few_images = true;
+        exchange_notice(x, true, "the service refused so many images; asking again with the newest few");
+        return 0;
+    }
     m->learnt->no_images = true;
     exchange_notice(x, false, "%s does not accept images here; only text is sent", m->o.model);
     return 0;
@@ -213,9 +225,8 @@ int adapt(struct exchange *x, const struct failure *f, struct error *err)
 void adapt_failure(const struct exchange *x, struct failure *f)
 {
     const struct llm *m = x->m;
-    const struct request_shape shape = {.o = &m->o, .learnt = m->learnt};
 
-    if (request_has_images(x->q->conversation, &shape) && failure_is_images(f)) {
+    if (images_sent(x) > 0 && failure_is_images(f)) {
         f->class = FAILURE_PARAMETER;
         f->param = PARAM_IMAGES;
         return;

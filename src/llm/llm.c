@@ -271,6 +271,10 @@ bool llm_sees(const struct llm *m)
 {
     return m->o.vision && !m->learnt->no_images && m->learnt->api != LLM_WORKERS_AI;
 }
+size_t llm_first_image(const struct llm *m, const struct conversation *c)
+{
+    return request_first_image(c, m->learnt);
+}
 const char *llm_model(const struct llm *m)
 {
     return m->o.model;

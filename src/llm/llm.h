@@ -58,7 +58,9 @@ void llm_set_deadline(struct llm *m, int64_t deadline);
 /* Sets the window when it was learnt elsewhere in the middle of a session. */
 void llm_set_context(struct llm *m, int context);
 const char *llm_model(const struct llm *m);
-bool llm_sees(const struct llm *m);          /* images of the conversation are sent to it */
+bool llm_sees(const struct llm *m); /* images of the conversation are sent to it */
+/* The number, from 0, of the first image of the conversation that it is sent (wire/request.h). */
+size_t llm_first_image(const struct llm *m, const struct conversation *c);
 const char *llm_origin(const struct llm *m); /* endpoint, model and API, for struct turn.origin */
 /* True when short output of this model's code is the answer, so that it need not be asked for one. */
 bool llm_output_answers(const struct llm *m);

@@ -21,8 +21,17 @@ struct request_shape {
  * estimates. */
 char *request_body(const struct llm_request *q, const struct request_shape *s, size_t *prompt);
 
-/* Does a request of this conversation carry images? */
-bool request_has_images(const struct conversation *c, const struct request_shape *s);
+/* A request carries at most so many images, the newest of the conversation. */
+#define REQUEST_IMAGES     8
+#define REQUEST_IMAGES_FEW 4 /* where the service refused more */
+
+/* The number, from 0, of the first image of the conversation that is sent. When there are too many, as many
+ * as half of those that fit are left out at once, and then none for a while: each time the requests no longer
+ * begin with what was sent before. It depends on the number of images alone, so that a session that is
+ * continued sends what it sent. */
+size_t request_first_image(const struct conversation *c, const struct llm_learnt *learnt);
+/* How many images a request of this conversation carries. */
+size_t request_count_images(const struct conversation *c, const struct request_shape *s);
 
 /* Returns the effort to send, the value nearest to what was asked that the model knows. NULL: none. */
 const char *request_effort(const struct llm_options *o, const struct llm_learnt *learnt);

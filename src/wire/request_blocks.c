@@ -26,11 +26,11 @@ static void add_user(struct request_out *o, const char *text)
     buf_addstr(&o->user, text);
 }
 
-static void add_question(struct request_out *o, const struct turn *t, bool short_form)
+static void add_question(struct request_out *o, const struct turn *t)
 {
     autofree char *text = request_text(o, t);
 
-    add_user(o, text + (short_form ? t->aside : 0));
+    add_user(o, text);
     request_images(o, t);
 }
 
@@ -162,15 +162,6 @@ static size_t blocks_failed(struct request_out *o, size_t i)
     return n;
 }
 
-/* True when only a sentence is wanted, about the output or about why there is none; then what only helped to
- * write code is not sent again. */
-static bool answer_wanted(const struct conversation *c)
-{
-    const struct turn *last = c->n ? &c->v[c->n - 1] : NULL;
-
-    return last && last->role == TURN_RESULT && (last->result == RESULT_OK || last->result == RESULT_NO_MORE);
-}
-
 /* Adds questions with their blocks as if they had been asked and answered: a small model does what was done
  * before, not what it is told. */
 static void add_examples(struct request_out *o, const char *text)
@@ -196,7 +187,6 @@ static void add_examples(struct request_out *o, const char *text)
 void request_blocks(struct request_out *o)
 {
     const struct conversation *c = o->q->conversation;
-    bool short_form = answer_wanted(c);
 
     add_examples(o, o->q->examples);
     for (size_t i = 0; i < c->n; i++) {
@@ -204,7 +194,7 @@ void request_blocks(struct request_out *o)
         if (failed)
             i += failed;
         else if (c->v[i].role == TURN_USER)
-            add_question(o, &c->v[i], short_form);
+            add_question(o, &c->v[i]);
         else if (c->v[i].role == TURN_ASSISTANT)
             i += blocks_assistant(o, i);
         else

@@ -17,13 +17,42 @@ static bool sees(const struct request_shape *s)
     return s->o->vision && !s->learnt->no_images && s->learnt->api != LLM_WORKERS_AI;
 }
 
-bool request_has_images(const struct conversation *c, const struct request_shape *s)
+/* How many images the first n turns have. */
+static size_t images_before(const struct conversation *c, size_t n)
 {
-    for (size_t i = 0; sees(s) && i < c->n; i++)
+    size_t images = 0;
+
+    for (size_t i = 0; i < n; i++)
+        images += c->v[i].n_images;
+    return images;
+}
+
+size_t request_first_image(const struct conversation *c, const struct llm_learnt *learnt)
+{
+    size_t most = learnt->few_images ? REQUEST_IMAGES_FEW : REQUEST_IMAGES, batch = most / 2;
+    size_t all = images_before(c, c->n), over = all > most ? all - most : 0;
+
+    return (over + batch - 1) / batch * batch;
+}
+
+static bool is_sent(const struct request_out *o, const struct turn *t, size_t image)
+{
+    const struct conversation *c = o->q->conversation;
+
+    return sees(o->s) && t->images[image].png
+           && images_before(c, (size_t)(t - c->v)) + image >= request_first_image(c, o->s->learnt);
+}
+
+size_t request_count_images(const struct conversation *c, const struct request_shape *s)
+{
+    const struct llm_request q = {.conversation = c};
+    const struct request_out o = {.q = &q, .s = s};
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->n; i++)
         for (size_t k = 0; k < c->v[i].n_images; k++)
-            if (c->v[i].images[k].png)
-                return true;
-    return false;
+            n += is_sent(&o, &c->v[i], k);
+    return n;
 }
 
 char *request_text(const struct request_out *o, const struct turn *t)
@@ -32,7 +61,7 @@ char *request_text(const struct request_out *o, const struct turn *t)
 
     buf_addstr(&b, t->text);
     for (size_t i = 0; sees(o->s) && i < t->n_images; i++)
-        if (!t->images[i].png)
+        if (!is_sent(o, t, i))
             buf_addf(&b, "\n[The image %s is not shown here%s.]", t->images[i].name,
                      t->images[i].spoilt ? "" : " any more");
     return buf_steal(&b, NULL);
@@ -62,10 +91,10 @@ static struct json *image_part(const struct request_out *o, const char *png)
 
 void request_images(struct request_out *o, const struct turn *t)
 {
-    for (size_t i = 0; sees(o->s) && i < t->n_images; i++) {
+    for (size_t i = 0; i < t->n_images; i++) {
         const struct turn_image *image = &t->images[i];
 
-        if (!image->png)
+        if (!is_sent(o, t, i))
             continue;
         autofree char *label = xasprintf(t->role == TURN_RESULT ? "[The image %s, made by the code:]"
                                                                 : "[The image %s, attached by the user:]",

@@ -105,6 +105,7 @@ struct llm_learnt {
     bool no_stream, no_stream_options, no_temperature; /* refused by the service, as are the next two */
     bool no_encrypted, no_summary;                     /* fields of the Responses API */
     bool no_images;         /* the service refuses them, whatever the profile says */
+    bool few_images;        /* it refused many of them in one request */
     bool no_items;          /* the service refuses reasoning that it gave itself */
     size_t stale;           /* the service no longer takes back the reasoning of turns before this one */
     bool thoughts_required; /* as LLM_BACK_REQUIRED */

@@ -316,19 +316,14 @@ def test_lines_that_are_not_json_are_left_out(sandpiper, serve, dialect):
     assert "records 300" in bodies[1]["messages"][-1]["content"], bodies[1]
 
 
-def test_a_request_for_the_answer_has_no_profile(sandpiper, serve):
-    """In blocks every round is paid for again; after good output only words are wanted, after a failure code."""
+def test_a_profile_stays_with_its_question(sandpiper, serve):
+    """Also where words are wanted and no more code: what the service has read of the question is not read anew."""
     path = sandpiper.write("trade.json", json.dumps(DATA))
-    _, bodies = session(sandpiper, serve, ["1/0", "print(42)"], "blocks", "--add", path)
-    sent = ["\n".join(m["content"] for m in b["messages"]) for b in bodies]
-    assert [LEAF in s for s in sent] == [True, True, False] and all("How many?" in s for s in sent)
-
-
-def test_words_about_failed_code_need_no_profile(sandpiper, serve):
-    path = sandpiper.write("trade.json", json.dumps(DATA))
-    _, bodies = session(sandpiper, serve, ["1/0", "2/0", "3/0", "4/0"], "blocks", "--add", path)
-    sent = ["\n".join(m["content"] for m in b["messages"]) for b in bodies]
-    assert [LEAF in s for s in sent] == [True] * 4 + [False] and all("How many?" in s for s in sent)
+    for codes in (["1/0", "print(42)"], ["1/0", "2/0", "3/0", "4/0"]):
+        _, bodies = session(sandpiper, serve, codes, "blocks", "--add", path)
+        asked = [b["messages"][1]["content"] for b in bodies]
+        assert LEAF in asked[0] and "How many?" in asked[0] and asked[:len(codes)] == asked[:1] * len(codes), asked
+        assert asked[-1].startswith(asked[0])
 
 
 def test_a_question_that_has_cost_enough_is_not_mended(sandpiper, serve):

@@ -56,7 +56,7 @@ def test_calls_side_by_side(sandpiper, serve):
 def test_a_photo_that_the_user_attached(sandpiper, serve, options):
     server = serve(sandpiper, [done("Noise.")], sees=True)
     r = sandpiper.run("--vision", "on", *options, "--add", photo(sandpiper), "what is it?")
-    assert r.code == 0 and "photo.jpg is sent to test-model too (images: at most 1024 x 1024 pixels, the newest 4" in r.err, r
+    assert r.code == 0 and "photo.jpg is sent to test-model too (images: at most 1024 x 1024 pixels, the newest few" in r.err, r
     if "responses" in options:
         (item,) = server.requests[0].body["input"]
         content = item["content"]
@@ -101,12 +101,12 @@ def test_models_of_config_yaml(sandpiper, serve):
 
 
 def test_the_newest_few(sandpiper, serve):
-    server = serve(sandpiper, [call(DRAW % (10 + i, 10, "p%d.png" % i)) for i in range(6)] + [done()], sees=True)
+    server = serve(sandpiper, [call(DRAW % (10 + i, 10, "p%d.png" % i)) for i in range(10)] + [done()], sees=True)
     assert sandpiper.run("--vision", "on", "draw").code == 0
-    got = contents(server, 7)
-    assert [size_of(png) for role, content in got for png in images(content)] == [(12, 10), (13, 10), (14, 10), (15, 10)]
+    got = contents(server, 11)
+    assert [size_of(png) for role, content in got for png in images(content)] == [(i, 10) for i in range(14, 20)]
     told = [content for role, content in got if role == "tool"]
-    assert ["is not shown here any more" in t for t in told] == [True, True, False, False, False, False], told
+    assert ["is not shown here any more" in t for t in told] == [True] * 4 + [False] * 6, told
     assert "[The image p0.png is not shown here any more.]" in told[0]
 
 

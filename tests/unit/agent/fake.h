@@ -280,6 +280,11 @@ bool llm_checks_results(const struct llm *m)
     return fake.check_results;
 }
 
+size_t llm_first_image(const struct llm *m, const struct conversation *c)
+{
+    (void)m, (void)c;
+    return 0;
+}
 bool llm_sees(const struct llm *m)
 {
     (void)m;

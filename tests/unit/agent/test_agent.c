@@ -529,8 +529,10 @@ static void test_scripts(void **state)
             fail_msg("%s: %zu turns, %zu expected", t->name, s.c.n, t->turns);
         bool good = status == QUESTION_ANSWERED || status == QUESTION_CODE_FAILED || *t->answer;
         assert_int_equal(agent_can_retry(s.a), !good);
+        size_t nudges = 0; /* what the model replied to stays, once a question */
         for (size_t k = 0; k < s.c.n; k++)
-            assert_lacks(s.c.v[k].text, "SAY SOMETHING");
+            nudges += strstr(s.c.v[k].text, "SAY SOMETHING") != NULL;
+        assert_true(nudges <= 1 && (nudges || !t->seen || !strstr(t->seen, "SAY SOMETHING")));
         session_end(&s);
     }
 }

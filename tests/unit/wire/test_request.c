@@ -487,6 +487,34 @@ static void bounds(void **state)
     assert_int_equal(request_max_tokens(&o, false, 8192), 2048);
 }
 
+/* Edits come in batches: of many images, one at a time, the first that is sent moves seldom and by half of
+ * those that fit. */
+static void first_image(void **state)
+{
+    static const size_t firsts[][2] = {
+        {0, 0},  {1, 0},  {4, 0},  {5, 0},   {8, 0},   {9, 4},
+        {12, 4}, {13, 8}, {16, 8}, {17, 12}, {20, 12}, {21, 16},
+    };
+    static const size_t few[][2] = {{4, 0}, {5, 2}, {6, 2}, {7, 4}, {8, 4}, {9, 6}};
+    struct llm_learnt known = {0};
+    struct conversation c;
+
+    (void)state;
+    conversation_init(&c);
+    conversation_user(&c, "q", 1);
+    for (size_t n = 0, i = 0; n <= 21; n++) {
+        known.few_images = false;
+        if (i < countof(firsts) && firsts[i][0] == n)
+            assert_int_equal(request_first_image(&c, &known), firsts[i++][1]);
+        known.few_images = true;
+        for (size_t k = 0; k < countof(few); k++)
+            if (few[k][0] == n)
+                assert_int_equal(request_first_image(&c, &known), few[k][1]);
+        conversation_image(&c, &(struct turn_image){.name = xstrdup("x.png")});
+    }
+    conversation_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -496,6 +524,7 @@ int main(void)
         cmocka_unit_test(an_instruction_ends_with_its_question),
         cmocka_unit_test(blocks_joins_user_turns),
         cmocka_unit_test(blocks_failed_tries),
+        cmocka_unit_test(first_image),
         cmocka_unit_test(blocks_examples),
         cmocka_unit_test(fields),
         cmocka_unit_test(thinking),
