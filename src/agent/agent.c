@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/remedy.h"
 #include "process/loop.h"
+#include "process/out.h"
 #include "provenance/numbers.h"
 
 void agent_defaults(struct agent_options *o)
@@ -93,6 +94,7 @@ static void on_deadline(void *ctx)
 
     a->q->late = true;
     loop_interrupt(a->loop);
+    out_hurry(true);
 }
 
 bool agent_out_of_time(const struct agent *a)
@@ -115,9 +117,10 @@ void question_init(struct agent *a, struct question *q)
     *q = (struct question){.number = ++a->number, .began = clock_ms(), .usage = USAGE_NONE};
     budget_init(&q->budget, &max);
     a->q = q;
+    out_hurry(false);
     if (a->o.max_ms > 0) {
         q->deadline = q->began + a->o.max_ms;
-        loop_timer(a->loop, q->deadline, on_deadline, a);
+        loop_deadline(a->loop, q->deadline, on_deadline, a);
         llm_set_deadline(a->llm, q->deadline);
     }
 }

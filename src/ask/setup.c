@@ -68,6 +68,7 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o)
         o->run.tmp_size = c->memory / 8;
     o->max_file = c->max_file;
     o->max_files_total = c->max_files_total;
+    o->max_output = c->max_output;
     o->figure_svg = !strcmp(c->figure_format, "svg") || !strcmp(c->figure_format, "all");
     o->figure_pdf = !strcmp(c->figure_format, "pdf") || !strcmp(c->figure_format, "all");
     if (o->run.file_size < c->data_size)

@@ -16,7 +16,8 @@ enum cell_status {
     CELL_INTERRUPTED,
     CELL_MEMORY,
     CELL_DIED,
-    CELL_NOT_RUN
+    CELL_NOT_RUN,
+    CELL_OUTPUT /* it wrote more than the limit on its output */
 };
 
 /* Why a file is there. Saved with sessions: numbers are never given anew. */
@@ -55,7 +56,8 @@ struct cell_result { /* strings are owned, and NULL where there is nothing to sa
     bool files_back;     /* with files_lost: some files were put back, as left or before says */
     double seconds;
     uint64_t out_bytes, err_bytes; /* everything it wrote */
-    char *output_path;       /* the full output on disk (16 MiB at most), where that is more than was shown */
+    char *output_path;             /* the full output on disk, where that is more than was shown */
+    uint64_t output_kept;    /* bytes; not 0: there was no room for more, so it is not the full output */
     struct cell_file *files; /* made or changed, and copied out */
     size_t n_files;
     char *files_note; /* what was not delivered and why (too big, too many, a symlink) */

@@ -184,9 +184,15 @@ static int take_output(struct event_json *j, const struct event *e)
 static const char *cell_status_name(enum cell_status s)
 {
     static const char *const names[] = {
-        [CELL_OK] = "ok",           [CELL_EXCEPTION] = "exception",     [CELL_EXIT] = "exit",
-        [CELL_TIMEOUT] = "timeout", [CELL_INTERRUPTED] = "interrupted", [CELL_MEMORY] = "memory",
-        [CELL_DIED] = "died",       [CELL_NOT_RUN] = "not_run",
+        [CELL_OK] = "ok",
+        [CELL_EXCEPTION] = "exception",
+        [CELL_EXIT] = "exit",
+        [CELL_TIMEOUT] = "timeout",
+        [CELL_INTERRUPTED] = "interrupted",
+        [CELL_MEMORY] = "memory",
+        [CELL_OUTPUT] = "output",
+        [CELL_DIED] = "died",
+        [CELL_NOT_RUN] = "not_run",
     };
 
     return names[s];

@@ -75,7 +75,7 @@ struct config {
     /* sandbox */
     const char *sandbox, *image, *runtime, *sandbox_name;
     int64_t sandbox_idle; /* ms */
-    int64_t timeout, memory, data_size, max_file, max_files_total;
+    int64_t timeout, memory, data_size, max_file, max_files_total, max_output;
     double cpus;
     int pids;
     /* serve and mcp */

@@ -41,7 +41,7 @@ struct exec {
     bool gone;              /* the reader of stdout is gone */
     struct stdin_data data; /* stdin, when it is data for the code */
     int write_error;        /* errno of any other failure of stdout */
-    bool unread;            /* interrupted while output was being written; the rest of it is lost */
+    bool unread;            /* its reader stalled when the code was to end; the rest of the output is lost */
 };
 
 /* Write all of it, waiting for the reader until an interrupt comes. */
@@ -52,7 +52,7 @@ static void write_out(struct exec *x, int fd, const char *p, size_t len)
     if (loop_check(x->loop))
         x->unread = true;
     else if (out_write(fd, p, len, x->loop) < 0) {
-        if (errno == EINTR)
+        if (errno == EINTR || errno == ETIMEDOUT)
             x->unread = true;
         else if (fd == 1) { /* losing stderr stops nothing */
             x->gone = errno == EPIPE;
@@ -241,6 +241,7 @@ static int code_of(const struct cell_result *r)
         return r->exit_code == 0 ? 0 : 1;
     case CELL_TIMEOUT:
     case CELL_MEMORY:
+    case CELL_OUTPUT:
         return 5;
     case CELL_INTERRUPTED:
         return 130;
@@ -302,7 +303,12 @@ static int run(struct exec *x, struct error *err)
         session_keep(&x->session);
     if (!x->gone && !x->write_error) /* in that case we interrupted the loop ourselves */
         tell_result(x->c, &r);
-    int status = x->gone ? 141 : loop_fatal(x->loop) ? 143 : x->unread ? 130 : code_of(&r);
+    if (x->unread && !loop_cancelled(x->loop))
+        print_line("nobody read the rest of the output, so it is lost");
+    int status = x->gone                                ? 141
+                 : loop_fatal(x->loop)                  ? 143
+                 : x->unread && loop_cancelled(x->loop) ? 130
+                                                        : code_of(&r);
     if (status == 0 && r.undelivered)
         status = 1;
     return !x->write_error ? status
@@ -346,6 +352,8 @@ static int with_session(struct exec *x, struct error *err)
         o.run.snapshots = false; /* no later cell could need a snapshot */
         o.run.program = true;
     }
+    if (config_source(c, &c->max_output)->kind == SOURCE_DEFAULT)
+        o.max_output = 0; /* all that python3 would write */
     o.run.notice = on_notice;
     o.up = on_up;
     o.terminal = on_terminal;

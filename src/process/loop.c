@@ -35,6 +35,7 @@ struct timer {
     loop_fn *fn;
     void *ctx;
     uint64_t made;
+    bool deadline; /* kept also while a callback waits in loop_poll() */
 };
 
 struct loop {
@@ -50,6 +51,7 @@ struct loop {
     int fatal;
     unsigned fatals;
     bool resized, continued;
+    bool blocked; /* a callback waits in loop_poll() */
     /* a signal was read outside a wait, so the next wait must not sleep */
     bool news;
     int64_t awake_until_us; /* see loop_expect() */
@@ -131,7 +133,7 @@ static void remove_timer(struct loop *l, struct timer *t)
     memmove(t, t + 1, (--l->n_timers - at) * sizeof(*t));
 }
 
-void loop_timer(struct loop *l, int64_t at_ms, loop_fn *fn, void *ctx)
+static struct timer *set_timer(struct loop *l, int64_t at_ms, loop_fn *fn, void *ctx)
 {
     assert(fn != NULL);
     struct timer *t = find_timer(l, ctx);
@@ -140,6 +142,17 @@ void loop_timer(struct loop *l, int64_t at_ms, loop_fn *fn, void *ctx)
         t = &l->timers[l->n_timers++];
     }
     *t = (struct timer){.at_ms = at_ms, .fn = fn, .ctx = ctx, .made = ++l->made};
+    return t;
+}
+
+void loop_timer(struct loop *l, int64_t at_ms, loop_fn *fn, void *ctx)
+{
+    set_timer(l, at_ms, fn, ctx);
+}
+
+void loop_deadline(struct loop *l, int64_t at_ms, loop_fn *fn, void *ctx)
+{
+    set_timer(l, at_ms, fn, ctx)->deadline = true;
 }
 
 void loop_timer_stop(struct loop *l, void *ctx)
@@ -160,18 +173,22 @@ struct pollfd *loop_fds(const struct loop *l, size_t first, size_t *n)
     return out;
 }
 
-int loop_timeout(const struct loop *l, int timeout_ms)
+/* timeout_ms, cut to the next timer, or to the next deadline. */
+static int cut_timeout(const struct loop *l, int timeout_ms, bool deadlines)
 {
-    if (l->news)
-        return 0;
-    if (l->n_timers == 0)
-        return timeout_ms;
     int64_t next = INT64_MAX;
     for (size_t i = 0; i < l->n_timers; i++)
-        if (l->timers[i].at_ms < next)
+        if (l->timers[i].at_ms < next && (l->timers[i].deadline || !deadlines))
             next = l->timers[i].at_ms;
+    if (next == INT64_MAX)
+        return timeout_ms;
     int64_t now = clock_ms(), left = next < now ? 0 : next - now < INT_MAX ? next - now : INT_MAX;
     return timeout_ms < 0 || left < timeout_ms ? (int)left : timeout_ms;
+}
+
+int loop_timeout(const struct loop *l, int timeout_ms)
+{
+    return l->news ? 0 : cut_timeout(l, timeout_ms, false);
 }
 
 /* Turn the bytes in the signal pipe into state. */
@@ -197,7 +214,7 @@ static bool take_signals(struct loop *l)
     return any;
 }
 
-static int serve_timers(struct loop *l, uint64_t upto)
+static int serve_timers(struct loop *l, uint64_t upto, bool deadlines)
 {
     int served = 0;
     int64_t now = clock_ms();
@@ -205,7 +222,8 @@ static int serve_timers(struct loop *l, uint64_t upto)
         struct timer *due = NULL;
         for (size_t i = 0; i < l->n_timers; i++) {
             struct timer *t = &l->timers[i];
-            if (t->at_ms <= now && t->made <= upto && (!due || t->at_ms < due->at_ms))
+            if (t->at_ms <= now && t->made <= upto && (t->deadline || !deadlines)
+                && (!due || t->at_ms < due->at_ms))
                 due = t;
         }
         if (!due)
@@ -242,7 +260,7 @@ int loop_serve(struct loop *l, const struct pollfd *fds, size_t n)
         w->fn(w->ctx);
         served++;
     }
-    return served + serve_timers(l, upto);
+    return served + serve_timers(l, upto, false);
 }
 
 void loop_expect(struct loop *l)
@@ -350,11 +368,21 @@ bool loop_check(struct loop *l)
     return loop_cancelled(l);
 }
 
-void loop_poll(const struct loop *l, int fd, short events, int ms)
+void loop_poll(struct loop *l, int fd, short events, int ms)
 {
     struct pollfd fds[2] = {{.fd = fd, .events = events},
                             {.fd = l != NULL ? l->signal_fd : -1, .events = POLLIN}};
-    poll(fds, countof(fds), ms);
+    poll(fds, countof(fds), l ? cut_timeout(l, ms, true) : ms);
+    if (!l || l->blocked) /* a deadline's callback must not wait for its like */
+        return;
+    l->blocked = true;
+    serve_timers(l, l->made, true);
+    l->blocked = false;
+}
+
+bool loop_blocked(const struct loop *l)
+{
+    return l->blocked;
 }
 
 struct loop *loop_of_signals(void)

@@ -33,7 +33,12 @@ void loop_unwatch(struct loop *l, int fd); /* unknown fd: nothing happens */
 
 /* One timer per ctx: fn(ctx) once, at clock_ms() >= at_ms. Setting again moves it. */
 void loop_timer(struct loop *l, int64_t at_ms, loop_fn *fn, void *ctx);
-void loop_timer_stop(struct loop *l, void *ctx);
+/* The same for a limit that must hold whatever else is under way: fn(ctx) comes also while a callback
+ * waits in loop_poll() for a reader. Then (loop_blocked()) it may only note something, or send what need
+ * not wait. */
+void loop_deadline(struct loop *l, int64_t at_ms, loop_fn *fn, void *ctx);
+bool loop_blocked(const struct loop *l);
+void loop_timer_stop(struct loop *l, void *ctx); /* of either kind */
 
 /* Wait until something was served or timeout_ms passed (-1: no limit), and serve it. Returns the number
  * served. */
@@ -62,8 +67,8 @@ void loop_interrupt(struct loop *l);
  * loop_cancelled(). */
 bool loop_check(struct loop *l);
 /* For such a callback too: wait until fd shows one of events or an error, a signal comes, or ms have passed.
- * Serves nothing; l may be NULL. */
-void loop_poll(const struct loop *l, int fd, short events, int ms);
+ * Serves deadlines and nothing else; may return early; l may be NULL. */
+void loop_poll(struct loop *l, int fd, short events, int ms);
 struct loop *loop_of_signals(void);              /* the one with loop_signals, or NULL */
 int loop_fatal(const struct loop *l);            /* SIGTERM or SIGHUP when one came, else 0 */
 unsigned loop_end_signals(const struct loop *l); /* how many signals came that ask to end, SIGINT too */

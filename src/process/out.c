@@ -32,6 +32,9 @@
 /* After one timeout a reader causes no further delay until it reads again. */
 static bool stalled[3];
 
+static bool hurried;               /* see out_hurry() */
+static int64_t waited_ms, waiting; /* for the reader of a terminal; clock_ms() since which we wait for it */
+
 static bool given_up(int fd)
 {
     return fd >= 0 && fd < 3 && stalled[fd];
@@ -47,8 +50,19 @@ struct out {
     int fd;
     mode_t kind;
     struct loop *loop;
-    int64_t cancelled_at, moved_at; /* clock_ms(); 0: not cancelled */
+    int64_t moved_at;     /* clock_ms() when the reader last took something, or the write began */
+    int64_t cancelled_at; /* clock_ms(); 0: not cancelled */
 };
+
+int64_t out_waited_ms(void)
+{
+    return waited_ms + (waiting ? clock_ms() - waiting : 0);
+}
+
+void out_hurry(bool yes)
+{
+    hurried = yes && !isatty(0) && !isatty(1) && !isatty(2);
+}
 
 static void wake(int signal)
 {
@@ -108,45 +122,64 @@ static ssize_t write_some(const struct out *o, const char *p, size_t len)
     return out_write_briefly(o->fd, p, len < PIPE_BUF ? len : PIPE_BUF);
 }
 
-/* Wait until fd takes bytes. 0, or -1 with EINTR if it is still stuck after a cancel. */
-static int wait_writable(struct out *o)
+/* Has the reader had its time? Then errno says why it is not waited for any longer. */
+static bool is_over(struct out *o)
 {
-    if (o->loop && loop_check(o->loop)) {
-        int64_t now = clock_ms();
+    int64_t now = clock_ms();
 
+    if (o->loop && loop_check(o->loop)) {
         if (!o->cancelled_at)
             o->cancelled_at = now;
         int64_t since = o->moved_at > o->cancelled_at ? o->moved_at : o->cancelled_at;
-        if (given_up(o->fd) || now - since >= STALL_MS || now - o->cancelled_at >= SLOW_MS) {
-            give_up(o->fd, true);
-            errno = EINTR;
+        errno = EINTR;
+        return given_up(o->fd) || now - since >= STALL_MS || now - o->cancelled_at >= SLOW_MS;
+    }
+    errno = ETIMEDOUT;
+    return hurried && (given_up(o->fd) || now - o->moved_at >= SLOW_MS);
+}
+
+/* Wait until fd takes bytes. 0, or -1 with errno if its reader is not waited for any longer. */
+static int wait_writable(struct out *o)
+{
+    if (is_over(o)) {
+        give_up(o->fd, true);
+        return -1;
+    }
+    loop_poll(o->loop, o->fd, POLLOUT, o->cancelled_at || hurried ? STALL_MS / 4 : 1000);
+    return 0;
+}
+
+static int write_all(struct out *o, const char *p, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write_some(o, p, len);
+
+        if (n > 0) {
+            p += n;
+            len -= (size_t)n;
+            give_up(o->fd, false);
+            o->moved_at = clock_ms();
+        } else if (n < 0 && errno != EINTR && errno != EAGAIN) {
+            return -1;
+        } else if (wait_writable(o) < 0) {
             return -1;
         }
     }
-    loop_poll(o->loop, o->fd, POLLOUT, o->cancelled_at ? STALL_MS / 4 : 1000);
     return 0;
 }
 
 int out_write(int fd, const void *data, size_t len, struct loop *loop)
 {
-    struct out o = {.fd = fd, .loop = loop ? loop : loop_of_signals()};
-    const char *p = data;
+    struct out o = {.fd = fd, .loop = loop ? loop : loop_of_signals(), .moved_at = clock_ms()};
     struct stat st;
 
     o.kind = fstat(fd, &st) == 0 ? st.st_mode : 0;
-    while (len > 0) {
-        ssize_t n = write_some(&o, p, len);
-
-        if (n > 0) {
-            p += n;
-            len -= (size_t)n;
-            give_up(fd, false);
-            o.moved_at = o.cancelled_at ? clock_ms() : 0;
-        } else if (n < 0 && errno != EINTR && errno != EAGAIN) {
-            return -1;
-        } else if (wait_writable(&o) < 0) {
-            return -1;
-        }
-    }
-    return 0;
+    if (waiting || !isatty(fd)) /* waiting: the callback of a deadline writes within another write */
+        return write_all(&o, data, len);
+    waiting = o.moved_at;
+    int rc = write_all(&o, data, len), saved = errno;
+    waited_ms += clock_ms() - waiting;
+    waiting = 0;
+    errno = saved;
+    return rc;
 }

@@ -120,6 +120,7 @@ static const struct {
     [CELL_TIMEOUT] = {"timeout", "Timeout", 124},
     [CELL_INTERRUPTED] = {"interrupted", "Interrupted", 130},
     [CELL_MEMORY] = {"memory", "OutOfMemory", 137},
+    [CELL_OUTPUT] = {"output", "TooMuchOutput", 137},
     [CELL_DIED] = {"killed", "Killed", 137},
     [CELL_NOT_RUN] = {"killed", "Killed", 137},
 };

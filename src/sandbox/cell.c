@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "base/size.h"
@@ -37,14 +36,20 @@ static void keep_settled(struct cell *c, int stream, const char *data, size_t le
 
 static void on_output(struct cell *c, int stream, const struct frame *f)
 {
-    int64_t began = clock_ms();
+    uint64_t most = (uint64_t)c->request.sandbox->o.max_output, left = most - c->output;
+    size_t len = f->len;
 
-    *(stream == 1 ? &c->r->out_bytes : &c->r->err_bytes) += f->len;
-    keep_settled(c, stream, f->data, f->len);
-    if (c->listener && c->listener->output) {
-        c->listener->output(c->listener->ctx, stream, f->data, f->len);
-        c->blocked_ms += clock_ms() - began;
+    if (most && len > left) {
+        len = (size_t)left;
+        c->flooded = true;
     }
+    if (len == 0)
+        return;
+    c->output += len;
+    *(stream == 1 ? &c->r->out_bytes : &c->r->err_bytes) += len;
+    keep_settled(c, stream, f->data, len);
+    if (c->listener && c->listener->output)
+        c->listener->output(c->listener->ctx, stream, f->data, len);
 }
 
 static bool says(const struct tagged *t, const char *text)
@@ -335,7 +340,7 @@ void cell_begin(struct cell *c, struct sandbox *s, const struct cell_listener *l
 {
     *c = (struct cell){.command = c->command, .r = r, .listener = l, .notes = BUF_INIT(NOTES_MAX)};
     delivery_init(&c->delivery, &s->ledger, s->o.out_dir);
-    output_begin(&s->output, c->command ? NULL : s->output_dir, s->cells, &s->disk);
+    output_begin(&s->output, c->command ? NULL : s->output_dir, s->cells, &s->ledger);
     free(steal(&s->last_value));
     c->request.frame = on_frame;
     request_begin(s, &c->request);
@@ -354,6 +359,7 @@ void cell_end(struct cell *c)
         engine_notice(&s->o.run, false, "the full output could not be saved: %s",
                       strerror(s->output.disk_errno));
     c->r->output_path = xstrdup(s->output.path);
+    c->r->output_kept = s->output.cut ? s->output.cell_disk : 0;
     s->last_value = xstrdup(c->r->value);
     if (c->delivering && c->file_name)
         note(c, c->file_name, "was not saved completely");

@@ -13,7 +13,8 @@ struct cell {
     const struct cell_listener *listener;
     bool command;             /* set before cell_begin(): no code for the worker, but a process beside it */
     bool answered;            /* the worker's result has arrived; files may follow */
-    int64_t blocked_ms;       /* time spent in the listener, which does not count against the cell's limit */
+    uint64_t output;          /* bytes that it wrote, of those that count */
+    bool flooded;             /* it wrote more than max_output; the rest is not looked at */
     enum cell_status claimed; /* what the worker reports; not trusted */
     struct delivery delivery;
     bool delivering;

@@ -54,6 +54,14 @@ bool ledger_reserve(struct ledger *l, uint64_t size)
     return true;
 }
 
+uint64_t ledger_take(struct ledger *l, uint64_t bytes)
+{
+    uint64_t taken = bytes < ledger_left(l) ? bytes : ledger_left(l);
+
+    l->written += taken;
+    return taken;
+}
+
 void ledger_unreserve(struct ledger *l, uint64_t size)
 {
     l->written -= cost(size) < l->written ? cost(size) : l->written;

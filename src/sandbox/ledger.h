@@ -26,8 +26,9 @@ struct ledger_file {
 };
 
 struct ledger {
-    uint64_t most, written; /* bytes, rounded up to whole blocks, so that a thousand empty files count too */
-    bool warned;            /* the user was told that the quota is nearly used up */
+    /* bytes; files are rounded up to whole blocks, so that a thousand empty files count too */
+    uint64_t most, written;
+    bool warned; /* the user was told that the quota is nearly used up */
     struct ledger_file *rows[LEDGER_ROWS];
     unsigned n;
 };
@@ -39,6 +40,9 @@ void ledger_release(struct ledger *l);
 bool ledger_reserve(struct ledger *l, uint64_t size);
 void ledger_unreserve(struct ledger *l, uint64_t size); /* return the room: the file was not written */
 uint64_t ledger_left(const struct ledger *l);
+/* Take room for so many bytes more of a file that grows, or for as many as there is room for; returns how
+ * many. */
+uint64_t ledger_take(struct ledger *l, uint64_t bytes);
 bool ledger_warns(struct ledger *l); /* true once, when 80 % of the quota is used */
 
 /* Open the copy of the file of that name, if it is still there, unchanged and of that size. Returns a

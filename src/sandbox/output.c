@@ -33,7 +33,7 @@ void output_release(struct output *o)
     output_init(o);
 }
 
-void output_begin(struct output *o, const char *dir, unsigned cell, uint64_t *session_disk)
+void output_begin(struct output *o, const char *dir, unsigned cell, struct ledger *ledger)
 {
     newfile_release(&o->file);
     free(o->dir);
@@ -44,8 +44,8 @@ void output_begin(struct output *o, const char *dir, unsigned cell, uint64_t *se
     o->head_len = o->tail_len = o->tail_at = 0;
     o->bytes = o->lines = o->cell_disk = 0;
     o->disk_errno = 0;
-    o->copying = false;
-    o->session_disk = session_disk;
+    o->copying = o->cut = false;
+    o->ledger = ledger;
     if (!o->head) {
         o->head = xmalloc(OUTPUT_HALF);
         o->tail = xmalloc(OUTPUT_HALF);
@@ -55,25 +55,22 @@ void output_begin(struct output *o, const char *dir, unsigned cell, uint64_t *se
 /* The copy is a convenience: if it cannot be written, the cell goes on without it. */
 static void copy(struct output *o, const char *data, size_t len)
 {
-    uint64_t left = OUTPUT_DISK_CELL - o->cell_disk;
+    uint64_t left = OUTPUT_DISK_CELL - o->cell_disk, room;
 
-    if (!o->dir)
+    if (!o->dir || o->disk_errno)
         return;
-    if (OUTPUT_DISK_SESSION - *o->session_disk < left)
-        left = OUTPUT_DISK_SESSION - *o->session_disk;
-    if (len > left)
-        len = (size_t)left;
+    room = ledger_take(o->ledger, len < left ? len : left);
+    o->cut |= room < len;
+    len = (size_t)room;
     if (len == 0)
         return;
     if ((o->file.fd < 0 && newfile_open(&o->file, o->dir, 0600) < 0)
         || fd_write_all(o->file.fd, data, len) < 0) {
         o->disk_errno = errno;
-        newfile_release(&o->file);       /* half a copy would be mistaken for a whole one */
-        o->cell_disk = OUTPUT_DISK_CELL; /* do not try again in this cell */
+        newfile_release(&o->file); /* half a copy would be mistaken for a whole one */
         return;
     }
     o->cell_disk += len;
-    *o->session_disk += len;
 }
 
 static uint64_t count_lines(const char *data, size_t len)

@@ -9,10 +9,10 @@
 
 #include "base/buf.h"
 #include "base/newfile.h"
+#include "sandbox/ledger.h"
 
-#define OUTPUT_HALF         (32u << 10) /* bytes of the head, and of the tail */
-#define OUTPUT_DISK_CELL    (16u << 20)
-#define OUTPUT_DISK_SESSION (256u << 20)
+#define OUTPUT_HALF      (32u << 10) /* bytes of the head, and of the tail */
+#define OUTPUT_DISK_CELL (16u << 20)
 
 struct output {
     char *head, *tail;                  /* tail: a ring buffer for what does not fit into the head */
@@ -24,15 +24,17 @@ struct output {
     char *dir, *name;
     /* of the copy; NULL before output_end(), and when there is no copy */
     char *path;
-    uint64_t cell_disk, *session_disk;
+    uint64_t cell_disk; /* bytes of the copy */
+    bool cut;           /* the copy lacks the end: OUTPUT_DISK_CELL, or the session's quota, was reached */
+    struct ledger *ledger;
     /* why the copy could not be completed and was removed; 0: it was completed */
     int disk_errno;
 };
 
 void output_init(struct output *o);
 void output_release(struct output *o);
-/* A cell begins. A copy will be dir/cell-N.txt; its bytes are added to *session_disk. */
-void output_begin(struct output *o, const char *dir, unsigned cell, uint64_t *session_disk);
+/* A cell begins. A copy will be dir/cell-N.txt; its bytes count towards the quota of ledger. */
+void output_begin(struct output *o, const char *dir, unsigned cell, struct ledger *ledger);
 void output_add(struct output *o, const char *data, size_t len);
 void output_end(struct output *o); /* finish the copy; head, tail and counts stay */
 /* Append at most max bytes of valid UTF-8. */

@@ -111,8 +111,7 @@ struct sandbox {
     char lost_why[200];
     char broken_why[200];
     unsigned cells;
-    uint64_t disk;        /* bytes of output on disk in this session */
-    struct ledger ledger; /* files delivered in this session */
+    struct ledger ledger; /* what this session has written to this machine: files, and output */
     int64_t memory_kills; /* the number when last read */
     /* what the supervisor was told of it; columns 0: an earlier program may have told it anything */
     struct sandbox_terminal terminal;

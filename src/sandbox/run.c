@@ -1,9 +1,11 @@
 /* run.c - run a cell: send it, keep its deadlines, and describe how it ended.
  *
- * The ladder is the same for a time-out and for Ctrl-C: SIGINT to the code; after 2 s, or at a second Ctrl-C,
- * the supervisor kills the worker with SIGKILL and starts a new one; after another 2 s without an answer, the
- * whole sandbox is ended. Every deadline is measured outside the sandbox. Code for which memory is so short
- * that it no longer moves is killed at once: an interrupt would not reach it.
+ * The ladder is the same for a time-out, for Ctrl-C and for code that writes too much: SIGINT to the code;
+ * after 1 s, or at a second Ctrl-C, the supervisor kills the worker with SIGKILL and starts a new one; after
+ * another 2 s without an answer, the whole sandbox is ended. Every deadline is measured outside the sandbox,
+ * and none waits for a reader of ours: while a write to the user is blocked, the ladder is climbed all the
+ * same, up to SIGKILL (what the supervisor answers is not read then). Code for which memory is so short that
+ * it no longer moves is killed at once: an interrupt would not reach it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,31 +21,41 @@
 #include "limits/cgroup.h"
 #include "process/child.h"
 #include "process/loop.h"
+#include "process/out.h"
 #include "sandbox/cell.h"
 
-#define STEP_MS       2000  /* from one rung to the next */
 #define FILES_IDLE_MS 10000 /* the longest pause while files are being sent */
 #define LOOK_MS       1000  /* between looks whether memory is so short that nothing moves */
+#define PATIENCE_MS   10000 /* the most that a person who stops the terminal adds to the time of a cell */
 
-enum reason { REASON_NONE, REASON_TIMEOUT, REASON_INTERRUPT, REASON_MEMORY };
+enum reason { REASON_NONE, REASON_TIMEOUT, REASON_INTERRUPT, REASON_MEMORY, REASON_OUTPUT };
 enum rung { RUNG_NONE, RUNG_SIGINT, RUNG_KILL, RUNG_GONE };
 
+/* ms from a rung to the next. With the first, code is dead, and its variables restored, within 2 s of
+ * its limit. */
+static const int step_ms[] = {[RUNG_SIGINT] = 1000, [RUNG_KILL] = 2000};
+
 struct ladder {
+    struct sandbox *s;
+    struct cell *c;
     enum rung rung;
     enum reason reason;
     int64_t began, stepped; /* ms; when the cell began; when the present rung was reached */
+    int64_t waited;         /* out_waited_ms() when the cell began */
     unsigned interrupts;    /* interrupts of the loop seen so far */
     int64_t looked;         /* ms */
     struct cgroup_thrash thrash;
 };
 
-static void step(struct sandbox *s, struct ladder *l, enum rung rung, enum reason reason)
+static void step(struct ladder *l, enum rung rung, enum reason reason)
 {
+    struct sandbox *s = l->s;
+
     l->rung = rung;
     l->stepped = clock_ms();
     if (reason && !l->reason)
         l->reason = reason;
-    if (rung != RUNG_GONE)
+    if (rung != RUNG_GONE && !loop_blocked(s->loop)) /* the status line cannot be drawn into another write */
         sandbox_tell_phase(s, rung == RUNG_SIGINT ? PHASE_STOPPING : PHASE_RESTORING);
     if (rung == RUNG_SIGINT)
         channel_order(s->channel, TO_GUEST_INTERRUPT);
@@ -53,37 +65,75 @@ static void step(struct sandbox *s, struct ladder *l, enum rung rung, enum reaso
         sandbox_break(s, "the supervisor in the sandbox did not respond");
 }
 
-/* Take the steps that are due. Returns how many ms remain until the next one. */
-static int64_t climb(struct sandbox *s, struct cell *c, struct ladder *l)
+/* When the next step is due, unless something happens before; in ms. */
+static int64_t next_due(const struct ladder *l)
 {
-    int64_t now = clock_ms(), due;
+    const struct sandbox *s = l->s;
+
+    if (l->rung != RUNG_NONE)
+        return l->stepped + step_ms[l->rung];
+    if (l->c->answered)
+        return l->c->request.progress_at + FILES_IDLE_MS;
+    if (s->o.cell_ms <= 0)
+        return INT64_MAX;
+    int64_t waited = out_waited_ms() - l->waited;
+    return l->began + s->o.cell_ms + (waited < PATIENCE_MS ? waited : PATIENCE_MS);
+}
+
+/* What is a reason for a step at once. */
+static void look(struct ladder *l)
+{
+    struct sandbox *s = l->s;
     unsigned interrupts = loop_interrupts(s->loop);
+    int64_t now = clock_ms();
 
     if (loop_fatal(s->loop) && l->rung < RUNG_KILL) {
-        step(s, l, RUNG_KILL, REASON_INTERRUPT);
+        step(l, RUNG_KILL, REASON_INTERRUPT);
     } else if (interrupts != l->interrupts) {
         /* The second press while the cell still runs kills it, even if it comes more than a second after
          * the first: the user has then waited even longer. */
         l->interrupts = interrupts;
         if (l->rung < RUNG_KILL)
-            step(s, l, l->rung == RUNG_NONE && interrupts < 2 ? RUNG_SIGINT : RUNG_KILL, REASON_INTERRUPT);
+            step(l, l->rung == RUNG_NONE && interrupts < 2 ? RUNG_SIGINT : RUNG_KILL, REASON_INTERRUPT);
     }
-    if (l->rung == RUNG_GONE)
-        return 0;
-    if (l->rung == RUNG_NONE && !c->answered && now >= l->looked + LOOK_MS) {
+    if (l->rung != RUNG_NONE || l->c->answered)
+        return;
+    if (l->c->flooded) {
+        step(l, RUNG_SIGINT, REASON_OUTPUT);
+    } else if (now >= l->looked + LOOK_MS) {
         l->looked = now;
         if (s->run && engine_thrashes(s->run, &l->thrash))
-            step(s, l, RUNG_KILL, REASON_MEMORY);
+            step(l, RUNG_KILL, REASON_MEMORY);
     }
-    if (l->rung != RUNG_NONE)
-        due = l->stepped + STEP_MS;
-    else if (c->answered)
-        due = c->request.progress_at + FILES_IDLE_MS;
-    else
-        due = s->o.cell_ms > 0 ? l->began + s->o.cell_ms + c->blocked_ms : INT64_MAX;
+}
+
+/* Take the steps that are due. Returns how many ms remain until the next one. */
+static int64_t climb(struct ladder *l)
+{
+    look(l);
+    if (l->rung == RUNG_GONE)
+        return 0;
+    int64_t now = clock_ms(), due = next_due(l);
+
+    if (now >= due && l->rung == RUNG_KILL && loop_blocked(l->s->loop)) {
+        /* It may have answered. Once the write is over it has its time again. */
+        l->stepped = now;
+        out_hurry(true);
+        return step_ms[RUNG_KILL];
+    }
     if (now >= due)
-        step(s, l, l->rung + 1, l->rung == RUNG_NONE && !c->answered ? REASON_TIMEOUT : REASON_NONE);
+        step(l, l->rung + 1, l->rung == RUNG_NONE && !l->c->answered ? REASON_TIMEOUT : REASON_NONE);
     return now >= due ? 0 : due - now < LOOK_MS ? due - now : LOOK_MS;
+}
+
+/* For the time in which a write to the user is blocked. */
+static void on_deadline(void *ctx)
+{
+    struct ladder *l = ctx;
+    bool blocked = loop_blocked(l->s->loop); /* otherwise run_to_end() climbs in a moment */
+    int64_t at = blocked ? clock_ms() + climb(l) : next_due(l), soon = clock_ms() + LOOK_MS / 10;
+
+    loop_deadline(l->s->loop, at > soon ? at : soon, on_deadline, l);
 }
 
 static void note_memory(struct sandbox *s, struct cell_result *r, bool grew)
@@ -120,6 +170,12 @@ static const char *interrupter(const struct cell *c)
     return c->listener && c->listener->interrupter ? c->listener->interrupter(c->listener->ctx) : "the user";
 }
 
+static char *too_much_output(const struct sandbox *s, const char *what)
+{
+    return xasprintf("the %s was stopped: it wrote more than %s of output, the limit (--max-output)", what,
+                     size_text(s->o.max_output).text);
+}
+
 /* The worker died in this cell. Describe why, as seen from outside. */
 static void explain_death(struct sandbox *s, const struct cell *c, const struct ladder *l, bool memory)
 {
@@ -141,6 +197,9 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
         r->what = xasprintf(
             "the code was killed: it ran longer than %g s, the time limit, and ignored the interrupt",
             s->o.cell_ms / 1000.0);
+    } else if (c->flooded) {
+        r->status = CELL_OUTPUT;
+        r->what = too_much_output(s, "code");
     } else if (c->request.sigint_sent && l->reason == REASON_INTERRUPT) {
         r->status = CELL_INTERRUPTED;
         r->what = loop_fatal(s->loop)
@@ -183,6 +242,9 @@ static void explain_answer(struct sandbox *s, const struct cell *c, const struct
         r->status = CELL_TIMEOUT;
         r->what = xasprintf("the code was interrupted: it ran longer than %g s, the time limit",
                             s->o.cell_ms / 1000.0);
+    } else if (c->flooded) {
+        r->status = CELL_OUTPUT;
+        r->what = too_much_output(s, "code");
     } else if (c->request.sigint_sent && l->reason == REASON_INTERRUPT) {
         r->status = CELL_INTERRUPTED;
         r->what = loop_fatal(s->loop) ? xstrdup("sandpiper was terminated, so the code was interrupted")
@@ -202,6 +264,7 @@ static void explain_loss(struct sandbox *s, const struct ladder *l, bool memory,
     s->lost_state = s->lost_files = false; /* reported here */
     r->status = l->reason == REASON_TIMEOUT     ? CELL_TIMEOUT
                 : l->reason == REASON_INTERRUPT ? CELL_INTERRUPTED
+                : l->reason == REASON_OUTPUT    ? CELL_OUTPUT
                 : memory                        ? CELL_MEMORY
                                                 : CELL_DIED;
     autofree char *back = put_back_names(s);
@@ -299,18 +362,24 @@ static void run_to_end(struct sandbox *s, struct cell *c, struct frame_out f, st
 {
     int64_t began_us = clock_us();
 
-    *l = (struct ladder){.began = clock_ms(), .interrupts = loop_interrupts(s->loop)};
+    *l = (struct ladder){.s = s,
+                         .c = c,
+                         .began = clock_ms(),
+                         .waited = out_waited_ms(),
+                         .interrupts = loop_interrupts(s->loop)};
     l->looked = l->began;
+    loop_deadline(s->loop, next_due(l), on_deadline, l);
     sandbox_tell_phase(s, PHASE_RUNNING);
     f.nonce = c->request.nonce;
     channel_send(s->channel, &f);
     loop_expect(s->loop);
     while (!c->request.done && s->stage == STAGE_READY) {
-        int64_t wait = climb(s, c, l);
+        int64_t wait = climb(l);
         if (s->stage != STAGE_READY)
             break;
         loop_wait(s->loop, (int)wait);
     }
+    loop_timer_stop(s->loop, l);
     c->r->seconds = (double)(clock_us() - began_us) / 1e6;
 }
 
@@ -377,6 +446,7 @@ static void explain_command(struct sandbox *s, const struct cell *c, const struc
     s->has_files = true; /* for all we know */
     r->status = q->error                                          ? CELL_NOT_RUN
                 : q->sigint_sent && l->reason == REASON_TIMEOUT   ? CELL_TIMEOUT
+                : c->flooded                                      ? CELL_OUTPUT
                 : q->sigint_sent && l->reason == REASON_INTERRUPT ? CELL_INTERRUPTED
                 : memory                                          ? CELL_MEMORY
                                                                   : CELL_EXIT;
@@ -386,6 +456,8 @@ static void explain_command(struct sandbox *s, const struct cell *c, const struc
     else if (r->status == CELL_TIMEOUT)
         r->what = xasprintf("the command was ended: it ran longer than %g s, the time limit",
                             s->o.cell_ms / 1000.0);
+    else if (r->status == CELL_OUTPUT)
+        r->what = too_much_output(s, "command");
     else if (r->status == CELL_INTERRUPTED)
         r->what = xasprintf("%s interrupted the command", interrupter(c));
     else if (memory)

@@ -82,8 +82,9 @@ struct cell_listener { /* the pointer to it and its functions may be NULL */
 
 /* Run one cell. 0: it ran, see r->status (an exception is a normal result). -1: there is no sandbox (as
  * sandbox_wait), or the code is too long (ERROR_USAGE, EFBIG). An interrupt of the loop sends SIGINT to the
- * code. A second interrupt within a second, or code that does not end within 2 s, kills the worker. Reaching
- * cell_ms has the same effect as an interrupt. */
+ * code. A second interrupt within a second, or code that does not end within 1 s, kills the worker.
+ * Reaching cell_ms has the same effect as an interrupt, and so has writing more than max_output. What a
+ * person at a terminal that is stopped (Ctrl-S) makes us wait is not counted, up to 10 s. */
 int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *l,
                 struct cell_result *r, struct error *err);
 

@@ -12,6 +12,7 @@ void sandbox_defaults(struct sandbox_options *o)
     *o = (struct sandbox_options){
         .max_file = INT64_C(16) << 20,
         .max_files_total = INT64_C(1) << 30,
+        .max_output = INT64_C(1) << 30,
         .cell_ms = 120000,
     };
     engine_defaults(&o->run);

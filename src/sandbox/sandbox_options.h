@@ -24,6 +24,7 @@ struct sandbox_options { /* strings are copied */
     int64_t max_file; /* bytes of one file that is copied out */
     /* bytes of all files together that are written to this machine during this session */
     int64_t max_files_total;
+    int64_t max_output;          /* bytes that one cell may write to stdout and stderr; 0: no limit */
     bool name_is_ours;           /* no user chose run.name: that it is new is a detail */
     int cell_ms;                 /* wall-clock time of one cell */
     bool figure_svg, figure_pdf; /* figures are drawn in these forms too */

@@ -17,7 +17,6 @@
 #include "show/private.h"
 #include "markdown/highlight.h"
 
-#define DISK_MAX    (16 * 1024 * 1024) /* bytes of a cell's output kept on disk */
 #define VALUE_LINES 50
 #define VALUE_BYTES (8 * 1024)
 
@@ -145,8 +144,10 @@ static void add_cut_line(struct show *s, const struct cell_result *r)
     if (path) {
         autofree char *clean = screen_clean(&s->screen, path);
 
-        buf_addf(&line, "; %s (%s): %s", all > DISK_MAX ? "first 16 MiB of the full output" : "full output",
-                 show_size(all).text, clean);
+        buf_addf(&line, "; ");
+        if (r->output_kept)
+            buf_addf(&line, "first %s of the ", size_text((int64_t)r->output_kept).text);
+        buf_addf(&line, "full output (%s): %s", show_size(all).text, clean);
     }
     buf_addch(&line, ']');
     screen_dim_line(&s->screen, line.data);
@@ -155,9 +156,13 @@ static void add_cut_line(struct show *s, const struct cell_result *r)
 static const char *status_words(enum cell_status status)
 {
     static const char *const words[] = {
-        [CELL_EXIT] = "the code called exit", [CELL_TIMEOUT] = "the code reached its time limit",
-        [CELL_INTERRUPTED] = "interrupted",   [CELL_MEMORY] = "the code ran out of memory",
-        [CELL_DIED] = "the interpreter died", [CELL_NOT_RUN] = "not run",
+        [CELL_EXIT] = "the code called exit",
+        [CELL_TIMEOUT] = "the code reached its time limit",
+        [CELL_INTERRUPTED] = "interrupted",
+        [CELL_MEMORY] = "the code ran out of memory",
+        [CELL_OUTPUT] = "the code wrote too much output",
+        [CELL_DIED] = "the interpreter died",
+        [CELL_NOT_RUN] = "not run",
     };
 
     return words[status] ? words[status] : "the code failed";

@@ -125,6 +125,27 @@ static void output_has_a_cap(void **state)
     child_free(r);
 }
 
+/* Also where a flood keeps its reader at work. */
+static void no_flood_delays_the_deadline(void **state)
+{
+    struct loop *loop = loop_new();
+    char *script = (char *)"trap '' TERM; yes & yes >&2 & yes; sleep 30";
+
+    (void)state;
+    for (int with_loop = 0; with_loop < 2; with_loop++) {
+        struct error e = {0};
+        int64_t start = clock_ms();
+        struct child *r = run(SH(script), 300, with_loop ? loop : NULL, &e);
+
+        assert_non_null(r);
+        assert_true(r->timed_out);
+        assert_true(clock_ms() - start < 2300);
+        assert_int_equal(r->out_text.len, CAP);
+        child_free(r);
+    }
+    loop_free(loop);
+}
+
 static void deadline_kills_the_group(void **state)
 {
     (void)state;
@@ -614,6 +635,7 @@ int main(void)
         cmocka_unit_test(path_has_only_absolute_folders),
         cmocka_unit_test(output_has_a_cap),
         cmocka_unit_test(deadline_kills_the_group),
+        cmocka_unit_test(no_flood_delays_the_deadline),
         cmocka_unit_test(grace_before_the_kill),
         cmocka_unit_test(a_daemon_holding_the_pipe_does_not_hold_us),
         cmocka_unit_test(a_cancel_ends_it),

@@ -308,6 +308,42 @@ static void signals_become_state(void **state)
     assert_true(old.sa_handler == SIG_DFL);
 }
 
+static void note_blocked(void *ctx)
+{
+    struct loop **l = ctx;
+
+    assert_true(loop_blocked(*l));
+    *l = NULL;
+}
+
+static void not_served(void *ctx)
+{
+    (void)ctx;
+    fail_msg("a plain timer was served");
+}
+
+/* While a callback waits for a reader, deadlines are served, and nothing else. */
+static void deadlines_are_kept_while_a_callback_waits(void **state)
+{
+    struct loop *l = loop_new(), *seen = l;
+    int64_t start = clock_ms();
+    int fds[2], other;
+
+    (void)state;
+    assert_int_equal(pipe(fds), 0);
+    loop_deadline(l, start + 20, note_blocked, &seen);
+    loop_timer(l, start + 10, not_served, &other);
+    while (seen && clock_ms() < start + 5000)
+        loop_poll(l, fds[0], POLLIN, 10000);
+    assert_null(seen);
+    assert_false(loop_blocked(l));
+    assert_true(clock_ms() - start < 1000);
+    loop_timer_stop(l, &other);
+    loop_free(l);
+    close(fds[0]);
+    close(fds[1]);
+}
+
 static void a_flood_of_signals_does_not_block(void **state)
 {
     (void)state;
@@ -361,6 +397,7 @@ int main(void)
         cmocka_unit_test(a_poll_of_ones_own),
         cmocka_unit_test(signals_become_state),
         cmocka_unit_test(a_flood_of_signals_does_not_block),
+        cmocka_unit_test(deadlines_are_kept_while_a_callback_waits),
         cmocka_unit_test(a_signal_wakes_a_wait),
         cmocka_unit_test(nohup_is_kept),
     };

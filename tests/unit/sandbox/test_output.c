@@ -41,7 +41,7 @@ static void test_output(void **state)
 {
     static const char *const pieces[] = {"a line of text\n",      "\xe2\x82\xac", "\xff\xfe", "x", "\n\n",
                                          "\xf0\x9f\x98\x80 end\n"};
-    uint64_t disk = 0;
+    struct ledger disk = {.most = 1u << 20};
     struct output o;
 
     (void)state;
@@ -81,7 +81,7 @@ static void test_output(void **state)
 static void test_disk_limits(void **state)
 {
     char dir[] = "/tmp/output-test-XXXXXX";
-    uint64_t disk = OUTPUT_DISK_SESSION - 10000;
+    struct ledger disk = {.most = 10000};
     struct output o;
     struct stat st;
     char piece[700];
@@ -94,7 +94,8 @@ static void test_disk_limits(void **state)
     for (int i = 0; i < 20; i++)
         output_add(&o, piece, sizeof piece);
     output_end(&o);
-    assert_int_equal(disk, OUTPUT_DISK_SESSION);
+    assert_int_equal(ledger_left(&disk), 0);
+    assert_true(o.cut);
     assert_string_equal(strrchr(o.path, '/'), "/cell-7.txt");
     assert_int_equal(stat(o.path, &st), 0);
     assert_int_equal(st.st_size, 10000);
@@ -109,7 +110,7 @@ static void test_disk_limits(void **state)
 static void test_short_output_has_no_copy(void **state)
 {
     char dir[] = "/tmp/output-test-XXXXXX", want[400], got[500] = "";
-    uint64_t disk = 0;
+    struct ledger disk = {.most = 1u << 20};
     struct output o;
     int fd;
 
@@ -120,7 +121,7 @@ static void test_short_output_has_no_copy(void **state)
     output_add(&o, "42\n", 3);
     output_end(&o);
     assert_null(o.path);
-    assert_int_equal(disk, 0);
+    assert_int_equal(disk.written, 0);
     assert_int_equal(rmdir(dir), 0); /* there is nothing in it */
     assert_int_equal(mkdir(dir, 0700), 0);
     output_begin(&o, dir, 2, &disk);

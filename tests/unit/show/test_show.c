@@ -82,7 +82,8 @@ static void result(struct screen *c, enum cell_status status, const char *value,
                             .value = (char *)value,
                             .traceback = (char *)error,
                             .out_bytes = bytes,
-                            .output_path = (char *)path};
+                            .output_path = (char *)path,
+                            .output_kept = bytes > 16u << 20 ? 16u << 20 : 0};
     struct event e = {.type = EVENT_TOOL_RESULT, .result = {.cell = 1, .r = &r}};
 
     show_event(c->show, &e);
