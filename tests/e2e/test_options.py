@@ -183,6 +183,11 @@ def _(t):
     assert t.box().code("__import__('time').sleep(2)")["status"] == "timeout"
 
 
+@option("max-output", "1m", *both)
+def _(t):
+    assert t.box().code("print('x' * 2_000_000)")["status"] == "output"
+
+
 @option("memory", "64m", *both)
 def _(t):
     result = t.box().code("len(bytearray(300 << 20))")
