@@ -58,15 +58,17 @@ void lease_fail_in_pool(struct lease *h)
     lease_free(h);
 }
 
-static void on_gone(void *ctx, struct runner *r)
+static void on_gone(void *ctx, struct runner *r, bool replaced)
 {
     struct lease *h = ctx;
     struct runners *rs = h->rs;
 
+    rs->counts.died++;
+    if (replaced)
+        return;
     runner_free(r);
     h->runner = NULL;
     h->again = true;
-    rs->counts.died++;
     if (lease_in_pool(h))
         lease_fail_in_pool(h);
     runners_plan(rs);
@@ -94,13 +96,12 @@ int lease_start(struct lease *h, struct error *err)
         &(struct runner_options){.loop = rs->o.loop,
                                  .starter = rs->o.starter,
                                  .name = rs->o.named ? name : NULL,
+                                 .again = h->again,
                                  .idle_ms = lease_in_pool(h) ? POOL_IDLE_MS : rs->o.ttl_ms,
                                  .ready = on_ready,
                                  .gone = on_gone,
                                  .ctx = h},
         err);
-    if (h->runner && h->again)
-        runner_ask(h->runner, "again", NULL, -1, &(struct runner_listener){0});
     h->again = false;
     return h->runner ? 0 : -1;
 }

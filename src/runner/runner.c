@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -16,56 +15,43 @@
 #include "base/mem.h"
 #include "json/json.h"
 #include "process/loop.h"
+#include "runner/reaper.h"
 #include "runner/runner_messages.h"
+#include "runner/runner_request.h"
 #include "runner/starter.h"
 
-#define READ_MOST 64    /* pieces at a time, so that one runner does not hold up the others */
-#define END_MS    20000 /* for a runner to end by itself */
-#define REAP_MS   5     /* the first wait before it is reaped; each further wait is twice as long */
-#define REAP_MOST 200   /* ms; up to this */
-
-struct pending {
-    struct pending *next;
-    uint64_t number;
-    struct json *message;
-    int fd;
-    struct runner_listener listener;
-    bool forgotten, dropped;
-};
+#define READ_MOST 64 /* pieces at a time, so that one runner does not hold up the others */
 
 struct runner {
     struct runner *next; /* in the list of those that are ending */
     struct loop *loop;
     void (*ready)(void *ctx, struct runner *r, const struct error *err);
-    void (*gone)(void *ctx, struct runner *r);
+    void (*gone)(void *ctx, struct runner *r, bool replaced);
     void *ctx;
-    pid_t pid; /* 0: the process was reaped */
+    int starter; /* these are for the process that replaces this one */
+    char *name;  /* owned, or NULL */
+    int64_t idle_ms;
+    pid_t pid; /* 0: the reaper has it */
     int sock;  /* -1: it is closed */
     struct message_reader in;
     struct message_writer out;
     struct pending *asks; /* the queue of requests */
     bool running;         /* the first of them was sent */
+    bool cancelling;      /* and then cancelled */
     uint64_t number;      /* of the last request */
     struct json *facts;
-    bool freed;     /* its owner has freed it; it exists until its process has ended */
+    bool freed;     /* its owner has freed it; it exists until its connection is closed */
     unsigned depth; /* how many calls of the owner's functions are under way; nothing is freed during one */
-    int64_t killed_at, reap_ms, done_at;
+    int64_t done_at;
 };
 
 /* The loop knows a timer by its context, so each of ours has the address of another member as its context. */
 #define CONTAINER_OF(ctx, member) ((struct runner *)(void *)((char *)(ctx)-offsetof(struct runner, member)))
 
-static struct runner
-    *ending; /* those that were freed by their owners, but whose processes still have to end */
+static struct runner *ending; /* those that were freed by their owners, but are still connected */
 
 static void on_socket(void *ctx);
-
-static void ask_free(struct pending *a)
-{
-    json_free(a->message);
-    fd_close(&a->fd);
-    free(a);
-}
+static void on_dropped(void *ctx);
 
 static void disconnect(struct runner *r)
 {
@@ -87,41 +73,8 @@ static void destroy(struct runner *r)
         }
     json_free(r->facts);
     messages_release(&r->in);
+    free(r->name);
     free(r);
-}
-
-/* ---- its end ---- */
-
-static bool reap(struct runner *r)
-{
-    int status;
-
-    if (r->pid > 0 && waitpid(r->pid, &status, WNOHANG) != 0)
-        r->pid = 0;
-    return r->pid == 0;
-}
-
-/* Reaps the process, which ends by itself or is killed when its time is over. */
-static void on_reap(void *ctx)
-{
-    struct runner *r = CONTAINER_OF(ctx, pid);
-
-    if (reap(r)) {
-        if (r->freed && r->depth == 0)
-            destroy(r);
-        return;
-    }
-    if (clock_ms() >= r->killed_at)
-        kill(r->pid, SIGKILL);
-    r->reap_ms = r->reap_ms < REAP_MOST ? r->reap_ms * 2 : REAP_MOST;
-    loop_timer(r->loop, clock_ms() + r->reap_ms, on_reap, &r->pid);
-}
-
-static void reap_later(struct runner *r)
-{
-    r->reap_ms = REAP_MS;
-    r->killed_at = clock_ms() + END_MS;
-    loop_timer(r->loop, clock_ms() + REAP_MS, on_reap, &r->pid);
 }
 
 static void enter(struct runner *r)
@@ -132,12 +85,19 @@ static void enter(struct runner *r)
 /* False: r was freed. */
 static bool leave(struct runner *r)
 {
-    if (--r->depth == 0 && r->freed && r->pid == 0) {
-        loop_timer_stop(r->loop, &r->pid);
+    if (--r->depth == 0 && r->freed && r->sock < 0) {
         destroy(r);
         return false;
     }
     return !r->freed;
+}
+
+/* Lets the process end by itself. */
+static void leave_to_reaper(struct runner *r)
+{
+    if (r->pid > 0)
+        reaper_take(r->loop, r->pid);
+    r->pid = 0;
 }
 
 /* Lets the runner end by itself, since its owner has no use for it any more. */
@@ -147,14 +107,13 @@ static void abandon(struct runner *r)
         struct pending *a = r->asks;
 
         r->asks = a->next;
-        ask_free(a);
+        request_free(a);
     }
     r->freed = true;
     r->next = ending;
     ending = r;
-    if (r->pid > 0)
-        reap_later(r);
-    else if (r->depth == 0)
+    leave_to_reaper(r);
+    if (r->sock < 0 && r->depth == 0)
         destroy(r);
 }
 
@@ -168,22 +127,14 @@ void runner_free(struct runner *r)
 
 unsigned runner_settle(struct loop *loop, int ms)
 {
-    int64_t until = clock_ms() + ms, now;
-    unsigned signals = loop_end_signals(loop), n = 0;
-
-    while (ending && (now = clock_ms()) < until && loop_end_signals(loop) == signals)
-        loop_wait(loop, (int)(until - now));
-    for (const struct runner *r = ending; r; r = r->next)
-        n++;
-    return n;
+    return reaper_settle(loop, ms);
 }
 
 void runner_let_go(void)
 {
-    while (ending) {
-        loop_timer_stop(ending->loop, &ending->pid);
+    while (ending)
         destroy(ending);
-    }
+    reaper_let_go();
 }
 
 /* Sends what is queued. A failure will show on the reading side. */
@@ -195,21 +146,32 @@ static void flush(struct runner *r)
     loop_watch(r->loop, r->sock, full ? POLLIN | POLLOUT : POLLIN, on_socket, r);
 }
 
-/* Finishes the first request. It leaves the queue before its listener is called, which may ask for the next
- * one. */
-static bool finish(struct runner *r, const struct json *result, const struct error *err)
+/* Takes the first request out of the queue. */
+static struct pending *take_first(struct runner *r)
 {
     struct pending *a = r->asks;
 
     r->asks = a->next;
-    r->running = false;
-    r->done_at = clock_ms();
+    r->running = r->cancelling = false;
     loop_timer_stop(r->loop, r);
+    return a;
+}
+
+/* Answers a request that has left the queue, since its listener may ask for the next one. False: r was
+ * freed. */
+static bool answer(struct runner *r, struct pending *a, const struct json *result, const struct error *err)
+{
+    r->done_at = clock_ms();
     enter(r);
     if (!a->forgotten && a->listener.done)
         a->listener.done(a->listener.ctx, err ? NULL : result, err);
-    ask_free(a);
+    request_free(a);
     return leave(r);
+}
+
+static bool finish(struct runner *r, const struct json *result, const struct error *err)
+{
+    return answer(r, take_first(r), result, err);
 }
 
 void runner_end(struct runner *r)
@@ -224,32 +186,13 @@ void runner_end(struct runner *r)
         finish(r, NULL, &err);
     if (!leave(r))
         return;
-    abandon(r);
-    if (r->sock < 0)
-        return;
-    loop_timer_stop(r->loop, r);
-    loop_timer_stop(r->loop, &r->asks);
-    buf_addstr(&r->out.buf, "{\"end\":true}\n");
-    flush(r);
-}
-
-/* The process has ended, or cannot be trusted any more, so all requests fail. */
-static void lose_sandbox(struct runner *r, const char *why)
-{
-    struct error err;
-
-    error_set(&err, ERROR_SANDBOX, 0, "the process that held the sandbox has ended: %s", why);
-    if (r->pid > 0 && !reap(r)) {
-        kill(r->pid, SIGKILL);
-        reap_later(r);
+    if (r->sock >= 0) {
+        loop_timer_stop(r->loop, r);
+        loop_timer_stop(r->loop, &r->asks);
+        buf_addstr(&r->out.buf, "{\"end\":true}\n");
+        flush(r);
     }
-    disconnect(r);
-    enter(r);
-    while (r->asks && !r->freed)
-        finish(r, NULL, &err);
-    if (!r->freed && r->gone)
-        r->gone(r->ctx, r);
-    leave(r);
+    abandon(r);
 }
 
 /* ---- to the child ---- */
@@ -262,11 +205,80 @@ static void pump(struct runner *r)
     if (r->running || !a || r->sock < 0 || a->dropped)
         return;
     r->running = true;
+    a->passed = a->fd >= 0;
     writer_pass(&r->out, a->fd);
     a->fd = -1;
-    json_line(a->message, &r->out.buf);
-    json_free(steal(&a->message));
+    buf_add(&r->out.buf, a->line.data, a->line.len);
     flush(r);
+}
+
+/* Starts a process for r, which has none. -1 with err. */
+static int start_process(struct runner *r, bool again, struct error *err)
+{
+    int sock;
+    pid_t pid = starter_start(r->starter, r->name, r->idle_ms, &sock, err);
+
+    if (pid < 0)
+        return -1;
+    r->pid = pid;
+    r->sock = sock;
+    messages_init(&r->in);
+    writer_init(&r->out);
+    loop_watch(r->loop, r->sock, POLLIN, on_socket, r);
+    if (again) {
+        struct pending *a = request_new(++r->number, "again", NULL, false);
+
+        a->again = true;
+        a->next = r->asks;
+        r->asks = a;
+    }
+    pump(r);
+    return 0;
+}
+
+/* ---- its death ---- */
+
+/* Takes out the request that fails with the process: it was read, or two processes have ended before they
+ * read it. NULL: none fails; those that wait may go to the next process. */
+static struct pending *take_lost(struct runner *r, bool unread)
+{
+    struct pending *a = r->asks;
+
+    if (a && a->again) { /* it was for that process alone */
+        request_free(take_first(r));
+        a = r->asks;
+    } else if (r->running && (!unread || r->cancelling || a->passed)) {
+        return take_first(r);
+    }
+    r->running = r->cancelling = false;
+    return a && !a->dropped && a->deaths++ > 0 ? take_first(r) : NULL;
+}
+
+/* The process has ended, or cannot be trusted any more. unread: it has not read the whole request that was
+ * sent. */
+static void lose_sandbox(struct runner *r, const char *why, bool unread)
+{
+    struct error err;
+
+    error_set(&err, ERROR_SANDBOX, 0, "the process that held the sandbox has ended: %s", why);
+    unread = unread || r->out.sent < r->out.buf.len;
+    disconnect(r);
+    messages_release(&r->in);
+    if (r->pid > 0)
+        kill(r->pid, SIGKILL);
+    leave_to_reaper(r);
+    enter(r);
+    struct pending *lost = take_lost(r, unread);
+    bool replaced = r->asks && start_process(r, true, NULL) == 0;
+    if (replaced)
+        loop_timer(r->loop, 0, on_dropped, &r->asks);
+    if (lost)
+        answer(r, lost, NULL, &err);
+    while (r->asks && !r->freed && !replaced)
+        finish(r, NULL, &err);
+    if (!r->freed && r->gone)
+        r->gone(r->ctx, r, replaced);
+    leave(r);
 }
 
 /* Answers the requests that will never be sent. */
@@ -290,7 +302,7 @@ static void on_dropped(void *ctx)
         enter(r);
         if (!a->forgotten && a->listener.done)
             a->listener.done(a->listener.ctx, NULL, &err);
-        ask_free(a);
+        request_free(a);
         if (!leave(r))
             return;
         p = &r->asks; /* the owner may have asked or cancelled more */
@@ -307,14 +319,10 @@ static void drop(struct runner *r, struct pending *a)
 uint64_t runner_ask(struct runner *r, const char *operation, const struct json *arguments, int fd,
                     const struct runner_listener *l)
 {
-    struct pending *a = xcalloc(1, sizeof *a), **last = &r->asks;
+    struct pending *a = request_new(++r->number, operation, arguments, l->event != NULL), **last = &r->asks;
 
-    a->number = ++r->number;
     a->fd = fd;
     a->listener = *l;
-    a->message = json_object_of({"id", json_integer((int64_t)a->number)}, {"op", json_string(operation)},
-                                {"arguments", arguments ? json_copy(arguments) : json_object()},
-                                {"events", l->event ? json_boolean(true) : NULL});
     while (*last)
         last = &(*last)->next;
     *last = a;
@@ -328,7 +336,7 @@ uint64_t runner_ask(struct runner *r, const char *operation, const struct json *
 
 static void on_deaf(void *ctx)
 {
-    lose_sandbox(ctx, "it ignored a cancel and was killed");
+    lose_sandbox(ctx, "it ignored a cancel and was killed", false);
 }
 
 void runner_cancel(struct runner *r, uint64_t request)
@@ -343,6 +351,7 @@ void runner_cancel(struct runner *r, uint64_t request)
         autojson struct json *message = json_object_of({"cancel", json_integer((int64_t)request)});
 
         json_line(message, &r->out.buf);
+        r->cancelling = true;
         flush(r);
         loop_timer(r->loop, clock_ms() + RUNNER_CANCEL_MS, on_deaf, r);
         return;
@@ -395,13 +404,13 @@ static bool take_message(struct runner *r, const struct json *m)
     if (!id && (json_get(m, "ready") || json_get(m, "failed")))
         return take_ready(r, m);
     if (!r->running || json_int(id, 0) != (int64_t)r->asks->number) {
-        lose_sandbox(r, "it answered a request that nobody had sent");
+        lose_sandbox(r, "it answered a request that nobody had sent", false);
         return false;
     }
     if (json_get(m, "event"))
         return take_event(r, m);
     if (!result && !error) {
-        lose_sandbox(r, "its answer cannot be understood");
+        lose_sandbox(r, "its answer cannot be understood", false);
         return false;
     }
     if (error)
@@ -421,7 +430,7 @@ static void drain(struct runner *r)
     while ((n = recv(r->sock, waste, sizeof waste, MSG_DONTWAIT)) > 0)
         continue;
     if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
-        disconnect(r);
+        destroy(r);
 }
 
 static void on_socket(void *ctx)
@@ -445,10 +454,13 @@ static void on_socket(void *ctx)
         for (struct json *m; there && n > 0 && (m = messages_next(&r->in, &err)); json_free(m))
             there = take_message(r, m) && r->sock >= 0;
         if (there && n > 0 && err.kind) {
-            lose_sandbox(r, err.text);
+            lose_sandbox(r, err.text, false);
             there = false;
         } else if (there && n <= 0) {
-            lose_sandbox(r, n == 0 ? "it was killed, or ended by itself" : strerror(errno));
+            /* A socket whose other end was closed with unread bytes says ECONNRESET (unix(7) does not
+             * tell). */
+            bool unread = n < 0 && errno == ECONNRESET;
+            lose_sandbox(r, n == 0 || unread ? "it was killed, or ended by itself" : strerror(errno), unread);
             there = false;
         }
     }
@@ -459,17 +471,21 @@ static void on_socket(void *ctx)
 
 struct runner *runner_start(const struct runner_options *o, struct error *err)
 {
-    int sock;
-    pid_t pid = starter_start(o->starter, o->name, o->idle_ms, &sock, err);
-
-    if (pid < 0)
-        return NULL;
     struct runner *r = xcalloc(1, sizeof *r);
-    *r = (struct runner){
-        .loop = o->loop, .ready = o->ready, .gone = o->gone, .ctx = o->ctx, .pid = pid, .sock = sock};
-    messages_init(&r->in);
-    writer_init(&r->out);
-    loop_watch(r->loop, r->sock, POLLIN, on_socket, r);
+
+    *r = (struct runner){.loop = o->loop,
+                         .ready = o->ready,
+                         .gone = o->gone,
+                         .ctx = o->ctx,
+                         .starter = o->starter,
+                         .name = xstrdup(o->name),
+                         .idle_ms = o->idle_ms,
+                         .sock = -1};
+    if (start_process(r, o->again, err) < 0) {
+        free(r->name);
+        free(r);
+        return NULL;
+    }
     return r;
 }
 

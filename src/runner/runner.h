@@ -1,10 +1,10 @@
-/* runner.h - one child process that holds one sandbox, seen from the process that has many (the front: serve,
- * mcp). The child is "sandpiper runner" (runner_child.h); the two speak JSON lines over a socketpair.
- *
- * Requests are queued here and sent one after another. Nothing here waits: everything is a callback of the
- * loop, and none is called from inside the function that asked for it. What comes back holds text from the
- * sandbox: it is strict JSON of bounded size, and otherwise untrusted.
- */
+/* runner.h - one child process that holds one sandbox, seen from the process that has many (the front:
+ * serve, mcp). The child is "sandpiper runner" (runner_child.h); the two speak JSON lines over a
+ * socketpair.
+ * Requests are queued here and sent one after another. When the process has ended, a request that it has
+ * not read is handed to the next one, once; that which it was carrying out fails. Nothing here waits:
+ * everything is a callback of the loop, and none is called from inside the function that asked for it. What
+ * comes back holds text from the sandbox: it is strict JSON of bounded size, and otherwise untrusted. */
 #ifndef RUNNER_RUNNER_H
 #define RUNNER_RUNNER_H
 
@@ -21,14 +21,16 @@ struct runner_options { /* borrowed for the time of the call */
     struct loop *loop;
     int starter;      /* the connection to the process that starts it (starter.h); borrowed */
     const char *name; /* the name of its sandbox; NULL: the sandbox has none, and ends with the runner */
+    bool again;       /* it replaces a runner that has ended: it is to say so if that one's sandbox is gone */
     /* How long a named sandbox lives while no runner is attached; 0: as the options say. */
     int64_t idle_ms;
     /* Called when the start of the sandbox, which begins at once, is over. err is NULL, or says why it
      * failed; a later request tries again. May be NULL. */
     void (*ready)(void *ctx, struct runner *r, const struct error *err);
-    /* Called when the process has ended by itself or was killed; all its requests have been answered with an
-     * error by then. It is not called after runner_free(), which may be called from here. May be NULL. */
-    void (*gone)(void *ctx, struct runner *r);
+    /* Called when the process has ended by itself or was killed. replaced: another one goes on with the
+     * requests that wait, under the same pointer. If not, all requests have been answered with an error by
+     * then. It is not called after runner_free(), which may be called from here. May be NULL. */
+    void (*gone)(void *ctx, struct runner *r, bool replaced);
     void *ctx;
 };
 
@@ -67,7 +69,7 @@ void runner_cancel(struct runner *r, uint64_t request);
 void runner_forget(struct runner *r, uint64_t request); /* cancels it, and never calls its listener again */
 
 bool runner_busy(const struct runner *r); /* does a request run or wait? */
-/* Has its process ended? Its requests are just being answered, and gone() follows. */
+/* Has its process ended without another one? Its requests are just being answered, and gone() follows. */
 bool runner_lost(const struct runner *r);
 unsigned runner_waits(const struct runner *r);  /* the number of requests that wait */
 int64_t runner_done_at(const struct runner *r); /* clock_ms() when the last request was done; 0: none was */

@@ -14,6 +14,7 @@ import pytest
 
 from conftest import HANG
 from program import children
+from test_serve_keyless import is_runner
 
 TOKEN = "0123456789abcdef" * 4
 
@@ -149,6 +150,45 @@ def check_storm(s, moments, *args):
 
 def test_killed(sandpiper):
     check_storm(sandpiper, 8)
+
+
+@pytest.mark.parametrize("stopped", [False, True], ids=["dead", "stopped"])
+def test_a_request_that_no_runner_has_read(sandpiper, stopped):
+    """Its runner was killed before it came, or before it was read: the next runner carries it out, in the same sandbox. One that was being carried out fails, and
+    is not done again; those that wait behind it are done."""
+    server = Server(sandpiper)
+
+    def runner():
+        (pid,) = [p for p in server.runners() if is_runner(p)]
+        return pid
+    box = server.ask("create_sandbox")[1]["sandbox_id"]
+    assert server.ask("run_code", sandbox_id=box, code="n = 0")[0] == 200
+    for i in range(1, 6):
+        pid = runner()
+        os.kill(pid, signal.SIGSTOP if stopped else signal.SIGKILL)
+        timer = threading.Timer(0.2, os.kill, (pid, signal.SIGKILL)) if stopped else None
+        if timer:
+            timer.start()
+        status, answer = server.ask("run_code", sandbox_id=box, code="n += 1; n")
+        assert (status, answer.get("value"), answer.get("state_lost")) == (200, str(i), False), answer
+    others = [Server.__new__(Server) for _ in range(4)]
+    answers = [None] * 4
+    for i, other in enumerate(others):
+        other.__dict__.update(server.__dict__, connection=Unix(server.place))
+    code = ["n += 100; print(n, flush=True)\nwhile True: pass", "n += 1000", "n += 1000", "n += 1000"]
+    asking = [threading.Thread(target=lambda i=i: answers.__setitem__(i, others[i].ask("run_code", sandbox_id=box, code=code[i]))) for i in range(4)]
+    for thread in asking:
+        thread.start()
+        time.sleep(0.5)
+    os.kill(runner(), signal.SIGKILL)
+    for thread in asking:
+        thread.join(HANG)
+    assert [a[0] for a in answers] == [503, 200, 200, 200], answers
+    assert server.ask("run_code", sandbox_id=box, code="n")[1]["value"] == "3105"
+    for other in others:
+        other.connection.close()
+    server.end()
+    assert sandpiper.leftovers() == []
 
 
 @pytest.mark.check

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/argv.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -86,6 +87,8 @@ static _Noreturn void child(int argc, char **argv)
     const char *log = getenv("RUNNER_LOG");
 
     messages_init(&in);
+    if (argc > 2 && strcmp(argv[2], "--dead") == 0)
+        _exit(1);
     say(argc > 2 && strcmp(argv[2], "--fail") == 0 ? "{\"failed\":{\"kind\":\"sandbox\",\"text\":\"no\"}}\n"
                                                    : "{\"ready\":true,\"engine\":\"fake\"}\n");
     for (;;) {
@@ -107,7 +110,7 @@ static _Noreturn void child(int argc, char **argv)
 
 struct heard {
     struct loop *loop;
-    unsigned events, done, ready, gone;
+    unsigned events, done, ready, gone, replaced;
     char text[1100]; /* of the last result, or error */
     struct runner *free_in_done;
 };
@@ -142,12 +145,13 @@ static void on_ready(void *ctx, struct runner *r, const struct error *err)
     snprintf(h->text, sizeof h->text, "%s", err ? err->text : "up");
 }
 
-static void on_gone(void *ctx, struct runner *r)
+static void on_gone(void *ctx, struct runner *r, bool replaced)
 {
     struct heard *h = ctx;
 
     (void)r;
-    h->gone++;
+    h->gone += !replaced;
+    h->replaced += replaced;
 }
 
 /* What starts the runners of a test, in a process of its own as in a front. */
@@ -299,15 +303,97 @@ static void dies(void **state)
             starter_open(NULL);
         struct runner *r = begin(&h);
         ask(r, &h, ops[i]);
-        ask(r, &h, "echo");
-        await(&h, &h.done, 2);
+        await(&h, &h.done, 1);
         await(&h, &h.gone, 1);
         assert_non_null(strstr(h.text, "the process that held the sandbox has ended"));
         ask(r, &h, "echo");
-        assert_int_equal(h.done, 2);
-        await(&h, &h.done, 3);
+        assert_int_equal(h.done, 1);
+        await(&h, &h.done, 2);
         finish(&h, r);
     }
+}
+
+/* What waited is carried out by the next process. What the first one was carrying out fails, and is not done
+ * again. */
+static void replaced_while_others_wait(void **state)
+{
+    struct heard h;
+    struct runner *r = begin(&h);
+
+    (void)state;
+    ask(r, &h, "die");
+    uint64_t number = ask(r, &h, "slow");
+    ask(r, &h, "last");
+    await(&h, &h.done, 1);
+    assert_non_null(strstr(h.text, "the process that held the sandbox has ended"));
+    await(&h, &h.events, 1);
+    runner_cancel(r, number); /* by the number that it had */
+    await(&h, &h.done, 3);
+    assert_string_equal(h.text, "{\"op\":\"last\",\"arguments\":{}}");
+    assert_true(h.replaced == 1 && h.gone == 0);
+    finish(&h, r);
+}
+
+/* Our child that is not the starter. */
+static pid_t other_child(void)
+{
+    autofree char *path = xasprintf("/proc/self/task/%d/children", getpid());
+    struct buf text autorelease(buf_release) = BUF_INIT(1 << 12);
+
+    assert_int_equal(file_read(path, 1 << 12, &text, NULL), 0);
+    for (char *at = text.data; *at; at += strspn(at, " \n")) {
+        pid_t pid = (pid_t)strtol(at, &at, 10);
+        if (pid != starter.pid)
+            return pid;
+    }
+    fail();
+    return 0;
+}
+
+/* A process that was killed before it had read a request, whether the request was already in its socket or
+ * not. */
+static void killed_before_it_read(void **state)
+{
+    (void)state;
+    for (int stopped = 0; stopped < 2; stopped++) {
+        struct heard h;
+
+        if (stopped)
+            starter_open(NULL);
+        struct runner *r = begin(&h);
+        await(&h, &h.ready, 1);
+        pid_t runner = other_child();
+        kill(runner, stopped ? SIGSTOP : SIGKILL);
+        if (!stopped) /* it has closed its socket */
+            assert_int_equal(waitid(P_PID, (id_t)runner, &(siginfo_t){0}, WNOWAIT | WEXITED), 0);
+        ask(r, &h, "first");
+        kill(runner, SIGKILL);
+        ask(r, &h, "last");
+        await(&h, &h.done, 1);
+        assert_string_equal(h.text, "{\"op\":\"first\",\"arguments\":{}}");
+        await(&h, &h.done, 2);
+        assert_true(h.replaced == 1 && h.gone == 0);
+        finish(&h, r);
+    }
+}
+
+/* Nothing is tried without end: the second process that ends without reading a request ends it too. */
+static void each_dies_at_once(void **state)
+{
+    static const char *const argv[] = {"--dead", NULL};
+    struct heard h;
+
+    (void)state;
+    starter_close();
+    starter_open(argv);
+    struct runner *r = begin(&h);
+    ask(r, &h, "echo");
+    ask(r, &h, "echo");
+    await(&h, &h.done, 2);
+    await(&h, &h.gone, 1);
+    assert_non_null(strstr(h.text, "the process that held the sandbox has ended"));
+    assert_in_range(h.replaced, 1, 3);
+    finish(&h, r);
 }
 
 /* What runs and what waits is answered, and nothing is called after that. */
@@ -654,13 +740,23 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "runner") == 0)
         child(argc, argv);
     const struct CMUnitTest tests[] = {
-        TEST(in_order),     TEST(passes_a_descriptor),
-        TEST(cancels),      TEST(dies),
-        TEST(ended),        TEST(start_fails),
-        TEST(starter_dies), TEST(freed_in_a_callback),
-        TEST(much),         TEST(limits),
-        TEST(room),         TEST(time_to_live),
-        TEST(replaced),     TEST(pool),
+        TEST(in_order),
+        TEST(passes_a_descriptor),
+        TEST(cancels),
+        TEST(dies),
+        TEST(replaced_while_others_wait),
+        TEST(killed_before_it_read),
+        TEST(each_dies_at_once),
+        TEST(ended),
+        TEST(start_fails),
+        TEST(starter_dies),
+        TEST(freed_in_a_callback),
+        TEST(much),
+        TEST(limits),
+        TEST(room),
+        TEST(time_to_live),
+        TEST(replaced),
+        TEST(pool),
         TEST(notes),
     };
 
