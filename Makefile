@@ -9,7 +9,7 @@ B        = build/$(MODE)
 PREFIX  ?= /usr/local
 
 # The rooms, lowest first. A unit test of a room links only the rooms that it may use, so an arrow that bends does not link.
-ROOMS    = base process json yaml chat config calls wire llm limits records mount engine channel sandbox sniff provenance codecheck agent markdown show store upload fetch openai pipe term ask runner mcp server main
+ROOMS    = base process json yaml chat config calls wire llm limits records mount engine channel sandbox sniff provenance agent markdown show store upload fetch openai pipe term ask runner mcp server main
 USES_base    =
 USES_process = base
 USES_json    = base
@@ -27,21 +27,20 @@ USES_channel = process base
 USES_sandbox = channel engine mount records limits chat json process base
 USES_sniff   = json base
 USES_provenance = chat json base
-USES_codecheck = provenance chat json base
-USES_agent   = codecheck sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
+USES_agent   = sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
 USES_markdown = chat json base
 USES_show    = markdown chat json process base
 USES_store   = chat json process base
 USES_upload  = llm wire calls chat json process base
 USES_fetch   = llm wire calls chat json process base
 USES_openai  = json base
-USES_pipe    = show markdown agent codecheck sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
-USES_term    = show markdown agent codecheck sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
-USES_ask     = upload show markdown agent codecheck sniff provenance llm wire calls sandbox channel engine mount records limits config yaml chat json process base
-USES_runner  = agent codecheck sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
-USES_mcp     = runner agent codecheck sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
-USES_server  = mcp runner openai agent codecheck sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
-USES_main    = server mcp runner ask term pipe openai fetch upload store show markdown agent codecheck sniff provenance llm wire calls sandbox channel engine mount records limits config yaml chat json process base
+USES_pipe    = show markdown agent sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
+USES_term    = show markdown agent sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
+USES_ask     = upload show markdown agent sniff provenance llm wire calls sandbox channel engine mount records limits config yaml chat json process base
+USES_runner  = agent sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
+USES_mcp     = runner agent sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
+USES_server  = mcp runner openai agent sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
+USES_main    = server mcp runner ask term pipe openai fetch upload store show markdown agent sniff provenance llm wire calls sandbox channel engine mount records limits config yaml chat json process base
 
 PKGS     = libcurl libcjson yaml-0.1 readline libseccomp md4c sqlite3 chafa libmicrohttpd
 # Opened when they are first needed (dlopen), so that a start does not pay for them.

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "agent/private.h"
+#include "agent/small_model.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/remedy.h"
-#include "chat/language.h"
 #include "process/loop.h"
 
 /* Bounds memory, whatever the model's window: a request takes twice this again, and six times as long if
@@ -71,23 +71,6 @@ static bool window_full(const struct agent *a, const struct question *q, const s
     return err->kind == ERROR_CONTEXT && !q->late && !loop_cancelled(a->loop);
 }
 
-/* The examples shown to a model whose output is its answer, before it writes code about data. There are none
- * after a result: a repair has its own code to go by, and text about output needs none, so they would only
- * cost tokens. */
-static const char *examples(const struct agent *a, const struct prompts *t)
-{
-    if (!agent_output_answers(a) || a->c->v[a->c->n - 1].role == TURN_RESULT)
-        return NULL;
-    return facts_last(a, languages[0].reads_table)  ? t->examples_table
-           : facts_last(a, languages[0].reads_json) ? t->examples_json
-                                                    : NULL;
-}
-
-bool agent_output_answers(const struct agent *a)
-{
-    return llm_output_answers(a->llm) && text_is_blank(a->system);
-}
-
 static int request(struct agent *a, const struct conversation *c, const char *about, struct llm_reply *r,
                    struct error *err)
 {
@@ -105,7 +88,7 @@ static int request(struct agent *a, const struct conversation *c, const char *ab
     }
     struct llm_request req = {.conversation = c,
                               .prompts = &q->texts,
-                              .examples = examples(a, &q->texts),
+                              .examples = small_model_examples(a, &q->texts),
                               .tools = {tools, n},
                               .vary = q->vary,
                               .about = about};

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/private.h"
+#include "agent/small_model.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "process/loop.h"
@@ -64,7 +65,7 @@ static int compact_turns(struct agent *a, size_t end, struct error *err)
  * request. */
 static bool may_compact(const struct agent *a, const struct question *q)
 {
-    return !q->compacted && q->start && q->texts.summary && !agent_output_answers(a);
+    return !q->compacted && q->start && q->texts.summary && !small_model_keeps_turns(a);
 }
 
 /* Replace the first end turns, and tell the user once a session. why: what the window is. */

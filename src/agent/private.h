@@ -47,7 +47,6 @@ struct question {
     /* why a file that its code wrote could not be delivered, and what would help; or NULL */
     char *undelivered;
     char *undelivered_name; /* name of that file */
-    bool brackets_told;     /* code without brackets was sent back */
     enum verified verified; /* what a second computation came to */
     char *second;           /* its answer; or NULL */
 };
@@ -123,9 +122,6 @@ void question_release(struct agent *a, struct question *q);
 bool agent_out_of_time(const struct agent *a);
 
 /* ask.c */
-/* True if the model's profile says that short output of code is the answer. False if the user's own
- * instructions may want it put otherwise. */
-bool agent_output_answers(const struct agent *a);
 /* Get the next reply. When the window is full, shorten the conversation one step at a time and ask again. */
 int ask_model(struct agent *a, struct llm_reply *r, struct error *err);
 /* Ask with another conversation and the present texts; nothing of the reply is shown. */
@@ -133,15 +129,6 @@ int ask_silently(struct agent *a, const struct conversation *c, struct llm_reply
 /* Ask an unsure model whether the code in text is meant to run. A call in r means yes. Its text goes to no
  * listener. */
 int ask_about(struct agent *a, const char *text, struct llm_reply *r, struct error *err);
-
-/* output_answer.c */
-/* What the only code of this round printed, if it can stand as the answer: it is one short line and there is
- * nothing else to report. A table, a whole object, a new file or a lost variable is left to the model to
- * describe. The caller frees it. */
-char *answer_of_output(const struct agent *a, const struct question *q, const struct llm_reply *r);
-/* The code of a small model that prints nothing and ends by giving a name a value: with that name after it,
- * so that the value is its output. Any other code as it is. The caller frees. */
-char *code_with_value(const struct agent *a, const char *code);
 
 /* events.c */
 void agent_send(struct agent *a, struct event *e); /* fills in the question's number */
@@ -250,19 +237,6 @@ void compact_if_full(struct agent *a, struct question *q);
 /* The service refused all of it as too long: do so with as many of the oldest turns as it should take. False:
  * no summary came of it. */
 bool compact_refused(struct agent *a, struct question *q);
-
-/* rounds.c: run what a reply calls, and put both into the conversation. -1: it was interrupted, or nothing
- * can run. */
-int run_reply(struct agent *a, struct question *q, struct llm_reply *r, struct error *err);
-
-/* doubt.c */
-/* How likely is it that what this code printed is wrong: 0, or more the likelier. Each sign is named in
- * why. */
-unsigned doubts(const char *question, const char *code, const char *output, struct buf *why);
-/* Is the first result of the question most likely wrong? Then the model is asked once more, and the better
- * result counts. One that is no better is forgotten. *answer: what counts in place of both results, which the
- * caller frees; or NULL. -1: interrupted, or no code can run any more. */
-int look_again(struct agent *a, struct question *q, char **answer, struct error *err);
 
 /* verify.c */
 /* Compute the answer of a->q a second time. Returns ANSWERED, UNVERIFIED, or what stopped the question. */

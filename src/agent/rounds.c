@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "agent/private.h"
+#include "agent/small_model.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -261,7 +262,8 @@ static int run_calls(struct agent *a, const struct llm_reply *r, size_t turn, st
     return 0;
 }
 
-int run_reply(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
+/* Run what a reply calls, and put both into the conversation. -1: it was interrupted, or nothing can run. */
+static int run_reply(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
 {
     struct call *calls = xcalloc(r->n_calls, sizeof *calls);
     for (size_t i = 0; i < r->n_calls; i++) {
@@ -287,15 +289,13 @@ static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, 
 {
     if (q->budget.no_more && ++q->budget.further >= 2)
         return last_text(a, q, r, err);
-    autofree char *answer = NULL;
-    if (run_reply(a, q, r, err) || look_again(a, q, &answer, err))
+    if (run_reply(a, q, r, err))
         return question_failed(a, err);
     if (budget_round_end(&q->budget))
         tell_no_more(a, q);
     if (q->budget.stuck)
         return stuck(a, q, err);
-    if (!answer)
-        answer = answer_of_output(a, q, r);
+    autofree char *answer = small_model_answer(a, q, r);
     if (!answer)
         return GO_ON;
     say_answer(a, q, answer);

@@ -9,6 +9,7 @@
 
 #include "agent/host_files.h"
 #include "agent/private.h"
+#include "agent/small_model.h"
 #include "base/error.h"
 #include "base/fill.h"
 #include "base/mem.h"
@@ -84,7 +85,7 @@ void texts_tell_day(struct agent *a)
     if (!a->told.day || !strcmp(a->told.day, now))
         return;
     xreplace(&a->told.day, xstrdup(now));
-    if (!strstr(a->o.prompts->system_native, "{date}") || agent_output_answers(a))
+    if (!strstr(a->o.prompts->system_native, "{date}"))
         return;
     autofree char *note = xasprintf("[It is a new day: %s]", now);
     agent_tell(a, note);
@@ -170,17 +171,10 @@ int texts_make(struct agent *a, struct prompts *t, struct error *err)
     struct text_vars vars = {v, countof(v)};
 
     prompts_map(t, a->o.prompts, fill, &vars);
-    if (agent_output_answers(a) && t->system_output) {
-        const char *blocks = t->system_blocks;
-
-        t->system_blocks = t->system_output;
-        t->system_output = blocks; /* prompts_release() frees both */
-    }
+    small_model_texts(a, t);
     if (mounts.len && t->mounts && !a->host) { /* who looks at files runs no code */
         add_to(&t->system_native, t->mounts);
         add_to(&t->system_blocks, t->mounts);
-        if (t->system_again)
-            add_to(&t->system_again, t->mounts);
     }
     if (!text_is_blank(a->system)) {
         add_to(&t->system_native, a->system);

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "agent/private.h"
+#include "agent/small_model.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "chat/language.h"
-#include "codecheck/codecheck.h"
 #include "json/json.h"
 #include "process/loop.h"
 
@@ -25,33 +25,6 @@ static void no_output(struct question *q, struct tool_use *use)
     buf_addstr(&use->text, "(no output) It ran without an error but printed nothing. Print the result.");
 }
 
-/* Output that says that nothing was found: a name that is spelt otherwise in the data, a filter that nothing
- * passes. */
-static bool found_nothing(const char *text)
-{
-    static const char *const whole[] = {"None", "nan", "NaT", "[]", "{}", "set()"};
-    static const char *const begins[] = {"Series([]", "Empty DataFrame"};
-    size_t len = strcspn(text, "\n");
-
-    for (size_t i = 0; i < countof(whole); i++)
-        if (len == strlen(whole[i]) && !strncmp(text, whole[i], len))
-            return true;
-    for (size_t i = 0; i < countof(begins); i++)
-        if (!strncmp(text, begins[i], strlen(begins[i])))
-            return true;
-    return false;
-}
-
-/* Where output is the answer, this is none: said so once as well. */
-static void no_value(struct question *q, struct tool_use *use)
-{
-    if (q->told_no_output)
-        return;
-    q->told_no_output = true;
-    use->kind = RESULT_FAILED;
-    buf_addstr(&use->text, "\nNothing was found. Look at how the names and values are written in the data.");
-}
-
 static void code_worked(struct agent *a, struct code_run *c, struct tool_use *use)
 {
     struct question *q = a->q;
@@ -62,8 +35,12 @@ static void code_worked(struct agent *a, struct code_run *c, struct tool_use *us
         buf_add(&use->text, c->told.data, c->told.len);
     else
         no_output(q, use);
-    if (agent_output_answers(a) && found_nothing(buf_str(&c->told)))
-        no_value(q, use);
+    const char *objection = q->told_no_output ? NULL : small_model_objection(a, buf_str(&c->told));
+    if (objection) {
+        q->told_no_output = true;
+        use->kind = RESULT_FAILED;
+        buf_addf(&use->text, "\n%s", objection);
+    }
     if (c->output)
         xreplace(&q->good, steal(&c->output));
 }
@@ -106,23 +83,6 @@ static void same_failed(struct agent *a, const struct code_run *c, const char *w
     cell_refused(a, c, "skipped: the same code has already failed");
 }
 
-/* A small model writes "a or b and c" where it means "(a or b) and c". It is shown both, once a question. */
-static bool ask_for_brackets(struct agent *a, const struct code_run *c, struct tool_use *use)
-{
-    autofree char *line = NULL;
-
-    if (a->q->brackets_told || !agent_output_answers(a) || !llm_checks_results(a->llm)
-        || !(line = line_with_brackets(c->code)))
-        return false;
-    a->q->brackets_told = true;
-    use->kind = RESULT_MALFORMED;
-    buf_addf(&use->text,
-             "Python reads \"a or b and c\" as \"a or (b and c)\". With \"(a or b) and c\" the line is:\n%s",
-             line);
-    cell_refused(a, c, "skipped: the code has \"or\" before \"and\" without brackets");
-    return true;
-}
-
 int tool_malformed(struct agent *a, struct tool_use *use, const char *problem, struct error *err)
 {
     const struct code_run c = {.id = use->call->id, .tool = use->call->name, .code = ""};
@@ -156,10 +116,8 @@ static int run_code(struct agent *a, struct tool_use *use, struct error *err)
         same_output(a, &c, why, use);
         return 0;
     }
-    if (ask_for_brackets(a, &c, use))
-        return 0;
 
-    autofree char *shown = code_with_value(a, code);
+    autofree char *shown = small_model_code(a, code);
     autofree char *whole = facts_with_reading(a, shown);
     c.code = whole;
     if (cell_run(a, &c, err))

@@ -174,7 +174,6 @@ void setup_llm(const struct config *c, const struct endpoint *e, const char *mod
         .context = c->context ? c->context : p.context,
         .temperature = c->temperature >= 0 ? c->temperature : p.temperature,
         .output_answers = p.output_answers,
-        .check_results = p.check_results,
         .repair_tokens = p.repair_tokens,
         .price = {p.has_price || free_here, p.price[0], p.price[1], p.price[2]},
         .reasoning_summary = c->show_reasoning,

@@ -11,8 +11,6 @@ const struct prompt_key prompt_keys[] = {
     {"system", "native", T(system_native), false},
     {"system", "blocks", T(system_blocks), false},
     {"system", "output", T(system_output), true},
-    {"system", "again", T(system_again), true},
-    {"system", "words", T(system_words), true},
     {"examples", "table", T(examples_table), false},
     {"examples", "json", T(examples_json), false},
     {NULL, "nudge", T(nudge), false},

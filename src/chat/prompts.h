@@ -25,9 +25,6 @@ struct prompts {
     const char *reasoning_effort;
     const char *system_native, *system_blocks;
     const char *system_output; /* for a model whose output is its answer; NULL: system_blocks */
-    /* for its second reply, where the result of the first is most likely wrong, and for a third one, where
-     * that of the second is too and differs from it; NULL: there is none */
-    const char *system_again, *system_words;
     const char *examples_table,
         *examples_json; /* of code about data, for a model whose output is its answer */
     const char *nudge;  /* asks about code in a reply of a model of unknown dialect; NULL: none ever is */

@@ -21,7 +21,6 @@ static const struct field fields[] = {
     {"no_temperature", F_BOOL, M(no_temperature), NULL, false, M(has_no_temperature)},
     {"price", F_PRICE, M(price), NULL, false, M(has_price)},
     {"output_answers", F_BOOL, M(output_answers), NULL, false, M(has_output_answers)},
-    {"check_results", F_BOOL, M(check_results), NULL, false, M(has_check_results)},
     {"vision", F_BOOL, M(vision), NULL, false, M(has_vision)},
     {"reasoning", F_BOOL, M(reasoning), NULL, false, M(has_reasoning)},
     {"efforts", F_CHOICES, M(efforts), EFFORTS "|default", false, M(has_efforts)},

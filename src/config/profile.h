@@ -41,7 +41,6 @@ struct profile {
     double price[3];         /* dollars per million tokens: in, cached, out; of use with has_price */
     /* in blocks: what its code prints is the answer, where that is one short line */
     bool output_answers;
-    bool check_results; /* the same: a result that is most likely wrong is asked for once more */
     bool vision, reasoning;
     char *efforts; /* those that the model knows, of EFFORTS or "default", joined by | */
     enum thinking thinking;
@@ -51,8 +50,8 @@ struct profile {
     /* the day on which the service takes it away, YYYY-MM-DD; what it names instead */
     char *ends, *replaced_by;
     bool has_dialect, has_context, has_max_tokens, has_repair_tokens, has_temperature, has_price,
-        has_output_answers, has_check_results, has_vision, has_reasoning, has_efforts, has_thinking,
-        has_reasoning_back, has_vllm_parser, has_no_temperature, has_thinking_off;
+        has_output_answers, has_vision, has_reasoning, has_efforts, has_thinking, has_reasoning_back,
+        has_vllm_parser, has_no_temperature, has_thinking_off;
     bool has_end; /* ends, replaced_by, or both */
 };
 

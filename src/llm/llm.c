@@ -287,10 +287,6 @@ bool llm_output_answers(const struct llm *m)
 {
     return m->o.output_answers && m->learnt->dialect == LLM_BLOCKS;
 }
-bool llm_checks_results(const struct llm *m)
-{
-    return m->o.check_results;
-}
 int llm_repair_tokens(const struct llm *m)
 {
     return m->o.repair_tokens;

@@ -64,8 +64,6 @@ size_t llm_first_image(const struct llm *m, const struct conversation *c);
 const char *llm_origin(const struct llm *m); /* endpoint, model and API, for struct turn.origin */
 /* True when short output of this model's code is the answer, so that it need not be asked for one. */
 bool llm_output_answers(const struct llm *m);
-/* True when a result of this model that is most likely wrong is asked for once more. */
-bool llm_checks_results(const struct llm *m);
 /* Failing code is no longer repaired once a question has cost this many tokens; 0: no limit. */
 int llm_repair_tokens(const struct llm *m);
 const struct price *llm_price(const struct llm *m); /* of the present model */

@@ -104,18 +104,6 @@ static bool close_to(const struct number *answer, double value)
     return fabs(answer->value - value) <= 0.5000001 * pow(10, -answer->decimals);
 }
 
-size_t numbers_read(const char *text, double *out, size_t max)
-{
-    struct number *n = xcalloc(NUMBERS_MAX, sizeof *n);
-    size_t count = collect(text, n, false);
-
-    count = count < max ? count : max;
-    for (size_t i = 0; i < count; i++)
-        out[i] = n[i].value;
-    free(n);
-    return count;
-}
-
 bool numbers_shared(const char *answer, const char *output)
 {
     struct number *a = xcalloc(NUMBERS_MAX, sizeof *a), *o = xcalloc(NUMBERS_MAX, sizeof *o);

@@ -80,7 +80,6 @@ struct llm_options {
     bool no_reasoning;   /* it is known not to reason, so requests say nothing about reasoning */
     struct price price;  /* not known unless it says so */
     bool output_answers; /* in the blocks dialect the output of its code is its answer */
-    bool check_results;  /* a result of its code that is most likely wrong is asked for once more */
     int repair_tokens;   /* a question that has cost this many tokens gets no more repairs; 0: no limit */
 
     /* what the service is like */

@@ -91,7 +91,7 @@ static struct fake {
     struct buf examples; /* the examples of each request, "[...]" */
     int context, learns;
     struct price price;
-    bool no_sandbox, failed_behind, output_answers, check_results;
+    bool no_sandbox, failed_behind, output_answers;
     int repair_tokens;
     const char *packages;
     const char *earlier; /* what earlier programs left in the sandbox */
@@ -114,8 +114,6 @@ static const struct prompts fake_prompts = {
     .system_native = "native {python} [{packages}] ({names}) {limits} {tool} {date} {output}\n",
     .system_blocks = "blocks {packages}",
     .system_output = "OUTPUT ALONE",
-    .system_again = "AGAIN",
-    .system_words = "WORDS",
     .examples_table = "TABLE {python}",
     .examples_json = "JSON",
     .nudge = "call {tool}",
@@ -272,12 +270,6 @@ bool llm_output_answers(const struct llm *m)
 {
     (void)m;
     return fake.output_answers;
-}
-
-bool llm_checks_results(const struct llm *m)
-{
-    (void)m;
-    return fake.check_results;
 }
 
 size_t llm_first_image(const struct llm *m, const struct conversation *c)

@@ -1,7 +1,8 @@
-/* test_output_answer.c - what the code of a small model printed, as the answer. */
+/* test_small_model.c - what the code of a small model printed, as the answer. */
 #include "fake.h"
 
 #include "agent/private.h"
+#include "agent/small_model.h"
 
 #define WARNS                                                                             \
     "<cell 1>:3: UserWarning: Boolean Series key will be reindexed to match the index.\n" \
@@ -82,7 +83,7 @@ static void test_values(void **state)
     for (int small = 0; small < 2; small++)
         for (size_t i = 0; i < countof(cases); i++) {
             fake.output_answers = small;
-            autofree char *runs = code_with_value(s.a, cases[i].code);
+            autofree char *runs = small_model_code(s.a, cases[i].code);
             assert_string_equal(runs, small ? cases[i].runs : cases[i].code);
         }
     session_end(&s);
