@@ -44,7 +44,16 @@ class OpenAI(Service):
     def wants(self, body):
         if "input" in body and "reasoning.encrypted_content" not in (body.get("include") or []) and self.effort(body) != "none":
             return ["without include reasoning.encrypted_content its thoughts are lost from call to call"]
-        return []
+        return self.dropped(body)
+
+    read = ()                       # the input of the last request, its instructions and tools in front
+
+    def dropped(self, body):
+        """Thoughts behind an edit of what was sent before are dropped, without a word."""
+        old, self.read = self.read, [body.get("instructions"), body.get("tools")] + list(body.get("input") or [])
+        same = next((i for i, (a, b) in enumerate(zip(old, self.read)) if a != b), len(old))
+        lost = [i for i, item in enumerate(self.read) if i >= same and isinstance(item, dict) and item.get("type") == "reasoning" and item in old]
+        return ["the thoughts of %d items are dropped: item %d was changed" % (len(lost), same - 2)] if lost else []
 
 
 class OpenAIResponses(OpenAI):
