@@ -8,44 +8,59 @@ CC      ?= cc
 B        = build/$(MODE)
 PREFIX  ?= /usr/local
 
-# The rooms, lowest first. A unit test of a room links only the rooms that it may use, so an arrow that bends does not link.
-ROOMS    = base process json yaml chat config calls wire llm limits records mount engine channel sandbox sniff provenance agent markdown show store upload fetch openai pipe term ask runner mcp server main
-USES_base    =
-USES_process = base
-USES_json    = base
-USES_yaml    = json base
-USES_chat    = json base
-USES_config  = yaml chat json process base
-USES_calls   = chat json base
-USES_wire    = calls chat json base
-USES_llm     = wire calls chat json process base
-USES_limits  = json base
-USES_records = limits json base
-USES_mount   = base
-USES_engine  = mount records limits json process base
-USES_channel = process base
-USES_sandbox = channel engine mount records limits chat json process base
-USES_sniff   = json base
-USES_provenance = chat json base
-USES_agent   = sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
-USES_markdown = chat json base
-USES_show    = markdown chat json process base
-USES_store   = chat json process base
-USES_upload  = llm wire calls chat json process base
-USES_fetch   = llm wire calls chat json process base
-USES_openai  = json base
-USES_pipe    = show markdown agent sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
-USES_term    = show markdown agent sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
-USES_ask     = upload show markdown agent sniff provenance llm wire calls sandbox channel engine mount records limits config yaml chat json process base
-USES_runner  = agent sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
-USES_mcp     = runner agent sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
-USES_server  = mcp runner openai agent sniff provenance llm wire calls sandbox channel engine mount records limits chat json process base
-USES_main    = server mcp runner ask term pipe openai fetch upload store show markdown agent sniff provenance llm wire calls sandbox channel engine mount records limits config yaml chat json process base
+# The wings, lowest first, and the rooms in them, lowest first (docs/ARCHITECTURE.md). USES_ names what a room includes itself; what
+# it is linked with follows from that, for the program and for the unit tests, so an arrow that bends does not link.
+WINGS    = common data model sandbox answer terminal serve main
+ROOMS_common   = base process json
+ROOMS_data     = conversation yaml config sniff provenance
+ROOMS_model    = calls wire llm fetch
+ROOMS_sandbox  = limits records mount engine channel sandbox
+ROOMS_answer   = agent store upload ask
+ROOMS_terminal = markdown show pipe term
+ROOMS_serve    = openai runner mcp server
+ROOMS_main     = main
+ROOMS    = $(foreach w,$(WINGS),$(ROOMS_$(w)))
+USES_base         =
+USES_process      = base
+USES_json         = base
+USES_conversation = json base
+USES_yaml         = json base
+USES_config       = yaml conversation json process base
+USES_sniff        = json base
+USES_provenance   = conversation base
+USES_calls        = conversation json base
+USES_wire         = calls conversation json base
+USES_llm          = wire conversation json process base
+USES_fetch        = llm process base
+USES_limits       = json base
+USES_records      = limits json base
+USES_mount        = base
+USES_engine       = mount records limits json process base
+USES_channel      = process base
+USES_sandbox      = channel engine mount records limits conversation process base
+USES_agent        = sniff provenance llm sandbox conversation json process base
+USES_store        = conversation json process base
+USES_upload       = llm conversation base
+USES_ask          = upload agent llm sandbox engine mount config conversation process base
+USES_markdown     = conversation base
+USES_show         = markdown conversation process base
+USES_pipe         = show agent sniff conversation json process base
+USES_term         = show agent sandbox conversation process base
+USES_openai       = json base
+USES_runner       = sandbox records json process base
+USES_mcp          = runner json base
+USES_server       = mcp runner openai json process base
+USES_main         = server mcp runner fetch ask term pipe show store agent llm wire sandbox engine mount records config conversation json process base
+
+# A static library comes before those that it needs: the highest room first.
+$(foreach r,$(ROOMS),$(eval DOWNWARD = $(r) $(DOWNWARD)))
+$(foreach r,$(ROOMS),$(eval BELOW_$(r) := $(sort $(foreach u,$(USES_$(r)),$(u) $(BELOW_$(u))))))
+below    = $(filter $(BELOW_$(1)),$(DOWNWARD))
 
 PKGS     = libcurl libcjson yaml-0.1 readline libseccomp md4c sqlite3 chafa libmicrohttpd
 # Opened when they are first needed (dlopen), so that a start does not pay for them.
 LATE     = libcurl sqlite3 chafa libmicrohttpd
-CPPFLAGS += -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -Isrc -I. $(PKG_CFLAGS)
+CPPFLAGS += -D_GNU_SOURCE -DVERSION='"$(VERSION)"' $(WINGS:%=-Isrc/%) -Isrc -I. $(PKG_CFLAGS)
 WARN     = -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Wformat=2 -Wwrite-strings
 CFLAGS_release = -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
 LDFLAGS_release = -pie -Wl,-z,relro -Wl,--as-needed
@@ -56,7 +71,7 @@ LDFLAGS_fuzz = -fsanitize=fuzzer,address,undefined
 ALL_CFLAGS = -std=gnu17 $(WARN) $(CFLAGS_$(MODE)) $(CFLAGS)
 ALL_LDFLAGS = $(LDFLAGS_$(MODE)) $(LDFLAGS)
 
-src_of   = $(wildcard src/$(1)/*.c)
+src_of   = $(wildcard src/*/$(1)/*.c src/$(1)/*.c)
 objs_of  = $(patsubst src/%.c,$(B)/%.o,$(call src_of,$(1)))
 lib_of   = $(patsubst %,$(B)/lib%.a,$(1))
 
@@ -74,7 +89,7 @@ all: build/sandpiper
 SETS_UP  = run test check image local-model clean uninstall deb $(if $(SANDPIPER_BIN),probe)
 ifneq ($(filter-out $(SETS_UP),$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell command -v $(firstword $(CC)) >/dev/null && pkg-config --exists $(PKGS) 2>/dev/null && echo yes),yes)
-$(shell src/setup/packages.sh build --check >&2)
+$(shell setup/packages.sh build --check >&2)
 $(error packages are missing: pkg-config does not know all of $(PKGS))
 endif
 # Asked once, and only where it can answer: what it complains of is not the first thing that a new user should read.
@@ -83,7 +98,7 @@ LIBS     := $(shell pkg-config --libs $(filter-out $(LATE),$(PKGS))) -ldl -lm
 endif
 
 run:
-	@src/setup/run.sh $(ARGS)
+	@setup/run.sh $(ARGS)
 # check: what takes longer than test, and runs in CI as well (sanitizers, long repetitions, probes).
 test check:
 	@tests/run.sh $@ $(ARGS)
@@ -95,17 +110,17 @@ test-model: build/sandpiper
 probe: $(if $(SANDPIPER_BIN),,$(PROGRAM))
 	@SANDPIPER_BIN='$(or $(SANDPIPER_BIN),$(PROGRAM))' V='$(V)' ENGINE='$(ENGINE)' /usr/bin/python3 tests/probes/probe.py $(ARGS)
 image:
-	@src/setup/packages.sh image
+	@setup/packages.sh image
 	@docker/make-image.sh
 local-model:
-	@src/setup/packages.sh model
-	@/usr/bin/python3 src/setup/local_model.py fetch
-	@/usr/bin/python3 src/setup/local_model.py serve
+	@setup/packages.sh model
+	@/usr/bin/python3 setup/local_model.py fetch
+	@/usr/bin/python3 setup/local_model.py serve
 
 # What is installed, and where: file, folder beneath PREFIX, name. The shells look for completions in these folders.
-SHARE    = src/setup/completion/sandpiper.bash:share/bash-completion/completions/sandpiper \
-           src/setup/completion/_sandpiper:share/zsh/site-functions/_sandpiper \
-           src/setup/completion/sandpiper.fish:share/fish/vendor_completions.d/sandpiper.fish \
+SHARE    = setup/completion/sandpiper.bash:share/bash-completion/completions/sandpiper \
+           setup/completion/_sandpiper:share/zsh/site-functions/_sandpiper \
+           setup/completion/sandpiper.fish:share/fish/vendor_completions.d/sandpiper.fish \
            docs/sandpiper.1:share/man/man1/sandpiper.1 \
            docs/events.schema.json:share/sandpiper/events.schema.json
 STRIP   ?= -s
@@ -115,25 +130,25 @@ install: build/sandpiper
 uninstall:
 	rm -f $(foreach f,bin/sandpiper $(SHARE),'$(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(f)))')
 deb:
-	@src/setup/deb.sh
+	@setup/deb.sh
 # What the documents have of the program: the list of providers, and the picture of a session.
 docs: build/sandpiper
-	@/usr/bin/python3 src/setup/providers_table.py
+	@/usr/bin/python3 setup/providers_table.py
 	@/usr/bin/python3 docs/picture.py
 
 build/sandpiper: $(PROGRAM)
 	@mkdir -p build && ln -sf $(MODE)/sandpiper $@
 
 $(PROGRAM): $(call objs_of,main) $(call lib_of,$(filter-out main,$(ROOMS)))
-	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(call objs_of,main) $(call lib_of,$(USES_main)) $(LIBS)
+	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(call objs_of,main) $(call lib_of,$(call below,main)) $(LIBS)
 
 define room_rules
 $(B)/lib$(1).a: $(call objs_of,$(1))
 	@mkdir -p $$(@D) && rm -f $$@
 	@$(AR) rcs $$@ $$^
-$(B)/unit/$(1)/%: tests/unit/$(1)/%.c $(call lib_of,$(1) $(USES_$(1)))
+$(B)/unit/$(1)/%: tests/unit/$(1)/%.c $(call lib_of,$(1) $(call below,$(1)))
 	@mkdir -p $$(@D)
-	$$(call say,LINK,$$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MMD -MP -MF $$@.d -o $$@ $$< $(call lib_of,$(1) $(USES_$(1))) $(LIBS) -lcmocka
+	$$(call say,LINK,$$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MMD -MP -MF $$@.d -o $$@ $$< $(call lib_of,$(1) $(call below,$(1))) $(LIBS) -lcmocka
 endef
 $(foreach r,$(filter-out main,$(ROOMS)),$(eval $(call room_rules,$(r))))
 
@@ -141,34 +156,34 @@ $(B)/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# What is compiled in by src/base/embed.h, which the compiler does not see.
-$(B)/channel/guest.o: $(wildcard src/guest/*.py) $(B)/gen/guest.code $(B)/gen/file_profile.py
-$(B)/channel/guest.o: CPPFLAGS += -DGUEST_CODE='"$(B)/gen/guest.code"' -DGUEST_PROFILE='"$(B)/gen/file_profile.py"'
+# What is compiled in by src/common/base/embed.h, which the compiler does not see.
+$(B)/sandbox/channel/guest.o: $(wildcard src/sandbox/guest/*.py) $(B)/gen/guest.code $(B)/gen/file_profile.py
+$(B)/sandbox/channel/guest.o: CPPFLAGS += -DGUEST_CODE='"$(B)/gen/guest.code"' -DGUEST_PROFILE='"$(B)/gen/file_profile.py"'
 
 # One text, in the order of the names.
-PROFILE_PARTS = $(sort $(wildcard src/file_profile/*.py))
+PROFILE_PARTS = $(sort $(wildcard src/data/file_profile/*.py))
 $(B)/gen/file_profile.py: $(PROFILE_PARTS)
 	@mkdir -p $(@D)
 	$(call say,GUEST,$@)cat $(PROFILE_PARTS) > $@
 
 # The guest compiled by the Python that bwrap will start (and the image's, where it is the same version). Without one here the file is empty
 # and the guest is compiled at each start, as it is by every Python that this code does not fit.
-GUEST_PARTS = $(filter-out %/boot.py %/walls.py,$(wildcard src/guest/*.py))
-$(B)/gen/guest.code: src/channel/guest_code.py $(GUEST_PARTS)
+GUEST_PARTS = $(filter-out %/boot.py %/walls.py,$(wildcard src/sandbox/guest/*.py))
+$(B)/gen/guest.code: src/sandbox/channel/guest_code.py $(GUEST_PARTS)
 	@mkdir -p $(@D)
-	$(call say,GUEST,$@)if [ -x /usr/bin/python3 ]; then /usr/bin/python3 -I src/channel/guest_code.py $@ $(GUEST_PARTS); else : > $@; fi
-$(B)/term/cmd_python.o: src/term/vars.py
-$(B)/runner/operations.o: src/runner/operations.json
-$(B)/server/own.o: src/server/docs.html
-$(B)/server/foreign.o: src/server/foreign.json
-$(B)/config/embedded.o: src/config/providers.yaml src/config/models.yaml $(wildcard prompts/*.yaml)
+	$(call say,GUEST,$@)if [ -x /usr/bin/python3 ]; then /usr/bin/python3 -I src/sandbox/channel/guest_code.py $@ $(GUEST_PARTS); else : > $@; fi
+$(B)/terminal/term/cmd_python.o: src/terminal/term/vars.py
+$(B)/serve/runner/operations.o: src/serve/runner/operations.json
+$(B)/serve/server/own.o: src/serve/server/docs.html
+$(B)/serve/server/foreign.o: src/serve/server/foreign.json
+$(B)/data/config/embedded.o: src/data/config/providers.yaml src/data/config/models.yaml $(wildcard prompts/*.yaml)
 
 # The filter's BPF program, made by our own table at build time. A builder that cannot run what it builds leaves it to each start.
-$(B)/limits/seccomp_ready.o: $(B)/gen/seccomp.bpf
-$(B)/limits/seccomp_ready.o: CPPFLAGS += -DSECCOMP_BPF='"$(B)/gen/seccomp.bpf"'
+$(B)/sandbox/limits/seccomp_ready.o: $(B)/gen/seccomp.bpf
+$(B)/sandbox/limits/seccomp_ready.o: CPPFLAGS += -DSECCOMP_BPF='"$(B)/gen/seccomp.bpf"'
 $(B)/gen/seccomp.bpf: $(B)/gen/seccomp_program
 	$(call say,BPF,$@)$< $@ || : > $@
-$(B)/gen/seccomp_program: src/limits/make/seccomp_program.c $(B)/limits/seccomp.o $(B)/limits/seccomp_table.o $(B)/libjson.a $(B)/libbase.a
+$(B)/gen/seccomp_program: src/sandbox/limits/make/seccomp_program.c $(B)/sandbox/limits/seccomp.o $(B)/sandbox/limits/seccomp_table.o $(B)/libjson.a $(B)/libbase.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
 
@@ -202,7 +217,7 @@ lint-gcc:
 lint-compile: $(LINT_TARGETS)
 	@tests/lint/check-symbols.sh $(foreach r,$(ROOMS),$(call objs_of,$(r)))
 lint-clang:
-	@printf '%s\n' $(wildcard src/*/*.c) $(UNIT_SRC) $(wildcard tests/fuzz/*.c tests/bench/*.c) | \
+	@printf '%s\n' $(wildcard src/*/*.c src/*/*/*.c) $(UNIT_SRC) $(wildcard tests/fuzz/*.c tests/bench/*.c) | \
 	  xargs -P "$$(nproc)" -n 16 clang $(CPPFLAGS) $(EMBEDDED) -std=gnu17 $(WARN) $(CFLAGS_release) -fsyntax-only
 
 # Every sentence that the program can say, with file and line, to be read in one go.
@@ -218,9 +233,9 @@ fuzz:
 	@+$(MAKE) -s MODE=fuzz CC=clang fuzz-run
 fuzz-run: $(FUZZ_BIN)
 	@tests/fuzz/run.sh $(B) $(FUZZ_BIN)
-$(B)/targets/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(call lib_of,$(USES_main))
+$(B)/targets/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(call lib_of,$(call below,main))
 	@mkdir -p $(@D)
-	$(call say,LINK,$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(call lib_of,$(USES_main)) $(LIBS)
+	$(call say,LINK,$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(call lib_of,$(call below,main)) $(LIBS)
 
 # The figures of docs/BENCH.md; make bench BENCH="cell flood" for some of them.
 BENCH_BIN = $(B)/bench/hello $(B)/bench/hello-curl $(B)/bench/cells $(B)/bench/markdown
@@ -233,12 +248,12 @@ $(B)/bench/hello: tests/bench/hello.c
 $(B)/bench/hello-curl: tests/bench/hello.c
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) -pie -Wl,--no-as-needed -o $@ $< $(LIBS) $(shell pkg-config --libs libcurl)
-$(B)/bench/cells: tests/bench/cells.c $(call lib_of,sandbox $(USES_sandbox))
+$(B)/bench/cells: tests/bench/cells.c $(call lib_of,sandbox $(call below,sandbox))
 	@mkdir -p $(@D)
-	$(call say,LINK,$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(call lib_of,sandbox $(USES_sandbox)) $(LIBS)
-$(B)/bench/markdown: tests/bench/markdown.c $(call lib_of,markdown $(USES_markdown))
+	$(call say,LINK,$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(call lib_of,sandbox $(call below,sandbox)) $(LIBS)
+$(B)/bench/markdown: tests/bench/markdown.c $(call lib_of,markdown $(call below,markdown))
 	@mkdir -p $(@D)
-	$(call say,LINK,$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(call lib_of,markdown $(USES_markdown)) $(LIBS)
+	$(call say,LINK,$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(call lib_of,markdown $(call below,markdown)) $(LIBS)
 
 clean:
 	rm -rf build

@@ -18,11 +18,11 @@ cd "$(dirname "$0")/.."
 
 what=${1:-test}
 [ $# = 0 ] || shift
-src/setup/packages.sh test
+setup/packages.sh test
 jobs=$(nproc)
 workers=${SANDPIPER_TEST_JOBS:-$((4 * jobs))}
 # Fetched meanwhile, for tests/e2e/test_upload.py, which waits for them and tells what failed.
-[ "$what" != test ] || timeout 600 src/setup/storage_servers.sh >/dev/null 2>&1 </dev/null &
+[ "$what" != test ] || timeout 600 setup/storage_servers.sh >/dev/null 2>&1 </dev/null &
 scratch=$(mktemp -d)
 trap 'cat "$scratch"/beside 2>/dev/null || true; rm -rf "$scratch"' EXIT
 # Seconds for one test and for a round of tests. A test that hangs has failed, with the line that it hung at; CI never waits for one.

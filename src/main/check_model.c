@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "base/size.h"
-#include "chat/conversation.h"
+#include "conversation/conversation.h"
 #include "config/prompt_file.h"
 #include "llm/models.h"
 #include "main/command.h"

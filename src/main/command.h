@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "chat/event.h"
+#include "conversation/event.h"
 #include "config/config.h"
 #include "pipe/pipe.h"
 

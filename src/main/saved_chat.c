@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/newfile.h"
 #include "base/quoting.h"
-#include "chat/conversation.h"
+#include "conversation/conversation.h"
 #include "main/command.h"
 #include "store/db.h"
 #include "store/export.h"

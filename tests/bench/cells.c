@@ -1,4 +1,4 @@
-/* cells.c - time cells through src/sandbox, as the agent runs them, by turns with what they are measured
+/* cells.c - time cells through sandbox, as the agent runs them, by turns with what they are measured
  * against, so that a machine that gets slower does so for both.
  *
  *     cells ENGINE warm N     1,000 times print(1) without a pause, with snapshots, without, and over bare

@@ -28,7 +28,7 @@ def curl(kind, server, path):
 
 def measure(program, env, rounds=3):
     """{kind: (seconds that --upload costs over the same question without it, seconds of the loop)}, the best of each."""
-    programs = subprocess.run([os.path.join(HERE, "../../src/setup/storage_servers.sh")], capture_output=True, text=True, check=True).stdout.strip()
+    programs = subprocess.run([os.path.join(HERE, "../../setup/storage_servers.sh")], capture_output=True, text=True, check=True).stdout.strip()
     out = {}
     for kind in ("s3", "azure"):
         folder = os.path.join(env["HOME"], kind)

@@ -1,4 +1,4 @@
-"""The code of src/file_profile, called directly, with Debian's python3 and its pandas; through the sandbox it is the same."""
+"""The code of src/data/file_profile, called directly, with Debian's python3 and its pandas; through the sandbox it is the same."""
 import importlib.util
 import pathlib
 import re
@@ -6,7 +6,7 @@ import types
 
 import pytest
 
-SOURCES = sorted(str(path) for path in (pathlib.Path(__file__).resolve().parents[2] / 'src/file_profile').glob('*.py'))   # one text for the sandbox
+SOURCES = sorted(str(path) for path in (pathlib.Path(__file__).resolve().parents[2] / 'src/data/file_profile').glob('*.py'))   # one text for the sandbox
 pandas_here = importlib.util.find_spec('pandas') is not None
 
 

@@ -1,8 +1,8 @@
-"""option_rows.py - the table of options as its source has it (src/config/option.c), for the tests of every option and for `make lint`."""
+"""option_rows.py - the table of options as its source has it (src/data/config/option.c), for the tests of every option and for `make lint`."""
 import os
 import re
 
-TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "config", "option.c")
+TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "data", "config", "option.c")
 OF = {"serve": {"FOR_SERVE", "FOR_FRONT", "FOR_ALL"}, "mcp": {"FOR_FRONT", "FOR_ALL"}}      # in a row's commands: the option is one of this front
 
 

@@ -1,4 +1,4 @@
-"""provider_rows.py - the rows of src/config/providers.yaml as the tests of providers use them, and a program pointed at the mock of one."""
+"""provider_rows.py - the rows of src/data/config/providers.yaml as the tests of providers use them, and a program pointed at the mock of one."""
 import os
 import re
 from urllib.parse import urlsplit
@@ -8,7 +8,7 @@ import yaml
 from conftest import TREE
 from services import all_services
 
-with open(os.path.join(TREE, "src", "config", "providers.yaml"), encoding="utf-8") as f:
+with open(os.path.join(TREE, "src", "data", "config", "providers.yaml"), encoding="utf-8") as f:
     ROWS = yaml.safe_load(f)
 SERVICES = all_services()
 PLACES = {"CLOUDFLARE_ACCOUNT_ID": "acct", "AWS_REGION": "eu-west-1", "AZURE_OPENAI_ENDPOINT": "https://mine.openai.azure.com"}

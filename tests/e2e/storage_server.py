@@ -1,5 +1,5 @@
 """storage_server.py - a strict stand-in for storage services on loopback: it checks the signature of S3's requests (AWS Signature 4) and the token and
-headers of Azure Blob's, as the services themselves do; and real servers: s3rver and azurite, which src/setup/storage_servers.sh fetches."""
+headers of Azure Blob's, as the services themselves do; and real servers: s3rver and azurite, which setup/storage_servers.sh fetches."""
 import base64
 import hashlib
 import hmac

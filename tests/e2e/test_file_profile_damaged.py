@@ -1,4 +1,4 @@
-"""Profiles of files that are damaged or not what they seem (src/file_profile/*.py): the line that they give must read the file, and what is
+"""Profiles of files that are damaged or not what they seem (src/data/file_profile/*.py): the line that they give must read the file, and what is
 wrong is said."""
 
 import bz2

@@ -217,7 +217,7 @@ print(time.monotonic() - begin < 15)
 
 def test_a_close_that_would_block():
     """What the supervisor closes that may make it wait, as on older kernels the garbage of others does: it does not."""
-    start = os.path.join(TREE, "src/guest/start.py")
+    start = os.path.join(TREE, "src/sandbox/guest/start.py")
     r = subprocess.run(["/usr/bin/python3", "-I", "-c", CLOSE, start], stdout=subprocess.PIPE, timeout=60)
     assert r.stdout == b"True\n"
 

@@ -15,7 +15,7 @@ from serving import Server
 
 EACH = 1000
 AT_ONCE = 50            # those that the server has to wait for are sent side by side
-FOREIGN = pathlib.Path(__file__).resolve().parent.parent.parent / "src" / "server" / "foreign.json"
+FOREIGN = pathlib.Path(__file__).resolve().parent.parent.parent / "src" / "serve" / "server" / "foreign.json"
 # Where libmicrohttpd refuses by itself, and how it says so (the manual page tells of these).
 UNREADABLE, CHUNKS = b"Your HTTP request was syntactically incorrect", b"Your HTTP chunked encoding was syntactically incorrect"
 LENGTHS = b"wrong value for <b>Content-Length", b"too large value for <b>Content-Length"

@@ -84,7 +84,7 @@ def test_exit_codes_are_the_same_in_page_and_help(bare):
 
 def test_the_lists_of_providers_are_current():
     """README's table and the page's list are made from providers.yaml."""
-    r = subprocess.run(["/usr/bin/python3", os.path.join(TREE, "src", "setup", "providers_table.py"), "--check"], capture_output=True, text=True)
+    r = subprocess.run(["/usr/bin/python3", os.path.join(TREE, "setup", "providers_table.py"), "--check"], capture_output=True, text=True)
     assert r.returncode == 0, r.stderr
 
 
@@ -95,7 +95,7 @@ def test_the_page_is_well_formed():
     assert r.returncode == 0, r.stdout + r.stderr
 
 
-COMPLETION = os.path.join(TREE, "src", "setup", "completion")
+COMPLETION = os.path.join(TREE, "setup", "completion")
 
 
 def complete_line(line, program=None):

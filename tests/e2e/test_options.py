@@ -1,5 +1,5 @@
 """test_options.py - every option of `sandpiper serve` and `sandpiper mcp` does what it says, through the command that users type: as an option, as a
-variable of the environment and in config.yaml. `make lint` fails for an option in the table (src/config/option.c) that has no check here.
+variable of the environment and in config.yaml. `make lint` fails for an option in the table (src/data/config/option.c) that has no check here.
 
 A check is run once for each way, and once without the option (in `make check`), where it has to fail: else it would see nothing.
 """

@@ -18,7 +18,7 @@ from program import children
 from raw_server import wait_for
 from serving import Server
 
-FOREIGN = pathlib.Path(__file__).resolve().parent.parent.parent / "src" / "server" / "foreign.json"
+FOREIGN = pathlib.Path(__file__).resolve().parent.parent.parent / "src" / "serve" / "server" / "foreign.json"
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def body_of_401(server):
     return json.loads(r.read())["message"]
 
 
-# A service that we do not know: its API as it would be written into src/server/foreign.json.
+# A service that we do not know: its API as it would be written into src/serve/server/foreign.json.
 UNKNOWN = {
     "api": "a service of another name", "failure": {"message": "$detail", "status": "$status"}, "headers": ["X-Session"],
     "routes": [

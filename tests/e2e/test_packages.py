@@ -1,4 +1,4 @@
-"""What the guest says of the packages inside (src/guest/installed.py), from names of metadata alone."""
+"""What the guest says of the packages inside (src/sandbox/guest/installed.py), from names of metadata alone."""
 import os
 import posix
 
@@ -6,7 +6,7 @@ TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def found(folder, wanted):
-    with open(os.path.join(TREE, "src", "guest", "installed.py"), encoding="utf-8") as f:
+    with open(os.path.join(TREE, "src", "sandbox", "guest", "installed.py"), encoding="utf-8") as f:
         source = f.read()
     place = {"sys": type("sys", (), {"path": [str(folder)]}), "posix": posix, "OPTIONS": {"packages": wanted}}
     exec(source, place)                         # noqa: S102 - our own

@@ -9,7 +9,7 @@ import zipfile
 
 from conftest import TREE
 
-SCRIPT = os.path.join(TREE, "src", "setup", "local_model.py")
+SCRIPT = os.path.join(TREE, "setup", "local_model.py")
 
 
 def model(*args, **env):
@@ -86,7 +86,7 @@ def test_packages_says_what_is_missing(tmp_path):
         (tmp_path / name).chmod(0o755)
     for name in ("env", "mktemp", "rm", "tail", "bash"):
         (tmp_path / name).symlink_to("/usr/bin/" + name)
-    r = subprocess.run(["/usr/bin/bash", os.path.join(TREE, "src", "setup", "packages.sh"), "run"], env={"PATH": str(tmp_path)},
+    r = subprocess.run(["/usr/bin/bash", os.path.join(TREE, "setup", "packages.sh"), "run"], env={"PATH": str(tmp_path)},
                        capture_output=True, text=True, timeout=30)
     assert r.returncode == 1 and "bubblewrap" in r.stderr and "as root, run:     apt-get install" in r.stderr, r
 
@@ -97,7 +97,7 @@ def test_what_make_says_first_is_ours(tmp_path):
     (tmp_path / "pkg-config").chmod(0o755)
     r = subprocess.run(["/usr/bin/make", "-n", "run"], cwd=TREE, env={"PATH": "%s:/usr/bin:/bin" % tmp_path},
                        capture_output=True, text=True, timeout=30)
-    assert r.returncode == 0 and r.stderr == "" and r.stdout == "src/setup/run.sh \n", r
+    assert r.returncode == 0 and r.stderr == "" and r.stdout == "setup/run.sh \n", r
 
 
 def test_install_and_uninstall(tmp_path):
@@ -120,7 +120,7 @@ def test_install_and_uninstall(tmp_path):
 
 
 def packages(*args, **env):
-    return subprocess.run(["/usr/bin/bash", os.path.join(TREE, "src", "setup", "packages.sh"), *args], env={"PATH": "/usr/bin:/bin", **env},
+    return subprocess.run(["/usr/bin/bash", os.path.join(TREE, "setup", "packages.sh"), *args], env={"PATH": "/usr/bin:/bin", **env},
                           capture_output=True, text=True, timeout=30)
 
 
@@ -150,7 +150,7 @@ def test_another_distribution_is_told_its_command(tmp_path):
 def test_make_run_says_what_it_will_do(tmp_path):
     """Before anything is installed or fetched; with a key or a server nothing is downloaded."""
     def plan(**env):
-        r = subprocess.run(["/usr/bin/bash", os.path.join(TREE, "src", "setup", "run.sh"), "--plan"], capture_output=True, text=True, timeout=60,
+        r = subprocess.run(["/usr/bin/bash", os.path.join(TREE, "setup", "run.sh"), "--plan"], capture_output=True, text=True, timeout=60,
                            env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path), **env})
         assert r.returncode == 0 and r.stderr == "", r
         return r.stdout

@@ -188,7 +188,7 @@ def test_usage(bare, serve, to, env, said):
 @pytest.fixture(scope="module")
 def programs():
     """The folder of s3rver and azurite-blob. tests/run.sh has begun to fetch them. Where that cannot be done it is a failure in CI."""
-    r = subprocess.run([os.path.join(TREE, "src/setup/storage_servers.sh")], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    r = subprocess.run([os.path.join(TREE, "setup/storage_servers.sh")], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if r.returncode and os.environ.get("SANDPIPER_TEST_ENGINES") == "required":
         pytest.fail("s3rver and azurite cannot be installed: " + r.stderr[-2000:], pytrace=False)
     if r.returncode:

@@ -3,7 +3,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/utf8.h"
-#include "chat/conversation.h"
+#include "conversation/conversation.h"
 #include "term/keys.h"
 
 static void take(struct keys *k, int64_t now, struct buf *out)

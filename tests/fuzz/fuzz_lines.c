@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "show/lines.h"
-#include "chat/language.h"
+#include "conversation/language.h"
 #include "markdown/highlight.h"
 
 static void show(const char *text, size_t len, uint32_t seed, bool cut, bool words, bool terminal, int width,

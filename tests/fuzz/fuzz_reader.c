@@ -9,7 +9,7 @@
 #include "json/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "chat/conversation.h"
+#include "conversation/conversation.h"
 #include "wire/reply.h"
 #include "wire/request.h"
 

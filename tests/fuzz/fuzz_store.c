@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "chat/conversation.h"
+#include "conversation/conversation.h"
 #include "process/loop.h"
 #include "store/db.h"
 #include "store/schema.h"

@@ -3,9 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 bad=0
-for header in src/*/*.h; do
-    name=${header#src/}
-    printf '#include "%s"\n#include "%s"\nextern int nothing;\n' "$name" "$name" |
-        ${CC:-cc} "$@" -Isrc -I. -fsyntax-only -x c - || { printf '%s does not compile alone\n' "$header" >&2; bad=1; }
+for header in src/*/*.h src/*/*/*.h; do
+    printf '#include "%s"\n#include "%s"\nextern int nothing;\n' "$header" "$header" |
+        ${CC:-cc} "$@" -fsyntax-only -x c - || { printf '%s does not compile alone\n' "$header" >&2; bad=1; }
 done
 exit $bad

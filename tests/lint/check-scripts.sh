@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 bad=0
-mapfile -t scripts < <(grep -lE '^#!.*[/ ](ba)?sh( |$)' .ci/* docker/* src/setup/* tests/*.sh tests/*/*.sh 2>/dev/null)
+mapfile -t scripts < <(grep -lE '^#!.*[/ ](ba)?sh( |$)' .ci/* docker/* setup/* tests/*.sh tests/*/*.sh 2>/dev/null)
 if command -v shellcheck >/dev/null; then
     shellcheck -S warning "${scripts[@]}" || bad=1
 else
@@ -21,14 +21,14 @@ for path in glob.glob("src/**/*.py", recursive=True) + glob.glob("tests/**/*.py"
         print(f"{path}:{e.lineno}: {e.msg}", file=sys.stderr)
         bad = True
         continue
-    if not path.startswith(("src/guest/", "src/file_profile/")):
+    if not path.startswith(("src/sandbox/guest/", "src/data/file_profile/")):
         continue
     try:                        # the oldest Python an image may have
         ast.parse(open(path, encoding="utf-8").read(), path, feature_version=(3, 8))
     except SyntaxError as e:
         print(f"{path}:{e.lineno}: not Python 3.8: {e.msg}", file=sys.stderr)
         bad = True
-    own = {os.path.splitext(n)[0] for n in os.listdir("src/guest") + os.listdir("src/file_profile")}
+    own = {os.path.splitext(n)[0] for n in os.listdir("src/sandbox/guest") + os.listdir("src/data/file_profile")}
     for node in tree.body:      # inside a function it may be missing: that function asks first, or expects the failure
         names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         for name in names:

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """messages.py - print every sentence that the program can say, with file and line, to be read in one go (make messages).
 
-They are the string literals with words in src/**/*.[ch] (adjacent ones joined, %s as it stands) and in src/guest and src/file_profile. Exit 1, with
+They are the string literals with words in src/**/*.[ch] (adjacent ones joined, %s as it stands) and in src/sandbox/guest and src/data/file_profile. Exit 1, with
 the place on stderr, where one uses wording that was weeded out once: a native reader stumbles over it.
 """
 import ast
@@ -49,7 +49,7 @@ def literals_of_python(text):
 
 def main():
     bad = 0
-    for path in sorted(glob.glob("src/**/*.[ch]", recursive=True)) + sorted(glob.glob("src/guest/*.py") + glob.glob("src/file_profile/*.py")):
+    for path in sorted(glob.glob("src/**/*.[ch]", recursive=True)) + sorted(glob.glob("src/sandbox/guest/*.py") + glob.glob("src/data/file_profile/*.py")):
         with open(path, encoding="utf-8") as f:
             text = f.read()
         for line, said in (literals_of_python if path.endswith(".py") else literals_of_c)(text):

@@ -27,7 +27,7 @@ def main():
         tree = ast.parse(f.read())
     without = next(ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign) and node.targets[0].id == "NO_EFFECT")
     told = set(checked(tree)) | {(front, name) for front, names in without.items() for name in names}
-    bad = ["src/config/option.c: --%s: tests/e2e/test_options.py has no check of it with sandpiper %s" % (name, front)
+    bad = ["src/data/config/option.c: --%s: tests/e2e/test_options.py has no check of it with sandpiper %s" % (name, front)
            for front in OF for name in rows(front) if (front, name) not in told]
     bad += ["tests/e2e/test_options.py: sandpiper %s has no option --%s" % (front, name) for front, name in sorted(told) if name not in rows(front)]
     print("".join(line + "\n" for line in bad), end="", file=sys.stderr)

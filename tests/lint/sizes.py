@@ -13,7 +13,7 @@ import sys
 ROOM, FILE, FUNCTION = 5000, 520, 60        # lines
 PARAMETERS, MANY_PARAMETERS = 5, 56
 TERMS = 30                                  # of the glossary
-TABLES = {"src/base/utf8_width.c", "src/limits/seccomp_table.c"}    # data, a row a line
+TABLES = {"src/common/base/utf8_width.c", "src/sandbox/limits/seccomp_table.c"}    # data, a row a line
 
 TOKEN = re.compile(r'''/\*.*?\*/|//[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"''', re.S)
 ATTRIBUTE = re.compile(r"__attribute__\(\((?:[^()]|\([^()]*\))*\)\)")
@@ -43,7 +43,7 @@ def read(path):
 
 def main():
     wrong, many, longest, rooms, statements = [], [], (0, ""), {}, 0
-    for path in sorted(glob.glob("src/*/*.[ch]") + glob.glob("src/*/*.py")):
+    for path in sorted(glob.glob("src/**/*.[ch]", recursive=True) + glob.glob("src/**/*.py", recursive=True)):
         text = read(path)
         lines = text.count("\n")
         rooms[os.path.dirname(path)] = rooms.get(os.path.dirname(path), 0) + lines
@@ -68,7 +68,7 @@ def main():
                      % (len(many), PARAMETERS, MANY_PARAMETERS))
     glossary = read("docs/ARCHITECTURE.md").partition("## Glossary")[2].partition("\n## ")[0]
     terms = ", ".join(re.findall(r"^\| (?!term |-)([^|]+) \|", glossary, re.M)).split(", ")
-    if "room" not in terms or len(terms) > TERMS:
+    if "wing" not in terms or len(terms) > TERMS:
         wrong.append("docs/ARCHITECTURE.md: %d terms in the glossary, more than %d: use the field's words" % (len(terms), TERMS))
     if sys.argv[1:] == ["--list"]:
         print("\n".join(many))

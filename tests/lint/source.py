@@ -12,9 +12,9 @@ import sys
 
 from sizes import TOKEN, read
 
-# An engine is a description (src/engine/engines.h): only its own file, and container.c for docker and podman, may know which one it is.
+# An engine is a description (src/sandbox/engine/engines.h): only its own file, and container.c for docker and podman, may know which one it is.
 # Elsewhere nothing compares an engine's name, points at one of them or looks into what is its own.
-OF_ENGINES = r"src/engine/(engines\.[ch]|(docker|podman|custom)\.c|(bwrap|container)\w*\.[ch])"
+OF_ENGINES = r"src/sandbox/engine/(engines\.[ch]|(docker|podman|custom)\.c|(bwrap|container)\w*\.[ch])"
 BRACKETS = r"\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)"
 # Files, but for these; what stands in them as code, and whether its strings count; why it may not.
 FORBIDDEN = [
@@ -46,9 +46,9 @@ def guest_names(tree):
 
 
 def two_meanings():
-    """Modules of the guest share namespaces, and so do those of src/file_profile: where a name stands in two of them, both must say the same."""
+    """Modules of the guest share namespaces, and so do those of src/data/file_profile: where a name stands in two of them, both must say the same."""
     bad, first = [], {}
-    for path in sorted(glob.glob("src/guest/*.py") + glob.glob("src/file_profile/*.py")):
+    for path in sorted(glob.glob("src/sandbox/guest/*.py") + glob.glob("src/data/file_profile/*.py")):
         for name, code in guest_names(ast.parse(read(path), path)):
             other, meaning = first.setdefault(name, (path, code))
             if other != path and meaning != code and name not in GUEST_ENTRY:
@@ -58,17 +58,17 @@ def two_meanings():
 
 def frame_types():
     """frame.h and the guest say the same of each frame, and no two of one direction share a byte."""
-    ours = dict(re.findall(r"\b((?:TO|FROM)_GUEST_\w+) = '(.)'", read("src/channel/frame.h")))
+    ours = dict(re.findall(r"\b((?:TO|FROM)_GUEST_\w+) = '(.)'", read("src/sandbox/channel/frame.h")))
     theirs = {}
-    for path in ("src/guest/protocol.py", "src/guest/boot.py"):
+    for path in ("src/sandbox/guest/protocol.py", "src/sandbox/guest/boot.py"):
         for names, values in re.findall(r"^((?:TO|FROM)_GUEST_\w+(?:, \w+)*) = (b'.'(?:, b'.')*)", read(path), re.M):
             theirs.update(zip(names.split(", "), re.findall(r"b'(.)'", values)))
-    bad = ["src/channel/frame.h: %s is %s, in src/guest %s" % (name, ours.get(name), theirs.get(name))
+    bad = ["src/sandbox/channel/frame.h: %s is %s, in src/sandbox/guest %s" % (name, ours.get(name), theirs.get(name))
            for name in sorted({*ours, *theirs}) if ours.get(name) != theirs.get(name)]
     for way in ("TO_", "FROM_"):
         used = [c for name, c in ours.items() if name.startswith(way)]
-        bad += ["src/channel/frame.h: two frames %sGUEST are %s" % (way, c) for c in sorted({c for c in used if used.count(c) > 1})]
-    return bad if ours else ["src/channel/frame.h: no types of frames were found"]
+        bad += ["src/sandbox/channel/frame.h: two frames %sGUEST are %s" % (way, c) for c in sorted({c for c in used if used.count(c) > 1})]
+    return bad if ours else ["src/sandbox/channel/frame.h: no types of frames were found"]
 
 
 def code_of(text, strings):
@@ -82,7 +82,7 @@ def code_of(text, strings):
 
 def main():
     bad, tags = two_meanings() + frame_types(), {}
-    for path in sorted(glob.glob("src/*/*.[ch]") + glob.glob("tests/unit/*/*.c") + glob.glob("tests/fuzz/*.c")):
+    for path in sorted(glob.glob("src/**/*.[ch]", recursive=True) + glob.glob("tests/unit/*/*.c") + glob.glob("tests/fuzz/*.c")):
         text = read(path)
         code = {strings: code_of(text, strings) for strings in (False, True)}
         for files, but, pattern, strings, why in FORBIDDEN:

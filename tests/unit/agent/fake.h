@@ -1,4 +1,4 @@
-/* fake.h - a model and a sandbox that follow a script, in place of src/llm and src/sandbox: the linker takes
+/* fake.h - a model and a sandbox that follow a script, in place of llm and sandbox: the linker takes
  * these. Each request checks the conversation it is given, so no test can pass with a history that a service
  * would refuse.
  */

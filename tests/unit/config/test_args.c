@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "chat/conversation.h"
+#include "conversation/conversation.h"
 #include "config/args.h"
 #include "config/option.h"
 

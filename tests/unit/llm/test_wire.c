@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "chat/conversation.h"
+#include "conversation/conversation.h"
 #include "json/json.h"
 #include "llm/http.h"
 #include "llm/retry.h"

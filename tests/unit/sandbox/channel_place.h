@@ -1,4 +1,4 @@
-/* channel_place.h - the facade of src/sandbox over the real supervisor and worker, run without a container by
+/* channel_place.h - the facade of sandbox over the real supervisor and worker, run without a container by
  * fake_engine.h: a sandbox for each test, and words for what is wanted of a cell. For tests that include it.
  */
 #ifndef TESTS_KERNEL_PLACE_H

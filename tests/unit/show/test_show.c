@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/size.h"
-#include "chat/language.h"
+#include "conversation/language.h"
 #include "markdown/highlight.h"
 #include "process/loop.h"
 #include "process/out.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "chat/conversation.h"
+#include "conversation/conversation.h"
 #include "term/keys.h"
 
 /* Characters as they are, a paste as <...>. */

@@ -1,0 +1,242 @@
+/* tools.c - the table of tools, and which calls of a reply are carried out. A new tool needs a row in the
+ * table, a run function, and a description for the model in prompts/python.yaml; the loop does not change.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/private.h"
+#include "agent/small_model.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "conversation/language.h"
+#include "json/json.h"
+#include "process/loop.h"
+
+/* The first time code prints nothing, the model is told as if it had failed; otherwise a small model makes up
+ * the missing output. It is not counted as a failing round, since "set x to 21" prints nothing. */
+static void no_output(struct question *q, struct tool_use *use)
+{
+    if (q->told_no_output) {
+        buf_addstr(&use->text, "(no output)");
+        return;
+    }
+    q->told_no_output = true;
+    use->kind = RESULT_FAILED;
+    buf_addstr(&use->text, "(no output) It ran without an error but printed nothing. Print the result.");
+}
+
+static void code_worked(struct agent *a, struct code_run *c, struct tool_use *use)
+{
+    struct question *q = a->q;
+
+    budget_worked(&q->budget);
+    use->kind = RESULT_OK;
+    if (c->told.len)
+        buf_add(&use->text, c->told.data, c->told.len);
+    else
+        no_output(q, use);
+    const char *objection = q->told_no_output ? NULL : small_model_objection(a, buf_str(&c->told));
+    if (objection) {
+        q->told_no_output = true;
+        use->kind = RESULT_FAILED;
+        buf_addf(&use->text, "\n%s", objection);
+    }
+    if (c->output)
+        xreplace(&q->good, steal(&c->output));
+}
+
+static void code_failed(struct agent *a, const struct code_run *c, struct tool_use *use)
+{
+    struct question *q = a->q;
+    /* Was it interrupted by us or by the user? Code that raises KeyboardInterrupt itself has simply failed.
+     */
+    bool stopped = c->r.status == CELL_INTERRUPTED && loop_cancelled(a->loop);
+
+    autofree char *failure = cell_failure(&c->r);
+
+    use->kind = stopped ? RESULT_INTERRUPTED : RESULT_FAILED;
+    q->vary = !stopped && budget_failure_seen(&q->budget, failure);
+    if (!stopped)
+        budget_failed(&q->budget, c->code, failure, buf_str(&c->told));
+    buf_add(&use->text, buf_str(&c->told), c->told.len);
+}
+
+/* The code gave the same result twice: a third run would cost a round and tell nothing new. Worded as for
+ * code that worked, since a model of the blocks dialect would otherwise be asked to mend it. */
+static void same_output(struct agent *a, const struct code_run *c, const char *told, struct tool_use *use)
+{
+    budget_skipped(&a->q->budget);
+    a->q->vary = true;
+    use->kind = RESULT_OK;
+    buf_addf(&use->text, "%s\n\n%s", *told ? told : "(no output)", a->q->texts.same_output);
+    cell_refused(a, c, "skipped: the same code has already run twice with the same result");
+}
+
+/* The same failing code came again. Its error alone did not help, so the facts about its data are added. */
+static void same_failed(struct agent *a, const struct code_run *c, const char *why, struct tool_use *use)
+{
+    budget_failed_again(&a->q->budget);
+    a->q->vary = true;
+    use->kind = RESULT_FAILED;
+    buf_addf(&use->text, "%s\n%s", a->q->texts.same_code, why);
+    facts_show(a, &use->text);
+    cell_refused(a, c, "skipped: the same code has already failed");
+}
+
+int tool_malformed(struct agent *a, struct tool_use *use, const char *problem, struct error *err)
+{
+    const struct code_run c = {.id = use->call->id, .tool = use->call->name, .code = ""};
+
+    use->kind = RESULT_MALFORMED;
+    buf_addstr(&use->text, problem);
+    cell_refused(a, &c, problem);
+    return budget_bad_call(&a->q->budget, problem, err);
+}
+
+static int run_code(struct agent *a, struct tool_use *use, struct error *err)
+{
+    struct question *q = a->q;
+    const struct tool *tool = use->tool;
+    const char *code = json_str(json_get(use->args, tool->code_key)), *why;
+    autorelease(code_run_release) struct code_run c = {
+        .id = use->call->id, .tool = tool->name, .language = tool->language, .code = code};
+
+    if (text_is_blank(code)) {
+        autofree char *problem = xasprintf(
+            "The argument \"%s\" is missing or empty: %s takes {\"%s\": \"...\"}.", tool->code_key,
+            tool->name, tool->code_key);
+        return tool_malformed(a, use, problem, err);
+    }
+    budget_good_call(&q->budget);
+    if ((why = budget_failed_code(&q->budget, code))) {
+        same_failed(a, &c, why, use);
+        return 0;
+    }
+    if ((why = budget_known_result(&q->budget, code))) {
+        same_output(a, &c, why, use);
+        return 0;
+    }
+
+    autofree char *shown = small_model_code(a, code);
+    autofree char *whole = facts_with_reading(a, shown);
+    c.code = whole;
+    if (cell_run(a, &c, err))
+        return -1;
+    c.code = code;
+    if (c.r.state_lost && (!c.r.files_lost || c.r.files_back))
+        facts_forget_variables(a);
+    q->cells++;
+    q->failed += !cell_succeeded(&c.r);
+    q->run_seconds += c.r.seconds;
+    budget_ran(&q->budget, code, buf_str(&c.told));
+    images_of_cell(&c.r, &use->images);
+    if (cell_succeeded(&c.r))
+        code_worked(a, &c, use);
+    else
+        code_failed(a, &c, use);
+    return 0;
+}
+
+const struct tool agent_tools[] = {
+    {
+        .name = "execute_python",
+        .parameters = "{\"type\":\"object\",\"properties\":{\"code\":{\"type\":\"string\","
+                      "\"description\":\"The Python code to run.\"}},\"required\":[\"code\"]}",
+        .code_key = "code",
+        .language = &languages[0],
+        .run = run_code,
+    },
+    {
+        .name = "access_file",
+        .parameters = "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\","
+                      "\"description\":\"The path of the file, or of a folder.\"}},\"required\":[\"path\"]}",
+        .host = true,
+        .run = access_run,
+    },
+};
+const size_t agent_n_tools = countof(agent_tools);
+
+static bool offered(const struct agent *a, const char *name)
+{
+    const struct prompts *p = a->o.prompts;
+    size_t i = 0;
+
+    while (i < p->n_tools && strcmp(p->tools[i].name, name) != 0)
+        i++;
+    return i < p->n_tools;
+}
+
+const struct tool *tool_find(const struct agent *a, const char *name)
+{
+    for (size_t i = 0; i < a->o.n_tools; i++)
+        if (!strcmp(a->o.tools[i].name, name))
+            return offered(a, name) ? &a->o.tools[i] : NULL;
+    return NULL;
+}
+
+/* Whoever looks at this machine runs no code, and the other way round. */
+int tools_check(const struct prompts *p, struct error *err)
+{
+    const struct tool *code = NULL, *host = NULL;
+
+    for (size_t i = 0; i < p->n_tools; i++) {
+        const struct tool *t = NULL;
+
+        for (size_t k = 0; k < agent_n_tools && !t; k++)
+            t = !strcmp(agent_tools[k].name, p->tools[i].name) ? &agent_tools[k] : NULL;
+        if (!t)
+            return error_set(err, ERROR_USAGE, 0, "agent %.60s: there is no tool %.60s", p->role,
+                             p->tools[i].name);
+        code = t->code_key ? t : code;
+        host = t->host ? t : host;
+    }
+    if (code && host)
+        return error_set(err, ERROR_USAGE, 0,
+                         "agent %.60s: %s and %s are never given to the same agent\n"
+                         "Give them to two agents of a pipeline",
+                         p->role, code->name, host->name);
+    return 0;
+}
+
+static int not_called(struct agent *a, struct tool_use *use, struct error *err)
+{
+    const struct prompts *p = a->o.prompts;
+    struct buf text autorelease(buf_release) = BUF_INIT(1024);
+
+    buf_addf(&text, use->tool ? "The arguments of %.64s are not a JSON object." : "There is no tool %.64s.",
+             use->call->name);
+    for (size_t i = 0; i < p->n_tools; i++)
+        buf_addf(&text, "%s%s", i ? ", " : " The tools are: ", p->tools[i].name);
+    return tool_malformed(a, use, buf_str(&text), err);
+}
+
+int tool_call(struct agent *a, struct tool_use *use, struct error *err)
+{
+    struct question *q = a->q;
+    const struct call *call = use->call;
+
+    if (use->index >= a->o.max_calls) {
+        use->kind = RESULT_FAILED;
+        buf_addf(
+            &use->text,
+            "Not run: at most %u calls of one reply are run. Send the rest again if they are still needed.",
+            a->o.max_calls);
+        return 0;
+    }
+    if (q->budget.no_more) {
+        const struct code_run c = {.id = call->id, .tool = call->name, .code = ""};
+
+        use->kind = RESULT_NO_MORE;
+        buf_addstr(&use->text, q->texts.no_more_code);
+        cell_refused(a, &c, "not run: all repair attempts of this question are used up");
+        return 0;
+    }
+    if (use->problem)
+        return tool_malformed(a, use, use->problem, err);
+
+    autojson struct json *args = json_parse(call->arguments, strlen(call->arguments), JSON_DUPLICATES, NULL,
+                                            NULL);
+    use->tool = tool_find(a, call->name);
+    use->args = args;
+    return use->tool && args ? use->tool->run(a, use, err) : not_called(a, use, err);
+}

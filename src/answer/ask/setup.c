@@ -1,0 +1,193 @@
+/* setup.c - copies struct config into the option structs of the rooms. Every decision was made in config.
+ */
+#include <string.h>
+
+#include "ask/setup.h"
+#include "config/config.h"
+#include "config/endpoint.h"
+#include "agent/agent.h"
+#include "base/argv.h"
+#include "base/mem.h"
+#include "engine/engine.h"
+#include "engine/engines.h"
+#include "mount/mount.h"
+#include "llm/llm.h"
+#include "sandbox/sandbox.h"
+
+void setup_engines(const struct config *c)
+{
+    for (size_t i = 0; i < c->engines.n; i++)
+        engines_define(c->engines.v[i].name, &c->engines.v[i].start);
+}
+
+int setup_name_check(const struct config *c, struct error *err)
+{
+    if (!c->sandbox_name)
+        return 0;
+    const struct engine *engine = engines_find(c->sandbox);
+    if (engine && !engine->named)
+        return error_set(err, ERROR_USAGE, 0,
+                         "%s cannot keep a sandbox: --sandbox-name needs docker, podman or bwrap",
+                         c->sandbox);
+    return sandbox_name_check(c->sandbox_name, err);
+}
+
+int setup_engine_check(const struct config *c, struct error *err)
+{
+    const struct engine *engine = engines_find(c->sandbox);
+    struct sandbox_options o;
+
+    if (c->mounts.n && engine && !engine->mounts)
+        return error_set(err, ERROR_USAGE, 0,
+                         "%s cannot mount folders: --mount needs docker, podman or bwrap", c->sandbox);
+    setup_sandbox(c, &o);
+    return engine_check(&o.run, err);
+}
+
+int setup_mounts(const struct config *c, struct mounts *m, struct error *err)
+{
+    if (setup_engine_check(c, err) < 0)
+        return -1;
+    for (size_t i = 0; i < c->mounts.n; i++)
+        if (mounts_add(m, c->mounts.v[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+void setup_sandbox(const struct config *c, struct sandbox_options *o)
+{
+    sandbox_defaults(o);
+    o->run.engine = c->sandbox;
+    o->run.image = c->image;
+    o->run.runtime = c->runtime && *c->runtime ? c->runtime : NULL;
+    o->run.memory = c->memory;
+    o->run.cpus = c->cpus;
+    o->run.pids = c->pids;
+    o->run.data_size = c->data_size;
+    if (o->run.tmp_size > c->memory / 8) /* there are two of that size, and /mnt/data has half */
+        o->run.tmp_size = c->memory / 8;
+    o->max_file = c->max_file;
+    o->max_files_total = c->max_files_total;
+    o->max_output = c->max_output;
+    o->figure_svg = !strcmp(c->figure_format, "svg") || !strcmp(c->figure_format, "all");
+    o->figure_pdf = !strcmp(c->figure_format, "pdf") || !strcmp(c->figure_format, "all");
+    if (o->run.file_size < c->data_size)
+        o->run.file_size = c->data_size; /* one file may fill /mnt/data */
+    o->cell_ms = (int)c->timeout;
+    o->run.name = c->sandbox_name;
+    o->run.idle_ms = c->sandbox_idle;
+    const struct {
+        const void *member;
+        unsigned bit;
+    } asked[] = {
+        {&c->image, ENGINE_ASKED_IMAGE},         {&c->memory, ENGINE_ASKED_MEMORY},
+        {&c->cpus, ENGINE_ASKED_CPUS},           {&c->pids, ENGINE_ASKED_PIDS},
+        {&c->data_size, ENGINE_ASKED_DATA_SIZE},
+    };
+    for (size_t i = 0; i < countof(asked); i++)
+        o->run.asked |= config_source(c, asked[i].member)->kind == SOURCE_DEFAULT ? 0 : asked[i].bit;
+    /* For instance an image from config.yaml with bwrap on the command line: the nearer setting wins. */
+    const struct engine *engine = engines_find(c->sandbox);
+    if (engine && !engine->images && config_source(c, &c->image)->kind < config_source(c, &c->sandbox)->kind)
+        o->run.asked &= ~(unsigned)ENGINE_ASKED_IMAGE;
+    o->run.snapshots = c->snapshots;
+}
+
+void setup_agent(const struct config *c, struct agent_options *o)
+{
+    agent_defaults(o);
+    o->max_requests = (unsigned)c->max_rounds;
+    o->max_ms = c->max_time;
+    o->max_tokens_total = c->max_tokens_total;
+    o->max_cost = c->max_cost;
+    o->verify = c->verify;
+    o->data_size = c->data_size;
+    o->cell_ms = c->timeout;
+    o->memory = c->memory;
+    o->system = c->system && *c->system ? c->system : NULL;
+}
+
+static enum llm_dialect dialect_of(const struct config *c, const struct profile *p)
+{
+    if (c->dialect)
+        return !strcmp(c->dialect, "native")   ? LLM_NATIVE
+               : !strcmp(c->dialect, "blocks") ? LLM_BLOCKS
+                                               : LLM_AUTO;
+    return p->dialect == PROFILE_NATIVE ? LLM_NATIVE : p->dialect == PROFILE_BLOCKS ? LLM_BLOCKS : LLM_AUTO;
+}
+
+static enum llm_thinking thinking_of(enum thinking t)
+{
+    static const enum llm_thinking all[] = {
+        [THINKING_EFFORT] = LLM_THINKING_EFFORT,       [THINKING_NONE] = LLM_THINKING_NONE,
+        [THINKING_TYPE] = LLM_THINKING_TYPE,           [THINKING_ADAPTIVE] = LLM_THINKING_ADAPTIVE,
+        [THINKING_ENABLE] = LLM_THINKING_ENABLE,       [THINKING_ENABLED] = LLM_THINKING_ENABLED,
+        [THINKING_REASONING] = LLM_THINKING_REASONING,
+    };
+
+    return all[t];
+}
+
+static enum llm_reasoning_back reasoning_back_of(enum reasoning_back b)
+{
+    static const enum llm_reasoning_back all[] = {
+        [BACK_CALLS] = LLM_BACK_CALLS, [BACK_ALWAYS] = LLM_BACK_ALWAYS, [BACK_REQUIRED] = LLM_BACK_REQUIRED,
+        [BACK_NEVER] = LLM_BACK_NEVER, [BACK_TEXT] = LLM_BACK_TEXT,
+    };
+
+    return all[b];
+}
+
+void setup_llm(const struct config *c, const struct endpoint *e, const char *model, struct llm_options *o)
+{
+    struct profile p = endpoint_profile(c, e, model);
+    const struct provider *service = e->elsewhere ? NULL : e->entry; /* the provider whose facts apply */
+
+    bool free_here = !p.has_price && service && service->local;
+
+    *o = (struct llm_options){
+        .provider = endpoint_title(e),
+        .base_url = e->base_url,
+        .model = model,
+        .api_key = e->key,
+        .key_name = e->key_name,
+        .auth = e->entry && e->entry->header_auth ? LLM_API_KEY_HEADER : LLM_BEARER,
+        .api = e->api == PROVIDER_RESPONSES    ? LLM_RESPONSES
+               : e->api == PROVIDER_WORKERS_AI ? LLM_WORKERS_AI
+                                               : LLM_CHAT_COMPLETIONS,
+        .dialect = dialect_of(c, &p),
+        .stream = c->stream,
+        .send_max_tokens = service && service->send_max_tokens,
+        .max_completion_tokens = service && service->max_completion_tokens,
+        .own_names = service && service->own_names,
+        .signatures = service && service->signatures,
+        .result_images = service && service->result_images,
+        .body = service ? service->body : NULL,
+        .efforts = p.efforts,
+        .vllm_parser = p.vllm_parser,
+        .thinking = thinking_of(p.thinking),
+        .thinking_off = p.thinking_off,
+        .no_temperature = p.no_temperature,
+        .reasoning_back = reasoning_back_of(p.reasoning_back),
+        .max_tokens = c->max_tokens,
+        .profile_max_tokens = p.max_tokens,
+        .context = c->context ? c->context : p.context,
+        .temperature = c->temperature >= 0 ? c->temperature : p.temperature,
+        .output_answers = p.output_answers,
+        .repair_tokens = p.repair_tokens,
+        .price = {p.has_price || free_here, p.price[0], p.price[1], p.price[2]},
+        .reasoning_summary = c->show_reasoning,
+        .vision = !strcmp(c->vision, "on") || (p.vision && strcmp(c->vision, "off") != 0),
+        .no_reasoning = p.has_reasoning && !p.reasoning,
+    };
+}
+
+void setup_llm_session(const struct config *c, struct llm_session *s)
+{
+    *s = (struct llm_session){
+        .ca_cert = c->ca_cert,
+        .connect_ms = (int)c->connect_timeout,
+        .idle_ms = (int)c->idle_timeout,
+        .quiet_ms = (int)c->quiet_timeout,
+    };
+}

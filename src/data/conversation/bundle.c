@@ -1,0 +1,66 @@
+/* bundle.c - see bundle.h. */
+#include "conversation/bundle.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/base64.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/place.h"
+#include "base/utf8.h"
+#include "json/json.h"
+
+/* What the guest puts in front of HTML, so that a browser takes the file for UTF-8 (guest/rich.py). */
+#define HTML_HEAD "<!DOCTYPE html><meta charset=\"utf-8\">\n"
+
+/* The type that a file of that kind has in a bundle; NULL: it is in none. */
+static const char *bundle_type(enum file_kind kind)
+{
+    static const char *const types[] = {
+        [FILE_MADE] = NULL,
+        [FILE_FIGURE] = "image/png",
+        [FILE_VALUE_PNG] = "image/png",
+        [FILE_VALUE_HTML] = "text/html",
+        [FILE_VALUE_SVG] = "image/svg+xml",
+        [FILE_FIGURE_FORM] = NULL,
+    };
+
+    return types[kind];
+}
+
+bool bundle_of_value(enum file_kind kind)
+{
+    return kind == FILE_VALUE_PNG || kind == FILE_VALUE_HTML || kind == FILE_VALUE_SVG;
+}
+
+bool names_image(const char *name)
+{
+    static const char *const ends[] = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp"};
+    const char *dot = strrchr(name, '.');
+
+    for (size_t i = 0; dot && i < countof(ends); i++)
+        if (!strcasecmp(dot, ends[i]))
+            return true;
+    return false;
+}
+
+bool bundle_add(struct json *bundle, enum file_kind kind, const char *path, size_t most)
+{
+    struct buf bytes autorelease(buf_release) = BUF_INIT(0), text autorelease(buf_release) = BUF_INIT(0);
+    const char *type = bundle_type(kind);
+
+    if (!type || !path || place_read(path, most, &bytes, NULL) < 0 || !bytes.len)
+        return false;
+    if (kind == FILE_VALUE_HTML || kind == FILE_VALUE_SVG) {
+        size_t skip = bytes.len >= strlen(HTML_HEAD) && !memcmp(bytes.data, HTML_HEAD, strlen(HTML_HEAD))
+                          ? strlen(HTML_HEAD)
+                          : 0;
+
+        utf8_repair(&text, bytes.data + skip, bytes.len - skip);
+    } else {
+        base64_add(&text, (const unsigned char *)bytes.data, bytes.len);
+    }
+    json_set(bundle, type, json_string_n(buf_str(&text), text.len));
+    return true;
+}

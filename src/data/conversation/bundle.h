@@ -1,0 +1,21 @@
+/* bundle.h - what a cell shows as MIME bundles, named as Jupyter names them: an object with a member for each
+ * type of the same thing, "text/plain", "image/png" (base64), "text/html", "image/svg+xml". The bytes are
+ * read from the files that were copied out, and go out as they are: nothing is decoded.
+ */
+#ifndef CHAT_BUNDLE_H
+#define CHAT_BUNDLE_H
+
+#include <stddef.h>
+
+#include "conversation/cell_result.h"
+
+struct json;
+
+/* Is it a form of the value, and no figure of its own? */
+bool bundle_of_value(enum file_kind kind);
+/* Does the name end as those of images do that a terminal or a model can be shown? */
+bool names_image(const char *name);
+/* Add the file at path to the bundle, up to most bytes. False: it is gone, or larger. */
+bool bundle_add(struct json *bundle, enum file_kind kind, const char *path, size_t most);
+
+#endif

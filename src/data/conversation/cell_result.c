@@ -1,0 +1,47 @@
+/* cell_result.c - see cell_result.h. */
+#include "conversation/cell_result.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+void cell_result_release(struct cell_result *r)
+{
+    char *owned[] = {r->value,      r->exception,   r->traceback,        r->hint,
+                     r->what,       r->left,        r->before,           r->output_path,
+                     r->files_note, r->undelivered, r->undelivered_name, r->undelivered_remedy};
+
+    for (size_t i = 0; i < countof(owned); i++)
+        free(owned[i]);
+    for (size_t i = 0; i < r->n_files; i++) {
+        free(r->files[i].name);
+        free(r->files[i].path);
+    }
+    free(r->files);
+    *r = (struct cell_result){0};
+}
+
+bool cell_succeeded(const struct cell_result *r)
+{
+    return r->status == CELL_OK || (r->status == CELL_EXIT && r->exit_code == 0);
+}
+
+char *cell_what(const struct cell_result *r)
+{
+    const char *const parts[] = {r->what, r->left, r->before};
+    struct buf out = BUF_INIT(0);
+
+    for (size_t i = 0; i < countof(parts); i++)
+        if (parts[i])
+            buf_addf(&out, "%s%s", out.len ? "; " : "", parts[i]);
+    return out.len ? buf_steal(&out, NULL) : NULL;
+}
+
+char *cell_error(const struct cell_result *r)
+{
+    if (r->status == CELL_OK)
+        return NULL;
+    char *what = r->status == CELL_EXCEPTION && r->traceback ? NULL : cell_what(r);
+    return what ? what : xstrdup(r->traceback ? r->traceback : r->exception);
+}

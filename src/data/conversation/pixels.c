@@ -1,0 +1,10 @@
+/* pixels.c - see pixels.h. */
+#include "conversation/pixels.h"
+
+#include <stdlib.h>
+
+void pixels_release(struct pixels *p)
+{
+    free(p->rgb);
+    *p = (struct pixels){0};
+}

@@ -1,0 +1,94 @@
+/* own.c - the routes about the server itself: its health, its metrics for Prometheus, and its API as a page
+ * and as OpenAPI. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/embed.h"
+#include "base/mem.h"
+#include "json/json.h"
+#include "runner/runners.h"
+#include "server/private.h"
+
+EMBED(docs_html, "src/serve/server/docs.html")
+
+static void health(struct visit *q)
+{
+    answer_json(q, 200,
+                json_object_of({"status", json_string(q->s->draining ? "draining" : "ok")},
+                               {"name", json_string("sandpiper")}, {"version", json_string(VERSION)}));
+}
+
+static void figure(struct buf *out, const char *name, const char *type, const char *help, double value)
+{
+    buf_addf(out, "# HELP sandpiper_%s %s\n# TYPE sandpiper_%s %s\nsandpiper_%s %.15g\n", name, help, name,
+             type, name, value);
+}
+
+static void sandbox_figures(struct runners *rs, struct buf *out)
+{
+    struct runners_counts n;
+
+    runners_counts(rs, &n);
+    figure(out, "sandboxes", "gauge", "Sandboxes that clients have.", n.held);
+    figure(out, "sandboxes_busy", "gauge", "Sandboxes that are running something.", n.busy);
+    figure(out, "sandboxes_ready", "gauge", "Sandboxes waiting in the pool.", n.pool);
+    figure(out, "sandboxes_created_total", "counter", "Sandboxes given to clients.", (double)n.created);
+    figure(out, "sandboxes_from_pool_total", "counter",
+           "Sandboxes given to clients that had been started in advance.", (double)n.from_pool);
+    figure(out, "sandboxes_expired_total", "counter", "Sandboxes that expired unused.", (double)n.expired);
+    figure(out, "sandboxes_stopped_total", "counter", "Sandboxes that a client ended.", (double)n.stopped);
+    figure(out, "sandboxes_found_total", "counter", "Sandboxes of an earlier server, found again.",
+           (double)n.found_again);
+    figure(out, "runners_died_total", "counter", "Processes of sandboxes that ended by themselves.",
+           (double)n.died);
+}
+
+static void metrics(struct visit *q)
+{
+    const struct server_counts *c = &q->s->counts;
+    struct buf out autorelease(buf_release) = BUF_INIT(0);
+
+    sandbox_figures(visit_runners(q), &out);
+    figure(&out, "connections", "gauge", "Connections that are open.", q->s->n_connections);
+    figure(&out, "connections_total", "counter", "Connections since the start.", (double)c->connections);
+    figure(&out, "requests_running", "gauge", "Requests waiting for their answer.", q->s->in_flight);
+    figure(&out, "requests_total", "counter", "Requests since the start.", (double)c->requests);
+    figure(&out, "requests_abandoned_total", "counter", "Requests whose client left before the answer.",
+           (double)c->gone);
+    figure(&out, "request_seconds_total", "counter", "Time from the headers to the end of the answer.",
+           c->seconds);
+    buf_addstr(&out, "# HELP sandpiper_answers_total Responses by class of status code.\n"
+                     "# TYPE sandpiper_answers_total counter\n");
+    for (size_t i = 2; i < STATUS_CLASSES; i++)
+        buf_addf(&out, "sandpiper_answers_total{status=\"%zuxx\"} %llu\n", i,
+                 (unsigned long long)c->answers[i]);
+    answer_text(q, 200, "text/plain; version=0.0.4; charset=utf-8", buf_str(&out), out.len);
+}
+
+static void openapi(struct visit *q)
+{
+    answer_json(q, 200, describe_routes(q->s, visit_base(q)));
+}
+
+/* The page has its style and its script inside, and may load nothing but openapi.json from here. */
+static void docs(struct visit *q)
+{
+    answer_header(
+        q, "Content-Security-Policy",
+        "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; "
+        "frame-ancestors 'none'; base-uri 'none'; form-action 'none'");
+    answer_text(q, 200, "text/html; charset=utf-8", docs_html, EMBED_SIZE(docs_html));
+}
+
+static const struct route rows[] = {
+    {"GET", "/", "health", "Is the server up?", .handle = health, .flags = ROUTE_PUBLIC},
+    {"GET", "/docs", "docs", "This API as a page", .handle = docs, .flags = ROUTE_PUBLIC,
+     .type = "text/html"},
+    {"GET", "/openapi.json", "openapi", "This API as OpenAPI 3.1", .handle = openapi, .flags = ROUTE_PUBLIC},
+    {"GET", "/metrics", "metrics", "Figures for Prometheus", .handle = metrics, .type = "text/plain"},
+};
+
+void own_routes(struct server *s)
+{
+    server_routes(s, rows, countof(rows));
+}

@@ -1,0 +1,136 @@
+/* cmd_python.c - /code, /edit, /run, /last, /vars, /reset: the Python behind the answers. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "agent/agent.h"
+#include "base/buf.h"
+#include "base/embed.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/quoting.h"
+#include "process/loop.h"
+#include "sandbox/sandbox.h"
+#include "show/show.h"
+#include "term/private.h"
+
+#define VARS_MAX   (256 * 1024)
+#define OUTPUT_MAX (17 * 1024 * 1024)
+
+EMBED(term_vars, "src/terminal/term/vars.py")
+
+static const char no_code[] = "no question has run code yet";
+
+void slash_code(struct term *t)
+{
+    const char *text = agent_last_code(t->agent);
+
+    if (text)
+        term_print(t, text, strlen(text));
+    else
+        term_say(t, NOTICE_INFO, no_code);
+}
+
+void slash_edit(struct term *t)
+{
+    struct buf code autorelease(buf_release) = BUF_INIT(SANDBOX_CODE_MAX);
+    const char *last = agent_last_code(t->agent);
+    struct error err = {0};
+
+    if (!last) {
+        term_say(t, NOTICE_INFO, no_code);
+        return;
+    }
+    buf_addstr(&code, last);
+    while (code.len && code.data[code.len - 1] == '\n')
+        code.len--;
+    int r = term_edit(t, ".py", &code, &err);
+    if (r < 0)
+        term_say_error(t, &err);
+    else if (r == 0 || !code.len)
+        term_say(t, NOTICE_INFO, "Nothing was changed, so nothing ran.");
+    else
+        term_run_code(t, buf_str(&code));
+}
+
+/* A word that can only be the name of a file. */
+static bool names_a_file(const char *s)
+{
+    size_t n = strlen(s);
+
+    return !strpbrk(s, " \t\n()=\"'") && (*s == '/' || *s == '~' || (n > 3 && !strcmp(s + n - 3, ".py")));
+}
+
+void slash_run(struct term *t, const char *argument)
+{
+    struct buf code autorelease(buf_release) = BUF_INIT(SANDBOX_CODE_MAX);
+    autofree char *path = name_path(argument);
+    struct error err = {0};
+    struct stat st;
+
+    if (stat(path, &st) < 0 && !names_a_file(argument))
+        term_run_code(t, argument);
+    else if (file_read(path, SANDBOX_CODE_MAX, &code, &err) < 0)
+        term_say_error(t, &err);
+    else if (memchr(buf_str(&code), 0, code.len))
+        term_sayf(t, NOTICE_ERROR, "%s: not Python: it contains a NUL byte", path);
+    else
+        term_run_code(t, buf_str(&code));
+}
+
+void slash_last(struct term *t)
+{
+    struct buf whole autorelease(buf_release) = BUF_INIT(0);
+
+    if (t->output_path && file_read(t->output_path, OUTPUT_MAX, &whole, NULL) == 0)
+        term_page(t, buf_str(&whole), whole.len);
+    else if (t->output.len)
+        term_page(t, buf_str(&t->output), t->output.len);
+    else
+        term_say(t, NOTICE_INFO, "The last code printed nothing, or none has run yet.");
+}
+
+static void add_output(void *ctx, int stream, const char *text, size_t len)
+{
+    (void)stream;
+    buf_add(ctx, text, len);
+}
+
+/* A cell that the model is not told of, and that leaves nothing behind. */
+void slash_vars(struct term *t)
+{
+    struct buf out autorelease(buf_release) = BUF_INIT(VARS_MAX);
+    const struct cell_listener l = {.ctx = &out, .output = add_output};
+    struct cell_result r = {0};
+    struct error err = {0};
+
+    loop_arm(t->loop);
+    show_status(t->show, "Looking at the variables...");
+    int ran = sandbox_run(t->o.sandbox, term_vars, EMBED_SIZE(term_vars), &l, &r, &err);
+    show_status(t->show, NULL);
+    if (ran < 0)
+        term_say_error(t, &err);
+    else if (r.status != CELL_OK)
+        term_sayf(t, NOTICE_ERROR, "the variables could not be listed%s%s", r.exception ? ": " : "",
+                  r.exception ? r.exception : "");
+    else if (out.len)
+        term_page(t, out.data, out.len);
+    else
+        term_say(t, NOTICE_INFO, "No variables yet.");
+    cell_result_release(&r);
+}
+
+void slash_reset(struct term *t)
+{
+    struct error err = {0};
+
+    loop_arm(t->loop);
+    show_status(t->show, "Restarting Python...");
+    int r = agent_reset(t->agent, &err);
+    show_status(t->show, NULL);
+    if (r < 0)
+        term_say_error(t, &err);
+    else
+        term_say(t, NOTICE_INFO, "Python restarted: variables cleared, files kept.");
+}

@@ -1,0 +1,466 @@
+/* term.c - the chat: reads a message, asks it or runs a command, until the end. */
+#include "term/term.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/mentions.h"
+#include "base/remedy.h"
+#include "base/scrub.h"
+#include "conversation/conversation.h"
+#include "process/loop.h"
+#include "show/graphics.h"
+#include "show/show.h"
+#include "term/commands.h"
+#include "term/editor.h"
+#include "term/message.h"
+#include "term/modes.h"
+#include "term/external.h"
+#include "term/private.h"
+#include "term/tab.h"
+
+static bool on_reply(void *ctx, const char *reply, size_t len)
+{
+    struct term *t = ctx;
+    struct graphics *g = show_graphics(t->show);
+    struct buf more autorelease(buf_release) = BUF_INIT(0);
+
+    graphics_reply(g, reply, len);
+    graphics_query(g, &more);
+    if (more.len)
+        editor_ask_more(t->editor, buf_str(&more));
+    return g->answered;
+}
+
+/* A figure is about to be drawn. */
+static void hear_terminal(void *ctx)
+{
+    editor_hear(((struct term *)ctx)->editor, GRAPHICS_MS);
+}
+
+int32_t term_background(struct term *t)
+{
+    hear_terminal(t);
+    return show_background(t->show);
+}
+
+static void ask_terminal(struct term *t)
+{
+    graphics_query(show_graphics(t->show), &t->terminal_query);
+    t->query = (struct editor_query){buf_str(&t->terminal_query), on_reply, t};
+    if (t->terminal_query.len)
+        editor_ask(t->editor, &t->query);
+}
+
+#define OUTPUT_KEPT (1024 * 1024)
+
+static void open_screen(struct term *t)
+{
+    struct show_options *o = &t->o.show;
+    bool colour = show_wants_colour(1, o->color);
+
+    show_on_stderr(o);
+    o->ready = hear_terminal;
+    o->ready_ctx = t;
+    t->show = show_new(o);
+    t->text = show_text_new(1, true, t->loop);
+    show_text_render(t->text, o->render, o->color);
+    if (isatty(2))
+        show_share(t->show, t->text);
+    if (o->terminal && o->decoder && !o->quiet)
+        ask_terminal(t);
+    /* \001 and \002 mark for readline what takes no column */
+    t->prompt = xstrdup(colour ? "\001\033[1m\002>\001\033[0m\002 " : "> ");
+}
+
+struct term *term_new(const struct term_options *o, struct loop *loop, struct error *err)
+{
+    struct term *t = xmalloc(sizeof *t);
+    struct error e = {0};
+
+    *t = (struct term){.o = *o,
+                       .loop = loop,
+                       .output = BUF_INIT(OUTPUT_KEPT),
+                       .greeting = xstrdup(o->greeting),
+                       .system = o->system && *o->system ? xstrdup(o->system) : NULL};
+    if (inputs_open(&t->files, "--add ", o->files, err) < 0 || !(t->editor = editor_new(loop, err))) {
+        term_free(t);
+        return NULL;
+    }
+    tab_setup(command_complete, t);
+    open_screen(t);
+    editor_at_prompt(t->editor, o->at_prompt, o->ctx);
+    if (history_open(&t->history, o->history_path, o->keep_history, &e) < 0) {
+        error_wrap(&e, "no history is kept");
+        show_line(t->show, NOTICE_WARNING, e.text);
+    }
+    return t;
+}
+
+void term_free(struct term *t)
+{
+    if (!t)
+        return;
+    editor_free(t->editor);
+    show_text_free(t->text);
+    show_free(t->show);
+    history_release(&t->history);
+    inputs_release(&t->files);
+    buf_release(&t->terminal_query);
+    argv_release(&t->names);
+    free(t->greeting);
+    free(t->system);
+    free(t->answer);
+    free(t->stopped);
+    free(t->prompt);
+    argv_release(&t->held);
+    buf_release(&t->output);
+    free(t->output_path);
+    free(t);
+}
+
+static void text_written(struct term *t, int result)
+{
+    if (result < 0 && errno != EINTR && !t->broken)
+        t->broken = errno == EPIPE ? 141 : 1;
+    if (t->broken)
+        loop_interrupt(t->loop); /* nobody can see the answer */
+}
+
+/* Whoever pressed Ctrl-C knows it: what happened to the variables is told once, at the end, unless more was
+ * lost. */
+static void note_stopped(struct term *t, struct cell_result *r)
+{
+    if (r->files_lost || r->before)
+        return;
+    xreplace(&t->stopped,
+             r->state_restored ? xstrdup("Code did not react to Ctrl-C and was killed. Variables "
+                                         "are back to what they were before it ran.")
+             : r->state_lost   ? xasprintf("Code did not react to Ctrl-C and was killed; %s.", r->left)
+                               : xstrdup("Stopped. Variables are kept."));
+    r->status = CELL_OK;
+}
+
+/* Keep it for /last, and for the notice after a line that the user ran himself. */
+static void keep_output(struct term *t, const struct event *e)
+{
+    if (e->type == EVENT_TOOL_CALL) {
+        buf_clear(&t->output);
+        free(steal(&t->output_path));
+        t->misspoken = false;
+    } else if (e->type == EVENT_TOOL_OUTPUT) {
+        buf_add(&t->output, e->output.text, e->output.len);
+    } else if (e->type == EVENT_TOOL_RESULT) {
+        const struct cell_result *r = e->result.r;
+        const char *what = r->exception ? r->exception : "";
+
+        if (r->value)
+            buf_addf(&t->output, "= %s\n", r->value);
+        t->output_path = r->output_path ? xstrdup(r->output_path) : NULL;
+        t->misspoken = !strncmp(what, "NameError", 9) || !strncmp(what, "SyntaxError", 11);
+    }
+}
+
+void term_event(void *ctx, const struct event *e)
+{
+    struct term *t = ctx;
+    struct event own = *e;
+    struct cell_result r;
+
+    if (t->lent) { /* another program draws on the screen */
+        if (e->type == EVENT_NOTICE && e->notice.level != NOTICE_DETAIL)
+            argv_push(&t->held, e->notice.text);
+        return;
+    }
+    keep_output(t, e);
+    editor_hide(t->editor); /* news of the sandbox may come while a line is typed */
+    if (e->type == EVENT_TEXT) {
+        text_written(t, show_text_feed(t->text, e->text.text, e->text.len));
+    } else {
+        if (event_ends_text(e))
+            text_written(t, show_text_end(t->text));
+        if (e->type == EVENT_DONE && e->done.answer && *e->done.answer)
+            xreplace(&t->answer, xstrdup(e->done.answer));
+        if (t->own && e->type == EVENT_TOOL_CALL)
+            own.call.code = "";
+        if (e->type == EVENT_TOOL_RESULT && e->result.by_user) {
+            r = *e->result.r;
+            note_stopped(t, &r);
+            own.result.r = &r;
+        }
+        if (e->type == EVENT_DONE && e->done.status == QUESTION_INTERRUPTED)
+            own.done.error = NULL; /* after_question() shows it */
+        if (e->type != EVENT_SESSION_END)
+            show_event(t->show, &own);
+    }
+    editor_show(t->editor);
+}
+
+void term_say(struct term *t, enum notice_level level, const char *text)
+{
+    show_line(t->show, level, text);
+}
+
+void term_sayf(struct term *t, enum notice_level level, const char *format, ...)
+{
+    struct buf line autorelease(buf_release) = BUF_INIT(0);
+    va_list args;
+
+    va_start(args, format);
+    buf_vaddf(&line, format, args);
+    va_end(args);
+    term_say(t, level, buf_str(&line));
+}
+
+void term_print(struct term *t, const char *text, size_t len)
+{
+    text_written(t, show_text_verbatim(t->text, text, len));
+}
+
+void term_say_error(struct term *t, const struct error *err)
+{
+    autofree char *message = error_message(err);
+
+    term_say(t, NOTICE_ERROR, message);
+}
+
+/* The user's own editor ($EDITOR) on the line that is being typed. */
+static void edit_externally(struct term *t, struct buf *line)
+{
+    struct error err = {0};
+
+    if (term_edit(t, ".md", line, &err) < 0)
+        term_say_error(t, &err);
+    editor_preset(t->editor, buf_str(line), line->len);
+}
+
+static void say_how_to_leave(struct term *t)
+{
+    if (++t->nothings == 2)
+        term_say(t, NOTICE_INFO, "To leave: Ctrl-D, or /exit");
+}
+
+/* The terminal is ours again: show the notices that came meanwhile. */
+static void take_back(struct term *t)
+{
+    t->lent = false;
+    loop_arm(t->loop);
+    for (size_t i = 0; i < t->held.n; i++)
+        term_say(t, NOTICE_INFO, t->held.v[i]);
+    argv_release(&t->held);
+}
+
+int term_edit(struct term *t, const char *suffix, struct buf *text, struct error *err)
+{
+    t->lent = true;
+    int r = external_edit(t->loop, suffix, text, err);
+    take_back(t);
+    return r;
+}
+
+int term_lend(struct term *t, const struct argv *words, struct error *err)
+{
+    show_clear(t->show);
+    t->lent = true;
+    int r = external_run(t->loop, words, err);
+    take_back(t);
+    return r;
+}
+
+void term_lend_keys(struct term *t, bool on)
+{
+    if (on)
+        show_clear(t->show);
+    modes_set(on ? MODES_BEFORE : MODES_WAITING);
+}
+
+void term_page(struct term *t, const char *text, size_t len)
+{
+    struct buf clean autorelease(buf_release) = BUF_INIT(0);
+    size_t lines = 0;
+    int r = -1, rows, width, height;
+
+    scrub_text(text, len, SCRUB_PIPE, &clean);
+    for (size_t i = 0; i < clean.len; i++)
+        lines += clean.data[i] == '\n';
+    show_screen_size(STDOUT_FILENO, &rows, &width, &height);
+    if (show_is_terminal(STDOUT_FILENO) && rows > 0 && lines >= (size_t)rows) {
+        t->lent = true;
+        r = external_view(t->loop, &clean, NULL);
+        take_back(t);
+    }
+    if (r < 0)
+        term_print(t, buf_str(&clean), clean.len);
+}
+
+/* Attach the files of the command line to the first question, and those that the question names. One that
+ * fails is reported once and dropped. */
+static int attach(struct term *t, struct mentions *m)
+{
+    struct error err = {0};
+    const char *path = "";
+    int r = 0;
+
+    for (size_t i = 0; i < t->files.n && r == 0; i++) {
+        path = t->files.v[i].path;
+        show_status(t->show, "Copying data into the sandbox...");
+        r = agent_attach(t->agent, path, t->files.v[i].fd, &err);
+        if (r == 0)
+            mentions_name(m, i, agent_attached(t->agent));
+    }
+    show_status(t->show, NULL);
+    if (r < 0 && err.kind == ERROR_CANCELLED && !loop_fatal(t->loop)) {
+        term_sayf(t, NOTICE_INFO, "Stopped. %s was not added; /put adds it.", path);
+    } else if (r < 0) {
+        term_say_error(t, &err);
+    }
+    inputs_release(&t->files);
+    return r;
+}
+
+/* "Stopped. Variables are kept. /retry asks again." */
+static void tell_stopped(struct term *t, bool again)
+{
+    term_sayf(t, NOTICE_INFO, "%s%s", t->stopped ? t->stopped : "Stopped.",
+              again ? " /retry asks again." : "");
+    free(steal(&t->stopped));
+}
+
+void term_after_question(struct term *t, enum question_status status)
+{
+    show_status(t->show, NULL);
+    t->last = status;
+    if (status == QUESTION_INTERRUPTED && !loop_fatal(t->loop)) {
+        tell_stopped(t, agent_can_retry(t->agent));
+        return;
+    }
+    if (question_has_answer(status) || loop_fatal(t->loop) || !agent_can_retry(t->agent))
+        return;
+    term_say(t, NOTICE_INFO,
+             status != QUESTION_NO_SANDBOX ? "/retry asks again"
+                                           : "/retry asks again once that is fixed (for an option such as "
+                                             "--sandbox: quit, start again with it)");
+}
+
+static void ask(struct term *t, const char *question, size_t len)
+{
+    struct error err = {0};
+    autorelease(mentions_release) struct mentions m = {0};
+    struct buf named autorelease(buf_release) = BUF_INIT(0);
+
+    loop_arm(t->loop);
+    if (mentions_open(&m, question, len, &t->files, &err) < 0) {
+        term_say_error(t, &err);
+        return;
+    }
+    for (size_t i = 0; i < m.left.n; i++)
+        term_say(t, NOTICE_INFO, m.left.v[i]);
+    if (t->files.n && attach(t, &m) < 0)
+        return;
+    mentions_write(&m, question, len, &named);
+    show_asked(t->show);
+    show_asking(t->show, NULL);
+    term_after_question(t, agent_ask(t->agent, buf_str(&named), named.len, &err));
+}
+
+/* One line that begins with the name of a program that people run in a shell; nothing to be quoted in it. */
+static bool is_for_a_shell(const char *code)
+{
+    static const char words[] =
+        " ls pwd cd cat head tail wc grep find echo mkdir rm cp mv touch pip pip3 "
+        "python python3 curl wget git df du ps env which apt sudo bash sh nvidia-smi ";
+    autofree char *word = xasprintf(" %.*s ", (int)strcspn(code, " "), code);
+
+    return strstr(words, word) && !strpbrk(code, "\n'\\");
+}
+
+void term_run_code(struct term *t, const char *code)
+{
+    struct error err = {0};
+
+    code += strspn(code, " \t");
+    if (text_is_blank(code)) {
+        term_say(t, NOTICE_INFO, "!CODE runs Python in the same interpreter, for example: !x + 1");
+        return;
+    }
+    loop_arm(t->loop);
+    show_status(t->show, "Starting the sandbox...");
+    t->own = true;
+    int r = agent_run(t->agent, code, strlen(code), &err);
+    t->own = false;
+    show_status(t->show, NULL);
+    if (r < 0 && err.kind == ERROR_CANCELLED && !loop_fatal(t->loop))
+        term_say(t, NOTICE_INFO, "Stopped before the code ran.");
+    else if (r < 0)
+        term_say_error(t, &err);
+    else if (t->stopped)
+        tell_stopped(t, false);
+    else if (t->misspoken && is_for_a_shell(code))
+        term_sayf(t, NOTICE_INFO,
+                  "! runs Python. For a shell command: !import subprocess; "
+                  "print(subprocess.getoutput('%s'))",
+                  code);
+}
+
+/* A command, a line of Python, or a question. */
+static void obey(struct term *t, const struct buf *line)
+{
+    struct buf message autorelease(buf_release) = BUF_INIT(QUESTION_MAX);
+    bool block = message_take(buf_str(line), &message);
+
+    if (text_is_blank(buf_str(&message)))
+        return;
+    history_append(&t->history, buf_str(line));
+    if (line->full)
+        term_sayf(t, NOTICE_ERROR, "the question was not asked: it is longer than 1 MiB; %s",
+                  remedy(REMEDY_ADD_FILE, true));
+    else if (!block && *buf_str(line) == '!')
+        term_run_code(t, buf_str(line) + 1);
+    else if (block || !command_obey(t, buf_str(line)))
+        ask(t, buf_str(&message), message.len);
+}
+
+static void greet(struct term *t)
+{
+    struct buf out autorelease(buf_release) = BUF_INIT(0);
+
+    show_wrap_lines(&out, t->greeting, 2);
+    show_talk(t->show, buf_str(&out), out.len);
+}
+
+int term_run(struct term *t, struct agent *a)
+{
+    struct buf line autorelease(buf_release) = BUF_INIT(QUESTION_MAX);
+
+    t->agent = a;
+    t->leaving = false;
+    if (t->greeting)
+        greet(t);
+    while (!t->leaving && !t->broken && !loop_fatal(t->loop)) {
+        show_status(t->show, NULL); /* whatever the last command waited for */
+        show_clear(t->show);
+        buf_clear(&line);
+        enum editor_end end = editor_read(t->editor, t->prompt, &line);
+        if (end == EDITOR_EOF || end == EDITOR_FATAL)
+            break;
+        if (end == EDITOR_NOTHING)
+            say_how_to_leave(t);
+        else
+            t->nothings = 0;
+        if (end == EDITOR_EXTERNAL)
+            edit_externally(t, &line);
+        else if (end == EDITOR_LINE)
+            obey(t, &line);
+    }
+    editor_restore(t->editor);
+    t->agent = NULL;
+    return loop_fatal(t->loop) ? 143 : t->broken;
+}
