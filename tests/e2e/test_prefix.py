@@ -3,6 +3,7 @@ what they have read of it, and drop the reasoning behind what was changed (OpenA
 that docs/ARCHITECTURE.md names ("When a conversation is edited"), and is seen here.
 """
 import json
+import glob
 import os
 import re
 import time
@@ -397,4 +398,4 @@ def test_the_table_is_the_whole(sandpiper):
     rows = re.findall(r"^\| \*\*(.+?)\*\* \|", table, re.M)
     assert sorted(rows) == sorted(TABLE) and len(rows) == len(set(rows)), (rows, TABLE)
     for path in re.findall(r"[a-z]+/\w+\.c", table):
-        assert os.path.exists(os.path.join(TREE, "src", path)), path
+        assert glob.glob(os.path.join(TREE, "src", "*", path)), path
