@@ -12,17 +12,18 @@ PREFIX  ?= /usr/local
 # it is linked with follows from that, for the program and for the unit tests, so an arrow that bends does not link.
 WINGS    = common data model sandbox answer terminal serve main
 ROOMS_common   = base process json
-ROOMS_data     = conversation yaml config sniff provenance
+ROOMS_data     = operations conversation yaml config sniff provenance
 ROOMS_model    = calls wire llm fetch
 ROOMS_sandbox  = limits records mount engine channel sandbox
-ROOMS_answer   = agent store upload ask
+ROOMS_answer   = agent store upload ask child
 ROOMS_terminal = markdown show pipe term
-ROOMS_serve    = openai runner mcp server
+ROOMS_serve    = openai front mcp server
 ROOMS_main     = main
 ROOMS    = $(foreach w,$(WINGS),$(ROOMS_$(w)))
 USES_base         =
 USES_process      = base
 USES_json         = base
+USES_operations   = json base
 USES_conversation = json base
 USES_yaml         = json base
 USES_config       = yaml conversation json process base
@@ -42,15 +43,16 @@ USES_agent        = sniff provenance llm sandbox conversation json process base
 USES_store        = conversation json process base
 USES_upload       = llm conversation base
 USES_ask          = upload agent llm sandbox engine mount config conversation process base
+USES_child        = ask agent sandbox config operations conversation json process base
 USES_markdown     = conversation base
 USES_show         = markdown conversation process base
 USES_pipe         = show agent sniff conversation json process base
 USES_term         = show agent sandbox conversation process base
 USES_openai       = json base
-USES_runner       = sandbox records json process base
-USES_mcp          = runner json base
-USES_server       = mcp runner openai json process base
-USES_main         = server mcp runner fetch ask term pipe show store agent llm wire sandbox engine mount records config conversation json process base
+USES_front        = records operations json process base
+USES_mcp          = front operations json base
+USES_server       = mcp front operations openai json process base
+USES_main         = server mcp front fetch child ask term pipe show store agent llm wire sandbox engine mount records config conversation json process base
 
 # A static library comes before those that it needs: the highest room first.
 $(foreach r,$(ROOMS),$(eval DOWNWARD = $(r) $(DOWNWARD)))
@@ -173,7 +175,7 @@ $(B)/gen/guest.code: src/sandbox/channel/guest_code.py $(GUEST_PARTS)
 	@mkdir -p $(@D)
 	$(call say,GUEST,$@)if [ -x /usr/bin/python3 ]; then /usr/bin/python3 -I src/sandbox/channel/guest_code.py $@ $(GUEST_PARTS); else : > $@; fi
 $(B)/terminal/term/cmd_python.o: src/terminal/term/vars.py
-$(B)/serve/runner/operations.o: src/serve/runner/operations.json
+$(B)/data/operations/operations.o: src/data/operations/operations.json
 $(B)/serve/server/own.o: src/serve/server/docs.html
 $(B)/serve/server/foreign.o: src/serve/server/foreign.json
 $(B)/data/config/embedded.o: src/data/config/providers.yaml src/data/config/models.yaml $(wildcard prompts/*.yaml)

@@ -14,8 +14,8 @@
 #include "main/front.h"
 #include "process/loop.h"
 #include "process/out.h"
-#include "runner/runner.h"
-#include "runner/runners.h"
+#include "front/runner.h"
+#include "front/runners.h"
 
 #define SANDBOXES 8          /* at once; a client that wants more has to end with some */
 #define WAITING   (4u << 20) /* bytes owed to stdout; over it, live output is left out, nothing is read */

@@ -1,5 +1,5 @@
 /* cmd_runner.c - "sandpiper runner": the process that holds one sandbox of serve's or mcp's. Not for people:
- * descriptor 0 is a socket to the program that started it (runner/runner_child.h).
+ * descriptor 0 is a socket to the program that started it (child/runner_child.h).
  */
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -10,9 +10,9 @@
 #include "mount/mount.h"
 #include "main/command.h"
 #include "main/fetcher.h"
-#include "main/runner_ask.h"
+#include "child/runner_ask.h"
 #include "process/loop.h"
-#include "runner/runner_child.h"
+#include "child/runner_child.h"
 #include "sandbox/sandbox.h"
 
 static int refuse(struct error *err)

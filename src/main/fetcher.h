@@ -4,7 +4,7 @@
 #ifndef MAIN_FETCHER_H
 #define MAIN_FETCHER_H
 
-#include "runner/runner_child.h"
+#include "child/runner_child.h"
 
 /* A struct runner_extra's function, with the struct config as its context. */
 runner_operation fetcher_run;

@@ -14,7 +14,7 @@
 #include "config/args.h"
 #include "json/json.h"
 #include "main/command.h"
-#include "runner/starter.h"
+#include "front/starter.h"
 
 #define SETTINGS_MAX (128u << 10)
 

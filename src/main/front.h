@@ -2,7 +2,7 @@
  * model service. The one that the user started is the front: it never reads config.yaml or .env, and its
  * environment is wiped. The other is forked before anything is read; it loads the configuration, tells the
  * front what is in struct front_settings (config/config.h) and nothing else, and then starts the runners with
- * the options of this command line (runner/starter.h).
+ * the options of this command line (front/starter.h).
  */
 #ifndef MAIN_FRONT_H
 #define MAIN_FRONT_H

@@ -9,7 +9,7 @@
 #include "json/json.h"
 #include "mcp/mcp.h"
 #include "mcp/mcp_lines.h"
-#include "runner/runner.h"
+#include "front/runner.h"
 
 #define CALLS 8
 

@@ -6,8 +6,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "json/json.h"
-#include "runner/operations.h"
-#include "runner/runner_messages.h"
+#include "operations/operations.h"
+#include "operations/runner_messages.h"
 
 /* Feed it all; out gets each message printed, and '!' where one was refused. */
 static void read_all(const char *text, size_t len, uint32_t seed, bool cut, struct buf *out)

@@ -12,7 +12,7 @@
 #include "base/utf8.h"
 #include "json/json.h"
 #include "json/template.h"
-#include "runner/operations.h"
+#include "operations/operations.h"
 #include "server/guard.h"
 #include "server/listen.h"
 #include "base/percent.h"

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "mcp/mcp_private.h"
-#include "runner/runner.h"
+#include "front/runner.h"
 
 #define CALLS_MAX    256        /* under way, of one client */
 #define PROGRESS_MAX (4u << 20) /* bytes of live output that one call passes on. Its result has the rest. */

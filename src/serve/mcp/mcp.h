@@ -28,7 +28,7 @@ struct mcp_invocation {
     const char *conversation; /* its sandbox is made when it is needed */
     bool named;               /* the client named the conversation itself. If not, it may never come back. */
     const char *client;       /* on whose behalf (runners.h); never NULL */
-    const char *operation;    /* one of runner/operations.h */
+    const char *operation;    /* one of operations/operations.h */
     const struct json *arguments;
     const struct runner_listener *listener; /* never called from inside ask */
 };

@@ -6,7 +6,7 @@
 #include "base/owned.h"
 #include "json/json.h"
 #include "mcp/mcp.h"
-#include "runner/operations.h"
+#include "operations/operations.h"
 
 /* The error codes of JSON-RPC 2.0, and those that MCP adds. */
 enum mcp_code {

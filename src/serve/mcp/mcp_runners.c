@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "runner/runners.h"
+#include "front/runners.h"
 
 _Static_assert(MCP_ID == RUNNERS_ID, "a handle is the id of a sandbox");
 

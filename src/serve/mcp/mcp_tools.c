@@ -1,4 +1,4 @@
-/* mcp_tools.c - the tools: the operations of a sandbox (runner/operations.json) under the names that models
+/* mcp_tools.c - the tools: the operations of a sandbox (operations.json) under the names that models
  * know, each with an optional handle of a sandbox. */
 #include <string.h>
 

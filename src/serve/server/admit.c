@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "json/json.h"
-#include "runner/operations.h"
+#include "operations/operations.h"
 #include "server/guard.h"
 #include "server/private.h"
 #include "server/token.h"

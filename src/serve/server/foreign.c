@@ -16,8 +16,8 @@
 #include "base/mem.h"
 #include "json/json.h"
 #include "json/template.h"
-#include "runner/operations.h"
-#include "runner/runners.h"
+#include "operations/operations.h"
+#include "front/runners.h"
 #include "server/routes.h"
 
 EMBED(foreign_json, "src/serve/server/foreign.json")

@@ -6,7 +6,7 @@
 #include "base/embed.h"
 #include "base/mem.h"
 #include "json/json.h"
-#include "runner/runners.h"
+#include "front/runners.h"
 #include "server/private.h"
 
 EMBED(docs_html, "src/serve/server/docs.html")

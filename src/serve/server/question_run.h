@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "openai/chat_table.h"
-#include "runner/runners.h"
+#include "front/runners.h"
 #include "server/private.h"
 
 struct http_question;

@@ -1,6 +1,6 @@
 /* server.h - the HTTP server: it accepts requests, checks them, finds the route, and sends what its handler
  * answers. It runs no code and asks no model, because each sandbox has a process of its own
- * (runner/runners.h). Handlers use routes.h.
+ * (front/runners.h). Handlers use routes.h.
  */
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H

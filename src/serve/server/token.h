@@ -37,7 +37,7 @@ unsigned tokens_most(void *t, const char *hash);
 void tokens_share(struct tokens *t, unsigned all);
 /* Returns the index of a token, or -1. given may be NULL. */
 int tokens_find(const struct tokens *t, const char *given);
-/* Returns the client (runner/runners.h) that the token with this index stands for. */
+/* Returns the client (front/runners.h) that the token with this index stands for. */
 const char *tokens_client(const struct tokens *t, size_t i);
 
 /* Returns the token in the header Authorization, which may be NULL. It is "Bearer T", or "Basic " with the

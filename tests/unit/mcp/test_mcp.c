@@ -11,7 +11,7 @@
 #include "json/json.h"
 #include "mcp/mcp.h"
 #include "mcp/mcp_lines.h"
-#include "runner/runner.h"
+#include "front/runner.h"
 
 #define HANDLE "0123456789abcdef0123456789abcdef"
 #define META                                                                 \

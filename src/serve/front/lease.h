@@ -1,11 +1,11 @@
 /* lease.h - the inside of runners.h: one sandbox of a front (lease.c), and the tables of all of them
  * (runners.c): those that live, and those that ended, whose ids are remembered.
  */
-#ifndef RUNNER_LEASE_H
-#define RUNNER_LEASE_H
+#ifndef FRONT_LEASE_H
+#define FRONT_LEASE_H
 
 #include "base/owned.h"
-#include "runner/runners.h"
+#include "front/runners.h"
 
 #define LEASE_PREFIX "srv-" /* of the names of named ones, before the id */
 #define POOL         "pool" /* the client of those that nobody has yet; no token's hash looks like it */

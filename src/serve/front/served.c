@@ -1,5 +1,5 @@
 /* served.c - see served.h. */
-#include "runner/served.h"
+#include "front/served.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/place.h"
 #include "json/json.h"
-#include "runner/runners.h"
+#include "front/runners.h"
 
 #define NOTE_MAX 4096
 

@@ -1,5 +1,5 @@
 /* runners.c - see runners.h. */
-#include "runner/runners.h"
+#include "front/runners.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@
 #include "records/owner.h"
 #include "records/record.h"
 #include "records/registry.h"
-#include "runner/lease.h"
-#include "runner/served.h"
+#include "front/lease.h"
+#include "front/served.h"
 
 #define CONVERSATION_MAX 256
 #define ENDED_MAX        1000  /* ids of ended sandboxes that are remembered, of one client */

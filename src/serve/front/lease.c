@@ -1,5 +1,5 @@
 /* lease.c - one sandbox of a front: its runner, its use, its note. */
-#include "runner/lease.h"
+#include "front/lease.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/random.h"
-#include "runner/served.h"
+#include "front/served.h"
 
 #define POOL_IDLE_MS  10000 /* for which a sandbox in the pool outlives its runner */
 #define POOL_AGAIN_MS 10000 /* to wait after a start in the pool has failed */

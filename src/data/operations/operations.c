@@ -1,5 +1,5 @@
 /* operations.c - the table in operations.json. */
-#include "runner/operations.h"
+#include "operations/operations.h"
 
 #include <assert.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "json/json.h"
 
-EMBED(operations_json, "src/serve/runner/operations.json")
+EMBED(operations_json, "src/data/operations/operations.json")
 
 #define OPERATIONS_MAX 16
 

@@ -1,5 +1,5 @@
 /* runner_child.c - see runner_child.h. */
-#include "runner/runner_child.h"
+#include "child/runner_child.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -13,9 +13,9 @@
 #include "base/scrub.h"
 #include "json/json.h"
 #include "process/loop.h"
-#include "runner/child_private.h"
-#include "runner/operations.h"
-#include "runner/runner_messages.h"
+#include "child/child_private.h"
+#include "operations/operations.h"
+#include "operations/runner_messages.h"
 #include "sandbox/sandbox.h"
 
 #define CLAIM_MS    10000 /* for an earlier runner to release the sandbox */

@@ -4,8 +4,8 @@
  * CLONE_PARENT, so that it becomes a child of the front. The starter ends with its front. Without a starter
  * no new runner can be started.
  */
-#ifndef RUNNER_STARTER_H
-#define RUNNER_STARTER_H
+#ifndef FRONT_STARTER_H
+#define FRONT_STARTER_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,8 +1,8 @@
 /* runner_messages.h - reads and writes what front and runner send each other: one JSON object a line over a
  * socketpair, with at most one descriptor beside a line. docs/runner-protocol.md describes the messages.
  */
-#ifndef RUNNER_RUNNER_MESSAGES_H
-#define RUNNER_RUNNER_MESSAGES_H
+#ifndef OPERATIONS_RUNNER_MESSAGES_H
+#define OPERATIONS_RUNNER_MESSAGES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,13 +1,13 @@
 /* child_private.h - struct runner_child, for the files that implement runner_child.h: runner_child.c (the
  * connection), child_cell.c (what runs code), child_files.c (files in and out). */
-#ifndef RUNNER_CHILD_PRIVATE_H
-#define RUNNER_CHILD_PRIVATE_H
+#ifndef CHILD_CHILD_PRIVATE_H
+#define CHILD_CHILD_PRIVATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runner/runner_child.h"
-#include "runner/runner_messages.h"
+#include "child/runner_child.h"
+#include "operations/runner_messages.h"
 
 struct runner_child {
     struct loop *loop;

@@ -1,5 +1,5 @@
 /* starter.c - see starter.h. A packet is one struct; both sides are the same program. */
-#include "runner/starter.h"
+#include "front/starter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "process/child.h"
 #include "process/spawn.h"
-#include "runner/runner_messages.h"
+#include "operations/runner_messages.h"
 
 struct order {
     char name[128]; /* "": none */

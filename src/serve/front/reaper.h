@@ -1,7 +1,7 @@
 /* reaper.h - runners' processes that nobody needs any more: each is reaped when it has ended, and killed if
  * it has not ended by itself after REAPER_MS. Nothing waits for them but reaper_settle(). */
-#ifndef RUNNER_REAPER_H
-#define RUNNER_REAPER_H
+#ifndef FRONT_REAPER_H
+#define FRONT_REAPER_H
 
 #include <sys/types.h>
 

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "json/json.h"
-#include "runner/child_private.h"
+#include "child/child_private.h"
 #include "sandbox/sandbox.h"
 
 /* Bytes of one form of a value: of an image, and of a text, which may become six times as long (see

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "json/json.h"
-#include "runner/operations.h"
+#include "operations/operations.h"
 
 #define WHAT_MAX 200
 

@@ -1,9 +1,9 @@
 /* runner_request.h - one request to a runner, in the queue of runner.c. */
-#ifndef RUNNER_RUNNER_REQUEST_H
-#define RUNNER_RUNNER_REQUEST_H
+#ifndef FRONT_RUNNER_REQUEST_H
+#define FRONT_RUNNER_REQUEST_H
 
 #include "base/buf.h"
-#include "runner/runner.h"
+#include "front/runner.h"
 
 struct pending {
     struct pending *next;

@@ -5,8 +5,8 @@
  * not read is handed to the next one, once; that which it was carrying out fails. Nothing here waits:
  * everything is a callback of the loop, and none is called from inside the function that asked for it. What
  * comes back holds text from the sandbox: it is strict JSON of bounded size, and otherwise untrusted. */
-#ifndef RUNNER_RUNNER_H
-#define RUNNER_RUNNER_H
+#ifndef FRONT_RUNNER_H
+#define FRONT_RUNNER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* runner_ask.c - see runner_ask.h. The third listener of struct ask, beside the pipe and the chat: its events
  * go to the front as JSON.
  */
-#include "main/runner_ask.h"
+#include "child/runner_ask.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,11 +17,11 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/sha256.h"
+#include "config/config.h"
 #include "conversation/event_json.h"
 #include "conversation/result_json.h"
 #include "json/json.h"
 #include "ask/ask.h"
-#include "main/command.h"
 #include "process/loop.h"
 #include "sandbox/sandbox.h"
 

@@ -5,8 +5,8 @@
  * A runner has no state that its sandbox does not have. So one that was killed is replaced by another one
  * that attaches to the same named sandbox. A runner ends when its connection is closed.
  */
-#ifndef RUNNER_RUNNER_CHILD_H
-#define RUNNER_RUNNER_CHILD_H
+#ifndef CHILD_RUNNER_CHILD_H
+#define CHILD_RUNNER_CHILD_H
 
 #include <stdbool.h>
 

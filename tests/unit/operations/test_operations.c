@@ -3,8 +3,8 @@
 
 #include "base/mem.h"
 #include "json/json.h"
-#include "runner/operations.h"
-#include "runner/runner_messages.h"
+#include "operations/operations.h"
+#include "operations/runner_messages.h"
 
 static void table(void **state)
 {

@@ -1,5 +1,5 @@
 /* runner.c - the front's side of one runner: its process, the queue of requests, and what comes back. */
-#include "runner/runner.h"
+#include "front/runner.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,10 +15,10 @@
 #include "base/mem.h"
 #include "json/json.h"
 #include "process/loop.h"
-#include "runner/reaper.h"
-#include "runner/runner_messages.h"
-#include "runner/runner_request.h"
-#include "runner/starter.h"
+#include "front/reaper.h"
+#include "operations/runner_messages.h"
+#include "front/runner_request.h"
+#include "front/starter.h"
 
 #define READ_MOST 64 /* pieces at a time, so that one runner does not hold up the others */
 

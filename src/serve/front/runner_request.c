@@ -1,5 +1,5 @@
 /* runner_request.c - makes and frees one request to a runner. */
-#include "runner/runner_request.h"
+#include "front/runner_request.h"
 
 #include <stdlib.h>
 

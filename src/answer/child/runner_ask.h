@@ -2,10 +2,10 @@
  * sandbox. The model and the agent are made with the first question, so a runner that is never asked one is
  * small.
  */
-#ifndef MAIN_RUNNER_ASK_H
-#define MAIN_RUNNER_ASK_H
+#ifndef CHILD_RUNNER_ASK_H
+#define CHILD_RUNNER_ASK_H
 
-#include "runner/runner_child.h"
+#include "child/runner_child.h"
 
 struct config;
 struct asker;

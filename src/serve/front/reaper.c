@@ -1,6 +1,6 @@
 /* reaper.c - a list of processes, each with a timer: there is no descriptor that tells of their end on every
  * kernel that we run on. */
-#include "runner/reaper.h"
+#include "front/reaper.h"
 
 #include <signal.h>
 #include <stdint.h>

@@ -18,11 +18,11 @@
 #include "json/json.h"
 #include "process/loop.h"
 #include "records/owner.h"
-#include "runner/runner.h"
-#include "runner/runner_messages.h"
-#include "runner/runners.h"
-#include "runner/served.h"
-#include "runner/starter.h"
+#include "front/runner.h"
+#include "operations/runner_messages.h"
+#include "front/runners.h"
+#include "front/served.h"
+#include "front/starter.h"
 
 /* ---- the child ---- */
 

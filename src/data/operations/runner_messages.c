@@ -1,5 +1,5 @@
 /* runner_messages.c - see runner_messages.h. */
-#include "runner/runner_messages.h"
+#include "operations/runner_messages.h"
 
 #include <errno.h>
 #include <stdint.h>

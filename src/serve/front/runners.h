@@ -5,13 +5,13 @@
  * else. With options.named, a sandbox is the named sandbox srv-ID, so it outlives its runner and us.
  * Whatever the next front has to know of it is in a note (served.h). Nothing here waits.
  */
-#ifndef RUNNER_RUNNERS_H
-#define RUNNER_RUNNERS_H
+#ifndef FRONT_RUNNERS_H
+#define FRONT_RUNNERS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runner/runner.h"
+#include "front/runner.h"
 
 struct error;
 struct runners;

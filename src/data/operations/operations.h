@@ -1,8 +1,8 @@
 /* operations.h - the operations of a sandbox: one table (operations.json, built in) of names, descriptions
  * and JSON schemas. The routes, the tools of MCP, their checks and openapi.json are made from it.
  */
-#ifndef RUNNER_OPERATIONS_H
-#define RUNNER_OPERATIONS_H
+#ifndef OPERATIONS_OPERATIONS_H
+#define OPERATIONS_OPERATIONS_H
 
 #include <stddef.h>
 

@@ -2,8 +2,8 @@
  * front finds what a killed one left, and can tell an id whose sandbox has ended from one that never
  * existed.
  */
-#ifndef RUNNER_SERVED_H
-#define RUNNER_SERVED_H
+#ifndef FRONT_SERVED_H
+#define FRONT_SERVED_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -13,7 +13,7 @@
 #include "base/file_type.h"
 #include "base/mem.h"
 #include "json/json.h"
-#include "runner/child_private.h"
+#include "child/child_private.h"
 #include "sandbox/sandbox.h"
 
 #define DELIVERED_MAX 500
