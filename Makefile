@@ -180,6 +180,13 @@ $(B)/serve/server/own.o: src/serve/server/docs.html
 $(B)/serve/server/foreign.o: src/serve/server/foreign.json
 $(B)/data/config/embedded.o: src/data/config/providers.yaml src/data/config/models.yaml $(wildcard prompts/*.yaml)
 
+# The chat's commands: a line for each row that a cmd_*.c defines, by name.
+$(B)/terminal/term/commands.o: $(B)/gen/chat_commands.h
+$(B)/terminal/term/commands.o: CPPFLAGS += -DCHAT_COMMANDS='"$(B)/gen/chat_commands.h"'
+$(B)/gen/chat_commands.h: $(wildcard src/terminal/term/cmd_*.c) src/terminal/term
+	@mkdir -p $(@D)
+	$(call say,LIST,$@)sed -n 's/^const struct chat_command command_\([a-z]*\) = .*/COMMAND(\1)/p' $(filter %.c,$^) | LC_ALL=C sort > $@
+
 # The filter's BPF program, made by our own table at build time. A builder that cannot run what it builds leaves it to each start.
 $(B)/sandbox/limits/seccomp_ready.o: $(B)/gen/seccomp.bpf
 $(B)/sandbox/limits/seccomp_ready.o: CPPFLAGS += -DSECCOMP_BPF='"$(B)/gen/seccomp.bpf"'
@@ -198,7 +205,7 @@ unit: $(UNIT_BIN)
 # is built, with what each unit test links (where cc is gcc, that is the release build), by clang without making code of it.
 LINT_TARGETS = $(foreach r,$(ROOMS),$(call objs_of,$(r))) $(UNIT_BIN)
 LINT_GCC = $(if $(shell $(CC) -v 2>&1 | grep '^gcc version'),build/release,build/lint-gcc)
-EMBEDDED = -DGUEST_CODE='""' -DGUEST_PROFILE='""' -DSECCOMP_BPF='""'
+EMBEDDED = -DGUEST_CODE='""' -DGUEST_PROFILE='""' -DSECCOMP_BPF='""' -DCHAT_COMMANDS='"$(B)/gen/chat_commands.h"'
 # The parts side by side, as many as there are processors (or as make -j says).
 LINT_PARTS = lint-text lint-headers lint-gcc lint-clang
 .PHONY: lint lint-compile $(LINT_PARTS)
@@ -218,7 +225,7 @@ lint-gcc:
 	@+$(MAKE) -s CC=gcc MODE=release B=$(LINT_GCC) lint-compile
 lint-compile: $(LINT_TARGETS)
 	@tests/lint/check-symbols.sh $(foreach r,$(ROOMS),$(call objs_of,$(r)))
-lint-clang:
+lint-clang: $(B)/gen/chat_commands.h
 	@printf '%s\n' $(wildcard src/*/*.c src/*/*/*.c) $(UNIT_SRC) $(wildcard tests/fuzz/*.c tests/bench/*.c) | \
 	  xargs -P "$$(nproc)" -n 16 clang $(CPPFLAGS) $(EMBEDDED) -std=gnu17 $(WARN) $(CFLAGS_release) -fsyntax-only
 

@@ -11,7 +11,7 @@ def test_help_and_unknown(bare, serve):
     serve(bare, [])
     p = start(bare)
     p.send("/help\r")
-    for word in ("/code", "/retry", "/clear", "/reset", "/model", "/system", "/exit", "Ctrl-R"):
+    for word in ("/clear", "/code", "/exit", "/model", "/reset", "/retry", "/system", "Ctrl-R"):
         p.expect(re.escape(word))
     p.expect("> ")
     p.send("/hepl\r")
@@ -34,8 +34,8 @@ def test_the_same_help_outside(bare, serve):
     r = bare.run("help", "chat")
     assert r.code == 0 and r.err == "" and r.out.startswith("Usage: ") and bare.run("chat", "--help").out == r.out, r
     assert max(map(len, r.out.splitlines())) < 80, r
-    listed = r.out[r.out.index("\n/help ["):].splitlines()[1:]
-    assert {"/model", "/exit", "Ctrl-C", "Ctrl-R", "Alt-Enter", "Tab"} <= {line.split()[0] for line in listed}, r
+    listed = r.out[r.out.index("\n/clear "):].splitlines()[1:]
+    assert {"/help", "/model", "/exit", "Ctrl-C", "Ctrl-R", "Alt-Enter", "Tab"} <= {line.split()[0] for line in listed}, r
     serve(bare, [])
     p = start(bare, size=(60, 90))
     p.send("/help all\r")

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 
 import pexpect
-import pexpect
 import pytest
 
 import event_schema
@@ -73,6 +72,11 @@ def test_a_member_that_the_schema_lacks_is_seen():
     for bad in (dict(line, more=1), dict(line, exit_code="0"), dict(line, type="new"), {k: line[k] for k in ("type", "v", "question")}):
         with pytest.raises(AssertionError):
             event_schema.check(json.dumps(bad))
+
+
+def test_the_page_has_the_commands_of_the_chat(bare):
+    in_help = re.findall(r"^/[a-z]+", bare.run("help", "chat").out, re.M)
+    assert in_help and sorted(re.findall(r"^\.It Li (/[a-z]+)", section("CHAT"), re.M)) == sorted(in_help)
 
 
 def test_exit_codes_are_the_same_in_page_and_help(bare):

@@ -30,6 +30,7 @@ impure+='|^sys/(socket|time|un|stat|mman|epoll|select|wait)\.h$|^base/(clock|fil
 
 while IFS=: read -r file line text; do
     room=${file%/*} room=${room##*/}
+    [[ $text != *" CHAT_COMMANDS" ]] || continue        # made by the Makefile
     [[ $text =~ [\<\"]([^\>\"]+) ]] || { complain "$file:$line: cannot read $text"; continue; }
     target=${BASH_REMATCH[1]} first=${BASH_REMATCH[1]%%/*}
     [[ $pure == *" $room "* && $target =~ $impure ]] &&

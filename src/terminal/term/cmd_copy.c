@@ -15,17 +15,25 @@
 #include "base/size.h"
 #include "process/out.h"
 #include "show/show.h"
+#include "term/commands.h"
 #include "term/private.h"
 
 #define CLIPBOARD_MAX 74994 /* bytes; xterm, and others after it, take no longer sequence */
 
-void slash_raw(struct term *t)
+static void slash_raw(struct term *t)
 {
     if (t->answer)
         term_print(t, t->answer, strlen(t->answer));
     else
         term_say(t, NOTICE_INFO, "No answer yet.");
 }
+
+const struct chat_command command_raw = {
+    .name = "/raw",
+    .argument = "",
+    .help = "the last answer as the model wrote it",
+    .act = slash_raw,
+};
 
 /* Does what stands at the beginning of a line close or open a fence? */
 static size_t fence_at(const char *line)
@@ -104,7 +112,7 @@ static void copy(struct term *t, const char *what, const char *source)
                                      : " (OSC 52; this terminal may not support it)");
 }
 
-void slash_copy(struct term *t, const char *argument)
+static void slash_copy(struct term *t, const char *argument)
 {
     const char *term = getenv("TERM");
     autofree char *block = NULL;
@@ -131,3 +139,15 @@ void slash_copy(struct term *t, const char *argument)
             term_say(t, NOTICE_INFO, "No code ran for the last question, and its answer has none.");
     }
 }
+
+static const char *const copy_words[] = {"code", NULL};
+
+const struct chat_command command_copy = {
+    .name = "/copy",
+    .argument = "[code]",
+    .help = "copy the last answer, or code, to the clipboard",
+    .run = slash_copy,
+    .words = copy_words,
+    .more = "Uses the terminal's clipboard (OSC 52), over ssh too. In tmux it needs\n"
+            "set -g set-clipboard on, or allow-passthrough on.\n",
+};

@@ -16,6 +16,7 @@
 #include "process/loop.h"
 #include "sandbox/sandbox.h"
 #include "show/show.h"
+#include "term/commands.h"
 #include "term/private.h"
 
 /* "  2  figure-1.png  9.1 kB  ~/.local/state/.../figure-1.png" */
@@ -53,7 +54,7 @@ static void list_figures(struct term *t)
     term_print(t, buf_str(&out), out.len);
 }
 
-void slash_plots(struct term *t, const char *argument)
+static void slash_plots(struct term *t, const char *argument)
 {
     struct error err = {0};
     size_t count, at = find_figure(t, *argument ? strtoul(argument, NULL, 10) : 1, &count);
@@ -71,7 +72,15 @@ void slash_plots(struct term *t, const char *argument)
     }
 }
 
-void slash_files(struct term *t)
+const struct chat_command command_plots = {
+    .name = "/plots",
+    .argument = "[N]",
+    .help = "list the figures of this session; show figure N again",
+    .run = slash_plots,
+    .usual = true,
+};
+
+static void slash_files(struct term *t)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0), inside autorelease(buf_release) = BUF_INIT(0);
     struct error err = {0};
@@ -93,7 +102,15 @@ void slash_files(struct term *t)
     term_print(t, buf_str(&out), out.len);
 }
 
-const char *const *names_of_saved(struct term *t)
+const struct chat_command command_files = {
+    .name = "/files",
+    .argument = "",
+    .help = "what is in /mnt/data, and what was saved where",
+    .act = slash_files,
+    .usual = true,
+};
+
+static const char *const *names_of_saved(struct term *t)
 {
     const struct show_saved *f;
 
@@ -196,7 +213,7 @@ static char *target(const char *path, const char *name)
     return strchr(whole, '/') ? steal(&whole) : xasprintf("./%s", whole);
 }
 
-void slash_get(struct term *t, const char *argument)
+static void slash_get(struct term *t, const char *argument)
 {
     struct wanted w = {.argument = argument};
     struct error err = {0};
@@ -215,7 +232,19 @@ void slash_get(struct term *t, const char *argument)
     free(w.name);
 }
 
-void slash_put(struct term *t, const char *argument)
+const struct chat_command command_get = {
+    .name = "/get",
+    .argument = "NAME [PATH]",
+    .help = "copy a file out to this folder, or to PATH",
+    .run = slash_get,
+    .names = names_of_saved,
+    .files = true,
+    .more = "NAME is as in /files. No file is ever replaced. Files that code makes in\n"
+            "/mnt/data are saved automatically after each run; /get also copies your own,\n"
+            "and those that were not saved (too large: --max-file, or the disk was full).\n",
+};
+
+static void slash_put(struct term *t, const char *argument)
 {
     autofree char *path = name_path(argument);
     struct inputs in = {0};
@@ -231,3 +260,14 @@ void slash_put(struct term *t, const char *argument)
         term_say_error(t, &err);
     inputs_release(&in);
 }
+
+const struct chat_command command_put = {
+    .name = "/put",
+    .aliases = "/add",
+    .argument = "FILE",
+    .help = "add a file or folder of yours to the next question",
+    .run = slash_put,
+    .files = true,
+    .more = "It is copied into /mnt/data, and the model is told with the next question.\n"
+            "The same as --add on the command line, and as @FILE in a question.\n",
+};

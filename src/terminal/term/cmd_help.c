@@ -1,4 +1,4 @@
-/* cmd_help.c - /help, "sandpiper help chat", and what is said of a command that does not exist. */
+/* cmd_help.c - /help and "sandpiper help chat". */
 #include <string.h>
 
 #include "base/buf.h"
@@ -52,7 +52,8 @@ static void add_names(struct buf *out)
 {
     size_t column = 0;
 
-    for (const struct chat_command *c = commands; c->name; c++) {
+    for (size_t i = 0; commands[i]; i++) {
+        const struct chat_command *c = commands[i];
         size_t n = strlen(c->name) + 1;
 
         if (!c->help || c->usual)
@@ -68,9 +69,9 @@ static void add_names(struct buf *out)
 
 static void add_list(struct buf *out, bool all)
 {
-    for (const struct chat_command *c = commands; c->name; c++)
-        if (c->help && (all || c->usual))
-            add_row(out, c);
+    for (size_t i = 0; commands[i]; i++)
+        if (commands[i]->help && (all || commands[i]->usual))
+            add_row(out, commands[i]);
     for (size_t i = 0; i < countof(others); i++)
         if (all || others[i].usual)
             add_columns(out, others[i].typed, others[i].help);
@@ -85,14 +86,14 @@ void term_help(struct buf *out)
     add_list(out, true);
 }
 
-void slash_help(struct term *t, const char *argument)
+static void slash_help(struct term *t, const char *argument)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(0), out autorelease(buf_release) = BUF_INIT(0);
     const struct chat_command *c = command_named(argument);
     bool all = !strcmp(argument, "all");
 
     if (*argument && !all && !c) {
-        slash_unknown(t, argument);
+        command_unknown(t, argument);
         return;
     }
     if (c)
@@ -103,18 +104,18 @@ void slash_help(struct term *t, const char *argument)
     term_print(t, out.data, out.len);
 }
 
-const char *const *names_of_commands(struct term *t)
+static const char *const *names_of_commands(struct term *t)
 {
     (void)t;
     return command_words();
 }
 
-void slash_unknown(struct term *t, const char *line)
-{
-    int n = (int)strcspn(line, " \t");
-    autofree char *word = xasprintf("%s%.*s", *line == '/' ? "" : "/", n, line);
-    const char *near = command_nearest(word);
-
-    term_sayf(t, NOTICE_ERROR, "Unknown command %s.%s%s%s (/help lists all.)", word,
-              near ? " Did you mean " : "", near ? near : "", near ? "?" : "");
-}
+const struct chat_command command_help = {
+    .name = "/help",
+    .aliases = "help ?",
+    .argument = "[COMMAND|all]",
+    .help = "this list, or more about one command",
+    .run = slash_help,
+    .names = names_of_commands,
+    .usual = true,
+};

@@ -7,11 +7,12 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "show/show.h"
+#include "term/commands.h"
 #include "term/private.h"
 
 #define MODELS_SHOWN 60
 
-void slash_model(struct term *t, const char *name)
+static void slash_model(struct term *t, const char *name)
 {
     struct error err = {0};
     const char *now = NULL;
@@ -31,13 +32,23 @@ void slash_model(struct term *t, const char *name)
     show_status(t->show, NULL);
 }
 
-const char *const *names_of_models(struct term *t)
+static const char *const *names_of_models(struct term *t)
 {
     return t->o.models ? t->o.models(t->o.ctx) : NULL;
 }
 
+const struct chat_command command_model = {
+    .name = "/model",
+    .argument = "[NAME]",
+    .help = "change the model; without NAME: show it",
+    .run = slash_model,
+    .names = names_of_models,
+    .usual = true,
+    .more = "The conversation goes on with the new model. Tab completes names.\n",
+};
+
 /* All of a long list would be of no use on a screen. */
-void slash_models(struct term *t, const char *text)
+static void slash_models(struct term *t, const char *text)
 {
     const char *const *names = names_of_models(t);
     struct buf list autorelease(buf_release) = BUF_INIT(0);
@@ -60,7 +71,14 @@ void slash_models(struct term *t, const char *text)
                        : "The service does not list its models.");
 }
 
-void slash_system(struct term *t, const char *text)
+const struct chat_command command_models = {
+    .name = "/models",
+    .argument = "[TEXT]",
+    .help = "the models of the service whose names contain TEXT",
+    .run = slash_models,
+};
+
+static void slash_system(struct term *t, const char *text)
 {
     bool off = !strcmp(text, "off"), removed = off && t->system;
 
@@ -74,3 +92,15 @@ void slash_system(struct term *t, const char *text)
              : removed ? "Custom instructions removed."
                        : "No custom instructions set. /system TEXT sets them.");
 }
+
+static const char *const system_words[] = {"off", NULL};
+
+const struct chat_command command_system = {
+    .name = "/system",
+    .argument = "[TEXT|off]",
+    .help = "set custom instructions; without TEXT: show them",
+    .run = slash_system,
+    .words = system_words,
+    .usual = true,
+    .more = "TEXT is added to what the model is told before every question.\n",
+};

@@ -13,6 +13,7 @@
 #include "process/loop.h"
 #include "sandbox/sandbox.h"
 #include "show/show.h"
+#include "term/commands.h"
 #include "term/private.h"
 
 #define VARS_MAX   (256 * 1024)
@@ -22,7 +23,7 @@ EMBED(term_vars, "src/terminal/term/vars.py")
 
 static const char no_code[] = "no question has run code yet";
 
-void slash_code(struct term *t)
+static void slash_code(struct term *t)
 {
     const char *text = agent_last_code(t->agent);
 
@@ -32,7 +33,15 @@ void slash_code(struct term *t)
         term_say(t, NOTICE_INFO, no_code);
 }
 
-void slash_edit(struct term *t)
+const struct chat_command command_code = {
+    .name = "/code",
+    .argument = "",
+    .help = "the code that ran for the last question",
+    .act = slash_code,
+    .usual = true,
+};
+
+static void slash_edit(struct term *t)
 {
     struct buf code autorelease(buf_release) = BUF_INIT(SANDBOX_CODE_MAX);
     const char *last = agent_last_code(t->agent);
@@ -54,6 +63,16 @@ void slash_edit(struct term *t)
         term_run_code(t, buf_str(&code));
 }
 
+const struct chat_command command_edit = {
+    .name = "/edit",
+    .argument = "",
+    .help = "edit the last code and run it",
+    .act = slash_edit,
+    .usual = true,
+    .more = "Opens the code of the last question in VISUAL or EDITOR, and runs what comes\n"
+            "back as your own code, if it was changed.\n",
+};
+
 /* A word that can only be the name of a file. */
 static bool names_a_file(const char *s)
 {
@@ -62,7 +81,7 @@ static bool names_a_file(const char *s)
     return !strpbrk(s, " \t\n()=\"'") && (*s == '/' || *s == '~' || (n > 3 && !strcmp(s + n - 3, ".py")));
 }
 
-void slash_run(struct term *t, const char *argument)
+static void slash_run(struct term *t, const char *argument)
 {
     struct buf code autorelease(buf_release) = BUF_INIT(SANDBOX_CODE_MAX);
     autofree char *path = name_path(argument);
@@ -79,7 +98,16 @@ void slash_run(struct term *t, const char *argument)
         term_run_code(t, buf_str(&code));
 }
 
-void slash_last(struct term *t)
+const struct chat_command command_run = {
+    .name = "/run",
+    .argument = "FILE|CODE",
+    .help = "run a Python file of this machine, or CODE",
+    .run = slash_run,
+    .files = true,
+    .more = "The file is read here and runs in the sandbox, as !CODE does.\n",
+};
+
+static void slash_last(struct term *t)
 {
     struct buf whole autorelease(buf_release) = BUF_INIT(0);
 
@@ -91,6 +119,14 @@ void slash_last(struct term *t)
         term_say(t, NOTICE_INFO, "The last code printed nothing, or none has run yet.");
 }
 
+const struct chat_command command_last = {
+    .name = "/last",
+    .argument = "",
+    .help = "the last output in full",
+    .act = slash_last,
+    .more = "Through PAGER if it is longer than the screen.\n",
+};
+
 static void add_output(void *ctx, int stream, const char *text, size_t len)
 {
     (void)stream;
@@ -98,7 +134,7 @@ static void add_output(void *ctx, int stream, const char *text, size_t len)
 }
 
 /* A cell that the model is not told of, and that leaves nothing behind. */
-void slash_vars(struct term *t)
+static void slash_vars(struct term *t)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(VARS_MAX);
     const struct cell_listener l = {.ctx = &out, .output = add_output};
@@ -121,7 +157,14 @@ void slash_vars(struct term *t)
     cell_result_release(&r);
 }
 
-void slash_reset(struct term *t)
+const struct chat_command command_vars = {
+    .name = "/vars",
+    .argument = "",
+    .help = "the variables: types, shapes, sizes",
+    .act = slash_vars,
+};
+
+static void slash_reset(struct term *t)
 {
     struct error err = {0};
 
@@ -134,3 +177,13 @@ void slash_reset(struct term *t)
     else
         term_say(t, NOTICE_INFO, "Python restarted: variables cleared, files kept.");
 }
+
+const struct chat_command command_reset = {
+    .name = "/reset",
+    .argument = "",
+    .help = "restart Python: variables cleared, the rest kept",
+    .act = slash_reset,
+    .usual = true,
+    .more = "Starts a fresh Python: variables and imports are gone. Files and the\n"
+            "conversation are kept, and the model is told with the next question.\n",
+};

@@ -10,9 +10,10 @@
 #include "sandbox/sandbox.h"
 #include "sandbox/sandbox_options.h"
 #include "show/show.h"
+#include "term/commands.h"
 #include "term/private.h"
 
-void slash_sandbox(struct term *t)
+static void slash_sandbox(struct term *t)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0), wrapped autorelease(buf_release) = BUF_INIT(0);
     const struct sandbox_options *o = sandbox_options(t->o.sandbox);
@@ -34,7 +35,14 @@ void slash_sandbox(struct term *t)
     term_print(t, wrapped.data, wrapped.len);
 }
 
-void slash_timeout(struct term *t, const char *text)
+const struct chat_command command_sandbox = {
+    .name = "/sandbox",
+    .argument = "",
+    .help = "where code runs, and its limits",
+    .act = slash_sandbox,
+};
+
+static void slash_timeout(struct term *t, const char *text)
 {
     struct error err = {0};
     int64_t ms = 0;
@@ -45,8 +53,15 @@ void slash_timeout(struct term *t, const char *text)
         term_sayf(t, NOTICE_INFO, "One run of code may take %g s.", (double)ms / 1000);
 }
 
+const struct chat_command command_timeout = {
+    .name = "/timeout",
+    .argument = "[TIME]",
+    .help = "how long one run of code may take, such as 5m",
+    .run = slash_timeout,
+};
+
 /* In a process of its own, which says what it finds on the terminal itself. */
-void slash_doctor(struct term *t)
+static void slash_doctor(struct term *t)
 {
     struct argv words autorelease(argv_release) = ARGV_INIT;
     struct error err = {0};
@@ -57,7 +72,16 @@ void slash_doctor(struct term *t)
         term_say_error(t, &err);
 }
 
-void slash_verbose(struct term *t, const char *word)
+const struct chat_command command_doctor = {
+    .name = "/doctor",
+    .argument = "",
+    .help = "check the model and the sandbox engines",
+    .act = slash_doctor,
+    .more = "\"sandpiper doctor\" with the options and the model of this chat; it costs one\n"
+            "small request.\n",
+};
+
+static void slash_verbose(struct term *t, const char *word)
 {
     bool on = !*word ? !t->o.show.verbose : !strcmp(word, "on");
 
@@ -69,3 +93,13 @@ void slash_verbose(struct term *t, const char *word)
     show_set_verbose(t->show, on);
     term_sayf(t, NOTICE_INFO, "Details are %s.", on ? "shown" : "not shown");
 }
+
+static const char *const on_off[] = {"on", "off", NULL};
+
+const struct chat_command command_verbose = {
+    .name = "/verbose",
+    .argument = "[on|off]",
+    .help = "show tokens, timings and what the model is told",
+    .run = slash_verbose,
+    .words = on_off,
+};

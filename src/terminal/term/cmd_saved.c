@@ -1,10 +1,11 @@
-/* cmd_saved.c - /sessions, /resume, /rename, /export, /undo: what is saved. */
+/* cmd_saved.c - /sessions, /resume, /rename, /export: what is saved. */
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "term/commands.h"
 #include "term/private.h"
 
-void slash_sessions(struct term *t, const char *argument)
+static void slash_sessions(struct term *t, const char *argument)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0);
     struct error err = {0};
@@ -15,14 +16,21 @@ void slash_sessions(struct term *t, const char *argument)
         term_print(t, buf_str(&out), out.len);
 }
 
-const char *const *names_of_sessions(struct term *t)
+const struct chat_command command_sessions = {
+    .name = "/sessions",
+    .argument = "[TEXT]",
+    .help = "list saved sessions, or search them for TEXT",
+    .run = slash_sessions,
+};
+
+static const char *const *names_of_sessions(struct term *t)
 {
     argv_release(&t->names);
     t->o.sessions.names(t->o.sessions.ctx, &t->names);
     return t->names.n ? (const char *const *)t->names.v : NULL;
 }
 
-void slash_resume(struct term *t, const char *argument)
+static void slash_resume(struct term *t, const char *argument)
 {
     struct error err = {0};
 
@@ -36,7 +44,17 @@ void slash_resume(struct term *t, const char *argument)
     }
 }
 
-void slash_rename(struct term *t, const char *argument)
+const struct chat_command command_resume = {
+    .name = "/resume",
+    .argument = "[ID]",
+    .help = "continue another session; without ID: list them",
+    .run = slash_resume,
+    .names = names_of_sessions,
+    .more = "The beginning of an ID is enough. The session that you leave is saved and can\n"
+            "be resumed too; its sandbox ends.\n",
+};
+
+static void slash_rename(struct term *t, const char *argument)
 {
     struct error err = {0};
 
@@ -46,7 +64,14 @@ void slash_rename(struct term *t, const char *argument)
         term_sayf(t, NOTICE_INFO, "This session is now \"%s\".", argument);
 }
 
-void slash_export(struct term *t, const char *argument)
+const struct chat_command command_rename = {
+    .name = "/rename",
+    .argument = "TITLE",
+    .help = "give this session a title",
+    .run = slash_rename,
+};
+
+static void slash_export(struct term *t, const char *argument)
 {
     struct buf saved autorelease(buf_release) = BUF_INIT(0);
     struct error err = {0};
@@ -57,12 +82,16 @@ void slash_export(struct term *t, const char *argument)
         term_sayf(t, NOTICE_INFO, "saved: %s", buf_str(&saved));
 }
 
-void slash_undo(struct term *t)
-{
-    struct error err = {0};
+static const char *const formats[] = {"md", "json", "py", "ipynb", NULL};
 
-    if (t->o.sessions.undo(t->o.sessions.ctx, &err) < 0)
-        term_say_error(t, &err);
-    else
-        term_say(t, NOTICE_INFO, "Removed the last question and its answer. Variables and files are kept.");
-}
+const struct chat_command command_export = {
+    .name = "/export",
+    .argument = "[FILE]",
+    .help = "write this session to a file: md, json, py or ipynb",
+    .run = slash_export,
+    .words = formats,
+    .files = true,
+    .more = "The extension of FILE sets the format: .md, .json, .py or .ipynb. With a format\n"
+            "alone (/export md), or nothing, the file is named after the ID of the session.\n"
+            "No file is replaced.\n",
+};

@@ -1,5 +1,10 @@
-/* commands.h - the table of the chat's commands, such as /help. A command is one row in commands.c and one
- * function in a cmd_*.c; finding, checking of the argument, /help and Tab come from the row.
+/* commands.h - the chat's commands, such as /help. A command is a row and a function, one behind the other in
+ * a cmd_*.c:
+ *
+ *     const struct chat_command command_NAME = {
+ *
+ * Nothing else lists it: the Makefile finds the rows of these files. Finding, checking of the argument, /help
+ * and Tab come from the row.
  */
 #ifndef TERM_COMMANDS_H
 #define TERM_COMMANDS_H
@@ -31,18 +36,19 @@ struct chat_command {
     bool usual; /* on the first screen of /help */
 };
 
-extern const struct chat_command commands[]; /* ends with a NULL name */
-const char *const *command_words(void);      /* the names with a slash, ended by NULL */
+extern const struct chat_command *const commands[]; /* by name, ended by NULL */
+const char *const *command_words(void);             /* the names with a slash, ended by NULL */
 
 /* The command that a line is, or NULL for a question. A command is a slash and letters, so "/usr/bin is
- * what?" is a question, and so is a text of several lines. The last row, whose name is NULL, stands for a
- * command that does not exist; its argument is the line. *argument is what follows, for the caller to free.
+ * what?" is a question, and so is a text of several lines. A row whose name is NULL stands for a command
+ * that does not exist; its argument is the line. *argument is what follows, for the caller to free.
  */
 const struct chat_command *command_find(const char *line, char **argument);
 /* The row of "model" or "/model", or NULL. */
 const struct chat_command *command_named(const char *name);
 /* The command that was probably meant by an unknown one, or NULL. */
 const char *command_nearest(const char *line);
+void command_unknown(struct term *t, const char *line); /* say that there is none, and which was meant */
 struct candidates command_complete(void *term, const char *line, size_t start); /* for tab.h */
 /* Find the command of a line and run it. False: it is a question. */
 bool command_obey(struct term *t, const char *line);

@@ -59,41 +59,4 @@ int term_lend(struct term *t, const struct argv *words, struct error *err);
 /* Run code of the user's own and show what it does. */
 void term_run_code(struct term *t, const char *code);
 
-/* The functions of the rows in commands.c. */
-void slash_clear(struct term *t);
-void slash_code(struct term *t);
-void slash_doctor(struct term *t);
-void slash_edit(struct term *t);
-void slash_copy(struct term *t, const char *argument);
-void slash_exit(struct term *t);
-void slash_files(struct term *t);
-void slash_get(struct term *t, const char *argument);
-void slash_help(struct term *t, const char *argument);
-void slash_last(struct term *t);
-void slash_model(struct term *t, const char *argument);
-void slash_models(struct term *t, const char *text);
-void slash_raw(struct term *t);
-void slash_plots(struct term *t, const char *argument);
-void slash_put(struct term *t, const char *argument);
-void slash_reset(struct term *t);
-void slash_retry(struct term *t);
-void slash_run(struct term *t, const char *argument);
-void slash_sandbox(struct term *t);
-void slash_system(struct term *t, const char *argument);
-void slash_compact(struct term *t);
-void slash_tokens(struct term *t);
-void slash_timeout(struct term *t, const char *argument);
-void slash_resume(struct term *t, const char *argument);
-void slash_rename(struct term *t, const char *argument);
-void slash_export(struct term *t, const char *argument);
-void slash_sessions(struct term *t, const char *argument);
-void slash_undo(struct term *t);
-void slash_unknown(struct term *t, const char *line);
-void slash_vars(struct term *t);
-void slash_verbose(struct term *t, const char *argument);
-const char *const *names_of_commands(struct term *t);
-const char *const *names_of_saved(struct term *t);
-const char *const *names_of_sessions(struct term *t);
-const char *const *names_of_models(struct term *t);
-
 #endif

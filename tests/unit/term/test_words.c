@@ -77,9 +77,11 @@ static void test_commands(void **state)
 static void test_the_table(void **state)
 {
     (void)state;
-    for (const struct chat_command *c = commands; c->name; c++) {
+    for (size_t i = 0; commands[i]; i++) {
+        const struct chat_command *c = commands[i];
         size_t n = 0;
 
+        assert_true(!i || strcmp(commands[i - 1]->name, c->name) < 0);
         assert_int_equal(*c->name, '/');
         assert_int_equal(c->act != NULL, !*c->argument);
         assert_int_equal(c->run != NULL, !c->act);
