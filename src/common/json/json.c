@@ -15,9 +15,7 @@
 #include "base/mem.h"
 #include "base/size.h"
 #include "base/utf8.h"
-#include "json/json_scan.h"
-#include "json/json_string.h"
-#include "json/json_write.h"
+#include "json/private.h"
 
 static cJSON *inner(struct json *j)
 {
@@ -469,4 +467,36 @@ void json_ascii(const char *s, size_t len, struct buf *out)
                      0xdc00 + (unsigned)((cp - 0x10000) & 0x3ff));
         i += (size_t)n;
     }
+}
+
+/* ---- made in one expression, or from parts of others ---- */
+
+struct json *json_set_members(struct json *obj, const struct json_member *v)
+{
+    for (; v->key; v++)
+        if (v->value)
+            json_set(obj, v->key, v->value);
+    return obj;
+}
+
+struct json *json_of_elements(struct json *const *elements)
+{
+    struct json *list = json_array();
+
+    for (; *elements; elements++)
+        json_add(list, *elements);
+    return list;
+}
+
+void json_copy_all(struct json *to, const struct json *from)
+{
+    for (const struct json *m = json_first(from); m; m = json_next(m))
+        json_set(to, json_key(m), json_copy(m));
+}
+
+void json_copy_some(struct json *to, const struct json *from, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (json_get(from, names[i]))
+            json_set(to, names[i], json_copy(json_get(from, names[i])));
 }

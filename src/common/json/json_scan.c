@@ -2,13 +2,11 @@
  * Nothing is copied unless something needs repair or is set apart. There is no recursion: the open brackets
  * are a string on the stack.
  */
-#include "json/json_scan.h"
+#include "json/private.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "json/json.h"
-#include "json/json_string.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 

@@ -4,12 +4,16 @@
  */
 #include "llm/retry.h"
 
+#include <poll.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "process/loop.h"
+
+/* attempt: below RETRY_MAX. */
 static int backoff_ms(unsigned attempt, double jitter)
 {
-    double ms = 500.0 * (double)(1u << (attempt < 5 ? attempt : 5));
-    if (ms > 8000)
-        ms = 8000;
-    return (int)(ms * (1 - 0.25 * jitter));
+    return (int)(500.0 * (double)(1u << attempt) * (1 - 0.25 * jitter));
 }
 
 static struct retry_choice wait_more(struct retry *t, const struct failure *f, double jitter)
@@ -71,4 +75,27 @@ struct retry_choice retry_decide(struct retry *t, const struct failure *f, struc
     default:
         return no;
     }
+}
+
+double retry_jitter(void)
+{
+    return (double)(clock_us() % 1009) / 1009;
+}
+
+int retry_wait(struct loop *loop, int ms, int64_t deadline, struct error *err)
+{
+    int64_t until = clock_ms() + ms;
+    for (int64_t now; (now = clock_ms()) < until;) {
+        if (loop && loop_cancelled(loop))
+            return error_set(err, ERROR_CANCELLED, 0, "interrupted");
+        if (deadline && now >= deadline)
+            return error_set(err, ERROR_LIMIT, 0,
+                             "the time limit for this question was reached (while waiting to retry)");
+        int64_t left = deadline && deadline < until ? deadline - now : until - now;
+        if (loop)
+            loop_wait(loop, (int)left);
+        else
+            poll(NULL, 0, (int)left);
+    }
+    return 0;
 }

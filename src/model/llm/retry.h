@@ -39,8 +39,7 @@ struct retry_now {
 struct error;
 struct loop;
 
-/* In retry_wait.c. The random part of a wait, 0 to 1, so that clients that failed together do not come back
- * together. */
+/* The random part of a wait, 0 to 1, so that clients that failed together do not come back together. */
 double retry_jitter(void);
 /* Waits, while the loop (NULL: none) is served. -1 with ERROR_CANCELLED, or with ERROR_LIMIT at the
  * deadline, in terms of clock_ms(); 0: there is none. */

@@ -1,9 +1,8 @@
-/* read_chat.c - see read_chat.h. */
-#include "wire/read_chat.h"
+/* read_chat.c - reads chat completions: choices with a delta or a message. */
+#include "wire/read_parts.h"
 
 #include "json/json.h"
 #include "base/mem.h"
-#include "wire/read_parts.h"
 #include "wire/reader.h"
 
 /* The same reasoning may come under several names at once; only one is shown. */

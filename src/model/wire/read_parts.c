@@ -1,5 +1,5 @@
-/* read_parts.c - see read_parts.h. A value of a wrong type counts as absent; nothing here trusts a field to
- * be what it should be.
+/* read_parts.c - what the readers of all APIs share. A value of a wrong type counts as absent; nothing here
+ * trusts a field to be what it should be.
  */
 #include "wire/read_parts.h"
 

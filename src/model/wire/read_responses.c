@@ -1,14 +1,19 @@
-/* read_responses.c - see read_responses.h. Deltas are shown as they come. What they did not bring is taken
- * from the item once it is done, and from the whole response when there were no items before it.
+/* read_responses.c - reads the Responses API's answers. Deltas are shown as they come. What they did not
+ * bring is taken from the item once it is done, and from the whole response when there were no items before
+ * it.
+ *
+ * The facts are from openai/openai-python, src/openai/types/responses (events, items); request_responses.c
+ * says what goes back in a request. A stream ends with response.completed, .incomplete or .failed, not with
+ * [DONE]. Calls are told apart by output_index, because some gateways give each event a different item_id.
+ * Unknown events are ignored, as the API's description demands.
  */
-#include "wire/read_responses.h"
+#include "wire/read_parts.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "json/json.h"
 #include "base/mem.h"
-#include "wire/read_parts.h"
 #include "wire/reader.h"
 
 #define ITEMS_MOST 1024 /* any further items share the last one */

@@ -1,8 +1,9 @@
-/* read_workers_ai.c - see read_workers_ai.h. */
-#include "wire/read_workers_ai.h"
+/* read_workers_ai.c - reads the answers of Cloudflare's own API: text and calls are at the top level, and a
+ * whole answer has an envelope around them.
+ */
+#include "wire/read_parts.h"
 
 #include "json/json.h"
-#include "wire/read_parts.h"
 #include "wire/reader.h"
 
 bool read_workers_ai(struct reader *r, const struct json *o)

@@ -10,10 +10,7 @@
 #include "base/error.h"
 #include "json/json.h"
 #include "base/mem.h"
-#include "wire/read_chat.h"
 #include "wire/read_parts.h"
-#include "wire/read_responses.h"
-#include "wire/read_workers_ai.h"
 
 void reader_release(struct reader *r)
 {

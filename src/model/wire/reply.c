@@ -312,3 +312,17 @@ bool reply_has_block(const char *text)
     blocks_release(&b);
     return has;
 }
+
+void llm_reply_release(struct llm_reply *r)
+{
+    if (!r)
+        return;
+    free(r->text);
+    free(r->reasoning);
+    free(r->reasoning_field);
+    free(r->cause);
+    free(r->reasoning_items);
+    free(r->model);
+    calls_release(&(struct calls){.v = r->calls, .n = r->n_calls});
+    *r = (struct llm_reply){0};
+}

@@ -28,7 +28,7 @@
 #include "engine/attempt.h"
 #include "engine/client.h"
 #include "engine/hard_limits.h"
-#include "engine/host_users.h"
+#include "engine/uids.h"
 #include "mount/mount.h"
 #include "limits/seccomp.h"
 #include "process/child.h"

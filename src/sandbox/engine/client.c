@@ -8,6 +8,8 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/scrub.h"
+#include "engine/container.h"
+#include "engine/engines.h"
 #include "process/child.h"
 
 #define OUT_MAX (256 * 1024) /* for "ps": 110 bytes for each container of all users */
@@ -104,4 +106,23 @@ char *client_complaint(const struct child *c)
     return xstrdup(c->timed_out ? "no answer in time"
                    : c->ended   ? child_status_text(c->status).text
                                 : "it is still running");
+}
+
+struct child *removal_start(const struct engine *engine, const char *name, struct child_watch watch)
+{
+    struct argv argv = ARGV_INIT;
+
+    engine->remove(engine, name, &argv);
+    return client_command(&argv, watch);
+}
+
+enum removal_end removal_end(const struct child *c)
+{
+    const char *said = buf_str(&c->err_text);
+
+    /* A container whose supervisor has just ended removes itself (--rm). "Already in progress" does not
+     * mean gone, so the caller asks again. */
+    if (child_ok(c) || strcasestr(said, "no such container"))
+        return REMOVAL_GONE;
+    return c->timed_out || container_no_daemon(said) ? REMOVAL_NOBODY : REMOVAL_REFUSED;
 }

@@ -13,6 +13,7 @@
 #define CLIENT_MS       10000 /* what a call of a client may take, but for a start */
 
 struct argv;
+struct engine;
 
 /* Start o, keeping its stderr, with the variables that a client needs and without any of our keys. The
  * working directory is the root unless o names one, but never ours, because podman's conmon leaves a file
@@ -23,5 +24,18 @@ struct child *client_start(struct child_options o, struct error *err);
 struct child *client_command(struct argv *argv, struct child_watch watch);
 /* The most telling line of its stderr, or how it ended. The caller frees it. */
 char *client_complaint(const struct child *c);
+
+/* Remove a container by its name ("docker rm -f"). It may take 10 s. NULL: the client could not
+ * be started. */
+struct child *removal_start(const struct engine *engine, const char *name, struct child_watch watch);
+
+enum removal_end {
+    REMOVAL_GONE,
+    /* Worth another try. Docker may refuse because the container is just ending by itself, and in the same
+     * moment stop removing it because of our request ("Could not kill running container", docker 20.10). */
+    REMOVAL_REFUSED,
+    REMOVAL_NOBODY, /* no daemon, or none that answers us: asking again changes nothing */
+};
+enum removal_end removal_end(const struct child *c);
 
 #endif

@@ -19,7 +19,7 @@
 #include "engine/engines.h"
 #include "engine/options.h"
 #include "engine/plan.h"
-#include "engine/uid_range.h"
+#include "engine/uids.h"
 #include "mount/mount.h"
 #include "process/child.h"
 #include "process/loop.h"

@@ -42,7 +42,7 @@ struct engine_plan {
     const char *owner;   /* the label (owner.h); "" for a named sandbox, which no process owns */
     const char *dir;     /* the directory with the socket, bound at INSIDE_DIR */
     const char *profile; /* path of the seccomp profile, JSON */
-    unsigned uid;        /* uid and gid inside (uid_range.h) */
+    unsigned uid;        /* uid and gid inside (uids.h) */
     const char *runtime; /* NULL: the engine's default */
     bool stdio;          /* attached pipes instead of the socket */
     /* for bwrap */

@@ -18,7 +18,6 @@
 #include "engine/client.h"
 #include "engine/engine_cache.h"
 #include "engine/engines.h"
-#include "engine/removal.h"
 #include "limits/cgroup.h"
 #include "process/child.h"
 #include "process/loop.h"

@@ -28,14 +28,11 @@ struct show {
     bool undrawable; /* libchafa cannot be loaded, which was told */
 };
 
-/* show_usage.c */
-void show_usage(struct show *s, const struct event *e);
-void show_total(struct show *s, const struct event *e); /* of a question that is done */
-
 /* show_phase.c */
 void show_phase(struct show *s, const struct event *e);
 
-/* show_done.c */
+/* show_question.c */
+void show_usage(struct show *s, const struct event *e); /* of a request; with --verbose */
 void show_done(struct show *s, const struct event *e);
 
 /* show_cell.c */

@@ -3,7 +3,7 @@
  * line of the model's text, or the status line. When an unfinished line of text stands still for a second,
  * the status line is drawn below it.
  *
- * Private to show. show.c, show_cell.c, question.c and text.c use the screen; it uses none of them.
+ * Private to show. show.c, show_cell.c, show_question.c and text.c use the screen; it uses none of them.
  */
 #ifndef SHOW_SCREEN_H
 #define SHOW_SCREEN_H

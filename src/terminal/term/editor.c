@@ -26,11 +26,10 @@
 #include "process/loop.h"
 #include "process/slow_read.h"
 #include "show/show.h"
-#include "term/bindings.h"
 #include "term/keys.h"
 #include "term/modes.h"
 #include "term/pastes.h"
-#include "term/readline_screen.h"
+#include "term/readline_setup.h"
 
 #define LINE_MAX_BYTES (1024 * 1024)
 #define CTRL_C         0x03
@@ -135,7 +134,7 @@ static void setup_readline(void)
     rl_add_defun("edit-and-execute-command", on_external, -1); /* bash's name, for ~/.inputrc */
     /* reads ~/.inputrc; its settings stay, except those set below */
     rl_initialize();
-    bind_keys(on_external);
+    readline_bind(on_external);
     rl_variable_bind("enable-bracketed-paste", "off");
     rl_variable_bind("page-completions", "off");
     rl_variable_bind("blink-matching-paren", "off");
@@ -162,7 +161,7 @@ struct editor *editor_new(struct loop *loop, struct error *err)
     e->keys.reply = on_reply;
     e->keys.ctx = e;
     the_editor = e;
-    set_locale();
+    readline_set_locale();
     readline_set_up(e->fancy);
     setup_readline();
     modes_set(MODES_WAITING);

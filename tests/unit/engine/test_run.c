@@ -13,8 +13,7 @@
 
 #include "engine/engine.h"
 #include "engine/engine_cache.h"
-#include "engine/host_users.h"
-#include "engine/uid_range.h"
+#include "engine/uids.h"
 #include "engine_place.h"
 #include "mount/mount.h"
 #include "process/child.h"

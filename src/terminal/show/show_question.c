@@ -1,11 +1,76 @@
-/* show_done.c - the end of a question: what was wrong, what may help, and where the answer comes from. */
+/* show_question.c - what is said around a question: which of several it is; at its end what was wrong, where
+ * the answer comes from, and what it cost.
+ */
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
+#include "base/scrub.h"
 #include "base/size.h"
+#include "base/utf8.h"
 #include "show/private.h"
 
+#define BLANKS        " \t\r\n"
 #define NUMBERS_SHOWN 3
+
+/* Its first line with any text, scrubbed and without tabs. *more: there is a second one. */
+static char *headline(const struct show *s, const char *question, bool *more)
+{
+    const char *begin = question + strspn(question, BLANKS), *end = begin + strcspn(begin, "\r\n");
+    autofree char *line = xmemdup0(begin, (size_t)(end - begin));
+    char *clean = screen_clean(&s->screen, line);
+
+    for (char *p = clean; (p = strchr(p, '\t')) != NULL;)
+        *p = ' ';
+    *more = end[strspn(end, BLANKS)] != '\0';
+    return clean;
+}
+
+void show_question(struct show *s, unsigned number, unsigned total, const char *question)
+{
+    bool more;
+
+    s->question = number;
+    if (!question || s->o.quiet)
+        return;
+    screen_begin(&s->screen, NULL);
+    autofree char *head = headline(s, question, &more);
+    autofree char *count = total ? xasprintf("%u", total) : xstrdup("…");
+    autofree char *line = xasprintf("[%u/%s] %s", number, count, head);
+    more = more || utf8_columns(line, strlen(line)) >= s->screen.width;
+    buf_addf(&s->screen.out, "%s%.*s%s%s\n", screen_sgr(&s->screen, SGR_DIM),
+             (int)screen_fitting(line, s->screen.width - (more ? 2 : 1)), line, more ? "…" : "",
+             screen_sgr(&s->screen, SGR_RESET));
+    screen_flush(&s->screen);
+}
+
+void show_usage(struct show *s, const struct event *e)
+{
+    autofree char *text = xasprintf("%lld tokens in, %lld out%s, %.1f s", (long long)e->usage.input,
+                                    (long long)e->usage.output, e->usage.estimated ? " (estimated)" : "",
+                                    e->usage.seconds);
+
+    show_line(s, NOTICE_DETAIL, text);
+}
+
+/* What the question cost, and the session with it. */
+static void show_total(struct show *s, const struct event *e)
+{
+    struct buf line autorelease(buf_release) = BUF_INIT(0);
+    const struct usage *one = &e->done.usage;
+
+    usage_add(&s->usage, one);
+    if (!s->o.usage || !one->requests)
+        return;
+    usage_text(one, &line);
+    show_line(s, NOTICE_INFO, buf_str(&line));
+    if (s->usage.requests == one->requests)
+        return;
+    buf_clear(&line);
+    buf_addstr(&line, "session: ");
+    usage_text(&s->usage, &line);
+    show_line(s, NOTICE_INFO, buf_str(&line));
+}
 
 static void add_numbers(const struct computed *c, struct buf *line)
 {

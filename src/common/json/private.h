@@ -1,0 +1,69 @@
+/* private.h - shared by the files of json: the check of a text before cJSON parses it, what stands between
+ * the quotes of a string, and the printer.
+ */
+#ifndef JSON_PRIVATE_H
+#define JSON_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+struct cJSON;
+
+/* ---- json_scan.c: grammar of RFC 8259, depth, repairs ---- */
+
+/* A value that is set apart from what cJSON parses, and put into the tree afterwards: a number that a
+ * double cannot hold or that is longer than cJSON reads, or a string so long that cJSON would take long
+ * over it. */
+struct json_apart {
+    size_t index;   /* among the values of the text, from 0; an array or object counts before what is in it */
+    size_t at, len; /* where it is in the text given: the digits, or what is between the quotes */
+    bool broken;    /* a string: some of it is not UTF-8, or is an escape that stands for no character */
+};
+
+struct json_scan {
+    bool prefix; /* text after the value is no error */
+    size_t most; /* how many values it may have; 0: any number, and only start and end are noted */
+    /* what comes of it: */
+    size_t start, end; /* where the value is in the text given */
+    bool repaired;     /* copy holds the value; otherwise the text can be used as it is */
+    struct buf copy;
+    size_t values; /* how many there are; keys do not count */
+    struct json_apart *apart;
+    size_t n_apart, alloc_apart;
+    const char *reason; /* why it is refused */
+    size_t at;          /* byte offset of that */
+    bool too_much;      /* it may be JSON, but has more values than allowed */
+};
+
+/* s is empty but for prefix and most. 0, or -1 with reason and at. Release s in both cases. */
+int json_scan(struct json_scan *s, const char *text, size_t len);
+void json_scan_release(struct json_scan *s);
+
+/* ---- json_string.c ---- */
+
+#define JSON_GROWN_MAX (1u << 20) /* bytes by which repairs may make a text longer */
+
+/* The bytes at the front that need no escape: all but quote, backslash and control characters. */
+size_t json_plain_span(const char *s, size_t len);
+/* The ASCII at the front that stands for itself, with escapes of two bytes. */
+size_t json_simple_span(const char *s, size_t len);
+/* The valid characters above ASCII at the front. */
+size_t json_high_span(const char *s, size_t len);
+/* Reads the escape \uXXXX at the front, of one character or of both halves of one. Returns its length, 6 or
+ * 12; -1 if it has other digits, -2 if the text ends within it. *cp: its character, or 0 if it stands for
+ * none (\u0000, or half a character). */
+int json_unicode(const char *s, size_t len, uint32_t *cp);
+
+/* The text of a string whose len bytes between the quotes json_scan has found good. broken: it had to
+ * repair some of them, by no more than JSON_GROWN_MAX. The caller frees it. */
+char *json_decode(const char *s, size_t len, bool broken);
+
+/* ---- json_write.c ---- */
+
+/* Appends the compact text of c; NULL: null. */
+void json_write(const struct cJSON *c, struct buf *out);
+
+#endif
