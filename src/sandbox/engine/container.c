@@ -113,7 +113,7 @@ static void look(void *ctx)
 
 static void client_failed(struct attempt *a, struct child *c)
 {
-    const char *other = client_of(a)->fallback_runtime;
+    const char *other = a->engine->fallback_runtime;
     autofree char *said = client_complaint(c), *program = other ? child_find_program(other) : NULL;
     struct engine_plan plan;
 

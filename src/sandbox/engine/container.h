@@ -14,7 +14,6 @@ struct container_client {            /* where the arguments of the two clients d
     const char *list_format;         /* for ps: name, space, label "sandpiper.owner" */
     const char *const *run_words;    /* further arguments of run, ending with NULL */
     const char *const *remove_words; /* further arguments of rm -f, ending with NULL */
-    const char *fallback_runtime;    /* tried when the default runtime fails; or NULL */
     bool runtime_is_global;          /* --runtime goes before "run" */
     bool tmpfs_owned;                /* a tmpfs can have an owner and a limit on its number of files */
     bool raises_limits;              /* its daemon may raise our hard limits */

@@ -72,6 +72,16 @@ static char *copy_of(const struct json *entry, const char *key)
     return xstrdup(json_str(json_get(entry, key)));
 }
 
+/* A runtime is a program that is started: it is one that a start from here can have had, whatever the file
+ * says. */
+static char *runtime_of(const struct json *entry, const char *engine, const struct engine_options *o)
+{
+    const struct engine *e = engines_find(engine);
+    bool known = is(entry, "runtime", o->runtime) || (e && is(entry, "runtime", e->fallback_runtime));
+
+    return known ? copy_of(entry, "runtime") : NULL;
+}
+
 bool engine_cache_load(const struct engine_options *o, struct engine_cached *m)
 {
     autofree char *key = options_key(o);
@@ -91,7 +101,7 @@ bool engine_cache_load(const struct engine_options *o, struct engine_cached *m)
         m->engine = xstrdup(engine);
         m->python = copy_of(e, "python");
         m->packages = copy_of(e, "packages");
-        m->runtime = copy_of(e, "runtime");
+        m->runtime = runtime_of(e, engine, o);
         m->stdio = json_bool(json_get(e, "stdio"), false);
         m->time = at;
         return true;

@@ -39,8 +39,9 @@ struct engine {
     bool named;           /* a sandbox can outlive the program, and a later program can find it */
     bool mounts;          /* folders of this machine can be mounted in it */
     bool images;          /* it runs images, under a runtime that can be chosen */
-    bool attached;        /* its client lives as long as the sandbox */
-    bool host_python;     /* the Python inside is this machine's /usr/bin/python3 */
+    const char *fallback_runtime; /* tried when the default runtime fails; or NULL */
+    bool attached;                /* its client lives as long as the sandbox */
+    bool host_python;             /* the Python inside is this machine's /usr/bin/python3 */
     /* it limits the number of files in /mnt/data; if not, they are counted after each cell */
     bool holds_files;
     bool own_limits; /* its daemon starts the sandbox, so our own hard limits do not apply */

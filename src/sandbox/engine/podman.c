@@ -13,7 +13,6 @@ static const struct container_client client = {
     .list_format = "{{.Names}} {{index .Labels \"sandpiper.owner\"}}",
     .run_words = run_words,
     .remove_words = remove_words,
-    .fallback_runtime = "runc",
     .runtime_is_global = true,
     .rootless_may_lack_groups = true,
 };
@@ -32,6 +31,7 @@ const struct engine engine_podman = {
     .host_variable = "CONTAINER_HOST",
     .own = &client,
     .only_here = true,
+    .fallback_runtime = "runc",
     .processes_ours = 40, /* a Go program with one thread for each thing it waits for */
     .runc_version = runc_version,
     CONTAINER_ENGINE,

@@ -95,13 +95,6 @@ static const struct engine *remover(const char *name)
     return e && e->remove ? e : NULL;
 }
 
-/* Accept only names that we give, because this one comes from a file or from labels that anyone may set. */
-static bool our_name(const char *name)
-{
-    return name && !strncmp(name, "sandpiper-", 10) && strlen(name) == 26
-           && strspn(name + 10, "0123456789abcdef") == 16;
-}
-
 static struct removal *removal_new(const struct sweep *sweep, const struct engine *engine)
 {
     struct removal *r = xcalloc(1, sizeof *r);
@@ -257,7 +250,7 @@ static bool dead_dir(void *ctx, const struct record *left)
             return false;
         }
     const struct engine *engine = remover(left->engine);
-    autofree char *program = engine && our_name(left->container) ? child_find_program(engine->name) : NULL;
+    autofree char *program = engine && left->container ? child_find_program(engine->name) : NULL;
     if (program) {
         remove_container(sweep, engine, left->container, left);
         return false;
@@ -299,7 +292,7 @@ static void listed(void *ctx, struct child *c)
 
         if (owner)
             *owner++ = '\0';
-        if (owner && our_name(line) && !run_dir_is_ending(line + strlen("sandpiper-"))) {
+        if (owner && run_dir_container(line) && !run_dir_is_ending(line + strlen("sandpiper-"))) {
             enum owner_state state = owner_check(owner);
 
             /* docker itself removes those from before a boot. One that it lists may have come from another

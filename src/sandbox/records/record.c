@@ -2,8 +2,11 @@
 #include "records/record.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -11,6 +14,7 @@
 #include "json/json.h"
 #include "base/mem.h"
 #include "limits/cgroup.h"
+#include "records/run_dir.h"
 
 #define RECORD_MAX (128 * 1024) /* a path may have 4 KiB */
 
@@ -55,6 +59,13 @@ int record_write(const struct record *r, struct error *err)
     return file_write_soon(path, text, strlen(text), err);
 }
 
+static bool is_ours(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 022) == 0;
+}
+
 int record_read(struct record *r, const char *dir)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(RECORD_MAX);
@@ -62,7 +73,10 @@ int record_read(struct record *r, const char *dir)
     struct error err = {0};
 
     *r = (struct record){0};
-    if (file_read(path, RECORD_MAX, &text, &err) != 0) {
+    autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    if (!is_ours(fd) || file_read_open(fd, path, RECORD_MAX, &text, &err) != 0) {
         errno = err.code == EFBIG || err.code == EISDIR ? 0 : err.code;
         return -1;
     }
@@ -74,6 +88,8 @@ int record_read(struct record *r, const char *dir)
     r->dir = xstrdup(dir);
     for (size_t i = 0; i < countof(texts); i++)
         *(char **)at(r, &texts[i]) = xstrdup(json_str(json_get(o, texts[i].key)));
+    if (!run_dir_container(r->container)) /* another one is not ours to be removed */
+        free(steal(&r->container));
     for (size_t i = 0; i < countof(numbers); i++)
         *(int64_t *)at(r, &numbers[i]) = json_int(json_get(o, numbers[i].key), 0);
     for (size_t i = 0; i < countof(flags); i++)

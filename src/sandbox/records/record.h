@@ -3,7 +3,8 @@
  * to find and end a named sandbox.
  *
  * Only its owner writes it, and code in a sandbox can neither read nor write it. Half a record, or one that
- * was written by hand, is refused or read as far as it makes sense.
+ * was written by hand, is refused or read as far as it makes sense: containers and control groups are only
+ * those with names that we give.
  */
 #ifndef RECORDS_RECORD_H
 #define RECORDS_RECORD_H

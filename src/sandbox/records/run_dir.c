@@ -287,6 +287,11 @@ bool run_dir_id(const char *name)
     return strlen(name) == 16 && strspn(name, "0123456789abcdef") == 16;
 }
 
+bool run_dir_container(const char *name)
+{
+    return name && !strncmp(name, "sandpiper-", 10) && run_dir_id(name + 10);
+}
+
 /* So old that whoever made it will write nothing into it any more. */
 static bool is_old(const char *dir)
 {

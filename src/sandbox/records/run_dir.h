@@ -48,6 +48,8 @@ int run_dir_profile(struct run_dir *d, struct error *err);
 bool run_dir_has_uid(unsigned uid);
 
 bool run_dir_id(const char *name); /* is it one that a directory of ours could have? */
+/* Is it one that we give to a container, which is "sandpiper-" and that id? name may be NULL. */
+bool run_dir_container(const char *name);
 /* Refer to an existing directory, by its id. */
 int run_dir_find(struct run_dir *d, const char *id, struct error *err);
 void run_dir_release(struct run_dir *d); /* forget it without removing anything */

@@ -325,6 +325,17 @@ static void test_memory(void **state)
     p->o.memory--;
     fake(p, "docker", "exit 12");
     assert_false(engine_cache_load(&p->o, &got));
+    /* A runtime is a program: only one that a start from here can have had. */
+    fake(p, "podman", "exit 1");
+    static const char *const runtimes[] = {"runc", "/tmp/evil", "../evil", "sh"};
+    for (size_t i = 0; i < countof(runtimes); i++) {
+        struct engine_cached had = {.engine = (char *)"podman", .runtime = (char *)runtimes[i]};
+
+        engine_cache_store(&p->o, &had);
+        assert_true(engine_cache_load(&p->o, &got));
+        assert_int_equal(got.runtime != NULL, i == 0);
+        engine_cache_release(&got);
+    }
     /* Garbage is not an error. */
     autofree char *file = xdg_path(XDG_CACHE, "engine");
     static const char *const garbage[] = {"",      "{",      "[1,2]",     "[{}]", "[{\"key\":3}]",

@@ -1,6 +1,7 @@
 /* test_registry.c - names of sandboxes: which are allowed, who holds one, what is read back, what is swept;
  * and folders that somebody else has prepared.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,6 +99,38 @@ static char *sandbox(const char *id, const char *owner)
     assert_int_equal(file_mkdirs(dir, 0700, NULL), 0);
     assert_int_equal(record_write(&r, NULL), 0);
     return dir;
+}
+
+/* Whoever wrote a record may have named anything in it, and may be anybody. */
+static void test_a_record_of_others(void **state)
+{
+    static const struct {
+        const char *container;
+        bool ours;
+    } rows[] = {{"sandpiper-0123456789abcdef", true},
+                {"postgres", false},
+                {"--all", false},
+                {"sandpiper-0123456789abcdeg", false},
+                {"sandpiper-0123456789abcdef0", false}};
+    struct record back;
+
+    (void)state;
+    autofree char *dir = sandbox("0123456789abcde0", NULL), *file = xasprintf("%s/record", dir);
+    for (size_t i = 0; i < countof(rows); i++) {
+        const struct record r = {.dir = dir,
+                                 .owner = (char *)"x",
+                                 .engine = (char *)"docker",
+                                 .container = (char *)rows[i].container};
+
+        assert_int_equal(record_write(&r, NULL), 0);
+        assert_int_equal(record_read(&back, dir), 0);
+        assert_int_equal(back.container != NULL, rows[i].ours);
+        record_release(&back);
+    }
+    assert_int_equal(chmod(file, 0622), 0);
+    assert_int_equal(record_read(&back, dir), -1);
+    assert_int_equal(errno, 0);
+    assert_int_equal(file_remove_tree(dir), 0);
 }
 
 static void test_record(void **state)
@@ -392,6 +425,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_names, setup, teardown),
         cmocka_unit_test_setup_teardown(test_record, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_record_of_others, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad_records, setup, teardown),
         cmocka_unit_test_setup_teardown(test_few_descriptors, setup, teardown),
         cmocka_unit_test_setup_teardown(test_held, setup, teardown),
