@@ -199,8 +199,10 @@ static int export(const struct sessions *s, const char *format, struct error *er
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0);
     bool json = !strcmp(format, "json") || !strcmp(format, "ipynb");
+    autofree char *sessions = xdg_path(XDG_STATE, "sessions");
+    const struct session_export e = {s->words[0], format, sessions};
 
-    if (session_export(s->db, s->words[0], format, &out, err) < 0)
+    if (session_export(s->db, &e, &out, err) < 0)
         return -1;
     if (s->c->output)
         return newfile_write(s->c->output, buf_str(&out), out.len, err);
@@ -234,11 +236,11 @@ static void choose(void *ctx, const struct session_row *r)
 static int remove_one(const struct sessions *s, const char *id, struct error *err)
 {
     autofree char *sessions = xdg_path(XDG_STATE, "sessions");
-    autofree char *dir = sessions ? session_folder(sessions, id) : NULL;
+    autofree char *dir = session_folder(sessions, id);
 
     if (session_remove(s->db, id, err) < 0)
         return -1;
-    if (dir && saved_good_id(id) && file_remove_tree(dir) < 0)
+    if (dir && file_remove_tree(dir) < 0)
         return error_errno(err, "%s", dir);
     return 0;
 }

@@ -71,9 +71,6 @@ struct session {
     bool keep;     /* session_keep() was called */
     bool unsaved;  /* nothing of it stays (--no-save): session_keep() does nothing */
 };
-/* The folder of the session with that id, which is not empty, below sessions. It has the last part of the id
- * alone, which is how the session is called on the screen: its path is often printed. The caller frees. */
-char *session_folder(const char *sessions, const char *id);
 /* id: of an earlier session, whose folder goes on if it is still there; or NULL. Returns -1 if the folder of
  * --out cannot be made, or no descriptors are left; if only dir fails, the session goes on. */
 int session_open(struct session *s, const struct config *c, const char *id, struct error *err);
@@ -104,8 +101,7 @@ struct saved {
     struct agents *agents;    /* those of a pipeline before the one that answers; borrowed; or NULL */
     uint64_t kept;            /* bytes of the user's files that were copied into the session's folder */
 };
-char *saved_place(void);            /* the folder of the database; NULL: there is no home. The caller frees */
-bool saved_good_id(const char *id); /* is it one that session.c can have made? */
+char *saved_place(void); /* the folder of the database; NULL: there is no home. The caller frees */
 bool saved_busy(const char *writer); /* does another program write to that session? */
 /* What -c or -r mean, if they were given. It may set the name of the sandbox in config. */
 int saved_find(struct saved *s, struct error *err);

@@ -32,13 +32,6 @@ bool saved_busy(const char *writer)
     return writer && !owner_dead(writer);
 }
 
-/* Ids become names of folders: they must look as session.c makes them. */
-bool saved_good_id(const char *id)
-{
-    return *id && strlen(id) < sizeof((struct session *)0)->id
-           && strspn(id, "0123456789abcdef-") == strlen(id);
-}
-
 int saved_find(struct saved *s, struct error *err)
 {
     autofree char *place = saved_place(), *folder = present_folder();
@@ -55,7 +48,8 @@ int saved_find(struct saved *s, struct error *err)
     s->from = xcalloc(1, sizeof *s->from);
     if (store_find(place, c->resume, folder, s->from, err) < 0)
         return -1;
-    if (!saved_good_id(s->from->id))
+    autofree char *own = session_folder("", s->from->id);
+    if (!own || strlen(s->from->id) >= sizeof s->session->id)
         return error_set(err, ERROR_SYSTEM, 0, "the saved sessions are damaged: a bad id");
     if (s->from->sandbox && !c->sandbox_name && sandbox_name_check(s->from->sandbox, NULL) == 0) {
         c->sandbox_name = config_keep(c, s->from->sandbox);

@@ -131,7 +131,9 @@ static int export_session(void *ctx, const char *argument, struct buf *saved, st
         buf_addstr(&path, where);
     else
         buf_addf(&path, "sandpiper-%s.%s", session_short(s->session->id), format);
-    if (session_export(db, s->session->id, format, &text, err) < 0
+    autofree char *sessions = xdg_path(XDG_STATE, "sessions");
+    const struct session_export e = {s->session->id, format, sessions};
+    if (session_export(db, &e, &text, err) < 0
         || newfile_write(buf_str(&path), buf_str(&text), text.len, err) < 0)
         return -1;
     const char *dot = strrchr(buf_str(&path), '.');

@@ -3,6 +3,7 @@
  * not fit, is not copied: a file of the user's is then looked for where it was, and who replays is told.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,20 +12,26 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/newfile.h"
+#include "base/beneath.h"
 #include "main/command.h"
 #include "sandbox/gather.h"
 #include "store/store.h"
 
 #define NAMES_MAX 100
 
+/* With its time, by which a copy of the session, whose folder is another, knows it again. */
 static int copy(int to, int from, off_t at)
 {
+    struct stat st;
     autofree char *piece = xmalloc(65536);
     ssize_t n;
 
     while ((n = pread(from, piece, 65536, at)) > 0 && fd_write_all(to, piece, (size_t)n) == 0)
         at += n;
-    return n == 0 ? 0 : -1;
+    return n == 0 && fstat(from, &st) == 0
+                   && futimens(to, (struct timespec[]){{0, UTIME_OMIT}, st.st_mtim}) == 0
+               ? 0
+               : -1;
 }
 
 /* Under its own name, or "NAME.2" where there is one already. The path, or NULL. */
@@ -65,7 +72,9 @@ static char *keep_folder(const char *folder, const char *name, int fd)
 {
     struct gathered found autorelease(gathered_release) = {0};
     char *place = NULL;
-    bool whole = gather(fd, name, &found, NULL) == 0 && (place = free_place(folder, name));
+    struct stat st;
+    bool whole = fstat(fd, &st) == 0 && gather(fd, name, &found, NULL) == 0
+                 && (place = free_place(folder, name));
 
     for (size_t i = 0; whole && i < found.n; i++) {
         autoclose int from = gather_open(fd, found.v[i].path);
@@ -76,6 +85,8 @@ static char *keep_folder(const char *folder, const char *name, int fd)
         autofree char *made = from >= 0 ? keep_file(path, slash + 1, from, 0) : NULL;
         whole = made != NULL;
     }
+    if (whole)
+        utimensat(AT_FDCWD, place, (struct timespec[]){{0, UTIME_OMIT}, st.st_mtim}, 0);
     if (!whole && place) {
         file_remove_tree(place);
         free(steal(&place));
@@ -105,7 +116,7 @@ void saved_event(struct saved *s, const struct event *e)
 
     if (added) {
         own.file.kept = path;
-        own.file.modified = st.st_mtim.tv_sec * INT64_C(1000000) + st.st_mtim.tv_nsec / 1000;
+        own.file.modified = noted_time(&st);
     }
     store_event(s->store, &own);
     if (path && store_db(s->store))

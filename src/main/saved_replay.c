@@ -1,47 +1,79 @@
 /* saved_replay.c - brings the variables of a session back: puts its files into the sandbox and runs its code
  * again. What the code prints is not shown, and files that it makes as before are not written again. */
-#include <fcntl.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/beneath.h"
 #include "main/command.h"
 #include "process/loop.h"
+#include "sandbox/gather.h"
 #include "sandbox/sandbox.h"
+#include "store/sessions.h"
 #include "store/store.h"
 
 struct rerun {
+    char *own; /* the folder of the session that is continued */
     size_t ran, failed, first_failed;
     char *why;         /* the first of them, one line */
     struct argv files; /* those that are not as they were then */
 };
 
-/* Has the user's own file, which was not copied, changed since? */
-static bool has_changed(const struct rerun_file *f, int fd, int64_t size)
+static void rerun_release(struct rerun *r)
 {
+    free(r->own);
+    free(r->why);
+    argv_release(&r->files);
+}
+
+/* What is in a folder, of which only its own time was noted; -1: it cannot be read. */
+static int64_t folder_size(int fd)
+{
+    struct gathered found autorelease(gathered_release) = {0};
+
+    return gather(fd, "", &found, NULL) == 0 ? found.total : -1;
+}
+
+/* The file as it was then, at path; -1 with err. */
+static int open_as_it_was(const struct rerun *r, const struct rerun_file *f, const char *path,
+                          struct error *err)
+{
+    const struct noted noted = {path, f->size, f->modified};
+    autoclose int fd = noted_open(r->own, &noted, err);
     struct stat st;
 
-    return size != f->size
-           || (f->modified && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)
-               && st.st_mtim.tv_sec * INT64_C(1000000) + st.st_mtim.tv_nsec / 1000 != f->modified);
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && folder_size(fd) != f->size)
+        return error_set(err, ERROR_SYSTEM, ESTALE, "%.200s has changed since", path);
+    return fd_steal(&fd);
+}
+
+/* Our copy of it, or the file where it was. */
+static int open_file(const struct rerun *r, const struct rerun_file *f, struct error *err)
+{
+    struct error why = {0};
+    int fd = f->kept ? open_as_it_was(r, f, f->kept, err) : -1;
+
+    if (fd < 0)
+        fd = open_as_it_was(r, f, f->path, *f->path || !f->kept ? err : &why);
+    return fd;
 }
 
 static int put_file(const struct rerun_file *f, struct sandbox *sandbox, struct rerun *r, struct error *err)
 {
-    struct error why = {0};
-    const char *path = f->kept && access(f->kept, R_OK) == 0 ? f->kept : f->path;
-    autoclose int fd = *path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+    struct error missing = {0}, why = {0};
+    autoclose int fd = open_file(r, f, &missing);
     int64_t size = fd >= 0 ? sandbox_put(sandbox, f->name, fd, &why) : -1;
 
-    if (size >= 0 && (!f->added || !has_changed(f, fd, size) || (path == f->kept && size == f->size)))
+    if (size >= 0 && (!f->added || size == f->size))
         return 0;
     argv_pushf(&r->files, "%s %s", f->name,
-               size >= 0   ? "has changed"
-               : !*f->path ? "was not kept (too large: --max-file)"
-               : f->kept   ? "is missing"
-                           : "is missing (too large to be kept: --max-file)");
+               size >= 0                ? "has changed since"
+               : missing.code == ESTALE ? "has changed since and was left out"
+               : !*f->path && !f->kept  ? "was not kept (too large: --max-file)"
+               : f->kept                ? "is missing"
+                                        : "is missing (too large to be kept: --max-file)");
     if (why.kind != ERROR_CANCELLED && why.kind != ERROR_SANDBOX)
         return 0;
     *err = why;
@@ -55,6 +87,15 @@ static int put_files(const struct store_rerun *again, struct sandbox *sandbox, s
         if (put_file(&again->put[i], sandbox, r, err) < 0)
             return -1;
     return 0;
+}
+
+/* One that is gone, or has changed, is written again. */
+static void tell_delivered(const struct rerun_file *f, struct sandbox *sandbox, const struct rerun *r)
+{
+    autoclose int fd = open_as_it_was(r, f, f->path, NULL);
+
+    if (fd >= 0)
+        sandbox_delivered(sandbox, f->name, f->path, fd);
 }
 
 static int run_cell(const struct rerun_cell *c, struct sandbox *sandbox, struct rerun *r, struct error *err)
@@ -126,10 +167,17 @@ static bool goes_on(struct saved *s, struct error *err)
     return true;
 }
 
+static char *own_folder(const struct saved *s)
+{
+    autofree char *sessions = xdg_path(XDG_STATE, "sessions");
+
+    return session_folder(sessions, s->from->id);
+}
+
 int saved_put_files(struct saved *s, struct sandbox *sandbox, char **user, char **model, struct error *err)
 {
     struct store_rerun again;
-    struct rerun r = {.files = ARGV_INIT};
+    struct rerun r = {.own = own_folder(s), .files = ARGV_INIT};
 
     store_rerun(s->store, &again);
     loop_arm(s->loop);
@@ -148,7 +196,7 @@ int saved_put_files(struct saved *s, struct sandbox *sandbox, char **user, char 
                            "there, but none of them has been read in it.%s%s]",
                            r.files.n ? " Since then: " : "", names);
     }
-    argv_release(&r.files);
+    rerun_release(&r);
     store_rerun_release(&again);
     return status;
 }
@@ -156,7 +204,7 @@ int saved_put_files(struct saved *s, struct sandbox *sandbox, char **user, char 
 char *saved_replay(struct saved *s, struct sandbox *sandbox, char **model, struct error *err)
 {
     struct store_rerun again;
-    struct rerun r = {.files = ARGV_INIT};
+    struct rerun r = {.own = own_folder(s), .files = ARGV_INIT};
     char *line = NULL;
 
     store_rerun(s->store, &again);
@@ -166,14 +214,13 @@ char *saved_replay(struct saved *s, struct sandbox *sandbox, char **model, struc
     s->notice(s->ctx, NOTICE_INFO, doing);
     int status = put_files(&again, sandbox, &r, err);
     for (size_t i = 0; i < again.n_made && status == 0; i++)
-        sandbox_delivered(sandbox, again.made[i].name, again.made[i].path);
+        tell_delivered(&again.made[i], sandbox, &r);
     for (size_t i = 0; i < again.n_cells && status == 0; i++)
         status = run_cell(&again.cells[i], sandbox, &r, err);
     bool stopped = status < 0 && goes_on(s, err);
     if (status == 0 || stopped)
         line = tell(&r, again.n_cells, stopped, model);
-    free(r.why);
-    argv_release(&r.files);
+    rerun_release(&r);
     store_rerun_release(&again);
     return line;
 }

@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "main/command.h"
 #include "records/owner.h"
+#include "store/sessions.h"
 
 #define OWNER_MAX 1024
 
@@ -30,13 +31,6 @@ static void make_id(char *out, size_t size)
     gmtime_r(&now, &tm);
     strftime(when, sizeof when, "%Y%m%d-%H%M%S", &tm);
     snprintf(out, size, "%s-%s", when, random);
-}
-
-char *session_folder(const char *sessions, const char *id)
-{
-    const char *tail = strrchr(id, '-');
-
-    return xasprintf("%s/%s", sessions, tail && tail[1] ? tail + 1 : id);
 }
 
 static int make_out_dir(struct session *s, const struct config *c, struct error *err)

@@ -1,9 +1,11 @@
 /* images.c - see images.h. */
 #include "agent/images.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/private.h"
@@ -11,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/beneath.h"
 #include "conversation/bundle.h"
 
 void image_list_release(struct image_list *l)
@@ -32,6 +35,8 @@ void image_list_copy(const struct image_list *l, struct conversation *c)
     for (size_t i = 0; i < l->n; i++) {
         struct turn_image copy = {.name = xstrdup(l->v[i].name),
                                   .path = xstrdup(l->v[i].path),
+                                  .size = l->v[i].size,
+                                  .modified = l->v[i].modified,
                                   .png = xstrdup(l->v[i].png),
                                   .spoilt = l->v[i].spoilt};
 
@@ -79,11 +84,16 @@ static void make(struct agent *a, struct turn_image *image, int fd)
 void images_attached(struct agent *a, const char *name, const char *path, int fd, int64_t at)
 {
     struct turn_image image = {0};
+    struct stat st;
 
     if (!names_image(name) || a->images.n >= IMAGES_WAITING)
         return;
     image.name = xstrdup(name);
     image.path = path ? realpath(path, NULL) : NULL;
+    if (fstat(fd, &st) == 0) {
+        image.size = st.st_size;
+        image.modified = noted_time(&st);
+    }
     if (llm_sees(a->llm) && lseek(fd, (off_t)at, SEEK_SET) == (off_t)at)
         make(a, &image, fd);
     push(&a->images, image);
@@ -121,23 +131,32 @@ void images_of_folder(struct agent *a, const char *folder, const struct image_fi
 
 void images_of_cell(const struct cell_result *r, struct image_list *out)
 {
-    for (size_t i = 0; i < r->n_files && out->n < IMAGES_AT_ONCE; i++)
-        if (names_image(r->files[i].name))
-            push(out,
-                 (struct turn_image){.name = xstrdup(r->files[i].name), .path = xstrdup(r->files[i].path)});
+    for (size_t i = 0; i < r->n_files && out->n < IMAGES_AT_ONCE; i++) {
+        const struct cell_file *f = &r->files[i];
+
+        if (names_image(f->name))
+            push(out, (struct turn_image){.name = xstrdup(f->name),
+                                          .path = xstrdup(f->path),
+                                          .size = (int64_t)f->size,
+                                          .modified = f->path ? noted_time_of(f->path) : 0});
+    }
 }
 
-/* From a file that may be anything by now: it was the code's, or a session that is continued refers to it. */
+/* From a file that may be another by now: it was the code's, or a session that is continued refers to it. */
 static void make_again(struct agent *a, struct turn_image *image)
 {
-    autoclose int fd = image->path
-                           ? open(image->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
-                           : -1;
+    const struct noted noted = {image->path, image->size, image->modified};
+    struct error err = {0};
+    autoclose int fd = noted_open(NULL, &noted, &err);
 
-    if (fd < 0)
-        image->spoilt = true;
-    else
+    if (fd >= 0) {
         make(a, image, fd);
+        return;
+    }
+    image->spoilt = true;
+    if (err.code == ESTALE)
+        agent_notice(a, NOTICE_INFO, "%s does not see %s, which has changed since", llm_model(a->llm),
+                     image->name);
 }
 
 void images_prepare(struct agent *a)

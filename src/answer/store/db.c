@@ -2,35 +2,18 @@
 #include "store/db.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/error.h"
-#include "base/file.h"
+#include "base/clock.h"
 #include "base/mem.h"
-#include "base/place.h"
-#include "store/schema.h"
-#include "store/sqlite_load.h"
+#include "base/size.h"
+#include "process/loop.h"
+#include "store/db_private.h"
 
-#define STATEMENTS_MAX 64
-#define TIDY_PAGES     1000 /* of the write-ahead log: about 4 MB */
-
-struct db {
-    const struct sqlite_api *api;
-    sqlite3 *sq;
-    char *path;
-    struct {
-        const char *sql;
-        sqlite3_stmt *statement;
-    } kept[STATEMENTS_MAX];
-    size_t n_kept;
-    struct error err;
-};
+#define TIDY_PAGES 1000 /* of the write-ahead log: about 4 MB */
+#define SIGNAL_MS  100  /* a statement that is over sooner is never broken off */
 
 /* What a code of SQLite means for the user. */
 static int set_error(struct db *db, int code)
@@ -59,7 +42,7 @@ static int set_error(struct db *db, int code)
     }
 }
 
-static bool failed(struct db *db, int code)
+bool db_failed(struct db *db, int code)
 {
     if (code == SQLITE_OK || code == SQLITE_DONE || code == SQLITE_ROW)
         return false;
@@ -68,93 +51,9 @@ static bool failed(struct db *db, int code)
     return true;
 }
 
-/* The folder as it really is, after it was seen that no link of another user leads there. */
-static char *real_folder(const char *folder, bool make, struct error *err)
+bool db_script(struct db *db, const char *sql)
 {
-    autoclose int fd = place_folder(folder, make, err);
-    char link[40], path[PATH_MAX];
-    struct stat st;
-
-    if (fd < 0)
-        return NULL;
-    if (fstat(fd, &st) < 0) {
-        error_errno(err, "%s", folder);
-        return NULL;
-    }
-    if ((st.st_uid != geteuid() && st.st_uid != 0) || (st.st_mode & 022))
-        return error_null(err, ERROR_SYSTEM, EPERM, "%s can be written by others\nchmod 700 it", folder);
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t n = readlink(link, path, sizeof path);
-    return n > 0 && n < (ssize_t)sizeof path ? xmemdup0(path, (size_t)n) : xstrdup(folder);
-}
-
-static bool script(struct db *db, const char *sql)
-{
-    return db->err.kind == ERROR_NONE && !failed(db, db->api->exec(db->sq, sql, NULL, NULL, NULL));
-}
-
-/* Bring the tables up to our version. Another program may be doing the same, so the version is read again
- * once we alone may write. */
-static void migrate(struct db *db)
-{
-    char line[80];
-
-    if (!db_begin(db))
-        return;
-    int64_t version = db_number(db, "PRAGMA user_version", "");
-    for (; version >= 0 && version < SCHEMA_VERSION && db->err.kind == ERROR_NONE; version++)
-        script(db, schema_steps[version]);
-    snprintf(line, sizeof line, "PRAGMA application_id=%d; PRAGMA user_version=%d", SCHEMA_APPLICATION,
-             SCHEMA_VERSION);
-    script(db, line);
-    db_commit(db);
-}
-
-static int prepare_file(struct db *db, struct error *err)
-{
-    db->api->busy_timeout(db->sq, DB_BUSY_MS);
-    db->api->limit(db->sq, SQLITE_LIMIT_LENGTH, DB_VALUE_MAX);
-    db->api->db_config(db->sq, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    db->api->db_config(db->sq, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    /* The log is moved into the main file by db_tidy(), not at some moment while an answer streams. */
-    db->api->db_config(db->sq, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    int64_t version = db_number(db, "PRAGMA user_version", "");
-    int64_t application = db_number(db, "PRAGMA application_id", "");
-    if (db->err.kind == ERROR_NONE && version > SCHEMA_VERSION && application == SCHEMA_APPLICATION)
-        error_set(&db->err, ERROR_SYSTEM, ENOTSUP, "%s was made by a newer sandpiper", db->path);
-    else if (db->err.kind == ERROR_NONE && (version < 0 || (version && application != SCHEMA_APPLICATION)))
-        error_set(&db->err, ERROR_SYSTEM, EUCLEAN, "%s is not a database of sandpiper\nMove it away",
-                  db->path);
-    script(db, "PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-512; "
-               "PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY");
-    if (version == 0)
-        script(db, "PRAGMA journal_mode=WAL");
-    if (version < SCHEMA_VERSION && db->err.kind == ERROR_NONE)
-        migrate(db);
-    return db_check(db, err);
-}
-
-struct db *db_open(const char *folder, bool make, struct error *err)
-{
-    autofree char *real = real_folder(folder, make, err);
-    autofree char *path = real ? xasprintf("%s/sessions.db", real) : NULL;
-    /* made and looked at before SQLite opens it: it is a file of ours that nobody else can read */
-    autoclose int fd = path ? place_open(path, O_RDWR | (make ? O_CREAT : 0), err) : -1;
-    const struct sqlite_api *api = fd >= 0 ? sqlite_load(err) : NULL;
-
-    if (!api)
-        return NULL;
-    struct db *db = xcalloc(1, sizeof *db);
-    db->api = api;
-    db->path = steal(&path);
-    fd_close(&fd); /* before SQLite has locks: closing any descriptor of a file drops them */
-    int code = api->open_v2(db->path, &db->sq,
-                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
-    if (!failed(db, code) && prepare_file(db, err) == 0)
-        return db;
-    db_check(db, err);
-    db_close(db);
-    return NULL;
+    return db->err.kind == ERROR_NONE && !db_failed(db, db->api->exec(db->sq, sql, NULL, NULL, NULL));
 }
 
 void db_close(struct db *db)
@@ -182,6 +81,41 @@ int db_check(const struct db *db, struct error *err)
     return -1;
 }
 
+int db_is_late(void *ctx)
+{
+    struct db *db = ctx;
+    struct loop *loop = loop_of_signals();
+    int64_t spent = clock_ms() - db->began;
+
+    if (spent > SIGNAL_MS && loop && loop_check(loop) && loop_end_signals(loop) > db->signals)
+        error_set(&db->err, ERROR_CANCELLED, 0, "interrupted");
+    else if (spent > db->patience_ms)
+        error_set(&db->err, ERROR_SYSTEM, ETIMEDOUT,
+                  "%s takes too long to read (%d s)\nIt may be damaged. Move it away to begin a new one.",
+                  db->path, db->patience_ms / 1000);
+    return db->err.kind != ERROR_NONE;
+}
+
+/* A statement or query begins. */
+static void enter(struct db *db)
+{
+    struct loop *loop = loop_of_signals();
+
+    if (db->depth++ > 0)
+        return;
+    db->began = clock_ms();
+    db->handed = 0;
+    if (loop)
+        loop_check(loop);
+    db->signals = loop ? loop_end_signals(loop) : 0;
+}
+
+void db_patience(struct db *db, int ms)
+{
+    if (db)
+        db->patience_ms = ms;
+}
+
 static sqlite3_stmt *statement(struct db *db, const char *sql)
 {
     sqlite3_stmt *s = NULL;
@@ -193,7 +127,7 @@ static sqlite3_stmt *statement(struct db *db, const char *sql)
             return db->kept[i].statement;
     if (db->n_kept == STATEMENTS_MAX)
         return error_null(&db->err, ERROR_SYSTEM, 0, "%s: too many statements", db->path);
-    if (failed(db, db->api->prepare_v3(db->sq, sql, -1, SQLITE_PREPARE_PERSISTENT, &s, NULL)))
+    if (db_failed(db, db->api->prepare_v3(db->sq, sql, -1, SQLITE_PREPARE_PERSISTENT, &s, NULL)))
         return NULL;
     db->kept[db->n_kept].sql = sql;
     db->kept[db->n_kept++].statement = s;
@@ -204,16 +138,17 @@ static void bind(struct db *db, sqlite3_stmt *s, const char *types, va_list ap)
 {
     for (int i = 1; *types; types++, i++) {
         if (*types == 'i')
-            failed(db, db->api->bind_int64(s, i, va_arg(ap, int64_t)));
+            db_failed(db, db->api->bind_int64(s, i, va_arg(ap, int64_t)));
         else if (*types == 'd')
-            failed(db, db->api->bind_double(s, i, va_arg(ap, double)));
+            db_failed(db, db->api->bind_double(s, i, va_arg(ap, double)));
         else /* static: the statement is run and reset before the caller's text can change; NULL is null */
-            failed(db, db->api->bind_text(s, i, va_arg(ap, const char *), -1, SQLITE_STATIC));
+            db_failed(db, db->api->bind_text(s, i, va_arg(ap, const char *), -1, SQLITE_STATIC));
     }
 }
 
 static void finish(struct db *db, sqlite3_stmt *s)
 {
+    db->depth--;
     db->api->reset(s);
     db->api->clear_bindings(s);
 }
@@ -226,13 +161,14 @@ bool db_run(struct db *db, const char *sql, const char *types, ...)
 
     if (!s)
         return false;
+    enter(db);
     va_start(ap, types);
     bind(db, s, types, ap);
     va_end(ap);
     do
         code = db->err.kind == ERROR_NONE ? db->api->step(s) : SQLITE_ABORT;
     while (code == SQLITE_ROW);
-    failed(db, code);
+    db_failed(db, code);
     finish(db, s);
     return db->err.kind == ERROR_NONE;
 }
@@ -259,8 +195,10 @@ static struct db_rows query(struct db *db, const char *sql, const char *types, v
 {
     struct db_rows r = {db, statement(db, sql)};
 
-    if (r.statement)
+    if (r.statement) {
+        enter(db);
         bind(db, r.statement, types, ap);
+    }
     return r;
 }
 
@@ -293,7 +231,7 @@ bool db_next(struct db_rows *r)
         return false;
     }
     int code = r->db->api->step(r->statement);
-    failed(r->db, code);
+    db_failed(r->db, code);
     if (code == SQLITE_ROW)
         return true;
     db_done(r);
@@ -317,8 +255,16 @@ const char *db_text(const struct db_rows *r, int column, size_t *len)
     /* text before bytes: the number of bytes may depend on it */
     const char *text = (const char *)r->db->api->column_text(r->statement, column);
 
+    size_t n = text ? (size_t)r->db->api->column_bytes(r->statement, column) : 0;
+
     if (len)
-        *len = text ? (size_t)r->db->api->column_bytes(r->statement, column) : 0;
+        *len = n;
+    r->db->handed += n;
+    if (r->db->handed > DB_READ_MAX && r->db->err.kind == ERROR_NONE)
+        error_set(
+            &r->db->err, ERROR_SYSTEM, EFBIG,
+            "%s holds more than %s to be read at once\nIt may be damaged. Move it away to begin a new one.",
+            r->db->path, size_text(DB_READ_MAX).text);
     return text;
 }
 

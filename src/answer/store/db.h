@@ -3,7 +3,8 @@
  * A statement is named by its text, which must be a constant: it is prepared once. Parameters are described
  * by one letter each: i int64_t, d double, s const char * (NULL: null).
  * The first failure is kept (db_error); from then on everything fails at once, so a caller need only ask at
- * the end. Nobody waits longer than DB_BUSY_MS for another program.
+ * the end. Nobody waits longer than DB_BUSY_MS for another program. What takes too long fails, and so does
+ * what goes on when a signal asks to end (ERROR_CANCELLED; process/loop.h).
  */
 #ifndef STORE_DB_H
 #define STORE_DB_H
@@ -16,17 +17,23 @@
 struct db;
 struct error;
 
-#define DB_BUSY_MS   500
-#define DB_VALUE_MAX (32 << 20) /* bytes of one text; the file may be anybody's */
+#define DB_BUSY_MS     500
+#define DB_TIME_MS     10000 /* that a statement, or a query with all that is done for its rows, may take */
+#define DB_PATIENCE_MS 60000 /* the same of what the user knows to take a while: db_patience() */
+#define DB_VALUE_MAX   (32 << 20)          /* bytes of one text; the file may be anybody's */
+#define DB_READ_MAX    ((size_t)256 << 20) /* bytes of all texts of one query */
 
 /* Open the database in folder. make: create both where they are missing. NULL with err: its code is ENOENT
- * where there is none, and its text is one line: damaged, of a newer version, locked, no place. */
+ * where there is none, and its text is one line: damaged, not made by this program, locked, no place. A file
+ * that has anything in it but the tables of schema.h is neither read nor changed. */
 struct db *db_open(const char *folder, bool make, struct error *err);
 void db_close(struct db *db);
 static inline void db_closep(struct db **db)
 {
     db_close(*db);
 }
+/* How long statements and queries may take from now on. */
+void db_patience(struct db *db, int ms);
 /* What has failed, or NULL. */
 const struct error *db_error(const struct db *db);
 /* -1 with err if anything has failed. */

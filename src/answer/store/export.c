@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "conversation/cell_result.h"
+#include "store/db.h"
 
 static const struct export_format *const formats[] = {&export_md, &export_json, &export_py, &export_ipynb};
 
@@ -31,15 +32,17 @@ const char *export_format_of(const char *path)
     return dot ? dot + 1 : "md";
 }
 
-int session_export(struct db *db, const char *id, const char *format, struct buf *out, struct error *err)
+int session_export(struct db *db, const struct session_export *e, struct buf *out, struct error *err)
 {
-    const struct export_format *f = format_named(format);
+    const struct export_format *f = format_named(e->format);
 
     if (!f)
         return error_set(err, ERROR_USAGE, 0, "unknown format \"%.20s\"; there are md, json, py and ipynb",
-                         format);
-    void *ctx = f->begin ? f->begin(out) : out;
-    int status = session_walk(db, id, (struct item_taker){f->item, ctx}, err);
+                         e->format);
+    void *ctx = f->begin ? f->begin(out, e->sessions) : out;
+    db_patience(db, DB_PATIENCE_MS);
+    int status = session_walk(db, e->id, (struct item_taker){f->item, ctx}, err);
+    db_patience(db, DB_TIME_MS);
     if (f->end)
         f->end(ctx);
     return status;

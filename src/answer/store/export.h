@@ -8,9 +8,10 @@
 
 struct export_format {
     const char *name;
-    void *(*begin)(struct buf *out); /* NULL: the context of item is out itself */
-    item_fn *item;                   /* its context is what begin returned */
-    void (*end)(void *ctx);          /* frees that; NULL: there is nothing to do */
+    /* NULL: the context of item is out itself. sessions: of struct session_export */
+    void *(*begin)(struct buf *out, const char *sessions);
+    item_fn *item;          /* its context is what begin returned */
+    void (*end)(void *ctx); /* frees that; NULL: there is nothing to do */
 };
 extern const struct export_format export_md, export_json, export_py, export_ipynb;
 

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "json/json.h"
+#include "base/file.h"
 #include "base/mem.h"
+#include "base/beneath.h"
 #include "conversation/bundle.h"
 #include "store/export.h"
 
@@ -14,15 +16,17 @@
 
 struct ipynb {
     struct buf *out;
+    const char *sessions;
+    char *own; /* the folder of the session's files; or NULL */
     struct json *cells;
     unsigned n, executed;
 };
 
-static void *begin(struct buf *out)
+static void *begin(struct buf *out, const char *sessions)
 {
     struct ipynb *s = xmalloc(sizeof *s);
 
-    *s = (struct ipynb){.out = out, .cells = json_array()};
+    *s = (struct ipynb){.out = out, .cells = json_array(), .sessions = sessions};
     return s;
 }
 
@@ -57,11 +61,20 @@ static void add_data(struct json *outputs, const char *type, unsigned number, st
                                      {"data", data}, {"metadata", json_object()}));
 }
 
-static void add_figure(struct json *outputs, const struct item_file *f)
+/* Of the file as it was made: the database may name any. */
+static bool add_file(const struct ipynb *s, struct json *data, const struct item_file *f)
+{
+    const struct noted noted = {f->path, f->size, f->modified};
+    autoclose int fd = noted_open(s->own, &noted, NULL);
+
+    return fd >= 0 && bundle_add(data, f->kind, fd, FIGURE_MAX);
+}
+
+static void add_figure(const struct ipynb *s, struct json *outputs, const struct item_file *f)
 {
     struct json *data = json_object();
 
-    if (!bundle_add(data, f->kind, f->path, FIGURE_MAX)) {
+    if (!add_file(s, data, f)) {
         autofree char *line = xasprintf("figure: %s (no longer there)\n", f->path ? f->path : "");
 
         json_free(data);
@@ -98,7 +111,7 @@ static void add_cell(struct ipynb *s, const struct item *i)
         const struct item_file *f = &i->files[k];
 
         if (f->kind == FILE_FIGURE) {
-            add_figure(outputs, f);
+            add_figure(s, outputs, f);
         } else if (!bundle_of_value(f->kind)) {
             autofree char *line = xasprintf("file: %s\n", f->path ? f->path : "");
             json_add(outputs, stream("stdout", line));
@@ -109,7 +122,7 @@ static void add_cell(struct ipynb *s, const struct item *i)
 
         for (size_t k = 0; k < i->n_files; k++)
             if (bundle_of_value(i->files[k].kind))
-                bundle_add(data, i->files[k].kind, i->files[k].path, FIGURE_MAX);
+                add_file(s, data, &i->files[k]);
         add_data(outputs, "execute_result", s->executed, data);
     }
     add_error(outputs, i);
@@ -123,6 +136,7 @@ static void item(void *ctx, const struct item *i)
 
     switch (i->kind) {
     case ITEM_SESSION:
+        s->own = s->sessions ? session_folder(s->sessions, i->session->id) : NULL;
         add_text(s, "# ", i->session->title ? i->session->title : "(no title)");
         break;
     case ITEM_QUESTION:
@@ -153,6 +167,7 @@ static void end(void *ctx)
         {"metadata", json_object_of({"kernelspec", kernel}, {"language_info", language})},
         {"nbformat", json_integer(4)}, {"nbformat_minor", json_integer(5)});
     json_line(book, s->out);
+    free(s->own);
     free(s);
 }
 

@@ -8,10 +8,11 @@ struct json_export {
     struct json *session, *questions, *question, *items; /* session owns the others once they are done */
 };
 
-static void *begin(struct buf *out)
+static void *begin(struct buf *out, const char *sessions)
 {
     struct json_export *s = xmalloc(sizeof *s);
 
+    (void)sessions;
     *s = (struct json_export){.out = out};
     return s;
 }

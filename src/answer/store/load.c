@@ -135,7 +135,9 @@ static int take_images(struct turn *t, const char *text, size_t len)
     t->images = xcalloc(json_size(list) + 1, sizeof *t->images);
     for (const struct json *o = json_first(list); o; o = json_next(o))
         t->images[t->n_images++] = (struct turn_image){.name = xstrdup(json_str(json_get(o, "name"))),
-                                                       .path = xstrdup(json_str(json_get(o, "path")))};
+                                                       .path = xstrdup(json_str(json_get(o, "path"))),
+                                                       .size = json_int(json_get(o, "size"), 0),
+                                                       .modified = json_int(json_get(o, "modified"), 0)};
     return 0;
 }
 

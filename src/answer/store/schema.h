@@ -1,12 +1,21 @@
-/* schema.h - the tables of the database, and how older ones become the present ones. */
+/* schema.h - the tables of the database, all of which are made when the file is made. A file that has
+ * anything else in it was not made by this program, and is not read.
+ */
 #ifndef STORE_SCHEMA_H
 #define STORE_SCHEMA_H
 
-#define SCHEMA_APPLICATION 0x73706572 /* "sper": says whose file this is */
+#include <stdbool.h>
+#include <stddef.h>
 
-/* schema_steps[i] leads from version i to i + 1; ends with NULL. A step that was released is never changed.
- */
-extern const char *const schema_steps[];
-#define SCHEMA_VERSION 4
+#define SCHEMA_APPLICATION 0x73706572 /* "sper": says whose file this is */
+#define SCHEMA_VERSION     5          /* 1 to 4 were never released */
+
+struct schema_part {
+    const char *name;
+    const char *sql; /* as SQLite keeps it, which is how it is compared */
+    bool implied;    /* SQLite makes it with the part before */
+};
+extern const struct schema_part schema_parts[];
+extern const size_t schema_count;
 
 #endif

@@ -25,6 +25,16 @@ const char *session_short(const char *id)
     return dash ? dash + 1 : id;
 }
 
+char *session_folder(const char *sessions, const char *id)
+{
+    const char *tail = session_short(id);
+
+    /* an id becomes the name of a folder, which may be removed with all that is in it */
+    if (!sessions || strspn(id, "0123456789abcdef-") != strlen(id) || !*tail)
+        return NULL;
+    return xasprintf("%s/%s", sessions, tail);
+}
+
 static void hand_out(struct db_rows *r, const char *found, struct session_taker to)
 {
     char *text[] = {db_copy(r, 0), db_copy(r, 1), db_copy(r, 2), db_copy(r, 3), db_copy(r, 4), db_copy(r, 5)};
@@ -76,40 +86,32 @@ int session_row(struct db *db, const char *id, struct session_taker to, struct e
     return all_rows(db_query(db, ROW " FROM session s WHERE s.n=?", "i", n), NULL, to, err);
 }
 
-/* What is indexed, by the number of its last row that is. */
+/* What is indexed, by the number of its last row that is. Numbers are used again once the rows behind them
+ * are gone: then less is marked. */
 static const struct {
-    const char *add, *mark;
+    const char *add, *mark, *mark_less;
 } indexed[] = {
 #define UPTO(table) "(SELECT coalesce(max(n), 0) FROM upto WHERE what='" table "')"
+#define MARKS(table, row)                                                                    \
+    "INSERT OR REPLACE INTO upto SELECT '" table "', coalesce(max(" row "), 0) FROM " table, \
+        "UPDATE upto SET n=min(n, (SELECT coalesce(max(" row "), 0) FROM " table ")) WHERE what='" table "'"
     {"INSERT INTO words(text, session) SELECT text, session FROM turn WHERE role<2 AND agent='' AND n>" UPTO(
          "turn"),
-     "INSERT OR REPLACE INTO upto SELECT 'turn', coalesce(max(n), 0) FROM turn"},
+     MARKS("turn", "n")},
     {"INSERT INTO words(text, session) SELECT code, session FROM cell WHERE row>" UPTO("cell"),
-     "INSERT OR REPLACE INTO upto SELECT 'cell', coalesce(max(row), 0) FROM cell"},
+     MARKS("cell", "row")},
     {"INSERT INTO words(text, session) SELECT text, session FROM output WHERE n>" UPTO("output"),
-     "INSERT OR REPLACE INTO upto SELECT 'output', coalesce(max(n), 0) FROM output"},
+     MARKS("output", "n")},
+#undef MARKS
 #undef UPTO
 };
 
-/* Numbers are used again once the rows behind them are gone. */
-static void mark_indexed(struct db *db)
-{
-    for (size_t i = 0; i < countof(indexed); i++)
-        db_run(db, indexed[i].mark, "");
-}
-
-/* The index is made by the first search and brought up to date by each, so that saving costs nothing for it.
- */
+/* Only a search does this, so that saving costs nothing for the index. */
 static void update_index(struct db *db)
 {
-    db_run(db,
-           "CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, session UNINDEXED, tokenize='unicode61 "
-           "remove_diacritics 2')",
-           "");
-    db_run(db, "CREATE TABLE IF NOT EXISTS upto(what TEXT PRIMARY KEY, n INTEGER NOT NULL)", "");
     for (size_t i = 0; i < countof(indexed); i++)
-        db_run(db, indexed[i].add, "");
-    mark_indexed(db);
+        if (db_run(db, indexed[i].add, ""))
+            db_run(db, indexed[i].mark, "");
 }
 
 /* Each word quoted, so that nothing in it is an operator of the search; the last one may go on. */
@@ -164,11 +166,14 @@ int sessions_search(struct db *db, const char *words, struct session_taker to, s
     quote_words(&query, words);
     if (!query.len)
         return error_set(err, ERROR_USAGE, 0, "nothing to search for");
+    db_patience(db, DB_PATIENCE_MS);
     if (db_begin(db)) {
         update_index(db);
         db_commit(db);
     }
-    return tell_found(db, buf_str(&query), to, err);
+    int status = tell_found(db, buf_str(&query), to, err);
+    db_patience(db, DB_TIME_MS);
+    return status;
 }
 
 int session_remove(struct db *db, const char *id, struct error *err)
@@ -181,19 +186,20 @@ int session_remove(struct db *db, const char *id, struct error *err)
     };
     int64_t n = session_by_id(db, id, err);
 
+    db_patience(db, DB_PATIENCE_MS);
     /* what is removed is overwritten, and leaves the log too */
     db_run(db, "PRAGMA secure_delete=ON", "");
     if (!n || !db_begin(db))
         return n ? db_check(db, err) : -1;
     for (size_t i = 0; i < countof(tables); i++)
         db_run(db, tables[i], "i", n);
-    if (db_number(db, "SELECT 1 FROM sqlite_master WHERE name='words'", "")) {
-        db_run(db, "DELETE FROM words WHERE session=?", "i", n);
-        db_run(db, "INSERT INTO words(words) VALUES('optimize')", "");
-        mark_indexed(db);
-    }
+    db_run(db, "DELETE FROM words WHERE session=?", "i", n);
+    db_run(db, "INSERT INTO words(words) VALUES('optimize')", "");
+    for (size_t i = 0; i < countof(indexed); i++)
+        db_run(db, indexed[i].mark_less, "");
     if (!db_commit(db))
         return db_check(db, err);
     db_tidy(db, true);
+    db_patience(db, DB_TIME_MS);
     return 0;
 }

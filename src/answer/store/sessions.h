@@ -31,6 +31,9 @@ struct session_taker {
 struct json *session_json(const struct session_row *row);
 /* The last part of an id, which is enough to name it and is what lists show. */
 const char *session_short(const char *id);
+/* The folder of the session's files, which has that part as its name, since its path is often printed;
+ * sessions is the folder that has all of them. NULL: no session of ours has such an id. The caller frees. */
+char *session_folder(const char *sessions, const char *id);
 
 /* Newest first. max 0: all. */
 int sessions_list(struct db *db, int64_t max, struct session_taker to, struct error *err);
@@ -50,7 +53,7 @@ struct item_output {
 };
 struct item_file {
     char *name, *path;
-    int64_t size;
+    int64_t size, modified; /* base/beneath.h */
     enum file_kind kind;
 };
 struct item {
@@ -75,7 +78,11 @@ struct item_taker {
 };
 int session_walk(struct db *db, const char *id, struct item_taker to, struct error *err);
 
-/* export.c: "md", "json", "py" or "ipynb". A figure that is gone is named, no error. */
-int session_export(struct db *db, const char *id, const char *format, struct buf *out, struct error *err);
+/* export.c: "md", "json", "py" or "ipynb". A figure that is gone or has changed is named, no error. */
+struct session_export {
+    const char *id, *format;
+    const char *sessions; /* as for session_folder(); NULL: no file lies there */
+};
+int session_export(struct db *db, const struct session_export *e, struct buf *out, struct error *err);
 
 #endif

@@ -17,6 +17,7 @@ struct error;
     X(exec)                 \
     X(limit)                \
     X(last_insert_rowid)    \
+    X(progress_handler)     \
     X(prepare_v3)           \
     X(finalize)             \
     X(step)                 \

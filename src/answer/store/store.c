@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/beneath.h"
 #include "base/utf8.h"
 #include "conversation/conversation.h"
 #include "process/loop.h"
@@ -48,12 +49,18 @@ static void stop_timer(struct store *s)
     s->timer = false;
 }
 
-/* Saving ends here, with one line. Another program that holds the lock is given up only until the next
- * question, or the end: then the conversation is brought up to date. */
+/* Another program holds the lock, or the user did not want to wait. */
+static bool passes(const struct error *err)
+{
+    return err->code == EBUSY || err->kind == ERROR_CANCELLED;
+}
+
+/* Saving ends here, with one line. What passes is given up only until the next question, or the end: then the
+ * conversation is brought up to date. */
 static void give_up(struct store *s, const struct error *err)
 {
-    autofree char *line = xasprintf(err->code == EBUSY ? "%s: this session is not saved for the moment"
-                                                       : "%s: from here on this session is not saved",
+    autofree char *line = xasprintf(passes(err) ? "%s: this session is not saved for the moment"
+                                                : "%s: from here on this session is not saved",
                                     err->text);
 
     if (!s->lost && s->o.notice)
@@ -172,9 +179,10 @@ static void on_result(struct store *s, const struct event *e)
            r->value, r->exception, r->traceback, what, e->result.model_text, r->seconds, s->n,
            s->first_cell + e->result.cell);
     for (size_t i = 0; i < r->n_files; i++)
-        db_run(s->db, "INSERT INTO file(session, cell, name, path, size, figure) VALUES(?,?,?,?,?,?)",
-               "iissii", s->n, s->first_cell + e->result.cell, r->files[i].name, r->files[i].path,
-               (int64_t)r->files[i].size, (int64_t)r->files[i].kind);
+        db_run(s->db,
+               "INSERT INTO file(session, cell, name, path, size, figure, modified) VALUES(?,?,?,?,?,?,?)",
+               "iissiii", s->n, s->first_cell + e->result.cell, r->files[i].name, r->files[i].path,
+               (int64_t)r->files[i].size, (int64_t)r->files[i].kind, noted_time_of(r->files[i].path));
 }
 
 static void on_added(struct store *s, const struct event *e)
@@ -243,7 +251,7 @@ static bool commit(struct store *s)
     struct error err = *db_error(s->db);
     close_db(s);
     give_up(s, &err);
-    if (err.code == EBUSY)
+    if (passes(&err))
         s->lost = false; /* tried again with the next question; ready() opens it */
     return false;
 }

@@ -30,7 +30,9 @@ static char *images_text(const struct turn *t)
 
     for (size_t i = 0; i < t->n_images; i++)
         json_add(list, json_object_of({"name", json_string(t->images[i].name)},
-                                      {"path", json_string(t->images[i].path)}));
+                                      {"path", json_string(t->images[i].path)},
+                                      {"size", json_integer(t->images[i].size)},
+                                      {"modified", json_integer(t->images[i].modified)}));
     return t->n_images ? json_print(list) : NULL;
 }
 

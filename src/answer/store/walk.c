@@ -44,12 +44,12 @@ static void add_outputs(struct item_walk *w, struct item *item)
 static void add_files(struct item_walk *w, struct item *item)
 {
     struct db_rows r = db_query(
-        w->db, "SELECT name, path, size, figure FROM file WHERE session=? AND cell=? ORDER BY n", "ii",
-        w->session, item->number);
+        w->db, "SELECT name, path, size, modified, figure FROM file WHERE session=? AND cell=? ORDER BY n",
+        "ii", w->session, item->number);
 
     while (db_next(&r)) {
-        int64_t kind = db_int(&r, 3);
-        struct item_file f = {db_copy(&r, 0), db_copy(&r, 1), db_int(&r, 2),
+        int64_t kind = db_int(&r, 4);
+        struct item_file f = {db_copy(&r, 0), db_copy(&r, 1), db_int(&r, 2), db_int(&r, 3),
                               kind >= FILE_MADE && kind <= FILE_FIGURE_FORM ? (enum file_kind)kind
                                                                             : FILE_MADE};
 

@@ -46,3 +46,34 @@ int beneath_open(int folder, const char *path, bool *is_folder, struct error *er
     *is_folder = S_ISDIR(st.st_mode);
     return fd_steal(&fd);
 }
+
+int64_t noted_time(const struct stat *st)
+{
+    return st->st_mtim.tv_sec * INT64_C(1000000) + st->st_mtim.tv_nsec / 1000;
+}
+
+int64_t noted_time_of(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 ? noted_time(&st) : 0;
+}
+
+int noted_open(const char *own, const struct noted *n, struct error *err)
+{
+    size_t len = own ? strlen(own) : 0;
+    const char *path = n->path ? n->path : "";
+    bool is_own = own && !strncmp(path, own, len) && path[len] == '/', is_folder;
+    autoclose int fd = is_own ? beneath_folder(own, err)
+                              : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+
+    if (is_own)
+        return fd < 0 ? -1 : beneath_open(fd, path + len + strspn(path + len, "/"), &is_folder, err);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return error_errno(err, "%.200s", path);
+    if (n->modified > 0 && noted_time(&st) == n->modified
+        && (S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && st.st_size == n->size)))
+        return fd_steal(&fd);
+    return error_set(err, ERROR_SYSTEM, ESTALE, "%.200s has changed since", path);
+}

@@ -77,11 +77,25 @@ static int open_hidden(int dir, int mode, char **name)
     return -1;
 }
 
-int newfile_open(struct newfile *f, const char *folder, int mode)
+static int open_folder(struct newfile *f, const char *folder)
 {
     newfile_release(f);
     f->dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (f->dir < 0)
+    return f->dir < 0 ? -1 : 0;
+}
+
+int newfile_open_hidden(struct newfile *f, const char *folder, int mode)
+{
+    if (open_folder(f, folder) < 0)
+        return -1;
+    sweep_once(f->dir);
+    f->fd = open_hidden(f->dir, mode, &f->temp);
+    return f->fd < 0 ? -1 : 0;
+}
+
+int newfile_open(struct newfile *f, const char *folder, int mode)
+{
+    if (open_folder(f, folder) < 0)
         return -1;
     f->fd = openat(f->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
     /* EISDIR: the kernel takes it for a plain O_DIRECTORY. EINVAL, ENOENT: the file system does not support

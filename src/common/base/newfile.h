@@ -20,6 +20,8 @@ struct newfile {
 #define NEWFILE_INIT ((struct newfile){.dir = -1, .fd = -1})
 
 int newfile_open(struct newfile *f, const char *folder, int mode); /* 0, or -1 with errno */
+/* The same with a hidden name in any case, for whoever opens files by their names: a library. */
+int newfile_open_hidden(struct newfile *f, const char *folder, int mode);
 /* Give it its name. -1 with errno: EEXIST, and it can be tried again with another. */
 int newfile_name(struct newfile *f, const char *name);
 /* All of it at once, in a file that only the user can read. -1: ERROR_USAGE where that name is taken. */

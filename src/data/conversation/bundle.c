@@ -6,8 +6,8 @@
 
 #include "base/base64.h"
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/mem.h"
-#include "base/place.h"
 #include "base/utf8.h"
 #include "json/json.h"
 
@@ -45,12 +45,12 @@ bool names_image(const char *name)
     return false;
 }
 
-bool bundle_add(struct json *bundle, enum file_kind kind, const char *path, size_t most)
+bool bundle_add(struct json *bundle, enum file_kind kind, int fd, size_t most)
 {
     struct buf bytes autorelease(buf_release) = BUF_INIT(0), text autorelease(buf_release) = BUF_INIT(0);
     const char *type = bundle_type(kind);
 
-    if (!type || !path || place_read(path, most, &bytes, NULL) < 0 || !bytes.len)
+    if (!type || fd_read_all(fd, most, &bytes) < 0 || !bytes.len)
         return false;
     if (kind == FILE_VALUE_HTML || kind == FILE_VALUE_SVG) {
         size_t skip = bytes.len >= strlen(HTML_HEAD) && !memcmp(bytes.data, HTML_HEAD, strlen(HTML_HEAD))

@@ -15,7 +15,8 @@ struct json;
 bool bundle_of_value(enum file_kind kind);
 /* Does the name end as those of images do that a terminal or a model can be shown? */
 bool names_image(const char *name);
-/* Add the file at path to the bundle, up to most bytes. False: it is gone, or larger. */
-bool bundle_add(struct json *bundle, enum file_kind kind, const char *path, size_t most);
+/* Add the file that is open at fd to the bundle, up to most bytes. False: it is empty or larger, or no bundle
+ * has that kind. */
+bool bundle_add(struct json *bundle, enum file_kind kind, int fd, size_t most);
 
 #endif

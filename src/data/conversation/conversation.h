@@ -38,8 +38,9 @@ struct call {
 /* An image that goes with a turn to a model that sees, by reference: what is sent of it is made inside the
  * sandbox when it is sent, and not saved. */
 struct turn_image {
-    char *name;  /* of the file in /mnt/data */
-    char *path;  /* where it is on this machine; NULL: nowhere that lasts */
+    char *name;             /* of the file in /mnt/data */
+    char *path;             /* where it is on this machine; NULL: nowhere that lasts */
+    int64_t size, modified; /* of that file, when it was named (base/beneath.h) */
     char *png;   /* a PNG small enough to be sent, base64; NULL: none is made, or no longer needed */
     bool spoilt; /* it could not be made */
 };

@@ -33,11 +33,14 @@
  */
 #include "conversation/event_json.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/mem.h"
+#include "base/place.h"
 #include "base/utf8.h"
 #include "conversation/bundle.h"
 #include "json/json.h"
@@ -198,6 +201,14 @@ static const char *cell_status_name(enum cell_status s)
     return names[s];
 }
 
+/* A copy that is just made; the user may have put something else there. */
+static bool add_file(struct json *bundle, enum file_kind kind, const char *path)
+{
+    autoclose int fd = path ? place_open(path, O_RDONLY, NULL) : -1;
+
+    return fd >= 0 && bundle_add(bundle, kind, fd, FORM_MAX);
+}
+
 static struct json *value_bundle(const struct cell_result *r)
 {
     if (!r->value)
@@ -205,7 +216,7 @@ static struct json *value_bundle(const struct cell_result *r)
     struct json *bundle = json_object_of({"text/plain", json_string(r->value)});
     for (size_t i = 0; i < r->n_files; i++)
         if (bundle_of_value(r->files[i].kind))
-            bundle_add(bundle, r->files[i].kind, r->files[i].path, FORM_MAX);
+            add_file(bundle, r->files[i].kind, r->files[i].path);
     return bundle;
 }
 
@@ -233,7 +244,7 @@ static struct json *figure_bundle(const struct event *e)
 {
     struct json *bundle = json_object();
 
-    if (bundle_add(bundle, e->file.kind, e->file.path, FORM_MAX))
+    if (add_file(bundle, e->file.kind, e->file.path))
         return bundle;
     json_free(bundle);
     return json_null();

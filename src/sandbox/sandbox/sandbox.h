@@ -123,9 +123,9 @@ int64_t sandbox_get(struct sandbox *s, const char *name, int fd, struct error *e
  * are; -1 with err. */
 typedef void sandbox_file_fn(void *ctx, const char *name, int64_t size);
 int64_t sandbox_each_file(struct sandbox *s, sandbox_file_fn *fn, void *ctx, struct error *err);
-/* A copy of the file of that name is at path already, from an earlier session: if the code makes it again
- * unchanged, it is not written again. */
-void sandbox_delivered(struct sandbox *s, const char *name, const char *path);
+/* A copy of the file of that name is at path already, from an earlier session, and open at fd: if the code
+ * makes it again unchanged, it is not written again. */
+void sandbox_delivered(struct sandbox *s, const char *name, const char *path, int fd);
 /* Append a file profile, made inside: how to read the file, its columns and, if asked, first rows, in about
  * 70 tokens. Untrusted text, at most 4 KiB. */
 int sandbox_profile(struct sandbox *s, const char *name, bool rows, struct buf *out, struct error *err);

@@ -206,10 +206,7 @@ void sandbox_inventory(struct sandbox *s, struct buf *out)
     }
 }
 
-void sandbox_delivered(struct sandbox *s, const char *name, const char *path)
+void sandbox_delivered(struct sandbox *s, const char *name, const char *path, int fd)
 {
-    autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-
-    if (fd >= 0)
-        ledger_note(&s->ledger, name, path, fd);
+    ledger_note(&s->ledger, name, path, fd);
 }
