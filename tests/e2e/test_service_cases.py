@@ -113,7 +113,8 @@ def test_a_busy_minimax_is_asked_again(sandpiper, serve):
 
 @pytest.mark.parametrize("name", ["openai", "deepseek", "gemini", "moonshot", "zai", "minimax"])
 def test_a_session_that_is_continued_by_other_runs(sandpiper, serve, name):
-    """Thoughts and signatures come back from the store as they were, with a call that failed, three at once and one that took too long."""
+    """Thoughts and signatures come back from the store as they were, with a call that failed, three at once and one that took too long. The runs
+    have the same options: others would be other instructions, behind which OpenAI drops thoughts."""
     server = serve(sandpiper, [
         {"answer": {"text": "I look.", "calls": [{"code": "print(1)"}, {"code": "1/0"}, {"code": "print(3)"}]}},
         {"answer": {"calls": [{"code": "print('mended')"}]}},
@@ -125,9 +126,9 @@ def test_a_session_that_is_continued_by_other_runs(sandpiper, serve, name):
         {"answer": {"text": "Four."}},
     ], profile=mock(name))
     env = point(sandpiper, name, server)
-    a = sandpiper.run(*words(name), "one?", env=env)
-    b = sandpiper.run(*words(name), "-c", "--timeout", "1", "two?", env=env)
-    c = sandpiper.run(*words(name), "-c", "three?", env=env)
-    d = sandpiper.run(*words(name), "-c", "four?", env=env)
+    a = sandpiper.run(*words(name), "--timeout", "3", "one?", env=env)
+    b = sandpiper.run(*words(name), "--timeout", "3", "-c", "two?", env=env)
+    c = sandpiper.run(*words(name), "--timeout", "3", "-c", "three?", env=env)
+    d = sandpiper.run(*words(name), "--timeout", "3", "-c", "four?", env=env)
     assert [x.out for x in (a, b, c, d)] == ["One.\n", "Two.\n", "Three.\n", "Four.\n"], (a, b, c, d)
     assert not server.refusals, server.refusals
