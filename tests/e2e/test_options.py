@@ -292,7 +292,7 @@ def _(t):
 def _(t):
     box = t.box()
     r = box.server.open("/upload_file", {"sandbox_id": box.id, "remote_filename": "x", "file_url": "https://127.0.0.1/x"})
-    assert json.loads(r.read())["detail"].startswith("127.0.0.1 is not on the public internet")
+    assert json.loads(r.read())["detail"].startswith("127.0.0.1 is not known on the public internet")
 
 
 @option("pool", "1")

@@ -371,8 +371,10 @@ static void describe(struct transfer *t, CURLcode code)
     const struct loss l = {code, why, host};
     long os = 0;
     h->curl->easy_getinfo(h->easy, CURLINFO_OS_ERRNO, &os);
-    if (t->refused && code == CURLE_COULDNT_CONNECT) {
-        failure_set(f, FAILURE_FATAL, "%s is not on the public internet", host);
+    if (t->q->may_connect
+        && (code == CURLE_COULDNT_RESOLVE_HOST || (t->refused && code == CURLE_COULDNT_CONNECT))) {
+        /* the same answer for both, so that nobody learns which names our network has */
+        failure_set(f, FAILURE_FATAL, "%s is not known on the public internet", host);
     } else if (t->unread) {
         failure_set(f, FAILURE_FATAL, "%s",
                     t->read_errno ? strerror(t->read_errno) : "the file became shorter while it was sent");

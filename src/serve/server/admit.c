@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -15,6 +16,8 @@
 #include "server/guard.h"
 #include "server/private.h"
 #include "server/token.h"
+
+#define BUFFER_MOST (1u << 20) /* bytes; the library's buffer is smaller */
 
 /* The headers that must not come twice, because two programs that read them could take different ones. */
 enum {
@@ -38,13 +41,28 @@ static const char *const names[HEADERS] = {
 struct headers_seen {
     const char *value[HEADERS];
     bool twice, odd;
+    const char *end; /* in the library's buffer: where what was seen last ends */
+    bool hidden;     /* there is more between two of them than the end of a line */
 };
+
+/* The library ends a name or a value at a NUL byte, and drops what follows on that line and what is on a
+ * folded one. All that it has read is in one buffer, so what it dropped shows as a gap. Where two pieces do
+ * not lie in one buffer (of another version of the library), nothing is known. */
+static void follows(struct headers_seen *seen, const char *next, size_t most)
+{
+    uintptr_t gap = (uintptr_t)next - (uintptr_t)seen->end;
+
+    seen->hidden |= gap > most && gap < BUFFER_MOST;
+}
 
 static enum MHD_Result see(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
 {
     struct headers_seen *seen = cls;
 
     (void)kind;
+    follows(seen, name, strlen("\r\n"));
+    if (value)
+        seen->end = value + strlen(value);
     /* With a blank before the colon, or a folded line, another program might read another header. */
     if (name[strcspn(name, " \t\r\n\v\f")] || (value && value[strcspn(value, "\r\n")]))
         seen->odd = true;
@@ -87,6 +105,32 @@ static const struct route *find(struct visit *q, struct buf *allow)
     return NULL;
 }
 
+/* The status for this value of Content-Length, which may be NULL: 400 if it is no number, 413 if it has more
+ * digits than any size; or 0. */
+static int status_of(const char *length)
+{
+    if (!length)
+        return 0;
+    return !*length || length[strspn(length, "0123456789")] ? 400 : strlen(length) > 18 ? 413 : 0;
+}
+
+/* Reads the headers. What lies around them must be what the end of a line is. */
+static void see_all(struct visit *q, const struct request_line *line, struct headers_seen *h)
+{
+    const struct mhd_api *mhd = q->s->mhd;
+    const union MHD_ConnectionInfo *size = mhd->get_connection_info(q->c->mhd,
+                                                                    MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+
+    h->end = line->method + strlen(line->method);
+    follows(h, line->target, 1);
+    h->end = line->target + q->target_len;
+    follows(h, line->version, 1);
+    h->end = line->version + strlen(line->version);
+    mhd->get_connection_values(q->c->mhd, MHD_HEADER_KIND, see, h);
+    if (size)
+        follows(h, line->method + size->header_size, strlen("\r\n\r\n"));
+}
+
 static bool well_formed(struct visit *q, const char *version, const struct headers_seen *h)
 {
     const char *length = h->value[LENGTH], *encoding = h->value[ENCODING];
@@ -95,11 +139,12 @@ static bool well_formed(struct visit *q, const char *version, const struct heade
         return refuse(q, 400, NULL, "only HTTP/1.0 and HTTP/1.1 are supported");
     if (q->path[0] != '/' || strchr(q->path, ' ') || strchr(q->query, ' '))
         return refuse(q, 400, NULL, "the target of the request must be a path");
+    if (h->hidden)
+        return refuse(q, 400, NULL, "there is a NUL byte in the headers, or a line that is folded");
     if (!h->value[HOST] && !strcmp(version, "HTTP/1.1"))
         return refuse(q, 400, NULL, "the request needs the header Host");
     if (h->twice || h->odd || (length && encoding) || (encoding && strcasecmp(encoding, "chunked") != 0)
-        || (encoding && !strcmp(version, "HTTP/1.0"))
-        || (length && (!*length || length[strspn(length, "0123456789")])))
+        || (encoding && !strcmp(version, "HTTP/1.0")) || status_of(length) == 400)
         return refuse(q, 400, NULL, "the headers do not say clearly where the request ends");
     return true;
 }
@@ -132,7 +177,7 @@ static bool good_body(struct visit *q, const struct headers_seen *h)
     if (visit_takes_body(q) && (comes || h->value[TYPE]) && !guard_json(h->value[TYPE]))
         return refuse(q, 415, NULL,
                       "the body must be application/json (with curl: --json BODY in place of -d BODY)");
-    if (length && (strlen(length) > 18 || strtoull(length, NULL, 10) > q->text_max)) {
+    if (length && (status_of(length) || strtoull(length, NULL, 10) > q->text_max)) {
         answer_error(q, 413, NULL, "the body is larger than %zu bytes", q->text_max);
         return false;
     }
@@ -153,14 +198,14 @@ static bool under_limits(struct visit *q)
     return true;
 }
 
-bool admit_headers(struct visit *q, const char *version)
+bool admit_headers(struct visit *q, const struct request_line *line)
 {
     struct headers_seen h = {0};
     struct buf allow autorelease(buf_release) = BUF_INIT(1024);
     bool ok;
 
-    q->s->mhd->get_connection_values(q->c->mhd, MHD_HEADER_KIND, see, &h);
-    if (!well_formed(q, version, &h) || !meant_for_us(q, &h)) {
+    see_all(q, line, &h);
+    if (!well_formed(q, line->version, &h) || !meant_for_us(q, &h)) {
         q->c->close = true;
         return false;
     }
@@ -182,6 +227,30 @@ bool admit_headers(struct visit *q, const char *version)
     }
     q->c->close = !ok && (h.value[ENCODING] || h.value[LENGTH]);
     return ok;
+}
+
+/* libmicrohttpd 0.9.75 writes the headers of its own answer twice when Content-Length is no number. It
+ * tells a logger that it refuses a request before it answers, but not which; then its answer finds the
+ * socket closed. */
+void admit_logged(void *server, const char *fmt, va_list ap)
+{
+    const struct server *s = server;
+
+    (void)fmt;
+    (void)ap;
+    for (struct connection *c = s->connections; c; c = c->next) {
+        bool reads = c->q && !c->q->checked && !c->close;
+        int status = reads
+                         ? status_of(s->mhd->lookup_connection_value(c->mhd, MHD_HEADER_KIND, names[LENGTH]))
+                         : 0;
+        if (!status)
+            continue;
+        c->close = true;
+        refuse_raw(c, status,
+                   status == 413 ? "the body is too large"
+                                 : "the headers do not say clearly where the request ends");
+        shutdown(c->fd, SHUT_WR);
+    }
 }
 
 /* Two APIs may have the same path. Then the body tells which one is meant. A route with ROUTE_BASIC is only

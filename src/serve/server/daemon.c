@@ -45,8 +45,7 @@ static void run(void *ctx)
         loop_timer_stop(s->o.loop, s);
 }
 
-/* Writes an answer to the socket itself, where the library no longer takes one. */
-static void refuse_raw(struct connection *c, int status, const char *detail)
+void refuse_raw(struct connection *c, int status, const char *detail)
 {
     const char *phrase = status == 408   ? "Request Timeout"
                          : status == 413 ? "Content Too Large"
@@ -183,6 +182,7 @@ static void *on_uri(void *cls, const char *uri, struct MHD_Connection *mc)
     q->c->began = true;
     loop_timer(s->o.loop, clock_ms() + LOOK_MS, look_for_end, &q->c->self);
     q->token = -1;
+    q->target_len = strlen(uri);
     q->path = xmemdup0(uri, len);
     q->query = xstrdup(uri[len] ? uri + len + 1 : "");
     q->began_ms = clock_ms();
@@ -374,7 +374,6 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const ch
 
     (void)cls;
     (void)mc;
-    (void)url;
     if (!q || q->lost)
         return MHD_NO;
     if (!q->checked) {
@@ -384,7 +383,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const ch
         set_deadline(q->c, BODY_MS);
         loop_unwatch(q->s->o.loop, q->c->fd);
         /* A refusal now ends the connection; where no body follows it can wait for the next call. */
-        if (!admit_headers(q, version) && !q->c->close)
+        if (!admit_headers(q, &(struct request_line){method, url, version}) && !q->c->close)
             return MHD_YES;
     } else if (*size > 0) {
         if (!take_body(q, data, *size))
@@ -415,8 +414,10 @@ struct server *server_new(const struct server_options *o, struct error *err)
     s->o = *o;
     s->mhd = mhd;
     /* clang-format off */
-    s->daemon = mhd->start_daemon(MHD_USE_EPOLL | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
-                                  on_request, s,
+    s->daemon = mhd->start_daemon(MHD_USE_EPOLL | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME
+                                      | MHD_USE_ERROR_LOG,
+                                  0, NULL, NULL, on_request, s,
+                                  MHD_OPTION_EXTERNAL_LOGGER, admit_logged, s,
                                   MHD_OPTION_LISTEN_SOCKET, (MHD_socket)fd,
                                   MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
                                   MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(IDLE_MS / 1000 + 5),

@@ -30,7 +30,7 @@ static bool cut_host(const char *host, char *name, size_t size, unsigned *port)
     if (rest[0] != ':' || rest[1] < '0' || rest[1] > '9')
         return false;
     *port = (unsigned)strtoul(rest + 1, &stop, 10);
-    return *stop == '\0';
+    return *stop == '\0' && strlen(rest + 1) <= 5;
 }
 
 bool guard_is_name(const char *name)

@@ -6,6 +6,7 @@
 #ifndef SERVER_PRIVATE_H
 #define SERVER_PRIVATE_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -84,6 +85,7 @@ struct visit {
     const struct route *route;   /* NULL: none was found (yet) */
     const struct json *schema;   /* of the route's body, or NULL */
     char *method, *path, *query; /* as they came */
+    size_t target_len;           /* of path and query together */
     struct pattern_params params;
     char *base;         /* our URL as the client called us; see visit_base() */
     char *secret;       /* the token of Basic authentication, decoded; or NULL */
@@ -107,15 +109,24 @@ struct visit {
     bool streams, ended; /* the answer is a stream; it is complete */
 };
 
+struct request_line { /* as the library has it in its buffer */
+    const char *method, *target, *version;
+};
+
 /* In admit.c. Checks everything that is known once the headers have come. False: the request was refused, and
  * answered. */
-bool admit_headers(struct visit *q, const char *version);
+bool admit_headers(struct visit *q, const struct request_line *line);
 /* Is its body kept and read? That of a GET is skipped, since some need no token. */
 bool visit_takes_body(const struct visit *q);
 /* Parses the body and checks it against the schema of the route. False as above. */
 bool admit_body(struct visit *q);
 
-/* In daemon.c. Call this when the answer is in q->response, or when more of a stream is in q->out. */
+/* A logger for the library: refuses the request whose Content-Length has made it give up. */
+void admit_logged(void *server, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
+
+/* In daemon.c. Writes an answer to the socket itself, where the library does not take one. */
+void refuse_raw(struct connection *c, int status, const char *detail);
+/* Call this when the answer is in q->response, or when more of a stream is in q->out. */
 void visit_wake(struct visit *q);
 /* Gives up a client that is too slow, or gone. The connection is cut when the loop is served next, and the
  * handler is told then. */

@@ -191,7 +191,8 @@ const char *token_given(const char *authorization, char **kept)
     if (!authorization || strncasecmp(authorization, "Basic ", 6) != 0)
         return NULL;
     authorization += 6 + strspn(authorization + 6, " ");
-    bool good = base64_read(authorization, strlen(authorization), &plain) == 0;
+    bool good = base64_read(authorization, strlen(authorization), &plain) == 0
+                && (plain.len == 0 || !memchr(plain.data, '\0', plain.len));
     *kept = buf_steal(&plain, NULL);
     const char *colon = good ? strchr(*kept, ':') : NULL;
     return colon ? colon + 1 : NULL;

@@ -193,8 +193,8 @@ static void says_why(void **state)
     static const struct {
         const char *url, *text;
     } rows[] = {
-        {"https://127.0.0.1:1/x", "127.0.0.1:1 is not on the public internet"},
-        {"https://localhost/", "localhost is not on the public internet"},
+        {"https://127.0.0.1:1/x", "127.0.0.1:1 is not known on the public internet"},
+        {"https://localhost/", "localhost is not known on the public internet"},
         {"http://example.org/", "files are only fetched from URLs that start with https://"},
         {"https://a@example.org/", "the file's URL: the URL must not contain a user name or password"},
     };
