@@ -1,6 +1,7 @@
 """test_full_disk.py - the disk of the state, of the cache, of the runtime folder or of the whole home is full, read-only or not to be written to: every
 way of use answers, says once what is left out and what to do, and leaves nothing behind."""
 import glob
+import json
 import os
 import secrets
 import shutil
@@ -12,6 +13,7 @@ import pytest
 from chat_keys import ask, leave, start
 from conftest import BIN, HANG, need_engine
 from raw_server import wait_for
+from serving import Server
 
 WORD = {"state": "XDG_STATE_HOME", "cache": "XDG_CACHE_HOME", "run": "XDG_RUNTIME_DIR"}
 TROUBLE = {"bytes": "is full", "inodes": "is full", "read-only": "is read-only", "quota": "is full (your quota is used up)"}
@@ -400,3 +402,26 @@ def test_other_commands(sandpiper, full):
     for words in (["ps"], ["gc"], ["config"], ["doctor"], ["--version"]):
         r = sandpiper.run(*words)
         assert r.code == 0 or words == ["doctor"], r
+
+
+def test_a_server_whose_state_disk_is_full(sandpiper, full):
+    """A sandbox works, but is not found again if the server is killed: the answer says so, and why. Once there is room, its next use makes up for it."""
+    full(sandpiper, ["state"])
+    server = Server(sandpiper)
+    boxes = [server.ask("/create_sandbox", {}) for _ in range(2)]
+    for box in boxes:
+        (notice,) = box["notices"]
+        assert notice.startswith("if the server is killed, it will not find this sandbox again: ") and "No space left on device" in notice, notice
+    unused, used = (box["sandbox_id"] for box in boxes)
+    os.unlink(sandpiper.path("state/filler"))
+    assert server.ask("/run_code", {"sandbox_id": used, "code": "x = 1"})["status"] == "ok"
+    assert server.ask("/get_sandbox_info", {"sandbox_id": used})["notices"] == []
+    server.process.kill()
+    server.process.wait()
+    server.process.stderr.close()
+    server = Server(sandpiper)
+    assert server.ask("/run_code", {"sandbox_id": used, "code": "x"})["value"] == "1"
+    assert server.ask("/run_code", {"sandbox_id": unused, "code": "1"}, 404)["code"] == "SANDBOX_UNKNOWN"
+    assert server.close() == 0
+    for line in sandpiper.run("ps", "--json").out.splitlines():
+        sandpiper.run("rm", json.loads(line)["name"])

@@ -161,12 +161,76 @@ def an_address_from_the_client(t):
     return {"base": "http://" + t.host, "link": made[0].data["download_url"], "servers": servers, "refused": [a.status for a in made[1:]]}
 
 
+def the_room_of_another(t):
+    """B asks for far more questions and sandboxes than there is room for, while A has a conversation, and 300 sessions of MCP, while A has one."""
+    hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}}}
+    with t.another("--max-sandboxes", "4") as server:
+        talk = server.ask("/ask", {"input": "q"}).data["session"]
+        mcp = server.ask("/mcp", hello).headers["Mcp-Session-Id"]
+        asked = [server.ask("/ask", {"input": "q"}, server.b).status for _ in range(8)]
+        made = [server.ask("/create_sandbox", {}, server.b).status for _ in range(8)]
+        for _ in range(300):
+            server.ask("/mcp", hello, server.b)
+        return {"asked": asked, "made": made, "talk": server.ask("/ask", {"input": "q", "session": talk}).status,
+                "room": server.ask("/create_sandbox", {}).status,
+                "mcp": server.ask("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, Mcp_Session_Id=mcp).status}
+
+
+def the_ids_of_another(t):
+    """B uses each id of A's: of a sandbox that lives, of one that has ended, of a session of MCP, and of an answer."""
+    hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "execute_python", "arguments": {"code": "1"}}}
+    lives, ended = (t.ask("/create_sandbox", {}).data["sandbox_id"] for _ in range(2))
+    t.ask("/stop_sandbox", {"sandbox_id": ended})
+    mcp = t.ask("/mcp", hello).headers["Mcp-Session-Id"]
+    answer = t.ask("/v1/responses", {"input": "q"}).data["id"]
+    seen = []
+    for id in (lives, ended):
+        seen += [t.ask(path, dict(more, sandbox_id=id), t.b).status for path, more in (
+            ("/run_code", {"code": "1"}), ("/run_code", {"code": "1", "recreate": True}), ("/list_files", {}), ("/get_sandbox_info", {}), ("/stop_sandbox", {}))]
+        seen += [t.ask("/ask", {"input": "q", "session": id}, t.b).status, t.ask("/files/%s/x" % id, token=t.b).status,
+                 t.ask("/sandboxes/" + id, token=t.b, method="DELETE").status]
+    seen += [t.ask("/mcp", call, t.b, Mcp_Session_Id=mcp).status, t.ask("/mcp", token=t.b, method="DELETE", Mcp_Session_Id=mcp).status]
+    seen += [t.ask("/v1/responses", {"input": "q", "previous_response_id": answer}, t.b).status]
+    mine = [t.ask("/run_code", {"sandbox_id": lives, "code": "1"}).status, t.ask("/run_code", {"sandbox_id": ended, "code": "1"}).status,
+            t.ask("/mcp", dict(call, method="tools/list", params={}), Mcp_Session_Id=mcp).status]
+    for box in t.ask("/list_sandboxes", {}).data["sandboxes"]:
+        t.ask("/stop_sandbox", {"sandbox_id": box["sandbox_id"]})
+    return {"seen": seen, "mine": mine}
+
+
+def what_two_programs_read_otherwise(t):
+    """A NUL byte and what follows it, in each part of a request; a folded line; a port that is one only in 32 bits; lengths that are no numbers."""
+    def request(method=b"POST", target=b"/list_sandboxes", host=t.host.encode(), token=t.a.encode(), length=b"2"):
+        return (b"%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %s\r\n\r\n{}"
+                % (method, target, host, token, length))
+    made = [request(**{part: value + hidden}) for part, value in (("method", b"POST"), ("target", b"/list_sandboxes"), ("host", t.host.encode()), (
+        "token", t.a.encode()), ("length", b"2")) for hidden in (b"\0", b"\0x")]
+    made += [request(token=t.a.encode() + b"\r\n x"), request(host=b"127.0.0.1:%d" % (t.port + 2 ** 32))]
+    made += [request(length=length) for length in (b"2x", b"-2", b"+2", b"", b"9" * 30)]
+    return {"plain": answer_to(t, request()), "made": [answer_to(t, r) for r in made]}
+
+
+def answer_to(t, request):
+    """Its status, or None if it is not one answer."""
+    with t.connect() as s:
+        s.sendall(request)
+        answer = b"".join(iter(lambda: s.recv(65536), b""))
+    return int(answer[9:12]) if answer.count(b"HTTP/1.1 ") == 1 else None
+
+
 ROWS = [
     Probe("SRV1", "20 bodies of 16 MiB that never come to their end: the other client is served", unfinished_bodies, lambda seen: served(seen["bystander"])),
     Probe("SRV-FETCH", "with --fetch-urls, URLs of this machine in eleven spellings: nobody comes, nothing is fetched", urls_of_this_machine,
           lambda seen: seen["fetching"] and not seen["came"] and not seen["files"] and set(seen["made"]) <= {422, 502}),
     Probe("SRV-LINKS", "headers that name another address for the server: no link begins with it", an_address_from_the_client,
           lambda seen: seen["servers"] == [{"url": seen["base"]}] and seen["link"].startswith(seen["base"] + "/files/") and set(seen["refused"]) <= {400, 403}),
+    Probe("SRV-ROOM", "8 questions, 8 sandboxes and 300 MCP sessions of B: A keeps its conversation, its session and its room", the_room_of_another,
+          lambda seen: seen["asked"] == [200] * 8 and seen["made"] == [200] * 2 + [429] * 6 and (seen["talk"], seen["room"], seen["mcp"]) == (200, 200, 200)),
+    Probe("SRV-IDS", "B uses the ids of A's sandboxes, ended ones too, MCP session and answer: they do not exist for it", the_ids_of_another,
+          lambda seen: seen["seen"] == [404] * 18 + [400] and seen["mine"] == [200, 410, 200]),
+    Probe("SRV-BYTES", "NUL bytes, a folded line, a port of 2^32+P, lengths that are no numbers: one refusal each", what_two_programs_read_otherwise,
+          lambda seen: seen["plain"] == 200 and set(seen["made"]) <= {400, 403, 413}),
 ]
 
 

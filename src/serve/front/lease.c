@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/mem.h"
 #include "base/random.h"
 #include "front/served.h"
@@ -14,16 +15,21 @@
 #define POOL_IDLE_MS  10000 /* for which a sandbox in the pool outlives its runner */
 #define POOL_AGAIN_MS 10000 /* to wait after a start in the pool has failed */
 
-void lease_write_note(const struct lease *h)
+void lease_write_note(struct lease *h)
 {
+    struct error err = {0};
+
     if (h->rs->o.named)
-        served_write(h->id, &(struct served){.conversation = h->conversation,
-                                             .client = (char *)(uintptr_t)owned_by(&h->row),
-                                             .within = *h->within ? (char *)(uintptr_t)h->within : NULL,
-                                             .owner = h->rs->owner,
-                                             .created = h->created,
-                                             .ended = h->ended,
-                                             .expired = h->expired});
+        (void)served_write(h->id,
+                           &(struct served){.conversation = h->conversation,
+                                            .client = (char *)(uintptr_t)owned_by(&h->row),
+                                            .within = *h->within ? h->within : NULL,
+                                            .owner = h->rs->owner,
+                                            .created = h->created,
+                                            .ended = h->ended,
+                                            .expired = h->expired},
+                           &err);
+    xreplace(&h->unnoted, err.kind ? xstrdup(err.text) : NULL);
 }
 
 struct lease *lease_new(struct runners *rs, const char *id)
@@ -43,6 +49,7 @@ struct lease *lease_new(struct runners *rs, const char *id)
 void lease_free(struct lease *h)
 {
     free(h->conversation);
+    free(h->unnoted);
     free(h);
 }
 
@@ -133,6 +140,11 @@ const char *lease_within(const struct lease *h)
     return *h->within ? h->within : NULL;
 }
 
+const char *lease_unnoted(const struct lease *h)
+{
+    return h->unnoted;
+}
+
 int64_t lease_created(const struct lease *h)
 {
     return h->created;
@@ -176,6 +188,8 @@ void lease_use(struct lease *h)
 struct runner *lease_runner(struct runners *rs, struct lease *h, struct error *err)
 {
     lease_use(h);
+    if (h->unnoted) /* there may be room now */
+        lease_write_note(h);
     if (!h->runner)
         (void)lease_start(h, err);
     runners_plan(rs);

@@ -22,6 +22,7 @@ struct lease {
     int64_t used;                /* clock_ms() when it was last used */
     struct runner *runner;       /* NULL: it has none, or that has ended */
     bool spare;                  /* see lease_set_spare() */
+    char *unnoted;               /* owned; why its note could not be written; NULL: it was */
     bool again;                  /* the next runner is to attach to the sandbox of an earlier one */
 };
 
@@ -48,8 +49,8 @@ void lease_fail_in_pool(struct lease *h);
 int lease_start(struct lease *h, struct error *err); /* starts a runner for it */
 bool lease_is_busy(const struct lease *h);
 int64_t lease_idle_since(const struct lease *h); /* clock_ms() */
-/* Writes its note (served.h). */
-void lease_write_note(const struct lease *h);
+/* Writes its note (served.h). A failure is kept in unnoted. */
+void lease_write_note(struct lease *h);
 
 /* Sets the timer for the next sandbox that expires, or for the pool. */
 void runners_plan(struct runners *rs);

@@ -8,6 +8,7 @@
 
 #include "base/argv.h"
 #include "base/buf.h"
+#include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/place.h"
@@ -28,7 +29,7 @@ static char *path_of(const char *id)
     return folder ? xasprintf("%s/%s", folder, id) : NULL;
 }
 
-void served_write(const char *id, const struct served *n)
+int served_write(const char *id, const struct served *n, struct error *err)
 {
     autofree char *path = path_of(id);
     autojson struct json *o = json_object_of(
@@ -38,8 +39,8 @@ void served_write(const char *id, const struct served *n)
         {"expired", json_boolean(n->expired)});
     autofree char *text = json_print(o);
 
-    if (path)
-        (void)place_write_soon(path, text, strlen(text), NULL);
+    return path ? place_write_soon(path, text, strlen(text), err)
+                : error_set(err, ERROR_SYSTEM, 0, "no home folder");
 }
 
 int served_read(const char *id, struct served *out)

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct error;
+
 struct served {
     char *conversation; /* owned; NULL: none */
     char *client;       /* owned; never NULL where served_read() returned 0 */
@@ -19,8 +21,8 @@ struct served {
 };
 
 bool served_good_id(const char *id); /* 32 hex digits */
-/* A failure is ignored: then the sandbox is merely not found again. */
-void served_write(const char *id, const struct served *n);
+/* -1 with err: the next front will not find the sandbox. */
+int served_write(const char *id, const struct served *n, struct error *err);
 int served_read(const char *id, struct served *out); /* -1: there is none */
 void served_remove(const char *id);
 void served_each(void (*fn)(void *ctx, const char *id), void *ctx);

@@ -78,10 +78,17 @@ static void shape_info(struct job *j, const struct json *result)
 {
     struct lease *h = runners_find(visit_runners(j->q), visit_client(j->q), j->id, NULL);
 
+    struct json *notices = json_array();
+
+    if (h && lease_unnoted(h)) {
+        autofree char *line = xasprintf("if the server is killed, it will not find this sandbox again: %s",
+                                        lease_unnoted(h));
+        json_add(notices, json_string(line));
+    }
     answer_json(j->q, 200,
                 json_set_all(begin_answer(j),
                              {"conversation_id", json_string(h ? lease_conversation(h) : NULL)},
-                             {"info", json_copy(result)}));
+                             {"info", json_copy(result)}, {"notices", notices}));
 }
 
 static void shape_link(struct job *j, const struct json *result)
@@ -388,10 +395,12 @@ static char *body_of(const struct sandbox_call *c, const struct operation *o)
 /* As shape_info makes it. */
 static struct json *info_of(const struct operation *o)
 {
-    struct json *members = json_object_of({"conversation_id", parsed("{\"type\": [\"string\", \"null\"]}")},
-                                          {"info", json_copy(o->result)});
+    struct json *members = json_object_of(
+        {"conversation_id", parsed("{\"type\": [\"string\", \"null\"]}")}, {"info", json_copy(o->result)},
+        {"notices", parsed("{\"type\": \"array\", \"items\": {\"type\": \"string\"}}")});
 
-    return json_object_of({"required", parsed("[\"conversation_id\", \"info\"]")}, {"properties", members});
+    return json_object_of({"required", parsed("[\"conversation_id\", \"info\", \"notices\"]")},
+                          {"properties", members});
 }
 
 /* As begin_answer and the shape of the call make it. */

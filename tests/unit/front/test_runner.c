@@ -710,7 +710,9 @@ static void notes(void **state)
     assert_int_equal(served_read("../../etc/passwd", &n), -1);
     assert_int_equal(served_read(id, &n), -1);
     /* of a front that lives: not ours */
-    served_write(id, &(struct served){.conversation = (char[]){"c"}, .owner = self, .created = 7});
+    assert_int_equal(
+        served_write(id, &(struct served){.conversation = (char[]){"c"}, .owner = self, .created = 7}, NULL),
+        0);
     assert_int_equal(served_read(id, &n), 0);
     assert_true(n.created == 7 && strcmp(n.conversation, "c") == 0 && n.ended == 0);
     served_release(&n);
@@ -725,7 +727,7 @@ static void notes(void **state)
         _exit(0);
     autofree char *dead = owner_of(pid);
     waitpid(pid, NULL, 0);
-    served_write(id, &(struct served){.owner = dead, .created = 7});
+    assert_int_equal(served_write(id, &(struct served){.owner = dead, .created = 7}, NULL), 0);
     rs = runners_new(&(struct runners_options){.loop = loop, .starter = starter.fd, .max = 2, .named = true});
     assert_null(runners_find(rs, "", id, &why));
     assert_int_equal(why, RUNNERS_EXPIRED);
