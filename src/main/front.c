@@ -2,8 +2,10 @@
 #include "main/front.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -96,12 +98,26 @@ int cmd_starter(struct config *c, int closed)
 
 /* ---- the two processes ---- */
 
+/* Many bodies of clients come and go. What is large is to be given back at once, and each of them may need a
+ * descriptor. */
+static void prepare_for_many(void)
+{
+    struct rlimit files;
+
+    mallopt(M_MMAP_THRESHOLD, 128 << 10); /* or the C library would raise it to the largest it has seen */
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
 static int serve(front_command *command, int starter, pid_t pid, int closed)
 {
     struct front f = {.starter = starter, .closed = closed};
     int status = 0;
 
     forget_environment();
+    prepare_for_many();
     autojson struct json *settings = hear(starter, &f.set);
     int code = settings ? command(&f) : 1;
     front_settings_release(&f.set);

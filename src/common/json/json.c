@@ -42,8 +42,7 @@ static const struct json *show(const cJSON *c)
 /* ---- after parsing ---- */
 
 struct fix {
-    const char *text;
-    const struct json_scan *scan;
+    struct json_scan *scan;
     size_t value, apart; /* values, and those set apart, that the walk has passed */
     bool drop_duplicates;
     const char *duplicate; /* the key that occurs twice although it may not; or NULL */
@@ -55,15 +54,16 @@ static void fix_value(struct fix *f, cJSON *c)
     size_t index = f->value++;
     if (f->apart == f->scan->n_apart || f->scan->apart[f->apart].index != index)
         return;
-    const struct json_apart *a = &f->scan->apart[f->apart++];
+    struct json_apart *a = &f->scan->apart[f->apart++];
+    char *text = steal(&a->text);
     if ((c->type & 0xff) == cJSON_String) {
         free(c->valuestring);
-        c->valuestring = json_decode(f->text + a->at, a->len, a->broken);
+        c->valuestring = text;
         return;
     }
     c->type = cJSON_Raw;
-    c->valuestring = xmemdup0(f->text + a->at, a->len);
-    c->valuedouble = strtod(c->valuestring, NULL);
+    c->valuestring = text;
+    c->valuedouble = strtod(text, NULL);
 }
 
 /* Remove or report a later member that has the key of an earlier one. */
@@ -176,7 +176,7 @@ struct json *json_parse(const char *text, size_t len, int flags, size_t *used, s
     c = cJSON_ParseWithLengthOpts(from, scan.repaired ? scan.copy.len : scan.end - scan.start, NULL, 0);
     if (!c)
         mem_gone(); /* the text is valid, so only memory can be missing */
-    struct fix f = {.text = text, .scan = &scan, .drop_duplicates = flags & JSON_DUPLICATES};
+    struct fix f = {.scan = &scan, .drop_duplicates = flags & JSON_DUPLICATES};
     fix_tree(&f, c);
     if (f.duplicate != NULL) {
         error_set(err, ERROR_PROTOCOL, (int)scan.start, "invalid JSON: duplicate key \"%.80s\"", f.duplicate);
@@ -434,6 +434,23 @@ void json_set_int(struct json *obj, const char *key, int64_t v)
 void json_set_bool(struct json *obj, const char *key, bool v)
 {
     json_set(obj, key, json_boolean(v));
+}
+
+struct json *json_borrowed(const struct json *j)
+{
+    cJSON *c = inner(json_object());
+
+    c->type |= cJSON_IsReference;
+    c->child = (cJSON *)(uintptr_t)(const void *)json_first(j);
+    return outer(c);
+}
+
+void json_move(struct json *to, const char *as, struct json *from, const char *key)
+{
+    cJSON *c = cJSON_DetachItemFromObjectCaseSensitive(inner(from), key);
+
+    if (c)
+        json_set(to, as, outer(c));
 }
 
 void json_drop(struct json *obj, const char *key)

@@ -76,7 +76,9 @@ struct json *json_number(double v);
 struct json *json_integer(int64_t v);
 struct json *json_boolean(bool v);
 struct json *json_null(void);
-struct json *json_copy(const struct json *j);                         /* of NULL: null */
+struct json *json_copy(const struct json *j); /* of NULL: null */
+/* An object that has the members of j, which must outlive it. It is for printing. */
+struct json *json_borrowed(const struct json *j);
 void json_set(struct json *obj, const char *key, struct json *value); /* replaces */
 void json_set_str(struct json *obj, const char *key, const char *s);  /* s NULL: null */
 void json_set_int(struct json *obj, const char *key, int64_t v);
@@ -105,5 +107,7 @@ struct json *json_of_elements(struct json *const *elements); /* ends with NULL *
  * those of the n names, of which one that from does not have is skipped. */
 void json_copy_all(struct json *to, const struct json *from);
 void json_copy_some(struct json *to, const struct json *from, const char *const *names, size_t n);
+/* Moves the member of from into to, under the name as. Nothing happens if there is none. */
+void json_move(struct json *to, const char *as, struct json *from, const char *key);
 
 #endif

@@ -13,19 +13,18 @@
 #define REPLACEMENT "\xef\xbf\xbd"
 
 enum {
-    SAFE_DIGITS = 15,  /* integers with this many digits survive a double and cJSON's %1.15g */
-    CJSON_NUMBER = 60, /* cJSON reads at most 63 bytes of a number and takes the rest for garbage */
-    LONG_STRING = 256, /* bytes from which on a string is set apart */
+    SAFE_DIGITS = 15,    /* integers with this many digits survive a double and cJSON's %1.15g */
+    CJSON_NUMBER = 60,   /* cJSON reads at most 63 bytes of a number and takes the rest for garbage */
+    LONG_STRING = 256,   /* bytes from which on a string is set apart */
+    GROWN_MAX = 1 << 20, /* by which repairs may make a text longer */
 };
 
 struct scanner {
     struct json_scan *r;
     const char *text;
     size_t i, len;
-    size_t done;   /* after the first repair: the text before this offset is in r->copy */
-    size_t string; /* where the string that is being read began, */
-    bool broken;   /* and whether some of it needs repair */
-    size_t grown;  /* bytes by which repairs have made the text longer */
+    size_t done;  /* after the first repair: the text before this offset is in r->copy */
+    size_t grown; /* bytes by which repairs have made the text longer */
 };
 
 static bool fail(struct scanner *s, const char *reason)
@@ -38,7 +37,7 @@ static bool fail(struct scanner *s, const char *reason)
 static bool fail_early(struct scanner *s)
 {
     s->i = s->len;
-    return fail(s, "unexpected end");
+    return fail(s, JSON_EARLY);
 }
 
 /* Replace the len bytes at offset at by with. */
@@ -50,15 +49,13 @@ static void replace(struct scanner *s, size_t at, size_t len, const char *with)
     s->r->repaired = true;
 }
 
-/* The same in a string, of len bytes from here on. A long one is set apart, and repaired when it is decoded.
- */
+/* The same in a string, for the len bytes from here on. */
 static bool repair(struct scanner *s, size_t len, const char *with)
 {
-    s->broken = true;
     s->grown += len < strlen(REPLACEMENT) ? strlen(REPLACEMENT) - len : 0;
-    if (s->r->most > 0 && s->grown > JSON_GROWN_MAX)
-        return fail(s, "too much of it is not UTF-8");
-    if (s->r->most > 0 && s->i - s->string <= LONG_STRING)
+    if (s->r->most > 0 && s->grown > GROWN_MAX)
+        return fail(s, JSON_BROKEN);
+    if (s->r->most > 0)
         replace(s, s->i, len, with);
     s->i += len;
     return true;
@@ -73,10 +70,10 @@ static bool scan_escape(struct scanner *s)
     if (left < 2)
         return fail_early(s);
     if (from[1] != 'u') /* one of two letters was passed over */
-        return fail(s, "bad escape in a string");
+        return fail(s, JSON_ESCAPE);
     int n = json_unicode(from, left, &cp);
     if (n < 0)
-        return n == -2 ? fail_early(s) : fail(s, "bad \\u escape");
+        return n == -2 ? fail_early(s) : fail(s, JSON_UNICODE);
     if (cp == 0) /* cJSON cuts the string at \u0000 and refuses half a character */
         return repair(s, (size_t)n, "\\ufffd");
     s->i += (size_t)n;
@@ -92,22 +89,25 @@ static bool scan_high(struct scanner *s)
     return valid > 0 || repair(s, utf8_broken_length(from, left), REPLACEMENT);
 }
 
-static bool scan_string(struct scanner *s)
+/* Stops in front of its end where it is longer than most; 0: it may have any length. */
+static bool scan_string(struct scanner *s, size_t most)
 {
-    s->string = ++s->i;
-    s->broken = false;
+    size_t from = ++s->i;
     for (;;) {
-        s->i += json_simple_span(s->text + s->i, s->len - s->i);
+        size_t left = s->len - s->i;
+        s->i += json_simple_span(s->text + s->i, most > 0 && left > most ? most + 1 : left);
         if (s->i >= s->len)
             return fail_early(s);
+        if (most > 0 && s->i - from >= most)
+            return true;
         unsigned char c = (unsigned char)s->text[s->i];
         if (c == '"') {
             s->i++;
             return true;
         }
         if (c < 0x20)
-            return fail(s, "control character in a string");
-        if (c == '\\' ? !scan_escape(s) : !scan_high(s))
+            return fail(s, JSON_CONTROL);
+        if (c == '\\' ? !scan_escape(s) : c >= 0x80 && !scan_high(s))
             return false;
     }
 }
@@ -131,38 +131,50 @@ static bool need_digits(struct scanner *s)
     return s->i >= s->len ? fail_early(s) : fail(s, "bad number");
 }
 
-/* Set the value that began at from apart. cJSON gets with in its place, unless that is NULL. */
-static struct json_apart *set_apart(struct scanner *s, size_t from, const char *with)
+/* Set the value that began at from apart. Takes its text. cJSON gets with in its place, unless that is NULL.
+ */
+static void set_apart(struct scanner *s, size_t from, char *text, const char *with)
 {
     struct json_scan *r = s->r;
     if (r->n_apart == r->alloc_apart) {
         r->alloc_apart = r->alloc_apart != 0 ? r->alloc_apart * 2 : 8;
         r->apart = xreallocarray(r->apart, r->alloc_apart, sizeof(*r->apart));
     }
-    struct json_apart *a = &r->apart[r->n_apart++];
-    *a = (struct json_apart){.index = r->values - 1, .at = from, .len = s->i - from};
+    r->apart[r->n_apart++] = (struct json_apart){.index = r->values - 1, .text = text};
     if (with)
         replace(s, from, s->i - from, with);
-    return a;
+}
+
+static bool scan_long_string(struct scanner *s, size_t from)
+{
+    struct json_decoded d = json_decode(s->text + from + 1, s->len - from - 1, GROWN_MAX - s->grown);
+
+    s->i = from + 1 + d.used;
+    s->grown += d.grown;
+    if (d.reason) {
+        free(d.text);
+        return fail(s, d.reason);
+    }
+    set_apart(s, from, d.text, "\"\"");
+    return true;
 }
 
 static bool scan_string_value(struct scanner *s)
 {
-    size_t from = s->i, done = s->done, copied = s->r->copy.len;
+    size_t from = s->i, done = s->done, copied = s->r->copy.len, grown = s->grown;
     bool repaired = s->r->repaired;
 
-    if (!scan_string(s))
+    if (s->r->most == 0)
+        return scan_string(s, 0);
+    if (!scan_string(s, LONG_STRING))
         return false;
-    if (s->r->most == 0 || s->i - from <= LONG_STRING + 2)
+    if (s->i - from <= LONG_STRING)
         return true;
     s->done = done; /* forget what was repaired at its beginning */
+    s->grown = grown;
     s->r->repaired = repaired;
     buf_cut(&s->r->copy, copied);
-    struct json_apart *a = set_apart(s, from, "\"\"");
-    a->at++;
-    a->len -= 2;
-    a->broken = s->broken;
-    return true;
+    return scan_long_string(s, from);
 }
 
 static bool scan_number(struct scanner *s)
@@ -189,7 +201,7 @@ static bool scan_number(struct scanner *s)
      * lead to infinity, printed by cJSON as null), or more bytes than cJSON reads. */
     size_t len = s->i - from;
     if (s->r->most > 0 && (whole > SAFE_DIGITS || exponent || len > CJSON_NUMBER))
-        set_apart(s, from, len > CJSON_NUMBER ? "0" : NULL);
+        set_apart(s, from, xmemdup0(s->text + from, len), len > CJSON_NUMBER ? "0" : NULL);
     return true;
 }
 
@@ -236,7 +248,7 @@ static bool expect(struct scanner *s, char c, const char *reason)
 /* Read "key" and its colon; s->i is then at the value. */
 static bool scan_key(struct scanner *s)
 {
-    if (!expect(s, '"', "expected a key in quotes") || !scan_string(s))
+    if (!expect(s, '"', "expected a key in quotes") || !scan_string(s, 0))
         return false;
     skip_space(s);
     if (!expect(s, ':', "expected ':'"))
@@ -327,6 +339,8 @@ int json_scan(struct json_scan *r, const char *text, size_t len)
 void json_scan_release(struct json_scan *s)
 {
     buf_release(&s->copy);
+    for (size_t i = 0; i < s->n_apart; i++)
+        free(s->apart[i].text);
     free(s->apart);
     s->apart = NULL;
     s->n_apart = s->alloc_apart = 0;

@@ -152,40 +152,108 @@ static size_t encode(uint32_t cp, char *to)
     return n;
 }
 
-/* Writes the valid characters above ASCII at the front, or U+FFFD for what is none. Returns how many bytes it
- * read; *n counts those written. */
-static size_t decode_high(const char *s, size_t len, char *to, size_t *n)
-{
-    size_t valid = json_high_span(s, len);
+#define ROOM 16 /* bytes that one step may write */
 
-    memcpy(to, s, valid);
-    *n += valid > 0 ? valid : encode(0, to);
-    return valid > 0 ? valid : utf8_broken_length(s, len);
+struct decoder {
+    const char *s;
+    size_t len, i; /* read up to i */
+    char *out;
+    size_t n, alloc; /* written up to n */
+    size_t grown;
+    const char *reason;
+    bool end;
+};
+
+static void decode_escape(struct decoder *d)
+{
+    const char *s = d->s + d->i;
+    size_t left = d->len - d->i;
+    uint32_t cp = 0;
+
+    if (left >= 2 && s[1] != 'u') { /* one of two letters was decoded before */
+        d->reason = JSON_ESCAPE;
+        return;
+    }
+    int n = left < 2 ? -2 : json_unicode(s, left, &cp);
+    if (n > 0) {
+        d->i += (size_t)n;
+        d->n += encode(cp, d->out + d->n);
+        return;
+    }
+    d->reason = n == -2 ? JSON_EARLY : JSON_UNICODE;
+    d->i += n == -2 ? left : 0;
 }
 
-char *json_decode(const char *s, size_t len, bool broken)
+/* Copies valid characters above ASCII, as many as there is room for, or writes U+FFFD for what is none. */
+static void decode_high(struct decoder *d)
 {
-    char *out = xmalloc(len + (broken ? JSON_GROWN_MAX : 0) + 8);
-    size_t n = 0, i = 0;
+    const char *s = d->s + d->i;
+    size_t left = d->len - d->i, room = d->alloc - d->n, valid = json_high_span(s, left < room ? left : room);
 
-    while (i < len) {
-        for (; len - i >= 8 && !special(load(s + i), broken ? HIGH : 0); i += 8, n += 8)
-            memcpy(out + n, s + i, 8);
-        for (size_t end = len - i < 8 ? len : i + 8; i < end;) {
-            uint32_t cp;
-            if (s[i] == '\\' && s[i + 1] != 'u') {
-                out[n++] = escapes[(unsigned char)s[i + 1]];
-                i += 2;
-            } else if (s[i] == '\\') {
-                i += (size_t)json_unicode(s + i, len - i, &cp);
-                n += encode(cp, out + n);
-            } else if (broken && is_high(s[i])) {
-                i += decode_high(s + i, len - i, out + n, &n);
-            } else {
-                out[n++] = s[i++];
-            }
+    if (valid > 0) {
+        memcpy(d->out + d->n, s, valid);
+        d->i += valid;
+        d->n += valid;
+        return;
+    }
+    size_t broken = utf8_broken_length(s, left);
+    d->i += broken;
+    d->n += encode(0, d->out + d->n);
+    d->grown += broken < 3 ? 3 - broken : 0;
+}
+
+/* What stands for itself, and escapes of two bytes, while there is room. */
+static void decode_simple(struct decoder *d)
+{
+    const char *s = d->s;
+    char *out = d->out;
+    size_t i = d->i, n = d->n, len = d->len, most = d->alloc - ROOM;
+
+    for (; len - i >= 8 && n < most && !special(load(s + i), HIGH); i += 8, n += 8)
+        memcpy(out + n, s + i, 8);
+    for (; i < len && n < most && is_plain(s[i]) && !is_high(s[i]); i++)
+        out[n++] = s[i];
+    for (; len - i >= 2 && n < most && s[i] == '\\' && escapes[(unsigned char)s[i + 1]]; i += 2)
+        out[n++] = escapes[(unsigned char)s[i + 1]];
+    d->i = i;
+    d->n = n;
+}
+
+static void decode_some(struct decoder *d)
+{
+    while (!d->reason && d->n < d->alloc - ROOM) {
+        decode_simple(d);
+        if (d->n >= d->alloc - ROOM)
+            return;
+        if (d->i >= d->len) {
+            d->reason = JSON_EARLY;
+        } else if (d->s[d->i] == '"') {
+            d->i++;
+            d->end = true;
+            return;
+        } else if (d->s[d->i] == '\\') {
+            decode_escape(d);
+        } else if (is_high(d->s[d->i])) {
+            decode_high(d);
+        } else if (!is_plain(d->s[d->i])) {
+            d->reason = JSON_CONTROL;
         }
     }
-    out[n] = '\0';
-    return xrealloc(out, n + 1);
+}
+
+struct json_decoded json_decode(const char *s, size_t len, size_t most)
+{
+    struct decoder d = {.s = s, .len = len};
+
+    while (!d.end && !d.reason) {
+        if (d.alloc < d.n + 2 * ROOM) {
+            d.alloc = d.alloc ? 2 * d.alloc : 4096;
+            d.out = xrealloc(d.out, d.alloc + 1);
+        }
+        decode_some(&d);
+        if (d.grown > most)
+            d.reason = JSON_BROKEN;
+    }
+    d.out[d.n] = '\0';
+    return (struct json_decoded){xrealloc(d.out, d.n + 1), d.i, d.grown, d.reason};
 }

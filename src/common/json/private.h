@@ -18,9 +18,8 @@ struct cJSON;
  * double cannot hold or that is longer than cJSON reads, or a string so long that cJSON would take long
  * over it. */
 struct json_apart {
-    size_t index;   /* among the values of the text, from 0; an array or object counts before what is in it */
-    size_t at, len; /* where it is in the text given: the digits, or what is between the quotes */
-    bool broken;    /* a string: some of it is not UTF-8, or is an escape that stands for no character */
+    size_t index; /* among the values of the text, from 0; an array or object counts before what is in it */
+    char *text;   /* the digits, or the decoded string; NULL: it was taken */
 };
 
 struct json_scan {
@@ -44,8 +43,6 @@ void json_scan_release(struct json_scan *s);
 
 /* ---- json_string.c ---- */
 
-#define JSON_GROWN_MAX (1u << 20) /* bytes by which repairs may make a text longer */
-
 /* The bytes at the front that need no escape: all but quote, backslash and control characters. */
 size_t json_plain_span(const char *s, size_t len);
 /* The ASCII at the front that stands for itself, with escapes of two bytes. */
@@ -57,9 +54,22 @@ size_t json_high_span(const char *s, size_t len);
  * none (\u0000, or half a character). */
 int json_unicode(const char *s, size_t len, uint32_t *cp);
 
-/* The text of a string whose len bytes between the quotes json_scan has found good. broken: it had to
- * repair some of them, by no more than JSON_GROWN_MAX. The caller frees it. */
-char *json_decode(const char *s, size_t len, bool broken);
+struct json_decoded {
+    char *text;         /* the caller frees it */
+    size_t used, grown; /* bytes read; bytes by which repairs have made the text longer */
+    const char *reason; /* why it is no string, at offset used; or NULL */
+};
+
+/* Decodes the string that begins behind a quote, with U+FFFD for what is no character, and reads its closing
+ * quote. grown may be most at most. */
+struct json_decoded json_decode(const char *s, size_t len, size_t most);
+
+/* Why a string is refused. */
+#define JSON_EARLY   "unexpected end"
+#define JSON_CONTROL "control character in a string"
+#define JSON_ESCAPE  "bad escape in a string"
+#define JSON_UNICODE "bad \\u escape"
+#define JSON_BROKEN  "too much of it is not UTF-8"
 
 /* ---- json_write.c ---- */
 

@@ -14,8 +14,9 @@
 
 _Static_assert(RUNNER_LINE_MAX <= JSON_LONG_BYTES, "a line must be one that can be parsed");
 
-#define PIECE 65536
-#define KEPT  (256u << 10) /* a buffer larger than this is given back as soon as it is empty */
+#define PIECE     65536
+#define SEND_MOST (1u << 20)   /* bytes at a time */
+#define KEPT      (256u << 10) /* a buffer larger than this is given back as soon as it is empty */
 
 void messages_init(struct message_reader *l)
 {
@@ -124,22 +125,52 @@ int messages_fd(struct message_reader *l)
 
 void writer_init(struct message_writer *w)
 {
-    *w = (struct message_writer){.fd = -1};
+    *w = (struct message_writer){.line = SPILL_INIT(0), .fd = -1};
 }
 
 void writer_release(struct message_writer *w)
 {
     buf_release(&w->buf);
+    spill_release(&w->line);
+    buf_release(&w->behind);
     fd_close(&w->fd);
-    w->sent = 0;
+    w->sent = w->line_at = 0;
 }
 
-void writer_pass(struct message_writer *w, int fd)
+void writer_add(struct message_writer *w, const struct json *message)
 {
-    if (fd < 0)
+    json_line(message, w->line.len > 0 ? &w->behind : &w->buf);
+}
+
+/* Moves the next piece of the line into the buffer; behind the last one, what goes behind the line. */
+static void next_piece(struct message_writer *w)
+{
+    size_t n = spill_read(&w->line, w->line_at, buf_space(&w->buf, PIECE), PIECE);
+
+    w->buf.len += n;
+    buf_end(&w->buf);
+    w->line_at += n;
+    if (n > 0 && w->line_at < w->line.len)
         return;
-    w->fd = fd;
-    w->fd_at = w->buf.len;
+    spill_release(&w->line);
+    w->line_at = 0;
+    buf_add(&w->buf, buf_str(&w->behind), w->behind.len);
+    buf_release(&w->behind);
+}
+
+void writer_add_line(struct message_writer *w, struct spill line, int fd)
+{
+    if (fd >= 0) {
+        w->fd = fd;
+        w->fd_at = w->buf.len;
+    }
+    w->line = line;
+    next_piece(w);
+}
+
+bool writer_waits(const struct message_writer *w)
+{
+    return w->sent < w->buf.len || w->line.len > 0;
 }
 
 ssize_t messages_send_fd(int sock, const void *data, size_t len, int fd)
@@ -162,7 +193,16 @@ ssize_t messages_send_fd(int sock, const void *data, size_t len, int fd)
 
 int writer_send(struct message_writer *w, int sock)
 {
-    while (w->sent < w->buf.len) {
+    size_t most = SEND_MOST;
+
+    while (writer_waits(w)) {
+        if (most == 0)
+            return 1;
+        if (w->sent == w->buf.len) {
+            buf_clear(&w->buf);
+            w->sent = 0;
+            next_piece(w);
+        }
         bool with_fd = w->fd >= 0 && w->sent == w->fd_at;
         size_t len = (w->fd >= 0 && !with_fd ? w->fd_at : w->buf.len) - w->sent;
         ssize_t n = with_fd ? messages_send_fd(sock, w->buf.data + w->sent, len, w->fd)
@@ -173,6 +213,7 @@ int writer_send(struct message_writer *w, int sock)
         if (n < 0)
             return -1;
         w->sent += (size_t)n;
+        most -= (size_t)n < most ? (size_t)n : most;
         if (with_fd)
             fd_close(&w->fd);
     }

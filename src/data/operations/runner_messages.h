@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "base/spill.h"
 
 struct error;
 struct json;
@@ -37,17 +38,23 @@ int messages_fd(struct message_reader *l); /* gives the descriptor to the caller
 
 struct message_writer {
     struct buf buf;
-    size_t sent;  /* bytes of buf that the peer has accepted */
-    size_t fd_at; /* where in buf the line begins that fd goes with */
-    int fd;       /* to be passed, and owned; -1: none */
+    size_t sent;       /* bytes of buf that the peer has accepted */
+    struct spill line; /* a long line, which goes behind buf piece by piece, from line_at on */
+    size_t line_at;
+    struct buf behind; /* what goes behind that line */
+    size_t fd_at;      /* where in buf the line begins that fd goes with */
+    int fd;            /* to be passed, and owned; -1: none */
 };
 
 void writer_init(struct message_writer *w);
 void writer_release(struct message_writer *w);
-/* Passes the descriptor, if it is not -1, with the line that is added next. Only one descriptor may wait.
- * Takes fd. */
-void writer_pass(struct message_writer *w, int fd);
-/* Sends what the peer accepts, without waiting. -1 with errno. */
+void writer_add(struct message_writer *w, const struct json *message);
+/* Adds a line, and the descriptor that goes with it, if it is not -1. Takes both. Only one long line and one
+ * descriptor may wait. */
+void writer_add_line(struct message_writer *w, struct spill line, int fd);
+bool writer_waits(const struct message_writer *w); /* something was not sent yet */
+/* Sends what the peer accepts, without waiting. 0: all of it; 1: so much that others should be served before
+ * the rest; -1 with errno. */
 int writer_send(struct message_writer *w, int sock);
 
 /* Sends data together with a descriptor, without waiting. Returns as send() does. */

@@ -83,6 +83,13 @@ static size_t characters(const char *s)
     return n;
 }
 
+static double amount(const struct json *v)
+{
+    return json_type(v) == JSON_NUMBER   ? json_double(v, NAN)
+           : json_type(v) == JSON_STRING ? (double)characters(json_str(v))
+                                         : (double)json_size(v);
+}
+
 /* The bounds of a number, or of how much a string, array or object holds. */
 static int check_bounds(const struct json *schema, const struct json *v, const char *what, struct error *err)
 {
@@ -103,13 +110,10 @@ static int check_bounds(const struct json *schema, const struct json *v, const c
         {"maxProperties", JSON_OBJECT, '<', " entries"},
     };
     enum json_type type = json_type(v);
-    double has = type == JSON_NUMBER   ? json_double(v, NAN)
-                 : type == JSON_STRING ? (double)characters(json_str(v))
-                                       : (double)json_size(v);
 
     for (size_t i = 0; i < countof(rows); i++) {
         const struct json *bound = rows[i].type == type ? json_get(schema, rows[i].word) : NULL;
-        double b = json_double(bound, 0);
+        double b = json_double(bound, 0), has = bound ? amount(v) : 0;
         char how = rows[i].bound;
 
         if (!bound || (how == '<' ? has <= b : how == '>' ? has >= b : how == '(' ? has > b : has < b))

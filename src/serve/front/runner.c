@@ -142,7 +142,8 @@ static void flush(struct runner *r)
 {
     if (r->sock < 0)
         return;
-    bool full = writer_send(&r->out, r->sock) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+    int rc = writer_send(&r->out, r->sock);
+    bool full = rc > 0 || (rc < 0 && (errno == EAGAIN || errno == EWOULDBLOCK));
     loop_watch(r->loop, r->sock, full ? POLLIN | POLLOUT : POLLIN, on_socket, r);
 }
 
@@ -189,7 +190,8 @@ void runner_end(struct runner *r)
     if (r->sock >= 0) {
         loop_timer_stop(r->loop, r);
         loop_timer_stop(r->loop, &r->asks);
-        buf_addstr(&r->out.buf, "{\"end\":true}\n");
+        autojson struct json *message = json_object_of({"end", json_boolean(true)});
+        writer_add(&r->out, message);
         flush(r);
     }
     abandon(r);
@@ -206,9 +208,7 @@ static void pump(struct runner *r)
         return;
     r->running = true;
     a->passed = a->fd >= 0;
-    writer_pass(&r->out, a->fd);
-    a->fd = -1;
-    buf_add(&r->out.buf, a->line.data, a->line.len);
+    writer_add_line(&r->out, spill_copy(&a->line), fd_steal(&a->fd));
     flush(r);
 }
 
@@ -261,7 +261,7 @@ static void lose_sandbox(struct runner *r, const char *why, bool unread)
     struct error err;
 
     error_set(&err, ERROR_SANDBOX, 0, "the process that held the sandbox has ended: %s", why);
-    unread = unread || r->out.sent < r->out.buf.len;
+    unread = unread || writer_waits(&r->out);
     disconnect(r);
     messages_release(&r->in);
     if (r->pid > 0)
@@ -350,7 +350,7 @@ void runner_cancel(struct runner *r, uint64_t request)
     if (a == r->asks && r->running) {
         autojson struct json *message = json_object_of({"cancel", json_integer((int64_t)request)});
 
-        json_line(message, &r->out.buf);
+        writer_add(&r->out, message);
         r->cancelling = true;
         flush(r);
         loop_timer(r->loop, clock_ms() + RUNNER_CANCEL_MS, on_deaf, r);

@@ -13,18 +13,19 @@ struct pending *request_new(uint64_t number, const char *operation, const struct
 
     a->number = number;
     a->fd = -1;
-    a->line = (struct buf)BUF_INIT(0);
+    a->line = (struct spill)SPILL_INIT(0);
     autojson struct json *message = json_object_of(
         {"id", json_integer((int64_t)number)}, {"op", json_string(operation)},
-        {"arguments", arguments ? json_copy(arguments) : json_object()},
-        {"events", events ? json_boolean(true) : NULL});
-    json_line(message, &a->line);
+        {"arguments", json_borrowed(arguments)}, {"events", events ? json_boolean(true) : NULL});
+    struct buf text autorelease(buf_release) = BUF_INIT(0);
+    json_line(message, &text);
+    spill_keep(&a->line, buf_str(&text), text.len);
     return a;
 }
 
 void request_free(struct pending *a)
 {
-    buf_release(&a->line);
+    spill_release(&a->line);
     fd_close(&a->fd);
     free(a);
 }

@@ -2,15 +2,17 @@
 #ifndef FRONT_RUNNER_REQUEST_H
 #define FRONT_RUNNER_REQUEST_H
 
-#include "base/buf.h"
+#include "base/spill.h"
 #include "front/runner.h"
 
 struct pending {
     struct pending *next;
     uint64_t number;
-    struct buf line; /* the message; kept until the answer, for the process may end without having read it */
-    int fd;          /* owned; -1: none, or it was passed on */
-    bool passed;     /* fd was passed on, so the message cannot be sent once more */
+    /* the message; kept until the answer, for the process may end without having read it. A long one waits on
+     * the disk: many may wait for one sandbox. */
+    struct spill line;
+    int fd;      /* owned; -1: none, or it was passed on */
+    bool passed; /* fd was passed on, so the message cannot be sent once more */
     struct runner_listener listener;
     bool forgotten, dropped;
     bool again;      /* the first request to a process that replaces another one */

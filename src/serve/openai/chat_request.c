@@ -22,6 +22,7 @@ struct request_reading {
     size_t i; /* the index of the entry that is being read */
     struct buf system, input;
     struct buf said; /* a turn of the assistant, to which the next entry may belong too */
+    size_t files;    /* the number of files so far, of all entries */
 };
 
 static void reading_release(struct request_reading *r)
@@ -44,19 +45,16 @@ static int refuse(const struct request_reading *r, const char *code, const char 
 }
 
 /* files is NULL for a role that must not bring any. */
-static int take_part(const struct request_reading *r, const struct json *part, const char *what,
-                     struct buf *text, struct json *files)
+static int take_part(struct request_reading *r, const struct json *part, const char *what, struct buf *text,
+                     struct json *files)
 {
     const char *words = chat_part_text(part), *why = NULL;
-    size_t number = 1 + json_size(files);
 
     if (words) {
         chat_paragraph(text, words);
         return 0;
     }
-    if (files == r->out->files)
-        number += json_size(r->out->earlier_files);
-    struct json *file = files ? chat_part_file(part, number, &why) : NULL;
+    struct json *file = files ? chat_part_file(part, ++r->files, &why) : NULL;
     if (!file)
         return refuse(r, "unsupported_content", what,
                       why ? why : "this kind of content is not supported here; text is");
@@ -64,7 +62,7 @@ static int take_part(const struct request_reading *r, const struct json *part, c
     return 0;
 }
 
-static int read_content(const struct request_reading *r, const struct json *item, struct buf *text,
+static int read_content(struct request_reading *r, const struct json *item, struct buf *text,
                         struct json *files)
 {
     const struct json *content = chat_content(item);
@@ -189,8 +187,8 @@ static int read_conversation(struct request_reading *r)
 int chat_request_read(const struct openai_shape *shape, const struct json *body, struct chat_request *out,
                       struct chat_refusal *no)
 {
-    struct request_reading r autorelease(reading_release) = {shape,       out,         no,         0,
-                                                             BUF_INIT(0), BUF_INIT(0), BUF_INIT(0)};
+    struct request_reading r autorelease(reading_release) = {shape,       out,         no,          0,
+                                                             BUF_INIT(0), BUF_INIT(0), BUF_INIT(0), 0};
 
     *no = (struct chat_refusal){0};
     *out = (struct chat_request){.history = json_array(),

@@ -173,15 +173,14 @@ static bool good_body(struct visit *q, const struct headers_seen *h)
     const char *length = h->value[LENGTH];
     bool comes = h->value[ENCODING] || (length && strtoull(length, NULL, 10) > 0);
 
-    q->text_max = q->route->body_max ? q->route->body_max : SERVER_BODY_MAX;
+    q->text.max = q->route->body_max ? q->route->body_max : SERVER_BODY_MAX;
     if (visit_takes_body(q) && (comes || h->value[TYPE]) && !guard_json(h->value[TYPE]))
         return refuse(q, 415, NULL,
                       "the body must be application/json (with curl: --json BODY in place of -d BODY)");
-    if (length && (status_of(length) || strtoull(length, NULL, 10) > q->text_max)) {
-        answer_error(q, 413, NULL, "the body is larger than %zu bytes", q->text_max);
+    if (length && (status_of(length) || strtoull(length, NULL, 10) > q->text.max)) {
+        answer_error(q, 413, NULL, "the body is larger than %zu bytes", q->text.max);
         return false;
     }
-    buf_init(&q->text, q->text_max);
     return true;
 }
 
@@ -246,9 +245,9 @@ void admit_logged(void *server, const char *fmt, va_list ap)
         if (!status)
             continue;
         c->close = true;
-        refuse_raw(c, status,
-                   status == 413 ? "the body is too large"
-                                 : "the headers do not say clearly where the request ends");
+        connection_refuse(c, status, NULL,
+                          status == 413 ? "the body is too large"
+                                        : "the headers do not say clearly where the request ends");
         shutdown(c->fd, SHUT_WR);
     }
 }
@@ -280,19 +279,21 @@ static void take_other_name(const struct route *r, struct json *body)
 
     if (!other || !json_get(body, other) || json_get(body, name))
         return;
-    json_set(body, name, json_copy(json_get(body, other)));
-    json_drop(body, other);
+    json_move(body, name, body, other);
 }
 
 bool admit_body(struct visit *q)
 {
     struct error err = {0};
 
+    if (spill_load(&q->text, &err) < 0)
+        return refuse(q, 503, NULL, err.text);
     if (q->route->flags & ROUTE_RAW || !visit_takes_body(q))
         return true;
     if (q->text.len == 0)
-        buf_addstr(&q->text, "{}");
-    q->body = json_parse(q->text.data, q->text.len, JSON_FEW, NULL, &err);
+        (void)spill_add(&q->text, "{}", 2, NULL);
+    q->body = json_parse(buf_str(&q->text.memory), q->text.len, JSON_FEW, NULL, &err);
+    spill_release(&q->text);
     if (!q->body && err.kind == ERROR_LIMIT)
         return refuse(q, 413, NULL, err.text);
     if (!q->body)

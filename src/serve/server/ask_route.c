@@ -46,12 +46,14 @@ static void release(struct http_question *qn)
 static const struct question_shape whole = {NULL, NULL, answered, failed, NULL, release},
                                    stream = {on_event, NULL, answered, failed, NULL, release};
 
-static struct json *arguments_of(const struct json *body, bool streams)
+static struct json *arguments_of(struct visit *q, bool streams)
 {
     static const char *const names[] = {"input", "files", "model", "effort", "system"};
     struct json *out = json_object_of({"stream", json_boolean(streams)});
+    autojson struct json *body = visit_take_body(q);
 
-    json_copy_some(out, body, names, countof(names));
+    for (size_t i = 0; i < countof(names); i++)
+        json_move(out, names[i], body, names[i]);
     return out;
 }
 
@@ -71,7 +73,7 @@ void ask_route(struct visit *q)
     }
     struct http_question *qn = xcalloc(1, sizeof *qn);
     *qn = (struct http_question){.q = q, .shape = streams ? &stream : &whole, .made = !session};
-    struct json *arguments = arguments_of(body, streams);
+    struct json *arguments = arguments_of(q, streams);
     if (streams)
         stream_begin_events(q);
     question_ask(qn, h, arguments);

@@ -45,13 +45,14 @@ static void run(void *ctx)
         loop_timer_stop(s->o.loop, s);
 }
 
-void refuse_raw(struct connection *c, int status, const char *detail)
+void connection_refuse(struct connection *c, int status, const char *code, const char *detail)
 {
     const char *phrase = status == 408   ? "Request Timeout"
                          : status == 413 ? "Content Too Large"
                          : status == 429 ? "Too Many Requests"
+                         : status == 503 ? "Service Unavailable"
                                          : "Bad Request";
-    autofree char *body = failure_text(c->q ? c->q->route : NULL, status, NULL, detail);
+    autofree char *body = failure_text(c->q ? c->q->route : NULL, status, code, detail);
     autofree char *text = xasprintf(
         "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nConnection: close\r\n"
         "Content-Length: %zu\r\n\r\n%s",
@@ -65,9 +66,9 @@ void refuse_raw(struct connection *c, int status, const char *detail)
 /* line: the first line of the request has been read. */
 static void refuse_incomplete(struct connection *c, bool line)
 {
-    refuse_raw(c, 400,
-               line ? "the request ended before it was complete"
-                    : "not an HTTP request, or it ends within its first line");
+    connection_refuse(c, 400, NULL,
+                      line ? "the request ended before it was complete"
+                           : "not an HTTP request, or it ends within its first line");
 }
 
 static void deadline(void *ctx)
@@ -75,7 +76,7 @@ static void deadline(void *ctx)
     struct connection *c = ctx;
 
     if (!c->idle)
-        refuse_raw(c, 408, "the request did not arrive in time");
+        connection_refuse(c, 408, NULL, "the request did not arrive in time");
     shutdown(c->fd, SHUT_RDWR);
 }
 
@@ -183,6 +184,7 @@ static void *on_uri(void *cls, const char *uri, struct MHD_Connection *mc)
     loop_timer(s->o.loop, clock_ms() + LOOK_MS, look_for_end, &q->c->self);
     q->token = -1;
     q->target_len = strlen(uri);
+    q->text = q->out = (struct spill)SPILL_INIT(0);
     q->path = xmemdup0(uri, len);
     q->query = xstrdup(uri[len] ? uri + len + 1 : "");
     q->began_ms = clock_ms();
@@ -217,8 +219,7 @@ static void tell_gone(struct visit *q)
     }
 }
 
-/* Did the client end its side together with its request? The library has not seen that, and would wait. */
-static bool has_left(struct connection *c)
+bool connection_ended(const struct connection *c)
 {
     char byte;
 
@@ -250,7 +251,7 @@ static void on_completed(void *cls, struct MHD_Connection *mc, void **con_cls,
         q->c->began = false;
         count_bytes(q->c, &q->c->came, &q->c->went);
     }
-    set_deadline(q->c, has_left(q->c) ? LEFT_MS : IDLE_MS);
+    set_deadline(q->c, connection_ended(q->c) ? LEFT_MS : IDLE_MS);
     if (q->response)
         s->mhd->destroy_response(q->response);
     visit_release(q);
@@ -267,10 +268,17 @@ static void on_hangup(void *ctx)
         visit_lose(c->q);
 }
 
+void visit_watch(struct visit *q)
+{
+    if (q->suspended)
+        loop_watch(q->s->o.loop, q->c->fd, POLLRDHUP, on_hangup, q->c);
+}
+
 static void suspend(struct visit *q)
 {
     q->suspended = true;
-    loop_watch(q->s->o.loop, q->c->fd, POLLRDHUP, on_hangup, q->c);
+    if (!q->queued)
+        visit_watch(q);
     q->s->mhd->suspend_connection(q->c->mhd);
 }
 
@@ -309,15 +317,15 @@ ssize_t stream_read(void *ctx, uint64_t pos, char *out, size_t max)
         suspend(q);
         return 0;
     }
-    if (max > left)
-        max = left;
-    memcpy(out, q->out.data + q->out_at, max);
-    q->out_at += max;
+    size_t n = spill_read(&q->out, q->out_at, out, max);
+    if (n == 0)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    q->out_at += n;
     if (q->out_at == q->out.len) {
-        buf_clear(&q->out);
+        spill_release(&q->out);
         q->out_at = 0;
     }
-    return (ssize_t)max;
+    return (ssize_t)n;
 }
 
 static enum MHD_Result send_answer(struct visit *q)
@@ -329,41 +337,6 @@ static enum MHD_Result send_answer(struct visit *q)
     q->s->mhd->destroy_response(q->response);
     q->response = NULL;
     return rc;
-}
-
-/* The whole request is there. */
-static void dispatch(struct visit *q)
-{
-    q->dispatched = true;
-    loop_timer_stop(q->s->o.loop, q->c);
-    if (!admit_body(q))
-        return;
-    q->counted = true;
-    q->s->in_flight++;
-    if (q->token >= 0)
-        q->s->of_token[q->token]++;
-    q->route->handle(q);
-}
-
-/* Keeps a piece of the body. False: it is too much, so the request was refused. */
-static bool take_body(struct visit *q, const char *data, size_t size)
-{
-    size_t all = size;
-
-    for (const struct connection *c = q->s->connections; c; c = c->next)
-        all += c->q && c->q->token == q->token ? c->q->text.len : 0;
-    bool too_large = q->text.len + size > q->text_max;
-    if (too_large || (all > BODIES_ONE && q->text.len + size > BODY_SMALL)) {
-        q->c->close = true;
-        q->status = too_large ? 413 : 429;
-        refuse_raw(q->c, q->status,
-                   too_large ? "the body is too large"
-                             : "the requests of this token that are in progress are too large together");
-        return false;
-    }
-    if (visit_takes_body(q))
-        buf_add(&q->text, data, size);
-    return true;
 }
 
 /* Called when the headers are there, for each piece of the body, at its end, and after each resume. */
@@ -386,12 +359,14 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const ch
         if (!admit_headers(q, &(struct request_line){method, url, version}) && !q->c->close)
             return MHD_YES;
     } else if (*size > 0) {
-        if (!take_body(q, data, *size))
+        if (!body_take(q, data, *size))
             return MHD_NO;
         *size = 0;
         return MHD_YES;
     } else if (!q->dispatched && !q->response) {
-        dispatch(q);
+        q->dispatched = true;
+        loop_timer_stop(q->s->o.loop, q->c);
+        body_read(q);
     }
     if (q->response)
         return send_answer(q);
@@ -413,6 +388,7 @@ struct server *server_new(const struct server_options *o, struct error *err)
     }
     s->o = *o;
     s->mhd = mhd;
+    s->bodies.loop = o->loop;
     /* clang-format off */
     s->daemon = mhd->start_daemon(MHD_USE_EPOLL | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME
                                       | MHD_USE_ERROR_LOG,

@@ -413,7 +413,8 @@ static void make_scope(struct foreign_call *c)
             json_set_str(headers, json_text(h), visit_header(c->q, json_text(h)));
     json_set(c->scope, "header", headers);
     json_set(c->scope, "path", parts_of_path(c));
-    json_set(c->scope, "body", visit_body(c->q) ? json_copy(visit_body(c->q)) : json_null());
+    struct json *body = visit_take_body(c->q);
+    json_set(c->scope, "body", body ? body : json_null());
     json_set(c->scope, "steps", c->steps = json_object());
 }
 

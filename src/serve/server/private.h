@@ -12,6 +12,7 @@
 
 #include "base/argv.h"
 #include "base/buf.h"
+#include "base/spill.h"
 #include "json/json.h"
 #include "server/microhttpd_load.h"
 #include "server/pattern.h"
@@ -48,6 +49,11 @@ struct server_counts {
     double seconds; /* from the headers to the end of the answer, summed over all requests */
 };
 
+struct body_queue { /* the long bodies that have come and wait to be read, oldest first */
+    struct loop *loop;
+    struct visit *first;
+};
+
 struct server {
     struct server_options o;
     struct mcp *mcp;
@@ -62,6 +68,7 @@ struct server {
     struct lingering *lingering;    /* a list of connections that are only read to their end (linger.c) */
     unsigned n_connections, in_flight, of_token[64];
     struct server_counts counts;
+    struct body_queue bodies;
     char signs[TOKEN_TEXT];   /* the secret by which links to files are signed */
     struct chat_table *chats; /* where the conversations of /v1 go on */
 };
@@ -92,19 +99,20 @@ struct visit {
     int token;          /* the index of its token, or -1 */
     const char *client; /* see visit_client(); NULL: it has neither a token nor a good link */
     int64_t began_ms;
-    struct buf text; /* the body as it came */
-    size_t text_max;
-    struct json *body;   /* the parsed body, or NULL */
+    struct spill text; /* the body as it came, and */
+    struct json *body; /* parsed, or NULL; both are gone once the handler has been called */
+    size_t size;       /* bytes of the body that have come */
+    struct visit *next_body;
     struct argv queries; /* keeps the values that visit_query() has returned */
 
-    bool checked, dispatched, counted, suspended, lost, answered;
+    bool checked, queued, admitted, dispatched, counted, suspended, lost, answered;
     void (*gone)(void *ctx);
     void *gone_ctx;
 
     struct argv headers; /* of the answer: name, value, name, value */
     struct MHD_Response *response;
     int status;
-    struct buf out; /* the bytes of a stream that the client has not taken yet, from out_at on */
+    struct spill out; /* the bytes of a stream that the client has not taken yet, from out_at on */
     size_t out_at;
     bool streams, ended; /* the answer is a stream; it is complete */
 };
@@ -124,10 +132,22 @@ bool admit_body(struct visit *q);
 /* A logger for the library: refuses the request whose Content-Length has made it give up. */
 void admit_logged(void *server, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 
-/* In daemon.c. Writes an answer to the socket itself, where the library does not take one. */
-void refuse_raw(struct connection *c, int status, const char *detail);
+/* In body.c. Keeps a piece of the body. False: it is too much, or the disk is full, and was refused. */
+bool body_take(struct visit *q, const char *data, size_t size);
+/* All of it is there: it is checked and the handler is called, now or, for a long one, when it is its turn.
+ */
+void body_read(struct visit *q);
+void body_release(struct visit *q);
+
+/* In daemon.c. Writes an answer to the socket itself, where the library no longer takes one. */
+void connection_refuse(struct connection *c, int status, const char *code, const char *detail);
+/* Did the client end its side together with its request? The library has not seen that: it would wait for
+ * another request, or cut the connection of a visit that had to wait. */
+bool connection_ended(const struct connection *c);
 /* Call this when the answer is in q->response, or when more of a stream is in q->out. */
 void visit_wake(struct visit *q);
+void visit_watch(
+    struct visit *q); /* if it waits for its answer, finds out from now on when its client leaves */
 /* Gives up a client that is too slow, or gone. The connection is cut when the loop is served next, and the
  * handler is told then. */
 void visit_lose(struct visit *q);

@@ -82,6 +82,7 @@ const char *visit_query(const struct visit *q, const char *name);  /* decoded; N
 const char *visit_header(const struct visit *q, const char *name); /* in any case; NULL: it is missing */
 const char *visit_cookie(const struct visit *q, const char *name); /* NULL: it is missing */
 const struct json *visit_body(const struct visit *q);
+struct json *visit_take_body(struct visit *q); /* hands it over; NULL: there is none (any more) */
 const char *visit_text(const struct visit *q, size_t *len); /* the body as it came; never NULL */
 /* Returns our URL: the public one, if the user named it, otherwise as the client called us, as in
  * "http://127.0.0.1:8000". Every URL of ours in an answer begins with it. */

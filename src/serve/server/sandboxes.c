@@ -159,18 +159,15 @@ static const char *member_of(const struct sandbox_call *c, const char *argument)
     return argument;
 }
 
-/* The arguments of the operation, from the members of the body that it knows. */
-static struct json *arguments_of(const struct sandbox_call *c, const struct json *body)
+/* The arguments of the operation: the members of the body that it knows, which may be long. */
+static struct json *arguments_of(const struct sandbox_call *c, struct visit *q)
 {
     const struct operation *o = operation_find(c->operation);
+    autojson struct json *body = visit_take_body(q);
     struct json *out = json_object();
 
-    for (const struct json *p = json_first(json_get(o->arguments, "properties")); p; p = json_next(p)) {
-        const struct json *v = json_get(body, member_of(c, json_key(p)));
-
-        if (v)
-            json_set(out, json_key(p), json_copy(v));
-    }
+    for (const struct json *p = json_first(json_get(o->arguments, "properties")); p; p = json_next(p))
+        json_move(out, json_key(p), body, member_of(c, json_key(p)));
     return out;
 }
 
@@ -238,7 +235,7 @@ static void on_call(struct visit *q)
     struct lease *h = sandbox_of(q, json_text(json_get(body, "sandbox_id")), &recreated);
 
     if (h)
-        ask(q, h, c, arguments_of(c, body), recreated);
+        ask(q, h, c, arguments_of(c, q), recreated);
 }
 
 static void on_create(struct visit *q)

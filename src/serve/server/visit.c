@@ -81,10 +81,15 @@ const struct json *visit_body(const struct visit *q)
     return q->body;
 }
 
+struct json *visit_take_body(struct visit *q)
+{
+    return steal(&q->body);
+}
+
 const char *visit_text(const struct visit *q, size_t *len)
 {
     *len = q->text.len;
-    return buf_str(&q->text);
+    return buf_str(&q->text.memory);
 }
 
 const char *visit_base(const struct visit *q)
@@ -125,9 +130,8 @@ void visit_release(struct visit *q)
     free(q->base);
     free(q->secret);
     pattern_release(&q->params);
-    buf_release(&q->text);
-    buf_release(&q->out);
-    json_free(q->body);
+    body_release(q);
+    spill_release(&q->out);
     argv_release(&q->queries);
     argv_release(&q->headers);
 }
@@ -164,10 +168,20 @@ static void respond(struct visit *q, int status, const char *type, struct MHD_Re
     visit_wake(q);
 }
 
+/* Copies text. A long one waits on the disk until the client has read it. */
+static struct MHD_Response *text_response(const struct visit *q, const char *text, size_t len)
+{
+    struct spill s autorelease(spill_release) = SPILL_INIT(0);
+
+    int fd = len > SPILL_MEMORY && spill_add(&s, text, len, NULL) == 0 ? spill_take_fd(&s) : -1;
+    if (fd >= 0)
+        return q->s->mhd->create_response_from_fd64(len, fd);
+    return q->s->mhd->create_response_from_buffer(len, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
+}
+
 void answer_text(struct visit *q, int status, const char *type, const char *text, size_t len)
 {
-    respond(q, status, type,
-            q->s->mhd->create_response_from_buffer(len, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY));
+    respond(q, status, type, text_response(q, text, len));
 }
 
 /* The last event of a stream. Takes body. */
@@ -184,13 +198,10 @@ void answer_json(struct visit *q, int status, struct json *body)
         end_events(q, "answer", body);
         return;
     }
-    char *text = body ? json_print(body) : NULL;
-    size_t len = text ? strlen(text) : 0;
+    autofree char *text = body ? json_print(body) : xstrdup("");
 
     json_free(body);
-    respond(q, status, text ? "application/json" : NULL,
-            q->s->mhd->create_response_from_buffer(len, text ? text : (void *)(uintptr_t) "",
-                                                   text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT));
+    respond(q, status, *text ? "application/json" : NULL, text_response(q, text, strlen(text)));
 }
 
 void answer_header(struct visit *q, const char *name, const char *value)
@@ -254,6 +265,13 @@ void answer_error(struct visit *q, int status, const char *code, const char *fmt
                                   {"detail", json_string(detail)}));
         return;
     }
+    if (q->queued && connection_ended(q->c)) {
+        connection_refuse(q->c, status, code, detail);
+        q->status = status;
+        q->answered = true;
+        visit_lose(q);
+        return;
+    }
     autofree char *text = failure_text(shape_of(q), status, code, detail);
     if (status == 429 || status == 503)
         answer_header(q, "Retry-After", "1");
@@ -311,7 +329,6 @@ void answer_file(struct visit *q, const char *path, const char *name)
 
 void stream_begin(struct visit *q, int status, const char *type)
 {
-    buf_init(&q->out, STREAM_WAITING_MAX);
     q->streams = true;
     respond(q, status, type,
             q->s->mhd->create_response_from_callback(MHD_SIZE_UNKNOWN, 16384, stream_read, q, NULL));
@@ -335,14 +352,16 @@ void stream_send(struct visit *q, const char *data, size_t len)
 {
     if (q->lost || q->ended)
         return;
-    if (q->out_at > STREAM_WAITING_MAX / 2) {
-        buf_drop(&q->out, q->out_at);
+    if (q->out.len - q->out_at + len > STREAM_WAITING_MAX) {
+        visit_lose(q);
+        return;
+    }
+    if (q->out_at > STREAM_WAITING_MAX) {
+        spill_drop(&q->out, q->out_at);
         q->out_at = 0;
     }
-    if (buf_add(&q->out, data, len))
-        visit_wake(q);
-    else
-        visit_lose(q);
+    spill_keep(&q->out, data, len);
+    visit_wake(q);
 }
 
 void stream_sse(struct visit *q, const char *event, const struct json *json)
