@@ -127,6 +127,78 @@ static bool nothing_was_sent(const struct connection *c)
     return count_bytes(c, &came, &went) && came > c->came + 1 && went == c->went;
 }
 
+static bool same_address(const struct connection *a, const struct connection *b)
+{
+    return !memcmp(a->address, b->address, sizeof a->address);
+}
+
+/* It has no whole request, and had the time to send one, or it is between two. */
+static bool is_slow(const struct connection *c)
+{
+    return !c->leaves && !(c->q && c->q->checked) && clock_ms() - c->since >= SLOW_MS;
+}
+
+/* Closes the slow connection that has waited longest, of the same address as like or, if that is NULL, of
+ * all. False: there is none. */
+static bool close_slowest(struct server *s, const struct connection *like)
+{
+    struct connection *slowest = NULL;
+
+    for (struct connection *c = s->connections; c; c = c->next) /* the newest first */
+        if (is_slow(c) && (!like || same_address(c, like)) && (!slowest || c->since <= slowest->since))
+            slowest = c;
+    if (!slowest)
+        return false;
+    slowest->leaves = true;
+    if (!slowest->idle)
+        connection_refuse(slowest, 408, NULL,
+                          "the request did not arrive before others needed the connection");
+    shutdown(slowest->fd, SHUT_RDWR);
+    return true;
+}
+
+static void make_room_soon(void *ctx);
+
+/* Clients that do not finish their headers may not keep others out. */
+static void make_room(struct server *s)
+{
+    for (unsigned i = CONNECTIONS_MAX; i < s->n_connections && close_slowest(s, NULL); i++)
+        ;
+    if (s->n_connections > CONNECTIONS_MAX)
+        loop_timer(s->o.loop, clock_ms() + LOOK_MS, make_room_soon, &s->n_connections);
+}
+
+/* The timer's context has to be one of its own. */
+static void make_room_soon(void *ctx)
+{
+    make_room((struct server *)(void *)((char *)ctx - offsetof(struct server, n_connections)));
+}
+
+/* One address may have a quarter of all connections without a whole request. */
+static void give_way(struct server *s, const struct connection *newcomer)
+{
+    unsigned slow = 0;
+
+    for (const struct connection *c = s->connections; c; c = c->next)
+        slow += is_slow(c) && same_address(c, newcomer);
+    if (slow >= CONNECTIONS_MAX / 4)
+        close_slowest(s, newcomer);
+    if (s->n_connections > CONNECTIONS_MAX)
+        make_room(s);
+}
+
+static void note_address(struct connection *c, const struct sockaddr *a)
+{
+    static const unsigned char v4[12] = {[10] = 0xff, [11] = 0xff};
+
+    if (a && a->sa_family == AF_INET6) {
+        memcpy(c->address, &((const struct sockaddr_in6 *)(const void *)a)->sin6_addr, 16);
+    } else if (a && a->sa_family == AF_INET) {
+        memcpy(c->address, v4, sizeof v4);
+        memcpy(c->address + 12, &((const struct sockaddr_in *)(const void *)a)->sin_addr, 4);
+    }
+}
+
 static void on_connection(void *cls, struct MHD_Connection *mc, void **context,
                           enum MHD_ConnectionNotificationCode what)
 {
@@ -140,12 +212,16 @@ static void on_connection(void *cls, struct MHD_Connection *mc, void **context,
         *context = c = xcalloc(1, sizeof *c);
         *c = (struct connection){.s = s, .next = s->connections, .at = &s->connections, .mhd = mc};
         c->fd = info->connect_fd;
+        info = s->mhd->get_connection_info(mc, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+        note_address(c, info ? info->client_addr : NULL);
+        c->since = clock_ms();
         c->self = c;
         if (c->next)
             c->next->at = &c->next;
         s->connections = c;
         s->n_connections++;
         s->counts.connections++;
+        give_way(s, c);
         set_deadline(c, HEADER_MS);
         loop_timer(s->o.loop, clock_ms() + LOOK_MS, look_for_end, &c->self);
         return;
@@ -181,6 +257,7 @@ static void *on_uri(void *cls, const char *uri, struct MHD_Connection *mc)
     q->c->q = q;
     q->c->idle = false;
     q->c->began = true;
+    q->c->since = clock_ms();
     loop_timer(s->o.loop, clock_ms() + LOOK_MS, look_for_end, &q->c->self);
     q->token = -1;
     q->target_len = strlen(uri);
@@ -226,6 +303,16 @@ bool connection_ended(const struct connection *c)
     return recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
+/* Ends what the request has made, unless its client got the answer that tells of it. A stream tells of it
+ * first. */
+static void end_unclaimed(struct visit *q, bool sent)
+{
+    struct lease *h = *q->made ? runners_find(q->s->o.runners, visit_client(q), q->made, NULL) : NULL;
+
+    if (h && !q->streams && !(sent && q->status < 400))
+        runners_stop(q->s->o.runners, h);
+}
+
 static void on_completed(void *cls, struct MHD_Connection *mc, void **con_cls,
                          enum MHD_RequestTerminationCode why)
 {
@@ -245,8 +332,10 @@ static void on_completed(void *cls, struct MHD_Connection *mc, void **con_cls,
                                         (long long)(clock_ms() - q->began_ms));
         s->o.log(s->o.ctx, line);
     }
+    end_unclaimed(q, why == MHD_REQUEST_TERMINATED_COMPLETED_OK);
     q->c->q = NULL;
     q->c->idle = true;
+    q->c->since = clock_ms();
     if (why == MHD_REQUEST_TERMINATED_COMPLETED_OK) {
         q->c->began = false;
         count_bytes(q->c, &q->c->came, &q->c->went);
@@ -395,7 +484,8 @@ struct server *server_new(const struct server_options *o, struct error *err)
                                   0, NULL, NULL, on_request, s,
                                   MHD_OPTION_EXTERNAL_LOGGER, admit_logged, s,
                                   MHD_OPTION_LISTEN_SOCKET, (MHD_socket)fd,
-                                  MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+                                  MHD_OPTION_CONNECTION_LIMIT,
+                                  (unsigned)(CONNECTIONS_MAX + NEWCOMERS_MAX),
                                   MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(IDLE_MS / 1000 + 5),
                                   MHD_OPTION_URI_LOG_CALLBACK, on_uri, s,
                                   MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL,

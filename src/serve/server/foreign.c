@@ -328,7 +328,9 @@ static struct lease *make_told(const struct foreign_call *c, struct lease *outer
     struct lease *h = outer ? runners_create_within(rs, visit_client(c->q), outer, &err)
                             : runners_create(rs, visit_client(c->q), NULL, &err);
 
-    if (!h)
+    if (h)
+        visit_made(c->q, h);
+    else
         answer_failure(c->q, &err);
     return h;
 }

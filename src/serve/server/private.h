@@ -13,6 +13,7 @@
 #include "base/argv.h"
 #include "base/buf.h"
 #include "base/spill.h"
+#include "front/runners.h"
 #include "json/json.h"
 #include "server/microhttpd_load.h"
 #include "server/pattern.h"
@@ -21,8 +22,10 @@
 #include "server/token.h"
 
 #define CONNECTIONS_MAX  512
-#define IN_FLIGHT_MAX    400 /* requests of all clients that a handler has not answered yet */
-#define IN_FLIGHT_ONE    256 /* the same of one token */
+#define NEWCOMERS_MAX    64   /* connections beyond these, for which others are closed */
+#define SLOW_MS          1000 /* a connection that has waited so long for its request may have to give way */
+#define IN_FLIGHT_MAX    400  /* requests of all clients that a handler has not answered yet */
+#define IN_FLIGHT_ONE    256  /* the same of one token */
 #define BODIES_ONE       (4 * (size_t)JSON_BYTES) /* of the bodies of one token's requests, together */
 #define BODY_SMALL       (64u << 10)              /* a body up to this size is taken all the same */
 #define HEADER_MS        10000                    /* for a request's headers to come */
@@ -79,11 +82,14 @@ struct connection {
     struct MHD_Connection *mhd;
     struct connection *self; /* its address is the context of a timer */
     int fd;
-    bool idle;  /* it is between two requests */
-    bool began; /* the first line of a request was read, which is not answered yet */
-    bool close; /* a request was refused before all of it was read, so the rest is read before closing */
-    uint64_t came, went; /* bytes received and sent when the last request had been answered */
-    struct visit *q;     /* the request under way, or NULL */
+    bool idle;     /* it is between two requests */
+    bool began;    /* the first line of a request was read, which is not answered yet */
+    bool close;    /* a request was refused before all of it was read, so the rest is read before closing */
+    int64_t since; /* clock_ms(): when it was opened, or when its last request began or ended */
+    bool leaves;   /* it was closed for another one, which the library does not know yet */
+    unsigned char address[16]; /* of the client, IPv4 as ::ffff:a.b.c.d; all zero on a unix socket */
+    uint64_t came, went;       /* bytes received and sent when the last request had been answered */
+    struct visit *q;           /* the request under way, or NULL */
 };
 
 struct visit {
@@ -109,7 +115,8 @@ struct visit {
     void (*gone)(void *ctx);
     void *gone_ctx;
 
-    struct argv headers; /* of the answer: name, value, name, value */
+    char made[RUNNERS_ID + 1]; /* the sandbox that it made, see visit_made(); or "" */
+    struct argv headers;       /* of the answer: name, value, name, value */
     struct MHD_Response *response;
     int status;
     struct spill out; /* the bytes of a stream that the client has not taken yet, from out_at on */

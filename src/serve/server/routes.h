@@ -23,6 +23,7 @@ struct error;
 struct json;
 struct loop;
 struct visit;
+struct lease;
 struct runners;
 struct server;
 
@@ -74,6 +75,9 @@ void server_routes(struct server *s, const struct route *rows, size_t n);
 /* These read the request. What they return is valid until it is answered. */
 struct loop *visit_loop(const struct visit *q);
 struct runners *visit_runners(const struct visit *q);
+/* h was made for this request, and belongs to it until its answer is out: if that is an error, or does not
+ * reach the client, h is ended. */
+void visit_made(struct visit *q, const struct lease *h);
 struct server *visit_server(const struct visit *q);
 const struct route *visit_route(const struct visit *q);
 const char *visit_param(const struct visit *q,

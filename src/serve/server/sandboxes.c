@@ -218,7 +218,9 @@ struct lease *sandbox_of(struct visit *q, const char *id, bool *recreated)
     } else if (why == RUNNERS_EXPIRED && json_bool(json_get(visit_body(q), "recreate"), false)) {
         h = runners_create(rs, visit_client(q), NULL, &err);
         *recreated = true;
-        if (!h)
+        if (h)
+            visit_made(q, h);
+        else
             answer_failure(q, &err);
     } else {
         answer_error(q, 410, "SANDBOX_EXPIRED", "this sandbox %s; create another one",
@@ -241,10 +243,15 @@ static void on_call(struct visit *q)
 static void on_create(struct visit *q)
 {
     struct error err = {0};
+    struct runners *rs = visit_runners(q);
     const char *conversation = json_str(json_get(visit_body(q), "conversation_id"));
-    struct lease *h = runners_create(visit_runners(q), visit_client(q),
-                                     conversation && *conversation ? conversation : NULL, &err);
+    if (conversation && !*conversation)
+        conversation = NULL;
+    bool found = conversation && runners_find_conversation(rs, visit_client(q), conversation);
+    struct lease *h = runners_create(rs, visit_client(q), conversation, &err);
 
+    if (h && !found)
+        visit_made(q, h);
     if (h)
         ask(q, h, visit_route(q)->data, json_object(), false);
     else

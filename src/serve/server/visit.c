@@ -28,6 +28,11 @@ struct runners *visit_runners(const struct visit *q)
     return q->s->o.runners;
 }
 
+void visit_made(struct visit *q, const struct lease *h)
+{
+    memcpy(q->made, lease_id(h), sizeof q->made);
+}
+
 struct server *visit_server(const struct visit *q)
 {
     return q->s;
