@@ -106,8 +106,8 @@ static void tell_model(struct check *k)
     int days;
 
     learn_window(k, m);
-    if (k->o.context > 0)
-        window = xasprintf("of %s tokens", count_text(k->o.context).text);
+    if (k->o.facts.context > 0)
+        window = xasprintf("of %s tokens", count_text(k->o.facts.context).text);
     autofree char *text = xasprintf("%s, context window %s%s", k->model, window ? window : "not known",
                                     k->listed && !m && k->list.n ? "; it is not in the service's list" : "");
     doctor_line("model", "ok", text);
@@ -117,7 +117,8 @@ static void tell_model(struct check *k)
             m->replaced_by ? "; use instead: " : "", m->replaced_by ? m->replaced_by : "");
         doctor_line("", "", end);
     }
-    if (k->list.server == LLM_SERVER_OLLAMA && k->o.context > 0 && k->o.context < MODELS_SMALL_WINDOW)
+    if (k->list.server == LLM_SERVER_OLLAMA && k->o.facts.context > 0
+        && k->o.facts.context < MODELS_SMALL_WINDOW)
         doctor_line(
             "", "",
             "weaker: this context window is small; enlarge it: OLLAMA_CONTEXT_LENGTH=65536 ollama serve");
@@ -189,8 +190,8 @@ static bool model_gone(void *ctx, const char *model, struct llm_options *next, c
         return false;
     xreplace(&k->model, xstrdup(name));
     fill_options(k, k->model, next);
-    k->o.dialect = next->dialect;
-    k->o.context = next->context;
+    k->o.facts.dialect = next->facts.dialect;
+    k->o.facts.context = next->facts.context;
     return true;
 }
 
@@ -219,8 +220,8 @@ static int prepare(struct check *k, struct error *err)
 static int judge(const struct check *k, const struct llm_reply *r, const char **how, struct error *err)
 {
     if (r->n_calls && !r->calls[0].problem)
-        *how = k->o.dialect == LLM_BLOCKS ? as_text : "tool call";
-    else if (k->o.dialect == LLM_AUTO && reply_has_block(r->text))
+        *how = k->o.facts.dialect == DIALECT_BLOCKS ? as_text : "tool call";
+    else if (k->o.facts.dialect == DIALECT_AUTO && reply_has_block(r->text))
         *how = as_text;
     else if (r->n_calls)
         return error_set(err, ERROR_API, 0,
@@ -273,9 +274,10 @@ static void works(struct check *k, const struct llm_reply *r, const char *how)
                 : k->o.stream ? "replies are not streamed: the service sends them whole"
                               : "replies are not streamed (--no-stream)");
     doctor_line("dialect", "ok",
-                k->o.dialect == LLM_AUTO ? blocks ? "blocks, detected just now" : "native, detected just now"
-                : blocks                 ? "blocks (code in the model's text)"
-                                         : "native (tool calls)");
+                k->o.facts.dialect == DIALECT_AUTO
+                    ? blocks ? "blocks, detected just now" : "native, detected just now"
+                : blocks ? "blocks (code in the model's text)"
+                         : "native (tool calls)");
 }
 
 int check_model(struct config *c, struct loop *loop)

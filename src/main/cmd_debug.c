@@ -51,7 +51,7 @@ int cmd_debug_reply(struct config *c, int closed)
         .status = c->status,
         .headers = (const char *const *)c->headers.v,
         .n_headers = c->headers.n,
-        .dialect = c->dialect && !strcmp(c->dialect, "blocks") ? LLM_BLOCKS : LLM_NATIVE,
+        .dialect = c->dialect && !strcmp(c->dialect, "blocks") ? DIALECT_BLOCKS : DIALECT_NATIVE,
         .tools = {&python, 1},
         .now = time(NULL),
     };

@@ -62,9 +62,9 @@ static void check_call(const struct llm_call *c)
 }
 
 /* What goes back must be a body whatever the service gave: the one place where its own JSON is sent again. */
-static void check_next_request(const struct result *o, enum llm_api api)
+static void check_next_request(const struct result *o, enum model_api api)
 {
-    struct llm_options options = {.model = "m", .temperature = -1, .api = api};
+    struct llm_options options = {.model = "m", .facts.temperature = -1, .api = api};
     struct llm_learnt learnt = {0};
     struct request_shape shape = {.o = &options, .learnt = &learnt, .origin = "here", .stream = true};
     struct conversation c;
@@ -123,8 +123,8 @@ static void check_items(const struct result *a, const struct result *b)
         return;
     check(strcmp(a->r.reasoning_items, b->r.reasoning_items) == 0
           && utf8_valid(a->r.reasoning_items, strlen(a->r.reasoning_items)));
-    check_next_request(a, LLM_RESPONSES);
-    check_next_request(a, LLM_CHAT_COMPLETIONS);
+    check_next_request(a, API_RESPONSES);
+    check_next_request(a, API_CHAT_COMPLETIONS);
 }
 
 static void release(struct result *o)

@@ -110,7 +110,7 @@ void question_init(struct agent *a, struct question *q)
         .malformed = a->o.max_malformed,
         .repairs = a->o.max_repairs,
         .tokens = a->o.max_tokens_total,
-        .repair_tokens = llm_repair_tokens(a->llm),
+        .repair_tokens = llm_facts(a->llm)->repair_tokens,
         .chat = a->o.chat,
     };
 

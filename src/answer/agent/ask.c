@@ -39,7 +39,7 @@ static void account(struct agent *a, struct question *q, const struct llm_reply 
 
     if (!r->requests)
         return;
-    u.cost = price_cost(llm_price(a->llm), u.input, u.cached, u.output);
+    u.cost = price_cost(&llm_facts(a->llm)->price, u.input, u.cached, u.output);
     usage_add(&q->usage, &u);
     usage_add(&a->usage, &u);
     budget_asked(&q->budget, u.requests, u.input + u.output);
@@ -54,7 +54,7 @@ static int may_ask(const struct agent *a, struct error *err)
         return -1;
     if (a->o.max_cost <= 0)
         return 0;
-    if (!llm_price(a->llm)->known)
+    if (!llm_facts(a->llm)->price.known)
         return error_set(
             err, ERROR_USAGE, 0,
             "--max-cost: no price is known for %s\n"

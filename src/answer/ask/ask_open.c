@@ -137,7 +137,9 @@ static int open_model(struct ask *a, const struct llm_session *s, struct error *
         return error_set(err, ERROR_CANCELLED, 0, "interrupted");
     if (a->c->replay) {
         o.api = a->replayed.api;
-        o.dialect = a->replayed.blocks ? LLM_BLOCKS : o.dialect == LLM_BLOCKS ? LLM_NATIVE : o.dialect;
+        o.facts.dialect = a->replayed.blocks                  ? DIALECT_BLOCKS
+                          : o.facts.dialect == DIALECT_BLOCKS ? DIALECT_NATIVE
+                                                              : o.facts.dialect;
     }
     a->llm = llm_new(&o, s, a->loop, err);
     return a->llm ? 0 : -1;

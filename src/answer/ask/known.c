@@ -35,7 +35,7 @@ void models_query(const struct endpoint *e, int timeout_ms, int max_age_s, struc
         .ca_cert = e->ca_cert,
         .timeout_ms = timeout_ms,
         .max_age_s = max_age_s,
-        .auth = e->entry && e->entry->header_auth ? LLM_API_KEY_HEADER : LLM_BEARER,
+        .key_header = e->entry && e->entry->key_header,
     };
 }
 
@@ -61,14 +61,12 @@ static bool look_up(const struct endpoint *e, const char *model, struct loop *lo
 }
 
 /* Where the service does not say when a model ends, use what is built in. */
-static void built_in_end(const struct config *c, const struct endpoint *e, struct llm_model *m)
+static void built_in_end(const struct model_facts *f, struct llm_model *m)
 {
-    struct profile p = endpoint_profile(c, e, m->id);
-
-    if (!*m->ends && p.ends && strlen(p.ends) < sizeof m->ends)
-        memcpy(m->ends, p.ends, strlen(p.ends) + 1);
+    if (!*m->ends && f->ends && strlen(f->ends) < sizeof m->ends)
+        memcpy(m->ends, f->ends, strlen(f->ends) + 1);
     if (!m->replaced_by)
-        m->replaced_by = xstrdup(p.replaced_by);
+        m->replaced_by = xstrdup(f->replaced_by);
 }
 
 static void tell_end(const struct endpoint *e, const struct llm_model *m, struct argv *notices)
@@ -124,17 +122,17 @@ static struct profile users_profile(const struct config *c, const char *model)
 bool known_merge(const struct config *c, const struct llm_model *m, struct llm_options *o)
 {
     struct profile users = users_profile(c, o->model);
-    bool own_window = c->context || users.context;
+    bool own_window = c->context || users.facts.context;
 
     if (!own_window && (m->context > 0 || m->unloaded))
-        o->context = m->context;
+        o->facts.context = m->context;
     if (m->tools == 0 && !c->dialect && !users.has_dialect)
-        o->dialect = LLM_BLOCKS;
-    if (m->max_output > 0 && m->max_output < 4096 && !o->profile_max_tokens)
-        o->profile_max_tokens = m->max_output;
-    if (m->price_input >= 0 && m->price_output >= 0 && !users.has_price)
-        o->price = (struct price){true, m->price_input,
-                                  m->price_cached >= 0 ? m->price_cached : m->price_input, m->price_output};
+        o->facts.dialect = DIALECT_BLOCKS;
+    if (m->max_output > 0 && m->max_output < 4096 && !o->facts.max_tokens)
+        o->facts.max_tokens = m->max_output;
+    if (m->price_input >= 0 && m->price_output >= 0 && !users.facts.price.known)
+        o->facts.price = (struct price){
+            true, m->price_input, m->price_cached >= 0 ? m->price_cached : m->price_input, m->price_output};
     return !own_window;
 }
 
@@ -152,7 +150,7 @@ void known_apply(const struct service *s, struct llm_options *o, struct known *k
         m = (struct llm_model){.id = xstrdup(o->model), .tools = -1, .price_input = -1};
     bool its_window = known_merge(c, &m, o);
     k->waits_for_window = its_window && m.unloaded;
-    built_in_end(c, e, &m);
+    built_in_end(&o->facts, &m);
     tell_end(e, &m, &k->notices);
     if (its_window)
         tell_window(e, &m, &k->notices);

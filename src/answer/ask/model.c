@@ -212,7 +212,7 @@ static const char *preferred(const struct service *s, size_t i, const char *but,
 const char *model_after(const struct service *s, const char *model, char *advice, size_t size)
 {
     const struct endpoint *e = s->endpoint;
-    struct profile p = endpoint_profile(s->config, e, model);
+    const char *replaced_by = endpoint_facts(s->config, e, model).replaced_by;
     const char *next = NULL;
 
     *advice = '\0';
@@ -221,9 +221,8 @@ const char *model_after(const struct service *s, const char *model, char *advice
             next = preferred(s, i + 1, model, NULL);
     if (next)
         return next;
-    if (p.replaced_by)
-        snprintf(advice, size, "Use %s instead: %s %s", p.replaced_by, s->chat ? "/model" : "-m",
-                 p.replaced_by);
+    if (replaced_by)
+        snprintf(advice, size, "Use %s instead: %s %s", replaced_by, s->chat ? "/model" : "-m", replaced_by);
     return NULL;
 }
 

@@ -107,79 +107,23 @@ void setup_agent(const struct config *c, struct agent_options *o)
     o->system = c->system && *c->system ? c->system : NULL;
 }
 
-static enum llm_dialect dialect_of(const struct config *c, const struct profile *p)
-{
-    if (c->dialect)
-        return !strcmp(c->dialect, "native")   ? LLM_NATIVE
-               : !strcmp(c->dialect, "blocks") ? LLM_BLOCKS
-                                               : LLM_AUTO;
-    return p->dialect == PROFILE_NATIVE ? LLM_NATIVE : p->dialect == PROFILE_BLOCKS ? LLM_BLOCKS : LLM_AUTO;
-}
-
-static enum llm_thinking thinking_of(enum thinking t)
-{
-    static const enum llm_thinking all[] = {
-        [THINKING_EFFORT] = LLM_THINKING_EFFORT,       [THINKING_NONE] = LLM_THINKING_NONE,
-        [THINKING_TYPE] = LLM_THINKING_TYPE,           [THINKING_ADAPTIVE] = LLM_THINKING_ADAPTIVE,
-        [THINKING_ENABLE] = LLM_THINKING_ENABLE,       [THINKING_ENABLED] = LLM_THINKING_ENABLED,
-        [THINKING_REASONING] = LLM_THINKING_REASONING,
-    };
-
-    return all[t];
-}
-
-static enum llm_reasoning_back reasoning_back_of(enum reasoning_back b)
-{
-    static const enum llm_reasoning_back all[] = {
-        [BACK_CALLS] = LLM_BACK_CALLS, [BACK_ALWAYS] = LLM_BACK_ALWAYS, [BACK_REQUIRED] = LLM_BACK_REQUIRED,
-        [BACK_NEVER] = LLM_BACK_NEVER, [BACK_TEXT] = LLM_BACK_TEXT,
-    };
-
-    return all[b];
-}
-
 void setup_llm(const struct config *c, const struct endpoint *e, const char *model, struct llm_options *o)
 {
-    struct profile p = endpoint_profile(c, e, model);
-    const struct provider *service = e->elsewhere ? NULL : e->entry; /* the provider whose facts apply */
-
-    bool free_here = !p.has_price && service && service->local;
-
     *o = (struct llm_options){
         .provider = endpoint_title(e),
         .base_url = e->base_url,
         .model = model,
         .api_key = e->key,
         .key_name = e->key_name,
-        .auth = e->entry && e->entry->header_auth ? LLM_API_KEY_HEADER : LLM_BEARER,
-        .api = e->api == PROVIDER_RESPONSES    ? LLM_RESPONSES
-               : e->api == PROVIDER_WORKERS_AI ? LLM_WORKERS_AI
-                                               : LLM_CHAT_COMPLETIONS,
-        .dialect = dialect_of(c, &p),
+        .key_header = e->entry && e->entry->key_header,
+        .api = e->api,
         .stream = c->stream,
-        .send_max_tokens = service && service->send_max_tokens,
-        .max_completion_tokens = service && service->max_completion_tokens,
-        .own_names = service && service->own_names,
-        .signatures = service && service->signatures,
-        .result_images = service && service->result_images,
-        .body = service ? service->body : NULL,
-        .efforts = p.efforts,
-        .vllm_parser = p.vllm_parser,
-        .thinking = thinking_of(p.thinking),
-        .thinking_off = p.thinking_off,
-        .no_temperature = p.no_temperature,
-        .reasoning_back = reasoning_back_of(p.reasoning_back),
         .max_tokens = c->max_tokens,
-        .profile_max_tokens = p.max_tokens,
-        .context = c->context ? c->context : p.context,
-        .temperature = c->temperature >= 0 ? c->temperature : p.temperature,
-        .output_answers = p.output_answers,
-        .repair_tokens = p.repair_tokens,
-        .price = {p.has_price || free_here, p.price[0], p.price[1], p.price[2]},
         .reasoning_summary = c->show_reasoning,
-        .vision = !strcmp(c->vision, "on") || (p.vision && strcmp(c->vision, "off") != 0),
-        .no_reasoning = p.has_reasoning && !p.reasoning,
+        .facts = endpoint_facts(c, e, model),
     };
+    if (e->entry && !e->elsewhere)
+        o->service = e->entry->facts;
 }
 
 void setup_llm_session(const struct config *c, struct llm_session *s)

@@ -127,6 +127,14 @@ int value_choice_index(const char *word, size_t len, const char *choices)
     return -1;
 }
 
+const char *value_choice_at(const char *choices, unsigned index, int *len)
+{
+    for (; index > 0; index--)
+        choices += strcspn(choices, "|") + 1;
+    *len = (int)strcspn(choices, "|");
+    return choices;
+}
+
 bool value_choice(const char *s, const char *choices)
 {
     return value_choice_index(s, strlen(s), choices) >= 0;

@@ -18,6 +18,8 @@ bool value_bool(const char *s, bool *v);               /* true false yes no on o
 bool value_choice(const char *s, const char *choices); /* one of "auto|docker|podman" */
 /* The index of a word of len bytes among such choices, from 0; -1: it is none of them. */
 int value_choice_index(const char *word, size_t len, const char *choices);
+/* The word of that index, which must be one of theirs: *len bytes, for "%.*s". */
+const char *value_choice_at(const char *choices, unsigned index, int *len);
 
 /* For messages and for "sandpiper config": the shortest of the forms above. out holds at least 32 bytes. */
 void value_size_text(int64_t bytes, char *out, unsigned size);

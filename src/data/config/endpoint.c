@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "base/url.h"
+#include "base/value.h"
 #include "config/config.h"
 #include "config/endpoint_key.h"
 #include "config/folder.h"
@@ -282,16 +283,14 @@ static void choose_model(struct config *c, struct endpoint *e)
 /* A value set for all providers goes before the provider's entry. */
 static void choose_api(struct config *c, struct endpoint *e)
 {
-    e->api = e->entry ? e->entry->api : PROVIDER_CHAT_COMPLETIONS;
+    e->api = e->entry ? e->entry->api : API_CHAT_COMPLETIONS;
     if (e->elsewhere && e->entry->has_api_elsewhere && !e->entry->api_line)
         e->api = e->entry->api_elsewhere;
     e->api_source = (struct source){e->entry && e->entry->api_line ? SOURCE_FILE : SOURCE_DEFAULT,
                                     e->entry ? e->entry->api_line : 0, c->file};
     if (!c->api)
         return;
-    e->api = !strcmp(c->api, "responses")    ? PROVIDER_RESPONSES
-             : !strcmp(c->api, "workers_ai") ? PROVIDER_WORKERS_AI
-                                             : PROVIDER_CHAT_COMPLETIONS;
+    e->api = (enum model_api)value_choice_index(c->api, strlen(c->api), MODEL_APIS);
     e->api_source = *config_source(c, &c->api);
 }
 
@@ -317,7 +316,20 @@ const char *endpoint_title(const struct endpoint *e)
     return e->entry->title ? e->entry->title : e->provider;
 }
 
-struct profile endpoint_profile(const struct config *c, const struct endpoint *e, const char *model)
+/* What the user's options say of whatever model is asked. */
+static void users_word(const struct config *c, struct model_facts *f)
+{
+    if (c->dialect)
+        f->dialect = (enum dialect)value_choice_index(c->dialect, strlen(c->dialect), DIALECTS);
+    if (c->context)
+        f->context = c->context;
+    if (c->temperature >= 0)
+        f->temperature = c->temperature;
+    if (strcmp(c->vision, "auto") != 0)
+        f->vision = !strcmp(c->vision, "on");
+}
+
+struct model_facts endpoint_facts(const struct config *c, const struct endpoint *e, const char *model)
 {
     const struct provider *p = e->elsewhere ? NULL : e->entry;
     const struct profiles *const lists[] = {&c->profiles, p ? &p->profiles : NULL,
@@ -325,10 +337,13 @@ struct profile endpoint_profile(const struct config *c, const struct endpoint *e
     struct profile all = profile_of(lists, countof(lists), model);
 
     if (p && !all.has_thinking)
-        all.thinking = p->thinking;
+        all.facts.thinking = p->thinking;
     if (p && !all.has_reasoning_back)
-        all.reasoning_back = p->reasoning_back;
-    return all;
+        all.facts.reasoning_back = p->reasoning_back;
+    if (p && p->local)
+        all.facts.price.known = true; /* it costs nothing, unless somebody has said otherwise */
+    users_word(c, &all.facts);
+    return all.facts;
 }
 
 int endpoint_look(struct config *c, struct endpoint *e, struct error *err)

@@ -25,7 +25,7 @@ struct endpoint {
     const struct provider *entry; /* NULL: a bare base URL */
     const char *provider;         /* its name, or "custom" */
     char *base_url;
-    enum provider_api api;
+    enum model_api api;
     bool by_folder;     /* .env chose where questions go: provider or URL */
     bool folders_place; /* and the place itself is one that .env names, not a service's own */
     bool passed_over;   /* .env's key belongs to a URL of its own that does not count */
@@ -46,9 +46,9 @@ struct endpoint {
 /* What the user knows it by: the service's title, or its URL where that leads elsewhere or nobody knows it.
  * Lives as long as e. */
 const char *endpoint_title(const struct endpoint *e);
-/* Everything known of a model at this endpoint, and how its service wants to be told about thinking where the
- * model's profile does not say. */
-struct profile endpoint_profile(const struct config *c, const struct endpoint *e, const char *model);
+/* Everything known of a model at this endpoint: the user's options go before its profile, and what the
+ * provider's entry says of thinking counts where its profile says nothing. */
+struct model_facts endpoint_facts(const struct config *c, const struct endpoint *e, const char *model);
 /* look: what it would be, with nobody asked and nothing said (folder.h). */
 int endpoint_look(struct config *c, struct endpoint *e, struct error *err);
 int endpoint_choose(struct config *c, struct endpoint *e, struct error *err);

@@ -11,25 +11,28 @@
 #include "yaml/fields.h"
 #include "yaml/ydoc.h"
 
-#define M(member) offsetof(struct profile, member)
+_Static_assert(offsetof(struct price, output) == offsetof(struct price, input) + 2 * sizeof(double),
+               "F_PRICE fills three in a row");
+#define P(member) offsetof(struct profile, member)
+#define M(member) P(facts.member)
 static const struct field fields[] = {
-    {"dialect", F_CHOICE, M(dialect), "auto|native|blocks", false, M(has_dialect)},
-    {"context", F_COUNT, M(context), NULL, false, M(has_context)},
-    {"max_tokens", F_COUNT, M(max_tokens), NULL, false, M(has_max_tokens)},
-    {"repair_tokens", F_COUNT, M(repair_tokens), NULL, false, M(has_repair_tokens)},
-    {"temperature", F_NUMBER, M(temperature), NULL, false, M(has_temperature)},
-    {"no_temperature", F_BOOL, M(no_temperature), NULL, false, M(has_no_temperature)},
-    {"price", F_PRICE, M(price), NULL, false, M(has_price)},
-    {"output_answers", F_BOOL, M(output_answers), NULL, false, M(has_output_answers)},
-    {"vision", F_BOOL, M(vision), NULL, false, M(has_vision)},
-    {"reasoning", F_BOOL, M(reasoning), NULL, false, M(has_reasoning)},
-    {"efforts", F_CHOICES, M(efforts), EFFORTS "|default", false, M(has_efforts)},
-    {"thinking", F_CHOICE, M(thinking), THINKING_CHOICES, false, M(has_thinking)},
-    {"thinking_off", F_STRING, M(thinking_off), NULL, false, M(has_thinking_off)},
-    {"reasoning_back", F_CHOICE, M(reasoning_back), REASONING_BACK_CHOICES, false, M(has_reasoning_back)},
-    {"vllm_parser", F_STRING, M(vllm_parser), NULL, false, M(has_vllm_parser)},
-    {"ends", F_DATE, M(ends), NULL, false, M(has_end)},
-    {"replaced_by", F_STRING, M(replaced_by), NULL, false, M(has_end)},
+    {"dialect", F_CHOICE, M(dialect), DIALECTS, false, P(has_dialect)},
+    {"context", F_COUNT, M(context), NULL, false, P(has_context)},
+    {"max_tokens", F_COUNT, M(max_tokens), NULL, false, P(has_max_tokens)},
+    {"repair_tokens", F_COUNT, M(repair_tokens), NULL, false, P(has_repair_tokens)},
+    {"temperature", F_NUMBER, M(temperature), NULL, false, P(has_temperature)},
+    {"no_temperature", F_BOOL, M(no_temperature), NULL, false, P(has_no_temperature)},
+    {"price", F_PRICE, M(price.input), NULL, false, M(price.known)},
+    {"output_answers", F_BOOL, M(output_answers), NULL, false, P(has_output_answers)},
+    {"vision", F_BOOL, M(vision), NULL, false, P(has_vision)},
+    {"reasoning", F_BOOL, P(reasoning), NULL, false, P(has_reasoning)},
+    {"efforts", F_CHOICES, M(efforts), EFFORTS "|default", false, P(has_efforts)},
+    {"thinking", F_CHOICE, M(thinking), THINKINGS, false, P(has_thinking)},
+    {"thinking_off", F_STRING, M(thinking_off), NULL, false, P(has_thinking_off)},
+    {"reasoning_back", F_CHOICE, M(reasoning_back), REASONING_BACK, false, P(has_reasoning_back)},
+    {"vllm_parser", F_STRING, M(vllm_parser), NULL, false, P(has_vllm_parser)},
+    {"ends", F_DATE, M(ends), NULL, false, P(has_end)},
+    {"replaced_by", F_STRING, M(replaced_by), NULL, false, P(has_end)},
 };
 
 static const struct schema schema = {fields, countof(fields)};
@@ -70,12 +73,14 @@ int profiles_builtin(struct profiles *p, struct error *err)
 void profiles_release(struct profiles *p)
 {
     for (size_t i = 0; i < p->n; i++) {
+        struct model_facts *facts = &p->v[i].facts;
+
         free(p->v[i].pattern);
-        free(p->v[i].efforts);
-        free(p->v[i].thinking_off);
-        free(p->v[i].vllm_parser);
-        free(p->v[i].ends);
-        free(p->v[i].replaced_by);
+        free((char *)facts->efforts);
+        free((char *)facts->thinking_off);
+        free((char *)facts->vllm_parser);
+        free((char *)facts->ends);
+        free((char *)facts->replaced_by);
     }
     free(p->v);
     *p = (struct profiles){0};
@@ -92,11 +97,12 @@ static bool matches(const char *pattern, const char *model)
 
 struct profile profile_of(const struct profiles *const *lists, size_t n, const char *model)
 {
-    struct profile all = {.temperature = -1};
+    struct profile all = {.facts.temperature = -1};
 
     for (size_t k = 0; k < n; k++)
         for (size_t i = 0; lists[k] && i < lists[k]->n; i++)
             if (matches(lists[k]->v[i].pattern, model))
                 fields_merge(&schema, &all, &lists[k]->v[i]);
+    all.facts.no_reasoning = all.has_reasoning && !all.reasoning;
     return all;
 }

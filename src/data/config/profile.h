@@ -7,51 +7,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "conversation/model.h"
+
 struct error;
 struct ydoc;
 
-enum profile_dialect { PROFILE_AUTO, PROFILE_NATIVE, PROFILE_BLOCKS };
-
-/* Where a service wants to be told how long to think. Each in the order of its enum. */
-enum thinking {
-    THINKING_EFFORT,
-    THINKING_NONE,
-    THINKING_TYPE,
-    THINKING_ADAPTIVE,
-    THINKING_ENABLE,
-    THINKING_ENABLED,
-    THINKING_REASONING
-};
-#define THINKING_CHOICES "effort|none|type|adaptive|enable_thinking|enabled|reasoning"
-
-/* Which of its own thoughts a service wants back. */
-enum reasoning_back { BACK_CALLS, BACK_ALWAYS, BACK_REQUIRED, BACK_NEVER, BACK_TEXT };
-#define REASONING_BACK_CHOICES "calls|always|required|never|text"
-
-#define EFFORTS "none|minimal|low|medium|high|xhigh|max"
-
-/* has_... tells whether the pattern says anything of that member. Strings are owned, and NULL if not set. */
+/* has_... tells whether the pattern says anything of that member; facts.price.known is that of the price.
+ * Strings are owned, and NULL if not set. */
 struct profile {
     char *pattern;
-    enum profile_dialect dialect;
-    int context, max_tokens; /* 0: unknown */
-    int repair_tokens;       /* what a question may have cost when failing code is mended; 0: no limit */
-    double temperature;      /* < 0: none */
-    bool no_temperature;     /* it refuses any */
-    double price[3];         /* dollars per million tokens: in, cached, out; of use with has_price */
-    /* in blocks: what its code prints is the answer, where that is one short line */
-    bool output_answers;
-    bool vision, reasoning;
-    char *efforts; /* those that the model knows, of EFFORTS or "default", joined by | */
-    enum thinking thinking;
-    char *thinking_off; /* with THINKING_TYPE and ADAPTIVE: what it calls "disabled"; or NULL */
-    enum reasoning_back reasoning_back;
-    char *vllm_parser; /* what vLLM calls the parser of its tool calls */
-    /* the day on which the service takes it away, YYYY-MM-DD; what it names instead */
-    char *ends, *replaced_by;
-    bool has_dialect, has_context, has_max_tokens, has_repair_tokens, has_temperature, has_price,
-        has_output_answers, has_vision, has_reasoning, has_efforts, has_thinking, has_reasoning_back,
-        has_vllm_parser, has_no_temperature, has_thinking_off;
+    struct model_facts facts;
+    bool reasoning; /* facts.no_reasoning is the opposite, where this is known */
+    bool has_dialect, has_context, has_max_tokens, has_repair_tokens, has_temperature, has_output_answers,
+        has_vision, has_reasoning, has_efforts, has_thinking, has_reasoning_back, has_vllm_parser,
+        has_no_temperature, has_thinking_off;
     bool has_end; /* ends, replaced_by, or both */
 };
 

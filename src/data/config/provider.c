@@ -20,20 +20,20 @@ static const struct field provider_fields[] = {
     {"url_variable", F_VARIABLE, P(url_variable), NULL, false, 0},
     {"host_variable", F_VARIABLE, P(host_variable), NULL, false, 0},
     {"key_variable", F_VARIABLES, P(key_variable), NULL, false, 0},
-    {"auth", F_CHOICE_BOOL, P(header_auth), "api-key|bearer", false, 0},
+    {"auth", F_CHOICE_BOOL, P(key_header), "api-key|bearer", false, 0},
     {"models", F_STRINGS, P(models), NULL, false, 0},
     {"model", F_STRINGS, P(models), NULL, false, 0},
-    {"api", F_CHOICE, P(api), PROVIDER_APIS, false, 0},
-    {"api_elsewhere", F_CHOICE, P(api_elsewhere), PROVIDER_APIS, false, P(has_api_elsewhere)},
-    {"max_tokens", F_CHOICE_BOOL, P(send_max_tokens), "send|omit", false, 0},
-    {"max_tokens_field", F_CHOICE_BOOL, P(max_completion_tokens), "max_completion_tokens|max_tokens", false,
-     0},
-    {"thinking", F_CHOICE, P(thinking), THINKING_CHOICES, false, 0},
-    {"reasoning_back", F_CHOICE, P(reasoning_back), REASONING_BACK_CHOICES, false, 0},
-    {"signatures", F_BOOL, P(signatures), NULL, false, 0},
-    {"own_names", F_BOOL, P(own_names), NULL, false, 0},
-    {"result_images", F_BOOL, P(result_images), NULL, false, 0},
-    {"body", F_JSON, P(body), NULL, false, 0},
+    {"api", F_CHOICE, P(api), MODEL_APIS, false, 0},
+    {"api_elsewhere", F_CHOICE, P(api_elsewhere), MODEL_APIS, false, P(has_api_elsewhere)},
+    {"max_tokens", F_CHOICE_BOOL, P(facts.send_max_tokens), "send|omit", false, 0},
+    {"max_tokens_field", F_CHOICE_BOOL, P(facts.max_completion_tokens), "max_completion_tokens|max_tokens",
+     false, 0},
+    {"thinking", F_CHOICE, P(thinking), THINKINGS, false, 0},
+    {"reasoning_back", F_CHOICE, P(reasoning_back), REASONING_BACK, false, 0},
+    {"signatures", F_BOOL, P(facts.signatures), NULL, false, 0},
+    {"own_names", F_BOOL, P(facts.own_names), NULL, false, 0},
+    {"result_images", F_BOOL, P(facts.result_images), NULL, false, 0},
+    {"body", F_JSON, P(facts.body), NULL, false, 0},
     {"profiles", F_OTHER, 0, NULL, false, 0},
     {"by_name", F_BOOL, P(by_name), NULL, false, 0},
     {"local", F_BOOL, P(local), NULL, false, 0},
@@ -106,7 +106,7 @@ void providers_release(struct providers *p)
         free(v->url_variable);
         free(v->host_variable);
         argv_release(&v->models);
-        free(v->body);
+        free((char *)v->facts.body);
         profiles_release(&v->profiles);
         free_secret(v->api_key);
         for (size_t k = 0; k < KEY_VARIABLES; k++)

@@ -14,28 +14,21 @@
 struct error;
 struct ydoc;
 
-enum provider_api { PROVIDER_CHAT_COMPLETIONS, PROVIDER_RESPONSES, PROVIDER_WORKERS_AI };
-#define PROVIDER_APIS "chat_completions|responses|workers_ai" /* in the order of the enum */
-
 struct provider { /* strings are owned; NULL where not set */
     char *name, *title, *base_url, *other_url, *url_variable, *host_variable, *api_key;
     char *key_variable[KEY_VARIABLES + 1];
     struct argv api_key_command;
     struct argv models; /* the default, then those that replace it when the service has it no longer */
-    enum provider_api api;
+    enum model_api api;
     /* The API of the other service that url_variable leads to, if its host is another one. */
-    enum provider_api api_elsewhere;
+    enum model_api api_elsewhere;
     bool has_api_elsewhere;
-    bool header_auth;           /* api-key: KEY */
-    bool max_completion_tokens; /* the name of max_tokens there */
+    bool key_header; /* the key is sent as "api-key: KEY" */
     enum thinking thinking;
     enum reasoning_back reasoning_back;
-    bool signatures;          /* a call without Google's thought signature is refused */
-    bool own_names;           /* models are called as the user named them there (Azure's deployments) */
-    bool result_images;       /* images of a result go with it: a user message behind one is refused */
-    char *body;               /* JSON object: what else goes into every request; or NULL */
-    struct profiles profiles; /* of models at this service; they come before the general ones */
-    bool send_max_tokens, local, discover, allow_insecure;
+    struct service_facts facts; /* its string is owned */
+    struct profiles profiles;   /* of models at this service; they come before the general ones */
+    bool local, discover, allow_insecure;
     bool by_name;    /* chosen only when it is named, since its key variable is set for much else */
     int key_line;    /* of api_key or api_key_command in config.yaml */
     int api_line;    /* of api in config.yaml */

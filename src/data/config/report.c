@@ -124,12 +124,7 @@ static void print_engines(const struct config *c, struct buf *out)
 
 static void print_endpoint(const struct config *c, const struct endpoint *e, struct buf *out)
 {
-    static const char *const apis[] = {
-        [PROVIDER_CHAT_COMPLETIONS] = "chat_completions",
-        [PROVIDER_RESPONSES] = "responses",
-        [PROVIDER_WORKERS_AI] = "workers_ai",
-    };
-    struct profile p;
+    int len;
 
     if (!e->found) {
         buf_addf(out, "# none configured%s\n",
@@ -143,17 +138,15 @@ static void print_endpoint(const struct config *c, const struct endpoint *e, str
             out,
             "# this URL comes from the folder's .env: you are asked before the first question goes there\n");
     size_t start = out->len;
-    buf_addf(out, "# api: %s", apis[e->api]);
+    const char *api = value_choice_at(MODEL_APIS, e->api, &len);
+    buf_addf(out, "# api: %.*s", len, api);
     from(out, start, &e->api_source);
     if (e->model) {
         print_comment(out, "model", e->model, &e->model_source);
-        p = endpoint_profile(c, e, e->model);
-        buf_addf(out, "# profile: {dialect: %s, context: %d, max_tokens: %d}\n",
-                 c->dialect                    ? c->dialect
-                 : p.dialect == PROFILE_NATIVE ? "native"
-                 : p.dialect == PROFILE_BLOCKS ? "blocks"
-                                               : "auto",
-                 c->context ? c->context : p.context, c->max_tokens ? c->max_tokens : p.max_tokens);
+        const struct model_facts f = endpoint_facts(c, e, e->model);
+        const char *dialect = value_choice_at(DIALECTS, f.dialect, &len);
+        buf_addf(out, "# profile: {dialect: %.*s, context: %d, max_tokens: %d}\n", len, dialect, f.context,
+                 c->max_tokens ? c->max_tokens : f.max_tokens);
     } else {
         buf_addstr(out, "# model: the first that the server lists\n");
     }

@@ -52,7 +52,7 @@ static const char *stale_items(const struct exchange *x)
 
     if (k->no_items)
         return NULL;
-    k->no_items = m->o.api != LLM_RESPONSES || k->stale > 0;
+    k->no_items = m->o.api != API_RESPONSES || k->stale > 0;
     k->stale = x->q->conversation->n;
     return "the reasoning of earlier replies";
 }
@@ -72,8 +72,8 @@ void adapt_without_responses(struct llm *m)
     struct llm_learnt *k = m->learnt;
 
     k->no_responses = true;
-    if (m->o.efforts && !value_choice("none", m->o.efforts)) {
-        k->dialect = LLM_BLOCKS;
+    if (m->o.facts.efforts && !value_choice("none", m->o.facts.efforts)) {
+        k->dialect = DIALECT_BLOCKS;
         return;
     }
     k->effort_known = true;
@@ -87,24 +87,24 @@ static int other_api(const struct exchange *x, struct error *err)
     struct llm *m = x->m;
     struct llm_learnt *k = m->learnt;
 
-    if (m->o.api == LLM_CHAT_COMPLETIONS && !k->no_responses) {
-        if (llm_use_api(m, LLM_RESPONSES, err))
+    if (m->o.api == API_CHAT_COMPLETIONS && !k->no_responses) {
+        if (llm_use_api(m, API_RESPONSES, err))
             return -1;
         k->tools_found = true;
         exchange_notice(x, false, "%s supports tools only in the Responses API; using that from now on",
                         m->o.model);
         return 0;
     }
-    if (k->dialect == LLM_BLOCKS || (k->effort_known && k->effort && !strcmp(k->effort, "none")))
+    if (k->dialect == DIALECT_BLOCKS || (k->effort_known && k->effort && !strcmp(k->effort, "none")))
         return 1;
     adapt_without_responses(m);
     k->told_effort = k->effort_known;
-    if (m->o.api == LLM_RESPONSES && llm_use_api(m, LLM_CHAT_COMPLETIONS, err))
+    if (m->o.api == API_RESPONSES && llm_use_api(m, API_CHAT_COMPLETIONS, err))
         return -1;
     k->tools_found = true;
     exchange_notice(
         x, false,
-        k->dialect == LLM_BLOCKS
+        k->dialect == DIALECT_BLOCKS
             ? "no Responses API here, by which alone %s calls tools; asking it to write code in blocks"
             : "no Responses API here; asking %s to call tools without reasoning (effort none)",
         m->o.model);
@@ -115,9 +115,9 @@ static int blocks_instead(const struct exchange *x, const struct failure *f)
 {
     struct llm *m = x->m;
     char flags[FAILURE_FLAGS];
-    if (m->o.dialect != LLM_AUTO || m->learnt->dialect == LLM_BLOCKS)
+    if (m->o.facts.dialect != DIALECT_AUTO || m->learnt->dialect == DIALECT_BLOCKS)
         return 1;
-    m->learnt->dialect = LLM_BLOCKS;
+    m->learnt->dialect = DIALECT_BLOCKS;
     if (failure_parser_flags(f, &m->o, flags))
         exchange_notice(x, false,
                         "vLLM was started without a tool parser: restart it with %s. Until then %s writes "
@@ -131,7 +131,7 @@ static int blocks_instead(const struct exchange *x, const struct failure *f)
 
 static bool with_thoughts(struct llm *m, char *line, size_t size)
 {
-    if (m->learnt->thoughts_required || m->o.reasoning_back == LLM_BACK_REQUIRED)
+    if (m->learnt->thoughts_required || m->o.facts.reasoning_back == BACK_REQUIRED)
         return false;
     m->learnt->thoughts_required = true;
     snprintf(line, size, "the service wants reasoning_content in the history; asking again with it");
@@ -178,14 +178,15 @@ int adapt(struct exchange *x, const struct failure *f, struct error *err)
             return 1;
         break;
     case PARAM_TEMPERATURE:
-        what = leave_out(&k->no_temperature, m->o.temperature >= 0, "temperature");
+        what = leave_out(&k->no_temperature, m->o.facts.temperature >= 0, "temperature");
         break;
     case PARAM_MAX_TOKENS: /* when the API has no other name for it, neither is sent */
         what = other_limit(m, MAX_TOKENS_OLD, MAX_TOKENS_NEW,
-                           m->o.api == LLM_RESPONSES ? "max_output_tokens" : "max_tokens");
+                           m->o.api == API_RESPONSES ? "max_output_tokens" : "max_tokens");
         break;
     case PARAM_MAX_COMPLETION_TOKENS:
-        what = other_limit(m, MAX_TOKENS_NEW, m->o.max_completion_tokens ? MAX_TOKENS_OLD : MAX_TOKENS_NONE,
+        what = other_limit(m, MAX_TOKENS_NEW,
+                           m->o.service.max_completion_tokens ? MAX_TOKENS_OLD : MAX_TOKENS_NONE,
                            "max_completion_tokens");
         break;
     case PARAM_STREAM:
@@ -193,7 +194,7 @@ int adapt(struct exchange *x, const struct failure *f, struct error *err)
         x->stream = false;
         break;
     case PARAM_ENCRYPTED:
-        what = leave_out(&k->no_encrypted, m->o.api == LLM_RESPONSES, "include (encrypted reasoning)");
+        what = leave_out(&k->no_encrypted, m->o.api == API_RESPONSES, "include (encrypted reasoning)");
         break;
     case PARAM_SUMMARY:
         what = leave_out(&k->no_summary, m->o.reasoning_summary, "reasoning.summary");
@@ -231,7 +232,7 @@ void adapt_failure(const struct exchange *x, struct failure *f)
         f->param = PARAM_IMAGES;
         return;
     }
-    if (m->o.api == LLM_RESPONSES && m->configured != LLM_RESPONSES
+    if (m->o.api == API_RESPONSES && m->configured != API_RESPONSES
         && (f->class == FAILURE_NOT_FOUND || f->param == PARAM_API || f->status == 405 || f->status == 501)) {
         f->class = FAILURE_PARAMETER;
         f->param = PARAM_NO_API;
@@ -259,8 +260,8 @@ static void tell_temperature(const struct exchange *x)
 {
     struct llm *m = x->m;
 
-    if (m->o.temperature >= 0 && m->o.no_temperature && !m->learnt->told_temperature)
-        exchange_notice(x, false, "the temperature %g is not sent: %s takes none", m->o.temperature,
+    if (m->o.facts.temperature >= 0 && m->o.facts.no_temperature && !m->learnt->told_temperature)
+        exchange_notice(x, false, "the temperature %g is not sent: %s takes none", m->o.facts.temperature,
                         m->o.model);
     m->learnt->told_temperature = true;
 }
@@ -269,7 +270,7 @@ static void tell_effort(const struct exchange *x)
 {
     struct llm *m = x->m;
     const char *asked = m->o.reasoning_effort, *sent = request_effort(&m->o, m->learnt);
-    const char *in_effect = m->o.no_reasoning ? "none" : sent;
+    const char *in_effect = m->o.facts.no_reasoning ? "none" : sent;
     bool switched = sent && strcmp(sent, "none") != 0 && !request_has_levels(&m->o);
 
     if (!asked || m->learnt->told_effort || (in_effect && !strcmp(asked, in_effect) && !switched))
@@ -326,5 +327,5 @@ void adapt_tell_model(const struct exchange *x, const struct llm_reply *r)
         || (!strncasecmp(asked, answered, n) && is_snapshot(asked[n] ? asked + n : answered + n)))
         return;
     m->learnt->told_model = true;
-    exchange_notice(x, m->o.own_names, "asked for %.100s, answered by %.100s", m->o.model, r->model);
+    exchange_notice(x, m->o.service.own_names, "asked for %.100s, answered by %.100s", m->o.model, r->model);
 }

@@ -77,7 +77,7 @@ static void read_body(struct debug_reading *o)
 {
     size_t len = o->len;
     struct reply a;
-    reply_init(&a, o->d->dialect == LLM_BLOCKS ? REPLY_MODE_BLOCKS : REPLY_MODE_NATIVE, &o->q, NULL);
+    reply_init(&a, o->d->dialect == DIALECT_BLOCKS ? REPLY_MODE_BLOCKS : REPLY_MODE_NATIVE, &o->q, NULL);
     bool more = true;
     for (size_t at = 0; at < len && (more || (a.reader.failed && !a.reader.done)); at += PIECE)
         more = reply_feed(&a, o->body + at, len - at < PIECE ? len - at : PIECE);

@@ -18,7 +18,7 @@ struct debug_reply {
     int status;                 /* 0 means 200 */
     const char *const *headers; /* "Name: value" */
     size_t n_headers;
-    enum llm_dialect dialect; /* auto counts as native */
+    enum dialect dialect; /* auto counts as native */
     struct llm_toolset tools;
     time_t now; /* the time from which a Retry-After date is measured */
 };

@@ -241,9 +241,9 @@ static int attempt(struct exchange_try *t, struct error *err)
         m->s.unsent(m->s.unsent_ctx, body);
         return error_set(err, ERROR_CANCELLED, 0, "the request was not sent");
     }
-    enum reply_mode mode = m->learnt->dialect == LLM_BLOCKS ? REPLY_MODE_BLOCKS
-                           : t->x->q->about                 ? REPLY_MODE_NUDGED
-                                                            : REPLY_MODE_NATIVE;
+    enum reply_mode mode = m->learnt->dialect == DIALECT_BLOCKS ? REPLY_MODE_BLOCKS
+                           : t->x->q->about                     ? REPLY_MODE_NUDGED
+                                                                : REPLY_MODE_NATIVE;
     reply_init(&t->a, mode, t->x->q, t->x->l);
     t->a.text_calls.awaited = m->learnt->thoughts_unopened;
     if (!t->x->retry.poll_since) /* else it is still loading the model, as far as is known */

@@ -23,7 +23,7 @@ struct llm {
     struct llm_session s;      /* ca_cert and kept are owned; the files are opened by llm_new */
     char *url, *origin, *auth; /* auth is the whole header, or NULL */
     bool loopback;
-    enum llm_api configured; /* o.api differs where the model turned out to need another */
+    enum model_api configured; /* o.api differs where the model turned out to need another */
     struct loop *loop;
     struct trace *trace, *record; /* each may be NULL */
     struct replay *replay;        /* used instead of http, or NULL */
@@ -55,7 +55,7 @@ void llm_keep_tools(struct llm *m);
 /* Remembers for a day that the service no longer has this model. */
 void llm_keep_gone(struct llm *m);
 /* Uses another API from here on. -1 with err when its URL cannot be made. */
-int llm_use_api(struct llm *m, enum llm_api api, struct error *err);
+int llm_use_api(struct llm *m, enum model_api api, struct error *err);
 
 void exchange_notice(const struct exchange *x, bool detail, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/url.h"
+#include "base/value.h"
 #include "wire/api.h"
 #include "llm/adapt.h"
 #include "llm/exchange.h"
@@ -25,10 +26,6 @@ static void options_release(struct llm_options *o)
     free_secret((char *)o->api_key);
     free((char *)o->key_name);
     free((char *)o->reasoning_effort);
-    free((char *)o->efforts);
-    free((char *)o->thinking_off);
-    free((char *)o->vllm_parser);
-    free((char *)o->body);
     *o = (struct llm_options){0};
 }
 
@@ -41,10 +38,6 @@ static void options_copy(struct llm_options *to, const struct llm_options *from)
     to->api_key = from->api_key && *from->api_key ? xstrdup(from->api_key) : NULL;
     to->key_name = xstrdup(from->key_name);
     to->reasoning_effort = xstrdup(from->reasoning_effort);
-    to->efforts = xstrdup(from->efforts);
-    to->thinking_off = xstrdup(from->thinking_off);
-    to->vllm_parser = xstrdup(from->vllm_parser);
-    to->body = xstrdup(from->body);
 }
 
 static void endpoint_release(struct llm *m)
@@ -76,7 +69,7 @@ static void recall_dialect(struct llm *m)
 {
     autofree char *dialect = learnt_load(m->s.kept, m->key, "dialect");
     if (dialect && !strcmp(dialect, KEPT_BLOCKS)) {
-        m->learnt->dialect = LLM_BLOCKS;
+        m->learnt->dialect = DIALECT_BLOCKS;
         m->learnt->kept = KEPT_BLOCKS;
     } else if (dialect && !strcmp(dialect, KEPT_NATIVE)) {
         m->learnt->native_seen = true;
@@ -88,7 +81,7 @@ static void recall_responses(struct llm *m)
 {
     autofree char *tools = learnt_load(m->s.kept, m->key, "tools");
     if (tools && !strcmp(tools, KEPT_RESPONSES)) {
-        m->learnt->api = LLM_RESPONSES;
+        m->learnt->api = API_RESPONSES;
     } else if (tools && !strcmp(tools, KEPT_NO_RESPONSES)) {
         adapt_without_responses(m);
     }
@@ -99,16 +92,16 @@ static void recall_responses(struct llm *m)
 static void recall_kept(struct llm *m)
 {
     m->learnt->gone = llm_is_gone(&m->o, m->s.kept);
-    if (m->learnt->dialect == LLM_AUTO)
+    if (m->learnt->dialect == DIALECT_AUTO)
         recall_dialect(m);
-    if (m->learnt->api == LLM_CHAT_COMPLETIONS)
+    if (m->learnt->api == API_CHAT_COMPLETIONS)
         recall_responses(m);
 }
 
 void llm_keep_tools(struct llm *m)
 {
     learnt_store(m->s.kept, m->key, "tools",
-                 m->learnt->api == LLM_RESPONSES ? KEPT_RESPONSES : KEPT_NO_RESPONSES);
+                 m->learnt->api == API_RESPONSES ? KEPT_RESPONSES : KEPT_NO_RESPONSES);
 }
 
 /* Keeps what was found out here for other sessions, for a day. What the user or the profile says need not be
@@ -116,8 +109,8 @@ void llm_keep_tools(struct llm *m)
 static void keep_dialect(struct llm *m)
 {
     struct llm_learnt *k = m->learnt;
-    const char *dialect = k->dialect == LLM_BLOCKS ? KEPT_BLOCKS : k->native_seen ? KEPT_NATIVE : NULL;
-    if (m->o.dialect != LLM_AUTO || !dialect || (k->kept && !strcmp(k->kept, dialect)))
+    const char *dialect = k->dialect == DIALECT_BLOCKS ? KEPT_BLOCKS : k->native_seen ? KEPT_NATIVE : NULL;
+    if (m->o.facts.dialect != DIALECT_AUTO || !dialect || (k->kept && !strcmp(k->kept, dialect)))
         return;
     learnt_store(m->s.kept, m->key, "dialect", dialect);
     k->kept = dialect;
@@ -149,12 +142,12 @@ static void recall(struct llm *m, char *key)
     m->key = l->key;
     if (fresh) {
         l->learnt.api = o->api;
-        l->learnt.max_tokens_field = o->max_completion_tokens ? MAX_TOKENS_NEW : MAX_TOKENS_OLD;
+        l->learnt.max_tokens_field = o->service.max_completion_tokens ? MAX_TOKENS_NEW : MAX_TOKENS_OLD;
     }
-    if (o->context > 0)
-        l->learnt.context = o->context;
-    if (o->dialect != LLM_AUTO)
-        l->learnt.dialect = o->dialect;
+    if (o->facts.context > 0)
+        l->learnt.context = o->facts.context;
+    if (o->facts.dialect != DIALECT_AUTO)
+        l->learnt.dialect = o->facts.dialect;
     if (fresh)
         recall_kept(m);
 }
@@ -162,8 +155,10 @@ static void recall(struct llm *m, char *key)
 static char *key_of(const struct llm_options *o)
 {
     autofree char *shown = url_show(o->base_url);
-    return xasprintf("%s %s%s%s", shown, o->model ? o->model : "", o->api ? " " : "",
-                     o->api ? api_of(o->api)->name : "");
+    int len;
+    const char *api = value_choice_at(MODEL_APIS, o->api, &len);
+    return xasprintf("%s %s%s%.*s", shown, o->model ? o->model : "", o->api ? " " : "", o->api ? len : 0,
+                     api);
 }
 
 bool llm_is_gone(const struct llm_options *o, const char *kept)
@@ -178,7 +173,7 @@ void llm_keep_gone(struct llm *m)
     learnt_store(m->s.kept, m->key, "model", KEPT_GONE);
 }
 
-int llm_use_api(struct llm *m, enum llm_api api, struct error *err)
+int llm_use_api(struct llm *m, enum model_api api, struct error *err)
 {
     char *url = api_url(api, m->o.base_url, m->o.model, err);
     if (!url)
@@ -204,8 +199,8 @@ int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *er
     m->o = copy;
     m->configured = copy.api;
     if (m->o.api_key)
-        m->auth = m->o.auth == LLM_API_KEY_HEADER ? xasprintf("api-key: %s", m->o.api_key)
-                                                  : xasprintf("Authorization: Bearer %s", m->o.api_key);
+        m->auth = m->o.key_header ? xasprintf("api-key: %s", m->o.api_key)
+                                  : xasprintf("Authorization: Bearer %s", m->o.api_key);
     recall(m, key_of(&m->o));
     return llm_use_api(m, m->learnt->api, err);
 }
@@ -265,11 +260,11 @@ void llm_set_deadline(struct llm *m, int64_t deadline)
 }
 void llm_set_context(struct llm *m, int context)
 {
-    m->learnt->context = m->o.context = context;
+    m->learnt->context = m->o.facts.context = context;
 }
 bool llm_sees(const struct llm *m)
 {
-    return m->o.vision && !m->learnt->no_images && m->learnt->api != LLM_WORKERS_AI;
+    return m->o.facts.vision && !m->learnt->no_images && m->learnt->api != API_WORKERS_AI;
 }
 size_t llm_first_image(const struct llm *m, const struct conversation *c)
 {
@@ -285,15 +280,11 @@ const char *llm_origin(const struct llm *m)
 }
 bool llm_output_answers(const struct llm *m)
 {
-    return m->o.output_answers && m->learnt->dialect == LLM_BLOCKS;
+    return m->o.facts.output_answers && m->learnt->dialect == DIALECT_BLOCKS;
 }
-int llm_repair_tokens(const struct llm *m)
+const struct model_facts *llm_facts(const struct llm *m)
 {
-    return m->o.repair_tokens;
-}
-const struct price *llm_price(const struct llm *m)
-{
-    return &m->o.price;
+    return &m->o.facts;
 }
 
 int llm_context(const struct llm *m)
@@ -309,7 +300,7 @@ static bool is_unsure(const struct llm *m, const struct llm_request *q, const st
 
     for (size_t i = 0; i < q->tools.n; i++)
         takes_code |= q->tools.v[i].code_key != NULL;
-    return takes_code && m->learnt->dialect == LLM_AUTO && !m->learnt->native_seen && !q->about
+    return takes_code && m->learnt->dialect == DIALECT_AUTO && !m->learnt->native_seen && !q->about
            && q->prompts->nudge && !r->n_calls && !r->truncated && !r->refusal && r->finish == LLM_FINISH_STOP
            && reply_has_block(r->text);
 }
@@ -321,8 +312,8 @@ static void learn_dialect(const struct exchange *x)
     struct llm *m = x->m;
     if (x->structured)
         m->learnt->native_seen = true;
-    if (x->q->about && x->from_block && m->learnt->dialect != LLM_BLOCKS) {
-        m->learnt->dialect = LLM_BLOCKS;
+    if (x->q->about && x->from_block && m->learnt->dialect != DIALECT_BLOCKS) {
+        m->learnt->dialect = DIALECT_BLOCKS;
         exchange_notice(x, false, "%s writes its code as text; its python blocks are run from now on",
                         m->o.model);
     }

@@ -46,7 +46,7 @@ struct llm_session {
     void *unsent_ctx;
 };
 
-/* Copies o. NULL with err. */
+/* Copies o, but for the strings in facts and service, which must outlive the result. NULL with err. */
 struct llm *llm_new(const struct llm_options *o, const struct llm_session *s, struct loop *loop,
                     struct error *err);
 void llm_free(struct llm *m);
@@ -64,9 +64,8 @@ size_t llm_first_image(const struct llm *m, const struct conversation *c);
 const char *llm_origin(const struct llm *m); /* endpoint, model and API, for struct turn.origin */
 /* True when short output of this model's code is the answer, so that it need not be asked for one. */
 bool llm_output_answers(const struct llm *m);
-/* Failing code is no longer repaired once a question has cost this many tokens; 0: no limit. */
-int llm_repair_tokens(const struct llm *m);
-const struct price *llm_price(const struct llm *m); /* of the present model */
+/* Of the present model, as configured. */
+const struct model_facts *llm_facts(const struct llm *m);
 int llm_context(const struct llm *m); /* the window in tokens, as configured or learnt; 0: unknown */
 
 /* Asks for the next reply. 0: r is filled, even when the connection was lost after text was shown;

@@ -54,9 +54,9 @@ struct llm_models_query {
     const char *base_url, *api_key; /* api_key NULL: no key is sent */
     const char *ca_cert;            /* as in llm_session */
     const char *key_name;           /* for messages, or NULL */
-    enum llm_auth auth;
-    int timeout_ms; /* for everything together */
-    int max_age_s;  /* a kept list no older than this is used instead; 0: always ask */
+    bool key_header;                /* as in llm_options */
+    int timeout_ms;                 /* for everything together */
+    int max_age_s;                  /* a kept list no older than this is used instead; 0: always ask */
 };
 
 /* Reads a list in any of the known shapes. 0, also for an empty list; -1 with err (ERROR_PROTOCOL) when it is

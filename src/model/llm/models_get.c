@@ -25,11 +25,6 @@
  * this. */
 #define KEPT_LOCAL_S 3600
 
-static const char *const auth_headers[] = {
-    [LLM_BEARER] = "Authorization: Bearer ",
-    [LLM_API_KEY_HEADER] = "api-key: ",
-};
-
 struct asking {
     const struct llm_models_query *q;
     struct http *http;
@@ -68,7 +63,11 @@ static int asking_init(struct asking *a, size_t max, struct error *err)
     a->root = xmemdup0(q->base_url, n);
     a->version = is_anthropic(q->base_url) ? "anthropic-version: 2023-06-01" : NULL;
     if (q->api_key && *q->api_key)
-        a->auth = xasprintf("%s%s", a->version ? "x-api-key: " : auth_headers[q->auth], q->api_key);
+        a->auth = xasprintf("%s%s",
+                            a->version      ? "x-api-key: "
+                            : q->key_header ? "api-key: "
+                                            : "Authorization: Bearer ",
+                            q->api_key);
     buf_init(&a->body, max);
     a->http = http_new(err);
     return a->http ? 0 : -1;

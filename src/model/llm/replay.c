@@ -74,7 +74,7 @@ int replay_model(const char *path, struct replayed *r, struct error *err)
     autojson struct json *line = next_line(p, "request");
     autojson struct json *body = body_of(line);
     r->api = api_of_body(body);
-    r->model = r->api == LLM_WORKERS_AI ? workers_ai_model(json_text(json_get(line, "url")))
+    r->model = r->api == API_WORKERS_AI ? workers_ai_model(json_text(json_get(line, "url")))
                                         : xstrdup(json_str(json_get(body, "model")));
     r->blocks = !json_get(body, "tools");
     replay_close(p);

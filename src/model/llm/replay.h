@@ -21,7 +21,7 @@ void replay_close(struct replay *p); /* NULL is fine too */
 /* What was recorded. */
 struct replayed {
     char *model; /* the caller frees */
-    enum llm_api api;
+    enum model_api api;
     bool blocks; /* in the blocks dialect */
 };
 /* -1 with err. */

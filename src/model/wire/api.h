@@ -14,7 +14,6 @@ struct json;
 struct request_out;
 
 struct api {
-    const char *name; /* the value of "api:" in a provider's entry */
     const char *path; /* appended to the base URL; NULL: url makes the whole URL */
     char *(*url)(const char *base, const char *model, struct error *err);
     bool bounded; /* without max_tokens the service cuts a reply short */
@@ -23,9 +22,9 @@ struct api {
     void (*write)(struct request_out *o);
 };
 
-const struct api *api_of(enum llm_api a);
+const struct api *api_of(enum model_api a);
 /* Makes the URL to ask. The caller frees it; NULL with err (ERROR_USAGE). */
-char *api_url(enum llm_api a, const char *base, const char *model, struct error *err);
+char *api_url(enum model_api a, const char *base, const char *model, struct error *err);
 /* Makes the URL for Cloudflare's own API. base may be the account's URL, the one of its chat completions
  * (.../ai/v1), .../ai, .../ai/run, or a gateway's .../workers-ai. The caller frees it; NULL with err
  * (ERROR_USAGE). */
@@ -33,6 +32,6 @@ char *workers_ai_url(const char *base, const char *model, struct error *err);
 /* Returns the model's name from such a URL, or NULL when there is none. The caller frees it. */
 char *workers_ai_model(const char *url);
 /* Tells for which API a body was written. */
-enum llm_api api_of_body(const struct json *body);
+enum model_api api_of_body(const struct json *body);
 
 #endif

@@ -62,7 +62,7 @@ static int not_found(const struct text *t)
     return error_set(
         t->err, ERROR_API, t->f->status, "%s: not found: %s%s: %s\nCheck the base URL, %s: %s (model %s)",
         t->host, t->url, t->status, t->said, t->base,
-        t->o->api == LLM_CHAT_COMPLETIONS ? "most end in /v1" : next(t, REMEDY_USUAL_API), t->model);
+        t->o->api == API_CHAT_COMPLETIONS ? "most end in /v1" : next(t, REMEDY_USUAL_API), t->model);
 }
 
 static void duration(char *out, size_t size, double s)
@@ -141,8 +141,9 @@ bool failure_parser_flags(const struct failure *f, const struct llm_options *o, 
 {
     if (!strcasestr(f->message, "enable-auto-tool-choice") || !strcasestr(f->message, "tool-call-parser"))
         return false;
-    if (o->vllm_parser)
-        snprintf(out, FAILURE_FLAGS, "--enable-auto-tool-choice --tool-call-parser %.40s", o->vllm_parser);
+    if (o->facts.vllm_parser)
+        snprintf(out, FAILURE_FLAGS, "--enable-auto-tool-choice --tool-call-parser %.40s",
+                 o->facts.vllm_parser);
     else
         snprintf(out, FAILURE_FLAGS,
                  "--enable-auto-tool-choice and the --tool-call-parser named for this model at "
@@ -226,7 +227,7 @@ static int not_understood(const struct text *t)
     if (t->f->class == FAILURE_EMPTY_RESULT)
         return error_set(t->err, ERROR_PROTOCOL, t->f->status,
                          "%s gave an empty result for model %s\n%s (now: %s)", t->host, t->model,
-                         t->o->api == LLM_WORKERS_AI ? next(t, REMEDY_API_CHAT)
+                         t->o->api == API_WORKERS_AI ? next(t, REMEDY_API_CHAT)
                                                      : "Use its base URL that ends in /ai/v1",
                          t->base);
     return error_set(t->err, ERROR_PROTOCOL, t->f->status, "%s, model %s, sent an invalid reply: %s\n%s",

@@ -77,7 +77,7 @@ struct request_turn request_turn(const struct request_out *o, size_t i)
 
 bool request_in_blocks(const struct request_out *o)
 {
-    return o->s->learnt->dialect == LLM_BLOCKS;
+    return o->s->learnt->dialect == DIALECT_BLOCKS;
 }
 
 void request_nudge(struct request_out *o)
@@ -145,14 +145,14 @@ static void add_thoughts(struct request_out *o, struct json *m, const struct req
 {
     const struct llm_learnt *learnt = o->s->learnt;
     const struct turn *t = r->t;
-    bool required = learnt->thoughts_required || o->s->o->reasoning_back == LLM_BACK_REQUIRED;
-    enum llm_reasoning_back back = required ? LLM_BACK_REQUIRED : o->s->o->reasoning_back;
-    if (r->own && back == LLM_BACK_TEXT && r->open && t->reasoning && !t->reasoning_field) {
+    bool required = learnt->thoughts_required || o->s->o->facts.reasoning_back == BACK_REQUIRED;
+    enum reasoning_back back = required ? BACK_REQUIRED : o->s->o->facts.reasoning_back;
+    if (r->own && back == BACK_TEXT && r->open && t->reasoning && !t->reasoning_field) {
         autofree char *text = thought_text(t);
         json_set_str(m, "content", text);
         o->prompt += strlen(t->reasoning);
-    } else if (r->own && !learnt->no_items && r->index >= learnt->stale && back != LLM_BACK_NEVER
-               && (t->n_calls || back == LLM_BACK_ALWAYS || required)) {
+    } else if (r->own && !learnt->no_items && r->index >= learnt->stale && back != BACK_NEVER
+               && (t->n_calls || back == BACK_ALWAYS || required)) {
         thoughts(o, m, t, required);
     }
     if (required && !json_get(m, THOUGHT_FIELD))
@@ -165,7 +165,7 @@ static void add_calls(struct request_out *o, struct json *m, const struct reques
     for (size_t i = 0; i < r->t->n_calls; i++) {
         const struct call *k = &r->t->calls[i];
         struct json *extra = r->own ? request_parsed(k->extra) : NULL;
-        if (!extra && o->s->o->signatures && i == 0)
+        if (!extra && o->s->o->service.signatures && i == 0)
             extra = stand_in();
         json_add(list, json_object_of({"id", request_id(k->id, r)}, {"type", json_string("function")},
                                       {"function", json_object_of({"name", json_string(k->name)},
@@ -195,7 +195,8 @@ static void native_message(struct request_out *o, const struct request_turn *r, 
         return;
     }
     struct json *m = request_message(o, roles[t->role], text);
-    struct json *parts = t->role == TURN_RESULT && o->s->o->result_images ? request_parts_of(o, text) : NULL;
+    struct json *parts = t->role == TURN_RESULT && o->s->o->service.result_images ? request_parts_of(o, text)
+                                                                                  : NULL;
     if (parts)
         json_set(m, "content", parts);
     if (t->role == TURN_RESULT) {
@@ -255,8 +256,8 @@ void request_tools(struct request_out *o)
 
 void request_temperature(struct request_out *o)
 {
-    double t = o->s->o->temperature;
-    if (!o->s->learnt->no_temperature && !o->s->o->no_temperature && t >= 0)
+    double t = o->s->o->facts.temperature;
+    if (!o->s->learnt->no_temperature && !o->s->o->facts.no_temperature && t >= 0)
         json_set(o->body, "temperature",
                  json_number(o->q->vary && t < TEMPERATURE_VARIED ? TEMPERATURE_VARIED : t));
 }
@@ -274,32 +275,32 @@ static void set_member(struct json *body, const char *key, const char *member, s
 void request_thinking(struct request_out *o)
 {
     const char *effort = request_effort(o->s->o, o->s->learnt);
-    enum llm_thinking how = o->s->o->thinking;
+    enum thinking how = o->s->o->facts.thinking;
     bool off = effort && !strcmp(effort, "none");
     if (!effort)
         return;
     switch (how) {
-    case LLM_THINKING_REASONING:
+    case THINKING_REASONING:
         set_member(o->body, "reasoning", "effort", json_string(effort));
         return;
-    case LLM_THINKING_ENABLED:
+    case THINKING_ENABLED:
         set_member(o->body, "reasoning", "enabled", json_boolean(!off));
         break;
-    case LLM_THINKING_ENABLE:
+    case THINKING_ENABLE:
         json_set_bool(o->body, "enable_thinking", !off);
         break;
-    case LLM_THINKING_TYPE:
-    case LLM_THINKING_ADAPTIVE:
+    case THINKING_TYPE:
+    case THINKING_ADAPTIVE:
         set_member(o->body, "thinking", "type",
-                   json_string(!off                    ? how == LLM_THINKING_TYPE ? "enabled" : "adaptive"
-                               : o->s->o->thinking_off ? o->s->o->thinking_off
-                                                       : "disabled"));
+                   json_string(!off                          ? how == THINKING_TYPE ? "enabled" : "adaptive"
+                               : o->s->o->facts.thinking_off ? o->s->o->facts.thinking_off
+                                                             : "disabled"));
         break;
-    case LLM_THINKING_EFFORT:
-    case LLM_THINKING_NONE:
+    case THINKING_EFFORT:
+    case THINKING_NONE:
         break;
     }
-    if (how == LLM_THINKING_EFFORT || (!off && request_has_levels(o->s->o)))
+    if (how == THINKING_EFFORT || (!off && request_has_levels(o->s->o)))
         json_set_str(o->body, "reasoning_effort", effort);
 }
 
@@ -335,7 +336,7 @@ char *request_body(const struct llm_request *q, const struct request_shape *s, s
     for (size_t i = 0; i < q->conversation->n; i++)
         if (q->conversation->v[i].role == TURN_USER)
             o.question = i;
-    add_fields(body, s->o->body);
+    add_fields(body, s->o->service.body);
     api_of(s->o->api)->write(&o);
     buf_release(&o.user);
     if (prompt)
@@ -345,23 +346,23 @@ char *request_body(const struct llm_request *q, const struct request_shape *s, s
 
 const char *request_effort(const struct llm_options *o, const struct llm_learnt *learnt)
 {
-    bool takes = o->efforts || o->thinking != LLM_THINKING_EFFORT || !api_of(o->api)->own_parameters;
+    bool takes = o->facts.efforts || o->facts.thinking != THINKING_EFFORT || !api_of(o->api)->own_parameters;
 
-    if (o->no_reasoning || o->thinking == LLM_THINKING_NONE || !takes)
+    if (o->facts.no_reasoning || o->facts.thinking == THINKING_NONE || !takes)
         return NULL;
-    return learnt->effort_known ? learnt->effort : effort_nearest(o->efforts, o->reasoning_effort);
+    return learnt->effort_known ? learnt->effort : effort_nearest(o->facts.efforts, o->reasoning_effort);
 }
 
 bool request_has_levels(const struct llm_options *o)
 {
-    return o->efforts || o->thinking == LLM_THINKING_EFFORT || o->thinking == LLM_THINKING_REASONING
-           || o->api == LLM_RESPONSES;
+    return o->facts.efforts || o->facts.thinking == THINKING_EFFORT || o->facts.thinking == THINKING_REASONING
+           || o->api == API_RESPONSES;
 }
 
 int request_max_tokens(const struct llm_options *o, bool loopback, int context)
 {
-    if (o->max_tokens <= 0 && !o->send_max_tokens && !loopback && !api_of(o->api)->bounded)
+    if (o->max_tokens <= 0 && !o->service.send_max_tokens && !loopback && !api_of(o->api)->bounded)
         return 0;
-    int n = o->max_tokens > 0 ? o->max_tokens : o->profile_max_tokens > 0 ? o->profile_max_tokens : 4096;
+    int n = o->max_tokens > 0 ? o->max_tokens : o->facts.max_tokens > 0 ? o->facts.max_tokens : 4096;
     return context > 0 && n > context / 4 ? (context / 4 > 0 ? context / 4 : 1) : n;
 }

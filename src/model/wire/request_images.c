@@ -14,7 +14,7 @@
 
 static bool sees(const struct request_shape *s)
 {
-    return s->o->vision && !s->learnt->no_images && s->learnt->api != LLM_WORKERS_AI;
+    return s->o->facts.vision && !s->learnt->no_images && s->learnt->api != API_WORKERS_AI;
 }
 
 /* How many images the first n turns have. */
@@ -69,7 +69,7 @@ char *request_text(const struct request_out *o, const struct turn *t)
 
 static bool for_responses(const struct request_out *o)
 {
-    return o->s->learnt->api == LLM_RESPONSES;
+    return o->s->learnt->api == API_RESPONSES;
 }
 
 static struct json *text_part(const struct request_out *o, const char *text)

@@ -141,12 +141,12 @@ static void reasoning(struct request_out *o)
 {
     const struct request_shape *s = o->s;
     const char *effort = request_effort(s->o, s->learnt);
-    bool summary = s->o->reasoning_summary && !s->learnt->no_summary && !s->o->no_reasoning;
+    bool summary = s->o->reasoning_summary && !s->learnt->no_summary && !s->o->facts.no_reasoning;
     if (effort || summary)
         json_set(o->body, "reasoning",
                  json_object_of({"effort", effort ? json_string(effort) : NULL},
                                 {"summary", summary ? json_string("auto") : NULL}));
-    if (!s->learnt->no_encrypted && !s->o->no_reasoning && !request_in_blocks(o))
+    if (!s->learnt->no_encrypted && !s->o->facts.no_reasoning && !request_in_blocks(o))
         json_set(o->body, "include", json_array_of(json_string("reasoning.encrypted_content")));
 }
 

@@ -11,36 +11,10 @@
 #include "calls/calls.h"
 #include "calls/tool.h"
 #include "conversation/conversation.h"
+#include "conversation/model.h"
 #include "conversation/phase.h"
 #include "conversation/prompts.h"
 #include "conversation/usage.h"
-
-/* the API in which requests are sent; see api.h */
-enum llm_api { LLM_CHAT_COMPLETIONS, LLM_RESPONSES, LLM_WORKERS_AI };
-enum llm_dialect { LLM_AUTO, LLM_NATIVE, LLM_BLOCKS };
-enum llm_auth { LLM_BEARER, LLM_API_KEY_HEADER /* Azure classic: "api-key: KEY" */ };
-
-/* How the effort is sent. */
-enum llm_thinking {
-    LLM_THINKING_EFFORT,    /* "reasoning_effort": ... */
-    LLM_THINKING_NONE,      /* it is not sent */
-    LLM_THINKING_TYPE,      /* "thinking": {"type": "enabled" or "disabled"} */
-    LLM_THINKING_ADAPTIVE,  /* the same with "adaptive" or "disabled" */
-    LLM_THINKING_ENABLE,    /* "enable_thinking": true or false */
-    LLM_THINKING_ENABLED,   /* "reasoning": {"enabled": true or false} */
-    LLM_THINKING_REASONING, /* "reasoning": {"effort": ...} */
-};
-
-/* Which reasoning goes back to the endpoint and model that it came from. */
-enum llm_reasoning_back {
-    LLM_BACK_CALLS,  /* reasoning that came with calls */
-    LLM_BACK_ALWAYS, /* the reasoning of every reply */
-    /* the same, with a blank where there was none: a message without it is refused (DeepSeek V4) */
-    LLM_BACK_REQUIRED,
-    LLM_BACK_NEVER,
-    /* Reasoning that came as <think> in the text goes back in that form until the question is answered. */
-    LLM_BACK_TEXT,
-};
 
 /* max_tokens, max_completion_tokens, neither */
 enum max_tokens_field { MAX_TOKENS_OLD, MAX_TOKENS_NEW, MAX_TOKENS_NONE };
@@ -51,52 +25,30 @@ struct llm_options {
     const char *provider; /* its name, for messages */
     const char *base_url; /* normally ends in /v1; the API's path is appended to it (before a ?query) */
     const char *model;
-    enum llm_api api;
+    enum model_api api;
     const char *api_key; /* NULL: no credentials are sent */
     /* the variable or source that the key came from, or would come from; for messages */
     const char *key_name;
-    enum llm_auth auth; /* how the key is sent */
-    bool chat;          /* errors are read in the chat, which has its own commands (base/remedy.h) */
+    bool key_header; /* the key is sent as "api-key: KEY" (Azure classic) */
+    bool chat;       /* errors are read in the chat, which has its own commands (base/remedy.h) */
 
     /* what is asked for */
-    enum llm_dialect dialect;
     bool stream;
-    int max_tokens;               /* what the user asked for; 0: the profile's value */
-    int profile_max_tokens;       /* the default of the model's profile; 0: 4096 */
-    int context;                  /* window in tokens; 0: unknown until the server's error tells it */
-    double temperature;           /* < 0: not sent */
+    int max_tokens;               /* of a reply; 0: facts.max_tokens, or 4096 */
     const char *reasoning_effort; /* NULL: not sent */
     /* the user wants to see the reasoning: ask for it where a service sends it only on demand */
     bool reasoning_summary;
 
-    /* what the model is like */
-    const char *efforts; /* the efforts that it knows, joined by |; any other is replaced by the nearest */
-    const char *vllm_parser; /* what vLLM calls the parser of its tool calls */
-    enum llm_thinking thinking;
-    const char *thinking_off; /* what LLM_THINKING_TYPE and ADAPTIVE send for "disabled"; or NULL */
-    enum llm_reasoning_back reasoning_back;
-    bool no_temperature; /* it refuses any */
-    bool vision;         /* it sees: images of the conversation are sent */
-    bool no_reasoning;   /* it is known not to reason, so requests say nothing about reasoning */
-    struct price price;  /* not known unless it says so */
-    bool output_answers; /* in the blocks dialect the output of its code is its answer */
-    int repair_tokens;   /* a question that has cost this many tokens gets no more repairs; 0: no limit */
-
-    /* what the service is like */
-    bool send_max_tokens;       /* send a limit; a loopback base_url gets one in any case */
-    bool max_completion_tokens; /* max_tokens has this name there */
-    bool own_names;  /* its names are the user's own, so a reply that names another is not worth a notice */
-    bool signatures; /* it refuses a call without Google's thought signature: send the documented stand-in */
-    bool result_images; /* images of a result go with it, not into a user message behind it */
-    const char *body;   /* a JSON object with further members for every request */
+    struct model_facts facts; /* what the user says of the model goes before its profile */
+    struct service_facts service;
 };
 
 /* What was learnt in this session about one endpoint and model. Only llm writes it. */
 struct llm_learnt {
     int context; /* the window in tokens */
-    enum llm_dialect dialect;
-    bool native_seen; /* the model made a native call */
-    enum llm_api api; /* the API by which it is asked */
+    enum dialect dialect;
+    bool native_seen;   /* the model made a native call */
+    enum model_api api; /* the API by which it is asked */
     /* the service names /v1/responses, but does not have it */
     bool no_responses;
     bool gone;        /* the service no longer has the model */
@@ -107,7 +59,7 @@ struct llm_learnt {
     bool few_images;        /* it refused many of them in one request */
     bool no_items;          /* the service refuses reasoning that it gave itself */
     size_t stale;           /* the service no longer takes back the reasoning of turns before this one */
-    bool thoughts_required; /* as LLM_BACK_REQUIRED */
+    bool thoughts_required; /* as BACK_REQUIRED */
     bool thoughts_unopened; /* its thoughts end with a tag but begin with none, so text waits for that tag */
     bool effort_known;      /* effort replaces what was asked, which was refused or cannot be sent */
     const char *effort;     /* a literal, or NULL */

@@ -90,9 +90,8 @@ static struct fake {
     char *blocks_ok;
     struct buf examples; /* the examples of each request, "[...]" */
     int context, learns;
-    struct price price;
+    struct model_facts facts;
     bool no_sandbox, failed_behind, output_answers;
-    int repair_tokens;
     const char *packages;
     const char *earlier; /* what earlier programs left in the sandbox */
     char *put_name, *put_data;
@@ -248,22 +247,16 @@ void llm_reply_release(struct llm_reply *r)
     memset(r, 0, sizeof *r);
 }
 
-const struct price *llm_price(const struct llm *m)
+const struct model_facts *llm_facts(const struct llm *m)
 {
     (void)m;
-    return &fake.price;
+    return &fake.facts;
 }
 
 int llm_context(const struct llm *m)
 {
     (void)m;
     return fake.context;
-}
-
-int llm_repair_tokens(const struct llm *m)
-{
-    (void)m;
-    return fake.repair_tokens;
 }
 
 bool llm_output_answers(const struct llm *m)

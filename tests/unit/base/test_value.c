@@ -104,6 +104,11 @@ static void the_rest(void **state)
     assert_true(value_choice("podman", "auto|docker|podman"));
     assert_false(value_choice("dock", "auto|docker|podman") || value_choice("", "auto|docker")
                  || value_choice("auto|docker", "auto|docker") || value_choice("ocker", "auto|docker"));
+    for (unsigned i = 0; i < 3; i++) { /* and back */
+        int len;
+        const char *word = value_choice_at("auto|docker|podman", i, &len);
+        assert_int_equal(value_choice_index(word, (size_t)len, "auto|docker|podman"), i);
+    }
 }
 
 int main(void)

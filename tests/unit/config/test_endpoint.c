@@ -709,47 +709,45 @@ static void which_api(void **state)
 {
     static const struct {
         struct given given;
-        enum provider_api api;
+        enum model_api api;
         enum source_kind from;
     } cases[] = {
-        {{NULL, NULL, "OPENAI_API_KEY=k", NULL}, PROVIDER_RESPONSES, SOURCE_DEFAULT},
+        {{NULL, NULL, "OPENAI_API_KEY=k", NULL}, API_RESPONSES, SOURCE_DEFAULT},
         {{NULL, NULL, "OPENAI_API_KEY=k OPENAI_BASE_URL=https://eu.api.openai.com/v1", NULL},
-         PROVIDER_RESPONSES,
+         API_RESPONSES,
          SOURCE_DEFAULT},
         {{NULL, NULL, "OPENAI_API_KEY=k OPENAI_BASE_URL=https://api.openai.com.evil.example/v1", NULL},
-         PROVIDER_CHAT_COMPLETIONS,
+         API_CHAT_COMPLETIONS,
          SOURCE_DEFAULT},
         {{NULL, NULL, "OPENAI_API_KEY=k OPENAI_BASE_URL=https://gateway.example/v1", NULL},
-         PROVIDER_CHAT_COMPLETIONS,
+         API_CHAT_COMPLETIONS,
          SOURCE_DEFAULT},
         {{"providers:\n  openai: {api: responses}\n", NULL,
           "OPENAI_API_KEY=k OPENAI_BASE_URL=https://gateway.example/v1", NULL},
-         PROVIDER_RESPONSES,
+         API_RESPONSES,
          SOURCE_FILE},
         {{NULL, NULL, "AZURE_OPENAI_API_KEY=k AZURE_OPENAI_ENDPOINT=https://r.example", NULL},
-         PROVIDER_RESPONSES,
+         API_RESPONSES,
          SOURCE_DEFAULT},
-        {{NULL, NULL, "OPENAI_API_KEY=k", "--provider openai-responses"}, PROVIDER_RESPONSES, SOURCE_DEFAULT},
+        {{NULL, NULL, "OPENAI_API_KEY=k", "--provider openai-responses"}, API_RESPONSES, SOURCE_DEFAULT},
         {{NULL, NULL, "CLOUDFLARE_ACCOUNT_ID=a CLOUDFLARE_API_KEY=k", "--provider workers-ai-native"},
-         PROVIDER_WORKERS_AI,
+         API_WORKERS_AI,
          SOURCE_DEFAULT},
-        {{NULL, NULL, "OPENAI_API_KEY=k", "--api responses"}, PROVIDER_RESPONSES, SOURCE_FLAG},
-        {{NULL, NULL, "OPENAI_API_KEY=k SANDPIPER_API=workers_ai", NULL}, PROVIDER_WORKERS_AI, SOURCE_ENV},
+        {{NULL, NULL, "OPENAI_API_KEY=k", "--api responses"}, API_RESPONSES, SOURCE_FLAG},
+        {{NULL, NULL, "OPENAI_API_KEY=k SANDPIPER_API=workers_ai", NULL}, API_WORKERS_AI, SOURCE_ENV},
         {{NULL, NULL, "OPENAI_API_KEY=k SANDPIPER_API=workers_ai", "--api chat_completions"},
-         PROVIDER_CHAT_COMPLETIONS,
+         API_CHAT_COMPLETIONS,
          SOURCE_FLAG},
         {{"providers:\n  openai: {api: responses}\n", NULL, "OPENAI_API_KEY=k", NULL},
-         PROVIDER_RESPONSES,
+         API_RESPONSES,
          SOURCE_FILE},
         {{"api: chat_completions\nproviders:\n  openai: {api: responses}\n", NULL, "OPENAI_API_KEY=k", NULL},
-         PROVIDER_CHAT_COMPLETIONS,
+         API_CHAT_COMPLETIONS,
          SOURCE_FILE},
         /* not of a folder */
-        {{NULL, "SANDPIPER_API=chat_completions\n", "OPENAI_API_KEY=k", NULL},
-         PROVIDER_RESPONSES,
-         SOURCE_DEFAULT},
+        {{NULL, "SANDPIPER_API=chat_completions\n", "OPENAI_API_KEY=k", NULL}, API_RESPONSES, SOURCE_DEFAULT},
         {{"base_url: https://x.example/v1\napi: responses\n", NULL, NULL, "-m m"},
-         PROVIDER_RESPONSES,
+         API_RESPONSES,
          SOURCE_FILE},
     };
 
@@ -819,11 +817,60 @@ static void elsewhere(void **state)
         struct error err = {0};
         if (load(&cases[i].given, &c, &err) < 0 || endpoint_choose(&c, &e, &err) < 0)
             fail_msg("case %zu: %s", i, err.text);
-        struct profile p = endpoint_profile(&c, &e, e.model ? e.model : "");
-        if (!same(e.model, cases[i].model) || !same(p.efforts, cases[i].efforts)
-            || p.reasoning_back != cases[i].back)
+        const struct model_facts f = endpoint_facts(&c, &e, e.model ? e.model : "");
+        if (!same(e.model, cases[i].model) || !same(f.efforts, cases[i].efforts)
+            || f.reasoning_back != cases[i].back)
             fail_msg("case %zu: %s, efforts %s, back %d", i, e.model ? e.model : "-",
-                     p.efforts ? p.efforts : "-", (int)p.reasoning_back);
+                     f.efforts ? f.efforts : "-", (int)f.reasoning_back);
+        endpoint_release(&e);
+        config_release(&c);
+    }
+}
+
+/* What the user says of whatever model is asked goes before its profile. */
+static void users_word_about_a_model(void **state)
+{
+    static const char yaml[] =
+        "models:\n  m*: {dialect: blocks, context: 1000, temperature: 0.5, vision: true, reasoning: false}\n";
+    static const struct {
+        struct given given;
+        struct model_facts want;
+    } cases[] = {
+        {{yaml, NULL, NULL, "--base-url https://x.example/v1 -m m1"},
+         {.dialect = DIALECT_BLOCKS,
+          .context = 1000,
+          .temperature = 0.5,
+          .vision = true,
+          .no_reasoning = true}},
+        {{yaml, NULL, NULL,
+          "--base-url https://x.example/v1 -m m1 --dialect native --context 2000 --temperature 0 --vision "
+          "off"},
+         {.dialect = DIALECT_NATIVE, .context = 2000, .temperature = 0, .no_reasoning = true}},
+        {{yaml, NULL, NULL, "--base-url https://x.example/v1 -m other --dialect auto --vision on"},
+         {.dialect = DIALECT_AUTO, .temperature = -1, .vision = true}},
+        {{NULL, NULL, NULL, "--provider ollama -m other"}, {.temperature = -1, .price.known = true}},
+        {{"models:\n  o*: {price: [1, 2]}\n", NULL, NULL, "--provider ollama -m other"},
+         {.temperature = -1, .price = {true, 1, 1, 2}}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < countof(cases); i++) {
+        const struct model_facts *want = &cases[i].want;
+        struct config c;
+        struct endpoint e = {0};
+        struct error err = {0};
+
+        if (load(&cases[i].given, &c, &err) < 0 || endpoint_choose(&c, &e, &err) < 0)
+            fail_msg("case %zu: %s", i, err.text);
+        const struct model_facts f = endpoint_facts(&c, &e, e.model);
+        if (f.dialect != want->dialect || f.context != want->context || f.temperature != want->temperature
+            || f.vision != want->vision || f.no_reasoning != want->no_reasoning
+            || f.price.known != want->price.known || f.price.input != want->price.input
+            || f.price.cached != want->price.cached || f.price.output != want->price.output)
+            fail_msg("case %zu: dialect %d, context %d, temperature %g, vision %d, no reasoning %d, price %d "
+                     "%g %g",
+                     i, (int)f.dialect, f.context, f.temperature, f.vision, f.no_reasoning, f.price.known,
+                     f.price.input, f.price.output);
         endpoint_release(&e);
         config_release(&c);
     }
@@ -834,6 +881,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(which_api),
         cmocka_unit_test(elsewhere),
+        cmocka_unit_test(users_word_about_a_model),
         cmocka_unit_test(choices),
         cmocka_unit_test(keys_stay_with_their_urls),
         cmocka_unit_test(rule),

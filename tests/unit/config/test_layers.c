@@ -439,33 +439,33 @@ static void sizes(void **state)
     free(big);
 }
 
-static struct profile profile_in(const struct config *c, const char *model)
+static struct model_facts facts_of(const struct config *c, const char *model)
 {
     const struct profiles *const lists[] = {&c->profiles, config_builtin_profiles(c)};
 
-    return profile_of(lists, countof(lists), model);
+    return profile_of(lists, countof(lists), model).facts;
 }
 
 static void profiles(void **state)
 {
     static const struct {
         const char *model;
-        enum profile_dialect dialect;
+        enum dialect dialect;
         int context;
     } want[] = {
-        {"qwen2.5-coder-1.5b", PROFILE_BLOCKS, 8192},
-        {"qwen2.5-coder:1.5b-instruct", PROFILE_BLOCKS, 8192},
-        {"Qwen/Qwen2.5-Coder-32B-Instruct", PROFILE_BLOCKS, 0},
-        {"gpt-4.1-mini", PROFILE_NATIVE, 1047576},
-        {"@cf/openai/gpt-oss-120b", PROFILE_NATIVE, 131072},
-        {"openai/gpt-oss-20b", PROFILE_NATIVE, 131072},
-        {"claude-x", PROFILE_NATIVE, 200000},
-        {"meta-llama/Llama-3.3-70B-Instruct", PROFILE_NATIVE, 0},
-        {"mistral-small", PROFILE_NATIVE, 262144},
-        {"deepseek-chat", PROFILE_NATIVE, 0},
-        {"gemini-2.5-pro", PROFILE_NATIVE, 1048576},
-        {"something-else", PROFILE_AUTO, 0},
-        {"", PROFILE_AUTO, 0},
+        {"qwen2.5-coder-1.5b", DIALECT_BLOCKS, 8192},
+        {"qwen2.5-coder:1.5b-instruct", DIALECT_BLOCKS, 8192},
+        {"Qwen/Qwen2.5-Coder-32B-Instruct", DIALECT_BLOCKS, 0},
+        {"gpt-4.1-mini", DIALECT_NATIVE, 1047576},
+        {"@cf/openai/gpt-oss-120b", DIALECT_NATIVE, 131072},
+        {"openai/gpt-oss-20b", DIALECT_NATIVE, 131072},
+        {"claude-x", DIALECT_NATIVE, 200000},
+        {"meta-llama/Llama-3.3-70B-Instruct", DIALECT_NATIVE, 0},
+        {"mistral-small", DIALECT_NATIVE, 262144},
+        {"deepseek-chat", DIALECT_NATIVE, 0},
+        {"gemini-2.5-pro", DIALECT_NATIVE, 1048576},
+        {"something-else", DIALECT_AUTO, 0},
+        {"", DIALECT_AUTO, 0},
     };
     struct config c;
     struct error err = {0};
@@ -476,20 +476,20 @@ static void profiles(void **state)
              NULL, NULL, NULL, NULL, &err),
         0);
     /* the user's field over ours, ours for the rest */
-    struct profile p = profile_in(&c, "gpt-4.1-mini");
-    assert_int_equal(p.context, 1000);
-    assert_int_equal(p.dialect, PROFILE_NATIVE);
-    assert_true(p.vision);
-    assert_int_equal(profile_in(&c, "something-else").dialect, PROFILE_BLOCKS);
+    struct model_facts f = facts_of(&c, "gpt-4.1-mini");
+    assert_int_equal(f.context, 1000);
+    assert_int_equal(f.dialect, DIALECT_NATIVE);
+    assert_true(f.vision);
+    assert_int_equal(facts_of(&c, "something-else").dialect, DIALECT_BLOCKS);
     config_release(&c);
     assert_int_equal(load(&c, NULL, NULL, NULL, NULL, NULL, &err), 0);
     for (size_t i = 0; i < countof(want); i++) {
-        p = profile_in(&c, want[i].model);
-        if (p.dialect != want[i].dialect || p.context != want[i].context)
-            fail_msg("%s: dialect %d, context %d", want[i].model, (int)p.dialect, p.context);
+        f = facts_of(&c, want[i].model);
+        if (f.dialect != want[i].dialect || f.context != want[i].context)
+            fail_msg("%s: dialect %d, context %d", want[i].model, (int)f.dialect, f.context);
     }
-    assert_true(profile_in(&c, "qwen2.5-coder:1.5b").output_answers
-                && !profile_in(&c, "qwen2.5-coder:7b").output_answers);
+    assert_true(facts_of(&c, "qwen2.5-coder:1.5b").output_answers
+                && !facts_of(&c, "qwen2.5-coder:7b").output_answers);
     config_release(&c);
     assert_int_equal(
         load(&c,
@@ -497,10 +497,9 @@ static void profiles(void **state)
              "  'qwen2.5-coder[-:]1.5b*': {repair_tokens: 700}\n",
              NULL, NULL, NULL, NULL, &err),
         0);
-    assert_true(!profile_in(&c, "qwen2.5-coder:1.5b").output_answers
-                && profile_in(&c, "tiny-1").output_answers);
-    assert_int_equal(profile_in(&c, "qwen2.5-coder:1.5b").repair_tokens, 700);
-    assert_int_equal(profile_in(&c, "tiny-1").repair_tokens, 0);
+    assert_true(!facts_of(&c, "qwen2.5-coder:1.5b").output_answers && facts_of(&c, "tiny-1").output_answers);
+    assert_int_equal(facts_of(&c, "qwen2.5-coder:1.5b").repair_tokens, 700);
+    assert_int_equal(facts_of(&c, "tiny-1").repair_tokens, 0);
     config_release(&c);
 }
 
@@ -550,7 +549,7 @@ static void providers(void **state)
         assert_true(v->local || v->key_variable[0]);
         for (size_t k = 0; k < countof(sends); k++)
             must_send = must_send || strcmp(sends[k], names[i]) == 0;
-        assert_int_equal(v->send_max_tokens, must_send);
+        assert_int_equal(v->facts.send_max_tokens, must_send);
     }
     assert_string_equal(provider_nearest(&p, "olama"), "ollama");
     providers_release(&p);

@@ -28,15 +28,15 @@ static void take(void *ctx, const char *body)
     buf_addstr(b, body);
 }
 
-static struct llm_options options(enum llm_api api)
+static struct llm_options options(enum model_api api)
 {
     return (struct llm_options){.provider = "x",
                                 .base_url = "https://h.example/v1",
                                 .model = "m",
                                 .api = api,
-                                .dialect = LLM_NATIVE,
+                                .facts.dialect = DIALECT_NATIVE,
                                 .stream = true,
-                                .temperature = -1};
+                                .facts.temperature = -1};
 }
 
 static void ask(struct llm *m, const struct conversation *c)
@@ -83,8 +83,8 @@ static void from_api_to_api(void **state)
     struct conversation c;
     struct buf body = BUF_INIT(0);
     struct error err = {0};
-    struct llm_options chat = options(LLM_CHAT_COMPLETIONS), responses = options(LLM_RESPONSES),
-                       own = options(LLM_WORKERS_AI);
+    struct llm_options chat = options(API_CHAT_COMPLETIONS), responses = options(API_RESPONSES),
+                       own = options(API_WORKERS_AI);
     struct llm *m = llm_new(&chat, &(struct llm_session){.unsent = take, .unsent_ctx = &body}, NULL, &err);
     conversation_init(&c);
     conversation_user(&c, "q", 1);
@@ -146,7 +146,7 @@ static char *input_of(const char *items, const char *text, size_t calls)
     struct conversation c;
     struct buf body = BUF_INIT(0);
     struct error err = {0};
-    struct llm_options o = options(LLM_RESPONSES);
+    struct llm_options o = options(API_RESPONSES);
     struct llm *m = llm_new(&o, &(struct llm_session){.unsent = take, .unsent_ctx = &body}, NULL, &err);
     struct call k[2] = {{xstrdup("c1"), xstrdup("execute_python"), xstrdup("{}"), NULL},
                         {xstrdup("c2"), xstrdup("execute_python"), xstrdup("{}"), NULL}};
@@ -206,11 +206,11 @@ static void fields(void **state)
     struct conversation c;
     struct buf body = BUF_INIT(0);
     struct error err = {0};
-    struct llm_options o = options(LLM_RESPONSES);
+    struct llm_options o = options(API_RESPONSES);
     conversation_init(&c);
     conversation_user(&c, "q", 1);
     o.max_tokens = 5;
-    o.temperature = 0.5;
+    o.facts.temperature = 0.5;
     o.reasoning_effort = "low";
     o.reasoning_summary = true;
     struct llm *m = llm_new(&o, &(struct llm_session){.unsent = take, .unsent_ctx = &body}, NULL, &err);
@@ -223,9 +223,9 @@ static void fields(void **state)
         "\"max_output_tokens\":16,\"temperature\":0.5,\"reasoning\":{\"effort\":\"low\",\"summary\":\"auto\"}"
         ","
         "\"include\":[\"reasoning.encrypted_content\"],\"store\":false,\"stream\":true}");
-    o.no_reasoning = true;
+    o.facts.no_reasoning = true;
     o.reasoning_effort = NULL;
-    o.dialect = LLM_BLOCKS;
+    o.facts.dialect = DIALECT_BLOCKS;
     o.stream = false;
     assert_int_equal(llm_reconfigure(m, &o, &err), 0);
     ask(m, &c);
@@ -233,7 +233,7 @@ static void fields(void **state)
         buf_str(&body),
         "{\"model\":\"m\",\"instructions\":\"BLOCKS\",\"input\":[{\"role\":\"user\",\"content\":\"q\"}],"
         "\"max_output_tokens\":16,\"temperature\":0.5,\"store\":false,\"stream\":false}");
-    o = options(LLM_WORKERS_AI);
+    o = options(API_WORKERS_AI);
     assert_int_equal(llm_reconfigure(m, &o, &err), 0);
     ask(m, &c);
     assert_string_equal(
@@ -251,29 +251,29 @@ static void urls(void **state)
 {
     (void)state;
     static const struct {
-        enum llm_api api;
+        enum model_api api;
         const char *base, *model, *url;
     } cases[] = {
-        {LLM_RESPONSES, "https://h/v1", "m", "https://h/v1/responses"},
-        {LLM_RESPONSES, "https://h/v1/responses", "m", "https://h/v1/responses"},
-        {LLM_RESPONSES, "https://h/openai/v1/?api-version=1", "m",
+        {API_RESPONSES, "https://h/v1", "m", "https://h/v1/responses"},
+        {API_RESPONSES, "https://h/v1/responses", "m", "https://h/v1/responses"},
+        {API_RESPONSES, "https://h/openai/v1/?api-version=1", "m",
          "https://h/openai/v1/responses?api-version=1"},
-        {LLM_WORKERS_AI, "https://h/accounts/a", "@cf/meta/l", "https://h/accounts/a/ai/run/@cf/meta/l"},
-        {LLM_WORKERS_AI, "https://h/accounts/a/ai/v1", "@cf/meta/l",
+        {API_WORKERS_AI, "https://h/accounts/a", "@cf/meta/l", "https://h/accounts/a/ai/run/@cf/meta/l"},
+        {API_WORKERS_AI, "https://h/accounts/a/ai/v1", "@cf/meta/l",
          "https://h/accounts/a/ai/run/@cf/meta/l"},
-        {LLM_WORKERS_AI, "https://h/accounts/a/ai/", "@cf/meta/l", "https://h/accounts/a/ai/run/@cf/meta/l"},
-        {LLM_WORKERS_AI, "https://h/accounts/a/ai/run", "@cf/meta/l",
+        {API_WORKERS_AI, "https://h/accounts/a/ai/", "@cf/meta/l", "https://h/accounts/a/ai/run/@cf/meta/l"},
+        {API_WORKERS_AI, "https://h/accounts/a/ai/run", "@cf/meta/l",
          "https://h/accounts/a/ai/run/@cf/meta/l"},
-        {LLM_WORKERS_AI, "https://g/v1/a/gw/workers-ai", "@cf/meta/l",
+        {API_WORKERS_AI, "https://g/v1/a/gw/workers-ai", "@cf/meta/l",
          "https://g/v1/a/gw/workers-ai/@cf/meta/l"},
-        {LLM_WORKERS_AI, "https://h/a?x=1", "m n?#%", "https://h/a/ai/run/m%20n%3F%23%25?x=1"},
-        {LLM_WORKERS_AI, "https://h/a", "..", NULL},
-        {LLM_WORKERS_AI, "https://h/a", "@cf/../../zones", NULL},
-        {LLM_WORKERS_AI, "https://h/a", "@cf/.", NULL},
-        {LLM_WORKERS_AI, "https://h/a", "/m", NULL},
-        {LLM_WORKERS_AI, "https://h/a", "", NULL},
-        {LLM_WORKERS_AI, "ftp://h/a", "m", NULL},
-        {LLM_WORKERS_AI, NULL, "m", NULL},
+        {API_WORKERS_AI, "https://h/a?x=1", "m n?#%", "https://h/a/ai/run/m%20n%3F%23%25?x=1"},
+        {API_WORKERS_AI, "https://h/a", "..", NULL},
+        {API_WORKERS_AI, "https://h/a", "@cf/../../zones", NULL},
+        {API_WORKERS_AI, "https://h/a", "@cf/.", NULL},
+        {API_WORKERS_AI, "https://h/a", "/m", NULL},
+        {API_WORKERS_AI, "https://h/a", "", NULL},
+        {API_WORKERS_AI, "ftp://h/a", "m", NULL},
+        {API_WORKERS_AI, NULL, "m", NULL},
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct error err = {0};

@@ -304,7 +304,7 @@ static void on_notice(void *ctx, bool detail, const char *line)
 /* How long a service may be silent; longer where a busy machine must not be taken for one that is. */
 static int idle_ms = 400;
 
-static void begin_learning(struct ask *a, const char *mode, enum llm_dialect dialect, const char *learnt)
+static void begin_learning(struct ask *a, const char *mode, enum dialect dialect, const char *learnt)
 {
     char url[128];
     *a = (struct ask){.loop = loop_new(), .text = BUF_INIT(0), .notices = BUF_INIT(0)};
@@ -312,8 +312,8 @@ static void begin_learning(struct ask *a, const char *mode, enum llm_dialect dia
     struct llm_options o = {.base_url = url,
                             .model = "m",
                             .stream = true,
-                            .dialect = dialect,
-                            .temperature = -1,
+                            .facts.dialect = dialect,
+                            .facts.temperature = -1,
                             .api_key = "secret-key-1",
                             .key_name = "TEST_KEY"};
     struct llm_session s = {.idle_ms = idle_ms, .quiet_ms = 2 * idle_ms, .kept = learnt};
@@ -324,7 +324,7 @@ static void begin_learning(struct ask *a, const char *mode, enum llm_dialect dia
     shared->connections = shared->requests = 0;
 }
 
-static void begin(struct ask *a, const char *mode, enum llm_dialect dialect)
+static void begin(struct ask *a, const char *mode, enum dialect dialect)
 {
     begin_learning(a, mode, dialect, NULL);
 }
@@ -358,7 +358,7 @@ static void answers_and_reuses(void **state)
 {
     (void)state;
     struct ask a;
-    begin(&a, "ok", LLM_NATIVE);
+    begin(&a, "ok", DIALECT_NATIVE);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(ask(&a), 0);
         assert_string_equal(a.r.text, "Hello you");
@@ -380,7 +380,7 @@ static void no_connection_is_kept_after_a_failure(void **state)
 {
     (void)state;
     struct ask a;
-    begin(&a, "more", LLM_NATIVE);
+    begin(&a, "more", DIALECT_NATIVE);
     ask(&a);
     if (shared->requests == 1)
         assert_int_equal(ask(&a), 0);
@@ -393,7 +393,7 @@ static void reset_is_retried(void **state)
 {
     (void)state;
     struct ask a;
-    begin(&a, "second", LLM_NATIVE);
+    begin(&a, "second", DIALECT_NATIVE);
     assert_int_equal(ask(&a), 0);
     assert_string_equal(a.r.text, "Hello you");
     assert_int_equal(shared->requests, 2);
@@ -406,7 +406,7 @@ static void lost_in_the_middle(void **state)
     static const char *const modes[] = {"mid", "cut", "stallmid"};
     for (size_t i = 0; i < countof(modes); i++) {
         struct ask a;
-        begin(&a, modes[i], LLM_NATIVE);
+        begin(&a, modes[i], DIALECT_NATIVE);
         assert_int_equal(ask(&a), 0);
         assert_true(a.r.truncated);
         assert_string_equal(a.r.text, "par");
@@ -419,7 +419,7 @@ static void lost_before_text(void **state)
 {
     (void)state;
     struct ask a;
-    begin(&a, "unshown", LLM_NATIVE);
+    begin(&a, "unshown", DIALECT_NATIVE);
     assert_int_equal(ask(&a), 0);
     assert_string_equal(a.r.text, "whole");
     assert_int_equal(a.restarted, 1);
@@ -431,28 +431,28 @@ static void timers(void **state)
 {
     (void)state;
     struct ask a;
-    begin(&a, "stall", LLM_NATIVE);
+    begin(&a, "stall", DIALECT_NATIVE);
     assert_int_equal(ask(&a), -1);
     assert_int_equal(a.err.kind, ERROR_NETWORK);
     assert_true(a.ms > 750); /* two tries of 400 ms and a wait */
     end(&a);
-    begin(&a, "quiet", LLM_NATIVE);
+    begin(&a, "quiet", DIALECT_NATIVE);
     assert_int_equal(ask(&a), -1);
     assert_int_equal(a.err.kind, ERROR_NETWORK);
     assert_non_null(strstr(a.err.text, "no content"));
     assert_true(a.ms > 750);
     end(&a);
     idle_ms = 20000;
-    begin(&a, "open", LLM_NATIVE);
+    begin(&a, "open", DIALECT_NATIVE);
     assert_int_equal(ask(&a), 0);
     idle_ms = 400;
     assert_true(a.ms < 19000); /* [DONE] is the end, whatever the connection does */
     end(&a);
-    begin(&a, "slow", LLM_NATIVE);
+    begin(&a, "slow", DIALECT_NATIVE);
     assert_int_equal(ask(&a), 0);
     assert_string_equal(a.r.text, "\xc3\xa4");
     end(&a);
-    begin(&a, "stall", LLM_NATIVE);
+    begin(&a, "stall", DIALECT_NATIVE);
     llm_set_deadline(a.m, clock_ms() + 100);
     assert_int_equal(ask(&a), -1);
     assert_int_equal(a.err.kind, ERROR_LIMIT);
@@ -470,7 +470,7 @@ static void cancelled(void **state)
     static const char *const modes[] = {"stall", "stallmid", "quiet", "busy"};
     for (size_t i = 0; i < countof(modes); i++) {
         struct ask a;
-        begin(&a, modes[i], LLM_NATIVE);
+        begin(&a, modes[i], DIALECT_NATIVE);
         loop_timer(a.loop, clock_ms() + 10, interrupt, a.loop);
         assert_int_equal(ask(&a), -1);
         assert_int_equal(a.err.kind, ERROR_CANCELLED);
@@ -487,7 +487,7 @@ static void hostile_sizes(void **state)
     for (size_t i = 0; i < countof(cases); i++) {
         struct ask a;
         idle_ms = 20000;
-        begin(&a, cases[i].mode, LLM_NATIVE);
+        begin(&a, cases[i].mode, DIALECT_NATIVE);
         assert_int_equal(ask(&a), -1);
         idle_ms = 400;
         assert_true(a.err.kind == ERROR_PROTOCOL || a.err.kind == ERROR_NETWORK);
@@ -501,29 +501,29 @@ static void errors(void **state)
 {
     (void)state;
     struct ask a;
-    begin(&a, "auth", LLM_NATIVE);
+    begin(&a, "auth", DIALECT_NATIVE);
     assert_int_equal(ask(&a), -1);
     assert_int_equal(a.err.kind, ERROR_AUTH);
     assert_non_null(strstr(a.err.remedy, "TEST_KEY"));
     assert_int_equal(shared->requests, 1);
     end(&a);
-    begin(&a, "redirect", LLM_NATIVE);
+    begin(&a, "redirect", DIALECT_NATIVE);
     assert_int_equal(ask(&a), -1);
     assert_non_null(strstr(a.err.text, "redirect"));
     assert_int_equal(shared->requests, 1);
     end(&a);
-    begin(&a, "busy", LLM_NATIVE);
+    begin(&a, "busy", DIALECT_NATIVE);
     assert_int_equal(ask(&a), -1);
     assert_int_equal(a.err.kind, ERROR_BUSY);
     assert_int_equal(shared->requests, 4);
     end(&a);
-    begin(&a, "noopts", LLM_NATIVE);
+    begin(&a, "noopts", DIALECT_NATIVE);
     assert_int_equal(ask(&a), 0);
     assert_int_equal(ask(&a), 0);
     assert_int_equal(shared->requests, 3); /* the downgrade is remembered */
     end(&a);
-    begin(&a, "ok", LLM_NATIVE);
-    struct llm_options o = {.base_url = "http://127.0.0.1:1/v1", .model = "m", .temperature = -1};
+    begin(&a, "ok", DIALECT_NATIVE);
+    struct llm_options o = {.base_url = "http://127.0.0.1:1/v1", .model = "m", .facts.temperature = -1};
     assert_int_equal(llm_reconfigure(a.m, &o, &a.err), 0);
     assert_int_equal(ask(&a), -1);
     assert_int_equal(a.err.kind, ERROR_NETWORK);
@@ -539,7 +539,7 @@ static void block_stops_the_transfer(void **state)
     (void)state;
     struct ask a;
     idle_ms = 20000;
-    begin(&a, "block", LLM_BLOCKS);
+    begin(&a, "block", DIALECT_BLOCKS);
     assert_int_equal(ask(&a), 0);
     idle_ms = 400;
     assert_int_equal(a.r.n_calls, 1);
@@ -555,7 +555,7 @@ static void auto_finds_the_dialect(void **state)
 {
     (void)state;
     struct ask a;
-    begin(&a, "yes", LLM_AUTO);
+    begin(&a, "yes", DIALECT_AUTO);
     assert_int_equal(ask(&a), 0);
     assert_true(a.r.unsure);
     assert_int_equal(a.r.n_calls, 0);
@@ -572,7 +572,7 @@ static void auto_finds_the_dialect(void **state)
     assert_int_equal(a.r.n_calls, 1);
     assert_null(strstr(shared->last, "\"tools\""));
     end(&a);
-    begin(&a, "says", LLM_NATIVE);
+    begin(&a, "says", DIALECT_NATIVE);
     assert_int_equal(ask(&a), 0);
     assert_false(a.r.unsure);
     assert_int_equal(a.r.n_calls, 0);
@@ -584,7 +584,7 @@ static void a_block_among_words_is_no_call(void **state)
 {
     (void)state;
     struct ask a;
-    begin(&a, "says", LLM_AUTO);
+    begin(&a, "says", DIALECT_AUTO);
     assert_int_equal(ask(&a), 0);
     assert_true(a.r.unsure);
     autofree char *said = xstrdup(a.r.text);
@@ -606,29 +606,29 @@ static void what_was_found_out_is_kept(void **state)
     assert_non_null(mkdtemp(dir));
     autofree char *path = xasprintf("%s/a/models", dir);
     struct ask a;
-    begin_learning(&a, "yes", LLM_AUTO, path);
+    begin_learning(&a, "yes", DIALECT_AUTO, path);
     a.about = "Now:\n";
     assert_int_equal(ask(&a), 0);
     assert_int_equal(a.r.n_calls, 1);
     end(&a);
-    begin_learning(&a, "yes", LLM_AUTO, path);
+    begin_learning(&a, "yes", DIALECT_AUTO, path);
     assert_int_equal(ask(&a), 0);
     assert_int_equal(a.r.n_calls, 1); /* asked in blocks from the start */
     assert_null(strstr(shared->last, "\"tools\""));
     end(&a);
-    begin_learning(&a, "says", LLM_AUTO, path); /* another endpoint */
+    begin_learning(&a, "says", DIALECT_AUTO, path); /* another endpoint */
     assert_int_equal(ask(&a), 0);
     assert_true(a.r.unsure);
     end(&a);
-    begin_learning(&a, "yes", LLM_NATIVE, path); /* the user knows better */
+    begin_learning(&a, "yes", DIALECT_NATIVE, path); /* the user knows better */
     assert_int_equal(ask(&a), 0);
     assert_non_null(strstr(shared->last, "\"tools\""));
     end(&a);
-    begin_learning(&a, "calls", LLM_AUTO, path);
+    begin_learning(&a, "calls", DIALECT_AUTO, path);
     assert_int_equal(ask(&a), 0);
     assert_int_equal(a.r.n_calls, 1);
     end(&a);
-    begin_learning(&a, "calls", LLM_AUTO, path);
+    begin_learning(&a, "calls", DIALECT_AUTO, path);
     assert_int_equal(ask(&a), 0);
     autofree char *dialect = learnt_load(path, llm_origin(a.m), "dialect");
     assert_string_equal(dialect, "native");

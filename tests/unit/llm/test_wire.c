@@ -248,11 +248,11 @@ static void converse(struct conversation *c, const struct json *e, const struct 
         conversation_user(c, "second", 6);
 }
 
-static enum llm_api api_named(const char *name)
+static enum model_api api_named(const char *name)
 {
-    return !strcmp(name, "responses")    ? LLM_RESPONSES
-           : !strcmp(name, "workers_ai") ? LLM_WORKERS_AI
-                                         : LLM_CHAT_COMPLETIONS;
+    return !strcmp(name, "responses")    ? API_RESPONSES
+           : !strcmp(name, "workers_ai") ? API_WORKERS_AI
+                                         : API_CHAT_COMPLETIONS;
 }
 
 /* What was said, behind the system prompt; NULL when that is not where it belongs. */
@@ -277,15 +277,18 @@ static const char *check_history(const struct json *e, const struct wire_case *w
     struct error err = {0};
     struct conversation c;
     struct prompts prompts = {.system_native = "S", .system_blocks = "S"};
-    struct llm_options lo = {
-        .model = "m", .temperature = -1, .send_max_tokens = true, .api = api_named(str(json_get(e, "api")))};
+    struct llm_options lo = {.model = "m",
+                             .facts.temperature = -1,
+                             .service.send_max_tokens = true,
+                             .api = api_named(str(json_get(e, "api")))};
     conversation_init(&c);
     converse(&c, e, o);
     if (conversation_check(&c, &err))
         why = "the history breaks a rule";
     for (size_t i = 0; i < 2 && !why; i++) {
         struct llm_request q = {.conversation = &c, .prompts = &prompts, .tools = {w->tools, w->n_tools}};
-        struct llm_learnt learnt = {.dialect = w->mode == REPLY_MODE_BLOCKS ? LLM_BLOCKS : LLM_NATIVE};
+        struct llm_learnt learnt = {.dialect = w->mode == REPLY_MODE_BLOCKS ? DIALECT_BLOCKS
+                                                                            : DIALECT_NATIVE};
         struct request_shape s = {.o = &lo,
                                   .learnt = &learnt,
                                   .origin = keys[i],

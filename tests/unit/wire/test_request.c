@@ -26,7 +26,8 @@ static const struct prompts prompts = {
 
 static struct llm_options options(void)
 {
-    return (struct llm_options){.model = "m", .base_url = "https://h/v1", .temperature = -1, .stream = true};
+    return (struct llm_options){
+        .model = "m", .base_url = "https://h/v1", .facts.temperature = -1, .stream = true};
 }
 
 static struct llm_learnt learnt;
@@ -34,7 +35,7 @@ static struct llm_learnt learnt;
 /* With nothing learnt but the dialect. */
 static struct request_shape shape(const struct llm_options *o, bool blocks)
 {
-    learnt = (struct llm_learnt){.dialect = blocks ? LLM_BLOCKS : LLM_NATIVE};
+    learnt = (struct llm_learnt){.dialect = blocks ? DIALECT_BLOCKS : DIALECT_NATIVE};
     return (struct request_shape){.o = o, .learnt = &learnt, .origin = "here", .stream = true};
 }
 
@@ -60,7 +61,7 @@ static char *messages(const struct conversation *c, const struct request_shape *
     autofree char *body = request_body(&q, s, &prompt);
     autojson struct json *j = json_parse(body, strlen(body), 0, NULL, NULL);
     assert_true(prompt > 0);
-    assert_int_equal(json_get(j, "tools") != NULL, s->learnt->dialect != LLM_BLOCKS);
+    assert_int_equal(json_get(j, "tools") != NULL, s->learnt->dialect != DIALECT_BLOCKS);
     return json_print(json_get(j, "messages"));
 }
 
@@ -190,7 +191,7 @@ static void blocks_failed_tries(void **state)
     autofree char *same = messages(&c, &s);
     is_json(same, "[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":\"user\",\"content\":\"q1\\n\\n["
                   "failed]SAME\"}]");
-    learnt.dialect = LLM_NATIVE;
+    learnt.dialect = DIALECT_NATIVE;
     autofree char *all = messages(&c, &s);
     assert_non_null(strstr(all, "E1"));
     assert_non_null(strstr(all, "E2"));
@@ -278,7 +279,7 @@ static void fields(void **state)
                    "\"stream\":true,\"stream_options\":{\"include_usage\":true}}");
     s.stream = false;
     s.max_tokens = 5;
-    o.temperature = 0;
+    o.facts.temperature = 0;
     o.reasoning_effort = "low";
     autofree char *all = body(&o, &s);
     is_json(all, "{\"model\":\"m\",\"messages\":[{\"role\":\"system\",\"content\":\"BLOCKS\"},{\"role\":"
@@ -287,14 +288,14 @@ static void fields(void **state)
     vary = true;
     autofree char *varied = body(&o, &s);
     assert_non_null(strstr(varied, "\"temperature\":0.7"));
-    o.temperature = 1;
+    o.facts.temperature = 1;
     autofree char *warm = body(&o, &s);
     assert_non_null(strstr(warm, "\"temperature\":1,"));
-    o.temperature = -1;
+    o.facts.temperature = -1;
     autofree char *unset = body(&o, &s);
     assert_null(strstr(unset, "temperature"));
     vary = false;
-    o.temperature = 0;
+    o.facts.temperature = 0;
     learnt.max_tokens_field = MAX_TOKENS_NEW;
     learnt.no_temperature = true;
     o.reasoning_effort = NULL;
@@ -313,35 +314,35 @@ static void fields(void **state)
 static void thinking(void **state)
 {
     static const struct {
-        enum llm_thinking how;
+        enum thinking how;
         const char *effort, *efforts, *fields, *has, *not ;
     } cases[] = {
-        {LLM_THINKING_EFFORT, NULL, NULL, NULL, NULL, "effort"},
-        {LLM_THINKING_EFFORT, "low", NULL, NULL, "\"reasoning_effort\":\"low\"", "thinking"},
-        {LLM_THINKING_NONE, "low", NULL, NULL, NULL, "low"},
-        {LLM_THINKING_TYPE, "none", "none|low", NULL, "\"thinking\":{\"type\":\"disabled\"}", "effort"},
-        {LLM_THINKING_TYPE, "low", "none|low", NULL,
+        {THINKING_EFFORT, NULL, NULL, NULL, NULL, "effort"},
+        {THINKING_EFFORT, "low", NULL, NULL, "\"reasoning_effort\":\"low\"", "thinking"},
+        {THINKING_NONE, "low", NULL, NULL, NULL, "low"},
+        {THINKING_TYPE, "none", "none|low", NULL, "\"thinking\":{\"type\":\"disabled\"}", "effort"},
+        {THINKING_TYPE, "low", "none|low", NULL,
          "\"thinking\":{\"type\":\"enabled\"},\"reasoning_effort\":\"low\"", "disabled"},
-        {LLM_THINKING_TYPE, "low", NULL, NULL, "\"thinking\":{\"type\":\"enabled\"}", "effort"},
-        {LLM_THINKING_ADAPTIVE, "high", NULL, NULL, "\"thinking\":{\"type\":\"adaptive\"}", "effort"},
-        {LLM_THINKING_ENABLE, "none", NULL, NULL, "\"enable_thinking\":false", "effort"},
-        {LLM_THINKING_ENABLE, "max", NULL, NULL, "\"enable_thinking\":true", "effort"},
-        {LLM_THINKING_ENABLED, "none", NULL, NULL, "\"reasoning\":{\"enabled\":false}", "effort"},
-        {LLM_THINKING_REASONING, "high", "low|high", NULL, "\"reasoning\":{\"effort\":\"high\"}",
+        {THINKING_TYPE, "low", NULL, NULL, "\"thinking\":{\"type\":\"enabled\"}", "effort"},
+        {THINKING_ADAPTIVE, "high", NULL, NULL, "\"thinking\":{\"type\":\"adaptive\"}", "effort"},
+        {THINKING_ENABLE, "none", NULL, NULL, "\"enable_thinking\":false", "effort"},
+        {THINKING_ENABLE, "max", NULL, NULL, "\"enable_thinking\":true", "effort"},
+        {THINKING_ENABLED, "none", NULL, NULL, "\"reasoning\":{\"enabled\":false}", "effort"},
+        {THINKING_REASONING, "high", "low|high", NULL, "\"reasoning\":{\"effort\":\"high\"}",
          "reasoning_effort"},
-        {LLM_THINKING_TYPE, "none", NULL,
+        {THINKING_TYPE, "none", NULL,
          "{\"thinking\":{\"type\":\"enabled\",\"clear_thinking\":false},\"tool_stream\":true}",
          "\"thinking\":{\"type\":\"disabled\",\"clear_thinking\":false}", "enabled"},
-        {LLM_THINKING_EFFORT, NULL, NULL, "{\"tool_stream\":true,\"model\":\"theirs\"}",
-         "\"tool_stream\":true", "theirs"},
+        {THINKING_EFFORT, NULL, NULL, "{\"tool_stream\":true,\"model\":\"theirs\"}", "\"tool_stream\":true",
+         "theirs"},
     };
     (void)state;
     for (size_t i = 0; i < countof(cases); i++) {
         struct llm_options o = options();
         struct request_shape s = shape(&o, false);
-        o.thinking = cases[i].how;
-        o.efforts = cases[i].efforts;
-        o.body = cases[i].fields;
+        o.facts.thinking = cases[i].how;
+        o.facts.efforts = cases[i].efforts;
+        o.service.body = cases[i].fields;
         learnt.effort_known = true;
         learnt.effort = cases[i].effort;
         autofree char *b = body(&o, &s);
@@ -382,13 +383,12 @@ static void efforts(void **state)
 static void reasoning_back(void **state)
 {
     static const struct {
-        enum llm_reasoning_back back;
+        enum reasoning_back back;
         const char *origin;
         int with, blank;
     } cases[] = {
-        {LLM_BACK_CALLS, "here", 1, 0},      {LLM_BACK_ALWAYS, "here", 2, 0},
-        {LLM_BACK_REQUIRED, "here", 2, 1},   {LLM_BACK_NEVER, "here", 0, 0},
-        {LLM_BACK_CALLS, "elsewhere", 0, 0}, {LLM_BACK_REQUIRED, "elsewhere", 0, 3},
+        {BACK_CALLS, "here", 1, 0}, {BACK_ALWAYS, "here", 2, 0},     {BACK_REQUIRED, "here", 2, 1},
+        {BACK_NEVER, "here", 0, 0}, {BACK_CALLS, "elsewhere", 0, 0}, {BACK_REQUIRED, "elsewhere", 0, 3},
     };
     (void)state;
     for (size_t i = 0; i < countof(cases); i++) {
@@ -401,7 +401,7 @@ static void reasoning_back(void **state)
         t->reasoning_field = xstrdup("reasoning");
         t->origin = xstrdup("here");
         conversation_user(&c, "q3", 2);
-        o.reasoning_back = cases[i].back;
+        o.facts.reasoning_back = cases[i].back;
         s.origin = cases[i].origin;
         autofree char *m = messages(&c, &s);
         int with = 0, blank = 0;
@@ -411,7 +411,7 @@ static void reasoning_back(void **state)
             blank++;
         if (with != cases[i].with || blank != cases[i].blank)
             fail_msg("case %zu: %d with, %d blank: %s", i, with, blank, m);
-        assert_true(cases[i].back != LLM_BACK_REQUIRED || !strstr(m, "\"reasoning\":"));
+        assert_true(cases[i].back != BACK_REQUIRED || !strstr(m, "\"reasoning\":"));
         conversation_release(&c);
     }
 }
@@ -438,11 +438,11 @@ static void thoughts_in_text(void **state)
     t->reasoning_items = xstrdup("[{\"type\":\"reasoning.text\",\"text\":\"P\"}]");
     t->origin = xstrdup("here");
     conversation_result(&c, "call_def", RESULT_OK, "1", 1);
-    o.reasoning_back = LLM_BACK_TEXT;
+    o.facts.reasoning_back = BACK_TEXT;
     autofree char *m = messages(&c, &s);
     assert_null(strstr(m, "first"));
     assert_non_null(strstr(m, "\"content\":\"<think>\\nsecond\\n</think>\\n\\nnow\""));
-    o.reasoning_back = LLM_BACK_REQUIRED;
+    o.facts.reasoning_back = BACK_REQUIRED;
     autofree char *both = messages(&c, &s);
     assert_non_null(strstr(both, "\"reasoning_content\":\"second\""));
     assert_non_null(strstr(both, "\"reasoning_details\":[{\"type\":\"reasoning.text\",\"text\":\"P\"}]"));
@@ -459,7 +459,7 @@ static void signatures(void **state)
     struct llm_options o = options();
     struct request_shape s = shape(&o, false);
     conversation(&c);
-    o.signatures = true;
+    o.service.signatures = true;
     autofree char *own = messages(&c, &s);
     assert_null(strstr(own, "skip_thought"));
     s.origin = "elsewhere";
@@ -477,11 +477,11 @@ static void bounds(void **state)
     assert_int_equal(request_max_tokens(&o, false, 0), 0);
     assert_int_equal(request_max_tokens(&o, true, 0), 4096);
     assert_int_equal(request_max_tokens(&o, true, 8192), 2048);
-    o.profile_max_tokens = 1000;
+    o.facts.max_tokens = 1000;
     assert_int_equal(request_max_tokens(&o, true, 8192), 1000);
-    o.send_max_tokens = true;
+    o.service.send_max_tokens = true;
     assert_int_equal(request_max_tokens(&o, false, 0), 1000);
-    o.send_max_tokens = false;
+    o.service.send_max_tokens = false;
     o.max_tokens = 7000;
     assert_int_equal(request_max_tokens(&o, false, 0), 7000);
     assert_int_equal(request_max_tokens(&o, false, 8192), 2048);
