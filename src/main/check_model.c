@@ -15,6 +15,7 @@
 #include "base/size.h"
 #include "conversation/conversation.h"
 #include "config/prompt_file.h"
+#include "llm/llm.h"
 #include "llm/models.h"
 #include "main/command.h"
 #include "process/loop.h"

@@ -6,6 +6,7 @@
 #include "ask/setup.h"
 #include "base/mem.h"
 #include "config/config.h"
+#include "llm/learnt.h"
 #include "llm/replay.h"
 #include "ask/ask.h"
 
@@ -92,7 +93,7 @@ void ask_skip_gone(struct ask *a, struct llm_options *o, const char *kept)
     char advice[LLM_ADVICE];
 
     /* as often as there are others, since all of them may be gone */
-    for (size_t i = 1; a->endpoint.models && i < a->endpoint.models->n && llm_is_gone(o, kept); i++) {
+    for (size_t i = 1; a->endpoint.models && i < a->endpoint.models->n && learnt_is_gone(o, kept); i++) {
         const char *name = model_after(&a->service, a->model, advice, sizeof advice);
         if (!name)
             return;

@@ -13,6 +13,7 @@
 #include "base/scrub.h"
 #include "base/size.h"
 #include "base/url.h"
+#include "llm/llm.h"
 #include "llm/models.h"
 
 #define LOCAL_MS 150  /* ms; short, since nobody asked for it */

@@ -8,9 +8,11 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/value.h"
+#include "llm/learnt.h"
+#include "llm/private.h"
 #include "wire/api.h"
 #include "wire/effort.h"
+#include "wire/request.h"
 
 /* Takes the nearest of the values that the service names instead; when it names none, no effort is sent.
  * False when the effort was changed before, or was not sent. */
@@ -67,19 +69,6 @@ static const char *leave_out(bool *without, bool sent, const char *name)
     return sent && !before ? name : NULL;
 }
 
-void adapt_without_responses(struct llm *m)
-{
-    struct llm_learnt *k = m->learnt;
-
-    k->no_responses = true;
-    if (m->o.facts.efforts && !value_choice("none", m->o.facts.efforts)) {
-        k->dialect = DIALECT_BLOCKS;
-        return;
-    }
-    k->effort_known = true;
-    k->effort = "none";
-}
-
 /* "use /v1/responses": such models call tools only by that API. Where it does not exist, they call tools by
  * chat completions when they do not think; one that always thinks writes its code as text. */
 static int other_api(const struct exchange *x, struct error *err)
@@ -97,7 +86,7 @@ static int other_api(const struct exchange *x, struct error *err)
     }
     if (k->dialect == DIALECT_BLOCKS || (k->effort_known && k->effort && !strcmp(k->effort, "none")))
         return 1;
-    adapt_without_responses(m);
+    learnt_without_responses(k, &m->o.facts);
     k->told_effort = k->effort_known;
     if (m->o.api == API_RESPONSES && llm_use_api(m, API_CHAT_COMPLETIONS, err))
         return -1;
@@ -248,7 +237,7 @@ bool adapt_next_model(const struct exchange *x, struct failure *f)
 
     if (!m->s.gone || !m->s.gone(m->s.gone_ctx, gone, &next, f->advice))
         return false;
-    llm_keep_gone(m);
+    learnt_keep_gone(m->s.kept, m->learnt);
     if (llm_reconfigure(m, &next, &err) || m->learnt->gone) /* a list may name a model twice */
         return false;
     exchange_notice(x, false, "%s no longer has the model %s; using %s instead",

@@ -6,7 +6,10 @@
 
 #include <stdbool.h>
 
-#include "llm/exchange.h"
+struct error;
+struct exchange;
+struct failure;
+struct llm_reply;
 
 /* Drops or changes the parameter that f names. Returns 0 when the request is worth another try, 1 when the
  * parameter was not sent or had already been changed, -1 with err. */
@@ -16,9 +19,6 @@ void adapt_failure(const struct exchange *x, struct failure *f);
 /* Call this when the service no longer has the model. True: from here on another model is asked. False: f has
  * the advice for the user. */
 bool adapt_next_model(const struct exchange *x, struct failure *f);
-/* The endpoint has no Responses API, by which alone this model calls tools while it thinks: from here on it
- * is told not to think, or, if it knows no effort none, asked to write code in blocks. */
-void adapt_without_responses(struct llm *m);
 /* Tells the user once that the effort or temperature sent is not the one they asked for. */
 void adapt_tell_unsent(const struct exchange *x);
 /* Tells the user once that the model that answers is not the one they asked for. */

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <time.h>
 
-#include "llm/llm.h"
 #include "wire/reader.h"
+#include "wire/types.h"
 
 /* one byte more than the reader accepts, so that the reading can show that the body is too long */
 #define DEBUG_BODY_MAX (READER_REPLY_MAX + 1)

@@ -12,6 +12,7 @@
 #include "base/url.h"
 #include "llm/certificates.h"
 #include "llm/curl_load.h"
+#include "llm/llm.h"
 #include "llm/models.h"
 #include "process/loop.h"
 

@@ -1,7 +1,6 @@
-/* exchange.c - see exchange.h. */
-#include "llm/exchange.h"
+/* exchange.c - llm_ask: one reply of the model by as many tries as it takes. A try is a body, a transfer and
+ * its answer; after a failure the request is changed (adapt.c), or repeated (retry.c), or given up. */
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,25 +10,18 @@
 #include "base/mem.h"
 #include "base/url.h"
 #include "llm/adapt.h"
+#include "llm/learnt.h"
+#include "llm/llm.h"
+#include "llm/private.h"
 #include "llm/replay.h"
 #include "llm/trace.h"
 #include "process/loop.h"
+#include "wire/reply.h"
+#include "wire/request.h"
 
 #define AFTER_FINISH_MS \
     3000 /* ms; usage may follow the finish, and the server may then keep the connection open */
 #define AFTER_DONE_MS 100 /* ms for the last chunk mark, so that the connection can be used again */
-
-void exchange_notice(const struct exchange *x, bool detail, const char *fmt, ...)
-{
-    const struct llm_listener *l = x->l;
-    if (!l || !l->notice)
-        return;
-    va_list ap;
-    va_start(ap, fmt);
-    autofree char *line = xvasprintf(fmt, ap);
-    va_end(ap);
-    l->notice(l->ctx, detail, line);
-}
 
 static void tell_phase(const struct exchange *x, struct phase_now now)
 {
@@ -226,7 +218,7 @@ static void learn(struct exchange_try *t)
     x->from_block = !x->structured && t->a.from_block;
     x->m->learnt->thoughts_unopened |= t->a.retracted;
     if (x->m->learnt->tools_found)
-        llm_keep_tools(x->m);
+        learnt_keep_tools(x->m->s.kept, x->m->learnt);
     x->m->learnt->tools_found = false;
 }
 
@@ -410,7 +402,8 @@ static int try_once(struct exchange *x, struct exchange_try *t, struct llm_reply
     return 1;
 }
 
-int exchange_run(struct exchange *x, struct llm_reply *r, struct error *err)
+/* Adds to r's usage and requests, and replaces the rest of r. */
+static int run(struct exchange *x, struct llm_reply *r, struct error *err)
 {
     int rc;
     if (!x->m->http && !x->m->replay && !(x->m->http = http_new(err)))
@@ -422,5 +415,52 @@ int exchange_run(struct exchange *x, struct llm_reply *r, struct error *err)
         rc = try_once(x, &t, r, err);
         attempt_release(&t);
     } while (rc > 0);
+    return rc;
+}
+
+/* In auto: an unknown model that has made no native call ends a reply that has a Python block in it, and
+ * there is a tool that could run it. */
+static bool is_unsure(const struct llm *m, const struct llm_request *q, const struct llm_reply *r)
+{
+    bool takes_code = false;
+
+    for (size_t i = 0; i < q->tools.n; i++)
+        takes_code |= q->tools.v[i].code_key != NULL;
+    return takes_code && m->learnt->dialect == DIALECT_AUTO && !m->learnt->native_seen && !q->about
+           && q->prompts->nudge && !r->n_calls && !r->truncated && !r->refusal && r->finish == LLM_FINISH_STOP
+           && reply_has_block(r->text);
+}
+
+/* Learns from this reply how the model calls. When it sends a block after being asked whether code is to be
+ * run, its dialect is blocks. */
+static void learn_dialect(const struct exchange *x)
+{
+    struct llm *m = x->m;
+    if (x->structured)
+        m->learnt->native_seen = true;
+    if (x->q->about && x->from_block && m->learnt->dialect != DIALECT_BLOCKS) {
+        m->learnt->dialect = DIALECT_BLOCKS;
+        exchange_notice(x, false, "%s writes its code as text; its python blocks are run from now on",
+                        m->o.model);
+    }
+    learnt_keep_dialect(m->s.kept, &m->o, m->learnt);
+}
+
+int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listener *l, struct llm_reply *r,
+            struct error *err)
+{
+    struct exchange x = {.m = m, .q = q, .l = l};
+    int64_t start = clock_us();
+    *r = (struct llm_reply){.usage = LLM_USAGE_UNKNOWN};
+    int rc = conversation_check(q->conversation, err);
+    if (!rc)
+        rc = run(&x, r, err);
+    if (!rc) {
+        r->unsure = is_unsure(m, q, r);
+        learn_dialect(&x);
+    }
+    if (!r->text)
+        r->text = xstrdup("");
+    r->seconds = (double)(clock_us() - start) / 1e6;
     return rc;
 }

@@ -50,8 +50,6 @@ struct llm_session {
 struct llm *llm_new(const struct llm_options *o, const struct llm_session *s, struct loop *loop,
                     struct error *err);
 void llm_free(struct llm *m);
-/* True when the service said within the last day that it no longer has this model. kept as in llm_session. */
-bool llm_is_gone(const struct llm_options *o, const char *kept);
 /* Switches to another model in the middle of a session. */
 int llm_reconfigure(struct llm *m, const struct llm_options *o, struct error *err);
 void llm_set_deadline(struct llm *m, int64_t deadline);

@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <time.h>
 
-#include "llm/llm.h"
+struct error;
+struct loop;
 
 #define MODELS_BYTES (4u << 20) /* of one list; OpenRouter's has somewhat over 1 MiB */
 /* The cap for a list that the user did not ask for: whatever listens on this machine may cost 150 ms at most.

@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
+#include "conversation/model.h"
 #include "llm/http.h"
-#include "llm/llm.h"
 
 struct error;
 struct replay;

@@ -45,6 +45,7 @@ struct llm_options {
 
 /* What was learnt in this session about one endpoint and model. Only llm writes it. */
 struct llm_learnt {
+    char *key;   /* which: under this it is kept (llm/learnt.h) */
     int context; /* the window in tokens */
     enum dialect dialect;
     bool native_seen;   /* the model made a native call */
