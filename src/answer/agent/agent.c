@@ -1,5 +1,5 @@
-/* agent.c - the agent's public functions: create it, ask, clear, reset; what a question leaves behind in the
- * conversation. The loop of one question is in rounds.c.
+/* agent.c - an agent: create it, clear, reset; how a question goes into its conversation, and what it leaves
+ * behind there. What is done for the answer in between is the caller's (pipeline.c, verify.c).
  */
 #include "agent/agent.h"
 
@@ -8,13 +8,9 @@
 #include <string.h>
 
 #include "agent/private.h"
-#include "agent/rounds.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/remedy.h"
-#include "process/loop.h"
-#include "process/out.h"
 #include "provenance/numbers.h"
 
 void agent_defaults(struct agent_options *o)
@@ -47,17 +43,11 @@ struct agent *agent_new(const struct agent_options *o, const struct agent_deps *
         .event_ctx = deps->event_ctx,
         .new_sandbox = deps->new_sandbox,
         .host = deps->host,
-        .before = deps->before,
         .usage = USAGE_NONE,
         .pending = BUF_INIT(PENDING_MAX),
         .heard = BUF_INIT(PENDING_MAX),
         .code = BUF_INIT(4 * 1024 * 1024),
     };
-    if (a->before) {
-        a->before->next = a;
-        a->before->event = before_event;
-        a->before->event_ctx = a;
-    }
     return a;
 }
 
@@ -74,7 +64,7 @@ void agent_free(struct agent *a)
     for (size_t i = 0; i < a->n_attached; i++)
         attached_file_release(&a->attached[i]);
     free(a->attached);
-    verify_forget(a);
+    attached_close(a);
     image_list_release(&a->images);
     free(a->retry);
     buf_release(&a->pending);
@@ -85,65 +75,6 @@ void agent_free(struct agent *a)
     buf_release(&a->code);
     free(a->system);
     free(a);
-}
-
-/* The question has run out of time: stop whatever is waiting, as Ctrl-C would. */
-static void on_deadline(void *ctx)
-{
-    struct agent *a = ctx;
-
-    a->q->late = true;
-    loop_interrupt(a->loop);
-    out_hurry(true);
-}
-
-bool agent_out_of_time(const struct agent *a)
-{
-    return a->q && a->q->late && loop_interrupts(a->loop) <= 1 && !loop_fatal(a->loop);
-}
-
-void question_init(struct agent *a, struct question *q)
-{
-    struct budget_limits max = {
-        .requests = a->o.max_requests,
-        .calls = a->o.max_calls,
-        .malformed = a->o.max_malformed,
-        .repairs = a->o.max_repairs,
-        .tokens = a->o.max_tokens_total,
-        .repair_tokens = llm_facts(a->llm)->repair_tokens,
-        .chat = a->o.chat,
-    };
-
-    *q = (struct question){.number = ++a->number, .began = clock_ms(), .usage = USAGE_NONE};
-    budget_init(&q->budget, &max);
-    a->q = q;
-    out_hurry(false);
-    if (a->o.max_ms > 0) {
-        q->deadline = q->began + a->o.max_ms;
-        loop_deadline(a->loop, q->deadline, on_deadline, a);
-        llm_set_deadline(a->llm, q->deadline);
-    }
-}
-
-void question_release(struct agent *a, struct question *q)
-{
-    if (q->deadline) {
-        loop_timer_stop(a->loop, a);
-        llm_set_deadline(a->llm, 0);
-        /* Clear our own interrupt so that it does not end the next question; keep a signal from the user. */
-        if (agent_out_of_time(a))
-            loop_arm(a->loop);
-    }
-    budget_release(&q->budget);
-    prompts_release(&q->texts);
-    free(q->answer);
-    free(q->last_text);
-    free(q->thought);
-    free(q->good);
-    free(q->undelivered);
-    free(q->undelivered_name);
-    free(q->second);
-    a->q = NULL;
 }
 
 /* Did the question show or run anything? If not, it is removed from the history. */
@@ -267,7 +198,28 @@ static void tell_earlier(struct agent *a)
     }
 }
 
-enum question_status agent_ask(struct agent *a, const char *question, size_t len, struct error *err)
+/* What is known only when the question is over: a file that could not be delivered makes the answer one that
+ * lacks it. */
+static enum question_status question_over(struct agent *a, enum question_status status, const char *question,
+                                          size_t len, struct error *err)
+{
+    struct question *q = a->q;
+
+    if (q->undelivered && question_has_answer(status)) {
+        status = QUESTION_UNDELIVERED;
+        error_set(err, ERROR_SYSTEM, 0, "answered, but %s", q->undelivered);
+        if (a->o.chat)
+            err->remedy[0] = '\0'; /* the remedy is a command-line option, which the chat does not have */
+    }
+    question_settle(a, status, question, len);
+    warn_no_sandbox(a, q, status);
+    return status;
+}
+
+enum question_status agent_answer(struct agent *a, const char *question, size_t len,
+                                  enum question_status (*steps)(struct agent *a, const char *question,
+                                                                struct error *err),
+                                  struct error *err)
 {
     struct question q;
     struct error e = {0};
@@ -287,19 +239,7 @@ enum question_status agent_ask(struct agent *a, const char *question, size_t len
         texts_tell_day(a);
         question_put(a, &q, text, len);
         agent_send(a, &(struct event){.type = EVENT_QUESTION, .asked = {text, len}});
-        status = before_ask(a, text, &e);
-        if (status == QUESTION_ANSWERED)
-            status = rounds_run(a, &q, &e);
-        if (status == QUESTION_ANSWERED && a->o.verify)
-            status = verify_answer(a, text, &e);
-        if (q.undelivered && question_has_answer(status)) {
-            status = QUESTION_UNDELIVERED;
-            error_set(&e, ERROR_SYSTEM, 0, "answered, but %s", q.undelivered);
-            if (a->o.chat)
-                e.remedy[0] = '\0'; /* the remedy is a command-line option, which the chat does not have */
-        }
-        question_settle(a, status, text, len);
-        warn_no_sandbox(a, &q, status);
+        status = question_over(a, steps(a, text, &e), text, len, &e);
     }
     send_done(a, &q, status, &e);
     question_release(a, &q);
@@ -311,25 +251,6 @@ enum question_status agent_ask(struct agent *a, const char *question, size_t len
 bool agent_can_retry(const struct agent *a)
 {
     return a->retry != NULL;
-}
-
-enum question_status agent_retry(struct agent *a, struct error *err)
-{
-    if (!a->retry) {
-        error_set(err, ERROR_USAGE, 0, "nothing to retry: the last question was answered");
-        return QUESTION_USAGE;
-    }
-    return agent_ask(a, a->retry, a->retry_len, err);
-}
-
-void agent_tell(struct agent *a, const char *note)
-{
-    size_t len = strlen(note);
-
-    if (attached_bytes(a) + a->pending.len + len + 2 > PENDING_MAX)
-        return;
-    buf_add(&a->pending, note, len);
-    buf_addstr(&a->pending, "\n\n");
 }
 
 int agent_run(struct agent *a, const char *code, size_t len, struct error *err)
@@ -359,7 +280,7 @@ void agent_clear(struct agent *a)
     if (a->before)
         agent_clear(a->before);
     a->data = false;
-    verify_forget(a);
+    attached_close(a);
     conversation_truncate(a->c, 0);
     set_retry(a, NULL, 0);
     drop_pending(a);
@@ -406,11 +327,6 @@ const struct usage *agent_usage(const struct agent *a)
 int agent_context(const struct agent *a)
 {
     return llm_context(a->llm);
-}
-
-int64_t agent_conversation_tokens(const struct agent *a)
-{
-    return (int64_t)((double)conversation_bytes(a->c) / BYTES_A_TOKEN);
 }
 
 unsigned agent_question_number(const struct agent *a)

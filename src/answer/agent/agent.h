@@ -57,13 +57,12 @@ struct agent_deps {
     /* Makes a sandbox for a second computation (verify), which the agent frees. May be NULL. */
     struct sandbox *(*new_sandbox)(void *event_ctx);
     struct host_files *host; /* what its tools may see of this machine (host_files.h); or NULL */
-    /* A pipeline: the agent that is asked every question first, in a conversation of its own. What it says,
-     * and the files that it puts into the sandbox, are handed on; its events go to this one's listener. Or
-     * NULL. */
-    struct agent *before;
 };
 struct agent *agent_new(const struct agent_options *o, const struct agent_deps *deps);
 void agent_free(struct agent *a);
+/* A pipeline: before is asked every question first, in a conversation of its own. What it says, and the files
+ * that it puts into the sandbox, are handed on; its events go to a's listener. Borrowed. */
+void agent_put_before(struct agent *a, struct agent *before);
 
 /* Add a file or a folder to the next question. It is put into the sandbox as name; an extension is added
  * when name has none and the content tells one. The model sees it with that question: whole if it is UTF-8

@@ -1,5 +1,4 @@
-/* ask.c - one request to the model: what is sent, what it costs, and how the conversation is shortened until
- * it fits. */
+/* ask.c - one request to the model: whether it is allowed, what is sent, what it costs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,10 +8,6 @@
 #include "base/mem.h"
 #include "base/remedy.h"
 #include "process/loop.h"
-
-/* Bounds memory, whatever the model's window: a request takes twice this again, and six times as long if
- * every byte must be escaped. */
-#define HISTORY_MAX ((size_t)8 << 20)
 
 static int64_t estimated_output(const struct llm_reply *r)
 {
@@ -46,9 +41,8 @@ static void account(struct agent *a, struct question *q, const struct llm_reply 
     agent_send(a, &(struct event){.type = EVENT_USAGE, .usage = u});
 }
 
-/* Do the limits of the question allow another request, and does --max-cost? What was spent so far decides,
- * since nobody knows what the next request will cost. */
-static int may_ask(const struct agent *a, struct error *err)
+/* What was spent so far decides, since nobody knows what the next request will cost. */
+int ask_allowed(const struct agent *a, struct error *err)
 {
     if (budget_may_ask(&a->q->budget, err))
         return -1;
@@ -66,13 +60,8 @@ static int may_ask(const struct agent *a, struct error *err)
     return 0;
 }
 
-static bool window_full(const struct agent *a, const struct question *q, const struct error *err)
-{
-    return err->kind == ERROR_CONTEXT && !q->late && !loop_cancelled(a->loop);
-}
-
-static int request(struct agent *a, const struct conversation *c, const char *about, struct llm_reply *r,
-                   struct error *err)
+int ask_once(struct agent *a, const struct conversation *c, const char *about, struct llm_reply *r,
+             struct error *err)
 {
     struct question *q = a->q;
     struct llm_tool tools[PROMPT_TOOLS_MAX];
@@ -104,73 +93,13 @@ static int request(struct agent *a, const struct conversation *c, const char *ab
     return status;
 }
 
-/* Leave something out of the conversation; the user is told once. False: nothing is left to leave out. */
-static bool shrink(struct agent *a, struct question *q)
-{
-    if (!context_shrink(a->c, &q->start))
-        return false;
-    if (!a->told_full)
-        agent_notice(a, NOTICE_INFO, "context full: the oldest turns are no longer sent to the model");
-    a->told_full = true;
-    return true;
-}
-
-/* The service has refused the conversation as too long: one step that may help, the one that loses least
- * first. */
-static bool make_room(struct agent *a, struct question *q)
-{
-    return context_shorten(a->c, q->start) || compact_refused(a, q) || shrink(a, q);
-}
-
-static int bound_history(struct agent *a, struct question *q, struct error *err)
-{
-    while (conversation_bytes(a->c) > HISTORY_MAX)
-        if (!shrink(a, q))
-            return error_set(err, ERROR_LIMIT, 0,
-                             "%s sent more for this question than a conversation can hold (%zu MiB)\n"
-                             "%s",
-                             llm_model(a->llm), HISTORY_MAX >> 20, remedy(REMEDY_REPHRASE, a->o.chat));
-    return 0;
-}
-
-int ask_model(struct agent *a, struct llm_reply *r, struct error *err)
-{
-    struct question *q = a->q;
-
-    compact_if_full(a, q);
-    for (;;) {
-        if (may_ask(a, err))
-            return -1;
-        if (loop_cancelled(a->loop))
-            return error_set(err, ERROR_CANCELLED, 0, "interrupted");
-        if (bound_history(a, q, err))
-            return -1;
-        q->reply++;
-        if (a->no_sandbox.kind == ERROR_NONE)
-            sandbox_start(a->sandbox); /* starts up while the model thinks */
-        int status = request(a, a->c, NULL, r, err);
-        if (!status || !window_full(a, q, err))
-            return status;
-        if (!make_room(a, q))
-            return -1;
-        llm_reply_release(r);
-        memset(r, 0, sizeof *r);
-        memset(err, 0, sizeof *err);
-    }
-}
-
-int ask_silently(struct agent *a, const struct conversation *c, struct llm_reply *r, struct error *err)
-{
-    return may_ask(a, err) ? -1 : request(a, c, NULL, r, err);
-}
-
 int ask_about(struct agent *a, const char *text, struct llm_reply *r, struct error *err)
 {
-    if (may_ask(a, err))
+    if (ask_allowed(a, err))
         return -1;
     agent_turn_to(a, PHASE_ASKING); /* the text is whole */
     agent_notice(a, NOTICE_INFO, "the answer contains code; asking %s whether to run it", llm_model(a->llm));
-    int status = request(a, a->c, text, r, err);
+    int status = ask_once(a, a->c, text, r, err);
     if (status)
         agent_notice(a, NOTICE_DETAIL, "that request failed, so the code is shown but not run: %s",
                      err->text);

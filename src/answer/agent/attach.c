@@ -143,19 +143,6 @@ static char *free_name(const struct agent *a, const char *path, const char *kind
     return name_not_taken(name, (const char *const *)taken.v, taken.n);
 }
 
-/* Put text between tags that it cannot close. */
-void attach_data(struct buf *out, const char *text)
-{
-    char end[32] = "</data";
-    size_t len = strlen(text);
-
-    for (unsigned n = 2; strstr(text, end); n++)
-        snprintf(end, sizeof end, "</data-%u", n);
-    while (len && text[len - 1] == '\n')
-        len--;
-    buf_addf(out, "<%s>\n%.*s\n%s>\n\n", end + 2, (int)len, text, end);
-}
-
 /* A table must not fill a small window: each digit costs a token, and every request sends it again. A
  * sixteenth is enough. */
 static size_t whole_max(const struct agent *a)
@@ -255,9 +242,9 @@ static int make_block(struct agent *a, struct added_file *s, struct error *err)
                           : " Code that uses it must first read it, like this:");
     if (s->in_full) {
         autofree char *text = xasprintf("%s%s%s", buf_str(&profile), profile.len ? WHOLE_HEAD : "", s->head);
-        attach_data(&out, text);
+        data_block(&out, text);
     } else {
-        attach_data(&out, buf_str(&profile));
+        data_block(&out, buf_str(&profile));
         /* repeat it after the table: a small model goes by what stands next to the question */
         if (s->has_code && !runs)
             buf_addstr(&out, "It is not read yet: the code begins with the lines above that read it.\n\n");
@@ -273,13 +260,23 @@ void attached_blocks(const struct agent *a, bool in_full, struct buf *out)
             buf_addstr(out, a->added[i].block);
 }
 
-size_t attached_bytes(const struct agent *a)
+static size_t attached_bytes(const struct agent *a)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < a->n_added; i++)
         n += strlen(a->added[i].block);
     return n;
+}
+
+void agent_tell(struct agent *a, const char *note)
+{
+    size_t len = strlen(note);
+
+    if (attached_bytes(a) + a->pending.len + len + 2 > PENDING_MAX)
+        return;
+    buf_add(&a->pending, note, len);
+    buf_addstr(&a->pending, "\n\n");
 }
 
 void attached_forget(struct agent *a)
@@ -335,6 +332,28 @@ static bool is_at(int fd, const char *path)
            && there.st_ino == it.st_ino;
 }
 
+/* Keep a file of this conversation, to attach it again. */
+static void keep_open(struct agent *a, const char *name, int fd, int64_t at)
+{
+    autoclose int copy = dup(fd);
+
+    if (copy < 0 || at < 0)
+        return;
+    a->kept = xreallocarray(a->kept, a->n_kept + 1, sizeof *a->kept);
+    a->kept[a->n_kept++] = (struct kept_file){xstrdup(name), fd_steal(&copy), at};
+}
+
+void attached_close(struct agent *a)
+{
+    for (size_t i = 0; i < a->n_kept; i++) {
+        free(a->kept[i].name);
+        fd_close(&a->kept[i].fd);
+    }
+    free(a->kept);
+    a->kept = NULL;
+    a->n_kept = 0;
+}
+
 int attach_file(struct agent *a, const char *name, int fd, struct buf *out, struct error *err)
 {
     autorelease(source_release) struct added_file s = {
@@ -346,7 +365,7 @@ int attach_file(struct agent *a, const char *name, int fd, struct buf *out, stru
         return -1;
     int64_t at = lseek(s.fd, 0, SEEK_CUR);
     if (a->o.verify)
-        verify_keep(a, name, s.fd, at);
+        keep_open(a, name, s.fd, at);
     s.kind = s.folder ? "" : sniff_content(s.head, s.head_len, s.whole);
     s.inside = free_name(a, name, s.kind);
     s.size = sandbox_put_each(a->sandbox, &(struct put_ask){s.inside, s.fd, images_found, &images}, err);

@@ -1,6 +1,6 @@
-/* compact.c - old turns become the model's own summary of them: at the user's word, or by itself when its
- * window is nearly full. The conversation changes only when a summary came; without one, context.c
- * shortens it.
+/* compact.c - the model's next reply, and a conversation that fits its window. Old turns become the model's
+ * own summary of them: at the user's word, or by itself when the window is nearly full. The conversation
+ * changes only when a summary came; without one, context.c shortens it.
  */
 #include <string.h>
 
@@ -8,7 +8,12 @@
 #include "agent/small_model.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 #include "process/loop.h"
+
+/* Bounds memory, whatever the model's window: a request takes twice this again, and six times as long if
+ * every byte must be escaped. */
+#define HISTORY_MAX ((size_t)8 << 20)
 
 #define WINDOW_MIN 4096 /* in a smaller one a summary would take too much of it */
 #define FULL       0.75 /* of the window: the rest is for the answer, and for how wrong an estimate may be */
@@ -35,7 +40,7 @@ static int ask_for_summary(struct agent *a, size_t end, struct llm_reply *r, str
 
     memcpy(old.v, a->c->v, end * sizeof *old.v);
     conversation_user(&old, a->q->texts.summary, strlen(a->q->texts.summary));
-    int status = ask_silently(a, &old, r, err);
+    int status = ask_allowed(a, err) ? -1 : ask_once(a, &old, NULL, r, err);
     memmove(old.v, old.v + end, sizeof *old.v);
     old.n = 1;
     conversation_release(&old);
@@ -86,7 +91,9 @@ static bool compact_by_itself(struct agent *a, struct question *q, size_t end, c
     return true;
 }
 
-void compact_if_full(struct agent *a, struct question *q)
+/* Replace the older turns by the model's summary before the question that is about to be asked, if the window
+ * is nearly full. */
+static void compact_if_full(struct agent *a, struct question *q)
 {
     if (!may_compact(a, q) || !fuller_than(a, FULL))
         return;
@@ -117,12 +124,74 @@ static size_t oldest_turns(const struct agent *a, size_t start)
     return end;
 }
 
-bool compact_refused(struct agent *a, struct question *q)
+/* The service refused all of it as too long: do so with as many of the oldest turns as it should take. False:
+ * no summary came of it. */
+static bool compact_refused(struct agent *a, struct question *q)
 {
     int window = llm_context(a->llm);
 
     return may_compact(a, q) && (!window || window >= WINDOW_MIN)
            && compact_by_itself(a, q, oldest_turns(a, q->start), "context full");
+}
+
+static bool window_full(const struct agent *a, const struct question *q, const struct error *err)
+{
+    return err->kind == ERROR_CONTEXT && !q->late && !loop_cancelled(a->loop);
+}
+
+/* Leave something out of the conversation; the user is told once. False: nothing is left to leave out. */
+static bool shrink(struct agent *a, struct question *q)
+{
+    if (!context_shrink(a->c, &q->start))
+        return false;
+    if (!a->told_full)
+        agent_notice(a, NOTICE_INFO, "context full: the oldest turns are no longer sent to the model");
+    a->told_full = true;
+    return true;
+}
+
+/* The service has refused the conversation as too long: one step that may help, the one that loses least
+ * first. */
+static bool make_room(struct agent *a, struct question *q)
+{
+    return context_shorten(a->c, q->start) || compact_refused(a, q) || shrink(a, q);
+}
+
+static int bound_history(struct agent *a, struct question *q, struct error *err)
+{
+    while (conversation_bytes(a->c) > HISTORY_MAX)
+        if (!shrink(a, q))
+            return error_set(err, ERROR_LIMIT, 0,
+                             "%s sent more for this question than a conversation can hold (%zu MiB)\n"
+                             "%s",
+                             llm_model(a->llm), HISTORY_MAX >> 20, remedy(REMEDY_REPHRASE, a->o.chat));
+    return 0;
+}
+
+int ask_model(struct agent *a, struct llm_reply *r, struct error *err)
+{
+    struct question *q = a->q;
+
+    compact_if_full(a, q);
+    for (;;) {
+        if (ask_allowed(a, err))
+            return -1;
+        if (loop_cancelled(a->loop))
+            return error_set(err, ERROR_CANCELLED, 0, "interrupted");
+        if (bound_history(a, q, err))
+            return -1;
+        q->reply++;
+        if (a->no_sandbox.kind == ERROR_NONE)
+            sandbox_start(a->sandbox); /* starts up while the model thinks */
+        int status = ask_once(a, a->c, NULL, r, err);
+        if (!status || !window_full(a, q, err))
+            return status;
+        if (!make_room(a, q))
+            return -1;
+        llm_reply_release(r);
+        memset(r, 0, sizeof *r);
+        memset(err, 0, sizeof *err);
+    }
 }
 
 int agent_compact(struct agent *a, struct error *err)

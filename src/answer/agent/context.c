@@ -89,3 +89,8 @@ bool context_shrink(struct conversation *c, size_t *start)
     return context_shorten(c, *start) || drop_questions(c, start) || context_shorten(c, last)
            || context_shorten(c, c->n);
 }
+
+int64_t agent_conversation_tokens(const struct agent *a)
+{
+    return (int64_t)((double)conversation_bytes(a->c) / BYTES_A_TOKEN);
+}

@@ -308,3 +308,13 @@ void code_run_release(struct code_run *c)
     buf_release(&c->told);
     free(c->output);
 }
+
+int cell_malformed(struct agent *a, struct tool_use *use, const char *problem, struct error *err)
+{
+    const struct code_run c = {.id = use->call->id, .tool = use->call->name, .code = ""};
+
+    use->kind = RESULT_MALFORMED;
+    buf_addstr(&use->text, problem);
+    cell_refused(a, &c, problem);
+    return budget_bad_call(&a->q->budget, problem, err);
+}

@@ -13,6 +13,19 @@
 #define KNOWN_MAX 16   /* files; the latest are kept */
 #define SHOWN_MAX 6000 /* bytes of profiles shown to a model that is stuck */
 
+/* Put text between tags that it cannot close. */
+void data_block(struct buf *out, const char *text)
+{
+    char end[32] = "</data";
+    size_t len = strlen(text);
+
+    for (unsigned n = 2; strstr(text, end); n++)
+        snprintf(end, sizeof end, "</data-%u", n);
+    while (len && text[len - 1] == '\n')
+        len--;
+    buf_addf(out, "<%s>\n%.*s\n%s>\n\n", end + 2, (int)len, text, end);
+}
+
 static void known_release(struct known_file *k)
 {
     free(k->name);
@@ -52,7 +65,7 @@ void facts_show(const struct agent *a, struct buf *out)
         first--;
     for (size_t i = first; i < a->n_known; i++) {
         buf_addf(out, "\n\nWhat is in /mnt/data/%s:\n", a->known[i].name);
-        attach_data(out, a->known[i].profile);
+        data_block(out, a->known[i].profile);
         buf_trim(out, "\n");
     }
 }

@@ -113,19 +113,40 @@ struct agent {
     bool sandbox_warned;     /* the user was told this */
 };
 
+/* The files call each other in one direction only. From the highest: pipeline.c, verify.c, agent.c, rounds.c,
+ * then compact.c, ask.c, tools.c and what they use. */
+
 /* agent.c */
+/* agent_ask(), where steps is what is done for the answer of a->q once its turn is the last of the
+ * conversation: as rounds_run(). */
+enum question_status agent_answer(struct agent *a, const char *question, size_t len,
+                                  enum question_status (*steps)(struct agent *a, const char *question,
+                                                                struct error *err),
+                                  struct error *err);
 /* The user turn of the question anew: what was heard, the profiles, what is pending, the user's words. */
 void question_fill(struct agent *a, const char *question, size_t len);
+
+/* rounds.c */
+/* Ask the model, run its code, append the result, ask again, until there is an answer, which goes into
+ * a->q->answer, or a reason why there is none. err is set for every status but ANSWERED (for CODE_FAILED it
+ * says what failed). The conversation may end in open calls or results. */
+enum question_status rounds_run(struct agent *a, const char *question, struct error *err);
+
+/* question.c */
 void question_init(struct agent *a, struct question *q);
 void question_release(struct agent *a, struct question *q);
 /* The question's time is over, so the loop's interrupt is our own. */
 bool agent_out_of_time(const struct agent *a);
+/* The status that an error ends the question with; err is made clearer. */
+enum question_status question_failed(const struct agent *a, struct error *err);
 
 /* ask.c */
-/* Get the next reply. When the window is full, shorten the conversation one step at a time and ask again. */
-int ask_model(struct agent *a, struct llm_reply *r, struct error *err);
-/* Ask with another conversation and the present texts; nothing of the reply is shown. */
-int ask_silently(struct agent *a, const struct conversation *c, struct llm_reply *r, struct error *err);
+/* Do the limits of the question allow another request, and does --max-cost? */
+int ask_allowed(const struct agent *a, struct error *err);
+/* One request with the present texts. Nothing is shown of the reply if c is not the agent's conversation.
+ * about: NULL, or as in ask_about(). */
+int ask_once(struct agent *a, const struct conversation *c, const char *about, struct llm_reply *r,
+             struct error *err);
 /* Ask an unsure model whether the code in text is meant to run. A call in r means yes. Its text goes to no
  * listener. */
 int ask_about(struct agent *a, const char *text, struct llm_reply *r, struct error *err);
@@ -153,18 +174,9 @@ void texts_forget(struct agent *a); /* another conversation begins */
 const struct tool *tool_find(const struct agent *a, const char *name);
 /* Decide on one call and carry it out. Fills in use->tool and use->args; otherwise as struct tool.run. */
 int tool_call(struct agent *a, struct tool_use *use, struct error *err);
-/* Refuse a call that cannot be understood. -1: there were too many of them. */
-int tool_malformed(struct agent *a, struct tool_use *use, const char *problem, struct error *err);
 
 /* access.c: runs access_file */
 int access_run(struct agent *a, struct tool_use *use, struct error *err);
-
-/* before.c */
-/* Ask the agent before this one, and put what it hands on in front of the question, which must be the last
- * turn. QUESTION_ANSWERED: go on; otherwise why not. Nothing to do without such an agent. */
-enum question_status before_ask(struct agent *a, const char *question, struct error *err);
-/* An event of the agent before this one, whose listener is this one. */
-void before_event(void *ctx, const struct event *e);
 
 /* execute.c */
 /* Code that is run or refused, and its result. */
@@ -191,6 +203,8 @@ void cell_send_result(struct agent *a, const struct code_run *c, const char *tol
 void cell_send_not_run(struct agent *a, const struct code_run *c, const char *shown, const char *why);
 /* Both, for a call that is not run. */
 void cell_refused(struct agent *a, const struct code_run *c, const char *why);
+/* Refuse a call that cannot be understood. -1: there were too many of them. */
+int cell_malformed(struct agent *a, struct tool_use *use, const char *problem, struct error *err);
 
 /* attach.c */
 /* Add a file to the question, or to the next one; also appends the block that shows it to out, unless that is
@@ -199,11 +213,11 @@ int attach_file(struct agent *a, const char *name, int fd, struct buf *out, stru
 void attached_file_release(struct attached_file *f);
 /* The blocks of those for the next question: of those that are shown whole, or of the others. */
 void attached_blocks(const struct agent *a, bool in_full, struct buf *out);
-size_t attached_bytes(const struct agent *a);        /* of all these blocks */
-void attached_forget(struct agent *a);               /* none is for the next question any more */
-void attach_data(struct buf *out, const char *text); /* between tags that the text cannot close */
+void attached_forget(struct agent *a); /* none is for the next question any more */
+void attached_close(struct agent *a);  /* what was kept for a second computation */
 
 /* facts.c */
+void data_block(struct buf *out, const char *text); /* text between tags that it cannot close */
 /* Length of the name to which a statement gives a value; 0: it does not. */
 size_t assigned_name(const char *statement);
 void facts_add(struct agent *a, const char *name, const char *profile);
@@ -231,18 +245,12 @@ bool context_shorten(struct conversation *c, size_t end);
 void context_replace(struct conversation *c, size_t n, const char *user, const char *assistant);
 
 /* compact.c */
-/* Replace the older turns by the model's summary before the question that is about to be asked, if the window
- * is nearly full. */
-void compact_if_full(struct agent *a, struct question *q);
-/* The service refused all of it as too long: do so with as many of the oldest turns as it should take. False:
- * no summary came of it. */
-bool compact_refused(struct agent *a, struct question *q);
+/* Get the next reply. When the window is full, shorten the conversation one step at a time and ask again. */
+int ask_model(struct agent *a, struct llm_reply *r, struct error *err);
 
 /* verify.c */
 /* Compute the answer of a->q a second time. Returns ANSWERED, UNVERIFIED, or what stopped the question. */
 enum question_status verify_answer(struct agent *a, const char *question, struct error *err);
-void verify_keep(struct agent *a, const char *name, int fd, int64_t at);
-void verify_forget(struct agent *a);
 
 /* computed.c */
 /* Where the answer comes from. p, which must be empty, holds what the result points to; the caller releases

@@ -1,7 +1,5 @@
 /* rounds.c - the loop of one question. Every step either goes on or ends the question with a status.
  */
-#include "agent/rounds.h"
-
 #include <ctype.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,33 +23,6 @@ static int still_fails(const struct question *q, const char *more, struct error 
 
     return error_set(err, ERROR_LIMIT, 0, "the code still failed after %u repair%s%s", n, n == 1 ? "" : "s",
                      more);
-}
-
-int question_failed(const struct agent *a, struct error *err)
-{
-    if (agent_out_of_time(a))
-        error_set(err, ERROR_LIMIT, 0, "no answer within %g s (%s)", (double)a->o.max_ms / 1000,
-                  remedy(REMEDY_MAX_TIME, a->o.chat));
-    switch (err->kind) {
-    case ERROR_USAGE:
-        return QUESTION_USAGE;
-    case ERROR_AUTH:
-        return QUESTION_REFUSED;
-    case ERROR_BUSY:
-        return QUESTION_TRY_LATER;
-    case ERROR_SANDBOX:
-        return QUESTION_NO_SANDBOX;
-    case ERROR_LIMIT:
-    case ERROR_CONTEXT:
-        return QUESTION_LIMIT;
-    case ERROR_CANCELLED:
-        if (!loop_fatal(a->loop))
-            return QUESTION_INTERRUPTED;
-        error_set(err, ERROR_CANCELLED, 0, loop_fatal(a->loop) == SIGHUP ? "hung up" : "terminated");
-        return QUESTION_TERMINATED;
-    default:
-        return QUESTION_NO_ANSWER;
-    }
 }
 
 static const char *model_name(const struct agent *a)
@@ -364,13 +335,16 @@ static int one_round(struct agent *a, struct question *q, struct error *err)
     return status;
 }
 
-enum question_status rounds_run(struct agent *a, struct question *q, struct error *err)
+enum question_status rounds_run(struct agent *a, const char *question, struct error *err)
 {
+    struct question *q = a->q;
     int status;
+
+    (void)question; /* it is in the conversation */
 
     sandbox_start(a->sandbox);
     if (texts_make(a, &q->texts, err))
-        return (enum question_status)question_failed(a, err);
+        return question_failed(a, err);
     do
         status = one_round(a, q, err);
     while (status == GO_ON);

@@ -83,16 +83,6 @@ static void same_failed(struct agent *a, const struct code_run *c, const char *w
     cell_refused(a, c, "skipped: the same code has already failed");
 }
 
-int tool_malformed(struct agent *a, struct tool_use *use, const char *problem, struct error *err)
-{
-    const struct code_run c = {.id = use->call->id, .tool = use->call->name, .code = ""};
-
-    use->kind = RESULT_MALFORMED;
-    buf_addstr(&use->text, problem);
-    cell_refused(a, &c, problem);
-    return budget_bad_call(&a->q->budget, problem, err);
-}
-
 static int run_code(struct agent *a, struct tool_use *use, struct error *err)
 {
     struct question *q = a->q;
@@ -105,7 +95,7 @@ static int run_code(struct agent *a, struct tool_use *use, struct error *err)
         autofree char *problem = xasprintf(
             "The argument \"%s\" is missing or empty: %s takes {\"%s\": \"...\"}.", tool->code_key,
             tool->name, tool->code_key);
-        return tool_malformed(a, use, problem, err);
+        return cell_malformed(a, use, problem, err);
     }
     budget_good_call(&q->budget);
     if ((why = budget_failed_code(&q->budget, code))) {
@@ -207,7 +197,7 @@ static int not_called(struct agent *a, struct tool_use *use, struct error *err)
              use->call->name);
     for (size_t i = 0; i < p->n_tools; i++)
         buf_addf(&text, "%s%s", i ? ", " : " The tools are: ", p->tools[i].name);
-    return tool_malformed(a, use, buf_str(&text), err);
+    return cell_malformed(a, use, buf_str(&text), err);
 }
 
 int tool_call(struct agent *a, struct tool_use *use, struct error *err)
@@ -232,7 +222,7 @@ int tool_call(struct agent *a, struct tool_use *use, struct error *err)
         return 0;
     }
     if (use->problem)
-        return tool_malformed(a, use, use->problem, err);
+        return cell_malformed(a, use, use->problem, err);
 
     autojson struct json *args = json_parse(call->arguments, strlen(call->arguments), JSON_DUPLICATES, NULL,
                                             NULL);

@@ -14,27 +14,6 @@
 
 #define QUOTED_MAX 300 /* bytes of each answer in the message */
 
-void verify_keep(struct agent *a, const char *name, int fd, int64_t at)
-{
-    autoclose int copy = dup(fd);
-
-    if (copy < 0 || at < 0)
-        return;
-    a->kept = xreallocarray(a->kept, a->n_kept + 1, sizeof *a->kept);
-    a->kept[a->n_kept++] = (struct kept_file){xstrdup(name), fd_steal(&copy), at};
-}
-
-void verify_forget(struct agent *a)
-{
-    for (size_t i = 0; i < a->n_kept; i++) {
-        free(a->kept[i].name);
-        fd_close(&a->kept[i].fd);
-    }
-    free(a->kept);
-    a->kept = NULL;
-    a->n_kept = 0;
-}
-
 /* The second agent, and what its events tell. */
 struct second {
     struct agent *first;
@@ -97,8 +76,8 @@ static enum question_status ask_again(struct agent *a, struct second *s, const c
 {
     struct agent_options o = a->o;
     struct conversation c;
-    const struct agent_deps deps = {
-        a->llm, a->new_sandbox(a->event_ctx), &c, a->loop, on_second, s, NULL, NULL, NULL};
+    const struct agent_deps deps = {a->llm, a->new_sandbox(a->event_ctx), &c, a->loop, on_second, s, NULL,
+                                    NULL};
     enum question_status status = QUESTION_NO_ANSWER;
     autofree char *text = in_other_words(a, question);
     int64_t spent = a->q->usage.input + a->q->usage.output;
@@ -113,7 +92,7 @@ static enum question_status ask_again(struct agent *a, struct second *s, const c
     b->number = a->q->number - 1;
     b->usage = a->usage; /* the limit of cost is the session's */
     if (!attach_again(a, b, err))
-        status = agent_ask(b, text, strlen(text), err);
+        status = agent_answer(b, text, strlen(text), rounds_run, err);
     else if (err->kind == ERROR_CANCELLED)
         status = loop_fatal(a->loop) ? QUESTION_TERMINATED : QUESTION_INTERRUPTED;
     a->usage = b->usage;

@@ -75,21 +75,26 @@ static struct agent *open_one(struct ask *a, size_t i, const struct agents_work 
     deps.conversation = &one->conversation;
     deps.new_sandbox = NULL;
     deps.host = a->agents.host;
-    deps.before = i ? one[-1].agent : NULL;
-    return one->agent = agent_new(&o, &deps);
+    one->agent = agent_new(&o, &deps);
+    if (i)
+        agent_put_before(one->agent, one[-1].agent);
+    return one->agent;
 }
 
 struct agent *agents_open(struct ask *a, const struct agents_work *w, struct error *err)
 {
     const struct pipeline *p = &a->agents.pipeline;
-    struct agent_deps last = *w->deps;
+    struct agent *before = NULL;
 
     if (p->n > 1 && open_folders(a, err) < 0)
         return NULL;
     for (size_t i = 0; i + 1 < p->n; i++)
-        if (!(last.before = open_one(a, i, w, err)))
+        if (!(before = open_one(a, i, w, err)))
             return NULL;
-    return agent_new(w->options, &last);
+    struct agent *last = agent_new(w->options, w->deps);
+    if (before)
+        agent_put_before(last, before);
+    return last;
 }
 
 void agents_end(struct agents *g)
