@@ -154,13 +154,12 @@ int adapt(struct exchange *x, const struct failure *f, struct error *err)
 {
     struct llm *m = x->m;
     struct llm_learnt *k = m->learnt;
-    bool stream = x->stream;
     const char *what = NULL;
     char line[160] = "";
 
     switch (f->param) {
     case PARAM_STREAM_OPTIONS:
-        what = leave_out(&k->no_stream_options, stream, "stream_options");
+        what = leave_out(&k->no_stream_options, x->stream, "stream_options");
         break;
     case PARAM_REASONING_EFFORT:
         if (!other_effort(m, f, line, sizeof line))
@@ -179,7 +178,7 @@ int adapt(struct exchange *x, const struct failure *f, struct error *err)
                            "max_completion_tokens");
         break;
     case PARAM_STREAM:
-        what = leave_out(&k->no_stream, stream, "stream");
+        what = leave_out(&k->no_stream, x->stream, "stream");
         x->stream = false;
         break;
     case PARAM_ENCRYPTED:

@@ -1,4 +1,6 @@
-/* private.h - what the files of llm share: the model that is asked, and one exchange with its service. */
+/* private.h - what the files of llm share: the model that is asked, and one exchange with its service. They
+ * call each other in one direction only: exchange.c, adapt.c, llm.c, learnt.c.
+ */
 #ifndef LLM_PRIVATE_H
 #define LLM_PRIVATE_H
 

@@ -703,6 +703,16 @@ static int leave(void **state)
     return chdir("/") | file_remove_tree(folder);
 }
 
+/* The endpoint of case i, which must have one. */
+static void choose(size_t i, const struct given *given, struct config *c, struct endpoint *e)
+{
+    struct error err = {0};
+
+    *e = (struct endpoint){0};
+    if (load(given, c, &err) < 0 || endpoint_choose(c, e, &err) < 0)
+        fail_msg("case %zu: %s", i, err.text);
+}
+
 /* Flag, then environment, then config.yaml, then the provider's entry; what is said for all goes before an
  * entry. */
 static void which_api(void **state)
@@ -754,10 +764,8 @@ static void which_api(void **state)
     (void)state;
     for (size_t i = 0; i < countof(cases); i++) {
         struct config c;
-        struct endpoint e = {0};
-        struct error err = {0};
-        if (load(&cases[i].given, &c, &err) < 0 || endpoint_choose(&c, &e, &err) < 0)
-            fail_msg("case %zu: %s", i, err.text);
+        struct endpoint e;
+        choose(i, &cases[i].given, &c, &e);
         if (e.api != cases[i].api || e.api_source.kind != cases[i].from)
             fail_msg("case %zu: api %d from %d", i, (int)e.api, (int)e.api_source.kind);
         endpoint_release(&e);
@@ -813,10 +821,8 @@ static void elsewhere(void **state)
     (void)state;
     for (size_t i = 0; i < countof(cases); i++) {
         struct config c;
-        struct endpoint e = {0};
-        struct error err = {0};
-        if (load(&cases[i].given, &c, &err) < 0 || endpoint_choose(&c, &e, &err) < 0)
-            fail_msg("case %zu: %s", i, err.text);
+        struct endpoint e;
+        choose(i, &cases[i].given, &c, &e);
         const struct model_facts f = endpoint_facts(&c, &e, e.model ? e.model : "");
         if (!same(e.model, cases[i].model) || !same(f.efforts, cases[i].efforts)
             || f.reasoning_back != cases[i].back)
@@ -857,11 +863,9 @@ static void users_word_about_a_model(void **state)
     for (size_t i = 0; i < countof(cases); i++) {
         const struct model_facts *want = &cases[i].want;
         struct config c;
-        struct endpoint e = {0};
-        struct error err = {0};
+        struct endpoint e;
 
-        if (load(&cases[i].given, &c, &err) < 0 || endpoint_choose(&c, &e, &err) < 0)
-            fail_msg("case %zu: %s", i, err.text);
+        choose(i, &cases[i].given, &c, &e);
         const struct model_facts f = endpoint_facts(&c, &e, e.model);
         if (f.dialect != want->dialect || f.context != want->context || f.temperature != want->temperature
             || f.vision != want->vision || f.no_reasoning != want->no_reasoning
