@@ -1,4 +1,4 @@
-/* fetcher.c - see fetcher.h. */
+/* fetcher.c - fetches the file in the runner's process, and puts it into the sandbox. */
 #include "main/fetcher.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* front.c - see front.h. */
+/* front.c - forks the starter, wipes the front's environment, and takes the settings that the starter sends.
+ */
 #include "main/front.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* host_files.c - see host_files.h. */
+/* host_files.c - grants folders, and opens, lists and describes the files beneath them for the agent that
+ * asks.
+ */
 #include "agent/host_files.h"
 
 #include <dirent.h>

@@ -1,4 +1,6 @@
-/* images.c - see images.h. */
+/* images.c - lists the images of attachments and of cells, has the sandbox make each ready once, and forgets
+ * those that no request will send again.
+ */
 #include "agent/images.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
-/* runner_ask.c - see runner_ask.h. The third listener of struct ask, beside the pipe and the chat: its events
- * go to the front as JSON.
+/* runner_ask.c - makes the model and the agent with the first question, attaches the client's files, asks,
+ * and sends what happens to the front. It is the third listener of struct ask, beside the pipe and the chat:
+ * its events go out as JSON.
  */
 #include "child/runner_ask.h"
 

@@ -1,4 +1,6 @@
-/* runner_child.c - see runner_child.h. */
+/* runner_child.c - reads requests and cancels from the front's socket, carries out one request at a time,
+ * and reports how it ended.
+ */
 #include "child/runner_child.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* db.c - see db.h. */
+/* db.c - prepares, binds and steps SQLite's statements, and keeps the first failure. */
 #include "store/db.h"
 
 #include <errno.h>

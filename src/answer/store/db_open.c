@@ -1,6 +1,6 @@
-/* db_open.c - opens the database: see db.h. The file may be anybody's, so SQLite is told to trust nothing of
- * it (as sqlite.org/security.html advises), and what it would act on by itself is looked at first: the files
- * beside it, and the schema.
+/* db_open.c - opens the database, or makes it. The file may be anybody's, so SQLite is told to trust nothing
+ * of it (as sqlite.org/security.html advises), and what it would act on by itself is looked at first: the
+ * files beside it, and the schema.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* schema.c - see schema.h.
+/* schema.c - the SQL that makes the tables.
  *
  * Turns are never deleted while their session lives: what the conversation no longer holds only changes its
  * state, so that an export still has it. place orders them; there is room between two for turns that are put

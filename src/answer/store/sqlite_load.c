@@ -1,4 +1,4 @@
-/* sqlite_load.c - see sqlite_load.h. */
+/* sqlite_load.c - looks up the functions of libsqlite3 by their names. */
 #include "store/sqlite_load.h"
 
 #include <assert.h>

@@ -1,5 +1,6 @@
-/* store.c - see store.h. Every event first brings the saved conversation up to date, which costs one
- * comparison where nothing has changed, and then saves what the event itself tells.
+/* store.c - writes events into the database. Every event first brings the saved conversation up to date,
+ * which costs one comparison where nothing has changed, and then saves what the event itself tells. A disk
+ * that is full or fails is told once, and saving ends (give_up).
  */
 #include "store/store.h"
 

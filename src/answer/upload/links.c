@@ -1,4 +1,6 @@
-/* links.c - see links.h. */
+/* links.c - compares text with the paths of uploaded files as it streams, and writes the URL where a whole
+ * path stood.
+ */
 #include "upload/links.h"
 
 #include <ctype.h>

@@ -1,4 +1,6 @@
-/* upload.c - see upload.h. A service is a row of a table: how its URL is made, and which headers it wants. */
+/* upload.c - sends one file by PUT and tries again where that helps. A service is a row of a table: how its
+ * URL is made, and which headers it wants.
+ */
 #include "upload/upload.h"
 
 #include <errno.h>

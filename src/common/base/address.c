@@ -1,4 +1,6 @@
-/* address.c - see address.h. */
+/* address.c - compares an address with the ranges that are not public: private, loopback, link-local,
+ * documentation and so on.
+ */
 #include "base/address.h"
 
 #include <netinet/in.h>

@@ -1,4 +1,4 @@
-/* base64.c - see base64.h. */
+/* base64.c - encodes three bytes as four characters, and decodes them. */
 #include "base/base64.h"
 
 #include <stdint.h>

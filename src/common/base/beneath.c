@@ -1,4 +1,6 @@
-/* beneath.c - see beneath.h. */
+/* beneath.c - calls openat2 with the flags that refuse links, and compares the time of a file that was noted
+ * earlier.
+ */
 #include "base/beneath.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
-/* draft.c - see draft.h. The hold is a lock on the folder: the kernel drops it with the last process that has
- * inherited it, however that ends.
+/* draft.c - makes, locks and removes the folder of a draft, and sweeps the folders that nobody holds. The
+ * hold is a lock on the folder: the kernel drops it with the last process that has inherited it, however
+ * that ends.
  */
 #include "base/draft.h"
 

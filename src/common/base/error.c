@@ -1,5 +1,6 @@
-/* error.c - see error.h. Texts come partly from outside (a server's message, a file's name), so every text is
- * repaired to valid UTF-8 when it is stored, and scrubbed when it is shown.
+/* error.c - stores, wraps and prints errors, and has the exit code of each kind. Texts come partly from
+ * outside (a server's message, a file's name), so every text is repaired to valid UTF-8 when it is stored,
+ * and scrubbed when it is shown.
  */
 #include "base/error.h"
 

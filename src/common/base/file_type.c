@@ -1,4 +1,4 @@
-/* file_type.c - see file_type.h. */
+/* file_type.c - the table of endings and media types. */
 #include "base/file_type.h"
 
 #include <string.h>

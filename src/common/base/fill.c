@@ -1,4 +1,4 @@
-/* fill.c - see fill.h. */
+/* fill.c - copies a text, putting values in place of {name}, and finds a placeholder that nobody knows. */
 #include "base/fill.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* library.c - see library.h. */
+/* library.c - dlopen and dlsym, with an error that names the Debian package. */
 #include "base/library.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,6 @@
-/* mentions.c - see mentions.h. */
+/* mentions.c - finds each @word of a question, opens what it names, and writes the question with the names
+ * as they are in the sandbox.
+ */
 #include "base/mentions.h"
 
 #include <ctype.h>

@@ -1,4 +1,6 @@
-/* newfile.c - see newfile.h. */
+/* newfile.c - opens a file without a name (O_TMPFILE) or a hidden one, and links or renames it when it is
+ * whole.
+ */
 #include "base/newfile.h"
 
 #include <dirent.h>

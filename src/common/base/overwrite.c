@@ -1,4 +1,6 @@
-/* overwrite.c - see overwrite.h. */
+/* overwrite.c - keeps the last rows of a terminal and obeys \r, \n, and the sequences that move or erase,
+ * until a row is settled.
+ */
 #include "base/overwrite.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* percent.c - see percent.h. */
+/* percent.c - writes %XX for every byte that is not plain, and reads it back. */
 #include "base/percent.h"
 
 #include <ctype.h>

@@ -1,5 +1,6 @@
-/* place.c - see place.h. Uses openat, so that what is opened is what was checked. openat2 can only refuse all
- * links, not just those of other users, and a user may well keep his state on another disk by a link.
+/* place.c - walks a path with openat, component by component, so that what is opened is what was checked.
+ * openat2 can only refuse all links, not just those of other users, and a user may well keep his state on
+ * another disk by a link.
  */
 #include "base/place.h"
 

@@ -1,4 +1,4 @@
-/* quoting.c - see quoting.h. */
+/* quoting.c - escapes a file name for a line that is typed, and finds where a quoted one ends. */
 #include "base/quoting.h"
 
 #include <stdlib.h>

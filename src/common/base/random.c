@@ -1,4 +1,4 @@
-/* random.c - see random.h. */
+/* random.c - asks getrandom(2) for bytes and writes them as hex; ends the program if there are none. */
 #include "base/random.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* remedy.c - the table of remedy.h. */
+/* remedy.c - the table of advice: for each remedy its words for the command line and for the chat. */
 #include "base/remedy.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* scrub.c - see scrub.h. There are two stages. Bytes become characters (invalid ones U+FFFD); characters pass
- * through the states of a terminal's escape parser, so that whatever a terminal would take for a sequence is
- * recognised and dropped.
+/* scrub.c - drops from text what a terminal would obey. There are two stages. Bytes become characters
+ * (invalid ones U+FFFD); characters pass through the states of a terminal's escape parser, so that whatever
+ * a terminal would take for a sequence is recognised and dropped.
  */
 #include "base/scrub.h"
 

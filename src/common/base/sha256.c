@@ -1,4 +1,4 @@
-/* sha256.c - see sha256.h. */
+/* sha256.c - computes the digest of one buffer and writes it as hex. */
 #include "base/sha256.h"
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* size.c - see size.h. */
+/* size.c - writes 1.4 MiB and 20,000. */
 #include "base/size.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* url.c - see url.h. */
+/* url.c - finds the parts of a URL, and refuses one that another parser might read otherwise. */
 #include "base/url.h"
 
 #include <arpa/inet.h>

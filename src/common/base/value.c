@@ -1,4 +1,6 @@
-/* value.c - see value.h. Digits are read by hand, since strtod accepts locales, hex and "inf". */
+/* value.c - reads each kind of value and writes sizes and times back. Digits are read by hand, since strtod
+ * accepts locales, hex and "inf".
+ */
 #include "base/value.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* template.c - see template.h. */
+/* template.c - walks a template and the scope together, and makes the value. */
 #include "json/template.h"
 
 #include <math.h>

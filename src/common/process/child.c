@@ -1,4 +1,4 @@
-/* child.c - see child.h. */
+/* child.c - starts a child, serves its pipes in the loop, kills its group at the deadline, and reaps it. */
 #include "process/child.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* foreground.c - see foreground.h. */
+/* foreground.c - compares the terminal's process group with ours. */
 #include "process/foreground.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* slow_read.c - see slow_read.h. */
+/* slow_read.c - polls a descriptor in the loop until it can be read, then reads. */
 #include "process/slow_read.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* spawn.c - see spawn.h. */
+/* spawn.c - forks, closes and places descriptors, resets signals, and execs; a failure comes back through a
+ * pipe.
+ */
 #include "process/spawn.h"
 
 #include <errno.h>

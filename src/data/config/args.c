@@ -1,5 +1,6 @@
-/* args.c - see args.h. getopt_long is not used: it permutes and abbreviates, prints by itself, and cannot
- * suggest. */
+/* args.c - walks argv against the option table and says what a wrong word was probably meant to be.
+ * getopt_long is not used: it permutes and abbreviates, prints by itself, and cannot suggest.
+ */
 #include "config/args.h"
 
 #include <stdio.h>

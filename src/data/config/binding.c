@@ -1,4 +1,6 @@
-/* binding.c - see binding.h. Any combination not listed here gets no key. */
+/* binding.c - the pairs of places, of a key and of a URL, that go together. Any combination not listed here
+ * gets no key.
+ */
 #include "config/binding.h"
 
 bool binding_allows(const struct binding *b, enum key_origin key)

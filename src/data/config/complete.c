@@ -1,5 +1,5 @@
-/* complete.c - see complete.h. The line is not parsed as args.c does it: it is unfinished, and nothing in
- * it is an error.
+/* complete.c - finds out which word of the line is wanted, and offers the words that fit. The line is not
+ * parsed as args.c does it: it is unfinished, and nothing in it is an error.
  */
 #include "config/complete.h"
 

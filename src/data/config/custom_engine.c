@@ -1,4 +1,4 @@
-/* custom_engine.c - see custom_engine.h. */
+/* custom_engine.c - reads the entries of "engines:" and checks their names and words. */
 #include "config/custom_engine.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* dotenv.c - see dotenv.h. */
+/* dotenv.c - reads the lines of a .env one character after another, and finds a name in what was read. */
 #include "config/dotenv.h"
 
 #include <ctype.h>

@@ -1,4 +1,6 @@
-/* endpoint.c - see endpoint.h. */
+/* endpoint.c - goes through the layers from the highest down: provider, URL, model, API, and then the key
+ * (endpoint_key.c).
+ */
 #include "config/endpoint.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* folder.c - see folder.h. */
+/* folder.c - looks the folder up in the file of answers, asks if it is not there, and writes the new line. */
 #include "config/folder.h"
 
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* profile.c - see profile.h. */
+/* profile.c - reads the profiles, and puts together those whose pattern matches a model's name. */
 #include "config/profile.h"
 
 #include <fnmatch.h>

@@ -1,4 +1,6 @@
-/* prompt_file.c - see prompt_file.h. Anything unknown in a file is an error. */
+/* prompt_file.c - reads YAML into struct prompts, file over file, and finds the agents of a pipeline.
+ * Anything unknown in a file is an error.
+ */
 #include "config/prompt_file.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* provider.c - see provider.h. */
+/* provider.c - reads the providers, and finds one by its name or the nearest. */
 #include "config/provider.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* bundle.c - see bundle.h. */
+/* bundle.c - writes a value or a file into a bundle under its MIME type. */
 #include "conversation/bundle.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* cell_result.c - see cell_result.h. */
+/* cell_result.c - says in words how a cell ended: whether it worked, and the error that it ended with. */
 #include "conversation/cell_result.h"
 
 #include <string.h>

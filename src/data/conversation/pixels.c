@@ -1,4 +1,4 @@
-/* pixels.c - see pixels.h. */
+/* pixels.c - frees an image. */
 #include "conversation/pixels.h"
 
 #include <stdlib.h>

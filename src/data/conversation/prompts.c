@@ -1,4 +1,4 @@
-/* prompts.c - see prompts.h. One table of keys. */
+/* prompts.c - the one table of keys: which text of the YAML goes to which member. */
 #include "conversation/prompts.h"
 
 #include "base/mem.h"

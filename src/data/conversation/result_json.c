@@ -1,4 +1,6 @@
-/* result_json.c - see result_json.h. */
+/* result_json.c - keeps the answer, files and cost of a question from its events, and writes them as one
+ * object when it ends.
+ */
 #include "conversation/result_json.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* usage.c - see usage.h. */
+/* usage.c - adds up tokens, and multiplies them by prices. */
 #include "conversation/usage.h"
 
 #include "base/buf.h"

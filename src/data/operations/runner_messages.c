@@ -1,4 +1,6 @@
-/* runner_messages.c - see runner_messages.h. */
+/* runner_messages.c - cuts a socket's bytes into lines with their descriptors, and writes lines in pieces as
+ * the socket takes them.
+ */
 #include "operations/runner_messages.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* agree.c - see agree.h. */
+/* agree.c - compares two answers: by their numbers, else by a yes or no, else by their words. */
 #include "provenance/agree.h"
 
 #include <ctype.h>

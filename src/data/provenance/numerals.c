@@ -1,4 +1,4 @@
-/* numerals.c - see numerals.h. */
+/* numerals.c - reads the digits, groups, marks and exponent of one number at a place in a text. */
 #include "provenance/numerals.h"
 
 #include <ctype.h>

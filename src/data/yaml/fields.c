@@ -1,4 +1,4 @@
-/* fields.c - see fields.h. */
+/* fields.c - reads each kind of member: text, number, time, price, choice, list, JSON. */
 #include "yaml/fields.h"
 
 #include <ctype.h>

@@ -1,5 +1,7 @@
-/* arguments.c - see arguments.h. Valid JSON is never altered, and what was cut off is never completed: the
- * code that runs is the code that was sent. */
+/* arguments.c - parses the arguments of a call, escapes raw control characters in them, and takes the code
+ * out. Valid JSON is never altered, and what was cut off is never completed: the code that runs is the code
+ * that was sent.
+ */
 #include "calls/arguments.h"
 
 #include <ctype.h>

@@ -1,4 +1,6 @@
-/* blocks.c - see blocks.h. */
+/* blocks.c - reads a reply line by line: text outside of fences, code inside, and a line that may become
+ * either is held.
+ */
 #include "calls/blocks.h"
 
 #include <string.h>

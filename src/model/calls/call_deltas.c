@@ -1,4 +1,6 @@
-/* call_deltas.c - see call_deltas.h. */
+/* call_deltas.c - finds the call of a delta by its index, id or place, and appends the name and the
+ * arguments.
+ */
 #include "calls/call_deltas.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* calls.c - see calls.h. */
+/* calls.c - makes the list of calls of a reply that is complete, from deltas, text or channels (harmony);
+ * each call is whole or has a problem.
+ */
 #include "calls/calls.h"
 
 #include <ctype.h>

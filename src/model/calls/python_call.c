@@ -1,4 +1,4 @@
-/* python_call.c - see python_call.h. */
+/* python_call.c - parses calls by descent: name, arguments, literals with their escapes. */
 #include "calls/python_call.h"
 
 #include <ctype.h>

@@ -1,5 +1,6 @@
-/* text_calls.c - see text_calls.h. Bytes in held are in one of three states: plain (passed on one by one),
- * followed by cursors (one for each form that still matches), or in a thought.
+/* text_calls.c - feeds text to every form that may match, and takes the calls when one is complete. Bytes in
+ * held are in one of three states: plain (passed on one by one), followed by cursors (one for each form that
+ * still matches), or in a thought.
  */
 #include "calls/text_calls.h"
 

@@ -1,5 +1,6 @@
-/* text_cursor.c - see text_cursor.h. Each slot sees each byte once; only the first bytes of JSON and of
- * Python are read again. */
+/* text_cursor.c - steps one form over one byte: where in the form it is, and whether it can still match.
+ * Each slot sees each byte once; only the first bytes of JSON and of Python are read again.
+ */
 #include "calls/text_cursor.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* text_forms.c - see text_forms.h. */
+/* text_forms.c - the table: a row for each form in which a family of models writes calls or thoughts. */
 #include "calls/text_forms.h"
 
 #include "base/mem.h"

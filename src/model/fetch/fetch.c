@@ -1,4 +1,6 @@
-/* fetch.c - see fetch.h. */
+/* fetch.c - downloads the file with libcurl, and refuses each address that is not public when the socket is
+ * opened.
+ */
 #include "fetch/fetch.h"
 
 #include <errno.h>

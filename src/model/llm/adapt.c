@@ -1,4 +1,6 @@
-/* adapt.c - see adapt.h. */
+/* adapt.c - tries what else a refused request could be: without a field, another effort or limit, the other
+ * API, blocks instead of tools, without images, the next model. It also tells the user what was not sent.
+ */
 #include "llm/adapt.h"
 
 #include <ctype.h>

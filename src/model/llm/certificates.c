@@ -1,4 +1,5 @@
-/* certificates.c - see certificates.h. */
+/* certificates.c - looks at the option, then at the variables, and sets libcurl's options for what it found.
+ */
 #include "llm/certificates.h"
 
 #include <stdio.h>

@@ -1,4 +1,6 @@
-/* curl_load.c - see curl_load.h. */
+/* curl_load.c - looks up libcurl's functions by their names, and sets the options that every transfer of
+ * ours has.
+ */
 #include "llm/curl_load.h"
 
 #include <assert.h>

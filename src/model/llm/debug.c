@@ -1,4 +1,4 @@
-/* debug.c - see debug.h. */
+/* debug.c - reads the recorded answer, runs reader and error classes over it, and prints what they found. */
 #include "llm/debug.h"
 
 #include <stdio.h>

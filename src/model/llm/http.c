@@ -1,6 +1,6 @@
-/* http.c - see http.h. It uses libcurl's multi interface with one easy handle, and its poll includes the
- * loop's descriptors. The timers are ours, because libcurl's low-speed limit is inexact, and comments or one
- * byte a second would defeat it.
+/* http.c - one transfer of libcurl with our timers. It uses libcurl's multi interface with one easy handle,
+ * and its poll includes the loop's descriptors. The timers are ours, because libcurl's low-speed limit is
+ * inexact, and comments or one byte a second would defeat it.
  */
 #include "llm/http.h"
 

@@ -1,4 +1,6 @@
-/* replay.c - see replay.h. */
+/* replay.c - compares a request with the next recorded one, says where they differ, and feeds the recorded
+ * reply.
+ */
 #include "llm/replay.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* trace.c - see trace.h. */
+/* trace.c - writes a line for each request and each reply, with every secret taken out. */
 #include "llm/trace.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* api.c - see api.h. */
+/* api.c - the table: a row for each API, with the end of its URL and the function that writes its body. */
 #include "wire/api.h"
 
 #include "json/json.h"

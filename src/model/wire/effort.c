@@ -1,4 +1,4 @@
-/* effort.c - see effort.h. */
+/* effort.c - orders the values from none to max, and measures which known one is nearest. */
 #include "wire/effort.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
-/* failure_class.c - see failure_class.h. The words of services stand here, and nowhere else: the HTTP status
- * decides first; codes and words count only where services agree on them.
+/* failure_class.c - from status, code and words to a class. The words of services stand here, and nowhere
+ * else: the HTTP status decides first; codes and words count only where services agree on them.
  */
 #include "wire/failure_class.h"
 

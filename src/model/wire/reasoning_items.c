@@ -1,4 +1,4 @@
-/* reasoning_items.c - see reasoning_items.h. */
+/* reasoning_items.c - keeps the items of a reply in their order, and joins fragments that belong together. */
 #include "wire/reasoning_items.h"
 
 #include <stdlib.h>

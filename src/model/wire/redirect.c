@@ -1,4 +1,6 @@
-/* redirect.c - see redirect.h. */
+/* redirect.c - makes a whole URL of a Location, and compares its host and scheme with the one that was
+ * asked.
+ */
 #include "wire/redirect.h"
 
 #include <stdbool.h>

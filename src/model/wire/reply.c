@@ -1,5 +1,5 @@
-/* reply.c - see reply.h. Text flows reader -> text_calls -> blocks -> listener; each stage holds back only
- * what may still turn out to be something else.
+/* reply.c - connects the stages that read a reply, and finishes it. Text flows reader -> text_calls ->
+ * blocks -> listener; each stage holds back only what may still turn out to be something else.
  */
 #include "wire/reply.h"
 

@@ -1,5 +1,6 @@
-/* request.c - see request.h. Has what all bodies share, and chat completions with that API's calls and
- * results. */
+/* request.c - what all bodies share (instructions, tools, turns, effort, limits), and chat completions with
+ * that API's calls and results.
+ */
 #include "wire/request.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* attempt.c - see attempt.h. */
+/* attempt.c - the steps of a start, one after the other: directory, record, launch, socket, hello; and after
+ * a failure its reason.
+ */
 #include "engine/attempt.h"
 
 #include <errno.h>

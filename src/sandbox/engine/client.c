@@ -1,4 +1,6 @@
-/* client.c - see client.h. */
+/* client.c - starts an engine's client with an environment of its own, and takes the line out of its output
+ * that says what is wrong.
+ */
 #include "engine/client.h"
 
 #include <string.h>

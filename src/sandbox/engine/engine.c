@@ -1,5 +1,6 @@
-/* engine.c - see engine.h: which engines are tried and in what order, what is cached, what the user is
- * told. */
+/* engine.c - tries one engine after another until one works: which ones, in what order, what is cached, what
+ * the user is told.
+ */
 #include "engine/engine.h"
 
 #include <poll.h>

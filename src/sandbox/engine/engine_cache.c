@@ -1,6 +1,6 @@
-/* engine_cache.c - see engine_cache.h. An entry's key is the options and the client's file (path, size and
- * time, which a new version changes), so an entry from before a change is simply not found. A damaged file is
- * never an error; it is written anew.
+/* engine_cache.c - reads and writes the file of what worked. An entry's key is the options and the client's
+ * file (path, size and time, which a new version changes), so an entry from before a change is simply not
+ * found. A damaged file is never an error; it is written anew.
  */
 #include "engine/engine_cache.h"
 

@@ -1,4 +1,4 @@
-/* engines.c - see engines.h. */
+/* engines.c - the table: the engines built in, the user's behind them, and the order that auto tries. */
 #include "engine/engines.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* hard_limits.c - see hard_limits.h. */
+/* hard_limits.c - compares the limits asked for with getrlimit(2) and with the processes that run already. */
 #include "engine/hard_limits.h"
 
 #include <dirent.h>

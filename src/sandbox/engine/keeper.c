@@ -1,4 +1,6 @@
-/* keeper.c - see keeper.h. */
+/* keeper.c - forks the keeper and is its main function: wait for the end of file on a pipe that only the
+ * program holds, then remove what was started.
+ */
 #include "engine/keeper.h"
 
 #include <errno.h>

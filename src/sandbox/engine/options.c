@@ -1,4 +1,4 @@
-/* options.c - see options.h. */
+/* options.c - the default limits, and which of the user's restrict rather than widen them. */
 #include "engine/options.h"
 
 #include <stdarg.h>

@@ -1,5 +1,6 @@
-/* sweep.c - see sweep.h. A bwrap sandbox ends with its program, and a container when its supervisor loses its
- * last client. So this is for the rest: directories, control groups, containers whose supervisor hung.
+/* sweep.c - lists what carries our label, and removes what belongs to nobody alive. A bwrap sandbox ends
+ * with its program, and a container when its supervisor loses its last client. So this is for the rest:
+ * directories, control groups, containers whose supervisor hung.
  */
 #include "engine/sweep.h"
 

@@ -1,4 +1,4 @@
-/* uids.c - see uids.h. */
+/* uids.c - draws a free uid at random from a range that no user of this host has. */
 #include "engine/uids.h"
 
 #include <dirent.h>

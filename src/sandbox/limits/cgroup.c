@@ -1,7 +1,7 @@
-/* cgroup.c - see cgroup.h. In v1 only root can make groups: one directory for each controller, below our own
- * group, so that the limits set on us still apply. In v2 root can make one, and a user to whom systemd has
- * delegated a part of the tree: a sibling of our own group, because a group with processes may not have
- * limited children.
+/* cgroup.c - makes, reads and removes control groups, in v1 and v2. In v1 only root can make groups: one
+ * directory for each controller, below our own group, so that the limits set on us still apply. In v2 root
+ * can make one, and a user to whom systemd has delegated a part of the tree: a sibling of our own group,
+ * because a group with processes may not have limited children.
  */
 #include "limits/cgroup.h"
 

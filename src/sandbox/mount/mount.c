@@ -1,4 +1,6 @@
-/* mount.c - see mount.h: a folder opened, named, written down, and compared with what is seen inside. */
+/* mount.c - opens and names each folder, writes it down for the guest, and compares it with what is seen
+ * inside.
+ */
 #include "mount/mount.h"
 
 #include <ctype.h>

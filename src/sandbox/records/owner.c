@@ -1,4 +1,4 @@
-/* owner.c - see owner.h. */
+/* owner.c - reads a process's start time from /proc and compares it with what was written down. */
 #include "records/owner.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* record.c - see record.h. */
+/* record.c - writes the members of a record, and reads them back with every one checked. */
 #include "records/record.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* registry.c - see registry.h. The holder of its lock may remove a name's directory, so a lock counts only
- * while it is still the file under that name.
+/* registry.c - takes and gives up the lock of a name, and follows its link to the sandbox. The holder of its
+ * lock may remove a name's directory, so a lock counts only while it is still the file under that name.
  */
 #include "records/registry.h"
 

@@ -1,4 +1,6 @@
-/* run_dir.c - see run_dir.h. */
+/* run_dir.c - makes, locks, finds and removes these directories, and has the socket in them: listen,
+ * connect, accept.
+ */
 #include "records/run_dir.h"
 
 #include <dirent.h>

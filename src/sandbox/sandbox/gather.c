@@ -1,4 +1,4 @@
-/* gather.c - see gather.h. */
+/* gather.c - walks a folder with openat2 and lists its regular files, up to the cap. */
 #include "sandbox/gather.h"
 
 #include <dirent.h>

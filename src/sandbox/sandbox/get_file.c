@@ -1,4 +1,4 @@
-/* get_file.c - files out of the sandbox that somebody asks for, and the list of all: see sandbox.h. */
+/* get_file.c - asks the supervisor for a file (sandbox_get), or for the list of all (sandbox_each_file). */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

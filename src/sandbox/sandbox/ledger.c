@@ -1,4 +1,6 @@
-/* ledger.c - see ledger.h. */
+/* ledger.c - reserves bytes before a file is written, and tells by inode, size and time whether a copy is
+ * still as it was left.
+ */
 #include "sandbox/ledger.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* put_back.c - see put_back.h. */
+/* put_back.c - remembers what was put in, and puts it in again, skipping what has changed on this machine. */
 #include "sandbox/put_back.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* put_file.c - a file into the sandbox: see put_file.h, and sandbox_put() in sandbox.h. */
+/* put_file.c - sends a file into the sandbox in pieces, as fast as the channel takes them. */
 #include "sandbox/put_file.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* sandbox_options.c - see sandbox_options.h. */
+/* sandbox_options.c - the defaults, and what is said of a file that is too large to copy out. */
 #include "sandbox/sandbox_options.h"
 
 #include <errno.h>

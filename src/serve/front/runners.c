@@ -1,4 +1,6 @@
-/* runners.c - see runners.h. */
+/* runners.c - makes and finds sandboxes, ends those that are idle or expired, fills the pool, and makes room
+ * for a new one.
+ */
 #include "front/runners.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* served.c - see served.h. */
+/* served.c - writes, reads, lists and removes the notes. */
 #include "front/served.h"
 
 #include <dirent.h>

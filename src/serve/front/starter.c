@@ -1,4 +1,6 @@
-/* starter.c - see starter.h. A packet is one struct; both sides are the same program. */
+/* starter.c - both ends of the socketpair: the front's order and the starter's fork. A packet is one struct;
+ * both sides are the same program.
+ */
 #include "front/starter.h"
 
 #include <errno.h>

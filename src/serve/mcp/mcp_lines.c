@@ -1,4 +1,4 @@
-/* mcp_lines.c - see mcp_lines.h. */
+/* mcp_lines.c - collects bytes up to a newline, and counts what is over the cap away. */
 #include "mcp/mcp_lines.h"
 
 #include <string.h>

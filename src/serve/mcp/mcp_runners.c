@@ -1,4 +1,4 @@
-/* mcp_runners.c - see mcp_runners.h. */
+/* mcp_runners.c - the callbacks of struct mcp_host, on the sandboxes of front/runners.h. */
 #include "mcp/mcp_runners.h"
 
 #include <string.h>

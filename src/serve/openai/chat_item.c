@@ -1,4 +1,6 @@
-/* chat_item.c - see chat_item.h. */
+/* chat_item.c - reads the role, the content and the type of one entry, and says which types are skipped or
+ * refused.
+ */
 #include "openai/chat_item.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* chat_key.c - see chat_key.h. Each step hashes one turn together with the key of everything before it. */
+/* chat_key.c - hashes a conversation turn by turn, each together with the key of everything before it. */
 #include "openai/chat_key.h"
 
 #include <string.h>

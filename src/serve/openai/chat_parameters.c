@@ -1,5 +1,6 @@
-/* chat_parameters.c - see chat_parameters.h. A parameter that asks for something we do not have is refused by
- * its name. One that only tunes the sampling, or that is unknown, is ignored, as other servers do.
+/* chat_parameters.c - reads each parameter, or refuses it. A parameter that asks for something we do not
+ * have is refused by its name. One that only tunes the sampling, or that is unknown, is ignored, as other
+ * servers do.
  */
 #include "openai/chat_parameters.h"
 

@@ -1,4 +1,6 @@
-/* chat_part.c - see chat_part.h. Nothing is fetched, so a URL that is not a data: URL is refused. */
+/* chat_part.c - reads text, or the name and bytes of a file. Nothing is fetched, so a URL that is not a
+ * data: URL is refused.
+ */
 #include "openai/chat_part.h"
 
 #include <stddef.h>

@@ -1,4 +1,6 @@
-/* chat_request.c - see chat_request.h. */
+/* chat_request.c - walks the entries of a request: instructions, what was said before, the question and its
+ * files.
+ */
 #include "openai/chat_request.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* chat_table.c - see chat_table.h. */
+/* chat_table.c - finds, takes and puts the places, the oldest of the same client's making room. */
 #include "openai/chat_table.h"
 
 #include <string.h>

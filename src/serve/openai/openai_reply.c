@@ -1,4 +1,6 @@
-/* openai_reply.c - see openai_reply.h. This file has what both shapes share. */
+/* openai_reply.c - what both shapes share: the beginning, the text as it comes, files and code, the end,
+ * errors, the list of models.
+ */
 #include "openai/openai_reply.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* foreign.c - see foreign.h. */
+/* foreign.c - reads foreign.json into routes, and answers their requests from its templates. */
 #include "server/foreign.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* guard.c - see guard.h. */
+/* guard.c - compares Host, Origin, Sec-Fetch-Site and Content-Type with what a program of ours would send. */
 #include "server/guard.h"
 
 #include <arpa/inet.h>

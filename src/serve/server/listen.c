@@ -1,4 +1,4 @@
-/* listen.c - see listen.h. */
+/* listen.c - reads the address, binds and listens, takes a socket from systemd, and removes a dead one. */
 #include "server/listen.h"
 
 #include <arpa/inet.h>

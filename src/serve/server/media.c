@@ -1,4 +1,4 @@
-/* media.c - see media.h. */
+/* media.c - the table of endings and types, and the header Content-Disposition. */
 #include "server/media.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* microhttpd_load.c - see microhttpd_load.h. */
+/* microhttpd_load.c - looks up libmicrohttpd's functions by their names. */
 #include "server/microhttpd_load.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* pattern.c - see pattern.h. */
+/* pattern.c - walks pattern and path together, and takes out what stands for {name}. */
 #include "server/pattern.h"
 
 #include <string.h>

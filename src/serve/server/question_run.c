@@ -1,4 +1,4 @@
-/* question_run.c - see question_run.h. */
+/* question_run.c - finds or makes the sandbox, asks its runner, and collects the events until the answer. */
 #include "server/question_run.h"
 
 #include <string.h>

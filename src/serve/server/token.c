@@ -1,4 +1,4 @@
-/* token.c - see token.h. */
+/* token.c - makes and reads tokens, and finds the client of one without leaving the loop early. */
 #include "server/token.h"
 
 #include <errno.h>

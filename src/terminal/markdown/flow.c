@@ -1,4 +1,4 @@
-/* flow.c - see flow.h. */
+/* flow.c - collects a word, and decides before it is written whether the line must break. */
 #include "markdown/flow.h"
 
 #include <stdlib.h>

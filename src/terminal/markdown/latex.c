@@ -1,5 +1,6 @@
-/* latex.c - see latex.h. Reads a formula from left to right; an argument is converted into a buffer of its
- * own, so that it can be looked at before it is placed. */
+/* latex.c - converts a formula from left to right; an argument is converted into a buffer of its own, so
+ * that it can be looked at before it is placed.
+ */
 #include "markdown/latex.h"
 
 #include <ctype.h>

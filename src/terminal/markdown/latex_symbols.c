@@ -1,4 +1,4 @@
-/* latex_symbols.c - see latex_symbols.h. */
+/* latex_symbols.c - the table of commands and characters, and of letters raised and lowered. */
 #include "markdown/latex_symbols.h"
 
 #include <string.h>

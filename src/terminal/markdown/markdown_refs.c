@@ -1,4 +1,4 @@
-/* markdown_refs.c - see markdown_refs.h. */
+/* markdown_refs.c - keeps labels with their URLs, and says which were used. */
 #include "markdown/markdown_refs.h"
 
 #include <ctype.h>

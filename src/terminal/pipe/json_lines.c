@@ -1,4 +1,4 @@
-/* json_lines.c - see json_lines.h. */
+/* json_lines.c - writes one line for each event, and flushes it. */
 #include "pipe/json_lines.h"
 
 #include <stdlib.h>

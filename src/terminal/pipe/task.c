@@ -1,4 +1,4 @@
-/* task.c - see task.h. */
+/* task.c - reads the members of a task, under either of their names. */
 #include "pipe/task.h"
 
 #include <string.h>

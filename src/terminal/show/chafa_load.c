@@ -1,4 +1,4 @@
-/* chafa_load.c - see chafa_load.h. */
+/* chafa_load.c - looks up libchafa's functions by their names. */
 #include "show/chafa_load.h"
 
 #include <assert.h>

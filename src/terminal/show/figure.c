@@ -1,4 +1,4 @@
-/* figure.c - see figure.h. */
+/* figure.c - fits an image to the width, and has libchafa draw it in a child process. */
 #include "show/figure.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* graphics.c - see graphics.h. */
+/* graphics.c - writes the queries, recognises the replies among what is typed, and picks the best way. */
 #include "show/graphics.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* screen.c - see screen.h. */
+/* screen.c - begins, ends and clears what is on the last line. */
 #include "show/screen.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* through_tmux.c - see through_tmux.h. */
+/* through_tmux.c - wraps the image for tmux, and writes the rows of placeholders. */
 #include "show/through_tmux.h"
 
 #include <stdint.h>

@@ -1,5 +1,6 @@
-/* modes.c - see modes.h. The handlers use only functions that are safe in one: tcsetattr, tcgetpgrp, poll,
- * write, sigaction, raise. */
+/* modes.c - sets the modes, and handles the signals that end or stop the program. The handlers use only
+ * functions that are safe in one: tcsetattr, tcgetpgrp, poll, write, sigaction, raise.
+ */
 #include "term/modes.h"
 
 #include <errno.h>

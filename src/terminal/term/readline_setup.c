@@ -1,4 +1,4 @@
-/* readline_setup.c - see readline_setup.h. */
+/* readline_setup.c - the functions and variables of readline that we replace. */
 #include "term/readline_setup.h"
 
 #include <langinfo.h>

@@ -1,4 +1,6 @@
-/* tab.c - see tab.h. In a question an @ begins a word: the name of a file. */
+/* tab.c - finds the word before the cursor, and what completes it. In a question an @ begins a word: the
+ * name of a file.
+ */
 #include "term/tab.h"
 
 #include <stdio.h>
