@@ -208,7 +208,7 @@ LINT_GCC = $(if $(shell $(CC) -v 2>&1 | grep '^gcc version'),build/release,build
 EMBEDDED = -DGUEST_CODE='""' -DGUEST_PROFILE='""' -DSECCOMP_BPF='""' -DCHAT_COMMANDS='"$(B)/gen/chat_commands.h"'
 # The parts side by side, as many as there are processors (or as make -j says).
 LINT_PARTS = lint-text lint-headers lint-gcc lint-clang
-.PHONY: lint lint-compile $(LINT_PARTS)
+.PHONY: lint lint-compile rules $(LINT_PARTS)
 lint:
 	@+$(MAKE) -s $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) $(LINT_PARTS)
 lint-text: messages
@@ -216,6 +216,7 @@ lint-text: messages
 	@/usr/bin/python3 -B tests/lint/source.py
 	@/usr/bin/python3 -B tests/lint/sizes.py
 	@/usr/bin/python3 -B tests/lint/options.py
+	@/usr/bin/python3 -B tests/lint/documents.py
 	@tests/lint/check-format.sh
 	@tests/lint/check-scripts.sh
 	@tests/lint/check-providers.sh
@@ -228,6 +229,10 @@ lint-compile: $(LINT_TARGETS)
 lint-clang: $(B)/gen/chat_commands.h
 	@printf '%s\n' $(wildcard src/*/*.c src/*/*/*.c) $(UNIT_SRC) $(wildcard tests/fuzz/*.c tests/bench/*.c) | \
 	  xargs -P "$$(nproc)" -n 16 clang $(CPPFLAGS) $(EMBEDDED) -std=gnu17 $(WARN) $(CFLAGS_release) -fsyntax-only
+
+# Each rule with the file that holds it: those of docs/ARCHITECTURE.md, and each RULE in the head of a file.
+rules:
+	@/usr/bin/python3 -B tests/lint/documents.py --rules
 
 # Every sentence that the program can say, with file and line, to be read in one go.
 .PHONY: messages

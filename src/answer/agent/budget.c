@@ -1,4 +1,8 @@
-/* budget.c - counts what a question costs; the limits are explained in budget.h. */
+/* budget.c - counts what a question costs; the limits are explained in budget.h.
+ *
+ * RULE: A question has three repairs. The same failing code is not run twice, nor code with a known result a
+ *     third time.
+ */
 #include "agent/budget.h"
 
 #include <ctype.h>

@@ -1,6 +1,8 @@
 /* facts.c - what is known of the attached files after the question they came with: the profile, for a model
  * that is stuck, and the lines that read the file. A small model sometimes assumes that these lines have run;
  * then they are put in front of its code, where the user sees them too.
+ *
+ * RULE: What is known of an attached file, and whether code has read it, is asked here.
  */
 #include <ctype.h>
 #include <stdio.h>

@@ -1,5 +1,8 @@
 /* host_files.c - grants folders, and opens, lists and describes the files beneath them for the agent that
  * asks.
+ *
+ * RULE: An agent looks at nothing outside of the folders that the user allowed, by no link and no race
+ *     (openat2).
  */
 #include "agent/host_files.h"
 

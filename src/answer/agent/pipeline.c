@@ -5,6 +5,9 @@
  * Its words, as data of bounded length, and the files that it put into the sandbox go before the question of
  * this one. Each has only the tools of its own definition, so neither can do the other's part. What it costs
  * counts for the question, and so do the question's limits.
+ *
+ * RULE: Of agents asked one after another each hands on words of bounded length and files, within the
+ *     question's limits.
  */
 #include <string.h>
 

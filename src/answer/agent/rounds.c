@@ -1,4 +1,7 @@
 /* rounds.c - the loop of one question. Every step either goes on or ends the question with a status.
+ *
+ * RULE: A model of unknown dialect is asked whether the code in its answer is to run; llm/learnt.c keeps
+ *     what it said for a day.
  */
 #include <ctype.h>
 #include <signal.h>

@@ -1,5 +1,8 @@
 /* small_model.c - what a small model's code printed is its answer (small_model.h). To ask it for words about
  * its output costs as much as the code did, and now and then it rewords a right value into a wrong one.
+ *
+ * RULE: A small model is treated otherwise in one place: what its code printed is its answer, without
+ *     warnings and noise in the last decimals.
  */
 #include "agent/small_model.h"
 

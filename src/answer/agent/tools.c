@@ -1,5 +1,8 @@
 /* tools.c - the table of tools, and which calls of a reply are carried out. A new tool needs a row in the
  * table, a run function, and a description for the model in prompts/python.yaml; the loop does not change.
+ *
+ * RULE: An agent has the tools of its definition, whatever a model says, and none has both code and this
+ *     machine.
  */
 #include <stdio.h>
 #include <string.h>

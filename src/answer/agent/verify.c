@@ -1,6 +1,8 @@
 /* verify.c - computes an answer a second time: another agent with a conversation and a sandbox of its own is
  * asked the same in other words. It sees neither the code nor the result of the first. Its text goes to no
  * listener; what it costs counts for the question, and so do the question's limits.
+ *
+ * RULE: A second computation sees neither the first code nor its result.
  */
 #include <ctype.h>
 #include <string.h>

@@ -2,6 +2,9 @@
  * ends. It yields to the user's word and replaces what is built in. A question makes no extra request for
  * this, except to a server on this machine, which alone knows the model's present window. A chat asks it when
  * its prompt stands, since loading libcurl takes as long as all the rest of a start.
+ *
+ * RULE: Of a model the user's word counts first, then the service's list, then what is built in, then an
+ *     error of the service.
  */
 #include <stdio.h>
 #include <string.h>

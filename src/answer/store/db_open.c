@@ -1,6 +1,9 @@
 /* db_open.c - opens the database, or makes it. The file may be anybody's, so SQLite is told to trust nothing
  * of it (as sqlite.org/security.html advises), and what it would act on by itself is looked at first: the
  * files beside it, and the schema.
+ *
+ * RULE: The database of sessions may be anybody's: a schema that is not ours is refused, journals that
+ *     somebody put beside it too, and a statement that takes too long is ended.
  */
 #include <errno.h>
 #include <fcntl.h>

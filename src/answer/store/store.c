@@ -1,6 +1,9 @@
 /* store.c - writes events into the database. Every event first brings the saved conversation up to date,
  * which costs one comparison where nothing has changed, and then saves what the event itself tells. A disk
  * that is full or fails is told once, and saving ends (give_up).
+ *
+ * RULE: Every message that is shown as complete is saved before. A full disk loses what cannot be stored,
+ *     never the answer.
  */
 #include "store/store.h"
 

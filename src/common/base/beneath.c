@@ -1,5 +1,8 @@
 /* beneath.c - calls openat2 with the flags that refuse links, and compares the time of a file that was noted
  * earlier.
+ *
+ * RULE: A saved session opens only files that are as they were when they were noted, and no link leads it
+ *     elsewhere.
  */
 #include "base/beneath.h"
 

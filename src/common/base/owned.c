@@ -1,4 +1,7 @@
-/* owned.c - a list of clients, each with a list of its rows, the oldest first. */
+/* owned.c - a list of clients, each with a list of its rows, the oldest first.
+ *
+ * RULE: A client finds, ends and pushes out only what is its own.
+ */
 #include "base/owned.h"
 
 #include <assert.h>

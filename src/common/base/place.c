@@ -1,6 +1,8 @@
 /* place.c - walks a path with openat, component by component, so that what is opened is what was checked.
  * openat2 can only refuse all links, not just those of other users, and a user may well keep his state on
  * another disk by a link.
+ *
+ * RULE: On the way to our files below the home folder only links of root and of the user are followed.
  */
 #include "base/place.h"
 

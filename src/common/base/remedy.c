@@ -1,4 +1,7 @@
-/* remedy.c - the table of advice: for each remedy its words for the command line and for the chat. */
+/* remedy.c - the table of advice: for each remedy its words for the command line and for the chat.
+ *
+ * RULE: An error's remedy is said in the words of the command line or of the chat, and nowhere but here.
+ */
 #include "base/remedy.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# Makes utf8_width.c from the Unicode database of the Python that runs it: utf8_width.py > utf8_width.c
+# utf8_width.py - makes utf8_width.c from the Unicode database of the Python that runs it: utf8_width.py > utf8_width.c
 import unicodedata as u
 N=0x110000
 zero=[];wide=[]

@@ -1,6 +1,8 @@
 /* json_scan.c - one linear pass that holds JSON text to RFC 8259 and repairs what cJSON would silently lose.
  * Nothing is copied unless something needs repair or is set apart. There is no recursion: the open brackets
  * are a string on the stack.
+ *
+ * RULE: JSON of whoever wrote it has a limit of bytes and of values, held before anything is allocated.
  */
 #include "json/private.h"
 

@@ -6,6 +6,9 @@
  * terminal polls writable when one byte fits, and another program may fill a pipe in between. So a timer's
  * signal interrupts such a write. Opening /proc/self/fd/N again is no alternative: it fails after su, on
  * sockets and where /proc is not mounted.
+ *
+ * RULE: A signal can end a blocked write to stdout or stderr, and their descriptors keep the mode they came
+ *     with.
  */
 #include "process/out.h"
 

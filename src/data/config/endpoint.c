@@ -1,5 +1,8 @@
 /* endpoint.c - goes through the layers from the highest down: provider, URL, model, API, and then the key
  * (endpoint_key.c).
+ *
+ * RULE: A folder's .env says where questions go only where the user chose nothing and, asked once, agreed
+ *     (config/folder.c).
  */
 #include "config/endpoint.h"
 

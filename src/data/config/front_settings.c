@@ -1,5 +1,7 @@
 /* front_settings.c - what a front is told of the configuration, from the table of options: no setting is
  * named here, so none can be forgotten.
+ *
+ * RULE: A front gets each of its settings and a runner each option of its front, from the table of options.
  */
 #include <stddef.h>
 

@@ -1,5 +1,8 @@
 # profile_joins.py - the part of file_profile.py for tables that belong together: which column two of them
 # share, and the result of joining on it.
+#
+# RULE: Each of several files is read into a variable of its own, also the first, which was described when it
+#     was alone.
 
 import builtins
 import itertools

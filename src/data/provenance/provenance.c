@@ -2,6 +2,9 @@
  * data or the code. A hint for people, never a judgement; a false alarm is worse than silence, so rounding,
  * per cent, changes of unit and both ways of grouping count as equal, and what is rarely a result is not
  * judged: small counts, years, dates, ordinals, code, names with digits in them.
+ *
+ * RULE: A number of an answer that no source has is marked for the user, and a false alarm is worse than
+ *     silence.
  */
 #include "provenance/provenance.h"
 

@@ -1,5 +1,8 @@
 /* call_deltas.c - finds the call of a delta by its index, id or place, and appends the name and the
  * arguments.
+ *
+ * RULE: What is kept of one reply is bounded, whatever a service streams (CALL_DELTAS_BYTES, CALLS_BYTES,
+ *     READER_REPLY_MAX).
  */
 #include "calls/call_deltas.h"
 

@@ -1,6 +1,9 @@
 /* text_calls.c - feeds text to every form that may match, and takes the calls when one is complete. Bytes in
  * held are in one of three states: plain (passed on one by one), followed by cursors (one for each form that
  * still matches), or in a thought.
+ *
+ * RULE: A call written as text counts only if it is whole, outside of fences, of a known tool, and the only
+ *     one.
  */
 #include "calls/text_calls.h"
 

@@ -1,4 +1,7 @@
 /* certificates.c - looks at the option, then at the variables, and sets libcurl's options for what it found.
+ *
+ * RULE: Who must have signed a server's certificate is what curl's users expect, and verification is never
+ *     off.
  */
 #include "llm/certificates.h"
 

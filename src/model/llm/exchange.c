@@ -1,5 +1,8 @@
 /* exchange.c - llm_ask: one reply of the model by as many tries as it takes. A try is a body, a transfer and
- * its answer; after a failure the request is changed (adapt.c), or repeated (retry.c), or given up. */
+ * its answer; after a failure the request is changed (adapt.c), or repeated (retry.c), or given up.
+ *
+ * RULE: Bytes left over from a bad reply are not read as the next one: its connection is closed.
+ */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,9 @@
 /* models.c - a list of models as data: reads it, finds a model, and finds the one nearest to a model that is
- * gone. */
+ * gone.
+ *
+ * RULE: A list of models is hostile: it has caps, is read in one pass, and has no name with control
+ *     characters.
+ */
 #include "llm/models.h"
 
 #include <ctype.h>

@@ -1,5 +1,8 @@
 /* redirect.c - makes a whole URL of a Location, and compares its host and scheme with the one that was
  * asked.
+ *
+ * RULE: A redirect is never followed, and the user is told of its URL only where the chosen server still
+ *     answers.
  */
 #include "wire/redirect.h"
 

@@ -1,4 +1,8 @@
-/* frame.c - frames and tagged values: encode ours, decode the peer's. */
+/* frame.c - frames and tagged values: encode ours, decode the peer's.
+ *
+ * RULE: Every byte from the supervisor is hostile: a frame that docs/sandbox-protocol.md does not allow ends
+ *     the channel.
+ */
 #include "channel/frame.h"
 
 #include <stdio.h>

@@ -4,6 +4,9 @@
  *
  * The command is not a container and leaves nothing behind to be removed by name. The end of its stdin ends
  * the supervisor and everything inside; a command that then does not exit is killed.
+ *
+ * RULE: A user's own engine isolates only as well as its command does, and doctor says what it saw from
+ *     inside.
  */
 #include <errno.h>
 #include <fcntl.h>

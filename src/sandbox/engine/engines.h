@@ -1,6 +1,8 @@
 /* engines.h - the table of engines. An engine is a description: a function for each thing it does in its own
  * way, and a flag for each thing it can do. Only an engine's own file (for docker and podman also
  * container.c) may ask which engine it is; tests/lint/source.py checks this.
+ *
+ * RULE: Only an engine's own file asks which engine it is (lint holds it).
  */
 #ifndef ENGINE_ENGINES_H
 #define ENGINE_ENGINES_H

@@ -1,4 +1,8 @@
-/* hard_limits.c - compares the limits asked for with getrlimit(2) and with the processes that run already. */
+/* hard_limits.c - compares the limits asked for with getrlimit(2) and with the processes that run already.
+ *
+ * RULE: A default number of processes or files that this machine does not allow is lowered with a notice;
+ *     one that the user named is refused.
+ */
 #include "engine/hard_limits.h"
 
 #include <dirent.h>

@@ -1,4 +1,8 @@
-/* uids.c - draws a free uid at random from a range that no user of this host has. */
+/* uids.c - draws a free uid at random from a range that no user of this host has.
+ *
+ * RULE: One sandbox cannot use up what another needs: a uid of its own, and limits inside (SECURITY.md,
+ *     Neighbours).
+ */
 #include "engine/uids.h"
 
 #include <dirent.h>

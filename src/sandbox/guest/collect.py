@@ -1,5 +1,7 @@
 # collect.py - what a cell leaves: its figures while they come, its files when it is over, and the frame that
 # ends its request. Methods of the supervisor that every cell needs.
+#
+# RULE: Which files a cell made is said before its request ends, and the request ends once.
 
 STILL_NS = 100000000            # the folder's times may lag behind the clock by no more than this
 FIGURES_MOST = 70               # figures of a cell in all forms, and forms of its value

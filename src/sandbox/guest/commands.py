@@ -1,5 +1,7 @@
 # commands.py - part of the supervisor, compiled when first needed: commands that run beside the worker, a
 # file that is asked for by its name, the list of all files.
+#
+# RULE: A command of a client's runs beside the interpreter, never on this machine.
 
 LISTED_MOST = 1000
 

@@ -2,6 +2,9 @@
  * directory for each controller, below our own group, so that the limits set on us still apply. In v2 root
  * can make one, and a user to whom systemd has delegated a part of the tree: a sibling of our own group,
  * because a group with processes may not have limited children.
+ *
+ * RULE: Code that no longer makes progress, because memory is too short for its machine code, is killed
+ *     (cgroup_thrashes).
  */
 #include "limits/cgroup.h"
 

@@ -1,6 +1,9 @@
 /* seccomp_table.c - the system calls: which are allowed, which are refused and with which errno, which depend
  * on their arguments. EPERM says "not permitted"; ENOSYS says "does not exist", which lets a C library fall
  * back. No rule kills the process: a new C library that tries an unknown call must not die of it.
+ *
+ * RULE: What code may ask of the kernel is this table and no other list (docs/SECURITY.md says which engines
+ *     use it).
  */
 #include "limits/seccomp.h"
 

@@ -1,5 +1,8 @@
 /* mount.c - opens and names each folder, writes it down for the guest, and compares it with what is seen
  * inside.
+ *
+ * RULE: A sandbox sees no folder but those that were checked, and no code runs before the inside has shown
+ *     that.
  */
 #include "mount/mount.h"
 

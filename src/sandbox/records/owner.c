@@ -1,4 +1,7 @@
-/* owner.c - reads a process's start time from /proc and compares it with what was written down. */
+/* owner.c - reads a process's start time from /proc and compares it with what was written down.
+ *
+ * RULE: What a killed program left is removed by the next start, and only where its owner is proven dead.
+ */
 #include "records/owner.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* registry.c - takes and gives up the lock of a name, and follows its link to the sandbox. The holder of its
  * lock may remove a name's directory, so a lock counts only while it is still the file under that name.
+ *
+ * RULE: A named sandbox has one holder, who has its lock, and is found by its link and nothing else.
  */
 #include "records/registry.h"
 

@@ -1,5 +1,8 @@
 /* decode.c - images decoded inside the sandbox: to pixels for the terminal, or to a smaller PNG for a model.
- * Never in this process, which holds the keys. */
+ * Never in this process, which holds the keys.
+ *
+ * RULE: An image is never decoded in our process, but in the sandbox (guest/pixels.py).
+ */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 /* ledger.c - reserves bytes before a file is written, and tells by inode, size and time whether a copy is
  * still as it was left.
+ *
+ * RULE: What a session may write to this machine has one quota, and a file that is still as it was left is
+ *     not written again.
  */
 #include "sandbox/ledger.h"
 

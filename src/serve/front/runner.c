@@ -1,4 +1,7 @@
-/* runner.c - the front's side of one runner: its process, the queue of requests, and what comes back. */
+/* runner.c - the front's side of one runner: its process, the queue of requests, and what comes back.
+ *
+ * RULE: A cancel hits the request that it names, and no other.
+ */
 #include "front/runner.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 /* runners.c - makes and finds sandboxes, ends those that are idle or expired, fills the pool, and makes room
  * for a new one.
+ *
+ * RULE: An id is never guessed, reused or handed out twice, and a killed front's sandboxes are found again
+ *     (front/served.c).
  */
 #include "front/runners.h"
 

@@ -1,5 +1,8 @@
 /* call.c - the requests that wait for a sandbox: their progress is reported, the client may cancel them, and
  * each is answered once.
+ *
+ * RULE: A call of MCP without a handle gets the sandbox of its conversation or session, never another
+ *     token's.
  */
 #include <string.h>
 

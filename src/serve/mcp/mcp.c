@@ -1,5 +1,8 @@
 /* mcp.c - takes a message: checks its form, finds its revision, compares the headers with it, and passes it
  * to the method that it names.
+ *
+ * RULE: An MCP client's bytes never crash us, over stdio or HTTP. Headers agree with the body, and a call
+ *     ends with its client.
  */
 #include "mcp/mcp.h"
 

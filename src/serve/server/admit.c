@@ -2,6 +2,9 @@
  * token learns nothing: is it one well-formed request, was it meant for us and sent by a program (guard.h),
  * is the token good, is there such a route, is the body of the right type and size? All this is checked
  * before the body is read.
+ *
+ * RULE: Who may ask the server anything is found out before the body is read, and a stranger without a token
+ *     learns nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>

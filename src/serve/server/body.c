@@ -1,6 +1,8 @@
 /* body.c - the bodies of requests. A long one waits on the disk until all of it has come. Long ones are read
  * one after another, each in a few steps between which others are served: so a hundred of them take the
  * memory of one, and nobody waits long. When the handler was called, nothing of a body is left in memory.
+ *
+ * RULE: A long body takes disk, not memory, and nobody waits while it is read.
  */
 #include <malloc.h>
 

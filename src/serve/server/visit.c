@@ -1,4 +1,7 @@
-/* visit.c - the functions by which a handler reads a request and answers it. */
+/* visit.c - the functions by which a handler reads a request and answers it.
+ *
+ * RULE: What every URL of ours in an answer begins with is decided in one place (visit_base).
+ */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>

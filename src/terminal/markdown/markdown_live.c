@@ -1,6 +1,9 @@
 /* markdown_live.c - the unfinished last line of a paragraph, which the next line may make a heading or the
  * head of a table. It is the only thing that is ever drawn again: in place, at once, and only while it is
- * one line of the screen that nothing else has touched. */
+ * one line of the screen that nothing else has touched.
+ *
+ * RULE: What was drawn of an answer is never taken back, but for the unfinished last line.
+ */
 #include <string.h>
 
 #include "base/mem.h"

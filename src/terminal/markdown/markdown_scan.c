@@ -2,6 +2,8 @@
  * should see. Formulas become Unicode; where CommonMark's rules would misread what models write (2*3*4,
  * strong text beside Chinese) marks are escaped, or set apart by a vertical tab, which md4c takes for a
  * blank and inline_draw drops.
+ *
+ * RULE: The same text gives the same screen however it is cut into pieces.
  */
 #include <ctype.h>
 #include <stdint.h>

@@ -1,4 +1,7 @@
-/* stdin.c - is stdin data for the question? There is one function for each kind of descriptor. */
+/* stdin.c - is stdin data for the question? There is one function for each kind of descriptor.
+ *
+ * RULE: What stdin is (data, questions, nothing, another's) is decided here, before anything is started.
+ */
 #include "pipe/stdin.h"
 
 #include <errno.h>

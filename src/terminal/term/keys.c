@@ -1,4 +1,7 @@
-/* keys.c - splits a terminal's bytes into characters and whole pastes. */
+/* keys.c - splits a terminal's bytes into characters and whole pastes.
+ *
+ * RULE: What the terminal replies to a query is never taken for something typed.
+ */
 #include "term/keys.h"
 
 #include <string.h>

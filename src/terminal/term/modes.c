@@ -1,5 +1,8 @@
 /* modes.c - sets the modes, and handles the signals that end or stop the program. The handlers use only
  * functions that are safe in one: tcsetattr, tcgetpgrp, poll, write, sigaction, raise.
+ *
+ * RULE: The terminal's modes are restored, whatever ends or stops the program; one that ends in the
+ *     background sets none.
  */
 #include "term/modes.h"
 

@@ -1,3 +1,4 @@
+# vars.py - what /vars runs in the worker: prints each variable with its type, its size and its beginning.
 exec("""
 import sys
 
