@@ -1,6 +1,4 @@
 /* reasoning_items.c - keeps the items of a reply in their order, and joins fragments that belong together.
- *
- * RULE: Reasoning items go back only to the service that they came from, and in their place.
  */
 #include "wire/reasoning_items.h"
 

@@ -1,5 +1,7 @@
 /* request.c - what all bodies share (instructions, tools, turns, effort, limits), and chat completions with
  * that API's calls and results.
+ *
+ * RULE: Reasoning items go back only to the service that they came from (request_turn), and in their place.
  */
 #include "wire/request.h"
 

@@ -1,4 +1,4 @@
-/* pastes.c - shows a long paste as one line. */
+/* pastes.c - shows a long pasted text as one line. */
 #include "term/pastes.h"
 
 #include <stdlib.h>
