@@ -45,6 +45,12 @@ static void on_forget(void *ctx, const char *client, const char *id, uint64_t re
     f->open[request - 1] = false;
 }
 
+static void on_drop(void *ctx, const char *client, const char *id)
+{
+    (void)ctx;
+    check(strcmp(client, "a") == 0 && strlen(id) == MCP_ID);
+}
+
 static bool on_has(void *ctx, const char *client, const char *conversation)
 {
     (void)ctx;
@@ -125,7 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         {.session = "x", .conversation = "0123456789abcdef0123456789abcdef"},
     };
     struct fuzz f = {.n = 0};
-    const struct mcp_host host = {&f, on_ask, on_forget, on_has, on_end};
+    const struct mcp_host host = {&f, on_ask, on_forget, on_drop, on_has, on_end};
     const struct mcp_options o = {.host = &host, .separate = size > 0 && (data[0] & 8)};
     const struct mcp_link_options l = {.client = "a",
                                        .headers = size > 0 && (data[0] & 4) ? &posts[data[0] & 3] : NULL,

@@ -323,6 +323,62 @@ def answer_to(t, request):
     return int(answer[9:12]) if answer.count(b"HTTP/1.1 ") == 1 else None
 
 
+NEW = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "execute_python", "arguments": {"code": "1", "sandbox": "new"}}}).encode()
+
+
+def leave(t, path, body, after):
+    """A client that asks, and does not wait for the answer."""
+    with t.connect() as s:
+        s.sendall(t.head(path, len(body)) + body)
+        time.sleep(after)
+
+
+def sandboxes_of_clients_that_left(t):
+    """Each way of making a sandbox, by clients that leave at once or after a moment. Then there is room for one that stays."""
+    seen = {}
+    with t.another("--max-sandboxes", "4") as server:
+        for path, body in (("/create_sandbox", b"{}"), ("/v2/sandboxes", b'{"templateID":"base"}'), ("/v1/code-interpreter", b'{"name":"a"}'), ("/mcp", NEW)):
+            for i in range(12):
+                leave(server, path, body, 0.01 * (i % 3))
+            end, answers = time.monotonic() + 10, []
+            while time.monotonic() < end and (not answers or answers[-1].status == 429):
+                answers.append(server.ask("/create_sandbox", {}))
+                time.sleep(0.2)
+            seen[path] = answers[-1].status
+            for box in server.ask("/list_sandboxes", {}).data["sandboxes"]:
+                server.ask("/stop_sandbox", {"sandbox_id": box["sandbox_id"]})
+    return seen
+
+
+def unfinished_headers(t):
+    """Half a request on more connections than there are, from one address and from many; then only whole requests that need no token."""
+    seen = {}
+    mine_again = t.head("/list_sandboxes", 2) + b"{}"
+    part, whole = b"POST /run_code HTTP/1.1\r\nHost: ", b"GET / HTTP/1.1\r\nHost: %s\r\n\r\n" % t.host.encode()
+    with t.connect() as mine:
+        mine.sendall(mine_again)
+        mine.recv(65536)
+        for name, data, hosts in (("one", part, ["127.0.0.1"]), ("many", part, ["127.0.0.%d" % i for i in range(2, 12)]), ("public", whole, ["127.0.0.%d" % i for i in range(2, 12)])):
+            held = []
+            for i in range(700):
+                s = socket.socket()
+                s.settimeout(2)
+                held.append(s)
+                try:
+                    s.bind((hosts[i % len(hosts)], 0))
+                    s.connect(("127.0.0.1", t.port))
+                    s.sendall(data)
+                except OSError:     # none is left, so they have to wait
+                    break
+            with t.bystander() as b:
+                mine.sendall(mine_again)
+                kept = mine.recv(65536)[:12]
+            seen[name] = {"bystander": b.seen, "kept": kept}
+            for s in held:
+                s.close()
+    return seen
+
+
 ROWS = [
     Probe("SRV-UNENDED", "20 bodies of 16 MiB that never come to their end: the other client is served, from 64 MiB", unfinished_bodies,
           lambda seen: served(seen["bystander"]) and seen["memory"] < 64),
@@ -343,6 +399,10 @@ ROWS = [
           lambda seen: seen["seen"] == [404] * 18 + [400] and seen["mine"] == [200, 410, 200]),
     Probe("SRV-BYTES", "NUL bytes, a folded line, a port of 2^32+P, lengths that are no numbers: one refusal each", what_two_programs_read_otherwise,
           lambda seen: seen["plain"] == 200 and set(seen["made"]) <= {400, 403, 413}),
+    Probe("SRV-LEFT", "clients that make sandboxes and leave, in four ways: there is room for one that stays", sandboxes_of_clients_that_left,
+          lambda seen: set(seen.values()) == {200}),
+    Probe("SRV-HEADERS", "700 connections without a whole request, or without a token: others are served, on new connections and on theirs", unfinished_headers,
+          lambda seen: all(not one["bystander"]["wrong"] and one["bystander"]["worst"] < 5000 and one["kept"] == b"HTTP/1.1 200" for one in seen.values())),
 ]
 
 

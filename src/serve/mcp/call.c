@@ -22,6 +22,7 @@ struct mcp_call {
     struct mcp_request request; /* as it came, with the id above and without params */
     char sandbox[MCP_ID + 1];
     bool apart;        /* as in mcp_answer */
+    bool made;         /* the sandbox was made for this call; only its answer tells the client of it */
     uint64_t number;   /* the host's number for this request */
     uint64_t progress; /* bytes of live output so far */
     char *about;
@@ -158,6 +159,7 @@ void mcp_ask(const struct mcp_request *q, const char *sandbox, const char *opera
     c->request.id = c->id;
     c->request.params = NULL;
     c->apart = !sandbox && !named;
+    c->made = sandbox && !strcmp(sandbox, "new");
     c->about = xstrdup(about);
     c->shape = shape;
     owned_add(&m->calls, q->link->o.client, &c->row);
@@ -195,6 +197,8 @@ static void drop(struct mcp_call *c)
     const struct mcp_host *host = &c->link->mcp->host;
 
     host->forget(host->ctx, owned_by(&c->row), c->sandbox, c->number);
+    if (c->made)
+        host->drop(host->ctx, owned_by(&c->row), c->sandbox);
     owned_take(&c->link->mcp->calls, &c->row);
     call_free(c);
 }

@@ -40,6 +40,8 @@ struct mcp_host { /* owns the sandboxes: mcp_runners.h, or a test */
     uint64_t (*ask)(void *ctx, const struct mcp_invocation *q, char id[MCP_ID + 1], struct error *err);
     /* Interrupts that request. Its listener is not called any more. */
     void (*forget)(void *ctx, const char *client, const char *id, uint64_t request);
+    /* Ends that sandbox, of which the client was not told. */
+    void (*drop)(void *ctx, const char *client, const char *id);
     /* Does that conversation of the client have a sandbox? */
     bool (*has)(void *ctx, const char *client, const char *conversation);
     /* Ends that sandbox, if there is one. */

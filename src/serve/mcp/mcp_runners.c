@@ -46,6 +46,14 @@ static void forget(void *ctx, const char *client, const char *id, uint64_t reque
         runner_forget(lease_living(h), request);
 }
 
+static void drop(void *ctx, const char *client, const char *id)
+{
+    struct lease *h = runners_find(ctx, client, id, NULL);
+
+    if (h)
+        runners_stop(ctx, h);
+}
+
 static bool has(void *ctx, const char *client, const char *conversation)
 {
     return runners_find_conversation(ctx, client, conversation) != NULL;
@@ -61,5 +69,6 @@ static void end(void *ctx, const char *client, const char *conversation)
 
 struct mcp_host mcp_runners_host(struct runners *runners)
 {
-    return (struct mcp_host){.ctx = runners, .ask = ask, .forget = forget, .has = has, .end = end};
+    return (struct mcp_host){
+        .ctx = runners, .ask = ask, .forget = forget, .drop = drop, .has = has, .end = end};
 }

@@ -127,78 +127,6 @@ static bool nothing_was_sent(const struct connection *c)
     return count_bytes(c, &came, &went) && came > c->came + 1 && went == c->went;
 }
 
-static bool same_address(const struct connection *a, const struct connection *b)
-{
-    return !memcmp(a->address, b->address, sizeof a->address);
-}
-
-/* It has no whole request, and had the time to send one, or it is between two. */
-static bool is_slow(const struct connection *c)
-{
-    return !c->leaves && !(c->q && c->q->checked) && clock_ms() - c->since >= SLOW_MS;
-}
-
-/* Closes the slow connection that has waited longest, of the same address as like or, if that is NULL, of
- * all. False: there is none. */
-static bool close_slowest(struct server *s, const struct connection *like)
-{
-    struct connection *slowest = NULL;
-
-    for (struct connection *c = s->connections; c; c = c->next) /* the newest first */
-        if (is_slow(c) && (!like || same_address(c, like)) && (!slowest || c->since <= slowest->since))
-            slowest = c;
-    if (!slowest)
-        return false;
-    slowest->leaves = true;
-    if (!slowest->idle)
-        connection_refuse(slowest, 408, NULL,
-                          "the request did not arrive before others needed the connection");
-    shutdown(slowest->fd, SHUT_RDWR);
-    return true;
-}
-
-static void make_room_soon(void *ctx);
-
-/* Clients that do not finish their headers may not keep others out. */
-static void make_room(struct server *s)
-{
-    for (unsigned i = CONNECTIONS_MAX; i < s->n_connections && close_slowest(s, NULL); i++)
-        ;
-    if (s->n_connections > CONNECTIONS_MAX)
-        loop_timer(s->o.loop, clock_ms() + LOOK_MS, make_room_soon, &s->n_connections);
-}
-
-/* The timer's context has to be one of its own. */
-static void make_room_soon(void *ctx)
-{
-    make_room((struct server *)(void *)((char *)ctx - offsetof(struct server, n_connections)));
-}
-
-/* One address may have a quarter of all connections without a whole request. */
-static void give_way(struct server *s, const struct connection *newcomer)
-{
-    unsigned slow = 0;
-
-    for (const struct connection *c = s->connections; c; c = c->next)
-        slow += is_slow(c) && same_address(c, newcomer);
-    if (slow >= CONNECTIONS_MAX / 4)
-        close_slowest(s, newcomer);
-    if (s->n_connections > CONNECTIONS_MAX)
-        make_room(s);
-}
-
-static void note_address(struct connection *c, const struct sockaddr *a)
-{
-    static const unsigned char v4[12] = {[10] = 0xff, [11] = 0xff};
-
-    if (a && a->sa_family == AF_INET6) {
-        memcpy(c->address, &((const struct sockaddr_in6 *)(const void *)a)->sin6_addr, 16);
-    } else if (a && a->sa_family == AF_INET) {
-        memcpy(c->address, v4, sizeof v4);
-        memcpy(c->address + 12, &((const struct sockaddr_in *)(const void *)a)->sin_addr, 4);
-    }
-}
-
 static void on_connection(void *cls, struct MHD_Connection *mc, void **context,
                           enum MHD_ConnectionNotificationCode what)
 {
@@ -229,6 +157,7 @@ static void on_connection(void *cls, struct MHD_Connection *mc, void **context,
     loop_timer_stop(s->o.loop, c);
     loop_timer_stop(s->o.loop, &c->self);
     loop_unwatch(s->o.loop, c->fd);
+    look_at_made(c);
     if (nothing_was_sent(c)) {
         refuse_incomplete(c, c->began);
         c->close = true;
@@ -257,7 +186,8 @@ static void *on_uri(void *cls, const char *uri, struct MHD_Connection *mc)
     q->c->q = q;
     q->c->idle = false;
     q->c->began = true;
-    q->c->since = clock_ms();
+    if (q->c->known)
+        q->c->since = clock_ms();
     loop_timer(s->o.loop, clock_ms() + LOOK_MS, look_for_end, &q->c->self);
     q->token = -1;
     q->target_len = strlen(uri);
@@ -303,13 +233,12 @@ bool connection_ended(const struct connection *c)
     return recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-/* Ends what the request has made, unless its client got the answer that tells of it. A stream tells of it
- * first. */
+/* Ends what the request has made, unless its client got the whole answer, which tells of it. */
 static void end_unclaimed(struct visit *q, bool sent)
 {
     struct lease *h = *q->made ? runners_find(q->s->o.runners, visit_client(q), q->made, NULL) : NULL;
 
-    if (h && !q->streams && !(sent && q->status < 400))
+    if (h && !(sent && q->status < 400))
         runners_stop(q->s->o.runners, h);
 }
 
@@ -333,9 +262,13 @@ static void on_completed(void *cls, struct MHD_Connection *mc, void **con_cls,
         s->o.log(s->o.ctx, line);
     }
     end_unclaimed(q, why == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+    memcpy(q->c->made, q->made, sizeof q->made);
+    q->c->made_for = q->client;
     q->c->q = NULL;
     q->c->idle = true;
-    q->c->since = clock_ms();
+    q->c->known |= q->token >= 0;
+    if (q->c->known)
+        q->c->since = clock_ms();
     if (why == MHD_REQUEST_TERMINATED_COMPLETED_OK) {
         q->c->began = false;
         count_bytes(q->c, &q->c->came, &q->c->went);
@@ -419,6 +352,8 @@ ssize_t stream_read(void *ctx, uint64_t pos, char *out, size_t max)
 
 static enum MHD_Result send_answer(struct visit *q)
 {
+    if (*q->made && connection_ended(q->c)) /* nobody would hear of what it has made */
+        return MHD_NO;
     enum MHD_Result rc = q->s->mhd->queue_response(q->c->mhd, (unsigned)q->status, q->response);
 
     loop_timer_stop(q->s->o.loop, q->c);

@@ -22,10 +22,10 @@
 #include "server/token.h"
 
 #define CONNECTIONS_MAX  512
-#define NEWCOMERS_MAX    64   /* connections beyond these, for which others are closed */
-#define SLOW_MS          1000 /* a connection that has waited so long for its request may have to give way */
-#define IN_FLIGHT_MAX    400  /* requests of all clients that a handler has not answered yet */
-#define IN_FLIGHT_ONE    256  /* the same of one token */
+#define NEWCOMERS_MAX    64  /* connections beyond these, for which others are closed */
+#define SLOW_MS          250 /* from this age on a connection without a request may have to give way */
+#define IN_FLIGHT_MAX    400 /* requests of all clients that a handler has not answered yet */
+#define IN_FLIGHT_ONE    256 /* the same of one token */
 #define BODIES_ONE       (4 * (size_t)JSON_BYTES) /* of the bodies of one token's requests, together */
 #define BODY_SMALL       (64u << 10)              /* a body up to this size is taken all the same */
 #define HEADER_MS        10000                    /* for a request's headers to come */
@@ -85,11 +85,14 @@ struct connection {
     bool idle;     /* it is between two requests */
     bool began;    /* the first line of a request was read, which is not answered yet */
     bool close;    /* a request was refused before all of it was read, so the rest is read before closing */
-    int64_t since; /* clock_ms(): when it was opened, or when its last request began or ended */
+    bool known;    /* a request with a good token came on it */
+    int64_t since; /* clock_ms(): when it was opened; of a known one, when its last request began or ended */
     bool leaves;   /* it was closed for another one, which the library does not know yet */
     unsigned char address[16]; /* of the client, IPv4 as ::ffff:a.b.c.d; all zero on a unix socket */
     uint64_t came, went;       /* bytes received and sent when the last request had been answered */
     struct visit *q;           /* the request under way, or NULL */
+    char made[RUNNERS_ID + 1]; /* the sandbox that its last request made for made_for; or "" */
+    const char *made_for;
 };
 
 struct visit {
@@ -169,6 +172,11 @@ void sandbox_routes(struct server *s); /* sandboxes.c: create_sandbox, run_code 
 void mcp_routes(struct server *s);     /* mcp_route.c: POST /mcp */
 /* In describe.c. Describes the routes as OpenAPI 3.1; base is our URL. The caller frees it. */
 struct json *describe_routes(const struct server *s, const char *base);
+
+/* In room.c. Closes connections that send nothing, where there are too many with the newcomer. */
+void give_way(struct server *s, const struct connection *newcomer);
+void note_address(struct connection *c, const struct sockaddr *a);
+void look_at_made(const struct connection *c); /* call this when it ends */
 
 /* In linger.c. Keeps c's socket open until the client's last bytes were read. */
 void linger_begin(struct connection *c);

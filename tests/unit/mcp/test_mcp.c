@@ -20,7 +20,7 @@
 
 struct fake { /* the host, and what was sent */
     struct runner_listener asked[8];
-    size_t n_asked, n_forgotten, n_ended;
+    size_t n_asked, n_forgotten, n_dropped, n_ended;
     char operation[40], arguments[400], sandbox[40], conversation[80];
     struct buf out; /* one message a line */
     struct mcp_delivery delivery;
@@ -35,7 +35,7 @@ static uint64_t fake_ask(void *ctx, const struct mcp_invocation *q, char id[MCP_
     struct fake *f = ctx;
     autofree char *arguments = q->arguments ? json_print(q->arguments) : xstrdup("null");
 
-    if (q->sandbox && strcmp(q->sandbox, HANDLE) != 0) {
+    if (q->sandbox && strcmp(q->sandbox, HANDLE) != 0 && strcmp(q->sandbox, "new") != 0) {
         error_set(err, ERROR_USAGE, 0, "There is no sandbox with that handle.");
         return 0;
     }
@@ -57,6 +57,13 @@ static void fake_forget(void *ctx, const char *client, const char *id, uint64_t 
     assert_string_equal(id, HANDLE);
     assert_in_range(request, 1, f->n_asked);
     f->n_forgotten++;
+}
+
+static void fake_drop(void *ctx, const char *client, const char *id)
+{
+    (void)client;
+    assert_string_equal(id, HANDLE);
+    ((struct fake *)ctx)->n_dropped++;
 }
 
 static bool fake_has(void *ctx, const char *client, const char *conversation)
@@ -91,7 +98,7 @@ static void on_send(void *ctx, const char *text, size_t len, const struct mcp_de
 
 static void start(struct fake *f, const struct mcp_headers *headers)
 {
-    const struct mcp_host host = {f, fake_ask, fake_forget, fake_has, fake_end};
+    const struct mcp_host host = {f, fake_ask, fake_forget, fake_drop, fake_has, fake_end};
     const struct mcp_options o = {.host = &host, .separate = headers != NULL};
     const struct mcp_link_options l = {
         .client = "a", .headers = headers, .conversation = "mcp", .send = on_send, .ctx = f};
@@ -470,6 +477,25 @@ static void a_cancel_interrupts_and_is_not_answered(void **state)
     assert_int_equal(f.n_forgotten, 1);
 }
 
+/* Only the answer would have told the client of the new sandbox. */
+static void a_sandbox_that_nobody_was_told_of_is_ended(void **state)
+{
+    (void)state;
+    struct fake f;
+
+    start(&f, NULL);
+    say(&f, CALL("1", "execute_python", "{\"code\":\"1\",\"sandbox\":\"new\"}", ""));
+    say(&f, CALL("2", "execute_python", "{\"code\":\"1\",\"sandbox\":\"new\"}", ""));
+    say(&f, CALL("3", "execute_python", "{\"code\":\"1\",\"sandbox\":\"" HANDLE "\"}", ""));
+    say(&f, CALL("4", "execute_python", "{\"code\":\"1\"}", ""));
+    done(&f, 0, OK);
+    say(&f, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":2}}");
+    assert_int_equal(f.n_dropped, 1);
+    finish(&f); /* the client leaves */
+    assert_int_equal(f.n_forgotten, 3);
+    assert_int_equal(f.n_dropped, 1);
+}
+
 static void figures_are_images_and_files_are_links(void **state)
 {
     (void)state;
@@ -840,6 +866,7 @@ int main(void)
         cmocka_unit_test(a_failing_cell_is_an_error_with_its_traceback),
         cmocka_unit_test(progress_and_notices_only_where_asked),
         cmocka_unit_test(a_cancel_interrupts_and_is_not_answered),
+        cmocka_unit_test(a_sandbox_that_nobody_was_told_of_is_ended),
         cmocka_unit_test(figures_are_images_and_files_are_links),
         cmocka_unit_test(addresses_of_files),
         cmocka_unit_test(headers_must_agree),

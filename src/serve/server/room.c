@@ -1,0 +1,124 @@
+/* room.c - what gives way to others: connections that send nothing, and sandboxes of which nobody knows. */
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "process/loop.h"
+#include "server/private.h"
+
+static bool same_address(const struct connection *a, const struct connection *b)
+{
+    return !memcmp(a->address, b->address, sizeof a->address);
+}
+
+static bool has_no_request(const struct connection *c)
+{
+    return !c->leaves && !(c->q && c->q->checked);
+}
+
+/* May it be closed for another one? It has no request under way, and had the time to send one. */
+static bool may_go(const struct connection *c)
+{
+    return has_no_request(c) && clock_ms() - c->since >= SLOW_MS;
+}
+
+/* Should a go before b? Those that have shown no token go first, then those that have waited longest. Of two
+ * that are as old, a is the older one. */
+static bool goes_before(const struct connection *a, const struct connection *b)
+{
+    return a->known != b->known ? b->known : a->since <= b->since;
+}
+
+/* Closes one that may go: an unknown one of the address that like has or, if that is NULL, any; but none that
+ * has shown a token while there are others, which are only too young. False: there is none. */
+static bool close_one(struct server *s, const struct connection *like)
+{
+    struct connection *first = NULL;
+    bool unknown = like;
+
+    for (struct connection *c = s->connections; c; c = c->next) { /* the newest first */
+        unknown |= has_no_request(c) && !c->known;
+        if (may_go(c) && (!like || (!c->known && same_address(c, like))) && (!first || goes_before(c, first)))
+            first = c;
+    }
+    if (!first || (first->known && unknown))
+        return false;
+    first->leaves = true;
+    if (!first->idle)
+        connection_refuse(first, 408, NULL, "the request did not arrive before others needed the connection");
+    shutdown(first->fd, SHUT_RDWR);
+    return true;
+}
+
+/* The connections that stay. */
+static unsigned staying(const struct server *s)
+{
+    unsigned n = 0;
+
+    for (const struct connection *c = s->connections; c; c = c->next)
+        n += !c->leaves;
+    return n;
+}
+
+static void make_room_soon(void *ctx);
+
+/* Clients that do not finish their headers may not keep others out. */
+static void make_room(struct server *s)
+{
+    while (staying(s) > CONNECTIONS_MAX)
+        if (!close_one(s, NULL)) {
+            loop_timer(s->o.loop, clock_ms() + LOOK_MS, make_room_soon, &s->n_connections);
+            return;
+        }
+}
+
+/* The timer's context has to be one of its own. */
+static void make_room_soon(void *ctx)
+{
+    make_room((struct server *)(void *)((char *)ctx - offsetof(struct server, n_connections)));
+}
+
+/* One address may have a quarter of all connections without a token. Behind a proxy, or on this machine, all
+ * clients have one: so those that have shown a token do not count. */
+void give_way(struct server *s, const struct connection *newcomer)
+{
+    unsigned unknown = 0;
+
+    for (const struct connection *c = s->connections; c; c = c->next)
+        unknown += may_go(c) && !c->known && same_address(c, newcomer);
+    if (unknown >= CONNECTIONS_MAX / 4)
+        close_one(s, newcomer);
+    if (s->n_connections > CONNECTIONS_MAX)
+        make_room(s);
+}
+
+void note_address(struct connection *c, const struct sockaddr *a)
+{
+    static const unsigned char v4[12] = {[10] = 0xff, [11] = 0xff};
+
+    if (a && a->sa_family == AF_INET6) {
+        memcpy(c->address, &((const struct sockaddr_in6 *)(const void *)a)->sin6_addr, 16);
+    } else if (a && a->sa_family == AF_INET) {
+        memcpy(c->address, v4, sizeof v4);
+        memcpy(c->address + 12, &((const struct sockaddr_in *)(const void *)a)->sin_addr, 4);
+    }
+}
+
+/* The client closed the connection without reading all of our last answer. So the sandbox that this told of
+ * may be nobody's: it is spare until somebody uses it. */
+void look_at_made(const struct connection *c)
+{
+    enum { STATE_CLOSE = 7 }; /* TCP_CLOSE of netinet/tcp.h: it was reset. One that ends waits in another. */
+    struct tcp_info info = {0};
+    socklen_t len = sizeof info;
+
+    if (!*c->made || getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0
+        || info.tcpi_state != STATE_CLOSE)
+        return;
+    struct lease *h = runners_find(c->s->o.runners, c->made_for, c->made, NULL);
+    if (h)
+        lease_set_spare(h, true);
+}
