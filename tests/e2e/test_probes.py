@@ -3,7 +3,7 @@ same rows on every engine and as every user (`make probe`). Limits that posture_
 test_posture.py's."""
 import pytest
 
-from probes import server, session
+from probes import server, session, soak
 from probes.cell import BROKEN, NOT_RUN
 
 
@@ -16,3 +16,10 @@ def test_probes(sandpiper, group):
 def test_hostile_clients(sandpiper):
     bad = [repr(f) for f in server.run_group(sandpiper) if f.verdict in (BROKEN, NOT_RUN)]
     assert not bad, "\n".join(bad)
+
+
+@pytest.mark.check
+def test_two_hundred_clients_beside_the_attacks():
+    """tests/probes/soak.py for a quarter of a minute; by itself it takes two."""
+    seen = soak.soak(15)
+    assert soak.holds(seen), seen

@@ -37,12 +37,16 @@ class Answer:
 
 class Target:
     """The server under attack, and what a client needs: t.a and t.b are the tokens of two clients."""
-    def __init__(self, there, *options):
+    def __init__(self, there, *options, argv=None):
+        """argv: another server, for the self-test."""
         self.there, self.url = there, there.url
         self.a, self.b = secrets.token_hex(16), secrets.token_hex(16)
         tokens = there.write("tokens%s" % self.a[:8], "%s\n%s\n" % (self.a, self.b))
         os.chmod(tokens, 0o600)
-        self.process = there.start("serve", "--listen", "127.0.0.1:0", "--token-file", tokens, *options, stdout=subprocess.DEVNULL)
+        if argv:
+            self.process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        else:
+            self.process = there.start("serve", "--listen", "127.0.0.1:0", "--token-file", tokens, *options, stdout=subprocess.DEVNULL)
         said, found = [], None
         while not found:
             said.append(self.process.stderr.readline().decode("utf-8", "replace"))

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-from . import limits, mounts, pair, posture, protocol, surface
+from . import limits, mounts, pair, posture, protocol, server, surface
 from .cell import MARK, Cell, judge
 from .session import new_mark
 
@@ -20,10 +20,13 @@ POSTURE = ("I01", "I04", "I06", "I08", "I11", "I13", "I14", "I15", "I17", "I19",
 SURFACE = ("S12", "S14", "S15", "S16", "S21", "S22", "S30", "S31", "S32", "S34", "S35")
 CELLS = ("L02", "L03", "L04", "L05", "P16", "P17", "P18", "M01", "M02", "M03", "M04", "M05", "M07")
 
+SERVER = ("SRV-UNENDED", "SRV-LINKS", "SRV-IDS")      # which a server that only answers must break
+WEAK_SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "weak_server.py")
+
 
 class Weak:
     """What program.Sandpiper is to a probe."""
-    place = "weak"
+    place, url = "weak", None
 
     def __init__(self):
         self.dir = tempfile.mkdtemp(prefix="sp", dir="/tmp")
@@ -111,6 +114,10 @@ def run_all():
         for p in [*limits.LIMIT_PROBES, *protocol.PROTOCOL_PROBES, *mounts.MOUNT_PROBES]:
             if p.id in CELLS:
                 yield run_cell(weak, p)
+        with server.Target(weak, argv=[sys.executable, WEAK_SERVER]) as target:
+            for row in server.ROWS:
+                if row.id in SERVER:
+                    yield server.attempt(target, row)
         yield from pair.two_uids(weak)
         yield pair.killed(weak, pair.KILLED, pair.FORKED)
     finally:
