@@ -44,12 +44,12 @@ def first_line(path):
 
 def differences(path, names):
     """One line: whether the other files begin as the first one does."""
-    first, unlike, until = first_line(os.path.join(path, names[0])), [], time.monotonic() + ALIKE_SECONDS
+    first, unlike, until = first_line(os.path.join(path, names[0])), [], clock() + ALIKE_SECONDS
     seen = 1
     if first is None:
         return False, ''
     for name in names[1:ALIKE_MOST]:
-        if time.monotonic() > until:
+        if clock() > until:
             break
         if first_line(os.path.join(path, name)) != first:
             unlike.append(name)

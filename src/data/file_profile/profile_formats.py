@@ -2,7 +2,6 @@
 
 import itertools
 import re
-import time
 
 
 # JSON: all elements of a list are merged into one, so that a key that only some have is seen too.

@@ -3,7 +3,6 @@
 import datetime
 import itertools
 import re
-import time
 
 
 def sheet_cell(value):
@@ -170,8 +169,8 @@ def sheets_alike(parts, sheets):
     alike = max(groups, key=len, default=[])
     if len(alike) < 2:
         return []
-    until = time.monotonic() + SECONDS
-    later = itertools.takewhile(lambda sheet: time.monotonic() < until, sheets[SHEETS:SHEETS_MOST])
+    until = clock() + SECONDS
+    later = itertools.takewhile(lambda sheet: clock() < until, sheets[SHEETS:SHEETS_MOST])
     return alike + same(alike[0], (SheetPart(sheet, SHEETS) for sheet in later))
 
 

@@ -64,7 +64,7 @@ def compressed(path, packed):
 def tar_members(path):
     """What is in a tar archive, and the profile of the first of its members that is data."""
     import tarfile
-    out, first, cut, until = [], None, '', time.monotonic() + SECONDS
+    out, first, cut, until = [], None, '', clock() + SECONDS
     try:
         with tarfile.open(path) as t:
             for m in itertools.islice(t, TAR_MOST):
@@ -72,7 +72,7 @@ def tar_members(path):
                     out.append('%s (%d bytes)' % (clean(m.name, 80), m.size))
                     if not first and m.name.lower().endswith(DATA):
                         raw, first = t.extractfile(m).read(SAMPLE + 1), m.name
-                if time.monotonic() > until:
+                if clock() > until:
                     break
     except Exception as e:              # one that is cut short ends where it ends
         TROUBLE.append('the archive cannot be read to its end')
@@ -213,8 +213,8 @@ def database(path):
                           % (path.replace('%', '%25').replace('?', '%3f').replace('#', '%23'),
                              '' if log else '&immutable=1'), uri=True)
     con.text_factory = lambda b: b.decode('utf-8', 'replace')
-    until = time.monotonic() + COUNT_SECONDS
-    con.set_progress_handler(lambda: time.monotonic() > until, 20000)
+    until = clock() + COUNT_SECONDS
+    con.set_progress_handler(lambda: clock() > until, 20000)
     read = 'import sqlite3; con = sqlite3.connect(%r)' % path
     stored = "select name, type from sqlite_master where type in ('table', 'view') limit %d" % TABLES
     try:

@@ -4,7 +4,6 @@
 import itertools
 import os
 import re
-import time
 
 
 def padded(text, sep):
@@ -166,10 +165,10 @@ def unique(names):
 def study(columns, rows, seconds=SECONDS):
     """Feed rows to columns until the time is up; returns how many were read. Works column by column, because
     equal cells are then counted at once."""
-    until, width = time.monotonic() + seconds, len(columns)
+    until, width = clock() + seconds, len(columns)
     step = max(16, 65536 // max(1, width))
     for start in range(0, len(rows), step):
-        if start and time.monotonic() > until:
+        if start and clock() > until:
             return start
         part = rows[start:start + step]
         fed = 0
