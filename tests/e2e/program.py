@@ -202,6 +202,8 @@ class Sandpiper:
         path = os.path.join(self.work, name)
         with open(path, "wb" if isinstance(content, bytes) else mode) as f:
             f.write(content)
+        if self.uid != os.geteuid():
+            os.lchown(path, self.uid, self.uid)
         return path
 
     def configure(self, text):

@@ -25,8 +25,8 @@ def clean(text, most):
 
 
 def clock():
-    """Seconds, two thirds of them this process's work: what is said of a file should not depend on what else the
-    machine does, and nobody waits more than three times as long as was planned."""
+    """Seconds, two thirds of them this process's work: what is said of a file should not depend on others'
+    work, and nobody waits more than three times as long as was planned."""
     import time
     return (2 * time.process_time() + time.monotonic()) / 3
 
