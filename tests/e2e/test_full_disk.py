@@ -13,7 +13,7 @@ import pytest
 from chat_keys import ask, leave, start
 from conftest import BIN, HANG, need_engine
 from raw_server import wait_for
-from serving import Server
+from serving import Server, sse
 
 WORD = {"state": "XDG_STATE_HOME", "cache": "XDG_CACHE_HOME", "run": "XDG_RUNTIME_DIR"}
 TROUBLE = {"bytes": "is full", "inodes": "is full", "read-only": "is read-only", "quota": "is full (your quota is used up)"}
@@ -404,8 +404,18 @@ def test_other_commands(sandpiper, full):
         assert r.code == 0 or words == ["doctor"], r
 
 
-def test_a_server_whose_state_disk_is_full(sandpiper, full):
+def mcp(server, message):
+    """The answer, in a session of its own."""
+    hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}}}
+    response = server.open("/mcp", hello, Accept="application/json, text/event-stream")
+    response.read()
+    response = server.open("/mcp", message, Mcp_Session_Id=response.headers["Mcp-Session-Id"], Accept="application/json, text/event-stream")
+    return json.loads(response.read()) if "json" in response.headers["Content-Type"] else [data for _, data in sse(response)][-1]
+
+
+def test_a_server_whose_state_disk_is_full(sandpiper, serve, full):
     """A sandbox works, but is not found again if the server is killed: the answer says so, and why. Once there is room, its next use makes up for it."""
+    serve(sandpiper, [{"answer": {"text": "Yes."}}])
     full(sandpiper, ["state"])
     server = Server(sandpiper)
     boxes = [server.ask("/create_sandbox", {}) for _ in range(2)]
@@ -413,6 +423,12 @@ def test_a_server_whose_state_disk_is_full(sandpiper, full):
         (notice,) = box["notices"]
         assert notice.startswith("if the server is killed, it will not find this sandbox again: ") and "No space left on device" in notice, notice
     unused, used = (box["sandbox_id"] for box in boxes)
+    notices = [server.ask("/run_code", {"sandbox_id": used, "code": "1"})["notices"] for _ in range(2)]
+    assert notices == [boxes[1]["notices"], []]     # once
+    asked = server.ask("/ask", {"input": "q"})
+    assert asked["notices"] == [boxes[0]["notices"][0].replace(unused, asked["session"])]
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "execute_python", "arguments": {"code": "1", "sandbox": unused}}}
+    assert boxes[0]["notices"][0] in str(mcp(server, call)["result"]["content"])
     os.unlink(sandpiper.path("state/filler"))
     assert server.ask("/run_code", {"sandbox_id": used, "code": "x = 1"})["status"] == "ok"
     assert server.ask("/get_sandbox_info", {"sandbox_id": used})["notices"] == []

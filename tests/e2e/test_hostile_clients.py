@@ -193,6 +193,50 @@ def test_a_sandbox_whose_client_has_gone(server):
     assert [b["sandbox_id"] for b in server.good("/list_sandboxes")["sandboxes"]] == [kept]
 
 
+@pytest.mark.parametrize("path", ["/v2/sandboxes", "/v1/code-interpreter", "/create_sandbox"])
+def test_a_sandbox_is_up_when_its_id_is_told(sandpiper, path):
+    """So a start that fails is told, and a client that leaves while it takes its time is seen to have gone."""
+    os.mkdir(sandpiper.path("bin"))
+    with open(os.open(sandpiper.path("bin/bwrap"), os.O_CREAT | os.O_WRONLY, 0o755), "w") as f:
+        f.write("#!/bin/sh\nexit 1\n")
+    s = Server(sandpiper, env={"PATH": sandpiper.path("bin") + ":" + os.environ["PATH"]})
+    made = s.post(path)
+    assert made.status == 503 and b"bwrap" in made.body, made.body
+    assert s.good("/list_sandboxes")["sandboxes"] == []
+    assert s.close() == 0
+
+
+def test_headers_that_are_too_long(server):
+    """The client can read to the end of the answer why, however much more it sends."""
+    for size in (40_000, 70_000, 300_000, 3_000_000):
+        with server.connect() as c:
+            c.sendall(b"POST /run_code HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nX: %s\r\n\r\n" % (server.port, b"a" * size))
+            assert b"".join(iter(lambda: c.recv(4096), b"")).startswith(b"HTTP/1.1 431 "), size
+
+
+def test_two_tokens_leave_room_for_others(sandpiper):
+    """The first have 256 and 144 requests in progress, all that there may be; each of the others may have 8 all the same."""
+    tokens = [c * 32 for c in "abcd"]
+    sandpiper.write("tokens", "\n".join(tokens))
+    os.chmod(sandpiper.path("work/tokens"), 0o600)
+    s = Server(sandpiper, "--token-file", sandpiper.path("work/tokens"), "--max-sandboxes", "8")
+    call = '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"execute_python","arguments":{"code":"import time\\ntime.sleep(99)"}}}'
+    hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}}}
+    held = []
+    head = "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\nMcp-Session-Id: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+    for token, n in ((tokens[0], 256), (tokens[1], 144), (tokens[2], 8)):
+        session = s.ask("POST", "/mcp", hello, token=token, keep=False, headers={"Accept": "application/json, text/event-stream"}).headers["Mcp-Session-Id"]
+        for i in range(n):
+            held.append(s.connect())
+            held[-1].sendall((head % (s.port, token, session, len(call % (i + 1)), call % (i + 1))).encode())
+        wait_for(lambda: s.ask("POST", "/get_sandbox_info", {"sandbox_id": "0" * 32}, token=token).status == 429)
+    refused = s.ask("POST", "/create_sandbox", {}, token=tokens[2])
+    assert refused.status == 429 and int(refused.headers["Retry-After"]) > 0
+    assert s.ask("POST", "/create_sandbox", {}, token=tokens[3]).status == 200
+    close(held)
+    assert s.close() == 0
+
+
 @pytest.mark.check
 def test_all_connections_held(server):
     """Half a request on each: a client that is connected is served meanwhile, and one that comes later takes the place of the oldest."""

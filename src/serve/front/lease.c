@@ -93,6 +93,18 @@ static void on_ready(void *ctx, struct runner *r, const struct error *err)
     runners_plan(rs);
 }
 
+/* Only once: a model would read it with each result. */
+static char *on_notice(void *ctx)
+{
+    struct lease *h = ctx;
+
+    if (h->warned)
+        return NULL;
+    char *text = lease_warning(h);
+    h->warned = text != NULL;
+    return text;
+}
+
 int lease_start(struct lease *h, struct error *err)
 {
     struct runners *rs = h->rs;
@@ -107,6 +119,7 @@ int lease_start(struct lease *h, struct error *err)
                                  .idle_ms = lease_in_pool(h) ? POOL_IDLE_MS : rs->o.ttl_ms,
                                  .ready = on_ready,
                                  .gone = on_gone,
+                                 .notice = on_notice,
                                  .ctx = h},
         err);
     h->again = false;
@@ -140,9 +153,11 @@ const char *lease_within(const struct lease *h)
     return *h->within ? h->within : NULL;
 }
 
-const char *lease_unnoted(const struct lease *h)
+char *lease_warning(const struct lease *h)
 {
-    return h->unnoted;
+    return h->unnoted
+               ? xasprintf("if the server is killed, it will not find this sandbox again: %s", h->unnoted)
+               : NULL;
 }
 
 int64_t lease_created(const struct lease *h)

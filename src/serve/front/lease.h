@@ -23,6 +23,7 @@ struct lease {
     struct runner *runner;       /* NULL: it has none, or that has ended */
     bool spare;                  /* see lease_set_spare() */
     char *unnoted;               /* owned; why its note could not be written; NULL: it was */
+    bool warned;                 /* of that */
     bool again;                  /* the next runner is to attach to the sandbox of an earlier one */
 };
 

@@ -30,6 +30,7 @@ struct runner {
     struct loop *loop;
     void (*ready)(void *ctx, struct runner *r, const struct error *err);
     void (*gone)(void *ctx, struct runner *r, bool replaced);
+    char *(*notice)(void *ctx);
     void *ctx;
     int starter; /* these are for the process that replaces this one */
     char *name;  /* owned, or NULL */
@@ -161,14 +162,30 @@ static struct pending *take_first(struct runner *r)
     return a;
 }
 
+/* Returns the result with what its notices are to say too; NULL: they need not. The caller frees it. */
+static struct json *with_notice(const struct runner *r, const struct json *result)
+{
+    const struct json *notices = json_get(result, "notices");
+    autofree char *text = notices && r->notice ? r->notice(r->ctx) : NULL;
+
+    if (!text)
+        return NULL;
+    struct json *all = json_copy(notices), *out = json_copy(result);
+    json_add(all, json_string(text));
+    json_set(out, "notices", all);
+    return out;
+}
+
 /* Answers a request that has left the queue, since its listener may ask for the next one. False: r was
  * freed. */
 static bool answer(struct runner *r, struct pending *a, const struct json *result, const struct error *err)
 {
     r->done_at = clock_ms();
     enter(r);
-    if (!a->forgotten && a->listener.done)
-        a->listener.done(a->listener.ctx, err ? NULL : result, err);
+    if (!a->forgotten && a->listener.done) {
+        autojson struct json *more = err ? NULL : with_notice(r, result);
+        a->listener.done(a->listener.ctx, err ? NULL : more ? more : result, err);
+    }
     request_free(a);
     return leave(r);
 }
@@ -479,6 +496,7 @@ struct runner *runner_start(const struct runner_options *o, struct error *err)
     *r = (struct runner){.loop = o->loop,
                          .ready = o->ready,
                          .gone = o->gone,
+                         .notice = o->notice,
                          .ctx = o->ctx,
                          .starter = o->starter,
                          .name = xstrdup(o->name),

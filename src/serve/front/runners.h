@@ -69,9 +69,9 @@ void runners_stop(struct runners *rs, struct lease *h);
 const char *lease_id(const struct lease *h);
 const char *lease_conversation(const struct lease *h); /* NULL: it has none */
 const char *lease_within(const struct lease *h);       /* the id of the outer one; NULL: it is within none */
-/* Why the next front will not find it, if we are killed: its note could not be written. NULL: it was. It is
- * tried again with each use. */
-const char *lease_unnoted(const struct lease *h);
+/* Returns what is told when the next front would not find it, if we are killed, because its note could not be
+ * written. NULL: it was. It is tried again with each use. The caller frees it. */
+char *lease_warning(const struct lease *h);
 int64_t lease_created(const struct lease *h); /* time() */
 int64_t lease_idle_ms(const struct lease *h); /* time since the last request was done; 0: it is busy */
 /* Returns its runner, and starts another one if the last has ended. This counts as a use (lease_use).

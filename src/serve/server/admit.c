@@ -194,8 +194,10 @@ static bool under_limits(struct visit *q)
         return true;
     if (q->s->draining)
         return refuse(q, 503, "SHUTTING_DOWN", "the server is shutting down");
-    if (!(q->route->flags & ROUTE_AT_ONCE)
-        && (q->s->in_flight >= IN_FLIGHT_MAX || q->s->of_token[q->token] >= IN_FLIGHT_ONE))
+    if (q->route->flags & ROUTE_AT_ONCE)
+        return true;
+    unsigned own = q->s->of_token[q->token];
+    if (own >= IN_FLIGHT_ONE || (own >= IN_FLIGHT_LEAST && q->s->in_flight >= IN_FLIGHT_MAX))
         return refuse(q, 429, NULL, "too many requests are in progress");
     return true;
 }

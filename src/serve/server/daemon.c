@@ -127,6 +127,13 @@ static bool nothing_was_sent(const struct connection *c)
     return count_bytes(c, &came, &went) && came > c->came + 1 && went == c->went;
 }
 
+static bool has_unread(const struct connection *c)
+{
+    int unread = 0;
+
+    return ioctl(c->fd, FIONREAD, &unread) == 0 && unread > 0;
+}
+
 static void on_connection(void *cls, struct MHD_Connection *mc, void **context,
                           enum MHD_ConnectionNotificationCode what)
 {
@@ -162,6 +169,8 @@ static void on_connection(void *cls, struct MHD_Connection *mc, void **context,
         refuse_incomplete(c, c->began);
         c->close = true;
     }
+    if (has_unread(c)) /* the library itself has refused it, as for headers that are too long */
+        c->close = true;
     if (c->close)
         linger_begin(c);
     *c->at = c->next;

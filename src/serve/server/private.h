@@ -26,6 +26,7 @@
 #define SLOW_MS          250 /* from this age on a connection without a request may have to give way */
 #define IN_FLIGHT_MAX    400 /* requests of all clients that a handler has not answered yet */
 #define IN_FLIGHT_ONE    256 /* the same of one token */
+#define IN_FLIGHT_LEAST  8   /* and so many each token may have, whatever the others do */
 #define BODIES_ONE       (4 * (size_t)JSON_BYTES) /* of the bodies of one token's requests, together */
 #define BODY_SMALL       (64u << 10)              /* a body up to this size is taken all the same */
 #define HEADER_MS        10000                    /* for a request's headers to come */

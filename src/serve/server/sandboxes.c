@@ -80,11 +80,10 @@ static void shape_info(struct job *j, const struct json *result)
 
     struct json *notices = json_array();
 
-    if (h && lease_unnoted(h)) {
-        autofree char *line = xasprintf("if the server is killed, it will not find this sandbox again: %s",
-                                        lease_unnoted(h));
-        json_add(notices, json_string(line));
-    }
+    autofree char *warning = h ? lease_warning(h) : NULL;
+
+    if (warning)
+        json_add(notices, json_string(warning));
     answer_json(j->q, 200,
                 json_set_all(begin_answer(j),
                              {"conversation_id", json_string(h ? lease_conversation(h) : NULL)},
