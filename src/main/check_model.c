@@ -18,7 +18,7 @@
 #include "llm/llm.h"
 #include "llm/models.h"
 #include "main/command.h"
-#include "process/loop.h"
+#include "process/signals.h"
 #include "show/show.h"
 #include "wire/reply.h"
 

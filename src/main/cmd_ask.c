@@ -16,6 +16,7 @@
 #include "pipe/pipe.h"
 #include "pipe/stdin.h"
 #include "process/loop.h"
+#include "process/signals.h"
 #include "sandbox/sandbox.h"
 #include "store/store.h"
 #include "term/term.h"

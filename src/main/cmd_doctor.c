@@ -14,6 +14,7 @@
 #include "mount/mount.h"
 #include "main/command.h"
 #include "process/loop.h"
+#include "process/signals.h"
 #include "sandbox/sandbox.h"
 #include "show/show.h"
 

@@ -20,6 +20,7 @@
 #include "main/command.h"
 #include "pipe/stdin.h"
 #include "process/loop.h"
+#include "process/signals.h"
 #include "process/out.h"
 #include "process/slow_read.h"
 #include "sandbox/sandbox.h"

@@ -13,6 +13,7 @@
 #include "main/command.h"
 #include "main/front.h"
 #include "process/loop.h"
+#include "process/signals.h"
 #include "process/out.h"
 #include "front/runner.h"
 #include "front/runners.h"

@@ -15,6 +15,7 @@
 #include "llm/models.h"
 #include "main/command.h"
 #include "process/loop.h"
+#include "process/signals.h"
 #include "show/show.h"
 
 #define LIST_MS  15000

@@ -12,6 +12,7 @@
 #include "main/fetcher.h"
 #include "child/runner_ask.h"
 #include "process/loop.h"
+#include "process/signals.h"
 #include "child/runner_child.h"
 #include "sandbox/sandbox.h"
 

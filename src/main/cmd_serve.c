@@ -9,6 +9,7 @@
 #include "main/command.h"
 #include "main/front.h"
 #include "process/loop.h"
+#include "process/signals.h"
 #include "front/runner.h"
 #include "front/runners.h"
 #include "server/guard.h"

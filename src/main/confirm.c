@@ -9,7 +9,7 @@
 #include "config/folder.h"
 #include "main/command.h"
 #include "process/foreground.h"
-#include "process/loop.h"
+#include "process/signals.h"
 #include "process/out.h"
 #include "process/slow_read.h"
 

@@ -10,7 +10,7 @@
 #include "base/scrub.h"
 #include "json/json.h"
 #include "main/command.h"
-#include "process/loop.h"
+#include "process/signals.h"
 #include "process/out.h"
 #include "show/show.h"
 

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/beneath.h"
 #include "main/command.h"
-#include "process/loop.h"
+#include "process/signals.h"
 #include "sandbox/gather.h"
 #include "sandbox/sandbox.h"
 #include "store/sessions.h"

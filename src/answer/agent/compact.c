@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/remedy.h"
-#include "process/loop.h"
+#include "process/signals.h"
 
 /* Bounds memory, whatever the model's window: a request takes twice this again, and six times as long if
  * every byte must be escaped. */

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "process/loop.h"
+#include "process/signals.h"
 
 #define EXCEPTION_MAX     2048 /* bytes of one exception's line; a message may be a whole data frame */
 #define HINT_MAX          1024

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/remedy.h"
 #include "process/loop.h"
+#include "process/signals.h"
 #include "process/out.h"
 
 /* The question has run out of time: stop whatever is waiting, as Ctrl-C would. */

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/remedy.h"
 #include "base/utf8.h"
-#include "process/loop.h"
+#include "process/signals.h"
 
 #define GO_ON         (-1) /* no status yet: ask the model again */
 #define THOUGHT_SHOWN 300  /* bytes of reasoning quoted in one of our lines */

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "conversation/language.h"
 #include "json/json.h"
-#include "process/loop.h"
+#include "process/signals.h"
 
 /* The first time code prints nothing, the model is told as if it had failed; otherwise a small model makes up
  * the missing output. It is not counted as a failing round, since "set x to 21" prints nothing. */

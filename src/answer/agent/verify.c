@@ -11,7 +11,7 @@
 #include "agent/private.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "process/loop.h"
+#include "process/signals.h"
 #include "provenance/agree.h"
 
 #define QUOTED_MAX 300 /* bytes of each answer in the message */

@@ -9,7 +9,7 @@
 #include "config/config.h"
 #include "mount/mount.h"
 #include "ask/ask.h"
-#include "process/loop.h"
+#include "process/signals.h"
 #include "sandbox/sandbox.h"
 
 void ask_init(struct ask *a, struct config *c, struct loop *loop)

@@ -11,7 +11,7 @@
 #include "base/url.h"
 #include "llm/llm.h"
 #include "llm/models.h"
-#include "process/loop.h"
+#include "process/signals.h"
 
 #define DISCOVER_MS 150  /* ms; short, since nobody asked for it */
 #define BUSY_MS     2000 /* ms; a server that listens may be busy */

@@ -15,6 +15,7 @@
 #include "base/scrub.h"
 #include "json/json.h"
 #include "process/loop.h"
+#include "process/signals.h"
 #include "child/child_private.h"
 #include "operations/operations.h"
 #include "operations/runner_messages.h"

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/size.h"
-#include "process/loop.h"
+#include "process/signals.h"
 #include "store/db_private.h"
 
 #define TIDY_PAGES 1000 /* of the write-ahead log: about 4 MB */

@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "process/loop.h"
+#include "process/signals.h"
 #include "process/spawn.h"
 
 #ifndef PIDFD_SIGNAL_PROCESS_GROUP

@@ -7,18 +7,13 @@
 #include "process/loop.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
-#include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/error.h"
-#include "base/file.h"
 #include "base/mem.h"
+#include "process/private.h"
 
 #define EXPECT_US 200 /* twice a short cell */
 
@@ -38,34 +33,10 @@ struct timer {
     bool deadline; /* kept also while a callback waits in loop_poll() */
 };
 
-struct loop {
-    struct watch *watches;
-    size_t n_watches;
-    struct timer *timers;
-    size_t n_timers;
-    uint64_t made; /* serial number of the latest watch or timer */
-    short revents; /* of the watch whose callback was called last */
-
-    int signal_fd; /* the read end of the signal pipe, or -1 */
-    unsigned interrupts;
-    int fatal;
-    unsigned fatals;
-    bool resized, continued;
-    bool blocked; /* a callback waits in loop_poll() */
-    /* a signal was read outside a wait, so the next wait must not sleep */
-    bool news;
-    int64_t awake_until_us; /* see loop_expect() */
-};
-
-/* A handler can only reach static variables, and a process has one set of handlers. */
-static int signal_write_fd = -1;
-static struct loop *signal_loop;
-static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGCONT};
-
 struct loop *loop_new(void)
 {
     struct loop *l = xcalloc(1, sizeof(*l));
-    l->signal_fd = -1;
+    l->signals.fd = -1;
     return l;
 }
 
@@ -73,13 +44,7 @@ void loop_free(struct loop *l)
 {
     if (!l)
         return;
-    if (l->signal_fd >= 0) {
-        for (size_t i = 0; i < countof(signals); i++)
-            signal(signals[i], SIG_DFL);
-        fd_close(&signal_write_fd);
-        fd_close(&l->signal_fd);
-        signal_loop = NULL;
-    }
+    signals_release(&l->signals);
     free(l->watches);
     free(l->timers);
     free(l);
@@ -166,8 +131,8 @@ struct pollfd *loop_fds(const struct loop *l, size_t first, size_t *n)
 {
     struct pollfd *out = xcalloc(first + l->n_watches + 1, sizeof(*out));
     *n = first;
-    if (l->signal_fd >= 0)
-        out[(*n)++] = (struct pollfd){.fd = l->signal_fd, .events = POLLIN};
+    if (l->signals.fd >= 0)
+        out[(*n)++] = (struct pollfd){.fd = l->signals.fd, .events = POLLIN};
     for (size_t i = 0; i < l->n_watches; i++)
         out[(*n)++] = (struct pollfd){.fd = l->watches[i].fd, .events = l->watches[i].events};
     return out;
@@ -188,30 +153,7 @@ static int cut_timeout(const struct loop *l, int timeout_ms, bool deadlines)
 
 int loop_timeout(const struct loop *l, int timeout_ms)
 {
-    return l->news ? 0 : cut_timeout(l, timeout_ms, false);
-}
-
-/* Turn the bytes in the signal pipe into state. */
-static bool take_signals(struct loop *l)
-{
-    unsigned char got[64];
-    ssize_t n;
-    bool any = false;
-    while (l->signal_fd >= 0
-           && ((n = read(l->signal_fd, got, sizeof(got))) > 0 || (n < 0 && errno == EINTR))) {
-        for (ssize_t i = 0; i < n; i++) {
-            any = true;
-            if (got[i] == SIGINT)
-                l->interrupts++;
-            else if (got[i] == SIGWINCH)
-                l->resized = true;
-            else if (got[i] == SIGCONT)
-                l->continued = true;
-            else if (l->fatals++ == 0)
-                l->fatal = got[i];
-        }
-    }
-    return any;
+    return l->signals.news ? 0 : cut_timeout(l, timeout_ms, false);
 }
 
 static int serve_timers(struct loop *l, uint64_t upto, bool deadlines)
@@ -242,13 +184,13 @@ short loop_revents(const struct loop *l)
 
 int loop_serve(struct loop *l, const struct pollfd *fds, size_t n)
 {
-    int served = l->news ? 1 : 0;
+    int served = l->signals.news ? 1 : 0;
     uint64_t upto = l->made;
-    l->news = false;
-    if (take_signals(l))
+    l->signals.news = false;
+    if (signals_read(&l->signals))
         served++;
     for (size_t i = 0; i < n; i++) {
-        if (fds[i].revents == 0 || fds[i].fd == l->signal_fd)
+        if (fds[i].revents == 0 || fds[i].fd == l->signals.fd)
             continue;
         struct watch *w = find_watch(l, fds[i].fd);
         if (!w || w->made > upto)
@@ -310,68 +252,10 @@ int loop_wait(struct loop *l, int timeout_ms)
     }
 }
 
-/* Only writes a byte. The pipe never blocks; if it is full, tens of thousands of signals are waiting in it
- * already. */
-static void on_signal(int sig)
-{
-    int saved = errno;
-    unsigned char c = (unsigned char)sig;
-    (void)!write(signal_write_fd, &c, 1);
-    errno = saved;
-}
-
-int loop_signals(struct loop *l, struct error *err)
-{
-    assert(l->signal_fd < 0 && signal_write_fd < 0);
-    int fds[2];
-    if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
-        return error_errno(err, "cannot create the signal pipe");
-    l->signal_fd = fds[0];
-    signal_write_fd = fds[1];
-    signal_loop = l;
-    struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    sigemptyset(&sa.sa_mask);
-    for (size_t i = 0; i < countof(signals); i++) {
-        /* nohup ignores SIGHUP on purpose, so that stays. SIGINT is caught even if a shell's background job
-         * inherited it as ignored: whoever sends it by hand wants it to work. */
-        struct sigaction old;
-        if (signals[i] == SIGHUP && sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
-            continue;
-        sigaction(signals[i], &sa, NULL);
-    }
-    signal(SIGPIPE, SIG_IGN);
-    return 0;
-}
-
-void loop_arm(struct loop *l)
-{
-    if (take_signals(l) && (l->resized || l->fatal != 0))
-        l->news = true;
-    l->interrupts = 0;
-}
-
-unsigned loop_interrupts(const struct loop *l)
-{
-    return l->interrupts;
-}
-
-void loop_interrupt(struct loop *l)
-{
-    l->interrupts++;
-    l->news = true;
-}
-
-bool loop_check(struct loop *l)
-{
-    if (take_signals(l))
-        l->news = true;
-    return loop_cancelled(l);
-}
-
 void loop_poll(struct loop *l, int fd, short events, int ms)
 {
     struct pollfd fds[2] = {{.fd = fd, .events = events},
-                            {.fd = l != NULL ? l->signal_fd : -1, .events = POLLIN}};
+                            {.fd = l != NULL ? l->signals.fd : -1, .events = POLLIN}};
     poll(fds, countof(fds), l ? cut_timeout(l, ms, true) : ms);
     if (!l || l->blocked) /* a deadline's callback must not wait for its like */
         return;
@@ -383,48 +267,4 @@ void loop_poll(struct loop *l, int fd, short events, int ms)
 bool loop_blocked(const struct loop *l)
 {
     return l->blocked;
-}
-
-struct loop *loop_of_signals(void)
-{
-    return signal_loop;
-}
-
-int loop_fatal(const struct loop *l)
-{
-    return l->fatal;
-}
-
-unsigned loop_end_signals(const struct loop *l)
-{
-    return l->interrupts + l->fatals;
-}
-
-bool loop_cancelled(const struct loop *l)
-{
-    return l->interrupts > 0 || l->fatal != 0;
-}
-
-int loop_exit_code(const struct loop *l)
-{
-    return l->fatal ? 143 : 130;
-}
-
-/* What the flag was; it is cleared. */
-static bool take_flag(bool *flag)
-{
-    bool was = *flag;
-    *flag = false;
-    return was;
-}
-
-bool loop_resized(struct loop *l)
-{
-    return take_flag(&l->resized);
-}
-
-bool loop_continued(struct loop *l)
-{
-    take_signals(l);
-    return take_flag(&l->continued);
 }

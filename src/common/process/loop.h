@@ -4,7 +4,7 @@
  *     while (!done && !loop_cancelled(loop))
  *         loop_wait(loop, -1);
  *
- * No threads. A signal handler only writes a byte; the loop turns it into the state below.
+ * No threads. What signals ask for is in signals.h.
  */
 #ifndef PROCESS_LOOP_H
 #define PROCESS_LOOP_H
@@ -56,26 +56,8 @@ struct pollfd *loop_fds(const struct loop *l, size_t first, size_t *n);
 int loop_timeout(const struct loop *l, int timeout_ms);
 int loop_serve(struct loop *l, const struct pollfd *fds, size_t n);
 
-/* Signals. SIGINT counts up; SIGTERM and SIGHUP are remembered for good; SIGWINCH and SIGCONT set a flag;
- * SIGPIPE is ignored. Installed once per process (by main). */
-int loop_signals(struct loop *l, struct error *err);
-void loop_arm(struct loop *l);                  /* a new step begins: forget the interrupts so far */
-unsigned loop_interrupts(const struct loop *l); /* SIGINTs since loop_arm */
-/* Count a SIGINT that did not come as a signal (an editor reads Ctrl-C as a byte). */
-void loop_interrupt(struct loop *l);
-/* Read pending signals without serving anything else, for a callback that must wait. Returns
- * loop_cancelled(). */
-bool loop_check(struct loop *l);
-/* For such a callback too: wait until fd shows one of events or an error, a signal comes, or ms have passed.
+/* For a callback that must wait: until fd shows one of events or an error, a signal comes, or ms have passed.
  * Serves deadlines and nothing else; may return early; l may be NULL. */
 void loop_poll(struct loop *l, int fd, short events, int ms);
-struct loop *loop_of_signals(void);              /* the one with loop_signals, or NULL */
-int loop_fatal(const struct loop *l);            /* SIGTERM or SIGHUP when one came, else 0 */
-unsigned loop_end_signals(const struct loop *l); /* how many signals came that ask to end, SIGINT too */
-bool loop_cancelled(const struct loop *l);       /* interrupts > 0 or a fatal signal */
-int loop_exit_code(
-    const struct loop *l);           /* of a program that was cancelled: 143 after a fatal signal, or 130 */
-bool loop_resized(struct loop *l);   /* true once after each SIGWINCH */
-bool loop_continued(struct loop *l); /* true once after each SIGCONT */
 
 #endif

@@ -26,6 +26,7 @@
 
 #include "base/clock.h"
 #include "process/loop.h"
+#include "process/signals.h"
 
 #define STALL_MS 200  /* ms that a stalled reader may delay a cancelled program */
 #define SLOW_MS  2000 /* the same for a reader that is slow */

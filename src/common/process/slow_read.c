@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "process/loop.h"
+#include "process/signals.h"
 
 #define COUNT_MS 500
 

@@ -15,7 +15,7 @@
 #include "base/size.h"
 #include "base/url.h"
 #include "llm/http.h"
-#include "process/loop.h"
+#include "process/signals.h"
 
 #define CONNECT_MS 10000
 #define IDLE_MS    30000

@@ -14,7 +14,7 @@
 #include "llm/curl_load.h"
 #include "llm/llm.h"
 #include "llm/models.h"
-#include "process/loop.h"
+#include "process/signals.h"
 
 #define PROBES_MAX 8
 

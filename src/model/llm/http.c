@@ -19,7 +19,7 @@
 #include "base/url.h"
 #include "llm/certificates.h"
 #include "llm/curl_load.h"
-#include "process/loop.h"
+#include "process/signals.h"
 #include "wire/reader.h"
 
 #if LIBCURL_VERSION_NUM < 0x074b00

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "process/loop.h"
+#include "process/signals.h"
 
 /* attempt: below RETRY_MAX. */
 static int backoff_ms(unsigned attempt, double jitter)

@@ -22,6 +22,7 @@
 #include "limits/cgroup.h"
 #include "process/child.h"
 #include "process/loop.h"
+#include "process/signals.h"
 #include "records/owner.h"
 #include "records/record.h"
 #include "records/registry.h"

@@ -15,6 +15,7 @@
 #include "base/size.h"
 #include "base/utf8.h"
 #include "process/loop.h"
+#include "process/signals.h"
 
 #define PENDING_MAX (1u << 20)
 #define PUT_PIECE   (64u << 10) /* bytes read at once */

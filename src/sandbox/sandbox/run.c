@@ -21,6 +21,7 @@
 #include "limits/cgroup.h"
 #include "process/child.h"
 #include "process/loop.h"
+#include "process/signals.h"
 #include "process/out.h"
 #include "sandbox/cell.h"
 

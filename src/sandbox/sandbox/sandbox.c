@@ -15,6 +15,7 @@
 #include "engine/engine_cache.h"
 #include "engine/engines.h"
 #include "process/loop.h"
+#include "process/signals.h"
 #include "channel/guest.h"
 #include "sandbox/private.h"
 

@@ -11,6 +11,7 @@
 #include "base/scrub.h"
 #include "base/utf8.h"
 #include "process/loop.h"
+#include "process/signals.h"
 #include "channel/guest.h"
 #include "sandbox/private.h"
 

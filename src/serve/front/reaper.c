@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "process/loop.h"
+#include "process/signals.h"
 
 #define FIRST_MS 5   /* the first wait before it is looked at; each further wait is twice as long */
 #define MOST_MS  200 /* up to this */

@@ -17,6 +17,7 @@
 #include "pipe/json_lines.h"
 #include "pipe/pipe.h"
 #include "process/loop.h"
+#include "process/signals.h"
 #include "show/show.h"
 
 #define HELD_MAX (4 * 1024 * 1024) /* a reply is cut at 1 MiB before it gets here */

@@ -16,7 +16,7 @@
 #include "pipe/script.h"
 #include "pipe/stdin.h"
 #include "pipe/task.h"
-#include "process/loop.h"
+#include "process/signals.h"
 #include "show/show.h"
 
 #define DATA_MAX (256LL * 1024 * 1024)

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "process/foreground.h"
 #include "process/loop.h"
+#include "process/signals.h"
 #include "process/out.h"
 #include "show/graphics.h"
 

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "process/loop.h"
+#include "process/signals.h"
 #include "process/out.h"
 #include "show/show.h"
 

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/size.h"
-#include "process/loop.h"
+#include "process/signals.h"
 #include "show/show.h"
 #include "term/commands.h"
 #include "term/private.h"

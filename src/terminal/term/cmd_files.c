@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/newfile.h"
 #include "base/quoting.h"
-#include "process/loop.h"
+#include "process/signals.h"
 #include "sandbox/sandbox.h"
 #include "show/show.h"
 #include "term/commands.h"

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/quoting.h"
-#include "process/loop.h"
+#include "process/signals.h"
 #include "sandbox/sandbox.h"
 #include "show/show.h"
 #include "term/commands.h"

@@ -24,6 +24,7 @@
 #include "base/remedy.h"
 #include "base/utf8.h"
 #include "process/loop.h"
+#include "process/signals.h"
 #include "process/slow_read.h"
 #include "show/show.h"
 #include "term/keys.h"

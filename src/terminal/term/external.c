@@ -17,6 +17,7 @@
 #include "conversation/conversation.h"
 #include "process/child.h"
 #include "process/loop.h"
+#include "process/signals.h"
 #include "term/modes.h"
 
 #define ADVICE "Set VISUAL or EDITOR to the editor of your choice."

@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "process/foreground.h"
-#include "process/loop.h"
+#include "process/signals.h"
 #include "process/out.h"
 
 #define ALT_STACK (64 * 1024) /* used after a stack overflow; more than any processor's registers need */

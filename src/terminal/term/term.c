@@ -16,7 +16,7 @@
 #include "base/remedy.h"
 #include "base/scrub.h"
 #include "conversation/conversation.h"
-#include "process/loop.h"
+#include "process/signals.h"
 #include "show/graphics.h"
 #include "show/show.h"
 #include "term/commands.h"

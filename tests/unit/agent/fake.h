@@ -25,6 +25,7 @@
 #include "json/json.h"
 #include "llm/llm.h"
 #include "process/loop.h"
+#include "process/signals.h"
 #include "sandbox/sandbox.h"
 
 #define FAIL                                                               \

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "base/file.h"
+#include "process/signals.h"
 
 /* Ctrl-C at every request and every cell of a long question: the history is valid, and the next question is
  * answered. */

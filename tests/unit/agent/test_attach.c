@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "process/signals.h"
 #include "sniff/sniff.h"
 
 static const struct fake_reply yes[] = {{.text = "yes"}};

@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "engine/engine_cache.h"
 #include "process/child.h"
+#include "process/signals.h"
 #include "records/run_dir.h"
 
 #include "engine/sweep.h"

@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "llm/llm.h"
 #include "process/loop.h"
+#include "process/signals.h"
 
 #define CONNECT_MS 150
 #define ANSWER_MS  2000

@@ -27,6 +27,7 @@
 #include "llm/learnt.h"
 #include "llm/llm.h"
 #include "process/loop.h"
+#include "process/signals.h"
 
 /* ---- the server ---- */
 

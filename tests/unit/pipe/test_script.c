@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "pipe/script.h"
 #include "process/loop.h"
+#include "process/signals.h"
 
 static int file_of(const char *text, size_t len)
 {

@@ -25,6 +25,7 @@
 #include "base/mem.h"
 #include "pipe/stdin.h"
 #include "process/loop.h"
+#include "process/signals.h"
 
 static void collect(void *ctx, enum notice_level level, const char *line)
 {

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "process/child.h"
 #include "process/loop.h"
+#include "process/signals.h"
 
 #define CAP        1000
 #define ARGV(...)  ((char *const[]){__VA_ARGS__, NULL})

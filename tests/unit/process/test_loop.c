@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "process/loop.h"
+#include "process/signals.h"
 
 struct peer {
     struct loop *l;

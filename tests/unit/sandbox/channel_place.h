@@ -6,6 +6,7 @@
 
 #include <signal.h>
 
+#include "process/signals.h"
 #include "sandbox/private.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/sandbox/fake_engine.h"

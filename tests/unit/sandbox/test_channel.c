@@ -1,4 +1,5 @@
 /* test_kernel.c - cells: their values, output, exceptions, ends and limits. */
+#include "process/signals.h"
 #include "tests/unit/sandbox/channel_place.h"
 
 /* How the parts came that have not run yet: the worker's globals are the caller's. */

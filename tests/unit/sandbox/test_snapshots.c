@@ -1,6 +1,7 @@
 /* test_snapshots.c - a cell that ends the interpreter, and the copy that goes on in its place. */
 #include <sys/mman.h>
 
+#include "process/signals.h"
 #include "sandbox/private.h"
 #include "tests/unit/sandbox/channel_place.h"
 

@@ -1,4 +1,5 @@
 /* test_supervisor.c - a supervisor that is gone, hostile or deaf: the program says so and goes on. */
+#include "process/signals.h"
 #include "sandbox/private.h"
 #include "tests/unit/sandbox/channel_place.h"
 

@@ -1,4 +1,5 @@
 /* test_terminal.c - what a terminal wants of a sandbox: images decoded to pixels, and output that fits it. */
+#include "process/signals.h"
 #include "sandbox/private.h"
 #include "tests/unit/sandbox/channel_place.h"
 

@@ -15,6 +15,7 @@
 #include "conversation/language.h"
 #include "markdown/highlight.h"
 #include "process/loop.h"
+#include "process/signals.h"
 #include "process/out.h"
 #include "show/lines.h"
 #include "show/show.h"
