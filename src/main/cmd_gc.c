@@ -33,8 +33,15 @@ int cmd_gc(struct config *c, int closed)
         if (kinds[i].n > 0)
             buf_addf(&removed, "removed %s%u %s%s\n", kinds[i].before, kinds[i].n,
                      kinds[i].n == 1 ? kinds[i].one : kinds[i].more, kinds[i].after);
-    if (!removed.len)
+    if (!removed.len && !*swept.silent && !swept.failed)
         buf_addstr(&removed, "nothing to remove\n");
+    if (*swept.silent) {
+        autofree char *silent = xasprintf(
+            "no answer from %s: containers of killed programs may be left there\n"
+            "Start the engine, then run sandpiper gc again",
+            swept.silent);
+        print_line(silent);
+    }
     if (swept.failed > 0) {
         autofree char *more = swept.failed > 1 ? xasprintf(" and %u more", swept.failed - 1) : xstrdup("");
         autofree char *failed = xasprintf(
@@ -42,5 +49,5 @@ int cmd_gc(struct config *c, int closed)
         print_line(failed);
     }
     int status = print_out(buf_str(&removed), removed.len);
-    return status ? status : swept.failed > 0 ? 1 : 0;
+    return status ? status : swept.failed > 0 || *swept.silent ? 1 : 0;
 }

@@ -196,3 +196,16 @@ def test_killed_with_its_keeper_while_the_client_starts(sandpiper_on, engine):
     assert sandpiper_on.run("exec", "-c", "print(6 * 7)").out == "42\n"
     sandpiper_on.run("gc")
     assert sandpiper_on.leftovers() == []
+
+
+def test_a_daemon_that_does_not_answer(sandpiper):
+    """Nothing is said to be gone, or not to be there, of which nobody knows."""
+    need_engine("docker")
+    sandpiper.engine, down = "docker", {"DOCKER_HOST": "unix:///tmp/nobody.sock"}
+    assert sandpiper.run("exec", "--sandbox-name", "kept", "-", stdin="x = 1").code == 0
+    r = sandpiper.run("gc", env=down)
+    assert r.code == 1 and "no answer from docker (" in r.err and "may be left" in r.err and "nothing to remove" not in r.out, r
+    r = sandpiper.run("rm", "--all", "-f", env=down)
+    assert r.code != 0 and "kept" in r.err and r.out == "", r
+    assert sandpiper.run("exec", "--sandbox-name", "kept", "-", stdin="print(x)").out == "1\n"
+    assert sandpiper.run("rm", "kept").code == 0

@@ -5,9 +5,7 @@ time and at Ctrl-C, and opens no file but those of its sessions, and the user's 
 import os
 import re
 import resource
-import shutil
 import signal
-import sqlite3
 import struct
 import time
 
@@ -19,50 +17,11 @@ from chat_keys import ask, leave, start
 from image_parts import images
 from program import HANG
 from test_add import end_sandbox
-from test_sessions import database, listed, rows, text
-
-SECRET = "canary-5e3c2e7"
-LIMIT = 10              # seconds that one query may take (store/db.h)
-ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT %s FROM c"
-
-
-def code(source):
-    return {"answer": {"calls": [{"name": "execute_python", "arguments": {"code": source}}]}}
-
-
-def sql(s, *statements):
-    """Run in the database, all of which is in one file then. Returns its bytes."""
-    db = sqlite3.connect(database(s), isolation_level=None)
-    for one in statements:
-        db.execute(one)
-    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    db.close()
-    for more in ("-wal", "-shm"):
-        if os.path.exists(database(s) + more):
-            os.unlink(database(s) + more)
-    with open(database(s), "rb") as f:
-        return f.read()
+from probes.store import LIMIT, NAMES, SCHEMAS, SECRET, canary, code, database, endless_tree, sql
+from test_sessions import listed, rows, text
 
 
 # ------------------------------------------------------------------------------------------------- the schema
-
-COLUMNS = "n, id, begun, used, folder, title, model, sandbox, parent, writer"
-SCHEMAS = {
-    "view": ["ALTER TABLE session RENAME TO s2", "CREATE VIEW session(%s) AS %s" % (COLUMNS, ENDLESS % "x,x,x,x,x,x,x,x,x,x")],
-    "trigger": ["CREATE TRIGGER t BEFORE INSERT ON session BEGIN %s; END" % "SELECT count(*) FROM turn a, turn b, turn c, turn d, turn e, turn f, turn g, turn h"],
-    "trigger that writes": ["CREATE TRIGGER t AFTER INSERT ON turn BEGIN DELETE FROM session; END"],
-    "another table": ["CREATE TABLE mine(x)"],
-    "another index": ["CREATE INDEX mine ON session(abs(n))"],
-    "a condition": ["ALTER TABLE piece ADD COLUMN x CHECK(length(zeroblob(30000000)) > 0)"],
-    "a computed column": ["ALTER TABLE session ADD COLUMN x AS (length(zeroblob(30000000)))"],
-    "no index": ["DROP INDEX session_folder"],
-    "no table": ["DROP TABLE question"],
-    "an older layout": ["PRAGMA user_version=4"],
-    "a newer layout": ["PRAGMA user_version=99"],
-    "of another program": ["PRAGMA application_id=7"],
-    "empty": None,
-}
-
 
 @pytest.mark.parametrize("what", SCHEMAS)
 def test_a_schema_that_is_not_ours_is_not_read(sandpiper, serve, what):
@@ -100,31 +59,6 @@ def test_what_searches_and_removals_leave_is_ours(sandpiper, serve):
 
 
 # ------------------------------------------------------------------------------------------------- time
-
-def endless_tree(s):
-    """The table of sessions becomes a tree in which each page has the one below it four hundred times: eight levels, 10^20 rows."""
-    data = bytearray(sql(s))
-    page = struct.unpack(">H", data[16:18])[0]
-    (root,) = rows(s, "SELECT rootpage FROM sqlite_master WHERE name='session'")[0]
-    at = (root - 1) * page
-    leaf, pages = bytes(data[at:at + page]), [bytes(data[at:at + page])]
-    first = len(data) // page + 1
-    assert leaf[0] == 13
-
-    def inner(child):
-        out, cells = bytearray(page), b"".join(struct.pack(">I", child) + b"\x01" for _ in range(400))
-        out[0:12] = struct.pack(">BHHHBI", 5, 0, 400, page - len(cells), 0, child)
-        out[12:812] = b"".join(struct.pack(">H", page - len(cells) + 5 * i) for i in range(400))
-        out[page - len(cells):] = cells
-        return bytes(out)
-    for depth in range(7):
-        pages.append(inner(first + depth))
-    data[at:at + page] = inner(first + 7)
-    data += b"".join(pages)
-    data[28:32] = struct.pack(">I", len(data) // page)
-    with open(database(s), "wb") as f:
-        f.write(data)
-
 
 ASAN = b"__asan_init" in open(BIN, "rb").read()
 
@@ -171,34 +105,6 @@ def test_ctrl_c_in_a_chat_ends_the_reading(sandpiper, serve):
 
 
 # ------------------------------------------------------------------------------------------------- files
-
-def canary(s, name="canary.txt", content=SECRET):
-    path = s.path("home/" + name)
-    with open(path, "wb" if isinstance(content, bytes) else "w") as f:
-        f.write(content)
-    os.chmod(path, 0o600)
-    return path
-
-
-def as_kept(path):
-    return "kept='%s', path=''" % path
-
-
-# What a row of a file says, by what it leads to: the canary by its path, or a name in the folder of the session.
-NAMES = {
-    "path": lambda s, own: "kept=NULL, path='%s'" % canary(s),
-    "copy": lambda s, own: as_kept(canary(s)),
-    "up": lambda s, own: as_kept("%s/given/../../../../../%s" % (own, os.path.relpath(canary(s), s.dir))),
-    "link": lambda s, own: os.symlink(canary(s), own + "/given/link") or as_kept(own + "/given/link"),
-    "linked folder": lambda s, own: os.symlink(s.path("home"), own + "/d") or canary(s) and as_kept(own + "/d/canary.txt"),
-    "fifo": lambda s, own: os.mkfifo(own + "/given/fifo") or as_kept(own + "/given/fifo"),
-    "another session": lambda s, own: os.makedirs(own + "0/given") or shutil.move(canary(s), own + "0/given/x") and as_kept(own + "0/given/x"),
-    "its time is not noted": lambda s, own: "kept=NULL, path='%s', modified=NULL, size=%d" % (canary(s), len(SECRET)),
-    "another size": lambda s, own: "kept=NULL, path='%s', modified=%d, size=%d" % (canary(s), os.stat(canary(s)).st_mtime_ns // 1000, len(SECRET) - 1),
-    "another time": lambda s, own: "kept=NULL, path='%s', modified=%d, size=%d" % (canary(s), os.stat(canary(s)).st_mtime_ns // 1000 - 1, len(SECRET)),
-    "a folder": lambda s, own: canary(s) and "kept=NULL, path='%s'" % s.path("home"),
-}
-
 
 @pytest.mark.parametrize("how", NAMES)
 @pytest.mark.parametrize("ran", [True, False], ids=["replay", "files"])

@@ -3,7 +3,7 @@ same rows on every engine and as every user (`make probe`). Limits that posture_
 test_posture.py's."""
 import pytest
 
-from probes import server, session, soak
+from probes import server, session, soak, store
 from probes.cell import BROKEN, NOT_RUN
 
 
@@ -15,6 +15,11 @@ def test_probes(sandpiper, group):
 
 def test_hostile_clients(sandpiper):
     bad = [repr(f) for f in server.run_group(sandpiper) if f.verdict in (BROKEN, NOT_RUN)]
+    assert not bad, "\n".join(bad)
+
+
+def test_hostile_database(sandpiper):
+    bad = [repr(f) for f in store.run_group(sandpiper) if f.verdict in (BROKEN, NOT_RUN)]
     assert not bad, "\n".join(bad)
 
 

@@ -7,8 +7,10 @@ test_posture.py) and for `make probe` (probe.py). The standard library alone.
   surface.py    the posture diff: all that a bare sandbox shows, from inside (surface_inside.py) and from outside
   pair.py       two sandboxes at once, and the program's death by SIGKILL
   server.py     hostile clients of the server (bystander.py is one that does nothing wrong)
+  store.py      a database of sessions that somebody else has written
   soak.py       two minutes of two hundred clients beside those attacks
   weak_server.py    the server of the self-test
+  weak_store.py     a program that believes such a database, for the self-test
   weak.py       the self-test: places where probes must come out BROKEN
 """
 import os

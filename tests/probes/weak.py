@@ -7,11 +7,11 @@ import subprocess
 import sys
 import tempfile
 
-from . import limits, mounts, pair, posture, protocol, server, surface
+from . import limits, mounts, pair, posture, protocol, server, store, surface
 from .cell import MARK, Cell, judge
 from .session import new_mark
 
-from program import AS_USER, Result, quiet  # noqa: E402
+from program import AS_USER, Result, Sandpiper, quiet  # noqa: E402
 import rootless  # noqa: E402
 
 # Rows that this place must break, whatever machine it is.
@@ -21,6 +21,7 @@ SURFACE = ("S12", "S14", "S15", "S16", "S21", "S22", "S30", "S31", "S32", "S34",
 CELLS = ("L02", "L03", "L04", "L05", "P16", "P17", "P18", "M01", "M02", "M03", "M04", "M05", "M07")
 
 SERVER = ("SRV-UNENDED", "SRV-LINKS", "SRV-IDS")      # which a server that only answers must break
+WEAK_STORE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "weak_store.py")
 WEAK_SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "weak_server.py")
 
 
@@ -76,6 +77,22 @@ class Weak:
         return Result(p.returncode, out, err, 0, args)
 
 
+class WeakStore(Sandpiper):
+    """With a program that believes its database."""
+    def argv(self, args):
+        return [sys.executable, WEAK_STORE, *args]
+
+
+def store_rows():
+    there = WeakStore()
+    there.place = "weak"
+    try:
+        yield from store.run_group(there)
+    finally:
+        there.finish()
+        shutil.rmtree(there.dir, ignore_errors=True)
+
+
 def why_not():
     r = quiet(["bwrap", "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "true"], cwd="/", **(AS_USER if os.geteuid() == 0 else {}))
     return None if r.returncode == 0 else "the self-test needs bwrap: " + r.stdout.strip()
@@ -118,6 +135,7 @@ def run_all():
             for row in server.ROWS:
                 if row.id in SERVER:
                     yield server.attempt(target, row)
+        yield from store_rows()
         yield from pair.two_uids(weak)
         yield pair.killed(weak, pair.KILLED, pair.FORKED)
     finally:

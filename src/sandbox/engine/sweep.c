@@ -279,6 +279,18 @@ static bool dead_group(const char *name)
     return owner_check_group(name) == OWNER_DEAD;
 }
 
+/* It is not known what this engine has. */
+static void note_silent(struct sweep_result *count, const struct engine *engine, const struct child *c)
+{
+    if (!count)
+        return;
+    autofree char *why = c ? client_complaint(c) : xstrdup("its client cannot be started");
+    size_t len = strlen(count->silent);
+
+    snprintf(count->silent + len, sizeof count->silent - len, "%s%s (%s)", len ? ", " : "", engine->name,
+             why);
+}
+
 /* Read the lines "NAME OWNER". */
 static void listed(void *ctx, struct child *c)
 {
@@ -304,6 +316,8 @@ static void listed(void *ctx, struct child *c)
         }
         p += n + 1;
     }
+    if (!child_ok(c))
+        note_silent(r->count, r->engine, c);
     child_free(c);
     removal_free(r);
 }
@@ -317,13 +331,16 @@ static void list_all(const struct sweep *sweep)
     for (size_t i = 0; (e = engines_at(i)) != NULL; i++) {
         struct argv argv = ARGV_INIT;
 
-        if (!e->list || !engine_cache_knows(e->name))
+        autofree char *program = e->list && engine_cache_knows(e->name) ? child_find_program(e->name) : NULL;
+        if (!program)
             continue;
         struct removal *r = removal_new(sweep, e);
         e->list(e, &argv);
         r->client = client_command(&argv, (struct child_watch){sweep->loop, listed, r});
-        if (!r->client)
-            removal_free(r);
+        if (r->client)
+            continue;
+        note_silent(r->count, e, NULL);
+        removal_free(r);
     }
 }
 

@@ -21,6 +21,7 @@ struct sweep_result {
     unsigned groups;    /* removed: control groups of which nothing else was left */
     unsigned failed;    /* could not be removed now; the next start tries again */
     char left[120];     /* the first of those that failed, in one line; "": none */
+    char silent[200];   /* engines that did not say what they have, each with the cause; "": none */
     unsigned running;   /* private */
 };
 
