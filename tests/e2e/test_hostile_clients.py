@@ -177,6 +177,25 @@ def test_connections_of_one_address(server):
     close(held + more)
 
 
+def test_the_server_is_slow_and_not_the_clients(server):
+    """Requests have come while it had no time to read them: none of them gives way to another."""
+    request = b"GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % server.port
+    held = connections(server, 128)
+    time.sleep(0.3)
+    server.process.send_signal(signal.SIGSTOP)
+    try:
+        held += connections(server, 20)
+        for c in held:
+            c.sendall(request)
+        time.sleep(0.4)
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+    for c in held:
+        c.settimeout(10)
+    assert {c.recv(4096)[:12] for c in held} == {b"HTTP/1.1 200"}
+    close(held)
+
+
 def test_a_sandbox_whose_client_has_gone(server):
     """It belongs to the request until the answer is out. Twenty of these would fill the server for a quarter of an hour."""
     head = b"POST /create_sandbox HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"

@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
@@ -19,10 +20,18 @@ static bool has_no_request(const struct connection *c)
     return !c->leaves && !(c->q && c->q->checked);
 }
 
+/* Has it sent bytes that we have not read yet? Then we are slow, not the client. */
+static bool has_sent_more(const struct connection *c)
+{
+    int n = 0;
+
+    return ioctl(c->fd, FIONREAD, &n) == 0 && n > 0;
+}
+
 /* May it be closed for another one? It has no request under way, and had the time to send one. */
 static bool may_go(const struct connection *c)
 {
-    return has_no_request(c) && clock_ms() - c->since >= SLOW_MS;
+    return has_no_request(c) && clock_ms() - c->since >= SLOW_MS && !has_sent_more(c);
 }
 
 /* Should a go before b? Those that have shown no token go first, then those that have waited longest. Of two
