@@ -10,9 +10,9 @@ from conftest import HANG
 
 
 class Server:
-    def __init__(self, s, *args, env=None, listen=("--listen", "127.0.0.1:0"), token=None):
+    def __init__(self, s, *args, env=None, listen=("--listen", "127.0.0.1:0"), token=None, **popen):
         """token: the one that its file has, if that is not named by the option."""
-        self.process = s.start("serve", *listen, *args, stdout=subprocess.DEVNULL, env=env)
+        self.process = s.start("serve", *listen, *args, stdout=subprocess.DEVNULL, env=env, **popen)
         self.seen = []              # lines of stderr so far
         self.token = token or (None if "--token-file" in args else self.line(r"token: (\S+)"))
         self.url = self.line(r"listening on (http://\S+)")

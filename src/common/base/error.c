@@ -72,6 +72,7 @@ int error_wrap(struct error *err, const char *fmt, ...)
 
 int error_errno(struct error *err, const char *fmt, ...)
 {
+    static const char ulimit[] = "the limit on the size of files is too low here: raise it (ulimit -f)";
     int code = errno;
     if (!err)
         return -1;
@@ -82,6 +83,8 @@ int error_errno(struct error *err, const char *fmt, ...)
     autofree char *text = xasprintf("%s: %s", what, strerror(code));
     *err = (struct error){.kind = ERROR_SYSTEM, .code = code};
     put_text(err->text, sizeof(err->text), text, strlen(text));
+    if (code == EFBIG) /* RLIMIT_FSIZE, which holds for files in memory too */
+        put_text(err->remedy, sizeof err->remedy, ulimit, strlen(ulimit));
     return -1;
 }
 

@@ -215,6 +215,7 @@ void attempt_find_memory(struct attempt *a)
         return;
     a->kills = cgroup_kills_open(dir);
     a->stat = cgroup_stat_open(dir);
+    a->memory_held = cgroup_memory_limit(dir);
 }
 
 bool attempt_alive(struct attempt *a, char *why, size_t size)

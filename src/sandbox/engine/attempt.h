@@ -44,11 +44,12 @@ struct attempt {
     /* private to the attempt and its engine */
     bool begun;
     char *program;
-    int kills;    /* a file with the number of kills for memory; -1: there is none */
-    int stat;     /* its memory.stat; -1: there is none */
-    char *name;   /* of the container; NULL: there is no container */
-    char *image;  /* of a named sandbox that ran before this program */
-    unsigned uid; /* of the container; 0: none of its own */
+    int64_t memory_held; /* the smallest limit of memory around it, in bytes; 0: none can be seen */
+    int kills;           /* a file with the number of kills for memory; -1: there is none */
+    int stat;            /* its memory.stat; -1: there is none */
+    char *name;          /* of the container; NULL: there is no container */
+    char *image;         /* of a named sandbox that ran before this program */
+    unsigned uid;        /* of the container; 0: none of its own */
     /* o, with the numbers of processes and files that are available (hard_limits.h) */
     struct engine_options given;
     struct buf fewer; /* one line for each of those that is less than was asked for */

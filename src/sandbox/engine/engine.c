@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -362,6 +363,20 @@ bool engine_from_cache(const struct engine_options *o, struct engine_cached *kno
 int64_t engine_memory_kills(struct engine_run *r)
 {
     return cgroup_kills_read(r->attempt.kills);
+}
+
+int64_t engine_memory_limit(struct engine_run *r)
+{
+    static const __rlimit_resource_t ours[] = {RLIMIT_AS, RLIMIT_DATA};
+    int64_t least = r->attempt.memory_held;
+    bool each = r->attempt.kills < 0 && r->attempt.engine && !r->attempt.engine->own_limits;
+    struct rlimit held;
+
+    for (size_t i = 0; each && i < countof(ours); i++)
+        if (getrlimit(ours[i], &held) == 0 && held.rlim_cur < INT64_MAX
+            && (!least || (int64_t)held.rlim_cur < least))
+            least = (int64_t)held.rlim_cur;
+    return least < r->o->memory ? least : 0;
 }
 
 int64_t engine_memory_of_files(struct engine_run *r)

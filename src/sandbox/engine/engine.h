@@ -84,6 +84,9 @@ bool engine_from_cache(const struct engine_options *o, struct engine_cached *kno
 
 /* How many processes the kernel has killed for memory so far, read from outside; -1: cannot be read. */
 int64_t engine_memory_kills(struct engine_run *r);
+/* The limit of memory in bytes that holds where it is smaller than the one asked for, because a group around
+ * the sandbox sets it or, where no group counts, a limit of our own process; 0: there is none. */
+int64_t engine_memory_limit(struct engine_run *r);
 /* Bytes of memory that files inside take, if that is so much that nothing can run beside them; else 0. */
 int64_t engine_memory_of_files(struct engine_run *r);
 /* See cgroup_thrashes(). */

@@ -430,6 +430,20 @@ static int64_t read_limit(const char *dir, const char *name, int64_t *second)
     return v < 0 || v >= INT64_MAX / 4096 * 4096 ? 0 : v;
 }
 
+int64_t cgroup_memory_limit(const char *memory_dir)
+{
+    autofree char *dir = xstrdup(memory_dir), *stat = read_in(dir, "memory.stat");
+    int64_t least = stat ? stat_number(stat, "hierarchical_memory_limit") : 0; /* v1 */
+
+    least = least < 0 || least >= INT64_MAX / 4096 * 4096 ? 0 : least;
+    for (char *slash; (slash = strrchr(dir, '/')); *slash = '\0') {
+        int64_t held = read_limit(dir, "memory.max", NULL);
+
+        least = held > 0 && (!least || held < least) ? held : least;
+    }
+    return least;
+}
+
 static void limits_v1(const struct groups *g, struct cgroup_limits *held)
 {
     autofree char *memory = v1_dir(g, "memory"), *pids = v1_dir(g, "pids"), *cpu = v1_dir(g, "cpu");

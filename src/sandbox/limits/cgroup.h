@@ -60,6 +60,8 @@ int cgroup_stat_open(const char *memory_dir);
 bool cgroup_thrashes(struct cgroup_thrash *t, int fd, int64_t limit);
 int64_t cgroup_files_read(int fd);                  /* bytes of files in memory; fd as above; -1: unknown */
 int64_t cgroup_memory_used(const char *memory_dir); /* bytes; -1: unknown */
+/* The smallest limit of memory that is set there or in a group above, in bytes; 0: none can be seen. */
+int64_t cgroup_memory_limit(const char *memory_dir);
 
 /* The limits that the groups of a process set, each read in its own group only; 0: no limit, or none that
  * can be seen. */

@@ -137,13 +137,20 @@ static void on_deadline(void *ctx)
     loop_deadline(l->s->loop, at > soon ? at : soon, on_deadline, l);
 }
 
+/* A group around the sandbox may allow less than the user does. */
+static struct short_text memory_limit(const struct sandbox *s)
+{
+    int64_t held = s->run ? engine_memory_limit(s->run) : 0;
+
+    return size_text(held > 0 ? held : s->o.run.memory);
+}
+
 static void note_memory(struct sandbox *s, struct cell_result *r, bool grew)
 {
     if (!grew || (r->status != CELL_OK && r->status != CELL_EXCEPTION))
         return;
-    xreplace(&r->hint,
-             xasprintf("%s%sa process of the code was killed: out of memory (limit %s)",
-                       r->hint ? r->hint : "", r->hint ? "\n" : "", size_text(s->o.run.memory).text));
+    xreplace(&r->hint, xasprintf("%s%sa process of the code was killed: out of memory (limit %s)",
+                                 r->hint ? r->hint : "", r->hint ? "\n" : "", memory_limit(s).text));
 }
 
 char *sandbox_snapshot_age(unsigned behind, const char *cell)
@@ -182,7 +189,7 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
 {
     int status = (int)c->request.wait_status;
     struct cell_result *r = c->r;
-    const struct short_text limit = size_text(s->o.run.memory), how = child_status_text(status);
+    const struct short_text limit = memory_limit(s), how = child_status_text(status);
     bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
     int64_t files = (memory || killed) && s->run ? engine_memory_of_files(s->run) : 0;
 
@@ -273,9 +280,9 @@ static void explain_loss(struct sandbox *s, const struct ladder *l, bool memory,
                     : xasprintf("variables are gone, but these files in /mnt/data were copied in again: %s",
                                 back);
     r->files_back = back != NULL;
-    r->what = r->status == CELL_MEMORY ? xasprintf("the sandbox was killed: out of memory (limit %s)",
-                                                   size_text(s->o.run.memory).text)
-                                       : xasprintf("the sandbox was lost (%s)", s->broken_why);
+    r->what = r->status == CELL_MEMORY
+                  ? xasprintf("the sandbox was killed: out of memory (limit %s)", memory_limit(s).text)
+                  : xasprintf("the sandbox was lost (%s)", s->broken_why);
 }
 
 /* Report what was lost before this cell and not reported yet. */
@@ -462,8 +469,7 @@ static void explain_command(struct sandbox *s, const struct cell *c, const struc
     else if (r->status == CELL_INTERRUPTED)
         r->what = xasprintf("%s interrupted the command", interrupter(c));
     else if (memory)
-        r->what = xasprintf("the command was killed: out of memory (limit %s)",
-                            size_text(s->o.run.memory).text);
+        r->what = xasprintf("the command was killed: out of memory (limit %s)", memory_limit(s).text);
 }
 
 int sandbox_command(struct sandbox *s, const struct argv *words, const struct cell_listener *listener,

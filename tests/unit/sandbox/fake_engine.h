@@ -163,6 +163,12 @@ int64_t engine_memory_kills(struct engine_run *r)
     return fake.memory_kills;
 }
 
+int64_t engine_memory_limit(struct engine_run *r)
+{
+    (void)r;
+    return 0;
+}
+
 int64_t engine_memory_of_files(struct engine_run *r)
 {
     (void)r;
