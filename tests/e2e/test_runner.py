@@ -24,7 +24,7 @@ def test_answers(sandpiper_on, engine):
     assert r.heard()["ready"] is True and r.heard()["engine"] == engine
     one = r.code("print('a')\nx = 41\nx + 1")
     assert one == {"status": "ok", "output": "a\n42", "stdout": "a\n", "stderr": "", "value": "42", "error": None, "exit_code": 0, "files": [],
-                   "rich": None, "duration_ms": one["duration_ms"], "state_lost": False, "notices": []}
+                   "data": {"text/plain": "42"}, "duration_ms": one["duration_ms"], "state_lost": False, "notices": []}
     info = r.ask("info")
     assert info["cells"] == 1 and info["variables"] == "x (int)" and info["memory"] == 1 << 30, info
     assert r.ask("reset") == {} and r.code("x")["error"]["name"] == "NameError"
@@ -41,7 +41,7 @@ def test_ends_of_code(runner):
     assert late["status"] == "timeout" and late["exit_code"] == 124 and not late["state_lost"], late
     assert late["notices"] == ["variables are kept"] and "variables" not in late["error"]["text"], late
     dead = runner.code("import os\nos._exit(1)")
-    assert dead["status"] == "killed" and not dead["state_lost"] and any("variables from before" in n for n in dead["notices"]), dead
+    assert dead["status"] == "died" and not dead["state_lost"] and any("variables from before" in n for n in dead["notices"]), dead
     assert runner.code("x")["value"] == "1"
 
 
@@ -63,7 +63,7 @@ def test_files_and_forms(runner):
     files = {f["name"]: f for f in made["files"]}
     assert files["a.csv"]["kind"] == "file" and files["a.csv"]["type"].startswith("text/csv") and files["a.csv"]["size"] == 3, made
     assert files["figure-1.png"]["kind"] == "figure" and open(files["figure-1.png"]["path"], "rb").read(4) == b"\x89PNG", made
-    rich = runner.code("import pandas as pd\npd.DataFrame({'a': [1]})")["rich"]
+    rich = runner.code("import pandas as pd\npd.DataFrame({'a': [1]})")["data"]
     assert "<table" in rich["text/html"] and rich["text/plain"], rich
 
 
@@ -71,7 +71,7 @@ def test_control_characters(runner):
     """In JSON such a character has six bytes: what has room as text has room as a message, in both directions."""
     full = runner.code("import sys\nx = 1\nclass Rich:\n    def _repr_html_(self): return chr(1) * 1000000\n"
                        "for out in sys.stdout, sys.stderr: out.write(chr(1) * (1 << 20))\nRich()")
-    assert len(full["stdout"]) == len(full["stderr"]) == 1 << 20 and full["rich"]["text/html"].count("\1") == 1000000
+    assert len(full["stdout"]) == len(full["stderr"]) == 1 << 20 and full["data"]["text/html"].count("\1") == 1000000
     assert runner.ask("put_file", name="a", content="\1" * (5 << 20))["size"] == 5 << 20 and runner.code("x")["value"] == "1"
 
 

@@ -56,7 +56,7 @@ def test_output_comes_as_events_and_once_more_in_the_answer(server):
     # code that fails is an answer; so is a crash, with its notice before it
     assert events(server, "/run_code", sandbox_id=box, code="1/0")[-1][1]["error"]["name"] == "ZeroDivisionError"
     crash = events(server, "/run_code", sandbox_id=box, code="import os\nos._exit(1)")
-    assert "notice" in [n for n, _ in crash] and crash[-1][0] == "answer" and crash[-1][1]["status"] == "killed", crash
+    assert "notice" in [n for n, _ in crash] and crash[-1][0] == "answer" and crash[-1][1]["status"] == "died", crash
     told = events(server, "/execute_command", sandbox_id=box, command="echo one; exit 3")
     assert "".join(d["text"] for n, d in told[:-1]) == "one\n" and told[-1][1]["exit_code"] == 3, told
 

@@ -104,7 +104,7 @@ static void answer(struct fuzz *f)
     static const char result[] = "{\"status\":\"ok\",\"output\":\"1\\n\",\"stdout\":\"1\\n\",\"stderr\":\"\","
                                  "\"value\":null,\"error\":null,\"exit_code\":0,"
                                  "\"files\":[{\"name\":\"a\",\"size\":1,\"type\":\"text/"
-                                 "plain\",\"kind\":\"file\",\"path\":\"/none\"}],\"rich\":null}";
+                                 "plain\",\"kind\":\"file\",\"path\":\"/none\"}],\"data\":null}";
     struct json *r = json_parse(result, sizeof result - 1, 0, NULL, NULL), *event = json_object();
     const struct error err = {.kind = ERROR_SANDBOX, .text = "no sandbox"};
 

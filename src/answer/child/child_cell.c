@@ -5,21 +5,15 @@
 #include <string.h>
 
 #include "base/argv.h"
-#include "base/base64.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/file_type.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "json/json.h"
 #include "child/child_private.h"
+#include "conversation/bundle.h"
 #include "sandbox/sandbox.h"
-
-/* Bytes of one form of a value: of an image, and of a text, which may become six times as long (see
- * RUNNER_LINE_MAX). */
-#define RICH_IMAGE_MAX (4u << 20)
-#define RICH_TEXT_MAX  (2u << 20)
 
 /* What a cell or a command has written so far. */
 struct capture {
@@ -110,19 +104,18 @@ static void set_output(struct json *o, struct capture *k, const char *value)
 /* ---- how it ended ---- */
 
 static const struct {
-    const char *status;
     const char *name; /* of the error, where there is no exception */
     int exit_code;
 } ends[] = {
-    [CELL_OK] = {"ok", "", 0},
-    [CELL_EXCEPTION] = {"exception", "Exception", 1},
-    [CELL_EXIT] = {"exit", "SystemExit", 0},
-    [CELL_TIMEOUT] = {"timeout", "Timeout", 124},
-    [CELL_INTERRUPTED] = {"interrupted", "Interrupted", 130},
-    [CELL_MEMORY] = {"memory", "OutOfMemory", 137},
-    [CELL_OUTPUT] = {"output", "TooMuchOutput", 137},
-    [CELL_DIED] = {"killed", "Killed", 137},
-    [CELL_NOT_RUN] = {"killed", "Killed", 137},
+    [CELL_OK] = {"", 0},
+    [CELL_EXCEPTION] = {"Exception", 1},
+    [CELL_EXIT] = {"SystemExit", 0},
+    [CELL_TIMEOUT] = {"Timeout", 124},
+    [CELL_INTERRUPTED] = {"Interrupted", 130},
+    [CELL_MEMORY] = {"OutOfMemory", 137},
+    [CELL_OUTPUT] = {"TooMuchOutput", 137},
+    [CELL_DIED] = {"Killed", 137},
+    [CELL_NOT_RUN] = {"Killed", 137},
 };
 
 /* Describes the error: "KeyError: 'x'" is split into the name and the rest. What became of the variables is
@@ -134,7 +127,7 @@ static struct json *error_of(const struct cell_result *r)
     bool raised = r->status == CELL_EXCEPTION && r->exception;
     const char *name = raised ? r->exception : ends[r->status].name,
                *colon = raised ? strstr(name, ": ") : NULL;
-    const char *text = colon ? colon + 2 : raised ? "" : r->what ? r->what : ends[r->status].status;
+    const char *text = colon ? colon + 2 : raised ? "" : r->what ? r->what : cell_status_name(r->status);
 
     return json_object_of({"name", json_string_n(name, colon ? (size_t)(colon - name) : strlen(name))},
                           {"text", json_string(text)},
@@ -144,43 +137,17 @@ static struct json *error_of(const struct cell_result *r)
 
 /* ---- files ---- */
 
-static const char *form_of(const struct cell_file *f)
+static void set_files(struct json *o, struct runner_child *c, const struct cell_result *r,
+                      const struct json *data)
 {
-    return f->kind == FILE_VALUE_PNG    ? "image/png"
-           : f->kind == FILE_VALUE_HTML ? "text/html"
-           : f->kind == FILE_VALUE_SVG  ? "image/svg+xml"
-                                        : NULL;
-}
-
-/* Adds a form of the value to the bundle. False: it is too big, or cannot be read. */
-static bool add_form(struct json **bundle, const struct cell_file *f, const char *type, const char *value)
-{
-    bool image = f->kind == FILE_VALUE_PNG;
-    size_t most = image ? RICH_IMAGE_MAX : RICH_TEXT_MAX;
-    struct buf bytes autorelease(buf_release) = BUF_INIT(most), text autorelease(buf_release) = BUF_INIT(0);
-
-    if (file_read(f->path, most, &bytes, NULL) < 0)
-        return false;
-    if (image)
-        base64_add(&text, (const unsigned char *)buf_str(&bytes), bytes.len);
-    else
-        buf_add(&text, buf_str(&bytes), bytes.len);
-    if (!*bundle)
-        *bundle = json_object_of({"text/plain", json_string(value ? value : "")});
-    json_set(*bundle, type, json_string_n(buf_str(&text), text.len));
-    return true;
-}
-
-static void set_files(struct json *o, struct runner_child *c, const struct cell_result *r, bool rich)
-{
-    struct json *files = json_array(), *bundle = NULL;
+    struct json *files = json_array();
 
     for (size_t i = 0; i < r->n_files; i++) {
         const struct cell_file *f = &r->files[i];
-        const char *form = form_of(f);
+        const char *type = bundle_of_value(f->kind) ? bundle_type(f->kind) : NULL;
 
         runner_child_delivered(c, f->name, f->path);
-        if (form && add_form(&bundle, f, form, r->value))
+        if (type && json_get(data, type))
             continue;
         json_add(files,
                  json_object_of({"name", json_string(f->name)}, {"size", json_integer((int64_t)f->size)},
@@ -189,8 +156,6 @@ static void set_files(struct json *o, struct runner_child *c, const struct cell_
                                 {"path", json_string(f->path)}));
     }
     json_set(o, "files", files);
-    if (rich)
-        json_set(o, "rich", bundle ? bundle : json_null());
 }
 
 /* ---- operations ---- */
@@ -214,7 +179,7 @@ static struct json *cell_to_json(struct capture *k, const struct cell_result *r)
     const char *const notices[] = {
         k->c->lost ? "the sandbox had ended: variables and files from before are gone" : NULL, r->before,
         cell_succeeded(r) ? NULL : r->left, r->files_note};
-    struct json *o = json_object_of({"status", json_string(ends[r->status].status)});
+    struct json *o = json_object_of({"status", json_string(cell_status_name(r->status))});
 
     for (size_t i = 0; i < countof(notices); i++)
         if (notices[i])
@@ -223,8 +188,9 @@ static struct json *cell_to_json(struct capture *k, const struct cell_result *r)
     json_set_all(
         o, {"value", json_string(r->value)}, {"error", error_of(r)},
         {"exit_code", json_integer(r->status == CELL_EXIT ? r->exit_code : ends[r->status].exit_code)});
-    set_files(o, k->c, r, true);
-    json_set_all(o, {"duration_ms", duration_of(r)},
+    struct json *data = bundle_of_result(r);
+    set_files(o, k->c, r, data);
+    json_set_all(o, {"data", data}, {"duration_ms", duration_of(r)},
                  {"state_lost", json_boolean(r->state_lost || k->c->lost)},
                  {"notices", runner_child_notices(k->c)});
     k->c->lost = false;
@@ -252,7 +218,7 @@ static struct json *command_to_json(struct capture *k, const struct cell_result 
     bool own = r->status == CELL_EXIT || r->status == CELL_NOT_RUN;
     json_set_all(o, {"exit_code", json_integer(own ? r->exit_code : ends[r->status].exit_code)},
                  {"duration_ms", duration_of(r)});
-    set_files(o, k->c, r, false);
+    set_files(o, k->c, r, NULL);
     json_free(runner_child_notices(k->c));
     return o;
 }

@@ -213,7 +213,7 @@ static const struct topic {
      "tool_output  cell, stream, text: a piece of what the code prints\n"
      "tool_result  id, cell, status, value, data, error, state_lost, state_restored,\n"
      "             seconds, output_bytes, output_path, model_text\n"
-     "file         cell, name, path, url, bytes, data\n"
+     "file         cell, name, path, url, size, data\n"
      "notice       level, text\n"
      "usage        input_tokens, cached_tokens, output_tokens, reasoning_tokens,\n"
      "             estimated, cost, seconds: of one request\n"

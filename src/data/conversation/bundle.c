@@ -1,6 +1,7 @@
 /* bundle.c - writes a value or a file into a bundle under its MIME type. */
 #include "conversation/bundle.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <strings.h>
 
@@ -8,14 +9,14 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/place.h"
 #include "base/utf8.h"
 #include "json/json.h"
 
 /* What the guest puts in front of HTML, so that a browser takes the file for UTF-8 (guest/rich.py). */
 #define HTML_HEAD "<!DOCTYPE html><meta charset=\"utf-8\">\n"
 
-/* The type that a file of that kind has in a bundle; NULL: it is in none. */
-static const char *bundle_type(enum file_kind kind)
+const char *bundle_type(enum file_kind kind)
 {
     static const char *const types[] = {
         [FILE_MADE] = NULL,
@@ -63,4 +64,22 @@ bool bundle_add(struct json *bundle, enum file_kind kind, int fd, size_t most)
     }
     json_set(bundle, type, json_string_n(buf_str(&text), text.len));
     return true;
+}
+
+bool bundle_add_path(struct json *bundle, enum file_kind kind, const char *path)
+{
+    autoclose int fd = path ? place_open(path, O_RDONLY, NULL) : -1;
+
+    return fd >= 0 && bundle_add(bundle, kind, fd, BUNDLE_FORM_MAX);
+}
+
+struct json *bundle_of_result(const struct cell_result *r)
+{
+    if (!r->value)
+        return json_null();
+    struct json *bundle = json_object_of({"text/plain", json_string(r->value)});
+    for (size_t i = 0; i < r->n_files; i++)
+        if (bundle_of_value(r->files[i].kind))
+            bundle_add_path(bundle, r->files[i].kind, r->files[i].path);
+    return bundle;
 }

@@ -11,12 +11,21 @@
 
 struct json;
 
+#define BUNDLE_FORM_MAX ((size_t)4 << 20) /* bytes of one form: a larger one is only a file */
+
 /* Is it a form of the value, and no figure of its own? */
 bool bundle_of_value(enum file_kind kind);
+/* The type that a file of that kind has in a bundle; NULL: it is in none. */
+const char *bundle_type(enum file_kind kind);
 /* Does the name end as those of images do that a terminal or a model can be shown? */
 bool names_image(const char *name);
 /* Add the file that is open at fd to the bundle, up to most bytes. False: it is empty or larger, or no bundle
  * has that kind. */
 bool bundle_add(struct json *bundle, enum file_kind kind, int fd, size_t most);
+/* The same of a copy that was just made, up to BUNDLE_FORM_MAX. The user may have put something else there.
+ */
+bool bundle_add_path(struct json *bundle, enum file_kind kind, const char *path);
+/* The value of a cell in all its forms, as --json, a server and MCP give it; null: it has no value. */
+struct json *bundle_of_result(const struct cell_result *r);
 
 #endif

@@ -45,3 +45,20 @@ char *cell_error(const struct cell_result *r)
     char *what = r->status == CELL_EXCEPTION && r->traceback ? NULL : cell_what(r);
     return what ? what : xstrdup(r->traceback ? r->traceback : r->exception);
 }
+
+const char *cell_status_name(enum cell_status s)
+{
+    static const char *const names[] = {
+        [CELL_OK] = "ok",
+        [CELL_EXCEPTION] = "exception",
+        [CELL_EXIT] = "exit",
+        [CELL_TIMEOUT] = "timeout",
+        [CELL_INTERRUPTED] = "interrupted",
+        [CELL_MEMORY] = "memory",
+        [CELL_OUTPUT] = "output",
+        [CELL_DIED] = "died",
+        [CELL_NOT_RUN] = "not_run",
+    };
+
+    return names[s];
+}

@@ -68,6 +68,8 @@ struct cell_result { /* strings are owned, and NULL where there is nothing to sa
 
 void cell_result_release(struct cell_result *r);
 
+/* The word of --json, serve, MCP and their schemas: "ok", "exception", ... */
+const char *cell_status_name(enum cell_status s);
 /* It did what it was to do; exit(0) counts. */
 bool cell_succeeded(const struct cell_result *r);
 /* what, left and before as one line, or NULL; the caller frees */

@@ -17,7 +17,7 @@
  *                 other forms it has, "image/png" in base64, "text/html", "image/svg+xml"; null: no value),
  *                 error, state_lost, state_restored, seconds, output_bytes (all of it), output_path,
  *                 model_text (what the model is told)
- *   file          cell, name (in the sandbox), path (here), url (null: not uploaded), bytes, data (of a
+ *   file          cell, name (in the sandbox), path (here), url (null: not uploaded), size, data (of a
  *                 figure: such a bundle with "image/png"; else null)
  *   notice        level ("info", "warning", "error", "detail"), text
  *   usage         input_tokens, cached_tokens, output_tokens, reasoning_tokens (null: unknown), estimated,
@@ -33,20 +33,16 @@
  */
 #include "conversation/event_json.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/file.h"
 #include "base/mem.h"
-#include "base/place.h"
 #include "base/utf8.h"
 #include "conversation/bundle.h"
 #include "json/json.h"
 
 #define OUTPUT_MAX (16 * 1024 * 1024)
-#define FORM_MAX   ((size_t)4 << 20) /* bytes of one form in a bundle: a larger one is only a file */
 
 struct event_json {
     event_json_fn *fn;
@@ -184,42 +180,6 @@ static int take_output(struct event_json *j, const struct event *e)
     return all.len > 0 ? give_output(j, e, stream, json_string_n(all.data, all.len)) : 0;
 }
 
-static const char *cell_status_name(enum cell_status s)
-{
-    static const char *const names[] = {
-        [CELL_OK] = "ok",
-        [CELL_EXCEPTION] = "exception",
-        [CELL_EXIT] = "exit",
-        [CELL_TIMEOUT] = "timeout",
-        [CELL_INTERRUPTED] = "interrupted",
-        [CELL_MEMORY] = "memory",
-        [CELL_OUTPUT] = "output",
-        [CELL_DIED] = "died",
-        [CELL_NOT_RUN] = "not_run",
-    };
-
-    return names[s];
-}
-
-/* A copy that is just made; the user may have put something else there. */
-static bool add_file(struct json *bundle, enum file_kind kind, const char *path)
-{
-    autoclose int fd = path ? place_open(path, O_RDONLY, NULL) : -1;
-
-    return fd >= 0 && bundle_add(bundle, kind, fd, FORM_MAX);
-}
-
-static struct json *value_bundle(const struct cell_result *r)
-{
-    if (!r->value)
-        return json_null();
-    struct json *bundle = json_object_of({"text/plain", json_string(r->value)});
-    for (size_t i = 0; i < r->n_files; i++)
-        if (bundle_of_value(r->files[i].kind))
-            add_file(bundle, r->files[i].kind, r->files[i].path);
-    return bundle;
-}
-
 static int give_result(struct event_json *j, const struct event *e)
 {
     const struct cell_result *r = e->result.r;
@@ -230,13 +190,14 @@ static int give_result(struct event_json *j, const struct event *e)
             return -1;
     memset(j->stream, 0, sizeof j->stream);
     struct json *o = object_new("tool_result", e);
-    json_set_all(
-        o, {"id", json_string(e->result.id)}, {"cell", json_integer(e->result.cell)},
-        {"status", json_string(cell_status_name(r->status))}, {"value", json_string(r->value)},
-        {"data", value_bundle(r)}, {"error", json_string(error)}, {"state_lost", json_boolean(r->state_lost)},
-        {"state_restored", json_boolean(r->state_restored)}, {"seconds", seconds(r->seconds)},
-        {"output_bytes", json_integer((int64_t)(r->out_bytes + r->err_bytes))},
-        {"output_path", json_string(r->output_path)}, {"model_text", json_string(e->result.model_text)});
+    json_set_all(o, {"id", json_string(e->result.id)}, {"cell", json_integer(e->result.cell)},
+                 {"status", json_string(cell_status_name(r->status))}, {"value", json_string(r->value)},
+                 {"data", bundle_of_result(r)}, {"error", json_string(error)},
+                 {"state_lost", json_boolean(r->state_lost)},
+                 {"state_restored", json_boolean(r->state_restored)}, {"seconds", seconds(r->seconds)},
+                 {"output_bytes", json_integer((int64_t)(r->out_bytes + r->err_bytes))},
+                 {"output_path", json_string(r->output_path)},
+                 {"model_text", json_string(e->result.model_text)});
     return give(j, o);
 }
 
@@ -244,7 +205,7 @@ static struct json *figure_bundle(const struct event *e)
 {
     struct json *bundle = json_object();
 
-    if (add_file(bundle, e->file.kind, e->file.path))
+    if (bundle_add_path(bundle, e->file.kind, e->file.path))
         return bundle;
     json_free(bundle);
     return json_null();
@@ -252,11 +213,11 @@ static struct json *figure_bundle(const struct event *e)
 
 static int give_file(struct event_json *j, const struct event *e)
 {
-    return give(j, json_set_all(object_new("file", e), {"cell", json_integer(e->file.cell)},
-                                {"name", json_string(e->file.name)}, {"path", json_string(e->file.path)},
-                                {"url", json_string(e->file.url)},
-                                {"bytes", json_integer((int64_t)e->file.size)},
-                                {"data", e->file.kind == FILE_FIGURE ? figure_bundle(e) : json_null()}));
+    return give(j,
+                json_set_all(object_new("file", e), {"cell", json_integer(e->file.cell)},
+                             {"name", json_string(e->file.name)}, {"path", json_string(e->file.path)},
+                             {"url", json_string(e->file.url)}, {"size", json_integer((int64_t)e->file.size)},
+                             {"data", e->file.kind == FILE_FIGURE ? figure_bundle(e) : json_null()}));
 }
 
 static int give_notice(struct event_json *j, const struct event *e)

@@ -49,7 +49,7 @@ static void add_file(struct result *r, const struct event *e)
 {
     struct json *file = json_object_of({"name", json_string(e->file.name)},
                                        {"path", json_string(e->file.path)},
-                                       {"bytes", json_integer((int64_t)e->file.size)});
+                                       {"size", json_integer((int64_t)e->file.size)});
 
     if (json_size(r->files) < FILES_MOST || json_get(r->files, e->file.name))
         json_set(r->files, e->file.name, file);

@@ -112,7 +112,7 @@ static bool add_shown(struct json *content, const struct json *file, size_t *roo
 /* Shows images, and names files and any figure that is too large to be shown. */
 static void add_files(struct json *content, const struct mcp_answer *a)
 {
-    const char *value = json_str(json_get(json_get(a->result, "rich"), "image/png"));
+    const char *value = json_str(json_get(json_get(a->result, "data"), "image/png"));
     size_t room = IMAGES_MAX;
 
     if (value)

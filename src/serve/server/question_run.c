@@ -54,7 +54,7 @@ struct json *question_files(const struct http_question *qn, const struct json *r
         autofree char *url = sandbox_file_url(qn->q, qn->place.sandbox, name);
 
         json_add(out, json_object_of({"name", json_string(name)},
-                                     {"size", json_integer(json_int(json_get(f, "bytes"), 0))},
+                                     {"size", json_integer(json_int(json_get(f, "size"), 0))},
                                      {"url", json_string(url)}));
     }
     return out;
