@@ -216,6 +216,7 @@ lint-text: messages
 	@/usr/bin/python3 -B tests/lint/source.py
 	@/usr/bin/python3 -B tests/lint/sizes.py
 	@/usr/bin/python3 -B tests/lint/options.py
+	@/usr/bin/python3 -B tests/lint/lists.py
 	@/usr/bin/python3 -B tests/lint/documents.py
 	@tests/lint/check-format.sh
 	@tests/lint/check-scripts.sh

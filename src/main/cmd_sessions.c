@@ -198,7 +198,6 @@ static int search(const struct sessions *s, struct error *err)
 static int export(const struct sessions *s, const char *format, struct error *err)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0);
-    bool json = !strcmp(format, "json") || !strcmp(format, "ipynb");
     autofree char *sessions = xdg_path(XDG_STATE, "sessions");
     const struct session_export e = {s->words[0], format, sessions};
 
@@ -206,7 +205,7 @@ static int export(const struct sessions *s, const char *format, struct error *er
         return -1;
     if (s->c->output)
         return newfile_write(s->c->output, buf_str(&out), out.len, err);
-    return (json ? print_json : print_out)(buf_str(&out), out.len);
+    return (export_is_json(format) ? print_json : print_out)(buf_str(&out), out.len);
 }
 
 static int export_any(const struct sessions *s, struct error *err)

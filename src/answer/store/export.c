@@ -25,6 +25,20 @@ bool export_is_format(const char *name)
     return format_named(name) != NULL;
 }
 
+bool export_is_json(const char *name)
+{
+    const struct export_format *f = format_named(name);
+
+    return f && f->json;
+}
+
+/* "md, json, py and ipynb" */
+static void add_names(struct buf *out)
+{
+    for (size_t i = 0; i < countof(formats); i++)
+        buf_addf(out, "%s%s", i == 0 ? "" : i + 1 < countof(formats) ? ", " : " and ", formats[i]->name);
+}
+
 const char *export_format_of(const char *path)
 {
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
@@ -36,9 +50,13 @@ int session_export(struct db *db, const struct session_export *e, struct buf *ou
 {
     const struct export_format *f = format_named(e->format);
 
-    if (!f)
-        return error_set(err, ERROR_USAGE, 0, "unknown format \"%.20s\"; there are md, json, py and ipynb",
-                         e->format);
+    if (!f) {
+        struct buf names autorelease(buf_release) = BUF_INIT(0);
+
+        add_names(&names);
+        return error_set(err, ERROR_USAGE, 0, "unknown format \"%.20s\"; there are %s", e->format,
+                         buf_str(&names));
+    }
     void *ctx = f->begin ? f->begin(out, e->sessions) : out;
     db_patience(db, DB_PATIENCE_MS);
     int status = session_walk(db, e->id, (struct item_taker){f->item, ctx}, err);

@@ -7,7 +7,8 @@
 #include "store/sessions.h"
 
 struct export_format {
-    const char *name;
+    const char *name; /* also the extension of its files */
+    bool json;        /* its text is JSON */
     /* NULL: the context of item is out itself. sessions: of struct session_export */
     void *(*begin)(struct buf *out, const char *sessions);
     item_fn *item;          /* its context is what begin returned */
@@ -16,6 +17,8 @@ struct export_format {
 extern const struct export_format export_md, export_json, export_py, export_ipynb;
 
 bool export_is_format(const char *name);
+/* Is it a format whose text is JSON? */
+bool export_is_json(const char *name);
 /* What the extension of a path says, which need not be a format; "md" for a path without one. */
 const char *export_format_of(const char *path);
 /* A fence that text cannot close. The caller frees. */

@@ -171,4 +171,4 @@ static void end(void *ctx)
     free(s);
 }
 
-const struct export_format export_ipynb = {"ipynb", begin, item, end};
+const struct export_format export_ipynb = {"ipynb", true, begin, item, end};

@@ -102,4 +102,4 @@ static void end(void *ctx)
     free(s);
 }
 
-const struct export_format export_json = {"json", begin, item, end};
+const struct export_format export_json = {"json", true, begin, item, end};
