@@ -50,14 +50,12 @@ const struct engine *engines_at(size_t i)
     return i < countof(all) ? all[i] : i - countof(all) < customs ? &custom[i - countof(all)] : NULL;
 }
 
-/* Rootless first: code that escapes from it is only an ordinary user. For root, podman comes after docker,
- * which more people have set up. */
 const struct engine *engines_auto(size_t i)
 {
-    static const struct engine *const order[2][countof(all)] = {
-        {&engine_podman, &engine_docker, &engine_bwrap},
-        {&engine_docker, &engine_podman, &engine_bwrap},
-    };
+    bool root = geteuid() == 0;
 
-    return i < countof(all) ? order[geteuid() == 0][i] : NULL;
+    for (size_t k = 0; k < countof(all); k++)
+        if ((root ? all[k]->auto_for_root : all[k]->auto_for_user) == i + 1)
+            return all[k];
+    return NULL;
 }
