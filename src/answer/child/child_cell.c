@@ -16,7 +16,7 @@
 #include "sandbox/sandbox.h"
 
 /* What a cell or a command has written so far. */
-struct capture {
+struct cell_output {
     struct runner_child *c;
     struct buf out[2], both;
     uint64_t bytes[2];
@@ -38,7 +38,7 @@ static size_t unfinished(const char *text, size_t len)
     return 0;
 }
 
-static void send_output(struct capture *k, int i, const char *text, size_t len)
+static void send_output(struct cell_output *k, int i, const char *text, size_t len)
 {
     struct buf whole autorelease(buf_release) = BUF_INIT(0);
 
@@ -56,7 +56,7 @@ static void send_output(struct capture *k, int i, const char *text, size_t len)
 
 static void on_output(void *ctx, int stream, const char *text, size_t len)
 {
-    struct capture *k = ctx;
+    struct cell_output *k = ctx;
     int i = stream == 2;
     size_t room = CHILD_OUTPUT_MAX - k->out[i].len, fits = len < room ? len : room;
 
@@ -74,7 +74,7 @@ static void end_line(struct buf *b)
 }
 
 /* Adds how much of the output was left out of the result. */
-static void tell_cut(struct capture *k)
+static void tell_cut(struct cell_output *k)
 {
     static const char *const names[] = {"stdout", "stderr"};
 
@@ -89,7 +89,7 @@ static void tell_cut(struct capture *k)
     }
 }
 
-static void set_output(struct json *o, struct capture *k, const char *value)
+static void set_output(struct json *o, struct cell_output *k, const char *value)
 {
     k->both.max = 0; /* what follows is always added */
     tell_cut(k);
@@ -174,7 +174,7 @@ static struct json *duration_of(const struct cell_result *r)
     return json_number((double)(int64_t)(r->seconds * 1e6) / 1000);
 }
 
-static struct json *cell_to_json(struct capture *k, const struct cell_result *r)
+static struct json *cell_to_json(struct cell_output *k, const struct cell_result *r)
 {
     const char *const notices[] = {
         k->c->lost ? "the sandbox had ended: variables and files from before are gone" : NULL, r->before,
@@ -198,7 +198,7 @@ static struct json *cell_to_json(struct capture *k, const struct cell_result *r)
 }
 
 /* Says on stderr what ended the command, in a line of its own, as a shell would. */
-static void tell_command_end(struct capture *k, const struct cell_result *r)
+static void tell_command_end(struct cell_output *k, const struct cell_result *r)
 {
     autofree char *what = cell_what(r);
     bool newline = k->out[1].len && buf_last(&k->out[1]) != '\n';
@@ -209,7 +209,7 @@ static void tell_command_end(struct capture *k, const struct cell_result *r)
     on_output(k, 2, line, strlen(line));
 }
 
-static struct json *command_to_json(struct capture *k, const struct cell_result *r)
+static struct json *command_to_json(struct cell_output *k, const struct cell_result *r)
 {
     struct json *o = json_object();
 
@@ -239,9 +239,9 @@ static int run(struct runner_child *c, const struct json *arguments, struct json
     struct argv words autorelease(argv_release) = ARGV_INIT;
     struct sandbox *s = c->sandbox;
     int most_ms = sandbox_options(s)->cell_ms;
-    struct capture k = {.c = c,
-                        .out = {BUF_INIT(CHILD_OUTPUT_MAX), BUF_INIT(CHILD_OUTPUT_MAX)},
-                        .both = BUF_INIT(2 * CHILD_OUTPUT_MAX)};
+    struct cell_output k = {.c = c,
+                            .out = {BUF_INIT(CHILD_OUTPUT_MAX), BUF_INIT(CHILD_OUTPUT_MAX)},
+                            .both = BUF_INIT(2 * CHILD_OUTPUT_MAX)};
     const struct cell_listener l = {.ctx = &k, .output = on_output};
     struct cell_result r = {0};
 
