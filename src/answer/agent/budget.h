@@ -35,7 +35,7 @@ struct budget {
     bool round_failed;          /* of the present reply */
     bool no_more;               /* the repairs are used up: no more code runs */
     unsigned further;           /* replies with calls after that */
-    bool nudged;                /* the one nudge after an empty reply was used */
+    bool asked_for_answer;      /* after an empty reply, which is done once */
     struct failed_code *failed; /* since the last cell that succeeded */
     size_t n_failed;
     /* code that ran, its result, and how often that result came since new code last ran */

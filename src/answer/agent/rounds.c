@@ -84,16 +84,16 @@ static char *brief_thought(const struct question *q)
 
 /* The question or result that got an empty reply gets a line that asks for an answer. It stays, since what a
  * reply was given to is part of the conversation. */
-static void add_nudge(struct agent *a, struct question *q)
+static void ask_for_answer(struct agent *a, struct question *q)
 {
     struct turn *t = &a->c->v[a->c->n - 1];
 
     xreplace(&t->text, xasprintf("%s\n\n%s", t->text, q->texts.empty));
     conversation_changed(a->c, t);
-    q->budget.nudged = true;
+    q->budget.asked_for_answer = true;
 }
 
-/* An empty reply gets one nudge per question. */
+/* After an empty reply, an answer is asked for, once per question. */
 static int empty_reply(struct agent *a, struct question *q, const struct llm_reply *r, struct error *err)
 {
     if (!text_is_blank(r->reasoning))
@@ -122,8 +122,8 @@ static int empty_reply(struct agent *a, struct question *q, const struct llm_rep
         return QUESTION_NO_ANSWER;
     }
     agent_reply_end(a, REPLY_NUDGED);
-    if (!q->budget.nudged) {
-        add_nudge(a, q);
+    if (!q->budget.asked_for_answer) {
+        ask_for_answer(a, q);
         return GO_ON;
     }
     error_set(err, ERROR_API, 0, "%s returned no text (tried twice)%s\n%s", model_name(a),
