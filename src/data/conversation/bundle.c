@@ -70,7 +70,9 @@ bool bundle_add_path(struct json *bundle, enum file_kind kind, const char *path)
 {
     autoclose int fd = path ? place_open(path, O_RDONLY, NULL) : -1;
 
-    return fd >= 0 && bundle_add(bundle, kind, fd, BUNDLE_FORM_MAX);
+    bool text = kind == FILE_VALUE_HTML || kind == FILE_VALUE_SVG;
+
+    return fd >= 0 && bundle_add(bundle, kind, fd, text ? BUNDLE_TEXT_MAX : BUNDLE_IMAGE_MAX);
 }
 
 struct json *bundle_of_result(const struct cell_result *r)

@@ -11,7 +11,10 @@
 
 struct json;
 
-#define BUNDLE_FORM_MAX ((size_t)4 << 20) /* bytes of one form: a larger one is only a file */
+/* Bytes of one form: of an image, and of a text, which may become six times as long in JSON and must fit
+ * beside the output into a line (RUNNER_LINE_MAX). A larger one is only a file. */
+#define BUNDLE_IMAGE_MAX ((size_t)4 << 20)
+#define BUNDLE_TEXT_MAX  ((size_t)2 << 20)
 
 /* Is it a form of the value, and no figure of its own? */
 bool bundle_of_value(enum file_kind kind);
@@ -22,7 +25,7 @@ bool names_image(const char *name);
 /* Add the file that is open at fd to the bundle, up to most bytes. False: it is empty or larger, or no bundle
  * has that kind. */
 bool bundle_add(struct json *bundle, enum file_kind kind, int fd, size_t most);
-/* The same of a copy that was just made, up to BUNDLE_FORM_MAX. The user may have put something else there.
+/* The same of a copy that was just made, up to these limits. The user may have put something else there.
  */
 bool bundle_add_path(struct json *bundle, enum file_kind kind, const char *path);
 /* The value of a cell in all its forms, as --json, a server and MCP give it; null: it has no value. */
