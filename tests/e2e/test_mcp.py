@@ -184,6 +184,19 @@ def test_waiting_calls_are_answered_in_order(mcp):
     assert [m["id"] for m in heard] == [n for n in numbers if n != numbers[11]]
 
 
+def test_few_calls_wait_for_one_sandbox(mcp):
+    """One that runs and 32 that wait; the next is told to come again, at once, and a cancelled one makes room."""
+    runs = mcp.request("tools/call", {"progressToken": 1}, name="execute_python", arguments={"code": "print('begun', flush=True)\nwhile True: pass"})
+    mcp.until_progress("begun")
+    waiting = [mcp.request("tools/call", name="execute_python", arguments={"code": "1"}) for _ in range(32)]
+    refused = mcp.code("1")
+    assert refused["isError"] and "too many requests are waiting for this sandbox" in text(refused), refused
+    mcp.cancel(waiting[5])
+    more = mcp.request("tools/call", name="execute_python", arguments={"code": "2"})
+    mcp.cancel(runs)
+    assert [mcp.hear()["id"] for _ in range(32)] == [n for n in waiting if n != waiting[5]] + [more]
+
+
 def test_notices_only_where_asked(sandpiper):
     m = Mcp(sandpiper)
     crash = "import os\nos._exit(1)"

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "json/json.h"
+#include "front/call.h"
 #include "mcp/mcp.h"
 #include "mcp/mcp_lines.h"
 #include "front/runner.h"
@@ -21,34 +22,26 @@ struct fuzz {
     size_t messages, answers;
 };
 
-static uint64_t on_ask(void *ctx, const struct mcp_invocation *q, char id[MCP_ID + 1], struct error *err)
+static int on_ask(void *ctx, const struct mcp_invocation *q, struct call *c, struct error *err)
 {
     struct fuzz *f = ctx;
 
     check(q->operation != NULL && q->listener->done != NULL);
-    if (f->n == CALLS) {
-        error_set(err, ERROR_BUSY, 0, "enough");
-        return 0;
-    }
-    memcpy(id, "0123456789abcdef0123456789abcdef", MCP_ID + 1);
+    if (f->n == CALLS)
+        return error_set(err, ERROR_BUSY, 0, "enough");
+    memcpy(c->sandbox, "0123456789abcdef0123456789abcdef", MCP_ID + 1);
     f->open[f->n] = true;
     f->calls[f->n++] = *q->listener;
-    return f->n;
+    c->number = f->n;
+    return 0;
 }
 
-static void on_forget(void *ctx, const char *client, const char *id, uint64_t request)
+static void on_leave(void *ctx, struct call *c)
 {
     struct fuzz *f = ctx;
 
-    check(strcmp(client, "a") == 0 && strlen(id) == MCP_ID && request >= 1 && request <= f->n
-          && f->open[request - 1]);
-    f->open[request - 1] = false;
-}
-
-static void on_drop(void *ctx, const char *client, const char *id)
-{
-    (void)ctx;
-    check(strcmp(client, "a") == 0 && strlen(id) == MCP_ID);
+    check(strlen(c->sandbox) == MCP_ID && c->number >= 1 && c->number <= f->n && f->open[c->number - 1]);
+    f->open[c->number - 1] = false;
 }
 
 static bool on_has(void *ctx, const char *client, const char *conversation)
@@ -131,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         {.session = "x", .conversation = "0123456789abcdef0123456789abcdef"},
     };
     struct fuzz f = {.n = 0};
-    const struct mcp_host host = {&f, on_ask, on_forget, on_drop, on_has, on_end};
+    const struct mcp_host host = {&f, on_ask, on_leave, on_has, on_end};
     const struct mcp_options o = {.host = &host, .separate = size > 0 && (data[0] & 8)};
     const struct mcp_link_options l = {.client = "a",
                                        .headers = size > 0 && (data[0] & 4) ? &posts[data[0] & 3] : NULL,

@@ -525,7 +525,7 @@ unsigned runner_waits(const struct runner *r)
     unsigned n = 0;
 
     for (const struct pending *a = r->asks; a; a = a->next)
-        n++;
+        n += !a->dropped;
     return n && r->running ? n - 1 : n;
 }
 

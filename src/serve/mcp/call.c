@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "mcp/mcp_private.h"
-#include "front/runner.h"
+#include "front/call.h"
 
 #define CALLS_MAX    256        /* under way, of one client */
 #define PROGRESS_MAX (4u << 20) /* bytes of live output that one call passes on. Its result has the rest. */
@@ -20,10 +20,8 @@ struct mcp_call {
     struct mcp_link *link;
     struct json *id, *token;    /* the request's id, and its progressToken or NULL */
     struct mcp_request request; /* as it came, with the id above and without params */
-    char sandbox[MCP_ID + 1];
+    struct call call;
     bool apart;        /* as in mcp_answer */
-    bool made;         /* the sandbox was made for this call; only its answer tells the client of it */
-    uint64_t number;   /* the host's number for this request */
     uint64_t progress; /* bytes of live output so far */
     char *about;
     mcp_shape *shape;
@@ -81,7 +79,7 @@ static void on_done(void *ctx, const struct json *result, const struct error *er
 {
     struct mcp_call *c = ctx;
     const struct mcp_answer a = {.request = &c->request,
-                                 .sandbox = c->sandbox,
+                                 .sandbox = c->call.sandbox,
                                  .apart = c->apart,
                                  .about = c->about,
                                  .result = err ? NULL : result,
@@ -143,8 +141,8 @@ void mcp_ask(const struct mcp_request *q, const char *sandbox, const char *opera
         error_set(&err, ERROR_BUSY, 0, "%u calls are in progress already; wait for some of them to finish",
                   CALLS_MAX);
     else
-        c->number = m->host.ask(m->host.ctx, &invocation, c->sandbox, &err);
-    if (c->number == 0) {
+        m->host.ask(m->host.ctx, &invocation, &c->call, &err);
+    if (err.kind != ERROR_NONE) {
         const struct mcp_answer a = {.request = q, .sandbox = "", .about = about, .err = &err};
 
         json_free(token);
@@ -159,7 +157,6 @@ void mcp_ask(const struct mcp_request *q, const char *sandbox, const char *opera
     c->request.id = c->id;
     c->request.params = NULL;
     c->apart = !sandbox && !named;
-    c->made = sandbox && !strcmp(sandbox, "new");
     c->about = xstrdup(about);
     c->shape = shape;
     owned_add(&m->calls, q->link->o.client, &c->row);
@@ -196,9 +193,7 @@ static void drop(struct mcp_call *c)
 {
     const struct mcp_host *host = &c->link->mcp->host;
 
-    host->forget(host->ctx, owned_by(&c->row), c->sandbox, c->number);
-    if (c->made)
-        host->drop(host->ctx, owned_by(&c->row), c->sandbox);
+    host->leave(host->ctx, &c->call);
     owned_take(&c->link->mcp->calls, &c->row);
     call_free(c);
 }

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct call;
 struct error;
 struct json;
 struct mcp;
@@ -35,13 +36,10 @@ struct mcp_invocation {
 
 struct mcp_host { /* owns the sandboxes: mcp_runners.h, or a test */
     void *ctx;
-    /* Returns the number of the request, and writes the sandbox's id to id. 0 with err (ERROR_USAGE: there is
-     * no such sandbox). */
-    uint64_t (*ask)(void *ctx, const struct mcp_invocation *q, char id[MCP_ID + 1], struct error *err);
-    /* Interrupts that request. Its listener is not called any more. */
-    void (*forget)(void *ctx, const char *client, const char *id, uint64_t request);
-    /* Ends that sandbox, of which the client was not told. */
-    void (*drop)(void *ctx, const char *client, const char *id);
+    /* Finds or makes the sandbox and asks it, as in call.h. -1 with err (ERROR_USAGE: there is no such
+     * sandbox). */
+    int (*ask)(void *ctx, const struct mcp_invocation *q, struct call *c, struct error *err);
+    void (*leave)(void *ctx, struct call *c); /* call_leave() */
     /* Does that conversation of the client have a sandbox? */
     bool (*has)(void *ctx, const char *client, const char *conversation);
     /* Ends that sandbox, if there is one. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "front/runners.h"
+#include "front/call.h"
 
 _Static_assert(MCP_ID == RUNNERS_ID, "a handle is the id of a sandbox");
 
@@ -25,33 +25,25 @@ static struct lease *lease_of(struct runners *rs, const struct mcp_invocation *q
     return h;
 }
 
-static uint64_t ask(void *ctx, const struct mcp_invocation *q, char id[MCP_ID + 1], struct error *err)
+static int ask(void *ctx, const struct mcp_invocation *q, struct call *c, struct error *err)
 {
     struct runners *rs = ctx;
     struct lease *h = lease_of(rs, q, err);
-    struct runner *r = h ? lease_runner(rs, h, err) : NULL;
 
-    if (!r)
-        return 0;
+    if (!h)
+        return -1;
+    call_begin(c, rs, q->client, h);
+    c->made = q->sandbox && !strcmp(q->sandbox, "new");
+    if (call_ask(c, q->operation, q->arguments, q->listener, err) < 0)
+        return -1;
     lease_set_spare(h, !q->sandbox && !q->named);
-    memcpy(id, lease_id(h), MCP_ID + 1);
-    return runner_ask(r, q->operation, q->arguments, -1, q->listener);
+    return 0;
 }
 
-static void forget(void *ctx, const char *client, const char *id, uint64_t request)
+static void leave(void *ctx, struct call *c)
 {
-    struct lease *h = runners_find(ctx, client, id, NULL);
-
-    if (h && lease_living(h))
-        runner_forget(lease_living(h), request);
-}
-
-static void drop(void *ctx, const char *client, const char *id)
-{
-    struct lease *h = runners_find(ctx, client, id, NULL);
-
-    if (h)
-        runners_stop(ctx, h);
+    (void)ctx;
+    call_leave(c);
 }
 
 static bool has(void *ctx, const char *client, const char *conversation)
@@ -69,6 +61,5 @@ static void end(void *ctx, const char *client, const char *conversation)
 
 struct mcp_host mcp_runners_host(struct runners *runners)
 {
-    return (struct mcp_host){
-        .ctx = runners, .ask = ask, .forget = forget, .drop = drop, .has = has, .end = end};
+    return (struct mcp_host){.ctx = runners, .ask = ask, .leave = leave, .has = has, .end = end};
 }

@@ -72,7 +72,7 @@ void ask_route(struct visit *q)
         return;
     }
     struct http_question *qn = xcalloc(1, sizeof *qn);
-    *qn = (struct http_question){.q = q, .shape = streams ? &stream : &whole, .made = !session};
+    *qn = (struct http_question){.q = q, .shape = streams ? &stream : &whole, .call.made = !session};
     struct json *arguments = arguments_of(q, streams);
     if (streams)
         stream_begin_events(q);

@@ -45,7 +45,7 @@ static struct json *annotation(struct http_question *qn, const struct json *resu
 {
     static const char *const kept[] = {"status", "error", "computed", "notices"};
     struct json *out = json_object_of({"session", json_string(qn->place.sandbox)},
-                                      {"new_interpreter", json_boolean(qn->made)},
+                                      {"new_interpreter", json_boolean(qn->call.made)},
                                       {"steps", steal(&qn->steps)}, {"files", question_files(qn, result)});
 
     for (size_t i = 0; i < countof(kept); i++)
@@ -212,7 +212,7 @@ static bool choose_sandbox(struct completion *c, const struct chat_request *r, s
     chat_key_add(r->list, r->prefix, r->size, c->said);
     if (*h)
         return true;
-    c->base.made = true;
+    c->base.call.made = true;
     c->base.place = (struct chat_place){0};
     *h = runners_create(visit_runners(q), visit_client(q), NULL, &err);
     if (*h)

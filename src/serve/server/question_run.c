@@ -11,8 +11,6 @@
 #include "process/loop.h"
 #include "server/sandboxes.h"
 
-#define WAITING_MAX 32 /* requests that wait for one sandbox */
-
 static void release(struct http_question *qn)
 {
     loop_timer_stop(visit_loop(qn->q), qn);
@@ -26,14 +24,14 @@ static void release(struct http_question *qn)
  * and has no answer is of no use to anybody, so it is ended. */
 static void settle(struct http_question *qn, const struct json *result, bool answered)
 {
-    struct lease *h = runners_find(visit_runners(qn->q), visit_client(qn->q), qn->place.sandbox, NULL);
+    struct lease *h = call_lease(&qn->call);
     const char *turn = json_str(json_get(result, "turn"));
 
     if (answered && qn->shape->place)
         qn->shape->place(qn, result);
     if (turn && strlen(turn) < sizeof qn->place.turn)
         memcpy(qn->place.turn, turn, strlen(turn) + 1);
-    if (h && qn->made && !answered) {
+    if (h && qn->call.made && !answered) {
         runners_stop(visit_runners(qn->q), h);
     } else if (h) {
         if (qn->shape->place)
@@ -197,15 +195,8 @@ static void on_gone(void *ctx)
 {
     struct http_question *qn = ctx;
 
-    runner_forget(qn->runner, qn->request);
+    call_leave(&qn->call);
     settle(qn, NULL, false);
-    release(qn);
-}
-
-static void refuse(struct http_question *qn, int status, const char *code, const char *detail)
-{
-    settle(qn, NULL, false);
-    qn->shape->failed(qn, status, code, detail);
     release(qn);
 }
 
@@ -216,16 +207,13 @@ void question_ask(struct http_question *qn, struct lease *h, struct json *argume
     struct error err = {0};
 
     qn->steps = json_array();
-    qn->spare = qn->made || lease_spare(h);
-    memcpy(qn->place.sandbox, lease_id(h), strlen(lease_id(h)) + 1);
-    qn->runner = lease_runner(visit_runners(qn->q), h, &err);
-    if (!qn->runner) {
-        refuse(qn, 503, "UNAVAILABLE", err.text);
-    } else if (runner_waits(qn->runner) >= WAITING_MAX) {
-        refuse(qn, 429, "TOO_MANY_REQUESTS", "too many requests are waiting for this sandbox");
-    } else {
-        visit_later(qn->q, on_gone, qn);
-        heard(qn);
-        qn->request = runner_ask(qn->runner, "ask", owned, -1, &l);
+    qn->spare = qn->call.made || lease_spare(h);
+    call_begin(&qn->call, visit_runners(qn->q), visit_client(qn->q), h);
+    memcpy(qn->place.sandbox, qn->call.sandbox, sizeof qn->call.sandbox);
+    if (call_ask(&qn->call, "ask", owned, &l, &err) < 0) {
+        on_done(qn, NULL, &err);
+        return;
     }
+    visit_later(qn->q, on_gone, qn);
+    heard(qn);
 }

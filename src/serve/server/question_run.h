@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "openai/chat_table.h"
-#include "front/runners.h"
+#include "front/call.h"
 #include "server/private.h"
 
 struct http_question;
@@ -31,10 +31,8 @@ struct http_question { /* allocated on the heap, as the first member of a struct
     struct visit *q;
     const struct question_shape *shape;
     struct chat_place place; /* the place in its conversation from which it is asked */
-    bool made;               /* the sandbox was made for this question */
-    bool spare; /* the sandbox is that of a conversation, and not one that the client asked for */
-    struct runner *runner;
-    uint64_t request;
+    bool spare;         /* the sandbox is that of a conversation, and not one that the client asked for */
+    struct call call;   /* made: the sandbox was made for this question */
     struct json *steps; /* what the code did, for the answer; owned */
     struct json *step;  /* the step under way, which is one of steps; or NULL */
 };

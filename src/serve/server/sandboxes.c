@@ -10,13 +10,11 @@
 #include "base/mem.h"
 #include "json/json.h"
 #include "operations/operations.h"
-#include "front/runners.h"
+#include "front/call.h"
 #include "server/media.h"
 #include "server/private.h"
 #include "server/questions_private.h"
 #include "server/sandboxes.h"
-
-#define WAITING_MAX 32 /* requests that wait for one sandbox */
 
 struct job;
 typedef void shape_fn(struct job *j, const struct json *result);
@@ -31,10 +29,8 @@ struct sandbox_call {
 
 struct job {
     struct visit *q;
-    const struct sandbox_call *call;
-    struct runner *runner;
-    uint64_t request;
-    char id[RUNNERS_ID + 1];
+    const struct sandbox_call *asks;
+    struct call call;
     bool recreated;
 };
 
@@ -46,7 +42,7 @@ static struct json *files_with_links(const struct job *j, const struct json *fil
 
     for (const struct json *f = json_first(files); f; f = json_next(f)) {
         const char *name = json_text(json_get(f, "name"));
-        autofree char *url = sandbox_file_url(j->q, j->id, name);
+        autofree char *url = sandbox_file_url(j->q, j->call.sandbox, name);
         struct json *one = json_object();
 
         json_copy_some(one, f, kept, countof(kept));
@@ -58,7 +54,7 @@ static struct json *files_with_links(const struct job *j, const struct json *fil
 
 static struct json *begin_answer(const struct job *j)
 {
-    return json_object_of({"sandbox_id", json_string(j->id)},
+    return json_object_of({"sandbox_id", json_string(j->call.sandbox)},
                           {"recreated", j->recreated ? json_boolean(true) : NULL});
 }
 
@@ -76,7 +72,7 @@ static void shape_result(struct job *j, const struct json *result)
 
 static void shape_info(struct job *j, const struct json *result)
 {
-    struct lease *h = runners_find(visit_runners(j->q), visit_client(j->q), j->id, NULL);
+    struct lease *h = call_lease(&j->call);
 
     struct json *notices = json_array();
 
@@ -93,7 +89,7 @@ static void shape_info(struct job *j, const struct json *result)
 static void shape_link(struct job *j, const struct json *result)
 {
     const char *name = json_text(json_get(result, "name"));
-    autofree char *url = sandbox_file_url(j->q, j->id, name);
+    autofree char *url = sandbox_file_url(j->q, j->call.sandbox, name);
 
     answer_json(j->q, 200,
                 json_set_all(begin_answer(j), {"filename", json_string(name)},
@@ -110,7 +106,7 @@ static void shape_file(struct job *j, const struct json *result)
 static bool is_absent(const struct job *j, const struct error *err)
 {
     return err->kind == ERROR_USAGE
-           && (j->call->shape == shape_file || (j->call->shape == shape_link && err->code));
+           && (j->asks->shape == shape_file || (j->asks->shape == shape_link && err->code));
 }
 
 static void on_done(void *ctx, const struct json *result, const struct error *err)
@@ -118,7 +114,7 @@ static void on_done(void *ctx, const struct json *result, const struct error *er
     struct job *j = ctx;
 
     if (result)
-        (j->call->shape ? j->call->shape : shape_result)(j, result);
+        (j->asks->shape ? j->asks->shape : shape_result)(j, result);
     else if (is_absent(j, err))
         answer_error(j->q, 404, NULL, "%s", err->text);
     else
@@ -145,7 +141,7 @@ static void on_gone(void *ctx)
 {
     struct job *j = ctx;
 
-    runner_forget(j->runner, j->request);
+    call_leave(&j->call);
     free(j);
 }
 
@@ -175,31 +171,21 @@ static void ask(struct visit *q, struct lease *h, const struct sandbox_call *c, 
                 bool recreated)
 {
     autojson struct json *owned = arguments;
-    const struct operation *o = operation_find(c->operation);
-    struct error err = {0};
-
-    if (operation_check(o, owned, &err) < 0) {
-        answer_failure(q, &err);
-        return;
-    }
-    struct runner *r = lease_runner(visit_runners(q), h, &err);
-    if (!r) {
-        answer_failure(q, &err);
-        return;
-    }
-    if (runner_waits(r) >= WAITING_MAX) {
-        answer_error(q, 429, NULL, "too many requests are waiting for this sandbox");
-        return;
-    }
     struct job *j = xcalloc(1, sizeof *j);
-    *j = (struct job){.q = q, .call = c, .runner = r, .recreated = recreated};
-    snprintf(j->id, sizeof j->id, "%s", lease_id(h));
-    visit_later(q, on_gone, j);
     const bool streams = visit_wants_stream(q);
     const struct runner_listener l = {.ctx = j, .event = streams ? on_event : NULL, .done = on_done};
+    struct error err = {0};
+
+    *j = (struct job){.q = q, .asks = c, .recreated = recreated};
+    call_begin(&j->call, visit_runners(q), visit_client(q), h);
+    if (call_ask(&j->call, c->operation, owned, &l, &err) < 0) {
+        answer_failure(q, &err);
+        free(j);
+        return;
+    }
+    visit_later(q, on_gone, j);
     if (streams)
         stream_begin_events(q);
-    j->request = runner_ask(r, c->operation, owned, -1, &l);
 }
 
 struct lease *sandbox_of(struct visit *q, const char *id, bool *recreated)

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "json/json.h"
+#include "front/call.h"
 #include "mcp/mcp.h"
 #include "mcp/mcp_lines.h"
 #include "front/runner.h"
@@ -30,40 +31,33 @@ struct fake { /* the host, and what was sent */
     struct mcp_link *link;
 };
 
-static uint64_t fake_ask(void *ctx, const struct mcp_invocation *q, char id[MCP_ID + 1], struct error *err)
+static int fake_ask(void *ctx, const struct mcp_invocation *q, struct call *c, struct error *err)
 {
     struct fake *f = ctx;
     autofree char *arguments = q->arguments ? json_print(q->arguments) : xstrdup("null");
 
-    if (q->sandbox && strcmp(q->sandbox, HANDLE) != 0 && strcmp(q->sandbox, "new") != 0) {
-        error_set(err, ERROR_USAGE, 0, "There is no sandbox with that handle.");
-        return 0;
-    }
+    if (q->sandbox && strcmp(q->sandbox, HANDLE) != 0 && strcmp(q->sandbox, "new") != 0)
+        return error_set(err, ERROR_USAGE, 0, "There is no sandbox with that handle.");
     snprintf(f->operation, sizeof f->operation, "%s", q->operation);
     snprintf(f->arguments, sizeof f->arguments, "%s", arguments);
     snprintf(f->conversation, sizeof f->conversation, "%s", q->conversation ? q->conversation : "-");
     f->named = q->named;
-    memcpy(id, HANDLE, MCP_ID + 1);
+    memcpy(c->sandbox, HANDLE, MCP_ID + 1);
+    c->made = q->sandbox && !strcmp(q->sandbox, "new");
     assert_true(f->n_asked < countof(f->asked));
     f->asked[f->n_asked++] = *q->listener;
-    return f->n_asked;
+    c->number = f->n_asked;
+    return 0;
 }
 
-static void fake_forget(void *ctx, const char *client, const char *id, uint64_t request)
+static void fake_leave(void *ctx, struct call *c)
 {
     struct fake *f = ctx;
 
-    (void)client;
-    assert_string_equal(id, HANDLE);
-    assert_in_range(request, 1, f->n_asked);
+    assert_string_equal(c->sandbox, HANDLE);
+    assert_in_range(c->number, 1, f->n_asked);
     f->n_forgotten++;
-}
-
-static void fake_drop(void *ctx, const char *client, const char *id)
-{
-    (void)client;
-    assert_string_equal(id, HANDLE);
-    ((struct fake *)ctx)->n_dropped++;
+    f->n_dropped += c->made;
 }
 
 static bool fake_has(void *ctx, const char *client, const char *conversation)
@@ -98,7 +92,7 @@ static void on_send(void *ctx, const char *text, size_t len, const struct mcp_de
 
 static void start(struct fake *f, const struct mcp_headers *headers)
 {
-    const struct mcp_host host = {f, fake_ask, fake_forget, fake_drop, fake_has, fake_end};
+    const struct mcp_host host = {f, fake_ask, fake_leave, fake_has, fake_end};
     const struct mcp_options o = {.host = &host, .separate = headers != NULL};
     const struct mcp_link_options l = {
         .client = "a", .headers = headers, .conversation = "mcp", .send = on_send, .ctx = f};
