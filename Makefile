@@ -177,7 +177,6 @@ $(B)/gen/guest.code: src/sandbox/channel/guest_code.py $(GUEST_PARTS)
 $(B)/terminal/term/cmd_python.o: src/terminal/term/vars.py
 $(B)/data/operations/operations.o: src/data/operations/operations.json
 $(B)/serve/server/own.o: src/serve/server/docs.html
-$(B)/serve/server/foreign.o: src/serve/server/foreign.json
 $(B)/data/config/embedded.o: src/data/config/providers.yaml src/data/config/models.yaml $(wildcard prompts/*.yaml)
 
 # The chat's commands: a line for each row that a cmd_*.c defines, by name.

@@ -1,9 +1,11 @@
 """test_hostile_requests.py - a thousand broken requests of each kind against `sandpiper serve`: each gets one 4xx that says what was wrong with that
 one, and afterwards the same process serves as before. The kinds: random bytes, cut requests, huge headers, wrong types, and what two programs would
 read as two different requests (smuggling). Seeded, so a failure can be had again."""
+import ast
 import json
 import pathlib
 import random
+import re
 import socket
 import threading
 
@@ -15,7 +17,7 @@ from serving import Server
 
 EACH = 1000
 AT_ONCE = 50            # those that the server has to wait for are sent side by side
-FOREIGN = pathlib.Path(__file__).resolve().parent.parent.parent / "src" / "serve" / "server" / "foreign.json"
+SERVER = pathlib.Path(__file__).resolve().parent.parent.parent / "src" / "serve" / "server"
 # Where libmicrohttpd refuses by itself, and how it says so (the manual page tells of these).
 UNREADABLE, CHUNKS = b"Your HTTP request was syntactically incorrect", b"Your HTTP chunked encoding was syntactically incorrect"
 TOO_BIG, CHUNK_TOO_BIG = b"Your HTTP header was too big", b"The chunk size used in your HTTP chunked encoded request is too large"
@@ -135,12 +137,24 @@ def test_huge_headers(server):
     all_refused(server, (one() for _ in range(EACH)))
 
 
+def theirs():
+    """The schemas of other people's clients, by path, which are texts in the files of those: of C, which Python reads alike."""
+    found = {}
+    for file in ("dify.c", "e2b.c", "sandboxfusion.c", "agentcube.c"):
+        source = (SERVER / file).read_text()
+        texts = {m[1]: json.loads(ast.literal_eval("(" + m[2] + ")")) for m in re.finditer(r'static const char (\w+)\[\] =\s*("[^;]*");', source)}
+        prefix = re.search(r'#define INVOCATIONS (".*")', source)
+        rows = re.finditer(r'{"POST", (?:(INVOCATIONS) )?"([^"]*)",[^{}]*?\.body = (\w+)', source)
+        found |= {(json.loads(prefix[1]) if m[1] else "") + m[2]: texts[m[3]] for m in rows}
+    assert len(found) == 9, found
+    return found
+
+
 def schemas(server):
     """What the body of each path must be: ours from the server's own description, other people's from the table."""
     ours = {path: row["post"]["requestBody"]["content"]["application/json"]["schema"] for path, row in server.ask("/openapi.json")["paths"].items()
             if "requestBody" in row.get("post", {})}
-    rows = [row for api in json.loads(FOREIGN.read_text()) for row in api["routes"]]
-    return {row["route"].split()[1]: row["body"] for row in rows if "body" in row} | ours
+    return theirs() | ours
 
 
 def wrong_names(schema, body):

@@ -12,13 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from clients import client
-from conftest import BIN
 from named_sandboxes import listed
 from program import children
 from raw_server import wait_for
 from serving import Server
-
-FOREIGN = pathlib.Path(__file__).resolve().parent.parent.parent / "src" / "serve" / "server" / "foreign.json"
 
 
 @pytest.fixture
@@ -220,56 +217,21 @@ def test_a_run_whose_runner_is_killed(sandpiper, server):
     wait_for(lambda: not listed(sandpiper))
 
 
+def test_few_runs_wait_for_one_sandbox(server):
+    """One that runs and 32 that wait; the next gets a 429 in the form of its API, and is told to come again."""
+    box = server.ask("/v2/sandboxes", {}, 201)["sandboxID"]
+    runs = server.open("/execute", {"code": "print('begun', flush=True)\nimport time\ntime.sleep(600)"}, E2b_Sandbox_Id=box)
+    assert json.loads(runs.readline())["text"] == "begun\n"
+    with ThreadPoolExecutor(33) as beside:
+        sent = [beside.submit(server.open, "/execute", {"code": "1"}, E2b_Sandbox_Id=box) for _ in range(33)]
+        wait_for(lambda: [r for r in sent if r.done()])
+        (refused,) = [r.result() for r in sent if r.done()]
+        assert (refused.status, refused.headers["Retry-After"] is not None) == (429, True)
+        assert json.loads(refused.read()) == {"code": 429, "message": "too many requests are waiting for this sandbox"}
+        server.ask("/stop_sandbox", {"sandbox_id": box})
+        assert {r.result().status for r in sent} == {429, 503}
+
+
 def body_of_401(server):
     r = server.open("/v1/sandbox/run", {}, Authorization="")
     return json.loads(r.read())["message"]
-
-
-# A service that we do not know: its API as it would be written into src/serve/server/foreign.json.
-UNKNOWN = {
-    "api": "a service of another name", "failure": {"message": "$detail", "status": "$status"}, "headers": ["X-Session"],
-    "routes": [
-        {"route": "POST /api/v2/execute", "operation": "unknown_execute", "summary": "Run files", "sandbox": "once",
-         "body": {"type": "object", "required": ["language", "files"], "properties": {"language": {"enum": ["python"]}, "files": {"type": "array", "minItems": 1}}},
-         "steps": [{"each": "$body.files", "do": "put_file", "arguments": {"name": "$item.name", "content": "$item.content"}},
-                   {"do": "run_code", "arguments": {"code": "$body.files.0.content"}, "keep": "run"}],
-         "answer": {"language": "$body.language", "run": {"stdout": "$steps.run.stdout", "stderr": "$steps.run.stderr", "code": "$steps.run.exit_code"}}},
-        {"route": "POST /api/v2/sessions", "operation": "unknown_session", "summary": "Make a sandbox", "sandbox": "new", "status": 201, "answer": {"session": "$sandbox"}},
-        {"route": "POST /api/v2/eval", "operation": "unknown_eval", "summary": "Run code and tell of it", "sandbox": "$header.X-Session",
-         "body": {"type": "object", "required": ["code"], "properties": {"code": {"type": "string"}}},
-         "steps": [{"do": "run_code", "arguments": {"code": "$body.code"}, "keep": "run"}],
-         "events": {"output": {"print": "$event.text"}}, "broken": {"lost": "$detail"}, "lines": [{"value": "$steps.run.value"}]},
-        {"route": "GET /api/v2/runtimes", "operation": "unknown_runtimes", "summary": "What runs here", "answer": [{"language": "python"}]}]}
-
-
-def with_another_client(s):
-    """The same program with one API more in its data, which is in it as text: the rest of the space is blank."""
-    with open(BIN, "rb") as f:
-        program = f.read()
-    old = FOREIGN.read_bytes()
-    assert program.count(old) == 1
-    new = json.dumps([*json.loads(old), UNKNOWN]).encode()
-    place = s.path("sandpiper-with-another")
-    with open(os.open(place, os.O_WRONLY | os.O_CREAT, 0o755), "wb") as f:
-        f.write(program.replace(old, new.ljust(len(old))))
-    return place
-
-
-def test_a_new_client_is_data(sandpiper):
-    plain, place = sandpiper.argv, with_another_client(sandpiper)
-    sandpiper.argv = lambda args: [place if word == BIN else word for word in plain(args)]
-    s = Server(sandpiper)
-    ran = s.ask("/api/v2/execute", {"language": "python", "files": [{"name": "main.py", "content": "print(len(open('more').read()))"}, {"name": "more", "content": "12345"}]})
-    assert ran == {"language": "python", "run": {"stdout": "5\n", "stderr": "", "code": 0}}
-    wrong = s.ask("/api/v2/execute", {"language": "ruby", "files": []}, 422)
-    assert wrong["status"] == 422 and set(wrong) == {"message", "status"}
-    box = s.ask("/api/v2/sessions", {}, 201)["session"]
-    told = s.open("/api/v2/eval", {"code": "print('x', end='', flush=True)\n6 * 7"}, X_Session=box).read()
-    assert [json.loads(line) for line in told.splitlines()] == [{"print": "x"}, {"value": "42"}]
-    assert s.ask("/api/v2/eval", {"code": "1"}, 404, X_Session="0" * 32)["status"] == 404
-    lost = s.open("/api/v2/eval", {"code": "print('x', end='', flush=True)\nwhile True: pass"}, X_Session=box)
-    assert json.loads(lost.readline()) == {"print": "x"}
-    s.ask("/stop_sandbox", {"sandbox_id": box})
-    assert set(json.loads(lost.readline())) == {"lost"}
-    assert s.ask("/api/v2/runtimes") == [{"language": "python"}] and s.ask("/v1/sandbox/dependencies")["code"] == 0
-    assert s.close() == 0

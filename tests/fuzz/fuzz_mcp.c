@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "json/json.h"
-#include "front/call.h"
+#include "front/lease_call.h"
 #include "mcp/mcp.h"
 #include "mcp/mcp_lines.h"
 #include "front/runner.h"
@@ -22,7 +22,7 @@ struct fuzz {
     size_t messages, answers;
 };
 
-static int on_ask(void *ctx, const struct mcp_invocation *q, struct call *c, struct error *err)
+static int on_ask(void *ctx, const struct mcp_invocation *q, struct lease_call *c, struct error *err)
 {
     struct fuzz *f = ctx;
 
@@ -36,7 +36,7 @@ static int on_ask(void *ctx, const struct mcp_invocation *q, struct call *c, str
     return 0;
 }
 
-static void on_leave(void *ctx, struct call *c)
+static void on_leave(void *ctx, struct lease_call *c)
 {
     struct fuzz *f = ctx;
 

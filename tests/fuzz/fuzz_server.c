@@ -11,14 +11,11 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "json/json.h"
-#include "json/template.h"
 #include "operations/operations.h"
 #include "server/guard.h"
 #include "server/listen.h"
 #include "base/percent.h"
 #include "server/pattern.h"
-
-extern const char foreign_json[], foreign_json_end[]; /* server/foreign.c */
 
 static void listens(const char *text)
 {
@@ -94,57 +91,13 @@ static void paths(const char *path)
     check(!decoded || strlen(decoded) <= strlen(path));
 }
 
-/* Does every part of a template give JSON, whatever the scope holds? Arguments that fit an operation's schema
- * are an object. */
-static void fill_all(const struct json *template, const struct json *scope)
-{
-    autojson struct json *made = template_fill(template, scope, NULL);
-    autofree char *text = json_print(made);
-    struct error e = {0};
-    autojson struct json *again = json_parse(text, strlen(text), JSON_LONG, NULL, &e);
-
-    check(again);
-    for (size_t i = 0; operation_at(i); i++)
-        if (operation_check(operation_at(i), made, &e) == 0)
-            check(json_type(made) == JSON_OBJECT);
-}
-
-static void walk_routes(const struct json *routes, const struct json *scope)
-{
-    static const char *const parts[] = {"answer", "lines", "file"};
-
-    for (const struct json *row = json_first(routes); row; row = json_next(row)) {
-        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-            fill_all(json_get(row, parts[i]), scope);
-        for (const struct json *s = json_first(json_get(row, "steps")); s; s = json_next(s)) {
-            fill_all(json_get(s, "arguments"), scope);
-            fill_all(json_get(s, "result"), scope);
-        }
-        struct error e = {0};
-        if (json_get(row, "body"))
-            schema_check(json_get(row, "body"), json_get(scope, "body"), "", &e);
-    }
-}
-
 static void bodies(const char *text, size_t len)
 {
-    static struct json *data;
     struct error e = {0};
     autojson struct json *body = json_parse(text, len, 0, NULL, &e);
 
-    if (!data)
-        data = json_parse(foreign_json, (size_t)(foreign_json_end - foreign_json), 0, NULL, &e);
-    check(data);
-    if (!body)
-        return;
-    for (size_t i = 0; operation_at(i); i++)
+    for (size_t i = 0; body && operation_at(i); i++)
         operation_check(operation_at(i), body, &e);
-    autojson struct json *scope = json_object();
-    static const char *const names[] = {"body", "steps", "result", "event", "header", "path"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        json_set(scope, names[i], json_copy(json_get(body, names[i]) ? json_get(body, names[i]) : body));
-    for (const struct json *api = json_first(data); api; api = json_next(api))
-        walk_routes(json_get(api, "routes"), scope);
 }
 
 static void addresses(const uint8_t *data, size_t size)

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "mcp/mcp_private.h"
-#include "front/call.h"
+#include "front/lease_call.h"
 
 #define CALLS_MAX    256        /* under way, of one client */
 #define PROGRESS_MAX (4u << 20) /* bytes of live output that one call passes on. Its result has the rest. */
@@ -20,7 +20,7 @@ struct mcp_call {
     struct mcp_link *link;
     struct json *id, *token;    /* the request's id, and its progressToken or NULL */
     struct mcp_request request; /* as it came, with the id above and without params */
-    struct call call;
+    struct lease_call call;
     bool apart;        /* as in mcp_answer */
     uint64_t progress; /* bytes of live output so far */
     char *about;

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct call;
+struct lease_call;
 struct error;
 struct json;
 struct mcp;
@@ -36,10 +36,10 @@ struct mcp_invocation {
 
 struct mcp_host { /* owns the sandboxes: mcp_runners.h, or a test */
     void *ctx;
-    /* Finds or makes the sandbox and asks it, as in call.h. -1 with err (ERROR_USAGE: there is no such
+    /* Finds or makes the sandbox and asks it, as in lease_call.h. -1 with err (ERROR_USAGE: there is no such
      * sandbox). */
-    int (*ask)(void *ctx, const struct mcp_invocation *q, struct call *c, struct error *err);
-    void (*leave)(void *ctx, struct call *c); /* call_leave() */
+    int (*ask)(void *ctx, const struct mcp_invocation *q, struct lease_call *c, struct error *err);
+    void (*leave)(void *ctx, struct lease_call *c); /* lease_call_leave() */
     /* Does that conversation of the client have a sandbox? */
     bool (*has)(void *ctx, const char *client, const char *conversation);
     /* Ends that sandbox, if there is one. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "front/call.h"
+#include "front/lease_call.h"
 
 _Static_assert(MCP_ID == RUNNERS_ID, "a handle is the id of a sandbox");
 
@@ -25,25 +25,25 @@ static struct lease *lease_of(struct runners *rs, const struct mcp_invocation *q
     return h;
 }
 
-static int ask(void *ctx, const struct mcp_invocation *q, struct call *c, struct error *err)
+static int ask(void *ctx, const struct mcp_invocation *q, struct lease_call *c, struct error *err)
 {
     struct runners *rs = ctx;
     struct lease *h = lease_of(rs, q, err);
 
     if (!h)
         return -1;
-    call_begin(c, rs, q->client, h);
+    lease_call_begin(c, rs, q->client, h);
     c->made = q->sandbox && !strcmp(q->sandbox, "new");
-    if (call_ask(c, q->operation, q->arguments, q->listener, err) < 0)
+    if (lease_call_ask(c, q->operation, q->arguments, q->listener, err) < 0)
         return -1;
     lease_set_spare(h, !q->sandbox && !q->named);
     return 0;
 }
 
-static void leave(void *ctx, struct call *c)
+static void leave(void *ctx, struct lease_call *c)
 {
     (void)ctx;
-    call_leave(c);
+    lease_call_leave(c);
 }
 
 static bool has(void *ctx, const char *client, const char *conversation)

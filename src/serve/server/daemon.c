@@ -25,7 +25,7 @@
 #include "openai/chat_table.h"
 #include "mcp/mcp.h"
 #include "process/loop.h"
-#include "server/foreign.h"
+#include "server/clients.h"
 #include "server/listen.h"
 #include "server/private.h"
 #include "server/questions.h"
@@ -449,7 +449,10 @@ struct server *server_new(const struct server_options *o, struct error *err)
     sandbox_routes(s);
     s->chats = chat_table_new(CHATS_MAX);
     question_routes(s);
-    foreign_routes(s);
+    dify_routes(s);
+    e2b_routes(s);
+    fusion_routes(s);
+    agentcube_routes(s);
     mcp_routes(s);
     return s;
 }

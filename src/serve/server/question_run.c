@@ -24,7 +24,7 @@ static void release(struct http_question *qn)
  * and has no answer is of no use to anybody, so it is ended. */
 static void settle(struct http_question *qn, const struct json *result, bool answered)
 {
-    struct lease *h = call_lease(&qn->call);
+    struct lease *h = lease_call_sandbox(&qn->call);
     const char *turn = json_str(json_get(result, "turn"));
 
     if (answered && qn->shape->place)
@@ -195,7 +195,7 @@ static void on_gone(void *ctx)
 {
     struct http_question *qn = ctx;
 
-    call_leave(&qn->call);
+    lease_call_leave(&qn->call);
     settle(qn, NULL, false);
     release(qn);
 }
@@ -208,9 +208,9 @@ void question_ask(struct http_question *qn, struct lease *h, struct json *argume
 
     qn->steps = json_array();
     qn->spare = qn->call.made || lease_spare(h);
-    call_begin(&qn->call, visit_runners(qn->q), visit_client(qn->q), h);
+    lease_call_begin(&qn->call, visit_runners(qn->q), visit_client(qn->q), h);
     memcpy(qn->place.sandbox, qn->call.sandbox, sizeof qn->call.sandbox);
-    if (call_ask(&qn->call, "ask", owned, &l, &err) < 0) {
+    if (lease_call_ask(&qn->call, "ask", owned, &l, &err) < 0) {
         on_done(qn, NULL, &err);
         return;
     }

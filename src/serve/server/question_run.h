@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "openai/chat_table.h"
-#include "front/call.h"
+#include "front/lease_call.h"
 #include "server/private.h"
 
 struct http_question;
@@ -31,10 +31,10 @@ struct http_question { /* allocated on the heap, as the first member of a struct
     struct visit *q;
     const struct question_shape *shape;
     struct chat_place place; /* the place in its conversation from which it is asked */
-    bool spare;         /* the sandbox is that of a conversation, and not one that the client asked for */
-    struct call call;   /* made: the sandbox was made for this question */
-    struct json *steps; /* what the code did, for the answer; owned */
-    struct json *step;  /* the step under way, which is one of steps; or NULL */
+    bool spare;             /* the sandbox is that of a conversation, and not one that the client asked for */
+    struct lease_call call; /* made: the sandbox was made for this question */
+    struct json *steps;     /* what the code did, for the answer; owned */
+    struct json *step;      /* the step under way, which is one of steps; or NULL */
 };
 
 /* Asks the question in h. Takes arguments and qn, which is freed once it is answered. */

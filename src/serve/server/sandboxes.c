@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "json/json.h"
 #include "operations/operations.h"
-#include "front/call.h"
+#include "front/lease_call.h"
 #include "server/media.h"
 #include "server/private.h"
 #include "server/questions_private.h"
@@ -30,7 +30,7 @@ struct sandbox_call {
 struct job {
     struct visit *q;
     const struct sandbox_call *asks;
-    struct call call;
+    struct lease_call call;
     bool recreated;
 };
 
@@ -72,7 +72,7 @@ static void shape_result(struct job *j, const struct json *result)
 
 static void shape_info(struct job *j, const struct json *result)
 {
-    struct lease *h = call_lease(&j->call);
+    struct lease *h = lease_call_sandbox(&j->call);
 
     struct json *notices = json_array();
 
@@ -141,7 +141,7 @@ static void on_gone(void *ctx)
 {
     struct job *j = ctx;
 
-    call_leave(&j->call);
+    lease_call_leave(&j->call);
     free(j);
 }
 
@@ -177,8 +177,8 @@ static void ask(struct visit *q, struct lease *h, const struct sandbox_call *c, 
     struct error err = {0};
 
     *j = (struct job){.q = q, .asks = c, .recreated = recreated};
-    call_begin(&j->call, visit_runners(q), visit_client(q), h);
-    if (call_ask(&j->call, c->operation, owned, &l, &err) < 0) {
+    lease_call_begin(&j->call, visit_runners(q), visit_client(q), h);
+    if (lease_call_ask(&j->call, c->operation, owned, &l, &err) < 0) {
         answer_failure(q, &err);
         free(j);
         return;

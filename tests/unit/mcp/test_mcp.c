@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "json/json.h"
-#include "front/call.h"
+#include "front/lease_call.h"
 #include "mcp/mcp.h"
 #include "mcp/mcp_lines.h"
 #include "front/runner.h"
@@ -31,7 +31,7 @@ struct fake { /* the host, and what was sent */
     struct mcp_link *link;
 };
 
-static int fake_ask(void *ctx, const struct mcp_invocation *q, struct call *c, struct error *err)
+static int fake_ask(void *ctx, const struct mcp_invocation *q, struct lease_call *c, struct error *err)
 {
     struct fake *f = ctx;
     autofree char *arguments = q->arguments ? json_print(q->arguments) : xstrdup("null");
@@ -50,7 +50,7 @@ static int fake_ask(void *ctx, const struct mcp_invocation *q, struct call *c, s
     return 0;
 }
 
-static void fake_leave(void *ctx, struct call *c)
+static void fake_leave(void *ctx, struct lease_call *c)
 {
     struct fake *f = ctx;
 

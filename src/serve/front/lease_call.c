@@ -1,26 +1,26 @@
-/* call.c - asks a sandbox for an operation on behalf of a client, and forgets it when the client leaves. */
-#include "front/call.h"
+/* lease_call.c - asks a sandbox for an operation, and forgets it when the client leaves. */
+#include "front/lease_call.h"
 
 #include <string.h>
 
 #include "base/error.h"
 #include "operations/operations.h"
 
-void call_begin(struct call *c, struct runners *rs, const char *client, const struct lease *h)
+void lease_call_begin(struct lease_call *c, struct runners *rs, const char *client, const struct lease *h)
 {
     c->runners = rs;
     c->client = client;
     memcpy(c->sandbox, lease_id(h), sizeof c->sandbox);
 }
 
-struct lease *call_lease(const struct call *c)
+struct lease *lease_call_sandbox(const struct lease_call *c)
 {
     return *c->sandbox ? runners_find(c->runners, c->client, c->sandbox, NULL) : NULL;
 }
 
-void call_end_sandbox(const struct call *c)
+void lease_call_end(const struct lease_call *c)
 {
-    struct lease *h = call_lease(c);
+    struct lease *h = lease_call_sandbox(c);
 
     if (h)
         runners_stop(c->runners, h);
@@ -28,24 +28,24 @@ void call_end_sandbox(const struct call *c)
 
 static void on_event(void *ctx, const struct json *event)
 {
-    const struct call *c = ctx;
+    const struct lease_call *c = ctx;
 
     c->listener.event(c->listener.ctx, event);
 }
 
 static void on_done(void *ctx, const struct json *result, const struct error *err)
 {
-    struct call *c = ctx;
+    struct lease_call *c = ctx;
 
     c->number = 0;
     c->listener.done(c->listener.ctx, result, err);
 }
 
-int call_ask(struct call *c, const char *operation, const struct json *arguments,
-             const struct runner_listener *l, struct error *err)
+int lease_call_ask(struct lease_call *c, const char *operation, const struct json *arguments,
+                   const struct runner_listener *l, struct error *err)
 {
     const struct operation *o = operation_find(operation); /* NULL: a question, "ask" */
-    struct lease *h = call_lease(c);
+    struct lease *h = lease_call_sandbox(c);
 
     if (!h)
         return error_set(err, ERROR_SANDBOX, 0, "the sandbox was ended meanwhile");
@@ -62,13 +62,13 @@ int call_ask(struct call *c, const char *operation, const struct json *arguments
     return 0;
 }
 
-void call_leave(struct call *c)
+void lease_call_leave(struct lease_call *c)
 {
-    struct lease *h = call_lease(c);
+    struct lease *h = lease_call_sandbox(c);
 
     if (c->number && h && lease_living(h))
         runner_forget(lease_living(h), c->number);
     c->number = 0;
     if (c->made)
-        call_end_sandbox(c);
+        lease_call_end(c);
 }

@@ -1,0 +1,261 @@
+/* e2b.c - E2B's SDK (code interpreter): a sandbox and, within it, more interpreters ("contexts") with
+ * files of their own. A header names the sandbox; the first context is that
+ * itself, and is called "default". */
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "server/clients.h"
+
+static const char create_body[] =
+    "{\"type\":\"object\",\"properties\":{\"templateID\":{\"type\":\"string\"}}}";
+
+static const char context_body[] =
+    "{\"type\":\"object\",\"properties\":{\"language\":{\"enum\":[\"python\",null]},"
+    "\"cwd\":{\"enum\":[\"/mnt/data\",null]}}}";
+
+static const char execute_body[] =
+    "{\"type\":\"object\",\"required\":[\"code\"],\"properties\":{\"code\":{\"type\":\"string\"},"
+    "\"language\":{\"enum\":[\"python\",null]},\"context_id\":{\"type\":[\"string\",\"null\"]},"
+    "\"env_vars\":{\"type\":[\"object\",\"null\"],\"maxProperties\":0}}}";
+
+static struct json *failure(const struct route *r, int status, const char *code, const char *detail)
+{
+    (void)r;
+    (void)code;
+    return json_object_of({"code", json_integer(status)}, {"message", json_string(detail)});
+}
+
+static const char *sandbox_of(const struct visit *q)
+{
+    const char *id = visit_header(q, "E2b-Sandbox-Id");
+
+    return id ? id : "";
+}
+
+/* The sandbox that a context is. */
+static const char *context_of(const struct visit *q, const char *context)
+{
+    return context && *context && strcmp(context, "default") != 0 ? context : sandbox_of(q);
+}
+
+static void answer_create(struct client_call *c)
+{
+    const struct json *template = json_get(c->body, "templateID");
+
+    answer_json(
+        c->q, 201,
+        json_object_of({"templateID", json_truthy(template) ? json_copy(template) : json_string("sandpiper")},
+                       {"sandboxID", json_string(c->call.sandbox)}, {"clientID", json_string("sandpiper")},
+                       {"envdVersion", json_string("0.2.0")},
+                       {"trafficAccessToken", json_string(visit_header(c->q, "X-Api-Key"))}));
+}
+
+/* Asks for something that the sandbox has only once it is up. */
+static void start(struct client_call *c)
+{
+    if (!c)
+        return;
+    client_step(c, "info", json_object());
+    client_go(c);
+}
+
+static void create(struct visit *q)
+{
+    static const struct client_shape shape = {.answer = answer_create, .gone = 502};
+
+    start(client_new(q, &shape, NULL));
+}
+
+static struct json *context(const char *id)
+{
+    return json_object_of({"id", json_string(id)}, {"language", json_string("python")},
+                          {"cwd", json_string("/mnt/data")});
+}
+
+static void answer_context(struct client_call *c)
+{
+    answer_json(c->q, 200, context(c->call.sandbox));
+}
+
+static void add_context(struct visit *q)
+{
+    static const struct client_shape shape = {.answer = answer_context, .gone = 502};
+
+    start(client_new(q, &shape, sandbox_of(q)));
+}
+
+struct contexts {
+    const char *outer;
+    struct json *list;
+};
+
+static void add_if_within(void *ctx, struct lease *h)
+{
+    const struct contexts *x = ctx;
+
+    if (lease_within(h) && !strcmp(lease_within(h), x->outer))
+        json_add(x->list, context(lease_id(h)));
+}
+
+static void answer_contexts(struct client_call *c)
+{
+    struct contexts x = {c->call.sandbox, json_array_of(context("default"))};
+
+    runners_each(c->call.runners, c->call.client, add_if_within, &x);
+    answer_json(c->q, 200, x.list);
+}
+
+static void contexts(struct visit *q)
+{
+    static const struct client_shape shape = {.answer = answer_contexts, .gone = 502};
+    struct client_call *c = client_in(q, &shape, sandbox_of(q), NULL);
+
+    if (c)
+        client_go(c);
+}
+
+static void answer_end(struct client_call *c)
+{
+    answer_json(c->q, 204, NULL);
+}
+
+static const struct client_shape ends = {.answer = answer_end, .gone = 502};
+
+static void end(struct visit *q)
+{
+    struct client_call *c = client_in(q, &ends, visit_param(q, "id"), NULL);
+
+    if (c)
+        client_end(c);
+}
+
+static void end_context(struct visit *q)
+{
+    struct client_call *c = client_in(q, &ends, visit_param(q, "context"), sandbox_of(q));
+
+    if (c)
+        client_end(c);
+}
+
+static void answer_restart(struct client_call *c)
+{
+    answer_json(c->q, 200, json_object());
+}
+
+static void restart(struct visit *q)
+{
+    static const struct client_shape shape = {.answer = answer_restart, .gone = 502};
+    struct client_call *c = client_in(q, &shape, context_of(q, visit_param(q, "context")), sandbox_of(q));
+
+    if (!c)
+        return;
+    client_step(c, "reset", json_object());
+    client_go(c);
+}
+
+/* ---- a run: a stream of lines ---- */
+
+static void on_event(struct client_call *c, const struct json *event)
+{
+    struct timespec now;
+
+    if (strcmp(json_text(json_get(event, "event")), "output") != 0)
+        return;
+    clock_gettime(CLOCK_REALTIME, &now);
+    client_line(c,
+                json_object_of({"type", json_copy(json_get(event, "stream"))},
+                               {"text", json_copy(json_get(event, "text"))},
+                               {"timestamp", json_integer((int64_t)now.tv_sec * 1000000000 + now.tv_nsec)}));
+}
+
+static struct json *error_line(const char *name, const char *value, const char *traceback)
+{
+    return json_object_of({"type", json_string("error")}, {"name", json_string(name)},
+                          {"value", json_string(value)}, {"traceback", json_string(traceback)});
+}
+
+static void broken(struct client_call *c, const char *detail)
+{
+    client_line(c, error_line("SandboxError", detail, ""));
+    stream_end(c->q);
+}
+
+static void send_value(struct client_call *c, const struct json *run)
+{
+    static const char *const kinds[][2] = {{"text/html", "html"},   {"text/markdown", "markdown"},
+                                           {"text/latex", "latex"}, {"image/svg+xml", "svg"},
+                                           {"image/png", "png"},    {"image/jpeg", "jpeg"}};
+    struct json *line = json_object_of({"type", json_string("result")},
+                                       {"is_main_result", json_boolean(true)},
+                                       {"text", json_copy(json_get(run, "value"))});
+
+    for (size_t i = 0; i < countof(kinds); i++)
+        if (json_type(json_get(json_get(run, "data"), kinds[i][0])) != JSON_NULL)
+            json_set(line, kinds[i][1], json_copy(json_get(json_get(run, "data"), kinds[i][0])));
+    client_line(c, line);
+}
+
+static void send_error(struct client_call *c, const struct json *run)
+{
+    const struct json *error = json_get(run, "error");
+    const char *status = json_text(json_get(run, "status")), *name = json_text(json_get(error, "name")),
+               *text = json_text(json_get(error, "text"));
+    autofree char *ended = xasprintf("the code was ended: %s", status);
+
+    client_line(
+        c, error_line(*name ? name : status, *text ? text : ended, json_text(json_get(error, "traceback"))));
+}
+
+static void answer_execute(struct client_call *c)
+{
+    const struct json *run = client_kept(c, "run_code");
+
+    for (const struct json *f = json_first(json_get(run, "files")); f; f = json_next(f)) {
+        struct json *png = client_png(f);
+        if (png)
+            client_line(c, json_object_of({"type", json_string("result")},
+                                          {"is_main_result", json_boolean(false)}, {"png", png}));
+    }
+    if (*json_text(json_get(run, "value")))
+        send_value(c, run);
+    if (strcmp(json_text(json_get(run, "status")), "ok") != 0)
+        send_error(c, run);
+    client_line(c, json_object_of({"type", json_string("end_of_execution")}));
+    stream_end(c->q);
+}
+
+static void execute(struct visit *q)
+{
+    static const struct client_shape shape = {
+        .answer = answer_execute, .event = on_event, .broken = broken, .gone = 502};
+    const char *id = context_of(q, json_str(json_get(visit_body(q), "context_id")));
+    struct client_call *c = client_in(q, &shape, id, sandbox_of(q));
+
+    if (!c)
+        return;
+    client_step(c, "run_code", json_object_of({"code", json_copy(json_get(c->body, "code"))}));
+    client_go(c);
+}
+
+static const struct route rows[] = {
+    {"POST", "/v2/sandboxes", "e2b_create", "Make a sandbox", .body = create_body, .handle = create,
+     .flags = ROUTE_HIDDEN, .failure = failure},
+    {"DELETE", "/sandboxes/{id}", "e2b_delete", "End a sandbox", .handle = end, .flags = ROUTE_HIDDEN,
+     .failure = failure},
+    {"GET", "/contexts", "e2b_contexts", "The interpreters of a sandbox", .handle = contexts,
+     .flags = ROUTE_HIDDEN, .failure = failure},
+    {"POST", "/contexts", "e2b_context", "Another interpreter, with files of its own", .body = context_body,
+     .handle = add_context, .flags = ROUTE_HIDDEN, .failure = failure},
+    {"DELETE", "/contexts/{context}", "e2b_remove", "End an interpreter, but for the first one",
+     .handle = end_context, .flags = ROUTE_HIDDEN, .failure = failure},
+    {"POST", "/contexts/{context}/restart", "e2b_restart", "Start an interpreter afresh", .handle = restart,
+     .flags = ROUTE_HIDDEN, .failure = failure},
+    {"POST", "/execute", "e2b_execute", "Run code; its output as it comes", .body = execute_body,
+     .handle = execute, .flags = ROUTE_HIDDEN, .failure = failure},
+};
+
+void e2b_routes(struct server *s)
+{
+    server_routes(s, rows, countof(rows));
+}
