@@ -1,4 +1,4 @@
-# sandpiper: make, make run, make test, make check, make probe, make bench, make fuzz, make lint, make install,
+# sandpiper: make, make run, make quick, make test, make check, make probe, make bench, make fuzz, make lint, make install,
 # make uninstall, make deb, make docs, make image, make local-model.
 # One file, no recursion. Objects lie under build/MODE, so release, asan and fuzz never mix: make MODE=asan.
 
@@ -84,11 +84,11 @@ PROGRAM  = $(B)/sandpiper
 UNIT_SRC = $(wildcard tests/unit/*/*.c)
 UNIT_BIN = $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
 
-.PHONY: all clean unit run test check test-model probe image local-model install uninstall deb docs
+.PHONY: all clean unit run quick test check test-model probe image local-model install uninstall deb docs
 all: build/sandpiper
 
 # A fresh machine: say what is missing, before the compiler does. These goals set up what they need themselves.
-SETS_UP  = run test check image local-model clean uninstall deb $(if $(SANDPIPER_BIN),probe)
+SETS_UP  = run quick test check image local-model clean uninstall deb $(if $(SANDPIPER_BIN),probe)
 ifneq ($(filter-out $(SETS_UP),$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell command -v $(firstword $(CC)) >/dev/null && pkg-config --exists $(PKGS) 2>/dev/null && echo yes),yes)
 $(shell setup/packages.sh build --check >&2)
@@ -101,8 +101,8 @@ endif
 
 run:
 	@setup/run.sh $(ARGS)
-# check: what takes longer than test, and runs in CI as well (sanitizers, long repetitions, probes).
-test check:
+# quick: what one runs after each change. check: what takes longer than test, and runs in CI as well (sanitizers, long repetitions, probes).
+quick test check:
 	@tests/run.sh $@ $(ARGS)
 # SET=gaia: tasks with files, of GAIA's shape; SET=traffic: two agents and a large table. make test-model SET=gaia ARGS="--only g1 -- -m NAME"
 test-model: build/sandpiper

@@ -1,18 +1,22 @@
 #!/bin/bash
 # The tests. Sets up what is missing first.
 #
+#   run.sh quick   units (with the wire cases) and end to end on bwrap, without the tests marked "slow" and, of a test with several cases,
+#                  with the first alone
 #   run.sh test    units and end to end with the release build, on every engine that is there; the wire cases
-#   run.sh check   the rest: units and end to end (on bwrap) with ASan and UBSan, but for the files that test something
-#                  else than the program's own memory (conftest.py: NO_ASAN); the long repetitions (marked "check") with
+#   run.sh check   the rest: units and end to end (on bwrap) with ASan and UBSan, but for the tests of something
+#                  else than the program's own memory (marked "no_asan"); the long repetitions (marked "check") with
 #                  the release build on every engine; the containment probes
 #
 # What follows goes to pytest, as in "run.sh test -k chat". The second round needs bwrap alone: what differs between
 # engines is in the argument vectors and outside the program.
 #
 # Units and long repetitions wait for most of their time, so they run beside the end-to-end round. The few tests that fail beside others are run
-# once more when all the rest is over, alone, and both are told: the machine may have been too busy for them, but what fails alone as well has failed.
+# once more when all the rest is over, alone: what fails alone as well has failed, what passes then is a flake. Flakes are named in the summary,
+# and with more than FLAKES_MOST of them the run has failed.
 #
-#   SANDPIPER_TEST_JOBS   tests at once (four times the processors, since most of their time they wait)
+#   SANDPIPER_TEST_JOBS     tests at once (four times the processors, since most of their time they wait)
+#   SANDPIPER_TEST_FLAKES   a file to which the flakes are added, for several runs that are counted together (CI)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -28,6 +32,9 @@ trap 'cat "$scratch"/beside 2>/dev/null || true; rm -rf "$scratch"' EXIT
 # Seconds for one test and for a round of tests. A test that hangs has failed, with the line that it hung at; CI never waits for one.
 TEST_MOST=${SANDPIPER_TEST_MOST:-300}
 ROUND_MOST=${SANDPIPER_ROUND_MOST:-1200}
+FLAKES_MOST=2
+flakes=${SANDPIPER_TEST_FLAKES:-$scratch/flakes}
+touch "$flakes"
 
 # Of the processors' time since the last line.
 ticks() { awk '/^cpu / { print $2 + $3 + $4 + $7 + $8, $5 + $6 }' /proc/stat; }
@@ -42,7 +49,7 @@ say() {
 }
 
 # A step that may fail: the others run all the same. In a folder of its own, $at: its name, code and seconds, its last line, what the summary tells
-# of failures (told), the tests to be run once more (again) and how (how).
+# of failures (told), the tests to be run once more (again) and how (how), and which of them failed then as well (failed).
 step() {
     local name=$1 start=$SECONDS code=0
     at=$(mktemp -d "$scratch/step.XXXX")
@@ -97,7 +104,6 @@ e2e() {
     again=$(wc -l <"$at/again")
     if [ "$code" = 1 ] && [ "$again" -gt 0 ] && [ "$again" -le 10 ]; then
         printf '%s\n' e2e_alone "$build" "$2" "$3" >"$at/how"
-        tell "failed beside others:" 0
         return 0
     fi
     tell FAILED "$code"
@@ -107,6 +113,7 @@ e2e_alone() {
     local build=$1 code=0 again
     mapfile -t again <"$at/again"
     SANDPIPER_TEST_ENGINES=$2 python -m "$3" "${again[@]}" || code=$?
+    awk -F '\t' '$1 == "FAILED" { print $2 }' "$at/notes" | sort -u >"$at/failed"
     tell FAILED "$code"
     echo "$(cat "$at/last"); those that failed, alone: $(last_of_round)" >"$at/last.new"
     mv "$at/last.new" "$at/last"
@@ -115,23 +122,28 @@ e2e_alone() {
 units() {
     SANDPIPER_UNITS_AGAIN=$at/again make -s -j"$jobs" MODE="$1" unit || return 1
     echo "every unit test passed" >"$at/last"
-    [ ! -s "$at/again" ] || { echo units_alone >"$at/how"; sed 's/^/failed beside others: /' "$at/again" >>"$at/told"; }
+    [ ! -s "$at/again" ] || echo units_alone >"$at/how"
 }
 units_alone() {
     local again
     mapfile -t again <"$at/again"
     tests/unit/run.sh "${again[@]}" 2>&1 | tee "$at/round" && return
     grep '^FAILED' "$at/round" | tee -a "$at/told" | tail -1 >"$at/last"
+    sed -n 's/^FAILED //p' "$at/round" >"$at/failed"
     return 1
 }
-# What failed beside others, when nothing else runs.
+# What failed beside others, when nothing else runs. A test that passes now is a flake, unless the round was ended before it came to it.
 once_more() {
-    local how
+    local how code
     while read -r at; do
         [ -s "$at/how" ] || continue
         mapfile -t how <"$at/how"
         say "$(cat "$at/name"), alone: the $(wc -l <"$at/again") that failed beside others"
-        "${how[@]}" </dev/null || echo 1 >"$at/code"
+        : >"$at/failed"
+        code=0
+        "${how[@]}" </dev/null || code=$?
+        [ "$code" = 0 ] || echo 1 >"$at/code"
+        [ "$code" -gt 1 ] || grep -vxFf "$at/failed" "$at/again" >>"$flakes" || true
     done <"$scratch/steps"
 }
 summary() {
@@ -142,6 +154,8 @@ summary() {
             "$(cat "$at/last")"
         head -40 "$at/told" | cut -c 1-300 | sed 's/^/    /'
     done <"$scratch/steps"
+    [ ! -s "$flakes" ] || { printf 'flakes, which failed beside others and passed alone: %d\n' "$(wc -l <"$flakes")"; sed 's/^/    /' "$flakes"; }
+    [ "$(wc -l <"$flakes")" -le $FLAKES_MOST ] || failed="$failed more than $FLAKES_MOST flakes;"
     [ -z "$failed" ] || { echo "failed:${failed%;}"; return 1; }
     echo "all passed"
 }
@@ -162,6 +176,11 @@ long_round() {
 
 engines=${SANDPIPER_TEST_ENGINES:-}
 case $what in
+    quick)
+        build release
+        beside unit_round release
+        step "end to end, quick, bwrap" e2e release "${SANDPIPER_TEST_ENGINES:-bwrap}" "not check" "$workers" --quick "$@"
+        ;;
     test)
         clients &
         fetched=$!
@@ -180,7 +199,7 @@ case $what in
         unit_round "ASan and UBSan" asan
         step "end to end, ASan and UBSan, bwrap" e2e asan bwrap "not check" $((workers - workers / 4)) "$@"
         ;;
-    *) echo "usage: run.sh test|check [ARGUMENTS OF PYTEST]" >&2; exit 2 ;;
+    *) echo "usage: run.sh quick|test|check [ARGUMENTS OF PYTEST]" >&2; exit 2 ;;
 esac
 
 joined

@@ -6,7 +6,7 @@ service, a pseudo-terminal, and a check that nothing is left behind after each t
 
 Tests run side by side (tests/run.sh gives them to several workers), each on its own but for these, which stay with one worker: those that share
 a fixture which is made once, and those of the one ordinary user, who has one store of images and whose processes are counted together.
-The marker "check" is for long repetitions, which "make check" runs.
+Markers stand beside the tests; MARKERS says what each is for.
 """
 import ctypes
 import faulthandler
@@ -115,38 +115,41 @@ def serve():
         server.check(complete)
 
 
+MARKERS = [
+    "check: a long repetition, which `make check` runs",
+    "slow(seconds): took about so long beside others; the longest begin first, so that no worker is left alone with one at the end, and `make quick` "
+    "leaves them out",
+    # Containment and its limits, which are the engine's; what runs inside; the set-up. What is measured in bytes or seconds is another thing with
+    # sanitizers. What the unit tests and fuzz targets read with sanitizers as well. What searches the program's memory, where the sanitizers keep
+    # a copy of the environment; what takes away /proc, which they need.
+    "no_asan: says nothing of the program's own memory, or cannot be said of a build with sanitizers, which leaves it out",
+    "xdist_group(name): these stay with one worker",
+]
+SHARED = {"certificates": "certificates"}           # fixtures that are made once a module
+
+
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="leave out the slow tests and, of one with several cases, all but the first")
+
+
 def pytest_configure(config):
-    config.addinivalue_line("markers", "check: a long repetition, which `make check` runs")
-    config.addinivalue_line("markers", "xdist_group(name): these stay with one worker")
+    for line in MARKERS:
+        config.addinivalue_line("markers", line)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Notes())
-
-
-OF_THE_USER = ["test_rootless.py", "test_named_by_the_user.py"]
-SHARED = {"certificates": "certificates"}           # fixtures that are made once a module
-# What says nothing of the program's own memory: containment and its limits, which are the engine's; what runs inside; the set-up. What is measured in
-# bytes or seconds is another thing in a build with sanitizers.
-NO_ASAN = ["test_file_profile.py", "test_file_profile_formats.py", "test_file_profile_text.py", "test_guard.py", "test_hard_limits.py",
-           "test_make_probe.py", "test_manual.py", "test_mcp_clients.py", "test_memory.py", "test_mocks.py", "test_model_questions.py",
-           "test_neighbours.py", "test_packages.py", "test_posture.py", "test_probes.py", "test_pythons.py", "test_readme.py", "test_setup.py",
-           "test_snapshots.py"]
-# Every cut of every form, which tests/unit/calls and the fuzz targets read with sanitizers as well, without a start of the program for each; what
-# searches the program's memory, where the sanitizers keep a copy of the environment; what takes away /proc, which they need.
-NO_ASAN_TESTS = ["test_calls_broken_off_never_run_in_part", "test_no_key_in_the_server", "test_no_key_in_the_mcp_server", "test_without_proc"]
-# What takes longest by the clock (pytest --durations) begins first, so that no worker is left alone with it at the end.
-LONGEST = ["test_oldest_and_newest", "test_six_programs", "test_a_bomb", "test_kill_at_100_moments", "test_every_kind_of_probe_can_fail",
-           "test_kills_at_any_moment", "test_kill_at_random_moments", "test_news_of_the_sandbox_beside_a_line", "test_storm", "test_a_session",
-           "test_no_network", "test_answers_follow_from_the_data", "test_posture", "test_errors_of_a_script_say_which_question",
-           "test_each_answer_says_to_which_question", "test_one_that_hangs", "test_a_long_chat_of_long_answers", "test_llm", "test_probes",
-           "test_openai_agents", "test_a_bwrap_that_hangs", "test_a_flood_is_cut_on_the_screen", "test_sdk_2"]
 
 
 def group_of(item):
     """Whom it must stay with; None: it may run beside any other."""
     values = getattr(item, "callspec", None) and item.callspec.params.values() or ()
-    if item.path.name in OF_THE_USER or any(isinstance(v, str) and v in (ROOTLESS, BWRAP_USER) for v in values):
+    if any(isinstance(v, str) and v in (ROOTLESS, BWRAP_USER) for v in values):
         return "user"
     return next((name for fixture, name in SHARED.items() if fixture in item.fixturenames), None)
+
+
+def seconds_of(item):
+    slow = item.get_closest_marker("slow")
+    return slow.args[0] if slow else 0
 
 
 def pytest_collection_modifyitems(config, items):
@@ -157,16 +160,22 @@ def pytest_collection_modifyitems(config, items):
         if group:
             item.add_marker(pytest.mark.xdist_group(group))
     if config.getoption("numprocesses", None) or hasattr(config, "workerinput"):
-        last = len(LONGEST)
-        items.sort(key=lambda i: (not i.get_closest_marker("xdist_group"), LONGEST.index(i.originalname) if i.originalname in LONGEST else last))
+        items.sort(key=lambda i: (not i.get_closest_marker("xdist_group"), -seconds_of(i)))
     wanted = os.environ.get("SANDPIPER_TEST_ENGINES", "")
-    if not wanted or wanted == "required":
-        return
-    out = [i for i in items if "asan" in BIN and (i.path.name in NO_ASAN or i.originalname in NO_ASAN_TESTS)] + [i for i in items if getattr(i, "callspec", None) and i.callspec.params.get("engine") in [*ENGINES, ROOTLESS]
-           and i.callspec.params["engine"].split("-")[0] not in wanted.split()]
+    wanted = [] if wanted == "required" else wanted.split()
+
+    quick, cases = config.getoption("quick"), set()
+
+    def is_another_case(item):
+        test = (item.path, getattr(item, "originalname", item.name), item.cls)
+        return test in cases or cases.add(test)
+
+    def left_out(item):
+        engine = getattr(item, "callspec", None) and item.callspec.params.get("engine")
+        return "asan" in BIN and item.get_closest_marker("no_asan") or wanted and engine in [*ENGINES, ROOTLESS] and engine.split("-")[0] not in wanted
+    out = {item for item in items if left_out(item) or quick and (item.get_closest_marker("slow") or is_another_case(item))}
     config.hook.pytest_deselected(items=out)
-    left_out = set(out)
-    items[:] = [i for i in items if i not in left_out]
+    items[:] = [item for item in items if item not in out]
 
 
 # What tests/run.sh tells of a round that did not come to its own summary: a line as each test begins, ends or fails.

@@ -171,6 +171,17 @@ class Result:
             self.code, self.seconds, self.argv, self.out[-4000:], self.err[-4000:])
 
 
+# A process that is killed during its leak check at the end: of this its tracer may still complain, and of nothing else.
+KILLED_IN_LEAK_CHECK = re.compile(r"(==\d+==)?(Running thread \d+ was not suspended\. False leaks are possible\."
+                                  r"|Unable to get registers from thread \d+\.|Could not attach to thread \d+ \(errno 3\)\.)")
+
+
+def sanitizers_say(path):
+    with open(path, errors="replace") as f:
+        lines = f.readlines()
+    return "".join(line for line in lines if not KILLED_IN_LEAK_CHECK.fullmatch(line.rstrip()))
+
+
 class Sandpiper:
     """The program with a home of its own. url: the model service; None: nothing is configured."""
 
@@ -299,7 +310,7 @@ class Sandpiper:
             shutil.rmtree(self.path(name), ignore_errors=True)
 
     def leftovers(self):
-        problems = ["%s:\n%s" % (os.path.basename(f), open(f, errors="replace").read()[:6000]) for f in glob.glob(self.path("asan*"))]
+        problems = ["%s:\n%s" % (os.path.basename(f), said[:6000]) for f in glob.glob(self.path("asan*")) if (said := sanitizers_say(f))]
         # What a killed program left may take a moment to see that it is alone; a keeper gives a busy engine ten seconds (ending.c).
         deadline = time.monotonic() + 20
         while True:

@@ -42,6 +42,7 @@ def test_a_folder(sandpiper_on):
         assert tree(r) == ["data/a.csv", "data/sub/deep/b.csv"] and "data: 2 files, %d bytes" % (2 * len(CSV)) in r.err, r
 
 
+@pytest.mark.slow(3)
 def test_a_second_folder_that_cannot_be_kept_leaves_the_first(sandpiper, serve):
     """It has too many files by the time it is copied for the session; the first of that name stays, for --replay-cells."""
     serve(sandpiper, [{"answer": {"text": "Heard."}}] * 2)
@@ -349,6 +350,7 @@ def test_a_file_of_a_folder_that_changes_while_it_is_copied(sandpiper):
     assert (p.returncode, out) == (0, b"True whole\n") and err.count(b"changed while it was copied") == 1 and b"a.bin changed while" in err, (out, err)
 
 
+@pytest.mark.slow(10)
 def test_progress_of_a_large_copy(sandpiper, serve):
     """Bytes of bytes in the status line; nothing of it in a pipe, or for small copies."""
     serve(sandpiper, [{"answer": {"text": "Heard."}}] * 2)
@@ -365,6 +367,7 @@ def test_progress_of_a_large_copy(sandpiper, serve):
 
 # ------------------------------------------------------------------------------------------------------------ bad data
 
+@pytest.mark.slow(10)
 def test_a_zip_bomb(sandpiper, serve):
     """Its members are told, and that they do not fit; nothing is unpacked but the beginning of one."""
     with zipfile.ZipFile(sandpiper.path("work/bomb.zip"), "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
@@ -451,6 +454,7 @@ def test_what_may_not_be_read():
         assert tree(r) == ["data/c.csv"] and len([line for line in r.err.splitlines() if "left out of data" in line and "denied" in line]) == 2, r
 
 
+@pytest.mark.slow(20)
 def test_a_folder_with_names_of_another_alphabet(sandpiper):
     """As archives of other systems leave them: no UTF-8, so all look the same, and each gets a number."""
     path = os.fsencode(sandpiper.path("work/photos"))

@@ -46,6 +46,7 @@ df.plot.scatter(x=r.index[0], y='accidents'); plt.savefig('strongest.png')
 """
 
 
+@pytest.mark.slow(5)
 def test_traffic(sandpiper_on, serve):
     path = traffic(sandpiper_on)
     folder = os.path.dirname(path)

@@ -97,6 +97,7 @@ def peak_kib(pid):
         return int(next(line for line in f if line.startswith("VmHWM:")).split()[1])
 
 
+@pytest.mark.slow(3)
 def test_200_mib_come_out_while_memory_stays(sandpiper_on, way):
     """The peak of our resident memory, read by the kernel, before the file is sent and after it has come."""
     if os.geteuid() != 0:

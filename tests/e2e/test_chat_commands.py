@@ -212,6 +212,7 @@ def test_last_output_in_full(sandpiper, serve):
     leave(p)
 
 
+@pytest.mark.slow(3)
 def test_timeout_and_sandbox(sandpiper, serve):
     serve(sandpiper, [{"expect": {"system": {"contains": "2 s a run"}}, "answer": {"text": "Heard."}}])
     p = start(sandpiper, "--timeout", "90")

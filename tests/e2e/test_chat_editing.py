@@ -100,6 +100,7 @@ def test_empty_lines_ask_nothing(bare, serve):
     leave(p)
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("keys, line", [
     ("bc\x01a\x05d", "abcd"),                             # Ctrl-A, Ctrl-E
     ("keep lost\x1bb\x0b", "keep "),                      # Alt-B, Ctrl-K
@@ -229,6 +230,7 @@ def test_hostile_pastes(bare, serve):
     leave(p)
 
 
+@pytest.mark.slow(10)
 def test_a_paste_over_the_limit(bare, serve):
     serve(bare, [{"expect": {"last": {"content": {"regex": "^y+$"}}}, "answer": {"text": "Heard."}}])
     p = start(bare)
@@ -460,6 +462,7 @@ def test_completion_of_commands(bare, serve):
     leave(p)
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("typed, completed", [
     ("/put two", "/put two\\\\ words\\.csv "),          # a name with blanks is escaped,
     ("/put \"two", "/put \"two words\\.csv\" "),         # or goes on in quotes,
@@ -512,6 +515,7 @@ def test_put_reads_what_completion_wrote(sandpiper, serve):
     leave(p)
 
 
+@pytest.mark.slow(5)
 def test_news_while_a_line_is_typed(bare, serve, tmp_path):
     """The sandbox comes up in the background; what it has to say must not tear the line that is being typed."""
     serve(bare, [said("half a line")], complete=False)

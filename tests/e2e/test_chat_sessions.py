@@ -3,6 +3,8 @@ import json
 import os
 import re
 
+import pytest
+
 from chat_keys import PLAIN, ask, leave, start
 from test_sessions import contents, listed, text
 
@@ -115,6 +117,7 @@ def kept_of_it(sandpiper):
     return found
 
 
+@pytest.mark.slow(3)
 def test_nothing_is_kept_of_a_chat_that_is_not_saved(sandpiper, serve):
     """Not what was typed, nor long outputs, figures and files: they go with the chat, which says so. What was typed before is still found."""
     os.makedirs(sandpiper.path("state/sandpiper"), mode=0o700)
@@ -141,6 +144,7 @@ def test_nothing_is_kept_of_a_chat_that_is_not_saved(sandpiper, serve):
         assert f.read() == "typed before\n"
 
 
+@pytest.mark.slow(3)
 def test_a_killed_chat_that_is_not_saved_leaves_nothing_to_the_next(sandpiper, serve):
     serve(sandpiper, [code(LEAVES), text("It is %s." % SECRET), text("Later.")])
     sandpiper.configure("save: off\n")

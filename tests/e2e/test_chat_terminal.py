@@ -157,6 +157,7 @@ def test_suspend_and_go_on(bare, serve):
     p.expect(pexpect.EOF)
 
 
+@pytest.mark.slow(5)
 def test_suspend_while_the_model_speaks(bare, serve):
     serve(bare, [{"answer": {"text": "one two three four five six", "piece": 4, "delay": 0.3}}, said("next")])
     p = pexpect.spawn("/bin/bash", ["--norc", "-i"], env=bare.env(dict(PLAIN, TERM="xterm-256color", PS1="shell# ", SP=BIN)), cwd=bare.work,
@@ -192,6 +193,7 @@ PHASES = {"waiting": ({"text": "At last.", "stall_after": 0}, "Waiting for"), "i
           "running": ({"calls": [{"code": "import time\nfor i in range(30):\n    print(i, flush=True)\n    time.sleep(0.1)"}]}, "\\| 3")}
 
 
+@pytest.mark.slow(5)
 @pytest.mark.parametrize("phase", PHASES)
 def test_suspend_in_each_phase(sandpiper, serve, phase):
     """The shell gets a terminal in order, and after fg all goes on; nothing above is written over."""

@@ -1,6 +1,8 @@
 """test_compact.py - old turns become a summary: at /compact, and by itself when the window is nearly full."""
 import pexpect
 
+import pytest
+
 LONG = "word " * 9300       # 46,500 bytes, 13,285 tokens as they are counted: over three quarters of 16,384
 
 
@@ -12,6 +14,7 @@ def contents(request):
     return [m["content"] for m in request.messages if m["role"] != "system"]
 
 
+@pytest.mark.slow(10)
 def test_by_itself_once_and_told_once(sandpiper, serve):
     server = serve(sandpiper, [says(LONG), says("They like words."), says("Second."), says("Third."), says("Fourth.")])
     r = sandpiper.run("--context", "16384", stdin="one\ntwo\nthree\n")
@@ -26,6 +29,7 @@ def test_by_itself_once_and_told_once(sandpiper, serve):
     assert contents(server.requests[4]) == asked[3] + ["Third.", "four"]
 
 
+@pytest.mark.slow(3)
 def test_a_summary_that_fails(sandpiper, serve):
     """What is done then is what was done before: nothing is lost by trying, and the question is asked."""
     server = serve(sandpiper, [says(LONG), {"answer": {"calls": [{"code": "1"}]}}, says("Second.")])
@@ -38,6 +42,7 @@ def too_long(words):
     return {"answer": {"status": 400, "json": {"error": {"message": words, "code": "context_length_exceeded"}}}}
 
 
+@pytest.mark.slow(10)
 def test_a_conversation_that_the_service_refuses(sandpiper, serve):
     """Of a window that nobody knew the older half becomes a summary; where its size was told, what fits into it. Told once."""
     server = serve(sandpiper, [says(LONG), says(LONG), says(LONG), too_long("Your input is too long."), says("Of words."), says("Fourth."),
@@ -52,6 +57,7 @@ def test_a_conversation_that_the_service_refuses(sandpiper, serve):
     assert "Of more words." in asked[8][0] and [text[:6] for text in asked[8][1:]] == ["Noted.", "five"], asked[8]
 
 
+@pytest.mark.slow(5)
 def test_a_summary_that_the_service_refuses_too(sandpiper, serve):
     server = serve(sandpiper, [says(LONG), says(LONG), too_long("Too long."), too_long("Too long."), says("Third.")])
     r = sandpiper.run(stdin="one\ntwo\nthree\n")

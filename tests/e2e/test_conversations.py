@@ -27,6 +27,7 @@ def load():
     return out
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("doc, engine", load())
 def test_conversation(doc, engine, serve):
     if engine:

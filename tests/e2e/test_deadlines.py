@@ -64,6 +64,7 @@ def check(program, began, limit, start, code=5):
     assert processor < seconds and (ASAN or memory < MEMORY), (processor, memory)
 
 
+@pytest.mark.slow(5)
 @pytest.mark.parametrize("flood", FLOODS)
 def test_of_a_cell(sandpiper_on, start, flood):
     began = time.monotonic()
@@ -71,6 +72,7 @@ def test_of_a_cell(sandpiper_on, start, flood):
     check(p, began, LIMIT, start)
 
 
+@pytest.mark.slow(10)
 def test_of_a_cell_whose_output_nobody_reads(sandpiper, start):
     """Neither does the program wait for a reader that is no person."""
     began = time.monotonic()
@@ -102,6 +104,7 @@ def cpu_seconds(pid):
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
+@pytest.mark.slow(20)
 def test_of_a_cell_whose_terminal_is_stopped(sandpiper, start):
     """Ctrl-S: a person reads, and for that the code has up to 10 s more; then it dies although nothing is written."""
     ours, theirs = pty.openpty()
@@ -136,6 +139,7 @@ def read_all(fd):
         pass
 
 
+@pytest.mark.slow(5)
 @pytest.mark.parametrize("flood", ["print", "many writers"])
 def test_of_a_cell_of_a_question(sandpiper, serve, flood, start):
     for args in (["-q"], ["--json"]):
@@ -145,6 +149,7 @@ def test_of_a_cell_of_a_question(sandpiper, serve, flood, start):
         check(p, began, LIMIT, start, 0)
 
 
+@pytest.mark.slow(5)
 @pytest.mark.parametrize("stalled", [False, True])
 def test_of_a_question(sandpiper, serve, stalled, start):
     """--max-time, with code that floods; and the same when nobody reads what it prints."""
@@ -174,6 +179,7 @@ def drip(event):
     return answer
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("event", ['data: {"choices":[{"delta":{"content":"x"}}]}\n\n', ": alive\n\n", "d", 'data: {"choices":[{"delta":{"reasoning_content":"x"}}]}\n\n'],
                          ids=["words", "comments", "bytes", "thoughts"])
 @pytest.mark.parametrize("stalled", [False, True], ids=["read", "unread"])
@@ -203,6 +209,7 @@ def server():
         assert s.close() == 0
 
 
+@pytest.mark.slow(10)
 @pytest.mark.parametrize("flood", ["a process", "print", "many writers", "a stopped process"])
 def test_of_a_cell_of_the_server(sandpiper_on, server, start, flood):
     s = server(sandpiper_on, *TIMED)
@@ -216,6 +223,7 @@ def test_of_a_cell_of_the_server(sandpiper_on, server, start, flood):
     assert s.good("/run_code", sandbox_id=box, code="6 * 7")["value"] == "42"
 
 
+@pytest.mark.slow(5)
 def test_of_a_cell_whose_client_does_not_read(sandpiper, server, start):
     """A stream of events that stays in the client's socket."""
     s = server(sandpiper, *TIMED)
@@ -230,6 +238,7 @@ def test_of_a_cell_whose_client_does_not_read(sandpiper, server, start):
         assert ran["value"] == "42" and time.monotonic() - began < start, (ran, time.monotonic() - began)
 
 
+@pytest.mark.slow(30)
 def test_of_a_cell_of_mcp(sandpiper, start):
     m = Mcp(sandpiper, *TIMED, modern=True)
     for code in FLOODS.values():

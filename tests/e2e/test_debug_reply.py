@@ -159,6 +159,7 @@ def check_folder(program, root, least):
     assert len(names) >= least
 
 
+@pytest.mark.slow(5)
 def test_own_cases(bare):
     check_folder(bare, OWN, 100)
 
@@ -283,6 +284,7 @@ def test_a_bare_call_ends_its_sentence(bare, form):
             assert ran == [] and said == text % call, got
 
 
+@pytest.mark.no_asan
 @pytest.mark.parametrize("form", forms())
 def test_calls_broken_off_never_run_in_part(bare, form):
     """At some of its bytes, another few in each form; at every one in tests/unit/calls, without a start of the program for each."""

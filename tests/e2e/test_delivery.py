@@ -63,6 +63,7 @@ def kill_in_the_middle(program, wait, env=None):
     p.wait()
 
 
+@pytest.mark.slow(20)
 def test_a_killed_program_leaves_no_half_file(sandpiper_on):
     """kill -9 while 150 MiB are on their way: nothing has a name that is not whole."""
     for i in range(20 if sandpiper_on.engine == "bwrap" else 4):
@@ -74,6 +75,7 @@ def test_a_killed_program_leaves_no_half_file(sandpiper_on):
     assert r.code == 0 and out_of(sandpiper_on) == ["big.bin"] and is_whole(sandpiper_on.path("work/out/big.bin")), r
 
 
+@pytest.mark.slow(10)
 @pytest.mark.skipif(ASAN, reason="ASan wants to be loaded first")
 def test_where_every_file_has_a_name(sandpiper):
     """What a killed program leaves there is hidden, and gone with the next file that comes into that folder."""
@@ -138,6 +140,7 @@ def test_a_file_that_was_not_closed_is_whole(sandpiper, serve):
     assert zipfile.ZipFile(os.path.join(sandpiper.work, "ran/c.zip")).read("n") == b"text"
 
 
+@pytest.mark.slow(5)
 def test_files_that_stay_open_over_several_cells(sandpiper, serve):
     """Each change is a new version. A file that takes the descriptor of one that was closed is seen; the objects are not searched again for a
     database, which has none."""
@@ -210,6 +213,7 @@ def test_what_its_user_removed_comes_again(sandpiper, serve):
     p.close()
 
 
+@pytest.mark.slow(3)
 def test_the_same_figure_is_one_file(sandpiper_on, serve):
     plot = "import matplotlib.pyplot as plt\nplt.plot([1, 2, %d])"
     serve(sandpiper_on, [{"answer": {"calls": [{"code": plot % n}]}} for n in (3, 3, 4, 3)] + [{"answer": {"text": "done"}}])

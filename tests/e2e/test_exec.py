@@ -93,6 +93,7 @@ def test_files_go_to_out(sandpiper_on):
     assert "a b.txt" in r.err, r
 
 
+@pytest.mark.slow(5)
 def test_a_figure_is_delivered(sandpiper_on):
     code = "import matplotlib.pyplot as plt\nplt.plot([1, 4, 9])\nplt.show()"
     r = sandpiper_on.run("exec", "--out", "results", "-", stdin=code)
@@ -103,6 +104,7 @@ def test_a_figure_is_delivered(sandpiper_on):
         assert f.read(8) == b"\x89PNG\r\n\x1a\n"
 
 
+@pytest.mark.slow(10)
 def test_figures_have_a_limit(sandpiper_on):
     """Twenty a cell; who made more is told how many there were."""
     code = "import matplotlib.pyplot as plt\nfor i in range(23):\n    plt.figure(figsize=(1, 1))\n    plt.text(0, 0, i)"
@@ -145,6 +147,7 @@ def test_a_home_that_cannot_be_written(bare):
     assert r.code == 0 and r.out == "1\n" and "XDG_STATE_HOME" in r.err and r.err.count("\n") == 1, r
 
 
+@pytest.mark.slow(3)
 def test_big_files_come_out_whole(sandpiper_on):
     """As fast as the channel takes them: the supervisor must not sleep when the program has just taken everything."""
     r = sandpiper_on.run("exec", "--out", sandpiper_on.path("out"), "-",
@@ -158,6 +161,7 @@ def test_big_files_come_out_whole(sandpiper_on):
 SHOW = "import sys\nprint(sys.argv)\n"
 
 
+@pytest.mark.slow(3)
 def test_arguments_are_the_codes(sandpiper_on):
     """As python3 has it: the words behind the file, or behind -c CODE, also those that look like options of ours."""
     words = ["--memory", "-q", "", "two words", "--", "-", "it's \\ \"x\"\n", "\u00e4\u20ac", "--help"]
@@ -309,6 +313,7 @@ def test_a_thread_is_not_waited_for_longer_than_it_may(sandpiper):
     assert r.code == 5 and "it ran longer than 1 s" in r.err and r.seconds < HANG, r
 
 
+@pytest.mark.no_asan
 @pytest.mark.skipif(os.geteuid() != 0, reason="hides /proc, which only root can")
 def test_without_proc(sandpiper):
     """As in a chroot to which it was not given."""

@@ -35,6 +35,7 @@ def told(*args):
     return [b["messages"][-1]["content"] for b in session(*args)[1][1:]]
 
 
+@pytest.mark.slow(5)
 @BOTH
 @pytest.mark.parametrize("code, facts", [
     ("for o in data['orders']:\n    o['customer']['country']",
@@ -57,6 +58,7 @@ def test_the_names_that_are_there(sandpiper, serve, dialect, code, facts):
         assert fact in text, text
 
 
+@pytest.mark.slow(3)
 def test_columns_of_other_frames(sandpiper, serve):
     first = "try:\n    import pandas as pd\nexcept ImportError:\n    print('none')"
     code = ("customers, orders = pd.DataFrame({'id': [1], 'country': ['X']}), pd.DataFrame({'no': [1]})\n"
@@ -72,6 +74,7 @@ FRAMES = ("customers = pd.DataFrame({'id': [1, 2], 'country': ['X', 'Y']})\n"
           "wide = pd.DataFrame({'col_%03d' % i: [i] for i in range(300)})\n")
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("code, facts", [
     ("orders.groupby('country')['total'].sum()", ["columns of orders: customer_id, total\n", "country is in customers\n"]),
     ("orders.sort_values('country')", ["columns of orders: customer_id, total\n", "country is in customers\n"]),
@@ -102,6 +105,7 @@ def test_columns_where_pandas_looked_for_them(sandpiper, serve, code, facts):
 PEOPLE = ("import pandas as pd\npeople = pd.DataFrame({'town': ['Bonn', 'Ghent'], 'number': [1042, 7]})\n")
 
 
+@pytest.mark.slow(5)
 @pytest.mark.parametrize("code, fact", [
     ("people['Ghent']", "'Ghent' is a value in people['town']; its rows: people[people['town'] == 'Ghent']"),
     ("people.loc[1042]", "1042 is a value in people['number']"),
@@ -126,6 +130,7 @@ texts['Ghent']
 """
 
 
+@pytest.mark.slow(3)
 def test_the_search_for_a_value_ends(sandpiper, serve):
     """Columns that cannot hold it are passed over, and of the others a million values are looked at: a tenth of a second, not five."""
     text = told(sandpiper, serve, ["try:\n    import pandas as pd\nexcept ImportError:\n    print('none')", WIDE, "print(sum(looked_at))"], "native")
@@ -134,6 +139,7 @@ def test_the_search_for_a_value_ends(sandpiper, serve):
     assert "KeyError: 'Ghent'" in text[1] and "1000000" in text[2], text
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("code, fact", [
     ("d = {'towns': [{'name': 'Bonn'}, {'name': 'Ghent', 'people': 9}]}\nd['Ghent']",
      "'Ghent' is the value of 'name' in d['towns'][1]"),
@@ -177,6 +183,7 @@ def test_text_where_a_number_was_meant(sandpiper, serve, code, fact):
     assert fact in text if fact else not re.search("as a number|in place of|where it is missing", text), text
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("code, fact", [
     ("df['fee'].str.strip()", "df['fee'] holds float64, not text: 1.5, 2.5"),
     ("df['end'].dt.hour", "df['end'] holds text: '14:00', '8:30'; a column of another type: pd.to_timedelta(df['end'] + ':00')"),
@@ -215,6 +222,7 @@ def test_the_same_failing_code_shows_the_data(sandpiper, serve, dialect):
     assert LEAF in shown and READ in shown and "in data['customers']: " in shown, again
 
 
+@pytest.mark.slow(3)
 @BOTH
 @pytest.mark.parametrize("code, before", [
     ("print(len(data['orders']))", READ + "\n"),
@@ -295,6 +303,7 @@ def test_two_files_have_variables_of_their_own(sandpiper, serve, dialect):
     assert "data = " not in asked and asked.count("Attached file") == 3 and "200 2700 900" in bodies[1]["messages"][-1]["content"]
 
 
+@pytest.mark.slow(3)
 def test_a_table_is_joined_with_the_one_before(sandpiper, serve):
     """Its lines read both, so code may go on from there."""
     files = [sandpiper.write("shops.csv", "shop,town\n" + "".join("%d,T%d\n" % (i, i % 3) for i in range(9))),

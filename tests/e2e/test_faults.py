@@ -221,6 +221,7 @@ def test_no_engine_at_all(bare, tmp_path):
     assert r.code == 3 and r.out == "" and "bwrap" in r.err or "bubblewrap" in r.err, r
 
 
+@pytest.mark.slow(20)
 def test_a_bwrap_that_hangs(bare):
     """It waits for a mount of the host, say: given up after 20 s. With a name it is waited for whoever runs it, not only root."""
     for path in (bare.dir, bare.work, bare.write("bwrap", "#!/bin/sh\nexec sleep 60\n")):
@@ -313,6 +314,7 @@ def test_interrupted_while_code_ignores_it(sandpiper_on, serve):
     assert p.wait(HANG) == 130
 
 
+@pytest.mark.slow(3)
 def test_a_supervisor_that_hangs_goes_too(sandpiper):
     """Of an ordinary user, who has no control group to end: it does not obey, nor see the end of its channel."""
     user = dict(user=54323, group=54323, extra_groups=[]) if os.geteuid() == 0 else {}

@@ -43,6 +43,7 @@ def test_a_file_is_fetched(internet):
     assert seen() == ["93.184.216.34 /file"] * 2
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("url,said", [
     ("https://good.example/redirect", "good.example redirects to another URL (302), which is not followed"),
     ("https://good.example/nothing", "good.example answered 404 instead of sending the file"),

@@ -61,6 +61,7 @@ def test_kitty(sandpiper, serve):
     assert len(pixels) == int(keys[b"s"]) * int(keys[b"v"]) * 4 and pixels[:4] == bytes([250, 20, 20, 255])
 
 
+@pytest.mark.slow(10)
 def test_what_draws_is_gone_afterwards(sandpiper, serve):
     """With a session open and figures drawn the program is as small as the contract says; what drew them takes 4 MB."""
     serve(sandpiper, script(PLOT) + script(PLOT, question="again"))
@@ -86,6 +87,7 @@ def test_sixel(sandpiper, serve):
     assert width <= 100 * 8 and 23 * 16 <= height <= 24 * 16
 
 
+@pytest.mark.slow(3)
 def test_iterm2(sandpiper, serve):
     said, _ = plotted(sandpiper, serve, ITERM2, size=(30, 100))
     found = re.search(rb"\x1b\]1337;File=inline=1;width=(\d+);height=(\d+)[^:]*:([^\x07]*)\x07", said)
@@ -93,6 +95,7 @@ def test_iterm2(sandpiper, serve):
     base64.b64decode(found[3], validate=True)
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("size", [(24, 80), (60, 200), (15, 40), (12, 20)])
 def test_blocks(sandpiper, serve, size):
     said, _ = plotted(sandpiper, serve, PLAIN, code=RED % (640, 480, "a.png"), size=size, env={"COLORTERM": "truecolor"})
@@ -103,6 +106,7 @@ def test_blocks(sandpiper, serve, size):
         assert len(rows) == min(24, size[0] * 2 // 3)
 
 
+@pytest.mark.slow(5)
 @pytest.mark.parametrize("env,have,lack", [
     ({"COLORTERM": "truecolor"}, rb"\x1b\[[0-9;]*[34]8;2;", None),
     ({"TERM": "xterm-256color"}, rb"\x1b\[[0-9;]*[34]8;5;", rb"[34]8;2;"),
@@ -115,6 +119,7 @@ def test_colours(sandpiper, serve, env, have, lack):
     assert not lack or not re.search(lack, said), said[-3000:]
 
 
+@pytest.mark.slow(20)
 def test_the_background_reaches_the_figure(sandpiper, serve):
     """The file itself is made for it."""
     for replies, expected in ((DARK, (0x1e, 0x1e, 0x2e)), (LIGHT, (255, 255, 255)), (PLAIN, (255, 255, 255))):
@@ -126,6 +131,7 @@ def test_the_background_reaches_the_figure(sandpiper, serve):
         assert sum(abs(a - b) for a, b in zip(corner, expected)) < 60, (corner, expected)
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("late", [0.3, 1.5])
 @pytest.mark.parametrize("replies", [KITTY, SIXEL, GARBAGE], ids=["kitty", "sixel", "garbage"])
 def test_late_replies_are_not_typed(sandpiper, serve, replies, late):
@@ -247,6 +253,7 @@ def test_a_path_is_one_line(sandpiper, serve, replies, columns, name, shown):
     assert not links or os.path.exists(unquote(links[0].decode()))
 
 
+@pytest.mark.slow(10)
 @pytest.mark.parametrize("code", ["open('a.png', 'w').write('no image')", "open('a.png', 'wb').write(b'\\x89PNG\\r\\n\\x1a\\n' + bytes(3000))",
                                   "import os\nos.symlink('/etc/passwd', 'a.png')",
                                   "from PIL import Image\nImage.new('1', (30000, 30000)).save('a.png')"])
@@ -256,6 +263,7 @@ def test_what_is_no_image_costs_a_line(sandpiper, serve, code):
     assert 1 <= len(about) <= 2 and not drawn_rows(said, 100), about
 
 
+@pytest.mark.slow(3)
 def test_an_image_in_the_answer(sandpiper, serve):
     """Drawn where the answer has it, unless it was drawn a moment ago; what is no figure of ours keeps its name."""
     serve(sandpiper, script(RED % (400, 300, "a.png"), answer="See ![the plot](/mnt/data/a.png) above. Done.") +
@@ -272,6 +280,7 @@ def test_an_image_in_the_answer(sandpiper, serve):
     assert t.close() == 0
 
 
+@pytest.mark.slow(3)
 def test_an_image_in_a_table_keeps_its_name(sandpiper, serve):
     """On one line, since there is room for it; and it is drawn where the same answer has it again."""
     serve(sandpiper, script(RED % (400, 300, "a.png"), answer="Done.") +
@@ -288,6 +297,7 @@ def test_an_image_in_a_table_keeps_its_name(sandpiper, serve):
     assert t.close() == 0
 
 
+@pytest.mark.slow(5)
 def test_commands_about_files(sandpiper, serve):
     code = "%s\n%s\nimport matplotlib.pyplot as plt\nplt.plot([1, 2])\nopen('my data.csv', 'w').write('a,b')" % (RED % (400, 300, "a.png"), RED % (10, 10, "b.png"))
     serve(sandpiper, script(code) + [{"expect": {"last": {"content": {"contains": "extra.txt"}}}, "answer": {"text": "Got it."}}])

@@ -13,6 +13,7 @@ from answering_terminal import ITERM2, KITTY, SIXEL, AnsweringTerminal
 from test_figures import APC, PLOT, PROMPT, RED, script
 
 
+@pytest.mark.slow(5)
 @pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")
 def test_in_tmux(sandpiper, serve, tmp_path):
     """It answers for itself and has no graphics: blocks, and nothing of queries or replies on the screen."""
@@ -176,6 +177,7 @@ def test_over_ssh(sandpiper, serve, ssh, replies, drawn):
     assert t.close() == 0
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("replies", [KITTY, SIXEL], ids=["kitty", "sixel"])
 def test_over_a_slow_ssh(sandpiper, serve, ssh, replies):
     """They come when nobody waits for them any more, while a line is typed: they are still no part of it."""

@@ -12,6 +12,8 @@ import pytest
 
 from file_profiles import SOURCES, frame, load, make, pandas_here, prof, said
 
+pytestmark = pytest.mark.no_asan
+
 
 def test_plain_csv(tmp_path):
     rows = ''.join('2023-%02d-01,%s,%d.5\n' % (i % 12 + 1, ('North', 'South')[i % 2], i) for i in range(40))
@@ -23,6 +25,7 @@ def test_plain_csv(tmp_path):
     assert str(df['date'].dtype).startswith('datetime64') and df['amount'].sum() == sum(i + .5 for i in range(40))
 
 
+@pytest.mark.slow(5)
 def test_numbered_columns_are_one_entry(tmp_path):
     """What stands behind a hundred questions or years is seen too."""
     head = 'who,age,' + ','.join('Q%d' % k for k in range(1, 121)) + ',weight,region\n'
@@ -317,6 +320,7 @@ def test_a_file_that_joins_what_is_joined_already(tmp_path):
     assert text.count('  # 300 rows') == 3 and '10 of orders are not in items' in text, text
 
 
+@pytest.mark.slow(5)
 @pytest.mark.parametrize('names, columns, alike', [
     (('jan', 'feb', 'mar'), ('day', 'item', 'spent'), True),
     (('jan', 'feb', 'mar'), ('item', 'spent'), True),
@@ -346,6 +350,7 @@ def test_files_and_sheets_of_the_same_columns_are_one_table(tmp_path, names, col
         assert len(one) == len(other) == 90 and list(other['sheet'].unique()) == list(one['file'].unique()) == list(names)
 
 
+@pytest.mark.slow(3)
 def test_sheets_after_the_first_few_belong_to_the_others(tmp_path):
     """Of those only the header is looked at; one with other columns is named."""
     openpyxl = pytest.importorskip('openpyxl')
@@ -427,6 +432,7 @@ def test_no_file_overwrites_the_variable_of_another(tmp_path):
     assert named['text_import'].startswith('a few') and 'text' not in named
 
 
+@pytest.mark.slow(5)
 def test_two_sheets_that_share_a_column(tmp_path):
     openpyxl = pytest.importorskip('openpyxl')
     book = openpyxl.Workbook()
@@ -458,6 +464,7 @@ def test_a_workbook_that_lies_about_its_size(tmp_path):
         assert time.process_time() - began < 5
 
 
+@pytest.mark.slow(20)
 def test_hundreds_of_thousands_of_columns(tmp_path):
     line = ','.join('1' * 300000) + '\n'
     text = said(tmp_path, 'w.csv', ','.join('c%d' % i for i in range(300000)) + '\n' + line * 8)
@@ -465,6 +472,7 @@ def test_hundreds_of_thousands_of_columns(tmp_path):
     said(tmp_path, 'm.csv', ','.join('c%d' % i for i in range(1000000)) + '\n' + ','.join('1' * 1000000) + '\n')
 
 
+@pytest.mark.slow(20)
 def test_large_is_quick_and_honest(tmp_path):
     rng = random.Random(1)
     line = ''.join('%d,%f,word%d,2024-01-01 10:00:00\n' % (i, rng.random(), i % 1000) for i in range(100000))
@@ -475,6 +483,7 @@ def test_large_is_quick_and_honest(tmp_path):
     assert 'about 1200000 rows, looked at the first ' in text
 
 
+@pytest.mark.slow(3)
 def test_csv_does_not_import_pandas(tmp_path):
     path = make(tmp_path, 'a.csv', 'a,b\n1,2\n3,4\n')
     code = 'import sys; [exec(open(p).read(), globals()) for p in %r]; profile(%r); print("pandas" in sys.modules)' % (SOURCES, path)

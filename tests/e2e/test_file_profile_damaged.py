@@ -48,6 +48,7 @@ def test_tables_that_pandas_would_not_read(tmp_path, name, content, rows, wrong)
     assert 'city' not in df or df['city'][0] == 'K\xf6ln'
 
 
+@pytest.mark.slow(100)
 def test_what_is_cut_short_is_read_as_far_as_it_goes(tmp_path):
     import random
     rows = 'n,x\n' + ''.join('%d,%d\n' % (i, random.randrange(10 ** 9)) for i in range(200000))

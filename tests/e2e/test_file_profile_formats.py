@@ -13,6 +13,8 @@ import pytest
 
 from file_profiles import frame, make, pandas_here, prof, said
 
+pytestmark = pytest.mark.no_asan
+
 
 def test_json_records(tmp_path):
     data = [{'id': i, 'name': 'n%d' % i, 'when': '2024-01-%02d' % (i % 28 + 1), 'gone': None} for i in range(50)]
@@ -166,6 +168,7 @@ def test_a_small_database_is_read_into_frames(tmp_path):
     assert "table 'readings' (20001 rows): n INTEGER" in big and 'read_sql' not in big, big
 
 
+@pytest.mark.slow(20)
 def test_a_database_of_many_tables_names_them_all(tmp_path):
     columns = ', '.join('column_%d text' % i for i in range(12))
     text = stored(tmp_path, ''.join('create table t_%02d (%s);' % (i, columns) for i in range(40)) + 'create table last (secret_key integer)')
@@ -197,6 +200,7 @@ def test_gzip_has_the_profile_of_what_is_inside(tmp_path, name):
     assert list(frame.columns) == ['day', 'amount'] and frame.amount.sum() == 449.5
 
 
+@pytest.mark.slow(20)
 def test_gzip_of_other_things(tmp_path):
     text = said(tmp_path, 'a.json.gz', gzip.compress(b'{"a": [1, 2], "b": {"c": 3}}'))
     assert run(text)['data']['a'] == [1, 2], text
@@ -243,6 +247,7 @@ def test_the_tables_of_a_zip_are_one(tmp_path):
     assert len(frame(many)['df']) == 800 and "if n.endswith('.csv') and" in many and len(frame(many)['df'].columns) == 3 and len(many) < 1500, many
 
 
+@pytest.mark.slow(3)
 def test_a_zip_bomb_is_told(tmp_path):
     """Its directory says so: nothing is unpacked but the beginning of the first member."""
     with zipfile.ZipFile(tmp_path / 'z.zip', 'w', zipfile.ZIP_DEFLATED) as z:

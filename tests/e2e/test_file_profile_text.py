@@ -15,6 +15,8 @@ import pytest
 
 from file_profiles import SOURCES, frame, load, make, pandas_here, prof, said
 
+pytestmark = pytest.mark.no_asan
+
 needs_pandas = pytest.mark.skipif(not pandas_here, reason='pandas')
 DICE = random.Random(7)
 CSV = 'day,amount\n' + ''.join('2024-01-%02d,%d\n' % (i, i) for i in range(1, 29))
@@ -108,6 +110,7 @@ def test_the_code_for_a_log_reads_all_of_it(tmp_path, name, content, words):
     assert len(df) == 60 and (str(df['time' if 'time' in df else 'ts'].dtype).startswith('datetime64') or content is KERNEL), df.dtypes
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize('name, content, words', LOGS, ids=[f[0] for f in LOGS])
 def test_the_code_for_a_log_without_pandas(tmp_path, monkeypatch, name, content, words):
     module = load()
@@ -186,6 +189,7 @@ def test_a_compressed_log(tmp_path):
     assert 'program: CRON 30, sshd 30' in text and len(frame(text)['df']) == 60, text
 
 
+@pytest.mark.slow(5)
 def test_a_long_log_is_counted_to_its_end(tmp_path):
     text = said(tmp_path, 'big.log', PYTHON * 2500 + '2024-03-04 05:06:07,000 - app - ERROR - the end\n')
     assert 'about 150001 lines, 2024-01-02 10:00:00,123 to 2024-03-04 05:06:07,000' in text and 'counts below: of the first ' in text, text
@@ -208,6 +212,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow(20)
 @pytest.mark.parametrize('what', HOSTILE)
 def test_hostile_files_cost_little(tmp_path, what):
     """At most 12 s of processor time and 400 MB, as a child of its own: the sandbox has no more patience."""
@@ -223,6 +228,7 @@ def test_hostile_files_cost_little(tmp_path, what):
     assert 20 < len(text) <= 1501, text
 
 
+@pytest.mark.slow(5)
 def test_cut_anywhere(tmp_path):
     """Every beginning and every end of a log has a profile."""
     for content in (SYSLOG[:200], COMBINED[:300], LOGFMT[:200], JOURNAL[:300], FIXED[:200], RULED[:200]):

@@ -17,6 +17,8 @@ import rootless
 from conftest import ENGINES, ROOTLESS, TREE, make_sandpiper, need_engine
 from named_sandboxes import end_all
 
+pytestmark = pytest.mark.no_asan
+
 HERE = os.path.dirname(__file__)
 USER = "bwrap-user"             # bwrap started by an ordinary user
 GUARDED = [*ENGINES, USER, ROOTLESS]
@@ -260,6 +262,7 @@ def kill_at(s, p, chance, until):
     return gone_within(space, WITHIN) if space else 0.0
 
 
+@pytest.mark.slow(50)
 @pytest.mark.check
 def test_storm(guarded, capfd):
     """Killed before its code runs, and while it does its worst. SANDPIPER_TEST_STORM=100 for a hundred on each engine."""
@@ -372,6 +375,7 @@ def test_the_idle_limit_holds_under_attack(guarded):
     assert guarded.run("gc").code == 0
 
 
+@pytest.mark.slow(10)
 @everywhere
 def test_the_next_user_of_one_that_is_stopped(guarded):
     """It is told, once, and has a new one; before that "ps" shows it."""
@@ -396,6 +400,7 @@ def test_rm_of_one_that_is_stopped(guarded):
     assert not inside(space)
 
 
+@pytest.mark.slow(10)
 @everywhere
 def test_gc_ends_one_that_its_idle_limit_did_not(guarded):
     p, space = up(guarded, "--sandbox-name", "work", "--sandbox-idle", "1s", code=QUIET)

@@ -8,6 +8,8 @@ import pytest
 
 from conftest import ROOTLESS, make_at
 
+pytestmark = pytest.mark.no_asan
+
 USER = 55000 + os.getpid() % 1000       # nobody else's, or their processes count
 FORKS = """
 import os, time

@@ -54,6 +54,7 @@ def test_commands(server):
     assert server.good("/execute_command", sandbox_id=box, command="echo $0 $#; pwd")["stdout"].endswith("\n/mnt/data\n")
 
 
+@pytest.mark.slow(3)
 def test_a_file_written_twice_at_once(server):
     """Who reads it gets one of them, whole."""
     box, size, until = server.good("/create_sandbox")["sandbox_id"], 3_000_000, time.monotonic() + 3
@@ -78,6 +79,7 @@ def test_a_file_written_twice_at_once(server):
     assert server.good("/run_code", sandbox_id=box, code="import os\nos.listdir()")["value"] == "['f']"
 
 
+@pytest.mark.slow(20)
 def test_a_sandbox_that_is_full(server):
     """It says so, what there was stays as it was, and there is room again once something is removed."""
     box, size = server.good("/create_sandbox")["sandbox_id"], 14_000_000

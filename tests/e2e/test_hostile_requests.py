@@ -121,6 +121,7 @@ def test_cut_requests(server):
     all_refused(server, [(request[:cut], (400,), (NO_HTTP if cut < line else CUT,)) for cut in cuts])
 
 
+@pytest.mark.slow(5)
 def test_huge_headers(server):
     r = random.Random(3)
 

@@ -63,6 +63,7 @@ def test_what_searches_and_removals_leave_is_ours(sandpiper, serve):
 ASAN = b"__asan_init" in open(BIN, "rb").read()
 
 
+@pytest.mark.slow(10)
 @pytest.mark.parametrize("argv", [["sessions"], ["-r", "zzz", "q?"], ["sessions", "rm", "zzz"]], ids=["list", "continue", "remove"])
 def test_a_tree_without_an_end(sandpiper, serve, argv):
     """It is given up in time, and in little memory."""

@@ -117,6 +117,7 @@ def typed_after(k):
     return chat.seen.partition("go\r\n")[2].partition("all is well")[0]
 
 
+@pytest.mark.slow(50)
 @pytest.mark.check
 def test_news_of_the_sandbox_beside_a_line(one_engine):
     """That the sandbox is up may be told in the moment a line is done: the prompt does not come back in front of the answer."""

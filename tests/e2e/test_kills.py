@@ -24,6 +24,7 @@ time.sleep(0.15)
 """
 
 
+@pytest.mark.slow(50)
 @pytest.mark.check
 def test_kill_at_random_moments(sandpiper_on, engine):
     """Random moments before the cell, in it, and while files move out and everything ends; none may leave anything after the next start."""

@@ -36,6 +36,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("name", CASES)
 def test_limit(bare, serve, name):
     make, code, said = CASES[name]

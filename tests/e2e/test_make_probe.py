@@ -9,6 +9,8 @@ from conftest import BIN, BWRAP_USER, ENGINES, TREE, need_engine
 from probes import probe
 from probes.cell import BROKEN, HELD, NOT_RUN, WEAKER, Finding, Probe, judge
 
+pytestmark = pytest.mark.no_asan
+
 LINE = re.compile(r"(HELD|BROKEN|WEAKER|NOT RUN) +(\S+) +[^:]+: .+ \([A-Z0-9a-z]+\)(: .+)?")
 
 
@@ -18,6 +20,7 @@ def run(*args, **env):
                           env=dict({"PATH": os.environ["PATH"], "SANDPIPER_BIN": BIN}, **env), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
+@pytest.mark.slow(50)
 @pytest.mark.check
 def test_every_kind_of_probe_can_fail():
     """In a place that is weak on purpose they are BROKEN."""
@@ -26,6 +29,7 @@ def test_every_kind_of_probe_can_fail():
     assert r.returncode == 0 and "CANNOT FAIL" not in r.stdout and r.stdout.count("fails as it must") > 35, (r.stdout, r.stderr)
 
 
+@pytest.mark.slow(10)
 def test_one_place():
     """What it prints. All rows, there and on the others, are run by `make check` itself."""
     need_engine("bwrap")

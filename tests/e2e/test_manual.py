@@ -11,6 +11,8 @@ import pytest
 import event_schema
 from conftest import BIN, TREE
 
+pytestmark = pytest.mark.no_asan
+
 PAGE = open(os.path.join(TREE, "docs", "sandpiper.1")).read()
 
 

@@ -39,6 +39,7 @@ def screen_of(shown, width):
     return [line for y in range(last + 1) for line in row(screen, y)]
 
 
+@pytest.mark.slow(10)
 @pytest.mark.parametrize("width", [40, 80, 100])
 def test_the_corpus(bare, serve, width):
     serve(bare, [{"answer": {"text": answer_of(path), "piece": 7}} for path in CORPUS])
@@ -128,6 +129,7 @@ def test_a_resize_in_the_middle_of_an_answer(bare, serve):
     leave(p)
 
 
+@pytest.mark.slow(3)
 def test_raw_and_copy(bare, serve):
     text = "The *answer*:\n\n```\nx = 1\n```\n"
     serve(bare, [{"answer": {"text": text}}, {"answer": {"text": "x" * 80000}}])

@@ -251,6 +251,7 @@ def test_a_line_of_100_mb(sandpiper):
     assert m.close() == (0, "")
 
 
+@pytest.mark.slow(10)
 def test_a_client_that_does_not_read(sandpiper):
     """Its messages wait in its own pipe; memory stays where it was, and nothing is lost."""
     m = Mcp(sandpiper, modern=True)

@@ -9,6 +9,8 @@ import pytest
 from clients import client
 from conftest import HERE
 
+pytestmark = pytest.mark.no_asan
+
 SCRIPTS = os.path.join(HERE, "mcp_clients")
 LONG = 120
 
@@ -21,15 +23,18 @@ def use(sandpiper, environment, script, *args):
     return done.stdout
 
 
+@pytest.mark.slow(50)
 def test_sdk_1(sandpiper):
     assert use(sandpiper, "mcp1", "sdk1.py", "stdio", *sandpiper.argv(["mcp"])) == "done\n"
 
 
+@pytest.mark.slow(50)
 @pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
 def test_sdk_2(sandpiper, mode):
     assert use(sandpiper, "mcp2", "sdk2.py", mode, "stdio", *sandpiper.argv(["mcp"])) == "done\n"
 
 
+@pytest.mark.slow(70)
 def test_openai_agents(sandpiper):
     assert "42" in use(sandpiper, "mcp2", "agents_sdk.py", "stdio", *sandpiper.argv(["mcp"]))
 
@@ -44,6 +49,7 @@ def inspect(sandpiper, *args):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow(150)
 def test_inspector(sandpiper):
     assert len(inspect(sandpiper, "--method", "tools/list")["tools"]) == 6
     called = inspect(sandpiper, "--method", "tools/call", "--tool-name", "execute_python", "--tool-arg", "code=print(6 * 7)")

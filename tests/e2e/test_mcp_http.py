@@ -228,19 +228,23 @@ def test_refusals(served):
     assert served.post(request(1, "ping"))[2] == {"jsonrpc": "2.0", "id": 1, "result": {}}
 
 
+@pytest.mark.slow(100)
 def test_sdk_1(served):
     assert use(served.program, "mcp1", "sdk1.py", "http", served.url, served.token) == "done\n"
 
 
+@pytest.mark.slow(30)
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_sdk_2(served, mode):
     assert use(served.program, "mcp2", "sdk2.py", mode, "http", served.url, served.token) == "done\n"
 
 
+@pytest.mark.slow(5)
 def test_a_program_that_passes_no_handle(served):
     assert use(served.program, "mcp2", "no_handle.py", served.url, served.token) == "done\n"
 
 
+@pytest.mark.slow(100)
 def test_openai_agents(served):
     assert "42" in use(served.program, "mcp2", "agents_sdk.py", "http", served.url, served.token)
 
@@ -256,6 +260,7 @@ APPLY = {
 }
 
 
+@pytest.mark.slow(150)
 @pytest.mark.parametrize("revision", APPLY)
 def test_conformance(served, revision):
     node = client("mcpnode", "node")

@@ -12,6 +12,8 @@ import pytest
 from conftest import BIN, Result
 from raw_server import RawServer
 
+pytestmark = pytest.mark.no_asan
+
 MOST = 256 << 10                # KiB, as the kernel counts
 MIB = 1 << 20
 ASAN = "asan" in BIN            # whose shadow is memory too: there only how it ends is looked at
@@ -140,6 +142,7 @@ def within(r, kib, codes):
 COPIES = [("--json",), ("--trace", "trace.jsonl")]
 
 
+@pytest.mark.slow(50)
 @pytest.mark.check
 @pytest.mark.parametrize("name, args", [(name, ()) for name in SERVICES] + [
     (name, args) for name in ("4 calls of 1 MB", "text of control characters", "text of escapes", "signatures of 200 kB") for args in COPIES])
@@ -187,6 +190,7 @@ DOCUMENTS = {
 }
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("status", [200, 400])
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_one_reply(sandpiper, name, status):
@@ -203,6 +207,7 @@ def test_one_reply(sandpiper, name, status):
     within(r, kib, (0, 1, 5))
 
 
+@pytest.mark.slow(50)
 @pytest.mark.check
 def test_a_bomb(sandpiper):
     """One megabyte that is a gigabyte."""
@@ -216,6 +221,7 @@ def test_a_bomb(sandpiper):
     within(r, kib, (1,))
 
 
+@pytest.mark.slow(30)
 def test_a_long_chat_of_long_answers(sandpiper):
     """Sixty answers of a megabyte: the oldest give way, and the last is an answer as the first was."""
     def reply(n):

@@ -12,6 +12,8 @@ from profiles import Refusal
 from provider_rows import SERVICES, mock
 from services import reasoning_details
 
+pytestmark = pytest.mark.no_asan
+
 THOUGHT = "I should run this."
 TOOL = {"type": "function", "function": {"name": "execute_python", "description": "d", "parameters": {
     "type": "object", "properties": {"code": {"type": "string", "description": "c"}}, "required": ["code"]}}}

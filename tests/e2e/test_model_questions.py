@@ -8,6 +8,8 @@ import pytest
 
 from conftest import TREE
 
+pytestmark = pytest.mark.no_asan
+
 MODEL = os.path.join(TREE, "tests", "model")
 sys.path.insert(0, MODEL)
 import run as judge  # noqa: E402
@@ -25,6 +27,7 @@ def folder(tmp_path_factory):
     return str(path)
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("name, kind", [("questions", None), ("second", False), ("second", True), ("tuning", False), ("tuning", True)])
 def test_answers_follow_from_the_data(name, kind, folder, monkeypatch):
     pytest.importorskip("pandas")

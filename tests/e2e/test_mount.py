@@ -189,6 +189,7 @@ def test_what_only_looks_like_one_is_not(sandpiper):
     assert r.code == 0 and r.out == "ran\n", r
 
 
+@pytest.mark.slow(10)
 def test_what_is_not_searched_is_told(sandpiper):
     """Of so many files that may hold a key, not all are read; one that is found by its name alone is refused all the same."""
     path = folder(sandpiper, "shared")

@@ -82,6 +82,7 @@ def test_what_was_removed_is_said(named_bwrap):
     assert (r.code, r.out, r.err) == (0, "nothing to remove\n", ""), r
 
 
+@pytest.mark.slow(3)
 def test_all_asks_at_a_terminal(named_bwrap):
     s = named_bwrap
     for name in ("b", "a"):
@@ -168,6 +169,7 @@ def test_the_idle_limit_ends_it(named, engine):
     assert r.out == "False\n" and "is new" in r.err, r
 
 
+@pytest.mark.slow(5)
 def test_the_idle_limit_is_that_of_the_last_one(named_bwrap):
     assert run(named_bwrap, "x = 1", "--sandbox-idle", "1s").code == 0
     assert run(named_bwrap, "print(x)", "--sandbox-idle", "60s").out == "1\n"
@@ -193,6 +195,7 @@ def test_a_container_removed_by_hand(named, engine):
     assert run(named, "print(1)").err == ""
 
 
+@pytest.mark.slow(3)
 def test_gc_and_other_starts_leave_it_alone(named, engine):
     assert run(named, "x = 1").code == 0
     cache = named.path("cache/sandpiper/swept")
@@ -270,6 +273,7 @@ def test_options_that_differ(named, engine):
         assert r.code == 5 and "300 MiB" in r.err and "files" not in r.err, r
 
 
+@pytest.mark.slow(50)
 @pytest.mark.check
 def test_kills_at_any_moment(named, engine):
     """kill -9 all over a start and a take-over: the next program either finds the sandbox or starts one, and after rm nothing is left."""
@@ -323,6 +327,7 @@ def test_data_while_the_code_has_all_processes(named_bwrap, serve):
     assert r.code == 0 and r.out == "Done.\n" and "5 12004" in r.err, r
 
 
+@pytest.mark.slow(3)
 def test_as_an_ordinary_user(named_bwrap):
     """bwrap without root: no control group, no other uid; killed and ended like any."""
     s = named_bwrap

@@ -9,6 +9,8 @@ import rootless
 from conftest import IMAGE, why_not
 from program import AS_USER
 
+pytestmark = pytest.mark.xdist_group("user")
+
 
 def as_ordinary_user(sandpiper):
     """Popen's words: bwrap then has no control group, so it holds CPU time not at all and memory only for each process."""

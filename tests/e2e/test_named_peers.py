@@ -9,6 +9,8 @@ import struct
 import subprocess
 import time
 
+import pytest
+
 from conftest import HANG
 from named_sandboxes import hold, named, named_bwrap, record, run  # noqa: F401, F811
 
@@ -33,6 +35,7 @@ def frame(kind, body):
     return struct.pack("<I", len(body)) + kind + bytes(16) + body
 
 
+@pytest.mark.slow(5)
 def test_strange_peers(named):
     """Who connects and says nothing, or something else, is turned away; a client behind it is served, one in front is not disturbed."""
     assert run(named, "x = 1").code == 0

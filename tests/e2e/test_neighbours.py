@@ -10,6 +10,8 @@ import pytest
 
 from conftest import ROOTLESS, make_at
 
+pytestmark = pytest.mark.no_asan
+
 USER = 56000 + os.getpid() % 1000       # nobody else's, or what is counted for them counts
 CONTAINERS = ["docker", "podman", ROOTLESS]
 
@@ -259,6 +261,7 @@ def results(out):
     return [e for e in map(json.loads, out.splitlines()) if e["type"] == "tool_result"]
 
 
+@pytest.mark.slow(50)
 @pytest.mark.check
 def test_six_programs(host, place, serve):
     """One of them has all there is of everything that it can reach. The others get the same answers as without it."""

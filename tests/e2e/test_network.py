@@ -66,6 +66,7 @@ class TlsServer(ModelServer):
         super().connection(conn, number)
 
 
+@pytest.mark.slow(5)
 def test_the_right_ca(bare, certificates):
     with TlsServer([{"answer": {"text": "over TLS"}}], certificates, "good") as server:
         bare.url = server.url
@@ -77,6 +78,7 @@ def test_the_right_ca(bare, certificates):
 ISSUER = ["certificate is not trusted", "--ca-cert FILE"]
 
 
+@pytest.mark.slow(5)
 @pytest.mark.parametrize("certificate, trust, said", [
     ("good", None, [*ISSUER, "(trusted certificates: the system's certificates)"]), ("strange", "ca.pem", [*ISSUER, "(trusted certificates: SSL_CERT_FILE=/"]),
     ("good", "stranger.pem", [*ISSUER, "stranger.pem)"]), ("old", "ca.pem", ["certificate has expired", "clock"]),
@@ -292,6 +294,7 @@ def test_a_name_that_is_not_there(bare):
     assert r.err.count("try 2 of 2") <= 1 and "of 4" not in r.err, r
 
 
+@pytest.mark.slow(3)
 def test_each_wait_is_shown(sandpiper, serve):
     busy = {"answer": {"status": 503, "json": {"error": {"message": "no room, test-key"}}}}
     serve(sandpiper, [busy, busy, busy, busy])
@@ -318,6 +321,7 @@ def test_a_stream_that_ends_early(sandpiper, serve):
     assert r.code == 1 and "ended without a finish reason" in r.err, r
 
 
+@pytest.mark.slow(5)
 def test_a_loading_model_is_waited_for(sandpiper, serve):
     loading = {"answer": {"status": 503, "json": {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}}}
     serve(sandpiper, [loading, loading, {"answer": {"text": "ready"}}])

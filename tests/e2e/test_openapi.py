@@ -32,6 +32,7 @@ def schemathesis(server, place, document, *args):
     return r.returncode, r.stdout[-12000:] + r.stderr[-2000:]
 
 
+@pytest.mark.slow(200)
 def test_schemathesis_finds_nothing(sandpiper, server):
     code, report = schemathesis(server, sandpiper.dir, server.url + "/openapi.json", "--phases", "fuzzing,stateful", "--max-examples", "5")
     assert code == 0 and "Stateful (in" in report, report
@@ -51,6 +52,7 @@ def with_sandbox(api, box):
     return api
 
 
+@pytest.mark.slow(100)
 def test_schemathesis_finds_nothing_in_a_living_sandbox(sandpiper, server):
     box = server.ask("/create_sandbox", {})["sandbox_id"]
     document = pathlib.Path(sandpiper.dir) / "openapi.json"
@@ -60,6 +62,7 @@ def test_schemathesis_finds_nothing_in_a_living_sandbox(sandpiper, server):
     assert server.ask("/run_code", {"sandbox_id": box, "code": "6 * 7"})["value"] == "42"
 
 
+@pytest.mark.slow(200)
 def test_what_schemathesis_would_find(sandpiper, server):
     """It is the server that it looks at: a document that says something else does not pass."""
     api = server.ask("/openapi.json")
@@ -144,6 +147,7 @@ def test_a_public_url(sandpiper):
         assert r.code == 2 and "--public-url" in r.err, r
 
 
+@pytest.mark.slow(150)
 def test_a_generated_client(sandpiper, server):
     place = pathlib.Path(sandpiper.dir)
     (place / "config.yaml").write_text("post_hooks: []\n")      # ruff, which only lays out the code

@@ -529,6 +529,7 @@ def run(sandpiper, request, front, name, way):
         t.close()
 
 
+@pytest.mark.slow(20)
 @pytest.mark.parametrize("front,name,way", trials())
 def test_option(sandpiper, request, front, name, way):
     run(sandpiper, request, front, name, way)

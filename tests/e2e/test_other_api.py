@@ -58,6 +58,7 @@ def test_it_is_remembered_for_a_day(sandpiper, serve):
     assert len(server.bodies()) == 5
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("broken", [(403, {"error": "forbidden"}), (500, {"error": "boom"})], ids=["403", "500"])
 def test_it_is_remembered_only_once_it_answered(sandpiper, serve, broken):
     """An endpoint that names it and does not serve it is asked by chat completions again by the next run, not refused for a day."""

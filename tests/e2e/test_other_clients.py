@@ -33,6 +33,7 @@ def run(server, program, **env):
     return [json.loads(line) for line in r.stdout.splitlines() if line.startswith(("{", "["))]
 
 
+@pytest.mark.slow(150)
 def test_e2b(server):
     told = run(server, """
         import json
@@ -60,6 +61,7 @@ def test_e2b(server):
     assert told[4:] == [{"killed": True, "again": False}, {"after": "NotFoundException"}]
 
 
+@pytest.mark.slow(10)
 def test_e2b_contexts(server):
     """Each has variables of its own; they are listed, restarted, removed, and end with their sandbox."""
     told = run(server, """
@@ -99,6 +101,7 @@ def test_e2b_contexts(server):
     assert told[6] == [2, True]
 
 
+@pytest.mark.slow(150)
 def test_e2b_without_a_key(server):
     told = run(server, """
         import json
@@ -109,6 +112,7 @@ def test_e2b_without_a_key(server):
     assert told == [["AuthenticationException"]]
 
 
+@pytest.mark.slow(3)
 def test_sandbox_fusion(server):
     told = run(server, """
         import base64, json, os
@@ -134,6 +138,7 @@ def test_sandbox_fusion(server):
     assert cells[3]["error"][0]["ename"] == "RuntimeError" and cells[3]["error"][0]["evalue"] == "wrong"
 
 
+@pytest.mark.slow(3)
 def test_an_answer_that_is_too_large(server):
     """A hundred files of 8 MiB would take gigabytes of the one process that serves everybody."""
     def fetch(n):
@@ -145,6 +150,7 @@ def test_an_answer_that_is_too_large(server):
     assert status == 422 and "the answer is larger than 64 MiB" in json.dumps(body), body
 
 
+@pytest.mark.slow(150)
 def test_agentcube(server, tmp_path):
     told = run(server, """
         import json, os

@@ -132,6 +132,7 @@ def test_files_and_streams(place):
     assert r.code == 0 and r.out == "Agg /tmp False ['-c', 'a b']\n", r
 
 
+@pytest.mark.slow(5)
 def test_cells_snapshots_and_deaths(place):
     codes = ["import os, signal\nx = [0]", "x.append(1)\nos.kill(os.getpid(), signal.SIGKILL)", "x", "while True: pass", "x", "1 / 0",
              "y = bytearray(200 << 20)\nlen(y)", "z = bytearray(200 << 20)", "x"]
@@ -223,6 +224,7 @@ def test_doctor_sees_root_outside(own):
     assert r.code == 3 and "open: it runs as root of the machine" in r.out, r
 
 
+@pytest.mark.slow(3)
 def test_doctor_sees_what_is_open(own):
     """It is called a sandbox and is none."""
     use(own, BARE, "fortress")
@@ -283,6 +285,7 @@ def test_one_that_says(own, what, script, words):
     assert r.code == 3 and "gpubox      no    " in r.out and "; " in r.out, r
 
 
+@pytest.mark.slow(20)
 @pytest.mark.parametrize("script, why", [("trap '' TERM HUP; cat >/dev/null; while :; do sleep 1; done", "no greeting within 20 s"),
                                          ("trap '' TERM HUP; exec 0<&-; while :; do sleep 1; done", "the channel to the sandbox was closed)")], ids=["reads and is silent", "hangs up and stays"])
 def test_one_that_hangs(own, script, why):

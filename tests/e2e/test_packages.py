@@ -2,6 +2,10 @@
 import os
 import posix
 
+import pytest
+
+pytestmark = pytest.mark.no_asan
+
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 

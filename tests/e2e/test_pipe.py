@@ -142,6 +142,7 @@ def test_data_that_comes_slowly(bare, serve):
     assert err.startswith("[1/…] day,amount\nsandpiper: this looks like CSV, not questions: "), err
 
 
+@pytest.mark.slow(50)
 def test_each_answer_says_to_which_question(bare, serve):
     """On stderr, one line, cut at the width; how many there are once that is known."""
     asked = ["How many\tprimes?", "x" * 200, "\u4e2d" * 60, "a\nb", "\x1b[31mred\u202e"]
@@ -165,6 +166,7 @@ def test_each_answer_says_to_which_question(bare, serve):
     assert p.wait(60) == 0
 
 
+@pytest.mark.slow(50)
 def test_errors_of_a_script_say_which_question(bare, serve):
     for words in ([], ["-q"], ["--json"]):
         serve(bare, [GOOD, BROKEN, CUT, {"answer": {"text": ""}}, {"answer": {"text": ""}}, REFUSED])
@@ -216,6 +218,7 @@ def test_the_tokens_of_a_question_are_a_limit(sandpiper, serve):
     assert (r.code, r.out) == (0, "It is 42.\n"), r
 
 
+@pytest.mark.slow(5)
 def test_the_time_of_a_question_is_a_limit(sandpiper, serve):
     """Neither the user nor the model is told that the user ended it."""
     stubborn = "import time\nwhile True:\n    try: time.sleep(9)\n    except BaseException: pass"
@@ -332,6 +335,7 @@ def test_a_reader_that_stalls_and_ctrl_c(sandpiper, serve):
     assert code in (0, 130), code
 
 
+@pytest.mark.slow(50)
 def test_a_flood_is_cut_on_the_screen(sandpiper_on, serve):
     serve(sandpiper_on, [{"answer": {"calls": [{"code": "for i in range(300000): print('line', i)"}]}},
                          {"answer": {"text": "Done."}}])
@@ -347,6 +351,7 @@ def clean(text):
     return text.replace("\r\n", "\n")
 
 
+@pytest.mark.slow(3)
 def test_at_a_terminal_text_streams(bare, serve):
     serve(bare, [{"answer": {"text": "early and late", "piece": 5, "delay": 0.4}}])
     p = bare.chat("-p", "go", env={"NO_COLOR": "1"})
@@ -365,6 +370,7 @@ def test_status_line_comes_and_goes(bare, serve):
     p.expect(pexpect.EOF)
 
 
+@pytest.mark.slow(3)
 def test_a_resize_while_code_runs(sandpiper, serve):
     """The status line stays one line, and what a program prints stays behind its gutter."""
     code = "import time\nprint('a')\ntime.sleep(2)\nprint('x' * 60)"

@@ -76,6 +76,7 @@ def native(request):
 EMPTY = {"answer": {"text": ""}}
 
 
+@pytest.mark.slow(3)
 def test_a_long_session(sandpiper, serve, native):
     """Data, several calls at once, a failure and its repair, code that comes again, an empty reply, a call that cannot be read, more data."""
     m = native
@@ -160,6 +161,7 @@ def midnight_in(seconds):
     return "ZONE%d:%02d:%02d" % (behind // 3600, behind % 3600 // 60, behind % 60)
 
 
+@pytest.mark.slow(10)
 def test_a_new_day(sandpiper, serve, native):
     """The instructions keep the day on which the conversation began; the next question says that it is another."""
     m = native
@@ -202,6 +204,7 @@ def names(edit_name):
     return keep
 
 
+@pytest.mark.slow(3)
 @names("too many images")
 @pytest.mark.parametrize("api", ["chat_completions", "responses"])
 def test_images_are_left_out_in_batches(sandpiper, serve, api):
@@ -215,6 +218,7 @@ def test_images_are_left_out_in_batches(sandpiper, serve, api):
     assert shown[1::2] == [1, 2, 3, 4, 5, 6, 7, 8, 5, 6, 7, 8, 5, 6], shown
 
 
+@pytest.mark.slow(3)
 @names("too many images")
 def test_a_continued_session_sends_what_it_sent(sandpiper, serve):
     m = Model("responses", "native")

@@ -6,18 +6,23 @@ import pytest
 from probes import server, session, soak, store
 from probes.cell import BROKEN, NOT_RUN
 
+pytestmark = pytest.mark.no_asan
 
+
+@pytest.mark.slow(20)
 @pytest.mark.parametrize("group", session.GROUPS)
 def test_probes(sandpiper, group):
     bad = [repr(f) for f in session.run_group(sandpiper, group) if f.verdict in (BROKEN, NOT_RUN)]
     assert not bad, "\n".join(bad)
 
 
+@pytest.mark.slow(30)
 def test_hostile_clients(sandpiper):
     bad = [repr(f) for f in server.run_group(sandpiper) if f.verdict in (BROKEN, NOT_RUN)]
     assert not bad, "\n".join(bad)
 
 
+@pytest.mark.slow(10)
 def test_hostile_database(sandpiper):
     bad = [repr(f) for f in store.run_group(sandpiper) if f.verdict in (BROKEN, NOT_RUN)]
     assert not bad, "\n".join(bad)

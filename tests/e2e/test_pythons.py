@@ -13,6 +13,8 @@ import program
 import pythons
 from conftest import ENGINES, HANG, make_sandpiper, need_engine
 
+pytestmark = pytest.mark.no_asan
+
 UNITS = [os.path.join(os.path.dirname(program.BIN), "unit", "sandbox", name) for name in ("test_channel", "test_cell_files", "test_snapshots")]
 EVERY = os.environ.get("SANDPIPER_TEST_PYTHONS") == "all"
 # One step each: the cell, and what must come of it.
@@ -109,6 +111,7 @@ def test_no_python(place, engine):
     assert r.code == 3 and " no    " in r.out and "python3; " in r.out and len(r.out.splitlines()) == 1, r
 
 
+@pytest.mark.slow(20)
 @pytest.mark.skipif(not pythons.TOO_OLD, reason="no Python below 3.8 in " + pythons.PYENV)
 def test_too_old(place, engine):
     version = pythons.TOO_OLD[-1]
@@ -143,6 +146,7 @@ def cells(r):
     return out
 
 
+@pytest.mark.slow(50)
 @pytest.mark.check
 @pytest.mark.parametrize("engine, version", CHOSEN, ids=lambda v: v if isinstance(v, str) else pythons.name_of(v))
 def test_oldest_and_newest(place, engine, version, serve):
@@ -161,6 +165,7 @@ def test_oldest_and_newest(place, engine, version, serve):
     assert first["type"] == "session", first
 
 
+@pytest.mark.slow(50)
 @pytest.mark.skipif(not pythons.FOUND, reason="no other Python in " + pythons.PYENV)
 @pytest.mark.skipif(not all(os.access(unit, os.X_OK) for unit in UNITS), reason="the units are not built: make unit")
 @pytest.mark.parametrize("unit", UNITS, ids=os.path.basename)

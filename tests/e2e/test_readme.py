@@ -12,6 +12,8 @@ from clients import client
 from conftest import HANG, HERE
 from serving import Server
 
+pytestmark = pytest.mark.no_asan
+
 README = os.path.join(HERE, "..", "..", "README.md")
 LONG = 120
 
@@ -43,6 +45,7 @@ def start(sandpiper):
         assert s.close() == 0
 
 
+@pytest.mark.slow(10)
 def test_an_mcp_client(sandpiper):
     """The Inspector reads the same configuration as other clients, and starts what it says."""
     node = client("mcpnode", "node")
@@ -58,6 +61,7 @@ def test_an_mcp_client(sandpiper):
     assert json.loads(done.stdout)["content"][0]["text"] == "42\n"
 
 
+@pytest.mark.slow(30)
 def test_an_openai_client(sandpiper, serve, start):
     code = "[n for n in range(2, 8000) if all(n % d for d in range(2, int(n ** .5) + 1))][999]"
     model = serve(sandpiper, [{"answer": {"calls": [{"code": code}]}}, {"answer": {"text": "The 1000th prime is 7919."}},

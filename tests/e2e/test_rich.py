@@ -26,6 +26,7 @@ def ask(program, serve, *codes, options=("--json",)):
     return r
 
 
+@pytest.mark.slow(5)
 def test_forms_in_json(sandpiper_on, serve):
     r = ask(sandpiper_on, serve, TABLE, IMAGE, PLOT, "1 + 1", "None")
     table, image, plot, two, none = [e["data"] for e in of(r, "tool_result")]
@@ -66,6 +67,7 @@ def test_the_path_of_a_table_is_detail(sandpiper, serve, more, shown):
     assert sorted(os.listdir(sandpiper.path("out"))) == ["figure-1.png", "value-1.html"]
 
 
+@pytest.mark.slow(10)
 def test_in_a_notebook(sandpiper, serve):
     ask(sandpiper, serve, TABLE, IMAGE, PLOT, options=())
     (one,) = json.loads("[%s]" % ",".join(sandpiper.run("sessions", "--json").out.splitlines()))
@@ -86,6 +88,7 @@ def test_an_image_that_the_code_saved_is_not_kept_twice(sandpiper, serve):
 SAVED = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.savefig('mine.png', dpi=50)\nplt.close()"
 
 
+@pytest.mark.slow(10)
 @pytest.mark.parametrize("form,more", [("png", []), ("svg", ["svg"]), ("pdf", ["pdf"]), ("all", ["pdf", "svg"])])
 def test_other_forms_of_figures(sandpiper, serve, form, more):
     """Of an open one, and of one that the code saves and closes, as models do."""
@@ -98,6 +101,7 @@ def test_other_forms_of_figures(sandpiper, serve, form, more):
         assert {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<svg"}[name[-3:]] in start, name
 
 
+@pytest.mark.slow(5)
 def test_a_figure_asked_for_as_svg(sandpiper, serve):
     ask(sandpiper, serve, "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.savefig('x.svg')\nplt.savefig('x.pdf')", options=("--out", sandpiper.path("out")))
     assert sorted(os.listdir(sandpiper.path("out"))) == ["x.pdf", "x.svg"]
@@ -126,6 +130,7 @@ for name, args in (('save_figures', ()), ('keep_forms', (1j,))):
 """
 
 
+@pytest.mark.slow(5)
 def test_a_cell_without_a_figure_pays_next_to_nothing(sandpiper):
     """For looking for one, with matplotlib loaded, and for other forms of its value: a microsecond; the bar is 100."""
     r = sandpiper.run("exec", "-c", LOOKED)

@@ -10,6 +10,8 @@ import test_exec
 from conftest import ROOTLESS, make_sandpiper, need_engine
 from rootless import UID
 
+pytestmark = pytest.mark.xdist_group("user")
+
 # podman without root can limit the whole sandbox only in the v2 hierarchy, and there only where systemd has delegated it.
 WEAKER = "podman without root has no control groups here: memory is limited per process, not in total, and CPU time is not limited"
 

@@ -58,6 +58,7 @@ def test_output(runner):
     assert len(flood["stdout"]) == 1 << 20 and any("3145729 bytes" in n for n in flood["notices"]) and "3145729" in flood["output"][-100:], flood["notices"]
 
 
+@pytest.mark.slow(3)
 def test_files_and_forms(runner):
     made = runner.code("open('a.csv', 'w').write('x,y')\nimport matplotlib.pyplot as plt\n_ = plt.plot([1, 2])")
     files = {f["name"]: f for f in made["files"]}
@@ -67,6 +68,7 @@ def test_files_and_forms(runner):
     assert "<table" in rich["text/html"] and rich["text/plain"], rich
 
 
+@pytest.mark.slow(3)
 def test_control_characters(runner):
     """In JSON such a character has six bytes: what has room as text has room as a message, in both directions."""
     full = runner.code("import sys\nx = 1\nclass Rich:\n    def _repr_html_(self): return chr(1) * 1000000\n"

@@ -148,10 +148,12 @@ def check_storm(s, moments, *args):
     assert s.leftovers() == []
 
 
+@pytest.mark.slow(5)
 def test_killed(sandpiper):
     check_storm(sandpiper, 8)
 
 
+@pytest.mark.slow(5)
 @pytest.mark.parametrize("stopped", [False, True], ids=["dead", "stopped"])
 def test_a_request_that_no_runner_has_read(sandpiper, stopped):
     """Its runner was killed before it came, or before it was read: the next runner carries it out, in the same sandbox. One that was being carried out fails, and
@@ -191,6 +193,7 @@ def test_a_request_that_no_runner_has_read(sandpiper, stopped):
     assert sandpiper.leftovers() == []
 
 
+@pytest.mark.slow(50)
 @pytest.mark.check
 def test_storm(sandpiper_on, engine):
     """Fewer with a daemon, whose start of a container takes a processor for half a second: what differs there is only how a sandbox ends.

@@ -72,6 +72,7 @@ def test_a_question(sandpiper, serve, args):
         assert done[0]["answer"] == "the answer is " + TEXT
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("status", [400, 401, 404, 429, 500])
 def test_errors_of_a_service(bare, serve, status):
     answer = {"answer": {"status": status, "headers": {"Retry-After": "0"}, "json": {"error": {"message": "no: " + TEXT, "code": TEXT, "type": TEXT}}}}
@@ -95,6 +96,7 @@ def test_models(bare, serve):
         assert "good" in harmless(at_terminal(bare, "models", *args))
 
 
+@pytest.mark.slow(3)
 def test_configuration(bare):
     """The command line, the environment, a folder's .env, config.yaml: values and what is wrong with them."""
     for flag in ("--model", "--system", "--provider", "--memory", "--base-url", "--nosuch", "--config", "--color", "--image"):

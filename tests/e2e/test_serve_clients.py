@@ -6,6 +6,8 @@ import os
 import signal
 import urllib.request
 
+import pytest
+
 from openai_server import done, said, start, user         # noqa: F401 (start is a fixture)
 from serving import Server
 from test_mcp_http import Served, call, modern, request
@@ -42,6 +44,7 @@ def test_questions_of_another_client(start, sandpiper):
     assert full.status == 429 and int(full.headers["Retry-After"]) > 0 and json.load(full)["detail"] == "all sandboxes of this token are in use (4)"
 
 
+@pytest.mark.slow(30)
 def test_places_of_another_client(start, sandpiper):
     """More conversations of one client than are remembered of one: those of another stay."""
     answers = [done("Answer.") for _ in range(260)]
@@ -114,6 +117,7 @@ def test_sandboxes_without_tokens_belong_to_no_token(sandpiper):
     assert server.close() == 0
 
 
+@pytest.mark.slow(10)
 def test_a_share_for_each(sandpiper):
     """A token without a number has its share of --max-sandboxes; whoever asks first cannot take all."""
     server = Server(sandpiper, "--token-file", tokens(sandpiper, A + " 3", B, "c" * 32), "--max-sandboxes", "8")
@@ -128,6 +132,7 @@ def test_a_share_for_each(sandpiper):
     assert server.close() == 0
 
 
+@pytest.mark.slow(3)
 def test_mcp_sessions_of_another_token(sandpiper):
     """By its id nobody else can call in a session, end it, cancel in it or read its files; nor do many new ones end it."""
     served = Served(sandpiper, tokens=2)

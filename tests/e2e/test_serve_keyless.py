@@ -61,6 +61,8 @@ def ask_everything(server):
     assert server.ask("/v1/responses", {"model": "sandpiper", "input": "go"})["output"][-1]["content"][0]["text"] == "It is 42."
 
 
+@pytest.mark.slow(5)
+@pytest.mark.no_asan
 @ROOT
 @pytest.mark.parametrize("source", ["environment", "file", "command"])
 def test_no_key_in_the_server(sandpiper, serve, source):
@@ -81,6 +83,7 @@ def test_no_key_in_the_server(sandpiper, serve, source):
     assert sandpiper.leftovers() == []
 
 
+@pytest.mark.no_asan
 @ROOT
 def test_no_key_in_the_mcp_server(sandpiper):
     m = Mcp(sandpiper, env={"OPENAI_API_KEY": ENVIRONMENT, "AWS_SECRET_ACCESS_KEY": OTHER})

@@ -5,6 +5,8 @@ import json
 import os
 import urllib.request
 
+import pytest
+
 from PIL import Image
 
 from openai_server import call, done, run_client, said, start, user         # noqa: F401 (start is a fixture)
@@ -216,6 +218,7 @@ for error, call in ((openai.BadRequestError, lambda: c.chat.completions.create(m
 """
 
 
+@pytest.mark.slow(20)
 def test_openai_python(start, tmp_path):
     server, _ = start(call("x = 5"), done("Five."), call("x + 1"), done("Six."), call("x + 2"), done("Seven."))
     assert run_client(server, tmp_path, "python", "-c", SDK).splitlines() == [
@@ -231,6 +234,7 @@ print(c.chat.completions.create(model="sandpiper", messages=[{"role": "developer
 """
 
 
+@pytest.mark.slow(20)
 def test_an_image_in_parts(start, tmp_path):
     """Into the sandbox, and to a model that sees."""
     png = io.BytesIO()
@@ -242,6 +246,7 @@ def test_an_image_in_parts(start, tmp_path):
     assert model.requests[1].messages[-1]["content"] == "(8, 6)"
 
 
+@pytest.mark.slow(70)
 def test_llm(start, tmp_path):
     """As in README: nothing but the address is set. -c goes on with what the code has left."""
     server, model = start(call("x = 7919"), done("The 1000th prime is 7919."), call("x + 1"), done("7920."))
@@ -263,6 +268,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow(50)
 def test_openai_agents(start, tmp_path):
     server, model = start(call("x = 5"), done("Five."), call("x + 1"), done("Six."))
     assert run_client(server, tmp_path, "python", "-c", AGENTS) == "Five.\nSix. Six.\n"

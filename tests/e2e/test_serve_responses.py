@@ -6,6 +6,8 @@ import json
 import signal
 import subprocess
 
+import pytest
+
 from PIL import Image
 
 from conftest import HANG
@@ -166,6 +168,7 @@ except openai.APIError as e:
 """
 
 
+@pytest.mark.slow(30)
 def test_openai_python(start, tmp_path):
     """Each event and answer held to the SDK's own types, strictly; and its accumulated final response."""
     server, _ = start(call("x = 5"), done("Five."), call("x + 1", text="I add."), done("Six."), call("open('ä.csv', 'w').write('x,y')"), done("Gemacht: Ä."),
@@ -178,6 +181,7 @@ def test_openai_python(start, tmp_path):
     assert lines[6].startswith("response.failed ") and len(lines) == 7, lines
 
 
+@pytest.mark.slow(30)
 def test_llm_with_its_default_model(start, tmp_path):
     """As in README: nothing but the address is set. -c goes on with what the code has left; a failure is told."""
     server, model = start(call("x = 7919", text="Computing."), done("The 1000th prime is 7919."), call("x + 1"), done("7920."), call("x + 2"), done("7921."))
@@ -188,6 +192,7 @@ def test_llm_with_its_default_model(start, tmp_path):
     assert "Be brief." in model.requests[0].messages[0]["content"]
 
 
+@pytest.mark.slow(30)
 def test_llm_with_an_image(start, tmp_path):
     png = io.BytesIO()
     Image.new("RGB", (8, 6), (200, 10, 10)).save(png, "PNG")
@@ -217,6 +222,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow(30)
 def test_openai_agents_with_its_default_models(start, tmp_path):
     server, model = start(call("x = 5"), done("Five."), call("x + 1", text="I add."), done("Six."), call("x + 2"), done("Seven."),
                           call("x + 3"), done("Eight."), call("x + 4"), done("Nine."))
@@ -225,6 +231,7 @@ def test_openai_agents_with_its_default_models(start, tmp_path):
     assert "Compute." in model.requests[0].messages[0]["content"]
 
 
+@pytest.mark.slow(50)
 def test_ctrl_c_in_a_client(start, tmp_path):
     """llm is interrupted when it has said something: so is its question, and the conversation goes on from where it was."""
     server, model = start(call("x = 1"), done("One."), call("while True: pass", text="Looping."), call("x"), done("Two."))
@@ -261,6 +268,7 @@ def test_two_streams_at_once(start):
     assert (final["sandpiper"]["new_interpreter"], second["sandpiper"]["new_interpreter"]) == (False, True)
 
 
+@pytest.mark.slow(30)
 def test_llm_is_told_why(start, tmp_path):
     server, _ = start()
     p = client_process(server, tmp_path, "llm", "-T", "llm_version", "x", stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)

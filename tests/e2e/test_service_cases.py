@@ -14,6 +14,7 @@ RESULT = {"last": {"content": {"contains": "42"}}}
 UNKNOWN = ["openai", "azure", "deepseek", "moonshot", "gemini", "minimax", "zai", "openrouter", "groq", "cerebras", "mistral", "xai", "anthropic", "fireworks"]
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_behind_an_unknown_address(sandpiper, serve, name):
     """A proxy, a gateway: what it wants is learnt from its first refusal, and kept to. The model's name tells nothing either."""
@@ -41,6 +42,7 @@ def test_behind_an_unknown_address(sandpiper, serve, name):
 TWO = sorted(n for n in ROWS if len(models_of(ROWS[n])) > 1 and not any("*" in m for m in models_of(ROWS[n])))
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("name", TWO)
 def test_two_models_in_a_session(sandpiper, serve, name):
     """/model there and back: calls, ids and thoughts of the other model are put into a form that is taken."""
@@ -111,6 +113,7 @@ def test_a_busy_minimax_is_asked_again(sandpiper, serve):
     assert r.code == 0 and r.out == "Fine.\n", r
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("name", ["openai", "deepseek", "gemini", "moonshot", "zai", "minimax"])
 def test_a_session_that_is_continued_by_other_runs(sandpiper, serve, name):
     """Thoughts and signatures come back from the store as they were, with a call that failed, three at once and one that took too long. The runs

@@ -521,6 +521,7 @@ def meet(f, folder=None):
             judge(f, way, o)
 
 
+@pytest.mark.slow(20)
 @faults_of(with_certificate=False)
 def test_fault(f):
     meet(f)

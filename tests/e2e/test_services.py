@@ -160,6 +160,7 @@ SESSION = [
 ]
 
 
+@pytest.mark.slow(50)
 @pytest.mark.parametrize("name", sorted(ROWS))
 def test_a_session(sandpiper, serve, name):
     service = mock(name)

@@ -134,6 +134,7 @@ def test_lists_and_removal(sandpiper, serve):
     assert rows(sandpiper, "SELECT count(*) FROM turn WHERE session NOT IN (SELECT n FROM session)") == [(0,)]
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("form", ["md", "json", "py", "ipynb"])
 def test_export(sandpiper, serve, form):
     code = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nopen('a.txt', 'w').write('abc')"
@@ -220,6 +221,7 @@ def test_replay(sandpiper, serve):
     assert listed(sandpiper)[0]["questions"] == 3
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("chat", [False, True], ids=["question", "chat"])
 def test_a_replay_is_interrupted(sandpiper, serve, chat):
     """A question ends with it; a chat goes on without the variables."""

@@ -75,6 +75,7 @@ def test_kill(sandpiper, serve):
     kill_rounds(sandpiper, serve, 8)
 
 
+@pytest.mark.slow(50)
 @pytest.mark.check
 def test_kill_at_100_moments(sandpiper, serve):
     kill_rounds(sandpiper, serve, 100)

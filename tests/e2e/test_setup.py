@@ -7,7 +7,11 @@ import sys
 import time
 import zipfile
 
+import pytest
+
 from conftest import TREE
+
+pytestmark = pytest.mark.no_asan
 
 SCRIPT = os.path.join(TREE, "setup", "local_model.py")
 
@@ -71,6 +75,7 @@ def test_parts_that_are_here_need_no_more_room(tmp_path):
     assert r.returncode == 1 and "1.4 GB free, 1.5 GB are needed" in r.stderr, r
 
 
+@pytest.mark.slow(20)
 def test_no_network(tmp_path):
     """pip's own last word is that there is no such version."""
     p = model("fetch", XDG_DATA_HOME=str(tmp_path), PIP_INDEX_URL="https://127.0.0.1:9/simple", PIP_RETRIES="1", PIP_CONFIG_FILE="/dev/null")
@@ -100,6 +105,7 @@ def test_what_make_says_first_is_ours(tmp_path):
     assert r.returncode == 0 and r.stderr == "" and r.stdout == "setup/run.sh \n", r
 
 
+@pytest.mark.slow(20)
 def test_install_and_uninstall(tmp_path):
     """Stripped, with manual page and completions beneath PREFIX; uninstall leaves no file of it, and nobody else's is touched."""
     place = tmp_path / "my programs"
@@ -147,6 +153,7 @@ def test_another_distribution_is_told_its_command(tmp_path):
     assert r.returncode == 1 and "not one of debian" in r.stderr and "libcjson-dev" in r.stderr, r
 
 
+@pytest.mark.slow(10)
 def test_make_run_says_what_it_will_do(tmp_path):
     """Before anything is installed or fetched; with a key or a server nothing is downloaded."""
     def plan(**env):

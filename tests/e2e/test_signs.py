@@ -51,6 +51,7 @@ def nothing_left(text, *answer):
     assert [line for line in lines if not re.fullmatch(r"\[.* tokens\]", line)] == list(answer), lines
 
 
+@pytest.mark.slow(3)
 def test_waiting_within_half_a_second(bare, serve):
     server = serve(bare, [{"answer": {"text": "42.", "wait": 3.2}}])
     p = ask(bare)
@@ -62,6 +63,7 @@ def test_waiting_within_half_a_second(bare, serve):
     nothing_left(rest(p), "42.")
 
 
+@pytest.mark.slow(3)
 def test_thinking(bare, serve):
     serve(bare, [{"answer": {"reasoning": "hm " * 8, "text": "42.", "delay": 0.3}}])
     p = ask(bare)
@@ -106,6 +108,7 @@ def test_what_disturbs_it_below_an_unfinished_line(bare, serve, disturb):
     assert "\x1b[A" not in after and "six." in after, after
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("answer", [{"calls": [{"code": LONG}]}, {"text": "```python\n%s\n```\n" % LONG}])
 @pytest.mark.parametrize("before", ["", "Let me see: "])
 def test_writing_code(sandpiper, serve, answer, before):
@@ -142,6 +145,7 @@ def test_stopping(sandpiper, serve):
     assert p.exitstatus == 130
 
 
+@pytest.mark.slow(3)
 def test_retrying_counts_down(bare, serve):
     serve(bare, [{"answer": {"status": 429, "headers": {"Retry-After": "3"}, "json": {"error": {"message": "slow down"}}}}, {"answer": {"text": "42."}}])
     p = ask(bare)
@@ -197,6 +201,7 @@ def test_nothing_is_waited_for_when_the_user_is_asked(sandpiper, serve):
     assert sandpiper.run("rm", "kept").code == 0
 
 
+@pytest.mark.slow(3)
 def test_json_on_a_terminal(bare, serve):
     serve(bare, [{"answer": {"reasoning": "hm", "text": "42.", "delay": 0.5}}])
     p = ask(bare, "--json")
@@ -204,6 +209,7 @@ def test_json_on_a_terminal(bare, serve):
     assert all(line.startswith("{") for line in shown(rest(p)) if line)
 
 
+@pytest.mark.slow(5)
 def test_a_dumb_terminal_gets_a_dot_a_second(bare, serve):
     serve(bare, [{"answer": {"text": "42.", "wait": 3.6}}])
     text = rest(ask(bare, env={"TERM": "dumb"}))

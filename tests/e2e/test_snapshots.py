@@ -12,6 +12,8 @@ from conftest import HANG, PLACES, make_sandpiper, need_engine
 from probes import session
 from probes.cell import NOT_FOR_USER
 
+pytestmark = pytest.mark.no_asan
+
 KEPT = "the session goes on with the variables from before this cell"
 FILL = "b = bytearray(%d << 20)\nfor i in range(0, len(b), 4096): b[i] = 1"
 
@@ -39,6 +41,7 @@ def out_of_memory(place):
     return place not in NOT_FOR_USER
 
 
+@pytest.mark.slow(10)
 def test_every_death(there, place):
     deaths = [
         ("x.append(1)\nos.kill(os.getpid(), signal.SIGKILL)", "died", "SIGKILL"),
@@ -174,6 +177,7 @@ while True:
     assert cells[2].value == "1", cells[2]
 
 
+@pytest.mark.slow(5)
 def test_huge_pages(there, place):
     """What makes copies of many objects cheap must not use up the memory: a part of it exists twice until the next copy."""
     look = "time.sleep(0.06)\nsum(int(line.split()[1]) for line in open('/proc/self/smaps_rollup') if 'AnonHugePages' in line)"
@@ -189,6 +193,7 @@ def test_huge_pages(there, place):
         assert cells[-2].state_restored and cells[-1].value == "3900000", (memory, cells[-2:])
 
 
+@pytest.mark.slow(3)
 def test_leftovers(there, place):
     name = session.new_mark()
     cells = play(there, [

@@ -30,6 +30,7 @@ def alive(p):
     assert p.isalive(), "it died of signal %s, exit %s: %r" % (p.signalstatus, p.exitstatus, p.before)
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("columns", [*range(0, 21), 22, 24])
 def test_narrow_terminals(bare, serve, columns):
     """Typed, searched, completed, edited and sent in a terminal of so few columns."""

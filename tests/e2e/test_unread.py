@@ -158,6 +158,7 @@ def test_a_reader_that_comes_late_gets_everything(sandpiper, unread):
     assert p.returncode == 1 and text.count(b"y") >= 500000 and text.rstrip().endswith(b"ZeroDivisionError: division by zero"), text[-500:]
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("sig, code", SIGNALS)
 @pytest.mark.parametrize("args, stream", [((), "stderr"), (("-v",), "stderr"), (("--json",), "stdout"), ((), "stdout")])
 def test_a_question(sandpiper, serve, unread, args, stream, sig, code):

@@ -124,6 +124,7 @@ def test_refused(sandpiper, serve, storage, kind, change, why):
     no_secret(sandpiper, r)
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("kind", ["s3", "azure"])
 def test_no_room_at_the_other_end(sandpiper, serve, storage, kind):
     """The files before it are there with their URLs; it is one line for the first that does not fit, and the session goes on."""
@@ -196,6 +197,7 @@ def programs():
     return r.stdout.strip()
 
 
+@pytest.mark.slow(30)
 @pytest.mark.parametrize("kind", ["s3", "azure"])
 def test_a_real_server(sandpiper, serve, tmp_path, programs, kind):
     s = Real(kind, str(tmp_path), programs)

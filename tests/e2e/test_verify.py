@@ -98,6 +98,7 @@ def test_at_a_terminal(sandpiper, serve):
     p.expect(pexpect.EOF)
 
 
+@pytest.mark.slow(3)
 def test_limits_hold_for_both(sandpiper, serve):
     server = serve(sandpiper, [FIRST, SAID, {"answer": {"wait": 20}}], complete=False)
     r = sandpiper.run("--verify", "--max-time", "3", "six times seven?")
