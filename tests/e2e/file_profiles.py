@@ -31,7 +31,7 @@ def said(tmp_path, name, content):
     assert len(text.encode()) <= 4096
     text = text.partition(prof.MARK)[0]
     assert len(text) <= 1500 and len(text.encode()) <= 4096
-    assert all(c == '\n' or c.isprintable() for c in text)
+    assert all(c in '\n\u200c\u200d' or c.isprintable() for c in text)
     return text
 
 
@@ -46,3 +46,21 @@ def frame(text):
     space = {}
     exec('\n'.join(code), space)
     return space
+
+
+def code_of(text):
+    """The lines of code that a profile begins with, as code_length() of agent/facts.c finds them."""
+    code = []
+    for line in text.split('\n'):
+        if not re.match(r'import |for | |[^\W\d]\w* = |[^\W\d]\w*\[', line):
+            break
+        code.append(line)
+    return '\n'.join(code)
+
+
+def first_frame(text):
+    """The first frame that the lines of a profile make; None: they make none."""
+    import pandas
+    space = {}
+    exec(code_of(text), space)
+    return next((value for value in space.values() if isinstance(value, pandas.DataFrame)), None)

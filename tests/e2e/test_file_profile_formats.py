@@ -28,7 +28,7 @@ def test_json_numbers_between_quotes_are_text(tmp_path):
     rows = [{'id': str(i), 'price': '%d.50' % i, 'n': i, 'sum': '1,%03d' % i, 'ok': 'true', 'zip': '%05d' % i, 'real': True} for i in range(9)]
     text = said(tmp_path, 'r.json', json.dumps(rows))
     df = frame(text)['df']
-    for name, kind in (('id', 'numbers as text'), ('price', 'float, 0.5 to 8.5'), ('n', 'int, 0 to 8, all different'), ('sum', 'text, all different'),
+    for name, kind in (('id', 'numbers as text, all different'), ('price', 'float, 0.5 to 8.5'), ('n', 'int, 0 to 8, all different'), ('sum', 'text, all different'),
                        ('ok', 'text: true'), ('zip', 'text, digits with leading zeros, all different'), ('real', 'bool')):
         assert '%r (%s)' % (name, kind) in text and (df[name].dtype == object) == ('text' in kind), (name, text)
 
@@ -106,8 +106,8 @@ def test_zip_and_images(tmp_path):
 
 @pytest.fixture
 def sql(monkeypatch):
-    """Without pandas a database is described as it is, to be asked in SQL. So is a large one."""
-    monkeypatch.setattr(prof, 'has', lambda name: False)
+    """A large database is described as it is, to be asked in SQL."""
+    monkeypatch.setattr(prof, 'FRAMES', 0)
 
 
 def test_database(tmp_path, sql):
@@ -160,7 +160,7 @@ def test_a_small_database_is_read_into_frames(tmp_path):
                   members=[(i, '%d' % (100 + i), '2024-0%d-01' % (i % 9 + 1), b'x') for i in range(12)],
                   bookings=[(i, i % 10, i / 2) for i in range(50)])
     assert "odd_table = pd.read_sql('SELECT * FROM \"odd table\"', con)\nboth = bookings.merge(members, left_on='member_id', right_on='id', " in text, text
-    assert "members: 12 rows, columns: 'id' (int, 0 to 11, all different), 'zip' (numbers as text), 'joined' (datetime, 2024-01-01 to 2024-09-01), " \
+    assert "members: 12 rows, columns: 'id' (int, 0 to 11, all different), 'zip' (numbers as text, all different), 'joined' (datetime, 2024-01-01 to 2024-09-01), " \
         "'photo' (bytes)\n" in text and 'odd_table: 0 rows' in text and text.endswith('\nviews: long'), text
     space = frame(text)
     assert len(space['both']) == 50 and space['members']['joined'].dt.month.max() == 9 and space['members']['zip'][3] == '103'

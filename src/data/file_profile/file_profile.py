@@ -1,8 +1,9 @@
 # file_profile.py - what a model should know of a data file before it writes code: how to read it, columns
 # with types and missing counts, the first rows. Runs in a child of the supervisor, inside the sandbox; the
-# file is hostile. Standard library only, except for xlsx and parquet. profile(path) returns at most 1,500
-# characters: what a careful analyst would look at first, and no more, since a small model pays for it with
-# every request. The other profile_*.py are appended to this text (PROFILE_PARTS in the Makefile).
+# file is hostile. Lines that read the file are proposed and run here; what is said of a table is read from
+# the frame that they make. profile(path) returns at most 1,500 characters: what a careful analyst would look
+# at first, and no more, since a small model pays for it with every request. The other profile_*.py are
+# appended to this text (PROFILE_PARTS in the Makefile).
 
 MOST = 1500                     # most characters of a profile
 BYTES_MOST = 4000               # the program cuts at 4096
@@ -13,14 +14,15 @@ JSON_MOST = 48 << 20            # of larger JSON only the beginning is read
 CELL, ROW = 40, 120             # characters shown of one cell, one row
 TROUBLE = []                    # what is wrong with the file, in words for the user; the first counts
 MARK = '\x1e'                   # before these words, at the end; a profile is printable, so no file writes it
+JOINERS = '\u200c\u200d'        # between letters of Persian or Hindi
 ROWS = True                     # show the first rows of a table; the program may set it after this text
 
 
 def clean(text, most):
     """One harmless line, cut to a length, without control, format or surrogate characters."""
     text = str(text)
-    out = ''.join(c if c.isprintable() else '\\t' if c == '\t' else '\\n' if c == '\n' else ' '
-                  if c.isspace() else '?' for c in text[:most + 1])
+    out = ''.join(c if c.isprintable() or c in JOINERS else '\\t' if c == '\t' else '\\n' if c ==
+                  '\n' else ' ' if c.isspace() else '?' for c in text[:most + 1])
     return out[:most] + '...' if len(text) > most else out
 
 
@@ -63,7 +65,12 @@ def decode_text(raw, whole):
     if raw[:2] in (b'\xff\xfe', b'\xfe\xff'):
         return raw[:len(raw) // 2 * 2].decode('utf-16', 'replace'), 'utf-16'
     if b'\0' in raw[:65536]:
-        return without_mark(raw)
+        text, encoding = without_mark(raw)
+        nuls = raw.count(b'\0')
+        if text is None and nuls <= max(3, len(raw) // 1000):
+            TROUBLE.append('%d NUL byte%s in it' % (nuls, 's' * (nuls > 1)))
+            return decode_text(raw.replace(b'\0', b' '), whole)
+        return text, encoding
     try:
         return raw.decode('utf-8'), 'utf-8'
     except UnicodeDecodeError as e:
@@ -73,10 +80,10 @@ def decode_text(raw, whole):
         if text.count('\ufffd') * 10 < sum(map(len, re.findall(r'[\x80-\ufffc]+', text))):
             TROUBLE.append('some of its bytes are not UTF-8')
             return text, 'utf-8'        # one wrong byte does not make the other words cp1252
-    odd = sum(c < 32 and c not in b'\t\n\r\f' for c in raw[:65536])
+    odd = sum(c < 32 and c not in b'\t\n\r\f\x1b' for c in raw[:65536])
     if odd * 50 > min(len(raw), 65536):
         return None, ''
-    encoding = other_script(raw[:65536]) or 'cp1252'
+    encoding = other_script(raw[:65536]) or latin(raw[:65536])
     return raw.decode(encoding, 'replace'), encoding
 
 
@@ -85,18 +92,52 @@ SCRIPTS = {'windows-1251': 'cp1251', 'koi8-r': 'koi8-r', 'iso-8859-5': 'iso8859-
            'shift_jis': 'cp932', 'cp932': 'cp932', 'euc-jp': 'euc-jp', 'gb2312': 'gb18030',
            'gb18030': 'gb18030', 'big5': 'big5', 'euc-kr': 'cp949', 'cp949': 'cp949',
            'windows-1253': 'cp1253', 'iso-8859-7': 'iso8859-7', 'windows-1255': 'cp1255',
-           'iso-8859-8': 'cp1255', 'windows-1256': 'cp1256'}
+           'iso-8859-8': 'cp1255', 'windows-1256': 'cp1256', 'windows-874': 'cp874', 'tis-620': 'cp874'}
+# Code pages of scripts that are seldom named, and the letters that texts in them have
+RANGES = (('cp1256', '\u0621', '\u064a'), ('cp874', '\u0e01', '\u0e4d'), ('cp932', '\u3041', '\u9fff'))
+# Languages in order of trust: the code page that Windows, DOS or a Mac has for each, and its letters
+LETTERS = (
+    ('cp1252', 'äöüß éèêëàâçùûüîïôœæ áéíóúüñçàèòï ãõáéíóúâêôçàü åäöæøéü àèéìíòóù'),
+    ('cp1250', 'ąćęłńóśźż áčďéěíňóřšťúůýžľĺŕôä áéíóöőúüű čćđšž ăâîşţ'),
+    ('cp1254', 'çğıöşüâîû'), ('cp1252', 'áðéíóúýþæö'), ('cp1257', 'āčēģīķļņšūžõ ąčęėįšųūž'),
+    ('mac_roman', 'äöüßéèêëàâçñáíóúùûîïôœåøæ'), ('cp437', 'äöüßéèêëàâçñáíóúùûîïôåæ'),
+    ('cp852', 'ąćęłńóśźżáčďéěíňřšťúůýž'))
+
+
+def latin(raw):
+    """The code page of the first language whose letters are all that there are beyond ASCII."""
+    for page, alphabets in LETTERS:
+        text = raw.decode(page, 'replace')
+        seen = {c for c in text if c > '\x7f'}
+        own = {c for c in seen if c.isalpha()}
+        marks = seen - own
+        # no word has a capital in its middle, or small letters all round one
+        odd = re.search(r'[^\W\d_][^\W\d_]', text) and any(
+            b in own and b.isupper() and a.isalpha() and (a.islower() or c.islower())
+            for a, b, c in zip(text, text[1:], text[2:] + ' '))
+        if (own or page == 'cp1252') and not odd and any(
+                all(c.lower()[0] in letters or c == 'İ' for c in own) for letters in alphabets.split()) and \
+                marks <= set('€°’‘“”„–—…«»§²³·\xa0£©®™º'):
+            return page
+    return 'cp1252'
 
 
 def other_script(raw):
     """The encoding of a text whose words are not Latin, or None. In a Latin one the letters beyond ASCII
     stand beside others."""
-    latin = len(re.findall(rb'[A-Za-z][\x80-\xff]|[\x80-\xff][A-Za-z]', raw))
-    if 2 * len(re.findall(rb'[\x80-\xff]{2}', raw)) <= latin or not has('chardet'):
+    beside = len(re.findall(rb'[A-Za-z][\x80-\xff]|[\x80-\xff][A-Za-z]', raw))
+    if 2 * len(re.findall(rb'[\x80-\xff]{2}', raw)) <= beside:
         return None
-    import chardet
-    name = SCRIPTS.get((chardet.detect(raw)['encoding'] or '').lower())
-    return name if name and '\ufffd' not in raw.decode(name, 'replace')[:-1] else None
+    name = None
+    if has('chardet'):
+        import chardet
+        name = SCRIPTS.get((chardet.detect(raw)['encoding'] or '').lower())
+    for page, first, last in ((name, '\x80', '\uffff'), *(RANGES if not beside else ())):
+        text = raw.decode(page, 'replace') if page else ''
+        high = [c for c in text[:-1] if c > '\x7f']
+        if high and '\ufffd' not in high and 10 * sum(first <= c <= last for c in high) > 9 * len(high):
+            return page
+    return None
 
 
 def without_mark(raw):
@@ -111,9 +152,10 @@ def without_mark(raw):
 
 def lenient(said, path):
     """The reading line of a text with bytes that are not of its encoding."""
-    said = said.replace('open(%r' % path, 'open(%r, errors="replace"' % path, 1)
-    return re.sub(r'(pd\.read_\w+\(%s)' % re.escape(repr(path)),
-                  lambda m: m.group(1) + ", encoding_errors='replace'", said, count=1)
+    return said.replace(
+    'open(%r' %
+    path, 'open(%r, errors="replace"' %
+     path, 1) if 'errors=' not in said else said
 
 
 def binary(path, raw, size):
@@ -121,8 +163,11 @@ def binary(path, raw, size):
         return image(path, raw)
     if raw[:4] == b'PK\x03\x04':
         return zip_kind(path)
-    if raw[:4] == b'PAR1':
-        return parquet(path)
+    if raw[:6] == b'\x93NUMPY':
+        return array(path)
+    table_ = binary_table(path, raw)
+    if table_:
+        return table_
     if raw[:16] == b'SQLite format 3\0':
         return database(path)
     if raw[:5] == b'%PDF-':
@@ -159,7 +204,9 @@ def kinds_of(path, text):
         return (json_lines, json_text) if lines else (json_text, json_lines, log_text)
     if text.lstrip()[:5] == '<?xml' or first == '<' and end in ('xml', 'svg', 'gpx', 'kml', 'rss'):
         return (xml_text,)
-    prose = ('py', 'md', 'html', 'xml', 'c', 'h', 'js')
+    if re.match(r'\s*(<!doctype html|<html|<table)', text[:200], re.I):
+        return (web_page,)
+    prose = ('py', 'md', 'html', 'xml', 'c', 'h', 'js', 'sql', 'arff')
     if end in prose:
         return ()
     last = (log_timed, fixed_width) if 'log' in os.path.basename(path).lower() else (fixed_width, log_timed)
@@ -219,7 +266,7 @@ def profile(path):
     TROUBLE.clear()
     said = folder(path) if is_folder else own_names(path, file_profile(path))
     wrong = None if is_folder else TROUBLE[0] if TROUBLE else not_as_named(path, said)
-    said = ''.join(c if c == '\n' or c.isprintable() else '?' for c in said)
+    said = ''.join(c if c == '\n' or c.isprintable() or c in JOINERS else '?' for c in said)
     said = said if len(said) <= MOST else said[:MOST - 4] + ' ...'
     while len(said.encode('utf-8', 'replace')) > BYTES_MOST:
         said = said[:max(0, len(said) - 64)]

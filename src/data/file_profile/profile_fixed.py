@@ -5,6 +5,7 @@
 FIXED_WIDTH, FIXED_SECONDS = 4000, 0.5  # the longest line; for finding what is blank in all lines
 FIRST_LINES = 100                       # lines that tell where the table begins
 TITLES = 5                              # lines before the table
+FIXED_MOST = 1 << 20                    # characters that are read
 ODD = 50                                # one line in so many may be of another form
 
 
@@ -56,6 +57,9 @@ def with_header(bounds, header, body):
         if out and begin - out[-1][1] == 1:
             before = out[-1]
             next_word = header[before[1] - 1:before[1]].strip() and header[begin:begin + 1].strip()
+            if header[before[1] - 1:begin + 1].strip() and ' ' not in header[before[1] - 1:begin + 1]:
+                out[-1] = (before[0], end)      # a word of the header stands over the gap
+                continue
             both = all(any(s[a:b].strip() for s in body) for a, b in (before, (begin, end)))
             if next_word and not both or not header[begin:end].strip():
                 out[-1] = (before[0], end)
@@ -98,6 +102,8 @@ class Layout:
             named = sum(bool(c) for s in part[:1] for c in cells([s], bounds)[0])
             if named * 2 >= len(bounds) > max(1, len(self.bounds) + (skip > 0 and len(self.bounds) > 1)):
                 self.bounds, self.skip = bounds, skip
+                if len(spans(lines[skip])) == len(bounds) > 2:
+                    break               # one word above each column
         if self.bounds:
             self.settle([s for s in lines[self.skip:] if s.strip()])
 
@@ -118,62 +124,59 @@ class Layout:
             self.bounds = day_and_time(self.bounds, cells(self.body[:50], self.bounds))
 
 
-def is_table(settled, rows, bounds):
+def is_table(t, bounds):
     """Not prose with a gap in it: the rows are full, and a column holds numbers or dates, or all gaps are
     wide."""
-    full = sum(bool(c) for r in rows[:200] for c in r)
-    data = {kind for kind, _ in settled} & {'int', 'float', 'date', 'code', 'amount'}
-    wide = len(rows) >= 5 and all(b[0] - a[1] > 1 for a, b in zip(bounds, bounds[1:]))
-    return len(rows) > 1 and full * 2 > len(rows[:200]) * len(settled) and (data or wide)
+    full = t.frame.head(200).notna().sum().sum()
+    data = {
+    c.kind for c in t.columns} & {
+        'int', 'float', 'datetime'} or any(
+            text_kind(c) != 'text' for c in t.columns)
+    wide = len(t.frame) >= 5 and all(b[0] - a[1] > 1 for a, b in zip(bounds, bounds[1:]))
+    return len(t.frame) > 1 and full * 2 > t.frame.head(200).size and (data or wide)
+
+
+class FixedProposal:
+    def __init__(self, lines, encoding, t):
+        self.args, self.wrong, self.notes, self.sep, self.width = {
+            'colspecs': t.bounds}, '', [], ' | ', len(t.bounds)
+        if encoding != 'utf-8':
+            self.args['encoding'] = encoding
+        odd = [i for i, s in enumerate(lines) if s in set(t.odd)] if len(t.odd) <= 20 else []
+        skip = list(range(t.skip)) + [t.skip + 1] * t.rule + [i for i in odd if i >= t.skip]
+        if skip:
+            self.args['skiprows'] = t.skip if len(skip) == t.skip else skip
+        if not t.header:
+            self.args['header'] = None
+        if odd:
+            self.notes.append('%d lines do not fit into the columns, the first: %s'
+                              % (len(t.odd), clean(t.odd[0].strip(), 80)))
 
 
 def fixed_width(path, text, encoding, whole):
-    lines = log_lines(text, whole)
-    lines = [s.rstrip('\r') for s in lines]
+    lines = [s.rstrip('\r') for s in log_lines(text, whole)]
     if len(lines) < 3 or '\t' in text[:65536] or max(map(len, lines)) > FIXED_WIDTH:
         return None
-    t = Layout(lines)
-    if not 1 < len(t.bounds) <= 200 or not t.body:
+    layout = Layout(lines)
+    if not 1 < len(layout.bounds) <= 200 or not layout.body:
         return None
-    t.body = cells(t.body, t.bounds)
-    names = unique(cells([t.names], t.bounds)[0]) if t.header else range(len(t.bounds))
-    t.columns = [Column(n) for n in names]
-    seen = study(t.columns, t.body)
-    t.decimal = decimal_mark(t.columns, ';')
-    t.settled = [c.settle(t.decimal) for c in t.columns]
-    if not is_table(t.settled, t.body, t.bounds):
-        return None
-    if whole and seen == len(t.body):
-        t.total = '%d rows' % seen
-    else:
-        t.total = 'about %d rows, looked at the first %d' % (max(count_rows(path) - t.before(), seen), seen)
-    return fixed_said(path, encoding, t)
-
-
-def fixed_code(path, encoding, t):
     if not has('pandas'):
-        return ['rows = [[s[a:b].strip() for a, b in %r] for s in list(open(%r, encoding=%r))[%d:] '
-                'if s.strip()]' % (t.bounds, path, encoding, t.before())]
-    args = [repr(path), 'colspecs=%r' % t.bounds]
-    if encoding != 'utf-8':
-        args.append('encoding=%r' % encoding)
-    if t.skip or t.rule:
-        args.append('skiprows=%r' % (list(range(t.skip)) + [t.skip + 1] if t.rule else t.skip))
-    grouped = t.decimal == '.' and any(c.kinds.get('grouped') for c in t.columns)
-    args += column_arguments(t.header, t.decimal, grouped, t.columns, t.settled)
-    read = 'import pandas as pd; df = pd.read_fwf(%s)' % ', '.join(args)
-    return [read] + type_lines(t.columns, t.settled, False)
-
-
-def fixed_said(path, encoding, t):
-    lines = fixed_code(path, encoding, t)
-    room = MOST - 300 - sum(len(s) + 1 for s in lines)
-    lines.append('fixed width, %s, columns: %s' % (t.total, describe(t.columns, t.settled, t.decimal,
-                                                                      min(COLUMNS_MOST, max(200, room)))))
-    if t.odd:
-        lines.append('%d lines do not fit into the columns, the first: %s'
-                     % (len(t.odd), clean(t.odd[0].strip(), 80)))
-    left = MOST - sum(len(s) + 1 for s in lines)
-    rows = first_rows(t.body, ' | ')
-    lines.append(rows if len(rows) <= left else first_rows(t.body, ' | ', 1))
-    return '\n'.join(lines)
+        rows = cells(layout.body, layout.bounds)
+        return (
+    'rows = [[s[a:b].strip() for a, b in %r] for s in list(open(%r, encoding=%r))[%d:] if s.strip()]\n'
+    'fixed width, %d rows, all values text, columns: %s' %
+     ( layout.bounds, path, encoding, layout.before(), len(rows), layout.names.strip()))
+    sample = '\n'.join(lines) + '\n' if not whole or len(text) > FIXED_MOST else None
+    if sample:
+        sample = sample[:sample.rfind('\n', 0, FIXED_MOST) + 1].encode(encoding, 'replace')
+    try:
+        t = read_as(variable(path, 'df'), 'read_fwf', path, FixedProposal(lines, encoding, layout),
+                    lambda: [(repr(path), io.BytesIO(sample))] if sample else [])
+    except Exception:
+        return None
+    if not is_table(t, layout.bounds):
+        return None
+    if sample:
+        t.total = 'about %d rows, looked at the first %d' % (
+            max(count_rows(path) - layout.before(), len(t.frame)), len(t.frame))
+    return told(['import pandas as pd; ' + t.lines[0]] + t.lines[1:], t, 'fixed width, ')

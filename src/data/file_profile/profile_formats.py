@@ -209,26 +209,26 @@ def leaf_facts(node, whole):
         few = ', '.join(clean(v, 24) for v in sorted(values))
         if len(values) <= (8 if len(values) * 2 <= node.n else 6) and len(few) <= 90:
             return few + missing
-        c = Column('')
-        for v in values[:200]:
-            c.feed(v)
-        kind, form = c.settle('.')
-        if kind in ('int', 'float'):
-            for v in values[200:]:
-                c.feed(v)
-            ends = c.number_ends('.') if set(c.kinds) <= {'int', 'float'} else ''
-            return 'numbers as text%s%s' % (ends and ', ' + ends, missing)
-        if kind != 'date' or form == 'mixed':
-            count = len(values) if whole and len(values) < LEAF_VALUES else 'many'
-            return '%s different%s' % (count, missing) if len(values) < node.n else missing[2:]
-        for v in values[200:]:
-            c.feed(v)
-        return '%s%s%s' % ('' if form == 'iso' or form.startswith('%Y-%m') else 'dates %s, ' % form,
-                           c.date_ends(form), missing)
+        return text_facts(values, len(values) if whole and len(values) < LEAF_VALUES else 'many',
+                          missing, len(values) < node.n)
     if kinds == {'numbers'}:
-        return '%s to %s%s' % (short(min(values)), short(max(values)),
+        return '%s to %s%s' % (number_text(min(values)), number_text(max(values)),
                                missing) if len(values) > 1 else missing[2:]
     return missing[2:]
+
+
+def text_facts(values, count, missing, repeated):
+    found = column_plan('', dict.fromkeys(values, 1)) if has('pandas') else Plan('text')
+    if found.kind in ('int', 'float') and not found.code and not found.form:
+        numbers = [float(v) for v in values if v.strip() not in MISSING]
+        return 'numbers as text, %s to %s%s' % (number_text(min(numbers)), number_text(max(numbers)), missing)
+    if found.kind == 'date':
+        days = parsed([v.strip() for v in values], None if found.form == 'iso' else found.form,
+                      **({'utc': True} if found.form == 'iso' else {})).dropna()
+        ends = [cell_text(d.tz_localize(None)) for d in (days.min(), days.max())] if len(days) else []
+        form = '' if found.form == 'iso' else 'dates %s, ' % found.form
+        return form + ' to '.join(ends) + missing
+    return '%s different%s' % (count, missing) if repeated else missing[2:]
 
 
 def record_lists(node, path, out, depth=0):
@@ -268,19 +268,27 @@ def list_facts(lists, whole):
     return out
 
 
+class Shared:
+    """The values of a list of records, of which other lists may hold some."""
+
+    def __init__(self, name, found):
+        import pandas as pd
+        self.name, self.columns = name, [
+    Column(
+        k, pd.Series(
+            v, dtype=None if v else object)) for k, v in found.items()]
+
+
 def list_joins(lists):
     """Lists of which one refers to elements of the other: orders with customer_id, customers with id."""
     tables = []
-    for path, node in lists[:8]:
-        t = Table(re.sub(r'\W+', ' ', path.replace('[i]', '')).split()[-1], '', [], [], [])
-        for name, leaf in leaves(node):
-            c = Column(name)
-            c.n = leaf.n
-            c.values = {str(v): [n, 'text'] for v, n in leaf.values.items() if type(v) in (int, str)}
-            t.columns.append(c)
-            t.settled.append(('text', '') if any(type(v) is str for v in leaf.values) else ('int', '')
-                             if c.values else ('empty', ''))
-        tables.append((path, t))
+    for path, node in lists[:8] if has('pandas') else ():
+        name = re.sub(r'\W+', ' ', path.replace('[i]', '')).split()[-1]
+        found = {}
+        for leaf_name, leaf in leaves(node):
+            held = [v for v, n in leaf.values.items() for _ in range(n) if type(v) in (int, str)]
+            found[leaf_name] = held if len(held) == leaf.n else []
+        tables.append((path, Shared(name, found)))
     out = []
     for i, (p, a) in enumerate(tables):
         for q, b in tables[i + 1:]:
@@ -319,18 +327,6 @@ def shape(value):
     return Shape().text(node)
 
 
-def as_cell(value):
-    return '' if value is None else value if isinstance(value, str) else str(value)
-
-
-def as_json(settled, has_text):
-    """A number between quotes is text, as true is. One with decimals is made a number (type_lines); a whole
-    one may be a name."""
-    kind = settled[0]
-    return settled if not has_text or kind not in ('int', 'float', 'bool') else (
-        'text' if kind == 'bool' else 'written', 'float' if kind == 'float' and has('pandas') else '')
-
-
 def flat_record(record, depth=0):
     """A record with the members of its objects as columns, 'client.device', as pandas makes them; None: it
     has a list, or is nested deeper."""
@@ -348,11 +344,61 @@ def flat_record(record, depth=0):
     return out
 
 
-def records(items, reader, what):
-    """Describes a list of records as a table. None if it is not one."""
-    if not items or not all(isinstance(r, dict) for r in items[:1000]):
+LONG = 'parse_int=lambda n: n if len(n) > 15 else int(n)'     # a float would round such numbers
+
+
+def long_with_gaps(items, names):
+    """Has a column of numbers with more than 15 digits records without one?"""
+    for name in names:
+        seen = [r.get(name) for r in items]
+        if any(type(v) is int and abs(v) > 10 ** 15 for v in seen) and None in seen:
+            return True
+    return False
+
+
+def statements_for_text(frame, all_text=False):
+    """[(statement's expression, names)] for the columns of text of a frame, and remarks. A number between
+    quotes is text; only one with decimals is made a number, since a whole one may be a name."""
+    found, remarks = {}, {}
+    for i, name in enumerate(frame.columns[:COLUMNS_SEEN]):
+        c = Column(name, frame.iloc[:, i])
+        kept = c.counts() if c.kind == 'text' else {}
+        if c.kind == 'dates':
+            found.setdefault('pd.to_datetime({})', []).append(name)
+        if not kept:
+            continue
+        p = column_plan(name, kept)
+        code = p.code or {'date': 'pd.to_datetime({})'}.get(p.kind, '')
+        if p.kind == 'float' and not p.code and not p.form:
+            code = "pd.to_numeric({}, errors='coerce')"
+        if p.remark:
+            remarks[name] = p.remark
+        if code and p.form != 'either' and (p.kind != 'float' or not p.form or p.remark or p.code):
+            found.setdefault(code, []).append(name)
+    return list(found.items()), remarks
+
+
+def table_of(name, lines, given=(), first=''):
+    """A Table from lines that make a frame, and then of statements for its columns of text."""
+    frame = run([first] + lines, given)[name]
+    statements, remarks = statements_for_text(frame)
+    lines = lines + [statement(name, *s) for s in statements]
+    if statements:
+        try:
+            frame = run([first] + lines, given)[name]
+        except Exception:
+            lines, remarks = lines[:-len(statements)], {}
+    t = Table(name, lines, frame)
+    t.remarks = remarks
+    return t
+
+
+def records(items, reader, what, loading=''):
+    """Describes a list of records as a table. loading: the part of reader that loads them. None if it is not
+    one."""
+    if not items or not all(isinstance(r, dict) for r in items[:1000]) or not has('pandas'):
         return None
-    names, nested, shown = [], False, items[:2]
+    names, nested = [], False
     for r in items[:200]:
         made = flat_record(r)
         if made is None:
@@ -365,19 +411,17 @@ def records(items, reader, what):
         return None
     if nested:
         reader = reader.replace('pd.DataFrame(', 'pd.json_normalize(')
-        if not has('pandas'):
-            return None
-        items = [flat_record(r) or {} if isinstance(r, dict) else r for r in items[:100000]]
-        shown = items[:2]
-    rows = [[as_cell(r.get(n)) for n in names] for r in items[:100000] if isinstance(r, dict)]
-    columns = [Column(n) for n in names]
-    seen = study(columns, rows)
-    seen_records = [r for r in items[:seen] if isinstance(r, dict)]
-    settled = [as_json(c.settle(''), any(isinstance(r.get(c.name), str) for r in seen_records))
-               for c in columns]
-    lines = [reader] + (type_lines(columns, settled, True) if has('pandas') else [])
-    total = '%d %s' % (len(items), what) + ('' if seen == len(items) else ', looked at the first %d' % seen)
-    lines.append('%s, columns: %s' % (total, describe(columns, settled)))
+    shown = [flat_record(r) for r in items[:2]]
+    if loading and not nested and long_with_gaps(items, names):
+        more = re.sub(r'(json\.loads?\((?:[^()]|\([^()]*\))*)\)', lambda m: m[1] + ', ' + LONG + ')', loading)
+        reader, loading = reader.replace(loading, more), more
+        items = [{k: str(v) if type(v) is int and abs(v) > 10 ** 15 else v for k, v in r.items()}
+                         for r in items]
+    try:
+        t = table_of('df', [reader], [(loading, items)] if loading else ())
+    except Exception:
+        return None
+    lines = t.lines + ['%d %s, columns: %s' % (len(items), what, describe(t.columns, t.remarks))]
     if ROWS:
         lines.append('first %d rows:\n%s'
                      % (len(shown), '\n'.join(clean(repr(r), ROW) for r in shown)))
@@ -402,7 +446,7 @@ def json_text(path, text, encoding, whole):
         frame = read
         if has('pandas'):
             frame = 'import json, pandas as pd; df = pd.DataFrame(json.load(open(%r%s)))' % (path, enc)
-        said = records(value, frame, 'records')
+        said = records(value, frame, 'records', 'json.load(open(%r%s))' % (path, enc))
         return said or '%s\na list of %d: %s' % (read, len(value), shape_text(value))
     if isinstance(value, dict):
         features = value.get('features')
@@ -458,5 +502,6 @@ def json_lines(path, text, encoding, whole):
         frame = read.replace('import json;', 'import json, pandas as pd;') + '; df = pd.DataFrame(data)'
     of = '' if whole else ', in the first %d MiB' % (SAMPLE >> 20)
     what = 'records, one a line' + (of if len(items) == len(lines) else ', of about %d' % count_rows(path))
-    said = records(items, frame, what) or '%s\n%d %s: %s' % (read, len(items), what, shape_text(items))
+    said = records(items, frame, what, '[json.loads(s) for s in open(%r%s) if s.strip()]' % (
+        path, enc)) or '%s\n%d %s: %s' % (read, len(items), what, shape_text(items))
     return log_facts(said, items)

@@ -39,7 +39,8 @@ def related(key, owner, other):
 
 
 def has_zeros_in_front(column):
-    return any(v[0] == '0' != v for v in column.values)
+    return column.kind == 'text' and all(v.isdigit() for v in column.counts()) and any(
+        v[0] == '0' != v for v in column.counts())
 
 
 def keys_of(x, y):
@@ -49,29 +50,38 @@ def keys_of(x, y):
     return [{v.lstrip('0') or '0': n for v, n in c.values.items()} for c in (x, y)]
 
 
+def comparable(x, y):
+    kinds = {x.kind, y.kind}
+    if kinds == {'text', 'int'} and (has_zeros_in_front(
+        x) or has_zeros_in_front(y)) and not x.missing + y.missing:
+        return True
+    return len(kinds) == 1 and not kinds & {'float', 'bool', 'empty', 'objects'}
+
+
 def joins(a, b):
     """[(column of a, column of b, rows of the join)], the best first; in one of the two each value is
     unique."""
     out = []
-    for i, x in enumerate(a.columns[:60]):
-        for k, y in enumerate(b.columns[:60]):
-            if not (related(x.name, a.name, y.name) or related(y.name, b.name, x.name)) or isinstance(x.name,
-                                                                                                      int):
-                continue
-            kinds = {a.settled[i][0], b.settled[k][0]}
-            if kinds == {'code', 'int'} and not x.missing + y.missing and has('pandas'):
-                kinds = {'int'}
-            if not (x.once() or y.once()) or kinds & {'float', 'bool', 'empty'} or len(kinds) > 1:
-                continue
-            of_x, of_y = keys_of(x, y)
-            both = of_x.keys() & of_y.keys()
-            if not both:
-                continue
-            if plain_name(x.name) == plain_name(y.name) in ('id', 'no', 'nr', 'number',
-                                                            'index') and x.once() and y.once():
-                continue                # both only number their own rows
-            rows = sum(of_x[v][0] * of_y[v][0] for v in both)
-            out.append((len(both) / min(len(of_x), len(of_y)), x, y, rows))
+    for x, y in itertools.product(a.columns[:60], b.columns[:60]):
+        if isinstance(
+    x.name,
+    int) or not (
+        related(
+            x.name,
+            a.name,
+            y.name) or related(
+                y.name,
+                b.name,
+                 x.name)):
+            continue
+        if not comparable(x, y) or not (x.once() or y.once()):
+            continue
+        of_x, of_y = keys_of(x, y)
+        both = of_x.keys() & of_y.keys()
+        numbering = plain_name(x.name) == plain_name(y.name) in ('id', 'no', 'nr', 'number', 'index')
+        if not both or numbering and x.once() and y.once():
+            continue                    # both only number their own rows
+        out.append((len(both) / min(len(of_x), len(of_y)), x, y, sum(of_x[v] * of_y[v] for v in both)))
     out.sort(key=lambda j: -j[0])
     return [j[1:] for j in out if j[0] > 0.5]
 
@@ -87,7 +97,7 @@ class Join:
             a, b, x, y = b, a, y, x
         self.one, self.unique, self.many, self.key, self.rows = a, x, b, y, rows
         self.of_one, self.of_many = keys_of(x, y)
-        self.without = sum(self.of_many[v][0] for v in self.of_many.keys() - self.of_one.keys())
+        self.without = sum(self.of_many[v] for v in self.of_many.keys() - self.of_one.keys())
 
     def facts(self, rows):
         out = ['%d rows' % rows] if rows is not None else []
@@ -126,7 +136,7 @@ def join_all(tables):
             break
         left.remove(j)
         if not joined or j.one is detail:
-            rows = j.rows if not joined or rows == sum(c[0] for c in j.unique.values.values()) else None
+            rows = j.rows if not joined or rows == sum(j.unique.values.values()) else None
             detail = j.many
         elif j.without:
             rows = None
@@ -218,7 +228,7 @@ def joins_with_files(t, path):
         for other in found:
             try:
                 text, encoding = text_of(other)
-                u = read_table(other, text, encoding, True, variable(other, 'df'), 0.5)
+                u = read_table(other, text, encoding, True, variable(other, 'df'))
                 tables += [u] * bool(u)
             except (OSError, ValueError):
                 pass
@@ -243,5 +253,5 @@ def table_form(title, names):
 def one_below_the_other(tables):
     label = '' if 'file' in names_of(tables[0]) else '.assign(file=%r)'
     parts = ', '.join(t.name + (label % t.title if label else '') for t in reversed(tables))
-    rows = '  # %d rows' % sum(len(t.body) for t in tables) if all(t.whole for t in tables) else ''
+    rows = '  # %d rows' % sum(len(t.frame) for t in tables) if all(t.whole for t in tables) else ''
     return 'together = pd.concat([%s], ignore_index=True)%s' % (parts, rows)

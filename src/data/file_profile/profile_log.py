@@ -44,6 +44,22 @@ LOG_FORMS = (
     ('a level in each line',
      r'(?P<time>\d\d:\d\d:\d\d(?:[.,]\d+)?) (?P<where>.{0,80}?)\b(?P<level>%s)\b[] :|-]*(?P<message>.*)'
      % LEVELS, None),
+    ("Android's form (logcat)",
+     r'(?P<time>\d\d-\d\d \d\d:\d\d:\d\d\.\d+) +(?P<pid>\d+) +(?P<thread>\d+) (?P<level>[VDIWEFA]) '
+     r'(?P<program>[^:]{1,80}?)\s*: ?(?P<message>.*)', '%m-%d %H:%M:%S.%f'),
+    ('a level in each line',
+     r'(?P<time>\d\d/\d\d/\d\d \d\d:\d\d:\d\d) (?P<level>[A-Z]+) (?P<where>[^\s:]+): (?P<message>.*)',
+     '%y/%m/%d %H:%M:%S'),
+    ("HDFS's form", r'(?P<time>\d{6} \d{6}) (?P<thread>\d+) (?P<level>[A-Z]+) (?P<where>[^\s:]+): '
+     r'(?P<message>.*)', '%y%m%d %H%M%S'),
+    ("BlueGene's form",
+     r'(?P<label>\S+) \d{10} [\d.]+ (?P<host>\S+) (?P<time>\d{4}-\d\d-\d\d-\d\d\.\d\d\.\d\d\.\d+) \S+ '
+     r'(?P<program>\S+ \S+) (?P<level>[A-Z]+) (?P<message>.*)', '%Y-%m-%d-%H.%M.%S.%f'),
+    ("OpenStack's form",
+     r'(?P<file>\S+) (?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+) (?P<pid>\d+) (?P<level>[A-Z]+) '
+     r'(?P<where>\S+) (?P<message>.*)', '%Y-%m-%d %H:%M:%S.%f'),
+    ("Proxifier's form", r'\[(?P<time>\d\d\.\d\d \d\d:\d\d:\d\d)\] (?P<program>\S+)(?: \*64)? - '
+     r'(?P<host>\S+) (?P<message>.*)', '%m.%d %H:%M:%S'),
     ("the kernel's form", r'(?:<\d+>)?\[ *(?P<time>\d+\.\d{6})\] (?P<message>.*)', None),
 )
 # Tried last, when the file is not a table either
@@ -116,7 +132,7 @@ class Log:
 
 
 def log_lines(text, whole):
-    lines = text.split('\n')
+    lines = (re.sub(r'\x1b\[[\d;]*m', '', text) if '\x1b[' in text else text).split('\n')
     if not whole and len(lines) > 1:
         lines.pop()
     return lines
@@ -143,13 +159,13 @@ def last_time(path, encoding, match):
 
 
 def log_dates(times, when):
-    """The statement that turns texts into times. If only some of them have a fraction of a second, it is cut
-    off."""
-    if when is None or not has('pandas'):
+    """The statement that turns texts into times."""
+    if when is None or not has('pandas') or not times:
         return []
-    shapes = {re.sub(r'\d', '9', t) for t in times}
-    cut = '' if len(shapes) == 1 or when else '.str[:19]'
-    return ["df['time'] = pd.to_datetime(df['time']%s%s)" % (cut, ', format=%r' % when if when else '')]
+    if when and parsed(times, when).notna().all():
+        return ["df['time'] = pd.to_datetime(df['time'], format=%r)" % when]
+    found = column_plan('time', dict.fromkeys(times, 1))
+    return [statement('df', found.code or "pd.to_datetime({}, errors='coerce')", ['time'])]
 
 
 def log_frame(rows, imports):
@@ -176,7 +192,7 @@ def log_by(path, text, encoding, whole, forms):
     if not form:
         return None
     name, pattern, when = form
-    match, log, times, seen = re.compile(pattern).match, Log(), [], 0
+    match, log, times, seen = re.compile(pattern).match, Log(), {}, 0
     other, counted = 0, [g for g in re.compile(pattern).groupindex if g not in UNCOUNTED]
     for s in in_time(lines, LOG_SECONDS):
         seen += 1
@@ -186,18 +202,19 @@ def log_by(path, text, encoding, whole, forms):
             continue
         d = m.groupdict()
         log.feed(d['time'], [(k, d[k]) for k in counted], d.get('message') or d.get('path'))
-        if len(times) < 2000:
-            times.append(d['time'])
+        times[d['time']] = None
     rest = not whole or seen < len(lines)
     total = '%d lines' % (seen - (not lines[-1])) if not rest else 'about %d lines' % count_rows(path)
     if rest:
         log.last = last_time(path, encoding, match) or log.last
-    code = [log_frame('m.groupdict() for m in map(re.compile(%s).match, '
-                      'open(%r, encoding=%r, errors="replace")) if m'
-                      % (raw_text(pattern), path, encoding), 're')] + log_dates(times, when)
+    source = 'open(%r, encoding=%r, errors="replace")' % (path, encoding)
+    if '\x1b[' in text:
+        source = r"(re.sub(r'\x1b\[[\d;]*m', '', s) for s in %s)" % source
+    code = [log_frame('m.groupdict() for m in map(re.compile(%s).match, %s) if m'
+                      % (raw_text(pattern), source), 're')] + log_dates(list(times), when)
     return log_said(code, log, total, 'a log, ' + name, (
         'counts below: of the first %d lines' % seen if rest else '',
-        'no year in its times: pandas takes 1900' if when and '%Y' not in when else '',
+        'no year in its times: pandas takes 1900' if when and '%Y' not in when and '%y' not in when else '',
         '%d lines of another form (such as the rest of a message) are left out' % other if other else ''),
         'paths' if '<path>' in pattern else 'messages')
 
@@ -264,12 +281,16 @@ def logfmt(path, text, encoding, whole):
                             for s in head):
         return None
     items = [{k: v.strip('"') for k, v in pair.findall(s)} for s in in_time(lines, LOG_SECONDS / 2)]
-    read = log_frame('{k: v.strip(\'"\') for k, v in re.findall(r\'%s\', s)} '
-                     'for s in open(%r, encoding=%r, errors="replace") if s.strip()'
-                     % (PAIRS, path, encoding), 're')
+    rows = ('{k: v.strip(\'"\') for k, v in re.findall(r\'%s\', s)} '
+            'for s in open(%r, encoding=%r, errors="replace") if s.strip()' % (PAIRS, path, encoding))
+    read = log_frame(rows, 're')
     what = 'lines of logfmt (all values are text)' + ('' if whole and len(items) == len(lines) else
                                                       ', of about %d' % count_rows(path))
-    return log_facts(records(items, read, what), items)
+    return log_facts(
+    records(
+        items, read, what, '[%s]' %
+        rows) or '%s\n%d %s' %
+         (read, len(items), what), items)
 
 
 def journal(path, raw, size):

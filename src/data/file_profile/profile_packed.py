@@ -27,12 +27,25 @@ def zip_kind(path):
             names = [i.filename for i in infos]
             if 'xl/workbook.xml' in names:
                 return sheets_or_why(path)
+            if 'mimetype' in names and b'opendocument.spreadsheet' in z.read('mimetype')[:200]:
+                return open_document(path)
+            if any(n.endswith('.npy') for n in names) and path.endswith('.npz'):
+                return array(path)
             if 'word/document.xml' in names:
                 return document(path, z)
             return zip_members(path, z, [i for i in infos if not i.is_dir()])
     except Exception as e:
         TROUBLE.append('the archive cannot be read')
         return 'a ZIP archive that cannot be read: ' + clean(e, 200)
+
+
+def open_document(path):
+    engine = next((e for m, e in (('odf', ''), ('python_calamine', ", engine='calamine'")) if has(m)), None)
+    if engine is None or not has('pandas'):
+        TROUBLE.append('no package here reads OpenDocument: odfpy is missing')
+        return 'an OpenDocument spreadsheet, which no package here reads: odfpy is missing'
+    t = table_of('df', ['df = pd.read_excel(%r%s)' % (path, engine)], (), 'import pandas as pd')
+    return told(['import pandas as pd; ' + t.lines[0]] + t.lines[1:], t)
 
 
 def zip_members(path, z, infos):
@@ -95,9 +108,9 @@ def all_members(reading, facts, first, names):
         end = os.path.splitext(first.filename)[1]
         listed = "z.namelist() if n.endswith(%r) and not n.startswith('_')" % end
     each = "%s.assign(file=n.split('/')[-1]) for n in %s" % (one, listed)
-    column = Column('file')
-    column.feed_all([name.split('/')[-1] for name in names] * 2)
-    told = ', ' + column_text(column, 'text', '', '.', True)
+    ends = sorted(name.split('/')[-1] for name in names)
+    shown = ', '.join(ends)
+    told = ", 'file' (text: %s)" % (shown if len(shown) < 110 else '%d different' % len(ends))
     facts = re.sub(r'(?m)^(.*, columns: .*)$', lambda m: m[1] + told, facts, count=1)
     return reading.replace(call[0], '%s = pd.concat([%s], ignore_index=True)' % (call[1], each)), facts
 
@@ -119,11 +132,10 @@ def geojson(read, features):
             kinds[clean(shape_.get('type'), 30)] = kinds.get(clean(shape_.get('type'), 30), 0) + 1
             walk(shape_.get('coordinates'))
     rows = [f.get('properties') or {} for f in features if isinstance(f, dict)]
-    line = read
+    line, made = read, "[f['properties'] for f in data['features']]"
     if has('pandas'):
-        line = read.replace('import json;', 'import json, pandas as pd;') \
-            + "; df = pd.DataFrame([f['properties'] for f in data['features']])"
-    said = records(rows, line, 'features with these properties') or '%s\n%s' % (line, shape_text(rows))
+        line = read.replace('import json;', 'import json, pandas as pd;') + '; df = pd.DataFrame(%s)' % made
+    said = records(rows, line, 'features with these properties', made) or '%s\n%s' % (line, shape_text(rows))
     where = ', longitude %g to %g, latitude %g to %g' % (box[0], box[2], box[1], box[3])
     return said + '\nGeoJSON: %s%s' % (', '.join('%d %s' % (n, k) for k, n in list(kinds.items())[:8]),
                                        where if box[0] < 1e9 else '')

@@ -1,8 +1,13 @@
-# profile_sheets.py - the part of file_profile.py for workbooks.
+# profile_sheets.py - the part of file_profile.py for workbooks: where the table of each sheet begins is
+# proposed from its first rows, and described is what pandas then reads.
 
 import datetime
 import itertools
 import re
+
+SHEETS, SHEET_ROWS = 6, 20000   # sheets described one by one, and rows of each that are read
+SHEETS_MOST = 60                # sheets that may be parts of one table
+WORKBOOK_MOST = 3 << 20         # bytes of a workbook of which all rows are read
 
 
 def sheet_cell(value):
@@ -14,8 +19,48 @@ def sheet_cell(value):
     return str(value)
 
 
-SHEETS, SHEET_ROWS = 6, 20000   # sheets examined, and rows of each
-SHEETS_MOST = 60                # of those after them only the header is looked at
+class SheetPart:
+    """The first rows of a sheet, and what they propose: where its table begins, its names, its units."""
+
+    def __init__(self, sheet, merged=()):
+        self.title, self.names, self.above, self.units, self.fill = sheet.title, [], [], '', []
+        self.hidden = getattr(sheet, 'sheet_state', 'visible') != 'visible'
+        if hasattr(sheet, 'reset_dimensions'):
+            sheet.reset_dimensions()    # a sheet may declare a wrong size
+        heads = [row[:200] for row in itertools.islice(sheet.iter_rows(values_only=True), 30)]
+        rows = [[sheet_cell(v) for v in row] for row in heads]
+        counts = [filled_cells(r) for r in rows]
+        width = max(counts, default=0)
+        if not width:
+            return
+        self.skip = skip = next(i for i, n in enumerate(counts) if n * 2 >= width and (n > 1 or width == 1))
+        while rows[skip] and not rows[skip][-1]:
+            rows[skip].pop()
+        wide = len(rows[skip])
+        self.above = [' '.join(filter(None, r)) for r in rows[:skip] if filled_cells(r)]
+        self.args = {'skiprows': skip} if skip else {}
+        # pandas keeps years and dates in a header as they are, so their names are made text
+        self.other = any(not isinstance(v, (str, type(None))) for v in heads[skip])
+        self.names = [str(v) if c else '' for v, c in zip(heads[skip], rows[skip])]
+        body = rows[skip + 1:]
+        double = None
+        for k in (skip, skip - 1):
+            if 0 <= k and k + 2 < len(rows) and not double:
+                first, second = ([*r, *[''] * wide][:max(wide, len(rows[k + 1]))] for r in rows[k:k + 2])
+                double = two_headers(first, second, rows[k + 2:k + 20])
+                if double:
+                    self.args, self.other = {'skiprows': k + 2, 'header': None, 'names': double}, False
+                    self.names, body, self.above = double, rows[k + 2:], self.above[:k]
+        if not double and body:
+            self.units = units_row(self.names, body[:20])
+            if self.units:
+                self.args = {'skiprows': list(range(skip)) + [skip + 1]}
+        self.fill = sorted({self.names[c] for c, top, bottom in merged
+                            if c < len(self.names) and self.names[c] and top > skip})
+
+    def form(self):
+        return None if self.hidden or not self.names else table_form(self.title, self.names) and (
+            self.names, self.args)
 
 
 def workbook(path):
@@ -24,9 +69,15 @@ def workbook(path):
                 % path)
     import openpyxl
     book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    sheets, used = [], {'df', 'pd', 'together'}
-    parts = [SheetPart(sheet, i) for i, sheet in enumerate(book.worksheets[:SHEETS])]
+    merged = merged_down(path)
+    parts = [SheetPart(s, merged.get(i, ())) for i, s in enumerate(book.worksheets[:SHEETS])]
+    if not has('pandas'):
+        return '\n'.join(['import openpyxl; rows = list(openpyxl.load_workbook(%r, data_only=True)[%r]'
+                          '.iter_rows(values_only=True))' % (path, p.title) for p in parts[:1]]
+                         + ['%r: columns %s' % (p.title, clean(', '.join(p.names), 200)) for p in parts])
     alike = sheets_alike(parts, book.worksheets)
+    opened = OpenBook(path)
+    sheets, used = [], {'df', 'pd', 'together'}
     for i, part in enumerate(parts):
         if part in alike[1:]:
             continue
@@ -36,16 +87,12 @@ def workbook(path):
         used.add(name)
         if part in alike:
             name = 'df' if len(alike) == len(book.worksheets) else 'together'
-        t = part.table(path, name, alike if part in alike else [part], len(book.worksheets))
-        if isinstance(t, Table):
-            t.total = '(a hidden sheet) ' + t.total if part.hidden else t.total
-        sheets.append(t)
+        sheets.append(opened.table(name, part, alike if part in alike else [part], len(book.worksheets)))
     tables = [t for t in sheets if isinstance(t, Table)]
     lines = [code for t in tables for code in t.code()]
-    if lines and has('pandas'):
+    if lines:
         lines[0] = 'import pandas as pd; ' + lines[0]
-    if has('pandas'):
-        lines += join_all(tables)[1]
+    lines += join_all(tables)[1]
     share = (MOST - sum(len(s) + 1 for s in lines) - 60) // max(1, len(tables))
     empty = unsaved(path)
     if empty:
@@ -59,125 +106,112 @@ def workbook(path):
     return '\n'.join(lines)
 
 
-def unsaved(path):
-    """"20 formulas": those whose results are not in the file, because a program wrote it and no spreadsheet
-    program has saved it since."""
-    import zipfile
-    count = 0
-    with zipfile.ZipFile(path) as z:
-        for name in [n for n in z.namelist() if re.match(r'xl/worksheets/[^/]+\.xml$', n)][:SHEETS]:
-            with z.open(name) as f:
-                count += len(re.findall(rb'</f>\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>', f.read(SAMPLE)))
-    return '' if not count else '%d formula%s' % (count, '' if count == 1 else 's')
+class OpenBook:
+    """A workbook that pandas has opened once, for all readings of its sheets."""
 
+    def __init__(self, path):
+        import functools
+        import pandas as pd
+        self.path, self.large = path, os.path.getsize(path) > WORKBOOK_MOST
+        book = pd.ExcelFile(path, engine='openpyxl')
+        reader = functools.partial(pd.read_excel, nrows=SHEET_ROWS) if self.large else pd.read_excel
+        self.given = [('pd.read_excel', reader), (repr(path), book)]
 
-def sheet_rows(sheet, most):
-    """(the first rows, the first of them as openpyxl has them, the columns that contain dates, whether these
-    are all rows). A sheet may declare a wrong size, which is ignored."""
-    if hasattr(sheet, 'reset_dimensions'):
-        sheet.reset_dimensions()
-    rows, heads, dates, left = [], [], set(), sheet.iter_rows(values_only=True)
-    for row in in_time(itertools.islice(left, most), SECONDS / 2):
-        dates.update(i for i, v in enumerate(row[:200]) if isinstance(v, datetime.date))
-        if len(rows) < 30:
-            heads.append(row[:200])
-        rows.append([sheet_cell(v) for v in row[:200]])
-    return rows, heads, dates, next(left, None) is None
-
-
-class SheetPart:
-    """A sheet, or only its header if it is one of those after the first few."""
-
-    def __init__(self, sheet, place):
-        self.title, self.body, self.names, self.all_rows = sheet.title, [], [], place < SHEETS
-        self.hidden = getattr(sheet, 'sheet_state', 'visible') != 'visible'
-        rows, heads, self.dates, all_rows = sheet_rows(sheet, SHEET_ROWS if place < SHEETS else 30)
-        self.all_rows = all_rows and place < SHEETS
-        while rows and not any(rows[-1]):
-            rows.pop()
-        filled = [sum(1 for c in r if c) for r in rows[:30]]
-        width = max(filled, default=0)
-        if not width:
-            return
-        self.skip = skip = next(i for i, n in enumerate(filled) if n * 2 >= width and (n > 1 or width == 1))
-        while rows[skip] and not rows[skip][-1]:
-            rows[skip].pop()
-        # pandas keeps years and dates in a header as they are, so their names are made text
-        self.other = any(not isinstance(v, (str, type(None))) for v in heads[skip])
-        self.names = unique([str(v) if c else '' for v, c in zip(heads[skip], rows[skip])])
-        rows = rows[skip + 1:]
-        self.units = units_row(self.names, rows[:20]) if has('pandas') and rows else ''
-        if self.units:
-            self.skip, rows = list(range(skip)) + [skip + 1], rows[1:]
-        self.body = rows if place < SHEETS else []
-
-    def table(self, path, name, parts, sheets):
+    def table(self, name, part, parts, sheets):
         """The table of these parts, of which this is the first; for one without cells, words."""
-        if not self.names:
-            return 'sheet %s is empty' % clean(repr(self.title), 60)
-        labelled = len(parts) > 1 and 'sheet' not in self.names
-        columns = [Column(n) for n in self.names + ['sheet'] * labelled]
-        body, width = self.body, len(self.names)
-        if len(parts) > 1:
-            body = [(row + [''] * width)[:width] + [p.title] * labelled for p in parts for row in p.body]
-        seen = study(columns, body, SECONDS / 2)
-        for part in parts if labelled else ():
-            columns[-1].feed(part.title, 2)
-        settled = [c.settle('') for c in columns]
-        if labelled and settled[-1][0] != 'date':       # a year in the title is text all the same
-            settled[-1] = 'text', ''
-        codes = [c.name for c, (kind, _) in zip(columns, settled) if kind == 'code' and c.name in self.names]
-        t = Table(name, self.reader(path, parts, sheets, codes, labelled), columns, settled, body)
-        if has('pandas'):
-            dates = set().union(*(p.dates for p in parts))
-            t.dates = ['%s = %s.rename(columns=str)' % (name, name)] * self.other
-            t.dates += type_lines(columns, [('text', '') if i in dates else s for i, s in enumerate(settled)],
-                                  True, name)
-        t.whole = all(p.all_rows for p in parts) and seen == len(body)
-        t.total = ('' if t.whole else 'over ') + '%d rows' % len(body)
-        if len(parts) > 1:
-            t.total += ' of %d sheets' % len(parts)
-        t.units = clean(self.units, ROW)
+        if not part.names:
+            return 'sheet %s is empty' % clean(repr(part.title), 60)
+        labelled = len(parts) > 1 and 'sheet' not in part.names
+        after = ['%s = %s.rename(columns=str)' % (name, name)] * part.other
+        raw = run(['import pandas as pd', self.reader(name, parts, sheets, labelled,
+                  dict(part.args, dtype='object'))] + after, self.given)[name]
+        codes, hours = [], []
+        for i, k in enumerate(raw.columns[:COLUMNS_SEEN]):
+            c = Column(k, raw.iloc[:, i])
+            if c.kind in (
+    'datetime',
+    'dates') and '1899' <= str(
+        c.held.min())[
+            :4] <= str(
+                c.held.max()) < '1900-03':
+                hours.append(k)         # [h]:mm, which openpyxl takes for days of 1900
+            if c.kind in ('text', 'numbers and text') and k in part.names and any(
+                    isinstance(v, str) and re.fullmatch(r'0\d+', v) for v in c.counts()):
+                codes.append(k)
+        args = dict(part.args, **({'dtype': dtypes(codes)} if codes else {}))
+        lines = [self.reader(name, parts, sheets, labelled, args)] + after
+        lines += [statement(name, '{}.ffill()', part.fill)] * bool(part.fill)
+        lines += [statement(name, "{} - pd.Timestamp('1899-12-31')", hours)] * bool(hours)
+        t = table_of(name, lines, self.given, 'import pandas as pd')
+        t.title = part.title
+        limited = self.large and len(t.frame) >= SHEET_ROWS
+        t.whole = not limited
+        t.total = ('over ' if limited else '') + '%d rows' % len(t.frame)
+        t.total = '(a hidden sheet) ' * part.hidden + t.total
+        t.total += ' of %d sheets' % len(parts) if len(parts) > 1 else ''
+        ending(t)
+        t.notes = ['above it: ' + ' / '.join(part.above)] * bool(part.above) + \
+            ['units: ' + part.units] * bool(part.units) + t.notes + \
+            ['merged cells are filled down: ' + ', '.join(map(repr, part.fill))] * bool(part.fill)
         return t
 
-    def reader(self, path, parts, sheets, codes, labelled):
-        if not has('pandas'):
-            return ('import openpyxl; rows = list(openpyxl.load_workbook(%r, data_only=True)[%r]'
-                    '.iter_rows(values_only=True))' % (path, self.title))
-        args = ', skiprows=%r' % self.skip if self.skip else ''
-        if codes:
-            args += ', dtype={%s}' % ', '.join('%r: str' % n for n in codes[:8])
+    def reader(self, name, parts, sheets, labelled, args):
+        args = ''.join(', %s=%s' % (k, v if k == 'dtype' else repr(v)) for k, v in args.items())
         if len(parts) == 1:
-            name = ', sheet_name=%r' % self.title if sheets > 1 else ''
-            return 'pd.read_excel(%r%s%s)' % (path, name, args)
+            sheet = ', sheet_name=%r' % parts[0].title if sheets > 1 else ''
+            return '%s = pd.read_excel(%r%s%s)' % (name, self.path, sheet, args)
         names = None if len(parts) == sheets else [p.title for p in parts]
         each = '[s%s for n, s in pd.read_excel(%r, sheet_name=%r%s).items()]' % (
-            '.assign(sheet=n)' * labelled, path, names, args)
-        return 'pd.concat(%s, ignore_index=True)' % each
+            '.assign(sheet=n)' * labelled, self.path, names, args)
+        return '%s = pd.concat(%s, ignore_index=True)' % (name, each)
 
 
 def sheets_alike(parts, sheets):
     """The sheets that are parts of one table, such as one for each month: those that are visible and have the
     columns of the first such."""
-    def form_of(part):
-        return None if part.hidden else table_form(part.title, part.names) and (part.names, part.skip)
-
     def same(first, others):
-        return [p for p in others if form_of(p) == form_of(first) is not None]
+        return [p for p in others if p.form() == first.form() is not None]
 
-    groups = [same(p, parts) for p in parts] if has('pandas') else []
-    alike = max(groups, key=len, default=[])
+    alike = max([same(p, parts) for p in parts], key=len, default=[])
     if len(alike) < 2:
         return []
     until = clock() + SECONDS
     later = itertools.takewhile(lambda sheet: clock() < until, sheets[SHEETS:SHEETS_MOST])
-    return alike + same(alike[0], (SheetPart(sheet, SHEETS) for sheet in later))
+    return alike + same(alike[0], [SheetPart(sheet) for sheet in later])
+
+
+def worksheet_parts(path):
+    """[the XML of a worksheet], of the first few, as far as it is looked at."""
+    import zipfile
+    with zipfile.ZipFile(path) as z:
+        names = [n for n in z.namelist() if re.match(r'xl/worksheets/[^/]+\.xml$', n)]
+        for name in sorted(names, key=lambda n: (len(n), n))[:SHEETS]:
+            with z.open(name) as f:
+                yield f.read(SAMPLE)
+
+
+def unsaved(path):
+    """"20 formulas": those whose results are not in the file, because a program wrote it and no spreadsheet
+    program has saved it since."""
+    count = sum(len(re.findall(rb'</f>\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>', xml))
+                for xml in worksheet_parts(path))
+    return '' if not count else '%d formula%s' % (count, '' if count == 1 else 's')
+
+
+def merged_down(path):
+    """{place of a sheet: [(column, first row, last row)]} of cells merged over several rows of one column."""
+    out = {}
+    for i, xml in enumerate(worksheet_parts(path)):
+        for a, top, b, bottom in re.findall(rb'<mergeCell ref="([A-Z]+)(\d+):([A-Z]+)(\d+)"', xml)[:2000]:
+            if a == b and bottom != top and len(a) < 3:
+                column = (ord(a[:1]) - 64) * 26 + ord(a[1:]) - 65 if len(a) == 2 else ord(a) - 65
+                out.setdefault(i, []).append((column, int(top) - 1, int(bottom) - 1))
+    return out
 
 
 def sheet_text(t, share):
     """The description of a sheet, in at most share characters."""
-    text = '%s%s, columns: %s' % (t.called(), t.total,
-                                  describe(t.columns, t.settled, '.', share - 60 - len(t.units)))
-    text += '\nunits: ' + t.units if t.units else ''
-    rows = first_rows(t.body, ' | ', 2)
+    notes = [clean(n, ROW) for n in t.notes]
+    text = '\n'.join([t.said(share - 60 - sum(map(len, notes)))] + notes)
+    rows = first_rows(t.frame, ' | ', 2)
     return text + '\n' + rows if len(text) + len(rows) < share else text

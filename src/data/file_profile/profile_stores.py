@@ -49,7 +49,13 @@ def compressed(path, packed):
         said = said.replace('open(%r' % inner, 'io.TextIOWrapper(io.BytesIO(raw)', 1)
         return '%s\n%s\ncompressed with %s, and cut short: this is what is left' % (
             rest, said.replace(repr(inner), 'io.BytesIO(raw)')[:MOST - len(rest) - 80], packed.name)
-    how = '' if named else ', compression=%r' % ('gzip' if packed.name == 'gzip' else packed.ending[1:])
+    if not code_and_facts(said)[0]:
+        read = 'import %s; raw = %s.open(%r).read()' % (module, module, path)
+        more = '' if whole else ', only the first %d MiB of it were looked at' % (SAMPLE >> 20)
+        return '%s\ncompressed with %s: %s%s' % (read, packed.name, said.partition(';')[0], more)
+    fixed = 'pd.read_fwf(' in said      # which does not go by the name
+    how = '' if named and not fixed else ', compression=%r' % (
+        'gzip' if packed.name == 'gzip' else packed.ending[1:])
     said = re.sub(r'(pd\.read_\w+\()%s' % re.escape(repr(inner)),
                   lambda m: m.group(1) + repr(path) + how, said)
     said = said.replace('open(%r, "rb")' % inner, '%s.open(%r)' % (packed.module, path))
@@ -93,7 +99,7 @@ def old_office(path, raw):
     if 'EncryptedPackage'.encode('utf-16-le') in raw:
         TROUBLE.append('it is encrypted; save it without a password')
         return 'an Office document, encrypted with a password'
-    if 'WordDocument'.encode('utf-16-le') in raw or not has('xlrd'):
+    if 'WordDocument'.encode('utf-16-le') in raw or not (has('xlrd') or has('python_calamine')):
         TROUBLE.append('no package here reads the Office formats used before 2007; save it in a newer one')
         return 'an Office document (.xls, .doc, .ppt) from before 2007, which no package here reads'
     return 'import pandas as pd; df = pd.read_excel(%r)\nan Excel workbook from before 2007' % path
@@ -131,44 +137,47 @@ FRAMES, FRAMES_BYTES = 8, 32 << 20      # tables of a database that are read as 
 STORED_ROWS, STORED_BYTES = 20000, 8 << 20      # of a table, looked at
 
 
-def stored_cell(value):
-    if isinstance(value, bytes):
-        return '<%d bytes>' % len(value)
-    return '' if value is None else clean(value, 200) if isinstance(value, str) else repr(value)
+def stored_frame(con, quoted, declared):
+    """The first rows of a table, as a frame."""
+    import pandas as pd
+    rows, taken = [], 0
+    for row in con.execute('select * from %s limit %d' % (quoted, STORED_ROWS)):
+        rows.append(row[:40])
+        taken += sum(len(v) for v in row if isinstance(v, (str, bytes)))
+        if taken > STORED_BYTES:
+            break
+    return pd.DataFrame.from_records(rows, columns=unique([c[1] for c in declared]), coerce_float=True)
+
+
+def unique(names):
+    return [n if n not in names[:i] else '%s.%d' % (n, i) for i, n in enumerate(names)]
 
 
 def stored_table(con, name, quoted, number):
-    """(a Table, the declared columns), of the first rows if there are very many."""
+    """(a Table, the columns as they are declared), of the first rows if there are very many."""
     declared = con.execute('pragma table_info(%s)' % quoted).fetchall()[:40]
-    t = Table(name, '', [Column(c[1]) for c in declared], [], [])
-    t.first, taken, types = None, 0, [set() for _ in declared]
-    for row in con.execute('select * from %s limit %d' % (quoted, STORED_ROWS)):
-        t.first = t.first or row
-        for of_column, value in zip(types, row):
-            of_column.add(type(value))
-        t.body.append([stored_cell(v) for v in row[:40]])
-        taken += sum(map(len, t.body[-1]))
-        if taken > STORED_BYTES:
-            break
-    seen = study(t.columns, t.body, SECONDS / 2)
-    t.whole = seen == len(t.body) == number
-    t.settled = [c.settle('.') for c in t.columns]
-    t.in_frame = [('bytes', '') if bytes in of_column else as_json(kind, str in of_column)
-                  for kind, of_column in zip(t.settled, types)]
-    return t, ['%s %s' % (clean(c[1], 40), clean(c[2], 20)) for c in declared]
+    plain = [('%s %s' % (clean(c[1], 40), clean(c[2], 20))).rstrip() for c in declared]
+    if not has('pandas'):
+        return None, plain
+    t = Table(name, [], stored_frame(con, quoted, declared))
+    t.whole = len(t.frame) == number
+    return t, plain
 
 
 def stored_columns(t, declared):
     """'total REAL (0.5 to 90.0, 3 missing)': columns as the table declares them, and what they hold."""
-    out = []
-    for c, (kind, form), said in zip(t.columns, t.settled, declared):
-        text = column_text(c, kind, form, '.', True)
-        held = text[len(clean(repr(c.name), 60)) + 2:-1]
-        held = 'empty' if kind == 'empty' else re.sub(r'^(date %s|\w+)(: |, )?' % re.escape(form), '', held)
-        if kind == 'date' and form != 'mixed':
-            plain = form == 'iso' or form.startswith('%Y-%m-%d')
-            held = 'dates%s, %s' % ('' if plain else ' ' + form, held)
-        out.append(said.rstrip() + (' (%s)' % held if held and c.n > 1 else ''))
+    out, dates = [], statements_for_text(t.frame)[0]
+    dated = {name: code for code, names in dates if 'to_datetime' in code for name in names}
+    for c, said in zip(t.columns, declared):
+        held = column_text(c, True)[len(clean(repr(c.name), 60)) + 2:-1]
+        held = 'empty' if c.kind == 'empty' else re.sub(r'^(int|float|text)(: |, |$)', '', held)
+        if c.name in dated:
+            form = re.search("format='(%.*?)'", dated[c.name])
+            line = 'x = ' + dated[c.name].replace('{}', '_cells')
+            ends = Column('', run(['import pandas as pd', line], [('_cells', c.cells)])['x']).ends()
+            held = 'dates%s, %s' % (' ' + form[1] if form and not form[1].startswith('%Y-%m') else '', ends)
+            held += ', %d missing' % c.missing if c.missing else ''
+        out.append(said + (' (%s)' % held if held and c.n > 1 else ''))
     return ', '.join(out)
 
 
@@ -235,11 +244,12 @@ def database(path):
         try:
             number = con.execute('select count(*) from ' + quoted).fetchone()[0]
             count = ' (%d rows)' % number
+            first = con.execute('select * from %s limit 1' % quoted).fetchone()
             t, declared = stored_table(con, name, quoted, number)
-            first = t.first
-            plain, facts = ', '.join(s.rstrip() for s in declared), stored_columns(t, declared)
-            facts += '' if t.whole else '; of the first %d' % len(t.body)
-            tables += [t] if kind == 'table' else []
+            plain = ', '.join(declared)
+            facts = plain if t is None else stored_columns(t, declared) + (
+                '' if t.whole else '; of the first %d' % len(t.frame))
+            tables += [t] if kind == 'table' and t is not None else []
         except sqlite3.Error as e:              # it would take too long, or a view is broken
             if 'malformed' in str(e):
                 TROUBLE.append('the database is damaged')
@@ -250,25 +260,42 @@ def database(path):
         rows.append((count, '  first row: ' + clean(repr(first), ROW) if first and ROWS else '', kind))
     views = [n for n, kind in found if kind == 'view']
     small = len(tables) <= FRAMES and os.path.getsize(path) <= FRAMES_BYTES and all(t.whole for t in tables)
-    if has('pandas') and small and len(tables) == len(found) - len(views) > 0 and not TROUBLE:
-        return as_frames(path, tables, views)
+    if small and len(tables) == len(found) - len(views) > 0 and not TROUBLE:
+        try:
+            return as_frames(path, tables, views)
+        except Exception:
+            pass                                # what pandas cannot read is asked in SQL
     return '\n'.join([read] + fitting(heads, rows, stored_joins(tables), [n for n, _ in found]))
+
+
+def query_of(t):
+    """The query that reads a table whole; whole numbers that a float would round are read as text."""
+    plain = re.fullmatch('[a-z_]+', t.name) and t.name not in ('group', 'index', 'order', 'table')
+    called = t.name if plain else '"%s"' % t.name.replace('"', '""')
+    long = [c.name for c in t.columns if c.kind == 'float' and c.missing and len(c.held)
+            and (c.held % 1 == 0).all() and c.held.abs().max() > 1e15]
+    columns = ', '.join('CAST("%s" AS TEXT) AS "%s"' % (c.name, c.name) if c.name in long else '"%s"' % c.name
+                        for c in t.columns) if long else '*'
+    return 'SELECT %s FROM %s' % (columns, called)
 
 
 def as_frames(path, tables, views):
     """A database of a few tables, none of them large, is read like a workbook."""
-    lines = ['import sqlite3, pandas as pd; con = sqlite3.connect(%r)' % path]
+    lines, made = ['import sqlite3, pandas as pd; con = sqlite3.connect(%r)' % path], []
     for i, t in enumerate(tables):
-        plain = re.fullmatch('[a-z_]+', t.name) and t.name not in ('group', 'index', 'order', 'table')
-        query = 'SELECT * FROM ' + (t.name if plain else '"%s"' % t.name.replace('"', '""'))
-        t.name, t.settled = identifier(t.name, 'table%d' % (i + 1)), t.in_frame
-        t.read, t.total = 'pd.read_sql(%r, con)' % query, '%d rows' % len(t.body)
-        t.dates = type_lines(t.columns, t.settled, True, t.name)
-        lines += t.code()
-    lines += join_all(tables)[1]
+        name = identifier(t.name, 'table%d' % (i + 1))
+        made.append(
+    table_of(
+        name, [
+            '%s = pd.read_sql(%r, con)' %
+            (name, query_of(t))], (), 'import sqlite3, pandas as pd; con = sqlite3.connect(%r)' %
+             path))
+        made[-1].total = '%d rows' % len(made[-1].frame)
+        lines += made[-1].code()
+    lines += join_all(made)[1]
     last = ['views: ' + clean(', '.join(clean(v, 40) for v in views), 200)] * bool(views)
     share = (MOST - sum(len(s) + 1 for s in lines + last) - 60) // len(tables)
-    return '\n'.join(lines + [sheet_text(t, share) for t in tables] + last)
+    return '\n'.join(lines + [sheet_text(t, share) for t in made] + last)
 
 
 def declared_only(con, quoted):

@@ -1,34 +1,30 @@
-# profile_table.py - the part of file_profile.py for tables of text: separator, header, and the line that
-# reads the file.
+# profile_table.py - the part of file_profile.py for tables of text. It proposes arguments for a reader of
+# pandas (separator, header, lines to skip), runs it, and keeps the first reading that makes a good frame.
 
+import csv
+import io
 import itertools
 import os
 import re
 
-
-def padded(text, sep):
-    """Do quotes stand behind blanks ('1, "a, b"'), which a reader must be told to skip?"""
-    return bool(re.search(re.escape(sep) + ' +"(?!")', text[:65536]))
+HEAD = 65536                    # characters from which a table's form is proposed
+NEAR, FAR = 4 << 20, 1 << 20    # bytes at the beginning, and in the middle and at the end, of a large file
 
 
-def split(text, sep, whole, stop, quoting=0):
-    """Rows of the sample. The last one may be incomplete and is then left out."""
-    import csv
-    import io
+def rows_of(text, sep, stop=60, **more):
+    """[(row, lines before it)] of the beginning of a text, with which a form is proposed."""
     csv.field_size_limit(1 << 20)
-    rows = []
+    reader, out, lines = csv.reader(io.StringIO(text, newline=''), delimiter=sep, **more), [], 0
     try:
-        for row in csv.reader(io.StringIO(text, newline=''), delimiter=sep, quoting=quoting,
-                              skipinitialspace=padded(text, sep)):
+        for row in reader:
             if row:
-                rows.append(row)
-            if len(rows) >= stop:
-                return rows, False
+                out.append((row, lines))
+            if len(out) >= stop:
+                break
+            lines = reader.line_num
     except csv.Error:
         pass
-    if not whole and len(rows) > 1:
-        rows.pop()
-    return rows, whole
+    return out
 
 
 def beginning(text):
@@ -36,59 +32,106 @@ def beginning(text):
     end = 0
     for _ in range(3):
         end = text.find('\n', end) + 1 or len(text)
-    return text[:max(65536, end)]
+    return text[:max(HEAD, end)]
 
 
-def column_or_header(path, text):
-    """(separator, columns) of a CSV that has one column, or a header and no rows; None for any other."""
-    if path.rsplit('.', 1)[-1].lower() not in ('csv', 'tsv') or text.lstrip()[:1] in ('{', '['):
+def ways_to_split(head):
+    """[(arguments for csv.reader, the same for pandas)] beside the separator: what marks a quote."""
+    yield {}, {}
+    if re.search(r'[^\\]\\"', head):
+        yield {'escapechar': '\\', 'doublequote': False}, {'escapechar': '\\'}
+    if re.search(r"[,;\t|]'[^'\n]*[,;\t|][^'\n]*'[,;\t|\n]", head) and '"' not in head:
+        yield {'quotechar': "'"}, {'quotechar': "'"}
+
+
+class Form:
+    """One proposal: how a text is split into rows and cells."""
+
+    def __init__(self, head, sep, reader, args, named):
+        self.sep, self.args, self.score = sep, dict(args), 0
+        padded = head.count(sep + ' ') * 10 >= 9 * head.count(sep) > 0 or bool(
+            re.search(re.escape(sep) + ' +"(?!")', head))
+        if padded and sep != '\t':
+            reader, self.args['skipinitialspace'] = dict(reader, skipinitialspace=True), True
+        self.rows = rows_of(head, sep, **reader)
+        if len(self.rows) > 2 and len(head) >= HEAD:
+            self.rows.pop()
+        table = [r for r, _ in self.rows if not is_remark(r)]
+        table = table if len(table) > 1 else [r for r, _ in self.rows]
+        widths = [len(r) for r in table]
+        self.width = max((w for w in widths if w > 1), key=lambda w: (widths.count(w), w), default=0)
+        if len(widths) < 2 or not self.width:
+            return
+        skip = widths.index(self.width)
+        share = widths.count(self.width) / (len(widths) - skip)
+        if share < (0.5 if named and not skip else 0.7) or skip > 10 or skip and widths.count(self.width) < 3:
+            return
+        prose = self.width == 2 and 10 * head.count(sep + ' ') > 6 * head.count(
+            sep) and '"' not in head and not all( number_like(r[1]) for r in table[1:] if len(r) > 1)
+        if prose and sep == ',' and not (named and set(widths) == {2}):
+            return
+        # "1,5;2,5" agrees for both: where another separator fits too, the comma is a decimal mark
+        self.score = share + (0.001 * min(self.width, 50) if sep != ',' else 0)
+        self.score += head.count('"%s"' % sep) >= len(widths)
+        self.score += 0.01 * ('escapechar' in args) + 0.01 * ('quotechar' in args)
+
+
+def forms(path, text):
+    """The proposals for a text, the best first."""
+    head = beginning(text)
+    named = bool(re.search(r'\.[ct]sv(\.|$)', path, re.I))
+    first = re.match(r'sep=(.)\r?\n', head)
+    found = [Form(head, sep, reader, args, named) for sep in ('\t;,|' if not first else first[1])
+             for reader, args in ways_to_split(head)]
+    found = sorted((f for f in found if f.score), key=lambda f: -f.score)
+    return found or [f for f in [one_column_or_header(path, text, named)] if f]
+
+
+def one_column_or_header(path, text, named):
+    """The form of a CSV that has one column, or a header and no rows."""
+    if not named or text.lstrip()[:1] in ('{', '['):
         return None
-    head = text[:65536]
+    head = text[:HEAD]
     lines = head.split()
-    if len(lines) > 2 and len(lines) == len(head.splitlines()) and not re.search(r'[,;|\t<]', head):
-        return ',', 1
-    counts = {sep: text.count(sep) + 1 for sep in '\t;,|'}
-    sep = max(counts, key=counts.get)
     first = text.strip('\r\n')
-    return (sep, counts[sep]) if counts[sep] > 1 and not re.search(r'[\r\n<>]|, ', first) else None
-
-
-def find_separator(text, named=False):
-    """(separator, columns): the separator whose rows agree best, or None. named: as its name says, it is a
-    table, so half of its rows may be ragged if its first one is not."""
-    best, head = None, beginning(text)
-    whole = len(text) <= len(head)
-    bare = re.sub(r'\A(#[^\n]*\n)+', '', head)
-    head = bare if bare.count('\n') > 1 else head
-    for sep in '\t;,|':
-        rows = split(head, sep, whole, 60)[0]
-        widths = [len(r) for r in rows]
-        if len(widths) < 2:
-            continue
-        width = max((w for w in widths if w > 1), key=lambda w: (widths.count(w), w), default=0)
-        if not width:
-            continue
-        skip = widths.index(width)
-        share = widths.count(width) / (len(widths) - skip)
-        if share < (0.5 if named and not skip else 0.7) or skip > 10 or (skip and widths.count(width) < 3):
-            continue
-        if width == 2 and all(len(r) != 2 or r[1][:1] == ' ' for r in rows):
-            continue                    # prose with one comma per line
-        # "1,5;2,5" agrees for both: a comma between digits alone is a decimal comma when another separator
-        # fits too.
-        score = share + (0.001 * min(width, 50) if sep != ',' else 0)
-        if best is None or score > best[0]:
-            best = (score, sep, width)
-    return best and best[1:]
+    form = None
+    if len(lines) > 2 and len(lines) == len(head.splitlines()) and not re.search(r'[,;|\t<]', head):
+        form = Form(head, ',', {}, {}, True)
+        form.width = 1
+    elif not re.search(r'[\r\n<>]|, ', first):
+        sep = max('\t;,|', key=first.count)
+        if sep in first:
+            form = Form(head, sep, {}, {}, True)
+            form.width = first.count(sep) + 1
+    return form
 
 
 def is_remark(row):
     return row[0][:1] == '#'
 
 
+def filled_cells(row):
+    return sum(bool(c.strip()) for c in row)
+
+
 def is_title(row, after):
-    """Does this row say one thing, in front of rows that say more? Excel pads it with separators."""
-    return len(row) > 2 and sum(map(bool, row)) == 1 and any(2 * sum(map(bool, r)) > len(row) for r in after)
+    """Does this row say one thing or nothing, in front of rows that say more? Excel pads it."""
+    return len(row) > 2 and filled_cells(row) < 2 and any(2 * filled_cells(r) > len(row) for r in after)
+
+
+def two_headers(first, second, rest):
+    """The joined names of two rows that are both a header ("2023" above "Q1" and "Q2"); None."""
+    if len(first) != len(second) or not 1 < filled_cells(
+        first) < len(first) or filled_cells(second) < len(second):
+        return None
+    above = [c.strip() for c in first]
+    for i in range(1, len(above)):
+        above[i] = above[i] or above[i - 1]
+    names = [('%s %s' % (a, b.strip())).strip() for a, b in zip(above, second)]
+    numbers = any(all(number_like(r[i]) for r in rest if i < len(r) and r[i].strip())
+                  for i in range(1, len(first)))
+    good = numbers and not any(map(number_like, second)) and len(set(second)) < len(second)
+    return names if good and len(set(names)) == len(names) else None
 
 
 def units_row(header, rows):
@@ -98,94 +141,358 @@ def units_row(header, rows):
     if len(rest) < 3 or any(map(number_like, first)) or not any(first) or len(first) != len(header):
         return ''
     for i, cell in enumerate(first):
-        cells = [r[i] for r in rest if i < len(r) and r[i].strip()]
-        if cell.strip(' -') and (len(cell) > 12 or not cells or not all(map(number_like, cells))):
+        below = [r[i] for r in rest if i < len(r) and r[i].strip()]
+        if cell.strip(' -') and (len(cell) > 12 or not below or not all(map(number_like, below))):
             return ''
     return ', '.join('%s %s' % (name, cell) for name, cell in zip(header, first) if cell.strip(' -'))
 
 
-def lines_before(text, sep, width):
-    """(records, lines) before the first record of the table, such as titles and remarks. pandas counts lines,
-    including empty ones. The last remark may be the header ("#id,name")."""
-    import csv
-    import io
-    reader = csv.reader(io.StringIO(beginning(text), newline=''), delimiter=sep,
-                        skipinitialspace=padded(text, sep))
-    seen, lines = [], 0
-    for row in reader:
-        if row:
-            seen.append((row, lines))
-        if len(seen) > 200:
-            break
-        lines = reader.line_num
-    records = [row for row, _ in seen]
-    remarks = len(list(itertools.takewhile(is_remark, records)))
-    if remarks == len(records):
-        remarks = 0                     # these are its cells
-    elif remarks and len(records[remarks - 1]) == width:
-        remarks -= bool(re.match(r'#\w', records[remarks - 1][0])) or not has_header(records[remarks:])
-    for n, (row, before) in enumerate(seen[remarks:remarks + 11], remarks):
-        if len(row) == width and row[0] != 'sep=' and not is_title(row, records[n + 1:n + 6]):  # as in Excel
-            return n, before
-    return 0, 0
-
-
 def number_like(cell):
     cell = cell.strip()
-    return bool(FLOAT.fullmatch(cell) or COMMA.fullmatch(cell) or GROUPED.fullmatch(cell))
+    return bool(PLAIN.fullmatch(cell) or re.fullmatch(r'[+-]?[\d.,\s]*\d', cell) and (
+        ENGLISH.fullmatch(cell.lstrip('+-')) or GERMAN.fullmatch(cell.lstrip('+-'))))
 
 
 def has_header(rows):
     first, rest = rows[0][:400], rows[1:20]
     if not rest:
         return not any(number_like(c) for c in first)
-    numeric = [i for i in range(len(first))
-               if all(number_like(r[i]) for r in rest if i < len(r) and r[i].strip())
-               and any(i < len(r) and r[i].strip() for r in rest)]
+    below = [[r[i] for r in rest if i < len(r) and r[i].strip()] for i in range(len(first))]
+    numeric = [i for i, cells in enumerate(below) if cells and all(map(number_like, cells))]
+    if any(date_forms(c.strip()) or CLOCK.fullmatch(c.strip()) for c in first if c[:1].isdigit()):
+        return any(not number_like(first[i]) and first[i].strip() not in MISSING for i in numeric)
     if not numeric:
-        dated = any(re.match(r'\d{4}-\d\d-\d\d', c.strip()) for c in first)
-        return len(set(first)) == len(first) and not dated
-    if not number_like(first[0]) and 0 not in numeric and all(re.fullmatch(r'(19|20)\d\d', first[i].strip())
-                                                              for i in numeric):
-        return True                     # one column per year
+        return len(set(first)) == len(first)
+    if not number_like(first[0]) and 0 not in numeric:
+        cells = [first[i].strip() for i in numeric]
+        if all(re.fullmatch(r'(19|20)\d\d', c) for c in cells) or \
+                len(cells) > 1 and cells == [str(k) for k in range(len(cells))]:
+            return True                 # one column per year, or per place
     return not all(number_like(first[i]) for i in numeric)
 
 
-def unique(names):
-    """Names as pandas makes them: a second 'x' is 'x.1', an empty one 'Unnamed: 2'."""
-    seen, out = {}, []
-    for i, name in enumerate(names):
-        name = name if name.strip() else 'Unnamed: %d' % i
-        n = seen.get(name, 0)
-        seen[name] = n + 1
-        out.append(name if not n else '%s.%d' % (name, n))
+class Proposal:
+    """The arguments of a reader for one form, and what stands before the table."""
+
+    def __init__(self, form, encoding):
+        self.args, self.wrong, self.notes, self.width, self.sep = {}, '', [], form.width, form.sep
+        rows = [r for r, _ in form.rows]
+        skip, lines = self.place(form, rows)
+        before, rows = rows[:skip], rows[skip:]
+        if form.sep != ',':
+            self.args['sep'] = form.sep
+        if encoding != 'utf-8':
+            self.args['encoding'] = encoding
+        self.args.update(form.args)
+        longer = [r for r in rows if len(r) == self.width or not is_remark(r)]
+        if rows[1:] and len(longer) < len(rows) and not any('#' in c for r in longer for c in r):
+            rows, self.args['comment'] = longer, '#'
+        if skip:
+            self.args['skiprows'] = lines
+        self.head(rows, lines if skip else 0)
+        said = clean(' / '.join(form.sep.join(row).rstrip(form.sep)
+                     for row in before if filled_cells(row)), ROW)
+        if said:
+            self.notes.append('before them: ' + said)
+
+    def place(self, form, rows):
+        """(rows, lines) before the first row of the table, such as titles and remarks. The last remark may be
+        the header ("#id,name")."""
+        remarks = len(list(itertools.takewhile(is_remark, rows)))
+        if remarks == len(rows):
+            remarks = 0                 # these are its cells
+        elif remarks and len(rows[remarks - 1]) == self.width:
+            remarks -= bool(re.match(r'#\w', rows[remarks - 1][0])) or not has_header(rows[remarks:])
+        for n, row in enumerate(rows[remarks:remarks + 11], remarks):
+            good = len(row) == self.width or n == remarks and self.names_rows(row, rows[n + 1:])
+            if good and row[0] != 'sep=' and not is_title(row, rows[n + 1:n + 6]):
+                return n, form.rows[n][1]
+        return 0, 0
+
+    def names_rows(self, header, rows):
+        """Is a header one name short because the first column has none, as R writes it?"""
+        full = [r for r in rows if len(r) == self.width]
+        cut = any(all(c[:1] == ' ' for c in cells) for cells in zip(*full))     # "Jan 05, 2024" at its comma
+        return 1 < len(header) == self.width - 1 and has_header([header] + rows) and not cut
+
+    def head(self, rows, lines):
+        first, body = rows[0], rows[1:]
+        names = two_headers(first, body[0], body[1:20]) if len(body) > 2 else None
+        if names and len(repr(names)) < 500:
+            self.args.update(skiprows=lines + 2, header=None, names=names)
+            self.notes.append('two header rows, joined into names')
+        elif not has_header(rows):
+            self.args['header'] = None
+        else:
+            units = units_row(first, body) if len(body) > 3 else ''
+            if units:
+                self.args['skiprows'] = list(range(lines)) + [lines + 1]
+                self.notes.append('units: ' + units)
+            if body and len(first) < self.width and all(
+                    not any(c.strip() for c in r[len(first):]) for r in body):
+                self.args['index_col'] = False      # a separator at the end of each row
+                self.width = len(first)
+
+
+def call(reader, source, args):
+    return 'pd.%s(%s)' % (reader, ', '.join([source] + ['%s=%s' % (k, v if k == 'dtype' else repr(v))
+                                                        for k, v in args.items()]))
+
+
+def raw_frame(reader, source, args, given):
+    """Every cell as the text that it is."""
+    lines = [
+    'import pandas as pd',
+    'df = ' +
+    call(
+        reader,
+        source,
+        dict(
+            args,
+            dtype='str',
+             keep_default_na=False))]
+    return run(lines, given())['df']
+
+
+def mend(reader, source, proposal, given):
+    """raw_frame(), with arguments for what the reader complains of: longer rows, a quote without end."""
+    args = proposal.args
+    try:
+        return raw_frame(reader, source, args, given)
+    except Exception as e:
+        if 'inside string' in str(e) or 'quote' in str(e):
+            args['quoting'] = 3
+            proposal.wrong = 'a quote in it is never closed'
+            return raw_frame(reader, source, args, given)
+        if not re.search(r'Expected \d+ fields', str(e)) or 'usecols' in args:
+            raise
+    wide = raw_frame(reader, source, dict(args, usecols=list(range(proposal.width))), given)
+    some = raw_frame(reader, source, dict(args, on_bad_lines='skip'), given)
+    n = len(wide) - len(some)
+    wider = dict(args, header=None, names=range(proposal.width + 8), skiprows=args.get('skiprows', 0))
+    try:                                # are they longer by cells that hold something?
+        beyond = raw_frame(reader, source, wider, given).iloc[:, proposal.width:]
+        holds = int((beyond.fillna('') != '').any(axis=1).sum())
+    except Exception:
+        holds = n
+    if holds:
+        proposal.wrong = '%d row%s more cells than the header' % (n, ' has' if n == 1 else 's have')
+    if holds and 10 * n <= len(wide) and some.shape[1] == wide.shape[1]:
+        args['on_bad_lines'] = 'warn'
+        proposal.notes.append(proposal.wrong + ', and these rows are left out')
+        return some
+    args['usecols'] = list(range(proposal.width))
+    if holds:
+        proposal.notes.append(proposal.wrong + ', which are cut off')
+    return wide
+
+
+def column_plans(raw, commas):
+    """[(name, its Plan)] of the columns of a frame of texts."""
+    out = []
+    for i, name in enumerate(raw.columns[:COLUMNS_SEEN]):
+        counts = raw.iloc[:, i].value_counts(sort=False)
+        out.append((name, column_plan(name, dict(zip(counts.index, counts.tolist())), commas), counts.index))
     return out
 
 
-def study(columns, rows, seconds=SECONDS):
-    """Feed rows to columns until the time is up; returns how many were read. Works column by column, because
-    equal cells are then counted at once."""
-    until, width = clock() + seconds, len(columns)
-    step = max(16, 65536 // max(1, width))
-    for start in range(0, len(rows), step):
-        if start and clock() > until:
-            return start
-        part = rows[start:start + step]
-        fed = 0
-        cut = (row if len(row) <= width else row[:width] for row in part)
-        for c, cells in zip(columns, itertools.zip_longest(*cut, fillvalue='')):
-            c.feed_all(cells)
-            fed += 1
-        for c in columns[fed:]:
-            c.feed('', len(part))
-    return len(rows)
+def file_marks(plans, sep):
+    """(the decimal mark, the mark between thousands or '') of all columns that the reader itself makes
+    numbers."""
+    bare = [(p, cells) for _, p, cells in plans if p.kind in ('int', 'float') and not p.code]
+    points = any(
+    p.form in (
+        '',
+        '.') and any(
+            re.search(
+                r'\.(?!\d{3}$)',
+                c) for c in cells) for p,
+                 cells in bare)
+    commas = any(p.form == ',' for p, _ in bare)
+    either = any(p.form == 'either' for p, _ in bare)
+    decimal = ',' if (commas or either and sep == ';') and not points else '.'
+    group = '.' if decimal == ',' else ','
+    grouped = any(p.form in (decimal, 'either') and any(group in c for c in cells) for p, cells in bare)
+    return decimal, group if grouped else ''
 
 
-def decimal_mark(columns, sep):
-    commas = sum(c.kinds.get('comma', 0) for c in columns)
-    grouped = sum(c.kinds.get('grouped', 0) for c in columns)
-    points = sum(c.kinds.get('float', 0) for c in columns)
-    return ',' if (commas or (grouped and sep == ';' and not points)) and commas + grouped > points else '.'
+def settle(plans, args, sep, large=False):
+    """Arguments for the reader that the plans ask for; [(statement's expression, names)]."""
+    decimal, group = file_marks(plans, sep)
+    text, dates, marks, statements = [], [], {}, {}
+    keep = any(p.kind == 'codes' for _, p, _ in plans)
+    for name, p, cells in plans:
+        if p.kind == 'float' and p.form in ('.', ',') and not p.code and p.form != decimal:
+            p.code = number_code(list(cells), '', p.form)
+        mixes = group and p.kind not in ('int', 'float') and all(re.fullmatch(r'[\d.,+-]*', c) for c in cells)
+        if p.text or mixes or large and p.code:
+            text.append(name)
+        if p.kind == 'date' and not p.code:
+            dates.append(name)
+        if p.code:
+            statements.setdefault(p.code, []).append(name)
+        missing = [c for c in cells if c.strip() in MISSING] if keep and p.kind != 'codes' else \
+            [''] if keep and '' in cells else []
+        if p.marks or missing:
+            marks[name] = sorted({*p.marks, *missing})
+    if decimal == ',':
+        args['decimal'] = ','
+    if group:
+        args['thousands'] = group
+    if keep:
+        args['keep_default_na'] = False
+    if marks:
+        same = len({tuple(m) for m in marks.values()}) == 1 and not keep and len(marks) > 1
+        args['na_values'] = next(iter(marks.values())) if same else marks
+    if text:
+        args['dtype'] = 'str' if len(text) == len(plans) else dtypes(text)
+    if dates:
+        args['parse_dates'] = dates
+    return list(statements.items())
+
+
+def dtypes(names):
+    if len(names) > 4:
+        return 'dict.fromkeys(%r, str)' % names
+    return '{%s}' % ', '.join('%r: str' % n for n in names)
+
+
+def statement(df, code, names):
+    if len(names) == 1:
+        return '%s[%r] = %s' % (df, names[0], code.replace('{}', '%s[%r]' % (df, names[0])))
+    return 'for c in %r: %s[c] = %s' % (names, df, code.replace('{}', '%s[c]' % df))
+
+
+def losses(t, raw, plans):
+    """What the conversions of columns lose, with its count."""
+    for name, p, cells in plans:
+        if not p.code or name not in t.frame.columns:
+            continue
+        before = raw[name]
+        gone = t.frame[name].isna().to_numpy() & ~before.str.strip().isin(MISSING | set(p.marks)).to_numpy()
+        if gone.any():
+            t.notes.append(
+    '%r: %d of %d could not be read as %s and are missing then, such as %s' %
+    ( name,
+    gone.sum(),
+    len(before),
+    'dates' if p.kind == 'date' else 'numbers',
+    clean(
+        repr(
+            before[gone].iloc[0]),
+             40)))
+
+
+def read_as(name, reader, path, proposal, given, large=False):
+    """The Table that a proposal makes. Raises what pandas raises."""
+    source, args = repr(path), proposal.args
+    if path.endswith(('.gz', '.bz2', '.xz', '.zip', '.zst')) and reader == 'read_csv':
+        args['compression'] = None      # by its name pandas would take it for compressed
+    raw = mend(reader, source, proposal, given)
+    sep = proposal.sep
+    plans = column_plans(raw, '')
+    decimal, _ = file_marks(plans, sep)
+    if decimal == ',':
+        plans = column_plans(raw, ',')
+    for with_plans in (True, False):
+        final = dict(args)
+        if large:
+            final['low_memory'] = False
+            final['encoding_errors'] = 'replace'
+            final.setdefault('on_bad_lines', 'warn')
+        statements = settle(plans, final, sep, large) if with_plans else []
+        if large:
+            statements = tolerant(plans, statements)
+        lines = ['%s = %s' % (name, call(reader, source, final))] + [statement(name, *s) for s in statements]
+        try:
+            frame = run(['import pandas as pd'] + lines, given())[name]
+        except Exception:
+            if not with_plans:
+                raise
+            continue
+        if len(frame) == len(raw):
+            break
+    t = Table(name, lines, frame)
+    t.notes, t.wrong, t.sep = proposal.notes, proposal.wrong, sep
+    t.remarks = {k: p.remark for k, p, _ in plans if p.remark}
+    if with_plans and frame.index.equals(raw.index):
+        losses(t, raw, plans)
+    if len(frame.columns) and not isinstance(frame.index[:1], type(raw.reset_index(drop=True).index)):
+        t.notes.append('the first column has no name and is the index')
+    ending(t)
+    return t
+
+
+def tolerant(plans, statements):
+    """For a file that was not read whole: what turns up later becomes missing."""
+    out = [(code if 'errors=' in code or 'to_datetime' not in code else code[:-1] + \
+            ", errors='coerce')", names) for code, names in statements]
+    numbers = [name for name, p, _ in plans if p.kind in ('int', 'float') and not p.code]
+    return out + [("pd.to_numeric({}, errors='coerce')", numbers)] * (0 < len(numbers) <= 20)
+
+
+TOTAL = re.compile(r'(grand |sub)?(total|sum|summe|gesamt|insgesamt|totale|suma|ukupno|celkem)\b', re.I)
+
+
+def ending(t):
+    """Tells of rows at the end that are no rows of the table: a total, or remarks."""
+    last, rows = t.frame.tail(3), []
+    for i in range(len(last) if len(t.frame) > 5 and t.frame.shape[1] > 1 else 0):
+        cells = [cell_text(v) for v in last.iloc[i, :40]]
+        if TOTAL.match(cells[0].strip()) or filled_cells(
+            cells) == 1 and cells[0] and t.frame.iloc[:, 1].notna().mean() > .9:
+            rows.append(' | '.join(cells).strip(' |'))
+    if rows:
+        t.notes.append('at its end, no data but a total or a remark: ' + ' / '.join(rows))
+
+
+def sampled(path, size, encoding):
+    """Whole lines of a large file: its beginning, some of its middle, and its end."""
+    with open(path, 'rb') as f:
+        parts = [f.read(NEAR)]
+        if not encoding.startswith('utf-16'):
+            for at in (size // 2, size - FAR):
+                f.seek(at)
+                part = f.read(FAR)
+                parts.append(part[part.find(b'\n') + 1:])
+    return b''.join(part[:part.rfind(b'\n') + 1] for part in parts)
+
+
+def read_table(path, text, encoding, whole, name='df'):
+    """A Table, or None if the text is none. What is large is read in part."""
+    if not has('pandas'):
+        return None
+    text = text if '\n' in text else text.replace('\r', '\n')
+    size, sample = os.path.getsize(path), None
+    if not whole:
+        sample = sampled(path, size, encoding)
+
+    def given():
+        return [(repr(path), io.BytesIO(sample))] if sample is not None else []
+    for form in forms(path, text)[:3]:
+        try:
+            proposal = Proposal(form, encoding)
+            if '\ufffd' in text and encoding.startswith(('utf-8', 'cp', 'mac')):
+                proposal.args['encoding_errors'] = 'replace'
+            t = read_as(name, 'read_csv', path, proposal, given, not whole)
+        except Exception:
+            continue
+        if len(t.frame) or len(form.rows) < 2:
+            break
+    else:
+        return None
+    t.title = os.path.basename(path).split('.', 1)[0]
+    t.width = form.width
+    if sample is not None:
+        t.whole = False
+        lines = sample.count(b'\n')
+        t.total = 'about %d rows, looked at %d at the beginning, in the middle and at the end' % (
+            max(len(t.frame), len(t.frame) * count_rows(path) // max(1, lines)), len(t.frame))
+        t.notes.append('not read whole: what turns out to be no number or date becomes missing')
+    if not len(t.frame):
+        t.wrong = t.wrong or 'it has a header and no rows'
+        t.notes.append(t.wrong)
+    return t
 
 
 def count_rows(path):
@@ -198,151 +505,32 @@ def count_rows(path):
             n += piece.count(b'\n')
 
 
-class Table:
-    """A file or sheet that was understood: the code that reads it into a name, its columns, its rows."""
-
-    def __init__(self, name, read, columns, settled, body, decimal='.', dates=()):
-        self.name, self.read, self.dates, self.decimal = name, read, list(dates), decimal
-        self.title = name               # the file's own name
-        self.units = ''                 # of columns, where a row below the header says them
-        self.columns, self.settled, self.body = columns, settled, body
-        self.whole = True               # every row was examined
-
-    def code(self):
-        return ['%s = %s' % (self.name, self.read)] + self.dates if has('pandas') else [self.read]
-
-    def called(self):
-        """What its description begins with, where it is one of several."""
-        return '' if self.name == 'df' else self.name + ': '
-
-
-def read_table(path, text, encoding, whole, name='df', seconds=SECONDS):
-    named = bool(re.search(r'\.[ct]sv(\.|$)', path, re.I))
-    found = find_separator(text, named) or column_or_header(path, text)
-    if not found:
-        return None
-    sep, width = found
-    skip, skip_lines = lines_before(text, sep, width)
-    rows, all_rows = split(text, sep, whole, 1 << 30)
-    before = rows[:skip]
-    rows = rows[skip:]
-    if not rows:
-        return None
-    damage = damaged_rows(text, rows, width, whole)
-    if damage[0] == 'quoting=3':
-        rows = split(text, sep, whole, 1 << 30, 3)[0][skip:]
-    table = [row for row in rows if len(row) == width or not is_remark(row)]
-    if len(table) < len(rows) and not any('#' in c for row in table for c in row):
-        rows = table
-        damage = damage[0] or "comment='#'", damage[1]
-    header = has_header(rows)
-    names = unique(rows[0][:400]) if header else list(range(min(width, 400)))
-    body = rows[1:] if header else rows
-    units = units_row(names, body) if header and len(body) > 3 and has('pandas') else ''
-    body = body[1:] if units else body
-    skipped = skip_lines if skip else 0
-    columns = [Column(n) for n in names]
-    seen = study(columns, body, seconds)
-    decimal = decimal_mark(columns, sep)
-    grouped = any(c.kinds.get('grouped') for c in columns) if decimal == '.' else any(
-        re.fullmatch(COMMA, v) and '.' in v for c in columns for v in c.values if c.values[v][1] == 'comma')
-    settled = [c.settle(decimal) for c in columns]
-    read = read_line(path, sep, encoding, list(range(skipped)) + [skipped + 1] if units else skipped, header,
-                     decimal, grouped, columns, settled, damage[0], padded(text, sep))
-    t = Table(name, read, columns, settled, body, decimal, type_lines(columns, settled, False, name)
-              if has('pandas') else ())
-    t.sep, t.width, t.whole = sep, width, all_rows and seen == len(body)
-    t.title = os.path.basename(path).split('.', 1)[0]
-    t.total = '%d rows' % len(body) if all_rows else 'about %d rows' % max(count_rows(path) - skip - header,
-                                                                           len(body))
-    if not t.whole:
-        t.total += ', looked at the first %d' % seen
-    t.before = clean(' / '.join(sep.join(row).rstrip(sep) for row in before), ROW)
-    t.units = clean(units, 2 * ROW)
-    t.wrong = damage[1] or ('' if body else 'it has a header and no rows')
-    return t
-
-
-def damaged_rows(text, rows, width, whole):
-    """(an argument with which pandas reads the file all the same, what is wrong with it), or ('', '')."""
-    if whole and '\n' in rows[-1][-1] and text.count('"') % 2:
-        return 'quoting=3', 'a quote in it is never closed'
-    longer = [row for row in rows[1:] if len(row) > width and any(row[width:])]
-    if not longer or len(rows[0]) > width:
-        return '', ''
-    has_or_have = ' has' if len(longer) == 1 else 's have'
-    wrong = '%d row%s more cells than the header' % (len(longer), has_or_have)
-    if 10 * len(longer) <= len(rows):
-        return "on_bad_lines='warn'", wrong + ', and these rows are left out'
-    return "engine='python', on_bad_lines=lambda row: row[:%d]" % width, wrong + ', which are cut off'
-
-
 def table(path, text, encoding, whole):
     t = read_table(path, text, encoding, whole, variable(path, 'df'))
     if not t:
-        return None
+        return rows_without_pandas(path, text, encoding)
     lines = t.code() + joins_with_files(t, path)
-    if has('pandas'):
-        lines[0] = 'import pandas as pd; ' + lines[0]
-    columns = describe(t.columns, t.settled, t.decimal)
-    more = '' if t.width <= len(t.columns) else ', and %d more' % (t.width - len(t.columns))
-    lines.append('%s%s, columns: %s%s' % (t.called(), t.total, columns, more))
+    lines[0] = 'import pandas as pd; ' + lines[0]
     if t.wrong:
         TROUBLE.append(t.wrong.partition(',')[0])
-        lines.append(t.wrong)
-    if t.before:
-        lines.append('before them: ' + t.before)
-    if t.units:
-        lines.append('units: ' + t.units)
-    left = MOST - sum(len(s) + 1 for s in lines)
-    rows = first_rows(t.body, t.sep)
-    lines.append(rows if len(rows) <= left else first_rows(t.body, t.sep, 1))
-    return '\n'.join(lines)
+    return told(lines, t)
 
 
-def read_line(path, sep, encoding, skip, header, decimal, grouped, columns, settled, damage='',
-              blanks=False):
-    if not has('pandas'):
-        kind = 'csv.DictReader' if header else 'csv.reader'
-        return 'import csv; f = open(%r, newline="", encoding=%r)%s; rows = list(%s(f, delimiter=%r%s))' % (
-            path, encoding, '; [next(f) for _ in range(%d)]' % skip if skip else '', kind, sep,
-            ', skipinitialspace=True' if blanks else '')
-    args = [repr(path)]
-    if sep != ',':
-        args.append('sep=%r' % sep)
-    if encoding != 'utf-8':
-        args.append('encoding=%r' % encoding)
-    if path.endswith(('.gz', '.bz2', '.xz', '.zip', '.zst')):
-        args.append('compression=None')     # by its name pandas would take it for compressed
-    if damage:
-        args.append(damage)
-    if blanks:
-        args.append('skipinitialspace=True')
-    if skip:
-        args.append('skiprows=%r' % (skip,))
-    return 'pd.read_csv(%s)' % ', '.join(args + column_arguments(header, decimal, grouped, columns, settled))
-
-
-def column_arguments(header, decimal, grouped, columns, settled):
-    """What any of pandas' readers of text must be told of the columns."""
-    args = []
-    if not header:
-        args.append('header=None')
-    if decimal == ',':
-        args.append("decimal=','")
-    if grouped:
-        args.append("thousands='%s'" % ('.' if decimal == ',' else ','))
-    marks = sorted({m for c, s in zip(columns, settled) if s[0] in ('int', 'float', 'date') for m in c.marks})
-    if marks:
-        args.append('na_values=%r' % marks[:8])
-    # thousands= would also remove the points from 01.02.2024 (seen with pandas 1.5), so such columns stay
-    # text until to_datetime.
-    text = [c.name for c, (kind, form) in zip(columns, settled)
-            if kind == 'code' or (grouped and kind == 'date' and ('.' if decimal == ',' else ',') in form)]
-    if text:
-        args.append('dtype={%s}' % ', '.join('%r: str' % n for n in text[:8]))
-    dates = [c.name for c, (kind, form) in zip(columns, settled)
-             if kind == 'date' and (form == 'iso' and not c.zones() or form.startswith('%Y-%m-%d'))]
-    if dates:
-        args.append('parse_dates=%r' % dates[:8])
-    return args
+def rows_without_pandas(path, text, encoding):
+    """The standard library's reader, whose values are all text."""
+    found = [] if has('pandas') else forms(path, text)
+    if not found:
+        return None
+    p = Proposal(found[0], encoding)
+    kind = 'csv.reader' if p.args.get('header', 1) is None else 'csv.DictReader'
+    skip = '; [next(f) for _ in range(%d)]' % p.args['skiprows'] if p.args.get('skiprows') else ''
+    read = 'import csv; f = open(%r, newline="", encoding=%r)%s; rows = list(%s(f, delimiter=%r%s))' % (
+        path, encoding, skip,
+        kind, found[0].sep, ', skipinitialspace=True' if 'skipinitialspace' in p.args else '')
+    rows = run([read])['rows']
+    names = list(rows[0]) if rows and kind == 'csv.DictReader' else range(found[0].width)
+    first = [clean(found[0].sep.join(map(str, r.values() if isinstance(r, dict) else r)), ROW)
+                   for r in rows[:3]]
+    return '\n'.join([read, '%d rows, all values text, columns: %s' %
+    (len(rows), clean(', '.join(map(repr, names)), COLUMNS_MOST)), 'first %d rows:' %
+     len(first)] + first)

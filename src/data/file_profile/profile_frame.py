@@ -1,0 +1,249 @@
+# profile_frame.py - the part of file_profile.py that runs the lines which read a file, and describes the
+# frame that they made. Whatever is said of a table's rows, columns, types and values is read from this frame.
+
+import collections
+import contextlib
+import io
+import itertools
+import re
+import warnings
+
+VALUES_MOST = 5000              # different values of a column that are looked at one by one
+COLUMNS_SEEN = 400              # columns of a frame that are looked at
+RUN = 6                         # as many columns of consecutive numbers are one entry
+KINDS = {'i': 'int', 'u': 'int', 'f': 'float', 'b': 'bool', 'M': 'datetime', 'm': 'timedelta'}
+INFERRED = {'boolean': 'bool', 'bytes': 'bytes', 'decimal': 'decimal', 'date': 'dates', 'datetime': 'dates',
+            'time': 'times of day', 'timedelta': 'timedelta', 'integer': 'int', 'floating': 'float',
+            'mixed-integer': 'numbers and text', 'mixed-integer-float': 'float', 'empty': 'empty'}
+
+
+def run(lines, given=None):
+    """What these lines of code make. given: [(text in them, value that stands for it)]. Raises what they
+    raise."""
+    space, code = {}, '\n'.join(lines)
+    for i, (text, value) in enumerate(given or ()):
+        code = code.replace(text, '_given%d' % i)
+        space['_given%d' % i] = value
+    with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        exec(compile(code, '<lines>', 'exec'), space)
+    return space
+
+
+class Column:
+    """What one column of a frame holds."""
+
+    def __init__(self, name, cells):
+        self.name, self.n, self.cells = name, len(cells), cells
+        self.missing = int(cells.isna().sum())
+        self.held = cells[cells.notna()] if self.missing else cells
+        self.kind = self.kind_of(cells.dtype)
+        self.counted = None
+
+    def kind_of(self, dtype):
+        import pandas as pd
+        if not len(self.held):
+            return 'empty'
+        kind = KINDS.get(getattr(dtype, 'kind', ''), '')
+        if kind:
+            return kind
+        kind = INFERRED.get(pd.api.types.infer_dtype(self.held), '')
+        return kind or ('text' if self.is_text() else 'objects')
+
+    def is_text(self):
+        return all(isinstance(v, str) for v in itertools.islice(self.held, 2000))
+
+    def counts(self):
+        """{value: how often}; empty where there are too many, or where they cannot be compared."""
+        if self.counted is None:
+            try:
+                found = self.held.value_counts(sort=False)
+                self.different = len(found)
+                self.counted = {} if len(found) > 20 * VALUES_MOST else dict(zip(found.index, found.tolist()))
+            except (TypeError, ValueError, OverflowError):
+                self.counted, self.different = {}, 0
+        return self.counted
+
+    @property
+    def values(self):
+        """{text of a value: how often}"""
+        return {str(v): n for v, n in self.counts().items()}
+
+    def once(self):
+        """Is every value different, so that rows of another table may refer to it?"""
+        self.counts()
+        return self.n > 2 and self.different == self.n
+
+    def few(self, most=12, length=110, unique=6):
+        """The values of a column that has few, so that a filter is right the first time. unique: how many,
+        if they do not repeat."""
+        counts = self.counts()
+        repeated = sum(counts.values()) >= 2 * len(counts)
+        if not counts or len(counts) > (most if repeated else unique):
+            return ''
+        shown = [repr(v) if isinstance(v, str) and v != v.strip() else clean(v, 24) for v in sorted(counts)]
+        text = ', '.join(shown)
+        return text if len(text) <= length else ''
+
+    def ends(self):
+        """'0.5 to 90.0'; '' if there are none."""
+        held = self.held
+        if self.kind in ('int', 'float'):
+            held = held[(held < float('inf')) & (held > float('-inf'))] if self.kind == 'float' else held
+            if not len(held):
+                return ''
+            low, high = number_text(held.min()), number_text(held.max())
+            return 'all ' + low if low == high else '%s to %s' % (low, high)
+        return '%s to %s' % (cell_text(held.min()), cell_text(held.max()))
+
+
+def number_text(number):
+    number = number.item() if hasattr(number, 'item') else number
+    if isinstance(number, float) and abs(number) < 1e15:
+        return repr(round(number, 6))
+    return clean(repr(number), 24)
+
+
+def cell_text(value):
+    """A value as it would stand in a table of text."""
+    kind = type(value).__name__
+    if value is None or value is not value or kind in ('NaTType', 'NAType') or value != value:
+        return ''
+    if kind in ('Timestamp', 'datetime'):
+        text = str(value)
+        return text[:10] if text[10:19] in ('', ' 00:00:00') and not text[19:] else text[:26]
+    if kind in ('Timedelta', 'timedelta'):
+        seconds = value.total_seconds()
+        whole = int(abs(seconds))
+        part = ('%.6f' % (abs(seconds) - whole))[1:].rstrip('0').rstrip('.')
+        return '%s%d:%02d:%02d%s' % ('-' * (seconds < 0), whole // 3600, whole // 60 % 60, whole % 60, part)
+    return number_text(value) if kind.startswith('float') else str(value)
+
+
+def nearly(c):
+    """'20 numbers, but [m/s]': a few cells, such as a row of units, are no numbers."""
+    odd = [v for v in c.counts() if not PLAIN.fullmatch(v.strip())]
+    numbers = sum(n for v, n in c.counts().items() if PLAIN.fullmatch(v.strip())) if odd else 0
+    if not odd or len(odd) > 3 or numbers < 5 or 5 * numbers < 4 * (c.n - c.missing):
+        return ''
+    return '%d numbers, but %s' % (numbers, ', '.join(clean(repr(v), 24) for v in odd))
+
+
+def text_kind(c):
+    """'text', and what it is besides."""
+    values = c.counts()
+    if values and all(v.isdigit() for v in values):
+        return 'text, digits with leading zeros' if any(v[0] == '0' < v[1:] for v in values) else \
+            'numbers as text'
+    if values and all(PLAIN.fullmatch(v) for v in values):
+        return 'numbers as text'
+    return 'text, amounts with a sign' if values and all(AMOUNT.fullmatch(v) for v in values) else 'text'
+
+
+def column_text(c, facts, remark=''):
+    """'price' (float, 0.5 to 90.0, 3 missing): a column's type, and with facts what it holds."""
+    name = text_kind(c) if c.kind == 'text' and facts else c.kind
+    name += remark and ', ' + remark
+    if facts and c.kind in ('int', 'float', 'datetime', 'timedelta'):
+        few = c.few(6, 30, 0) if c.kind == 'int' else ''
+        ends = '' if few else c.ends()
+        name += ': ' + few if few else ', ' + ends if ends else ''
+        name += ', all different' if c.kind == 'int' and c.once() else ''
+    elif facts and c.kind == 'text':
+        few = (c.few() or nearly(c)) if name == 'text' else ''
+        if few:
+            name += ': ' + few
+        elif not remark and (c.counts() or c.different):
+            name += ', all different' if c.once() else ', %d different' % c.different
+    if c.missing:
+        name += ', %d missing' % c.missing
+    return '%s (%s)' % (clean(repr(c.name), 60), name)
+
+
+def numbered(name):
+    m = re.fullmatch(r'(.*?)([0-9]{1,9})', str(name))
+    return m and (m.group(1), int(m.group(2)))
+
+
+def runs(columns):
+    """The columns in groups: 'Q1' to 'Q120' of one type are one group, any other is one alone."""
+    groups, last = [], None
+    for c in columns:
+        now = numbered(c.name) and (*numbered(c.name), 'float' if c.kind == 'int' else c.kind)
+        if now and last and now[0] == last[0] and now[1] == last[1] + 1 and now[2] == last[2]:
+            groups[-1].append(c)
+        else:
+            groups.append([c])
+        last = now
+    return [g for group in groups for g in ([group] if len(group) >= RUN else [[c] for c in group])]
+
+
+def run_text(columns, facts):
+    """'Q1' to 'Q120' (120 columns, int, 1 to 5)."""
+    kinds = [c.kind for c in columns]
+    said = '%d columns, %s' % (len(columns), 'float' if 'float' in kinds else kinds[0])
+    if facts and set(kinds) <= {'int', 'float'}:
+        low, high = (number_text(of([of(c.held) for c in columns])) for of in (min, max))
+        said += ', all %s' % low if low == high else ', %s to %s' % (low, high)
+    missing = sum(c.missing for c in columns)
+    return '%s to %s (%s%s)' % (clean(repr(columns[0].name), 60), clean(repr(columns[-1].name), 60), said,
+                                ', %d missing' % missing if missing else '')
+
+
+def describe(columns, remarks=None, most=COLUMNS_MOST):
+    """All columns in at most that many characters: with their contents if there is room, else with their
+    types, else only the first of them."""
+    groups, remarks = runs(columns), remarks or {}
+    for facts in (True, False):
+        parts = [run_text(g, facts) if len(g) > 1 else column_text(g[0], facts, remarks.get(g[0].name, ''))
+                 for g in groups[:200]]
+        if len(groups) <= 200 and sum(len(p) + 2 for p in parts) <= most:
+            return ', '.join(parts)
+    fit = len(list(itertools.takewhile(lambda n: n <= most, itertools.accumulate(len(p) + 2 for p in parts))))
+    return ', '.join(parts[:fit] + ['and %d more' % sum(map(len, groups[fit:]))])
+
+
+def first_rows(frame, sep, count=3):
+    if not ROWS:        # noqa: file_profile.py has it
+        return ''
+    out = []
+    for i in range(min(count, len(frame))):
+        row = (cell_text(frame.iat[i, k]) for k in range(min(40, frame.shape[1])))
+        out.append(clean(sep.join(clean(cell, CELL) for cell in row), ROW))
+    return 'first %d rows:\n%s' % (len(out), '\n'.join(out)) if out else 'no rows'
+
+
+class Table:
+    """A file, sheet or query that was read: the lines of code, and the frame that they made."""
+
+    def __init__(self, name, lines, frame):
+        self.name, self.lines, self.frame = name, lines, frame
+        self.title = name               # the file's own name
+        self.columns = [Column(k, frame.iloc[:, i]) for i, k in enumerate(frame.columns[:COLUMNS_SEEN])]
+        self.whole = True               # the frame has every row
+        self.total = '%d rows' % len(frame)
+        self.remarks, self.notes = {}, []       # of columns by their names; lines for the reader
+        self.sep, self.wrong = ' | ', ''
+
+    def code(self):
+        return list(self.lines)
+
+    def called(self):
+        """What its description begins with, where it is one of several."""
+        return '' if self.name == 'df' else self.name + ': '
+
+    def said(self, most=COLUMNS_MOST):
+        wide = self.frame.shape[1] - len(self.columns)
+        return '%s%s, columns: %s%s' % (self.called(), self.total, describe(self.columns, self.remarks, most),
+                                        ', and %d more' % wide if wide > 0 else '')
+
+
+def told(lines, t, before=''):
+    """A whole profile: lines of code, the description of a table, its notes, and as many rows as fit."""
+    lines = lines + [before + \
+        t.said(min(COLUMNS_MOST, max(200, MOST - 300 - sum(len(s) + 1 for s in lines))))]
+    lines += [clean(note, 2 * ROW) for note in t.notes if note]
+    left = MOST - sum(len(s) + 1 for s in lines)
+    rows = first_rows(t.frame, t.sep)
+    lines.append(rows if len(rows) <= left else first_rows(t.frame, t.sep, 1))
+    return '\n'.join(lines)

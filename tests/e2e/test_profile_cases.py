@@ -1,0 +1,82 @@
+"""Files that are easily misread: the frame that a profile's lines make is what a careful reader would make of the file. SANDPIPER_PROFILE_CASES names
+folders (with ":" between them) of more: cases.jsonl has a file, what it shows, and an expression over df (the first frame), said and code; the files are beside it or
+in files/."""
+import json
+import os
+import pathlib
+import shutil
+
+import pytest
+
+from file_profiles import code_of, first_frame, make, pandas_here, prof
+
+pytestmark = [pytest.mark.no_asan, pytest.mark.skipif(not pandas_here, reason='pandas')]
+
+
+def more():
+    for folder in filter(None, os.environ.get('SANDPIPER_PROFILE_CASES', '').split(':')):
+        for line in (pathlib.Path(folder) / 'cases.jsonl').read_text().splitlines():
+            case = json.loads(line)
+            path = pathlib.Path(folder) / 'files' / case['file']
+            yield pytest.param(path if path.exists() else pathlib.Path(folder) / case['file'], case['expect'], id=case['file'])
+
+
+def above(path):
+    """The words above the table of a workbook."""
+    import openpyxl
+    rows = list(openpyxl.load_workbook(path).worksheets[0].iter_rows(values_only=True))[:8] if str(path).endswith('.xlsx') else []
+    return [row[0] for row in rows if row[0] is not None and sum(v is not None for v in row) == 1][:2]
+
+
+@pytest.mark.parametrize('path, expect', list(more()))
+def test_more_cases(tmp_path, path, expect):
+    shutil.copy(path, tmp_path / path.name)
+    text = prof.profile(str(tmp_path / path.name)).partition(prof.MARK)[0]
+    assert eval(expect, {'df': first_frame(text), 'said': text, 'code': code_of(text), 'above': above(path)}), text
+
+
+def rows(form, n=20):
+    return ''.join(form % {'i': i, 'two': '%02d' % (i % 28 + 1), 'dot': i / 4} for i in range(n))
+
+
+OWN = [
+    ('ids.csv', 'id,n\n' + rows('12345678901234567%(two)s,%(i)d\n') + ',7\n', "df['id'][3] == '1234567890123456704' and df['id'].isna().sum() == 1"),
+    ('ids.jsonl', rows('{"id": 12345678901234567%(two)s, "n": %(i)d}\n') + '{"id": null, "n": 7}\n', "df['id'][3] == '1234567890123456704'"),
+    ('zip.csv', ','.join('c%d' % k for k in range(12)) + '\n' + rows(','.join(['0%(two)s'] * 12) + '\n'), "(df.iloc[0] == '001').all()"),
+    ('blank.csv', 'id,total\n' + rows('%(i)d,%(dot)s\n') + '21, \n', "df['total'].dtype == 'float64' and df['total'].isna().sum() == 1"),
+    ('after.csv', 'age, work\n' + rows('%(i)d, Private\n'), "set(df['work']) == {'Private'} and \"'work' (text: Private)\" in said"),
+    ('iso.csv', 'land,iso\n' + rows('Namibia,NA\nNorway,NO\n'), "(df['iso'] == 'NA').sum() == 20"),
+    ('swiss.csv', "a;b\n" + rows("x;1'0%(two)s.50\n"), "df['b'][0] == 1001.5"),
+    ('thin.csv', 'a;b\n' + rows('x;1\u202f0%(two)s,50\n'), "df['b'][0] == 1001.5"),
+    ('sap.csv', 'a;b\n' + rows('x;1%(two)s,50-\n'), "df['b'][0] == -101.5"),
+    ('brackets.csv', 'a,b\n' + rows('x,"(1,0%(two)s.00)"\ny,1%(two)s.00\n'), "df['b'][0] == -1001 and df['b'][1] == 101"),
+    ('full.csv', 'a,b\n' + rows('x,１%(two)s\n'), "df['b'][0] == 101"),
+    ('minus.csv', 'a,b\n' + rows('x,\u22121%(two)s.5\n'), "df['b'][0] == -101.5"),
+    ('noon.csv', 'at,n\n' + rows('3/%(two)s/2021 3:05:00 PM,%(i)d\n'), "df['at'][12].day == 13 and df['at'][0].hour == 15"),
+    ('utc.csv', 'at,n\n' + rows('2021-03-%(two)s 10:00:00 UTC,%(i)d\n'), "str(df['at'].dtype).startswith('datetime64') and df['at'][12].day == 13"),
+    ('jan.csv', 'at,n\n' + rows('Jan-%(two)s,%(i)d\n'), "df['at'][12].year == 2013"),
+    ('sas.csv', 'at,n\n' + rows('%(two)sJAN2013,%(i)d\n'), "df['at'][12].day == 13"),
+    ('short.csv', 'at,n\n' + rows('14-01-%(two)s,%(i)d\n'), "df['at'][12].day == 13 and df['at'][12].year == 2014"),
+    ('late.csv', 'at,n\n' + rows('2021-03-%(two)s,%(i)d\n', 99) + 'Total,9\n', "str(df['at'].dtype).startswith('datetime64') and \"1 of 100 could not be read as dates\" in said and \"such as 'Total'\" in said"),
+    ('slash.csv', 'id,t\n' + rows('%(i)d,"he said \\"hi, you\\""\n'), "df['t'][0] == 'he said \"hi, you\"' and df.shape == (20, 2)"),
+    ('years.csv', ',2023,,2024,\nRegion,Q1,Q2,Q1,Q2\n' + rows('r%(i)d,1,2,3,4\n'), "list(df) == ['Region', '2023 Q1', '2023 Q2', '2024 Q1', '2024 Q2'] and df['2024 Q2'].sum() == 80"),
+    ('mac.csv', ('a,b\n' + rows('%(i)d,2\n')).replace('\n', '\r'), "df.shape == (20, 2)"),
+    ('nul.csv', 'a,b\n' + rows('%(i)d,x\n') + '20,y\0\n', "df.shape == (21, 2)"),
+    ('r.txt', 'maker\tdispl\n' + rows('%(i)d\taudi\t1.%(i)d\n'), "(df['maker'] == 'audi').all() and 'is the index' in said"),
+    ('comma.csv', 'x,y\n' + rows('%(dot)s,%(i)d,\n'), "list(df) == ['x', 'y'] and df['x'][1] == .25"),
+    ('sep.csv', 'sep=;\na;b\n' + rows('x;1,5\n'), "df['b'].sum() == 30"),
+    ('null.tsv', 'v\tat\n' + rows('%(i)d\t2025-01-%(two)s\n') + '\\N\t\\N\n', "df['v'].isna().sum() == 1 and str(df['at'].dtype).startswith('datetime64')"),
+    ('cs.csv', ('m;n\n' + rows('Plzeň;1\nHradec Králové;2\nŽďár;3\n')).encode('cp1250'), "'Plzeň' in set(df['m'])"),
+    ('tr.csv', ('m;n\n' + rows('Eskişehir;1\nAğrı;2\n')).encode('cp1254'), "'Eskişehir' in set(df['m'])"),
+    ('dos.csv', ('m;n\n' + rows('Müller;1\nJosé;2\n')).encode('cp437'), "'Müller' in set(df['m'])"),
+    ('odd.csv', b'm,n\n' + b'caf\xe9 \x9d,1\n' * 9, "len(df) == 9"),
+    ('hdfs.log', rows('0811%(two)s 203615 148 INFO dfs.DataNode$PacketResponder: block %(i)d terminating\n'), "len(df) == 20 and df['time'][0].year == 2008"),
+    ('colour.log', rows('\x1b[32m2025-01-%(two)s 10:00:00\x1b[0m \x1b[31mERROR\x1b[0m number %(i)d\n'), "set(df['level']) == {'ERROR'} and df['time'][12].day == 13"),
+    ('dump.sql', 'INSERT INTO `t` VALUES (0,\'n0\'),\n' + rows("(%(i)d,'n'),\n"), 'df is None'),
+]
+
+
+@pytest.mark.parametrize('name, content, expect', OWN, ids=[case[0] for case in OWN])
+def test_own_cases(tmp_path, name, content, expect):
+    text = prof.profile(make(tmp_path, name, content)).partition(prof.MARK)[0]
+    assert len(text) <= 1500 and eval(expect, {'df': first_frame(text), 'said': text}), text
