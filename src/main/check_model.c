@@ -139,7 +139,7 @@ static void tell_nearest(struct check *k)
 }
 
 /* What is wrong gets its line below those of what is right. */
-static int failed(struct check *k, const struct error *err)
+static int tell_failure(struct check *k, const struct error *err)
 {
     bool key = err->kind == ERROR_AUTH || k->no_key, place = err->kind == ERROR_NETWORK;
 
@@ -290,7 +290,7 @@ int check_model(struct config *c, struct loop *loop)
     int status = 0;
 
     if (prepare(&k, &err) < 0 || call(&k, &reply, &how, &err) < 0)
-        status = loop_cancelled(loop) ? 0 : failed(&k, &err);
+        status = loop_cancelled(loop) ? 0 : tell_failure(&k, &err);
     else
         works(&k, &reply, how);
     llm_reply_release(&reply);

@@ -53,7 +53,7 @@ static void tell_unsaved(struct talk *t)
     ask_notice(&t->ask, NOTICE_WARNING, line);
 }
 
-static void on_event(void *ctx, const struct event *e)
+static void on_agent_event(void *ctx, const struct event *e)
 {
     struct talk *t = ctx;
     bool own_file = names_own_file(t, e);
@@ -151,7 +151,7 @@ static int open_pipe(struct talk *t, int closed, struct error *err)
 }
 
 /* In a pipe output is the same wherever the program runs. */
-static void on_terminal(void *ctx, struct sandbox_terminal *terminal)
+static void on_ask_terminal(void *ctx, struct sandbox_terminal *terminal)
 {
     const struct talk *t = ctx;
 
@@ -173,7 +173,7 @@ static int open_sandbox(struct talk *t, struct error *err)
     return sandbox_claim(t->ask.sandbox, err);
 }
 
-static void begin(struct talk *t)
+static void begin_talk(struct talk *t)
 {
     struct config *c = t->ask.c;
 
@@ -191,7 +191,7 @@ static void begin(struct talk *t)
     ask_tell_model(&t->ask);
 }
 
-static void end(struct talk *t, int status)
+static void end_talk(struct talk *t, int status)
 {
     struct event e = {.type = EVENT_SESSION_END, .session_end = {status}};
 
@@ -205,7 +205,7 @@ static void end(struct talk *t, int status)
     ask_event(&t->ask, &e);
 }
 
-static int choose(struct talk *t, int closed, struct error *err)
+static int choose_way(struct talk *t, int closed, struct error *err)
 {
     struct ask *a = &t->ask;
 
@@ -247,23 +247,23 @@ static int talk(struct talk *t, int closed, struct error *err)
 {
     struct ask *a = &t->ask;
 
-    if (choose(t, closed, err) < 0
+    if (choose_way(t, closed, err) < 0
         || (a->unsent ? session_open(&t->session, a->c, NULL, err) : saved_open(&t->saved, err)) < 0)
         return -1;
     a->session = t->session.id;
     if (open_sandbox(t, err) < 0 || ask_open(a, err) < 0 || (a->chat && talk_open_chat(t, err) < 0))
         return -1;
-    begin(t);
+    begin_talk(t);
     int status = !a->unsent && saved_continue(&t->saved, a->sandbox, a->agent, err) < 0
                      ? not_continued(t, err)
                      : converse(t);
     if (status == 0 && uploads_failed(a->uploads))
         status = 1;
-    end(t, status);
+    end_talk(t, status);
     return status;
 }
 
-static void release(struct talk *t)
+static void release_talk(struct talk *t)
 {
     ask_end(&t->ask);
     sandbox_free(t->ask.sandbox);
@@ -285,7 +285,7 @@ static void on_saved_notice(void *ctx, enum notice_level level, const char *line
     ask_notice(&t->ask, level, line);
 }
 
-static int run(struct config *c, int closed, struct buf *unsent)
+static int run_talk(struct config *c, int closed, struct buf *unsent)
 {
     struct talk t = {.loop = loop_new()};
     struct error err = {0};
@@ -295,9 +295,9 @@ static int run(struct config *c, int closed, struct buf *unsent)
     t.ask.unsent = unsent;
     t.ask.chat = !question_of(c) && !c->args.operand_is_stdin && !c->json && !(closed & 3) && isatty(0)
                  && isatty(1);
-    t.ask.listener = (struct ask_listener){.event = on_event,
+    t.ask.listener = (struct ask_listener){.event = on_agent_event,
                                            .folder = isatty(0) && isatty(2) ? on_folder : NULL,
-                                           .terminal = on_terminal,
+                                           .terminal = on_ask_terminal,
                                            .ctx = &t};
     t.ask.known.waits_for_prompt = t.ask.chat;
     t.saved = (struct saved){.config = c,
@@ -317,7 +317,7 @@ static int run(struct config *c, int closed, struct buf *unsent)
         print_notices(c);
         status = print_failure(&err);
     }
-    release(&t);
+    release_talk(&t);
     return status;
 }
 
@@ -327,7 +327,7 @@ int cmd_ask(struct config *c, int closed)
 
     do {
         c->again = false;
-        status = run(c, closed, NULL);
+        status = run_talk(c, closed, NULL);
     } while (c->again);
     return status;
 }
@@ -336,7 +336,7 @@ int cmd_ask(struct config *c, int closed)
 int cmd_debug_request(struct config *c, int closed)
 {
     struct buf body autorelease(buf_release) = BUF_INIT(0);
-    int status = run(c, closed, &body);
+    int status = run_talk(c, closed, &body);
 
     if (!body.len)
         return status ? status : 1;

@@ -16,7 +16,7 @@
 
 #define SESSIONS_SHOWN 30
 
-struct typed {
+struct typed_line {
     char *const *words;
     size_t n;
 };
@@ -28,7 +28,7 @@ static bool names_endpoint(const char *word)
            || !strncmp(word, "--config", 8);
 }
 
-static int load(const struct typed *t, struct config *c)
+static int load_line(const struct typed_line *t, struct config *c)
 {
     struct argv line autorelease(argv_release) = ARGV_INIT;
     struct error err = {0};
@@ -91,11 +91,11 @@ static void add_sessions(struct argv *out)
     db_close(db);
 }
 
-static void add_configured(const struct typed *t, enum complete_names kind, struct argv *out)
+static void add_configured(const struct typed_line *t, enum complete_names kind, struct argv *out)
 {
     struct config c;
 
-    if (load(t, &c) == 0) {
+    if (load_line(t, &c) == 0) {
         if (kind == NAMES_MODEL)
             add_models(&c, out);
         for (size_t i = 0; kind == NAMES_PROVIDER && i < config_providers(&c)->n; i++)
@@ -106,7 +106,7 @@ static void add_configured(const struct typed *t, enum complete_names kind, stru
     config_release(&c);
 }
 
-static void add_names(void *ctx, enum complete_names kind, struct argv *out)
+static void add_completions(void *ctx, enum complete_names kind, struct argv *out)
 {
     if (kind == NAMES_SANDBOX)
         registry_each(add_sandbox, out);
@@ -119,8 +119,8 @@ static void add_names(void *ctx, enum complete_names kind, struct argv *out)
 int cmd_complete(char *const *words, size_t n)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0);
-    struct typed typed = {words, n};
-    struct complete_source source = {add_names, &typed};
+    struct typed_line typed = {words, n};
+    struct complete_source source = {add_completions, &typed};
 
     complete_line(&out, words, n, &source);
     return print_out(buf_str(&out), out.len);

@@ -80,7 +80,7 @@ static void tell_broken(const char *engine, const struct error *err)
     doctor_line(engine, "no", line);
 }
 
-static void tell(const char *engine, const struct sandbox_check *c, bool verbose)
+static void tell_engine(const char *engine, const struct sandbox_check *c, bool verbose)
 {
     if (!c->works) {
         tell_broken(engine, &c->err);
@@ -122,7 +122,7 @@ static unsigned examine(struct config *c, struct loop *loop, const struct mounts
     o.run.name = NULL; /* doctor's own sandbox must not outlive it */
     sandbox_check(&o, loop, &check);
     if (!loop_cancelled(loop))
-        tell(engine, &check, c->front.verbose);
+        tell_engine(engine, &check, c->front.verbose);
     sandbox_check_release(&check);
     return check.works && check.contained;
 }

@@ -46,7 +46,7 @@ struct exec {
 };
 
 /* Write all of it, waiting for the reader until an interrupt comes. */
-static void write_out(struct exec *x, int fd, const char *p, size_t len)
+static void write_cell_output(struct exec *x, int fd, const char *p, size_t len)
 {
     if (len == 0 || x->gone || x->write_error || x->unread)
         return;
@@ -63,18 +63,18 @@ static void write_out(struct exec *x, int fd, const char *p, size_t len)
     }
 }
 
-static void on_output(void *ctx, int stream, const char *text, size_t len)
+static void print_output(void *ctx, int stream, const char *text, size_t len)
 {
     struct exec *x = ctx;
     int fd = stream == 2 ? 2 : 1;
 
     if (!x->terminal[fd]) {
-        write_out(x, fd, text, len);
+        write_cell_output(x, fd, text, len);
         return;
     }
     struct buf clean autorelease(buf_release) = BUF_INIT(0);
     scrub_feed(&x->scrub[fd], text, len, &clean);
-    write_out(x, fd, buf_str(&clean), clean.len);
+    write_cell_output(x, fd, buf_str(&clean), clean.len);
 }
 
 static void flush_scrub(struct exec *x)
@@ -84,7 +84,7 @@ static void flush_scrub(struct exec *x)
         if (!x->terminal[fd])
             continue;
         scrub_end(&x->scrub[fd], &rest);
-        write_out(x, fd, buf_str(&rest), rest.len);
+        write_cell_output(x, fd, buf_str(&rest), rest.len);
     }
 }
 
@@ -159,7 +159,7 @@ static int read_code(struct exec *x, struct error *err)
     return 0;
 }
 
-static void say(void *exec, enum notice_level level, const char *line)
+static void on_stdin_notice(void *exec, enum notice_level level, const char *line)
 {
     on_notice(exec, level == NOTICE_DETAIL, line);
 }
@@ -173,7 +173,7 @@ static int take_data(struct exec *x, struct error *err)
         .closed = x->closed & 1,
         .max = (uint64_t)x->c->data_size,
         .loop = x->loop,
-        .say = say,
+        .say = on_stdin_notice,
         .ctx = x,
     };
 
@@ -183,7 +183,7 @@ static int take_data(struct exec *x, struct error *err)
 }
 
 /* Tell the user if the file got another name. */
-static int put_file(struct exec *x, const struct input *in, const char *name, struct error *err)
+static int put_input(struct exec *x, const struct input *in, const char *name, struct error *err)
 {
     int64_t size = sandbox_put(x->sandbox, name, in->fd, err);
     struct stat st;
@@ -199,7 +199,7 @@ static int put_file(struct exec *x, const struct input *in, const char *name, st
     return 0;
 }
 
-static int put_files(struct exec *x, struct error *err)
+static int put_inputs(struct exec *x, struct error *err)
 {
     struct argv names autorelease(argv_release) = ARGV_INIT;
 
@@ -208,7 +208,7 @@ static int put_files(struct exec *x, struct error *err)
         autofree char *plain = name_plain(in->path);
         autofree char *name = name_not_taken(plain, (const char *const *)names.v, names.n);
 
-        if (put_file(x, in, name, err) < 0)
+        if (put_input(x, in, name, err) < 0)
             return -1;
         argv_push(&names, name);
     }
@@ -216,7 +216,7 @@ static int put_files(struct exec *x, struct error *err)
         return 0;
     autofree char *stem = stdin_data_name(&x->data);
     autofree char *name = name_not_taken(stem, (const char *const *)names.v, names.n);
-    return put_file(x, &(struct input){.fd = x->data.fd, .path = "stdin"}, name, err);
+    return put_input(x, &(struct input){.fd = x->data.fd, .path = "stdin"}, name, err);
 }
 
 /* Set sys.argv as python3 does. */
@@ -288,15 +288,15 @@ static void tell_mounts(struct exec *x)
 }
 
 /* The code has been read. Returns with the sandbox started, or err says why not. */
-static int run(struct exec *x, struct error *err)
+static int run_exec(struct exec *x, struct error *err)
 {
     struct sandbox *s = x->sandbox;
-    struct cell_listener listener = {.ctx = x, .output = on_output};
+    struct cell_listener listener = {.ctx = x, .output = print_output};
     struct cell_result r autorelease(cell_result_release) = {0};
 
     tell_mounts(x);
     sandbox_start(s);
-    if (put_files(x, err) < 0 || put_arguments(x, err) < 0
+    if (put_inputs(x, err) < 0 || put_arguments(x, err) < 0
         || sandbox_run(s, buf_str(&x->code), x->code.len, &listener, &r, err) < 0)
         return -1;
     flush_scrub(x);
@@ -332,14 +332,14 @@ static int dry_run(const struct sandbox_options *o, struct error *err)
     return print_out(buf_str(&line), line.len);
 }
 
-static void on_terminal(void *ctx, struct sandbox_terminal *t)
+static void on_exec_terminal(void *ctx, struct sandbox_terminal *t)
 {
     (void)ctx;
     if (show_is_terminal(1))
         t->columns = show_width(1);
 }
 
-static int with_session(struct exec *x, struct error *err)
+static int exec_in_session(struct exec *x, struct error *err)
 {
     const struct config *c = x->c;
     struct sandbox_options o;
@@ -357,7 +357,7 @@ static int with_session(struct exec *x, struct error *err)
         o.max_output = 0; /* all that python3 would write */
     o.run.notice = on_notice;
     o.up = on_up;
-    o.terminal = on_terminal;
+    o.terminal = on_exec_terminal;
     o.run.notice_ctx = o.ctx = x;
     if (c->dry_run) {
         o.session_dir = "/tmp";
@@ -373,7 +373,7 @@ static int with_session(struct exec *x, struct error *err)
         o.session_dir = x->session.dir;
         o.out_dir = x->session.out_dir;
         x->sandbox = sandbox_new(&o, x->loop);
-        status = sandbox_claim(x->sandbox, err) < 0 ? -1 : run(x, err);
+        status = sandbox_claim(x->sandbox, err) < 0 ? -1 : run_exec(x, err);
         sandbox_free(x->sandbox);
         autofree char *lost = session_cache_lost(&x->session);
         if (lost)
@@ -396,7 +396,7 @@ int cmd_exec(struct config *c, int closed)
     print_notices(c);
     x.loop = loop_new();
     if (loop_signals(x.loop, &err) == 0)
-        status = with_session(&x, &err);
+        status = exec_in_session(&x, &err);
     if (status < 0)
         status = print_failure(&err);
     mounts_release(&x.mounts);

@@ -126,7 +126,7 @@ static void start_ahead(struct stdio *s)
         print_error(&err);
 }
 
-static int run(struct stdio *s)
+static int run_stdio(struct stdio *s)
 {
     watch(s);
     while (!s->ended && !s->write_error && !loop_cancelled(s->loop))
@@ -168,7 +168,7 @@ int cmd_mcp(const struct front *f)
         print_line("waiting for messages from an MCP client on stdin (sandpiper help mcp)");
     open_all(&s, f);
     start_ahead(&s);
-    int status = run(&s);
+    int status = run_stdio(&s);
     close_all(&s);
     loop_free(s.loop);
     return status;

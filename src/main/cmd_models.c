@@ -68,7 +68,7 @@ static void fill_row(struct model_row *r, const struct llm_model *m, const char 
 static const char *const heads[COLUMNS] = {"MODEL", "WINDOW", "TOOLS", "$/M IN", "$/M OUT", "ENDS", ""};
 
 /* Leave out a column for which nothing is told. Returns the total width. */
-static int measure(const struct model_row *rows, size_t n, int widths[COLUMNS])
+static int measure_columns(const struct model_row *rows, size_t n, int widths[COLUMNS])
 {
     int all = 0;
 
@@ -135,8 +135,8 @@ static struct json *number(double v, bool told)
     return told ? json_number(v) : json_null();
 }
 
-static void add_json(struct model_listing *l, const struct endpoint *e, const struct llm_model *m,
-                     const char *chosen)
+static void print_model_json(struct model_listing *l, const struct endpoint *e, const struct llm_model *m,
+                             const char *chosen)
 {
     autojson struct json *o = json_object_of(
         {"id", json_string(m->id)}, {"provider", json_string(e->provider)},
@@ -160,7 +160,7 @@ static int by_id(const void *a, const void *b)
 }
 
 /* Select the models that match TEXT of the command line; of two with the same name, the first. */
-static size_t choose(struct llm_models *m, const char *text, const struct llm_model **out)
+static size_t choose_models(struct llm_models *m, const char *text, const struct llm_model **out)
 {
     size_t n = 0;
 
@@ -188,7 +188,7 @@ static void add_rows(struct model_listing *l, const struct llm_model *const *cho
 
     for (size_t i = 0; i < n; i++)
         fill_row(&rows[i], chosen[i], by_default);
-    if (measure(rows, n, widths) > (show_is_terminal(1) ? show_width(1) : INT32_MAX))
+    if (measure_columns(rows, n, widths) > (show_is_terminal(1) ? show_width(1) : INT32_MAX))
         add_paragraphs(&l->out, rows, n);
     else
         add_table(&l->out, rows, n, widths);
@@ -197,24 +197,24 @@ static void add_rows(struct model_listing *l, const struct llm_model *const *cho
     free(rows);
 }
 
-static void list(struct model_listing *l, const struct endpoint *e, struct llm_models *m, bool heading)
+static void list_models(struct model_listing *l, const struct endpoint *e, struct llm_models *m, bool heading)
 {
     const struct llm_model **chosen = xcalloc(m->n + 1, sizeof *chosen);
     const char *by_default = l->found ? NULL : model_in_list(e, m);
-    size_t n = choose(m, l->c->args.operand, chosen);
+    size_t n = choose_models(m, l->c->args.operand, chosen);
 
     l->listed += n;
     if (heading && n && !l->c->json)
         add_heading(l, e);
     for (size_t i = 0; i < n && l->c->json; i++)
-        add_json(l, e, chosen[i], by_default);
+        print_model_json(l, e, chosen[i], by_default);
     if (n && !l->c->json)
         add_rows(l, chosen, n, by_default);
     free(chosen);
 }
 
-static int ask(struct model_listing *l, const struct llm_models_query *q, struct llm_models *m,
-               struct error *err)
+static int get_models(struct model_listing *l, const struct llm_models_query *q, struct llm_models *m,
+                      struct error *err)
 {
     if (!l->c->offline)
         return llm_models_get(q, l->loop, m, err);
@@ -239,8 +239,8 @@ static int list_local(struct model_listing *l, struct error *err)
         struct llm_models m;
 
         models_query(&e, LOCAL_MS, 0, &q);
-        if (ask(l, &q, &m, NULL) == 0) {
-            list(l, &e, &m, true);
+        if (get_models(l, &q, &m, NULL) == 0) {
+            list_models(l, &e, &m, true);
             l->found = l->found || m.n > 0;
             answered++;
         }
@@ -258,13 +258,13 @@ static int list_configured(struct model_listing *l, struct endpoint *e, struct e
     int status = l->c->offline ? 0 : endpoint_ready(e, l->loop, err);
 
     models_query(e, LIST_MS, 0, &q); /* again, now that the key is there */
-    if (status == 0 && (status = ask(l, &q, &m, err)) == 0)
-        list(l, e, &m, false);
+    if (status == 0 && (status = get_models(l, &q, &m, err)) == 0)
+        list_models(l, e, &m, false);
     llm_models_release(&m);
     return status;
 }
 
-static int run(struct model_listing *l, struct endpoint *e, struct error *err)
+static int run_models(struct model_listing *l, struct endpoint *e, struct error *err)
 {
     if (endpoint_choose(l->c, e, err) < 0)
         return -1;
@@ -291,7 +291,7 @@ int cmd_models(struct config *c, int closed)
     c->ask_ctx = l.loop;
     print_notices(c);
     if (status == 0)
-        status = run(&l, &e, &err);
+        status = run_models(&l, &e, &err);
     if (status < 0)
         status = print_failure(&err);
     else

@@ -43,7 +43,7 @@ static struct json *mounts_json(const struct mounts *m)
     return out;
 }
 
-static void add_json(struct ps *p, const struct sandbox_info *s)
+static void print_sandbox_json(struct ps *p, const struct sandbox_info *s)
 {
     autojson struct json *o = json_object_of(
         {"name", json_string(s->name)}, {"engine", json_string(s->engine)}, {"image", json_string(s->image)},
@@ -58,7 +58,7 @@ static void add_json(struct ps *p, const struct sandbox_info *s)
     json_line(o, p->out);
 }
 
-static void add_line(void *ctx, const struct sandbox_info *s)
+static void add_sandbox_line(void *ctx, const struct sandbox_info *s)
 {
     struct ps *p = ctx;
     struct short_text idle = {"-"}, memory = {"-"}, ends = {"-"};
@@ -66,7 +66,7 @@ static void add_line(void *ctx, const struct sandbox_info *s)
     int64_t now = (int64_t)time(NULL);
 
     if (p->json) {
-        add_json(p, s);
+        print_sandbox_json(p, s);
         return;
     }
     if (s->memory_used >= 0)
@@ -102,7 +102,7 @@ int cmd_ps(struct config *c, int closed)
 
     (void)closed;
     print_notices(c);
-    sandbox_list(add_line, &p);
+    sandbox_list(add_sandbox_line, &p);
     if (out.len == 0 && !p.json)
         buf_addstr(&out, "no named sandboxes (sandpiper --sandbox-name NAME creates one)\n");
     return !out.len ? 0 : (p.json ? print_json : print_out)(buf_str(&out), out.len);

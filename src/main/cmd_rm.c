@@ -12,13 +12,13 @@
 #include "process/out.h"
 #include "sandbox/sandbox.h"
 
-static void add_name(void *ctx, const struct sandbox_info *s)
+static void add_sandbox_name(void *ctx, const struct sandbox_info *s)
 {
     argv_push(ctx, s->name);
 }
 
 /* "a", or "3 sandboxes: a, b, c". */
-static void add_names(struct buf *out, const struct argv *names, const char *colon)
+static void add_sandbox_names(struct buf *out, const struct argv *names, const char *colon)
 {
     if (names->n > 1)
         buf_addf(out, "%zu sandboxes%s", names->n, colon);
@@ -33,12 +33,12 @@ static bool wanted(const struct config *c, const struct argv *names)
     if (!c->all || c->force || names->n == 0)
         return true;
     buf_addstr(&line, "Remove ");
-    add_names(&line, names, " (");
+    add_sandbox_names(&line, names, " (");
     buf_addf(&line, "%s variables and files? [y/N] ", names->n > 1 ? ") with their" : " with its");
     return confirm(buf_str(&line), NULL) != CONFIRM_NO;
 }
 
-static int remove_all(const struct argv *names, struct argv *removed)
+static int remove_sandboxes(const struct argv *names, struct argv *removed)
 {
     struct loop *loop = loop_new();
     int status = 0;
@@ -62,7 +62,7 @@ static int report(const struct argv *removed)
     struct buf line autorelease(buf_release) = BUF_INIT(0);
 
     buf_addstr(&line, "removed ");
-    add_names(&line, removed, ": ");
+    add_sandbox_names(&line, removed, ": ");
     buf_addch(&line, '\n');
     return print_out(buf_str(&line), line.len);
 }
@@ -76,7 +76,7 @@ int cmd_rm(struct config *c, int closed)
     (void)closed;
     print_notices(c);
     if (c->all)
-        sandbox_list(add_name, &all);
+        sandbox_list(add_sandbox_name, &all);
     argv_sort(&all);
     if (names->n == 0)
         return print_out("nothing to remove\n", strlen("nothing to remove\n"));
@@ -84,7 +84,7 @@ int cmd_rm(struct config *c, int closed)
         print_line("nothing was removed");
         return 1;
     }
-    status = remove_all(names, &removed);
+    status = remove_sandboxes(names, &removed);
     if (removed.n > 0)
         told = report(&removed);
     return status ? status : told;

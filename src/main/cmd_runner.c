@@ -16,7 +16,7 @@
 #include "child/runner_child.h"
 #include "sandbox/sandbox.h"
 
-static int refuse(struct error *err)
+static int refuse_user(struct error *err)
 {
     return error_set(err, ERROR_USAGE, 0,
                      "\"runner\" is a part of sandpiper serve and sandpiper mcp, which start it themselves\n"
@@ -32,7 +32,7 @@ static void take_name(const struct config *c, struct sandbox_options *o)
         o->run.name = NULL;
 }
 
-static int with_session(struct config *c, struct loop *loop, struct runner_child *child, struct error *err)
+static int run_in_session(struct config *c, struct loop *loop, struct runner_child *child, struct error *err)
 {
     struct mounts mounts autorelease(mounts_release) = {0};
     struct session session;
@@ -71,12 +71,12 @@ int cmd_runner(struct config *c, int closed)
     struct stat st;
 
     if ((closed & 1) || fstat(0, &st) < 0 || !S_ISSOCK(st.st_mode)) {
-        refuse(&err);
+        refuse_user(&err);
         return print_failure(&err);
     }
     struct loop *loop = loop_new();
     struct runner_child *child = runner_child_new(loop, 0);
-    int status = loop_signals(loop, &err) < 0 ? -1 : with_session(c, loop, child, &err);
+    int status = loop_signals(loop, &err) < 0 ? -1 : run_in_session(c, loop, child, &err);
     if (status < 0)
         status = print_failure(&err);
     runner_child_free(child);

@@ -159,7 +159,7 @@ static void on_starter_gone(void *ctx)
 }
 
 /* Until the first signal; then finish what runs, until the deadline or another signal. */
-static void run(struct serve *s)
+static void run_until_signal(struct serve *s)
 {
     loop_watch(s->loop, s->f->starter, 0, on_starter_gone, s);
     while (!loop_cancelled(s->loop) && !s->starter_gone)
@@ -176,7 +176,7 @@ static void run(struct serve *s)
 
 /* Wait for the sandboxes that clients or we have stopped, so that whoever restarts the server finds nothing
  * of them. */
-static void settle(struct loop *loop)
+static void wait_for_sandboxes(struct loop *loop)
 {
     unsigned signals = loop_end_signals(loop), left = runner_settle(loop, QUIET_MS);
 
@@ -200,12 +200,12 @@ int cmd_serve(const struct front *f)
     if (loop_signals(s.loop, &err) < 0 || open_server(&s, &err) < 0) {
         status = print_failure(&err);
     } else {
-        run(&s);
+        run_until_signal(&s);
         server_free(s.server);
         listen_remove(&s.address);
         runners_free(s.runners, !s.starter_gone);
         status = s.starter_gone ? 1 : 0;
-        settle(s.loop);
+        wait_for_sandboxes(s.loop);
     }
     argv_release(&s.hosts);
     free(s.public_url);

@@ -34,7 +34,7 @@ struct list {
     struct buf *out;
 };
 
-static void add_json(struct list *l, const struct session_row *r)
+static void print_session_json(struct list *l, const struct session_row *r)
 {
     autojson struct json *o = json_set_all(
         session_json(r), {"questions", json_integer(r->questions)}, {"cells", json_integer(r->cells)},
@@ -42,7 +42,7 @@ static void add_json(struct list *l, const struct session_row *r)
     json_line(o, l->out);
 }
 
-static void measure(struct list *l)
+static void measure_title(struct list *l)
 {
     int room = isatty(1) ? show_width(1) - ID_TO_TURNS : 0;
 
@@ -94,11 +94,11 @@ static void add_row(void *ctx, const struct session_row *r)
 
     l->any = true;
     if (l->json) {
-        add_json(l, r);
+        print_session_json(l, r);
         return;
     }
     if (!l->out->len) {
-        measure(l);
+        measure_title(l);
         if (l->narrow)
             buf_addf(l->out, "%-8s  %s\n", "ID", "TITLE");
         else
@@ -125,7 +125,7 @@ struct names {
     const char *but;
 };
 
-static void add_name(void *ctx, const struct session_row *r)
+static void add_session_name(void *ctx, const struct session_row *r)
 {
     const struct names *names = ctx;
     autofree char *id = scrub_line(session_short(r->id), SCRUB_TERMINAL);
@@ -140,11 +140,11 @@ void sessions_names(struct db *db, int64_t max, const char *but, struct argv *ou
     struct names names = {out, but};
     struct error err = {0};
 
-    sessions_list(db, max, (struct session_taker){add_name, &names}, &err);
+    sessions_list(db, max, (struct session_taker){add_session_name, &names}, &err);
 }
 
 /* words NULL: all sessions, the newest first. */
-static int fill(struct list *l, struct db *db, const char *words, struct error *err)
+static int fill_list(struct list *l, struct db *db, const char *words, struct error *err)
 {
     const struct session_taker to = {add_row, l};
     int status = words ? sessions_search(db, words, to, err) : sessions_list(db, l->max, to, err);
@@ -158,7 +158,7 @@ int sessions_table(struct db *db, const char *words, int64_t max, struct buf *ou
 {
     struct list l = {.max = max, .out = out};
 
-    return fill(&l, db, words, err);
+    return fill_list(&l, db, words, err);
 }
 
 /* One command of "sandpiper sessions" with its words. */
@@ -175,13 +175,13 @@ static int print_list(const struct sessions *s, const char *words, struct error 
     struct buf out autorelease(buf_release) = BUF_INIT(0);
     struct list l = {.json = s->c->json, .out = &out};
 
-    if (fill(&l, s->db, words, err) < 0)
+    if (fill_list(&l, s->db, words, err) < 0)
         return -1;
     int status = !out.len ? 0 : (l.json ? print_json : print_out)(buf_str(&out), out.len);
     return !status && words && !l.any ? 1 : status;
 }
 
-static int list(const struct sessions *s, struct error *err)
+static int list_sessions(const struct sessions *s, struct error *err)
 {
     return print_list(s, NULL, err);
 }
@@ -223,7 +223,7 @@ struct chosen_sessions {
     bool busy; /* the last one is: what another program is going on with is not removed */
 };
 
-static void choose(void *ctx, const struct session_row *r)
+static void choose_session(void *ctx, const struct session_row *r)
 {
     struct chosen_sessions *chosen = ctx;
 
@@ -245,7 +245,7 @@ static int remove_one(const struct sessions *s, const char *id, struct error *er
 }
 
 /* One that cannot be removed is reported, and the others are removed all the same. */
-static int remove_all(const struct sessions *s, const struct argv *ids)
+static int remove_sessions(const struct sessions *s, const struct argv *ids)
 {
     size_t removed = 0;
     int status = 0;
@@ -269,13 +269,13 @@ static int remove_named(const struct sessions *s, struct error *err)
     struct chosen_sessions chosen = {.ids = &ids};
 
     for (size_t i = 0; i < s->n; i++) {
-        if (session_row(s->db, s->words[i], (struct session_taker){choose, &chosen}, err) < 0)
+        if (session_row(s->db, s->words[i], (struct session_taker){choose_session, &chosen}, err) < 0)
             return -1;
         if (chosen.busy)
             return error_set(err, ERROR_SYSTEM, EBUSY, "session %.60s is in use by another program",
                              s->words[i]);
     }
-    return remove_all(s, &ids);
+    return remove_sessions(s, &ids);
 }
 
 static int remove_old(const struct sessions *s, struct error *err)
@@ -284,14 +284,14 @@ static int remove_old(const struct sessions *s, struct error *err)
     struct chosen_sessions chosen = {.ids = &ids};
     int64_t before = (int64_t)time(NULL) - s->c->older / 1000;
 
-    if (sessions_before(s->db, before, (struct session_taker){choose, &chosen}, err) < 0)
+    if (sessions_before(s->db, before, (struct session_taker){choose_session, &chosen}, err) < 0)
         return -1;
     if (ids.n == 0)
         return print_out("nothing to remove\n", strlen("nothing to remove\n"));
     autofree char *line = xasprintf("Remove %zu session%s with the files in their folders? [y/N] ", ids.n,
                                     ids.n == 1 ? "" : "s");
     if (s->c->force || confirm(line, NULL) != CONFIRM_NO)
-        return remove_all(s, &ids);
+        return remove_sessions(s, &ids);
     print_line("nothing was removed");
     return 1;
 }
@@ -311,15 +311,12 @@ static const struct session_command {
     size_t min, max; /* words behind the name */
     const char *usage;
 } commands[] = {
-    {"list", list, 0, 0, "list"},
-    {"show", show, 1, 1, "show ID"},
-    {"search", search, 1, 100, "search TEXT"},
-    {"rm", remove_any, 0, 1000, "rm ID..."},
-    {"export", export_any, 1, 1, "export ID"},
-    {0},
+    {"list", list_sessions, 0, 0, "list"},     {"show", show, 1, 1, "show ID"},
+    {"search", search, 1, 100, "search TEXT"}, {"rm", remove_any, 0, 1000, "rm ID..."},
+    {"export", export_any, 1, 1, "export ID"}, {0},
 };
 
-static int run(struct sessions *s, const char *name, struct error *err)
+static int run_session_command(struct sessions *s, const char *name, struct error *err)
 {
     const struct session_command *command = commands;
     autofree char *place = saved_place();
@@ -348,6 +345,6 @@ int cmd_sessions(struct config *c, int closed)
 
     (void)closed;
     print_notices(c);
-    int status = run(&s, c->args.names.n ? c->args.names.v[0] : "list", &err);
+    int status = run_session_command(&s, c->args.names.n ? c->args.names.v[0] : "list", &err);
     return status < 0 ? print_failure(&err) : status;
 }

@@ -56,7 +56,7 @@ static void forget_environment(void)
 
 /* ---- the settings ---- */
 
-static int tell(const struct config *c, struct error *err)
+static int send_settings(const struct config *c, struct error *err)
 {
     autojson struct json *j = front_settings_write(&c->front);
     autofree char *text = json_print(j);
@@ -90,7 +90,7 @@ int cmd_starter(struct config *c, int closed)
 
     (void)closed;
     print_notices(c);
-    if (setup_engine_check(c, &err) < 0 || tell(c, &err) < 0)
+    if (setup_engine_check(c, &err) < 0 || send_settings(c, &err) < 0)
         return print_failure(&err);
     args_again(&c->args, ~0, &options); /* a runner takes them all, and has our environment and files */
     starter_serve(front_side, (const char *const *)options.v);
@@ -112,7 +112,7 @@ static void prepare_for_many(void)
     }
 }
 
-static int serve(front_command *command, int starter, pid_t pid, int closed)
+static int run_front(front_command *command, int starter, pid_t pid, int closed)
 {
     struct front f = {.starter = starter, .closed = closed};
     int status = 0;
@@ -158,7 +158,7 @@ int front_split(int argc, char *const *argv, int closed)
         return print_failure(&err);
     close(pair[pid == 0 ? 0 : 1]);
     if (pid > 0)
-        return serve(command, pair[0], pid, closed);
+        return run_front(command, pair[0], pid, closed);
     front_side = pair[1];
     return -1;
 }

@@ -21,20 +21,20 @@
 
 #define LISTED 20
 
-struct opened {
+struct open_database {
     struct db *db, *own; /* own: to be closed */
 };
 
-static void close_own(struct opened *o)
+static void close_own(struct open_database *o)
 {
     db_close(o->own);
 }
 
 /* db NULL: there is none yet, or with err it cannot be opened. */
-static struct opened open_sessions(const struct saved *s, struct error *err)
+static struct open_database open_sessions(const struct saved *s, struct error *err)
 {
     autofree char *place = saved_place();
-    struct opened o = {.db = s->store ? store_db(s->store) : NULL};
+    struct open_database o = {.db = s->store ? store_db(s->store) : NULL};
 
     if (!o.db && place)
         o.db = o.own = db_open(place, false, err);
@@ -43,9 +43,9 @@ static struct opened open_sessions(const struct saved *s, struct error *err)
     return o;
 }
 
-static int list(void *ctx, const char *words, struct buf *out, struct error *err)
+static int list_for_chat(void *ctx, const char *words, struct buf *out, struct error *err)
 {
-    struct opened o autorelease(close_own) = open_sessions(ctx, err);
+    struct open_database o autorelease(close_own) = open_sessions(ctx, err);
 
     return err->kind != ERROR_NONE ? -1 : sessions_table(o.db, *words ? words : NULL, LISTED, out, err);
 }
@@ -54,7 +54,7 @@ static void names(void *ctx, struct argv *out)
 {
     const struct saved *s = ctx;
     struct error err = {0};
-    struct opened o autorelease(close_own) = open_sessions(ctx, &err);
+    struct open_database o autorelease(close_own) = open_sessions(ctx, &err);
 
     sessions_names(o.db, LISTED, s->session->id, out);
 }
@@ -70,7 +70,7 @@ static int go_to(void *ctx, const char *id, struct error *err)
 {
     struct saved *s = ctx;
     struct config *c = s->config;
-    struct opened o autorelease(close_own) = open_sessions(s, err);
+    struct open_database o autorelease(close_own) = open_sessions(s, err);
 
     if (err->kind != ERROR_NONE)
         return -1;
@@ -156,5 +156,5 @@ static int undo(void *ctx, struct error *err)
 
 void saved_chat(struct saved *s, struct term_sessions *out)
 {
-    *out = (struct term_sessions){list, names, go_to, rename_session, export_session, undo, s};
+    *out = (struct term_sessions){list_for_chat, names, go_to, rename_session, export_session, undo, s};
 }

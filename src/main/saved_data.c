@@ -20,7 +20,7 @@
 #define NAMES_MAX 100
 
 /* With its time, by which a copy of the session, whose folder is another, knows it again. */
-static int copy(int to, int from, off_t at)
+static int copy_with_time(int to, int from, off_t at)
 {
     struct stat st;
     autofree char *piece = xmalloc(65536);
@@ -52,7 +52,8 @@ static char *keep_file(const char *folder, const char *name, int fd, off_t at)
 {
     struct newfile f autorelease(newfile_release) = NEWFILE_INIT;
 
-    if (file_mkdirs(folder, 0700, NULL) < 0 || newfile_open(&f, folder, 0600) < 0 || copy(f.fd, fd, at) < 0)
+    if (file_mkdirs(folder, 0700, NULL) < 0 || newfile_open(&f, folder, 0600) < 0
+        || copy_with_time(f.fd, fd, at) < 0)
         return NULL;
     return name_it(&f, folder, name);
 }
@@ -94,7 +95,7 @@ static char *keep_folder(const char *folder, const char *name, int fd)
     return place;
 }
 
-static char *keep(struct saved *s, const struct event *e, const struct stat *st)
+static char *keep_original(struct saved *s, const struct event *e, const struct stat *st)
 {
     autofree char *folder = s->session->dir ? xasprintf("%s/given", s->session->dir) : NULL;
     uint64_t most = (uint64_t)(S_ISDIR(st->st_mode) ? s->config->max_files_total : s->config->max_file);
@@ -111,7 +112,7 @@ void saved_event(struct saved *s, const struct event *e)
 {
     struct stat st;
     bool added = e->type == EVENT_ADDED && s->config->save && e->file.fd >= 0 && fstat(e->file.fd, &st) == 0;
-    autofree char *path = added ? keep(s, e, &st) : NULL;
+    autofree char *path = added ? keep_original(s, e, &st) : NULL;
     struct event own = *e;
 
     if (added) {

@@ -40,7 +40,7 @@ static int64_t folder_size(int fd)
 static int open_as_it_was(const struct rerun *r, const struct rerun_file *f, const char *path,
                           struct error *err)
 {
-    const struct noted noted = {path, f->size, f->modified};
+    const struct noted_file noted = {path, f->size, f->modified};
     autoclose int fd = noted_open(r->own, &noted, err);
     struct stat st;
 
@@ -60,7 +60,8 @@ static int open_file(const struct rerun *r, const struct rerun_file *f, struct e
     return fd;
 }
 
-static int put_file(const struct rerun_file *f, struct sandbox *sandbox, struct rerun *r, struct error *err)
+static int put_back_file(const struct rerun_file *f, struct sandbox *sandbox, struct rerun *r,
+                         struct error *err)
 {
     struct error missing = {0}, why = {0};
     autoclose int fd = open_file(r, f, &missing);
@@ -80,11 +81,11 @@ static int put_file(const struct rerun_file *f, struct sandbox *sandbox, struct 
     return -1;
 }
 
-static int put_files(const struct store_rerun *again, struct sandbox *sandbox, struct rerun *r,
-                     struct error *err)
+static int put_back_files(const struct store_rerun *again, struct sandbox *sandbox, struct rerun *r,
+                          struct error *err)
 {
     for (size_t i = 0; i < again->n_put; i++)
-        if (put_file(&again->put[i], sandbox, r, err) < 0)
+        if (put_back_file(&again->put[i], sandbox, r, err) < 0)
             return -1;
     return 0;
 }
@@ -128,7 +129,7 @@ static char *joined(const struct argv *names)
     return buf_steal(&b, NULL);
 }
 
-static char *tell(const struct rerun *r, size_t cells, bool stopped, char **model)
+static char *describe_rerun(const struct rerun *r, size_t cells, bool stopped, char **model)
 {
     autofree char *names = joined(&r->files);
     autofree char *files = r->files.n ? xasprintf(" Files: %s.", names) : xstrdup("");
@@ -181,7 +182,7 @@ int saved_put_files(struct saved *s, struct sandbox *sandbox, char **user, char 
 
     store_rerun(s->store, &again);
     loop_arm(s->loop);
-    int status = put_files(&again, sandbox, &r, err);
+    int status = put_back_files(&again, sandbox, &r, err);
     if (status < 0 && goes_on(s, err)) {
         status = 0;
         *user = xstrdup("Stopped: not all of its files are in the new sandbox.");
@@ -212,14 +213,14 @@ char *saved_replay(struct saved *s, struct sandbox *sandbox, char **model, struc
     autofree char *doing = xasprintf("Running its code again (%zu piece%s)...", again.n_cells,
                                      again.n_cells == 1 ? "" : "s");
     s->notice(s->ctx, NOTICE_INFO, doing);
-    int status = put_files(&again, sandbox, &r, err);
+    int status = put_back_files(&again, sandbox, &r, err);
     for (size_t i = 0; i < again.n_made && status == 0; i++)
         tell_delivered(&again.made[i], sandbox, &r);
     for (size_t i = 0; i < again.n_cells && status == 0; i++)
         status = run_cell(&again.cells[i], sandbox, &r, err);
     bool stopped = status < 0 && goes_on(s, err);
     if (status == 0 || stopped)
-        line = tell(&r, again.n_cells, stopped, model);
+        line = describe_rerun(&r, again.n_cells, stopped, model);
     rerun_release(&r);
     store_rerun_release(&again);
     return line;

@@ -48,7 +48,7 @@ class Together(Service):
     in_effect = {"low": "low", "high": "high", "none": "low"}      # GLM cannot be kept from thinking
 
     def no_model(self, model):
-        self.refuse("Unable to access model %s. Please visit the list of available models." % model, 404, "model_not_available")
+        self.refuse("Unable to access model %s. Please request the list of available models." % model, 404, "model_not_available")
 
     def gone(self, model):
         self.refuse("Unable to access non-serverless model %s. Please create and start a new dedicated endpoint for the model." % model, 400, "model_not_available")

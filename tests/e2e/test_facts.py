@@ -244,7 +244,7 @@ def test_a_file_that_was_not_read(sandpiper, serve, dialect, code, before):
     assert "200" in bodies[1]["messages"][-1]["content"]
 
 
-FEES = "visit,fee\n" + "".join("%d,$%d.50\n" % (i, i) for i in range(90))
+FEES = "request,fee\n" + "".join("%d,$%d.50\n" % (i, i) for i in range(90))
 FEE = r"df['fee'] = df['fee'].str.replace(r'\$|\s', '', regex=True).astype(float)"
 
 

@@ -14,7 +14,7 @@ struct log {
 static int on_frame(void *ctx, const struct frame *f)
 {
     struct log *l = ctx;
-    struct tagged t = tagged_in(f->data, f->len);
+    struct tagged_value t = tagged_in(f->data, f->len);
 
     check(f->len <= FRAME_IN_MAX);
     buf_addch(&l->text, (char)f->type);

@@ -18,7 +18,7 @@ static void found_release(struct host_found *f)
 }
 
 /* 0: text says what was found. -1 with err. */
-static int look(struct agent *a, const char *path, struct buf *text, struct error *err)
+static int look_at_file(struct agent *a, const char *path, struct buf *text, struct error *err)
 {
     struct host_found f autorelease(found_release) = {.fd = -1};
 
@@ -54,7 +54,7 @@ int access_run(struct agent *a, struct tool_use *use, struct error *err)
         return 0;
     }
     cell_send_call(a, &c);
-    if (look(a, path, &use->text, &why) == 0) {
+    if (look_at_file(a, path, &use->text, &why) == 0) {
         use->kind = RESULT_OK;
         cell_send_result(a, &c, buf_str(&use->text));
         budget_worked(&a->q->budget);

@@ -287,7 +287,7 @@ void attached_forget(struct agent *a)
 }
 
 /* Until the question is asked. */
-static void keep(struct agent *a, struct added_file *s)
+static void keep_added(struct agent *a, struct added_file *s)
 {
     fd_close(&s->copy);
     s->fd = -1;
@@ -303,7 +303,7 @@ void attached_file_release(struct attached_file *f)
 }
 
 /* The file that was attached last is the last of the list, also when it was attached before. */
-static void remember(struct agent *a, char *name, char *path)
+static void remember_attachment(struct agent *a, char *name, char *path)
 {
     size_t i = 0;
 
@@ -399,8 +399,8 @@ int attach_file(struct agent *a, const char *name, int fd, struct buf *out, stru
         images_of_folder(a, s.inside, &images);
     else
         images_attached(a, s.inside, added.file.path, s.fd, at);
-    remember(a, xstrdup(s.inside), real_path(name));
-    keep(a, &s);
+    remember_attachment(a, xstrdup(s.inside), real_path(name));
+    keep_added(a, &s);
     a->data = true;
     return 0;
 }

@@ -17,7 +17,7 @@ static void add_sources(const struct agent *a, struct provenance *p, bool *ran)
     }
 }
 
-struct computed computed_make(const struct agent *a, const struct question *q, struct provenance *p)
+struct computation computed_make(const struct agent *a, const struct question *q, struct provenance *p)
 {
     bool ran = false, answered = !text_is_blank(q->answer);
 
@@ -25,7 +25,7 @@ struct computed computed_make(const struct agent *a, const struct question *q, s
         add_sources(a, p, &ran);
         provenance_check(p, q->answer);
     }
-    return (struct computed){
+    return (struct computation){
         .runs = q->cells,
         .failed = q->failed,
         .seconds = q->run_seconds,

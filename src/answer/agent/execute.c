@@ -34,7 +34,7 @@ static void new_line(struct buf *out)
 }
 
 /* On a line of its own, cut to max bytes. */
-static void add_line(struct buf *out, const char *text, size_t max)
+static void add_result_line(struct buf *out, const char *text, size_t max)
 {
     size_t len = strlen(text);
 
@@ -73,9 +73,9 @@ static void add_error(const struct cell_result *r, const char *code, struct buf 
 {
     autofree char *failure = cell_failure(r), *what = r->exception ? cell_what(r) : NULL;
 
-    add_line(out, failure, EXCEPTION_MAX);
+    add_result_line(out, failure, EXCEPTION_MAX);
     if (what)
-        add_line(out, what, EXCEPTION_MAX);
+        add_result_line(out, what, EXCEPTION_MAX);
     if (r->line > 0) {
         size_t len;
         const char *line = source_line(code, r->line, &len);
@@ -86,7 +86,7 @@ static void add_error(const struct cell_result *r, const char *code, struct buf 
             buf_addf(out, ": %.*s", (int)utf8_cut(line, len, len < 200 ? len : 200), line);
     }
     if (!text_is_blank(r->hint))
-        add_line(out, r->hint, HINT_MAX);
+        add_result_line(out, r->hint, HINT_MAX);
 }
 
 /* The model gets the value as text, so its HTML tells it nothing new. */
@@ -121,7 +121,7 @@ static void add_files(const struct cell_result *r, struct buf *out)
     if (count_told(r) > n)
         buf_addf(out, " and %zu more", count_told(r) - n);
     if (!text_is_blank(r->files_note))
-        add_line(out, r->files_note, HINT_MAX);
+        add_result_line(out, r->files_note, HINT_MAX);
 }
 
 void cell_tell(const struct cell_result *r, const char *code, struct buf *out)
@@ -131,7 +131,7 @@ void cell_tell(const struct cell_result *r, const char *code, struct buf *out)
     if (!cell_succeeded(r))
         add_error(r, code, out);
     else if (r->status == CELL_OK && r->before)
-        add_line(out, r->before, EXCEPTION_MAX);
+        add_result_line(out, r->before, EXCEPTION_MAX);
     add_files(r, out);
     if (r->state_lost || r->files_lost) {
         new_line(out);
@@ -216,7 +216,7 @@ static void send_outcome(struct agent *a, const struct code_run *c)
         agent_notice(a, NOTICE_WARNING, "%s", r->files_note);
 }
 
-static void on_output(void *ctx, int stream, const char *text, size_t len)
+static void on_code_output(void *ctx, int stream, const char *text, size_t len)
 {
     struct agent *a = ctx;
 
@@ -262,7 +262,7 @@ static void note_undelivered(struct question *q, const struct cell_result *r)
 
 int cell_run(struct agent *a, struct code_run *c, struct error *err)
 {
-    struct cell_listener listener = {.ctx = a, .output = on_output, .interrupter = interrupter};
+    struct cell_listener listener = {.ctx = a, .output = on_code_output, .interrupter = interrupter};
     struct error e = {0};
 
     buf_init(&c->told, TOLD_MAX + 16 * 1024);

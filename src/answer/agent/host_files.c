@@ -60,7 +60,7 @@ void host_files_free(struct host_files *h)
     free(h);
 }
 
-static int add(struct host_files *h, const char *path, bool allowed, struct error *err)
+static int add_folder(struct host_files *h, const char *path, bool allowed, struct error *err)
 {
     if (h->n == FOLDERS_MAX)
         return error_set(err, ERROR_USAGE, 0, "%.200s: at most %d folders can be allowed", path, FOLDERS_MAX);
@@ -92,7 +92,7 @@ int host_files_allow(struct host_files *h, const char *path, struct error *err)
                          "%.200s is the whole machine, which no agent may see\n"
                          "Name the folder that holds the data",
                          path);
-    return add(h, real, true, err);
+    return add_folder(h, real, true, err);
 }
 
 /* A part of the path that begins with a dot. "." alone means nothing. */
@@ -130,7 +130,7 @@ static const char *behind(const char *folder, const char *path)
     return *path ? path : ".";
 }
 
-static int take(const struct folder *f, const char *rest, struct host_found *out, struct error *err)
+static int open_beneath(const struct folder *f, const char *rest, struct host_found *out, struct error *err)
 {
     if ((out->fd = beneath_open(f->fd, rest, &out->folder, err)) < 0)
         return -1;
@@ -155,7 +155,7 @@ static int take_known(const struct host_files *h, const char *path, struct host_
         const struct folder *f = &h->v[i % h->n];
         const char *rest = rest_of(f, path, whole, i < h->n);
 
-        if (rest && f->fd >= 0 && take(f, rest, out, err) == 0)
+        if (rest && f->fd >= 0 && open_beneath(f, rest, out, err) == 0)
             return 0;
     }
     return -1;
@@ -189,7 +189,7 @@ static int not_allowed(const char *path, struct error *err)
 }
 
 /* A path outside the known folders: ask about its folder, once. */
-static int ask_about(struct host_files *h, const char *path, struct host_found *out, struct error *err)
+static int ask_about_folder(struct host_files *h, const char *path, struct host_found *out, struct error *err)
 {
     autofree char *own = existing_folder(path);
     const char *slash = strrchr(path, '/'), *name = own ? "." : slash ? slash + 1 : path;
@@ -207,11 +207,11 @@ static int ask_about(struct host_files *h, const char *path, struct host_found *
         return error_set(err, ERROR_CANCELLED, 0, "interrupted");
     if (answer == HOST_NOBODY)
         return not_allowed(path, err);
-    if (add(h, real, answer == HOST_ALLOWED, err) < 0)
+    if (add_folder(h, real, answer == HOST_ALLOWED, err) < 0)
         return -1;
     if (answer == HOST_DENIED)
         return error_set(err, ERROR_SYSTEM, EACCES, "the user did not allow access to %.200s", real);
-    return take(&h->v[h->n - 1], name, out, err);
+    return open_beneath(&h->v[h->n - 1], name, out, err);
 }
 
 int host_files_open(struct host_files *h, const char *path, struct host_found *out, struct error *err)
@@ -226,7 +226,7 @@ int host_files_open(struct host_files *h, const char *path, struct host_found *o
                          "%.200s: hidden files (names that begin with a dot) cannot be read", path);
     if (take_known(h, whole, out, err) == 0)
         return 0;
-    return err->code != ENOENT ? -1 : h->ask ? ask_about(h, whole, out, err) : -1;
+    return err->code != ENOENT ? -1 : h->ask ? ask_about_folder(h, whole, out, err) : -1;
 }
 
 static char *entry(int folder, const char *name)

@@ -54,7 +54,7 @@ void image_list_take(struct image_list *l, struct conversation *c)
 }
 
 /* The user is told once where the images go, and in which form. */
-static void tell(struct agent *a, const struct turn_image *image)
+static void tell_images(struct agent *a, const struct turn_image *image)
 {
     if (!a->told_images)
         agent_notice(
@@ -80,7 +80,7 @@ static void make(struct agent *a, struct turn_image *image, int fd)
     }
     base64_add(&text, (const unsigned char *)png.data, png.len);
     image->png = buf_steal(&text, NULL);
-    tell(a, image);
+    tell_images(a, image);
 }
 
 void images_attached(struct agent *a, const char *name, const char *path, int fd, int64_t at)
@@ -147,7 +147,7 @@ void images_of_cell(const struct cell_result *r, struct image_list *out)
 /* From a file that may be another by now: it was the code's, or a session that is continued refers to it. */
 static void make_again(struct agent *a, struct turn_image *image)
 {
-    const struct noted noted = {image->path, image->size, image->modified};
+    const struct noted_file noted = {image->path, image->size, image->modified};
     struct error err = {0};
     autoclose int fd = noted_open(NULL, &noted, &err);
 

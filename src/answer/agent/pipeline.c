@@ -57,7 +57,8 @@ static void wrap_words(struct agent *a)
     data_block(&a->heard, said);
 }
 
-static enum question_status ask(struct agent *a, struct agent *b, const char *question, struct error *err)
+static enum question_status ask_step(struct agent *a, struct agent *b, const char *question,
+                                     struct error *err)
 {
     int64_t limit = a->o.max_tokens_total;
 
@@ -83,7 +84,7 @@ static enum question_status ask_before(struct agent *a, const char *question, st
     if (!a->before)
         return QUESTION_ANSWERED;
     buf_clear(&a->heard);
-    enum question_status status = ask(a, a->before, question, err);
+    enum question_status status = ask_step(a, a->before, question, err);
     wrap_words(a);
     question_fill(a, question, strlen(question));
     const struct image_list handed = {.v = a->images.v + images, .n = a->images.n - images};

@@ -255,6 +255,6 @@ enum question_status verify_answer(struct agent *a, const char *question, struct
 /* computed.c */
 /* Where the answer comes from. p, which must be empty, holds what the result points to; the caller releases
  * it. */
-struct computed computed_make(const struct agent *a, const struct question *q, struct provenance *p);
+struct computation computed_make(const struct agent *a, const struct question *q, struct provenance *p);
 
 #endif

@@ -259,7 +259,7 @@ static int run_reply(struct agent *a, struct question *q, struct llm_reply *r, s
     return -1;
 }
 
-static int take_calls(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
+static int take_reply_calls(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
 {
     if (q->budget.no_more && ++q->budget.further >= 2)
         return last_text(a, q, r, err);
@@ -291,7 +291,7 @@ static int ask_to_run(struct agent *a, struct question *q, struct llm_reply *sai
         q->reply++;
         agent_send_whole(a, EVENT_REASONING, r.reasoning);
         agent_send_whole(a, EVENT_TEXT, r.text);
-        status = take_calls(a, q, &r, err);
+        status = take_reply_calls(a, q, &r, err);
     } else {
         status = take_answer(a, q, said, err);
         if (why.kind == ERROR_CANCELLED && !agent_out_of_time(a)) {
@@ -331,7 +331,7 @@ static int one_round(struct agent *a, struct question *q, struct error *err)
     if (status)
         status = reply_cut(a, &r, err);
     else if (r.n_calls)
-        status = take_calls(a, q, &r, err);
+        status = take_reply_calls(a, q, &r, err);
     else
         status = take_text(a, q, &r, err);
     llm_reply_release(&r);

@@ -92,7 +92,7 @@ void texts_tell_day(struct agent *a)
 }
 
 /* Drop the newline that ends a YAML literal block. */
-static char *fill(void *ctx, const char *text)
+static char *fill_text(void *ctx, const char *text)
 {
     char *filled = text_fill(text, ctx);
 
@@ -170,7 +170,7 @@ int texts_make(struct agent *a, struct prompts *t, struct error *err)
     };
     struct text_vars vars = {v, countof(v)};
 
-    prompts_map(t, a->o.prompts, fill, &vars);
+    prompts_map(t, a->o.prompts, fill_text, &vars);
     small_model_texts(a, t);
     if (mounts.len && t->mounts && !a->host) { /* who looks at files runs no code */
         add_to(&t->system_native, t->mounts);

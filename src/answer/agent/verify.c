@@ -17,7 +17,7 @@
 #define QUOTED_MAX 300 /* bytes of each answer in the message */
 
 /* The second agent, and what its events tell. */
-struct second {
+struct second_agent {
     struct agent *first;
     struct usage usage;
     char *answer;
@@ -25,7 +25,7 @@ struct second {
 
 static void on_second(void *ctx, const struct event *e)
 {
-    struct second *s = ctx;
+    struct second_agent *s = ctx;
     struct event notice = *e;
 
     if (e->type == EVENT_DONE) {
@@ -73,7 +73,7 @@ static int attach_again(const struct agent *a, struct agent *b, struct error *er
     return 0;
 }
 
-static enum question_status ask_again(struct agent *a, struct second *s, const char *question,
+static enum question_status ask_again(struct agent *a, struct second_agent *s, const char *question,
                                       struct error *err)
 {
     struct agent_options o = a->o;
@@ -129,7 +129,7 @@ static bool worth_it(const struct question *q)
 enum question_status verify_answer(struct agent *a, const char *question, struct error *err)
 {
     struct question *q = a->q;
-    struct second s = {.first = a, .usage = USAGE_NONE};
+    struct second_agent s = {.first = a, .usage = USAGE_NONE};
     struct error why = {0};
 
     if (!a->new_sandbox || !worth_it(q))

@@ -47,7 +47,7 @@ struct ask {
     const char *effort;           /* instead of the configured one; borrowed; or NULL */
     struct endpoint endpoint;
     struct service service; /* points at members of this struct; for model.c and known.c */
-    struct known known;
+    struct known_model known;
     char *model, *found; /* found: one line if the model was found rather than named */
     struct agents agents;
     const struct prompts *prompts; /* of the agent that answers */
@@ -55,9 +55,9 @@ struct ask {
     struct llm *llm;
     struct conversation conversation;
     struct agent *agent;
-    struct replayed replayed; /* with --replay; its model is in model */
-    struct uploads *uploads;  /* of files; or NULL */
-    struct buf *unsent;       /* for debug request: receives the body; nothing is sent or shown; or NULL */
+    struct replay_head replayed; /* with --replay; its model is in model */
+    struct uploads *uploads;     /* of files; or NULL */
+    struct buf *unsent;          /* for debug request: receives the body; nothing is sent or shown; or NULL */
 };
 
 /* ask_open.c */

@@ -24,7 +24,7 @@
 #define NAMES_MS 2000 /* ms; the user has pressed Tab and is waiting */
 
 /* A TLS request is never cheap, and nobody runs a model behind TLS on their own machine. */
-static bool is_local(const struct endpoint *e)
+static bool has_cheap_list(const struct endpoint *e)
 {
     return !strncmp(e->base_url, "http://", 7)
            && (url_is_loopback(e->base_url) || (e->entry && e->entry->local));
@@ -52,7 +52,7 @@ static bool look_up(const struct endpoint *e, const char *model, struct loop *lo
     const struct llm_model *found = NULL;
 
     models_query(e, LOCAL_MS, 0, &q);
-    if (is_local(e) && llm_models_ask_local(&q, model, loop, out) == 0)
+    if (has_cheap_list(e) && llm_models_ask_local(&q, model, loop, out) == 0)
         return true;
     if (llm_models_cached(e->base_url, MODELS_KEPT_S, &kept) == 0
         && (found = llm_models_find(&kept, model)) != NULL) {
@@ -140,14 +140,14 @@ bool known_merge(const struct config *c, const struct llm_model *m, struct llm_o
     return !own_window;
 }
 
-void known_apply(const struct service *s, struct llm_options *o, struct known *k)
+void known_apply(const struct service *s, struct llm_options *o, struct known_model *k)
 {
     const struct config *c = s->config;
     const struct endpoint *e = s->endpoint;
     struct llm_model m;
 
     k->waits_for_window = false;
-    k->waits_for_prompt = k->waits_for_prompt && e->found && is_local(e);
+    k->waits_for_prompt = k->waits_for_prompt && e->found && has_cheap_list(e);
     if (!e->found || k->waits_for_prompt)
         return;
     if (!look_up(e, o->model, s->loop, &m))
@@ -161,7 +161,7 @@ void known_apply(const struct service *s, struct llm_options *o, struct known *k
     llm_model_release(&m);
 }
 
-int known_window(const struct endpoint *e, const char *model, struct known *k)
+int known_window(const struct endpoint *e, const char *model, struct known_model *k)
 {
     struct llm_models_query q;
     struct llm_model m;

@@ -165,7 +165,7 @@ static const char *listed(const struct llm_models *m, const char *pattern, const
 }
 
 /* There a model need not be named: the first of its list is asked. */
-static bool is_local(const struct endpoint *e)
+static bool is_local_service(const struct endpoint *e)
 {
     return url_is_loopback(e->base_url) || (e->entry && e->entry->local);
 }
@@ -176,7 +176,7 @@ const char *model_in_list(const struct endpoint *e, const struct llm_models *m)
 
     for (size_t i = 0; e->models && i < e->models->n && !name; i++)
         name = is_pattern(e->models->v[i]) ? listed(m, e->models->v[i], NULL) : e->models->v[i];
-    if (!name && !e->models && is_local(e))
+    if (!name && !e->models && is_local_service(e))
         name = llm_models_first(m);
     const struct llm_model *named = name ? llm_models_find(m, name) : NULL;
     return named ? named->id : NULL;
@@ -255,7 +255,7 @@ int model_settle(const struct service *s, char **model, char **notice, struct er
         *model = xstrdup(e->model);
         return 0;
     }
-    if (is_local(e)) {
+    if (is_local_service(e)) {
         const char *url = e->base_url;
         enum llm_place place;
         struct llm_search search = {&url, 1, c->ca_cert, LIST_MS, LIST_MS};

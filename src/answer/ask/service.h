@@ -28,16 +28,16 @@ struct service {
 
 /* known.c: what the service says of the model replaces what is built in, and yields to what the user
  * said. */
-struct known {
+struct known_model {
     bool waits_for_prompt; /* set for a chat: a server on this machine is asked when the prompt stands */
     bool waits_for_window; /* the model is not in memory yet: call known_window() after its first reply */
     struct argv notices;   /* warnings, one line each; show and then drop them */
 };
-void known_apply(const struct service *s, struct llm_options *o, struct known *k);
+void known_apply(const struct service *s, struct llm_options *o, struct known_model *k);
 /* Returns false if the user set the window. */
 bool known_merge(const struct config *c, const struct llm_model *m, struct llm_options *o);
 /* Returns 0 if the window is still unknown. */
-int known_window(const struct endpoint *e, const char *model, struct known *k);
+int known_window(const struct endpoint *e, const char *model, struct known_model *k);
 /* Is the model in the cached list? 1 or 0; -1: no list is cached. */
 int known_listed(const struct endpoint *e, const char *model);
 /* The names of the models, except those that cannot be printed as they are. */

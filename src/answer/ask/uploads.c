@@ -84,7 +84,7 @@ void uploads_free(struct uploads *u)
 }
 
 /* Its name here is unique in the session, the one in the sandbox is not. */
-static char *put(struct uploads *u, const struct event *e)
+static char *put_upload(struct uploads *u, const struct event *e)
 {
     const char *slash = strrchr(e->file.path, '/'), *name = slash ? slash + 1 : e->file.path;
     struct error err = {0};
@@ -108,7 +108,7 @@ static char *put(struct uploads *u, const struct event *e)
 static void pass_file(struct uploads *u, const struct event *e)
 {
     struct event own = *e;
-    autofree char *url = put(u, e);
+    autofree char *url = put_upload(u, e);
     autofree char *line = url ? xasprintf("%s: %s", e->file.name, url) : NULL;
 
     own.file.url = url;

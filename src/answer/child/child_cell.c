@@ -54,7 +54,7 @@ static void send_output(struct cell_output *k, int i, const char *text, size_t l
                                       {"text", json_string_n(whole.data, whole.len)}));
 }
 
-static void on_output(void *ctx, int stream, const char *text, size_t len)
+static void on_child_output(void *ctx, int stream, const char *text, size_t len)
 {
     struct cell_output *k = ctx;
     int i = stream == 2;
@@ -206,7 +206,7 @@ static void tell_command_end(struct cell_output *k, const struct cell_result *r)
     if (!what || r->status == CELL_EXIT)
         return;
     autofree char *line = xasprintf("%s%s\n", newline ? "\n" : "", what);
-    on_output(k, 2, line, strlen(line));
+    on_child_output(k, 2, line, strlen(line));
 }
 
 static struct json *command_to_json(struct cell_output *k, const struct cell_result *r)
@@ -232,7 +232,8 @@ static void add_words(struct argv *words, const struct json *command)
 }
 
 /* Runs the command, or the code when there is no command. */
-static int run(struct runner_child *c, const struct json *arguments, struct json **result, struct error *err)
+static int run_cell(struct runner_child *c, const struct json *arguments, struct json **result,
+                    struct error *err)
 {
     const struct json *command = json_get(arguments, "command");
     const char *code = json_text(json_get(arguments, "code"));
@@ -242,7 +243,7 @@ static int run(struct runner_child *c, const struct json *arguments, struct json
     struct cell_output k = {.c = c,
                             .out = {BUF_INIT(CHILD_OUTPUT_MAX), BUF_INIT(CHILD_OUTPUT_MAX)},
                             .both = BUF_INIT(2 * CHILD_OUTPUT_MAX)};
-    const struct cell_listener l = {.ctx = &k, .output = on_output};
+    const struct cell_listener l = {.ctx = &k, .output = on_child_output};
     struct cell_result r = {0};
 
     add_words(&words, command);
@@ -262,13 +263,13 @@ static int run(struct runner_child *c, const struct json *arguments, struct json
 int child_run_code(struct runner_child *c, const struct json *arguments, struct json **result,
                    struct error *err)
 {
-    return run(c, arguments, result, err);
+    return run_cell(c, arguments, result, err);
 }
 
 int child_execute(struct runner_child *c, const struct json *arguments, struct json **result,
                   struct error *err)
 {
-    return run(c, arguments, result, err);
+    return run_cell(c, arguments, result, err);
 }
 
 int child_info(struct runner_child *c, const struct json *arguments, struct json **result, struct error *err)

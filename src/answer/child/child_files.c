@@ -133,7 +133,7 @@ int child_get_file(struct runner_child *c, const struct json *arguments, struct 
     return *result ? 0 : -1;
 }
 
-static void add_file(void *ctx, const char *name, int64_t size)
+static void add_listed_file(void *ctx, const char *name, int64_t size)
 {
     json_add(ctx, json_object_of({"name", json_string(name)}, {"size", json_integer(size)}));
 }
@@ -142,7 +142,7 @@ int child_list_files(struct runner_child *c, const struct json *arguments, struc
                      struct error *err)
 {
     autojson struct json *files = json_array();
-    int64_t more = sandbox_each_file(c->sandbox, add_file, files, err);
+    int64_t more = sandbox_each_file(c->sandbox, add_listed_file, files, err);
 
     (void)arguments;
     if (more < 0)

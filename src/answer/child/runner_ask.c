@@ -71,7 +71,7 @@ static bool wanted(const struct asker *q, const struct event *e)
     }
 }
 
-static void on_event(void *ctx, const struct event *e)
+static void send_event_line(void *ctx, const struct event *e)
 {
     struct asker *q = ctx;
 
@@ -132,7 +132,7 @@ static int make(struct asker *q, struct error *err)
 
     ask_init(a, q->config, runner_child_loop(q->child));
     q->open = true;
-    a->listener = (struct ask_listener){.event = on_event, .ctx = q};
+    a->listener = (struct ask_listener){.event = send_event_line, .ctx = q};
     a->session = q->session;
     a->sandbox = runner_child_sandbox(q->child);
     if (config_check_ca_cert(a->c, err) < 0 || ask_choose_model(a, err) < 0 || ask_open(a, err) < 0)
@@ -175,7 +175,7 @@ static int choose(struct asker *q, const struct json *arguments, struct error *e
 /* ---- the conversation ---- */
 
 /* A service wants user and assistant in turns, beginning with the user. */
-static void load(struct conversation *c, const struct json *history)
+static void load_history(struct conversation *c, const struct json *history)
 {
     for (const struct json *said = json_first(history); said; said = json_next(said)) {
         const char *text = json_text(json_get(said, "text"));
@@ -206,7 +206,7 @@ static int stand(struct asker *q, const struct json *arguments, bool *fresh, str
                          "the process of this conversation has ended; send the whole conversation again");
     agent_clear(a->agent);
     q->turn[0] = '\0';
-    load(&a->conversation, history);
+    load_history(&a->conversation, history);
     *fresh = json_size(history) > 0;
     if (*fresh
         && !sandbox_cells(a->sandbox)) /* else it has our variables, of which the agent tells by itself */
@@ -291,7 +291,7 @@ static void not_asked(struct asker *q, const struct error *err)
                                .usage = {.cost = -1, .cached = -1, .reasoning = -1}}};
     if (e.done.status == QUESTION_ANSWERED)
         e.done.status = QUESTION_NO_ANSWER;
-    on_event(q, &e);
+    send_event_line(q, &e);
 }
 
 static void question(struct asker *q, const struct json *arguments, bool *fresh, struct error *err)

@@ -245,7 +245,7 @@ static int perform(struct runner_child *c, const struct json *message, const str
     return error_set(err, ERROR_USAGE, 0, "%.40s: there is no such operation", name);
 }
 
-static void serve(struct runner_child *c, const struct runner_extra *extra)
+static void serve_request(struct runner_child *c, const struct runner_extra *extra)
 {
     autojson struct json *message = steal(&c->next);
     struct json *result = NULL;
@@ -279,7 +279,7 @@ int runner_child_run(struct runner_child *c, struct sandbox *s, const struct run
     while (!c->closed && !loop_fatal(c->loop)) {
         tell_failure(c);
         if (c->next)
-            serve(c, extra);
+            serve_request(c, extra);
         else
             loop_wait(c->loop, -1);
     }

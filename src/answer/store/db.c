@@ -146,7 +146,7 @@ static void bind(struct db *db, sqlite3_stmt *s, const char *types, va_list ap)
     }
 }
 
-static void finish(struct db *db, sqlite3_stmt *s)
+static void end_statement(struct db *db, sqlite3_stmt *s)
 {
     db->depth--;
     db->api->reset(s);
@@ -169,7 +169,7 @@ bool db_run(struct db *db, const char *sql, const char *types, ...)
         code = db->err.kind == ERROR_NONE ? db->api->step(s) : SQLITE_ABORT;
     while (code == SQLITE_ROW);
     db_failed(db, code);
-    finish(db, s);
+    end_statement(db, s);
     return db->err.kind == ERROR_NONE;
 }
 
@@ -241,7 +241,7 @@ bool db_next(struct db_rows *r)
 void db_done(struct db_rows *r)
 {
     if (r->statement)
-        finish(r->db, r->statement);
+        end_statement(r->db, r->statement);
     r->statement = NULL;
 }
 

@@ -22,7 +22,7 @@ struct ipynb {
     unsigned n, executed;
 };
 
-static void *begin(struct buf *out, const char *sessions)
+static void *ipynb_begin(struct buf *out, const char *sessions)
 {
     struct ipynb *s = xmalloc(sizeof *s);
 
@@ -40,7 +40,7 @@ static struct json *new_cell(struct ipynb *s, const char *type, const char *sour
                           {"metadata", json_object()}, {"source", json_string(source)});
 }
 
-static void add_text(struct ipynb *s, const char *before, const char *text)
+static void ipynb_text(struct ipynb *s, const char *before, const char *text)
 {
     autofree char *source = xasprintf("%s%s", before, text);
 
@@ -62,9 +62,9 @@ static void add_data(struct json *outputs, const char *type, unsigned number, st
 }
 
 /* Of the file as it was made: the database may name any. */
-static bool add_file(const struct ipynb *s, struct json *data, const struct item_file *f)
+static bool ipynb_file(const struct ipynb *s, struct json *data, const struct item_file *f)
 {
-    const struct noted noted = {f->path, f->size, f->modified};
+    const struct noted_file noted = {f->path, f->size, f->modified};
     autoclose int fd = noted_open(s->own, &noted, NULL);
 
     return fd >= 0 && bundle_add(data, f->kind, fd, FIGURE_MAX);
@@ -74,7 +74,7 @@ static void add_figure(const struct ipynb *s, struct json *outputs, const struct
 {
     struct json *data = json_object();
 
-    if (!add_file(s, data, f)) {
+    if (!ipynb_file(s, data, f)) {
         autofree char *line = xasprintf("figure: %s (no longer there)\n", f->path ? f->path : "");
 
         json_free(data);
@@ -99,7 +99,7 @@ static void add_error(struct json *outputs, const struct item *i)
                                      {"traceback", json_array_of(json_string(trouble))}));
 }
 
-static void add_cell(struct ipynb *s, const struct item *i)
+static void ipynb_cell(struct ipynb *s, const struct item *i)
 {
     struct json *cell = new_cell(s, "code", i->code), *outputs = json_array();
 
@@ -122,7 +122,7 @@ static void add_cell(struct ipynb *s, const struct item *i)
 
         for (size_t k = 0; k < i->n_files; k++)
             if (bundle_of_value(i->files[k].kind))
-                add_file(s, data, &i->files[k]);
+                ipynb_file(s, data, &i->files[k]);
         add_data(outputs, "execute_result", s->executed, data);
     }
     add_error(outputs, i);
@@ -130,32 +130,32 @@ static void add_cell(struct ipynb *s, const struct item *i)
     json_add(s->cells, cell);
 }
 
-static void item(void *ctx, const struct item *i)
+static void ipynb_item(void *ctx, const struct item *i)
 {
     struct ipynb *s = ctx;
 
     switch (i->kind) {
     case ITEM_SESSION:
         s->own = s->sessions ? session_folder(s->sessions, i->session->id) : NULL;
-        add_text(s, "# ", i->session->title ? i->session->title : "(no title)");
+        ipynb_text(s, "# ", i->session->title ? i->session->title : "(no title)");
         break;
     case ITEM_QUESTION:
-        add_text(s, "**Question:** ", i->text ? i->text : "");
+        ipynb_text(s, "**Question:** ", i->text ? i->text : "");
         break;
     case ITEM_TEXT:
-        add_text(s, "", i->text);
+        ipynb_text(s, "", i->text);
         break;
     case ITEM_CELL:
-        add_cell(s, i);
+        ipynb_cell(s, i);
         break;
     case ITEM_END:
         if (i->text && *i->text)
-            add_text(s, "", i->text);
+            ipynb_text(s, "", i->text);
         break;
     }
 }
 
-static void end(void *ctx)
+static void ipynb_end(void *ctx)
 {
     struct ipynb *s = ctx;
     struct json *kernel = json_object_of({"name", json_string("python3")},
@@ -171,4 +171,4 @@ static void end(void *ctx)
     free(s);
 }
 
-const struct export_format export_ipynb = {"ipynb", true, begin, item, end};
+const struct export_format export_ipynb = {"ipynb", true, ipynb_begin, ipynb_item, ipynb_end};

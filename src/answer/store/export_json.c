@@ -8,7 +8,7 @@ struct json_export {
     struct json *session, *questions, *question, *items; /* session owns the others once they are done */
 };
 
-static void *begin(struct buf *out, const char *sessions)
+static void *json_begin(struct buf *out, const char *sessions)
 {
     struct json_export *s = xmalloc(sizeof *s);
 
@@ -64,7 +64,7 @@ static void close_question(struct json_export *s)
     json_add(s->questions, steal(&s->question));
 }
 
-static void item(void *ctx, const struct item *i)
+static void json_item(void *ctx, const struct item *i)
 {
     struct json_export *s = ctx;
 
@@ -89,7 +89,7 @@ static void item(void *ctx, const struct item *i)
         json_set_str(s->question, "error", i->text);
 }
 
-static void end(void *ctx)
+static void json_end(void *ctx)
 {
     struct json_export *s = ctx;
 
@@ -102,4 +102,4 @@ static void end(void *ctx)
     free(s);
 }
 
-const struct export_format export_json = {"json", true, begin, item, end};
+const struct export_format export_json = {"json", true, json_begin, json_item, json_end};

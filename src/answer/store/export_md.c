@@ -23,7 +23,7 @@ static void quoted(struct buf *out, const char *text)
     buf_addch(out, '\n');
 }
 
-static void add_cell(struct buf *out, const struct item *i)
+static void md_cell(struct buf *out, const struct item *i)
 {
     const char *trouble = export_trouble(i);
     struct buf output autorelease(buf_release) = BUF_INIT(0);
@@ -47,7 +47,7 @@ static void add_cell(struct buf *out, const struct item *i)
                  i->files[k].name ? i->files[k].name : "", i->files[k].path ? i->files[k].path : "");
 }
 
-static void item(void *ctx, const struct item *i)
+static void md_item(void *ctx, const struct item *i)
 {
     struct buf *out = ctx;
 
@@ -66,7 +66,7 @@ static void item(void *ctx, const struct item *i)
         buf_addf(out, "%s\n\n", i->text);
         break;
     case ITEM_CELL:
-        add_cell(out, i);
+        md_cell(out, i);
         break;
     case ITEM_END:
         if (i->text && *i->text)
@@ -75,4 +75,4 @@ static void item(void *ctx, const struct item *i)
     }
 }
 
-const struct export_format export_md = {.name = "md", .item = item};
+const struct export_format export_md = {.name = "md", .item = md_item};

@@ -18,7 +18,7 @@ static void comment(struct buf *out, const char *text)
     }
 }
 
-static void add_cell(struct buf *out, const struct item *i)
+static void py_cell(struct buf *out, const struct item *i)
 {
     size_t len = strlen(i->code);
 
@@ -37,7 +37,7 @@ static void add_cell(struct buf *out, const struct item *i)
     }
 }
 
-static void item(void *ctx, const struct item *i)
+static void py_item(void *ctx, const struct item *i)
 {
     struct buf *out = ctx;
     autofree char *line = NULL;
@@ -58,11 +58,11 @@ static void item(void *ctx, const struct item *i)
         comment(out, i->text);
         break;
     case ITEM_CELL:
-        add_cell(out, i);
+        py_cell(out, i);
         break;
     case ITEM_END:
         break;
     }
 }
 
-const struct export_format export_py = {.name = "py", .item = item};
+const struct export_format export_py = {.name = "py", .item = py_item};

@@ -101,7 +101,7 @@ int store_find(const char *place, const char *id, const char *folder, struct sto
 }
 
 /* -1: it is not what calls_text() wrote. */
-static int take_calls(struct turn *t, const char *text, size_t len)
+static int load_calls(struct turn *t, const char *text, size_t len)
 {
     autojson struct json *list = text ? json_parse(text, len, 0, NULL, NULL) : NULL;
 
@@ -157,7 +157,7 @@ static int take_turn(struct saved_thread *h, const struct db_rows *r)
     if (role == TURN_RESULT && !(t.call_id = db_copy(r, 6)))
         t.call_id = xstrdup("");
     const char *calls = role == TURN_ASSISTANT ? db_text(r, 5, &len) : NULL;
-    int status = take_calls(&t, calls, calls ? len : 0);
+    int status = load_calls(&t, calls, calls ? len : 0);
     const char *images = role != TURN_ASSISTANT ? db_text(r, 14, &len) : NULL;
     status |= take_images(&t, images, images ? len : 0);
     if (role == TURN_ASSISTANT) {
@@ -223,7 +223,7 @@ static int64_t number(struct store *s, const char *sql, int64_t session, const c
 }
 
 /* Would a service take this history with one more question behind it? */
-static int check(struct conversation *c, struct error *err)
+static int check_loaded(struct conversation *c, struct error *err)
 {
     conversation_close_open_calls(c, CUT_BY_KILL);
     conversation_interrupted(c);
@@ -266,7 +266,7 @@ int load_session(struct store *s, int64_t session, int64_t skip, struct error *e
         take_pieces(s, session);
     if (db_check(s->db, err) == 0 && whole) {
         for (size_t i = 0; i < s->n_threads && whole; i++)
-            whole = check(s->v[i].c, &why) == 0;
+            whole = check_loaded(s->v[i].c, &why) == 0;
         if (whole)
             return 0;
     }

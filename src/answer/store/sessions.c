@@ -35,7 +35,7 @@ char *session_folder(const char *sessions, const char *id)
     return xasprintf("%s/%s", sessions, tail);
 }
 
-static void hand_out(struct db_rows *r, const char *found, struct session_taker to)
+static void give_row(struct db_rows *r, const char *found, struct session_taker to)
 {
     char *text[] = {db_copy(r, 0), db_copy(r, 1), db_copy(r, 2), db_copy(r, 3), db_copy(r, 4), db_copy(r, 5)};
     struct session_row row = {.id = text[0] ? text[0] : "",
@@ -58,7 +58,7 @@ static void hand_out(struct db_rows *r, const char *found, struct session_taker 
 static int all_rows(struct db_rows r, const char *found, struct session_taker to, struct error *err)
 {
     while (db_next(&r))
-        hand_out(&r, found, to);
+        give_row(&r, found, to);
     return db_check(r.db, err);
 }
 

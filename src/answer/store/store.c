@@ -61,7 +61,7 @@ static bool passes(const struct error *err)
 
 /* Saving ends here, with one line. What passes is given up only until the next question, or the end: then the
  * conversation is brought up to date. */
-static void give_up(struct store *s, const struct error *err)
+static void stop_saving(struct store *s, const struct error *err)
 {
     autofree char *line = xasprintf(passes(err) ? "%s: this session is not saved for the moment"
                                                 : "%s: from here on this session is not saved",
@@ -90,7 +90,7 @@ static bool ready(struct store *s)
     if (s->db && s->n)
         return true;
     if (!s->db && !(s->db = db_open(s->o.place, true, &err))) {
-        give_up(s, &err);
+        stop_saving(s, &err);
         return false;
     }
     if (s->n)
@@ -200,7 +200,7 @@ static void on_added(struct store *s, const struct event *e)
         "issisi", s->n, e->file.name, whole, (int64_t)e->file.size, e->file.kept, e->file.modified);
 }
 
-static void on_done(struct store *s, const struct event *e)
+static void note_done(struct store *s, const struct event *e)
 {
     drop_pieces(s);
     db_run(s->db,
@@ -231,7 +231,7 @@ static handler_fn *handler_of(const struct event *e)
 {
     static handler_fn *const handlers[] = {
         [EVENT_QUESTION] = on_question,  [EVENT_REPLY_END] = on_reply_end, [EVENT_TOOL_CALL] = on_call,
-        [EVENT_TOOL_RESULT] = on_result, [EVENT_DONE] = on_done,           [EVENT_RESET] = on_reset,
+        [EVENT_TOOL_RESULT] = on_result, [EVENT_DONE] = note_done,         [EVENT_RESET] = on_reset,
         [EVENT_ADDED] = on_added,
     };
 
@@ -254,7 +254,7 @@ static bool commit(struct store *s)
         return true;
     struct error err = *db_error(s->db);
     close_db(s);
-    give_up(s, &err);
+    stop_saving(s, &err);
     if (passes(&err))
         s->lost = false; /* tried again with the next question; ready() opens it */
     return false;

@@ -93,7 +93,8 @@ static void change_turn(struct store *s, const char *agent, const struct turn *t
     old->version = t->version;
 }
 
-static void drop(struct store *s, struct saved_thread *h, size_t from, size_t to, enum saved_state state)
+static void mark_turns(struct store *s, struct saved_thread *h, size_t from, size_t to,
+                       enum saved_state state)
 {
     if (from == to)
         return;
@@ -113,7 +114,7 @@ void sync_loaded(struct saved_thread *h, int64_t place, size_t length)
     h->revision = h->c->revision;
 }
 
-static void walk(struct store *s, struct saved_thread *h, enum saved_state vanished)
+static void save_turns(struct store *s, struct saved_thread *h, enum saved_state vanished)
 {
     const struct conversation *c = h->c;
     size_t at = 0;
@@ -128,11 +129,11 @@ static void walk(struct store *s, struct saved_thread *h, enum saved_state vanis
         }
         while (end < h->n_turns && h->turns[end].serial != t->serial)
             end++;
-        drop(s, h, at, end, vanished);
+        mark_turns(s, h, at, end, vanished);
         if (at < h->n_turns && h->turns[at].version != t->version)
             change_turn(s, h->agent, t, &h->turns[at]);
     }
-    drop(s, h, at, h->n_turns, vanished);
+    mark_turns(s, h, at, h->n_turns, vanished);
     h->serial = c->serial;
     h->revision = c->revision;
 }
@@ -154,5 +155,5 @@ void sync_vanished(struct store *s, enum saved_state state)
 {
     for (size_t i = 0; i < s->n_threads; i++)
         if (s->v[i].revision != s->v[i].c->revision)
-            walk(s, &s->v[i], state);
+            save_turns(s, &s->v[i], state);
 }

@@ -14,7 +14,7 @@ struct item_walk {
     struct item_taker to;
 };
 
-static void hand_out(const struct item_walk *w, const struct item *item)
+static void give_item(const struct item_walk *w, const struct item *item)
 {
     w->to.item(w->to.ctx, item);
 }
@@ -58,7 +58,7 @@ static void add_files(struct item_walk *w, struct item *item)
     }
 }
 
-static void release(struct item *item)
+static void item_release(struct item *item)
 {
     for (size_t i = 0; i < item->n_outputs; i++)
         free(item->outputs[i].text);
@@ -93,8 +93,8 @@ static void walk_cells(struct item_walk *w, int64_t question, const char *id)
 
         add_outputs(w, &item);
         add_files(w, &item);
-        hand_out(w, &item);
-        release(&item);
+        give_item(w, &item);
+        item_release(&item);
     }
 }
 
@@ -123,7 +123,7 @@ static void walk_turns(struct item_walk *w, int64_t question)
         struct item item = {.kind = ITEM_TEXT, .number = question, .text = text, .answer = !calls};
 
         if (!text_is_blank(text))
-            hand_out(w, &item);
+            give_item(w, &item);
         if (calls)
             walk_calls(w, question, calls);
     }
@@ -137,7 +137,7 @@ static void walk_pieces(struct item_walk *w, int64_t question)
     if (!add_pieces(w->db, w->session, &text))
         return;
     struct item item = {.kind = ITEM_TEXT, .number = question, .text = buf_str(&text), .answer = true};
-    hand_out(w, &item);
+    give_item(w, &item);
 }
 
 static void walk_questions(struct item_walk *w)
@@ -159,28 +159,28 @@ static void walk_questions(struct item_walk *w)
                            .status = db_text(&r, 3, NULL) ? (int)db_int(&r, 3) : -1,
                            .text = error};
 
-        hand_out(w, &item);
+        give_item(w, &item);
         walk_turns(w, number);
         if (last)
             walk_pieces(w, number);
-        hand_out(w, &end);
+        give_item(w, &end);
         walk_cells(w, number, "");
     }
 }
 
-static void begin(void *ctx, const struct session_row *row)
+static void give_session(void *ctx, const struct session_row *row)
 {
     const struct item_walk *w = ctx;
     struct item item = {.kind = ITEM_SESSION, .session = row};
 
-    hand_out(w, &item);
+    give_item(w, &item);
 }
 
 int session_walk(struct db *db, const char *id, struct item_taker to, struct error *err)
 {
     struct item_walk w = {db, session_by_id(db, id, err), to};
 
-    if (!w.session || session_row(db, id, (struct session_taker){begin, &w}, err) < 0)
+    if (!w.session || session_row(db, id, (struct session_taker){give_session, &w}, err) < 0)
         return -1;
     walk_questions(&w);
     return db_check(db, err);

@@ -107,7 +107,7 @@ static const struct service {
     {"http://", open_azure, {"x-ms-blob-type: BlockBlob", "x-ms-version: 2020-10-02"}},
 };
 
-static int check(const struct upload *u, const struct upload_options *o, struct error *err)
+static int check_address(const struct upload *u, const struct upload_options *o, struct error *err)
 {
     if (url_check(u->base, "--upload", err) < 0)
         return -1;
@@ -144,7 +144,7 @@ struct upload *upload_new(const struct upload_options *o, struct error *err)
                   "--upload: expected s3://BUCKET/PREFIX or https://ACCOUNT.../CONTAINER/PREFIX, found "
                   "\"%.200s\"",
                   o->to);
-    else if (u->service->open(u, to, err) == 0 && check(u, o, err) == 0) {
+    else if (u->service->open(u, to, err) == 0 && check_address(u, o, err) == 0) {
         xreplace(&u->base, xasprintf("%s/%s", u->base, o->session));
         return u;
     }
@@ -176,7 +176,7 @@ struct upload_try {
     uint64_t sent;   /* the bytes that were told as sent */
 };
 
-static void tell(struct upload_try *a, const struct phase_now *now, const char *why)
+static void tell_phase(struct upload_try *a, const struct phase_now *now, const char *why)
 {
     a->told = clock_ms();
     if (a->u->phase)
@@ -186,7 +186,7 @@ static void tell(struct upload_try *a, const struct phase_now *now, const char *
 static void tell_sent(struct upload_try *a, uint64_t bytes)
 {
     a->sent = bytes;
-    tell(a, &(struct phase_now){.phase = PHASE_UPLOADING, .done = bytes, .total = a->size}, NULL);
+    tell_phase(a, &(struct phase_now){.phase = PHASE_UPLOADING, .done = bytes, .total = a->size}, NULL);
 }
 
 static void on_sent(void *ctx, uint64_t bytes)
@@ -216,7 +216,7 @@ static void error_code(const struct buf *body, char *out, size_t size)
 }
 
 /* Makes one attempt. 0: the file is there; 1: f says why it is not; -1: err says why no retry is made. */
-static int put(struct upload_try *a, struct failure *f, struct error *err)
+static int put_to_server(struct upload_try *a, struct failure *f, struct error *err)
 {
     struct upload *u = a->u;
     const char *kind = file_type(a->name);
@@ -231,22 +231,22 @@ static int put(struct upload_try *a, struct failure *f, struct error *err)
         headers[n++] = u->service->headers[i];
     if (u->token)
         headers[n++] = u->token;
-    const struct http_request q = {.url = whole,
-                                   .method = "PUT",
-                                   .file = &a->fd,
-                                   .len = a->size,
-                                   .user = u->user,
-                                   .sign = u->sign,
-                                   .headers = headers,
-                                   .n_headers = n,
-                                   .ca_cert = u->ca_cert,
-                                   .connect_ms = u->connect_ms,
-                                   .idle_ms = u->idle_ms,
-                                   .quiet_ms = 2 * u->idle_ms,
-                                   .loop = u->loop,
-                                   .ctx = a,
-                                   .sent = on_sent,
-                                   .data = on_body};
+    const struct http_transfer q = {.url = whole,
+                                    .method = "PUT",
+                                    .file = &a->fd,
+                                    .len = a->size,
+                                    .user = u->user,
+                                    .sign = u->sign,
+                                    .headers = headers,
+                                    .n_headers = n,
+                                    .ca_cert = u->ca_cert,
+                                    .connect_ms = u->connect_ms,
+                                    .idle_ms = u->idle_ms,
+                                    .quiet_ms = 2 * u->idle_ms,
+                                    .loop = u->loop,
+                                    .ctx = a,
+                                    .sent = on_sent,
+                                    .data = on_body};
     buf_clear(&a->body);
     tell_sent(a, 0);
     enum http_end end = http_post(u->http, &q, &reply, err);
@@ -262,7 +262,7 @@ static int put(struct upload_try *a, struct failure *f, struct error *err)
     return 1;
 }
 
-static int failed(const struct upload_try *a, const struct failure *f, struct error *err)
+static int upload_failure(const struct upload_try *a, const struct failure *f, struct error *err)
 {
     autofree char *host = url_host(a->url);
     char code[64] = "";
@@ -288,7 +288,7 @@ static void tell_wait(struct upload_try *a, const struct failure *f, unsigned tr
                                    : failure_is_busy(f->status) ? " is busy"
                                                                 : " failed",
                                    status, tried + 1, RETRY_MAX + 1, ms < 10000, ms / 1000.0);
-    tell(a, &(struct phase_now){.phase = PHASE_RETRYING, .until = clock_ms() + ms}, why);
+    tell_phase(a, &(struct phase_now){.phase = PHASE_RETRYING, .until = clock_ms() + ms}, why);
 }
 
 static int put_and_retry(struct upload_try *a, struct error *err)
@@ -297,14 +297,14 @@ static int put_and_retry(struct upload_try *a, struct error *err)
 
     for (;;) {
         struct failure f = {.retry_after = -1};
-        int status = put(a, &f, err);
+        int status = put_to_server(a, &f, err);
 
         if (status <= 0)
             return status;
         const struct retry_now now = {.ms = clock_ms(), .jitter = retry_jitter()};
         struct retry_choice next = retry_decide(&retry, &f, now);
         if (next.what != RETRY_WAIT)
-            return failed(a, &f, err);
+            return upload_failure(a, &f, err);
         tell_wait(a, &f, retry.attempts, next.wait_ms);
         if (retry_wait(a->u->loop, next.wait_ms, 0, err) < 0)
             return -1;

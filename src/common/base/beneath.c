@@ -25,7 +25,7 @@ int beneath_folder(const char *path, struct error *err)
     return fd >= 0 ? fd : error_set(err, ERROR_USAGE, errno, "%.200s: %s", path, strerror(errno));
 }
 
-static int refuse(const char *path, int code, struct error *err)
+static int refuse_path(const char *path, int code, struct error *err)
 {
     const char *why = code == ELOOP    ? "it is a link, or its path has one"
                       : code == EXDEV  ? "it leads out of the folder"
@@ -45,9 +45,9 @@ int beneath_open(int folder, const char *path, bool *is_folder, struct error *er
 
     *is_folder = false;
     if (fd < 0 || fstat(fd, &st) < 0)
-        return refuse(path, errno, err);
+        return refuse_path(path, errno, err);
     if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-        return refuse(path, ENXIO, err);
+        return refuse_path(path, ENXIO, err);
     *is_folder = S_ISDIR(st.st_mode);
     return fd_steal(&fd);
 }
@@ -64,7 +64,7 @@ int64_t noted_time_of(const char *path)
     return stat(path, &st) == 0 ? noted_time(&st) : 0;
 }
 
-int noted_open(const char *own, const struct noted *n, struct error *err)
+int noted_open(const char *own, const struct noted_file *n, struct error *err)
 {
     size_t len = own ? strlen(own) : 0;
     const char *path = n->path ? n->path : "";

@@ -22,7 +22,7 @@ int beneath_open(int folder, const char *path, bool *is_folder, struct error *er
 
 /* A file that something on disk names, such as a saved session. Whoever could write there may have named any
  * file, so a name alone opens nothing. */
-struct noted {
+struct noted_file {
     const char *path; /* NULL or "": nowhere */
     int64_t size;     /* bytes */
     int64_t modified; /* when it had changed last, as noted_time() has it; 0: that was not noted */
@@ -34,6 +34,6 @@ int64_t noted_time_of(const char *path); /* of the file there; 0: it cannot be l
 /* Open it for reading: a regular file, or a folder, whose size is not compared. own: the folder that the file
  * may belong to, beneath which no link is followed; NULL: none. Nothing is waited for. -1 with err
  * (ERROR_SYSTEM); its code is ESTALE where there is a file, but not as it was noted. */
-int noted_open(const char *own, const struct noted *n, struct error *err);
+int noted_open(const char *own, const struct noted_file *n, struct error *err);
 
 #endif

@@ -20,7 +20,7 @@
 #define TRIES_MAX 3
 
 /* The descriptor of the folder if nobody holds it yet, or -1. */
-static int hold(const char *folder)
+static int lock_folder(const char *folder)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
@@ -40,7 +40,7 @@ static int make_folder(struct draft *d, const char *runtime, struct error *err)
             free(steal(&d->folder));
             return -1;
         }
-        d->hold = hold(d->folder);
+        d->hold = lock_folder(d->folder);
     }
     return d->hold < 0 ? error_errno(err, "%s", d->folder) : 0;
 }
@@ -81,7 +81,7 @@ unsigned draft_sweep(void)
         if (strncmp(e->d_name, PREFIX, strlen(PREFIX)) != 0)
             continue;
         autofree char *folder = xasprintf("%s/%s", runtime, e->d_name);
-        autoclose int fd = hold(folder);
+        autoclose int fd = lock_folder(folder);
         n += fd >= 0 && file_remove_tree(folder) == 0;
     }
     if (dir)

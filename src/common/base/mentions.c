@@ -17,7 +17,7 @@
 
 #define LEFT_MAX 3
 
-static bool is_blank(char c)
+static bool is_blank_char(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -46,7 +46,7 @@ static bool is_hidden(const char *path)
 /* The end of the word at at: a blank that no quote or backslash protects. */
 static const char *word_end(const char *at, const char *stop)
 {
-    for (; at < stop && !is_blank(*at); at++) {
+    for (; at < stop && !is_blank_char(*at); at++) {
         const char *end = *at == '"' || *at == '\'' ? memchr(at + 1, *at, (size_t)(stop - at - 1)) : NULL;
 
         if (end)
@@ -74,7 +74,7 @@ static char *find_path(const char *at, const char *stop, const char **end)
     return NULL;
 }
 
-static int add(struct mentions *m, struct mention *one, struct inputs *in, struct error *err)
+static int add_mention(struct mentions *m, struct mention *one, struct inputs *in, struct error *err)
 {
     size_t i = 0;
 
@@ -105,7 +105,7 @@ int mentions_open(struct mentions *m, const char *text, size_t len, struct input
     const char *stop = text + len, *end;
 
     for (const char *at = text; at < stop && m->n < MENTIONS_MAX; at++) {
-        if (*at != '@' || (at > text && !is_blank(at[-1])))
+        if (*at != '@' || (at > text && !is_blank_char(at[-1])))
             continue;
         autofree char *path = find_path(at + 1, stop, &end);
 
@@ -120,7 +120,7 @@ int mentions_open(struct mentions *m, const char *text, size_t len, struct input
         }
         struct mention one = {.at = (size_t)(at - text), .len = (size_t)(end - at), .path = steal(&path)};
 
-        if (add(m, &one, in, err) < 0)
+        if (add_mention(m, &one, in, err) < 0)
             return -1;
         at = end - 1;
     }

@@ -21,7 +21,7 @@ static void clear(struct overwrite *o, size_t from, size_t to)
     }
 }
 
-static bool is_blank(const struct buf *row)
+static bool is_blank_row(const struct buf *row)
 {
     return strspn(buf_str(row), " ") == row->len;
 }
@@ -30,7 +30,7 @@ size_t overwrite_rows(const struct overwrite *o)
 {
     size_t n = o->last + 1;
 
-    while (n > 1 && is_blank(&o->row[n - 1]))
+    while (n > 1 && is_blank_row(&o->row[n - 1]))
         n--;
     return n;
 }
@@ -38,7 +38,7 @@ size_t overwrite_rows(const struct overwrite *o)
 /* Are there lines that overwrite_settle() lets pass? */
 static bool settled(const struct overwrite *o)
 {
-    return o->moving && o->at == o->last && o->last > 0 && is_blank(&o->row[o->at]);
+    return o->moving && o->at == o->last && o->last > 0 && is_blank_row(&o->row[o->at]);
 }
 
 static void pass_row(const struct overwrite *o, size_t i, bool end, struct buf *out)
@@ -68,7 +68,7 @@ void overwrite_settle(struct overwrite *o, struct buf *out)
 }
 
 /* The present line is one of those that are written again. */
-static void hold(struct overwrite *o, struct buf *out)
+static void hold_row(struct overwrite *o, struct buf *out)
 {
     if (!o->moving && o->passed) {
         buf_addstr(out, o->live ? "\r\r" : "\n");
@@ -81,7 +81,7 @@ static void hold(struct overwrite *o, struct buf *out)
 
 static void replace(struct overwrite *o, struct buf *out)
 {
-    hold(o, out);
+    hold_row(o, out);
     buf_clear(&o->row[o->at]);
     o->again[o->at] = true;
 }
@@ -142,7 +142,7 @@ static void erase(struct overwrite *o, char what, long n, struct buf *out)
     if (all || o->home)
         replace(o, out);
     else
-        hold(o, out);
+        hold_row(o, out);
     if (what == 'J') {
         clear(o, all ? 0 : o->at + 1, o->last);
         o->last = o->at = all ? 0 : o->at;
@@ -160,7 +160,7 @@ static void obey(struct overwrite *o, struct buf *out)
     case 'A':
     case 'F':
     case 'H':
-        hold(o, out);
+        hold_row(o, out);
         o->up = true;
         o->at = what == 'H' || by > o->at ? 0 : o->at - by;
         o->home = o->home || what != 'A';
@@ -243,11 +243,11 @@ void overwrite_end(struct overwrite *o, struct buf *out)
 
     if (o->n_escape)
         add_text(o, o->escape, o->n_escape, out);
-    for (end = o->last; end > o->at && is_blank(&o->row[end]);)
+    for (end = o->last; end > o->at && is_blank_row(&o->row[end]);)
         end--;
     for (size_t i = 0; i < end; i++)
         pass_row(o, i, true, out);
-    if (!o->moving || !is_blank(&o->row[end]))
+    if (!o->moving || !is_blank_row(&o->row[end]))
         pass_row(o, end, o->live && o->moving, out);
     overwrite_release(o);
 }

@@ -28,7 +28,7 @@ struct place_walk {
     int links;
 };
 
-static int refuse(const struct place_walk *w, uid_t owner, struct error *err)
+static int refuse_link(const struct place_walk *w, uid_t owner, struct error *err)
 {
     return error_set(err, ERROR_SYSTEM, ELOOP,
                      "%s contains a symbolic link of another user (uid %u), which is not followed", w->path,
@@ -49,7 +49,7 @@ static int take_link(struct place_walk *w, const char *name, struct error *err)
     if (!S_ISLNK(st.st_mode))
         return error_errno(err, "%s", w->path);
     if (st.st_uid != 0 && st.st_uid != geteuid())
-        return refuse(w, st.st_uid, err);
+        return refuse_link(w, st.st_uid, err);
     errno = ELOOP;
     if (++w->links > LINKS_MAX || (n = readlinkat(link, "", text, sizeof text - 1)) < 0)
         return error_errno(err, "%s", w->path);
@@ -64,7 +64,7 @@ static int take_link(struct place_walk *w, const char *name, struct error *err)
 }
 
 /* Take one component. O_DIRECTORY makes the kernel mount a home that is mounted on demand. */
-static int step(struct place_walk *w, const char *name, bool make, struct error *err)
+static int step_into(struct place_walk *w, const char *name, bool make, struct error *err)
 {
     int next = openat(w->at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -90,7 +90,7 @@ static int go(struct place_walk *w, bool make, struct error *err)
         memmove(w->rest, from + n, strlen(from + n) + 1);
         if (own)
             w->own = strlen(w->rest);
-        if (step(w, name, make && own, err) < 0)
+        if (step_into(w, name, make && own, err) < 0)
             return -1;
     }
     return 0;
@@ -103,7 +103,7 @@ struct goal {
 };
 
 /* The folder path, which is g's or the one that it lies in. */
-static int walk(const struct goal *g, const char *path, bool make, struct error *err)
+static int walk_to_folder(const struct goal *g, const char *path, bool make, struct error *err)
 {
     struct place_walk w = {.path = g->shown, .rest = xstrdup(path), .own = strlen(path), .links = g->links};
 
@@ -117,7 +117,7 @@ static int walk(const struct goal *g, const char *path, bool make, struct error 
 
 int place_folder(const char *path, bool make, struct error *err)
 {
-    return walk(&(struct goal){path, path, 0}, path, make, err);
+    return walk_to_folder(&(struct goal){path, path, 0}, path, make, err);
 }
 
 static char *folder_of(const char *path)
@@ -171,7 +171,7 @@ static char *link_target(int folder, const struct goal *g, struct error *err)
 static int open_file(const struct goal *g, int flags, struct error *err)
 {
     autofree char *base = folder_of(g->path);
-    autoclose int folder = walk(g, base, (flags & O_CREAT) && !g->links, err);
+    autoclose int folder = walk_to_folder(g, base, (flags & O_CREAT) && !g->links, err);
 
     if (folder < 0)
         return -1;
@@ -214,7 +214,7 @@ static int write_by(file_writer *writer, const char *path, const void *data, siz
 {
     struct error why = {0};
     autofree char *base = folder_of(path);
-    autoclose int folder = walk(&(struct goal){path, path, 0}, base, true, err);
+    autoclose int folder = walk_to_folder(&(struct goal){path, path, 0}, base, true, err);
 
     if (folder < 0)
         return -1;

@@ -104,7 +104,7 @@ static void settle_cr(struct scrub *s, uint32_t next, struct buf *out)
     }
 }
 
-static void begin(struct scrub *s, enum scrub_state state)
+static void begin_sequence(struct scrub *s, enum scrub_state state)
 {
     s->state = state;
     s->eaten = 0;
@@ -135,22 +135,22 @@ static void ground(struct scrub *s, uint32_t c, struct buf *out)
     if (c == '\r')
         s->cr = true;
     else if (c == 0x1b)
-        begin(s, ESCAPE);
+        begin_sequence(s, ESCAPE);
     else if (c >= 0x80 && c < 0xa0)
-        begin(s, sequence_of(c - 0x40));
+        begin_sequence(s, sequence_of(c - 0x40));
     else if (c == '\n' || c == '\t' || (c >= 0x20 && c != 0x7f))
         print(s, c, out);
 }
 
 /* Handle the character after ESC. True if it belonged to the sequence. */
-static bool escape(struct scrub *s, uint32_t c)
+static bool after_escape(struct scrub *s, uint32_t c)
 {
     enum scrub_state next = c == 'k' ? STRING : sequence_of(c);
 
     if (c == 0x1b)
         return true;
     if (next != GROUND)
-        begin(s, next);
+        begin_sequence(s, next);
     else
         s->state = c >= 0x20 && c <= 0x2f ? ESCAPE_MIDDLE : GROUND;
     return c >= 0x20 && c <= 0x7e;
@@ -176,7 +176,7 @@ static void feed_char(struct scrub *s, uint32_t c, unsigned bytes, struct buf *o
     bool ours = true; /* the character is part of the sequence */
     switch ((enum scrub_state)s->state) {
     case ESCAPE:
-        ours = escape(s, c);
+        ours = after_escape(s, c);
         break;
     case ESCAPE_MIDDLE:
         if (c < 0x20 || c > 0x2f) {
@@ -199,7 +199,7 @@ static void feed_char(struct scrub *s, uint32_t c, unsigned bytes, struct buf *o
         if (c == '\\')
             s->state = GROUND;
         else /* a terminal drops the string and begins the new sequence */
-            ours = escape(s, c);
+            ours = after_escape(s, c);
         break;
     case GROUND:
         break;

@@ -29,7 +29,7 @@ struct scanner {
     size_t grown; /* bytes by which repairs have made the text longer */
 };
 
-static bool fail(struct scanner *s, const char *reason)
+static bool scan_fail(struct scanner *s, const char *reason)
 {
     s->r->reason = reason;
     s->r->at = s->i;
@@ -39,7 +39,7 @@ static bool fail(struct scanner *s, const char *reason)
 static bool fail_early(struct scanner *s)
 {
     s->i = s->len;
-    return fail(s, JSON_EARLY);
+    return scan_fail(s, JSON_EARLY);
 }
 
 /* Replace the len bytes at offset at by with. */
@@ -56,7 +56,7 @@ static bool repair(struct scanner *s, size_t len, const char *with)
 {
     s->grown += len < strlen(REPLACEMENT) ? strlen(REPLACEMENT) - len : 0;
     if (s->r->most > 0 && s->grown > GROWN_MAX)
-        return fail(s, JSON_BROKEN);
+        return scan_fail(s, JSON_BROKEN);
     if (s->r->most > 0)
         replace(s, s->i, len, with);
     s->i += len;
@@ -72,10 +72,10 @@ static bool scan_escape(struct scanner *s)
     if (left < 2)
         return fail_early(s);
     if (from[1] != 'u') /* one of two letters was passed over */
-        return fail(s, JSON_ESCAPE);
+        return scan_fail(s, JSON_ESCAPE);
     int n = json_unicode(from, left, &cp);
     if (n < 0)
-        return n == -2 ? fail_early(s) : fail(s, JSON_UNICODE);
+        return n == -2 ? fail_early(s) : scan_fail(s, JSON_UNICODE);
     if (cp == 0) /* cJSON cuts the string at \u0000 and refuses half a character */
         return repair(s, (size_t)n, "\\ufffd");
     s->i += (size_t)n;
@@ -108,7 +108,7 @@ static bool scan_string(struct scanner *s, size_t most)
             return true;
         }
         if (c < 0x20)
-            return fail(s, JSON_CONTROL);
+            return scan_fail(s, JSON_CONTROL);
         if (c == '\\' ? !scan_escape(s) : c >= 0x80 && !scan_high(s))
             return false;
     }
@@ -130,7 +130,7 @@ static bool need_digits(struct scanner *s)
         s->i++;
     if (s->i > from)
         return true;
-    return s->i >= s->len ? fail_early(s) : fail(s, "bad number");
+    return s->i >= s->len ? fail_early(s) : scan_fail(s, "bad number");
 }
 
 /* Set the value that began at from apart. Takes its text. cJSON gets with in its place, unless that is NULL.
@@ -155,7 +155,7 @@ static bool scan_long_string(struct scanner *s, size_t from)
     s->grown += d.grown;
     if (d.reason) {
         free(d.text);
-        return fail(s, d.reason);
+        return scan_fail(s, d.reason);
     }
     set_apart(s, from, d.text, "\"\"");
     return true;
@@ -189,7 +189,7 @@ static bool scan_number(struct scanner *s)
     size_t whole = s->i - first;
     if (s->text[first] == '0' && whole > 1) {
         s->i = first;
-        return fail(s, "number with a leading zero");
+        return scan_fail(s, "number with a leading zero");
     }
     if (accept(s, ".") && !need_digits(s))
         return false;
@@ -214,7 +214,7 @@ static bool scan_word(struct scanner *s, const char *word)
         if (s->i + k >= s->len)
             return fail_early(s);
         if (s->text[s->i + k] != word[k])
-            return fail(s, "expected a value");
+            return scan_fail(s, "expected a value");
     }
     s->i += n;
     return true;
@@ -236,7 +236,7 @@ static bool scan_scalar(struct scanner *s)
     if (c == '-' || (c >= '0' && c <= '9'))
         return scan_number(s);
     if (c != 't' && c != 'f' && c != 'n')
-        return fail(s, "expected a value");
+        return scan_fail(s, "expected a value");
     return scan_word(s, c == 't' ? "true" : c == 'f' ? "false" : "null");
 }
 
@@ -244,7 +244,7 @@ static bool expect(struct scanner *s, char c, const char *reason)
 {
     if (s->i >= s->len)
         return fail_early(s);
-    return s->text[s->i] == c || fail(s, reason);
+    return s->text[s->i] == c || scan_fail(s, reason);
 }
 
 /* Read "key" and its colon; s->i is then at the value. */
@@ -274,7 +274,7 @@ static bool scan_after(struct scanner *s, const char *open, unsigned *depth)
             return kind == '{' ? scan_key(s) : true;
         }
         if (c != (kind == '{' ? '}' : ']'))
-            return fail(s, kind == '{' ? "expected ',' or '}'" : "expected ',' or ']'");
+            return scan_fail(s, kind == '{' ? "expected ',' or '}'" : "expected ',' or ']'");
         s->i++;
         (*depth)--;
     }
@@ -291,7 +291,7 @@ static bool scan_value(struct scanner *s)
             return fail_early(s);
         if (++s->r->values > s->r->most && s->r->most > 0) {
             s->r->too_much = true;
-            return fail(s, "too many values");
+            return scan_fail(s, "too many values");
         }
         char c = s->text[s->i];
         if (c != '{' && c != '[') {
@@ -300,7 +300,7 @@ static bool scan_value(struct scanner *s)
             continue;
         }
         if (depth == JSON_DEPTH)
-            return fail(s, "nested more than 200 deep");
+            return scan_fail(s, "nested more than 200 deep");
         open[depth++] = c;
         s->i++;
         skip_space(s);
@@ -329,7 +329,7 @@ int json_scan(struct json_scan *r, const char *text, size_t len)
     if (!r->prefix) {
         skip_space(&s);
         if (s.i < len) {
-            fail(&s, "text after the value");
+            scan_fail(&s, "text after the value");
             return -1;
         }
     }

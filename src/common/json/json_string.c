@@ -17,7 +17,7 @@
 static const char escapes[256] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
                                   ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
 
-static inline uint64_t load(const char *s)
+static inline uint64_t load_8_bytes(const char *s)
 {
     uint64_t w;
 
@@ -47,7 +47,7 @@ size_t json_plain_span(const char *s, size_t len)
 {
     size_t i = 0;
 
-    while (len - i >= 8 && !special(load(s + i), 0))
+    while (len - i >= 8 && !special(load_8_bytes(s + i), 0))
         i += 8;
     while (i < len && is_plain(s[i]))
         i++;
@@ -59,7 +59,7 @@ size_t json_simple_span(const char *s, size_t len)
     size_t i = 0;
 
     while (i < len) {
-        if (len - i >= 8 && !special(load(s + i), HIGH)) {
+        if (len - i >= 8 && !special(load_8_bytes(s + i), HIGH)) {
             i += 8;
             continue;
         }
@@ -209,7 +209,7 @@ static void decode_simple(struct decoder *d)
     char *out = d->out;
     size_t i = d->i, n = d->n, len = d->len, most = d->alloc - ROOM;
 
-    for (; len - i >= 8 && n < most && !special(load(s + i), HIGH); i += 8, n += 8)
+    for (; len - i >= 8 && n < most && !special(load_8_bytes(s + i), HIGH); i += 8, n += 8)
         memcpy(out + n, s + i, 8);
     for (; i < len && n < most && is_plain(s[i]) && !is_high(s[i]); i++)
         out[n++] = s[i];

@@ -14,7 +14,7 @@
 #define LARGE 1e15 /* below this, a whole number is printed as one: cJSON's %1.15g does the same */
 
 /* Writes the escape of a character that needs one. Returns its length. */
-static size_t escape(unsigned char c, char *to)
+static size_t escape_char(unsigned char c, char *to)
 {
     static const char letters[256] = {
         ['"'] = '"', ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
@@ -51,7 +51,7 @@ static void write_string(const char *s, struct buf *out)
         for (n = 0; n < most; n++) {
             unsigned char c = (unsigned char)s[n];
             if (c < ' ' || c == '"' || c == '\\')
-                e += escape(c, to + e);
+                e += escape_char(c, to + e);
             else
                 to[e++] = s[n];
         }

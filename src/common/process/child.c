@@ -139,7 +139,7 @@ static bool expire(struct child *c)
 
 static void serve_end(void *ctx);
 
-static void set_timer(struct child *c)
+static void set_child_timer(struct child *c)
 {
     int64_t at = c->deadline;
 
@@ -154,7 +154,7 @@ static void serve_end(void *ctx)
     struct child *c = ctx;
 
     if (!reap(c) && (c->deadline == 0 || clock_ms() < c->deadline || !expire(c))) {
-        set_timer(c);
+        set_child_timer(c);
         return;
     }
     unwatch(c);
@@ -169,7 +169,7 @@ static void watch(struct child *c)
 
     for (size_t i = 0; i < n; i++)
         loop_watch(c->watch.loop, fds[i], POLLIN, fds[i] == c->pidfd ? serve_end : serve_output, c);
-    set_timer(c);
+    set_child_timer(c);
 }
 
 /* The child's end of a pipe for what is kept, or the descriptor that was asked for. Ours goes to *end. */

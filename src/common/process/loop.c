@@ -98,7 +98,7 @@ static void remove_timer(struct loop *l, struct timer *t)
     memmove(t, t + 1, (--l->n_timers - at) * sizeof(*t));
 }
 
-static struct timer *set_timer(struct loop *l, int64_t at_ms, loop_fn *fn, void *ctx)
+static struct timer *set_loop_timer(struct loop *l, int64_t at_ms, loop_fn *fn, void *ctx)
 {
     assert(fn != NULL);
     struct timer *t = find_timer(l, ctx);
@@ -112,12 +112,12 @@ static struct timer *set_timer(struct loop *l, int64_t at_ms, loop_fn *fn, void 
 
 void loop_timer(struct loop *l, int64_t at_ms, loop_fn *fn, void *ctx)
 {
-    set_timer(l, at_ms, fn, ctx);
+    set_loop_timer(l, at_ms, fn, ctx);
 }
 
 void loop_deadline(struct loop *l, int64_t at_ms, loop_fn *fn, void *ctx)
 {
-    set_timer(l, at_ms, fn, ctx)->deadline = true;
+    set_loop_timer(l, at_ms, fn, ctx)->deadline = true;
 }
 
 void loop_timer_stop(struct loop *l, void *ctx)

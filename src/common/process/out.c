@@ -44,7 +44,7 @@ static bool given_up(int fd)
     return fd >= 0 && fd < 3 && stalled[fd];
 }
 
-static void give_up(int fd, bool yes)
+static void set_stalled(int fd, bool yes)
 {
     if (fd >= 0 && fd < 3)
         stalled[fd] = yes;
@@ -146,7 +146,7 @@ static bool is_over(struct out *o)
 static int wait_writable(struct out *o)
 {
     if (is_over(o)) {
-        give_up(o->fd, true);
+        set_stalled(o->fd, true);
         return -1;
     }
     loop_poll(o->loop, o->fd, POLLOUT, o->cancelled_at || hurried ? STALL_MS / 4 : 1000);
@@ -161,7 +161,7 @@ static int write_all(struct out *o, const char *p, size_t len)
         if (n > 0) {
             p += n;
             len -= (size_t)n;
-            give_up(o->fd, false);
+            set_stalled(o->fd, false);
             o->moved_at = clock_ms();
         } else if (n < 0 && errno != EINTR && errno != EAGAIN) {
             return -1;

@@ -41,7 +41,7 @@ static const struct {
     [COMMAND_VERSION] = {"version", 0, OPERANDS_NONE},
 };
 
-static void add(struct args *a, const struct option *o, const char *value, bool letter)
+static void add_arg(struct args *a, const struct option *o, const char *value, bool letter)
 {
     a->v = xreallocarray(a->v, a->n + 1, sizeof(*a->v));
     a->v[a->n++] = (struct arg){.option = o, .value = value, .letter = letter};
@@ -156,12 +156,12 @@ static int long_option(struct args *a, char *const *argv, struct error *err)
     if (!o->arg) {
         if (eq)
             return error_set(err, ERROR_USAGE, 0, "--%s takes no argument", o->flag);
-        add(a, o, NULL, false);
+        add_arg(a, o, NULL, false);
         return 1;
     }
     if (!eq && !argv[1])
         return error_set(err, ERROR_USAGE, 0, "--%s needs an argument: --%s %s", o->flag, o->flag, o->arg);
-    add(a, o, eq ? eq + 1 : argv[1], false);
+    add_arg(a, o, eq ? eq + 1 : argv[1], false);
     return eq ? 1 : 2;
 }
 
@@ -174,12 +174,12 @@ static int short_options(struct args *a, char *const *argv, struct error *err)
         if (!o || (!(o->commands & commands[a->command].options) && habit(argv[0])))
             return unknown(argv[0], strlen(argv[0]), err);
         if (!o->arg) {
-            add(a, o, NULL, true);
+            add_arg(a, o, NULL, true);
             continue;
         }
         if (!p[1] && !argv[1])
             return error_set(err, ERROR_USAGE, 0, "-%c needs an argument: -%c %s", *p, *p, o->arg);
-        add(a, o, p[1] ? p + 1 : argv[1], true);
+        add_arg(a, o, p[1] ? p + 1 : argv[1], true);
         return p[1] ? 1 : 2;
     }
     return 1;
@@ -303,7 +303,7 @@ static int operand(struct args *a, const char *word, bool literal, struct error 
     return 0;
 }
 
-static const char *value_of(const struct args *a, const char *flag)
+static const char *value_of_flag(const struct args *a, const char *flag)
 {
     for (size_t i = a->n; i-- > 0;)
         if (a->v[i].option->flag && !strcmp(a->v[i].option->flag, flag))
@@ -315,12 +315,12 @@ static const char *value_of(const struct args *a, const char *flag)
  */
 static bool code_named(const struct args *a)
 {
-    return a->command == COMMAND_EXEC && (a->operand || value_of(a, "code"));
+    return a->command == COMMAND_EXEC && (a->operand || value_of_flag(a, "code"));
 }
 
 static int check_rm(const struct args *a, struct error *err)
 {
-    if (!value_of(a, "all") != (a->names.n > 0))
+    if (!value_of_flag(a, "all") != (a->names.n > 0))
         return error_set(err, ERROR_USAGE, 0,
                          "rm needs the names of sandboxes, or --all alone: sandpiper rm NAME...\n"
                          "To ask it as a question: sandpiper -p rm");
@@ -329,7 +329,7 @@ static int check_rm(const struct args *a, struct error *err)
 
 static int check_exec(const struct args *a, struct error *err)
 {
-    const char *how = value_of(a, "stdin"), *code = value_of(a, "code");
+    const char *how = value_of_flag(a, "stdin"), *code = value_of_flag(a, "code");
 
     if (how && !strcmp(how, "script"))
         return error_set(err, ERROR_USAGE, 0,
@@ -344,7 +344,7 @@ static int check_exec(const struct args *a, struct error *err)
 /* prompt: -p was given with text. */
 static int check_question(const struct args *a, bool prompt, const char *text, struct error *err)
 {
-    const char *how = value_of(a, "stdin");
+    const char *how = value_of_flag(a, "stdin");
 
     if (prompt && a->operand)
         return error_set(err, ERROR_USAGE, 0,
@@ -367,7 +367,7 @@ static int check_question(const struct args *a, bool prompt, const char *text, s
 }
 
 /* Checks that need the whole line. */
-static int check(const struct args *a, bool prompt, const char *text, struct error *err)
+static int check_line(const struct args *a, bool prompt, const char *text, struct error *err)
 {
     if (a->command == COMMAND_DEBUG)
         return error_set(err, ERROR_USAGE, 0,
@@ -444,7 +444,7 @@ int args_parse(struct args *a, int argc, char *const *argv, struct error *err)
             prompt = true;
             text = a->v[i].value;
         }
-    return check(a, prompt, text, err);
+    return check_line(a, prompt, text, err);
 }
 
 void args_again(const struct args *a, int mask, struct argv *out)

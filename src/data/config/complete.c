@@ -145,14 +145,14 @@ static const struct option *waits(const char *command, const char *word)
     return o && o->arg ? o : NULL;
 }
 
-struct finished {
+struct typed_words {
     const char *command, *operand;
     const struct option *waiting; /* for the word that is typed */
 };
 /* words[0 .. n-2] are finished. Returns false where the last one is a question, or the code's own. */
-static bool read_finished(char *const *words, size_t n, struct finished *f)
+static bool read_finished(char *const *words, size_t n, struct typed_words *f)
 {
-    *f = (struct finished){0};
+    *f = (struct typed_words){0};
     for (size_t i = 0; i + 1 < n; i++) {
         const struct option *o = waits(f->command, words[i]);
 
@@ -176,7 +176,7 @@ static bool read_finished(char *const *words, size_t n, struct finished *f)
 
 void complete_line(struct buf *out, char *const *words, size_t n, const struct complete_source *source)
 {
-    struct finished f;
+    struct typed_words f;
     const char *word = n ? words[n - 1] : "", *equals = strchr(word, '=');
     struct line l = {.out = out, .source = source, .typed = word};
 

@@ -82,7 +82,7 @@ static void read_plain(struct dotenv_cursor *c, struct buf *out)
     buf_add(out, start, trimmed_length(start, (size_t)(c->p - start), " \t\r"));
 }
 
-static bool read_value(struct dotenv_cursor *c, struct buf *out)
+static bool read_dotenv_value(struct dotenv_cursor *c, struct buf *out)
 {
     skip_blanks(c);
     if (c->p < c->end && (*c->p == '"' || *c->p == '\'')) {
@@ -127,7 +127,7 @@ static bool read_entry(struct dotenv *d, struct dotenv_cursor *c)
     if (!name || c->p == c->end || *c->p != '=')
         return false;
     c->p++;
-    if (!read_value(c, &value))
+    if (!read_dotenv_value(c, &value))
         return false;
     store(d, steal(&name), buf_steal(&value, NULL), line);
     return true;

@@ -73,7 +73,7 @@ static bool same_path(const char *line, size_t n, const char *who)
     return n > m && !strncmp(line + n - m, path, m);
 }
 
-static int remember(const char *path, const char *who, bool allowed, struct error *err)
+static int remember_answer(const char *path, const char *who, bool allowed, struct error *err)
 {
     struct buf kept autorelease(buf_release) = BUF_INIT(KEPT_MAX);
     struct buf next autorelease(buf_release) = BUF_INIT(KEPT_MAX);
@@ -102,7 +102,7 @@ static char *host_of(const struct endpoint *e)
     return scrub_line(alone, SCRUB_TERMINAL);
 }
 
-static enum folder_answer ask(struct config *c, const struct endpoint *e, struct error *err)
+static enum folder_answer ask_user(struct config *c, const struct endpoint *e, struct error *err)
 {
     autofree char *host = host_of(e);
     autofree char *question = xasprintf(
@@ -130,8 +130,9 @@ enum folder_answer folder_verdict(struct config *c, const struct endpoint *e, st
         return FOLDER_ALLOWED;
     if (answer != FOLDER_NOBODY)
         return answer;
-    answer = ask(c, e, err);
-    if (answer > FOLDER_INTERRUPTED && path && who && remember(path, who, answer == FOLDER_ALLOWED, &why) < 0)
+    answer = ask_user(c, e, err);
+    if (answer > FOLDER_INTERRUPTED && path && who
+        && remember_answer(path, who, answer == FOLDER_ALLOWED, &why) < 0)
         argv_pushf(&c->notices, "your answer about ./.env holds for this run only: %s", why.text);
     return answer;
 }

@@ -25,7 +25,7 @@ static struct json *list_of(const struct argv *words)
     return out;
 }
 
-static struct json *value_of(const struct option *o, const void *at)
+static struct json *setting_json(const struct option *o, const void *at)
 {
     switch (o->type) {
     case OPTION_BOOL:
@@ -47,7 +47,7 @@ static struct json *value_of(const struct option *o, const void *at)
     }
 }
 
-static void read_value(const struct option *o, void *at, const struct json *value)
+static void read_setting(const struct option *o, void *at, const struct json *value)
 {
     switch (o->type) {
     case OPTION_BOOL:
@@ -81,7 +81,8 @@ struct json *front_settings_write(const struct front_settings *f)
 
     for (size_t i = 0; i < option_count; i++)
         if (place_of(&option_table[i], f))
-            json_set(out, option_table[i].flag, value_of(&option_table[i], place_of(&option_table[i], f)));
+            json_set(out, option_table[i].flag,
+                     setting_json(&option_table[i], place_of(&option_table[i], f)));
     return out;
 }
 
@@ -90,7 +91,7 @@ void front_settings_read(struct front_settings *f, const struct json *j)
     *f = (struct front_settings){0};
     for (size_t i = 0; i < option_count; i++)
         if (place_of(&option_table[i], f))
-            read_value(&option_table[i], place_of(&option_table[i], f), json_get(j, option_table[i].flag));
+            read_setting(&option_table[i], place_of(&option_table[i], f), json_get(j, option_table[i].flag));
 }
 
 void front_settings_release(struct front_settings *f)

@@ -73,7 +73,7 @@ static int yaml_section(struct config *c, const struct ydoc *map, struct error *
     return 0;
 }
 
-static bool is_section(const char *key)
+static bool is_option_section(const char *key)
 {
     size_t len = strlen(key);
 
@@ -90,7 +90,7 @@ static int yaml_member(struct config *c, const struct ydoc *y, struct error *err
 {
     const struct option *o = option_by_key(y->key);
 
-    if (y->type == YDOC_MAP && is_section(y->key))
+    if (y->type == YDOC_MAP && is_option_section(y->key))
         return yaml_section(c, y, err);
     if (!strcmp(y->key, "providers"))
         return providers_read(config_providers(c), y, false, err);

@@ -62,7 +62,7 @@ static int apply_tool(struct prompts *p, bool first, const struct ydoc *y, struc
     return 0;
 }
 
-static bool is_section(const char *key)
+static bool is_prompt_section(const char *key)
 {
     for (size_t i = 0; i < prompt_n_keys; i++)
         if (prompt_keys[i].section && !strcmp(prompt_keys[i].section, key))
@@ -94,7 +94,7 @@ int prompts_apply(struct prompts *p, struct ydoc *root, struct error *err)
         return ydoc_error(root, err, "expected a map of texts, found %s", ydoc_kind(root));
     for (size_t i = 0; i < root->n; i++) {
         const struct ydoc *y = &root->v[i];
-        bool section = !strcmp(y->key, "tools") || is_section(y->key);
+        bool section = !strcmp(y->key, "tools") || is_prompt_section(y->key);
 
         if ((section ? apply_section(p, first, y, err) : apply_one(p, NULL, y, err)) < 0)
             return -1;

@@ -37,7 +37,7 @@ static void words(struct buf *out, const struct argv *a)
     buf_addch(out, ']');
 }
 
-static void value_of(struct buf *out, const struct config *c, const struct option *o)
+static void add_value(struct buf *out, const struct config *c, const struct option *o)
 {
     const char *at = (const char *)c + o->offset;
     char text[64];
@@ -181,7 +181,7 @@ static unsigned print_settings(const struct config *c, struct buf *out)
         }
         /* A secret is not shown and cannot be read back, so it is a comment. */
         buf_addf(out, "%s%s: ", o->type == OPTION_SECRET ? "# " : "", o->key);
-        value_of(out, c, o);
+        add_value(out, c, o);
         from(out, start, &c->source[i]);
     }
     return left_out;

@@ -74,7 +74,7 @@ enum verified {
 };
 
 /* Where an answer comes from. */
-struct computed {
+struct computation {
     unsigned runs, failed; /* of code, for this question; how many of them failed */
     double seconds;        /* of all runs */
     /* no code ran for it, nor for an earlier one, and no data was attached */
@@ -174,8 +174,8 @@ struct event {
             const char *reasoning; /* what was thought, where nothing was said; or NULL */
             /* last good output of code, when no number of it stands in the answer; or NULL */
             const char *last_output;
-            struct computed computed; /* of the answer; all zero where there is none */
-            struct usage usage;       /* of the whole question */
+            struct computation computed; /* of the answer; all zero where there is none */
+            struct usage usage;          /* of the whole question */
             unsigned cells;
             double seconds; /* from the question to its end */
         } done;

@@ -272,7 +272,7 @@ struct json *event_json_usage(const struct event *e)
                         {"cells", json_integer(e->done.cells)}, {"seconds", seconds(e->done.seconds)});
 }
 
-struct json *event_json_computed(const struct computed *c)
+struct json *event_json_computed(const struct computation *c)
 {
     static const char *const verified[] = {
         [VERIFIED_NONE] = NULL,         [VERIFIED_AGREES] = "agrees", [VERIFIED_DISAGREES] = "disagrees",

@@ -19,6 +19,6 @@ int event_json(struct event_json *j, const struct event *e);
 /* Parts of "done" that others have too. The caller frees the objects. */
 const char *event_json_status(enum question_status s);
 struct json *event_json_usage(const struct event *done);
-struct json *event_json_computed(const struct computed *c);
+struct json *event_json_computed(const struct computation *c);
 
 #endif

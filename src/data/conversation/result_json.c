@@ -45,7 +45,7 @@ void result_task(struct result *r, const struct json *id)
 }
 
 /* A file that is made again is the same one, at its latest path. */
-static void add_file(struct result *r, const struct event *e)
+static void add_made_file(struct result *r, const struct event *e)
 {
     struct json *file = json_object_of({"name", json_string(e->file.name)},
                                        {"path", json_string(e->file.path)},
@@ -131,7 +131,7 @@ struct json *result_event(struct result *r, const struct event *e)
         r->asking = true;
         return NULL;
     case EVENT_FILE:
-        add_file(r, e);
+        add_made_file(r, e);
         return NULL;
     case EVENT_NOTICE:
         return e->notice.level == NOTICE_ERROR && !r->asking ? not_asked(r, e) : NULL;

@@ -33,7 +33,7 @@ void messages_release(struct message_reader *l)
 }
 
 /* Moves what was not taken yet to the front of the buffer. */
-static void settle(struct message_reader *l)
+static void move_rest_to_front(struct message_reader *l)
 {
     if (l->at == l->buf.len) {
         buf_clear(&l->buf);
@@ -70,7 +70,7 @@ ssize_t messages_read(struct message_reader *l, int sock)
         struct cmsghdr align;
     } control;
 
-    settle(l);
+    move_rest_to_front(l);
     char *room = buf_space(&l->buf, PIECE);
     if (!room) {
         errno = EMSGSIZE;
@@ -93,7 +93,7 @@ ssize_t messages_read(struct message_reader *l, int sock)
 
 bool messages_feed(struct message_reader *l, const char *data, size_t len)
 {
-    settle(l);
+    move_rest_to_front(l);
     return buf_add(&l->buf, data, len);
 }
 

@@ -176,7 +176,7 @@ static size_t read_exponent(const char *s, int *exponent)
     return (size_t)(p - s);
 }
 
-static size_t finish(const char *s, size_t len, struct numeral *out)
+static size_t finish_numeral(const char *s, size_t len, struct numeral *out)
 {
     int exponent = 0;
     size_t more = out->n ? read_exponent(s + len, &exponent) : 0;
@@ -204,7 +204,7 @@ size_t numeral_read(const char *s, struct numeral *out)
     }
     if (!out->n && g.n > 1 && g.v[1].mark != '.')
         return numeral_read_first(s, out); /* a list without blanks */
-    return finish(s, g.len, out);
+    return finish_numeral(s, g.len, out);
 }
 
 size_t numeral_read_first(const char *s, struct numeral *out)
@@ -214,7 +214,7 @@ size_t numeral_read_first(const char *s, struct numeral *out)
     memset(out, 0, sizeof *out);
     out->digits = (unsigned)g.len;
     out->n = read_with(&g, '.', &out->as[0]);
-    return finish(s, g.len, out);
+    return finish_numeral(s, g.len, out);
 }
 
 size_t date_length(const char *s)

@@ -30,7 +30,7 @@ void provenance_release(struct provenance *p)
     argv_release(&p->unsupported);
 }
 
-static void add(struct provenance *p, const struct numeral *n)
+static void add_sources(struct provenance *p, const struct numeral *n)
 {
     for (size_t i = 0; i < n->n; i++) {
         if (p->n == SOURCES_MAX) {
@@ -58,7 +58,7 @@ void provenance_source(struct provenance *p, const char *text)
         size_t len = numeral_read(text, &n), first;
         const char *end = text + len;
 
-        add(p, &n);
+        add_sources(p, &n);
         for (; text < end; text += first) {
             if (!isdigit((unsigned char)*text)) {
                 first = 1;
@@ -66,7 +66,7 @@ void provenance_source(struct provenance *p, const char *text)
             }
             first = numeral_read_first(text, &n);
             if (first < len || !n.n)
-                add(p, &n);
+                add_sources(p, &n);
         }
         text = end;
     }
@@ -146,7 +146,7 @@ static bool month_beside(const char *text, const char *from, const char *end)
 }
 
 /* The number of an item in a list. */
-static bool item(const char *text, const char *from, const char *end)
+static bool is_list_number(const char *text, const char *from, const char *end)
 {
     const char *line = from;
 
@@ -166,7 +166,7 @@ static bool judged(const char *text, const char *from, const char *end, const st
         return false;
     if (n->fraction)
         return true;
-    if (item(text, from, end) || v <= SMALL_MAX || power_of_ten(v)
+    if (is_list_number(text, from, end) || v <= SMALL_MAX || power_of_ten(v)
         || starts_with_any(end, ordinals, countof(ordinals)))
         return false;
     if (n->digits == 4 && v >= 1500 && v <= 2100)
@@ -227,7 +227,7 @@ size_t provenance_numbers(const char *text, struct numeral *out, size_t max)
 
         if (!len && isdigit((unsigned char)*s)) {
             len = numeral_read(s, &out[n]);
-            n += out[n].n > 0 && isfinite(out[n].as[0].value) && !item(text, s, s + len);
+            n += out[n].n > 0 && isfinite(out[n].as[0].value) && !is_list_number(text, s, s + len);
         }
         s += len ? len : 1;
     }

@@ -163,7 +163,7 @@ static bool is_url(const char *s)
     return !strncmp(s, "http://", 7) || !strncmp(s, "https://", 8) || *s == '{';
 }
 
-static int read_text(const struct field *f, const struct ydoc *y, char **at, struct error *err)
+static int read_text_field(const struct field *f, const struct ydoc *y, char **at, struct error *err)
 {
     static const char *const expected[] = {
         [F_STRING] = "a string",
@@ -229,7 +229,7 @@ static int read_field(const struct field *f, const struct ydoc *y, void *object,
     case F_URL:
     case F_VARIABLE:
     case F_DATE:
-        return read_text(f, y, at, err);
+        return read_text_field(f, y, at, err);
     case F_PRICE:
         return read_price(y, at, err);
     case F_STRINGS:

@@ -43,10 +43,10 @@ static int next(struct yaml_reader *r, yaml_event_t *e)
                      tab ? ": a tab (indent with spaces)" : "", from ? from : "");
 }
 
-static void release(struct ydoc *y)
+static void release_node(struct ydoc *y)
 {
     for (size_t i = 0; i < y->n; i++)
-        release(&y->v[i]);
+        release_node(&y->v[i]);
     free(y->v);
     free(y->key);
     free(y->text);
@@ -55,7 +55,7 @@ static void release(struct ydoc *y)
 void ydoc_free(struct ydoc *root)
 {
     if (root)
-        release(root);
+        release_node(root);
     free(root);
 }
 
@@ -67,7 +67,7 @@ static struct ydoc *grow(struct ydoc *y)
     return &y->v[y->n++];
 }
 
-static int read_text(struct yaml_reader *r, const yaml_event_t *e, char **out)
+static int read_scalar(struct yaml_reader *r, const yaml_event_t *e, char **out)
 {
     const char *s = (const char *)e->data.scalar.value;
     size_t len = e->data.scalar.length;
@@ -95,7 +95,7 @@ static int read_key(struct yaml_reader *r, const yaml_event_t *e, struct ydoc *m
         return refuse_alias(r, e);
     if (e->type != YAML_SCALAR_EVENT)
         return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a key must be a word", r->file, line_of(e));
-    if (read_text(r, e, &key) < 0)
+    if (read_scalar(r, e, &key) < 0)
         return -1;
     if (!*key)
         return error_set(r->err, ERROR_USAGE, 0, "%s:%d: a key is empty", r->file, line_of(e));
@@ -167,7 +167,7 @@ static int read_value(struct yaml_reader *r, const yaml_event_t *e, struct ydoc 
     if (e->type == YAML_SCALAR_EVENT) {
         y->type = YDOC_TEXT;
         y->quoted = e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-        return read_text(r, e, &y->text);
+        return read_scalar(r, e, &y->text);
     }
     free(steal(&y->text));
     y->type = e->type == YAML_MAPPING_START_EVENT ? YDOC_MAP : YDOC_LIST;

@@ -75,7 +75,7 @@ static bool is_blank(const char *s)
     return !s[strspn(s, " \t\r\n")];
 }
 
-static void fail(struct arguments *a, char *problem)
+static void arguments_problem(struct arguments *a, char *problem)
 {
     xreplace(&a->text, xstrdup("{}"));
     a->problem = problem;
@@ -98,14 +98,14 @@ static const char *lone_string(const struct json *j)
 static void take_code(struct arguments *a, const char *key, const char *code)
 {
     if (is_blank(code))
-        fail(a, xasprintf("the argument %s is empty", key));
+        arguments_problem(a, xasprintf("the argument %s is empty", key));
     else if (strlen(code) > CALL_ARGS_MAX)
-        fail(a, xasprintf("the argument %s is too long (more than 1 MiB)", key));
+        arguments_problem(a, xasprintf("the argument %s is too long (more than 1 MiB)", key));
     else
         a->text = arguments_of_code(key, code, strlen(code));
 }
 
-static void from_object(struct arguments *a, const struct json *j, const char *key)
+static void argument_of_object(struct arguments *a, const struct json *j, const char *key)
 {
     if (!key) {
         a->text = json_print(j);
@@ -114,7 +114,7 @@ static void from_object(struct arguments *a, const struct json *j, const char *k
     const struct json *code = json_get(j, key);
     if (json_str(code)) {
         if (is_blank(json_str(code)))
-            fail(a, xasprintf("the argument %s is empty", key));
+            arguments_problem(a, xasprintf("the argument %s is empty", key));
         else
             a->text = json_print(j);
         return;
@@ -123,9 +123,9 @@ static void from_object(struct arguments *a, const struct json *j, const char *k
     if (s)
         take_code(a, key, s);
     else if (code)
-        fail(a, xasprintf("the argument %s must be a string", key));
+        arguments_problem(a, xasprintf("the argument %s must be a string", key));
     else
-        fail(a, xasprintf("missing argument %s: send {\"%s\": \"...\"}", key, key));
+        arguments_problem(a, xasprintf("missing argument %s: send {\"%s\": \"...\"}", key, key));
 }
 
 /* Takes code that came as bare text, perhaps in a fence. */
@@ -148,24 +148,24 @@ static void from_bare(struct arguments *a, const char *text, size_t len, const c
     take_code(a, key, s);
 }
 
-static void from_value(struct arguments *a, const struct json *j, const char *key, int depth)
+static void argument_of_value(struct arguments *a, const struct json *j, const char *key, int depth)
 {
     const char *s = json_str(j);
     if (json_type(j) == JSON_OBJECT) {
-        from_object(a, j, key);
+        argument_of_object(a, j, key);
     } else if (json_type(j) == JSON_NULL) {
         autojson struct json *empty = json_object();
-        from_object(a, empty, key);
+        argument_of_object(a, empty, key);
     } else if (s && depth < 2) { /* JSON inside a JSON string, or code in one */
         autojson struct json *inner = json_parse(s, strlen(s), 0, NULL, NULL);
         if (inner && json_type(inner) != JSON_NUMBER)
-            from_value(a, inner, key, depth + 1);
+            argument_of_value(a, inner, key, depth + 1);
         else if (key && s[strspn(s, " \t\r\n")] != '{')
             from_bare(a, s, strlen(s), key);
         else
-            fail(a, xstrdup("the arguments are a string that holds invalid JSON"));
+            arguments_problem(a, xstrdup("the arguments are a string that holds invalid JSON"));
     } else {
-        fail(a, xstrdup("the arguments must be a JSON object"));
+        arguments_problem(a, xstrdup("the arguments must be a JSON object"));
     }
 }
 
@@ -176,7 +176,7 @@ void arguments_read(struct arguments *a, const char *text, size_t len, const cha
         text++;
     len = trimmed_length(text, len, SPACE);
     if (len > CALL_ARGS_MAX) {
-        fail(a, xstrdup("the arguments are too long (more than 1 MiB)"));
+        arguments_problem(a, xstrdup("the arguments are too long (more than 1 MiB)"));
         return;
     }
     struct error err = {0};
@@ -186,15 +186,15 @@ void arguments_read(struct arguments *a, const char *text, size_t len, const cha
     else
         j = cut ? json_parse(text, len, 0, NULL, &err) : arguments_parse(text, len, &err);
     if (cut && json_type(j) != JSON_OBJECT) {
-        fail(a, xstrdup("the call was cut off by the token limit; send a shorter one"));
+        arguments_problem(a, xstrdup("the call was cut off by the token limit; send a shorter one"));
         return;
     }
     bool bare = len && key && *text != '{' && *text != '['
                 && (*text != '"' || (len > 2 && !memcmp(text, "\"\"\"", 3)));
     if (j)
-        from_value(a, j, key, 0);
+        argument_of_value(a, j, key, 0);
     else if (bare)
         from_bare(a, text, len, key);
     else
-        fail(a, xasprintf("the arguments are %.200s", err.text));
+        arguments_problem(a, xasprintf("the arguments are %.200s", err.text));
 }

@@ -73,7 +73,7 @@ static bool is_code(const struct fence *f)
     return language_of_tag(f->info, n) == languages;
 }
 
-static bool closes(const struct blocks *b, const char *s, size_t n)
+static bool is_closing_fence(const struct blocks *b, const char *s, size_t n)
 {
     struct fence f;
     return fence_read(s, n, &f) == 1 && f.c == b->fence && f.len >= b->fence_len && !f.info_len
@@ -81,7 +81,7 @@ static bool closes(const struct blocks *b, const char *s, size_t n)
 }
 
 /* Decides a line in TEXT that began like a fence, once it is whole or long enough. */
-static void decide(struct blocks *b, bool newline, struct buf *out)
+static void decide_fence(struct blocks *b, bool newline, struct buf *out)
 {
     struct fence f;
     bool is = fence_read(buf_str(&b->line), b->line.len, &f) == 1;
@@ -114,7 +114,7 @@ static size_t feed_text(struct blocks *b, const char *s, size_t n, struct buf *o
     struct fence f;
     int may = fence_read(buf_str(&b->line), b->line.len, &f);
     if (lf || may == 0 || b->line.len > FENCE_LINE_MAX) {
-        decide(b, lf != NULL, out);
+        decide_fence(b, lf != NULL, out);
         return k + (lf != NULL);
     }
     return k;
@@ -130,7 +130,7 @@ static size_t feed_other(struct blocks *b, const char *s, size_t n, struct buf *
     k += lf != NULL;
     buf_add(out, s, k);
     if (lf) {
-        if (closes(b, buf_str(&b->line), b->line.len))
+        if (is_closing_fence(b, buf_str(&b->line), b->line.len))
             b->state = BLOCKS_TEXT;
         buf_clear(&b->line);
         b->mid_line = false;
@@ -165,7 +165,7 @@ static size_t feed_code(struct blocks *b, const char *s, size_t n)
     buf_add(&b->line, s, k);
     if (!lf)
         return k;
-    if (closes(b, buf_str(&b->line), b->line.len)) {
+    if (is_closing_fence(b, buf_str(&b->line), b->line.len)) {
         b->state = BLOCKS_CLOSED;
         buf_clear(&b->line);
     } else {
@@ -194,7 +194,7 @@ void blocks_end(struct blocks *b, bool whole, struct buf *out)
         buf_add(out, b->line.data, b->line.len);
         buf_clear(&b->line);
     } else if (b->state == BLOCKS_CODE && b->line.len) {
-        if (whole && closes(b, b->line.data, b->line.len)) {
+        if (whole && is_closing_fence(b, b->line.data, b->line.len)) {
             b->state = BLOCKS_CLOSED;
             buf_clear(&b->line);
         } else {

@@ -32,7 +32,7 @@ void call_deltas_release(struct call_deltas *s)
     *s = (struct call_deltas){0};
 }
 
-static struct partial_call *add(struct call_deltas *s, int64_t index)
+static struct partial_call *add_partial_call(struct call_deltas *s, int64_t index)
 {
     if (s->n == CALL_DELTAS_MAX)
         return NULL;
@@ -61,21 +61,21 @@ static struct partial_call *by_id(struct call_deltas *s, const char *id)
     return NULL;
 }
 
-static struct partial_call *find(struct call_deltas *s, const struct json *index, const char *id,
-                                 const char *name)
+static struct partial_call *find_partial_call(struct call_deltas *s, const struct json *index, const char *id,
+                                              const char *name)
 {
     if (json_type(index) == JSON_NUMBER) {
         int64_t i = json_int(index, 0);
         struct partial_call *t = by_index(s, i);
         /* Ollama and lmdeploy send all calls under index 0. */
         bool other = t && *id && *name && t->id && strcmp(t->id, id);
-        return t && !other ? t : add(s, i);
+        return t && !other ? t : add_partial_call(s, i);
     }
     struct partial_call *t = *id ? by_id(s, id) : NULL;
     if (t)
         return t;
     if (*id || *name || !s->n)
-        return add(s, -1);
+        return add_partial_call(s, -1);
     return &s->v[s->n - 1];
 }
 
@@ -170,7 +170,7 @@ bool call_deltas_add(struct call_deltas *s, const struct json *d)
     const struct json *extra = json_get(d, "extra_content");
     if (!*id && !*name && args_null && json_type(extra) == JSON_NULL)
         return false; /* Workers AI ends a call with a delta of nulls, which must not open another call */
-    struct partial_call *t = find(s, json_get(d, "index"), id, name);
+    struct partial_call *t = find_partial_call(s, json_get(d, "index"), id, name);
     if (!t)
         return true;
     if (!t->id && *id)
@@ -183,7 +183,7 @@ bool call_deltas_add(struct call_deltas *s, const struct json *d)
 
 void call_deltas_add_whole(struct call_deltas *s, const char *id, const char *name, const struct json *args)
 {
-    struct partial_call *t = add(s, -1);
+    struct partial_call *t = add_partial_call(s, -1);
     if (!t)
         return;
     t->id = id && *id && strlen(id) <= CALL_DELTAS_ID_MAX ? xstrdup(id) : NULL;
@@ -204,7 +204,7 @@ static struct partial_call *item_call(struct call_deltas *s, const struct json *
     if (!t && index < 0 && !*item && s->n)
         t = &s->v[s->n - 1];
     if (!t)
-        t = add(s, index);
+        t = add_partial_call(s, index);
     if (t && !t->item && *item)
         t->item = xstrdup(item);
     return t;
@@ -255,7 +255,7 @@ bool call_deltas_add_function_call(struct call_deltas *s, const struct json *f)
         return false; /* Snowflake sends one with empty values along with every text */
     struct partial_call *t = by_index(s, -2);
     if (!t)
-        t = add(s, -2);
+        t = add_partial_call(s, -2);
     if (!t)
         return true;
     add_name(t, name);

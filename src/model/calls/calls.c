@@ -54,14 +54,15 @@ static bool id_used(const struct calls *c, const char *id)
 }
 
 /* A call as it was sent. */
-struct written {
+struct written_call {
     const char *id, *name, *arguments, *extra; /* id and extra may be NULL */
     size_t len;                                /* bytes of arguments */
     const struct llm_tool *tool;               /* the tool that is meant; NULL: unknown */
 };
 
 /* Takes ownership of arguments and problem. */
-static struct llm_call *add(struct calls *c, const struct written *w, char *arguments, char *problem)
+static struct llm_call *add_call(struct calls *c, const struct written_call *w, char *arguments,
+                                 char *problem)
 {
     if (c->n == c->alloc)
         c->v = xreallocarray(c->v, c->alloc = c->alloc ? c->alloc * 2 : 4, sizeof *c->v);
@@ -77,9 +78,9 @@ static struct llm_call *add(struct calls *c, const struct written *w, char *argu
     return k;
 }
 
-static void add_problem(struct calls *c, const struct written *w, char *problem)
+static void add_problem(struct calls *c, const struct written_call *w, char *problem)
 {
-    add(c, w, xstrdup("{}"), problem);
+    add_call(c, w, xstrdup("{}"), problem);
 }
 
 static char *unknown_tool(const char *name, const struct llm_toolset *tools)
@@ -93,7 +94,7 @@ static char *unknown_tool(const char *name, const struct llm_toolset *tools)
 }
 
 /* cut: the token limit ended the reply here. */
-static void add_written(struct calls *c, struct written w, bool cut)
+static void add_written(struct calls *c, struct written_call w, bool cut)
 {
     const struct llm_tool *t = tool_names_find(c->tools, w.name);
     if (!t && !*w.name && c->tools->n == 1)
@@ -107,14 +108,14 @@ static void add_written(struct calls *c, struct written w, bool cut)
     arguments_read(&a, w.arguments, w.len, t->code_key, cut);
     if (a.problem) /* the tool's real name too, which the call may have got wrong */
         xreplace(&a.problem, xasprintf("%s was not run: %s", t->name, a.problem));
-    add(c, &w, a.text, a.problem);
+    add_call(c, &w, a.text, a.problem);
 }
 
 /* Several objects glued together in one call's arguments become one call each; empty objects between them are
  * dropped. True when that was the case. */
-static bool add_glued(struct calls *c, const struct written *all)
+static bool add_glued(struct calls *c, const struct written_call *all)
 {
-    struct written part[32];
+    struct written_call part[32];
     size_t n = 0, i = 0, objects = 0;
     while (i < all->len) {
         if (isspace((unsigned char)all->arguments[i])) {
@@ -128,13 +129,14 @@ static bool add_glued(struct calls *c, const struct written *all)
             return false;
         objects++;
         if (json_size(j) && n < countof(part))
-            part[n++] = (struct written){.name = all->name, .arguments = all->arguments + i, .len = used};
+            part[n++] = (struct written_call){
+                .name = all->name, .arguments = all->arguments + i, .len = used};
         i += used;
     }
     if (objects < 2)
         return false;
     if (!n)
-        part[n++] = (struct written){.name = all->name, .arguments = "{}", .len = 2};
+        part[n++] = (struct written_call){.name = all->name, .arguments = "{}", .len = 2};
     part[0].id = all->id;
     part[0].extra = all->extra;
     for (size_t k = 0; k < n; k++)
@@ -150,11 +152,11 @@ static bool is_json(const char *s, size_t len)
 
 static void add_partial(struct calls *c, const struct partial_call *s, bool cut)
 {
-    struct written w = {.id = s->id,
-                        .name = buf_str(&s->name),
-                        .arguments = buf_str(&s->args),
-                        .extra = s->extra,
-                        .len = s->args.len};
+    struct written_call w = {.id = s->id,
+                             .name = buf_str(&s->name),
+                             .arguments = buf_str(&s->args),
+                             .extra = s->extra,
+                             .len = s->args.len};
     if (s->args.full || s->too_long) {
         add_problem(c, &w, xstrdup("the arguments are too long (more than 1 MiB)"));
         return;
@@ -214,9 +216,9 @@ void calls_from_code(struct calls *c, const char *code, size_t len, const char *
         blank = isspace((unsigned char)code[i]);
     if (!problem && blank)
         problem = "the block is empty";
-    struct written none = {.name = t->name};
-    struct llm_call *k = add(c, &none, problem ? xstrdup("{}") : arguments_of_code(t->code_key, code, len),
-                             xstrdup(problem));
+    struct written_call none = {.name = t->name};
+    struct llm_call *k = add_call(
+        c, &none, problem ? xstrdup("{}") : arguments_of_code(t->code_key, code, len), xstrdup(problem));
     free(steal(&k->sent_name));
     free(steal(&k->sent_arguments));
 }
@@ -242,7 +244,7 @@ int calls_from_named(struct calls *c, const char *name, const char *args, size_t
 {
     if (!tool_names_find(c->tools, name))
         return 0;
-    add_written(c, (struct written){.name = name, .arguments = args, .len = len}, false);
+    add_written(c, (struct written_call){.name = name, .arguments = args, .len = len}, false);
     return 1;
 }
 
@@ -309,14 +311,15 @@ static const struct llm_tool *meant_for(const struct llm_toolset *tools, const c
 
 /* Reads one object. unknown: a call of an unknown tool counts as an error for the model to read, since a call
  * of a known tool came with it. */
-static bool from_object(struct calls *c, const struct json *j, bool unknown)
+static bool call_from_object(struct calls *c, const struct json *j, bool unknown)
 {
     autojson struct json *args = NULL;
     const char *name = json_type(j) == JSON_OBJECT ? text_call(j, &args) : NULL;
     if (!name || (!unknown && !tool_names_find(c->tools, name)))
         return false;
     autofree char *s = json_str(args) ? xstrdup(json_str(args)) : json_print(args);
-    struct written w = {.id = json_str(json_get(j, "id")), .name = name, .arguments = s, .len = strlen(s)};
+    struct written_call w = {
+        .id = json_str(json_get(j, "id")), .name = name, .arguments = s, .len = strlen(s)};
     add_written(c, w, false);
     return true;
 }
@@ -325,17 +328,17 @@ static bool from_object(struct calls *c, const struct json *j, bool unknown)
 
 /* Reads an object, a list of objects, or {"tool_calls": [...]}. Every element of a list must be a call, and
  * at least one must be of a known tool. */
-static int from_value(struct calls *c, const struct json *j)
+static int calls_from_value(struct calls *c, const struct json *j)
 {
     const struct json *list = json_type(j) == JSON_ARRAY ? j : json_get(j, "tool_calls");
     if (json_type(list) != JSON_ARRAY)
-        return from_object(c, j, false);
+        return call_from_object(c, j, false);
     struct calls found = {.tools = c->tools};
     bool good = json_size(list) <= LIST_MAX, known = false;
     for (const struct json *e = json_first(list); good && e; e = json_next(e)) {
-        bool ours = from_object(&found, e, false);
+        bool ours = call_from_object(&found, e, false);
         known = known || ours;
-        good = ours || from_object(&found, e, true);
+        good = ours || call_from_object(&found, e, true);
     }
     if (!good || !known)
         calls_drop(&found, 0);
@@ -347,10 +350,10 @@ int calls_from_text(struct calls *c, const char *text, size_t len)
     struct error err = {0};
     autojson struct json *j = arguments_parse(text, len, &err);
     if (j)
-        return from_value(c, j);
+        return calls_from_value(c, j);
     const struct llm_tool *t = meant_for(c->tools, text, len);
     if (t)
-        add_problem(c, &(struct written){.name = t->name, .arguments = text, .len = len},
+        add_problem(c, &(struct written_call){.name = t->name, .arguments = text, .len = len},
                     xasprintf("the call was written as text and is %.200s", err.text));
     return t != NULL;
 }

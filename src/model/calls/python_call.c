@@ -118,7 +118,7 @@ static void octal(struct call_reading *r, uint32_t c, struct buf *out)
 }
 
 /* Reads what follows a backslash. False where Python would refuse it, or would look up a name. */
-static bool escape(struct call_reading *r, struct buf *out)
+static bool read_escape(struct call_reading *r, struct buf *out)
 {
     static const char letters[] = "\\'\"abfnrtv", means[] = "\\'\"\a\b\f\n\r\t\v";
     char c = *r->s++;
@@ -139,7 +139,7 @@ static bool escape(struct call_reading *r, struct buf *out)
     return buf_addch(out, c);
 }
 
-static bool closes(const struct call_reading *r, const char *quote, size_t n)
+static bool is_closing_quote(const struct call_reading *r, const char *quote, size_t n)
 {
     return (size_t)(r->end - r->s) >= n && !memcmp(r->s, quote, n);
 }
@@ -149,9 +149,9 @@ static bool closes(const struct call_reading *r, const char *quote, size_t n)
 static bool string_body(struct call_reading *r, bool raw, struct buf *out)
 {
     char quote[3] = {*r->s, *r->s, *r->s};
-    size_t n = closes(r, quote, 3) ? 3 : 1;
+    size_t n = is_closing_quote(r, quote, 3) ? 3 : 1;
     for (r->s += n; r->s < r->end;) {
-        if (closes(r, quote, n)) {
+        if (is_closing_quote(r, quote, n)) {
             r->s += n;
             return true;
         }
@@ -162,7 +162,7 @@ static bool string_body(struct call_reading *r, bool raw, struct buf *out)
             r->s += 2;
         } else {
             r->s++;
-            if (!escape(r, out))
+            if (!read_escape(r, out))
                 return false;
         }
     }

@@ -275,7 +275,7 @@ static void retract(struct text_calls *k)
     forget_place(k);
 }
 
-static void take_calls(struct text_calls *k, struct calls *found, bool sure)
+static void take_written_calls(struct text_calls *k, struct calls *found, bool sure)
 {
     if (!behind(k))
         buf_add(&k->taken, buf_str(&k->space), k->space.len); /* white space before a call is not text */
@@ -285,7 +285,7 @@ static void take_calls(struct text_calls *k, struct calls *found, bool sure)
 }
 
 /* Takes the whole form that was found. */
-static void take(struct text_calls *k)
+static void take_form(struct text_calls *k)
 {
     const struct form *f = k->best.form;
     const char *s = k->held.data + k->from;
@@ -296,7 +296,7 @@ static void take(struct text_calls *k)
     k->n_cursors = 0;
     k->from = k->best.end;
     if (f->kind == FORM_CALL) {
-        take_calls(k, &found, !f->alone);
+        take_written_calls(k, &found, !f->alone);
         buf_add(&k->taken, s, n);
         k->enough = k->enough || k->taken.len > TAKEN_MAX;
     } else if (f->kind == FORM_CLOSE) {
@@ -316,7 +316,7 @@ static void take(struct text_calls *k)
 }
 
 /* No form matches any more. */
-static void give_up(struct text_calls *k)
+static void give_up_forms(struct text_calls *k)
 {
     const char *s = k->held.data + k->from;
     if (k->at - k->from > LATE && k->tries)
@@ -326,12 +326,12 @@ static void give_up(struct text_calls *k)
     k->from++;
 }
 
-static void decide(struct text_calls *k)
+static void decide_form(struct text_calls *k)
 {
     if (k->best.form)
-        take(k);
+        take_form(k);
     else
-        give_up(k);
+        give_up_forms(k);
 }
 
 /* ---- the three states; each is false when it wants more bytes ---- */
@@ -353,7 +353,7 @@ static bool chase(struct text_calls *k, bool at_end)
         return false;
     if (k->n_cursors && k->at == k->held.len && at_end)
         step_cursors(k, TEXT_EOF);
-    decide(k);
+    decide_form(k);
     return true;
 }
 
@@ -406,7 +406,7 @@ static bool go_on(struct text_calls *k, bool at_end)
     return k->thought ? think(k) : k->n_cursors ? chase(k, at_end) : plain(k);
 }
 
-static void run(struct text_calls *k, bool at_end)
+static void search_forms(struct text_calls *k, bool at_end)
 {
     while (!k->enough && (k->from < k->held.len || k->n_cursors) && go_on(k, at_end))
         ;
@@ -423,7 +423,7 @@ bool text_calls_feed(struct text_calls *k, const char *s, size_t n)
     for (size_t step; n && !k->enough; s += step, n -= step) {
         step = n < PIECE ? n : PIECE;
         buf_add(&k->held, s, step);
-        run(k, false);
+        search_forms(k, false);
     }
     return k->enough;
 }
@@ -436,7 +436,7 @@ void text_calls_end(struct text_calls *k, enum text_end how)
         k->best.form = NULL;
         calls_release(&k->best.calls);
     }
-    run(k, true);
+    search_forms(k, true);
     if (k->thought)
         buf_add(k->thoughts, k->thought->close, k->close_len);
     if (how != TEXT_WHOLE)

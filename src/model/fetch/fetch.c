@@ -89,17 +89,17 @@ int fetch_url(const struct fetch_options *o, size_t *size, struct error *err)
     struct http *h = http_new(err);
     if (!h)
         return -1;
-    const struct http_request q = {.url = o->url,
-                                   .ca_cert = o->ca_cert,
-                                   .connect_ms = CONNECT_MS < o->ms ? CONNECT_MS : o->ms,
-                                   .idle_ms = IDLE_MS,
-                                   .quiet_ms = IDLE_MS,
-                                   .deadline = clock_ms() + o->ms,
-                                   .loop = o->loop,
-                                   .body_max = SIZE_MAX, /* on_body counts */
-                                   .may_connect = o->may_connect ? o->may_connect : address_is_public,
-                                   .ctx = &f,
-                                   .data = on_body};
+    const struct http_transfer q = {.url = o->url,
+                                    .ca_cert = o->ca_cert,
+                                    .connect_ms = CONNECT_MS < o->ms ? CONNECT_MS : o->ms,
+                                    .idle_ms = IDLE_MS,
+                                    .quiet_ms = IDLE_MS,
+                                    .deadline = clock_ms() + o->ms,
+                                    .loop = o->loop,
+                                    .body_max = SIZE_MAX, /* on_body counts */
+                                    .may_connect = o->may_connect ? o->may_connect : address_is_public,
+                                    .ctx = &f,
+                                    .data = on_body};
     enum http_end end = http_post(h, &q, &reply, err);
     http_free(h);
     *size = f.size;

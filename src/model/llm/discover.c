@@ -26,7 +26,7 @@ struct probe {
     enum llm_place place;
 };
 
-static size_t on_body(char *p, size_t size, size_t n, void *ctx)
+static size_t on_probe_body(char *p, size_t size, size_t n, void *ctx)
 {
     struct probe *pr = ctx;
     return buf_add(&pr->body, p, size * n) ? size * n : 0;
@@ -61,7 +61,7 @@ static void start(struct search *s, struct probe *p, const char *base)
                           : CURLE_FAILED_INIT;
     rc = rc ? rc : c->easy_setopt(p->easy, CURLOPT_PROXY, ""); /* the server is local, so no proxy is used */
     rc = rc ? rc : c->easy_setopt(p->easy, CURLOPT_TIMEOUT_MS, (long)s->what->answer_ms);
-    rc = rc ? rc : c->easy_setopt(p->easy, CURLOPT_WRITEFUNCTION, on_body);
+    rc = rc ? rc : c->easy_setopt(p->easy, CURLOPT_WRITEFUNCTION, on_probe_body);
     rc = rc ? rc : c->easy_setopt(p->easy, CURLOPT_WRITEDATA, p);
     p->done = rc || c->multi_add_handle(s->multi, p->easy) != CURLM_OK;
 }
@@ -72,7 +72,7 @@ static bool connected(const struct curl_api *c, const struct probe *p)
     return p->easy && c->easy_getinfo(p->easy, CURLINFO_CONNECT_TIME, &seconds) == CURLE_OK && seconds > 0;
 }
 
-static void finish(struct search *s, const CURLMsg *m)
+static void finish_probe(struct search *s, const CURLMsg *m)
 {
     struct probe *p = s->v;
     while (p < s->v + s->n && p->easy != m->easy_handle)
@@ -120,7 +120,7 @@ static size_t wait_for_one(struct search *s)
         s->c->multi_perform(s->multi, &running);
         for (CURLMsg *m; (m = s->c->multi_info_read(s->multi, &left));)
             if (m->msg == CURLMSG_DONE)
-                finish(s, m);
+                finish_probe(s, m);
         int64_t passed = clock_ms() - began;
         bool late = passed >= connect_ms;
         size_t won = winner(s, !running || late);

@@ -55,7 +55,7 @@ static void watch_phase(struct exchange_try *t)
     tell_phase(t->x, now);
 }
 
-static bool on_data(void *ctx, struct http_reply *reply, const char *p, size_t n)
+static bool on_reply_data(void *ctx, struct http_reply *reply, const char *p, size_t n)
 {
     struct exchange_try *t = ctx;
     struct http_life *life = &reply->life;
@@ -114,7 +114,7 @@ static char *make_body(const struct exchange *x, size_t *prompt, struct error *e
     return body;
 }
 
-static enum http_end post_traced(struct exchange_try *t, struct http_request *q, struct error *err)
+static enum http_end post_traced(struct exchange_try *t, struct http_transfer *q, struct error *err)
 {
     static const char *const ends[] = {
         [HTTP_WHOLE] = "whole", [HTTP_STOPPED] = "stopped", [HTTP_LOST] = "lost", [HTTP_ABORTED] = "aborted"};
@@ -141,7 +141,7 @@ static enum http_end post(struct exchange_try *t, const char *body, struct error
     const char *headers[] = {
         "Content-Type: application/json",
         t->x->stream ? "Accept: text/event-stream, application/json" : "Accept: application/json", m->auth};
-    struct http_request q = {
+    struct http_transfer q = {
         .url = m->url,
         .body = body,
         .len = strlen(body),
@@ -153,7 +153,7 @@ static enum http_end post(struct exchange_try *t, const char *body, struct error
         .deadline = m->s.deadline,
         .loop = m->loop,
         .ctx = t,
-        .data = on_data,
+        .data = on_reply_data,
         .ca_cert = m->s.ca_cert,
     };
     return m->trace || m->record || m->replay ? post_traced(t, &q, err)
@@ -335,7 +335,7 @@ static void add_usage(struct llm_usage *sum, const struct llm_usage *u)
 }
 
 /* Moves the reply of the last attempt into r, but keeps r's sums. */
-static void take(struct llm_reply *r, struct llm_reply *got, bool count)
+static void take_reply(struct llm_reply *r, struct llm_reply *got, bool count)
 {
     struct llm_usage usage = r->usage;
     unsigned requests = r->requests;
@@ -350,7 +350,7 @@ static void take(struct llm_reply *r, struct llm_reply *got, bool count)
     r->seconds = s;
 }
 
-static int give_up(struct exchange_try *t, struct llm_reply *r, struct error *err)
+static int give_up_exchange(struct exchange_try *t, struct llm_reply *r, struct error *err)
 {
     struct llm *m = t->x->m;
     const struct failure *f = &t->f;
@@ -367,7 +367,7 @@ static int give_up(struct exchange_try *t, struct llm_reply *r, struct error *er
     return failure_error(f, &m->o, m->url, err);
 }
 
-static void begin(struct exchange *x)
+static void begin_exchange(struct exchange *x)
 {
     x->retry = (struct retry){0};
     x->stream = x->m->o.stream && !x->m->learnt->no_stream;
@@ -380,7 +380,7 @@ static int try_once(struct exchange *x, struct exchange_try *t, struct llm_reply
     struct failure *f = &t->f;
     int rc = attempt(t, err);
     bool shown = t->a.shown;
-    take(r, &t->got, rc == 0 || shown);
+    take_reply(r, &t->got, rc == 0 || shown);
     if (rc == 0)
         adapt_tell_model(x, r);
     if (rc <= 0)
@@ -389,7 +389,7 @@ static int try_once(struct exchange *x, struct exchange_try *t, struct llm_reply
         http_forget_connections(m->http);
     adapt_failure(x, f);
     if (f->class == FAILURE_GONE && !shown && adapt_next_model(x, f)) {
-        begin(x);
+        begin_exchange(x);
         return 1;
     }
     struct retry_now now = {shown, x->stream, clock_ms(), retry_jitter()};
@@ -397,7 +397,7 @@ static int try_once(struct exchange *x, struct exchange_try *t, struct llm_reply
     int p = prepare(x, c, f, err);
     f->tries = x->retry.attempts + (p > 0);
     if (p)
-        return p < 0 ? -1 : give_up(t, r, err);
+        return p < 0 ? -1 : give_up_exchange(t, r, err);
     if (f->class == FAILURE_EMPTY_RESULT)
         m->learnt->no_stream = true; /* it will not stream the next time either */
     if (t->a.reasoned && x->l && x->l->restarted)
@@ -406,12 +406,12 @@ static int try_once(struct exchange *x, struct exchange_try *t, struct llm_reply
 }
 
 /* Adds to r's usage and requests, and replaces the rest of r. */
-static int run(struct exchange *x, struct llm_reply *r, struct error *err)
+static int run_exchange(struct exchange *x, struct llm_reply *r, struct error *err)
 {
     int rc;
     if (!x->m->http && !x->m->replay && !(x->m->http = http_new(err)))
         return -1;
-    begin(x);
+    begin_exchange(x);
     adapt_tell_unsent(x);
     do {
         struct exchange_try t = {.x = x, .error_body = BUF_INIT(HTTP_ERROR_MAX)};
@@ -457,7 +457,7 @@ int llm_ask(struct llm *m, const struct llm_request *q, const struct llm_listene
     *r = (struct llm_reply){.usage = LLM_USAGE_UNKNOWN};
     int rc = conversation_check(q->conversation, err);
     if (!rc)
-        rc = run(&x, r, err);
+        rc = run_exchange(&x, r, err);
     if (!rc) {
         r->unsure = is_unsure(m, q, r);
         learn_dialect(&x);

@@ -35,7 +35,7 @@ struct http {
 
 struct transfer {
     struct http *h;
-    const struct http_request *q;
+    const struct http_transfer *q;
     struct http_reply *reply;
     int64_t byte_at; /* when the latest byte passed in either direction */
     curl_off_t moved, sent;
@@ -113,7 +113,7 @@ static size_t reply_max(const struct transfer *t)
     return t->q->body_max ? t->q->body_max : READER_REPLY_MAX;
 }
 
-static size_t on_body(char *p, size_t size, size_t n, void *ctx)
+static size_t on_http_body(char *p, size_t size, size_t n, void *ctx)
 {
     struct transfer *t = ctx;
     n *= size;
@@ -193,7 +193,7 @@ static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_so
 
 static CURLcode set_body(struct http *h, struct transfer *t)
 {
-    const struct http_request *q = t->q;
+    const struct http_transfer *q = t->q;
     const struct curl_api *c = h->curl;
     CURL *e = h->easy;
     CURLcode rc = c->easy_setopt(e, CURLOPT_POST, 1L);
@@ -211,7 +211,7 @@ static CURLcode set_body(struct http *h, struct transfer *t)
 /* headers must live as long as the transfer. Any result but CURLE_OK means that this libcurl cannot do it. */
 static CURLcode set_options(struct http *h, struct transfer *t, const struct curl_slist *headers)
 {
-    const struct http_request *q = t->q;
+    const struct http_transfer *q = t->q;
     const struct curl_api *c = h->curl;
     CURL *e = h->easy;
     c->easy_reset(e);
@@ -235,7 +235,7 @@ static CURLcode set_options(struct http *h, struct transfer *t, const struct cur
     rc = rc ? rc : c->easy_setopt(e, CURLOPT_ERRORBUFFER, h->error);
     rc = rc ? rc : c->easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
     rc = rc ? rc : c->easy_setopt(e, CURLOPT_HEADERDATA, t);
-    rc = rc ? rc : c->easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+    rc = rc ? rc : c->easy_setopt(e, CURLOPT_WRITEFUNCTION, on_http_body);
     rc = rc ? rc : c->easy_setopt(e, CURLOPT_WRITEDATA, t);
     rc = rc ? rc : c->easy_setopt(e, CURLOPT_NOPROGRESS, 0L);
     rc = rc ? rc : c->easy_setopt(e, CURLOPT_XFERINFOFUNCTION, on_progress);
@@ -250,7 +250,7 @@ static int64_t sooner(int64_t a, int64_t b)
 /* Returns what the timers say: -1 to go on, otherwise how the transfer ends. */
 static int check_timers(struct transfer *t, int64_t now, struct error *err)
 {
-    const struct http_request *q = t->q;
+    const struct http_transfer *q = t->q;
     struct failure *f = &t->reply->failure;
     if (t->reply->life.end_by && now >= t->reply->life.end_by)
         return HTTP_STOPPED;
@@ -409,7 +409,7 @@ static void describe(struct transfer *t, CURLcode code)
     }
 }
 
-static enum http_end run(struct transfer *t, struct error *err)
+static enum http_end run_transfer(struct transfer *t, struct error *err)
 {
     struct http *h = t->h;
     struct loop *loop = t->q->loop;
@@ -447,7 +447,7 @@ void http_forget_connections(struct http *h)
     h->multi = fresh;
 }
 
-enum http_end http_post(struct http *h, const struct http_request *q, struct http_reply *reply,
+enum http_end http_post(struct http *h, const struct http_transfer *q, struct http_reply *reply,
                         struct error *err)
 {
     int64_t now = clock_ms();
@@ -464,7 +464,7 @@ enum http_end http_post(struct http *h, const struct http_request *q, struct htt
         error_set(err, ERROR_SYSTEM, 0, "this libcurl cannot make the request: %s",
                   rc ? h->curl->easy_strerror(rc) : "it takes no transfer");
     } else {
-        end = run(&t, err);
+        end = run_transfer(&t, err);
         note_status(&t);
         /* This closes the connection unless the answer was read to its end. */
         h->curl->multi_remove_handle(h->multi, h->easy);

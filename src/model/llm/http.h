@@ -33,7 +33,7 @@ struct http_reply {
     struct failure failure; /* the reason, when the end is HTTP_LOST */
 };
 
-struct http_request {
+struct http_transfer {
     const char *url, *body; /* neither body nor file: GET */
     size_t len;
     const int *file;         /* an open file, whose first len bytes are the body instead; or NULL */
@@ -69,7 +69,7 @@ void http_forget_connections(struct http *h);
 enum http_end { HTTP_WHOLE, HTTP_STOPPED, HTTP_LOST, HTTP_ABORTED };
 /* WHOLE: the body ended as it should. STOPPED: data or end_by ended it. LOST: reply->failure says why, and
  * reply->began whether anything came. ABORTED: err says why (cancelled, deadline, system). */
-enum http_end http_post(struct http *h, const struct http_request *q, struct http_reply *reply,
+enum http_end http_post(struct http *h, const struct http_transfer *q, struct http_reply *reply,
                         struct error *err);
 
 #endif

@@ -170,7 +170,7 @@ static void recall_tools(struct llm_learnt *k, const struct model_facts *f, cons
 }
 
 /* Takes ownership of key. */
-static struct llm_learnt *find(struct learnt_all *all, char *key, bool *fresh)
+static struct llm_learnt *find_learnt(struct learnt_all *all, char *key, bool *fresh)
 {
     for (size_t i = 0; i < all->n; i++)
         if (!strcmp(all->v[i]->key, key)) {
@@ -188,7 +188,7 @@ static struct llm_learnt *find(struct learnt_all *all, char *key, bool *fresh)
 struct llm_learnt *learnt_about(struct learnt_all *all, const struct llm_options *o, const char *path)
 {
     bool fresh = false;
-    struct llm_learnt *k = find(all, learnt_key(o), &fresh);
+    struct llm_learnt *k = find_learnt(all, learnt_key(o), &fresh);
 
     if (o->facts.context > 0)
         k->context = o->facts.context;

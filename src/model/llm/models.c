@@ -31,7 +31,7 @@ void llm_models_release(struct llm_models *m)
     *m = (struct llm_models){0};
 }
 
-static struct llm_model *add(struct llm_models *m, struct llm_model one)
+static struct llm_model *add_model(struct llm_models *m, struct llm_model one)
 {
     if ((m->n & (m->n - 1)) == 0) /* at each power of two the array is full */
         m->v = xreallocarray(m->v, m->n ? 2 * m->n : 1, sizeof *m->v);
@@ -45,7 +45,7 @@ struct llm_model *models_add(struct llm_models *m, const char *id)
     if (m->n >= MODELS_MAX)
         return NULL;
     one.id = xstrdup(id);
-    return add(m, one);
+    return add_model(m, one);
 }
 
 /* Tells which server made the list: the servers that people run themselves put their name into it. */
@@ -101,7 +101,7 @@ int llm_models_parse(const char *text, size_t len, struct llm_models *out, struc
         if (!out->server)
             out->server = server_of(e);
         if (models_read_entry(e, &one))
-            add(out, one);
+            add_model(out, one);
     }
     return 0;
 }

@@ -25,7 +25,7 @@
  * this. */
 #define KEPT_LOCAL_S 3600
 
-struct asking {
+struct list_request {
     const struct llm_models_query *q;
     struct http *http;
     struct loop *loop;
@@ -51,7 +51,7 @@ static int timeout(const struct llm_models_query *q)
 }
 
 /* q and loop are already set. max: bytes of a body. */
-static int asking_init(struct asking *a, size_t max, struct error *err)
+static int asking_init(struct list_request *a, size_t max, struct error *err)
 {
     const struct llm_models_query *q = a->q;
     size_t n = strcspn(q->base_url, "?#");
@@ -73,7 +73,7 @@ static int asking_init(struct asking *a, size_t max, struct error *err)
     return a->http ? 0 : -1;
 }
 
-static void asking_release(struct asking *a)
+static void asking_release(struct list_request *a)
 {
     http_free(a->http);
     free_secret(a->auth);
@@ -81,14 +81,14 @@ static void asking_release(struct asking *a)
     buf_release(&a->body);
 }
 
-static bool on_data(void *ctx, struct http_reply *reply, const char *p, size_t n)
+static bool on_list_data(void *ctx, struct http_reply *reply, const char *p, size_t n)
 {
     (void)reply;
-    return buf_add(&((struct asking *)ctx)->body, p, n);
+    return buf_add(&((struct list_request *)ctx)->body, p, n);
 }
 
 /* body NULL: GET. The answer is put into a. */
-static enum http_end ask(struct asking *a, const char *url, const char *body, struct error *err)
+static enum http_end get_list(struct list_request *a, const char *url, const char *body, struct error *err)
 {
     const char *headers[4] = {"Accept: application/json"};
     size_t n = 1;
@@ -100,7 +100,7 @@ static enum http_end ask(struct asking *a, const char *url, const char *body, st
     if (a->version)
         headers[n++] = a->version;
     buf_clear(&a->body);
-    struct http_request q = {
+    struct http_transfer q = {
         .url = url,
         .body = body,
         .len = body ? strlen(body) : 0,
@@ -113,22 +113,22 @@ static enum http_end ask(struct asking *a, const char *url, const char *body, st
         .deadline = a->until,
         .loop = a->loop,
         .ctx = a,
-        .data = on_data,
+        .data = on_list_data,
     };
     return http_post(a->http, &q, &a->reply, err);
 }
 
 /* Makes one of a local server's own calls, below its root. NULL: the server has no such call. The caller
  * frees it. */
-static struct json *ask_json(struct asking *a, const char *path, const char *body)
+static struct json *ask_json(struct list_request *a, const char *path, const char *body)
 {
     autofree char *url = url_endpoint(a->root, path, NULL);
-    if (!url || ask(a, url, body, NULL) != HTTP_WHOLE || a->reply.head.status != 200)
+    if (!url || get_list(a, url, body, NULL) != HTTP_WHOLE || a->reply.head.status != 200)
         return NULL;
     return json_parse(buf_str(&a->body), a->body.len, JSON_DUPLICATES, NULL, NULL);
 }
 
-static struct llm_model *find(struct llm_models *m, const char *id)
+static struct llm_model *find_model(struct llm_models *m, const char *id)
 {
     return (struct llm_model *)llm_models_find(m, id);
 }
@@ -148,7 +148,7 @@ static int num_ctx(const char *parameters)
 
 /* Asks Ollama about a model that may not be in memory: whether it takes tools, and the window if its file
  * sets one. */
-static void show_ollama(struct asking *a, struct llm_model *m)
+static void show_ollama(struct list_request *a, struct llm_model *m)
 {
     autojson struct json *body = json_object();
     json_set_str(body, "model", m->id);
@@ -166,7 +166,7 @@ static void show_ollama(struct asking *a, struct llm_model *m)
 
 /* /api/ps has the windows of models in memory. Any other model gets its window when it is loaded, depending
  * on the memory that is free then. */
-static void ask_ollama(struct asking *a, struct llm_models *m, struct llm_model *only)
+static void ask_ollama(struct list_request *a, struct llm_models *m, struct llm_model *only)
 {
     autojson struct json *running = ask_json(a, "/api/ps", NULL);
     const struct json *list = json_get(running, "models");
@@ -179,7 +179,7 @@ static void ask_ollama(struct asking *a, struct llm_models *m, struct llm_model 
          e = json_next(e), in_memory++) {
         const char *id = json_str(json_get(e, "name"));
         int64_t window = json_int(json_get(e, "context_length"), 0);
-        struct llm_model *one = id ? find(m, id) : NULL;
+        struct llm_model *one = id ? find_model(m, id) : NULL;
         if (!one)
             continue;
         one->unloaded = false;
@@ -193,7 +193,7 @@ static void ask_ollama(struct asking *a, struct llm_models *m, struct llm_model 
 }
 
 /* autoload: on a server with many models, asking must not load one. */
-static void ask_llama_cpp(struct asking *a, struct llm_model *one)
+static void ask_llama_cpp(struct list_request *a, struct llm_model *one)
 {
     struct buf path autorelease(buf_release) = BUF_INIT(4096);
     if (!one || one->context > 0)
@@ -205,16 +205,16 @@ static void ask_llama_cpp(struct asking *a, struct llm_model *one)
     one->context = n > 0 && n <= 100000000 ? (int)n : 0;
 }
 
-static void ask_lm_studio(struct asking *a, struct llm_models *m)
+static void ask_lm_studio(struct list_request *a, struct llm_models *m)
 {
     static const char *const paths[] = {"/api/v1/models", "/api/v0/models"};
     for (size_t i = 0; i < countof(paths); i++) {
         struct llm_models own = {0};
         autofree char *url = url_endpoint(a->root, paths[i], NULL);
-        bool came = url && ask(a, url, NULL, NULL) == HTTP_WHOLE && a->reply.head.status == 200;
+        bool came = url && get_list(a, url, NULL, NULL) == HTTP_WHOLE && a->reply.head.status == 200;
         if (came && llm_models_parse(buf_str(&a->body), a->body.len, &own, NULL) == 0 && own.n) {
             for (size_t k = 0; k < own.n; k++) {
-                struct llm_model *one = find(m, own.v[k].id);
+                struct llm_model *one = find_model(m, own.v[k].id);
                 if (!one)
                     continue;
                 one->context = own.v[k].context;
@@ -235,7 +235,7 @@ static bool has_port(const char *url, const char *port)
 }
 
 /* only: the one model that matters, or NULL for all. */
-static void ask_more(struct asking *a, struct llm_models *m, struct llm_model *only)
+static void ask_more(struct list_request *a, struct llm_models *m, struct llm_model *only)
 {
     if (m->server == LLM_SERVER_OTHER && has_port(a->root, "11434"))
         m->server = LLM_SERVER_OLLAMA;
@@ -290,14 +290,14 @@ static int refused(const struct llm_models_query *q, const char *host, const str
 }
 
 /* Gets the list itself. 0, or -1 with err. */
-static int ask_list(struct asking *a, struct llm_models *out, struct error *err)
+static int ask_list(struct list_request *a, struct llm_models *out, struct error *err)
 {
     struct failure f;
     autofree char *url = list_url(a->q->base_url, err);
     if (!url)
         return -1;
     autofree char *host = url_host(url);
-    enum http_end end = ask(a, url, NULL, err);
+    enum http_end end = get_list(a, url, NULL, err);
     if (end == HTTP_ABORTED && !(a->loop && clock_ms() < a->until))
         return error_set(err, ERROR_NETWORK, 0,
                          "%s did not answer within %g s\nCheck the network, then try "
@@ -326,7 +326,7 @@ static int ask_list(struct asking *a, struct llm_models *out, struct error *err)
 int llm_models_get(const struct llm_models_query *q, struct loop *loop, struct llm_models *out,
                    struct error *err)
 {
-    struct asking a = {.q = q, .loop = loop};
+    struct list_request a = {.q = q, .loop = loop};
     *out = (struct llm_models){0};
     if (q->max_age_s > 0 && llm_models_cached(q->base_url, q->max_age_s, out) == 0)
         return 0;
@@ -352,12 +352,12 @@ static void keep_now_and_then(const char *base_url, const struct llm_models *m)
 int llm_models_ask_local(const struct llm_models_query *q, const char *id, struct loop *loop,
                          struct llm_model *out)
 {
-    struct asking a = {.q = q, .loop = loop};
+    struct list_request a = {.q = q, .loop = loop};
     struct llm_models m = {0};
     struct llm_model *one = NULL;
     *out = models_unknown();
     if (asking_init(&a, MODELS_BYTES_LOCAL, NULL) == 0 && ask_list(&a, &m, NULL) == 0
-        && (one = find(&m, id)) != NULL) {
+        && (one = find_model(&m, id)) != NULL) {
         ask_more(&a, &m, one);
         keep_now_and_then(q->base_url, &m);
         *out = *one;

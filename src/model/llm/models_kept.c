@@ -21,7 +21,7 @@
 
 /* shown: from url_show(), since neither the file's name nor its contents may hold credentials. The caller
  * frees it; NULL: there is no home. */
-static char *path_of(const char *shown, const char *suffix)
+static char *path_of_list(const char *shown, const char *suffix)
 {
     char name[64];
     snprintf(name, sizeof name, "models/%016" PRIx64 "%s", fnv1a(FNV_START, shown), suffix);
@@ -60,7 +60,7 @@ static void read_one(const struct json *j, struct llm_models *out)
 int llm_models_cached(const char *base_url, int max_age_s, struct llm_models *out)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(MODELS_BYTES + 65536);
-    autofree char *shown = url_show(base_url), *path = path_of(shown, ".json");
+    autofree char *shown = url_show(base_url), *path = path_of_list(shown, ".json");
     *out = (struct llm_models){0};
     if (!path || place_read(path, MODELS_BYTES, &text, NULL) < 0)
         return -1;
@@ -101,7 +101,7 @@ static struct json *one_of(const struct llm_model *m)
 
 void models_keep(const char *base_url, const struct llm_models *m)
 {
-    autofree char *shown = url_show(base_url), *path = path_of(shown, ".json");
+    autofree char *shown = url_show(base_url), *path = path_of_list(shown, ".json");
     autojson struct json *o = json_object();
     if (!path || !m->n)
         return;
@@ -123,7 +123,7 @@ bool llm_models_first_today(const char *base_url, const char *id, time_t now)
     struct buf next autorelease(buf_release) = BUF_INIT(TOLD_BYTES);
     char today[16];
     struct tm tm;
-    autofree char *shown = url_show(base_url), *path = path_of(shown, ".told");
+    autofree char *shown = url_show(base_url), *path = path_of_list(shown, ".told");
     if (!path || !gmtime_r(&now, &tm) || !strftime(today, sizeof today, "%Y-%m-%d", &tm))
         return true;
     autofree char *line = xasprintf("%s %s", today, id);

@@ -68,7 +68,7 @@ static struct json *body_of(const struct json *line)
     return json_parse(body, strlen(body), JSON_DUPLICATES, NULL, NULL);
 }
 
-int replay_model(const char *path, struct replayed *r, struct error *err)
+int replay_model(const char *path, struct replay_head *r, struct error *err)
 {
     struct replay *p = replay_open(path, err);
     if (!p)
@@ -162,7 +162,7 @@ static int compare(const struct replay *p, const struct json *was, const struct 
     return bad(p, what, err);
 }
 
-static enum http_end give(const struct json *line, const struct http_request *q, struct http_reply *reply,
+static enum http_end give(const struct json *line, const struct http_transfer *q, struct http_reply *reply,
                           struct error *err)
 {
     const char *body = json_text(json_get(line, "body")), *end = json_text(json_get(line, "end"));
@@ -182,7 +182,7 @@ static enum http_end give(const struct json *line, const struct http_request *q,
     return more ? HTTP_WHOLE : HTTP_STOPPED;
 }
 
-enum http_end replay_post(struct replay *p, const struct http_request *q, struct http_reply *reply,
+enum http_end replay_post(struct replay *p, const struct http_transfer *q, struct http_reply *reply,
                           struct error *err)
 {
     *reply = (struct http_reply){.life.content_at = clock_ms()};

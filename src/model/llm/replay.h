@@ -19,16 +19,16 @@ struct replay;
 struct replay *replay_open(const char *path, struct error *err);
 void replay_close(struct replay *p); /* NULL is fine too */
 /* What was recorded. */
-struct replayed {
+struct replay_head {
     char *model; /* the caller frees */
     enum model_api api;
     bool blocks; /* in the blocks dialect */
 };
 /* -1 with err. */
-int replay_model(const char *path, struct replayed *r, struct error *err);
+int replay_model(const char *path, struct replay_head *r, struct error *err);
 /* Works as http_post does. ABORTED with err (ERROR_USAGE) when the run differs from the recording, or the
  * recording has ended. */
-enum http_end replay_post(struct replay *p, const struct http_request *q, struct http_reply *reply,
+enum http_end replay_post(struct replay *p, const struct http_transfer *q, struct http_reply *reply,
                           struct error *err);
 
 #endif

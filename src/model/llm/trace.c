@@ -150,7 +150,7 @@ static struct json *line_new(const struct trace *t, const char *type)
 /* Makes one write per line, so that two programs may share a file. A full disk is no reason to lose the
  * answer; trace_trouble reports it. A body may be long, and six times as long in JSON, so neither is copied
  * again. */
-static void put(struct trace *t, struct json *line)
+static void put_line(struct trace *t, struct json *line)
 {
     char *text = json_print(line);
     json_free(line);
@@ -162,7 +162,7 @@ static void put(struct trace *t, struct json *line)
     free(text);
 }
 
-void trace_request(struct trace *t, const char *key, const char *url, const struct http_request *q)
+void trace_request(struct trace *t, const char *key, const char *url, const struct http_transfer *q)
 {
     if (!t)
         return;
@@ -175,7 +175,7 @@ void trace_request(struct trace *t, const char *key, const char *url, const stru
     json_set(o, "headers", list);
     json_set(o, "body", clean(q->body, q->len < TRACE_BODY_MAX ? q->len : TRACE_BODY_MAX, key));
     json_set_bool(o, "cut", q->len > TRACE_BODY_MAX);
-    put(t, o);
+    put_line(t, o);
 }
 
 void trace_reply(struct trace *t, const char *key, const struct trace_reply *r)
@@ -196,5 +196,5 @@ void trace_reply(struct trace *t, const char *key, const struct trace_reply *r)
     json_set(o, "body", clean(buf_str(r->body), r->body->len, key));
     json_set_bool(o, "cut", r->body->full);
     json_set_str(o, "end", r->end);
-    put(t, o);
+    put_line(t, o);
 }

@@ -10,7 +10,7 @@
 
 struct buf;
 struct error;
-struct http_request;
+struct http_transfer;
 struct trace;
 
 #define TRACE_BODY_MAX (16u << 20) /* bytes of one body; the rest is left out, and the line says so */
@@ -27,7 +27,7 @@ void trace_of(struct trace *t, const char *agent);
 
 /* These do nothing when t is NULL. key is the secret, or NULL. url is written in place of q's, and has
  * neither credentials nor a query. */
-void trace_request(struct trace *t, const char *key, const char *url, const struct http_request *q);
+void trace_request(struct trace *t, const char *key, const char *url, const struct http_transfer *q);
 
 struct trace_reply {
     int status;

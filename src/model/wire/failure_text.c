@@ -65,7 +65,7 @@ static int not_found(const struct text *t)
         t->o->api == API_CHAT_COMPLETIONS ? "most end in /v1" : next(t, REMEDY_USUAL_API), t->model);
 }
 
-static void duration(char *out, size_t size, double s)
+static void duration_text(char *out, size_t size, double s)
 {
     if (s < 120)
         snprintf(out, size, "%.0f s", s);
@@ -88,7 +88,7 @@ static int quota(const struct text *t)
     const char *name = t->o->key_name;
     if (has_wait(t->f)) {
         snprintf(when, sizeof when, "; it resets in ");
-        duration(when + strlen(when), sizeof when - strlen(when), t->f->retry_after);
+        duration_text(when + strlen(when), sizeof when - strlen(when), t->f->retry_after);
     }
     return error_set(t->err, ERROR_BUSY, t->f->status,
                      "%s: the quota for model %s is used up%s: %s\n"
@@ -129,7 +129,7 @@ static int busy(const struct text *t)
     const char *what = failure_is_busy(f->status) ? "is busy" : "failed";
     if (has_wait(f)) {
         snprintf(when, sizeof when, "in ");
-        duration(when + 3, sizeof when - 3, f->retry_after);
+        duration_text(when + 3, sizeof when - 3, f->retry_after);
     }
     if (f->tries > 1)
         snprintf(tries, sizeof tries, " after %u tries", f->tries);

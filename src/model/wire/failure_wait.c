@@ -17,7 +17,7 @@ static bool is_word(const char *s, const char *word)
 }
 
 /* Reads "7.66s", "1m26.4s", "20 seconds", "250ms"; -1 when s is not a duration. */
-static double duration(const char *s)
+static double duration_read(const char *s)
 {
     static const struct {
         const char *name;
@@ -63,7 +63,7 @@ static double in_words(const char *text)
                                          "please wait "};
     for (size_t i = 0; i < countof(before); i++) {
         const char *at = strcasestr(text, before[i]);
-        double s = at ? duration(at + strlen(before[i])) : -1;
+        double s = at ? duration_read(at + strlen(before[i])) : -1;
         if (s >= 0)
             return s;
     }
@@ -76,8 +76,8 @@ double failure_wait_in_body(const struct json *error, const char *message)
     for (const struct json *d = json_type(details) == JSON_ARRAY ? json_first(details) : NULL; d;
          d = json_next(d)) {
         const char *delay = json_str(json_get(d, "retryDelay"));
-        if (delay && duration(delay) >= 0)
-            return duration(delay);
+        if (delay && duration_read(delay) >= 0)
+            return duration_read(delay);
     }
     double s = json_double(json_get(error, "retry_after"), -1);
     return s >= 0 ? s : in_words(message);

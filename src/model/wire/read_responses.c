@@ -51,7 +51,7 @@ static void find_item(struct reader *r, const struct json *event, bool fresh)
 
 /* ---- text, refusal, reasoning: from a delta or from a whole part ---- */
 
-static void say(struct reader *r, const char *s)
+static void add_item_text(struct reader *r, const char *s)
 {
     if (!*s)
         return;
@@ -62,7 +62,7 @@ static void say(struct reader *r, const char *s)
     read_text(r, s);
 }
 
-static void refuse(struct reader *r, const char *s)
+static void add_refusal(struct reader *r, const char *s)
 {
     if (!*s)
         return;
@@ -93,12 +93,12 @@ static const struct json *parts(const struct json *item, const char *key)
 static void message_parts(struct reader *r, const struct json *item)
 {
     if (json_str(json_get(item, "content")))
-        say(r, json_text(json_get(item, "content")));
+        add_item_text(r, json_text(json_get(item, "content")));
     for (const struct json *p = parts(item, "content"); p; p = json_next(p)) {
         if (json_is(p, "refusal"))
-            refuse(r, json_text(json_get(p, "refusal")));
+            add_refusal(r, json_text(json_get(p, "refusal")));
         else
-            say(r, json_text(json_get(p, "text")));
+            add_item_text(r, json_text(json_get(p, "text")));
     }
 }
 
@@ -156,7 +156,7 @@ static void whole_items(struct reader *r, const struct json *response)
     }
 }
 
-static void finish(struct reader *r, const struct json *response)
+static void finish_response(struct reader *r, const struct json *response)
 {
     const char *reason = json_text(json_get(json_get(response, "incomplete_details"), "reason"));
     read_usage(r, json_get(response, "usage"));
@@ -176,21 +176,21 @@ static void on_added(struct reader *r, const struct json *o)
         r->content += call_deltas_add_item(&r->calls, o, item, false);
 }
 
-static void on_done(struct reader *r, const struct json *o)
+static void on_item_done(struct reader *r, const struct json *o)
 {
     end_item(r, o, json_get(o, "item"));
 }
 
-static void on_text(struct reader *r, const struct json *o)
+static void on_text_delta(struct reader *r, const struct json *o)
 {
     r->responses.items = true;
-    say(r, json_text(json_get(o, "delta")));
+    add_item_text(r, json_text(json_get(o, "delta")));
 }
 
 static void on_refusal(struct reader *r, const struct json *o)
 {
     r->responses.items = true;
-    refuse(r, json_text(json_get(o, "delta")));
+    add_refusal(r, json_text(json_get(o, "delta")));
 }
 
 static void on_summary_part(struct reader *r, const struct json *o)
@@ -203,7 +203,7 @@ static void on_summary(struct reader *r, const struct json *o)
 {
     think(r, json_text(json_get(o, "delta")), RESPONSES_SUMMARY);
 }
-static void on_reasoning(struct reader *r, const struct json *o)
+static void on_reasoning_delta(struct reader *r, const struct json *o)
 {
     think(r, json_text(json_get(o, "delta")), RESPONSES_TEXT);
 }
@@ -225,7 +225,7 @@ static void on_end(struct reader *r, const struct json *o)
     r->content++;
     if (!r->responses.items)
         whole_items(r, response);
-    finish(r, response);
+    finish_response(r, response);
     if (json_is(o, "response.incomplete") && !*r->finish)
         snprintf(r->finish, sizeof r->finish, "length");
     r->done = true;
@@ -242,15 +242,15 @@ static const struct {
     const char *type;
     void (*read)(struct reader *r, const struct json *o);
 } events[] = {
-    {"response.output_text.delta", on_text},
+    {"response.output_text.delta", on_text_delta},
     {"response.function_call_arguments.delta", on_arguments},
     {"response.reasoning_summary_text.delta", on_summary},
-    {"response.reasoning_text.delta", on_reasoning},
+    {"response.reasoning_text.delta", on_reasoning_delta},
     {"response.refusal.delta", on_refusal},
     {"response.reasoning_summary_part.added", on_summary_part},
     {"response.function_call_arguments.done", on_arguments_done},
     {"response.output_item.added", on_added},
-    {"response.output_item.done", on_done},
+    {"response.output_item.done", on_item_done},
     {"response.completed", on_end},
     {"response.incomplete", on_end},
     {"response.failed", on_failed},
@@ -276,5 +276,5 @@ void read_responses_event(struct reader *r, const struct json *o)
 void read_responses_document(struct reader *r, const struct json *o)
 {
     whole_items(r, o);
-    finish(r, o);
+    finish_response(r, o);
 }

@@ -26,7 +26,7 @@ void reader_release(struct reader *r)
     free(r->responses.item);
 }
 
-static void fail(struct reader *r, enum failure_class class, const char *text)
+static void reader_fail(struct reader *r, enum failure_class class, const char *text)
 {
     if (r->failed)
         return;
@@ -35,10 +35,10 @@ static void fail(struct reader *r, enum failure_class class, const char *text)
 }
 
 /* Call this when the stream can no longer be cut into events, or is not worth it. */
-static void stop(struct reader *r, const char *why)
+static void stop_broken(struct reader *r, const char *why)
 {
     r->broken = true;
-    fail(r, FAILURE_PROTOCOL, why);
+    reader_fail(r, FAILURE_PROTOCOL, why);
 }
 
 #define EVENT_TOO_BIG "one event is larger than 8 MiB"
@@ -53,7 +53,7 @@ static void bad_event(struct reader *r, const struct error *err)
 {
     char why[256];
     snprintf(why, sizeof why, "in an event: %.200s", err->text);
-    fail(r, FAILURE_PROTOCOL, why);
+    reader_fail(r, FAILURE_PROTOCOL, why);
     r->failure.once = !r->content; /* nothing is lost by asking for the whole again */
 }
 
@@ -107,7 +107,7 @@ static void read_answer(struct reader *r, const struct json *o)
     else if (json_get(o, "message"))
         read_chat_message(r, json_get(o, "message"));
     else
-        fail(r, FAILURE_NOT_API, "JSON without an answer in it");
+        reader_fail(r, FAILURE_NOT_API, "JSON without an answer in it");
 }
 
 static bool looks_json(const char *s)
@@ -131,7 +131,7 @@ static void try_lines(struct reader *r, const struct sse_event *e)
     }
 }
 
-static void on_event(void *ctx, const struct sse_event *e)
+static void on_sse_event(void *ctx, const struct sse_event *e)
 {
     struct reader *r = ctx;
     if (r->done || r->stopped)
@@ -154,7 +154,7 @@ static void on_event(void *ctx, const struct sse_event *e)
             read_event(r, j);
         }
     } else if (named_error && !e->at_end) {
-        fail(r, FAILURE_BUSY, e->data);
+        reader_fail(r, FAILURE_BUSY, e->data);
     } else if (json_type(j) == JSON_ARRAY && failure_is(json_at(j, 0))) {
         take_error(r, j);
     } else if (!j && memchr(e->data, '\n', e->len)) {
@@ -171,7 +171,7 @@ void reader_init(struct reader *r, const struct reader_sink *sink)
     *r = (struct reader){.sink = *sink, .usage = LLM_USAGE_UNKNOWN};
     buf_init(&r->body, READER_DOCUMENT_MAX);
     buf_init(&r->refusal, 1u << 20);
-    sse_init(&r->sse, READER_EVENT_MAX, on_event, r);
+    sse_init(&r->sse, READER_EVENT_MAX, on_sse_event, r);
 }
 
 static void read_document(struct reader *r, bool lost)
@@ -182,7 +182,7 @@ static void read_document(struct reader *r, bool lost)
         return;
     buf_release(&r->body); /* what is read from it may take as much memory again */
     if (!j) {
-        fail(r, lost ? FAILURE_TRUNCATED : FAILURE_PROTOCOL, err.text);
+        reader_fail(r, lost ? FAILURE_TRUNCATED : FAILURE_PROTOCOL, err.text);
         return;
     }
     const struct json *o = json_type(j) == JSON_ARRAY ? json_at(j, 0) : j;
@@ -244,7 +244,7 @@ static void feed_sniff(struct reader *r, const char *p, size_t n)
     trim_front(r); /* all blanks, as when they come in small pieces */
     if (mode == READ_SSE) {
         if (sse_feed(&r->sse, r->body.data, r->body.len))
-            stop(r, EVENT_TOO_BIG);
+            stop_broken(r, EVENT_TOO_BIG);
         buf_release(&r->body);
     }
 }
@@ -261,11 +261,11 @@ static void feed(struct reader *r, const char *p, size_t n)
         break;
     case READ_JSON:
         if (!buf_add(&r->body, p, n))
-            stop(r, "a reply in one piece of more than 16 MiB");
+            stop_broken(r, "a reply in one piece of more than 16 MiB");
         break;
     case READ_SSE:
         if (sse_feed(&r->sse, p, n))
-            stop(r, EVENT_TOO_BIG);
+            stop_broken(r, EVENT_TOO_BIG);
         break;
     case READ_OTHER:
         buf_add(&r->body, p, r->body.len < 65536 ? n : 0); /* enough for the title of a page */
@@ -278,7 +278,7 @@ void reader_feed(struct reader *r, const char *p, size_t n)
     if (!n || r->done || r->broken || (r->failed && r->mode != READ_SSE))
         return;
     if (n > READER_REPLY_MAX - r->total) {
-        stop(r, "a reply larger than 64 MiB");
+        stop_broken(r, "a reply larger than 64 MiB");
         return;
     }
     r->total += n;
@@ -291,7 +291,7 @@ void reader_feed(struct reader *r, const char *p, size_t n)
 void reader_end(struct reader *r, bool lost)
 {
     if (r->mode == READ_SSE && !r->done && !r->broken && sse_end(&r->sse))
-        stop(r, EVENT_TOO_BIG);
+        stop_broken(r, EVENT_TOO_BIG);
     if (r->mode == READ_JSON && !r->failed)
         read_document(r, lost);
     if ((r->mode == READ_OTHER || r->mode == READ_SNIFF) && !r->failed) {

@@ -17,7 +17,7 @@ void reasoning_items_release(struct reasoning_items *k)
     *k = (struct reasoning_items){0};
 }
 
-static void add(struct reasoning_items *k, struct json *item, int64_t place)
+static void add_item(struct reasoning_items *k, struct json *item, int64_t place)
 {
     if (!k->list)
         k->list = json_array();
@@ -71,7 +71,7 @@ void reasoning_items_keep(struct reasoning_items *k, const struct json *item, in
         if (json_str(json_get(item, places[i])))
             json_set_str(o, places[i], json_str(json_get(item, places[i])));
     if (room(k, 0, cost(o) + PLACE_BYTES))
-        add(k, o, place);
+        add_item(k, o, place);
     else
         json_free(o);
 }
@@ -82,7 +82,7 @@ static void close_open(struct reasoning_items *k)
         return;
     if (k->key)
         json_set(k->open, k->key, json_string_n(buf_str(&k->text), k->text.len));
-    add(k, k->open, -1);
+    add_item(k, k->open, -1);
     k->open = NULL;
     buf_clear(&k->text);
 }
@@ -132,7 +132,7 @@ void reasoning_items_add_detail(struct reasoning_items *k, const struct json *pi
     room(k, 0, bytes);
 }
 
-struct placed {
+struct placed_item {
     const struct json *item;
     int64_t place;
     size_t arrived;
@@ -140,7 +140,7 @@ struct placed {
 
 static int by_place(const void *a, const void *b)
 {
-    const struct placed *x = a, *y = b;
+    const struct placed_item *x = a, *y = b;
     if (x->place != y->place)
         return x->place < y->place ? -1 : 1;
     return x->arrived < y->arrived ? -1 : x->arrived > y->arrived;
@@ -148,10 +148,10 @@ static int by_place(const void *a, const void *b)
 
 static void put_in_order(struct reasoning_items *k)
 {
-    struct placed *v = xreallocarray(NULL, k->n_places, sizeof *v);
+    struct placed_item *v = xreallocarray(NULL, k->n_places, sizeof *v);
     size_t n = 0;
     for (const struct json *e = json_first(k->list); e; e = json_next(e), n++)
-        v[n] = (struct placed){e, k->place[n], n};
+        v[n] = (struct placed_item){e, k->place[n], n};
     qsort(v, n, sizeof *v, by_place);
     struct json *sorted = json_array();
     for (size_t i = 0; i < n; i++) {

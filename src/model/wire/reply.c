@@ -12,20 +12,20 @@
 #include "conversation/language.h"
 
 /* Nothing after this is read, not even from the same piece: how the bytes were cut must not matter. */
-static void stop(struct reply *a)
+static void stop_reading(struct reply *a)
 {
     a->enough = a->reader.stopped = true;
 }
 
 /* Returns how much of s is kept; all has a size limit. */
-static size_t keep(struct reply *a, struct buf *all, const char *s, size_t n)
+static size_t keep_within(struct reply *a, struct buf *all, const char *s, size_t n)
 {
     if (a->over)
         return 0;
     if (n > REPLY_TEXT_MAX - all->len) {
         n = utf8_cut(s, n, REPLY_TEXT_MAX - all->len);
         a->over = true;
-        stop(a); /* a model that repeats itself without end */
+        stop_reading(a); /* a model that repeats itself without end */
     }
     buf_add(all, s, n);
     return n;
@@ -33,7 +33,7 @@ static size_t keep(struct reply *a, struct buf *all, const char *s, size_t n)
 
 static void emit_text(struct reply *a, const struct buf *b)
 {
-    size_t n = keep(a, &a->text, buf_str(b), b->len);
+    size_t n = keep_within(a, &a->text, buf_str(b), b->len);
     a->shown |= n > 0;
     if (n && a->l && a->l->text)
         a->l->text(a->l->ctx, buf_str(b), n);
@@ -41,7 +41,7 @@ static void emit_text(struct reply *a, const struct buf *b)
 
 static void emit_reasoning(struct reply *a, const char *s, size_t n)
 {
-    n = keep(a, &a->reasoning, s, n);
+    n = keep_within(a, &a->reasoning, s, n);
     a->reasoned |= n > 0;
     if (n && a->l && a->l->reasoning)
         a->l->reasoning(a->l->ctx, s, n);
@@ -57,7 +57,7 @@ static void downstream(struct reply *a, const struct buf *text)
     struct buf *out = &a->cut[2];
     buf_clear(out);
     if (blocks_feed(&a->blocks, buf_str(text), text->len, out) && a->mode == REPLY_MODE_BLOCKS)
-        stop(a);
+        stop_reading(a);
     emit_text(a, out);
 }
 
@@ -68,7 +68,7 @@ static void retract(struct reply *a)
     a->retracted = true;
     if (a->text.len && a->l && a->l->retracted)
         a->l->retracted(a->l->ctx);
-    a->reasoned |= keep(a, &a->reasoning, buf_str(&a->text), a->text.len) > 0;
+    a->reasoned |= keep_within(a, &a->reasoning, buf_str(&a->text), a->text.len) > 0;
     buf_clear(&a->text);
     blocks_release(&a->blocks);
     blocks_init(&a->blocks);
@@ -83,7 +83,7 @@ static void pass_on(struct reply *a, const struct buf *thoughts, const struct bu
         downstream(a, text);
 }
 
-static void on_text(void *ctx, const char *s, size_t n)
+static void reply_text(void *ctx, const char *s, size_t n)
 {
     struct reply *a = ctx;
     if (a->enough)
@@ -94,10 +94,10 @@ static void on_text(void *ctx, const char *s, size_t n)
     bool enough = text_calls_feed(&a->text_calls, s, n);
     pass_on(a, thoughts, text);
     if (enough)
-        stop(a);
+        stop_reading(a);
 }
 
-static void on_reasoning(void *ctx, const char *s, size_t n)
+static void reply_reasoning(void *ctx, const char *s, size_t n)
 {
     struct reply *a = ctx;
     if (!a->enough)
@@ -108,7 +108,7 @@ void reply_init(struct reply *a, enum reply_mode mode, const struct llm_request 
                 const struct llm_listener *l)
 {
     *a = (struct reply){.mode = mode, .q = q, .l = l};
-    struct reader_sink sink = {a, on_text, on_reasoning};
+    struct reader_sink sink = {a, reply_text, reply_reasoning};
     reader_init(&a->reader, &sink);
     text_calls_init(&a->text_calls, &q->tools, &a->cut[0], &a->cut[1]);
     blocks_init(&a->blocks);
@@ -204,7 +204,7 @@ static void take_block(struct reply *a, struct calls *c, bool cut)
     calls_from_code(c, buf_str(&b->code), b->code.len, problem);
 }
 
-static void take_calls(struct reply *a, struct llm_reply *r, bool cut)
+static void add_reader_calls(struct reply *a, struct llm_reply *r, bool cut)
 {
     struct calls c = {.tools = &a->q->tools};
     calls_from_deltas(&c, &a->reader.calls, cut);
@@ -260,7 +260,7 @@ int reply_finish(struct reply *a, bool lost, struct llm_reply *r, struct failure
     bool complete = a->enough || reader_complete(rd), cut = finish_of(a, 0) == LLM_FINISH_LENGTH;
     if (complete && !rd->failed) {
         flush(a, rd->calls.n ? TEXT_ONLY : cut ? TEXT_CUT : TEXT_WHOLE, !cut);
-        take_calls(a, r, cut);
+        add_reader_calls(a, r, cut);
         if (!a->text.len && rd->refusal.len) {
             emit_text(a, &rd->refusal);
             r->refusal = true;

@@ -38,7 +38,7 @@ static void add_question(struct request_out *o, const struct turn *t)
  * for the next reply. It is sent only while the question is open: a small model goes on to do as an earlier
  * instruction says, and answers the next question without code.
  */
-static void add_result(struct request_out *o, size_t i)
+static void add_result_block(struct request_out *o, size_t i)
 {
     static const char place[] = "{output}";
     const struct turn *t = &o->q->conversation->v[i];
@@ -116,7 +116,7 @@ static size_t blocks_assistant(struct request_out *o, size_t i)
         request_message(o, "assistant", buf_str(&b));
         buf_clear(&b);
         if (i + 1 + k < c->n && c->v[i + 1 + k].role == TURN_RESULT) {
-            add_result(o, i + 1 + k);
+            add_result_block(o, i + 1 + k);
             used++;
             if (k + 1 < t->n_calls)
                 flush_user(o);
@@ -158,7 +158,7 @@ static size_t blocks_failed(struct request_out *o, size_t i)
     if (!n || (!tried_again && !repeats(c, i)))
         return 0;
     for (size_t k = 0; !tried_again && k < n; k++)
-        add_result(o, i + 1 + k);
+        add_result_block(o, i + 1 + k);
     return n;
 }
 
@@ -198,7 +198,7 @@ void request_blocks(struct request_out *o)
         else if (c->v[i].role == TURN_ASSISTANT)
             i += blocks_assistant(o, i);
         else
-            add_result(o, i);
+            add_result_block(o, i);
     }
     flush_user(o);
 }

@@ -98,7 +98,7 @@ static void assistant(struct request_out *o, const struct request_turn *r)
         o->prompt += strlen(t->reasoning_items);
 }
 
-static void add_result(struct request_out *o, const struct request_turn *r, const char *text)
+static void add_result_item(struct request_out *o, const struct request_turn *r, const char *text)
 {
     struct json *parts = request_parts_of(o, text);
     json_add(o->messages, json_object_of({"type", json_string("function_call_output")},
@@ -118,7 +118,7 @@ static void input(struct request_out *o)
         else if (r.t->role == TURN_ASSISTANT)
             assistant(o, &r);
         else
-            add_result(o, &r, text);
+            add_result_item(o, &r, text);
     }
 }
 

@@ -23,7 +23,7 @@ static bool ends(const char *s, size_t len, const char *with)
 
 /* The model's name becomes a part of the path, and may come from a hostile folder's .env, so it must not lead
  * anywhere else. */
-static char *path_of(const char *model, struct error *err)
+static char *path_of_model(const char *model, struct error *err)
 {
     struct buf b autorelease(buf_release) = BUF_INIT(4096);
     percent_encode(&b, model, "@/:");
@@ -42,7 +42,7 @@ static char *path_of(const char *model, struct error *err)
 
 char *workers_ai_url(const char *base, const char *model, struct error *err)
 {
-    autofree char *name = path_of(model, err);
+    autofree char *name = path_of_model(model, err);
     if (!name)
         return NULL;
     base = base ? base : "";

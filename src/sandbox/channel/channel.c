@@ -28,7 +28,7 @@ struct channel {
     char buffer[READ_SIZE];
 };
 
-static void serve(void *ctx);
+static void serve_channel(void *ctx);
 
 static void watch(struct channel *k)
 {
@@ -37,11 +37,11 @@ static void watch(struct channel *k)
     if (k->broken)
         return;
     if (k->in == k->out) {
-        loop_watch(k->loop, k->in, pending ? POLLIN | POLLOUT : POLLIN, serve, k);
+        loop_watch(k->loop, k->in, pending ? POLLIN | POLLOUT : POLLIN, serve_channel, k);
     } else {
-        loop_watch(k->loop, k->in, POLLIN, serve, k);
+        loop_watch(k->loop, k->in, POLLIN, serve_channel, k);
         if (pending)
-            loop_watch(k->loop, k->out, POLLOUT, serve, k);
+            loop_watch(k->loop, k->out, POLLOUT, serve_channel, k);
         else
             loop_unwatch(k->loop, k->out);
     }
@@ -160,7 +160,7 @@ static void receive(struct channel *k)
         break_off(k, k->fault);
 }
 
-static void serve(void *ctx)
+static void serve_channel(void *ctx)
 {
     struct channel *k = ctx;
     short revents = loop_revents(k->loop);

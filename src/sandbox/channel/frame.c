@@ -112,27 +112,27 @@ void frame_add(struct buf *out, const struct frame_out *f)
         buf_add(out, f->body.data, f->body.len);
 }
 
-struct tagged tagged_in(const char *body, size_t len)
+struct tagged_value tagged_in(const char *body, size_t len)
 {
-    return (struct tagged){.rest = body, .left = len};
+    return (struct tagged_value){.rest = body, .left = len};
 }
 
-int tagged_next(struct tagged *t)
+int tagged_next(struct tagged_value *t)
 {
     if (t->left == 0)
         return 0;
     if (t->left < TAG_HEAD || get_u32(t->rest + 1) > t->left - TAG_HEAD)
         return -1;
     size_t len = get_u32(t->rest + 1);
-    *t = (struct tagged){.tag = t->rest[0],
-                         .data = t->rest + TAG_HEAD,
-                         .len = len,
-                         .rest = t->rest + TAG_HEAD + len,
-                         .left = t->left - TAG_HEAD - len};
+    *t = (struct tagged_value){.tag = t->rest[0],
+                               .data = t->rest + TAG_HEAD,
+                               .len = len,
+                               .rest = t->rest + TAG_HEAD + len,
+                               .left = t->left - TAG_HEAD - len};
     return 1;
 }
 
-int64_t tagged_int(const struct tagged *t)
+int64_t tagged_int(const struct tagged_value *t)
 {
     bool minus = t->len > 0 && t->data[0] == '-';
     int64_t v = 0;
@@ -163,7 +163,7 @@ void tagged_add_int(struct buf *out, char tag, int64_t value)
     buf_addstr(out, digits);
 }
 
-char *tagged_text(const struct tagged *t, size_t max)
+char *tagged_text(const struct tagged_value *t, size_t max)
 {
     struct buf b = {0};
 
@@ -175,7 +175,7 @@ char *tagged_text(const struct tagged *t, size_t max)
     return buf_steal(&b, NULL);
 }
 
-void tagged_take(const struct tagged *t, char tag, char **to, size_t max)
+void tagged_take(const struct tagged_value *t, char tag, char **to, size_t max)
 {
     if (t->tag != tag)
         return;

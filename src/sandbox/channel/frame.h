@@ -94,7 +94,7 @@ struct frame_out {
 
 void frame_add(struct buf *out, const struct frame_out *f);
 
-struct tagged { /* one value of a body; the body is borrowed */
+struct tagged_value { /* one value of a body; the body is borrowed */
     char tag;
     const char *data;
     size_t len;
@@ -102,19 +102,19 @@ struct tagged { /* one value of a body; the body is borrowed */
     size_t left;
 };
 
-struct tagged tagged_in(const char *body, size_t len); /* before its first value */
+struct tagged_value tagged_in(const char *body, size_t len); /* before its first value */
 /* Go on to the next value. 1: there is one; 0: the end; -1: malformed. */
-int tagged_next(struct tagged *t);
+int tagged_next(struct tagged_value *t);
 /* Decimal digits with an optional minus; -1 when it is not a number or too large. */
-int64_t tagged_int(const struct tagged *t);
+int64_t tagged_int(const struct tagged_value *t);
 /* Append the tag and the length of a value, whose bytes the caller appends. */
 void tagged_head(struct buf *out, char tag, size_t len);
 /* Append a value of decimal digits. */
 void tagged_add_int(struct buf *out, char tag, int64_t value);
 /* As valid UTF-8 without NUL, cut to max bytes. The caller frees. */
-char *tagged_text(const struct tagged *t, size_t max);
+char *tagged_text(const struct tagged_value *t, size_t max);
 /* If the value has that tag, its text replaces the one in *to, which is freed. */
-void tagged_take(const struct tagged *t, char tag, char **to, size_t max);
+void tagged_take(const struct tagged_value *t, char tag, char **to, size_t max);
 
 void put_u32(unsigned char *p, uint32_t v);
 

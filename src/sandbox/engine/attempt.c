@@ -29,7 +29,7 @@ void attempt_init(struct attempt *a)
     a->given = *a->o;
 }
 
-static void finish(void *ctx)
+static void tell_done(void *ctx)
 {
     struct attempt *a = ctx;
 
@@ -40,7 +40,7 @@ static void finish(void *ctx)
 void attempt_up(struct attempt *a)
 {
     a->up = true;
-    loop_timer(a->loop, clock_ms(), finish, a);
+    loop_timer(a->loop, clock_ms(), tell_done, a);
 }
 
 int attempt_over_pipes(struct attempt *a, int (*start_client)(struct attempt *a, int in, int out),
@@ -82,7 +82,7 @@ void attempt_fail(struct attempt *a, enum engine_fault fault)
     }
     a->fault = fault;
     a->up = false;
-    loop_timer(a->loop, clock_ms(), finish, a);
+    loop_timer(a->loop, clock_ms(), tell_done, a);
 }
 
 void attempt_plan(const struct attempt *a, struct engine_plan *plan)

@@ -212,7 +212,7 @@ static int join_group(void *ctx)
 /* ---- start ---- */
 
 /* Tell Python to go on. Whether it really started shows with its first frame. */
-static int release(struct attempt *a)
+static int let_python_go(struct attempt *a)
 {
     if (run_dir_hand_over(a->channel, a->listener) != 0)
         return error_errno(&a->err, "the sandbox's channel");
@@ -221,13 +221,13 @@ static int release(struct attempt *a)
     return 0;
 }
 
-static void joined(void *ctx, struct child *c)
+static void on_joined(void *ctx, struct child *c)
 {
     struct attempt *a = ctx;
 
     if (child_ok(c)) {
         attempt_found_peer(a, (pid_t)strtol(buf_str(&c->out_text), NULL, 10));
-        if (release(a) != 0)
+        if (let_python_go(a) != 0)
             attempt_fail(a, FAULT_OTHER);
         return;
     }
@@ -276,7 +276,7 @@ static int start_join(struct attempt *a, int info)
     struct join join = {.cgroup = &a->cgroup, .bwrap = a->client->pid};
     char *const argv[] = {(char *)"the control group", NULL};
     struct child_options o = {.argv = argv,
-                              .watch = {a->loop, joined, a},
+                              .watch = {a->loop, on_joined, a},
                               .deadline_ms = JOIN_MS,
                               .in = info,
                               .out = CHILD_KEPT,
@@ -291,7 +291,7 @@ static int start_join(struct attempt *a, int info)
 }
 
 /* Make what must exist before bwrap: directory, control group, record, and the socket of a named sandbox. */
-static int prepare(struct attempt *a)
+static int bwrap_prepare(struct attempt *a)
 {
     struct cgroup_limits limits = {.memory = a->o->memory, .cpus = a->o->cpus, .pids = plan_pids(&a->given)};
     autofree char *group = owner_group_name();
@@ -346,11 +346,11 @@ static int start_bwrap(struct attempt *a, int theirs, int info)
     return a->client ? 0 : -1;
 }
 
-static int start(struct attempt *a)
+static int bwrap_start(struct attempt *a)
 {
     int ends[2], info[2] = {-1, -1};
 
-    if (prepare(a) != 0)
+    if (bwrap_prepare(a) != 0)
         return -1;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return error_errno(&a->err, "socketpair");
@@ -369,12 +369,12 @@ static int start(struct attempt *a)
         return start_join(a, info_in);
     a->info = fd_steal(&info_in);
     loop_watch(a->loop, a->info, POLLIN, serve_info, a);
-    return release(a);
+    return let_python_go(a);
 }
 
 /* Without a control group, memory is limited per process, which is reported as weaker. The processes have
  * a limit of their own. */
-static const char *weakness(const struct attempt *a, unsigned *unheld)
+static const char *bwrap_weakness(const struct attempt *a, unsigned *unheld)
 {
     *unheld = a->holds_cpu ? 0 : ENGINE_ASKED_CPUS;
     if (!a->holds_memory)
@@ -430,7 +430,7 @@ static bool end_namespace(struct attempt *a, int wait_ms)
     }
 }
 
-static bool end(struct attempt *a, int64_t until)
+static bool bwrap_end(struct attempt *a, int64_t until)
 {
     int left = attempt_left_ms(until);
 
@@ -438,7 +438,7 @@ static bool end(struct attempt *a, int64_t until)
 }
 
 /* bwrap has been told to end, and mostly is gone already. True: nothing is left. */
-static bool end_at_once(struct attempt *a)
+static bool bwrap_end_at_once(struct attempt *a)
 {
     bool gone = end_namespace(a, AT_ONCE_MS);
 
@@ -447,7 +447,7 @@ static bool end_at_once(struct attempt *a)
     return cgroup_remove_within(&a->cgroup, AT_ONCE_MS) && gone;
 }
 
-static bool end_as_keeper(struct attempt *a)
+static bool bwrap_end_as_keeper(struct attempt *a)
 {
     bool gone = end_namespace(a, AFTER_MS);
 
@@ -472,9 +472,9 @@ const struct engine engine_bwrap = {
     .processes_ours = 8,
     .vector = bwrap_vector,
     .explain = bwrap_explain,
-    .start = start,
-    .weakness = weakness,
-    .end = end,
-    .end_at_once = end_at_once,
-    .end_as_keeper = end_as_keeper,
+    .start = bwrap_start,
+    .weakness = bwrap_weakness,
+    .end = bwrap_end,
+    .end_at_once = bwrap_end_at_once,
+    .end_as_keeper = bwrap_end_as_keeper,
 };

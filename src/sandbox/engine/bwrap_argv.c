@@ -12,7 +12,7 @@
 #include "mount/mount.h"
 #include "engine/options.h"
 
-static void set_env(void *ctx, const char *name, const char *value)
+static void push_setenv(void *ctx, const char *name, const char *value)
 {
     argv_pushl(ctx, "--setenv", name, value, NULL);
 }
@@ -51,7 +51,7 @@ static void push_root(struct argv *out)
 }
 
 /* bwrap sets nosuid and nodev on all of them. */
-static void push_mounts(const struct engine_plan *p, struct argv *out)
+static void push_binds(const struct engine_plan *p, struct argv *out)
 {
     const struct mounts *m = p->o->mounts;
 
@@ -84,9 +84,9 @@ void bwrap_vector(const struct engine_plan *p, struct argv *out)
     push_tmpfs(out, p->o->tmp_size, "1777", "/tmp");
     argv_pushl(out, "--dir", "/mnt", NULL);
     push_tmpfs(out, p->o->data_size, "0700", DATA_DIR);
-    push_mounts(p, out);
+    push_binds(p, out);
     argv_pushl(out, "--remount-ro", "/", "--clearenv", NULL);
-    plan_environment(p, set_env, out);
+    plan_environment(p, push_setenv, out);
     argv_pushl(out, "--chdir", DATA_DIR, NULL);
     argv_option(out, "--add-seccomp-fd", "%d", p->seccomp);
     if (p->info >= 0)

@@ -37,7 +37,7 @@
 #define SETTLE_MS 100
 #define AFTER_MS  10000
 
-static const struct container_client *client_of(const struct attempt *a)
+static const struct container_client *client_of_attempt(const struct attempt *a)
 {
     return a->engine->own;
 }
@@ -85,7 +85,7 @@ static bool says_running(const struct child *c)
     return child_ok(c) && !strncmp(buf_str(&c->out_text), "true", 4);
 }
 
-static void look(void *ctx);
+static void look_for_start(void *ctx);
 
 static void looked(void *ctx, struct child *c)
 {
@@ -95,12 +95,12 @@ static void looked(void *ctx, struct child *c)
     child_free(c);
     a->helper = NULL;
     if (runs && clock_ms() - a->started < CONNECT_MS)
-        loop_timer(a->loop, clock_ms() + LOOK_MS, look, a);
+        loop_timer(a->loop, clock_ms() + LOOK_MS, look_for_start, a);
     else /* refused, or never tried; if the image is at fault, attached pipes let us read why */
         attempt_again(a, true, NULL);
 }
 
-static void look(void *ctx)
+static void look_for_start(void *ctx)
 {
     struct attempt *a = ctx;
 
@@ -146,14 +146,14 @@ static void client_done(void *ctx, struct child *c)
     if (!child_ok(c))
         client_failed(a, c);
     else
-        loop_timer(a->loop, clock_ms() + LOOK_MS, look, a);
+        loop_timer(a->loop, clock_ms() + LOOK_MS, look_for_start, a);
 }
 
 /* Without root there are no control groups to set limits in: never in the v1 hierarchy, and in v2 only
  * where systemd delegates them. Up to version 251 it does not delegate cpu. */
 static void find_groups(struct attempt *a)
 {
-    bool all = !client_of(a)->rootless_may_lack_groups || geteuid() == 0;
+    bool all = !client_of_attempt(a)->rootless_may_lack_groups || geteuid() == 0;
 
     a->holds_memory = a->holds_pids =
         all || (cgroup_delegated(NULL, geteuid(), "memory") && cgroup_delegated(NULL, geteuid(), "pids"));
@@ -161,7 +161,7 @@ static void find_groups(struct attempt *a)
 }
 
 /* Make what the client and the container need at their start. */
-static int prepare(struct attempt *a)
+static int container_prepare(struct attempt *a)
 {
     find_groups(a);
     if (attempt_make_dir(a) != 0)
@@ -176,7 +176,7 @@ static int prepare(struct attempt *a)
 }
 
 /* in, out: the client's stdin and stdout, when it is attached. */
-static int start_client(struct attempt *a, int in, int out)
+static int container_start_client(struct attempt *a, int in, int out)
 {
     struct argv argv autorelease(argv_release) = ARGV_INIT;
     struct engine_plan plan;
@@ -216,11 +216,11 @@ int container_start(struct attempt *a)
         return error_set(&a->err, ERROR_SANDBOX, 0,
                          "it does not share the folders of this machine, so --mount is not possible\n"
                          "copy what is needed with --add, or use --sandbox bwrap");
-    if (prepare(a) != 0)
+    if (container_prepare(a) != 0)
         return -1;
     if (a->stdio)
-        return attempt_over_pipes(a, start_client, "N");
-    if (start_client(a, CHILD_NULL, CHILD_KEPT) != 0)
+        return attempt_over_pipes(a, container_start_client, "N");
+    if (container_start_client(a, CHILD_NULL, CHILD_KEPT) != 0)
         return -1;
     loop_watch(a->loop, a->listener, POLLIN, serve_listener, a);
     keeper_start(a);
@@ -299,7 +299,7 @@ void container_detach(struct attempt *a)
 
 /* True when it is gone. A busy engine may refuse us for seconds while it removes a container that ended by
  * itself, so ask again for up to patience_ms. */
-static bool remove_container(struct attempt *a, int64_t until, int patience_ms)
+static bool remove_for_attempt(struct attempt *a, int64_t until, int patience_ms)
 {
     for (int wait = 100, waited = 0;; waited += wait, wait = wait < 800 ? 2 * wait : wait) {
         struct child *c = removal_start(a->engine, a->name, (struct child_watch){0});
@@ -332,7 +332,7 @@ bool container_end(struct attempt *a, int64_t until)
         child_kill(a->client, SIGTERM);
         child_wait(a->client, attempt_left_ms(until) / 2);
     }
-    return (!was_made(a) || remove_container(a, until, PATIENCE_MS)) && ended;
+    return (!was_made(a) || remove_for_attempt(a, until, PATIENCE_MS)) && ended;
 }
 
 bool container_end_at_once(struct attempt *a)
@@ -353,7 +353,7 @@ bool container_end_as_keeper(struct attempt *a)
      * us alone */
     bool nobody = ended && a->client && container_no_daemon(buf_str(&a->client->err_text));
     bool sure = a->up || !a->client || !ended || !(a->unmade || nobody);
-    bool gone = remove_container(a, until, sure ? AFTER_MS : 0) || !sure;
+    bool gone = remove_for_attempt(a, until, sure ? AFTER_MS : 0) || !sure;
     if (!ended && a->stdio)
         child_kill(a->client, SIGKILL);
     return gone && (ended || a->stdio);

@@ -14,7 +14,7 @@
 #include "mount/mount.h"
 #include "engine/options.h"
 
-static void set_env(void *ctx, const char *name, const char *value)
+static void push_env(void *ctx, const char *name, const char *value)
 {
     argv_option(ctx, "-e", "%s=%s", name, value);
 }
@@ -27,7 +27,7 @@ static void push_proxies(struct argv *out)
                                         "http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"};
 
     for (size_t i = 0; i < countof(names); i++)
-        set_env(out, names[i], "");
+        push_env(out, names[i], "");
 }
 
 static const struct container_client *client_of(const struct engine *e)
@@ -95,7 +95,7 @@ static char *mount_source(const char *path)
 }
 
 /* Neither the path here nor the one inside has control characters, which the client's CSV would change. */
-static void push_mounts(const struct engine_plan *p, struct argv *out)
+static void push_volumes(const struct engine_plan *p, struct argv *out)
 {
     const struct mounts *m = p->o->mounts;
 
@@ -130,7 +130,7 @@ static void push_places(const struct engine_plan *p, struct argv *out)
 
         argv_option(out, "--mount", "type=bind,%s,dst=" INSIDE_DIR ",%s", source, client->bind_read_only);
     }
-    push_mounts(p, out);
+    push_volumes(p, out);
     argv_pushl(out, "-w", DATA_DIR, NULL);
 }
 
@@ -158,7 +158,7 @@ void container_vector(const struct engine_plan *p, struct argv *out)
     push_limits(p, out);
     push_places(p, out);
     push_proxies(out);
-    plan_environment(p, set_env, out);
+    plan_environment(p, push_env, out);
     argv_pushl(out, "--entrypoint", "python3", p->o->image, NULL);
     plan_guest_words(p, p->stdio ? "stdio" : "unix:" INSIDE_DIR "/s", out);
 }

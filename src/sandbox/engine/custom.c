@@ -64,7 +64,7 @@ static void python_words(const struct engine_plan *p, struct argv *out)
     plan_environment(&plan, push_variable, out);
 }
 
-static char *joined(const struct argv *words)
+static char *words_joined(const struct argv *words)
 {
     struct buf line = BUF_INIT(0);
 
@@ -80,7 +80,7 @@ static void vector(const struct engine_plan *p, struct argv *out)
     char memory[24], cpus[24], pids[24], data_size[24], tmp_size[24];
 
     python_words(p, &python);
-    autofree char *line = joined(&python);
+    autofree char *line = words_joined(&python);
     snprintf(memory, sizeof memory, "%lld", (long long)p->o->memory);
     snprintf(cpus, sizeof cpus, "%g", p->o->cpus);
     snprintf(pids, sizeof pids, "%d", plan_pids(p->o));
@@ -131,7 +131,7 @@ static char *opening(const char *guest)
 
 /* ---- start and end ---- */
 
-static int start_client(struct attempt *a, int in, int out)
+static int custom_start_client(struct attempt *a, int in, int out)
 {
     struct argv argv autorelease(argv_release) = ARGV_INIT;
     struct engine_plan plan;
@@ -151,7 +151,7 @@ static int start_client(struct attempt *a, int in, int out)
     return a->client ? 0 : -1;
 }
 
-static int start(struct attempt *a)
+static int custom_start(struct attempt *a)
 {
     a->holds_memory = names(a->engine, "{memory}");
     a->holds_pids = names(a->engine, "{pids}");
@@ -159,11 +159,11 @@ static int start(struct attempt *a)
     if (attempt_make_dir(a) != 0 || attempt_record(a, NULL, false, &a->err) != 0)
         return -1;
     autofree char *text = opening(a->guest);
-    return attempt_over_pipes(a, start_client, text);
+    return attempt_over_pipes(a, custom_start_client, text);
 }
 
 /* Without {memory}, memory is limited per process; the number of processes is limited for their uid. */
-static const char *weakness(const struct attempt *a, unsigned *unheld)
+static const char *custom_weakness(const struct attempt *a, unsigned *unheld)
 {
     *unheld = a->holds_cpu ? 0 : ENGINE_ASKED_CPUS;
     if (!a->holds_memory)
@@ -204,19 +204,19 @@ static bool end_client(struct attempt *a, int wait_ms)
     return child_wait(a->client, KILLED_MS);
 }
 
-static bool end(struct attempt *a, int64_t until)
+static bool custom_end(struct attempt *a, int64_t until)
 {
     int left = attempt_left_ms(until);
 
     return end_client(a, left < END_MS ? left : END_MS);
 }
 
-static bool end_at_once(struct attempt *a)
+static bool custom_end_at_once(struct attempt *a)
 {
     return child_wait(a->client, AT_ONCE_MS);
 }
 
-static bool end_as_keeper(struct attempt *a)
+static bool custom_end_as_keeper(struct attempt *a)
 {
     return end_client(a, END_MS);
 }
@@ -229,9 +229,9 @@ const struct engine engine_custom = {
                      "stdout? sandpiper exec --dry-run shows it",
     .vector = vector,
     .explain = explain,
-    .start = start,
-    .weakness = weakness,
-    .end = end,
-    .end_at_once = end_at_once,
-    .end_as_keeper = end_as_keeper,
+    .start = custom_start,
+    .weakness = custom_weakness,
+    .end = custom_end,
+    .end_at_once = custom_end_at_once,
+    .end_as_keeper = custom_end_as_keeper,
 };

@@ -16,7 +16,7 @@ static const struct container_client client = {
 };
 
 /* Asks for the daemon's own runc, wherever the daemon is. */
-static void runc_version(const char *runtime, struct argv *out)
+static void docker_runc_version(const char *runtime, struct argv *out)
 {
     if (!runtime || !strcmp(runtime, "runc"))
         argv_pushl(out, "docker", "version", "-f",
@@ -33,6 +33,6 @@ const struct engine engine_docker = {
     .holds_files = true,
     .own_limits = true,
     .processes_ours = 8,
-    .runc_version = runc_version,
+    .runc_version = docker_runc_version,
     CONTAINER_ENGINE,
 };

@@ -41,7 +41,7 @@ int attempt_left_ms(int64_t until)
 }
 
 /* Forget everything that was started, without removing it. */
-static void forget(struct attempt *a)
+static void forget_started(struct attempt *a)
 {
     child_abandon(a->client);
     a->client = NULL;
@@ -76,7 +76,7 @@ static bool clear(struct attempt *a, int64_t until)
     if (gone)
         run_dir_remove(&a->dir);
     keeper_dismiss(a, REAP_MS);
-    forget(a);
+    forget_started(a);
     return gone;
 }
 
@@ -107,7 +107,7 @@ static bool hand_over(struct attempt *a)
     autofree char *owner = owner_of(keeper);
     if (a->dir.path)
         attempt_record(a, owner, false, NULL); /* fails if the keeper has already removed the directory */
-    forget(a);
+    forget_started(a);
     return true;
 }
 
@@ -136,6 +136,6 @@ void attempt_detach(struct attempt *a)
     keeper_dismiss(a, 0);
     if (a->engine->detach)
         a->engine->detach(a);
-    forget(a);
+    forget_started(a);
     free(steal(&a->runtime));
 }

@@ -150,13 +150,13 @@ void engine_cache_release(struct engine_cached *m)
 
 /* ---- what the host's /usr has ---- */
 
-struct found {
+struct found_version {
     char name[16], version[16];
 };
 
 #define FOUND_MAX 16
 
-static size_t packages_wanted(struct found list[FOUND_MAX])
+static size_t packages_wanted(struct found_version list[FOUND_MAX])
 {
     size_t n = 0;
 
@@ -187,7 +187,7 @@ static bool ends_with(const char *s, const char *end)
 }
 
 /* "numpy-1.24.2.egg-info" or "scipy-1.10.1.dist-info": keep the first two parts of the version. */
-static void note_package(struct found *list, size_t n, const char *file)
+static void note_package(struct found_version *list, size_t n, const char *file)
 {
     if (!ends_with(file, ".egg-info") && !ends_with(file, ".dist-info"))
         return;
@@ -205,7 +205,7 @@ static void note_package(struct found *list, size_t n, const char *file)
 
 bool engine_host_python(const char *root, char **python, char **packages)
 {
-    struct found list[FOUND_MAX];
+    struct found_version list[FOUND_MAX];
     size_t wanted = packages_wanted(list);
     char target[64];
     autofree char *link = xasprintf("%s/usr/bin/python3", root);

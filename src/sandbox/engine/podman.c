@@ -17,7 +17,7 @@ static const struct container_client client = {
     .rootless_may_lack_groups = true,
 };
 
-static void runc_version(const char *runtime, struct argv *out)
+static void podman_runc_version(const char *runtime, struct argv *out)
 {
     if (!runtime)
         argv_pushl(out, "podman", "info", "-f", "{{.Host.OCIRuntime.Version}}", NULL);
@@ -35,6 +35,6 @@ const struct engine engine_podman = {
     .only_here = true,
     .fallback_runtime = "runc",
     .processes_ours = 40, /* a Go program with one thread for each thing it waits for */
-    .runc_version = runc_version,
+    .runc_version = podman_runc_version,
     CONTAINER_ENGINE,
 };

@@ -147,7 +147,7 @@ static void mark_late(const struct removal *r)
 
 /* This removal is over. If it failed, perhaps because the daemon is down, later starts try again for a
  * week. */
-static void settle(struct removal *r, bool gone)
+static void settle_removal(struct removal *r, bool gone)
 {
     struct stat st;
 
@@ -168,7 +168,7 @@ static void drop_waiting(const struct engine *engine)
     for (struct removal *r = removals, *next; r; r = next) {
         next = r->next;
         if (r->name && !r->begun && r->engine == engine)
-            settle(r, false);
+            settle_removal(r, false);
     }
 }
 
@@ -189,7 +189,7 @@ static void removed(void *ctx, struct child *c)
     }
     if (end == REMOVAL_NOBODY)
         drop_waiting(r->engine);
-    settle(r, gone);
+    settle_removal(r, gone);
     start_some();
 }
 
@@ -207,13 +207,13 @@ static void start_removal(void *ctx)
     r->client = removal_start(r->engine, r->name, (struct child_watch){r->loop, removed, r});
     if (r->client)
         return;
-    settle(r, false);
+    settle_removal(r, false);
     start_some();
 }
 
 /* left: what else is known of it, or NULL. */
-static void remove_container(const struct sweep *sweep, const struct engine *engine, const char *name,
-                             const struct record *left)
+static void remove_left_container(const struct sweep *sweep, const struct engine *engine, const char *name,
+                                  const struct record *left)
 {
     struct removal *r = removal_new(sweep, engine);
 
@@ -254,7 +254,7 @@ static bool dead_dir(void *ctx, const struct record *left)
     const struct engine *engine = remover(left->engine);
     autofree char *program = engine && left->container ? child_find_program(engine->name) : NULL;
     if (program) {
-        remove_container(sweep, engine, left->container, left);
+        remove_left_container(sweep, engine, left->container, left);
         return false;
     }
     if (sweep->count)
@@ -312,7 +312,7 @@ static void listed(void *ctx, struct child *c)
             /* docker itself removes those from before a boot. One that it lists may have come from another
              * machine with our host name that uses the same remote daemon. */
             if (state == OWNER_DEAD || (state == OWNER_BEFORE_BOOT && r->engine->only_here))
-                remove_container(&(struct sweep){r->loop, r->count}, r->engine, line, NULL);
+                remove_left_container(&(struct sweep){r->loop, r->count}, r->engine, line, NULL);
         }
         p += n + 1;
     }

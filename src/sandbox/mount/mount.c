@@ -22,7 +22,7 @@
 #include "base/place.h"
 #include "base/scrub.h"
 
-static void release(struct mount *m)
+static void mount_release(struct mount *m)
 {
     free(m->path);
     free(m->inside);
@@ -33,7 +33,7 @@ static void release(struct mount *m)
 void mounts_release(struct mounts *m)
 {
     for (size_t i = 0; m && i < m->n; i++)
-        release(&m->v[i]);
+        mount_release(&m->v[i]);
     if (m)
         m->n = 0;
 }
@@ -101,7 +101,7 @@ static int open_folder(struct mount *m, const char *shown, struct error *err)
     return 0;
 }
 
-static int check(struct mount *m, const char *shown, struct error *err)
+static int check_mount(struct mount *m, const char *shown, struct error *err)
 {
     if (open_folder(m, shown, err) < 0 || find_path(m, shown, err) < 0)
         return -1;
@@ -118,18 +118,18 @@ int mounts_add(struct mounts *m, const char *text, struct error *err)
     if (!*shown || has_controls(shown))
         return error_set(err, ERROR_USAGE, 0, "--mount: expected a folder, found %s",
                          *shown ? "a path with control characters" : "nothing");
-    if (check(&one, shown, err) < 0) {
-        release(&one);
+    if (check_mount(&one, shown, err) < 0) {
+        mount_release(&one);
         return -1;
     }
     for (size_t i = 0; i < m->n; i++)
         if (m->v[i].dev == one.dev && m->v[i].ino == one.ino) {
             m->v[i].write = one.write;
-            release(&one);
+            mount_release(&one);
             return 0;
         }
     if (m->n == MOUNTS_MAX) {
-        release(&one);
+        mount_release(&one);
         return error_set(err, ERROR_USAGE, 0, "--mount %s: at most %d folders can be mounted", shown,
                          MOUNTS_MAX);
     }
@@ -195,14 +195,14 @@ bool mounts_within(const struct mounts *a, const struct mounts *b)
 
 /* ---- seen inside ---- */
 
-struct inside {
+struct inside_mount {
     uint64_t dev, ino;
     char mode;      /* 'r' or 'w' */
     char access[4]; /* "rwx" */
 };
 
 /* The line about that place, or false. */
-static bool find(const struct argv *seen, const char *inside, struct inside *out)
+static bool find_inside(const struct argv *seen, const char *inside, struct inside_mount *out)
 {
     for (size_t i = 0; i < seen->n; i++) {
         int at = 0;
@@ -222,9 +222,9 @@ int mounts_compare(const struct mounts *m, const struct argv *seen, struct error
 
     for (size_t i = 0; i < n; i++) {
         const struct mount *one = &m->v[i];
-        struct inside is = {0};
+        struct inside_mount is = {0};
 
-        if (!find(seen, one->inside, &is))
+        if (!find_inside(seen, one->inside, &is))
             return error_set(err, ERROR_SANDBOX, 0,
                              "--mount %s: the folder is not in the sandbox\n"
                              "Is the engine on another machine, or in a virtual one? Use --sandbox bwrap.",
@@ -252,10 +252,10 @@ int mounts_compare(const struct mounts *m, const struct argv *seen, struct error
 
 char *mount_lacks(const struct mount *m, bool other_user, const struct argv *seen)
 {
-    struct inside is = {0};
+    struct inside_mount is = {0};
     autofree char *place = scrub_line(m->path, SCRUB_TERMINAL);
 
-    if (!find(seen, m->inside, &is))
+    if (!find_inside(seen, m->inside, &is))
         return NULL;
     if (is.access[0] != 'r' || is.access[2] != 'x')
         return xasprintf("%s: code runs as another user here, and cannot read the folder; allow it (chmod "

@@ -76,7 +76,7 @@ struct look {
     unsigned reads;
 };
 
-static int refuse(const char *path, const char *what, struct error *err)
+static int refuse_content(const char *path, const char *what, struct error *err)
 {
     return error_set(err, ERROR_USAGE, 0,
                      "it holds %s, %s\n"
@@ -111,7 +111,7 @@ static int check_name(struct look *l, const char *path, bool folder, struct erro
         if (!r->what)
             return 0;
         if (!r->mark || has_mark(l, path, r->mark))
-            return refuse(path, r->what, err);
+            return refuse_content(path, r->what, err);
     }
     return 0;
 }
@@ -140,11 +140,11 @@ static int check_entry(struct look *l, const char *path, const struct stat *st, 
     mode_t needed = folder ? S_IROTH | S_IXOTH : S_IROTH;
 
     if (special(st->st_mode))
-        return refuse(path, special(st->st_mode), err);
+        return refuse_content(path, special(st->st_mode), err);
     if (S_ISLNK(st->st_mode))
         return 0;
     if (folder && st->st_dev != l->m->dev)
-        return refuse(path, "where another file system is mounted", err);
+        return refuse_content(path, "where another file system is mounted", err);
     if ((st->st_mode & needed) != needed && !seen->closed++)
         seen->closed_name = xstrdup(path);
     if (folder && depth_of(path) >= DEPTH_MAX)

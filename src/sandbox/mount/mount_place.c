@@ -57,7 +57,7 @@ static struct relation relation_to(const struct mount *m, const char *path)
     return r;
 }
 
-static int refuse(struct error *err, const char *why)
+static int refuse_place(struct error *err, const char *why)
 {
     return error_set(err, ERROR_USAGE, 0, "%s\nMount a folder that holds only what the code needs.", why);
 }
@@ -85,7 +85,7 @@ static int check_home(const struct mount *m, const char *home, struct error *err
     struct relation r = relation_to(m, home);
 
     if (r.same || r.above)
-        return refuse(err, r.same ? "this is the home folder" : "it contains the home folder");
+        return refuse_place(err, r.same ? "this is the home folder" : "it contains the home folder");
     for (size_t i = 0; r.there && i < countof(keys); i++) {
         autofree char *path = xasprintf("%s/%s", home, keys[i]), *why = NULL;
         struct relation to = relation_to(m, path);
@@ -93,7 +93,7 @@ static int check_home(const struct mount *m, const char *home, struct error *err
         if (!to.same && !to.below && !to.above)
             continue;
         why = xasprintf("%s ~/%s, which keeps keys", to.above ? "it holds" : "it belongs to", keys[i]);
-        return refuse(err, why);
+        return refuse_place(err, why);
     }
     return 0;
 }
@@ -109,7 +109,7 @@ static int check_own(const struct mount *m, struct error *err)
         if (r.same || r.below || r.above) {
             autofree char *why = xasprintf("sandpiper's own folder %s %s", path,
                                            r.above ? "lies in it" : "must not be in a sandbox");
-            return refuse(err, why);
+            return refuse_place(err, why);
         }
     }
     return 0;
@@ -136,7 +136,7 @@ static int check_system(const struct mount *m, struct error *err)
         if (!r.same && !(r.below && folders[i].below))
             continue;
         autofree char *why = xasprintf("%s is a system folder", folders[i].path);
-        return refuse(err, why);
+        return refuse_place(err, why);
     }
     return 0;
 }

@@ -65,15 +65,15 @@ static void pid_space(char space[24])
     snprintf(space, 24, "%.*s", p ? (int)strcspn(p + 1, "]") : 0, p ? p + 1 : "");
 }
 
-struct here { /* this host, its boot, our pid namespace */
+struct this_host { /* this host, its boot, our pid namespace */
     char host[256], boot[9], space[24];
 };
 
-static void look_here(struct here *h)
+static void look_here(struct this_host *h)
 {
     char text[64];
 
-    *h = (struct here){0};
+    *h = (struct this_host){0};
     gethostname(h->host, sizeof h->host - 1);
     if (!*h->host) /* owner_check reads at least one character */
         h->host[0] = '-';
@@ -91,7 +91,7 @@ char *owner_self(void)
 
 char *owner_of(pid_t pid)
 {
-    struct here h;
+    struct this_host h;
 
     look_here(&h);
     return xasprintf("%s/%s/%s:%d:%llu", h.host, h.boot, h.space, (int)pid, owner_start_time(pid));
@@ -117,7 +117,7 @@ static enum owner_state check_written(long long pid, unsigned long long start)
 enum owner_state owner_check(const char *owner)
 {
     char theirs[256], their_boot[16], their_space[32];
-    struct here h;
+    struct this_host h;
     long long pid;
     unsigned long long start;
 

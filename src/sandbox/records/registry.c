@@ -262,7 +262,7 @@ static char *leads_to(int dir)
     return found;
 }
 
-static enum registry_state look(int dir, struct record *r)
+static enum registry_state look_at_record(int dir, struct record *r)
 {
     *r = (struct record){0};
     autofree char *path = leads_to(dir);
@@ -280,7 +280,7 @@ static enum registry_state look(int dir, struct record *r)
 
 enum registry_state registry_look(const struct registry_hold *h, struct record *r)
 {
-    return look(h->dir, r);
+    return look_at_record(h->dir, r);
 }
 
 int registry_store(const struct registry_hold *h, const char *dir, struct error *err)
@@ -299,7 +299,7 @@ void registry_forget(const struct registry_hold *h)
 
 /* ---- all of them ---- */
 
-static void walk(bool remove_dead, registry_fn *fn, void *ctx)
+static void walk_records(bool remove_dead, registry_fn *fn, void *ctx)
 {
     struct error ignored;
     autoclose int names = open_names(false, &ignored);
@@ -322,7 +322,7 @@ static void walk(bool remove_dead, registry_fn *fn, void *ctx)
         bool held = flock(lock, LOCK_EX | LOCK_NB) != 0;
         if (!held && !is_its_lock(dir, lock)) /* another sweep was here, and somebody may be taking it anew */
             continue;
-        enum registry_state state = look(dir, &r);
+        enum registry_state state = look_at_record(dir, &r);
         bool lives = state == REGISTRY_ALIVE || state == REGISTRY_UNSEEN;
 
         read_holder(lock, &holder);
@@ -339,10 +339,10 @@ static void walk(bool remove_dead, registry_fn *fn, void *ctx)
 
 void registry_each(registry_fn *fn, void *ctx)
 {
-    walk(false, fn, ctx);
+    walk_records(false, fn, ctx);
 }
 
 void registry_sweep(void)
 {
-    walk(true, NULL, NULL);
+    walk_records(true, NULL, NULL);
 }

@@ -381,14 +381,14 @@ static void find_dead(const char *runtime, run_dir_fn *fn, void *ctx)
     }
 }
 
-struct dead {
+struct dead_listener {
     run_dir_fn *fn;
     void *ctx;
 };
 
 static void find_dead_in_spare(void *ctx, const char *spare)
 {
-    const struct dead *d = ctx;
+    const struct dead_listener *d = ctx;
 
     find_dead(spare, d->fn, d->ctx);
     if (is_old(spare))
@@ -401,5 +401,5 @@ void run_dir_dead(run_dir_fn *fn, void *ctx)
 
     if (runtime)
         find_dead(runtime, fn, ctx);
-    xdg_spare_each(find_dead_in_spare, &(struct dead){fn, ctx});
+    xdg_spare_each(find_dead_in_spare, &(struct dead_listener){fn, ctx});
 }

@@ -34,7 +34,7 @@ static void keep_settled(struct cell *c, int stream, const char *data, size_t le
         output_add(&c->request.sandbox->output, out.data, out.len);
 }
 
-static void on_output(struct cell *c, int stream, const struct frame *f)
+static void on_cell_output(struct cell *c, int stream, const struct frame *f)
 {
     uint64_t most = (uint64_t)c->request.sandbox->o.max_output, left = most - c->output;
     size_t len = f->len;
@@ -52,12 +52,12 @@ static void on_output(struct cell *c, int stream, const struct frame *f)
         c->listener->output(c->listener->ctx, stream, f->data, len);
 }
 
-static bool says(const struct tagged *t, const char *text)
+static bool says(const struct tagged_value *t, const char *text)
 {
     return t->len == strlen(text) && !memcmp(t->data, text, t->len);
 }
 
-static enum cell_status status_of(const struct tagged *t)
+static enum cell_status status_of(const struct tagged_value *t)
 {
     return says(t, "ok")            ? CELL_OK
            : says(t, "exit")        ? CELL_EXIT
@@ -67,7 +67,7 @@ static enum cell_status status_of(const struct tagged *t)
 
 static const char *on_result(struct cell *c, const struct frame *f)
 {
-    struct tagged t = tagged_in(f->data, f->len);
+    struct tagged_value t = tagged_in(f->data, f->len);
     struct cell_result *r = c->r;
 
     if (c->command)
@@ -113,7 +113,7 @@ static void begin_delivery(struct cell *c, uint64_t size)
 }
 
 /* Anything else is a figure in PNG; nothing but the name of its file depends on this. */
-static enum file_kind kind_of(const struct tagged *t)
+static enum file_kind kind_of_form(const struct tagged_value *t)
 {
     static const struct {
         const char *form;
@@ -132,7 +132,7 @@ static enum file_kind kind_of(const struct tagged *t)
 
 static const char *on_file(struct cell *c, const struct frame *f)
 {
-    struct tagged t = tagged_in(f->data, f->len);
+    struct tagged_value t = tagged_in(f->data, f->len);
     autofree char *name = NULL;
     int64_t size = -1;
     int rc;
@@ -145,7 +145,7 @@ static const char *on_file(struct cell *c, const struct frame *f)
         if (t.tag == 's')
             size = tagged_int(&t);
         else if (t.tag == 'g')
-            c->kind = kind_of(&t);
+            c->kind = kind_of_form(&t);
     }
     if (rc < 0 || !name || size < 0)
         return "it sent a malformed file";
@@ -156,7 +156,7 @@ static const char *on_file(struct cell *c, const struct frame *f)
     if (c->file_count > FILES_CELL_COUNT
         || c->file_bytes > (uint64_t)sandbox_most_delivered(&c->request.sandbox->o) + FILES_CELL_SLACK)
         return "it sent more files than allowed";
-    c->request.sandbox->copying = (struct copying){.total = size};
+    c->request.sandbox->copying = (struct copy_progress){.total = size};
     begin_delivery(c, (uint64_t)size);
     return NULL;
 }
@@ -221,12 +221,12 @@ static const char *on_file_end(struct cell *c)
 static const char *on_frame(struct request *q, const struct frame *f)
 {
     struct cell *c = (struct cell *)q;
-    struct tagged t = {.data = f->data, .len = f->len};
+    struct tagged_value t = {.data = f->data, .len = f->len};
 
     switch (f->type) {
     case FROM_GUEST_STDOUT:
     case FROM_GUEST_STDERR:
-        on_output(c, f->type == FROM_GUEST_STDOUT ? 1 : 2, f);
+        on_cell_output(c, f->type == FROM_GUEST_STDOUT ? 1 : 2, f);
         return NULL;
     case FROM_GUEST_RESULT:
         return on_result(c, f);

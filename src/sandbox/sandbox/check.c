@@ -29,7 +29,7 @@ static bool runc_is_old(const char *version)
 }
 
 /* What a client prints on stdout, or NULL. The caller frees. */
-static char *ask(struct argv *argv)
+static char *client_says(struct argv *argv)
 {
     struct child *c = client_command(argv, (struct child_watch){0});
     char *text = child_wait(c, CLIENT_MS) && child_ok(c) ? xstrdup(buf_str(&c->out_text)) : NULL;
@@ -47,7 +47,7 @@ static void check_runc(const struct engine *engine, const char *runtime, struct 
         engine->runc_version(runtime, &argv);
     if (argv.n == 0)
         return;
-    autofree char *text = ask(&argv);
+    autofree char *text = client_says(&argv);
     const char *p = text ? strstr(text, mark) : NULL;
     if (!p)
         return;

@@ -13,7 +13,7 @@
 
 #define DECODE_MS 25000 /* the supervisor itself ends the helper after 20 s */
 
-struct decoding {
+struct decode_request {
     struct put put; /* must be the first member, and the request its first */
     const struct pixels_ask *ask;
     struct pixels *out; /* or */
@@ -22,9 +22,9 @@ struct decoding {
     size_t got, size; /* bytes of the pixels or of the PNG; size 0: not announced yet */
 };
 
-static const char *announce(struct decoding *d, const struct frame *f)
+static const char *announce_file(struct decode_request *d, const struct frame *f)
 {
-    struct tagged t = tagged_in(f->data, f->len);
+    struct tagged_value t = tagged_in(f->data, f->len);
     int64_t width = 0, height = 0, size = 0;
 
     while (tagged_next(&t) > 0) {
@@ -49,10 +49,10 @@ static const char *announce(struct decoding *d, const struct frame *f)
 
 static const char *on_pixels(struct request *q, const struct frame *f)
 {
-    struct decoding *d = (struct decoding *)q;
+    struct decode_request *d = (struct decode_request *)q;
 
     if (f->type == FROM_GUEST_FILE)
-        return announce(d, f);
+        return announce_file(d, f);
     if (f->type == FROM_GUEST_FILE_END)
         return NULL;
     if (f->type != FROM_GUEST_DATA || f->len > d->size - d->got)
@@ -66,7 +66,7 @@ static const char *on_pixels(struct request *q, const struct frame *f)
 }
 
 /* Send the image, wait for the pixels. */
-static int decode(struct decoding *d, struct sandbox *s, struct error *err)
+static int decode(struct decode_request *d, struct sandbox *s, struct error *err)
 {
     struct put *u = &d->put;
     struct request *q = &u->request;
@@ -96,7 +96,7 @@ static int decode(struct decoding *d, struct sandbox *s, struct error *err)
     return 0;
 }
 
-static int decoding_run(struct decoding *d, struct sandbox *s, struct error *err)
+static int decoding_run(struct decode_request *d, struct sandbox *s, struct error *err)
 {
     const struct pixels_ask *ask = d->ask;
 
@@ -114,7 +114,7 @@ static int decoding_run(struct decoding *d, struct sandbox *s, struct error *err
 
 int sandbox_pixels(struct sandbox *s, const struct pixels_ask *ask, struct pixels *out, struct error *err)
 {
-    struct decoding d = {.ask = ask, .out = out};
+    struct decode_request d = {.ask = ask, .out = out};
 
     *out = (struct pixels){0};
     int rc = decoding_run(&d, s, err);
@@ -126,7 +126,7 @@ int sandbox_pixels(struct sandbox *s, const struct pixels_ask *ask, struct pixel
 int sandbox_picture(struct sandbox *s, const struct picture_ask *ask, struct buf *out, struct error *err)
 {
     const struct pixels_ask size = {ask->edge, ask->edge, 0xffffff, ask->name, NULL, ask->fd};
-    struct decoding d = {.ask = &size, .png = out, .most = ask->most};
+    struct decode_request d = {.ask = &size, .png = out, .most = ask->most};
 
     return decoding_run(&d, s, err);
 }

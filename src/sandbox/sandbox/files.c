@@ -71,7 +71,7 @@ void delivery_release(struct delivery *d)
     delivery_init(d, d->ledger, d->folder);
 }
 
-static void fail(struct delivery *d, const char *what)
+static void delivery_fail(struct delivery *d, const char *what)
 {
     snprintf(d->why, sizeof d->why, "%s: %s", what, strerror(errno));
     stop_writing(d);
@@ -93,7 +93,7 @@ static void start_writing(struct delivery *d)
         snprintf(d->why, sizeof d->why, "%.*s", (int)sizeof d->why - 1, err.text);
         stop_writing(d);
     } else if (newfile_open(&d->file, d->folder, 0644) < 0) {
-        fail(d, d->file.dir < 0 ? "cannot open the folder" : "cannot be created");
+        delivery_fail(d, d->file.dir < 0 ? "cannot open the folder" : "cannot be created");
     }
 }
 
@@ -116,7 +116,7 @@ static void write_on(struct delivery *d, const char *data, size_t len)
     if (d->file.fd >= 0 && fd_write_all(d->file.fd, data, len) < 0) {
         autofree char *what = xasprintf("cannot be written to %.200s", d->folder);
 
-        fail(d, what);
+        delivery_fail(d, what);
     }
 }
 
@@ -151,7 +151,7 @@ static void write_anew(struct delivery *d)
         n = pread(same, piece, want, (off_t)at);
         if (n <= 0) {
             errno = n < 0 ? errno : EIO; /* the earlier copy has just been shortened */
-            fail(d, "its earlier copy cannot be read");
+            delivery_fail(d, "its earlier copy cannot be read");
             return;
         }
         write_on(d, piece, (size_t)n);
@@ -172,7 +172,7 @@ bool delivery_add(struct delivery *d, const char *data, size_t len)
 
 /* Use name, name-1, name-2 ... (before the extension), the first that is free; never an existing file,
  * never through a link. */
-static char *give_name(struct delivery *d)
+static char *name_delivery(struct delivery *d)
 {
     const char *dot = strrchr(d->safe, '.');
     size_t stem = dot && dot != d->safe ? (size_t)(dot - d->safe) : strlen(d->safe);
@@ -186,7 +186,7 @@ static char *give_name(struct delivery *d)
         if (errno != EEXIST)
             break;
     }
-    fail(d, "cannot be created");
+    delivery_fail(d, "cannot be created");
     return NULL;
 }
 
@@ -196,7 +196,7 @@ char *delivery_end(struct delivery *d)
         write_anew(d); /* the file shrank while it was read inside */
     if (d->same >= 0)
         return steal(&d->before);
-    char *path = d->file.fd >= 0 ? give_name(d) : NULL;
+    char *path = d->file.fd >= 0 ? name_delivery(d) : NULL;
     if (path) {
         ledger_note(d->ledger, d->name, path, d->file.fd);
         d->taken = false; /* it stays on the ledger */

@@ -43,7 +43,7 @@ int gather_open(int folder, const char *path)
     return fd;
 }
 
-static const char *kind_of(mode_t mode)
+static const char *kind_of_mode(mode_t mode)
 {
     return S_ISSOCK(mode)                   ? "a socket"
            : S_ISFIFO(mode)                 ? "a named pipe"
@@ -52,12 +52,12 @@ static const char *kind_of(mode_t mode)
                                             : "not a regular file";
 }
 
-static void refuse(struct gather_walk *w, const char *path, const char *why)
+static void refuse_entry(struct gather_walk *w, const char *path, const char *why)
 {
     argv_pushf(&w->out->refused, "%s: %s", path, why);
 }
 
-static void add(struct gather_walk *w, const char *path, int64_t size)
+static void add_gathered(struct gather_walk *w, const char *path, int64_t size)
 {
     struct gathered *g = w->out;
 
@@ -80,7 +80,7 @@ static int names_in(struct gather_walk *w, const char *path, struct argv *names,
     if (!dir && !*path)
         return error_errno(err, "%s", w->name);
     if (!dir) {
-        refuse(w, path, strerror(errno));
+        refuse_entry(w, path, strerror(errno));
         return 0;
     }
     while ((e = readdir(dir))) {
@@ -109,7 +109,7 @@ static int look_at(struct gather_walk *w, const char *path)
 
     if (fd < 0 || fstat(fd, &st)) {
         if (errno != ENOENT) /* gone meanwhile */
-            refuse(w, path, strerror(errno));
+            refuse_entry(w, path, strerror(errno));
         return 0;
     }
     bool link = S_ISLNK(st.st_mode);
@@ -119,18 +119,18 @@ static int look_at(struct gather_walk *w, const char *path)
         autoclose int end = open_beneath(w->folder, path, O_PATH);
 
         if (end < 0 || fstat(end, &st)) {
-            refuse(w, path, errno == ENOENT ? "a link to nothing" : "a link out of the folder");
+            refuse_entry(w, path, errno == ENOENT ? "a link to nothing" : "a link out of the folder");
             return 0;
         }
     }
     if (S_ISREG(st.st_mode))
-        add(w, path, st.st_size);
+        add_gathered(w, path, st.st_size);
     else
-        refuse(w, path, kind_of(st.st_mode));
+        refuse_entry(w, path, kind_of_mode(st.st_mode));
     return 0;
 }
 
-static int walk(struct gather_walk *w, const char *path, unsigned depth, struct error *err)
+static int walk_folder(struct gather_walk *w, const char *path, unsigned depth, struct error *err)
 {
     struct argv names autorelease(argv_release) = ARGV_INIT;
 
@@ -141,7 +141,7 @@ static int walk(struct gather_walk *w, const char *path, unsigned depth, struct 
     for (size_t i = 0; i < names.n; i++) {
         autofree char *inner = xasprintf("%s%s%s", path, *path ? "/" : "", names.v[i]);
 
-        if (look_at(w, inner) && walk(w, inner, depth + 1, err) < 0)
+        if (look_at(w, inner) && walk_folder(w, inner, depth + 1, err) < 0)
             return -1;
     }
     return 0;
@@ -152,7 +152,7 @@ int gather(int folder, const char *name, struct gathered *g, struct error *err)
     struct gather_walk w = {.folder = folder, .name = name, .out = g};
 
     *g = (struct gathered){.refused = ARGV_INIT};
-    return walk(&w, "", 0, err);
+    return walk_folder(&w, "", 0, err);
 }
 
 void gathered_release(struct gathered *g)

@@ -13,21 +13,21 @@
 #define GET_MS   10000
 #define LIST_MAX (4u << 20) /* bytes of names */
 
-struct getting {
+struct get_request {
     struct request request; /* must be the first member */
     int fd, write_errno;
     int64_t size, got, most; /* size -1: not announced yet */
 };
 
 /* A sparse file may be larger than the folder that it is in. */
-static bool too_large(const struct getting *g)
+static bool too_large(const struct get_request *g)
 {
     return g->size > g->most;
 }
 
-static const char *announce(struct getting *g, const struct frame *f)
+static const char *announce_getting(struct get_request *g, const struct frame *f)
 {
-    struct tagged t = tagged_in(f->data, f->len);
+    struct tagged_value t = tagged_in(f->data, f->len);
 
     if (g->size >= 0)
         return "it began a file inside a file";
@@ -41,10 +41,10 @@ static const char *announce(struct getting *g, const struct frame *f)
 
 static const char *on_part(struct request *q, const struct frame *f)
 {
-    struct getting *g = (struct getting *)q;
+    struct get_request *g = (struct get_request *)q;
 
     if (f->type == FROM_GUEST_FILE)
-        return announce(g, f);
+        return announce_getting(g, f);
     if (f->type == FROM_GUEST_FILE_END)
         return NULL;
     if (f->type != FROM_GUEST_DATA || (int64_t)f->len > g->size - g->got)
@@ -55,7 +55,7 @@ static const char *on_part(struct request *q, const struct frame *f)
     return NULL;
 }
 
-static int outcome(const struct getting *g, struct error *err)
+static int outcome(const struct get_request *g, struct error *err)
 {
     const struct request *q = &g->request;
 
@@ -79,7 +79,7 @@ static int outcome(const struct getting *g, struct error *err)
 
 int64_t sandbox_get(struct sandbox *s, const char *name, int fd, struct error *err)
 {
-    struct getting g = {
+    struct get_request g = {
         .request = {.what = name, .idle_ms = GET_MS, .frame = on_part, .when = "while a file was copied"},
         .fd = fd,
         .size = -1,

@@ -22,7 +22,7 @@
 #define OLDEST_PYTHON    8 /* 3.8, for which the guest is written */
 
 /* "m50000000 big.bin": reason, size, name. */
-static void take_lost(struct request *q, const struct tagged *t)
+static void take_lost(struct request *q, const struct tagged_value *t)
 {
     autofree char *text = tagged_text(t, LOST_NAME_MAX);
     char *name = strchr(text, ' ');
@@ -37,7 +37,7 @@ static void take_lost(struct request *q, const struct tagged *t)
 /* The body of FROM_GUEST_END and _DEATH. False: malformed. */
 static bool read_end(struct request *q, const char *body, size_t len)
 {
-    struct tagged t = tagged_in(body, len);
+    struct tagged_value t = tagged_in(body, len);
     int rc;
 
     while ((rc = tagged_next(&t)) > 0) {
@@ -110,11 +110,11 @@ struct hello {
     char *version, *python, *packages;
     bool hidden, read_only;
     struct argv mounted; /* for mount.h */
-    struct earlier earlier;
+    struct earlier_program earlier;
 };
 
 /* The end of a request that no program was there to read: did the worker die, and was a snapshot restored? */
-static void read_news(const struct tagged *news, struct earlier *e)
+static void read_news(const struct tagged_value *news, struct earlier_program *e)
 {
     struct request q autorelease(request_end) = {.wait_status = -1};
 
@@ -126,7 +126,7 @@ static void read_news(const struct tagged *news, struct earlier *e)
 
 static int read_hello(const struct frame *f, struct hello *h)
 {
-    struct tagged t = tagged_in(f->data, f->len);
+    struct tagged_value t = tagged_in(f->data, f->len);
     int rc;
 
     while ((rc = tagged_next(&t)) > 0) {

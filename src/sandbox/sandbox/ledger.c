@@ -22,7 +22,7 @@ void ledger_init(struct ledger *l, int64_t most)
     *l = (struct ledger){.most = most > 0 ? (uint64_t)most : 0};
 }
 
-static void forget(struct ledger_file *f)
+static void free_ledger_file(struct ledger_file *f)
 {
     free(f->name);
     free(f->path);
@@ -34,7 +34,7 @@ void ledger_release(struct ledger *l)
     for (size_t i = 0; i < LEDGER_ROWS; i++)
         for (struct ledger_file *f = l->rows[i], *next; f; f = next) {
             next = f->next;
-            forget(f);
+            free_ledger_file(f);
         }
     *l = (struct ledger){0};
 }
@@ -87,7 +87,7 @@ static size_t row_of(const char *name)
     return fnv1a(FNV_START, name) % LEDGER_ROWS; /* code that makes names collide only slows down its cells */
 }
 
-static struct ledger_file *find(const struct ledger *l, const char *name)
+static struct ledger_file *find_ledger_file(const struct ledger *l, const char *name)
 {
     struct ledger_file *f = l->rows[row_of(name)];
 
@@ -104,7 +104,7 @@ static bool is_as_left(const struct ledger_file *f, const struct stat *st)
 
 int ledger_open(const struct ledger *l, const char *name, uint64_t size, const char **path)
 {
-    const struct ledger_file *f = find(l, name);
+    const struct ledger_file *f = find_ledger_file(l, name);
     struct stat st;
 
     if (!f || (uint64_t)f->size != size)
@@ -117,7 +117,7 @@ int ledger_open(const struct ledger *l, const char *name, uint64_t size, const c
     return fd_steal(&fd);
 }
 
-static struct ledger_file *add(struct ledger *l, const char *name)
+static struct ledger_file *add_ledger_file(struct ledger *l, const char *name)
 {
     struct ledger_file **row = &l->rows[row_of(name)], *f;
 
@@ -133,10 +133,10 @@ static struct ledger_file *add(struct ledger *l, const char *name)
 
 void ledger_note(struct ledger *l, const char *name, const char *path, int fd)
 {
-    struct ledger_file *f = find(l, name);
+    struct ledger_file *f = find_ledger_file(l, name);
     struct stat st;
 
-    if (fstat(fd, &st) < 0 || (!f && !(f = add(l, name))))
+    if (fstat(fd, &st) < 0 || (!f && !(f = add_ledger_file(l, name))))
         return;
     xreplace(&f->path, xstrdup(path));
     f->dev = st.st_dev;

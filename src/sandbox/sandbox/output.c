@@ -53,7 +53,7 @@ void output_begin(struct output *o, const char *dir, unsigned cell, struct ledge
 }
 
 /* The copy is a convenience: if it cannot be written, the cell goes on without it. */
-static void copy(struct output *o, const char *data, size_t len)
+static void copy_to_disk(struct output *o, const char *data, size_t len)
 {
     uint64_t left = OUTPUT_DISK_CELL - o->cell_disk, room;
 
@@ -89,10 +89,10 @@ void output_add(struct output *o, const char *data, size_t len)
 
     if (!o->copying && (o->bytes + len > SHORT_BYTES || o->lines + lines > SHORT_LINES)) {
         o->copying = true;
-        copy(o, o->head, o->head_len); /* everything so far */
+        copy_to_disk(o, o->head, o->head_len); /* everything so far */
     }
     if (o->copying)
-        copy(o, data, len);
+        copy_to_disk(o, data, len);
     o->bytes += len;
     o->lines += lines;
     memcpy(o->head + o->head_len, data, n);
@@ -114,7 +114,7 @@ void output_add(struct output *o, const char *data, size_t len)
 }
 
 /* Replace a file of that name: a new sandbox counts its cells from one again. */
-static int give_name(struct output *o)
+static int name_output(struct output *o)
 {
     int rc = newfile_name(&o->file, o->name);
 
@@ -125,7 +125,7 @@ static int give_name(struct output *o)
 
 void output_end(struct output *o)
 {
-    if (o->file.fd >= 0 && give_name(o) < 0)
+    if (o->file.fd >= 0 && name_output(o) < 0)
         o->disk_errno = errno;
     else if (o->file.fd >= 0)
         o->path = xasprintf("%s/%s", o->dir, o->name);

@@ -70,7 +70,7 @@ struct request {
 };
 
 /* What is being copied, for the status line. */
-struct copying {
+struct copy_progress {
     int64_t done, total; /* bytes; total 0: unknown */
     int64_t told;        /* clock_ms() */
 };
@@ -102,7 +102,7 @@ struct sandbox {
     bool swept;       /* the sweep was begun */
     bool touched;     /* a cell ran, so there is state to lose */
     bool has_files;   /* likewise, there may be files */
-    struct copying copying;
+    struct copy_progress copying;
     struct put_back put_back;
     bool lost_state, lost_files; /* to be reported with the next cell */
     /* also to be reported: the worker died between cells, and a snapshot was restored */
@@ -173,7 +173,7 @@ int sandbox_help(struct sandbox *s, const struct helper *h, struct buf *out, str
 void check_inside(struct sandbox *s, const struct sandbox_options *limits, struct sandbox_check *c);
 
 /* sandbox_named.c. What the hello says in addition when another program was attached before. */
-struct earlier {
+struct earlier_program {
     unsigned cells;
     /* unfinished: its last cell was cut short; died: the worker ended after that program had gone */
     bool unfinished, died;
@@ -191,7 +191,7 @@ int named_check_mounts(struct sandbox *s, const struct record *r, struct error *
 /* A new one is started in its place: it has the folders that were asked for here alone. */
 void named_drop_mounts(struct sandbox *s);
 /* the hello has come, from a new sandbox or an existing one */
-void named_greeted(struct sandbox *s, const struct earlier *e);
+void named_greeted(struct sandbox *s, const struct earlier_program *e);
 /* The existing sandbox cannot be used. */
 void named_refused(struct sandbox *s, const char *why);
 /* The existing sandbox does not respond: end it and start a new one. */

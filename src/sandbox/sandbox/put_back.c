@@ -14,7 +14,7 @@
 
 #define NAMES_MAX 300
 
-static void forget(struct put_back *p, unsigned i)
+static void drop_remembered(struct put_back *p, unsigned i)
 {
     free(p->v[i].name);
     fd_close(&p->v[i].fd);
@@ -28,18 +28,18 @@ void put_back_keep(struct sandbox *s, const char *name, int fd)
 
     for (unsigned i = 0; i < p->n; i++)
         if (!strcmp(p->v[i].name, name))
-            forget(p, i--);
+            drop_remembered(p, i--);
     if (copy < 0)
         return;
     if (p->n == PUT_BACK_MAX)
-        forget(p, 0);
+        drop_remembered(p, 0);
     p->v[p->n++] = (struct put_back_file){xstrdup(name), copy};
 }
 
 void put_back_release(struct put_back *p)
 {
     while (p->n)
-        forget(p, 0);
+        drop_remembered(p, 0);
 }
 
 /* A figure has no file in the sandbox. */
@@ -96,7 +96,7 @@ char *put_back_names(const struct sandbox *s)
     return names.len ? buf_steal(&names, NULL) : NULL;
 }
 
-static void put_one(struct sandbox *s, const char *name, int fd)
+static void put_back_one(struct sandbox *s, const char *name, int fd)
 {
     struct error err = {0};
     struct stat st;
@@ -121,11 +121,11 @@ bool put_back(struct sandbox *s)
     p->due = false;
     /* One that is lost is replaced at once, and may be ready again: then it is due once more. */
     for (unsigned i = 0; i < p->n && s->stage == STAGE_READY && !p->due; i++)
-        put_one(s, p->v[i].name, p->v[i].fd);
+        put_back_one(s, p->v[i].name, p->v[i].fd);
     for (const char *name; s->stage == STAGE_READY && !p->due && (name = next_made(s, &row, &f));) {
         autoclose int fd = open_made(s, f);
 
-        put_one(s, name, fd);
+        put_back_one(s, name, fd);
     }
     p->busy = false;
     p->due = p->due || s->stage != STAGE_READY;

@@ -163,9 +163,9 @@ int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *e
     if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
         size = sandbox_check_name(name, err) < 0 ? -1 : sandbox_put_folder(s, name, fd, err);
     } else {
-        s->copying = (struct copying){.total = S_ISREG(st.st_mode) ? st.st_size : 0};
+        s->copying = (struct copy_progress){.total = S_ISREG(st.st_mode) ? st.st_size : 0};
         size = sandbox_put_file(s, name, fd, err);
-        s->copying = (struct copying){0};
+        s->copying = (struct copy_progress){0};
     }
     if (size >= 0)
         put_back_keep(s, name, fd);

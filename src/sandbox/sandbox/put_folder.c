@@ -19,10 +19,10 @@
 #define TOLD_MOST 5 /* files left out that are named; the others are counted */
 #define ROWS      1024
 
-struct taken {
+struct used_name {
     char *name;
     unsigned number; /* the last that was given to it, as in "name-2.txt" */
-    struct taken *next;
+    struct used_name *next;
 };
 
 struct put_folder {
@@ -31,7 +31,7 @@ struct put_folder {
     int fd;
     struct gathered found;
     struct argv names; /* in the sandbox, in the order of found.v */
-    struct taken *taken[ROWS];
+    struct used_name *taken[ROWS];
     unsigned files;
     int64_t bytes;
 };
@@ -39,7 +39,7 @@ struct put_folder {
 static void put_folder_release(struct put_folder *p)
 {
     for (size_t i = 0; i < ROWS; i++)
-        for (struct taken *t = p->taken[i], *next; t; t = next) {
+        for (struct used_name *t = p->taken[i], *next; t; t = next) {
             next = t->next;
             free(t->name);
             free(t);
@@ -49,16 +49,16 @@ static void put_folder_release(struct put_folder *p)
 }
 
 /* The entry of a name; made, with *is_new, if there is none. */
-static struct taken *take(struct put_folder *p, const char *name, bool *is_new)
+static struct used_name *find_taken(struct put_folder *p, const char *name, bool *is_new)
 {
-    struct taken **row = &p->taken[fnv1a(FNV_START, name) % ROWS], *t = *row;
+    struct used_name **row = &p->taken[fnv1a(FNV_START, name) % ROWS], *t = *row;
 
     while (t && strcmp(t->name, name) != 0)
         t = t->next;
     *is_new = !t;
     if (!t) {
         t = xcalloc(1, sizeof *t);
-        *t = (struct taken){xstrdup(name), 1, *row};
+        *t = (struct used_name){xstrdup(name), 1, *row};
         *row = t;
     }
     return t;
@@ -70,11 +70,11 @@ static char *free_name(struct put_folder *p, const char *name)
     const char *extension = name_extension(name);
     char *own = xstrdup(name);
     bool is_free;
-    struct taken *t = take(p, name, &is_free);
+    struct used_name *t = find_taken(p, name, &is_free);
 
     while (!is_free) {
         xreplace(&own, xasprintf("%.*s-%u%s", (int)(extension - name), name, ++t->number, extension));
-        take(p, own, &is_free);
+        find_taken(p, own, &is_free);
     }
     return own;
 }
@@ -98,7 +98,7 @@ static void name_file(struct put_folder *p, const char *path)
     argv_push(&p->names, own);
 }
 
-static int put_one(struct put_folder *p, const char *path, const char *inside, struct error *err)
+static int put_entry(struct put_folder *p, const char *path, const char *inside, struct error *err)
 {
     autoclose int fd = gather_open(p->fd, path);
     struct error why = {0};
@@ -158,14 +158,14 @@ int64_t sandbox_put_folder(struct sandbox *s, const char *name, int fd, struct e
         autofree char *path = xasprintf("%s/%s", name, p.found.v[i].path);
         bool is_new;
 
-        take(&p, path, &is_new);
+        find_taken(&p, path, &is_new);
     }
     for (size_t i = 0; r == 0 && i < p.found.n; i++)
         name_file(&p, p.found.v[i].path);
-    s->copying = (struct copying){.total = p.found.total};
+    s->copying = (struct copy_progress){.total = p.found.total};
     for (size_t i = 0; r == 0 && i < p.found.n; i++)
-        r = put_one(&p, p.found.v[i].path, p.names.v[i], err);
-    s->copying = (struct copying){0};
+        r = put_entry(&p, p.found.v[i].path, p.names.v[i], err);
+    s->copying = (struct copy_progress){0};
     if (r == 0)
         tell_result(&p);
     return r < 0 ? -1 : p.bytes;

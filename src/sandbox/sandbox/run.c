@@ -48,7 +48,7 @@ struct ladder {
     struct cgroup_thrash thrash;
 };
 
-static void step(struct ladder *l, enum rung rung, enum reason reason)
+static void step_ladder(struct ladder *l, enum rung rung, enum reason reason)
 {
     struct sandbox *s = l->s;
 
@@ -82,36 +82,37 @@ static int64_t next_due(const struct ladder *l)
 }
 
 /* What is a reason for a step at once. */
-static void look(struct ladder *l)
+static void look_for_reasons(struct ladder *l)
 {
     struct sandbox *s = l->s;
     unsigned interrupts = loop_interrupts(s->loop);
     int64_t now = clock_ms();
 
     if (loop_fatal(s->loop) && l->rung < RUNG_KILL) {
-        step(l, RUNG_KILL, REASON_INTERRUPT);
+        step_ladder(l, RUNG_KILL, REASON_INTERRUPT);
     } else if (interrupts != l->interrupts) {
         /* The second press while the cell still runs kills it, even if it comes more than a second after
          * the first: the user has then waited even longer. */
         l->interrupts = interrupts;
         if (l->rung < RUNG_KILL)
-            step(l, l->rung == RUNG_NONE && interrupts < 2 ? RUNG_SIGINT : RUNG_KILL, REASON_INTERRUPT);
+            step_ladder(l, l->rung == RUNG_NONE && interrupts < 2 ? RUNG_SIGINT : RUNG_KILL,
+                        REASON_INTERRUPT);
     }
     if (l->rung != RUNG_NONE || l->c->answered)
         return;
     if (l->c->flooded) {
-        step(l, RUNG_SIGINT, REASON_OUTPUT);
+        step_ladder(l, RUNG_SIGINT, REASON_OUTPUT);
     } else if (now >= l->looked + LOOK_MS) {
         l->looked = now;
         if (s->run && engine_thrashes(s->run, &l->thrash))
-            step(l, RUNG_KILL, REASON_MEMORY);
+            step_ladder(l, RUNG_KILL, REASON_MEMORY);
     }
 }
 
 /* Take the steps that are due. Returns how many ms remain until the next one. */
 static int64_t climb(struct ladder *l)
 {
-    look(l);
+    look_for_reasons(l);
     if (l->rung == RUNG_GONE)
         return 0;
     int64_t now = clock_ms(), due = next_due(l);
@@ -123,7 +124,7 @@ static int64_t climb(struct ladder *l)
         return step_ms[RUNG_KILL];
     }
     if (now >= due)
-        step(l, l->rung + 1, l->rung == RUNG_NONE && !l->c->answered ? REASON_TIMEOUT : REASON_NONE);
+        step_ladder(l, l->rung + 1, l->rung == RUNG_NONE && !l->c->answered ? REASON_TIMEOUT : REASON_NONE);
     return now >= due ? 0 : due - now < LOOK_MS ? due - now : LOOK_MS;
 }
 

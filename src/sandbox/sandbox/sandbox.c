@@ -181,7 +181,7 @@ static void engine_done(void *ctx, int status, const struct error *err)
 }
 
 /* Remove what is gone, and note what was lost with it. */
-static void settle(struct sandbox *s)
+static void settle_broken(struct sandbox *s)
 {
     if (s->stage == STAGE_BROKEN) {
         char why[160] = "";
@@ -212,7 +212,7 @@ void sandbox_break(struct sandbox *s, const char *why)
         snprintf(s->broken_why, sizeof s->broken_why, "%s", why);
         s->stage = STAGE_BROKEN;
     }
-    settle(s);
+    settle_broken(s);
 }
 
 /* Remove what killed programs left, while our own engine starts. */
@@ -223,7 +223,7 @@ static void sweep(void *loop)
 
 void sandbox_start(struct sandbox *s)
 {
-    settle(s);
+    settle_broken(s);
     if (s->stage != STAGE_NONE)
         return;
     if (s->o.run.name && !s->hold.name && sandbox_claim(s, &s->error) < 0) {
@@ -248,7 +248,7 @@ void sandbox_tell_phase(const struct sandbox *s, enum phase phase)
 
 void sandbox_tell_copied(struct sandbox *s, enum phase phase, size_t bytes)
 {
-    struct copying *c = &s->copying;
+    struct copy_progress *c = &s->copying;
     int64_t now;
 
     c->done += (int64_t)bytes;
@@ -279,7 +279,7 @@ int sandbox_wait(struct sandbox *s, struct error *err)
     if (s->stage == STAGE_FAILED) {
         if (err)
             *err = s->error;
-        settle(s);
+        settle_broken(s);
         return -1;
     }
     return error_set(err, ERROR_SANDBOX, 0, "the sandbox ended as soon as it had started: %s", s->broken_why);

@@ -40,7 +40,7 @@ static void send_keep(struct sandbox *s)
     channel_send(s->channel, &(struct frame_out){.type = TO_GUEST_KEEP, .body = {body.data, body.len}});
 }
 
-static void fail(struct sandbox *s, const struct error *err)
+static void named_fail(struct sandbox *s, const struct error *err)
 {
     error_set(&s->error, ERROR_SANDBOX, err->code, "the sandbox \"%s\": %s\nremove it: sandpiper rm %s",
               s->o.run.name, err->text, s->o.run.name);
@@ -68,7 +68,7 @@ bool named_begin(struct sandbox *s)
     }
     s->run = engine_attach(&s->o.run, s->loop, &r, &err);
     if (!s->run && alive) {
-        fail(s, &err);
+        named_fail(s, &err);
         return true;
     }
     bool up = alive && engine_connect(s->run) == 0;
@@ -77,7 +77,7 @@ bool named_begin(struct sandbox *s)
     if (alive && !up && errno != ECONNREFUSED && errno != ENOENT) {
         error_errno(&err, "it is running, but cannot be reached");
         engine_detach(steal(&s->run));
-        fail(s, &err);
+        named_fail(s, &err);
         return true;
     }
     if (!up) {
@@ -156,12 +156,12 @@ void named_refused(struct sandbox *s, const char *why)
     }
     error_set(&err, ERROR_SANDBOX, 0, "it is running, but cannot be attached (%s)", why);
     channel_free(steal(&s->channel));
-    fail(s, &err);
+    named_fail(s, &err);
 }
 
 /* ---- it is up ---- */
 
-static void keep(struct sandbox *s)
+static void keep_named(struct sandbox *s)
 {
     struct error err = {0};
     const char *dir = engine_disown(s->run, &err);
@@ -176,7 +176,7 @@ static void keep(struct sandbox *s)
                   s->o.run.name, err.text);
 }
 
-static void resume(struct sandbox *s, const struct earlier *e)
+static void resume(struct sandbox *s, const struct earlier_program *e)
 {
     const char *how = e->unfinished
                           ? "the previous session ended while its code ran, and the code had to be killed"
@@ -210,12 +210,12 @@ static void resume(struct sandbox *s, const struct earlier *e)
     s->told_named = true;
 }
 
-void named_greeted(struct sandbox *s, const struct earlier *e)
+void named_greeted(struct sandbox *s, const struct earlier_program *e)
 {
     if (s->taken)
         resume(s, e);
     else
-        keep(s);
+        keep_named(s);
 }
 
 void sandbox_set_idle(struct sandbox *s, int64_t ms)

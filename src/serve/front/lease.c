@@ -21,13 +21,13 @@ void lease_write_note(struct lease *h)
 
     if (h->rs->o.named)
         (void)served_write(h->id,
-                           &(struct served){.conversation = h->conversation,
-                                            .client = (char *)(uintptr_t)owned_by(&h->row),
-                                            .within = *h->within ? h->within : NULL,
-                                            .owner = h->rs->owner,
-                                            .created = h->created,
-                                            .ended = h->ended,
-                                            .expired = h->expired},
+                           &(struct served_sandbox){.conversation = h->conversation,
+                                                    .client = (char *)(uintptr_t)owned_by(&h->row),
+                                                    .outer = *h->outer ? h->outer : NULL,
+                                                    .owner = h->rs->owner,
+                                                    .created = h->created,
+                                                    .ended = h->ended,
+                                                    .expired = h->expired},
                            &err);
     xreplace(&h->unnoted, err.kind ? xstrdup(err.text) : NULL);
 }
@@ -148,9 +148,9 @@ const char *lease_conversation(const struct lease *h)
     return h->conversation;
 }
 
-const char *lease_within(const struct lease *h)
+const char *lease_outer(const struct lease *h)
 {
-    return *h->within ? h->within : NULL;
+    return *h->outer ? h->outer : NULL;
 }
 
 char *lease_warning(const struct lease *h)
@@ -190,13 +190,13 @@ static void use_one(void *ctx, struct owned_row *row)
     const char *outer = ctx;
     struct lease *h = lease_at(row);
 
-    if (!strcmp(h->id, outer) || !strcmp(h->within, outer))
+    if (!strcmp(h->id, outer) || !strcmp(h->outer, outer))
         h->used = clock_ms();
 }
 
 void lease_use(struct lease *h)
 {
-    owned_each(&h->rs->living, owned_by(&h->row), use_one, *h->within ? h->within : h->id);
+    owned_each(&h->rs->living, owned_by(&h->row), use_one, *h->outer ? h->outer : h->id);
     h->spare = false;
 }
 

@@ -14,17 +14,17 @@ struct lease {
     struct owned_row row; /* the first member: in living or in ended */
     struct runners *rs;
     char id[RUNNERS_ID + 1];
-    char within[RUNNERS_ID + 1]; /* the id of the one that it ends with; "": none */
-    char *conversation;          /* NULL: none */
-    int64_t created;             /* time() */
-    int64_t ended;               /* time(); 0: it lives */
-    bool expired;                /* it ended because nobody used it; if not, it was stopped */
-    int64_t used;                /* clock_ms() when it was last used */
-    struct runner *runner;       /* NULL: it has none, or that has ended */
-    bool spare;                  /* see lease_set_spare() */
-    char *unnoted;               /* owned; why its note could not be written; NULL: it was */
-    bool warned;                 /* of that */
-    bool again;                  /* the next runner is to attach to the sandbox of an earlier one */
+    char outer[RUNNERS_ID + 1]; /* the id of the one that it ends with; "": none */
+    char *conversation;         /* NULL: none */
+    int64_t created;            /* time() */
+    int64_t ended;              /* time(); 0: it lives */
+    bool expired;               /* it ended because nobody used it; if not, it was stopped */
+    int64_t used;               /* clock_ms() when it was last used */
+    struct runner *runner;      /* NULL: it has none, or that has ended */
+    bool spare;                 /* see lease_set_spare() */
+    char *unnoted;              /* owned; why its note could not be written; NULL: it was */
+    bool warned;                /* of that */
+    bool again;                 /* the next runner is to attach to the sandbox of an earlier one */
 };
 
 struct runners {

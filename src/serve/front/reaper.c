@@ -15,18 +15,18 @@
 #define FIRST_MS 5   /* the first wait before it is looked at; each further wait is twice as long */
 #define MOST_MS  200 /* up to this */
 
-struct dying {
-    struct dying *next;
+struct ending_runner {
+    struct ending_runner *next;
     struct loop *loop;
     pid_t pid;
     int64_t killed_at, wait_ms;
 };
 
-static struct dying *all;
+static struct ending_runner *all;
 
-static void forget(struct dying *d)
+static void forget_dying(struct ending_runner *d)
 {
-    struct dying **p = &all;
+    struct ending_runner **p = &all;
 
     loop_timer_stop(d->loop, d);
     while (*p != d)
@@ -35,29 +35,29 @@ static void forget(struct dying *d)
     free(d);
 }
 
-static void look(void *ctx)
+static void look_for_end(void *ctx)
 {
-    struct dying *d = ctx;
+    struct ending_runner *d = ctx;
     int status;
 
     if (waitpid(d->pid, &status, WNOHANG) != 0) {
-        forget(d);
+        forget_dying(d);
         return;
     }
     if (clock_ms() >= d->killed_at)
         kill(d->pid, SIGKILL);
-    loop_timer(d->loop, clock_ms() + d->wait_ms, look, d);
+    loop_timer(d->loop, clock_ms() + d->wait_ms, look_for_end, d);
     d->wait_ms = d->wait_ms < MOST_MS ? d->wait_ms * 2 : MOST_MS;
 }
 
 void reaper_take(struct loop *loop, pid_t pid)
 {
-    struct dying *d = xmalloc(sizeof *d);
+    struct ending_runner *d = xmalloc(sizeof *d);
 
-    *d = (struct dying){
+    *d = (struct ending_runner){
         .next = all, .loop = loop, .pid = pid, .killed_at = clock_ms() + REAPER_MS, .wait_ms = FIRST_MS};
     all = d;
-    look(d);
+    look_for_end(d);
 }
 
 unsigned reaper_settle(struct loop *loop, int ms)
@@ -67,7 +67,7 @@ unsigned reaper_settle(struct loop *loop, int ms)
 
     while (all && (now = clock_ms()) < until && loop_end_signals(loop) == signals)
         loop_wait(loop, (int)(until - now));
-    for (const struct dying *d = all; d; d = d->next)
+    for (const struct ending_runner *d = all; d; d = d->next)
         n++;
     return n;
 }
@@ -75,5 +75,5 @@ unsigned reaper_settle(struct loop *loop, int ms)
 void reaper_let_go(void)
 {
     while (all)
-        forget(all);
+        forget_dying(all);
 }

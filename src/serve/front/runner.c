@@ -190,7 +190,7 @@ static bool answer(struct runner *r, struct pending *a, const struct json *resul
     return leave(r);
 }
 
-static bool finish(struct runner *r, const struct json *result, const struct error *err)
+static bool finish_first(struct runner *r, const struct json *result, const struct error *err)
 {
     return answer(r, take_first(r), result, err);
 }
@@ -204,7 +204,7 @@ void runner_end(struct runner *r)
     error_set(&err, ERROR_SANDBOX, 0, "the sandbox was ended");
     enter(r);
     while (r->asks && !r->freed)
-        finish(r, NULL, &err);
+        finish_first(r, NULL, &err);
     if (!leave(r))
         return;
     if (r->sock >= 0) {
@@ -295,7 +295,7 @@ static void lose_sandbox(struct runner *r, const char *why, bool unread)
     if (lost)
         answer(r, lost, NULL, &err);
     while (r->asks && !r->freed && !replaced)
-        finish(r, NULL, &err);
+        finish_first(r, NULL, &err);
     if (!r->freed && r->gone)
         r->gone(r->ctx, r, replaced);
     leave(r);
@@ -330,7 +330,7 @@ static void on_dropped(void *ctx)
     pump(r);
 }
 
-static void drop(struct runner *r, struct pending *a)
+static void drop_pending(struct runner *r, struct pending *a)
 {
     a->dropped = true;
     loop_timer(r->loop, 0, on_dropped, &r->asks);
@@ -347,7 +347,7 @@ uint64_t runner_ask(struct runner *r, const char *operation, const struct json *
         last = &(*last)->next;
     *last = a;
     if (r->sock < 0)
-        drop(r, a);
+        drop_pending(r, a);
     pump(r);
     return a->number;
 }
@@ -376,7 +376,7 @@ void runner_cancel(struct runner *r, uint64_t request)
         loop_timer(r->loop, clock_ms() + RUNNER_CANCEL_MS, on_deaf, r);
         return;
     }
-    drop(r, a);
+    drop_pending(r, a);
 }
 
 void runner_forget(struct runner *r, uint64_t request)
@@ -435,7 +435,7 @@ static bool take_message(struct runner *r, const struct json *m)
     }
     if (error)
         error_from_json(&err, error);
-    if (!finish(r, result, error ? &err : NULL))
+    if (!finish_first(r, result, error ? &err : NULL))
         return false;
     pump(r);
     return true;

@@ -78,7 +78,7 @@ static bool ended_before(const struct owned_row *row, const void *when)
     return lease_at(row)->ended < *(const int64_t *)when;
 }
 
-static void forget(struct runners *rs, struct owned_row *row)
+static void forget_lease(struct runners *rs, struct owned_row *row)
 {
     if (rs->o.named)
         served_remove(lease_at(row)->id);
@@ -92,33 +92,33 @@ static void forget_old(struct runners *rs)
     struct owned_row *row;
 
     while ((row = owned_find_of_all(&rs->ended, ended_before, &before)))
-        forget(rs, row);
+        forget_lease(rs, row);
 }
 
 /* Remembers one that has ended and is in no table. */
-static void remember(struct lease *h, const char *client)
+static void remember_ended(struct lease *h, const char *client)
 {
     struct runners *rs = h->rs;
 
     owned_add(&rs->ended, client, &h->row);
     while (owned_count(&rs->ended, client) > ENDED_MAX)
-        forget(rs, owned_oldest(&rs->ended, client, when_ended));
+        forget_lease(rs, owned_oldest(&rs->ended, client, when_ended));
 }
 
 static bool is_within(const struct owned_row *row, const void *id)
 {
-    return !strcmp(lease_at(row)->within, id);
+    return !strcmp(lease_at(row)->outer, id);
 }
 
 /* From when it is in the other table nobody finds it: those whose requests fail now would end it again. */
-static void end(struct lease *h, bool expired)
+static void end_lease(struct lease *h, bool expired)
 {
     struct runners *rs = h->rs;
     const char *client = owned_by(&h->row);
     struct owned_row *inner;
 
     while ((inner = owned_find(&rs->living, client, is_within, h->id)))
-        end(lease_at(inner), expired);
+        end_lease(lease_at(inner), expired);
     h->ended = (int64_t)time(NULL);
     h->expired = expired;
     lease_write_note(h);
@@ -129,7 +129,7 @@ static void end(struct lease *h, bool expired)
         (void)lease_start(h, NULL); /* to remove the sandbox. One that expired ends by itself. */
     struct runner *last = steal(&h->runner);
     owned_take(&rs->living, &h->row);
-    remember(h, client);
+    remember_ended(h, client);
     rs->counts.expired += expired;
     rs->counts.stopped += !expired;
     runner_end(last);
@@ -157,7 +157,7 @@ static void on_time(void *ctx)
 
     forget_old(rs);
     while ((row = owned_find_of_all(&rs->living, has_expired, &now)))
-        end(lease_at(row), true);
+        end_lease(lease_at(row), true);
     fill_pool(rs);
     runners_plan(rs);
 }
@@ -207,7 +207,7 @@ static void note_name(void *ctx, const char *name, const struct registry_holder 
 static void adopt(void *ctx, const char *id)
 {
     struct runners *rs = ctx;
-    struct served n autorelease(served_release) = {0};
+    struct served_sandbox n autorelease(served_release) = {0};
 
     if (served_read(id, &n) < 0)
         return;
@@ -216,7 +216,7 @@ static void adopt(void *ctx, const char *id)
         return; /* another front, which still lives, has it */
     struct lease *h = lease_new(rs, id);
     h->conversation = steal(&n.conversation);
-    snprintf(h->within, sizeof h->within, "%s", n.within ? n.within : "");
+    snprintf(h->outer, sizeof h->outer, "%s", n.outer ? n.outer : "");
     h->created = n.created;
     h->ended = n.ended;
     h->expired = n.expired;
@@ -230,7 +230,7 @@ static void adopt(void *ctx, const char *id)
             h->ended = (int64_t)time(NULL);
             h->expired = true;
         }
-        remember(h, n.client);
+        remember_ended(h, n.client);
     }
     if (!n.ended)
         lease_write_note(h);
@@ -271,7 +271,7 @@ void runners_free(struct runners *rs, bool orderly)
         struct lease *h = lease_at(row);
 
         if (orderly && !lease_in_pool(h)) {
-            end(h, false);
+            end_lease(h, false);
         } else {
             runner_free(steal(&h->runner));
             owned_take(&rs->living, row);
@@ -315,7 +315,7 @@ static bool end_spare(struct runners *rs, const char *client)
     struct owned_row *row = owned_oldest(&rs->living, client, spare_since);
 
     if (row)
-        end(lease_at(row), false);
+        end_lease(lease_at(row), false);
     return row != NULL;
 }
 
@@ -384,7 +384,7 @@ struct lease *runners_create_within(struct runners *rs, const char *client, stru
     struct lease *h = make(rs, client, err);
     if (!h)
         return NULL;
-    memcpy(h->within, outer->id, sizeof h->within);
+    memcpy(h->outer, outer->id, sizeof h->outer);
     lease_write_note(h);
     return h;
 }
@@ -408,25 +408,25 @@ struct lease *runners_find(struct runners *rs, const char *client, const char *i
 
 void runners_stop(struct runners *rs, struct lease *h)
 {
-    end(h, false);
+    end_lease(h, false);
     runners_plan(rs);
 }
 
-struct each {
+struct each_lease {
     void (*fn)(void *ctx, struct lease *h);
     void *ctx;
 };
 
 static void each_one(void *ctx, struct owned_row *row)
 {
-    const struct each *e = ctx;
+    const struct each_lease *e = ctx;
 
     e->fn(e->ctx, lease_at(row));
 }
 
 void runners_each(struct runners *rs, const char *client, void (*fn)(void *ctx, struct lease *h), void *ctx)
 {
-    owned_each(&rs->living, client, each_one, &(struct each){fn, ctx});
+    owned_each(&rs->living, client, each_one, &(struct each_lease){fn, ctx});
 }
 
 static void count_one(void *ctx, struct owned_row *row)

@@ -68,7 +68,7 @@ void runners_stop(struct runners *rs, struct lease *h);
 
 const char *lease_id(const struct lease *h);
 const char *lease_conversation(const struct lease *h); /* NULL: it has none */
-const char *lease_within(const struct lease *h);       /* the id of the outer one; NULL: it is within none */
+const char *lease_outer(const struct lease *h); /* the id of the outer one; NULL: it is nested in none */
 /* Returns what is told when the next front would not find it, if we are killed, because its note could not be
  * written. NULL: it was. It is tried again with each use. The caller frees it. */
 char *lease_warning(const struct lease *h);

@@ -22,19 +22,19 @@ bool served_good_id(const char *id)
     return strlen(id) == RUNNERS_ID && strspn(id, "0123456789abcdef") == RUNNERS_ID;
 }
 
-static char *path_of(const char *id)
+static char *path_of_served(const char *id)
 {
     autofree char *folder = xdg_path(XDG_STATE, "served");
 
     return folder ? xasprintf("%s/%s", folder, id) : NULL;
 }
 
-int served_write(const char *id, const struct served *n, struct error *err)
+int served_write(const char *id, const struct served_sandbox *n, struct error *err)
 {
-    autofree char *path = path_of(id);
+    autofree char *path = path_of_served(id);
     autojson struct json *o = json_object_of(
         {"conversation", json_string(n->conversation)}, {"client", json_string(n->client)},
-        {"within", json_string(n->within)}, {"owner", json_string(n->owner)},
+        {"within", json_string(n->outer)}, {"owner", json_string(n->owner)},
         {"created", json_integer(n->created)}, {"ended", json_integer(n->ended)},
         {"expired", json_boolean(n->expired)});
     autofree char *text = json_print(o);
@@ -43,12 +43,12 @@ int served_write(const char *id, const struct served *n, struct error *err)
                 : error_set(err, ERROR_SYSTEM, 0, "no home folder");
 }
 
-int served_read(const char *id, struct served *out)
+int served_read(const char *id, struct served_sandbox *out)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(NOTE_MAX);
-    autofree char *path = served_good_id(id) ? path_of(id) : NULL;
+    autofree char *path = served_good_id(id) ? path_of_served(id) : NULL;
 
-    *out = (struct served){0};
+    *out = (struct served_sandbox){0};
     if (!path || place_read(path, NOTE_MAX, &text, NULL) < 0)
         return -1;
     autojson struct json *o = json_parse(buf_str(&text), text.len, 0, NULL, NULL);
@@ -56,7 +56,7 @@ int served_read(const char *id, struct served *out)
         return -1;
     out->conversation = xstrdup(json_str(json_get(o, "conversation")));
     out->client = xstrdup(json_text(json_get(o, "client")));
-    out->within = xstrdup(json_str(json_get(o, "within")));
+    out->outer = xstrdup(json_str(json_get(o, "within")));
     out->owner = xstrdup(json_text(json_get(o, "owner")));
     out->created = json_int(json_get(o, "created"), 0);
     out->ended = json_int(json_get(o, "ended"), 0);
@@ -66,7 +66,7 @@ int served_read(const char *id, struct served *out)
 
 void served_remove(const char *id)
 {
-    autofree char *path = path_of(id);
+    autofree char *path = path_of_served(id);
 
     if (path)
         unlink(path);
@@ -87,11 +87,11 @@ void served_each(void (*fn)(void *ctx, const char *id), void *ctx)
         fn(ctx, ids.v[i]);
 }
 
-void served_release(struct served *n)
+void served_release(struct served_sandbox *n)
 {
     free(n->conversation);
     free(n->client);
-    free(n->within);
+    free(n->outer);
     free(n->owner);
-    *n = (struct served){0};
+    *n = (struct served_sandbox){0};
 }

@@ -10,10 +10,10 @@
 
 struct error;
 
-struct served {
+struct served_sandbox {
     char *conversation; /* owned; NULL: none */
     char *client;       /* owned; never NULL where served_read() returned 0 */
-    char *within;       /* owned; the id of the outer one; NULL: none */
+    char *outer;        /* owned; the id of the outer one; NULL: none */
     char *owner;        /* owned; the front, in the form of owner.h */
     int64_t created;    /* time() */
     int64_t ended;      /* time(); 0: as far as its front knew, it lives */
@@ -22,10 +22,10 @@ struct served {
 
 bool served_good_id(const char *id); /* 32 hex digits */
 /* -1 with err: the next front will not find the sandbox. */
-int served_write(const char *id, const struct served *n, struct error *err);
-int served_read(const char *id, struct served *out); /* -1: there is none */
+int served_write(const char *id, const struct served_sandbox *n, struct error *err);
+int served_read(const char *id, struct served_sandbox *out); /* -1: there is none */
 void served_remove(const char *id);
 void served_each(void (*fn)(void *ctx, const char *id), void *ctx);
-void served_release(struct served *n);
+void served_release(struct served_sandbox *n);
 
 #endif

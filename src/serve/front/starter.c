@@ -21,12 +21,12 @@
 #include "process/spawn.h"
 #include "operations/runner_messages.h"
 
-struct order {
+struct start_order {
     char name[128]; /* "": none */
     int64_t idle_ms;
 };
 
-struct started {
+struct start_answer {
     pid_t pid; /* -1: err says why */
     struct error err;
 };
@@ -45,7 +45,7 @@ int starter_pair(int pair[2], struct error *err)
 
 /* ---- the front's side ---- */
 
-static int send_order(int starter, const struct order *o, int fd)
+static int send_order(int starter, const struct start_order *o, int fd)
 {
     ssize_t n;
 
@@ -58,7 +58,7 @@ static int send_order(int starter, const struct order *o, int fd)
 /* When the answer is late, the connection is closed. Otherwise it would be taken for the answer to the next
  * order.
  */
-static int hear_started(int starter, struct started *s)
+static int hear_started(int starter, struct start_answer *s)
 {
     struct pollfd p = {starter, POLLIN, 0};
     ssize_t n;
@@ -76,8 +76,8 @@ static int hear_started(int starter, struct started *s)
 
 pid_t starter_start(int starter, const char *name, int64_t idle_ms, int *sock, struct error *err)
 {
-    struct order o = {.idle_ms = idle_ms};
-    struct started s;
+    struct start_order o = {.idle_ms = idle_ms};
+    struct start_answer s;
     int pair[2];
 
     snprintf(o.name, sizeof o.name, "%s", name ? name : "");
@@ -101,7 +101,7 @@ pid_t starter_start(int starter, const char *name, int64_t idle_ms, int *sock, s
 /* ---- the starter's side ---- */
 
 /* False: the front has closed the connection. */
-static bool hear_order(int sock, struct order *o, int *fd)
+static bool hear_order(int sock, struct start_order *o, int *fd)
 {
     union control control;
     struct iovec v = {o, sizeof *o};
@@ -121,7 +121,7 @@ static bool hear_order(int sock, struct order *o, int *fd)
 }
 
 /* Starts this program as a runner, with the options that the user gave. Nothing else is ever started here. */
-static pid_t start(const struct order *o, int fd, const char *const *words, struct error *err)
+static pid_t start(const struct start_order *o, int fd, const char *const *words, struct error *err)
 {
     struct argv v autorelease(argv_release) = ARGV_INIT;
 
@@ -139,7 +139,7 @@ static pid_t start(const struct order *o, int fd, const char *const *words, stru
 }
 
 /* Closes what the front has open: its socket, and the pipes whose end a client may be waiting for. */
-static void settle(int sock)
+static void leave_front(int sock)
 {
     static const int enders[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE};
     const int keep[] = {sock, -1};
@@ -159,12 +159,12 @@ static void settle(int sock)
 
 void starter_serve(int sock, const char *const *words)
 {
-    struct order o;
+    struct start_order o;
     int fd;
 
-    settle(sock);
+    leave_front(sock);
     while (hear_order(sock, &o, &fd)) {
-        struct started s = {0};
+        struct start_answer s = {0};
 
         s.pid = start(&o, fd, words, &s.err);
         close(fd);

@@ -62,7 +62,7 @@ static int level(const struct mcp_request *q)
     return q->revision->modern || !q->link->session ? q->level : q->link->session->level;
 }
 
-static void on_event(void *ctx, const struct json *event)
+static void on_call_event(void *ctx, const struct json *event)
 {
     struct mcp_call *c = ctx;
     const char *kind = json_text(json_get(event, "event")), *text = json_text(json_get(event, "text"));
@@ -75,7 +75,7 @@ static void on_event(void *ctx, const struct json *event)
         tell_notice(c, text);
 }
 
-static void on_done(void *ctx, const struct json *result, const struct error *err)
+static void on_call_done(void *ctx, const struct json *result, const struct error *err)
 {
     struct mcp_call *c = ctx;
     const struct mcp_answer a = {.request = &c->request,
@@ -125,7 +125,7 @@ void mcp_ask(const struct mcp_request *q, const char *sandbox, const char *opera
     bool named;
     autofree char *conversation = conversation_of(q, &named);
     const struct runner_listener listener = {
-        .ctx = c, .event = token || level(q) <= MCP_NOTICE ? on_event : NULL, .done = on_done};
+        .ctx = c, .event = token || level(q) <= MCP_NOTICE ? on_call_event : NULL, .done = on_call_done};
     const struct mcp_invocation invocation = {
         .sandbox = sandbox,
         .conversation = conversation,
@@ -167,7 +167,7 @@ struct call_key {
     const struct json *id;
 };
 
-static bool has_id(const struct owned_row *row, const void *key)
+static bool is_call(const struct owned_row *row, const void *key)
 {
     const struct call_key *k = key;
     const struct mcp_call *c = call_at(row);
@@ -177,19 +177,19 @@ static bool has_id(const struct owned_row *row, const void *key)
 }
 
 /* A cancel comes on another POST than the call; the session says whose call it is. */
-static struct mcp_call *find(const struct mcp_link *l, const struct json *id)
+static struct mcp_call *find_call(const struct mcp_link *l, const struct json *id)
 {
-    struct owned_row *row = owned_find(&l->mcp->calls, l->o.client, has_id, &(struct call_key){l, id});
+    struct owned_row *row = owned_find(&l->mcp->calls, l->o.client, is_call, &(struct call_key){l, id});
 
     return row ? call_at(row) : NULL;
 }
 
 bool mcp_in_use(const struct mcp_link *l, const struct json *id)
 {
-    return find(l, id) != NULL;
+    return find_call(l, id) != NULL;
 }
 
-static void drop(struct mcp_call *c)
+static void drop_call(struct mcp_call *c)
 {
     const struct mcp_host *host = &c->link->mcp->host;
 
@@ -203,14 +203,14 @@ static void cancel(struct mcp_call *c)
 {
     struct mcp_link *l = c->link;
 
-    drop(c);
+    drop_call(c);
     if (l->o.headers)
         mcp_nothing(l, 202);
 }
 
 void mcp_cancel(struct mcp_link *l, const struct json *id)
 {
-    struct mcp_call *c = find(l, id);
+    struct mcp_call *c = find_call(l, id);
 
     if (c)
         cancel(c);
@@ -241,5 +241,5 @@ void mcp_calls_drop(struct mcp_link *l)
     struct owned_row *row;
 
     while ((row = owned_find(&l->mcp->calls, l->o.client, is_of_link, l)))
-        drop(call_at(row));
+        drop_call(call_at(row));
 }

@@ -139,7 +139,7 @@ static bool good_id(struct mcp_request *q, const struct json *id)
     return false;
 }
 
-static void serve(struct mcp_request *q, const char *method)
+static void serve_method(struct mcp_request *q, const char *method)
 {
     const struct json *said = json_get(json_get(q->params, "_meta"), META "protocolVersion");
     const struct mcp_headers *h = q->link->o.headers;
@@ -173,7 +173,7 @@ static void take_notification(struct mcp_link *l, const char *method, const stru
     mcp_nothing(l, 202);
 }
 
-static void take(struct mcp_link *l, const struct json *message)
+static void take_message(struct mcp_link *l, const struct json *message)
 {
     struct mcp_request q = {.link = l, .level = MCP_SILENT};
     const struct json *id = json_get(message, "id"), *params = json_get(message, "params");
@@ -195,7 +195,7 @@ static void take(struct mcp_link *l, const struct json *message)
         take_notification(l, method, params);
     else if (good_id(&q, id)) {
         q.params = params;
-        serve(&q, method);
+        serve_method(&q, method);
     }
 }
 
@@ -210,7 +210,7 @@ void mcp_receive(struct mcp_link *l, const char *text, size_t len)
     }
     autojson struct json *message = json_parse(text, len, JSON_FEW, NULL, &err);
     if (message)
-        take(l, message);
+        take_message(l, message);
     else
         mcp_fail(&q, err.kind == ERROR_LIMIT ? MCP_INVALID_REQUEST : MCP_PARSE_ERROR, NULL, "%s", err.text);
 }

@@ -25,7 +25,7 @@ static struct lease *lease_of(struct runners *rs, const struct mcp_invocation *q
     return h;
 }
 
-static int ask(void *ctx, const struct mcp_invocation *q, struct lease_call *c, struct error *err)
+static int runners_ask(void *ctx, const struct mcp_invocation *q, struct lease_call *c, struct error *err)
 {
     struct runners *rs = ctx;
     struct lease *h = lease_of(rs, q, err);
@@ -51,7 +51,7 @@ static bool has(void *ctx, const char *client, const char *conversation)
     return runners_find_conversation(ctx, client, conversation) != NULL;
 }
 
-static void end(void *ctx, const char *client, const char *conversation)
+static void runners_end_conversation(void *ctx, const char *client, const char *conversation)
 {
     struct lease *h = runners_find_conversation(ctx, client, conversation);
 
@@ -61,5 +61,6 @@ static void end(void *ctx, const char *client, const char *conversation)
 
 struct mcp_host mcp_runners_host(struct runners *runners)
 {
-    return (struct mcp_host){.ctx = runners, .ask = ask, .leave = leave, .has = has, .end = end};
+    return (struct mcp_host){
+        .ctx = runners, .ask = runners_ask, .leave = leave, .has = has, .end = runners_end_conversation};
 }

@@ -20,7 +20,7 @@ static void session_free(struct mcp *m, struct mcp_session *s)
     free(s);
 }
 
-static void drop(struct mcp *m, struct mcp_session *s)
+static void drop_session(struct mcp *m, struct mcp_session *s)
 {
     mcp_calls_end(m, s);
     m->host.end(m->host.ctx, owned_by(&s->row), s->conversation);
@@ -32,7 +32,7 @@ static int64_t last_use(const struct owned_row *row)
     return (int64_t)session_at(row)->used;
 }
 
-static bool has_id(const struct owned_row *row, const void *id)
+static bool is_session(const struct owned_row *row, const void *id)
 {
     return !strcmp(session_at(row)->id, id);
 }
@@ -50,7 +50,7 @@ struct mcp_session *mcp_session_begin(struct mcp *m, const char *client)
 
     random_hex(new->id, MCP_ID);
     if (owned_count(&m->sessions, client) == MCP_SESSIONS)
-        drop(m, session_at(owned_oldest(&m->sessions, client, last_use)));
+        drop_session(m, session_at(owned_oldest(&m->sessions, client, last_use)));
     new->conversation = xasprintf("mcp-%s", new->id);
     new->level = MCP_SILENT;
     new->used = ++m->messages;
@@ -60,7 +60,7 @@ struct mcp_session *mcp_session_begin(struct mcp *m, const char *client)
 
 struct mcp_session *mcp_session_find(struct mcp *m, const char *client, const char *id)
 {
-    struct owned_row *row = owned_find(&m->sessions, client, has_id, id);
+    struct owned_row *row = owned_find(&m->sessions, client, is_session, id);
 
     if (!row)
         return NULL;
@@ -70,10 +70,10 @@ struct mcp_session *mcp_session_find(struct mcp *m, const char *client, const ch
 
 bool mcp_end_session(struct mcp *m, const char *client, const char *id)
 {
-    struct owned_row *row = owned_find(&m->sessions, client, has_id, id);
+    struct owned_row *row = owned_find(&m->sessions, client, is_session, id);
 
     if (row)
-        drop(m, session_at(row));
+        drop_session(m, session_at(row));
     return row != NULL;
 }
 

@@ -98,8 +98,8 @@ static const struct mcp_tool *tool_find(const char *name)
 }
 
 /* Returns the arguments without the handle, which is checked here and put into *sandbox. NULL with err. */
-static struct json *arguments_of(const struct mcp_tool *t, const struct json *given, const char **sandbox,
-                                 struct error *err)
+static struct json *arguments_without_handle(const struct mcp_tool *t, const struct json *given,
+                                             const char **sandbox, struct error *err)
 {
     const struct json *handle = json_get(given, "sandbox");
     autojson struct json *a = json_type(given) == JSON_OBJECT ? json_copy(given) : json_object();
@@ -127,7 +127,7 @@ void mcp_tools_call(const struct mcp_request *q)
 
     bool good = json_type(given) == JSON_OBJECT || json_type(given) == JSON_NULL;
 
-    autojson struct json *arguments = t && good ? arguments_of(t, given, &sandbox, &err) : NULL;
+    autojson struct json *arguments = t && good ? arguments_without_handle(t, given, &sandbox, &err) : NULL;
     if (!name)
         mcp_fail(q, MCP_INVALID_PARAMS, NULL, "name must be a string");
     else if (!t)

@@ -17,7 +17,7 @@ static void not_found(const struct mcp_request *q, const char *uri, const char *
              why ? why : "");
 }
 
-static void show_list(const struct mcp_answer *a)
+static void show_resources(const struct mcp_answer *a)
 {
     if (a->err) {
         mcp_fail(a->request, MCP_INTERNAL, NULL, "%s", a->err->text);
@@ -42,10 +42,10 @@ void mcp_resources_list(const struct mcp_request *q)
     const char *conversation = q->link->session ? q->link->session->conversation : NULL;
 
     if (conversation && host->has(host->ctx, q->link->o.client, conversation)) {
-        mcp_ask(q, NULL, "list_files", NULL, "", show_list);
+        mcp_ask(q, NULL, "list_files", NULL, "", show_resources);
     } else {
         const struct mcp_answer none = {.request = q};
-        show_list(&none);
+        show_resources(&none);
     }
 }
 

@@ -33,7 +33,7 @@ static void add_cut(struct buf *out, const char *text)
     buf_add(out, text + tail, len - tail);
 }
 
-static void add_line(struct buf *out, const char *text)
+static void add_result_line(struct buf *out, const char *text)
 {
     if (*text && out->len && buf_last(out) != '\n')
         buf_addch(out, '\n');
@@ -237,12 +237,12 @@ static void show_code(const struct mcp_answer *a)
     struct buf text autorelease(buf_release) = BUF_INIT(0);
 
     add_cut(&text, json_text(json_get(r, "output")));
-    add_line(&text, traceback);
+    add_result_line(&text, traceback);
     if (!*traceback || strcmp(status, "exception") != 0) /* it says which limit was reached */
-        add_line(&text, json_text(json_get(error, "text")));
-    add_line(&text, json_text(json_get(error, "hint")));
+        add_result_line(&text, json_text(json_get(error, "text")));
+    add_result_line(&text, json_text(json_get(error, "hint")));
     for (const struct json *n = json_first(json_get(r, "notices")); n; n = json_next(n))
-        add_line(&text, json_text(n));
+        add_result_line(&text, json_text(n));
     answer_output(a, &text,
                   strcmp(status, "ok") != 0
                       && (strcmp(status, "exit") != 0 || json_int(json_get(r, "exit_code"), 0) != 0));
@@ -255,7 +255,7 @@ static void show_command(const struct mcp_answer *a)
 
     add_cut(&text, json_text(json_get(a->result, "output")));
     if (code != 0) {
-        add_line(&text, "[exit code ");
+        add_result_line(&text, "[exit code ");
         buf_addf(&text, "%d]", code);
     }
     answer_output(a, &text, code != 0);
@@ -306,7 +306,7 @@ static void show_file(const struct mcp_answer *a)
     answer(a, content, false);
 }
 
-static void show_list(const struct mcp_answer *a)
+static void show_file_list(const struct mcp_answer *a)
 {
     struct buf all autorelease(buf_release) = BUF_INIT(0), text autorelease(buf_release) = BUF_INIT(0);
     int64_t more = json_int(json_get(a->result, "more"), 0);
@@ -332,7 +332,7 @@ void mcp_show_result(const struct mcp_answer *a)
         mcp_shape *show;
     } shows[] = {
         {"run_code", show_code}, {"execute_command", show_command}, {"put_file", show_put},
-        {"get_file", show_file}, {"list_files", show_list},         {"reset", show_reset},
+        {"get_file", show_file}, {"list_files", show_file_list},    {"reset", show_reset},
     };
 
     if (!a->result) {

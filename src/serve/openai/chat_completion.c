@@ -21,7 +21,7 @@ static struct json *choices(const char *key, struct json *value, const char *fin
                                         {"finish_reason", json_string(finish)}));
 }
 
-static struct json *usage_of(const struct json *usage)
+static struct json *chat_usage(const struct json *usage)
 {
     return json_object_of(
         {"prompt_tokens", openai_tokens(usage, "input_tokens")},
@@ -31,21 +31,21 @@ static struct json *usage_of(const struct json *usage)
          json_object_of({"reasoning_tokens", openai_tokens(usage, "reasoning_tokens")})});
 }
 
-static struct json *whole(struct openai_reply *r, const struct openai_end *e)
+static struct json *chat_whole(struct openai_reply *r, const struct openai_end *e)
 {
     struct json *o = begun(r, "chat.completion");
     struct json *message = json_object_of({"role", json_string("assistant")},
                                           {"content", json_string(e->answer)}, {"refusal", json_null()});
 
     json_set(o, "choices", choices("message", message, e->finish));
-    json_set(o, "usage", usage_of(e->usage));
+    json_set(o, "usage", chat_usage(e->usage));
     json_set(o, "sandpiper", json_copy(e->annotation));
     return o;
 }
 
 /* ---- chunks ---- */
 
-static void send(struct openai_reply *r, struct json *object)
+static void chat_send(struct openai_reply *r, struct json *object)
 {
     r->send(r->ctx, NULL, object);
     json_free(object);
@@ -62,29 +62,29 @@ static void send_chunk(struct openai_reply *r, struct json *delta, const char *f
         json_set(o, "usage", json_null());
     if (annotation)
         json_set(o, "sandpiper", annotation);
-    send(r, o);
+    chat_send(r, o);
 }
 
-static void begin(struct openai_reply *r)
+static void chat_begin(struct openai_reply *r)
 {
     send_chunk(r, json_object_of({"role", json_string("assistant")}, {"content", json_string("")}), NULL,
                NULL);
 }
 
-static void piece(struct openai_reply *r, const char *text)
+static void chat_piece(struct openai_reply *r, const char *text)
 {
     buf_addstr(&r->text, text);
     send_chunk(r, json_object_of({"content", json_string(text)}), NULL, NULL);
 }
 
-static void text(struct openai_reply *r, const char *words, bool apart)
+static void chat_text(struct openai_reply *r, const char *words, bool apart)
 {
     if (apart)
-        piece(r, "\n\n");
-    piece(r, words);
+        chat_piece(r, "\n\n");
+    chat_piece(r, words);
 }
 
-static void event(struct openai_reply *r, const struct json *object)
+static void chat_event(struct openai_reply *r, const struct json *object)
 {
     struct json *note = json_copy(object);
 
@@ -92,20 +92,20 @@ static void event(struct openai_reply *r, const struct json *object)
     send_chunk(r, json_object(), NULL, note);
 }
 
-static void end(struct openai_reply *r, const struct openai_end *e)
+static void chat_end(struct openai_reply *r, const struct openai_end *e)
 {
     send_chunk(r, json_object(), e->finish, json_copy(e->annotation));
     if (!r->with_usage)
         return;
     struct json *o = begun(r, "chat.completion.chunk");
     json_set(o, "choices", json_array());
-    json_set(o, "usage", usage_of(e->usage));
-    send(r, o);
+    json_set(o, "usage", chat_usage(e->usage));
+    chat_send(r, o);
 }
 
-static void failed(struct openai_reply *r, int status, const char *code, const char *detail)
+static void chat_failed(struct openai_reply *r, int status, const char *code, const char *detail)
 {
-    send(r, openai_error(detail, openai_error_type(status), NULL, code));
+    chat_send(r, openai_error(detail, openai_error_type(status), NULL, code));
 }
 
 const struct openai_shape openai_chat = {
@@ -114,10 +114,10 @@ const struct openai_shape openai_chat = {
     .effort = "reasoning_effort",
     .id = "chatcmpl-",
     .last = "data: [DONE]\n\n",
-    .whole = whole,
-    .begin = begin,
-    .text = text,
-    .event = event,
-    .end = end,
-    .failed = failed,
+    .whole = chat_whole,
+    .begin = chat_begin,
+    .text = chat_text,
+    .event = chat_event,
+    .end = chat_end,
+    .failed = chat_failed,
 };

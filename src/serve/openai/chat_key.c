@@ -15,18 +15,18 @@ static void add_named(struct buf *out, char kind, const char *text, size_t len)
     buf_add(out, text, len);
 }
 
-struct said {
+struct chat_key_text {
     struct buf words, files, all;
 };
 
-static void said_release(struct said *s)
+static void said_release(struct chat_key_text *s)
 {
     buf_release(&s->words);
     buf_release(&s->files);
     buf_release(&s->all);
 }
 
-static void add_said(struct said *s, const struct json *item)
+static void add_to_key(struct chat_key_text *s, const struct json *item)
 {
     const struct json *content = chat_content(item);
     const char *text = json_text(content);
@@ -40,7 +40,7 @@ static void add_said(struct said *s, const struct json *item)
     }
 }
 
-static void add_turn(enum chat_role role, struct said *s, char key[SHA256_HEX])
+static void add_turn(enum chat_role role, struct chat_key_text *s, char key[SHA256_HEX])
 {
     struct buf *all = &s->all;
 
@@ -60,7 +60,7 @@ void chat_key_begin(char key[SHA256_HEX])
 
 void chat_key_add(const struct json *list, size_t from, size_t n, char key[SHA256_HEX])
 {
-    struct said s autorelease(said_release) = {BUF_INIT(0), BUF_INIT(0), BUF_INIT(0)};
+    struct chat_key_text s autorelease(said_release) = {BUF_INIT(0), BUF_INIT(0), BUF_INIT(0)};
     bool answering = false; /* s holds a turn of the assistant, to which the next item may belong too */
     size_t i = 0;
 
@@ -71,7 +71,7 @@ void chat_key_add(const struct json *list, size_t from, size_t n, char key[SHA25
             continue;
         if (answering && !assistant)
             add_turn(CHAT_ASSISTANT, &s, key);
-        add_said(&s, item);
+        add_to_key(&s, item);
         if (!assistant)
             add_turn(chat_role(item), &s, key);
         answering = assistant;
@@ -82,7 +82,7 @@ void chat_key_add(const struct json *list, size_t from, size_t n, char key[SHA25
 
 void chat_key_answer(const char *answer, char key[SHA256_HEX])
 {
-    struct said s autorelease(said_release) = {BUF_INIT(0), BUF_INIT(0), BUF_INIT(0)};
+    struct chat_key_text s autorelease(said_release) = {BUF_INIT(0), BUF_INIT(0), BUF_INIT(0)};
 
     chat_paragraph(&s.words, answer);
     add_turn(CHAT_ASSISTANT, &s, key);

@@ -112,7 +112,8 @@ static const struct {
     {"prompt", OPENAI_RESPONSES, is_nothing, "prompts are not kept here; send the text"},
 };
 
-static int check(const struct openai_shape *shape, const struct json *body, struct chat_refusal *no)
+static int check_parameters(const struct openai_shape *shape, const struct json *body,
+                            struct chat_refusal *no)
 {
     for (size_t i = 0; i < countof(refused); i++) {
         const struct json *v = member(body, refused[i].name);
@@ -177,5 +178,5 @@ int chat_parameters_read(const struct openai_shape *shape, const struct json *bo
     out->code = responses && json_size(json_get(body, "tools"));
     for (const struct json *v = json_first(include); responses && v; v = json_next(v))
         out->logs |= !strcmp(json_text(v), "code_interpreter_call.outputs");
-    return check(shape, body, no);
+    return check_parameters(shape, body, no);
 }

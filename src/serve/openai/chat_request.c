@@ -35,7 +35,7 @@ static void reading_release(struct request_reading *r)
 }
 
 /* Refuses the entry, or the part of it that what names (".content"). */
-static int refuse(const struct request_reading *r, const char *code, const char *what, const char *why)
+static int refuse_entry(const struct request_reading *r, const char *code, const char *what, const char *why)
 {
     char where[80];
 
@@ -58,8 +58,8 @@ static int take_part(struct request_reading *r, const struct json *part, const c
     }
     struct json *file = files ? chat_part_file(part, ++r->files, &why) : NULL;
     if (!file)
-        return refuse(r, "unsupported_content", what,
-                      why ? why : "this kind of content is not supported here; text is");
+        return refuse_entry(r, "unsupported_content", what,
+                            why ? why : "this kind of content is not supported here; text is");
     json_add(files, file);
     return 0;
 }
@@ -78,7 +78,7 @@ static int read_content(struct request_reading *r, const struct json *item, stru
     if (json_type(content) == JSON_NULL && chat_role(item) == CHAT_ASSISTANT)
         return 0;
     if (json_type(content) != JSON_ARRAY)
-        return refuse(r, "invalid_type", ".content", "must be a string, or a list of parts");
+        return refuse_entry(r, "invalid_type", ".content", "must be a string, or a list of parts");
     for (const struct json *part = json_first(content); part; part = json_next(part), k++) {
         snprintf(what, sizeof what, ".content[%zu]", k);
         if (take_part(r, part, what, text, files) < 0)
@@ -87,7 +87,7 @@ static int read_content(struct request_reading *r, const struct json *item, stru
     return 0;
 }
 
-static void add_said(struct json *history, const char *role, struct buf *text)
+static void add_to_history(struct json *history, const char *role, struct buf *text)
 {
     if (text->len)
         json_add(history, json_object_of({"role", json_string(role)},
@@ -100,11 +100,11 @@ static int check_item(const struct request_reading *r, const struct json *item)
     const char *why = chat_refused(item);
 
     if (json_type(item) != JSON_OBJECT && item != r->out->list)
-        return refuse(r, "invalid_type", "", "must be an object with role and content");
+        return refuse_entry(r, "invalid_type", "", "must be an object with role and content");
     if (why)
-        return refuse(r, "unsupported_parameter", "", why);
+        return refuse_entry(r, "unsupported_parameter", "", why);
     return chat_role(item) == CHAT_OTHER
-               ? refuse(r, "invalid_value", ".role", "must be system, developer, user or assistant")
+               ? refuse_entry(r, "invalid_value", ".role", "must be system, developer, user or assistant")
                : 0;
 }
 
@@ -119,14 +119,14 @@ static int read_item(struct request_reading *r, const struct json *item)
         return -1;
     if (chat_role(item) == CHAT_ASSISTANT)
         return read_content(r, item, &r->said, NULL);
-    add_said(out->history, "assistant", &r->said);
+    add_to_history(out->history, "assistant", &r->said);
     if (chat_role(item) == CHAT_SYSTEM)
         return read_content(r, item, &r->system, NULL);
     if (r->i >= out->prefix)
         return read_content(r, item, &r->input, out->files);
     if (read_content(r, item, &said, out->earlier_files) < 0)
         return -1;
-    add_said(out->history, "user", &said);
+    add_to_history(out->history, "user", &said);
     return 0;
 }
 

@@ -15,7 +15,7 @@ static struct chat_place *place_at(const struct owned_row *row)
     return (struct chat_place *)(uintptr_t)row;
 }
 
-static void drop(struct chat_table *t, struct owned_row *row)
+static void drop_place(struct chat_table *t, struct owned_row *row)
 {
     owned_take(&t->places, row);
     free(place_at(row));
@@ -59,7 +59,7 @@ void chat_table_free(struct chat_table *t)
     if (!t)
         return;
     while ((row = owned_find_of_all(&t->places, is_any, NULL)))
-        drop(t, row);
+        drop_place(t, row);
     owned_release(&t->places);
     free(t);
 }
@@ -71,7 +71,7 @@ bool chat_table_take(struct chat_table *t, const char *client, const char *name,
     if (!row)
         return false;
     *out = *place_at(row);
-    drop(t, row);
+    drop_place(t, row);
     return true;
 }
 
@@ -80,7 +80,7 @@ void chat_table_put(struct chat_table *t, const char *client, const struct chat_
     struct chat_place *copy = xmalloc(sizeof *copy);
 
     if (owned_count(&t->places, client) == t->max)
-        drop(t, owned_oldest(&t->places, client, as_added));
+        drop_place(t, owned_oldest(&t->places, client, as_added));
     *copy = *place;
     owned_add(&t->places, client, &copy->row);
 }

@@ -11,7 +11,7 @@
 
 #define APART "\n\n"
 
-static struct json *usage_of(const struct json *usage)
+static struct json *response_usage(const struct json *usage)
 {
     return json_object_of(
         {"input_tokens", openai_tokens(usage, "input_tokens")},
@@ -53,7 +53,7 @@ static struct json *ended(const struct openai_reply *r, const struct openai_end 
 
     if (!whole)
         json_set(o, "incomplete_details", json_object_of({"reason", json_string("max_output_tokens")}));
-    json_set(o, "usage", usage_of(e->usage));
+    json_set(o, "usage", response_usage(e->usage));
     json_set(o, "sandpiper", json_copy(e->annotation));
     return o;
 }
@@ -135,7 +135,7 @@ static void fill_call(const struct openai_reply *r, struct json *call, const cha
             json_array_of(json_object_of({"type", json_string("logs")}, {"logs", json_string(printed)})));
 }
 
-static struct json *whole(struct openai_reply *r, const struct openai_end *e)
+static struct json *response_whole(struct openai_reply *r, const struct openai_end *e)
 {
     const struct json *steps = json_get(e->annotation, "steps");
 
@@ -156,7 +156,7 @@ static struct json *whole(struct openai_reply *r, const struct openai_end *e)
 /* ---- events ---- */
 
 /* Takes object. */
-static void send(struct openai_reply *r, const char *type, struct json *object)
+static void response_send(struct openai_reply *r, const char *type, struct json *object)
 {
     json_set_str(object, "type", type);
     json_set_int(object, "sequence_number", r->sequence++);
@@ -166,7 +166,7 @@ static void send(struct openai_reply *r, const char *type, struct json *object)
 
 static void send_response(struct openai_reply *r, const char *type, struct json *whole_response)
 {
-    send(r, type, json_object_of({"response", whole_response}));
+    response_send(r, type, json_object_of({"response", whole_response}));
 }
 
 /* Begins an event of the item that is under way. */
@@ -186,17 +186,17 @@ static void send_part(struct openai_reply *r, const char *type, const char *key,
         json_set(o, "logprobs", json_array());
     if (value)
         json_set(o, key, value);
-    send(r, type, o);
+    response_send(r, type, o);
 }
 
 static void send_item(struct openai_reply *r, const char *type)
 {
-    send(r, type,
-         json_object_of({"output_index", json_integer((int64_t)json_size(r->output))},
-                        {"item", json_copy(r->item)}));
+    response_send(r, type,
+                  json_object_of({"output_index", json_integer((int64_t)json_size(r->output))},
+                                 {"item", json_copy(r->item)}));
 }
 
-static void begin(struct openai_reply *r)
+static void response_begin(struct openai_reply *r)
 {
     send_response(r, "response.created", response(r, "in_progress"));
     send_response(r, "response.in_progress", response(r, "in_progress"));
@@ -214,7 +214,7 @@ static void item_done(struct openai_reply *r)
     json_add(r->output, steal(&r->item));
 }
 
-static void piece(struct openai_reply *r, const char *words)
+static void response_piece(struct openai_reply *r, const char *words)
 {
     buf_addstr(&r->text, words);
     buf_addstr(&r->words, words);
@@ -238,7 +238,7 @@ static void message_done(struct openai_reply *r, const struct json *annotations,
 static void comment_done(struct openai_reply *r)
 {
     if (json_is(r->item, "message"))
-        piece(r, APART);
+        response_piece(r, APART);
     message_done(r, NULL, "commentary", "completed");
 }
 
@@ -251,7 +251,7 @@ static void annotate(struct openai_reply *r, const struct json *annotations)
 
         json_set_int(o, "annotation_index", n++);
         json_set(o, "annotation", json_copy(a));
-        send(r, "response.output_text.annotation.added", o);
+        response_send(r, "response.output_text.annotation.added", o);
     }
 }
 
@@ -264,7 +264,7 @@ static void call_done(struct openai_reply *r, const char *printed)
     item_done(r);
 }
 
-static void text(struct openai_reply *r, const char *words, bool apart)
+static void response_text(struct openai_reply *r, const char *words, bool apart)
 {
     call_done(r, "");
     if (apart)
@@ -273,10 +273,10 @@ static void text(struct openai_reply *r, const char *words, bool apart)
         open_item(r, new_message(r));
         send_part(r, "response.content_part.added", "part", text_part("", NULL));
     }
-    piece(r, words);
+    response_piece(r, words);
 }
 
-static void event(struct openai_reply *r, const struct json *object)
+static void response_event(struct openai_reply *r, const struct json *object)
 {
     const char *code = json_str(json_get(object, "code"));
 
@@ -296,7 +296,7 @@ static void event(struct openai_reply *r, const struct json *object)
     json_set_str(r->item, "code", code);
 }
 
-static void end(struct openai_reply *r, const struct openai_end *e)
+static void response_end(struct openai_reply *r, const struct openai_end *e)
 {
     bool stop = !strcmp(e->finish, "stop");
     autojson struct json *files = citations(r, buf_str(&r->words), e);
@@ -309,7 +309,7 @@ static void end(struct openai_reply *r, const struct openai_end *e)
 
 /* Reports the failure twice: OpenAI's own client ignores response.failed and raises only on an event with
  * "error"; other clients look at the response. */
-static void failed(struct openai_reply *r, int status, const char *code, const char *detail)
+static void response_failed(struct openai_reply *r, int status, const char *code, const char *detail)
 {
     struct json *o = response(r, "failed");
 
@@ -321,7 +321,7 @@ static void failed(struct openai_reply *r, int status, const char *code, const c
     json_set_str(o, "code", code);
     json_set_str(o, "message", detail);
     json_set_str(o, "param", NULL);
-    send(r, "error", o);
+    response_send(r, "error", o);
 }
 
 const struct openai_shape openai_responses = {
@@ -330,10 +330,10 @@ const struct openai_shape openai_responses = {
     .effort = "reasoning.effort",
     .system = "instructions",
     .id = "resp_",
-    .whole = whole,
-    .begin = begin,
-    .text = text,
-    .event = event,
-    .end = end,
-    .failed = failed,
+    .whole = response_whole,
+    .begin = response_begin,
+    .text = response_text,
+    .event = response_event,
+    .end = response_end,
+    .failed = response_failed,
 };

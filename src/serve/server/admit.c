@@ -77,19 +77,19 @@ static enum MHD_Result see(void *cls, enum MHD_ValueKind kind, const char *name,
     return MHD_YES;
 }
 
-static bool refuse(struct visit *q, int status, const char *code, const char *detail)
+static bool refuse_request(struct http_request *q, int status, const char *code, const char *detail)
 {
     answer_error(q, status, code, "%s", detail);
     return false;
 }
 
-static bool is_method(const struct visit *q, const struct route *r)
+static bool is_method(const struct http_request *q, const struct route *r)
 {
     return !strcmp(q->method, r->method) || (!strcmp(q->method, "HEAD") && !strcmp(r->method, "GET"));
 }
 
 /* Returns the route of this request. NULL: there is none, and allow names the methods that its path has. */
-static const struct route *find(struct visit *q, struct buf *allow)
+static const struct route *find_route(struct http_request *q, struct buf *allow)
 {
     for (size_t t = 0; t < q->s->n_tables; t++)
         for (size_t i = 0; i < q->s->tables[t].n; i++) {
@@ -118,7 +118,7 @@ static int status_of(const char *length)
 }
 
 /* Reads the headers. What lies around them must be what the end of a line is. */
-static void see_all(struct visit *q, const struct request_line *line, struct headers_seen *h)
+static void see_all(struct http_request *q, const struct request_line *line, struct headers_seen *h)
 {
     const struct mhd_api *mhd = q->s->mhd;
     const union MHD_ConnectionInfo *size = mhd->get_connection_info(q->c->mhd,
@@ -134,52 +134,52 @@ static void see_all(struct visit *q, const struct request_line *line, struct hea
         follows(h, line->method + size->header_size, strlen("\r\n\r\n"));
 }
 
-static bool well_formed(struct visit *q, const char *version, const struct headers_seen *h)
+static bool well_formed(struct http_request *q, const char *version, const struct headers_seen *h)
 {
     const char *length = h->value[LENGTH], *encoding = h->value[ENCODING];
 
     if (strcmp(version, "HTTP/1.1") != 0 && strcmp(version, "HTTP/1.0") != 0)
-        return refuse(q, 400, NULL, "only HTTP/1.0 and HTTP/1.1 are supported");
+        return refuse_request(q, 400, NULL, "only HTTP/1.0 and HTTP/1.1 are supported");
     if (q->path[0] != '/' || strchr(q->path, ' ') || strchr(q->query, ' '))
-        return refuse(q, 400, NULL, "the target of the request must be a path");
+        return refuse_request(q, 400, NULL, "the target of the request must be a path");
     if (h->hidden)
-        return refuse(q, 400, NULL, "there is a NUL byte in the headers, or a line that is folded");
+        return refuse_request(q, 400, NULL, "there is a NUL byte in the headers, or a line that is folded");
     if (!h->value[HOST] && !strcmp(version, "HTTP/1.1"))
-        return refuse(q, 400, NULL, "the request needs the header Host");
+        return refuse_request(q, 400, NULL, "the request needs the header Host");
     if (h->twice || h->odd || (length && encoding) || (encoding && strcasecmp(encoding, "chunked") != 0)
         || (encoding && !strcmp(version, "HTTP/1.0")) || status_of(length) == 400)
-        return refuse(q, 400, NULL, "the headers do not say clearly where the request ends");
+        return refuse_request(q, 400, NULL, "the headers do not say clearly where the request ends");
     return true;
 }
 
-static bool meant_for_us(struct visit *q, const struct headers_seen *h)
+static bool meant_for_us(struct http_request *q, const struct headers_seen *h)
 {
     const struct server_options *o = &q->s->o;
 
     if (!guard_host(o->address, o->hosts, h->value[HOST]))
-        return refuse(q, 403, NULL,
-                      "the host name in Host is not allowed (serve --allow-host NAME allows it)");
+        return refuse_request(q, 403, NULL,
+                              "the host name in Host is not allowed (serve --allow-host NAME allows it)");
     if (!guard_origin(o->address, o->hosts, h->value[ORIGIN]) || !guard_fetch_site(h->value[FETCH_SITE]))
-        return refuse(q, 403, NULL, "pages of other sites have no access");
+        return refuse_request(q, 403, NULL, "pages of other sites have no access");
     if (!o->public_url)
         q->base = xasprintf("http://%s", h->value[HOST] ? h->value[HOST] : "localhost");
     return true;
 }
 
-bool visit_takes_body(const struct visit *q)
+bool http_request_takes_body(const struct http_request *q)
 {
     return !strcmp(q->method, "POST");
 }
 
-static bool good_body(struct visit *q, const struct headers_seen *h)
+static bool good_body(struct http_request *q, const struct headers_seen *h)
 {
     const char *length = h->value[LENGTH];
     bool comes = h->value[ENCODING] || (length && strtoull(length, NULL, 10) > 0);
 
     q->text.max = q->route->body_max ? q->route->body_max : SERVER_BODY_MAX;
-    if (visit_takes_body(q) && (comes || h->value[TYPE]) && !guard_json(h->value[TYPE]))
-        return refuse(q, 415, NULL,
-                      "the body must be application/json (with curl: --json BODY in place of -d BODY)");
+    if (http_request_takes_body(q) && (comes || h->value[TYPE]) && !guard_json(h->value[TYPE]))
+        return refuse_request(
+            q, 415, NULL, "the body must be application/json (with curl: --json BODY in place of -d BODY)");
     if (length && (status_of(length) || strtoull(length, NULL, 10) > q->text.max)) {
         answer_error(q, 413, NULL, "the body is larger than %zu bytes", q->text.max);
         return false;
@@ -188,21 +188,21 @@ static bool good_body(struct visit *q, const struct headers_seen *h)
 }
 
 /* Tells a client that asks too much at once to wait, before anything of its request is kept. */
-static bool under_limits(struct visit *q)
+static bool under_limits(struct http_request *q)
 {
     if (q->route->flags & ROUTE_PUBLIC)
         return true;
     if (q->s->draining)
-        return refuse(q, 503, "SHUTTING_DOWN", "the server is shutting down");
+        return refuse_request(q, 503, "SHUTTING_DOWN", "the server is shutting down");
     if (q->route->flags & ROUTE_AT_ONCE)
         return true;
     unsigned own = q->s->of_token[q->token];
     if (own >= IN_FLIGHT_ONE || (own >= IN_FLIGHT_LEAST && q->s->in_flight >= IN_FLIGHT_MAX))
-        return refuse(q, 429, NULL, "too many requests are in progress");
+        return refuse_request(q, 429, NULL, "too many requests are in progress");
     return true;
 }
 
-bool admit_headers(struct visit *q, const struct request_line *line)
+bool admit_headers(struct http_request *q, const struct request_line *line)
 {
     struct headers_seen h = {0};
     struct buf allow autorelease(buf_release) = BUF_INIT(1024);
@@ -217,15 +217,15 @@ bool admit_headers(struct visit *q, const struct request_line *line)
     for (size_t i = API_KEY; i < HEADERS && q->token < 0; i++)
         q->token = tokens_find(q->s->o.tokens, h.value[i]);
     q->client = q->token < 0 ? NULL : tokens_client(q->s->o.tokens, (size_t)q->token);
-    q->route = find(q, &allow);
+    q->route = find_route(q, &allow);
     if (q->token < 0 && !(q->route && q->route->flags & ROUTE_PUBLIC)) {
         answer_header(q, "WWW-Authenticate", "Bearer");
-        ok = refuse(q, 401, NULL, "this needs the header Authorization: Bearer TOKEN");
+        ok = refuse_request(q, 401, NULL, "this needs the header Authorization: Bearer TOKEN");
     } else if (!q->route && allow.len > 0) {
         answer_header(q, "Allow", buf_str(&allow));
-        ok = refuse(q, 405, NULL, "this path does not support the method");
+        ok = refuse_request(q, 405, NULL, "this path does not support the method");
     } else if (!q->route) {
-        ok = refuse(q, 404, NULL, "there is nothing at this path");
+        ok = refuse_request(q, 404, NULL, "there is nothing at this path");
     } else {
         ok = good_body(q, &h) && under_limits(q);
     }
@@ -260,7 +260,7 @@ void admit_logged(void *server, const char *fmt, va_list ap)
 /* Two APIs may have the same path. Then the body tells which one is meant. A route with ROUTE_BASIC is only
  * for clients that send their token in the URL, so that a mistake in a request of ours is reported as such.
  */
-static bool find_by_body(struct visit *q)
+static bool find_by_body(struct http_request *q)
 {
     for (size_t t = 0; t < q->s->n_tables; t++)
         for (size_t i = 0; i < q->s->tables[t].n; i++) {
@@ -287,24 +287,24 @@ static void take_other_name(const struct route *r, struct json *body)
     json_move(body, name, body, other);
 }
 
-bool admit_body(struct visit *q)
+bool admit_body(struct http_request *q)
 {
     struct error err = {0};
 
     if (spill_load(&q->text, &err) < 0)
-        return refuse(q, 503, NULL, err.text);
-    if (q->route->flags & ROUTE_RAW || !visit_takes_body(q))
+        return refuse_request(q, 503, NULL, err.text);
+    if (q->route->flags & ROUTE_RAW || !http_request_takes_body(q))
         return true;
     if (q->text.len == 0)
         (void)spill_add(&q->text, "{}", 2, NULL);
     q->body = json_parse(buf_str(&q->text.memory), q->text.len, JSON_FEW, NULL, &err);
     spill_release(&q->text);
     if (!q->body && err.kind == ERROR_LIMIT)
-        return refuse(q, 413, NULL, err.text);
+        return refuse_request(q, 413, NULL, err.text);
     if (!q->body)
-        return refuse(q, 400, "INVALID_JSON", err.text);
+        return refuse_request(q, 400, "INVALID_JSON", err.text);
     take_other_name(q->route, q->body);
     if (q->schema && schema_check(q->schema, q->body, "", &err) < 0 && !find_by_body(q))
-        return refuse(q, 422, NULL, err.text);
+        return refuse_request(q, 422, NULL, err.text);
     return true;
 }

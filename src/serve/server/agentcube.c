@@ -20,26 +20,26 @@ static const char put_body[] =
     "\"properties\":{\"path\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":1000},"
     "\"content\":{\"type\":\"string\"}}}";
 
-static struct json *failure(const struct route *r, int status, const char *code, const char *detail)
+static struct json *agentcube_failure(const struct route *r, int status, const char *code, const char *detail)
 {
     (void)r;
     (void)code;
     return json_object_of({"error", json_string(detail)}, {"code", json_integer(status)});
 }
 
-static struct client_call *in_session(struct visit *q, const struct client_shape *shape)
+static struct client_call *in_session(struct http_request *q, const struct client_shape *shape)
 {
-    return client_in(q, shape, visit_header(q, "X-Agentcube-Session-Id"), NULL);
+    return client_in(q, shape, http_request_header(q, "X-Agentcube-Session-Id"), NULL);
 }
 
-static void answer_create(struct client_call *c)
+static void agentcube_answer_create(struct client_call *c)
 {
     answer_json(c->q, 200, json_object_of({"sessionId", json_string(c->call.sandbox)}));
 }
 
-static void create(struct visit *q)
+static void agentcube_create(struct http_request *q)
 {
-    static const struct client_shape shape = {.answer = answer_create};
+    static const struct client_shape shape = {.answer = agentcube_answer_create};
     struct client_call *c = client_new(q, &shape, NULL);
 
     if (!c)
@@ -48,22 +48,22 @@ static void create(struct visit *q)
     client_go(c);
 }
 
-static void answer_end(struct client_call *c)
+static void agentcube_answer_end(struct client_call *c)
 {
     answer_json(c->q, 200, json_object_of({"message", json_string("deleted")}));
 }
 
-static void end(struct visit *q)
+static void agentcube_end(struct http_request *q)
 {
-    static const struct client_shape shape = {.answer = answer_end};
-    struct client_call *c = client_in(q, &shape, visit_param(q, "id"), NULL);
+    static const struct client_shape shape = {.answer = agentcube_answer_end};
+    struct client_call *c = client_in(q, &shape, http_request_param(q, "id"), NULL);
 
     if (c)
         client_end(c);
 }
 
 /* A time as Go writes it: "5s", "250ms", "2m", or a number of seconds. NULL: it is neither. */
-static struct json *seconds(const struct json *value)
+static struct json *timeout_seconds(const struct json *value)
 {
     static const struct {
         const char *unit;
@@ -79,7 +79,7 @@ static struct json *seconds(const struct json *value)
     return NULL;
 }
 
-static void answer_execute(struct client_call *c)
+static void agentcube_answer_execute(struct client_call *c)
 {
     static const char *const kept[] = {"stdout", "stderr", "exit_code"};
     const struct json *run = client_kept(c, "execute_command");
@@ -90,16 +90,16 @@ static void answer_execute(struct client_call *c)
     answer_json(c->q, 200, out);
 }
 
-static void execute(struct visit *q)
+static void agentcube_execute(struct http_request *q)
 {
-    static const struct client_shape shape = {.answer = answer_execute};
+    static const struct client_shape shape = {.answer = agentcube_answer_execute};
     struct client_call *c = in_session(q, &shape);
 
     if (!c)
         return;
     client_step(c, "execute_command",
                 json_object_of({"command", json_copy(json_get(c->body, "command"))},
-                               {"timeout", seconds(json_get(c->body, "timeout"))}));
+                               {"timeout", timeout_seconds(json_get(c->body, "timeout"))}));
     client_go(c);
 }
 
@@ -112,7 +112,7 @@ static void answer_put(struct client_call *c)
                                {"size", json_copy(json_get(file, "size"))}, {"mode", json_string("0644")}));
 }
 
-static void put(struct visit *q)
+static void agentcube_put(struct http_request *q)
 {
     static const struct client_shape shape = {.answer = answer_put};
     struct client_call *c = in_session(q, &shape);
@@ -138,7 +138,7 @@ static void answer_list(struct client_call *c)
     answer_json(c->q, 200, json_object_of({"files", files}));
 }
 
-static void list(struct visit *q)
+static void agentcube_list(struct http_request *q)
 {
     static const struct client_shape shape = {.answer = answer_list};
     struct client_call *c = in_session(q, &shape);
@@ -156,30 +156,30 @@ static void answer_get(struct client_call *c)
     answer_file(c->q, json_text(json_get(file, "path")), json_text(json_get(file, "name")));
 }
 
-static void get(struct visit *q)
+static void agentcube_get(struct http_request *q)
 {
     static const struct client_shape shape = {.answer = answer_get};
     struct client_call *c = in_session(q, &shape);
 
     if (!c)
         return;
-    client_step(c, "get_file", json_object_of({"name", json_string(visit_param(q, "path"))}));
+    client_step(c, "get_file", json_object_of({"name", json_string(http_request_param(q, "path"))}));
     client_go(c);
 }
 
 static const struct route rows[] = {
     {"POST", "/v1/code-interpreter", "agentcube_create", "Make a session", .body = create_body,
-     .handle = create, .flags = ROUTE_HIDDEN, .failure = failure},
-    {"DELETE", "/v1/code-interpreter/sessions/{id}", "agentcube_delete", "End a session", .handle = end,
-     .flags = ROUTE_HIDDEN, .failure = failure},
+     .handle = agentcube_create, .flags = ROUTE_HIDDEN, .failure = agentcube_failure},
+    {"DELETE", "/v1/code-interpreter/sessions/{id}", "agentcube_delete", "End a session",
+     .handle = agentcube_end, .flags = ROUTE_HIDDEN, .failure = agentcube_failure},
     {"POST", INVOCATIONS "execute", "agentcube_execute", "Run a command", .body = execute_body,
-     .handle = execute, .flags = ROUTE_HIDDEN, .failure = failure},
-    {"POST", INVOCATIONS "files", "agentcube_put", "Write a file", .body = put_body, .handle = put,
-     .flags = ROUTE_HIDDEN, .failure = failure},
-    {"GET", INVOCATIONS "files", "agentcube_list", "List the files", .handle = list, .flags = ROUTE_HIDDEN,
-     .failure = failure},
-    {"GET", INVOCATIONS "files/{path...}", "agentcube_get", "Read a file", .handle = get,
-     .flags = ROUTE_HIDDEN, .failure = failure},
+     .handle = agentcube_execute, .flags = ROUTE_HIDDEN, .failure = agentcube_failure},
+    {"POST", INVOCATIONS "files", "agentcube_put", "Write a file", .body = put_body, .handle = agentcube_put,
+     .flags = ROUTE_HIDDEN, .failure = agentcube_failure},
+    {"GET", INVOCATIONS "files", "agentcube_list", "List the files", .handle = agentcube_list,
+     .flags = ROUTE_HIDDEN, .failure = agentcube_failure},
+    {"GET", INVOCATIONS "files/{path...}", "agentcube_get", "Read a file", .handle = agentcube_get,
+     .flags = ROUTE_HIDDEN, .failure = agentcube_failure},
 };
 
 void agentcube_routes(struct server *s)

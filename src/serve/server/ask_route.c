@@ -23,48 +23,49 @@ static struct json *answer_of(struct http_question *qn, const struct json *resul
     return out;
 }
 
-static void answered(struct http_question *qn, const struct json *result)
+static void ask_answered(struct http_question *qn, const struct json *result)
 {
     answer_json(qn->q, 200, answer_of(qn, result));
 }
 
-static void failed(struct http_question *qn, int status, const char *code, const char *detail)
+static void ask_failed(struct http_question *qn, int status, const char *code, const char *detail)
 {
     answer_error(qn->q, status, code, "%s", detail);
 }
 
-static void on_event(struct http_question *qn, const struct json *object)
+static void ask_event(struct http_question *qn, const struct json *object)
 {
     stream_sse(qn->q, json_text(json_get(object, "type")), object);
 }
 
-static void release(struct http_question *qn)
+static void ask_release_nothing(struct http_question *qn)
 {
     (void)qn;
 }
 
-static const struct question_shape whole = {NULL, NULL, answered, failed, NULL, release},
-                                   stream = {on_event, NULL, answered, failed, NULL, release};
+static const struct question_shape whole = {NULL, NULL, ask_answered, ask_failed, NULL, ask_release_nothing},
+                                   stream = {ask_event,  NULL, ask_answered,
+                                             ask_failed, NULL, ask_release_nothing};
 
-static struct json *arguments_of(struct visit *q, bool streams)
+static struct json *ask_arguments(struct http_request *q, bool streams)
 {
     static const char *const names[] = {"input", "files", "model", "effort", "system"};
     struct json *out = json_object_of({"stream", json_boolean(streams)});
-    autojson struct json *body = visit_take_body(q);
+    autojson struct json *body = http_request_take_body(q);
 
     for (size_t i = 0; i < countof(names); i++)
         json_move(out, names[i], body, names[i]);
     return out;
 }
 
-void ask_route(struct visit *q)
+void ask_route(struct http_request *q)
 {
-    const struct json *body = visit_body(q);
+    const struct json *body = http_request_body(q);
     const char *session = json_str(json_get(body, "session"));
     struct error err = {0};
-    bool streams = visit_wants_stream(q), recreated = false;
+    bool streams = http_request_wants_stream(q), recreated = false;
     struct lease *h = session ? sandbox_of(q, session, &recreated)
-                              : runners_create(visit_runners(q), visit_client(q), NULL, &err);
+                              : runners_create(http_request_runners(q), http_request_client(q), NULL, &err);
 
     if (!h) {
         if (!session)
@@ -73,7 +74,7 @@ void ask_route(struct visit *q)
     }
     struct http_question *qn = xcalloc(1, sizeof *qn);
     *qn = (struct http_question){.q = q, .shape = streams ? &stream : &whole, .call.made = !session};
-    struct json *arguments = arguments_of(q, streams);
+    struct json *arguments = ask_arguments(q, streams);
     if (streams)
         stream_begin_events(q);
     question_ask(qn, h, arguments);

@@ -11,7 +11,7 @@
 #include "process/loop.h"
 #include "server/private.h"
 
-static bool refuse(struct visit *q, int status, const char *detail)
+static bool refuse_body(struct http_request *q, int status, const char *detail)
 {
     q->c->close = true;
     q->status = status;
@@ -19,7 +19,7 @@ static bool refuse(struct visit *q, int status, const char *detail)
     return false;
 }
 
-bool body_take(struct visit *q, const char *data, size_t size)
+bool body_take(struct http_request *q, const char *data, size_t size)
 {
     struct error err;
     size_t all = size;
@@ -27,18 +27,18 @@ bool body_take(struct visit *q, const char *data, size_t size)
     for (const struct connection *c = q->s->connections; c; c = c->next)
         all += c->q && c->q->token == q->token ? c->q->size : 0;
     if (q->size + size > q->text.max)
-        return refuse(q, 413, "the body is too large");
+        return refuse_body(q, 413, "the body is too large");
     if (all > BODIES_ONE && q->size + size > BODY_SMALL)
-        return refuse(q, 429, "the requests of this token that are in progress are too large together");
-    if (!visit_takes_body(q))
+        return refuse_body(q, 429, "the requests of this token that are in progress are too large together");
+    if (!http_request_takes_body(q))
         return true;
     q->size += size;
     if (spill_add(&q->text, data, size, &err) < 0)
-        return refuse(q, 503, err.text);
+        return refuse_body(q, 503, err.text);
     return true;
 }
 
-static void call_handler(struct visit *q)
+static void call_handler(struct http_request *q)
 {
     q->counted = true;
     q->s->in_flight++;
@@ -50,9 +50,9 @@ static void call_handler(struct visit *q)
     spill_release(&q->text);
 }
 
-static void leave(struct visit *q)
+static void leave(struct http_request *q)
 {
-    struct visit **at = &q->s->bodies.first;
+    struct http_request **at = &q->s->bodies.first;
 
     while (*at && *at != q)
         at = &(*at)->next_body;
@@ -62,10 +62,10 @@ static void leave(struct visit *q)
 }
 
 /* One step of the oldest long body: it is brought into memory, it is parsed, or what it asks is done. */
-static void step(void *ctx)
+static void read_step(void *ctx)
 {
     struct body_queue *r = ctx;
-    struct visit *q = r->first;
+    struct http_request *q = r->first;
     int64_t began = clock_ms();
 
     if (q->text.fd >= 0 && !q->lost && spill_load(&q->text, NULL) == 0) {
@@ -76,18 +76,18 @@ static void step(void *ctx)
         leave(q);
         if (q->admitted && !q->lost)
             call_handler(q);
-        visit_watch(q);
+        http_request_watch(q);
         malloc_trim(0); /* a tree of many values leaves many pages that are empty */
     }
     if (r->first) { /* others, who may need several turns of the loop, get as much time as this took */
         int64_t now = clock_ms();
-        loop_timer(r->loop, now + (now - began), step, r);
+        loop_timer(r->loop, now + (now - began), read_step, r);
     }
 }
 
-void body_read(struct visit *q)
+void body_read(struct http_request *q)
 {
-    struct visit **last = &q->s->bodies.first;
+    struct http_request **last = &q->s->bodies.first;
 
     if (q->text.len <= SPILL_MEMORY) {
         if (admit_body(q))
@@ -99,10 +99,10 @@ void body_read(struct visit *q)
     *last = q;
     q->next_body = NULL;
     q->queued = true;
-    loop_timer(q->s->bodies.loop, clock_ms(), step, &q->s->bodies);
+    loop_timer(q->s->bodies.loop, clock_ms(), read_step, &q->s->bodies);
 }
 
-void body_release(struct visit *q)
+void body_release(struct http_request *q)
 {
     leave(q);
     if (!q->s->bodies.first)

@@ -59,7 +59,7 @@ static bool may_fail(const struct client_call *c)
     return c->shape->may_fail && !strcmp(c->shape->may_fail, json_text(json_at(c->now, 0)));
 }
 
-static int keep(struct client_call *c, const struct json *result, struct error *err)
+static int keep_result(struct client_call *c, const struct json *result, struct error *err)
 {
     const char *operation = json_text(json_at(c->now, 0));
     struct json *kept = c->shape->keep ? c->shape->keep(operation, json_at(c->now, 1), result)
@@ -74,21 +74,21 @@ static int keep(struct client_call *c, const struct json *result, struct error *
     return 0;
 }
 
-static void on_event(void *ctx, const struct json *event)
+static void on_client_event(void *ctx, const struct json *event)
 {
     struct client_call *c = ctx;
 
     c->shape->event(c, event);
 }
 
-static void on_done(void *ctx, const struct json *result, const struct error *err)
+static void on_client_done(void *ctx, const struct json *result, const struct error *err)
 {
     struct client_call *c = ctx;
     struct error too_much;
 
     if (err && !may_fail(c))
         fail(c, err);
-    else if (result && keep(c, result, &too_much) < 0)
+    else if (result && keep_result(c, result, &too_much) < 0)
         fail(c, &too_much);
     else
         client_go(c);
@@ -101,7 +101,7 @@ void client_step(struct client_call *c, const char *operation, struct json *argu
 
 void client_go(struct client_call *c)
 {
-    const struct runner_listener l = {c, c->shape->event ? on_event : NULL, on_done};
+    const struct runner_listener l = {c, c->shape->event ? on_client_event : NULL, on_client_done};
     struct error err = {0};
 
     c->now = c->now ? json_next(c->now) : json_first(c->steps);
@@ -136,26 +136,30 @@ void client_line(struct client_call *c, struct json *line)
 
 /* ---- which sandbox ---- */
 
-static struct client_call *call_new(struct visit *q, const struct client_shape *shape, const struct lease *h)
+static struct client_call *call_new(struct http_request *q, const struct client_shape *shape,
+                                    const struct lease *h)
 {
     struct client_call *c = xcalloc(1, sizeof *c);
 
-    *c = (struct client_call){
-        .q = q, .shape = shape, .body = visit_take_body(q), .steps = json_array(), .kept = json_array()};
-    lease_call_begin(&c->call, visit_runners(q), visit_client(q), h);
-    visit_later(q, on_gone, c);
+    *c = (struct client_call){.q = q,
+                              .shape = shape,
+                              .body = http_request_take_body(q),
+                              .steps = json_array(),
+                              .kept = json_array()};
+    lease_call_begin(&c->call, http_request_runners(q), http_request_client(q), h);
+    http_request_later(q, on_gone, c);
     return c;
 }
 
 static bool is_or_is_within(const struct lease *h, const char *outer)
 {
-    const char *within = lease_within(h);
+    const char *nested = lease_outer(h);
 
-    return !strcmp(lease_id(h), outer) || (within && !strcmp(within, outer));
+    return !strcmp(lease_id(h), outer) || (nested && !strcmp(nested, outer));
 }
 
 /* NULL: there is none, and the client has been told. */
-static struct lease *find(struct visit *q, const struct client_shape *shape, const char *id,
+static struct lease *find(struct http_request *q, const struct client_shape *shape, const char *id,
                           const char *outer)
 {
     static const char *const absent[] = {
@@ -164,7 +168,7 @@ static struct lease *find(struct visit *q, const struct client_shape *shape, con
         [RUNNERS_STOPPED] = "the sandbox was ended",
     };
     enum runners_absent why = RUNNERS_UNKNOWN;
-    struct lease *h = runners_find(visit_runners(q), visit_client(q), id ? id : "", &why);
+    struct lease *h = runners_find(http_request_runners(q), http_request_client(q), id ? id : "", &why);
 
     if (h && outer && !is_or_is_within(h, outer)) {
         h = NULL;
@@ -179,25 +183,25 @@ static struct lease *find(struct visit *q, const struct client_shape *shape, con
     return h;
 }
 
-struct client_call *client_new(struct visit *q, const struct client_shape *shape, const char *outer)
+struct client_call *client_new(struct http_request *q, const struct client_shape *shape, const char *outer)
 {
-    struct runners *rs = visit_runners(q);
+    struct runners *rs = http_request_runners(q);
     struct error err = {0};
     struct lease *around = outer ? find(q, shape, outer, NULL) : NULL;
 
     if (outer && !around)
         return NULL;
-    struct lease *h = around ? runners_create_within(rs, visit_client(q), around, &err)
-                             : runners_create(rs, visit_client(q), NULL, &err);
+    struct lease *h = around ? runners_create_within(rs, http_request_client(q), around, &err)
+                             : runners_create(rs, http_request_client(q), NULL, &err);
     if (!h) {
         answer_failure(q, &err);
         return NULL;
     }
-    visit_made(q, h);
+    http_request_made(q, h);
     return call_new(q, shape, h);
 }
 
-struct client_call *client_once(struct visit *q, const struct client_shape *shape)
+struct client_call *client_once(struct http_request *q, const struct client_shape *shape)
 {
     struct client_call *c = client_new(q, shape, NULL);
 
@@ -206,7 +210,7 @@ struct client_call *client_once(struct visit *q, const struct client_shape *shap
     return c;
 }
 
-struct client_call *client_in(struct visit *q, const struct client_shape *shape, const char *id,
+struct client_call *client_in(struct http_request *q, const struct client_shape *shape, const char *id,
                               const char *outer)
 {
     if (outer && !find(q, shape, outer, NULL))

@@ -2,7 +2,7 @@
  * agentcube.c. Each has the routes of one client beside their functions. A handler finds or makes a sandbox,
  * says what it is asked, and hands it over:
  *
- *     static void run(struct visit *q)
+ *     static void run(struct http_request *q)
  *     {
  *         static const struct client_shape shape = {.answer = answer_run};
  *         struct client_call *c = client_once(q, &shape);
@@ -40,7 +40,7 @@ struct client_shape {
 
 struct client_call {
     struct lease_call call;
-    struct visit *q;
+    struct http_request *q;
     const struct client_shape *shape;
     struct json *body;      /* of the request; owned */
     bool once;              /* its sandbox ends with the answer */
@@ -51,12 +51,12 @@ struct client_call {
 };
 
 /* Each returns a call for the request, or NULL where that was refused. It takes the body of the request. */
-struct client_call *client_once(struct visit *q,
+struct client_call *client_once(struct http_request *q,
                                 const struct client_shape *shape); /* in a sandbox of its own */
 /* In a new sandbox that stays; in that of an id. Where a sandbox has several interpreters
  * (runners_create_within), it is within outer, or is outer itself; NULL: there is no such thing. */
-struct client_call *client_new(struct visit *q, const struct client_shape *shape, const char *outer);
-struct client_call *client_in(struct visit *q, const struct client_shape *shape, const char *id,
+struct client_call *client_new(struct http_request *q, const struct client_shape *shape, const char *outer);
+struct client_call *client_in(struct http_request *q, const struct client_shape *shape, const char *id,
                               const char *outer);
 
 void client_step(struct client_call *c, const char *operation, struct json *arguments); /* takes arguments */

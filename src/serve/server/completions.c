@@ -71,7 +71,7 @@ static void end_stream(struct completion *c)
     stream_end(c->base.q);
 }
 
-static void answered(struct http_question *qn, const struct json *result)
+static void completion_answered(struct http_question *qn, const struct json *result)
 {
     struct openai_reply *r = &of(qn)->reply;
     const char *answer = json_text(json_get(result, "answer"));
@@ -91,7 +91,7 @@ static void answered(struct http_question *qn, const struct json *result)
 /* Some clients repeat a request by themselves after a 429 or a 503, so x-should-retry says whether that may
  * help.
  */
-static void failed(struct http_question *qn, int status, const char *code, const char *detail)
+static void completion_failed(struct http_question *qn, int status, const char *code, const char *detail)
 {
     struct openai_reply *r = &of(qn)->reply;
     bool again = strcmp(code, "NOT_CONFIGURED") != 0 && (status == 429 || status == 503);
@@ -107,7 +107,7 @@ static void failed(struct http_question *qn, int status, const char *code, const
 
 /* ---- streamed ---- */
 
-static void send_event(void *ctx, const char *event, const struct json *object)
+static void send_completion_event(void *ctx, const char *event, const struct json *object)
 {
     struct completion *c = ctx;
 
@@ -127,22 +127,23 @@ static void stream_silent(struct http_question *qn)
     stream_send(qn->q, ": still working\n\n", 17);
 }
 
-static void release(struct http_question *qn)
+static void completion_release(struct http_question *qn)
 {
     openai_reply_release(&of(qn)->reply);
 }
 
-static const struct question_shape whole = {NULL, place, answered, failed, NULL, release},
-                                   stream = {stream_event, place, answered, failed, stream_silent, release};
+static const struct question_shape
+    whole = {NULL, place, completion_answered, completion_failed, NULL, completion_release},
+    stream = {stream_event, place, completion_answered, completion_failed, stream_silent, completion_release};
 
 /* ---- the request ---- */
 
-static const char *configured(const struct visit *q)
+static const char *configured(const struct http_request *q)
 {
     return q->s->o.model ? q->s->o.model : OWN_NAME;
 }
 
-static struct json *arguments_of(struct chat_request *r, const char *turn)
+static struct json *completion_arguments(struct chat_request *r, const char *turn)
 {
     return json_object_of({"input", json_string(r->input)},
                           {"system", r->system ? json_string(r->system) : NULL},
@@ -153,18 +154,19 @@ static struct json *arguments_of(struct chat_request *r, const char *turn)
 
 static void start_reply(struct completion *c, const struct chat_request *r)
 {
-    const struct visit *q = c->base.q;
+    const struct http_request *q = c->base.q;
     char hex[25];
 
     random_hex(hex, sizeof hex - 1);
-    openai_reply_init(&c->reply, visit_route(q)->data, hex, configured(q), r, visit_body(q));
+    openai_reply_init(&c->reply, http_request_route(q)->data, hex, configured(q), r, http_request_body(q));
     c->reply.created = (int64_t)time(NULL);
     c->reply.ctx = c;
-    c->reply.send = r->stream ? send_event : NULL;
+    c->reply.send = r->stream ? send_completion_event : NULL;
     c->reply.container = c->base.place.sandbox;
 }
 
-static void refuse(struct visit *q, const char *message, const char *param, const char *code)
+static void refuse_completion(struct http_request *q, const char *message, const char *param,
+                              const char *code)
 {
     answer_json(q, 400, openai_error(message, "invalid_request_error", *param ? param : NULL, code));
 }
@@ -173,7 +175,7 @@ static void refuse(struct visit *q, const char *message, const char *param, cons
  * names only the last answer, of which the sandbox no longer has the conversation (turn). */
 static struct lease *find_sandbox(struct completion *c, const struct chat_request *r)
 {
-    struct visit *q = c->base.q;
+    struct http_request *q = c->base.q;
     struct chat_place *p = &c->base.place;
     char name[SHA256_HEX];
 
@@ -183,28 +185,29 @@ static struct lease *find_sandbox(struct completion *c, const struct chat_reques
         chat_key_id(r->previous, name);
     else
         memcpy(name, c->said, sizeof name);
-    if (!chat_table_take(q->s->chats, visit_client(q), name, p))
+    if (!chat_table_take(q->s->chats, http_request_client(q), name, p))
         return NULL;
     if (!r->previous || *p->turn)
-        return runners_find(visit_runners(q), visit_client(q), p->sandbox, NULL);
-    chat_table_put(q->s->chats, visit_client(q), p);
+        return runners_find(http_request_runners(q), http_request_client(q), p->sandbox, NULL);
+    chat_table_put(q->s->chats, http_request_client(q), p);
     return NULL;
 }
 
 /* Finds or makes the sandbox for this request. False: the request was refused. */
-static bool choose_sandbox(struct completion *c, const struct chat_request *r, struct lease **h)
+static bool completion_sandbox(struct completion *c, const struct chat_request *r, struct lease **h)
 {
-    struct visit *q = c->base.q;
+    struct http_request *q = c->base.q;
     struct error err = {0};
 
     chat_key_begin(c->said);
     chat_key_add(r->list, 0, r->prefix, c->said);
     *h = find_sandbox(c, r);
     if (!*h && r->previous) {
-        refuse(q,
-               "previous_response_id: the conversation of this answer has ended or was continued already; "
-               "send all of it as input",
-               "previous_response_id", "previous_response_not_found");
+        refuse_completion(
+            q,
+            "previous_response_id: the conversation of this answer has ended or was continued already; "
+            "send all of it as input",
+            "previous_response_id", "previous_response_not_found");
         return false;
     }
     if (*h && r->previous)
@@ -214,7 +217,7 @@ static bool choose_sandbox(struct completion *c, const struct chat_request *r, s
         return true;
     c->base.call.made = true;
     c->base.place = (struct chat_place){0};
-    *h = runners_create(visit_runners(q), visit_client(q), NULL, &err);
+    *h = runners_create(http_request_runners(q), http_request_client(q), NULL, &err);
     if (*h)
         return true;
     answer_header(q, "x-should-retry", "true");
@@ -222,42 +225,42 @@ static bool choose_sandbox(struct completion *c, const struct chat_request *r, s
     return false;
 }
 
-static void ask(struct visit *q, struct chat_request *r)
+static void ask_completion(struct http_request *q, struct chat_request *r)
 {
     struct completion *c = xcalloc(1, sizeof *c);
     struct lease *h;
 
     c->base = (struct http_question){.q = q, .shape = r->stream ? &stream : &whole};
-    if (!choose_sandbox(c, r, &h)) {
+    if (!completion_sandbox(c, r, &h)) {
         free(c);
         return;
     }
     start_reply(c, r);
-    question_ask(&c->base, h, arguments_of(r, c->base.place.turn));
+    question_ask(&c->base, h, completion_arguments(r, c->base.place.turn));
 }
 
-void completions_route(struct visit *q)
+void completions_route(struct http_request *q)
 {
     struct chat_request r;
     struct chat_refusal no;
 
-    if (chat_request_read(visit_route(q)->data, visit_body(q), &r, &no) == 0)
-        ask(q, &r);
+    if (chat_request_read(http_request_route(q)->data, http_request_body(q), &r, &no) == 0)
+        ask_completion(q, &r);
     else
-        refuse(q, no.message, no.param, no.code);
+        refuse_completion(q, no.message, no.param, no.code);
     chat_request_release(&r);
 }
 
-void models_route(struct visit *q)
+void models_route(struct http_request *q)
 {
     const char *const names[] = {OWN_NAME, q->s->o.model};
 
     answer_json(q, 200, openai_models(names, q->s->o.model ? 2 : 1));
 }
 
-void model_route(struct visit *q)
+void model_route(struct http_request *q)
 {
-    const char *name = visit_param(q, "model");
+    const char *name = http_request_param(q, "model");
 
     if (strcmp(name, OWN_NAME) != 0 && strcmp(name, configured(q)) != 0)
         answer_error(q, 404, "model_not_found", "there is no model %.100s here; use the model " OWN_NAME,

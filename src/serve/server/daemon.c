@@ -30,7 +30,7 @@
 #include "server/private.h"
 #include "server/questions.h"
 
-static void run(void *ctx)
+static void run_daemon(void *ctx)
 {
     struct server *s = ctx;
     MHD_UNSIGNED_LONG_LONG ms;
@@ -38,9 +38,9 @@ static void run(void *ctx)
     s->woken = false;
     s->mhd->run(s->daemon);
     if (s->woken)
-        loop_timer(s->o.loop, clock_ms(), run, s);
+        loop_timer(s->o.loop, clock_ms(), run_daemon, s);
     else if (s->mhd->get_timeout(s->daemon, &ms) == MHD_YES)
-        loop_timer(s->o.loop, clock_ms() + (int64_t)ms, run, s);
+        loop_timer(s->o.loop, clock_ms() + (int64_t)ms, run_daemon, s);
     else
         loop_timer_stop(s->o.loop, s);
 }
@@ -187,7 +187,7 @@ static void *on_uri(void *cls, const char *uri, struct MHD_Connection *mc)
     struct server *s = cls;
     const union MHD_ConnectionInfo *info = s->mhd->get_connection_info(mc,
                                                                        MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    struct visit *q = xcalloc(1, sizeof *q);
+    struct http_request *q = xcalloc(1, sizeof *q);
     size_t len = strcspn(uri, "?");
 
     q->s = s;
@@ -214,7 +214,7 @@ static size_t leave_escaped(void *cls, struct MHD_Connection *mc, char *text)
     return strlen(text);
 }
 
-static void uncount(struct visit *q)
+static void uncount(struct http_request *q)
 {
     if (!q->counted)
         return;
@@ -224,7 +224,7 @@ static void uncount(struct visit *q)
         q->s->of_token[q->token]--;
 }
 
-static void tell_gone(struct visit *q)
+static void tell_gone(struct http_request *q)
 {
     if (q->gone && !q->ended && (q->streams || !q->answered)) {
         void (*gone)(void *) = q->gone;
@@ -243,9 +243,9 @@ bool connection_ended(const struct connection *c)
 }
 
 /* Ends what the request has made, unless its client got the whole answer, which tells of it. */
-static void end_unclaimed(struct visit *q, bool sent)
+static void end_unclaimed(struct http_request *q, bool sent)
 {
-    struct lease *h = *q->made ? runners_find(q->s->o.runners, visit_client(q), q->made, NULL) : NULL;
+    struct lease *h = *q->made ? runners_find(q->s->o.runners, http_request_client(q), q->made, NULL) : NULL;
 
     if (h && !(sent && q->status < 400))
         runners_stop(q->s->o.runners, h);
@@ -254,7 +254,7 @@ static void end_unclaimed(struct visit *q, bool sent)
 static void on_completed(void *cls, struct MHD_Connection *mc, void **con_cls,
                          enum MHD_RequestTerminationCode why)
 {
-    struct visit *q = *con_cls;
+    struct http_request *q = *con_cls;
     struct server *s = cls;
 
     (void)mc;
@@ -285,7 +285,7 @@ static void on_completed(void *cls, struct MHD_Connection *mc, void **con_cls,
     set_deadline(q->c, connection_ended(q->c) ? LEFT_MS : IDLE_MS);
     if (q->response)
         s->mhd->destroy_response(q->response);
-    visit_release(q);
+    http_request_release(q);
     free(q);
 }
 
@@ -296,24 +296,24 @@ static void on_hangup(void *ctx)
     struct connection *c = ctx;
 
     if (c->q)
-        visit_lose(c->q);
+        http_request_lose(c->q);
 }
 
-void visit_watch(struct visit *q)
+void http_request_watch(struct http_request *q)
 {
     if (q->suspended)
         loop_watch(q->s->o.loop, q->c->fd, POLLRDHUP, on_hangup, q->c);
 }
 
-static void suspend(struct visit *q)
+static void suspend(struct http_request *q)
 {
     q->suspended = true;
     if (!q->queued)
-        visit_watch(q);
+        http_request_watch(q);
     q->s->mhd->suspend_connection(q->c->mhd);
 }
 
-void visit_wake(struct visit *q)
+void http_request_wake(struct http_request *q)
 {
     if (!q->suspended)
         return;
@@ -322,21 +322,21 @@ void visit_wake(struct visit *q)
     q->s->mhd->resume_connection(q->c->mhd);
     /* The library goes on with it when it is run next, which no descriptor tells the loop. */
     q->s->woken = true;
-    loop_timer(q->s->o.loop, clock_ms(), run, q->s);
+    loop_timer(q->s->o.loop, clock_ms(), run_daemon, q->s);
 }
 
-void visit_lose(struct visit *q)
+void http_request_lose(struct http_request *q)
 {
     q->lost = true;
     if (q->suspended)
-        visit_wake(q);
+        http_request_wake(q);
     else
         shutdown(q->c->fd, SHUT_RDWR);
 }
 
 ssize_t stream_read(void *ctx, uint64_t pos, char *out, size_t max)
 {
-    struct visit *q = ctx;
+    struct http_request *q = ctx;
     size_t left = q->out.len - q->out_at;
 
     (void)pos;
@@ -359,7 +359,7 @@ ssize_t stream_read(void *ctx, uint64_t pos, char *out, size_t max)
     return (ssize_t)n;
 }
 
-static enum MHD_Result send_answer(struct visit *q)
+static enum MHD_Result send_answer(struct http_request *q)
 {
     if (*q->made && connection_ended(q->c)) /* nobody would hear of what it has made */
         return MHD_NO;
@@ -376,7 +376,7 @@ static enum MHD_Result send_answer(struct visit *q)
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const char *url, const char *method,
                                   const char *version, const char *data, size_t *size, void **con_cls)
 {
-    struct visit *q = *con_cls;
+    struct http_request *q = *con_cls;
 
     (void)cls;
     (void)mc;
@@ -444,8 +444,8 @@ struct server *server_new(const struct server_options *o, struct error *err)
                           "libmicrohttpd could not start\nAre too many files open? (ulimit -n)");
     }
     s->epoll_fd = mhd->get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
-    loop_watch(o->loop, s->epoll_fd, POLLIN, run, s);
-    own_routes(s);
+    loop_watch(o->loop, s->epoll_fd, POLLIN, run_daemon, s);
+    builtin_routes(s);
     sandbox_routes(s);
     s->chats = chat_table_new(CHATS_MAX);
     question_routes(s);
@@ -498,7 +498,7 @@ void server_free(struct server *s)
     /* The library must not be stopped while a connection is suspended. */
     for (struct connection *c = s->connections; c; c = c->next)
         if (c->q && c->q->suspended)
-            visit_lose(c->q);
+            http_request_lose(c->q);
     loop_unwatch(s->o.loop, s->epoll_fd);
     loop_timer_stop(s->o.loop, s);
     s->mhd->stop_daemon(s->daemon); /* closes the listening socket too */

@@ -10,7 +10,7 @@
 #include "json/json.h"
 #include "server/private.h"
 
-static struct json *parsed(const char *text)
+static struct json *parsed_schema(const char *text)
 {
     struct error err = {0};
     struct json *out = json_parse(text, strlen(text), 0, NULL, &err);
@@ -24,7 +24,7 @@ static struct json *content(const char *type, struct json *schema)
     return json_object_of({type, json_object_of({"schema", schema})});
 }
 
-static struct json *answer(const char *description, const char *type, struct json *schema)
+static struct json *answer_schema(const char *description, const char *type, struct json *schema)
 {
     return json_object_of({"description", json_string(description)}, {"content", content(type, schema)});
 }
@@ -102,7 +102,7 @@ static const struct {
 
 static void add_link(struct json *out, const char *to, const char *with)
 {
-    struct json *one = parsed(with);
+    struct json *one = parsed_schema(with);
 
     json_set_str(one, "operationId", to);
     json_set(out, to, one);
@@ -132,15 +132,15 @@ static struct json *links_of(const struct server *s, const struct route *from)
  * has the schema of each name. */
 static struct json *events_of(const struct route *r)
 {
-    struct json *out = parsed(
+    struct json *out = parsed_schema(
         "{\"schema\": {\"type\": \"string\", \"description\": \"Server-sent events: each has a name and a "
         "JSON object, and x-events has the schema for each name. The last one is answer or error. Ignore "
         "names that you do not know.\"}}");
-    struct json *events = parsed("{\"tool_output\": {\"$ref\": \"#/components/schemas/OutputEvent\"}, "
-                                 "\"notice\": {\"$ref\": \"#/components/schemas/NoticeEvent\"}, "
-                                 "\"error\": {\"$ref\": \"#/components/schemas/ErrorEvent\"}}");
+    struct json *events = parsed_schema("{\"tool_output\": {\"$ref\": \"#/components/schemas/OutputEvent\"}, "
+                                        "\"notice\": {\"$ref\": \"#/components/schemas/NoticeEvent\"}, "
+                                        "\"error\": {\"$ref\": \"#/components/schemas/ErrorEvent\"}}");
 
-    json_set(events, "answer", parsed(r->result ? r->result : "{\"type\": \"object\"}"));
+    json_set(events, "answer", parsed_schema(r->result ? r->result : "{\"type\": \"object\"}"));
     json_set(out, "x-events", events);
     return out;
 }
@@ -148,10 +148,10 @@ static struct json *events_of(const struct route *r)
 static struct json *done(const struct server *s, const struct route *r)
 {
     const char *type = r->type ? r->type : "application/json";
-    struct json *out = answer("Done", type,
-                              parsed(r->result       ? r->result
-                                     : is_text(type) ? "{\"type\": \"string\"}"
-                                                     : "{\"type\": \"object\"}"));
+    struct json *out = answer_schema("Done", type,
+                                     parsed_schema(r->result       ? r->result
+                                                   : is_text(type) ? "{\"type\": \"string\"}"
+                                                                   : "{\"type\": \"object\"}"));
 
     json_set(out, "links", links_of(s, r));
     if (r->stream) {
@@ -171,9 +171,10 @@ static struct json *answers(const struct server *s, const struct route *r)
     for (size_t i = 0; i < countof(refusals); i++) {
         if (!applies(refusals[i].when, r, refusals[i].status))
             continue;
-        struct json *one = answer(
-            refusals[i].means, "application/json",
-            parsed(r->failure ? "{\"type\": \"object\"}" : "{\"$ref\": \"#/components/schemas/Error\"}"));
+        struct json *one = answer_schema(refusals[i].means, "application/json",
+                                         parsed_schema(r->failure
+                                                           ? "{\"type\": \"object\"}"
+                                                           : "{\"$ref\": \"#/components/schemas/Error\"}"));
         if (refusals[i].header)
             json_set(one, "headers", headers(refusals[i].header, refusals[i].header_means));
         json_set(out, refusals[i].status, one);
@@ -191,14 +192,14 @@ static struct json *parameters(const struct route *r)
 
         json_add(out, json_object_of({"name", json_string(name)}, {"in", json_string("path")},
                                      {"required", json_boolean(true)},
-                                     {"schema", parsed("{\"type\": \"string\", \"minLength\": 1}")}));
+                                     {"schema", parsed_schema("{\"type\": \"string\", \"minLength\": 1}")}));
     }
     return out;
 }
 
 static struct json *request_body(const struct route *r)
 {
-    struct json *schema = parsed(r->body ? r->body : "{\"type\": \"object\"}");
+    struct json *schema = parsed_schema(r->body ? r->body : "{\"type\": \"object\"}");
     bool required = json_size(json_get(schema, "required")) > 0;
 
     return json_object_of({"required", json_boolean(required)},
@@ -213,20 +214,20 @@ static struct json *operation(const struct server *s, const struct route *r)
                           {"parameters", strchr(r->path, '{') ? parameters(r) : NULL},
                           {"requestBody", r->body || r->flags & ROUTE_RAW ? request_body(r) : NULL},
                           {"responses", answers(s, r)},
-                          {"security", r->flags & ROUTE_PUBLIC ? parsed(security) : NULL});
+                          {"security", r->flags & ROUTE_PUBLIC ? parsed_schema(security) : NULL});
 }
 
 /* Returns the path as OpenAPI writes it: "/files/{id}/{name...}" without the dots. */
-static char *path_of(const struct route *r)
+static char *openapi_path(const struct route *r)
 {
     const char *dots = strstr(r->path, "...}");
 
     return dots ? xasprintf("%.*s}", (int)(dots - r->path), r->path) : xstrdup(r->path);
 }
 
-static void add(const struct server *s, struct json *paths, const struct route *r)
+static void add_route(const struct server *s, struct json *paths, const struct route *r)
 {
-    autofree char *path = path_of(r);
+    autofree char *path = openapi_path(r);
     autofree char *method = xstrdup(r->method);
     const struct json *there = json_get(paths, path);
     struct json *item = there ? json_copy(there) : json_object();
@@ -260,7 +261,7 @@ static void add(const struct server *s, struct json *paths, const struct route *
 
 struct json *describe_routes(const struct server *s, const char *base)
 {
-    struct json *out = parsed(
+    struct json *out = parsed_schema(
         "{\"openapi\": \"3.1.0\", \"info\": {\"title\": \"sandpiper\", "
         "\"description\": \"Sandboxes that run Python: "
         "variables and files are kept, and code has no network and cannot reach this machine. "
@@ -281,7 +282,7 @@ struct json *describe_routes(const struct server *s, const char *base)
     for (size_t t = 0; t < s->n_tables; t++)
         for (size_t i = 0; i < s->tables[t].n; i++)
             if (!(s->tables[t].rows[i].flags & ROUTE_HIDDEN))
-                add(s, paths, &s->tables[t].rows[i]);
+                add_route(s, paths, &s->tables[t].rows[i]);
     json_set(out, "paths", paths);
     return out;
 }

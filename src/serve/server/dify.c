@@ -11,7 +11,7 @@ static const char run_body[] =
     "\"properties\":{\"language\":{\"type\":\"string\"},\"code\":{\"type\":\"string\"},"
     "\"preload\":{\"type\":[\"string\",\"null\"]}}}";
 
-static struct json *failure(const struct route *r, int status, const char *code, const char *detail)
+static struct json *dify_failure(const struct route *r, int status, const char *code, const char *detail)
 {
     (void)r;
     (void)code;
@@ -42,7 +42,7 @@ static struct json *error_of(const struct json *run)
     return json_string(why);
 }
 
-static void answer_run(struct client_call *c)
+static void dify_answer_run(struct client_call *c)
 {
     const struct json *run = client_kept(c, "run_code");
 
@@ -51,12 +51,12 @@ static void answer_run(struct client_call *c)
         success(json_object_of({"stdout", json_copy(json_get(run, "stdout"))}, {"error", error_of(run)})));
 }
 
-static void run(struct visit *q)
+static void dify_run(struct http_request *q)
 {
-    static const struct client_shape shape = {.answer = answer_run};
+    static const struct client_shape shape = {.answer = dify_answer_run};
     struct buf code autorelease(buf_release) = BUF_INIT(0);
 
-    if (strcmp(json_text(json_get(visit_body(q), "language")), "python3") != 0) {
+    if (strcmp(json_text(json_get(http_request_body(q), "language")), "python3") != 0) {
         answer_json(q, 200,
                     json_object_of({"code", json_integer(-400)},
                                    {"message", json_string("only python3 runs here")},
@@ -74,17 +74,17 @@ static void run(struct visit *q)
     client_go(c);
 }
 
-static void dependencies(struct visit *q)
+static void dependencies(struct http_request *q)
 {
     answer_json(q, 200, success(json_object_of({"dependencies", json_array()})));
 }
 
 static const struct route rows[] = {
     {"POST", "/v1/sandbox/run", "dify_run", "Run a script in a sandbox of its own", .body = run_body,
-     .handle = run, .flags = ROUTE_HIDDEN, .failure = failure},
+     .handle = dify_run, .flags = ROUTE_HIDDEN, .failure = dify_failure},
     {"GET", "/v1/sandbox/dependencies", "dify_dependencies",
      "Packages that can be chosen: none, all are there", .handle = dependencies, .flags = ROUTE_HIDDEN,
-     .failure = failure},
+     .failure = dify_failure},
 };
 
 void dify_routes(struct server *s)

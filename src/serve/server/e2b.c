@@ -19,27 +19,27 @@ static const char execute_body[] =
     "\"language\":{\"enum\":[\"python\",null]},\"context_id\":{\"type\":[\"string\",\"null\"]},"
     "\"env_vars\":{\"type\":[\"object\",\"null\"],\"maxProperties\":0}}}";
 
-static struct json *failure(const struct route *r, int status, const char *code, const char *detail)
+static struct json *e2b_failure(const struct route *r, int status, const char *code, const char *detail)
 {
     (void)r;
     (void)code;
     return json_object_of({"code", json_integer(status)}, {"message", json_string(detail)});
 }
 
-static const char *sandbox_of(const struct visit *q)
+static const char *e2b_sandbox(const struct http_request *q)
 {
-    const char *id = visit_header(q, "E2b-Sandbox-Id");
+    const char *id = http_request_header(q, "E2b-Sandbox-Id");
 
     return id ? id : "";
 }
 
 /* The sandbox that a context is. */
-static const char *context_of(const struct visit *q, const char *context)
+static const char *context_of(const struct http_request *q, const char *context)
 {
-    return context && *context && strcmp(context, "default") != 0 ? context : sandbox_of(q);
+    return context && *context && strcmp(context, "default") != 0 ? context : e2b_sandbox(q);
 }
 
-static void answer_create(struct client_call *c)
+static void e2b_answer_create(struct client_call *c)
 {
     const struct json *template = json_get(c->body, "templateID");
 
@@ -48,11 +48,11 @@ static void answer_create(struct client_call *c)
         json_object_of({"templateID", json_truthy(template) ? json_copy(template) : json_string("sandpiper")},
                        {"sandboxID", json_string(c->call.sandbox)}, {"clientID", json_string("sandpiper")},
                        {"envdVersion", json_string("0.2.0")},
-                       {"trafficAccessToken", json_string(visit_header(c->q, "X-Api-Key"))}));
+                       {"trafficAccessToken", json_string(http_request_header(c->q, "X-Api-Key"))}));
 }
 
 /* Asks for something that the sandbox has only once it is up. */
-static void start(struct client_call *c)
+static void e2b_start(struct client_call *c)
 {
     if (!c)
         return;
@@ -60,11 +60,11 @@ static void start(struct client_call *c)
     client_go(c);
 }
 
-static void create(struct visit *q)
+static void e2b_create(struct http_request *q)
 {
-    static const struct client_shape shape = {.answer = answer_create, .gone = 502};
+    static const struct client_shape shape = {.answer = e2b_answer_create, .gone = 502};
 
-    start(client_new(q, &shape, NULL));
+    e2b_start(client_new(q, &shape, NULL));
 }
 
 static struct json *context(const char *id)
@@ -78,11 +78,11 @@ static void answer_context(struct client_call *c)
     answer_json(c->q, 200, context(c->call.sandbox));
 }
 
-static void add_context(struct visit *q)
+static void add_context(struct http_request *q)
 {
     static const struct client_shape shape = {.answer = answer_context, .gone = 502};
 
-    start(client_new(q, &shape, sandbox_of(q)));
+    e2b_start(client_new(q, &shape, e2b_sandbox(q)));
 }
 
 struct contexts {
@@ -90,11 +90,11 @@ struct contexts {
     struct json *list;
 };
 
-static void add_if_within(void *ctx, struct lease *h)
+static void add_if_nested(void *ctx, struct lease *h)
 {
     const struct contexts *x = ctx;
 
-    if (lease_within(h) && !strcmp(lease_within(h), x->outer))
+    if (lease_outer(h) && !strcmp(lease_outer(h), x->outer))
         json_add(x->list, context(lease_id(h)));
 }
 
@@ -102,37 +102,37 @@ static void answer_contexts(struct client_call *c)
 {
     struct contexts x = {c->call.sandbox, json_array_of(context("default"))};
 
-    runners_each(c->call.runners, c->call.client, add_if_within, &x);
+    runners_each(c->call.runners, c->call.client, add_if_nested, &x);
     answer_json(c->q, 200, x.list);
 }
 
-static void contexts(struct visit *q)
+static void contexts(struct http_request *q)
 {
     static const struct client_shape shape = {.answer = answer_contexts, .gone = 502};
-    struct client_call *c = client_in(q, &shape, sandbox_of(q), NULL);
+    struct client_call *c = client_in(q, &shape, e2b_sandbox(q), NULL);
 
     if (c)
         client_go(c);
 }
 
-static void answer_end(struct client_call *c)
+static void e2b_answer_end(struct client_call *c)
 {
     answer_json(c->q, 204, NULL);
 }
 
-static const struct client_shape ends = {.answer = answer_end, .gone = 502};
+static const struct client_shape ends = {.answer = e2b_answer_end, .gone = 502};
 
-static void end(struct visit *q)
+static void e2b_end(struct http_request *q)
 {
-    struct client_call *c = client_in(q, &ends, visit_param(q, "id"), NULL);
+    struct client_call *c = client_in(q, &ends, http_request_param(q, "id"), NULL);
 
     if (c)
         client_end(c);
 }
 
-static void end_context(struct visit *q)
+static void end_context(struct http_request *q)
 {
-    struct client_call *c = client_in(q, &ends, visit_param(q, "context"), sandbox_of(q));
+    struct client_call *c = client_in(q, &ends, http_request_param(q, "context"), e2b_sandbox(q));
 
     if (c)
         client_end(c);
@@ -143,10 +143,11 @@ static void answer_restart(struct client_call *c)
     answer_json(c->q, 200, json_object());
 }
 
-static void restart(struct visit *q)
+static void e2b_restart(struct http_request *q)
 {
     static const struct client_shape shape = {.answer = answer_restart, .gone = 502};
-    struct client_call *c = client_in(q, &shape, context_of(q, visit_param(q, "context")), sandbox_of(q));
+    struct client_call *c = client_in(q, &shape, context_of(q, http_request_param(q, "context")),
+                                      e2b_sandbox(q));
 
     if (!c)
         return;
@@ -156,7 +157,7 @@ static void restart(struct visit *q)
 
 /* ---- a run: a stream of lines ---- */
 
-static void on_event(struct client_call *c, const struct json *event)
+static void e2b_event(struct client_call *c, const struct json *event)
 {
     struct timespec now;
 
@@ -207,7 +208,7 @@ static void send_error(struct client_call *c, const struct json *run)
         c, error_line(*name ? name : status, *text ? text : ended, json_text(json_get(error, "traceback"))));
 }
 
-static void answer_execute(struct client_call *c)
+static void e2b_answer_execute(struct client_call *c)
 {
     const struct json *run = client_kept(c, "run_code");
 
@@ -225,12 +226,12 @@ static void answer_execute(struct client_call *c)
     stream_end(c->q);
 }
 
-static void execute(struct visit *q)
+static void e2b_execute(struct http_request *q)
 {
     static const struct client_shape shape = {
-        .answer = answer_execute, .event = on_event, .broken = broken, .gone = 502};
-    const char *id = context_of(q, json_str(json_get(visit_body(q), "context_id")));
-    struct client_call *c = client_in(q, &shape, id, sandbox_of(q));
+        .answer = e2b_answer_execute, .event = e2b_event, .broken = broken, .gone = 502};
+    const char *id = context_of(q, json_str(json_get(http_request_body(q), "context_id")));
+    struct client_call *c = client_in(q, &shape, id, e2b_sandbox(q));
 
     if (!c)
         return;
@@ -239,20 +240,20 @@ static void execute(struct visit *q)
 }
 
 static const struct route rows[] = {
-    {"POST", "/v2/sandboxes", "e2b_create", "Make a sandbox", .body = create_body, .handle = create,
-     .flags = ROUTE_HIDDEN, .failure = failure},
-    {"DELETE", "/sandboxes/{id}", "e2b_delete", "End a sandbox", .handle = end, .flags = ROUTE_HIDDEN,
-     .failure = failure},
+    {"POST", "/v2/sandboxes", "e2b_create", "Make a sandbox", .body = create_body, .handle = e2b_create,
+     .flags = ROUTE_HIDDEN, .failure = e2b_failure},
+    {"DELETE", "/sandboxes/{id}", "e2b_delete", "End a sandbox", .handle = e2b_end, .flags = ROUTE_HIDDEN,
+     .failure = e2b_failure},
     {"GET", "/contexts", "e2b_contexts", "The interpreters of a sandbox", .handle = contexts,
-     .flags = ROUTE_HIDDEN, .failure = failure},
+     .flags = ROUTE_HIDDEN, .failure = e2b_failure},
     {"POST", "/contexts", "e2b_context", "Another interpreter, with files of its own", .body = context_body,
-     .handle = add_context, .flags = ROUTE_HIDDEN, .failure = failure},
+     .handle = add_context, .flags = ROUTE_HIDDEN, .failure = e2b_failure},
     {"DELETE", "/contexts/{context}", "e2b_remove", "End an interpreter, but for the first one",
-     .handle = end_context, .flags = ROUTE_HIDDEN, .failure = failure},
-    {"POST", "/contexts/{context}/restart", "e2b_restart", "Start an interpreter afresh", .handle = restart,
-     .flags = ROUTE_HIDDEN, .failure = failure},
+     .handle = end_context, .flags = ROUTE_HIDDEN, .failure = e2b_failure},
+    {"POST", "/contexts/{context}/restart", "e2b_restart", "Start an interpreter afresh",
+     .handle = e2b_restart, .flags = ROUTE_HIDDEN, .failure = e2b_failure},
     {"POST", "/execute", "e2b_execute", "Run code; its output as it comes", .body = execute_body,
-     .handle = execute, .flags = ROUTE_HIDDEN, .failure = failure},
+     .handle = e2b_execute, .flags = ROUTE_HIDDEN, .failure = e2b_failure},
 };
 
 void e2b_routes(struct server *s)

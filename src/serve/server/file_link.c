@@ -11,7 +11,7 @@
 /* A link works by itself, so that it can be handed to a browser or to another service: it is signed, until
  * the server ends, for the client whose file it is. Nested as in HMAC, for a hash alone could be
  * continued. */
-static void sign(const struct visit *q, const char *client, const char *file, char out[SHA256_HEX])
+static void sign(const struct http_request *q, const char *client, const char *file, char out[SHA256_HEX])
 {
     const struct server *s = q->s;
     autofree char *inner = xasprintf("%s/%s/%s", s->signs, client, file);
@@ -30,10 +30,10 @@ static bool same(const char *a, const char *b)
     return differ == 0;
 }
 
-bool file_link_good(struct visit *q, const char *id, const char *name)
+bool file_link_good(struct http_request *q, const char *id, const char *name)
 {
     const struct tokens *t = q->s->o.tokens;
-    const char *key = visit_query(q, "key");
+    const char *key = http_request_query(q, "key");
     autofree char *file = xasprintf("%s/%s", id, name);
     char good[SHA256_HEX];
 
@@ -49,11 +49,11 @@ bool file_link_good(struct visit *q, const char *id, const char *name)
     return false;
 }
 
-char *sandbox_file_url(const struct visit *q, const char *id, const char *name)
+char *sandbox_file_url(const struct http_request *q, const char *id, const char *name)
 {
     autofree char *path = media_url(name), *file = xasprintf("%s/%s", id, name);
     char key[SHA256_HEX];
 
-    sign(q, visit_client(q), file, key);
-    return xasprintf("%s/files/%s/%s?key=%s", visit_base(q), id, path, key);
+    sign(q, http_request_client(q), file, key);
+    return xasprintf("%s/files/%s/%s?key=%s", http_request_base(q), id, path, key);
 }

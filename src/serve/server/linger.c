@@ -16,15 +16,15 @@
 
 #define LINGERING_MAX 64 /* each has a descriptor, beside those of the open connections */
 
-struct lingering {
+struct lingering_connection {
     struct loop *loop;
-    struct lingering *next, **at;
+    struct lingering_connection *next, **at;
     int fd;
 };
 
 void linger_end(void *ctx)
 {
-    struct lingering *l = ctx;
+    struct lingering_connection *l = ctx;
 
     loop_timer_stop(l->loop, l);
     loop_unwatch(l->loop, l->fd);
@@ -37,7 +37,7 @@ void linger_end(void *ctx)
 
 static void linger_read(void *ctx)
 {
-    struct lingering *l = ctx;
+    struct lingering_connection *l = ctx;
     char waste[16384];
     ssize_t n = recv(l->fd, waste, sizeof waste, MSG_DONTWAIT);
 
@@ -46,9 +46,9 @@ static void linger_read(void *ctx)
 }
 
 /* Closes the oldest one if there are as many as there may be. */
-static void make_room(struct lingering *newest)
+static void close_oldest(struct lingering_connection *newest)
 {
-    struct lingering *oldest = newest;
+    struct lingering_connection *oldest = newest;
     size_t n = newest != NULL;
 
     for (; oldest && oldest->next; n++)
@@ -59,13 +59,13 @@ static void make_room(struct lingering *newest)
 
 void linger_begin(struct connection *c)
 {
-    make_room(c->s->lingering);
+    close_oldest(c->s->lingering);
     int fd = dup(c->fd);
 
     if (fd < 0)
         return;
-    struct lingering *l = xmalloc(sizeof *l);
-    *l = (struct lingering){c->s->o.loop, c->s->lingering, &c->s->lingering, fd};
+    struct lingering_connection *l = xmalloc(sizeof *l);
+    *l = (struct lingering_connection){c->s->o.loop, c->s->lingering, &c->s->lingering, fd};
     if (l->next)
         l->next->at = &l->next;
     c->s->lingering = l;

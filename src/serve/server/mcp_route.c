@@ -11,25 +11,25 @@
 #define COOKIE "sandpiper-conversation"
 
 struct mcp_post { /* one POST */
-    struct visit *q;
-    struct mcp_headers headers; /* of the visit */
+    struct http_request *q;
+    struct mcp_headers headers; /* of the request */
     struct mcp_link *link;
     bool takes_events, streams;
 };
 
-static void end(struct mcp_post *x)
+static void post_end(struct mcp_post *x)
 {
     mcp_close(x->link);
     free(x);
 }
 
 /* The client has left, so what runs for it is interrupted. */
-static void on_gone(void *ctx)
+static void on_post_gone(void *ctx)
 {
-    end(ctx);
+    post_end(ctx);
 }
 
-static void send_event(struct mcp_post *x, const char *text, size_t len)
+static void send_post_event(struct mcp_post *x, const char *text, size_t len)
 {
     if (!x->streams)
         stream_begin(x->q, 200, "text/event-stream");
@@ -41,7 +41,7 @@ static void send_event(struct mcp_post *x, const char *text, size_t len)
 
 /* Most HTTP clients keep cookies by themselves, so a client that never heard of handles comes back to its
  * variables. The cookie alone opens nothing: the token does. */
-static void hand_out(struct visit *q, const struct mcp_delivery *delivery)
+static void hand_out(struct http_request *q, const struct mcp_delivery *delivery)
 {
     if (delivery->session)
         answer_header(q, "Mcp-Session-Id", delivery->session);
@@ -54,14 +54,14 @@ static void hand_out(struct visit *q, const struct mcp_delivery *delivery)
 static void on_send(void *ctx, const char *text, size_t len, const struct mcp_delivery *delivery)
 {
     struct mcp_post *x = ctx;
-    struct visit *q = x->q;
+    struct http_request *q = x->q;
 
     if (!delivery->last && !x->takes_events)
         return;
     if (!x->streams)
         hand_out(q, delivery);
     if (text && (x->streams || !delivery->last))
-        send_event(x, text, len);
+        send_post_event(x, text, len);
     if (!delivery->last)
         return;
     if (x->streams)
@@ -70,39 +70,39 @@ static void on_send(void *ctx, const char *text, size_t len, const struct mcp_de
         answer_text(q, delivery->status, "application/json", text, len);
     else
         answer_json(q, delivery->status, NULL);
-    end(x);
+    post_end(x);
 }
 
-static void post(struct visit *q)
+static void post(struct http_request *q)
 {
-    const char *accept = visit_header(q, "Accept");
+    const char *accept = http_request_header(q, "Accept");
     struct mcp_post *x = xcalloc(1, sizeof *x);
     size_t len;
-    const char *text = visit_text(q, &len);
+    const char *text = http_request_text(q, &len);
 
     x->q = q;
     x->takes_events = accept && strstr(accept, "text/event-stream");
     x->headers = (struct mcp_headers){
-        .version = visit_header(q, "MCP-Protocol-Version"),
-        .method = visit_header(q, "Mcp-Method"),
-        .name = visit_header(q, "Mcp-Name"),
-        .sandbox = visit_header(q, "Mcp-Param-Sandbox"),
-        .session = visit_header(q, "Mcp-Session-Id"),
-        .conversation = visit_cookie(q, COOKIE),
+        .version = http_request_header(q, "MCP-Protocol-Version"),
+        .method = http_request_header(q, "Mcp-Method"),
+        .name = http_request_header(q, "Mcp-Name"),
+        .sandbox = http_request_header(q, "Mcp-Param-Sandbox"),
+        .session = http_request_header(q, "Mcp-Session-Id"),
+        .conversation = http_request_cookie(q, COOKIE),
     };
     const struct mcp_link_options o = {
-        .client = visit_client(q), .headers = &x->headers, .send = on_send, .ctx = x};
-    x->link = mcp_open(visit_server(q)->mcp, &o);
-    visit_later(q, on_gone, x);
+        .client = http_request_client(q), .headers = &x->headers, .send = on_send, .ctx = x};
+    x->link = mcp_open(http_request_server(q)->mcp, &o);
+    http_request_later(q, on_post_gone, x);
     mcp_receive(x->link, text, len);
 }
 
 /* A client of a revision with initialize has ended its session, and so its sandbox. */
-static void end_session(struct visit *q)
+static void end_session(struct http_request *q)
 {
-    const char *session = visit_header(q, "Mcp-Session-Id");
+    const char *session = http_request_header(q, "Mcp-Session-Id");
 
-    if (session && mcp_end_session(visit_server(q)->mcp, visit_client(q), session))
+    if (session && mcp_end_session(http_request_server(q)->mcp, http_request_client(q), session))
         answer_json(q, 204, NULL);
     else
         answer_error(q, 404, NULL, "there is no such session");

@@ -30,7 +30,8 @@ static bool plain_path(const char *s)
 }
 
 /* One {name}, whose closing brace is at pattern[n - 1], against len bytes of path. */
-static bool take(struct pattern_params *out, const char *pattern, size_t n, const char *path, size_t len)
+static bool take_parameter(struct pattern_params *out, const char *pattern, size_t n, const char *path,
+                           size_t len)
 {
     bool rest = n > 5 && !memcmp(pattern + n - 4, "...}", 4);
     autofree char *value = out->n < PATTERN_PARAMS ? percent_decode(path, len, false) : NULL;
@@ -51,7 +52,7 @@ static bool match(const char *pattern, const char *path, struct pattern_params *
         if (n > 1 && pattern[0] == '{') {
             if (pattern[n - 2] == '.')
                 len = strlen(path);
-            if (!take(out, pattern, n, path, len))
+            if (!take_parameter(out, pattern, n, path, len))
                 return false;
         } else if (n != len || memcmp(pattern, path, n) != 0) {
             return false;

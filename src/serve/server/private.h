@@ -1,7 +1,7 @@
-/* private.h - what the files of the server share: the server, its connections and its visits.
+/* private.h - what the files of the server share: the server, its connections and its requests.
  *
- * daemon.c drives libmicrohttpd, admit.c decides whether a request is let in, and visit.c has the functions
- * that handlers call.
+ * daemon.c drives libmicrohttpd, admit.c decides whether a request is let in; http_request.c has the
+ * functions that handlers call.
  */
 #ifndef SERVER_PRIVATE_H
 #define SERVER_PRIVATE_H
@@ -55,7 +55,7 @@ struct server_counts {
 
 struct body_queue { /* the long bodies that have come and wait to be read, oldest first */
     struct loop *loop;
-    struct visit *first;
+    struct http_request *first;
 };
 
 struct server {
@@ -69,7 +69,8 @@ struct server {
     struct route_table tables[ROUTE_TABLES_MAX];
     size_t n_tables;
     struct connection *connections; /* a list */
-    struct lingering *lingering;    /* a list of connections that are only read to their end (linger.c) */
+    struct lingering_connection
+        *lingering; /* a list of connections that are only read to their end (linger.c) */
     unsigned n_connections, in_flight, of_token[64];
     struct server_counts counts;
     struct body_queue bodies;
@@ -91,12 +92,12 @@ struct connection {
     bool leaves;   /* it was closed for another one, which the library does not know yet */
     unsigned char address[16]; /* of the client, IPv4 as ::ffff:a.b.c.d; all zero on a unix socket */
     uint64_t came, went;       /* bytes received and sent when the last request had been answered */
-    struct visit *q;           /* the request under way, or NULL */
+    struct http_request *q;    /* the request under way, or NULL */
     char made[RUNNERS_ID + 1]; /* the sandbox that its last request made for made_for; or "" */
     const char *made_for;
 };
 
-struct visit {
+struct http_request {
     struct server *s;
     struct connection *c;
     const struct route *route;   /* NULL: none was found (yet) */
@@ -104,22 +105,22 @@ struct visit {
     char *method, *path, *query; /* as they came */
     size_t target_len;           /* of path and query together */
     struct pattern_params params;
-    char *base;         /* our URL as the client called us; see visit_base() */
+    char *base;         /* our URL as the client called us; see http_request_base() */
     char *secret;       /* the token of Basic authentication, decoded; or NULL */
     int token;          /* the index of its token, or -1 */
-    const char *client; /* see visit_client(); NULL: it has neither a token nor a good link */
+    const char *client; /* see http_request_client(); NULL: it has neither a token nor a good link */
     int64_t began_ms;
     struct spill text; /* the body as it came, and */
     struct json *body; /* parsed, or NULL; both are gone once the handler has been called */
     size_t size;       /* bytes of the body that have come */
-    struct visit *next_body;
-    struct argv queries; /* keeps the values that visit_query() has returned */
+    struct http_request *next_body;
+    struct argv queries; /* keeps the values that http_request_query() has returned */
 
     bool checked, queued, admitted, dispatched, counted, suspended, lost, answered;
     void (*gone)(void *ctx);
     void *gone_ctx;
 
-    char made[RUNNERS_ID + 1]; /* the sandbox that it made, see visit_made(); or "" */
+    char made[RUNNERS_ID + 1]; /* the sandbox that it made, see http_request_made(); or "" */
     struct argv headers;       /* of the answer: name, value, name, value */
     struct MHD_Response *response;
     int status;
@@ -134,41 +135,41 @@ struct request_line { /* as the library has it in its buffer */
 
 /* In admit.c. Checks everything that is known once the headers have come. False: the request was refused, and
  * answered. */
-bool admit_headers(struct visit *q, const struct request_line *line);
+bool admit_headers(struct http_request *q, const struct request_line *line);
 /* Is its body kept and read? That of a GET is skipped, since some need no token. */
-bool visit_takes_body(const struct visit *q);
+bool http_request_takes_body(const struct http_request *q);
 /* Parses the body and checks it against the schema of the route. False as above. */
-bool admit_body(struct visit *q);
+bool admit_body(struct http_request *q);
 
 /* A logger for the library: refuses the request whose Content-Length has made it give up. */
 void admit_logged(void *server, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 
 /* In body.c. Keeps a piece of the body. False: it is too much, or the disk is full, and was refused. */
-bool body_take(struct visit *q, const char *data, size_t size);
+bool body_take(struct http_request *q, const char *data, size_t size);
 /* All of it is there: it is checked and the handler is called, now or, for a long one, when it is its turn.
  */
-void body_read(struct visit *q);
-void body_release(struct visit *q);
+void body_read(struct http_request *q);
+void body_release(struct http_request *q);
 
 /* In daemon.c. Writes an answer to the socket itself, where the library no longer takes one. */
 void connection_refuse(struct connection *c, int status, const char *code, const char *detail);
 /* Did the client end its side together with its request? The library has not seen that: it would wait for
- * another request, or cut the connection of a visit that had to wait. */
+ * another request, or cut the connection of a request that had to wait. */
 bool connection_ended(const struct connection *c);
 /* Call this when the answer is in q->response, or when more of a stream is in q->out. */
-void visit_wake(struct visit *q);
-void visit_watch(
-    struct visit *q); /* if it waits for its answer, finds out from now on when its client leaves */
+void http_request_wake(struct http_request *q);
+void http_request_watch(
+    struct http_request *q); /* if it waits for its answer, finds out from now on when its client leaves */
 /* Gives up a client that is too slow, or gone. The connection is cut when the loop is served next, and the
  * handler is told then. */
-void visit_lose(struct visit *q);
+void http_request_lose(struct http_request *q);
 ssize_t stream_read(void *ctx, uint64_t pos, char *out, size_t max);
 
-/* In visit.c. Returns the body of an error in the form of the route's API. The caller frees it. */
+/* In http_request.c. Returns the body of an error in the form of the route's API. The caller frees it. */
 char *failure_text(const struct route *r, int status, const char *code, const char *detail);
-void visit_release(struct visit *q); /* frees what it holds */
+void http_request_release(struct http_request *q); /* frees what it holds */
 
-void own_routes(struct server *s);     /* own.c: health, docs, openapi.json, metrics */
+void builtin_routes(struct server *s); /* builtin_routes.c: health, docs, openapi.json, metrics */
 void sandbox_routes(struct server *s); /* sandboxes.c: create_sandbox, run_code and so on, and files */
 void mcp_routes(struct server *s);     /* mcp_route.c: POST /mcp */
 /* In describe.c. Describes the routes as OpenAPI 3.1; base is our URL. The caller frees it. */

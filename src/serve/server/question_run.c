@@ -11,9 +11,9 @@
 #include "process/loop.h"
 #include "server/sandboxes.h"
 
-static void release(struct http_question *qn)
+static void question_release(struct http_question *qn)
 {
-    loop_timer_stop(visit_loop(qn->q), qn);
+    loop_timer_stop(http_request_loop(qn->q), qn);
     json_free(qn->steps);
     qn->shape->release(qn);
     free(qn);
@@ -22,7 +22,7 @@ static void release(struct http_question *qn)
 /* Puts the conversation back into the table, at its new place if the question was answered. Its sandbox may
  * go from now on when the client needs another one (lease_set_spare). One that was made for this question
  * and has no answer is of no use to anybody, so it is ended. */
-static void settle(struct http_question *qn, const struct json *result, bool answered)
+static void settle_question(struct http_question *qn, const struct json *result, bool answered)
 {
     struct lease *h = lease_call_sandbox(&qn->call);
     const char *turn = json_str(json_get(result, "turn"));
@@ -32,10 +32,10 @@ static void settle(struct http_question *qn, const struct json *result, bool ans
     if (turn && strlen(turn) < sizeof qn->place.turn)
         memcpy(qn->place.turn, turn, strlen(turn) + 1);
     if (h && qn->call.made && !answered) {
-        runners_stop(visit_runners(qn->q), h);
+        runners_stop(http_request_runners(qn->q), h);
     } else if (h) {
         if (qn->shape->place)
-            chat_table_put(qn->q->s->chats, visit_client(qn->q), &qn->place);
+            chat_table_put(qn->q->s->chats, http_request_client(qn->q), &qn->place);
         if (qn->spare)
             lease_set_spare(h, true);
     }
@@ -99,21 +99,21 @@ static struct json *notice_of(const struct json *event)
                           {"text", json_copy(json_get(event, "text"))});
 }
 
-static void on_silence(void *ctx)
+static void on_question_silence(void *ctx)
 {
     struct http_question *qn = ctx;
 
     qn->shape->silent(qn);
-    loop_timer(visit_loop(qn->q), clock_ms() + QUESTION_SILENT_MS, on_silence, qn);
+    loop_timer(http_request_loop(qn->q), clock_ms() + QUESTION_SILENT_MS, on_question_silence, qn);
 }
 
 static void heard(struct http_question *qn)
 {
     if (qn->shape->silent)
-        loop_timer(visit_loop(qn->q), clock_ms() + QUESTION_SILENT_MS, on_silence, qn);
+        loop_timer(http_request_loop(qn->q), clock_ms() + QUESTION_SILENT_MS, on_question_silence, qn);
 }
 
-static void on_event(void *ctx, const struct json *event)
+static void on_question_event(void *ctx, const struct json *event)
 {
     struct http_question *qn = ctx;
     const struct json *object = json_get(event, "agent");
@@ -172,48 +172,48 @@ static void fail_error(struct http_question *qn, const struct error *err)
                       why);
 }
 
-static void on_done(void *ctx, const struct json *result, const struct error *err)
+static void on_question_done(void *ctx, const struct json *result, const struct error *err)
 {
     struct http_question *qn = ctx;
     const char *status = json_text(json_get(result, "status")),
                *answer = json_str(json_get(result, "answer"));
     bool answered = result && openai_finish(status, answer);
 
-    settle(qn, result, answered);
+    settle_question(qn, result, answered);
     if (answered)
         qn->shape->answered(qn, result);
     else if (result)
         fail_result(qn, result);
     else
         fail_error(qn, err);
-    release(qn);
+    question_release(qn);
 }
 
 /* The client has left, so the question is ended. Its conversation can be continued from where it was
  * before. */
-static void on_gone(void *ctx)
+static void on_asker_gone(void *ctx)
 {
     struct http_question *qn = ctx;
 
     lease_call_leave(&qn->call);
-    settle(qn, NULL, false);
-    release(qn);
+    settle_question(qn, NULL, false);
+    question_release(qn);
 }
 
 void question_ask(struct http_question *qn, struct lease *h, struct json *arguments)
 {
     autojson struct json *owned = arguments;
-    const struct runner_listener l = {qn, on_event, on_done};
+    const struct runner_listener l = {qn, on_question_event, on_question_done};
     struct error err = {0};
 
     qn->steps = json_array();
     qn->spare = qn->call.made || lease_spare(h);
-    lease_call_begin(&qn->call, visit_runners(qn->q), visit_client(qn->q), h);
+    lease_call_begin(&qn->call, http_request_runners(qn->q), http_request_client(qn->q), h);
     memcpy(qn->place.sandbox, qn->call.sandbox, sizeof qn->call.sandbox);
     if (lease_call_ask(&qn->call, "ask", owned, &l, &err) < 0) {
-        on_done(qn, NULL, &err);
+        on_question_done(qn, NULL, &err);
         return;
     }
-    visit_later(qn->q, on_gone, qn);
+    http_request_later(qn->q, on_asker_gone, qn);
     heard(qn);
 }

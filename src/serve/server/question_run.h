@@ -28,7 +28,7 @@ struct question_shape {
 };
 
 struct http_question { /* allocated on the heap, as the first member of a struct that the shape may extend */
-    struct visit *q;
+    struct http_request *q;
     const struct question_shape *shape;
     struct chat_place place; /* the place in its conversation from which it is asked */
     bool spare;             /* the sandbox is that of a conversation, and not one that the client asked for */

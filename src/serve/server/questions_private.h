@@ -5,12 +5,12 @@
 #include "server/routes.h"
 
 /* ask_route.c */
-void ask_route(struct visit *q);
+void ask_route(struct http_request *q);
 
 /* completions.c */
-void completions_route(struct visit *q);
-void models_route(struct visit *q);
-void model_route(struct visit *q);
+void completions_route(struct http_request *q);
+void models_route(struct http_request *q);
+void model_route(struct http_request *q);
 struct json *openai_failure(const struct route *r, int status, const char *code, const char *detail);
 
 #endif

@@ -75,7 +75,7 @@ static unsigned staying(const struct server *s)
 static void make_room_soon(void *ctx);
 
 /* Clients that do not finish their headers may not keep others out. */
-static void make_room(struct server *s)
+static void close_for_newcomer(struct server *s)
 {
     while (staying(s) > CONNECTIONS_MAX)
         if (!close_one(s, NULL)) {
@@ -87,7 +87,7 @@ static void make_room(struct server *s)
 /* The timer's context has to be one of its own. */
 static void make_room_soon(void *ctx)
 {
-    make_room((struct server *)(void *)((char *)ctx - offsetof(struct server, n_connections)));
+    close_for_newcomer((struct server *)(void *)((char *)ctx - offsetof(struct server, n_connections)));
 }
 
 /* One address may have a quarter of all connections without a token. Behind a proxy, or on this machine, all
@@ -101,7 +101,7 @@ void give_way(struct server *s, const struct connection *newcomer)
     if (unknown >= CONNECTIONS_MAX / 4)
         close_one(s, newcomer);
     if (s->n_connections > CONNECTIONS_MAX)
-        make_room(s);
+        close_for_newcomer(s);
 }
 
 void note_address(struct connection *c, const struct sockaddr *a)

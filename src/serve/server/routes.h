@@ -1,7 +1,7 @@
-/* routes.h - the interface for handlers: a route, which is a row of data, and a visit, which is one HTTP
+/* routes.h - the interface for handlers: a route, which is a row of data, and a request, which is one HTTP
  * request of a client. The handler answers it at once or later.
  *
- *     static void info(struct visit *q) { answer_json(q, 200, describe(visit_body(q))); }
+ *     static void info(struct http_request *q) { answer_json(q, 200, describe(http_request_body(q))); }
  *     static const struct route rows[] = {
  *         {"POST", "/things/{id}", "get_thing", "Describe a thing", .body = "{\"type\": \"object\"}",
  *          .handle = info},
@@ -22,16 +22,17 @@
 struct error;
 struct json;
 struct loop;
-struct visit;
+struct http_request;
 struct lease;
 struct runners;
 struct server;
 
-typedef void route_fn(struct visit *q);
+typedef void route_fn(struct http_request *q);
 
 enum {                   /* flags of a route */
        ROUTE_PUBLIC = 1, /* needs no token */
-       ROUTE_RAW = 2,    /* the body is not parsed (see visit_text()); its type is still application/json */
+       ROUTE_RAW =
+           2, /* the body is not parsed (see http_request_text()); its type is still application/json */
        ROUTE_HIDDEN = 4, /* not in openapi.json, because it belongs to somebody else's API */
        ROUTE_SIGNED = 8, /* with ROUTE_PUBLIC: its handler wants a token or a signed link */
        ROUTE_BASIC = 16, /* where another route has the same path: only for a token sent as Basic */
@@ -48,7 +49,7 @@ struct route {
     const char *result;    /* JSON schema of the body of a 200, as text; NULL: {"type": "object"} */
     route_fn *handle;
     int flags;
-    const void *data; /* for the handler: visit_route(q)->data */
+    const void *data; /* for the handler: http_request_route(q)->data */
     size_t body_max;  /* bytes, at most JSON_BYTES; 0: SERVER_BODY_MAX */
     /* Makes the body of an error in the form of this API; NULL: {"code", "detail"}. */
     struct json *(*failure)(const struct route *r, int status, const char *code, const char *detail);
@@ -73,62 +74,68 @@ struct route {
 void server_routes(struct server *s, const struct route *rows, size_t n);
 
 /* These read the request. What they return is valid until it is answered. */
-struct loop *visit_loop(const struct visit *q);
-struct runners *visit_runners(const struct visit *q);
+struct loop *http_request_loop(const struct http_request *q);
+struct runners *http_request_runners(const struct http_request *q);
 /* h was made for this request, and belongs to it until its answer is out: if that is an error, or does not
  * reach the client, h is ended. */
-void visit_made(struct visit *q, const struct lease *h);
-struct server *visit_server(const struct visit *q);
-const struct route *visit_route(const struct visit *q);
-const char *visit_param(const struct visit *q,
-                        const char *name); /* a part of the path, decoded; never NULL */
-const char *visit_query(const struct visit *q, const char *name);  /* decoded; NULL: it is missing */
-const char *visit_header(const struct visit *q, const char *name); /* in any case; NULL: it is missing */
-const char *visit_cookie(const struct visit *q, const char *name); /* NULL: it is missing */
-const struct json *visit_body(const struct visit *q);
-struct json *visit_take_body(struct visit *q); /* hands it over; NULL: there is none (any more) */
-const char *visit_text(const struct visit *q, size_t *len); /* the body as it came; never NULL */
+void http_request_made(struct http_request *q, const struct lease *h);
+struct server *http_request_server(const struct http_request *q);
+const struct route *http_request_route(const struct http_request *q);
+const char *http_request_param(const struct http_request *q,
+                               const char *name); /* a part of the path, decoded; never NULL */
+const char *http_request_query(const struct http_request *q,
+                               const char *name); /* decoded; NULL: it is missing */
+const char *http_request_header(const struct http_request *q,
+                                const char *name); /* in any case; NULL: it is missing */
+const char *http_request_cookie(const struct http_request *q, const char *name); /* NULL: it is missing */
+const struct json *http_request_body(const struct http_request *q);
+struct json *http_request_take_body(
+    struct http_request *q); /* hands it over; NULL: there is none (any more) */
+const char *http_request_text(const struct http_request *q,
+                              size_t *len); /* the body as it came; never NULL */
 /* Returns our URL: the public one, if the user named it, otherwise as the client called us, as in
  * "http://127.0.0.1:8000". Every URL of ours in an answer begins with it. */
-const char *visit_base(const struct visit *q);
-bool visit_has_token(const struct visit *q);    /* false only with ROUTE_PUBLIC */
-bool visit_wants_stream(const struct visit *q); /* does the client accept the stream of the route? */
+const char *http_request_base(const struct http_request *q);
+bool http_request_has_token(const struct http_request *q); /* false only with ROUTE_PUBLIC */
+bool http_request_wants_stream(
+    const struct http_request *q); /* does the client accept the stream of the route? */
 /* Returns the client (runners.h) whose sandboxes it sees: each token of a file is one. Without a file there
  * is one client. Not for a request without a token, unless file_link_good() found its link good. */
-const char *visit_client(const struct visit *q);
+const char *http_request_client(const struct http_request *q);
 
 /* A handler that does not answer before it returns calls this first. gone(ctx) is called once if the client
- * leaves before the answer is complete. The visit must not be used after that. */
-void visit_later(struct visit *q, void (*gone)(void *ctx), void *ctx);
+ * leaves before the answer is complete. The request must not be used after that. */
+void http_request_later(struct http_request *q, void (*gone)(void *ctx), void *ctx);
 
-/* These answer. Exactly one of them is called, or a stream is made. The visit must not be used after that. */
-void answer_json(struct visit *q, int status, struct json *body); /* takes body; NULL: an empty answer */
-void answer_text(struct visit *q, int status, const char *type, const char *text, size_t len);
+/* These answer. Exactly one of them is called, or a stream is made. The request is over after that. */
+void answer_json(struct http_request *q, int status,
+                 struct json *body); /* takes body; NULL: an empty answer */
+void answer_text(struct http_request *q, int status, const char *type, const char *text, size_t len);
 /* code NULL: the usual code for the status (404: "NOT_FOUND"). 429 and 503 get the header Retry-After. */
-void answer_error(struct visit *q, int status, const char *code, const char *fmt, ...)
+void answer_error(struct http_request *q, int status, const char *code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* The status follows from the kind of error: 429 for ERROR_BUSY, 503 for ERROR_SANDBOX and so on. */
-void answer_failure(struct visit *q, const struct error *err);
+void answer_failure(struct http_request *q, const struct error *err);
 /* Sends the file at path as an attachment of that name, with a type of media.h and headers that let nothing
  * in it run. 404 unless it is a regular file of our own; a link is not followed. */
-void answer_file(struct visit *q, const char *path, const char *name);
+void answer_file(struct http_request *q, const char *path, const char *name);
 /* Adds a header to the answer or stream that follows. */
-void answer_header(struct visit *q, const char *name, const char *value);
+void answer_header(struct http_request *q, const char *name, const char *value);
 
 /* A stream begins, is sent any number of pieces, and ends. What the client has not read yet is kept, up to
  * STREAM_WAITING_MAX bytes. A client that is slower than that loses the connection, and gone() is called.
  * type is "text/event-stream" or "application/x-ndjson". */
 #define STREAM_WAITING_MAX (8u << 20)
-void stream_begin(struct visit *q, int status, const char *type);
-void stream_send(struct visit *q, const char *data, size_t len);
+void stream_begin(struct http_request *q, int status, const char *type);
+void stream_send(struct http_request *q, const char *data, size_t len);
 /* Send "event: NAME\ndata: JSON\n\n" (event NULL: without that line), and "JSON\n". json is borrowed. */
-void stream_sse(struct visit *q, const char *event, const struct json *json);
-void stream_line(struct visit *q, const struct json *json);
-void stream_end(struct visit *q);
+void stream_sse(struct http_request *q, const char *event, const struct json *json);
+void stream_line(struct http_request *q, const struct json *json);
+void stream_end(struct http_request *q);
 /* A stream of server-sent events may end like any other answer: answer_json() sends its body as the last
  * event, "answer", and answer_error() sends {"status", "code", "detail"} as "error". A comment is sent
  * every STREAM_SILENT_MS, so that no proxy closes the connection. */
 #define STREAM_SILENT_MS 15000
-void stream_begin_events(struct visit *q);
+void stream_begin_events(struct http_request *q);
 
 #endif

@@ -28,7 +28,7 @@ struct sandbox_call {
 };
 
 struct job {
-    struct visit *q;
+    struct http_request *q;
     const struct sandbox_call *asks;
     struct lease_call call;
     bool recreated;
@@ -99,7 +99,7 @@ static void shape_link(struct job *j, const struct json *result)
 
 static void shape_file(struct job *j, const struct json *result)
 {
-    answer_file(j->q, json_text(json_get(result, "path")), visit_param(j->q, "name"));
+    answer_file(j->q, json_text(json_get(result, "path")), http_request_param(j->q, "name"));
 }
 
 /* Something that is not a file counts as absent, and so does a part of a path that cannot be a name. */
@@ -109,7 +109,7 @@ static bool is_absent(const struct job *j, const struct error *err)
            && (j->asks->shape == shape_file || (j->asks->shape == shape_link && err->code));
 }
 
-static void on_done(void *ctx, const struct json *result, const struct error *err)
+static void on_job_done(void *ctx, const struct json *result, const struct error *err)
 {
     struct job *j = ctx;
 
@@ -123,7 +123,7 @@ static void on_done(void *ctx, const struct json *result, const struct error *er
 }
 
 /* Sends output and notices as they come, in the form of docs/events.schema.json. The answer repeats them. */
-static void on_event(void *ctx, const struct json *event)
+static void on_job_event(void *ctx, const struct json *event)
 {
     const struct job *j = ctx;
     const struct json *stream = json_get(event, "stream"); /* NULL: a notice */
@@ -137,7 +137,7 @@ static void on_event(void *ctx, const struct json *event)
 }
 
 /* The client has left, so its request is cancelled. */
-static void on_gone(void *ctx)
+static void on_job_gone(void *ctx)
 {
     struct job *j = ctx;
 
@@ -155,10 +155,10 @@ static const char *member_of(const struct sandbox_call *c, const char *argument)
 }
 
 /* The arguments of the operation: the members of the body that it knows, which may be long. */
-static struct json *arguments_of(const struct sandbox_call *c, struct visit *q)
+static struct json *operation_arguments(const struct sandbox_call *c, struct http_request *q)
 {
     const struct operation *o = operation_find(c->operation);
-    autojson struct json *body = visit_take_body(q);
+    autojson struct json *body = http_request_take_body(q);
     struct json *out = json_object();
 
     for (const struct json *p = json_first(json_get(o->arguments, "properties")); p; p = json_next(p))
@@ -167,44 +167,44 @@ static struct json *arguments_of(const struct sandbox_call *c, struct visit *q)
 }
 
 /* Ask the sandbox, and answer when it has. Takes arguments. */
-static void ask(struct visit *q, struct lease *h, const struct sandbox_call *c, struct json *arguments,
-                bool recreated)
+static void ask_sandbox(struct http_request *q, struct lease *h, const struct sandbox_call *c,
+                        struct json *arguments, bool recreated)
 {
     autojson struct json *owned = arguments;
     struct job *j = xcalloc(1, sizeof *j);
-    const bool streams = visit_wants_stream(q);
-    const struct runner_listener l = {.ctx = j, .event = streams ? on_event : NULL, .done = on_done};
+    const bool streams = http_request_wants_stream(q);
+    const struct runner_listener l = {.ctx = j, .event = streams ? on_job_event : NULL, .done = on_job_done};
     struct error err = {0};
 
     *j = (struct job){.q = q, .asks = c, .recreated = recreated};
-    lease_call_begin(&j->call, visit_runners(q), visit_client(q), h);
+    lease_call_begin(&j->call, http_request_runners(q), http_request_client(q), h);
     if (lease_call_ask(&j->call, c->operation, owned, &l, &err) < 0) {
         answer_failure(q, &err);
         free(j);
         return;
     }
-    visit_later(q, on_gone, j);
+    http_request_later(q, on_job_gone, j);
     if (streams)
         stream_begin_events(q);
 }
 
-struct lease *sandbox_of(struct visit *q, const char *id, bool *recreated)
+struct lease *sandbox_of(struct http_request *q, const char *id, bool *recreated)
 {
-    struct runners *rs = visit_runners(q);
+    struct runners *rs = http_request_runners(q);
     struct error err = {0};
     enum runners_absent why;
-    struct lease *h = runners_find(rs, visit_client(q), id, &why);
+    struct lease *h = runners_find(rs, http_request_client(q), id, &why);
 
     *recreated = false;
     if (h)
         return h;
     if (why == RUNNERS_UNKNOWN) {
         answer_error(q, 404, "SANDBOX_UNKNOWN", "there is no sandbox with this id");
-    } else if (why == RUNNERS_EXPIRED && json_bool(json_get(visit_body(q), "recreate"), false)) {
-        h = runners_create(rs, visit_client(q), NULL, &err);
+    } else if (why == RUNNERS_EXPIRED && json_bool(json_get(http_request_body(q), "recreate"), false)) {
+        h = runners_create(rs, http_request_client(q), NULL, &err);
         *recreated = true;
         if (h)
-            visit_made(q, h);
+            http_request_made(q, h);
         else
             answer_failure(q, &err);
     } else {
@@ -214,44 +214,44 @@ struct lease *sandbox_of(struct visit *q, const char *id, bool *recreated)
     return h;
 }
 
-static void on_call(struct visit *q)
+static void on_call(struct http_request *q)
 {
-    const struct sandbox_call *c = visit_route(q)->data;
-    const struct json *body = visit_body(q);
+    const struct sandbox_call *c = http_request_route(q)->data;
+    const struct json *body = http_request_body(q);
     bool recreated;
     struct lease *h = sandbox_of(q, json_text(json_get(body, "sandbox_id")), &recreated);
 
     if (h)
-        ask(q, h, c, arguments_of(c, q), recreated);
+        ask_sandbox(q, h, c, operation_arguments(c, q), recreated);
 }
 
-static void on_create(struct visit *q)
+static void on_create(struct http_request *q)
 {
     struct error err = {0};
-    struct runners *rs = visit_runners(q);
-    const char *conversation = json_str(json_get(visit_body(q), "conversation_id"));
+    struct runners *rs = http_request_runners(q);
+    const char *conversation = json_str(json_get(http_request_body(q), "conversation_id"));
     if (conversation && !*conversation)
         conversation = NULL;
-    bool found = conversation && runners_find_conversation(rs, visit_client(q), conversation);
-    struct lease *h = runners_create(rs, visit_client(q), conversation, &err);
+    bool found = conversation && runners_find_conversation(rs, http_request_client(q), conversation);
+    struct lease *h = runners_create(rs, http_request_client(q), conversation, &err);
 
     if (h && !found)
-        visit_made(q, h);
+        http_request_made(q, h);
     if (h)
-        ask(q, h, visit_route(q)->data, json_object(), false);
+        ask_sandbox(q, h, http_request_route(q)->data, json_object(), false);
     else
         answer_failure(q, &err);
 }
 
-static void on_stop(struct visit *q)
+static void on_stop(struct http_request *q)
 {
     bool recreated;
-    const struct json *id = json_get(visit_body(q), "sandbox_id");
+    const struct json *id = json_get(http_request_body(q), "sandbox_id");
     struct lease *h = sandbox_of(q, json_text(id), &recreated);
 
     if (!h)
         return;
-    runners_stop(visit_runners(q), h);
+    runners_stop(http_request_runners(q), h);
     answer_json(q, 200, json_object_of({"sandbox_id", json_copy(id)}, {"stopped", json_boolean(true)}));
 }
 
@@ -264,27 +264,27 @@ static void add_one(void *ctx, struct lease *h)
                                  {"busy", json_boolean(lease_idle_ms(h) == 0)}));
 }
 
-static void on_list(struct visit *q)
+static void on_list(struct http_request *q)
 {
     struct json *list = json_array();
 
-    runners_each(visit_runners(q), visit_client(q), add_one, list);
+    runners_each(http_request_runners(q), http_request_client(q), add_one, list);
     answer_json(q, 200, json_object_of({"sandboxes", list}));
 }
 
-static void on_file(struct visit *q)
+static void on_file(struct http_request *q)
 {
-    const char *id = visit_param(q, "id"), *name = visit_param(q, "name");
+    const char *id = http_request_param(q, "id"), *name = http_request_param(q, "name");
     bool recreated;
 
-    if (!file_link_good(q, id, name) && !visit_has_token(q)) {
+    if (!file_link_good(q, id, name) && !http_request_has_token(q)) {
         answer_header(q, "WWW-Authenticate", "Bearer");
         answer_error(q, 401, NULL, "this needs a token, or the whole link");
         return;
     }
     struct lease *h = sandbox_of(q, id, &recreated);
     if (h)
-        ask(q, h, visit_route(q)->data, json_object_of({"name", json_string(name)}), false);
+        ask_sandbox(q, h, http_request_route(q)->data, json_object_of({"name", json_string(name)}), false);
 }
 
 static const struct sandbox_call create = {"info", shape_info, {{0}}}, info = {"info", shape_info, {{0}}},
@@ -346,7 +346,7 @@ static struct route rows[] = {
      .flags = ROUTE_HIDDEN, .type = "application/octet-stream", .failure = openai_failure},
 };
 
-static struct json *parsed(const char *text)
+static struct json *parsed_body(const char *text)
 {
     struct error err = {0};
 
@@ -356,18 +356,18 @@ static struct json *parsed(const char *text)
 /* The schema of a route's body: the arguments of the operation, and the id of the sandbox. */
 static char *body_of(const struct sandbox_call *c, const struct operation *o)
 {
-    autojson struct json *out = parsed(c == &put ? "{" SCHEMA_BASE64 "}" : "{}");
-    struct json *properties = json_object_of({"sandbox_id", parsed(ID)}),
+    autojson struct json *out = parsed_body(c == &put ? "{" SCHEMA_BASE64 "}" : "{}");
+    struct json *properties = json_object_of({"sandbox_id", parsed_body(ID)}),
                 *required = json_array_of(json_string("sandbox_id"));
 
     for (const struct json *p = json_first(json_get(o->arguments, "properties")); p; p = json_next(p))
         json_set(properties, member_of(c, json_key(p)), json_copy(p));
     for (const struct json *r = json_first(json_get(o->arguments, "required")); r; r = json_next(r))
         json_add(required, json_string(member_of(c, json_text(r))));
-    json_set(
-        properties, "recreate",
-        parsed("{\"type\": \"boolean\", \"default\": false, \"description\": \"If the sandbox has expired, "
-               "continue in a new one\"}"));
+    json_set(properties, "recreate",
+             parsed_body(
+                 "{\"type\": \"boolean\", \"default\": false, \"description\": \"If the sandbox has expired, "
+                 "continue in a new one\"}"));
     if (c == &put) /* a runner can take it from a descriptor; here it stands in the body or nowhere */
         json_add(required, json_string("content"));
     json_set_all(out, {"type", json_string("object")}, {"properties", properties}, {"required", required},
@@ -385,10 +385,11 @@ static char *body_of(const struct sandbox_call *c, const struct operation *o)
 static struct json *info_of(const struct operation *o)
 {
     struct json *members = json_object_of(
-        {"conversation_id", parsed("{\"type\": [\"string\", \"null\"]}")}, {"info", json_copy(o->result)},
-        {"notices", parsed("{\"type\": \"array\", \"items\": {\"type\": \"string\"}}")});
+        {"conversation_id", parsed_body("{\"type\": [\"string\", \"null\"]}")},
+        {"info", json_copy(o->result)},
+        {"notices", parsed_body("{\"type\": \"array\", \"items\": {\"type\": \"string\"}}")});
 
-    return json_object_of({"required", parsed("[\"conversation_id\", \"info\", \"notices\"]")},
+    return json_object_of({"required", parsed_body("[\"conversation_id\", \"info\", \"notices\"]")},
                           {"properties", members});
 }
 
@@ -396,12 +397,12 @@ static struct json *info_of(const struct operation *o)
 static char *result_of(const struct sandbox_call *c, const struct operation *o)
 {
     autojson struct json *result = c->shape == shape_info ? info_of(o) : json_copy(o->result);
-    struct json *properties = json_object_of({"sandbox_id", parsed("{\"type\": \"string\"}")},
-                                             {"recreated", parsed("{\"type\": \"boolean\"}")}),
+    struct json *properties = json_object_of({"sandbox_id", parsed_body("{\"type\": \"string\"}")},
+                                             {"recreated", parsed_body("{\"type\": \"boolean\"}")}),
                 *required = json_array_of(json_string("sandbox_id"));
 
     for (const struct json *p = json_first(json_get(result, "properties")); p; p = json_next(p))
-        json_set(properties, json_key(p), !strcmp(json_key(p), "files") ? parsed(FILES) : json_copy(p));
+        json_set(properties, json_key(p), !strcmp(json_key(p), "files") ? parsed_body(FILES) : json_copy(p));
     for (const struct json *r = json_first(json_get(result, "required")); r; r = json_next(r))
         json_add(required, json_copy(r));
     autojson struct json *out = json_object_of({"type", json_string("object")}, {"properties", properties},

@@ -27,7 +27,7 @@ static const char jupyter_body[] =
     "\"additionalProperties\":{\"type\":[\"string\",\"null\"]}},\"fetch_files\":{\"type\":[\"array\","
     "\"null\"],\"maxItems\":100,\"items\":{\"type\":\"string\"}}}}";
 
-static struct json *failure(const struct route *r, int status, const char *code, const char *detail)
+static struct json *fusion_failure(const struct route *r, int status, const char *code, const char *detail)
 {
     (void)r;
     (void)status;
@@ -70,7 +70,7 @@ static struct json *fetched(const struct client_call *c)
 
 /* ---- cells ---- */
 
-static struct json *value_of(const struct json *result)
+static struct json *fusion_value(const struct json *result)
 {
     static const char *const kinds[] = {"text/html", "text/markdown", "text/latex", "image/png"};
     const struct json *data = json_get(result, "data");
@@ -92,7 +92,7 @@ static struct json *display_of(const struct json *result)
             json_add(out, json_object_of({"image/png", png}));
     }
     if (*json_text(json_get(result, "value")))
-        json_add(out, value_of(result));
+        json_add(out, fusion_value(result));
     return out;
 }
 
@@ -108,7 +108,7 @@ static struct json *errors_of(const struct json *result)
                        {"traceback", json_array_of(json_copy(json_get(error, "traceback")))}));
 }
 
-static struct json *keep(const char *operation, const struct json *arguments, const struct json *result)
+static struct json *keep_part(const char *operation, const struct json *arguments, const struct json *result)
 {
     if (!strcmp(operation, "get_file"))
         return json_object_of({"name", json_copy(json_get(arguments, "name"))},
@@ -142,9 +142,10 @@ static void answer_jupyter(struct client_call *c)
             {"files", late ? json_object() : fetched(c)}));
 }
 
-static void run_jupyter(struct visit *q)
+static void run_jupyter(struct http_request *q)
 {
-    static const struct client_shape shape = {.answer = answer_jupyter, .keep = keep, .may_fail = "get_file"};
+    static const struct client_shape shape = {
+        .answer = answer_jupyter, .keep = keep_part, .may_fail = "get_file"};
     struct client_call *c = client_once(q, &shape);
 
     if (!c)
@@ -163,7 +164,7 @@ static void run_jupyter(struct visit *q)
 
 /* ---- a program ---- */
 
-static void answer_run(struct client_call *c)
+static void fusion_answer_run(struct client_call *c)
 {
     const struct json *run = client_kept(c, "execute_command"), *exit_code = json_get(run, "exit_code");
     bool late = json_int(exit_code, 0) == 124; /* as timeout(1) says */
@@ -198,9 +199,10 @@ static const struct language *language_of(const struct client_call *c)
     return l;
 }
 
-static void run_code(struct visit *q)
+static void fusion_run_code(struct http_request *q)
 {
-    static const struct client_shape shape = {.answer = answer_run, .keep = keep, .may_fail = "get_file"};
+    static const struct client_shape shape = {
+        .answer = fusion_answer_run, .keep = keep_part, .may_fail = "get_file"};
     struct client_call *c = client_once(q, &shape);
 
     if (!c)
@@ -222,9 +224,10 @@ static void run_code(struct visit *q)
 
 static const struct route rows[] = {
     {"POST", "/run_code", "fusion_run_code", "Run a program in a sandbox of its own", .body = run_body,
-     .handle = run_code, .flags = ROUTE_HIDDEN | ROUTE_BASIC, .failure = failure},
+     .handle = fusion_run_code, .flags = ROUTE_HIDDEN | ROUTE_BASIC, .failure = fusion_failure},
     {"POST", "/run_jupyter", "fusion_run_jupyter", "Run cells one after another in a sandbox of their own",
-     .body = jupyter_body, .handle = run_jupyter, .flags = ROUTE_HIDDEN | ROUTE_BASIC, .failure = failure},
+     .body = jupyter_body, .handle = run_jupyter, .flags = ROUTE_HIDDEN | ROUTE_BASIC,
+     .failure = fusion_failure},
 };
 
 void fusion_routes(struct server *s)

@@ -78,7 +78,7 @@ static int read_most(const char *path, const char *text, size_t len, unsigned *m
         "token file %s: after a token only its maximum number of sandboxes may follow, 1 to 9999", path);
 }
 
-static int add_line(struct tokens *t, const char *path, const char *line, size_t all, struct error *err)
+static int add_token_line(struct tokens *t, const char *path, const char *line, size_t all, struct error *err)
 {
     size_t len = 0;
     unsigned most;
@@ -124,7 +124,7 @@ int tokens_read(struct tokens *t, const char *path, struct error *err)
         from += size + 1;
         while (size > 0 && (line[size - 1] == '\r' || line[size - 1] == ' '))
             size--;
-        rc = add_line(t, path, line, size, err);
+        rc = add_token_line(t, path, line, size, err);
     }
     explicit_bzero(text, sizeof text);
     if (rc == 0 && t->n == 0)

@@ -96,7 +96,7 @@ void flow_pause(struct flow *f)
     set_link(f, 0);
 }
 
-static void line_end(struct flow *f)
+static void flow_line_end(struct flow *f)
 {
     flow_pause(f);
     buf_addch(f->out, '\n');
@@ -199,7 +199,7 @@ void flow_word_end(struct flow *f)
         line_begin(f, f->word_width);
     bool over = f->o.width && f->column + (f->wrote ? f->blanks : 0) + f->word_width > f->o.width;
     if (over && (f->wrote || (f->column > 0 && f->word_width <= f->o.width))) {
-        line_end(f);
+        flow_line_end(f);
         line_begin(f, f->word_width);
     } else if (f->wrote && f->blanks) {
         put_blanks(f);
@@ -225,7 +225,7 @@ void flow_break(struct flow *f)
     f->blanks = 0;
     if (!f->mid)
         flow_prefix(f);
-    line_end(f);
+    flow_line_end(f);
 }
 
 void flow_end(struct flow *f)
@@ -233,7 +233,7 @@ void flow_end(struct flow *f)
     flow_word_end(f);
     f->blanks = 0;
     if (f->mid)
-        line_end(f);
+        flow_line_end(f);
     f->link_ids += (unsigned)f->urls.n;
     forget_urls(f);
 }
@@ -264,7 +264,7 @@ void flow_blanks(struct flow *f, int n)
         f->blanks = n;
 }
 
-static void add(struct flow *f, unsigned style, const char *text, size_t len)
+static void add_run(struct flow *f, unsigned style, const char *text, size_t len)
 {
     struct flow_run *r = f->n_runs ? &f->runs[f->n_runs - 1] : NULL;
 
@@ -339,7 +339,7 @@ void flow_text(struct flow *f, unsigned style, const char *text, size_t len)
         }
         if (f->last && may_break(f->last, cp == 0xfffd ? (uint32_t)(unsigned char)text[from] : cp))
             flow_word_end(f);
-        add(f, style, text + from, i - from);
+        add_run(f, style, text + from, i - from);
         if ((unsigned char)text[from] < 0x80) {
             f->word_width += (int)(i - from);
             f->last = (unsigned char)text[i - 1];

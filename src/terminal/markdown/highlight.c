@@ -7,7 +7,7 @@
 
 #include "conversation/language.h"
 
-static bool is_word(char c)
+static bool is_word_byte(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'
            || (unsigned char)c >= 0x80;
@@ -60,8 +60,8 @@ void highlight_line(struct highlight *h, const char *s, size_t len, unsigned cha
         } else if (h->quote || (s[i] && strchr(language->quotes, s[i]))) {
             i = string_end(h, s, len, i);
             memset(out + from, CODE_STRING, i - from);
-        } else if (is_word(s[i])) {
-            while (i < len && is_word(s[i]))
+        } else if (is_word_byte(s[i])) {
+            while (i < len && is_word_byte(s[i]))
                 i++;
             if (is_keyword(language, s + from, i - from))
                 memset(out + from, CODE_KEYWORD, i - from);

@@ -22,9 +22,9 @@ struct tex {
     const char *row, *cell; /* what stands for \\ and &; NULL: a newline, nothing */
 };
 
-static void formula(struct tex *t, char until);
+static void read_formula(struct tex *t, char until);
 
-static void fail(struct tex *t)
+static void tex_fail(struct tex *t)
 {
     t->failed = true;
     t->s = t->end;
@@ -52,7 +52,7 @@ static bool empty(const struct tex *t)
     return t->s >= t->end;
 }
 
-static void skip_blanks(struct tex *t)
+static void tex_skip_blanks(struct tex *t)
 {
     while (!empty(t) && (unsigned char)*t->s <= ' ')
         t->s++;
@@ -60,8 +60,8 @@ static void skip_blanks(struct tex *t)
 
 static void command(struct tex *t);
 
-/* Convert with the same source into another buffer: up to until (formula()), or one command where that is a
- * backslash. */
+/* Convert with the same source into another buffer: up to until (read_formula()), or one command where that
+ * is a backslash. */
 static void into(struct tex *t, struct buf *out, bool script, char until)
 {
     struct tex inner = *t;
@@ -70,13 +70,13 @@ static void into(struct tex *t, struct buf *out, bool script, char until)
     inner.from = out->len;
     inner.script = script;
     if (++inner.depth > DEPTH_MAX) {
-        fail(t);
+        tex_fail(t);
         return;
     }
     if (until == '\\')
         command(&inner);
     else
-        formula(&inner, until);
+        read_formula(&inner, until);
     t->s = inner.s;
     t->failed = inner.failed;
 }
@@ -93,9 +93,9 @@ static size_t char_length(const struct tex *t)
 /* The argument of a command or a script: a group, a command, or one character. */
 static void argument(struct tex *t, struct buf *out, bool script)
 {
-    skip_blanks(t);
+    tex_skip_blanks(t);
     if (empty(t) || *t->s == '}' || *t->s == '&') {
-        fail(t);
+        tex_fail(t);
     } else if (*t->s == '{') {
         t->s++;
         into(t, out, script, '}');
@@ -114,9 +114,9 @@ static void plain_argument(struct tex *t, struct buf *out)
 {
     const char *close;
 
-    skip_blanks(t);
+    tex_skip_blanks(t);
     if (empty(t) || *t->s != '{' || !(close = memchr(t->s, '}', (size_t)(t->end - t->s)))) {
-        fail(t);
+        tex_fail(t);
         return;
     }
     buf_add(out, t->s + 1, (size_t)(close - t->s - 1));
@@ -200,7 +200,7 @@ static void root(struct tex *t)
     struct buf degree autorelease(buf_release) = BUF_INIT(LATEX_MAX),
                       of autorelease(buf_release) = BUF_INIT(LATEX_MAX);
 
-    skip_blanks(t);
+    tex_skip_blanks(t);
     if (!empty(t) && *t->s == '[') {
         t->s++;
         into(t, &degree, true, ']');
@@ -211,7 +211,7 @@ static void root(struct tex *t)
     else if (!strcmp(buf_str(&degree), "4"))
         buf_addstr(t->out, "∜");
     else if (degree.len && !latex_script(degree.data, degree.len, true, t->out))
-        fail(t);
+        tex_fail(t);
     else
         buf_addstr(t->out, "√");
     size_t digits = strspn(buf_str(&of), "0123456789.");
@@ -257,7 +257,7 @@ static void blackboard(struct tex *t)
         else if (cp == '1')
             cp = 0x1d7d9;
         else
-            fail(t);
+            tex_fail(t);
         for (size_t k = 0; k < countof(early); k++)
             if (early[k].c == of.data[i])
                 cp = early[k].cp;
@@ -289,7 +289,7 @@ static void environment(struct tex *t)
     buf_addf(&end, "\\end{%s}", buf_str(&name));
     if (t->failed || !e || t->depth >= DEPTH_MAX
         || !(close = memmem(t->s, (size_t)(t->end - t->s), end.data, end.len))) {
-        fail(t);
+        tex_fail(t);
         return;
     }
     struct tex inner = *t;
@@ -302,9 +302,9 @@ static void environment(struct tex *t)
 
         plain_argument(&inner, &columns);
     }
-    skip_blanks(&inner);
+    tex_skip_blanks(&inner);
     buf_addstr(t->out, e->open);
-    formula(&inner, '\0');
+    read_formula(&inner, '\0');
     trim(t, " \n");
     if (e->row && last(t) == ';') /* a \\ behind the last row */
         buf_cut(t->out, t->out->len - 1);
@@ -379,16 +379,16 @@ static void command(struct tex *t)
         if (symbol)
             named(t, symbol);
         else
-            fail(t);
+            tex_fail(t);
         return;
     }
     if (empty(t)) {
-        fail(t);
+        tex_fail(t);
         return;
     }
     switch (*t->s++) {
     case '\\':
-        skip_blanks(t);
+        tex_skip_blanks(t);
         trim(t, " ");
         buf_addstr(t->out, t->row ? t->row : "\n");
         break;
@@ -413,7 +413,7 @@ static void command(struct tex *t)
         buf_addch(t->out, t->s[-1]);
         break;
     default:
-        fail(t);
+        tex_fail(t);
     }
 }
 
@@ -433,7 +433,7 @@ static void script(struct tex *t, bool up)
 }
 
 /* Everything up to until, which is taken too, or to the end if until is 0. */
-static void formula(struct tex *t, char until)
+static void read_formula(struct tex *t, char until)
 {
     while (!empty(t)) {
         char c = *t->s;
@@ -452,7 +452,7 @@ static void formula(struct tex *t, char until)
         else if (c == '{')
             into(t, t->out, t->script, '}');
         else if (c == '}')
-            fail(t);
+            tex_fail(t);
         else if (c == '&')
             buf_addstr(t->out, t->cell ? t->cell : "");
         else if (c == '\'')
@@ -472,8 +472,8 @@ bool latex_unicode(const char *s, size_t len, struct buf *out)
 
     if (len > LATEX_MAX)
         return false;
-    skip_blanks(&t);
-    formula(&t, '\0');
+    tex_skip_blanks(&t);
+    read_formula(&t, '\0');
     trim(&t, " \n");
     if (t.failed || out->full)
         buf_cut(out, t.from);

@@ -404,7 +404,7 @@ static void line_start(struct markdown *m)
     m->column = 0;
 }
 
-static void line_end(struct markdown *m)
+static void read_line_end(struct markdown *m)
 {
     if (m->mode == LINE_BEGIN)
         markdown_line_begin(m, true);
@@ -444,7 +444,7 @@ static void reread(struct markdown *m, const char *s, size_t len)
 {
     line_start(m);
     take_bytes(m, s, len);
-    line_end(m);
+    read_line_end(m);
 }
 
 void markdown_feed(struct markdown *m, const char *text, size_t len)
@@ -455,7 +455,7 @@ void markdown_feed(struct markdown *m, const char *text, size_t len)
 
         take_bytes(m, text, n);
         if (nl || (m->mode == LINE_WHOLE && m->line.len > LINE_MAX_BYTES))
-            line_end(m);
+            read_line_end(m);
         n += nl != NULL;
         text += n;
         len -= n;
@@ -466,7 +466,7 @@ void markdown_feed(struct markdown *m, const char *text, size_t len)
 void markdown_end(struct markdown *m)
 {
     if (m->mode == LINE_TEXT || m->line.len)
-        line_end(m);
+        read_line_end(m);
     if (m->held.len && m->leaf != LEAF_MATH)
         held_as_text(m);
     markdown_end_leaf(m);

@@ -72,7 +72,7 @@ const struct markdown_tag *markdown_tag(const char *s, size_t len)
     return NULL;
 }
 
-static void put(struct draw *d, const char *s, size_t len)
+static void put_labelled(struct draw *d, const char *s, size_t len)
 {
     if (d->labelled)
         buf_add(&d->label, s, len);
@@ -99,7 +99,7 @@ static void put_text(struct draw *d, const char *s, size_t len)
         while (n < len && s[n] != '\v' && s[n] != INLINE_BREAK)
             n++;
         if (n)
-            put(d, s, n);
+            put_labelled(d, s, n);
         if (n < len && s[n] == INLINE_BREAK && !d->images)
             flow_break(d->f);
         n += n < len;
@@ -147,7 +147,7 @@ static void put_entity(struct draw *d, const char *s, size_t len)
     for (size_t i = 0; i < text.len; i++)
         if (text.data[i] == '\n' || text.data[i] == '\t')
             text.data[i] = ' ';
-    put(d, buf_str(&text), text.len);
+    put_labelled(d, buf_str(&text), text.len);
 }
 
 static void put_tag(struct draw *d, const char *s, size_t len)
@@ -180,7 +180,7 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *s, MD_SIZE len, void *ctx)
         break;
     case MD_TEXT_BR:
     case MD_TEXT_SOFTBR:
-        put(d, " ", 1);
+        put_labelled(d, " ", 1);
         break;
     case MD_TEXT_NULLCHAR:
         break;
@@ -318,7 +318,7 @@ static const struct {
 static void put_mark(struct draw *d, MD_SPANTYPE type)
 {
     if (!d->f->o.colour)
-        put(d, spans[type].mark, strlen(spans[type].mark));
+        put_labelled(d, spans[type].mark, strlen(spans[type].mark));
 }
 
 static int on_enter(MD_SPANTYPE type, void *detail, void *ctx)

@@ -20,7 +20,7 @@ struct line_cursor { /* in a line */
 
 enum verdict { NO, YES, MORE };
 
-static void skip_blanks(struct line_cursor *c)
+static void cursor_skip_blanks(struct line_cursor *c)
 {
     for (; c->i < c->len && (c->s[c->i] == ' ' || c->s[c->i] == '\t'); c->i++)
         c->column += c->s[c->i] == '\t' ? 4 - c->column % 4 : 1;
@@ -33,7 +33,7 @@ static void skip(struct line_cursor *c, size_t n)
     c->column += (int)n;
 }
 
-static char at(const struct line_cursor *c, size_t i)
+static char char_at(const struct line_cursor *c, size_t i)
 {
     return c->i + i < c->len ? c->s[c->i + i] : '\0';
 }
@@ -46,8 +46,8 @@ static size_t match(const struct markdown *m, struct line_cursor *c)
     for (; n < m->depth; n++) {
         struct line_cursor before = *c;
 
-        skip_blanks(c);
-        if (m->nested[n].quote ? at(c, 0) != '>'
+        cursor_skip_blanks(c);
+        if (m->nested[n].quote ? char_at(c, 0) != '>'
                                : c->i < c->len && c->column < m->nested[n].column + NESTED_BY) {
             *c = before;
             break;
@@ -70,15 +70,15 @@ struct markdown_rest markdown_rest(const struct markdown *m, const char *s, size
     for (; seen < quotes; seen++) {
         struct line_cursor before = c;
 
-        skip_blanks(&c);
-        if (at(&c, 0) != '>') {
+        cursor_skip_blanks(&c);
+        if (char_at(&c, 0) != '>') {
             c = before;
             break;
         }
-        skip(&c, at(&c, 1) == ' ' && seen + 1 == quotes ? 2 : 1);
+        skip(&c, char_at(&c, 1) == ' ' && seen + 1 == quotes ? 2 : 1);
     }
     size_t from = c.i;
-    skip_blanks(&c);
+    cursor_skip_blanks(&c);
     if (m->leaf != LEAF_FENCE) /* code keeps its indentation */
         from = c.i;
     return (struct markdown_rest){s + from, len - from, c.column, seen == quotes};
@@ -107,7 +107,7 @@ static void close_to(struct markdown *m, size_t depth)
 /* Three or more of one of "-*_", and blanks. */
 static enum verdict is_rule(const struct line_cursor *c)
 {
-    char mark = at(c, 0);
+    char mark = char_at(c, 0);
     size_t n = 0;
 
     if (!mark || !strchr("-*_", mark))
@@ -125,23 +125,23 @@ static enum verdict is_marker(const struct line_cursor *c, size_t *size)
 {
     size_t n = 0;
 
-    if (at(c, 0) && strchr("-*+", at(c, 0))) {
+    if (char_at(c, 0) && strchr("-*+", char_at(c, 0))) {
         n = 1;
     } else {
-        while (isdigit((unsigned char)at(c, n)) && n < 9)
+        while (isdigit((unsigned char)char_at(c, n)) && n < 9)
             n++;
         if (!n)
             return NO;
         if (c->i + n == c->len)
             return c->whole ? NO : MORE;
-        if (at(c, n) != '.' && at(c, n) != ')')
+        if (char_at(c, n) != '.' && char_at(c, n) != ')')
             return NO;
         n++;
     }
     *size = n;
     if (c->i + n == c->len)
         return c->whole ? YES : MORE;
-    return at(c, n) == ' ' || at(c, n) == '\t' ? YES : NO;
+    return char_at(c, n) == ' ' || char_at(c, n) == '\t' ? YES : NO;
 }
 
 /* "[ ] " or "[x] ", behind the marker. */
@@ -152,7 +152,7 @@ static enum verdict is_task(const struct line_cursor *c)
     for (size_t i = 0; i < countof(form); i++) {
         if (c->i + i == c->len)
             return c->whole ? NO : MORE;
-        if (!strchr(form[i], at(c, i)))
+        if (!strchr(form[i], char_at(c, i)))
             return NO;
     }
     return YES;
@@ -171,7 +171,7 @@ static void consume(struct markdown *m, struct line_cursor *c)
 
 static void open_item(struct markdown *m, struct line_cursor *c, size_t marker)
 {
-    struct container item = {.column = c->column, .fresh = true, .kind = at(c, marker - 1)};
+    struct container item = {.column = c->column, .fresh = true, .kind = char_at(c, marker - 1)};
     const struct container *before = m->leaf == LEAF_NONE && m->sibling.kind == item.kind ? &m->sibling
                                                                                           : NULL;
 
@@ -202,7 +202,7 @@ static enum verdict task(struct markdown *m, struct line_cursor *c)
     if (!strcmp(item->marker, "• "))
         *item->marker = '\0';
     size_t n = strlen(item->marker);
-    snprintf(item->marker + n, sizeof item->marker - n, "[%c] ", at(c, 1) == ' ' ? ' ' : 'x');
+    snprintf(item->marker + n, sizeof item->marker - n, "[%c] ", char_at(c, 1) == ' ' ? ' ' : 'x');
     skip(c, 4);
     consume(m, c);
     return NO;
@@ -215,9 +215,9 @@ static enum verdict heading(struct markdown *m, struct line_cursor *c, size_t de
 {
     size_t n = 0;
 
-    while (at(c, n) == '#')
+    while (char_at(c, n) == '#')
         n++;
-    if (!n || n > 6 || (c->i + n < c->len && at(c, n) != ' ' && at(c, n) != '\t'))
+    if (!n || n > 6 || (c->i + n < c->len && char_at(c, n) != ' ' && char_at(c, n) != '\t'))
         return NO;
     if (c->i + n == c->len && !c->whole)
         return MORE;
@@ -230,7 +230,7 @@ static enum verdict heading(struct markdown *m, struct line_cursor *c, size_t de
     }
     m->mode = LINE_TEXT;
     skip(c, n);
-    skip_blanks(c);
+    cursor_skip_blanks(c);
     markdown_text(m, c->s + c->i, c->len - c->i);
     return YES;
 }
@@ -251,12 +251,12 @@ static void text(struct markdown *m, const struct line_cursor *c, size_t depth)
 /* The line of marks below a title. Without colour it is what tells the title from text, so it stays. */
 static enum verdict underline(struct markdown *m, struct line_cursor *c, size_t depth)
 {
-    char mark = at(c, 0);
+    char mark = char_at(c, 0);
     size_t n = 0;
 
     if (m->leaf != LEAF_PARAGRAPH || m->inner || depth != m->depth || (mark != '=' && mark != '-'))
         return NO;
-    while (at(c, n) == mark)
+    while (char_at(c, n) == mark)
         n++;
     for (size_t i = c->i + n; i < c->len; i++)
         if (c->s[i] != ' ' && c->s[i] != '\t')
@@ -309,7 +309,7 @@ static enum verdict rule(struct markdown *m, struct line_cursor *c, size_t depth
 /* What block begins whose lines are looked at when they are whole? */
 static enum verdict whole_kind(struct markdown *m, const struct line_cursor *c, enum leaf *kind)
 {
-    char first = at(c, 0);
+    char first = char_at(c, 0);
     const struct container *item = m->depth && !m->nested[m->depth - 1].quote ? &m->nested[m->depth - 1]
                                                                               : NULL;
     size_t n = 0;
@@ -320,20 +320,20 @@ static enum verdict whole_kind(struct markdown *m, const struct line_cursor *c, 
         m->indent = (item ? item->content : 0) + 4;
     } else if (first == '|') {
         *kind = LEAF_TABLE;
-    } else if (first == '[' && at(c, 1) != '^') {
+    } else if (first == '[' && char_at(c, 1) != '^') {
         const char *close = memchr(c->s + c->i, ']', c->len - c->i);
 
         if (!c->whole && (close ? close + 1 == c->s + c->len : c->len - c->i <= REF_LABEL_MAX))
             return MORE;
         *kind = close && close[1] == ':' ? LEAF_REFERENCE : LEAF_NONE;
     } else if (first == '`' || first == '~') {
-        while (at(c, n) == first)
+        while (char_at(c, n) == first)
             n++;
         if (n < 3 && c->i + n == c->len && !c->whole)
             return MORE;
         *kind = n >= 3 ? LEAF_FENCE : LEAF_NONE;
     } else if (first == '$' || first == '\\') {
-        char second = at(c, 1);
+        char second = char_at(c, 1);
 
         if (c->i + 1 == c->len && !c->whole)
             return MORE;
@@ -377,7 +377,7 @@ static enum verdict container(struct markdown *m, struct line_cursor *c, size_t 
 
     if (depth >= NESTED_MAX)
         return NO;
-    if (at(c, 0) == '>') {
+    if (char_at(c, 0) == '>') {
         close_to(m, depth);
         skip(c, 1);
         m->nested[m->depth++] = (struct container){.quote = true, .fresh = true};
@@ -393,7 +393,7 @@ static enum verdict container(struct markdown *m, struct line_cursor *c, size_t 
         return is;
     /* a number that ends a sentence, and a dash alone, do not interrupt a paragraph */
     bool in_list = m->depth > 0 && !m->nested[m->depth - 1].quote;
-    bool one = marker == 1 || (marker == 2 && at(c, 0) == '1');
+    bool one = marker == 1 || (marker == 2 && char_at(c, 0) == '1');
     if (m->leaf == LEAF_PARAGRAPH && !m->inner && !in_list && (!one || c->i + marker == c->len))
         return NO;
     markdown_end_leaf(m);
@@ -414,7 +414,7 @@ bool markdown_line_begin(struct markdown *m, bool whole)
 
     c.whole = whole || c.len > UNDECIDED_MAX;
     for (;;) {
-        skip_blanks(&c);
+        cursor_skip_blanks(&c);
         if (c.i == c.len) {
             if (whole)
                 blank_line(m, depth);
@@ -431,7 +431,7 @@ bool markdown_line_begin(struct markdown *m, bool whole)
     }
     if (is == MORE)
         return false;
-    skip_blanks(&c);
+    cursor_skip_blanks(&c);
     if (c.i == c.len && !whole)
         return false;
     is = NO;

@@ -46,7 +46,7 @@ const char *refs_use(struct refs *r, const char *label, size_t len)
 }
 
 /* Of the address at s, without angle brackets; 0: it is none. Only a title may follow. */
-static size_t address(const char **s, const char *end)
+static size_t address_length(const char **s, const char *end)
 {
     bool angle = *s < end && **s == '<';
     size_t n = 0;
@@ -72,7 +72,7 @@ enum ref_kind refs_define(struct refs *r, const char *line, size_t len)
         return REF_NONE;
     for (s = close + 2; s < end && isblank((unsigned char)*s); s++)
         ;
-    size_t n = address(&s, end);
+    size_t n = address_length(&s, end);
     struct ref *e = n ? entry(r, line + 1, (size_t)(close - line - 1)) : NULL;
     if (!e || e->url)
         return REF_NONE;

@@ -63,7 +63,7 @@ static void hold(struct scan *s, size_t at, size_t limit)
     }
 }
 
-static char at(const struct scan *s, size_t i)
+static char scan_at(const struct scan *s, size_t i)
 {
     return i < s->len ? s->s[i] : '\0';
 }
@@ -77,12 +77,12 @@ static size_t run_length(const struct scan *s, size_t i)
 {
     size_t n = 1;
 
-    while (at(s, i + n) == s->s[i])
+    while (scan_at(s, i + n) == s->s[i])
         n++;
     return n;
 }
 
-static void copy(struct scan *s, size_t n)
+static void copy_bytes(struct scan *s, size_t n)
 {
     buf_add(s->out, s->s + s->i, n);
     s->i += n;
@@ -116,7 +116,7 @@ static void code_span(struct scan *s)
         size_t m = run_length(s, i);
         i += m;
         if (m == n) {
-            copy(s, i - s->i);
+            copy_bytes(s, i - s->i);
             return;
         }
     }
@@ -128,7 +128,7 @@ static void code_span(struct scan *s)
 
 /* A formula between delimiters of n bytes that ends before end. Without a form in Unicode it stays as it
  * was typed. */
-static void formula(struct scan *s, size_t n, size_t end)
+static void scan_formula(struct scan *s, size_t n, size_t end)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(4 * LATEX_MAX);
     const char *from = s->s + s->i + n;
@@ -143,12 +143,12 @@ static void formula(struct scan *s, size_t n, size_t end)
 /* \( or \[ */
 static void backslash(struct scan *s)
 {
-    char c = at(s, s->i + 1), close = c == '(' ? ')' : ']';
+    char c = scan_at(s, s->i + 1), close = c == '(' ? ')' : ']';
     bool *in_vain = c == '(' ? &s->no_paren : &s->no_bracket;
 
     if (c != '(' && c != '[') {
         if (ispunct((unsigned char)c))
-            copy(s, 2);
+            copy_bytes(s, 2);
         else
             copy_literal(s, 1);
         return;
@@ -156,7 +156,7 @@ static void backslash(struct scan *s)
     for (size_t i = s->i + 2; i + 1 < s->len && !*in_vain; i++)
         if (s->s[i] == '\\') {
             if (s->s[i + 1] == close) {
-                formula(s, 2, i);
+                scan_formula(s, 2, i);
                 return;
             }
             i++;
@@ -171,27 +171,27 @@ static bool is_amount(const struct scan *s, bool *unknown)
 {
     size_t i = s->i + 1;
 
-    while (isdigit((unsigned char)at(s, i)) || (strchr(".,", at(s, i)) && at(s, i)))
+    while (isdigit((unsigned char)scan_at(s, i)) || (strchr(".,", scan_at(s, i)) && scan_at(s, i)))
         i++;
     if (i == s->i + 1)
         return false;
-    if (strchr("kKmMbB", at(s, i)) && at(s, i))
+    if (strchr("kKmMbB", scan_at(s, i)) && scan_at(s, i))
         i++;
-    if (at(s, i) == '$')
+    if (scan_at(s, i) == '$')
         return false;
-    while (at(s, i) == ' ')
+    while (scan_at(s, i) == ' ')
         i++;
     *unknown = i >= s->len;
-    return *unknown || !strchr("\\+-*/=<>^_{}()|!", at(s, i));
+    return *unknown || !strchr("\\+-*/=<>^_{}()|!", scan_at(s, i));
 }
 
 /* The closing $ is behind text, and no digit is behind it. */
 static void dollar(struct scan *s)
 {
-    size_t n = at(s, s->i + 1) == '$' ? 2 : 1;
+    size_t n = scan_at(s, s->i + 1) == '$' ? 2 : 1;
     bool unknown = false, amount = n == 1 && is_amount(s, &unknown);
     bool *in_vain = n == 1 ? &s->no_dollar : &s->no_dollars;
-    bool opens = !is_blank(at(s, s->i + n))
+    bool opens = !is_blank(scan_at(s, s->i + n))
                  && (n == 2 || s->i == 0 || !isalnum((unsigned char)s->s[s->i - 1]));
 
     if (n == 2)
@@ -205,11 +205,11 @@ static void dollar(struct scan *s)
             i++;
             continue;
         }
-        if (s->s[i] != '$' || (n == 2 && at(s, i + 1) != '$'))
+        if (s->s[i] != '$' || (n == 2 && scan_at(s, i + 1) != '$'))
             continue;
-        if (i == s->i + n || (n == 1 && (is_blank(s->s[i - 1]) || isdigit((unsigned char)at(s, i + 1)))))
+        if (i == s->i + n || (n == 1 && (is_blank(s->s[i - 1]) || isdigit((unsigned char)scan_at(s, i + 1)))))
             continue;
-        formula(s, n, i);
+        scan_formula(s, n, i);
         return;
     }
     *in_vain = true;
@@ -226,14 +226,14 @@ static void target(struct scan *s)
         if (s->s[i] == '(')
             depth++;
         if (s->s[i] == ')' && depth-- == 1) {
-            copy(s, i + 1 - s->i);
+            copy_bytes(s, i + 1 - s->i);
             return;
         }
     }
     s->no_target = true;
     if (i == s->len)
         hold(s, s->i, HOLD_URL);
-    copy(s, 1);
+    copy_bytes(s, 1);
 }
 
 static bool is_url(const char *s, size_t len)
@@ -252,14 +252,14 @@ static void angle(struct scan *s)
     if (!is_url(from, s->len - s->i - 1) && !markdown_tag(from, s->len - s->i - 1)) {
         copy_literal(s, 1);
     } else if (close) {
-        copy(s, (size_t)(close - from) + 2);
+        copy_bytes(s, (size_t)(close - from) + 2);
     } else {
         hold(s, s->i, HOLD_MARK);
         copy_literal(s, 1);
     }
 }
 
-static bool is_word(char c)
+static bool is_word_part(char c)
 {
     return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
 }
@@ -269,7 +269,7 @@ static bool is_cited(const struct scan *s, size_t open, size_t label, size_t end
 {
     bool letter = false, digits = label < end;
 
-    if (open && (is_word(s->s[open - 1]) || strchr("]!", s->s[open - 1])))
+    if (open && (is_word_part(s->s[open - 1]) || strchr("]!", s->s[open - 1])))
         return false;
     for (size_t i = open + 1; i < s->i; i++)
         letter = letter || isalpha((unsigned char)s->s[i]) || (unsigned char)s->s[i] >= 0x80;
@@ -282,7 +282,7 @@ static bool is_cited(const struct scan *s, size_t open, size_t label, size_t end
 static void reference(struct scan *s, size_t open, size_t out)
 {
     size_t label = open + 1, end = s->i, behind = s->i + 1;
-    const char *close = at(s, behind) == '[' ? memchr(s->s + behind, ']', s->len - behind) : NULL;
+    const char *close = scan_at(s, behind) == '[' ? memchr(s->s + behind, ']', s->len - behind) : NULL;
 
     if (close && close - (s->s + behind) <= REF_LABEL_MAX) {
         label = behind + 1 < (size_t)(close - s->s) ? behind + 1 : label;
@@ -297,7 +297,7 @@ static void reference(struct scan *s, size_t open, size_t out)
         s->out->len--;
         buf_addf(s->out, " \\[%.*s\\]", (int)(end - label), s->s + label);
     } else {
-        copy(s, 1);
+        copy_bytes(s, 1);
         return;
     }
     s->i = behind;
@@ -310,19 +310,19 @@ static void open_bracket(struct scan *s)
         s->bracket[s->brackets].out = s->out->len;
     }
     s->brackets++;
-    copy(s, 1);
+    copy_bytes(s, 1);
 }
 
 static void close_bracket(struct scan *s)
 {
     if (!s->brackets)
-        copy(s, 1);
-    else if (s->brackets-- && at(s, s->i + 1) == '(')
+        copy_bytes(s, 1);
+    else if (s->brackets-- && scan_at(s, s->i + 1) == '(')
         target(s);
     else if (s->brackets < OPEN_MAX)
         reference(s, s->bracket[s->brackets].at, s->bracket[s->brackets].out);
     else
-        copy(s, 1);
+        copy_bytes(s, 1);
 }
 
 /* Take the run's marks from what is open; false: nothing of the kind is. */
@@ -346,35 +346,35 @@ static void emphasis(struct scan *s)
 {
     char c = s->s[s->i], before = s->i ? s->s[s->i - 1] : '\0';
     size_t n = run_length(s, s->i);
-    char behind = at(s, s->i + n);
+    char behind = scan_at(s, s->i + n);
     bool inside = isalnum((unsigned char)before) && isalnum((unsigned char)behind);
 
     if ((c == '~' && n != 2) || (inside && c != '~') || (is_blank(before) && is_blank(behind))) {
         copy_literal(s, n);
     } else if (!is_blank(before) && close_emphasis(s, c, n)) {
-        copy(s, n);
-        if (is_word(behind))
+        copy_bytes(s, n);
+        if (is_word_part(behind))
             buf_addch(s->out, '\v');
     } else if (!is_blank(behind) && s->depth < OPEN_MAX) {
         s->open[s->depth].c = c;
         s->open[s->depth].n = n;
         s->open[s->depth++].at = s->i;
-        if (is_word(before))
+        if (is_word_part(before))
             buf_addch(s->out, '\v');
-        copy(s, n);
+        copy_bytes(s, n);
     } else {
         copy_literal(s, n);
     }
 }
 
 /* Up to where an address can go; emphasis and brackets around it are not part of it. */
-static void address(struct scan *s)
+static void scan_address(struct scan *s)
 {
     size_t n = 0;
 
     while (s->i + n < s->len && !strchr(" *`<>()[]\"|\x02", s->s[s->i + n]))
         n++;
-    copy(s, n);
+    copy_bytes(s, n);
 }
 
 static void line_break(struct scan *s)
@@ -383,7 +383,7 @@ static void line_break(struct scan *s)
     s->i++;
 }
 
-static void step(struct scan *s)
+static void scan_step(struct scan *s)
 {
     static void (*const marks[128])(struct scan *) = {
         ['`'] = code_span,    ['\\'] = backslash,
@@ -396,10 +396,10 @@ static void step(struct scan *s)
 
     if (c < countof(marks) && marks[c])
         marks[c](s);
-    else if ((s->i == 0 || !is_word(s->s[s->i - 1])) && is_url(s->s + s->i, s->len - s->i))
-        address(s);
+    else if ((s->i == 0 || !is_word_part(s->s[s->i - 1])) && is_url(s->s + s->i, s->len - s->i))
+        scan_address(s);
     else
-        copy(s, 1);
+        copy_bytes(s, 1);
 }
 
 struct inline_open inline_scan(const char *text, size_t len, struct refs *refs, struct buf *out)
@@ -408,7 +408,7 @@ struct inline_open inline_scan(const char *text, size_t len, struct refs *refs, 
     size_t marks = 0;
 
     while (s.i < len)
-        step(&s);
+        scan_step(&s);
     struct inline_open open = {.strong = s.depth > 0 && !s.held && !s.brackets};
     for (size_t d = s.depth; d-- > 0;) {
         bool strong = s.open[d].c == '*' && s.open[d].n >= 2 && marks + s.open[d].n < sizeof open.marks;

@@ -102,7 +102,7 @@ int32_t pipe_background(const struct pipe *p)
     return show_background(p->show);
 }
 
-static void say(void *ctx, enum notice_level level, const char *line)
+static void say_line(void *ctx, enum notice_level level, const char *line)
 {
     struct pipe *p = ctx;
 
@@ -189,7 +189,7 @@ int pipe_prepare(struct pipe *p, struct error *err)
         .closed = p->o.closed & 1,
         .max = (uint64_t)p->o.data_size,
         .loop = p->loop,
-        .say = say,
+        .say = say_line,
         .ctx = p,
     };
 
@@ -250,7 +250,7 @@ static int attach(struct pipe *p, struct agent *a, struct error *err)
 }
 
 /* Report an error that belongs to no question: as an event, if events are what is printed. */
-static int fail(struct pipe *p, const struct error *err)
+static int report_failure(struct pipe *p, const struct error *err)
 {
     autofree char *message = error_message(err);
     struct event e = {.type = EVENT_NOTICE, .notice = {.level = NOTICE_ERROR, .text = message}};
@@ -277,7 +277,7 @@ static void announce(struct pipe *p)
     show_question(p->show, p->asked, p->total, p->o.json ? NULL : buf_str(&p->question));
 }
 
-static int ask(struct pipe *p, struct agent *a)
+static int ask_agent(struct pipe *p, struct agent *a)
 {
     struct error err = {0};
 
@@ -287,7 +287,7 @@ static int ask(struct pipe *p, struct agent *a)
         announce(p);
     p->was_error = false;
     if (attach_files(a, &p->task_files, &err) < 0)
-        return fail(p, &err);
+        return report_failure(p, &err);
     show_asking(p->show, NULL);
     enum question_status status = agent_ask(a, buf_str(&p->question), p->question.len, &err);
     show_status(p->show, NULL);
@@ -308,16 +308,16 @@ int pipe_run(struct pipe *p, struct agent *a)
 
     answer_watch(p->answer); /* ends the question if the reader of stdout goes away */
     if (attach(p, a, &err) < 0 || check_script(p, &err) < 0)
-        code = fail(p, &err);
+        code = report_failure(p, &err);
     while (!ends_script(code) && r > 0 && !answer_broken(p->answer) && err.kind == ERROR_NONE) {
-        int one = ask(p, a);
+        int one = ask_agent(p, a);
 
         code = ends_script(one) ? one : exit_code_worse(code, one);
         if (ends_script(one) || !p->scripted || answer_broken(p->answer))
             break;
         r = next_question(p, &err);
         if (r < 0)
-            code = fail(p, &err);
+            code = report_failure(p, &err);
     }
     answer_unwatch(p->answer);
     if (code == 0 && answer_lost(p->answer))

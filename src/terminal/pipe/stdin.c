@@ -29,7 +29,7 @@
 /* ms until the user is told what we wait for; then the writers are examined again, at this interval */
 #define LINE_MS 1000
 
-static void say(const struct stdin_rules *r, enum notice_level level, const char *line)
+static void say_of_stdin(const struct stdin_rules *r, enum notice_level level, const char *line)
 {
     r->say(r->ctx, level, line);
 }
@@ -81,7 +81,8 @@ static bool only_parents_left(struct spool *s, uint64_t size)
     if (h == HOLDER_OTHER) {
         s->other_writer = true;
     } else if (h == HOLDER_ANCESTORS && s->other_writer) {
-        say(s->r, NOTICE_WARNING,
+        say_of_stdin(
+            s->r, NOTICE_WARNING,
             "the program that wrote to stdin has ended, but a parent keeps it open; continuing with what "
             "came");
         return true;
@@ -89,7 +90,7 @@ static bool only_parents_left(struct spool *s, uint64_t size)
     if (s->line_at) {
         snprintf(line, sizeof line, "waiting for the end of stdin (%s bytes so far); Ctrl-C stops",
                  count_text(size).text);
-        say(s->r, NOTICE_INFO, line);
+        say_of_stdin(s->r, NOTICE_INFO, line);
         s->line_at = 0;
     }
     return false;
@@ -150,7 +151,8 @@ static int take_regular(const struct stdin_rules *r, const struct stat *st, stru
     uint64_t left = at >= 0 && st->st_size > at ? (uint64_t)(st->st_size - at) : 0;
 
     if (at != 0 && r->mode != STDIN_DATA) {
-        say(r, NOTICE_WARNING,
+        say_of_stdin(
+            r, NOTICE_WARNING,
             "stdin was not read: the calling script is reading that file too (--stdin data reads it anyway)");
         return 0;
     }
@@ -172,7 +174,8 @@ static int worth_waiting(const struct stdin_rules *r)
     enum holder h = r->mode == STDIN_DATA ? HOLDER_OTHER : holders_now(r);
 
     if (h != HOLDER_OTHER)
-        say(r, NOTICE_WARNING, "no data on stdin; continuing without it (--stdin data waits for it)");
+        say_of_stdin(r, NOTICE_WARNING,
+                     "no data on stdin; continuing without it (--stdin data waits for it)");
     return h == HOLDER_OTHER;
 }
 
@@ -188,7 +191,8 @@ static int take_stream(const struct stdin_rules *r, struct stdin_data *d, struct
             return 0;
         s.other_writer = r->mode != STDIN_DATA;
         if (s.line_at && clock_ms() - start >= LINE_MS) {
-            say(r, NOTICE_INFO, "waiting for stdin; Ctrl-C stops, --stdin ignore continues without it");
+            say_of_stdin(r, NOTICE_INFO,
+                         "waiting for stdin; Ctrl-C stops, --stdin ignore continues without it");
             s.line_at = 0;
         }
         /* Examine it every second: the writer may end while a parent keeps its end open. */
@@ -198,12 +202,13 @@ static int take_stream(const struct stdin_rules *r, struct stdin_data *d, struct
     if (ready < 0 || spool(&s, d, err) < 0)
         return -1;
     if (d->size && r->mode != STDIN_DATA && holders_parent_reads(r->fd))
-        say(r, NOTICE_INFO,
+        say_of_stdin(
+            r, NOTICE_INFO,
             "all of stdin was read; if the calling script reads it too, as in a loop, use --stdin ignore");
     return 0;
 }
 
-static int take(const struct stdin_rules *r, struct stdin_data *d, struct error *err)
+static int take_stdin(const struct stdin_rules *r, struct stdin_data *d, struct error *err)
 {
     struct spool s = {.r = r, .line_at = 1};
     bool asked = r->mode == STDIN_DATA;
@@ -220,7 +225,7 @@ static int take(const struct stdin_rules *r, struct stdin_data *d, struct error 
     if (S_ISDIR(st.st_mode)) {
         if (asked)
             return error_set(err, ERROR_USAGE, EISDIR, "--stdin data, but stdin is a directory");
-        say(r, NOTICE_WARNING, "stdin is a directory; not read");
+        say_of_stdin(r, NOTICE_WARNING, "stdin is a directory; not read");
         return 0;
     }
     return asked ? spool(&s, d, err) : 0; /* a device such as a terminal or /dev/null */
@@ -233,10 +238,10 @@ int stdin_take(const struct stdin_rules *r, struct stdin_data *d, struct error *
         return 0;
     if (r->closed)
         return error_set(err, ERROR_USAGE, 0, "--stdin data, but stdin is closed");
-    if (take(r, d, err) < 0)
+    if (take_stdin(r, d, err) < 0)
         return -1;
     if (d->any && !d->size && r->mode != STDIN_DATA) {
-        say(r, NOTICE_WARNING, "stdin was empty: there is no data");
+        say_of_stdin(r, NOTICE_WARNING, "stdin was empty: there is no data");
         stdin_data_release(d);
     }
     return 0;

@@ -27,7 +27,7 @@ static const struct json *member(const struct json *o, const char *const *names)
     return found;
 }
 
-static int add_file(struct task *t, const struct json *name)
+static int add_task_file(struct task *t, const struct json *name)
 {
     const char *path = json_str(name);
 
@@ -44,9 +44,9 @@ static int take_files(struct task *t, const struct json *files)
     if (json_type(files) == JSON_NULL)
         return 0;
     if (json_type(files) != JSON_ARRAY)
-        return add_file(t, files);
+        return add_task_file(t, files);
     for (const struct json *f = json_first(files); f; f = json_next(f))
-        if (add_file(t, f) < 0)
+        if (add_task_file(t, f) < 0)
             return -1;
     return 0;
 }

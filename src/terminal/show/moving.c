@@ -36,7 +36,7 @@ static void remove_drawn(struct lines *l)
     l->column = l->wraps = l->drawn = 0;
 }
 
-static void draw(struct lines *l)
+static void draw_moving(struct lines *l)
 {
     size_t n = overwrite_rows(&l->moving);
 
@@ -91,7 +91,7 @@ static void add_live(struct lines *l, const struct buf *out)
     }
 }
 
-static void add(struct lines *l, const struct buf *out)
+static void add_to_lines(struct lines *l, const struct buf *out)
 {
     if (l->drawn)
         remove_drawn(l);
@@ -106,9 +106,9 @@ void lines_feed_moving(struct lines *l, const char *text, size_t len)
     struct buf out autorelease(buf_release) = BUF_INIT(0);
 
     overwrite_feed(&l->moving, text, len, &out);
-    add(l, &out);
+    add_to_lines(l, &out);
     if (l->style.terminal)
-        draw(l);
+        draw_moving(l);
 }
 
 void lines_settle_moving(struct lines *l)
@@ -117,7 +117,7 @@ void lines_settle_moving(struct lines *l)
 
     overwrite_settle(&l->moving, &out);
     if (l->drawn || out.len)
-        add(l, &out);
+        add_to_lines(l, &out);
 }
 
 void lines_end_moving(struct lines *l)
@@ -125,6 +125,6 @@ void lines_end_moving(struct lines *l)
     struct buf out autorelease(buf_release) = BUF_INIT(0);
 
     overwrite_end(&l->moving, &out);
-    add(l, &out);
+    add_to_lines(l, &out);
     lines_end(l);
 }

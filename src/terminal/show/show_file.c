@@ -27,7 +27,7 @@ void show_files_release(struct show_files *f)
 }
 
 /* The entry of that name, made anew or updated: a file that was changed keeps its number. */
-static struct show_saved *remember(struct show_files *f, const struct event *e)
+static struct show_saved *remember_shown(struct show_files *f, const struct event *e)
 {
     struct show_saved *file = NULL;
 
@@ -187,7 +187,7 @@ static bool can_draw(const struct show *s)
 
 /* Draw into out. Nothing of ours is on the screen's last line while the sandbox decodes: news may come
  * meanwhile. */
-static int draw(struct show *s, struct show_saved *f, struct buf *out, struct error *err)
+static int draw_file(struct show *s, struct show_saved *f, struct buf *out, struct error *err)
 {
     struct pixels pixels = {0};
     struct pixels_ask ask = {.name = f->name, .path = f->path, .fd = -1};
@@ -212,7 +212,7 @@ static int draw(struct show *s, struct show_saved *f, struct buf *out, struct er
 static int draw_here(struct show *s, struct show_saved *f, struct error *err)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0);
-    int r = draw(s, f, &out, err);
+    int r = draw_file(s, f, &out, err);
 
     screen_begin(&s->screen, NULL);
     buf_add(&s->screen.out, buf_str(&out), out.len);
@@ -234,7 +234,7 @@ bool show_answer_image(void *ctx, const char *src, const char *alt, struct buf *
         struct show_saved *f = &s->files.v[i];
 
         if (f->image && !strcmp(f->name, src))
-            return !f->drawn && can_draw(s) && draw(s, f, out, &err) == 0 && f->drawn;
+            return !f->drawn && can_draw(s) && draw_file(s, f, out, &err) == 0 && f->drawn;
     }
     return false;
 }
@@ -247,7 +247,7 @@ void show_files_seen(struct show_files *f)
 
 void show_file(struct show *s, const struct event *e)
 {
-    struct show_saved *f = remember(&s->files, e);
+    struct show_saved *f = remember_shown(&s->files, e);
     struct show_saved now = {
         .name = (char *)e->file.name, .path = (char *)e->file.path, .size = e->file.size};
     struct error err = {0};

@@ -72,7 +72,7 @@ static void show_total(struct show *s, const struct event *e)
     show_line(s, NOTICE_INFO, buf_str(&line));
 }
 
-static void add_numbers(const struct computed *c, struct buf *line)
+static void add_numbers(const struct computation *c, struct buf *line)
 {
     size_t shown = c->n_unsupported < NUMBERS_SHOWN ? c->n_unsupported : NUMBERS_SHOWN;
 
@@ -87,7 +87,7 @@ static void add_numbers(const struct computed *c, struct buf *line)
 /* "[1 run, 0.8 s, 690 tokens; 42.1 is not in any output]" */
 static void show_computed(struct show *s, const struct event *e)
 {
-    const struct computed *c = &e->done.computed;
+    const struct computation *c = &e->done.computed;
     struct buf line autorelease(buf_release) = BUF_INIT(0);
 
     if (s->o.quiet || !(s->screen.terminal || s->screen.dots || s->o.verbose) || !e->done.answer

@@ -141,7 +141,7 @@ static int text_flush(struct show_text *t)
 }
 
 /* What is scrubbed goes out. */
-static void add(struct show_text *t)
+static void add_scrubbed(struct show_text *t)
 {
     if (!t->markdown) {
         add_clean(t);
@@ -157,7 +157,7 @@ int show_text_feed(struct show_text *t, const char *text, size_t len)
 {
     look_at_screen(t);
     scrub_feed(&t->scrub, text, len, &t->clean);
-    add(t);
+    add_scrubbed(t);
     return text_flush(t);
 }
 
@@ -175,7 +175,7 @@ int show_text_end(struct show_text *t)
 {
     look_at_screen(t);
     scrub_end(&t->scrub, &t->clean);
-    add(t);
+    add_scrubbed(t);
     if (t->markdown) {
         markdown_end(t->markdown);
         t->mid = false;

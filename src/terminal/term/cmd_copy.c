@@ -89,7 +89,7 @@ static int to_clipboard(struct term *t, const char *text, size_t len)
     return out_write(1, out.data, out.len, t->loop);
 }
 
-static void copy(struct term *t, const char *what, const char *source)
+static void copy_text(struct term *t, const char *what, const char *source)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(0);
 
@@ -125,7 +125,7 @@ static void slash_copy(struct term *t, const char *argument)
         term_sayf(t, NOTICE_ERROR, "/copy: expected code, or nothing for the answer, found \"%s\"", argument);
     } else if (!*argument) {
         if (t->answer)
-            copy(t, "answer", t->answer);
+            copy_text(t, "answer", t->answer);
         else
             term_say(t, NOTICE_INFO, "No answer yet.");
     } else {
@@ -134,7 +134,7 @@ static void slash_copy(struct term *t, const char *argument)
         if (!code)
             code = block = t->answer ? last_block(t->answer) : NULL;
         if (code)
-            copy(t, "code", code);
+            copy_text(t, "code", code);
         else
             term_say(t, NOTICE_INFO, "No code ran for the last question, and its answer has none.");
     }

@@ -20,7 +20,7 @@
 #include "term/private.h"
 
 /* "  2  figure-1.png  9.1 kB  ~/.local/state/.../figure-1.png" */
-static void add_row(struct term *t, struct buf *out, size_t number, const struct show_saved *f)
+static void add_file_row(struct term *t, struct buf *out, size_t number, const struct show_saved *f)
 {
     autofree char *path = show_path(t->show, f->path);
 
@@ -50,7 +50,7 @@ static void list_figures(struct term *t)
 
     for (size_t i = 0; (f = show_saved(t->show, i)); i++)
         if (f->image)
-            add_row(t, &out, ++n, f);
+            add_file_row(t, &out, ++n, f);
     term_print(t, buf_str(&out), out.len);
 }
 
@@ -97,7 +97,7 @@ static void slash_files(struct term *t)
     for (size_t i = 0; (f = show_saved(t->show, i)); i++) {
         if (!i)
             buf_addstr(&out, "Saved on this machine:\n");
-        add_row(t, &out, 0, f);
+        add_file_row(t, &out, 0, f);
     }
     term_print(t, buf_str(&out), out.len);
 }
@@ -121,7 +121,7 @@ static const char *const *names_of_saved(struct term *t)
 }
 
 /* What /get is to copy. */
-struct wanted {
+struct get_argument {
     const char *argument;
     char *name;       /* in the sandbox */
     const char *path; /* of its copy here; NULL: there is none */
@@ -131,7 +131,7 @@ struct wanted {
 
 /* The argument begins with the name of a file: the longest that fits is meant. A name may have blanks, as
  * they are or as Tab writes them. */
-static void consider(struct wanted *w, const char *name, const char *path)
+static void consider(struct get_argument *w, const char *name, const char *path)
 {
     autofree char *quoted = name_quote(name, 0), *between = xasprintf("\"%s\"", name);
     const char *const ways[] = {name, quoted, between};
@@ -156,7 +156,7 @@ static void on_file(void *ctx, const char *name, int64_t size)
 }
 
 /* Among the saved files, then in the sandbox, where also those are that are not saved. */
-static int find_wanted(struct term *t, struct wanted *w, struct error *err)
+static int find_wanted(struct term *t, struct get_argument *w, struct error *err)
 {
     const struct show_saved *f;
 
@@ -172,7 +172,7 @@ static int find_wanted(struct term *t, struct wanted *w, struct error *err)
                                w->argument);
 }
 
-static int fill(struct term *t, const struct wanted *w, int fd, struct error *err)
+static int fill_copy(struct term *t, const struct get_argument *w, int fd, struct error *err)
 {
     if (!w->path)
         return sandbox_get(t->o.sandbox, w->name, fd, err) < 0 ? -1 : 0;
@@ -188,12 +188,13 @@ static int fill(struct term *t, const struct wanted *w, int fd, struct error *er
 }
 
 /* To a file that must not exist. */
-static int copy_to(struct term *t, const struct wanted *w, const char *to, struct error *err)
+static int copy_to(struct term *t, const struct get_argument *w, const char *to, struct error *err)
 {
     const char *name = strrchr(to, '/') + 1;
     autofree char *folder = xmemdup0(to, (size_t)(name - to));
     struct newfile out = NEWFILE_INIT;
-    int r = newfile_open(&out, folder, 0644) < 0 ? error_errno(err, "%s", folder) : fill(t, w, out.fd, err);
+    int r = newfile_open(&out, folder, 0644) < 0 ? error_errno(err, "%s", folder)
+                                                 : fill_copy(t, w, out.fd, err);
 
     if (r == 0 && newfile_name(&out, name) < 0)
         r = error_errno(err, "%s", to);
@@ -215,7 +216,7 @@ static char *target(const char *path, const char *name)
 
 static void slash_get(struct term *t, const char *argument)
 {
-    struct wanted w = {.argument = argument};
+    struct get_argument w = {.argument = argument};
     struct error err = {0};
 
     loop_arm(t->loop);

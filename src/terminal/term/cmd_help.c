@@ -31,7 +31,7 @@ static void add_columns(struct buf *out, const char *left, const char *help)
     buf_addf(out, "%-20s %s\n", left, help);
 }
 
-static void add_row(struct buf *out, const struct chat_command *c)
+static void add_help_row(struct buf *out, const struct chat_command *c)
 {
     autofree char *usage = xasprintf("%s %s", c->name, c->argument);
 
@@ -40,7 +40,7 @@ static void add_row(struct buf *out, const struct chat_command *c)
 
 static void add_one(struct buf *out, const struct chat_command *c)
 {
-    add_row(out, c);
+    add_help_row(out, c);
     if (c->more)
         buf_addf(out, "%s", c->more);
     if (c->aliases)
@@ -71,7 +71,7 @@ static void add_list(struct buf *out, bool all)
 {
     for (size_t i = 0; commands[i]; i++)
         if (commands[i]->help && (all || commands[i]->usual))
-            add_row(out, commands[i]);
+            add_help_row(out, commands[i]);
     for (size_t i = 0; i < countof(others); i++)
         if (all || others[i].usual)
             add_columns(out, others[i].typed, others[i].help);

@@ -81,7 +81,7 @@ static int queue_any(void)
     return the_editor->queued > 0;
 }
 
-static void finish(struct editor *e, enum editor_end end)
+static void finish_editing(struct editor *e, enum editor_end end)
 {
     e->end = end;
     e->done = true;
@@ -89,7 +89,7 @@ static void finish(struct editor *e, enum editor_end end)
 
 static void end_of_input(struct editor *e)
 {
-    finish(e, EDITOR_EOF);
+    finish_editing(e, EDITOR_EOF);
     rl_callback_handler_remove();
     readline_put("\n"); /* so that the shell's prompt, or news of the sandbox, starts on its own line */
 }
@@ -103,7 +103,7 @@ static void on_line(char *line)
         return;
     }
     e->line = line;
-    finish(e, EDITOR_LINE);
+    finish_editing(e, EDITOR_LINE);
     rl_callback_handler_remove(); /* otherwise it would show the next prompt at once */
 }
 
@@ -122,7 +122,7 @@ static int on_external(int count, int key)
 
     (void)count, (void)key;
     e->line = xstrdup(rl_line_buffer);
-    finish(e, EDITOR_EXTERNAL);
+    finish_editing(e, EDITOR_EXTERNAL);
     forget_line();
     return 0;
 }
@@ -141,7 +141,7 @@ static void setup_readline(void)
     rl_variable_bind("blink-matching-paren", "off");
 }
 
-static void on_reply(void *ctx, const char *reply, size_t len)
+static void on_editor_reply(void *ctx, const char *reply, size_t len)
 {
     struct editor *e = ctx;
 
@@ -159,7 +159,7 @@ struct editor *editor_new(struct loop *loop, struct error *err)
     e->loop = loop;
     e->fancy = show_is_terminal(STDOUT_FILENO);
     keys_init(&e->keys);
-    e->keys.reply = on_reply;
+    e->keys.reply = on_editor_reply;
     e->keys.ctx = e;
     the_editor = e;
     readline_set_locale();
@@ -311,7 +311,7 @@ static void insert(struct editor *e, const char *s, size_t len)
 static void clear_line(struct editor *e)
 {
     rl_callback_sigcleanup(); /* leave a search or a key sequence */
-    finish(e, rl_end ? EDITOR_CLEARED : EDITOR_NOTHING);
+    finish_editing(e, rl_end ? EDITOR_CLEARED : EDITOR_NOTHING);
     forget_line();
     readline_put("^C\n");
 }
@@ -402,7 +402,7 @@ static void look_at_signals(struct editor *e)
 {
     if (loop_fatal(e->loop)) {
         readline_put("\n");
-        finish(e, EDITOR_FATAL);
+        finish_editing(e, EDITOR_FATAL);
     } else if (loop_interrupts(e->loop) > 0) {
         loop_arm(e->loop);
         clear_line(e);

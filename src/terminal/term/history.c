@@ -22,7 +22,7 @@
 #define ENTRY_MAX      (64 * 1024) /* longer entries (pastes) are kept only for this session */
 #define FILE_MAX_BYTES (16 * 1024 * 1024)
 
-static void escape(struct buf *out, const char *s)
+static void escape_line(struct buf *out, const char *s)
 {
     for (; *s; s++) {
         if (*s == '\n')
@@ -63,7 +63,7 @@ static void carry_over(const struct history *h, int old, off_t from)
 
 /* Give the file's last entries to readline. One that is kept is rewritten with only those once it is past its
  * limits. */
-static int load(struct history *h, int fd, const char *path, struct error *err)
+static int load_lines(struct history *h, int fd, const char *path, struct error *err)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(FILE_MAX_BYTES);
     struct stat st = {0};
@@ -120,7 +120,7 @@ int history_open(struct history *h, const char *path, bool keep, struct error *e
     if (keep && fstat(fd, &st) == 0 && (st.st_mode & 077))
         fchmod(fd, 0600); /* nobody else may read what was asked */
     h->path = keep ? xstrdup(path) : NULL;
-    if (load(h, fd, path, err) < 0) {
+    if (load_lines(h, fd, path, err) < 0) {
         history_release(h);
         return -1;
     }
@@ -137,7 +137,7 @@ void history_append(struct history *h, const char *text)
     xreplace(&h->last, xstrdup(text));
     if (!h->path || strlen(text) > ENTRY_MAX)
         return;
-    escape(&line, text);
+    escape_line(&line, text);
     buf_addch(&line, '\n');
     autoclose int fd = place_open(h->path, O_WRONLY | O_APPEND | O_CREAT, NULL);
     if (fd >= 0) /* a full disk is not reported: the line itself is not lost */

@@ -149,7 +149,7 @@ static struct key paste_next(struct keys *k, int64_t now)
     return (struct key){0};
 }
 
-static struct key take(struct keys *k, size_t n)
+static struct key take_key(struct keys *k, size_t n)
 {
     struct key key = {.kind = KEY_CHAR, .n = n};
 
@@ -198,10 +198,10 @@ struct key keys_next(struct keys *k, int64_t now)
             break;
         }
         if (more || reply == REPLY_MAYBE)
-            return waiting ? (struct key){0} : take(k, 1);
+            return waiting ? (struct key){0} : take_key(k, 1);
         n = utf8_decode(k->raw.data, k->raw.len, &cp);
         if (n > 0)
-            return take(k, (size_t)n);
+            return take_key(k, (size_t)n);
         if (n == 0 && waiting)
             return (struct key){0};
         buf_drop(&k->raw, 1); /* not a character: dropped, since an editor would draw it wrong */

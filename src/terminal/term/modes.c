@@ -44,7 +44,7 @@ bool modes_belong_to_another(void)
 }
 
 /* Do not wait for a terminal that takes nothing: this also runs while the program ends. */
-static void say(const char *marks)
+static void send_marks(const char *marks)
 {
     struct pollfd room = {.fd = STDOUT_FILENO, .events = POLLOUT};
 
@@ -69,7 +69,7 @@ static void apply(const struct termios *t, const char *marks)
     if (terminal.lent || in_background(STDIN_FILENO))
         return;
     set_now(t);
-    say(marks);
+    send_marks(marks);
 }
 
 /* Die of the same signal, with its core file. A fault recurs when the instruction runs again, which tells an
@@ -219,7 +219,7 @@ void modes_mark_pastes(bool on)
 {
     if (on)
         terminal.marking = 1;
-    say(on ? marks_on : marks_off);
+    send_marks(on ? marks_on : marks_off);
     terminal.marking = on;
 }
 

@@ -46,7 +46,7 @@ void pastes_expand(const struct pastes *p, const char *line, struct buf *out)
     }
 }
 
-static void forget(struct paste *paste)
+static void free_paste(struct paste *paste)
 {
     free(paste->mark);
     free(paste->text);
@@ -59,7 +59,7 @@ void pastes_trim(struct pastes *p)
     while (kept < p->n && (bytes += strlen(p->v[p->n - kept - 1].text)) <= KEPT_BYTES)
         kept++;
     for (size_t i = 0; i < p->n - kept; i++)
-        forget(&p->v[i]);
+        free_paste(&p->v[i]);
     if (kept)
         memmove(p->v, p->v + p->n - kept, kept * sizeof *p->v);
     p->n = kept;
@@ -68,7 +68,7 @@ void pastes_trim(struct pastes *p)
 void pastes_release(struct pastes *p)
 {
     for (size_t i = 0; i < p->n; i++)
-        forget(&p->v[i]);
+        free_paste(&p->v[i]);
     free(p->v);
     memset(p, 0, sizeof *p);
 }

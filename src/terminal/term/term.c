@@ -27,7 +27,7 @@
 #include "term/private.h"
 #include "term/tab.h"
 
-static bool on_reply(void *ctx, const char *reply, size_t len)
+static bool on_terminal_reply(void *ctx, const char *reply, size_t len)
 {
     struct term *t = ctx;
     struct graphics *g = show_graphics(t->show);
@@ -55,7 +55,7 @@ int32_t term_background(struct term *t)
 static void ask_terminal(struct term *t)
 {
     graphics_query(show_graphics(t->show), &t->terminal_query);
-    t->query = (struct editor_query){buf_str(&t->terminal_query), on_reply, t};
+    t->query = (struct editor_query){buf_str(&t->terminal_query), on_terminal_reply, t};
     if (t->terminal_query.len)
         editor_ask(t->editor, &t->query);
 }
@@ -350,7 +350,7 @@ void term_after_question(struct term *t, enum question_status status)
                                              "--sandbox: quit, start again with it)");
 }
 
-static void ask(struct term *t, const char *question, size_t len)
+static void ask_question(struct term *t, const char *question, size_t len)
 {
     struct error err = {0};
     autorelease(mentions_release) struct mentions m = {0};
@@ -425,7 +425,7 @@ static void obey(struct term *t, const struct buf *line)
     else if (!block && *buf_str(line) == '!')
         term_run_code(t, buf_str(line) + 1);
     else if (block || !command_obey(t, buf_str(line)))
-        ask(t, buf_str(&message), message.len);
+        ask_question(t, buf_str(&message), message.len);
 }
 
 static void greet(struct term *t)

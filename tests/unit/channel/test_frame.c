@@ -130,7 +130,7 @@ static void test_stop(void **state)
 static void test_tagged(void **state)
 {
     static const char good[] = "a\003\0\0\0xyzb\0\0\0\0c\002\0\0\0-7";
-    struct tagged t = tagged_in(good, sizeof good - 1);
+    struct tagged_value t = tagged_in(good, sizeof good - 1);
 
     (void)state;
     assert_int_equal(tagged_next(&t), 1);
@@ -154,9 +154,9 @@ static void test_tagged(void **state)
     static const char huge[] = "a\377\377\377\377xyz";
     t = tagged_in(huge, sizeof huge - 1);
     assert_int_equal(tagged_next(&t), -1);
-    t = (struct tagged){.data = "99999999999999999999", .len = 20};
+    t = (struct tagged_value){.data = "99999999999999999999", .len = 20};
     assert_int_equal(tagged_int(&t), -1);
-    t = (struct tagged){.data = "a\0b\xff\xed\xa0\x80\xe2\x82\xac", .len = 10};
+    t = (struct tagged_value){.data = "a\0b\xff\xed\xa0\x80\xe2\x82\xac", .len = 10};
     char *text = tagged_text(&t, 1000);
     assert_true(utf8_valid(text, strlen(text)));
     assert_non_null(strstr(text, "b\xef\xbf\xbd"));
@@ -182,7 +182,7 @@ static void test_guest_sizes(void **state)
 }
 
 /* The name at the head of a part, with the newline behind it. */
-static struct short_text name_of(const struct tagged *t)
+static struct short_text name_of(const struct tagged_value *t)
 {
     struct short_text name;
 
@@ -197,14 +197,14 @@ static void test_guest_parts(void **state)
 
     (void)state;
     guest_parts(&parts);
-    struct tagged t = tagged_in(parts.data, parts.len);
+    struct tagged_value t = tagged_in(parts.data, parts.len);
     assert_int_equal(tagged_next(&t), 1);
     assert_int_equal(t.tag, 'c');
-    for (struct tagged source = tagged_in(t.rest, t.left); tagged_next(&source) > 0;)
+    for (struct tagged_value source = tagged_in(t.rest, t.left); tagged_next(&source) > 0;)
         buf_addstr(&sources, name_of(&source).text);
     /* behind the magic number, whose own bytes may be newlines, and the cache tag */
     const char *first = t.len > 0 ? strchr(t.data + 4, '\n') + 1 : t.data;
-    for (struct tagged one = tagged_in(first, t.len - (size_t)(first - t.data)); tagged_next(&one) > 0;)
+    for (struct tagged_value one = tagged_in(first, t.len - (size_t)(first - t.data)); tagged_next(&one) > 0;)
         if (!strstr(sources.data, name_of(&one).text))
             fail_msg("%s is not among the sources: %s", name_of(&one).text, sources.data);
     buf_release(&parts);

@@ -579,7 +579,7 @@ static void room(void **state)
     assert_int_equal(why, RUNNERS_UNKNOWN);
     runners_stop(rs, b);
     struct lease *inner = runners_create_within(rs, "a", a, &err);
-    assert_string_equal(lease_within(inner), lease_id(a));
+    assert_string_equal(lease_outer(inner), lease_id(a));
     snprintf(id, sizeof id, "%s", lease_id(a));
     snprintf(inner_id, sizeof inner_id, "%s", lease_id(inner));
     runners_stop(rs, a);
@@ -701,7 +701,7 @@ static void notes(void **state)
 {
     static const char id[] = "0123456789abcdef0123456789abcdef";
     struct loop *loop = loop_new();
-    struct served n;
+    struct served_sandbox n;
     enum runners_absent why;
     autofree char *self = owner_self();
 
@@ -712,7 +712,8 @@ static void notes(void **state)
     assert_int_equal(served_read(id, &n), -1);
     /* of a front that lives: not ours */
     assert_int_equal(
-        served_write(id, &(struct served){.conversation = (char[]){"c"}, .owner = self, .created = 7}, NULL),
+        served_write(id, &(struct served_sandbox){.conversation = (char[]){"c"}, .owner = self, .created = 7},
+                     NULL),
         0);
     assert_int_equal(served_read(id, &n), 0);
     assert_true(n.created == 7 && strcmp(n.conversation, "c") == 0 && n.ended == 0);
@@ -728,7 +729,7 @@ static void notes(void **state)
         _exit(0);
     autofree char *dead = owner_of(pid);
     waitpid(pid, NULL, 0);
-    assert_int_equal(served_write(id, &(struct served){.owner = dead, .created = 7}, NULL), 0);
+    assert_int_equal(served_write(id, &(struct served_sandbox){.owner = dead, .created = 7}, NULL), 0);
     rs = runners_new(&(struct runners_options){.loop = loop, .starter = starter.fd, .max = 2, .named = true});
     assert_null(runners_find(rs, "", id, &why));
     assert_int_equal(why, RUNNERS_EXPIRED);

@@ -153,7 +153,7 @@ static int leave(void **state)
     return waitpid(server, NULL, 0) == server ? 0 : -1;
 }
 
-struct found {
+struct found_version {
     int index;
     char *model;
     enum llm_place places[4];
@@ -161,9 +161,9 @@ struct found {
 };
 
 /* modes: what each server does, "-" for a port where nobody listens. */
-static struct found look(const char *const *modes, size_t n)
+static struct found_version look(const char *const *modes, size_t n)
 {
-    struct found f = {0};
+    struct found_version f = {0};
     char text[4][80];
     const char *urls[4];
     struct loop *loop = loop_new();
@@ -200,7 +200,7 @@ static void one_server(void **state)
 
     (void)state;
     for (size_t i = 0; i < countof(rows); i++) {
-        struct found f = look(&rows[i].mode, 1);
+        struct found_version f = look(&rows[i].mode, 1);
 
         if (f.places[0] != rows[i].place || f.index != (rows[i].model ? 0 : -1))
             fail_msg("%s: place %d, index %d", rows[i].mode, f.places[0], f.index);
@@ -235,7 +235,7 @@ static void several(void **state)
 
     (void)state;
     for (size_t i = 0; i < countof(rows); i++) {
-        struct found f = look(rows[i].modes, 3);
+        struct found_version f = look(rows[i].modes, 3);
 
         if (f.index != rows[i].index || f.ms > rows[i].most_ms)
             fail_msg("row %zu: index %d after %lld ms", i, f.index, (long long)f.ms);
@@ -246,7 +246,7 @@ static void several(void **state)
 static void an_endless_list_is_no_list(void **state)
 {
     static const char *const mode = "endless";
-    struct found f = look(&mode, 1);
+    struct found_version f = look(&mode, 1);
 
     (void)state;
     assert_int_equal(f.index, -1);
@@ -262,7 +262,7 @@ static void on_timer(void *ctx)
 static void a_crowd_is_read_at_once(void **state)
 {
     static const char *const mode = "crowd";
-    struct found f = look(&mode, 1);
+    struct found_version f = look(&mode, 1);
 
     (void)state;
     assert_int_equal(f.index, 0);

@@ -1,5 +1,5 @@
-/* own.c - the routes about the server itself: its health, its metrics for Prometheus, and its API as a page
- * and as OpenAPI. */
+/* builtin_routes.c - the routes about the server itself: its health, its metrics for Prometheus, its API as
+ * a page and as OpenAPI. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 EMBED(docs_html, "src/serve/server/docs.html")
 
-static void health(struct visit *q)
+static void health(struct http_request *q)
 {
     answer_json(q, 200,
                 json_object_of({"status", json_string(q->s->draining ? "draining" : "ok")},
@@ -43,12 +43,12 @@ static void sandbox_figures(struct runners *rs, struct buf *out)
            (double)n.died);
 }
 
-static void metrics(struct visit *q)
+static void metrics(struct http_request *q)
 {
     const struct server_counts *c = &q->s->counts;
     struct buf out autorelease(buf_release) = BUF_INIT(0);
 
-    sandbox_figures(visit_runners(q), &out);
+    sandbox_figures(http_request_runners(q), &out);
     figure(&out, "connections", "gauge", "Connections that are open.", q->s->n_connections);
     figure(&out, "connections_total", "counter", "Connections since the start.", (double)c->connections);
     figure(&out, "requests_running", "gauge", "Requests waiting for their answer.", q->s->in_flight);
@@ -65,13 +65,13 @@ static void metrics(struct visit *q)
     answer_text(q, 200, "text/plain; version=0.0.4; charset=utf-8", buf_str(&out), out.len);
 }
 
-static void openapi(struct visit *q)
+static void openapi(struct http_request *q)
 {
-    answer_json(q, 200, describe_routes(q->s, visit_base(q)));
+    answer_json(q, 200, describe_routes(q->s, http_request_base(q)));
 }
 
 /* The page has its style and its script inside, and may load nothing but openapi.json from here. */
-static void docs(struct visit *q)
+static void docs(struct http_request *q)
 {
     answer_header(
         q, "Content-Security-Policy",
@@ -88,7 +88,7 @@ static const struct route rows[] = {
     {"GET", "/metrics", "metrics", "Figures for Prometheus", .handle = metrics, .type = "text/plain"},
 };
 
-void own_routes(struct server *s)
+void builtin_routes(struct server *s)
 {
     server_routes(s, rows, countof(rows));
 }

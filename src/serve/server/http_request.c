@@ -1,6 +1,6 @@
-/* visit.c - the functions by which a handler reads a request and answers it.
+/* http_request.c - the functions by which a handler reads a request and answers it.
  *
- * RULE: What every URL of ours in an answer begins with is decided in one place (visit_base).
+ * RULE: What every URL of ours in an answer begins with is decided in one place (http_request_base).
  */
 #include <assert.h>
 #include <errno.h>
@@ -21,32 +21,32 @@
 #include "server/private.h"
 #include "server/questions_private.h"
 
-struct loop *visit_loop(const struct visit *q)
+struct loop *http_request_loop(const struct http_request *q)
 {
     return q->s->o.loop;
 }
 
-struct runners *visit_runners(const struct visit *q)
+struct runners *http_request_runners(const struct http_request *q)
 {
     return q->s->o.runners;
 }
 
-void visit_made(struct visit *q, const struct lease *h)
+void http_request_made(struct http_request *q, const struct lease *h)
 {
     memcpy(q->made, lease_id(h), sizeof q->made);
 }
 
-struct server *visit_server(const struct visit *q)
+struct server *http_request_server(const struct http_request *q)
 {
     return q->s;
 }
 
-const struct route *visit_route(const struct visit *q)
+const struct route *http_request_route(const struct http_request *q)
 {
     return q->route;
 }
 
-const char *visit_param(const struct visit *q, const char *name)
+const char *http_request_param(const struct http_request *q, const char *name)
 {
     for (size_t i = 0; i < q->params.n; i++)
         if (q->params.at[i].name_len == strlen(name)
@@ -55,9 +55,9 @@ const char *visit_param(const struct visit *q, const char *name)
     return "";
 }
 
-const char *visit_query(const struct visit *q, const char *name)
+const char *http_request_query(const struct http_request *q, const char *name)
 {
-    struct visit *keeps = (struct visit *)q; /* only the cache of decoded values changes */
+    struct http_request *keeps = (struct http_request *)q; /* only the cache of decoded values changes */
 
     for (const char *at = q->query; *at; at += strcspn(at, "&"), at += *at == '&') {
         size_t len = strcspn(at, "&"), key = strcspn(at, "=&");
@@ -74,62 +74,62 @@ const char *visit_query(const struct visit *q, const char *name)
     return NULL;
 }
 
-const char *visit_header(const struct visit *q, const char *name)
+const char *http_request_header(const struct http_request *q, const char *name)
 {
     return q->s->mhd->lookup_connection_value(q->c->mhd, MHD_HEADER_KIND, name);
 }
 
-const char *visit_cookie(const struct visit *q, const char *name)
+const char *http_request_cookie(const struct http_request *q, const char *name)
 {
     return q->s->mhd->lookup_connection_value(q->c->mhd, MHD_COOKIE_KIND, name);
 }
 
-const struct json *visit_body(const struct visit *q)
+const struct json *http_request_body(const struct http_request *q)
 {
     return q->body;
 }
 
-struct json *visit_take_body(struct visit *q)
+struct json *http_request_take_body(struct http_request *q)
 {
     return steal(&q->body);
 }
 
-const char *visit_text(const struct visit *q, size_t *len)
+const char *http_request_text(const struct http_request *q, size_t *len)
 {
     *len = q->text.len;
     return buf_str(&q->text.memory);
 }
 
-const char *visit_base(const struct visit *q)
+const char *http_request_base(const struct http_request *q)
 {
     return q->s->o.public_url ? q->s->o.public_url : q->base;
 }
 
-bool visit_has_token(const struct visit *q)
+bool http_request_has_token(const struct http_request *q)
 {
     return q->token >= 0;
 }
 
-const char *visit_client(const struct visit *q)
+const char *http_request_client(const struct http_request *q)
 {
     assert(q->client);
     return q->client;
 }
 
-bool visit_wants_stream(const struct visit *q)
+bool http_request_wants_stream(const struct http_request *q)
 {
-    const char *accept = visit_header(q, "Accept");
+    const char *accept = http_request_header(q, "Accept");
 
     return q->route->stream && accept && strcasestr(accept, q->route->stream);
 }
 
-void visit_later(struct visit *q, void (*gone)(void *ctx), void *ctx)
+void http_request_later(struct http_request *q, void (*gone)(void *ctx), void *ctx)
 {
     q->gone = gone;
     q->gone_ctx = ctx;
 }
 
-void visit_release(struct visit *q)
+void http_request_release(struct http_request *q)
 {
     loop_timer_stop(q->s->o.loop, q);
     free(q->method);
@@ -152,7 +152,7 @@ static const char *const always[][2] = {
     {"X-Frame-Options", "DENY"},
 };
 
-static void respond(struct visit *q, int status, const char *type, struct MHD_Response *response)
+static void respond(struct http_request *q, int status, const char *type, struct MHD_Response *response)
 {
     const struct mhd_api *mhd = q->s->mhd;
 
@@ -173,11 +173,11 @@ static void respond(struct visit *q, int status, const char *type, struct MHD_Re
     q->answered = true;
     q->status = status;
     q->response = response;
-    visit_wake(q);
+    http_request_wake(q);
 }
 
 /* Copies text. A long one waits on the disk until the client has read it. */
-static struct MHD_Response *text_response(const struct visit *q, const char *text, size_t len)
+static struct MHD_Response *text_response(const struct http_request *q, const char *text, size_t len)
 {
     struct spill s autorelease(spill_release) = SPILL_INIT(0);
 
@@ -187,20 +187,20 @@ static struct MHD_Response *text_response(const struct visit *q, const char *tex
     return q->s->mhd->create_response_from_buffer(len, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
 }
 
-void answer_text(struct visit *q, int status, const char *type, const char *text, size_t len)
+void answer_text(struct http_request *q, int status, const char *type, const char *text, size_t len)
 {
     respond(q, status, type, text_response(q, text, len));
 }
 
 /* The last event of a stream. Takes body. */
-static void end_events(struct visit *q, const char *event, struct json *body)
+static void end_events(struct http_request *q, const char *event, struct json *body)
 {
     stream_sse(q, event, body);
     json_free(body);
     stream_end(q);
 }
 
-void answer_json(struct visit *q, int status, struct json *body)
+void answer_json(struct http_request *q, int status, struct json *body)
 {
     if (q->streams) {
         end_events(q, "answer", body);
@@ -212,7 +212,7 @@ void answer_json(struct visit *q, int status, struct json *body)
     respond(q, status, *text ? "application/json" : NULL, text_response(q, text, strlen(text)));
 }
 
-void answer_header(struct visit *q, const char *name, const char *value)
+void answer_header(struct http_request *q, const char *name, const char *value)
 {
     argv_pushl(&q->headers, name, value, NULL);
 }
@@ -252,14 +252,14 @@ char *failure_text(const struct route *r, int status, const char *code, const ch
 
 /* Returns the route whose form errors have. OpenAI's clients ask for paths of /v1 that we do not have, so
  * these get errors in OpenAI's form. */
-static const struct route *shape_of(const struct visit *q)
+static const struct route *shape_of(const struct http_request *q)
 {
     static const struct route v1 = {.failure = openai_failure};
 
     return !q->route && !strncmp(q->path, "/v1/", 4) ? &v1 : q->route;
 }
 
-void answer_error(struct visit *q, int status, const char *code, const char *fmt, ...)
+void answer_error(struct http_request *q, int status, const char *code, const char *fmt, ...)
 {
     va_list ap;
 
@@ -277,7 +277,7 @@ void answer_error(struct visit *q, int status, const char *code, const char *fmt
         connection_refuse(q->c, status, code, detail);
         q->status = status;
         q->answered = true;
-        visit_lose(q);
+        http_request_lose(q);
         return;
     }
     autofree char *text = failure_text(shape_of(q), status, code, detail);
@@ -286,7 +286,7 @@ void answer_error(struct visit *q, int status, const char *code, const char *fmt
     answer_text(q, status, "application/json", text, strlen(text));
 }
 
-void answer_failure(struct visit *q, const struct error *err)
+void answer_failure(struct http_request *q, const struct error *err)
 {
     static const struct {
         enum error_kind kind;
@@ -319,7 +319,7 @@ void answer_failure(struct visit *q, const struct error *err)
     answer_error(q, rows[i].status, rows[i].word, "%s", err->text);
 }
 
-void answer_file(struct visit *q, const char *path, const char *name)
+void answer_file(struct http_request *q, const char *path, const char *name)
 {
     autofree char *disposition = media_disposition(name);
     autoclose int fd = *path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
@@ -335,33 +335,33 @@ void answer_file(struct visit *q, const char *path, const char *name)
             q->s->mhd->create_response_from_fd64((uint64_t)st.st_size, fd_steal(&fd)));
 }
 
-void stream_begin(struct visit *q, int status, const char *type)
+void stream_begin(struct http_request *q, int status, const char *type)
 {
     q->streams = true;
     respond(q, status, type,
             q->s->mhd->create_response_from_callback(MHD_SIZE_UNKNOWN, 16384, stream_read, q, NULL));
 }
 
-static void on_silence(void *ctx)
+static void on_stream_silence(void *ctx)
 {
-    struct visit *q = ctx;
+    struct http_request *q = ctx;
 
     stream_send(q, ": still working\n\n", 17);
-    loop_timer(q->s->o.loop, clock_ms() + STREAM_SILENT_MS, on_silence, q);
+    loop_timer(q->s->o.loop, clock_ms() + STREAM_SILENT_MS, on_stream_silence, q);
 }
 
-void stream_begin_events(struct visit *q)
+void stream_begin_events(struct http_request *q)
 {
     stream_begin(q, 200, "text/event-stream");
-    loop_timer(q->s->o.loop, clock_ms() + STREAM_SILENT_MS, on_silence, q);
+    loop_timer(q->s->o.loop, clock_ms() + STREAM_SILENT_MS, on_stream_silence, q);
 }
 
-void stream_send(struct visit *q, const char *data, size_t len)
+void stream_send(struct http_request *q, const char *data, size_t len)
 {
     if (q->lost || q->ended)
         return;
     if (q->out.len - q->out_at + len > STREAM_WAITING_MAX) {
-        visit_lose(q);
+        http_request_lose(q);
         return;
     }
     if (q->out_at > STREAM_WAITING_MAX) {
@@ -369,10 +369,10 @@ void stream_send(struct visit *q, const char *data, size_t len)
         q->out_at = 0;
     }
     spill_keep(&q->out, data, len);
-    visit_wake(q);
+    http_request_wake(q);
 }
 
-void stream_sse(struct visit *q, const char *event, const struct json *json)
+void stream_sse(struct http_request *q, const char *event, const struct json *json)
 {
     autofree char *text = json_print(json);
     autofree char *all = xasprintf("%s%s%sdata: %s\n\n", event ? "event: " : "", event ? event : "",
@@ -381,7 +381,7 @@ void stream_sse(struct visit *q, const char *event, const struct json *json)
     stream_send(q, all, strlen(all));
 }
 
-void stream_line(struct visit *q, const struct json *json)
+void stream_line(struct http_request *q, const struct json *json)
 {
     autofree char *text = json_print(json);
     autofree char *all = xasprintf("%s\n", text);
@@ -389,9 +389,9 @@ void stream_line(struct visit *q, const struct json *json)
     stream_send(q, all, strlen(all));
 }
 
-void stream_end(struct visit *q)
+void stream_end(struct http_request *q)
 {
     q->ended = true;
     loop_timer_stop(q->s->o.loop, q);
-    visit_wake(q);
+    http_request_wake(q);
 }
