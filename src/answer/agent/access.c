@@ -45,11 +45,11 @@ int access_run(struct agent *a, struct tool_use *use, struct error *err)
 
     if (text_is_blank(path))
         return cell_malformed(a, use, "The argument \"path\" is missing: {\"path\": \"...\"}.", err);
-    budget_good_call(&a->q->budget);
-    if ((before = budget_failed_code(&a->q->budget, path))) {
-        budget_failed_again(&a->q->budget);
+    budget_good_call(&a->qn->budget);
+    if ((before = budget_failed_code(&a->qn->budget, path))) {
+        budget_failed_again(&a->qn->budget);
         use->kind = RESULT_FAILED;
-        buf_addf(&use->text, "%s\n%s", a->q->texts.same_code, before);
+        buf_addf(&use->text, "%s\n%s", a->qn->texts.same_code, before);
         cell_refused(a, &c, "skipped: the same path was refused before");
         return 0;
     }
@@ -57,7 +57,7 @@ int access_run(struct agent *a, struct tool_use *use, struct error *err)
     if (look_at_file(a, path, &use->text, &why) == 0) {
         use->kind = RESULT_OK;
         cell_send_result(a, &c, buf_str(&use->text));
-        budget_worked(&a->q->budget);
+        budget_worked(&a->qn->budget);
         return 0;
     }
     use->kind = RESULT_FAILED;
@@ -68,6 +68,6 @@ int access_run(struct agent *a, struct tool_use *use, struct error *err)
         *err = why;
         return -1;
     }
-    budget_failed(&a->q->budget, path, why.text, why.text);
+    budget_failed(&a->qn->budget, path, why.text, why.text);
     return 0;
 }

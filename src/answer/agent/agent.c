@@ -78,11 +78,11 @@ void agent_free(struct agent *a)
 }
 
 /* Did the question show or run anything? If not, it is removed from the history. */
-static bool left_traces(const struct agent *a, const struct question *q)
+static bool left_traces(const struct agent *a, const struct question *qn)
 {
-    if (q->cells)
+    if (qn->cells)
         return true;
-    for (size_t i = q->start; i < a->c->n; i++)
+    for (size_t i = qn->start; i < a->c->n; i++)
         if (a->c->v[i].role == TURN_ASSISTANT && !text_is_blank(a->c->v[i].text))
             return true;
     return false;
@@ -90,7 +90,7 @@ static bool left_traces(const struct agent *a, const struct question *q)
 
 void question_fill(struct agent *a, const char *question, size_t len)
 {
-    struct turn *t = &a->c->v[a->q->start];
+    struct turn *t = &a->c->v[a->qn->start];
     struct buf text = BUF_INIT(0);
 
     buf_add(&text, a->heard.data, a->heard.len);
@@ -104,7 +104,7 @@ void question_fill(struct agent *a, const char *question, size_t len)
     conversation_changed(a->c, t);
 }
 
-static void question_put(struct agent *a, struct question *q, const char *question, size_t len)
+static void question_put(struct agent *a, struct question *qn, const char *question, size_t len)
 {
     /* A resumed history may end anywhere: drop a question that was never answered, and close open calls with
      * results. */
@@ -112,7 +112,7 @@ static void question_put(struct agent *a, struct question *q, const char *questi
         conversation_truncate(a->c, a->c->n - 1);
     conversation_close_open_calls(a->c, "Not run.");
     conversation_interrupted(a->c);
-    q->start = a->c->n;
+    qn->start = a->c->n;
     conversation_user(a->c, question, len);
     question_fill(a, question, len);
     image_list_copy(&a->images, a->c);
@@ -129,13 +129,13 @@ static void drop_pending(struct agent *a)
 
 static void question_settle(struct agent *a, enum question_status status, const char *question, size_t len)
 {
-    const struct question *q = a->q;
+    const struct question *qn = a->qn;
     bool good = question_has_answer(status);
 
-    set_retry(a, good || q->answer ? NULL : question, len);
-    if (!left_traces(a, q)) {
+    set_retry(a, good || qn->answer ? NULL : question, len);
+    if (!left_traces(a, qn)) {
         /* keep the pending blocks for the retry or the next question */
-        conversation_truncate(a->c, q->start);
+        conversation_truncate(a->c, qn->start);
         return;
     }
     if (!good)
@@ -144,35 +144,35 @@ static void question_settle(struct agent *a, enum question_status status, const 
 }
 
 /* The model answered without code, but no code could have run. That is no failure, but is worth one line. */
-static void warn_no_sandbox(struct agent *a, const struct question *q, enum question_status status)
+static void warn_no_sandbox(struct agent *a, const struct question *qn, enum question_status status)
 {
     if (a->no_sandbox.kind == ERROR_NONE)
         /* the start failed beside the request, and the package list came from the cache */
         sandbox_failed(a->sandbox, &a->no_sandbox);
-    if (a->sandbox_warned || a->no_sandbox.kind == ERROR_NONE || q->cells || status == QUESTION_NO_SANDBOX)
+    if (a->sandbox_warned || a->no_sandbox.kind == ERROR_NONE || qn->cells || status == QUESTION_NO_SANDBOX)
         return;
     a->sandbox_warned = true;
     autofree char *why = error_message(&a->no_sandbox);
     agent_notice(a, NOTICE_WARNING, "code cannot run here: %s", why);
 }
 
-static void send_done(struct agent *a, struct question *q, enum question_status status,
+static void send_done(struct agent *a, struct question *qn, enum question_status status,
                       const struct error *err)
 {
     autofree char *why = error_message(err);
-    const char *answer = q->answer ? q->answer : "";
+    const char *answer = qn->answer ? qn->answer : "";
     autorelease(provenance_release) struct provenance p = {0};
     struct event e = {.type = EVENT_DONE,
                       .done = {
                           .status = status,
                           .answer = answer,
                           .error = *why ? why : NULL,
-                          .reasoning = *answer ? NULL : q->thought,
-                          .last_output = q->good && !numbers_shared(answer, q->good) ? q->good : NULL,
-                          .computed = computed_make(a, q, &p),
-                          .usage = q->usage,
-                          .cells = q->cells,
-                          .seconds = (double)(clock_ms() - q->began) / 1000,
+                          .reasoning = *answer ? NULL : qn->thought,
+                          .last_output = qn->good && !numbers_shared(answer, qn->good) ? qn->good : NULL,
+                          .computed = computed_make(a, qn, &p),
+                          .usage = qn->usage,
+                          .cells = qn->cells,
+                          .seconds = (double)(clock_ms() - qn->began) / 1000,
                       }};
 
     agent_send(a, &e);
@@ -203,16 +203,16 @@ static void tell_earlier(struct agent *a)
 static enum question_status question_over(struct agent *a, enum question_status status, const char *question,
                                           size_t len, struct error *err)
 {
-    struct question *q = a->q;
+    struct question *qn = a->qn;
 
-    if (q->undelivered && question_has_answer(status)) {
+    if (qn->undelivered && question_has_answer(status)) {
         status = QUESTION_UNDELIVERED;
-        error_set(err, ERROR_SYSTEM, 0, "answered, but %s", q->undelivered);
+        error_set(err, ERROR_SYSTEM, 0, "answered, but %s", qn->undelivered);
         if (a->o.chat)
             err->remedy[0] = '\0'; /* the remedy is a command-line option, which the chat does not have */
     }
     question_settle(a, status, question, len);
-    warn_no_sandbox(a, q, status);
+    warn_no_sandbox(a, qn, status);
     return status;
 }
 

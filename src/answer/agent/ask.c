@@ -20,7 +20,7 @@ static int64_t estimated_output(const struct llm_reply *r)
 
 /* Count what the request cost. Where the service does not say, the count is estimated so that
  * --max-tokens-total still applies. */
-static void account(struct agent *a, struct question *q, const struct llm_reply *r)
+static void account(struct agent *a, struct question *qn, const struct llm_reply *r)
 {
     struct usage u = {
         .input = r->usage.input < 0 ? agent_conversation_tokens(a) : r->usage.input,
@@ -35,16 +35,16 @@ static void account(struct agent *a, struct question *q, const struct llm_reply 
     if (!r->requests)
         return;
     u.cost = price_cost(&llm_facts(a->llm)->price, u.input, u.cached, u.output);
-    usage_add(&q->usage, &u);
+    usage_add(&qn->usage, &u);
     usage_add(&a->usage, &u);
-    budget_asked(&q->budget, u.requests, u.input + u.output);
+    budget_asked(&qn->budget, u.requests, u.input + u.output);
     agent_send(a, &(struct event){.type = EVENT_USAGE, .usage = u});
 }
 
 /* What was spent so far decides, since nobody knows what the next request will cost. */
 int ask_allowed(const struct agent *a, struct error *err)
 {
-    if (budget_may_ask(&a->q->budget, err))
+    if (budget_may_ask(&a->qn->budget, err))
         return -1;
     if (a->o.max_cost <= 0)
         return 0;
@@ -63,25 +63,25 @@ int ask_allowed(const struct agent *a, struct error *err)
 int ask_once(struct agent *a, const struct conversation *c, const char *about, struct llm_reply *r,
              struct error *err)
 {
-    struct question *q = a->q;
+    struct question *qn = a->qn;
     struct llm_tool tools[PROMPT_TOOLS_MAX];
     size_t n = 0;
     struct llm_listener listener;
 
-    for (size_t i = 0; i < q->texts.n_tools; i++) {
-        const struct tool *tool = tool_find(a, q->texts.tools[i].name);
+    for (size_t i = 0; i < qn->texts.n_tools; i++) {
+        const struct tool *tool = tool_find(a, qn->texts.tools[i].name);
 
         if (tool)
-            tools[n++] = (struct llm_tool){tool->name, q->texts.tools[i].description, tool->parameters,
+            tools[n++] = (struct llm_tool){tool->name, qn->texts.tools[i].description, tool->parameters,
                                            tool->code_key};
     }
     struct llm_request req = {.conversation = c,
-                              .prompts = &q->texts,
-                              .examples = small_model_examples(a, &q->texts),
+                              .prompts = &qn->texts,
+                              .examples = small_model_examples(a, &qn->texts),
                               .tools = {tools, n},
-                              .vary = q->vary,
+                              .vary = qn->vary,
                               .about = about};
-    q->vary = false;
+    qn->vary = false;
     if (c == a->c) /* another conversation begins with the same turns, made ready as they were last sent */
         images_prepare(a);
     agent_listener(a, &listener);
@@ -89,7 +89,7 @@ int ask_once(struct agent *a, const struct conversation *c, const char *about, s
     if (about || c != a->c)
         listener.text = listener.reasoning = NULL;
     int status = llm_ask(a->llm, &req, &listener, r, err);
-    account(a, q, r);
+    account(a, qn, r);
     return status;
 }
 

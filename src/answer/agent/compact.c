@@ -39,7 +39,7 @@ static int ask_for_summary(struct agent *a, size_t end, struct llm_reply *r, str
                                .revision = a->c->revision + 1};
 
     memcpy(old.v, a->c->v, end * sizeof *old.v);
-    conversation_user(&old, a->q->texts.summary, strlen(a->q->texts.summary));
+    conversation_user(&old, a->qn->texts.summary, strlen(a->qn->texts.summary));
     int status = ask_allowed(a, err) ? -1 : ask_once(a, &old, NULL, r, err);
     memmove(old.v, old.v + end, sizeof *old.v);
     old.n = 1;
@@ -68,22 +68,22 @@ static int compact_turns(struct agent *a, size_t end, struct error *err)
 
 /* May the turns before this question become a summary by themselves? Once a question is enough: it costs a
  * request. */
-static bool may_compact(const struct agent *a, const struct question *q)
+static bool may_compact(const struct agent *a, const struct question *qn)
 {
-    return !q->compacted && q->start && q->texts.summary && !small_model_keeps_turns(a);
+    return !qn->compacted && qn->start && qn->texts.summary && !small_model_keeps_turns(a);
 }
 
 /* Replace the first end turns, and tell the user once a session. why: what the window is. */
-static bool compact_by_itself(struct agent *a, struct question *q, size_t end, const char *why)
+static bool compact_by_itself(struct agent *a, struct question *qn, size_t end, const char *why)
 {
     struct error err = {0};
 
-    q->compacted = true;
+    qn->compacted = true;
     if (compact_turns(a, end, &err) < 0) {
         agent_notice(a, NOTICE_DETAIL, "the older turns could not be summarised: %s", err.text);
         return false;
     }
-    q->start = q->start - end + 2; /* the summary, and its "Noted." */
+    qn->start = qn->start - end + 2; /* the summary, and its "Noted." */
     if (!a->told_compact)
         agent_notice(a, NOTICE_INFO, "%s: the older turns were replaced by a summary that %s wrote", why,
                      llm_model(a->llm));
@@ -93,13 +93,13 @@ static bool compact_by_itself(struct agent *a, struct question *q, size_t end, c
 
 /* Replace the older turns by the model's summary before the question that is about to be asked, if the window
  * is nearly full. */
-static void compact_if_full(struct agent *a, struct question *q)
+static void compact_if_full(struct agent *a, struct question *qn)
 {
-    if (!may_compact(a, q) || !fuller_than(a, FULL))
+    if (!may_compact(a, qn) || !fuller_than(a, FULL))
         return;
-    context_shorten(a->c, q->start);
+    context_shorten(a->c, qn->start);
     if (fuller_than(a, ROOMY))
-        compact_by_itself(a, q, q->start, "context nearly full");
+        compact_by_itself(a, qn, qn->start, "context nearly full");
 }
 
 /* How many of the turns before this question, whole questions, to summarise in one request: what fills the
@@ -126,23 +126,23 @@ static size_t oldest_turns(const struct agent *a, size_t start)
 
 /* The service refused all of it as too long: do so with as many of the oldest turns as it should take. False:
  * no summary came of it. */
-static bool compact_refused(struct agent *a, struct question *q)
+static bool compact_refused(struct agent *a, struct question *qn)
 {
     int window = llm_context(a->llm);
 
-    return may_compact(a, q) && (!window || window >= WINDOW_MIN)
-           && compact_by_itself(a, q, oldest_turns(a, q->start), "context full");
+    return may_compact(a, qn) && (!window || window >= WINDOW_MIN)
+           && compact_by_itself(a, qn, oldest_turns(a, qn->start), "context full");
 }
 
-static bool window_full(const struct agent *a, const struct question *q, const struct error *err)
+static bool window_full(const struct agent *a, const struct question *qn, const struct error *err)
 {
-    return err->kind == ERROR_CONTEXT && !q->late && !loop_cancelled(a->loop);
+    return err->kind == ERROR_CONTEXT && !qn->late && !loop_cancelled(a->loop);
 }
 
 /* Leave something out of the conversation; the user is told once. False: nothing is left to leave out. */
-static bool shrink(struct agent *a, struct question *q)
+static bool shrink(struct agent *a, struct question *qn)
 {
-    if (!context_shrink(a->c, &q->start))
+    if (!context_shrink(a->c, &qn->start))
         return false;
     if (!a->told_full)
         agent_notice(a, NOTICE_INFO, "context full: the oldest turns are no longer sent to the model");
@@ -152,15 +152,15 @@ static bool shrink(struct agent *a, struct question *q)
 
 /* The service has refused the conversation as too long: one step that may help, the one that loses least
  * first. */
-static bool make_room(struct agent *a, struct question *q)
+static bool make_room(struct agent *a, struct question *qn)
 {
-    return context_shorten(a->c, q->start) || compact_refused(a, q) || shrink(a, q);
+    return context_shorten(a->c, qn->start) || compact_refused(a, qn) || shrink(a, qn);
 }
 
-static int bound_history(struct agent *a, struct question *q, struct error *err)
+static int bound_history(struct agent *a, struct question *qn, struct error *err)
 {
     while (conversation_bytes(a->c) > HISTORY_MAX)
-        if (!shrink(a, q))
+        if (!shrink(a, qn))
             return error_set(err, ERROR_LIMIT, 0,
                              "%s sent more for this question than a conversation can hold (%zu MiB)\n"
                              "%s",
@@ -170,23 +170,23 @@ static int bound_history(struct agent *a, struct question *q, struct error *err)
 
 int ask_model(struct agent *a, struct llm_reply *r, struct error *err)
 {
-    struct question *q = a->q;
+    struct question *qn = a->qn;
 
-    compact_if_full(a, q);
+    compact_if_full(a, qn);
     for (;;) {
         if (ask_allowed(a, err))
             return -1;
         if (loop_cancelled(a->loop))
             return error_set(err, ERROR_CANCELLED, 0, "interrupted");
-        if (bound_history(a, q, err))
+        if (bound_history(a, qn, err))
             return -1;
-        q->reply++;
+        qn->reply++;
         if (a->no_sandbox.kind == ERROR_NONE)
             sandbox_start(a->sandbox); /* starts up while the model thinks */
         int status = ask_once(a, a->c, NULL, r, err);
-        if (!status || !window_full(a, q, err))
+        if (!status || !window_full(a, qn, err))
             return status;
-        if (!make_room(a, q))
+        if (!make_room(a, qn))
             return -1;
         llm_reply_release(r);
         memset(r, 0, sizeof *r);

@@ -17,22 +17,22 @@ static void add_sources(const struct agent *a, struct provenance *p, bool *ran)
     }
 }
 
-struct computation computed_make(const struct agent *a, const struct question *q, struct provenance *p)
+struct computation computed_make(const struct agent *a, const struct question *qn, struct provenance *p)
 {
-    bool ran = false, answered = !text_is_blank(q->answer);
+    bool ran = false, answered = !text_is_blank(qn->answer);
 
     if (answered) {
         add_sources(a, p, &ran);
-        provenance_check(p, q->answer);
+        provenance_check(p, qn->answer);
     }
     return (struct computation){
-        .runs = q->cells,
-        .failed = q->failed,
-        .seconds = q->run_seconds,
-        .memory_only = answered && !q->cells && !ran && !a->data,
+        .runs = qn->cells,
+        .failed = qn->failed,
+        .seconds = qn->run_seconds,
+        .memory_only = answered && !qn->cells && !ran && !a->data,
         .unsupported = (const char *const *)p->unsupported.v,
         .n_unsupported = p->unsupported.n,
-        .verified = q->verified,
-        .second = q->second,
+        .verified = qn->verified,
+        .second = qn->second,
     };
 }

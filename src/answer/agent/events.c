@@ -7,7 +7,7 @@
 
 void agent_send(struct agent *a, struct event *e)
 {
-    e->question = a->q ? a->q->number : a->number;
+    e->question = a->qn ? a->qn->number : a->number;
     e->agent = a->before || a->next ? a->o.prompts->role : NULL;
     if (a->event)
         a->event(a->event_ctx, e);
@@ -40,7 +40,7 @@ void agent_turn_to(struct agent *a, enum phase phase)
 
 static void send_text(struct agent *a, enum event_type type, const char *text, size_t len)
 {
-    agent_send(a, &(struct event){.type = type, .text = {a->q ? a->q->reply : 0, text, len}});
+    agent_send(a, &(struct event){.type = type, .text = {a->qn ? a->qn->reply : 0, text, len}});
 }
 
 static void on_text(void *ctx, const char *text, size_t len)
@@ -60,7 +60,7 @@ static void on_retracted(void *ctx)
     struct agent *a = ctx;
 
     agent_reply_end(a, REPLY_THOUGHTS);
-    a->q->reply++;
+    a->qn->reply++;
 }
 
 static void on_restarted(void *ctx)
@@ -88,7 +88,7 @@ void agent_listener(struct agent *a, struct llm_listener *l)
 
 void agent_reply_end(struct agent *a, enum reply_kind kind)
 {
-    agent_send(a, &(struct event){.type = EVENT_REPLY_END, .reply_end = {a->q->reply, kind}});
+    agent_send(a, &(struct event){.type = EVENT_REPLY_END, .reply_end = {a->qn->reply, kind}});
 }
 
 void agent_send_whole(struct agent *a, enum event_type type, const char *text)

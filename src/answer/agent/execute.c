@@ -233,11 +233,11 @@ static void keep_code(struct agent *a, const char *code)
 {
     size_t len = strlen(code);
 
-    if (!a->q)
+    if (!a->qn)
         return;
-    if (a->code_question != a->q->number)
+    if (a->code_question != a->qn->number)
         buf_clear(&a->code);
-    a->code_question = a->q->number;
+    a->code_question = a->qn->number;
     if (a->code.len)
         buf_addstr(&a->code, "\n\n");
     while (len && code[len - 1] == '\n')
@@ -247,17 +247,17 @@ static void keep_code(struct agent *a, const char *code)
 
 /* Remember the first file that could not be delivered, to report it at the end, unless a later cell writes it
  * again and that copy is delivered. */
-static void note_undelivered(struct question *q, const struct cell_result *r)
+static void note_undelivered(struct question *qn, const struct cell_result *r)
 {
-    for (size_t i = 0; q->undelivered && i < r->n_files; i++)
-        if (!strcmp(r->files[i].name, q->undelivered_name)) {
-            free(steal(&q->undelivered));
-            free(steal(&q->undelivered_name));
+    for (size_t i = 0; qn->undelivered && i < r->n_files; i++)
+        if (!strcmp(r->files[i].name, qn->undelivered_name)) {
+            free(steal(&qn->undelivered));
+            free(steal(&qn->undelivered_name));
         }
-    if (q->undelivered || !r->undelivered)
+    if (qn->undelivered || !r->undelivered)
         return;
-    q->undelivered = xasprintf("%s\n%s", r->undelivered, r->undelivered_remedy);
-    q->undelivered_name = xstrdup(r->undelivered_name);
+    qn->undelivered = xasprintf("%s\n%s", r->undelivered, r->undelivered_remedy);
+    qn->undelivered_name = xstrdup(r->undelivered_name);
 }
 
 int cell_run(struct agent *a, struct code_run *c, struct error *err)
@@ -269,7 +269,7 @@ int cell_run(struct agent *a, struct code_run *c, struct error *err)
     c->cell = ++a->cells;
     cell_send_call(a, c);
     /* If the sandbox could not start a moment ago, do not try again in the same question. */
-    if (a->q && a->no_sandbox.kind != ERROR_NONE)
+    if (a->qn && a->no_sandbox.kind != ERROR_NONE)
         e = a->no_sandbox;
     if (e.kind != ERROR_NONE || sandbox_run(a->sandbox, c->code, strlen(c->code), &listener, &c->r, &e)) {
         /* The model can mend code that is too long, but not an image that the user named for an engine that
@@ -296,8 +296,8 @@ int cell_run(struct agent *a, struct code_run *c, struct error *err)
     if (c->told.len)
         c->output = xmemdup0(c->told.data, c->told.len);
     cell_tell(&c->r, c->code, &c->told);
-    if (a->q)
-        note_undelivered(a->q, &c->r);
+    if (a->qn)
+        note_undelivered(a->qn, &c->r);
     send_outcome(a, c);
     return 0;
 }
@@ -316,5 +316,5 @@ int cell_malformed(struct agent *a, struct tool_use *use, const char *problem, s
     use->kind = RESULT_MALFORMED;
     buf_addstr(&use->text, problem);
     cell_refused(a, &c, problem);
-    return budget_bad_call(&a->q->budget, problem, err);
+    return budget_bad_call(&a->qn->budget, problem, err);
 }

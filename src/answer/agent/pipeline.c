@@ -28,8 +28,8 @@ static void before_event(void *ctx, const struct event *e)
     if (e->type == EVENT_DONE) {
         const struct usage *u = &e->done.usage;
 
-        usage_add(&a->q->usage, u);
-        budget_asked(&a->q->budget, u->requests, u->input + u->output);
+        usage_add(&a->qn->usage, u);
+        budget_asked(&a->qn->budget, u->requests, u->input + u->output);
         buf_clear(&a->heard);
         buf_addstr(&a->heard, e->done.answer);
         return;
@@ -38,9 +38,9 @@ static void before_event(void *ctx, const struct event *e)
         return;
     if (e->type == EVENT_REPLY_END && e->reply_end.kind == REPLY_ANSWER)
         own.reply_end.kind = REPLY_CALLS;
-    if (e->type == EVENT_REPLY_END && a->q->reply < e->reply_end.reply)
-        a->q->reply = e->reply_end.reply; /* our replies are numbered after its */
-    own.question = a->q ? a->q->number : a->number;
+    if (e->type == EVENT_REPLY_END && a->qn->reply < e->reply_end.reply)
+        a->qn->reply = e->reply_end.reply; /* our replies are numbered after its */
+    own.question = a->qn ? a->qn->number : a->number;
     if (a->event)
         a->event(a->event_ctx, &own);
 }
@@ -62,12 +62,12 @@ static enum question_status ask_step(struct agent *a, struct agent *b, const cha
 {
     int64_t limit = a->o.max_tokens_total;
 
-    b->number = a->q->number - 1;
+    b->number = a->qn->number - 1;
     b->cells = a->cells;
     b->usage = a->usage; /* the limit of cost is the session's */
     b->o.max_ms = 0;     /* this agent's timer interrupts both */
     b->o.max_tokens_total = limit;
-    llm_set_deadline(b->llm, a->q->deadline);
+    llm_set_deadline(b->llm, a->qn->deadline);
     enum question_status status = agent_ask(b, question, strlen(question), err);
     llm_set_deadline(b->llm, 0);
     a->usage = b->usage;

@@ -91,7 +91,7 @@ struct agent {
     bool data;                /* the conversation has attached data, or output of the user's own code */
     bool told_full;           /* the user was told, once a session, that the window is full */
     enum phase phase;         /* the last one told of the model */
-    struct question *q;       /* the question being asked, or NULL */
+    struct question *qn;      /* the question being asked, or NULL */
     struct added_file *added; /* files and folders for the next question (attach.c) */
     size_t n_added;
     struct buf pending;       /* notes for the next question */
@@ -117,7 +117,7 @@ struct agent {
  * then compact.c, ask.c, tools.c and what they use. */
 
 /* agent.c */
-/* agent_ask(), where steps is what is done for the answer of a->q once its turn is the last of the
+/* agent_ask(), where steps is what is done for the answer of a->qn once its turn is the last of the
  * conversation: as rounds_run(). */
 enum question_status agent_answer(struct agent *a, const char *question, size_t len,
                                   enum question_status (*steps)(struct agent *a, const char *question,
@@ -128,13 +128,13 @@ void question_fill(struct agent *a, const char *question, size_t len);
 
 /* rounds.c */
 /* Ask the model, run its code, append the result, ask again, until there is an answer, which goes into
- * a->q->answer, or a reason why there is none. err is set for every status but ANSWERED (for CODE_FAILED it
+ * a->qn->answer, or a reason why there is none. err is set for every status but ANSWERED (for CODE_FAILED it
  * says what failed). The conversation may end in open calls or results. */
 enum question_status rounds_run(struct agent *a, const char *question, struct error *err);
 
 /* question.c */
-void question_init(struct agent *a, struct question *q);
-void question_release(struct agent *a, struct question *q);
+void question_init(struct agent *a, struct question *qn);
+void question_release(struct agent *a, struct question *qn);
 /* The question's time is over, so the loop's interrupt is our own. */
 bool agent_out_of_time(const struct agent *a);
 /* The status that an error ends the question with; err is made clearer. */
@@ -249,12 +249,12 @@ void context_replace(struct conversation *c, size_t n, const char *user, const c
 int ask_model(struct agent *a, struct llm_reply *r, struct error *err);
 
 /* verify.c */
-/* Compute the answer of a->q a second time. Returns ANSWERED, UNVERIFIED, or what stopped the question. */
+/* Compute the answer of a->qn a second time. Returns ANSWERED, UNVERIFIED, or what stopped the question. */
 enum question_status verify_answer(struct agent *a, const char *question, struct error *err);
 
 /* computed.c */
 /* Where the answer comes from. p, which must be empty, holds what the result points to; the caller releases
  * it. */
-struct computation computed_make(const struct agent *a, const struct question *q, struct provenance *p);
+struct computation computed_make(const struct agent *a, const struct question *qn, struct provenance *p);
 
 #endif

@@ -17,17 +17,17 @@ static void on_deadline(void *ctx)
 {
     struct agent *a = ctx;
 
-    a->q->late = true;
+    a->qn->late = true;
     loop_interrupt(a->loop);
     out_hurry(true);
 }
 
 bool agent_out_of_time(const struct agent *a)
 {
-    return a->q && a->q->late && loop_interrupts(a->loop) <= 1 && !loop_fatal(a->loop);
+    return a->qn && a->qn->late && loop_interrupts(a->loop) <= 1 && !loop_fatal(a->loop);
 }
 
-void question_init(struct agent *a, struct question *q)
+void question_init(struct agent *a, struct question *qn)
 {
     struct budget_limits max = {
         .requests = a->o.max_requests,
@@ -39,36 +39,36 @@ void question_init(struct agent *a, struct question *q)
         .chat = a->o.chat,
     };
 
-    *q = (struct question){.number = ++a->number, .began = clock_ms(), .usage = USAGE_NONE};
-    budget_init(&q->budget, &max);
-    a->q = q;
+    *qn = (struct question){.number = ++a->number, .began = clock_ms(), .usage = USAGE_NONE};
+    budget_init(&qn->budget, &max);
+    a->qn = qn;
     out_hurry(false);
     if (a->o.max_ms > 0) {
-        q->deadline = q->began + a->o.max_ms;
-        loop_deadline(a->loop, q->deadline, on_deadline, a);
-        llm_set_deadline(a->llm, q->deadline);
+        qn->deadline = qn->began + a->o.max_ms;
+        loop_deadline(a->loop, qn->deadline, on_deadline, a);
+        llm_set_deadline(a->llm, qn->deadline);
     }
 }
 
-void question_release(struct agent *a, struct question *q)
+void question_release(struct agent *a, struct question *qn)
 {
-    if (q->deadline) {
+    if (qn->deadline) {
         loop_timer_stop(a->loop, a);
         llm_set_deadline(a->llm, 0);
         /* Clear our own interrupt so that it does not end the next question; keep a signal from the user. */
         if (agent_out_of_time(a))
             loop_arm(a->loop);
     }
-    budget_release(&q->budget);
-    prompts_release(&q->texts);
-    free(q->answer);
-    free(q->last_text);
-    free(q->thought);
-    free(q->good);
-    free(q->undelivered);
-    free(q->undelivered_name);
-    free(q->second);
-    a->q = NULL;
+    budget_release(&qn->budget);
+    prompts_release(&qn->texts);
+    free(qn->answer);
+    free(qn->last_text);
+    free(qn->thought);
+    free(qn->good);
+    free(qn->undelivered);
+    free(qn->undelivered_name);
+    free(qn->second);
+    a->qn = NULL;
 }
 
 enum question_status question_failed(const struct agent *a, struct error *err)

@@ -20,9 +20,9 @@
 #define GO_ON         (-1) /* no status yet: ask the model again */
 #define THOUGHT_SHOWN 300  /* bytes of reasoning quoted in one of our lines */
 
-static int still_fails(const struct question *q, const char *more, struct error *err)
+static int still_fails(const struct question *qn, const char *more, struct error *err)
 {
-    unsigned n = q->budget.failing - 1;
+    unsigned n = qn->budget.failing - 1;
 
     return error_set(err, ERROR_LIMIT, 0, "the code still failed after %u repair%s%s", n, n == 1 ? "" : "s",
                      more);
@@ -62,12 +62,12 @@ static int reply_cut(struct agent *a, struct llm_reply *r, struct error *err)
 
 /* The reasoning on one line, "" if there was none. A long one is cut at the front, since the conclusion is at
  * the end. */
-static char *brief_thought(const struct question *q)
+static char *brief_thought(const struct question *qn)
 {
     struct buf line autorelease(buf_release) = BUF_INIT(0);
     size_t from = 0;
 
-    for (const char *p = q->thought ? q->thought : ""; *p; p++)
+    for (const char *p = qn->thought ? qn->thought : ""; *p; p++)
         if (!isspace((unsigned char)*p))
             buf_addch(&line, *p);
         else if (line.len && buf_last(&line) != ' ')
@@ -84,33 +84,33 @@ static char *brief_thought(const struct question *q)
 
 /* The question or result that got an empty reply gets a line that asks for an answer. It stays, since what a
  * reply was given to is part of the conversation. */
-static void ask_for_answer(struct agent *a, struct question *q)
+static void ask_for_answer(struct agent *a, struct question *qn)
 {
     struct turn *t = &a->c->v[a->c->n - 1];
 
-    xreplace(&t->text, xasprintf("%s\n\n%s", t->text, q->texts.empty));
+    xreplace(&t->text, xasprintf("%s\n\n%s", t->text, qn->texts.empty));
     conversation_changed(a->c, t);
-    q->budget.asked_for_answer = true;
+    qn->budget.asked_for_answer = true;
 }
 
 /* After an empty reply, an answer is asked for, once per question. */
-static int empty_reply(struct agent *a, struct question *q, const struct llm_reply *r, struct error *err)
+static int empty_reply(struct agent *a, struct question *qn, const struct llm_reply *r, struct error *err)
 {
     if (!text_is_blank(r->reasoning))
-        xreplace(&q->thought, xstrdup(r->reasoning));
-    autofree char *thought = brief_thought(q);
+        xreplace(&qn->thought, xstrdup(r->reasoning));
+    autofree char *thought = brief_thought(qn);
     if (r->endless) {
         agent_reply_end(a, REPLY_CUT);
         error_set(err, ERROR_LIMIT, 0, "the reasoning of %s did not end; it was cut off after 1 MiB%s\n%s",
                   model_name(a), thought, remedy(REMEDY_REPHRASE, a->o.chat));
-        q->thought_told = true;
+        qn->thought_told = true;
         return QUESTION_LIMIT;
     }
     if (r->finish == LLM_FINISH_LENGTH) {
         agent_reply_end(a, REPLY_CUT);
         error_set(err, ERROR_LIMIT, 0, "the reply reached its token limit before it said anything%s; %s",
                   thought, remedy(REMEDY_MAX_TOKENS, a->o.chat));
-        q->thought_told = true;
+        qn->thought_told = true;
         return QUESTION_LIMIT;
     }
     if (r->finish == LLM_FINISH_FILTER) {
@@ -122,19 +122,19 @@ static int empty_reply(struct agent *a, struct question *q, const struct llm_rep
         return QUESTION_NO_ANSWER;
     }
     agent_reply_end(a, REPLY_NUDGED);
-    if (!q->budget.asked_for_answer) {
-        ask_for_answer(a, q);
+    if (!qn->budget.asked_for_answer) {
+        ask_for_answer(a, qn);
         return GO_ON;
     }
     error_set(err, ERROR_API, 0, "%s returned no text (tried twice)%s\n%s", model_name(a),
               *thought ? thought : ": the reply was empty", remedy(REMEDY_REPHRASE, a->o.chat));
-    q->thought_told = true;
+    qn->thought_told = true;
     return QUESTION_NO_ANSWER;
 }
 
-static int answered(struct agent *a, struct question *q, const struct llm_reply *r, struct error *err)
+static int answered(struct agent *a, struct question *qn, const struct llm_reply *r, struct error *err)
 {
-    xreplace(&q->answer, xstrdup(r->text));
+    xreplace(&qn->answer, xstrdup(r->text));
     if (r->endless) {
         error_set(err, ERROR_LIMIT, 0, "the answer of %s did not end; it was cut off after 1 MiB\n%s",
                   model_name(a), remedy(REMEDY_REPHRASE, a->o.chat));
@@ -147,68 +147,68 @@ static int answered(struct agent *a, struct question *q, const struct llm_reply 
     }
     if (r->finish == LLM_FINISH_FILTER)
         agent_notice(a, NOTICE_WARNING, "the service's content filter cut off the answer");
-    if (q->budget.no_more) {
-        still_fails(q, "", err);
+    if (qn->budget.no_more) {
+        still_fails(qn, "", err);
         return QUESTION_CODE_FAILED;
     }
     return QUESTION_ANSWERED;
 }
 
-static int take_answer(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
+static int take_answer(struct agent *a, struct question *qn, struct llm_reply *r, struct error *err)
 {
     /* first into the conversation: who is told that it is complete can save it */
     keep_thoughts(a, conversation_assistant(a->c, r->text, NULL, 0), r);
     agent_reply_end(a, REPLY_ANSWER);
-    return answered(a, q, r, err);
+    return answered(a, qn, r, err);
 }
 
 /* A text that was sent as talk has become the answer, so listeners get it once more, as the answer. */
-static void say_answer(struct agent *a, struct question *q, const char *text)
+static void say_answer(struct agent *a, struct question *qn, const char *text)
 {
-    q->reply++;
+    qn->reply++;
     conversation_assistant(a->c, text, NULL, 0);
     agent_send_whole(a, EVENT_TEXT, text);
     agent_reply_end(a, REPLY_ANSWER);
-    xreplace(&q->answer, xstrdup(text));
+    xreplace(&qn->answer, xstrdup(text));
 }
 
 /* The model calls although no more code runs. The first time it is asked again; the second time its last text
  * is the answer. */
-static int last_text(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
+static int last_text(struct agent *a, struct question *qn, struct llm_reply *r, struct error *err)
 {
     if (!text_is_blank(r->text))
-        return take_answer(a, q, r, err);
+        return take_answer(a, qn, r, err);
     agent_reply_end(a, REPLY_CALLS);
-    still_fails(q, ", and the model gave no answer in words", err);
-    if (!q->last_text)
+    still_fails(qn, ", and the model gave no answer in words", err);
+    if (!qn->last_text)
         return QUESTION_NO_ANSWER;
-    say_answer(a, q, q->last_text);
+    say_answer(a, qn, qn->last_text);
     return QUESTION_CODE_FAILED;
 }
 
 /* The model sent the same code again after it was told the result. That result is the best answer there is.
  */
-static int stuck(struct agent *a, struct question *q, struct error *err)
+static int stuck(struct agent *a, struct question *qn, struct error *err)
 {
-    autofree char *basis = xstrdup(q->good ? q->good : q->last_text);
+    autofree char *basis = xstrdup(qn->good ? qn->good : qn->last_text);
 
     error_set(err, ERROR_LIMIT, 0, "%s sent the same code again and again instead of an answer%s\n%s",
-              model_name(a), q->good ? "; the output of the code is shown instead" : "",
+              model_name(a), qn->good ? "; the output of the code is shown instead" : "",
               remedy(REMEDY_REPHRASE, a->o.chat));
     if (!text_is_blank(basis)) {
         for (size_t n = strlen(basis); n && basis[n - 1] == '\n';)
             basis[--n] = '\0';
-        say_answer(a, q, basis);
+        say_answer(a, qn, basis);
     }
     return QUESTION_LIMIT;
 }
 
 /* This round used up the repairs: say so in the last result. */
-static void tell_no_more(struct agent *a, struct question *q)
+static void tell_no_more(struct agent *a, struct question *qn)
 {
     struct turn *t = &a->c->v[a->c->n - 1];
 
-    xreplace(&t->text, xasprintf("%s\n\n%s", t->text, q->texts.no_more_code));
+    xreplace(&t->text, xasprintf("%s\n\n%s", t->text, qn->texts.no_more_code));
     t->result = RESULT_NO_MORE;
     conversation_changed(a->c, t);
 }
@@ -237,7 +237,7 @@ static int run_calls(struct agent *a, const struct llm_reply *r, size_t turn, st
 }
 
 /* Run what a reply calls, and put both into the conversation. -1: it was interrupted, or nothing can run. */
-static int run_reply(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
+static int run_reply(struct agent *a, struct question *qn, struct llm_reply *r, struct error *err)
 {
     struct call *calls = xcalloc(r->n_calls, sizeof *calls);
     for (size_t i = 0; i < r->n_calls; i++) {
@@ -247,7 +247,7 @@ static int run_reply(struct agent *a, struct question *q, struct llm_reply *r, s
     keep_thoughts(a, conversation_assistant(a->c, r->text, calls, r->n_calls), r);
     free(calls);
     if (!text_is_blank(r->text))
-        xreplace(&q->last_text, xstrdup(r->text));
+        xreplace(&qn->last_text, xstrdup(r->text));
     agent_reply_end(a, REPLY_CALLS);
 
     if (!run_calls(a, r, a->c->n - 1, err))
@@ -259,27 +259,27 @@ static int run_reply(struct agent *a, struct question *q, struct llm_reply *r, s
     return -1;
 }
 
-static int take_reply_calls(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
+static int take_reply_calls(struct agent *a, struct question *qn, struct llm_reply *r, struct error *err)
 {
-    if (q->budget.no_more && ++q->budget.further >= 2)
-        return last_text(a, q, r, err);
-    if (run_reply(a, q, r, err))
+    if (qn->budget.no_more && ++qn->budget.further >= 2)
+        return last_text(a, qn, r, err);
+    if (run_reply(a, qn, r, err))
         return question_failed(a, err);
-    if (budget_round_end(&q->budget))
-        tell_no_more(a, q);
-    if (q->budget.stuck)
-        return stuck(a, q, err);
-    autofree char *answer = small_model_answer(a, q, r);
+    if (budget_round_end(&qn->budget))
+        tell_no_more(a, qn);
+    if (qn->budget.stuck)
+        return stuck(a, qn, err);
+    autofree char *answer = small_model_answer(a, qn, r);
     if (!answer)
         return GO_ON;
-    say_answer(a, q, answer);
+    say_answer(a, qn, answer);
     return QUESTION_ANSWERED;
 }
 
 /* The answer shows code, and it is not known yet whether this model means such code to run, so it is asked.
  * If it does, that reply replaces the first one, which becomes talk. In every other case, an interrupt
  * included, the first reply is the answer. */
-static int ask_to_run(struct agent *a, struct question *q, struct llm_reply *said, struct error *err)
+static int ask_to_run(struct agent *a, struct question *qn, struct llm_reply *said, struct error *err)
 {
     struct llm_reply r = {0};
     struct error why = {0};
@@ -287,13 +287,13 @@ static int ask_to_run(struct agent *a, struct question *q, struct llm_reply *sai
 
     if (!status && r.n_calls) {
         agent_reply_end(a, REPLY_NUDGED);
-        xreplace(&q->last_text, xstrdup(said->text));
-        q->reply++;
+        xreplace(&qn->last_text, xstrdup(said->text));
+        qn->reply++;
         agent_send_whole(a, EVENT_REASONING, r.reasoning);
         agent_send_whole(a, EVENT_TEXT, r.text);
-        status = take_reply_calls(a, q, &r, err);
+        status = take_reply_calls(a, qn, &r, err);
     } else {
-        status = take_answer(a, q, said, err);
+        status = take_answer(a, qn, said, err);
         if (why.kind == ERROR_CANCELLED && !agent_out_of_time(a)) {
             *err = why;
             status = question_failed(a, err);
@@ -303,12 +303,12 @@ static int ask_to_run(struct agent *a, struct question *q, struct llm_reply *sai
     return status;
 }
 
-static bool may_run(const struct agent *a, const struct question *q)
+static bool may_run(const struct agent *a, const struct question *qn)
 {
-    return !q->budget.no_more && a->no_sandbox.kind == ERROR_NONE;
+    return !qn->budget.no_more && a->no_sandbox.kind == ERROR_NONE;
 }
 
-static int take_text(struct agent *a, struct question *q, struct llm_reply *r, struct error *err)
+static int take_text(struct agent *a, struct question *qn, struct llm_reply *r, struct error *err)
 {
     if (r->truncated) {
         const char *origin = llm_origin(a->llm); /* its first word is the base URL */
@@ -319,11 +319,11 @@ static int take_text(struct agent *a, struct question *q, struct llm_reply *r, s
         return reply_cut(a, r, err);
     }
     if (text_is_blank(r->text))
-        return empty_reply(a, q, r, err);
-    return r->unsure && may_run(a, q) ? ask_to_run(a, q, r, err) : take_answer(a, q, r, err);
+        return empty_reply(a, qn, r, err);
+    return r->unsure && may_run(a, qn) ? ask_to_run(a, qn, r, err) : take_answer(a, qn, r, err);
 }
 
-static int one_round(struct agent *a, struct question *q, struct error *err)
+static int one_round(struct agent *a, struct question *qn, struct error *err)
 {
     struct llm_reply r = {0};
     int status = ask_model(a, &r, err);
@@ -331,28 +331,28 @@ static int one_round(struct agent *a, struct question *q, struct error *err)
     if (status)
         status = reply_cut(a, &r, err);
     else if (r.n_calls)
-        status = take_reply_calls(a, q, &r, err);
+        status = take_reply_calls(a, qn, &r, err);
     else
-        status = take_text(a, q, &r, err);
+        status = take_text(a, qn, &r, err);
     llm_reply_release(&r);
     return status;
 }
 
 enum question_status rounds_run(struct agent *a, const char *question, struct error *err)
 {
-    struct question *q = a->q;
+    struct question *qn = a->qn;
     int status;
 
     (void)question; /* it is in the conversation */
 
     sandbox_start(a->sandbox);
-    if (texts_make(a, &q->texts, err))
+    if (texts_make(a, &qn->texts, err))
         return question_failed(a, err);
     do
-        status = one_round(a, q, err);
+        status = one_round(a, qn, err);
     while (status == GO_ON);
-    if (q->thought && !q->thought_told && !q->answer) {
-        autofree char *thought = brief_thought(q);
+    if (qn->thought && !qn->thought_told && !qn->answer) {
+        autofree char *thought = brief_thought(qn);
         agent_notice(a, NOTICE_INFO, "%s returned no text%s", model_name(a), thought);
     }
     return (enum question_status)status;

@@ -133,16 +133,16 @@ static char *without_warnings(const char *text)
     return buf_steal(&out, NULL);
 }
 
-char *small_model_answer(const struct agent *a, const struct question *q, const struct llm_reply *r)
+char *small_model_answer(const struct agent *a, const struct question *qn, const struct llm_reply *r)
 {
     const struct turn *t = &a->c->v[a->c->n - 1];
-    size_t len = q->good ? strlen(q->good) : 0;
+    size_t len = qn->good ? strlen(qn->good) : 0;
 
     if (!is_small(a) || r->n_calls != 1 || t->role != TURN_RESULT || t->result != RESULT_OK)
         return NULL;
-    while (len && isspace((unsigned char)q->good[len - 1]))
+    while (len && isspace((unsigned char)qn->good[len - 1]))
         len--;
-    if (strlen(t->text) != len || memcmp(t->text, q->good, len) != 0)
+    if (strlen(t->text) != len || memcmp(t->text, qn->good, len) != 0)
         return NULL;
     autofree char *text = without_warnings(t->text);
     if (!*text || *text == '{' || strlen(text) > OUTPUT_ANSWER_MAX || strchr(text, '\n'))

@@ -30,6 +30,6 @@ const char *small_model_objection(const struct agent *a, const char *output);
 /* What the only code of this round printed, if it can stand as the answer: it is one short line and there is
  * nothing else to report. A table, a whole object, a new file or a lost variable is left to the model to
  * describe. NULL: it cannot. The caller frees. */
-char *small_model_answer(const struct agent *a, const struct question *q, const struct llm_reply *r);
+char *small_model_answer(const struct agent *a, const struct question *qn, const struct llm_reply *r);
 
 #endif

@@ -17,40 +17,40 @@
 
 /* The first time code prints nothing, the model is told as if it had failed; otherwise a small model makes up
  * the missing output. It is not counted as a failing round, since "set x to 21" prints nothing. */
-static void no_output(struct question *q, struct tool_use *use)
+static void no_output(struct question *qn, struct tool_use *use)
 {
-    if (q->told_no_output) {
+    if (qn->told_no_output) {
         buf_addstr(&use->text, "(no output)");
         return;
     }
-    q->told_no_output = true;
+    qn->told_no_output = true;
     use->kind = RESULT_FAILED;
     buf_addstr(&use->text, "(no output) It ran without an error but printed nothing. Print the result.");
 }
 
 static void code_worked(struct agent *a, struct code_run *c, struct tool_use *use)
 {
-    struct question *q = a->q;
+    struct question *qn = a->qn;
 
-    budget_worked(&q->budget);
+    budget_worked(&qn->budget);
     use->kind = RESULT_OK;
     if (c->told.len)
         buf_add(&use->text, c->told.data, c->told.len);
     else
-        no_output(q, use);
-    const char *objection = q->told_no_output ? NULL : small_model_objection(a, buf_str(&c->told));
+        no_output(qn, use);
+    const char *objection = qn->told_no_output ? NULL : small_model_objection(a, buf_str(&c->told));
     if (objection) {
-        q->told_no_output = true;
+        qn->told_no_output = true;
         use->kind = RESULT_FAILED;
         buf_addf(&use->text, "\n%s", objection);
     }
     if (c->output)
-        xreplace(&q->good, steal(&c->output));
+        xreplace(&qn->good, steal(&c->output));
 }
 
 static void code_failed(struct agent *a, const struct code_run *c, struct tool_use *use)
 {
-    struct question *q = a->q;
+    struct question *qn = a->qn;
     /* Was it interrupted by us or by the user? Code that raises KeyboardInterrupt itself has simply failed.
      */
     bool stopped = c->r.status == CELL_INTERRUPTED && loop_cancelled(a->loop);
@@ -58,9 +58,9 @@ static void code_failed(struct agent *a, const struct code_run *c, struct tool_u
     autofree char *failure = cell_failure(&c->r);
 
     use->kind = stopped ? RESULT_INTERRUPTED : RESULT_FAILED;
-    q->vary = !stopped && budget_failure_seen(&q->budget, failure);
+    qn->vary = !stopped && budget_failure_seen(&qn->budget, failure);
     if (!stopped)
-        budget_failed(&q->budget, c->code, failure, buf_str(&c->told));
+        budget_failed(&qn->budget, c->code, failure, buf_str(&c->told));
     buf_add(&use->text, buf_str(&c->told), c->told.len);
 }
 
@@ -68,27 +68,27 @@ static void code_failed(struct agent *a, const struct code_run *c, struct tool_u
  * code that worked, since a model of the blocks dialect would otherwise be asked to mend it. */
 static void same_output(struct agent *a, const struct code_run *c, const char *told, struct tool_use *use)
 {
-    budget_skipped(&a->q->budget);
-    a->q->vary = true;
+    budget_skipped(&a->qn->budget);
+    a->qn->vary = true;
     use->kind = RESULT_OK;
-    buf_addf(&use->text, "%s\n\n%s", *told ? told : "(no output)", a->q->texts.same_output);
+    buf_addf(&use->text, "%s\n\n%s", *told ? told : "(no output)", a->qn->texts.same_output);
     cell_refused(a, c, "skipped: the same code has already run twice with the same result");
 }
 
 /* The same failing code came again. Its error alone did not help, so the facts about its data are added. */
 static void same_failed(struct agent *a, const struct code_run *c, const char *why, struct tool_use *use)
 {
-    budget_failed_again(&a->q->budget);
-    a->q->vary = true;
+    budget_failed_again(&a->qn->budget);
+    a->qn->vary = true;
     use->kind = RESULT_FAILED;
-    buf_addf(&use->text, "%s\n%s", a->q->texts.same_code, why);
+    buf_addf(&use->text, "%s\n%s", a->qn->texts.same_code, why);
     facts_show(a, &use->text);
     cell_refused(a, c, "skipped: the same code has already failed");
 }
 
 static int run_code(struct agent *a, struct tool_use *use, struct error *err)
 {
-    struct question *q = a->q;
+    struct question *qn = a->qn;
     const struct tool *tool = use->tool;
     const char *code = json_str(json_get(use->args, tool->code_key)), *why;
     autorelease(code_run_release) struct code_run c = {
@@ -100,12 +100,12 @@ static int run_code(struct agent *a, struct tool_use *use, struct error *err)
             tool->name, tool->code_key);
         return cell_malformed(a, use, problem, err);
     }
-    budget_good_call(&q->budget);
-    if ((why = budget_failed_code(&q->budget, code))) {
+    budget_good_call(&qn->budget);
+    if ((why = budget_failed_code(&qn->budget, code))) {
         same_failed(a, &c, why, use);
         return 0;
     }
-    if ((why = budget_known_result(&q->budget, code))) {
+    if ((why = budget_known_result(&qn->budget, code))) {
         same_output(a, &c, why, use);
         return 0;
     }
@@ -118,10 +118,10 @@ static int run_code(struct agent *a, struct tool_use *use, struct error *err)
     c.code = code;
     if (c.r.state_lost && (!c.r.files_lost || c.r.files_back))
         facts_forget_variables(a);
-    q->cells++;
-    q->failed += !cell_succeeded(&c.r);
-    q->run_seconds += c.r.seconds;
-    budget_ran(&q->budget, code, buf_str(&c.told));
+    qn->cells++;
+    qn->failed += !cell_succeeded(&c.r);
+    qn->run_seconds += c.r.seconds;
+    budget_ran(&qn->budget, code, buf_str(&c.told));
     images_of_cell(&c.r, &use->images);
     if (cell_succeeded(&c.r))
         code_worked(a, &c, use);
@@ -205,7 +205,7 @@ static int not_called(struct agent *a, struct tool_use *use, struct error *err)
 
 int tool_call(struct agent *a, struct tool_use *use, struct error *err)
 {
-    struct question *q = a->q;
+    struct question *qn = a->qn;
     const struct call *call = use->call;
 
     if (use->index >= a->o.max_calls) {
@@ -216,11 +216,11 @@ int tool_call(struct agent *a, struct tool_use *use, struct error *err)
             a->o.max_calls);
         return 0;
     }
-    if (q->budget.no_more) {
+    if (qn->budget.no_more) {
         const struct code_run c = {.id = call->id, .tool = call->name, .code = ""};
 
         use->kind = RESULT_NO_MORE;
-        buf_addstr(&use->text, q->texts.no_more_code);
+        buf_addstr(&use->text, qn->texts.no_more_code);
         cell_refused(a, &c, "not run: all repair attempts of this question are used up");
         return 0;
     }

@@ -44,7 +44,7 @@ static void add_earlier(const struct agent *a, struct buf *out)
 {
     bool any = false;
 
-    for (size_t i = 0; i < a->q->start; i++)
+    for (size_t i = 0; i < a->qn->start; i++)
         if (a->c->v[i].role == TURN_USER) {
             buf_addstr(out, any ? "\n" : "Asked before, for what the question refers to:\n");
             buf_addstr(out, a->c->v[i].text + a->c->v[i].aside);
@@ -58,7 +58,7 @@ static char *in_other_words(const struct agent *a, const char *question)
 {
     struct buf out = BUF_INIT(QUESTION_MAX);
 
-    buf_addf(&out, "%s\n\n", a->q->texts.verify);
+    buf_addf(&out, "%s\n\n", a->qn->texts.verify);
     add_earlier(a, &out);
     buf_addstr(&out, question);
     return buf_steal(&out, NULL);
@@ -82,7 +82,7 @@ static enum question_status ask_again(struct agent *a, struct second_agent *s, c
                                     NULL};
     enum question_status status = QUESTION_NO_ANSWER;
     autofree char *text = in_other_words(a, question);
-    int64_t spent = a->q->usage.input + a->q->usage.output;
+    int64_t spent = a->qn->usage.input + a->qn->usage.output;
 
     o.verify = false;
     o.system = a->system;
@@ -91,15 +91,15 @@ static enum question_status ask_again(struct agent *a, struct second_agent *s, c
         o.max_tokens_total = o.max_tokens_total > spent ? o.max_tokens_total - spent : 1;
     conversation_init(&c);
     struct agent *b = agent_new(&o, &deps);
-    b->number = a->q->number - 1;
+    b->number = a->qn->number - 1;
     b->usage = a->usage; /* the limit of cost is the session's */
     if (!attach_again(a, b, err))
         status = agent_answer(b, text, strlen(text), rounds_run, err);
     else if (err->kind == ERROR_CANCELLED)
         status = loop_fatal(a->loop) ? QUESTION_TERMINATED : QUESTION_INTERRUPTED;
     a->usage = b->usage;
-    usage_add(&a->q->usage, &s->usage);
-    a->q->budget.requests += s->usage.requests;
+    usage_add(&a->qn->usage, &s->usage);
+    a->qn->budget.requests += s->usage.requests;
     agent_free(b);
     sandbox_free(deps.sandbox);
     conversation_release(&c);
@@ -121,21 +121,21 @@ static char *brief(const char *text)
     return buf_steal(&out, NULL);
 }
 
-static bool worth_it(const struct question *q)
+static bool worth_it(const struct question *qn)
 {
-    return q->cells || strpbrk(q->answer, "0123456789");
+    return qn->cells || strpbrk(qn->answer, "0123456789");
 }
 
 enum question_status verify_answer(struct agent *a, const char *question, struct error *err)
 {
-    struct question *q = a->q;
+    struct question *qn = a->qn;
     struct second_agent s = {.first = a, .usage = USAGE_NONE};
     struct error why = {0};
 
-    if (!a->new_sandbox || !worth_it(q))
+    if (!a->new_sandbox || !worth_it(qn))
         return QUESTION_ANSWERED;
     enum question_status status = ask_again(a, &s, question, &why);
-    q->second = text_is_blank(s.answer) ? NULL : steal(&s.answer);
+    qn->second = text_is_blank(s.answer) ? NULL : steal(&s.answer);
     free(s.answer);
     if (status == QUESTION_INTERRUPTED && !agent_out_of_time(a)) {
         error_set(err, ERROR_CANCELLED, 0, "interrupted");
@@ -145,16 +145,16 @@ enum question_status verify_answer(struct agent *a, const char *question, struct
         *err = why;
         return status;
     }
-    q->verified = question_has_answer(status) && q->second ? answers_agree(question, q->answer, q->second)
-                                                           : VERIFIED_FAILED;
-    if (q->verified == VERIFIED_AGREES || q->verified == VERIFIED_UNCLEAR)
+    qn->verified = question_has_answer(status) && qn->second ? answers_agree(question, qn->answer, qn->second)
+                                                             : VERIFIED_FAILED;
+    if (qn->verified == VERIFIED_AGREES || qn->verified == VERIFIED_UNCLEAR)
         return QUESTION_ANSWERED;
-    if (q->verified == VERIFIED_FAILED) {
+    if (qn->verified == VERIFIED_FAILED) {
         error_set(err, ERROR_LIMIT, 0, "not verified: the second computation gave no answer: %s",
                   agent_out_of_time(a) ? "the time for the question was over" : why.text);
         return QUESTION_UNVERIFIED;
     }
-    autofree char *one = brief(q->answer), *two = brief(q->second);
+    autofree char *one = brief(qn->answer), *two = brief(qn->second);
     error_set(err, ERROR_LIMIT, 0, "two independent computations disagree\nfirst:  %s\nsecond: %s", one, two);
     return QUESTION_UNVERIFIED;
 }
