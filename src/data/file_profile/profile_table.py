@@ -153,22 +153,28 @@ def number_like(cell):
         ENGLISH.fullmatch(cell.lstrip('+-')) or GERMAN.fullmatch(cell.lstrip('+-'))))
 
 
+def typed(cell):
+    cell = cell.strip()
+    return number_like(cell) or cell[:1].isalnum() and bool(date_forms(cell)) or bool(CLOCK.fullmatch(cell))
+
+
 def has_header(rows):
+    """Does the first row differ from those below it in what its cells are?"""
     first, rest = rows[0][:400], rows[1:20]
     if not rest:
         return not any(number_like(c) for c in first)
-    below = [[r[i] for r in rest if i < len(r) and r[i].strip()] for i in range(len(first))]
-    numeric = [i for i, cells in enumerate(below) if cells and all(map(number_like, cells))]
-    if any(date_forms(c.strip()) or CLOCK.fullmatch(c.strip()) for c in first if c[:1].isdigit()):
-        return any(not number_like(first[i]) and first[i].strip() not in MISSING for i in numeric)
-    if not numeric:
-        return len(set(first)) == len(first)
-    if not number_like(first[0]) and 0 not in numeric:
-        cells = [first[i].strip() for i in numeric]
-        if all(re.fullmatch(r'(19|20)\d\d', c) for c in cells) or \
-                len(cells) > 1 and cells == [str(k) for k in range(len(cells))]:
-            return True                 # one column per year, or per place
-    return not all(number_like(first[i]) for i in numeric)
+    below = [[r[i] for r in rest if i < len(r) and r[i].strip() not in MISSING
+              and r[i].strip().lower() not in MARKS] for i in range(len(first))]
+    data = [i for i, cells in enumerate(below) if cells and all(map(typed, cells))]
+    if any(not typed(first[i]) and first[i].strip() not in MISSING for i in data):
+        return True
+    cells = [first[i].strip() for i in data]
+    if data and not typed(first[0]) and 0 not in data and (
+            all(re.fullmatch(r'(19|20)\d\d', c) for c in cells)
+            or len(cells) > 1 and cells == [str(k) for k in range(len(cells))]):
+        return True                     # one column per year, or per place
+    unlike = len(rest) > 2 and all(c not in cells for c, cells in zip(first, below))
+    return not data and (len(set(first)) == len(first) or unlike) and not any(map(typed, first))
 
 
 class Proposal:
@@ -417,7 +423,7 @@ def read_as(name, reader, path, proposal, given, large=False):
     t.remarks = {k: p.remark for k, p, _ in plans if p.remark}
     if with_plans and frame.index.equals(raw.index):
         losses(t, raw, plans)
-    if len(frame.columns) and not isinstance(frame.index[:1], type(raw.reset_index(drop=True).index)):
+    if frame.shape[1] == proposal.width - 1 and not {'usecols', 'index_col'} & set(args):
         t.notes.append('the first column has no name and is the index')
     ending(t)
     return t
