@@ -38,13 +38,8 @@ def said(tmp_path, name, content):
 def frame(text):
     """Run the lines a profile gives for reading, as a model would."""
     pytest.importorskip('pandas')
-    code = []
-    for line in text.split('\n'):
-        if not re.match(r'import |\w+ = |\w+\[', line):
-            break
-        code.append(line)
     space = {}
-    exec('\n'.join(code), space)
+    exec(code_of(text), space)
     return space
 
 

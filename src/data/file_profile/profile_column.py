@@ -71,10 +71,21 @@ def column_plan(name, counts, commas=''):
                     cells) or other_numbers(
                         rest,
                          commas) or durations(rest))
+    found = found or mostly_numbers(rest, cells)
     if not found:
         return codes_or_text(counts, cells, rest)
     found.marks = [] if found.kind == 'text' and not found.text else marks + blank
     return found
+
+
+def mostly_numbers(values, counts):
+    """Of a long column, of which at most 2 % are none: these are lost, and counted."""
+    total = sum(counts.values())
+    odd = [v for v in values if not PLAIN.fullmatch(v.strip())] if total > 99 else values
+    if sum(counts[v] for v in odd) * 50 > total or len(odd) > 20:
+        return None
+    good = numbers([v for v in values if v not in set(odd)], True)
+    return Plan('float', code="pd.to_numeric({}, errors='coerce')") if good and good.kind == 'float' else None
 
 
 def codes_or_text(counts, cells, rest):
@@ -148,7 +159,7 @@ def dates(name, values, counts):
     edge = any(v != v.strip() for v in values)
     iso = sum(bool(ISO.fullmatch(v)) for v in cells) if tried != ['%Y%m%d'] else 0
     if iso == len(cells):
-        return iso_dates(cells, edge)
+        return iso_dates(values, cells, edge, counts)
     best = []
     for form in tried[:8]:
         good = parsed(cells, form).notna()
@@ -156,9 +167,7 @@ def dates(name, values, counts):
     best.sort(key=lambda b: b[:2], reverse=True)
     fit, _, form, good = best[0]
     lost = [v for v, well in zip(values, good) if not well]
-    rows = sum(counts[v] for v in lost)
-    total = sum(counts[v] for v in values)
-    if rows * 50 > total and not (len(lost) == 1 and rows == 1 and total >= 10):
+    if not few_lost(lost, counts, sum(counts[v] for v in values)):
         shaped = sum(bool(date_forms(v)) for v in cells)
         if shaped * 10 < 9 * len(cells) or tried == ['%Y%m%d']:
             return None
@@ -174,7 +183,13 @@ def dates(name, values, counts):
         '.str.strip()' * edge, form, how), text=form == '%Y%m%d')
 
 
-def iso_dates(cells, edge):
+def few_lost(lost, counts, total):
+    """May these be lost, which is then told? At most 2 %, or one."""
+    rows = sum(counts[v] for v in lost)
+    return rows * 50 <= total or rows == 1 and total >= 10
+
+
+def iso_dates(values, cells, edge, counts):
     import pandas as pd
     zones = {m and m[0] for m in (re.search(r'T?\d\d:\d\d\S*?( ?)(Z|UTC|[+-]\d\d:?\d\d)$', v) for v in cells)}
     ends = {re.search(r'(Z| ?UTC|[+-]\d\d:?\d\d)?$', v[16:])[0] for v in cells if len(v) > 10}
@@ -183,8 +198,11 @@ def iso_dates(cells, edge):
     if len(shapes) > 1 and int(pd.__version__.split('.')[0]) > 1:
         how += ", format='ISO8601'"
     given = {'utc': True} if 'utc' in how else {}
-    if parsed(cells, 'ISO8601' if 'ISO' in how else None, **given).isna().any():
+    good = parsed(cells, 'ISO8601' if 'ISO' in how else None, **given).notna()
+    lost = [v for v, well in zip(values, good) if not well]
+    if not few_lost(lost, counts, sum(counts[v] for v in values)):
         return Plan('text', text=True, remark='dates, but some are none or outside 1678 to 2261')
+    how += ", errors='coerce'" * bool(lost)
     if how or edge:
         return Plan('date', 'iso', code='pd.to_datetime({}%s%s)' % ('.str.strip()' * edge, how), text=True)
     return Plan('date', 'iso')

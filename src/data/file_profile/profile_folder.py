@@ -73,8 +73,8 @@ def read_all(path, names, said):
         return said
     deep = any('/' in n for n in names)
     pattern = os.path.join(path, '**' if deep else '', '*' + os.path.splitext(names[0])[1])
-    rest = re.sub(r'(?m)^%s\[' % call.group(1), 'df[', said[len(line):])
-    rest = re.sub(r'(?m)^(df\[.*=.*)\b%s\[' % call.group(1), r'\1df[', rest)
+    code, facts = code_and_facts(said)
+    rest = re.sub(r'\b%s\[' % call.group(1), 'df[', code[len(line):]) + '\n' + facts
     return ('import glob, pandas as pd; '
             'df = pd.concat([%s.assign(file=f) for f in sorted(glob.glob(%r%s))])%s'
             % (call.group(2).replace(one, 'f'), pattern, ', recursive=True' if deep else '', rest))

@@ -221,7 +221,10 @@ def joins_with_files(t, path):
     changed, tables = os.stat(path).st_mtime_ns, [t]
     older = [other for time, other in siblings(path) if time <= changed
              and other.lower().endswith(('.csv', '.tsv')) and os.path.getsize(other) <= SAMPLE]
-    left = older[:4] if has('pandas') else []
+    together = parts_of_one(t, path, older) if older else []
+    if together:
+        return together
+    left = older[:4]
     while left:                         # one may belong to another that is found later
         found = [other for other in left if belongs(other, tables)]
         left = [other for other in left if other not in found] if found else []
@@ -232,11 +235,41 @@ def joins_with_files(t, path):
                 tables += [u] * bool(u)
             except (OSError, ValueError):
                 pass
-    mine = table_form(t.name, names_of(t))
-    alike = [u for u in tables if mine and table_form(u.name, names_of(u)) == mine]
-    joined, lines = (alike, [one_below_the_other(alike)]) if len(alike) > 1 else join_all(tables)
+    joined, lines = join_all(tables)
     others = [line for u in joined if u is not t for line in u.code()]
     return others + lines if t in joined else []
+
+
+def parts_of_one(t, path, older):
+    """The lines that put this file below all older ones of the same columns, such as one for each month."""
+    read = re.fullmatch(r'\w+ = (pd\.read_csv\(.*\))', t.lines[0])
+    if not read or not table_form(t.name, names_of(t)):
+        return []
+    first = first_line(path)
+    same = [other for other in older if kind_of(other) == kind_of(path) and first_line(other) == first]
+    paths = same[::-1] + [path]
+    listed = repr(paths) if len(repr(paths)) < 400 else None
+    if not listed:
+        start = os.path.commonprefix(paths)
+        pattern = '%s*%s' % (start, kind_of(path))
+        listed = 'sorted(glob.glob(%r))' % pattern
+    if not same:
+        return []
+    label = '' if 'file' in names_of(t) else ".assign(file=f.split('/')[-1].split('.')[0])"
+    lines = ['together = pd.concat([%s%s for f in %s], ignore_index=True)' % (
+        read[1].replace(repr(path), 'f', 1), label, listed)]
+    lines += [re.sub(r'\b%s\[' % t.name, 'together[', line) for line in t.lines[1:]]
+    if 'glob.' in listed:
+        import glob
+        if set(glob.glob(pattern)) != set(paths):
+            return []
+        lines[0] = 'import glob; ' + lines[0]
+    if sum(map(os.path.getsize, paths)) <= 4 * SAMPLE:
+        try:
+            lines[0] += '  # %d rows' % len(run(['import pandas as pd'] + lines)['together'])
+        except Exception:
+            return []                   # they are not as much alike as their first lines are
+    return lines
 
 
 def names_of(t):
@@ -248,10 +281,3 @@ def table_form(title, names):
     since two columns may be the keys and names of anything."""
     period = re.search(r'\d', title) or title[:3].lower() in MONTHS
     return names if len(names) > 1 + (not period) and type(names[0]) is str else None
-
-
-def one_below_the_other(tables):
-    label = '' if 'file' in names_of(tables[0]) else '.assign(file=%r)'
-    parts = ', '.join(t.name + (label % t.title if label else '') for t in reversed(tables))
-    rows = '  # %d rows' % sum(len(t.frame) for t in tables) if all(t.whole for t in tables) else ''
-    return 'together = pd.concat([%s], ignore_index=True)%s' % (parts, rows)

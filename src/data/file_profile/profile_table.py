@@ -330,6 +330,8 @@ def settle(plans, args, sep, large=False):
     for name, p, cells in plans:
         if p.kind == 'float' and p.form in ('.', ',') and not p.code and p.form != decimal:
             p.code = number_code(list(cells), '', p.form)
+        if large and p.kind == 'date':
+            p.code = p.code or "pd.to_datetime({}, errors='coerce')"
         mixes = group and p.kind not in ('int', 'float') and all(re.fullmatch(r'[\d.,+-]*', c) for c in cells)
         if p.text or mixes or large and p.code:
             text.append(name)
@@ -404,7 +406,6 @@ def read_as(name, reader, path, proposal, given, large=False):
         final = dict(args)
         if large:
             final['low_memory'] = False
-            final['encoding_errors'] = 'replace'
             final.setdefault('on_bad_lines', 'warn')
         statements = settle(plans, final, sep, large) if with_plans else []
         if large:
@@ -478,7 +479,7 @@ def read_table(path, text, encoding, whole, name='df'):
     for form in forms(path, text)[:3]:
         try:
             proposal = Proposal(form, encoding)
-            if '\ufffd' in text and encoding.startswith(('utf-8', 'cp', 'mac')):
+            if not whole or '\ufffd' in text and encoding.startswith(('utf-8', 'cp', 'mac')):
                 proposal.args['encoding_errors'] = 'replace'
             t = read_as(name, 'read_csv', path, proposal, given, not whole)
         except Exception:
