@@ -23,8 +23,8 @@ big.head(9).set_index('k').to_parquet('index.parquet')
 SAID = ["import pandas as pd; df = pd.read_parquet('/mnt/data/made.parquet')\ndf['day'] = pd.to_datetime(df['day'])\ndf['amount'] = df['amount'].astype(float)\n",
         "1000 rows, columns: 'id' (int, 0 to 999, all different), 'region' (text: NA, north, south, 250 missing), "
         "'price' (float, 0.125 to 124.875, 20 missing), 'when' (datetime, 2024-01-01 to 2024-02-11 15:00:00), "
-        "'day' (datetime, 2024-01-01 to 2026-09-26), 'amount' (float, 0.0 to 249.75), 'tags' (list<element: int64>), 'zip' (text, all different)\n"
-        "first 3 rows:\n0 | north |  | 2024-01-01 | 2024-01-01 | 0.00 | [1, 2] | 00000\n"]
+        "'day' (datetime, 2024-01-01 to 2026-09-26), 'amount' (float, 0.0 to 249.75), 'tags' (lists), 'zip' (text, digits with leading zeros, all different)\n"
+        "first 3 rows:\n0 | north |  | 2024-01-01 | 2024-01-01 | 0.0 | [1 2] | 00000\n"]
 
 
 @pytest.fixture(params=["docker", "podman"])

@@ -80,3 +80,28 @@ OWN = [
 def test_own_cases(tmp_path, name, content, expect):
     text = prof.profile(make(tmp_path, name, content)).partition(prof.MARK)[0]
     assert len(text) <= 1500 and eval(expect, {'df': first_frame(text), 'said': text}), text
+
+
+@pytest.mark.parametrize('name, content, expect', [
+    ('a.toml', '[a]\nx = 1\n[b]\ny = "z"\n', "data['b']['y'] == 'z' and \"{'a': {'x': 1}\" in said"),
+    ('a.ini', '[a]\nx = 1\n[b]\ny = 50%\n', "data['b']['y'] == '50%' and \"'b': {'y': '50%'}\" in said"),
+    ('a.eml', 'From: a@b.c\nSubject: Hi\nDate: Mon, 1 Jan 2024 10:00:00 +0000\n\nHello\n', "data['Subject'] == 'Hi' and 'text/plain' in said"),
+    ('a.arff', '@relation r\n@attribute n numeric\n@attribute "a b" {x,y}\n@data\n' + rows('%(i)d,x\n'), "list(df) == ['n', 'a b'] and len(df) == 20"),
+    ('page.xls', '<html><table><tr><th>id</th><th>v</th></tr>' + rows('<tr><td>%(i)d</td><td>2</td></tr>') + '</table></html>', "df.shape == (20, 2)"),
+])
+def test_what_is_no_table_of_text_gets_its_lines(tmp_path, name, content, expect):
+    text = prof.profile(make(tmp_path, name, content)).partition(prof.MARK)[0]
+    space = {}
+    exec(code_of(text), space)
+    assert eval(expect, {**space, 'said': text}), text
+
+
+def test_a_tar_of_many_members_has_their_number(tmp_path):
+    import io
+    import tarfile
+    with tarfile.open(tmp_path / 't.tar', 'w') as t:
+        for i in range(2000):
+            member = tarfile.TarInfo('f%d.bin' % i)
+            member.size = 1
+            t.addfile(member, io.BytesIO(b'x'))
+    assert 'a tar archive of 2000 files: ' in prof.profile(str(tmp_path / 't.tar'))

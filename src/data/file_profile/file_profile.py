@@ -196,6 +196,10 @@ def kinds_of(path, text):
     """Which readers to try: by the file's name if it tells, otherwise by the first character."""
     end = path.rsplit('.', 1)[-1].lower()
     first = text.lstrip()[:1]
+    if end in ('toml', 'ini', 'eml', 'yml', 'yaml'):
+        return (settings,)
+    if end == 'arff':
+        return (arff,)
     if end in ('jsonl', 'ndjson'):
         return (json_lines, json_text)
     if first and first in '{[' and end not in ('csv', 'tsv', 'log', 'md'):

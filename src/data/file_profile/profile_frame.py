@@ -48,7 +48,8 @@ class Column:
         if kind:
             return kind
         kind = INFERRED.get(pd.api.types.infer_dtype(self.held), '')
-        return kind or ('text' if self.is_text() else 'objects')
+        lists = type(self.held.iloc[0]).__name__ in ('list', 'ndarray', 'tuple')
+        return kind or ('text' if self.is_text() else 'lists' if lists else 'objects')
 
     def is_text(self):
         return all(isinstance(v, str) for v in itertools.islice(self.held, 2000))
@@ -107,7 +108,7 @@ def number_text(number):
 def cell_text(value):
     """A value as it would stand in a table of text."""
     kind = type(value).__name__
-    if value is None or value is not value or kind in ('NaTType', 'NAType') or value != value:
+    if value is None or kind in ('NaTType', 'NAType') or isinstance(value, float) and value != value:
         return ''
     if kind in ('Timestamp', 'datetime'):
         text = str(value)

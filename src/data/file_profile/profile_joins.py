@@ -55,7 +55,7 @@ def comparable(x, y):
     if kinds == {'text', 'int'} and (has_zeros_in_front(
         x) or has_zeros_in_front(y)) and not x.missing + y.missing:
         return True
-    return len(kinds) == 1 and not kinds & {'float', 'bool', 'empty', 'objects'}
+    return len(kinds) == 1 and not kinds & {'float', 'bool', 'empty', 'lists', 'objects'}
 
 
 def joins(a, b):

@@ -7,7 +7,7 @@ Packed = collections.namedtuple('Packed', 'magic name module ending rest')
 PACKED = (Packed(b'\x1f\x8b', 'gzip', 'gzip', '.gz', 'zlib.decompressobj(31)'),
           Packed(b'BZh', 'bzip2', 'bz2', '.bz2', 'bz2.BZ2Decompressor()'),
           Packed(b'\xfd7zXZ\0', 'xz', 'lzma', '.xz', 'lzma.LZMADecompressor()'))
-TAR_MOST = 1000                 # members looked at
+TAR_MOST = 20000                # members looked at
 
 
 def unpacked(path, packed):
@@ -70,7 +70,7 @@ def compressed(path, packed):
 def tar_members(path):
     """What is in a tar archive, and the profile of the first of its members that is data."""
     import tarfile
-    out, first, cut, until = [], None, '', clock() + SECONDS
+    out, first, cut, more, until = [], None, '', False, clock() + SECONDS
     try:
         with tarfile.open(path) as t:
             for m in itertools.islice(t, TAR_MOST):
@@ -80,10 +80,11 @@ def tar_members(path):
                         raw, first = t.extractfile(m).read(SAMPLE + 1), m.name
                 if clock() > until:
                     break
+            more = t.next() is not None
     except Exception as e:              # one that is cut short ends where it ends
         TROUBLE.append('the archive cannot be read to its end')
         cut = '; it cannot be read further: ' + clean(e, 80)
-    count = '%d file%s' % (len(out), '' if len(out) == 1 else 's')
+    count = '%s%d file%s' % ('over ' * more, len(out), '' if len(out) == 1 else 's')
     lines = ['import tarfile; t = tarfile.open(%r)' % path,
              'a tar archive of %s: %s%s' % (count, clean(', '.join(out[:20]), 500), cut)]
     if first:

@@ -1,5 +1,5 @@
-# profile_parquet.py - the part of file_profile.py for the binary tables that pandas reads by itself: Parquet,
-# Feather, ORC, Stata, SAS, SPSS; for arrays of numpy, and for web pages.
+# profile_binary.py - the part of file_profile.py for the binary tables that pandas reads by itself: Parquet,
+# Feather, ORC, Stata, SAS, SPSS; for arrays of numpy, web pages, and what other modules read.
 
 FRAME_MOST = 64 << 20           # bytes of a binary table that is read whole
 
@@ -139,6 +139,58 @@ def array(path):
             clean(k, 40), made[k].dtype, made[k].shape) for k in made.files[:20]))
     except Exception as e:
         return '%s\nan array of numpy that cannot be read: %s' % (line, clean(e, 100))
+
+
+# Text that a module of the standard library reads, by the end of its name, and what it then is
+NAMED_READERS = {
+    'toml': "import tomllib; data = tomllib.load(open(%r, 'rb'))",
+    'ini': 'import configparser; data = configparser.ConfigParser(interpolation=None); _ = data.read(%r)',
+    'eml': "import email, email.policy; data = email.message_from_binary_file(open(%r, 'rb'), "
+           'policy=email.policy.default)',
+    'yaml': 'import yaml; data = yaml.safe_load(open(%r))'}
+
+
+def settings(path, text, encoding, whole):
+    """What a module other than pandas reads, if it does."""
+    end = path.rsplit('.', 1)[-1].lower()
+    line = NAMED_READERS['yaml' if end == 'yml' else end] % path
+    if not whole or len(text) > 1 << 20 or '&' in text and end in ('yml', 'yaml'):
+        return None                     # references in YAML can grow without end
+    try:
+        data = run([line])['data']
+        if end == 'eml':
+            parts = ['%s %s' % (p.get_content_type(), clean(p.get_filename() or '', 60)) for p in data.walk()]
+            heads = ['%s: %s' % (k, clean(data[k] or '', ROW)) for k in ('From', 'To', 'Date', 'Subject')]
+            return '\n'.join([line, 'a message; its parts: ' + clean(', '.join(parts), 300)] + heads)
+        held = {k: dict(data[k]) for k in data.sections()} if end == 'ini' else data
+        if isinstance(held, dict) and held:
+            return '%s\nan object of %d keys: %s' % (line, len(held), shape_text(held))
+    except Exception:
+        return None
+    return None
+
+
+class ArffProposal:
+    def __init__(self, path, text, encoding):
+        head = re.split(r'(?im)^@data\s*$', text, 1)[0]
+        found = re.findall(r'(?im)^@attribute\s+(?:\'([^\']+)\'|"([^"]+)"|(\S+))', head)
+        names = [a or b or c for a, b, c in found]
+        self.args = {'skiprows': head.count('\n') + 1, 'header': None, 'names': names, 'comment': '%',
+                     'skipinitialspace': True, 'quotechar': "'"}
+        if encoding != 'utf-8':
+            self.args['encoding'] = encoding
+        self.wrong, self.notes, self.sep, self.width = '', [], ',', len(names)
+
+
+def arff(path, text, encoding, whole):
+    """Weka's form: the names of the columns, then a CSV."""
+    if not whole or not has('pandas') or not re.search(r'(?im)^@data\s*$', text):
+        return None
+    try:
+        t = read_as(variable(path, 'df'), 'read_csv', path, ArffProposal(path, text, encoding), lambda: [])
+    except Exception:
+        return None
+    return told(['import pandas as pd; ' + t.lines[0]] + t.lines[1:], t)
 
 
 def web_page(path, text, encoding, whole):
