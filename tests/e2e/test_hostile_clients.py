@@ -240,14 +240,15 @@ def test_two_tokens_leave_room_for_others(sandpiper):
     tokens = [c * 32 for c in "abcd"]
     sandpiper.write("tokens", "\n".join(tokens))
     os.chmod(sandpiper.path("work/tokens"), 0o600)
-    s = Server(sandpiper, "--token-file", sandpiper.path("work/tokens"), "--max-sandboxes", "8")
+    s = Server(sandpiper, "--token-file", sandpiper.path("work/tokens"), "--max-sandboxes", "64")
     call = '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"execute_python","arguments":{"code":"import time\\ntime.sleep(99)"}}}'
     hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}}}
     held = []
     head = "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\nMcp-Session-Id: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
     for token, n in ((tokens[0], 256), (tokens[1], 144), (tokens[2], 8)):
-        session = s.ask("POST", "/mcp", hello, token=token, keep=False, headers={"Accept": "application/json, text/event-stream"}).headers["Mcp-Session-Id"]
         for i in range(n):
+            if i % 32 == 0:         # for one sandbox so many may wait
+                session = s.ask("POST", "/mcp", hello, token=token, keep=False, headers={"Accept": "application/json, text/event-stream"}).headers["Mcp-Session-Id"]
             held.append(s.connect())
             held[-1].sendall((head % (s.port, token, session, len(call % (i + 1)), call % (i + 1))).encode())
         wait_for(lambda: s.ask("POST", "/get_sandbox_info", {"sandbox_id": "0" * 32}, token=token).status == 429)

@@ -11,7 +11,7 @@ static void test_loss(void **state)
     (void)state;
     want("a = 1", CELL_OK);
     kill(fake.pid, SIGKILL);
-    usleep(50000);
+    waitid(P_PID, (id_t)fake.pid, &(siginfo_t){0}, WEXITED | WNOWAIT);
     want("print(2)", CELL_OK);
     assert_true(r.state_lost);
     assert_true(r.files_lost);
