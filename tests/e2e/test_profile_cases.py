@@ -105,3 +105,14 @@ def test_a_tar_of_many_members_has_their_number(tmp_path):
             member.size = 1
             t.addfile(member, io.BytesIO(b'x'))
     assert 'a tar archive of 2000 files: ' in prof.profile(str(tmp_path / 't.tar'))
+
+
+def test_long_ids_with_a_gap_in_a_database(tmp_path):
+    import sqlite3
+    con = sqlite3.connect(tmp_path / 'a.db')
+    con.execute('create table t ("the ""id" integer, ref integer)')
+    con.executemany('insert into t values (?, ?)', [(i, 76561198000000000 + i if i % 3 else None) for i in range(30)])
+    con.commit()
+    con.close()
+    df = first_frame(prof.profile(str(tmp_path / 'a.db')))
+    assert list(df) == ['the "id', 'ref'] and df['ref'][1] == '76561198000000001' and df['ref'].isna().sum() == 10

@@ -275,9 +275,9 @@ def query_of(t):
     called = t.name if plain else '"%s"' % t.name.replace('"', '""')
     long = [c.name for c in t.columns if c.kind == 'float' and c.missing and len(c.held)
             and (c.held % 1 == 0).all() and c.held.abs().max() > 1e15]
-    columns = ', '.join('CAST("%s" AS TEXT) AS "%s"' % (c.name, c.name) if c.name in long else '"%s"' % c.name
-                        for c in t.columns) if long else '*'
-    return 'SELECT %s FROM %s' % (columns, called)
+    names = [(c.name in long, '"%s"' % c.name.replace('"', '""')) for c in t.columns]
+    columns = ', '.join('CAST(%s AS TEXT) AS %s' % (n, n) if is_long else n for is_long, n in names)
+    return 'SELECT %s FROM %s' % (columns if long else '*', called)
 
 
 def as_frames(path, tables, views):
