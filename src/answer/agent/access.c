@@ -39,31 +39,24 @@ static int look_at_file(struct agent *a, const char *path, struct buf *text, str
 
 int access_run(struct agent *a, struct tool_use *use, struct error *err)
 {
-    const char *path = json_str(json_get(use->args, "path")), *before;
-    const struct code_run c = {.id = use->call->id, .tool = use->tool->name, .code = path};
+    const char *path = json_str(json_get(use->args, "path")),
+               *before = budget_failed_code(&a->qn->budget, path);
     struct error why = {0};
 
-    if (text_is_blank(path))
-        return cell_malformed(a, use, "The argument \"path\" is missing: {\"path\": \"...\"}.", err);
-    budget_good_call(&a->qn->budget);
-    if ((before = budget_failed_code(&a->qn->budget, path))) {
-        budget_failed_again(&a->qn->budget);
-        use->kind = RESULT_FAILED;
-        buf_addf(&use->text, "%s\n%s", a->qn->texts.same_code, before);
-        cell_refused(a, &c, "skipped: the same path was refused before");
-        return 0;
-    }
-    cell_send_call(a, &c);
-    if (look_at_file(a, path, &use->text, &why) == 0) {
+    if (!before && look_at_file(a, path, &use->text, &why) == 0) {
         use->kind = RESULT_OK;
-        cell_send_result(a, &c, buf_str(&use->text));
         budget_worked(&a->qn->budget);
         return 0;
     }
     use->kind = RESULT_FAILED;
     buf_clear(&use->text);
+    if (before) {
+        budget_failed_again(&a->qn->budget);
+        buf_addf(&use->text, "%s\n%s", a->qn->texts.same_code, before);
+        use->shown = "skipped: the same path was refused before";
+        return 0;
+    }
     buf_addstr(&use->text, why.text);
-    cell_send_not_run(a, &c, why.text, why.text);
     if (why.kind == ERROR_CANCELLED || why.kind == ERROR_SANDBOX) {
         *err = why;
         return -1;

@@ -143,6 +143,7 @@ const struct tool agent_tools[] = {
         .name = "access_file",
         .parameters = "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\","
                       "\"description\":\"The path of the file, or of a folder.\"}},\"required\":[\"path\"]}",
+        .shown_key = "path",
         .host = true,
         .run = access_run,
     },
@@ -203,6 +204,28 @@ static int not_called(struct agent *a, struct tool_use *use, struct error *err)
     return cell_malformed(a, use, buf_str(&text), err);
 }
 
+/* A tool that takes no code, with the events of its call. */
+static int call_shown(struct agent *a, struct tool_use *use, struct error *err)
+{
+    const char *key = use->tool->shown_key, *shown = key ? json_text(json_get(use->args, key)) : NULL;
+    const struct code_run c = {
+        .id = use->call->id, .tool = use->tool->name, .code = shown ? shown : use->call->arguments};
+
+    if (key && text_is_blank(shown)) {
+        autofree char *problem = xasprintf("The argument \"%s\" is missing: {\"%s\": \"...\"}.", key, key);
+        return cell_malformed(a, use, problem, err);
+    }
+    budget_good_call(&a->qn->budget);
+    cell_send_call(a, &c);
+    int status = use->tool->run(a, use, err);
+    const char *text = status < 0 && !use->text.len ? err->text : buf_str(&use->text);
+    if (status == 0 && use->kind == RESULT_OK)
+        cell_send_result(a, &c, text);
+    else
+        cell_send_not_run(a, &c, use->shown ? use->shown : text, text);
+    return status;
+}
+
 int tool_call(struct agent *a, struct tool_use *use, struct error *err)
 {
     struct question *qn = a->qn;
@@ -231,5 +254,7 @@ int tool_call(struct agent *a, struct tool_use *use, struct error *err)
                                             NULL);
     use->tool = tool_find(a, call->name);
     use->args = args;
-    return use->tool && args ? use->tool->run(a, use, err) : not_called(a, use, err);
+    if (!use->tool || !args)
+        return not_called(a, use, err);
+    return use->tool->code_key ? use->tool->run(a, use, err) : call_shown(a, use, err);
 }

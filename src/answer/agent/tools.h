@@ -28,6 +28,7 @@ struct tool_use {
     /* what the model is told, also for failures */
     enum result_kind kind;
     struct buf text;
+    const char *shown;        /* what the user sees of a failure in place of text; NULL: text */
     struct image_list images; /* that a model that sees is shown with it */
 };
 
@@ -36,9 +37,10 @@ struct tool {
     const char *parameters; /* JSON schema of the arguments, as text */
     const char *code_key;   /* the argument that holds code, and its language; or NULL */
     const struct language *language;
-    bool host; /* it looks at this machine: never beside a tool that takes code */
+    const char *shown_key; /* where there is no code: the argument that the user sees; NULL: all of them */
+    bool host;             /* it looks at this machine: never beside a tool that takes code */
     /* 0: kind and text are filled in. -1: the question cannot go on (no sandbox, or interrupted before it
-     * ran). */
+     * ran). Code sends its events as it runs, by cell_run(); those of all other tools are tool_call()'s. */
     int (*run)(struct agent *a, struct tool_use *use, struct error *err);
 };
 

@@ -114,6 +114,8 @@ static void test_second_tool(void **state)
                     "\nrepeat: says a word again, on 20"); /* its placeholders are filled in */
     assert_lacks(buf_str(&fake.tools), "hidden");          /* prompts do not list it */
     assert_contains(buf_str(&fake.seen), "result: ho.ho.ho.\n");
+    assert_contains(buf_str(&fake.events),
+                    "call:0 result:0:0 "); /* a user sees it, though it sends nothing */
     assert_contains(buf_str(&fake.seen), "result: 42\n");
     assert_contains(buf_str(&fake.seen), "There is no tool hidden. The tools are: execute_python, repeat\n");
     assert_string_equal(buf_str(&fake.code), "print(6*7);");
