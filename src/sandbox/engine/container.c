@@ -283,7 +283,7 @@ const char *container_weakness(const struct attempt *a, unsigned *unheld)
 int container_attach(struct attempt *a, const struct record *record, struct error *err)
 {
     (void)record;
-    a->program = child_find_program(a->engine->name);
+    a->program = child_find_program(engines_client(a->engine));
     return a->program ? 0
                       : error_set(err, ERROR_SANDBOX, ENOENT, "its engine %s is no longer installed",
                                   a->engine->name);

@@ -165,14 +165,14 @@ void container_vector(const struct engine_plan *p, struct argv *out)
 
 void container_remove(const struct engine *e, const char *name, struct argv *out)
 {
-    argv_pushl(out, e->name, "rm", "-f", NULL);
+    argv_pushl(out, engines_client(e), "rm", "-f", NULL);
     push_words(out, client_of(e)->remove_words);
     argv_push(out, name);
 }
 
 void container_list(const struct engine *e, struct argv *out)
 {
-    argv_pushl(out, e->name, "ps", "-a", "--filter", "label=sandpiper=1", "--format",
+    argv_pushl(out, engines_client(e), "ps", "-a", "--filter", "label=sandpiper=1", "--format",
                client_of(e)->list_format, NULL);
 }
 

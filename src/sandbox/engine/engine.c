@@ -111,7 +111,7 @@ static void tell_none(const struct engine_run *r, struct error *err)
     bool installed = false;
 
     for (size_t i = 0; i < r->n; i++) {
-        autofree char *program = child_find_program(r->candidates[i]->name);
+        autofree char *program = child_find_program(engines_client(r->candidates[i]));
 
         installed = installed || program;
         if (program && r->candidates[i]->host_python)
@@ -484,7 +484,7 @@ static const struct engine *first_candidate(const struct engine_options *o, stru
     else if (!automatic(&r))
         first = r.candidates[0];
     for (size_t i = 0; i < r.n && !first; i++) {
-        autofree char *program = child_find_program(r.candidates[i]->name);
+        autofree char *program = child_find_program(engines_client(r.candidates[i]));
 
         if (program && !elsewhere(r.candidates[i]))
             first = r.candidates[i];

@@ -252,7 +252,7 @@ static bool dead_dir(void *ctx, const struct record *left)
             return false;
         }
     const struct engine *engine = remover(left->engine);
-    autofree char *program = engine && left->container ? child_find_program(engine->name) : NULL;
+    autofree char *program = engine && left->container ? child_find_program(engines_client(engine)) : NULL;
     if (program) {
         remove_left_container(sweep, engine, left->container, left);
         return false;
@@ -331,7 +331,9 @@ static void list_all(const struct sweep *sweep)
     for (size_t i = 0; (e = engines_at(i)) != NULL; i++) {
         struct argv argv = ARGV_INIT;
 
-        autofree char *program = e->list && engine_cache_knows(e->name) ? child_find_program(e->name) : NULL;
+        autofree char *program = e->list && engine_cache_knows(e->name)
+                                     ? child_find_program(engines_client(e))
+                                     : NULL;
         if (!program)
             continue;
         struct removal *r = removal_new(sweep, e);

@@ -1,7 +1,6 @@
 /* test_small_model.c - what the code of a small model printed, as the answer. */
 #include "fake.h"
 
-#include "agent/private.h"
 #include "agent/small_model.h"
 
 #define WARNS                                                                             \
