@@ -78,6 +78,8 @@ static void on_call_event(void *ctx, const struct json *event)
 static void on_call_done(void *ctx, const struct json *result, const struct error *err)
 {
     struct mcp_call *c = ctx;
+
+    c->request.made = c->call.made ? c->call.sandbox : NULL;
     const struct mcp_answer a = {.request = &c->request,
                                  .sandbox = c->call.sandbox,
                                  .apart = c->apart,

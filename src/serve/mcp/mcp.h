@@ -61,6 +61,7 @@ struct mcp_delivery {
     const char *session; /* the new Mcp-Session-Id for the client, or NULL */
     /* What the client is to send with later POSTs (see mcp_headers.conversation), or NULL. */
     const char *conversation;
+    const char *made; /* the id of a sandbox of which nothing but this message tells the client, or NULL */
 };
 
 struct mcp_headers {     /* as the client sent them; NULL: a header is missing */

@@ -78,6 +78,7 @@ struct mcp_request {
     const struct mcp_method *method; /* NULL: it is not known (yet) */
     const struct mcp_revision *revision;
     const char *session_begun; /* the id of the session that this request began; or NULL */
+    const char *made;          /* the id of the sandbox that it made, of which its answer tells; or NULL */
     int level;                 /* the lowest level of log messages that this request asked for */
 };
 

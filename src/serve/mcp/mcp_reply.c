@@ -42,8 +42,11 @@ struct json *mcp_server_info(void)
 
 void mcp_result(const struct mcp_request *q, struct json *result)
 {
-    const struct mcp_delivery delivery = {
-        .status = 200, .last = true, .session = q->session_begun, .conversation = new_conversation(q->link)};
+    const struct mcp_delivery delivery = {.status = 200,
+                                          .last = true,
+                                          .session = q->session_begun,
+                                          .conversation = new_conversation(q->link),
+                                          .made = q->made};
     struct json *m = message_new(q->id);
 
     if (q->revision->modern) {

@@ -60,6 +60,11 @@ static void on_send(void *ctx, const char *text, size_t len, const struct mcp_de
         return;
     if (!x->streams)
         hand_out(q, delivery);
+    struct lease *made = delivery->made ? runners_find(http_request_runners(q), http_request_client(q),
+                                                       delivery->made, NULL)
+                                        : NULL;
+    if (made)
+        http_request_made(q, made);
     if (text && (x->streams || !delivery->last))
         send_post_event(x, text, len);
     if (!delivery->last)
