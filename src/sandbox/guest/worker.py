@@ -76,6 +76,35 @@ class Loaded:
         return spec
 
 
+class Absent:
+    """Finder of IPython where there is none: code written for notebooks imports a few things of it."""
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition('.')[0] != 'IPython':
+            return None
+        need('notebook')
+        return ipython_spec(name)               # noqa: from notebook.py
+
+
+def show(*values, **how):
+    """display() of a notebook"""
+    need('notebook')
+    return show_values(*values, **how)          # noqa: from notebook.py
+
+
+def get_ipython():
+    """For the code of cells alone: a library that asks whether it runs in a notebook does not."""
+    if sys._getframe(1).f_globals is not WORKER.namespace:
+        raise NameError("name 'get_ipython' is not defined")
+    need('notebook')
+    return NOTEBOOK                             # noqa: from notebook.py
+
+
+def adapt_notebook(module):
+    need('notebook')
+    adapt_ipython(module)                       # noqa: from notebook.py
+
+
 def give_sources(linecache):
     """The cells' text, for tracebacks, inspect and warnings."""
     for name in WORKER.sources:
@@ -132,6 +161,7 @@ class Worker:
         self.saved = posix.dup(1), posix.dup(2)
         self.sources = {}                       # name in tracebacks -> text
         self.script = None                      # the file that the next cell is
+        self.shown = None                       # the last value, which is also _
         self.loop = None                        # of top-level await, made on first use
         self.main = type(sys)('__main__')
         self.namespace = self.main.__dict__
@@ -147,13 +177,17 @@ class Worker:
         Loaded.then['mmap'] = watch_mapped_files
         for name in ('parquet', 'parquet.core', 'pandas_compat'):   # before and since pyarrow 10
             Loaded.then['pyarrow.' + name] = limit_threads
+        for name in ('display_functions', 'getipython'):
+            Loaded.then['IPython.core.' + name] = adapt_notebook
         sys.meta_path.insert(0, Loaded)
+        sys.meta_path.append(Absent)
         if hasattr(sys, 'set_int_max_str_digits'):
             sys.set_int_max_str_digits(1000000)
         for key, value in ((b'MPLBACKEND', b'Agg'), (b'PYTHONDONTWRITEBYTECODE', b'1')):
             posix.environ[key] = value
             posix.putenv(key, value)
         builtins.exit, builtins.quit, builtins.help = Leave('exit'), Leave('quit'), browse
+        builtins.display, builtins.get_ipython = show, get_ipython
         self.streams()
         self.builtins, self.modules = dict(builtins.__dict__), sys.modules
         # version of the builtins' dict, where it can be had; what it was when they were right
@@ -223,7 +257,11 @@ class Worker:
             else:
                 return self.execute(last)
         need_ast()
-        tree = compile(code, name, 'exec', ONLY_AST | TOP_AWAIT, True)
+        try:
+            tree = compile(code, name, 'exec', ONLY_AST | TOP_AWAIT, True)
+        except SyntaxError as e:
+            need('near_python')
+            tree, code = repair(self, code, name, e)    # noqa: from near_python.py
         parts, last = [], None
         if tree.body and type(tree.body[-1]) is _ast.Expr:
             last = _ast.Expression(tree.body.pop().value)
@@ -264,6 +302,9 @@ class Worker:
         try:
             value = self.evaluate(code, name)
             if value is not None:
+                # as in every interpreter, unless the code has a variable of that name
+                if self.namespace.get('_', self.shown) is self.shown:
+                    self.namespace['_'] = self.shown = value
                 value = display(value)
             self.figures()
             self.busy = False
