@@ -287,26 +287,28 @@ def nothing(line, body=None):
     return run_here(body, 1) if body is not None else None
 
 
-LINE_COMMANDS = {'time': time_code, 'timeit': repeat_code, 'pip': told_packages, 'pip3': told_packages, 'conda': told_packages,
-                 'mamba': told_packages, 'uv': lambda line: shell('uv ' + line), 'pinfo': explain_object,
-                 'pdoc': explain_object, 'pinfo2': lambda line: explain_object(line, True),
-                 'psource': lambda line: explain_object(line, True), 'run': run_script, 'env': set_variable,
-                 'set_env': set_variable, 'cd': change_folder, 'pwd': lambda line: posix.getcwd(),
-                 'who': print_names, 'whos': print_names, 'reset': forget_all, 'sx': lambda line: getoutput(line),
-                 'system': lambda line: getoutput(line), 'prun': lambda line: run_here(line)}
-CELL_COMMANDS = {'time': time_code, 'timeit': repeat_code, 'capture': capture_output, 'writefile': write_file,
-                 'file': write_file, 'python': run_python, 'python3': run_python,
-                 'prun': lambda line, body: run_here(body, 1)}
-LINE_COMMANDS.update(dict.fromkeys(('matplotlib', 'pylab', 'config', 'load_ext', 'reload_ext', 'autoreload',
-                                    'autosave', 'precision', 'colors', 'xmode', 'pdb', 'debug', 'gui', 'pprint',
-                                    'automagic', 'doctest_mode', 'aimport', 'memit', 'mprun', 'lprun'), nothing))
-LINE_COMMANDS.update((name, lambda line, name=name: print(shell(name + ' ' + line), end=''))
-                     for name in ('ls', 'cat', 'cp', 'mv', 'rm', 'mkdir', 'rmdir', 'head', 'tail', 'less', 'more'))
-CELL_COMMANDS.update((name, lambda line, body: print(shell(body), end='')) for name in ('bash', 'sh', 'script', '!'))
-CELL_COMMANDS.update((name, lambda line, body, kind=kind: show_values(SHOWN[kind](body)))
-                     for name, kind in (('html', 'HTML'), ('HTML', 'HTML'), ('markdown', 'Markdown'),
-                                        ('latex', 'Latex'), ('svg', 'SVG'), ('javascript', 'Javascript'),
-                                        ('js', 'Javascript')))
+LINE_COMMANDS = {
+    'time': time_code, 'timeit': repeat_code, 'run': run_script, 'cd': change_folder, 'reset': forget_all,
+    'pwd': lambda line: posix.getcwd(), 'prun': lambda line: run_here(line),
+    'uv': lambda line: shell('uv ' + line),
+    **dict.fromkeys(('pip', 'pip3', 'conda', 'mamba'), told_packages),
+    **dict.fromkeys(('env', 'set_env'), set_variable), **dict.fromkeys(('who', 'whos'), print_names),
+    **dict.fromkeys(('sx', 'system'), lambda line: getoutput(line)),
+    **dict.fromkeys(('pinfo', 'pdoc'), explain_object),
+    **dict.fromkeys(('pinfo2', 'psource'), lambda line: explain_object(line, True)),
+    **dict.fromkeys(('matplotlib', 'pylab', 'config', 'load_ext', 'reload_ext', 'autoreload', 'autosave',
+                     'precision', 'colors', 'xmode', 'pdb', 'debug', 'gui', 'pprint', 'automagic',
+                     'doctest_mode', 'aimport'), nothing),
+    **{name: lambda line, name=name: print(shell(name + ' ' + line), end='')
+       for name in ('ls', 'cat', 'cp', 'mv', 'rm', 'mkdir', 'rmdir', 'head', 'tail', 'less', 'more')}}
+CELL_COMMANDS = {
+    'time': time_code, 'timeit': repeat_code, 'capture': capture_output,
+    'prun': lambda line, body: run_here(body, 1),
+    **dict.fromkeys(('writefile', 'file'), write_file), **dict.fromkeys(('python', 'python3'), run_python),
+    **dict.fromkeys(('bash', 'sh', 'script', '!'), lambda line, body: print(shell(body), end='')),
+    **{name: lambda line, body, kind=kind: show_values(SHOWN[kind](body))
+       for name, kind in (('html', 'HTML'), ('HTML', 'HTML'), ('markdown', 'Markdown'), ('latex', 'Latex'),
+                          ('svg', 'SVG'), ('javascript', 'Javascript'), ('js', 'Javascript'))}}
 
 
 def getoutput(command, *_, **how):
@@ -377,13 +379,14 @@ def ignored(*_, **how):
     return None
 
 
-DISPLAYED = dict(SHOWN, display=show_values, update_display=show_values, clear_output=ignored,
-                 DisplayHandle=Handle, set_matplotlib_formats=ignored, set_matplotlib_close=ignored,
-                 **{'display_' + kind: show_values for kind in ('html', 'markdown', 'svg', 'png', 'latex', 'pretty',
-                                                                'json', 'jpeg', 'javascript')})
+DISPLAYED = dict(SHOWN, display=show_values, update_display=show_values, DisplayHandle=Handle,
+                 **dict.fromkeys(('clear_output', 'set_matplotlib_formats', 'set_matplotlib_close'), ignored),
+                 **{'display_' + kind: show_values
+                    for kind in ('html', 'markdown', 'svg', 'png', 'latex', 'pretty', 'json', 'jpeg')})
 MODULES = {'IPython': {'get_ipython': ask_notebook, 'InteractiveShell': InteractiveShell}, 'IPython.core': {},
-           'IPython.display': DISPLAYED, 'IPython.core.display': DISPLAYED,
-           'IPython.core.display_functions': DISPLAYED, 'IPython.core.getipython': {'get_ipython': ask_notebook},
+           **dict.fromkeys(('IPython.display', 'IPython.core.display', 'IPython.core.display_functions'),
+                           DISPLAYED),
+           'IPython.core.getipython': {'get_ipython': ask_notebook},
            'IPython.core.interactiveshell': {'InteractiveShell': InteractiveShell}}
 
 
@@ -402,7 +405,8 @@ class Given:
 
 def ipython_spec(name):
     from importlib.machinery import ModuleSpec
-    return ModuleSpec(name, Given, is_package=name in ('IPython', 'IPython.core')) if name in MODULES else None
+    package = name in ('IPython', 'IPython.core')
+    return ModuleSpec(name, Given, is_package=package) if name in MODULES else None
 
 
 def adapt_ipython(module):
