@@ -1,5 +1,5 @@
-# near_python.py - part of the worker, compiled at the first code that does not compile: models, and people who
-# paste, wrap Python in things that are no Python. What is mechanical is undone, with as few repairs as make it
+# near_python.py - part of the worker, compiled at the first code that does not compile: models, and people
+# who paste, wrap Python in what is no Python. What is mechanical is undone, with as few repairs as make it
 # compile. Lines keep their numbers. Notebook commands (%time, !ls, len?) are no repair: they become calls of
 # notebook.py, as IPython's input transformer has it, which is used where it is installed.
 
@@ -113,7 +113,8 @@ SIGN = 'with plain quotes and signs for its typographic ones'
 REPAIRS = (('without the Markdown fence around it', without_fence),
            (ESCAPED, in_code(unescape)), (ESCAPED, unescape),
            ('with characters for its HTML entities', entities), (BLANK, in_code(blanks)), (BLANK, blanks),
-           ('without its prompts and what they printed', without_prompts), ('without its indent', without_indent),
+           ('without its prompts and what they printed', without_prompts),
+           ('without its indent', without_indent),
            (SIGN, signs_in_code), (SIGN, signs))
 
 
@@ -159,10 +160,8 @@ def as_call(line):
         return pad + method_call('getoutput', bare[2:].strip())
     if bare[:1] == '!' and bare[1:]:
         return pad + method_call('system', bare[1:].strip())
-    asked = bare.rstrip(';').rstrip('?')
-    if bare[:1] == '?' and HELP.fullmatch(bare.strip('?').strip()):
-        return pad + method_call('run_line_magic', 'pinfo2' if '??' in bare else 'pinfo', bare.strip('?').strip())
-    if bare.rstrip(';')[-1:] == '?' and HELP.fullmatch(asked):
+    asked = bare.rstrip(';').strip('?').strip()
+    if '?' in (bare[:1], bare.rstrip(';')[-1:]) and HELP.fullmatch(asked):
         return pad + method_call('run_line_magic', 'pinfo2' if '??' in bare else 'pinfo', asked)
     if re.match(r'%{1,2}[A-Za-z_]', bare):
         name, _, rest = bare.lstrip('%').partition(' ')

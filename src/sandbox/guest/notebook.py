@@ -5,7 +5,7 @@
 import re
 
 SIZES = ((1, 's'), (1e-3, 'ms'), (1e-6, '\u00b5s'), (1e-9, 'ns'))
-INSTALL = re.compile(r'(?:(?:python3? -m |uv )?pip3?|conda|mamba|micromamba|apt|apt-get)\b(?:\s+-\S+)*\s+(.*)')
+INSTALL = re.compile(r'(?:(?:python3? -m |uv )?pip3?|conda|mamba|apt|apt-get)\b(?:\s+-\S+)*\s+(.*)')
 
 
 # ---- display()
@@ -84,10 +84,9 @@ class Image(Shown):
 
 
 SHOWN = {'DisplayObject': Shown, 'TextDisplayObject': Text, 'HTML': HTML, 'SVG': SVG, 'Image': Image}
-SHOWN.update((kind, type(kind, (Text,), {})) for kind in ('Markdown', 'Latex', 'Math', 'Pretty', 'JSON', 'Code',
-                                                          'Javascript'))
-SHOWN.update((kind, type(kind, (Shown,), {})) for kind in ('Audio', 'Video', 'IFrame', 'YouTubeVideo',
-                                                           'FileLink', 'FileLinks'))
+for kinds, base in ((('Markdown', 'Latex', 'Math', 'Pretty', 'JSON', 'Code', 'Javascript'), Text),
+                    (('Audio', 'Video', 'IFrame', 'YouTubeVideo', 'FileLink', 'FileLinks'), Shown)):
+    SHOWN.update((kind, type(kind, (base,), {})) for kind in kinds)
 
 
 # ---- commands
@@ -214,9 +213,10 @@ def explain_object(line, source=False):
     if not callable(value) and not inspect.ismodule(value):
         print('Value: ' + display(value).decode('utf-8', 'replace'))
     try:
-        print('Source:\n' + inspect.getsource(value) if source else 'Docstring:\n' + str(inspect.getdoc(value)))
+        said = 'Source:\n' + inspect.getsource(value) if source else ''
     except (TypeError, OSError):
-        print('Docstring:\n' + str(inspect.getdoc(value)))
+        said = ''
+    print(said or 'Docstring:\n' + str(inspect.getdoc(value)))
 
 
 def write_file(line, body):
