@@ -15,14 +15,15 @@ CELL, ROW = 40, 120             # characters shown of one cell, one row
 TROUBLE = []                    # what is wrong with the file, in words for the user; the first counts
 MARK = '\x1e'                   # before these words, at the end; a profile is printable, so no file writes it
 JOINERS = '\u200c\u200d'        # between letters of Persian or Hindi
+BLANKS = {'\t': '\\t', '\n': '\\n'}
 ROWS = True                     # show the first rows of a table; the program may set it after this text
 
 
 def clean(text, most):
     """One harmless line, cut to a length, without control, format or surrogate characters."""
     text = str(text)
-    out = ''.join(c if c.isprintable() or c in JOINERS else '\\t' if c == '\t' else '\\n' if c ==
-                  '\n' else ' ' if c.isspace() else '?' for c in text[:most + 1])
+    out = ''.join(c if c.isprintable() or c in JOINERS else BLANKS.get(c, ' ' if c.isspace() else '?')
+                  for c in text[:most + 1])
     return out[:most] + '...' if len(text) > most else out
 
 
@@ -152,10 +153,8 @@ def without_mark(raw):
 
 def lenient(said, path):
     """The reading line of a text with bytes that are not of its encoding."""
-    return said.replace(
-    'open(%r' %
-    path, 'open(%r, errors="replace"' %
-     path, 1) if 'errors=' not in said else said
+    start = 'open(%r' % path
+    return said if 'errors=' in said else said.replace(start, start + ', errors="replace"', 1)
 
 
 def binary(path, raw, size):
@@ -251,8 +250,8 @@ def not_as_named(path, said):
         with open(path, 'rb') as f:
             start = f.read(4000)
         return None if text and not re.search(rb'[ ,;|\t<{]', start.strip()) else 'no table was found in it'
-    return 'it is not JSON' if end == 'json' and (text or said.startswith('unknown binary')) \
-        and not is_json(path) else None
+    broken = end == 'json' and (text or said.startswith('unknown binary')) and not is_json(path)
+    return 'it is not JSON' if broken else None
 
 
 def is_json(path):

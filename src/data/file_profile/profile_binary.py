@@ -5,52 +5,18 @@ FRAME_MOST = 64 << 20           # bytes of a binary table that is read whole
 
 # how the file begins or what it is called, its name, the reader, the package it needs
 BINARY = (
-    (b'PAR1',
-    '',
-    'a Parquet file',
-    'read_parquet',
-    'pyarrow'),
-    (b'ARROW1',
-    '',
-    'an Arrow (Feather) file',
-    'read_feather',
-    'pyarrow'),
-    (b'ORC',
-    '.orc',
-    'an ORC file',
-    'read_orc',
-    'pyarrow'),
-    (b'',
-    '.dta',
-    'a Stata file',
-    'read_stata',
-    'pandas'),
-    (b'',
-    '.sas7bdat',
-    'a SAS file',
-    'read_sas',
-    'pandas'),
-    (b'',
-    '.xpt',
-    'a SAS transport file',
-    'read_sas',
-    'pandas'),
-    (b'$FL2',
-    '',
-    'an SPSS file',
-    'read_spss',
-     'pyreadstat'))
+    (b'PAR1', '', 'a Parquet file', 'read_parquet', 'pyarrow'),
+    (b'ARROW1', '', 'an Arrow (Feather) file', 'read_feather', 'pyarrow'),
+    (b'ORC', '.orc', 'an ORC file', 'read_orc', 'pyarrow'),
+    (b'', '.dta', 'a Stata file', 'read_stata', 'pandas'),
+    (b'', '.sas7bdat', 'a SAS file', 'read_sas', 'pandas'),
+    (b'', '.xpt', 'a SAS transport file', 'read_sas', 'pandas'),
+    (b'$FL2', '', 'an SPSS file', 'read_spss', 'pyreadstat'))
 
 
 def binary_table(path, raw):
     """The profile of a table that a reader of pandas knows; None."""
-    found = next(
-    (b for b in BINARY if (
-        raw.startswith(
-            b[0]) and (
-                b[0] and not b[1] or path.lower().endswith(
-                    b[1])))),
-                     None)
+    found = next((b for b in BINARY if raw.startswith(b[0]) and path.lower().endswith(b[1])), None)
     if not found:
         return None
     _, _, what, reader, package = found

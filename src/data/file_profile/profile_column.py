@@ -20,13 +20,13 @@ DAYS = (                        # how a date is written, and its formats in orde
     (r'\d{4}\.\d\d?\.\d\d?', ('%Y.%m.%d',)), (r'\d\d?\.\d\d?\.\d{4}', ('%d.%m.%Y',)),
     (r'\d\d?\.\d\d?\.\d\d', ('%d.%m.%y',)), (r'\d\d?/\d\d?/\d{4}', ('%m/%d/%Y', '%d/%m/%Y')),
     (r'\d\d?/\d\d?/\d\d', ('%m/%d/%y', '%d/%m/%y', '%y/%m/%d')),
-    (r'\d\d?-\d\d?-\d{4}', ('%d-%m-%Y', '%m-%d-%Y')
-     ), (r'\d\d-\d\d-\d\d', ('%y-%m-%d', '%d-%m-%y', '%m-%d-%y')),
+    (r'\d\d?-\d\d?-\d{4}', ('%d-%m-%Y', '%m-%d-%Y')),
+    (r'\d\d-\d\d-\d\d', ('%y-%m-%d', '%d-%m-%y', '%m-%d-%y')),
     (r'\d\d? [A-Z][a-z]+ \d{4}', ('%d %b %Y', '%d %B %Y')), (r'\d\d?-[A-Z][a-z]{2}-\d{4}', ('%d-%b-%Y',)),
     (r'\d\d?-[A-Z][a-z]{2}-\d\d', ('%d-%b-%y',)), (r'\d\d?[A-Z]{3}\d{4}', ('%d%b%Y',)),
     (r'\d\d?\. [A-Z][a-z]+ \d{4}', ('%d. %B %Y',)),
-    (r'[A-Z][a-z]+ \d\d?, \d{4}', ('%b %d, %Y', '%B %d, %Y')
-     ), (r'[A-Z][a-z]+ \d\d? \d{4}', ('%b %d %Y', '%B %d %Y')),
+    (r'[A-Z][a-z]+ \d\d?, \d{4}', ('%b %d, %Y', '%B %d, %Y')),
+    (r'[A-Z][a-z]+ \d\d? \d{4}', ('%b %d %Y', '%B %d %Y')),
     (r'[A-Z][a-z]{2}-\d\d', ('%b-%y',)), (r'[A-Z][a-z]{2}[- ]\d{4}', ('%b-%Y', '%b %Y')),
     (r'\d{4}-\d\d', ('%Y-%m',)))
 DAYS = tuple((re.compile(day), forms) for day, forms in DAYS)
@@ -58,20 +58,9 @@ def column_plan(name, counts, commas=''):
         marks = [v for v in marks if v == '\\N']
         return Plan('empty' if len(marks) == len(cells) else 'text', marks=marks)
     eight = 'da' in str(name).lower() and all(re.fullmatch(r'\d{8}', v.strip()) for v in rest)
-    found = (
-    eight and dates(
-        name,
-        rest,
-        cells) or numbers(
-            rest,
-            bool(
-                absent or marks)) or dates(
-                    name,
-                    rest,
-                    cells) or other_numbers(
-                        rest,
-                         commas) or durations(rest))
-    found = found or mostly_numbers(rest, cells)
+    gaps = bool(absent or marks)
+    found = (eight and dates(name, rest, cells) or numbers(rest, gaps) or dates(name, rest, cells)
+             or other_numbers(rest, commas) or durations(rest) or mostly_numbers(rest, cells))
     if not found:
         return codes_or_text(counts, cells, rest)
     found.marks = [] if found.kind == 'text' and not found.text else marks + blank
@@ -107,8 +96,8 @@ def numbers(values, gaps):
     zeros = any(re.match(r'0\d', v) for v in cells) and any(v.strip('0') for v in cells)
     if zeros and whole or whole and all(v[0] == '+' and len(v) > 7 for v in cells):
         return Plan('code', text=True)
-    if whole and longest > 14 and (gaps or longest > 18 and not all(-2 **
-                                   63 <= int(v) < 2 ** 64 for v in cells)):
+    too_long = longest > 18 and not all(-2 ** 63 <= int(v) < 2 ** 64 for v in cells)
+    if whole and longest > 14 and (gaps or too_long):
         return Plan('code', text=True)          # a float would round it
     return Plan('int' if whole and not gaps else 'float')
 
@@ -138,9 +127,9 @@ def time_form(t):
     clock = ('%I' if t['p'] else '%H') + ':%M' + (':%S' if t['s'] else '')
     clock += t['f'][0] + '%f' if t['f'] else ''
     zone = (t['zone'] or '').strip()
-    gap = t['gap'] + clock + ((' ' if t['p'][0] == ' ' else '') + '%p' if t['p'] else '')
-    return gap + (' ' * (t['zone'] or '').startswith(' ') + \
-                  (zone if zone in ('UTC', 'GMT') else '%z') if zone else '')
+    half = ' ' * t['p'].startswith(' ') + '%p' if t['p'] else ''
+    zone = ' ' * t['zone'].startswith(' ') + (zone if zone in ('UTC', 'GMT') else '%z') if zone else ''
+    return t['gap'] + clock + half + zone
 
 
 def dates(name, values, counts):
@@ -241,20 +230,14 @@ def other_numbers(values, commas):
         return None if sign else Plan('float', 'either')
     form = commas if commas in forms else forms[0]
     bare = not sign and not any(re.search(r"['’٫٬\s()−]|-\s*$|[^\x00-\x7f]", v.strip()) for v in values)
-    return Plan(
-    'float',
-    form,
-    code='' if bare else number_code(
-        values,
-        sign,
-        form),
-        remark='in %s' %
-         sign if sign else '')
+    return Plan('float', form, code='' if bare else number_code(values, sign, form),
+                remark='in %s' % sign if sign else '')
 
 
 def number_code(values, sign, form):
     def any_has(pattern):
         return any(re.search(pattern, v.strip()) for v in values)
+
     code = '{}'
     if any_has(r'^\('):
         code += r".str.replace(r'^\s*\((.*)\)\s*$', r'-\1', regex=True)"
@@ -265,16 +248,10 @@ def number_code(values, sign, form):
     code += ".str.replace(r%s, '', regex=True)" % quoted(('%s|' % re.escape(sign) if sign else '') + off)
     if form == ',':
         code += ".str.replace(',', '.', regex=False)"
-    code += ".str.replace('٫', '.', regex=False)" * any_has('٫') + \
-                          ".str.replace('−', '-', regex=False)" * any_has('−')
-    return code + (
-    '.astype(float)' if all(
-        v.isascii() or not re.search(
-            r'[^\x00-\x7f]',
-            re.sub(
-                r'\D',
-                '',
-                 v)) for v in values) else ".map(float, na_action='ignore')")
+    code += ".str.replace('٫', '.', regex=False)" * any_has('٫')
+    code += ".str.replace('−', '-', regex=False)" * any_has('−')
+    return code + ('.astype(float)' if re.sub(r'\D', '', ''.join(values)).isascii()
+                   else ".map(float, na_action='ignore')")
 
 
 def quoted(pattern):
@@ -288,6 +265,6 @@ def durations(values):
     if clocks:
         good = len(clocks) == len(cells) and any(len(h) == 1 or int(h) > 23 for h in clocks)
     else:
-        good = all(v[:1].isdigit() and SPAN.fullmatch(v)
-                   for v in cells) and re.search(r'[^m\d.\s]', ''.join(cells))
+        good = all(v[:1].isdigit() and SPAN.fullmatch(v) for v in cells)
+        good = good and re.search(r'[^m\d.\s]', ''.join(cells))
     return Plan('duration', code='pd.to_timedelta({})') if good else None

@@ -128,18 +128,15 @@ def is_table(t, bounds):
     """Not prose with a gap in it: the rows are full, and a column holds numbers or dates, or all gaps are
     wide."""
     full = t.frame.head(200).notna().sum().sum()
-    data = {
-    c.kind for c in t.columns} & {
-        'int', 'float', 'datetime'} or any(
-            text_kind(c) != 'text' for c in t.columns)
+    data = any(c.kind in ('int', 'float', 'datetime') or c.kind == 'text' != text_kind(c) for c in t.columns)
     wide = len(t.frame) >= 5 and all(b[0] - a[1] > 1 for a, b in zip(bounds, bounds[1:]))
     return len(t.frame) > 1 and full * 2 > t.frame.head(200).size and (data or wide)
 
 
 class FixedProposal:
     def __init__(self, lines, encoding, t):
-        self.args, self.wrong, self.notes, self.sep, self.width = {
-            'colspecs': t.bounds}, '', [], ' | ', len(t.bounds)
+        self.args, self.wrong, self.notes = {'colspecs': t.bounds}, '', []
+        self.sep, self.width = ' | ', len(t.bounds)
         if encoding != 'utf-8':
             self.args['encoding'] = encoding
         odd = [i for i, s in enumerate(lines) if s in set(t.odd)] if len(t.odd) <= 20 else []
@@ -162,10 +159,9 @@ def fixed_width(path, text, encoding, whole):
         return None
     if not has('pandas'):
         rows = cells(layout.body, layout.bounds)
-        return (
-    'rows = [[s[a:b].strip() for a, b in %r] for s in list(open(%r, encoding=%r))[%d:] if s.strip()]\n'
-    'fixed width, %d rows, all values text, columns: %s' %
-     ( layout.bounds, path, encoding, layout.before(), len(rows), layout.names.strip()))
+        return ('rows = [[s[a:b].strip() for a, b in %r] for s in list(open(%r, encoding=%r))[%d:] '
+                'if s.strip()]\nfixed width, %d rows, all values text, columns: %s' % (
+                    layout.bounds, path, encoding, layout.before(), len(rows), layout.names.strip()))
     sample = '\n'.join(lines) + '\n' if not whole or len(text) > FIXED_MOST else None
     if sample:
         sample = sample[:sample.rfind('\n', 0, FIXED_MOST) + 1].encode(encoding, 'replace')

@@ -261,8 +261,8 @@ def leaves(node, path=''):
 def list_facts(lists, whole):
     out = []
     for path, node in lists[:8]:
-        facts = ['%s %s' % (name, said) for name,
-                 said in ((name, leaf_facts(leaf, whole)) for name, leaf in leaves(node)) if said]
+        facts = [(name, leaf_facts(leaf, whole)) for name, leaf in leaves(node)]
+        facts = ['%s %s' % fact for fact in facts if fact[1]]
         if facts:
             out.append('in %s: %s' % (path, '; '.join(facts)))
     return out
@@ -273,10 +273,8 @@ class Shared:
 
     def __init__(self, name, found):
         import pandas as pd
-        self.name, self.columns = name, [
-    Column(
-        k, pd.Series(
-            v, dtype=None if v else object)) for k, v in found.items()]
+        self.name = name
+        self.columns = [Column(k, pd.Series(v, dtype=None if v else object)) for k, v in found.items()]
 
 
 def list_joins(lists):
@@ -423,8 +421,7 @@ def records(items, reader, what, loading=''):
         return None
     lines = t.lines + ['%d %s, columns: %s' % (len(items), what, describe(t.columns, t.remarks))]
     if ROWS:
-        lines.append('first %d rows:\n%s'
-                     % (len(shown), '\n'.join(clean(repr(r), ROW) for r in shown)))
+        lines.append('first %d rows:\n%s' % (len(shown), '\n'.join(clean(repr(r), ROW) for r in shown)))
     return '\n'.join(lines)
 
 

@@ -133,10 +133,9 @@ def nearly(c):
 def text_kind(c):
     """'text', and what it is besides."""
     values = c.counts()
-    if values and all(v.isdigit() for v in values):
-        return 'text, digits with leading zeros' if any(v[0] == '0' < v[1:] for v in values) else \
-            'numbers as text'
-    if values and all(PLAIN.fullmatch(v) for v in values):
+    if values and all(v.isdigit() for v in values) and any(v[0] == '0' < v[1:] for v in values):
+        return 'text, digits with leading zeros'
+    if values and all(PLAIN.fullmatch(v) or v.isdigit() for v in values):
         return 'numbers as text'
     return 'text, amounts with a sign' if values and all(AMOUNT.fullmatch(v) for v in values) else 'text'
 
@@ -241,8 +240,8 @@ class Table:
 
 def told(lines, t, before=''):
     """A whole profile: lines of code, the description of a table, its notes, and as many rows as fit."""
-    lines = lines + [before + \
-        t.said(min(COLUMNS_MOST, max(200, MOST - 300 - sum(len(s) + 1 for s in lines))))]
+    room = MOST - 300 - sum(len(s) + 1 for s in lines)
+    lines = lines + [before + t.said(min(COLUMNS_MOST, max(200, room)))]
     lines += [clean(note, 2 * ROW) for note in t.notes if note]
     left = MOST - sum(len(s) + 1 for s in lines)
     rows = first_rows(t.frame, t.sep)

@@ -39,8 +39,8 @@ def related(key, owner, other):
 
 
 def has_zeros_in_front(column):
-    return column.kind == 'text' and all(v.isdigit() for v in column.counts()) and any(
-        v[0] == '0' != v for v in column.counts())
+    values = column.counts() if column.kind == 'text' else ()
+    return all(v.isdigit() for v in values) and any(v[0] == '0' != v for v in values)
 
 
 def keys_of(x, y):
@@ -52,9 +52,8 @@ def keys_of(x, y):
 
 def comparable(x, y):
     kinds = {x.kind, y.kind}
-    if kinds == {'text', 'int'} and (has_zeros_in_front(
-        x) or has_zeros_in_front(y)) and not x.missing + y.missing:
-        return True
+    if kinds == {'text', 'int'} and not x.missing + y.missing:
+        return has_zeros_in_front(x) or has_zeros_in_front(y)
     return len(kinds) == 1 and not kinds & {'float', 'bool', 'empty', 'lists', 'objects'}
 
 
@@ -63,18 +62,8 @@ def joins(a, b):
     unique."""
     out = []
     for x, y in itertools.product(a.columns[:60], b.columns[:60]):
-        if isinstance(
-    x.name,
-    int) or not (
-        related(
-            x.name,
-            a.name,
-            y.name) or related(
-                y.name,
-                b.name,
-                 x.name)):
-            continue
-        if not comparable(x, y) or not (x.once() or y.once()):
+        refer = related(x.name, a.name, y.name) or related(y.name, b.name, x.name)
+        if isinstance(x.name, int) or not refer or not comparable(x, y) or not (x.once() or y.once()):
             continue
         of_x, of_y = keys_of(x, y)
         both = of_x.keys() & of_y.keys()

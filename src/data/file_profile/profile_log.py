@@ -286,11 +286,8 @@ def logfmt(path, text, encoding, whole):
     read = log_frame(rows, 're')
     what = 'lines of logfmt (all values are text)' + ('' if whole and len(items) == len(lines) else
                                                       ', of about %d' % count_rows(path))
-    return log_facts(
-    records(
-        items, read, what, '[%s]' %
-        rows) or '%s\n%d %s' %
-         (read, len(items), what), items)
+    said = records(items, read, what, '[%s]' % rows)
+    return log_facts(said or '%s\n%d %s' % (read, len(items), what), items)
 
 
 def journal(path, raw, size):

@@ -128,12 +128,8 @@ class OpenBook:
         codes, hours = [], []
         for i, k in enumerate(raw.columns[:COLUMNS_SEEN]):
             c = Column(k, raw.iloc[:, i])
-            if c.kind in (
-    'datetime',
-    'dates') and '1899' <= str(
-        c.held.min())[
-            :4] <= str(
-                c.held.max()) < '1900-03':
+            dated = c.kind in ('datetime', 'dates')
+            if dated and '1899' <= str(c.held.min())[:4] <= str(c.held.max()) < '1900-03':
                 hours.append(k)         # [h]:mm, which openpyxl takes for days of 1900
             if c.kind in ('text', 'numbers and text') and k in part.names and any(
                     isinstance(v, str) and re.fullmatch(r'0\d+', v) for v in c.counts()):
@@ -150,9 +146,10 @@ class OpenBook:
         t.total = '(a hidden sheet) ' * part.hidden + t.total
         t.total += ' of %d sheets' % len(parts) if len(parts) > 1 else ''
         ending(t)
-        t.notes = ['above it: ' + ' / '.join(part.above)] * bool(part.above) + \
-            ['units: ' + part.units] * bool(part.units) + t.notes + \
-            ['merged cells are filled down: ' + ', '.join(map(repr, part.fill))] * bool(part.fill)
+        before = ['above it: ' + ' / '.join(part.above)] * bool(part.above)
+        before += ['units: ' + part.units] * bool(part.units)
+        filled_down = ['merged cells are filled down: ' + ', '.join(map(repr, part.fill))] * bool(part.fill)
+        t.notes = before + t.notes + filled_down
         return t
 
     def reader(self, name, parts, sheets, labelled, args):

@@ -282,15 +282,11 @@ def query_of(t):
 
 def as_frames(path, tables, views):
     """A database of a few tables, none of them large, is read like a workbook."""
-    lines, made = ['import sqlite3, pandas as pd; con = sqlite3.connect(%r)' % path], []
+    first, made = 'import sqlite3, pandas as pd; con = sqlite3.connect(%r)' % path, []
+    lines = [first]
     for i, t in enumerate(tables):
         name = identifier(t.name, 'table%d' % (i + 1))
-        made.append(
-    table_of(
-        name, [
-            '%s = pd.read_sql(%r, con)' %
-            (name, query_of(t))], (), 'import sqlite3, pandas as pd; con = sqlite3.connect(%r)' %
-             path))
+        made.append(table_of(name, ['%s = pd.read_sql(%r, con)' % (name, query_of(t))], (), first))
         made[-1].total = '%d rows' % len(made[-1].frame)
         lines += made[-1].code()
     lines += join_all(made)[1]

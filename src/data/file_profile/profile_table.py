@@ -66,10 +66,10 @@ class Form:
         share = widths.count(self.width) / (len(widths) - skip)
         if share < (0.5 if named and not skip else 0.7) or skip > 10 or skip and widths.count(self.width) < 3:
             return
-        prose = self.width == 2 and 10 * head.count(sep + ' ') > 6 * head.count(
-            sep) and '"' not in head and not all( number_like(r[1]) for r in table[1:] if len(r) > 1)
-        if prose and sep == ',' and not (named and set(widths) == {2}):
-            return
+        spaced = 10 * head.count(sep + ' ') > 6 * head.count(sep) and '"' not in head
+        if sep == ',' and self.width == 2 and spaced and not (named and set(widths) == {2}):
+            if not all(number_like(r[1]) for r in table[1:] if len(r) > 1):
+                return                  # prose
         # "1,5;2,5" agrees for both: where another separator fits too, the comma is a decimal mark
         self.score = share + (0.001 * min(self.width, 50) if sep != ',' else 0)
         self.score += head.count('"%s"' % sep) >= len(widths)
@@ -121,8 +121,7 @@ def is_title(row, after):
 
 def two_headers(first, second, rest):
     """The joined names of two rows that are both a header ("2023" above "Q1" and "Q2"); None."""
-    if len(first) != len(second) or not 1 < filled_cells(
-        first) < len(first) or filled_cells(second) < len(second):
+    if not 1 < filled_cells(first) < len(first) == len(second) == filled_cells(second):
         return None
     above = [c.strip() for c in first]
     for i in range(1, len(above)):
@@ -247,17 +246,8 @@ def call(reader, source, args):
 
 def raw_frame(reader, source, args, given):
     """Every cell as the text that it is."""
-    lines = [
-    'import pandas as pd',
-    'df = ' +
-    call(
-        reader,
-        source,
-        dict(
-            args,
-            dtype='str',
-             keep_default_na=False))]
-    return run(lines, given())['df']
+    line = 'df = ' + call(reader, source, dict(args, dtype='str', keep_default_na=False))
+    return run(['import pandas as pd', line], given())['df']
 
 
 def mend(reader, source, proposal, given):
@@ -306,14 +296,7 @@ def file_marks(plans, sep):
     """(the decimal mark, the mark between thousands or '') of all columns that the reader itself makes
     numbers."""
     bare = [(p, cells) for _, p, cells in plans if p.kind in ('int', 'float') and not p.code]
-    points = any(
-    p.form in (
-        '',
-        '.') and any(
-            re.search(
-                r'\.(?!\d{3}$)',
-                c) for c in cells) for p,
-                 cells in bare)
+    points = any(p.form in ('', '.') and re.search(r'\.(?!\d{3}$)', c) for p, cells in bare for c in cells)
     commas = any(p.form == ',' for p, _ in bare)
     either = any(p.form == 'either' for p, _ in bare)
     decimal = ',' if (commas or either and sep == ';') and not points else '.'
@@ -339,8 +322,7 @@ def settle(plans, args, sep, large=False):
             dates.append(name)
         if p.code:
             statements.setdefault(p.code, []).append(name)
-        missing = [c for c in cells if c.strip() in MISSING] if keep and p.kind != 'codes' else \
-            [''] if keep and '' in cells else []
+        missing = [c for c in cells if keep and c.strip() in (MISSING if p.kind != 'codes' else ('',))]
         if p.marks or missing:
             marks[name] = sorted({*p.marks, *missing})
     if decimal == ',':
@@ -379,16 +361,9 @@ def losses(t, raw, plans):
         before = raw[name]
         gone = t.frame[name].isna().to_numpy() & ~before.str.strip().isin(MISSING | set(p.marks)).to_numpy()
         if gone.any():
-            t.notes.append(
-    '%r: %d of %d could not be read as %s and are missing then, such as %s' %
-    ( name,
-    gone.sum(),
-    len(before),
-    'dates' if p.kind == 'date' else 'numbers',
-    clean(
-        repr(
-            before[gone].iloc[0]),
-             40)))
+            t.notes.append('%r: %d of %d could not be read as %s and are missing then, such as %s' % (
+                name, gone.sum(), len(before), 'dates' if p.kind == 'date' else 'numbers',
+                clean(repr(before[gone].iloc[0]), 40)))
 
 
 def read_as(name, reader, path, proposal, given, large=False):
@@ -432,8 +407,8 @@ def read_as(name, reader, path, proposal, given, large=False):
 
 def tolerant(plans, statements):
     """For a file that was not read whole: what turns up later becomes missing."""
-    out = [(code if 'errors=' in code or 'to_datetime' not in code else code[:-1] + \
-            ", errors='coerce')", names) for code, names in statements]
+    strict = re.compile(r'^(pd\.to_datetime\((?!.*errors=).*)\)$')
+    out = [(strict.sub(r"\1, errors='coerce')", code), names) for code, names in statements]
     numbers = [name for name, p, _ in plans if p.kind in ('int', 'float') and not p.code]
     return out + [("pd.to_numeric({}, errors='coerce')", numbers)] * (0 < len(numbers) <= 20)
 
@@ -446,8 +421,8 @@ def ending(t):
     last, rows = t.frame.tail(3), []
     for i in range(len(last) if len(t.frame) > 5 and t.frame.shape[1] > 1 else 0):
         cells = [cell_text(v) for v in last.iloc[i, :40]]
-        if TOTAL.match(cells[0].strip()) or filled_cells(
-            cells) == 1 and cells[0] and t.frame.iloc[:, 1].notna().mean() > .9:
+        alone = filled_cells(cells) == 1 and cells[0] and t.frame.iloc[:, 1].notna().mean() > .9
+        if alone or TOTAL.match(cells[0].strip()):
             rows.append(' | '.join(cells).strip(' |'))
     if rows:
         t.notes.append('at its end, no data but a total or a remark: ' + ' / '.join(rows))
@@ -531,13 +506,13 @@ def rows_without_pandas(path, text, encoding):
     p = Proposal(found[0], encoding)
     kind = 'csv.reader' if p.args.get('header', 1) is None else 'csv.DictReader'
     skip = '; [next(f) for _ in range(%d)]' % p.args['skiprows'] if p.args.get('skiprows') else ''
+    padded = ', skipinitialspace=True' if 'skipinitialspace' in p.args else ''
     read = 'import csv; f = open(%r, newline="", encoding=%r)%s; rows = list(%s(f, delimiter=%r%s))' % (
-        path, encoding, skip,
-        kind, found[0].sep, ', skipinitialspace=True' if 'skipinitialspace' in p.args else '')
+        path, encoding, skip, kind, found[0].sep, padded)
     rows = run([read])['rows']
     names = list(rows[0]) if rows and kind == 'csv.DictReader' else range(found[0].width)
     first = [clean(found[0].sep.join(map(str, r.values() if isinstance(r, dict) else r)), ROW)
-                   for r in rows[:3]]
-    return '\n'.join([read, '%d rows, all values text, columns: %s' %
-    (len(rows), clean(', '.join(map(repr, names)), COLUMNS_MOST)), 'first %d rows:' %
-     len(first)] + first)
+             for r in rows[:3]]
+    names = clean(', '.join(map(repr, names)), COLUMNS_MOST)
+    return '\n'.join([read, '%d rows, all values text, columns: %s' % (len(rows), names),
+                      'first %d rows:' % len(first)] + first)
