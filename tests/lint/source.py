@@ -1,13 +1,16 @@
 #!/usr/bin/python3
 """source.py - what no source may contain: functions without bounds, shells, exit() away from main, typedef'd structs, a question which
 engine it is, strcmp(a, b) == 0 or p == NULL, a struct or enum of one name in two files, a name at the top of two guest modules that means
-two things, a frame that C and the guest name differently; and what no committed file may contain: a package registry's host, a path of the
+two things, one of another module that is not said to be from there, a frame that C and the guest name differently; and what no committed file may contain: a package registry's host, a path of the
 machine it was written on. Exit 1, with the places on stderr.
 """
 import ast
+import builtins
 import glob
+import os
 import re
 import subprocess
+import symtable
 import sys
 
 from sizes import TOKEN, read
@@ -56,6 +59,48 @@ def two_meanings():
     return bad
 
 
+EVERYWHERE = {"boot.py", "protocol.py", "supervisor.py", "worker.py"}      # whose names a part has: its first line says of which process it is
+
+
+def free_names(path):
+    """Names that a module uses and does not define."""
+    def walk(table):
+        for s in table.get_symbols():
+            if s.is_referenced() and (s.is_global() or table.get_type() == "module") and not (s.is_assigned() or s.is_imported()):
+                yield s.get_name()
+        for child in table.get_children():
+            yield from walk(child)
+    return set(walk(symtable.symtable(read(path), path, "exec")))
+
+
+def borrowed():
+    """Parts of the guest share a namespace: each says where a name of another part comes from ("# noqa: from X.py"), truly."""
+    bad, defined = [], {}
+    paths = sorted(glob.glob("src/sandbox/guest/*.py"))
+    for path in paths:
+        tree = ast.parse(read(path), path)
+        defined[os.path.basename(path)] = ({name for name, _ in guest_names(tree)}
+                                           | {a.asname or a.name for n in tree.body if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names}
+                                           | {n.target.id for n in tree.body if isinstance(n, ast.AugAssign)}
+                                           | {name for n in ast.walk(tree) if isinstance(n, ast.Global) for name in n.names})
+    for path in paths:
+        own, said = os.path.basename(path), set()
+        if not read(path).startswith("# %s - " % own):
+            bad.append("%s: does not begin with its name and what it does" % path)
+        for number, line in enumerate(read(path).splitlines(), 1):
+            code, _, comment = line.partition("#")
+            for source in re.findall(r"\bfrom (\w+\.py)", comment):    # a line of its own names them: "# a, b: from X.py"
+                names = set(re.findall(r"\w+", code if code.strip() else comment)) & defined.get(source, set())
+                said |= names
+                if not names:
+                    bad.append("%s:%d: %s defines no name of this line" % (path, number, source))
+        for name in sorted(free_names(path) - said - defined[own] - set(dir(builtins))):
+            homes = [other for other in defined if name in defined[other]]
+            if homes and not EVERYWHERE & set(homes):
+                bad.append("%s: %s is not said to be from %s" % (path, name, " or ".join(homes)))
+    return bad
+
+
 def frame_types():
     """frame.h and the guest say the same of each frame, and no two of one direction share a byte."""
     ours = dict(re.findall(r"\b((?:TO|FROM)_GUEST_\w+) = '(.)'", read("src/sandbox/channel/frame.h")))
@@ -81,7 +126,7 @@ def code_of(text, strings):
 
 
 def main():
-    bad, tags = two_meanings() + frame_types(), {}
+    bad, tags = two_meanings() + borrowed() + frame_types(), {}
     for path in sorted(glob.glob("src/**/*.[ch]", recursive=True) + glob.glob("tests/unit/*/*.c") + glob.glob("tests/fuzz/*.c")):
         text = read(path)
         code = {strings: code_of(text, strings) for strings in (False, True)}

@@ -1,5 +1,7 @@
 # hints.py - part of the worker, compiled with explain.py: hints to an exception, facts that whoever mends the
 # code needs, never advice. Everything here touches objects of the code, as explain.py does.
+#
+# clip, safe_str, source_line, users_own: from explain.py
 
 need_ast()                      # noqa: from worker.py
 
@@ -478,7 +480,7 @@ def hint_for(worker, e, frames):
         return missing_name(worker, e, frames)
     if isinstance(e, ModuleNotFoundError):
         need('installed')
-        found = find_packages() or 'the standard library only'
+        found = find_packages() or 'the standard library only'    # noqa: from installed.py
         return 'nothing can be installed: there is no network. Installed: ' + found
     if isinstance(e, FileNotFoundError):
         names = sorted(posix.listdir(OPTIONS['data']))

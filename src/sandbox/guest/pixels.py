@@ -11,7 +11,7 @@ def pixels_begin(self, body):
     # the most bytes that a PNG may have; 0: rows of RGB are wanted
     self.asked = int(asked[b'w']), int(asked[b'h']), '#%06x' % int(asked[b'b']), int(asked.get(b'p', b'0'))
     self.drop_figure()
-    self.figure = figure_file()
+    self.figure = figure_file()                 # noqa: from collect.py
     if self.figure < 0:
         self.finish(tlv(b'e', b'no memory file can be made in this sandbox'))
         return
@@ -30,7 +30,7 @@ def pixels_decode(self):
             return
         need('copy_out')
         self.ending = b''
-        self.sending = send_file(self, self.figure, b'pixels',      # noqa: from copy_out
+        self.sending = send_file(self, self.figure, b'pixels',      # noqa: from copy_out.py
                                  length if most else size[0] * size[1] * 3,
                                  tlv(b'w', b'%d' % size[0]) + tlv(b'h', b'%d' % size[1]))
     self.helper_start(lambda: decode_image(self.figure, width, height, background, most), then, self.figure)
@@ -41,12 +41,13 @@ def decode_image(fd, width, height, background, most):
     try:
         from PIL import Image
     except ImportError:
-        raise Refused('the sandbox has no package to decode images with (python3-pil)')  # noqa: requests.py
+        raise Refused('the sandbox has no package to decode images with (python3-pil)')
     posix.lseek(fd, 0, 0)
     file = open(fd, 'rb', closefd=False)
     try:
         image = Image.open(file, formats=FORMATS)
     except Image.UnidentifiedImageError:
+        # Refused: from requests.py
         raise Refused('no image in a format that can be decoded (PNG, JPEG, GIF, WebP, BMP)')
     if image.width * image.height > PIXELS_MOST:
         raise Refused('%d x %d pixels are too many to decode' % image.size)

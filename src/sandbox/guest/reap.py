@@ -47,12 +47,12 @@ def worker_died(self, status):
             self.drop_snapshot(b'maimed')       # noqa: from recover.py
         disconnect_worker(self)
         self.worker = 0
-        # from recover.py
+        # READY_WAIT: from recover.py
         self.dying = ending, time.monotonic() + READY_WAIT, not self.waiting and self.sending is None
         self.recover()                          # noqa: from recover.py
         return
     self.kill_all()
-    self.adopt(*fork_worker(self.ours(), self.hidden, self.alone))
+    self.adopt(*fork_worker(self.ours(), self.hidden, self.alone))    # noqa: from start.py
     if self.waiting or self.sending is not None:
         end_cell(self, ending)
     else:

@@ -143,7 +143,8 @@ def spare_the_worker(pid):
     try:
         if limit:
             least = memory_left() - max(limit * 15 // 100, ROOM_LEAST)      # noqa: from start.py
-            score = max(OOM_WORKER, min(1000, OOM_WORKER + (least - resident(pid)) * 1000 // limit))
+            lacks = least - resident(pid)           # noqa: from start.py
+            score = max(OOM_WORKER, min(1000, OOM_WORKER + lacks * 1000 // limit))
     except (OSError, ValueError, IndexError):
         return
     set_oom_score(score, pid)                           # noqa: from start.py
@@ -200,7 +201,7 @@ def recover(self):
     else:
         self.drop_snapshot(self.why or (b'gone' if self.snapshot is not None else b''))
         self.kill_all()
-        self.adopt(*fork_worker(self.ours(), self.hidden, self.alone))
+        self.adopt(*fork_worker(self.ours(), self.hidden, self.alone))    # noqa: from start.py
         if self.why in WHY:
             ending += tlv(b'u', WHY[self.why])
         self.why = b''

@@ -56,7 +56,7 @@ def request(self, kind, nonce, body):
             self.drop_snapshot(b'')             # noqa: from recover.py
         self.due = self.captured_at = 0.0
         self.kill_all()                             # noqa: from reap.py
-        self.adopt(*fork_worker(self.ours(), self.hidden, self.alone))
+        self.adopt(*fork_worker(self.ours(), self.hidden, self.alone))    # noqa: from start.py
         self.finish(b'')
     elif kind == TO_GUEST_PROFILE:
         self.begin(nonce)
@@ -110,7 +110,7 @@ def helper_start(self, work, then, keep=-1):
     here: the user's interpreter stays untouched, and a reader that uses up memory dies alone."""
     fd, theirs = posix.pipe2(posix.O_CLOEXEC)
     try:
-        pid = fork_child((self.ours() | {fd}) - {keep}, self.hidden, self.alone)
+        pid = fork_child((self.ours() | {fd}) - {keep}, self.hidden, self.alone)    # noqa: from start.py
     except OSError as e:
         # what the code left running uses all processes or all memory
         posix.close(fd)
@@ -119,7 +119,7 @@ def helper_start(self, work, then, keep=-1):
         return
     if pid == 0:
         try:
-            set_oom_score(OOM_HELPER)
+            set_oom_score(OOM_HELPER)           # noqa: from start.py
             data = b'+' + work().encode('utf-8', 'replace')[:4096]
         except Refused as e:
             data = b'-' + str(e).encode('utf-8', 'replace')[:1000]

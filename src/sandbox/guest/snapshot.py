@@ -188,7 +188,7 @@ def detach(self, sock, words):
 
 def resume(self, fds):
     if not OPTIONS['alone']:
-        prctl(1, 9)
+        prctl(1, 9)                             # noqa: from start.py
     set_oom_score(OOM_WORKER)                       # noqa: from start.py
     for n in (0, 1):
         posix.dup2(fds[n], n + 1)

@@ -477,7 +477,7 @@ def supervise(fd_in, fd_out, first, alone):
     _signal.set_wakeup_fd(s.wake[1], warn_on_full_buffer=False)
     s.adopt(*first)
     # PR_SET_DUMPABLE 0: the code cannot open our /proc/PID/{fd,mem,environ}
-    s.hidden = prctl(4, 0)
+    s.hidden = prctl(4, 0)                      # noqa: from start.py
     if not alone:
         # PR_SET_CHILD_SUBREAPER: in a test, orphans become our children as they would PID 1's
         prctl(36, 1)

@@ -1,5 +1,8 @@
 # value_hints.py - part of the worker, compiled with hints.py when code took a value for one of another type:
 # what the value is, and the expression that makes the other one of it.
+#
+# NOTHING, columns_of, failed_first, innermost, looked_up, nodes_on, variables: from hints.py
+# clip, safe_str: from explain.py
 
 import re
 
