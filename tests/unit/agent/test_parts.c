@@ -1,7 +1,7 @@
 /* test_parts.c - the pure parts of the agent: budgets, placeholders, the words about a result. */
 #include "fake.h"
 
-#include "agent/private.h"
+#include "agent/private.h" /* cell_tell: else each of its lines needs a model and a sandbox */
 
 static void test_budget(void **state)
 {

@@ -7,7 +7,7 @@
 #include <signal.h>
 
 #include "process/signals.h"
-#include "sandbox/private.h"
+#include "sandbox/private.h" /* stage, restored, lost_state: no call says what came while nothing was asked */
 #include "tests/unit/unit.h"
 #include "tests/unit/sandbox/fake_engine.h"
 
@@ -37,6 +37,24 @@ static inline void on_notice(void *ctx, bool detail, const char *text)
     ++*(int *)ctx;
 }
 
+/* What a test wants to know or say of its sandbox besides; or NULL. */
+static void (*phase_hook)(const struct phase_now *now);
+static void (*terminal_hook)(struct sandbox_terminal *t);
+
+static inline void on_phase(void *ctx, const struct phase_now *now)
+{
+    (void)ctx;
+    if (phase_hook)
+        phase_hook(now);
+}
+
+static inline void on_terminal(void *ctx, struct sandbox_terminal *t)
+{
+    (void)ctx;
+    if (terminal_hook)
+        terminal_hook(t);
+}
+
 static const struct cell_listener listener = {.ctx = &seen, .output = on_output};
 
 static inline int setup_with(int cell_ms, const char *options)
@@ -54,9 +72,13 @@ static inline int setup_with(int cell_ms, const char *options)
     sandbox_defaults(&o);
     o.session_dir = session;
     o.cell_ms = cell_ms;
+    o.phase = on_phase;
+    o.terminal = on_terminal;
     o.run.notice = on_notice;
     o.run.notice_ctx = &notices;
     notices = 0;
+    phase_hook = NULL;
+    terminal_hook = NULL;
     box = sandbox_new(&o, loop);
     return 0;
 }
@@ -107,12 +129,12 @@ static inline void run_by(const struct cell_listener *l, const char *code)
  * enough for a busy machine. */
 static inline void want_by(const struct cell_listener *l, const char *code, enum cell_status status)
 {
-    int cell_ms = box->o.cell_ms;
+    int cell_ms = sandbox_options(box)->cell_ms;
 
     if (status == CELL_TIMEOUT)
-        box->o.cell_ms = 1000;
+        sandbox_set_cell_time(box, 1000);
     run_by(l, code);
-    box->o.cell_ms = cell_ms;
+    sandbox_set_cell_time(box, cell_ms);
     if (r.status != status)
         fail_msg("status %d, wanted %d\ncode: %s\nexception: %s\ntraceback: %s\nwhat: %s\noutput: %s%s",
                  r.status, status, code, r.exception ? r.exception : "-", r.traceback ? r.traceback : "-",

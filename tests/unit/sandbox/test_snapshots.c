@@ -2,7 +2,6 @@
 #include <sys/mman.h>
 
 #include "process/signals.h"
-#include "sandbox/private.h"
 #include "tests/unit/sandbox/channel_place.h"
 
 /* Longer than the supervisor's INTERVAL: however busy the machine is, what ended before the pause is in a
@@ -30,9 +29,8 @@ static void on_output_press(void *ctx, int stream, const char *text, size_t len)
     loop_timer(loop, clock_ms() + 1, press_when_gone, &seen);
 }
 
-static void press_when_saving(void *ctx, const struct phase_now *now)
+static void press_when_saving(const struct phase_now *now)
 {
-    (void)ctx;
     if (now->phase == PHASE_SAVING && loop_interrupts(loop) == 0)
         loop_interrupt(loop);
 }
@@ -220,12 +218,11 @@ static void test_arguments_beside_a_death(void **state)
 #define BIG_FILES "for i in range(4):\n    with open('f%d' % i, 'wb') as f: f.write(bytes(15 << 20))\n"
 
 /* The answer is here, and more than every buffer holds of its files is still to come: the worker dies. */
-static void kill_when_saving(void *ctx, const struct phase_now *now)
+static void kill_when_saving(const struct phase_now *now)
 {
     pid_t pid = (pid_t)strtol(buf_str(&seen.out), NULL, 10);
     int64_t until = clock_ms() + 20000;
 
-    (void)ctx;
     if (now->phase != PHASE_SAVING || pid < 2)
         return;
     kill(pid, SIGKILL);
@@ -239,16 +236,16 @@ static void test_while_files_go_out(void **state)
 {
     (void)state;
     want("import os, threading\nx = 1", CELL_OK);
-    box->o.phase = kill_when_saving;
+    phase_hook = kill_when_saving;
     want_restored("x = 2\n" BIG_FILES "print(os.getpid())", CELL_DIED, "SIGKILL", "1");
     want_by(&pressing, BIG_FILES "print(os.getpid(), flush=True)\nos._exit(5)", CELL_DIED);
     loop_timer_stop(loop, &seen);
     has(said, "os._exit, exit code 5");
     assert_true(r.state_restored && !r.state_lost);
     want_value("x", "1");
-    box->o.phase = press_when_saving;
+    phase_hook = press_when_saving;
     want("x = 3\n" BIG_FILES, CELL_OK);
-    box->o.phase = NULL;
+    phase_hook = NULL;
     want_value("x", "3");
 }
 

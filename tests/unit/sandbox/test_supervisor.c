@@ -1,6 +1,6 @@
 /* test_supervisor.c - a supervisor that is gone, hostile or deaf: the program says so and goes on. */
 #include "process/signals.h"
-#include "sandbox/private.h"
+#include "sandbox/private.h" /* answer_ms, which is a minute; taken: as by an earlier program */
 #include "tests/unit/sandbox/channel_place.h"
 
 /* The supervisor itself goes: the container was removed, or hostile code took it. */

@@ -1,13 +1,12 @@
 /* test_terminal.c - what a terminal wants of a sandbox: images decoded to pixels, and output that fits it. */
 #include "process/signals.h"
-#include "sandbox/private.h"
+#include "sandbox/private.h" /* sandbox_break: a sandbox that a test has used up, ended without a cell */
 #include "tests/unit/sandbox/channel_place.h"
 
 static struct sandbox_terminal terminal;
 
-static void on_terminal(void *ctx, struct sandbox_terminal *t)
+static void give_terminal(struct sandbox_terminal *t)
 {
-    (void)ctx;
     assert_int_equal(t->columns, 80);
     assert_int_equal(t->background, -1);
     *t = terminal;
@@ -139,7 +138,7 @@ static void test_hostile_pixels(void **state)
 static void test_columns(void **state)
 {
     (void)state;
-    box->o.terminal = on_terminal;
+    terminal_hook = give_terminal;
     terminal = (struct sandbox_terminal){80, -1};
     want_out("import os, numpy\nprint(os.environ.get('COLUMNS'), numpy.get_printoptions()['linewidth'])",
              "None 75\n");
@@ -166,7 +165,7 @@ static void test_columns(void **state)
 static void test_background(void **state)
 {
     (void)state;
-    box->o.terminal = on_terminal;
+    terminal_hook = give_terminal;
     terminal = (struct sandbox_terminal){100, 0x002b36};
     want_out("import matplotlib\n" COLOURS, "#002b36 #e0e0e0 #e0e0e0\n");
     want_out("matplotlib.rcParams['text.color'] = 'red'\n" COLOURS, "#002b36 red #e0e0e0\n");
