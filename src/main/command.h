@@ -123,11 +123,11 @@ void sessions_names(struct db *db, int64_t max, const char *but, struct argv *ou
  * NULL. */
 int sessions_table(struct db *db, const char *words, int64_t max, struct buf *out, struct error *err);
 
-/* saved_replay.c: run the code that made the variables of a session again. Returns what to tell the user;
+/* saved_rerun.c: run the code that made the variables of a session again. Returns what to tell the user;
  * *model is what the model is told. NULL with err: interrupted, or no sandbox. The caller frees both.
  */
-char *saved_replay(struct saved *s, struct sandbox *sandbox, char **model, struct error *err);
-/* Put the files of a session back in which no code ran. *user is what saved_replay returns; both stay as they
+char *saved_rerun(struct saved *s, struct sandbox *sandbox, char **model, struct error *err);
+/* Put the files of a session back in which no code ran. *user is what saved_rerun returns; both stay as they
  * are if it has no files. */
 int saved_put_files(struct saved *s, struct sandbox *sandbox, char **user, char **model, struct error *err);
 

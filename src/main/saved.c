@@ -40,9 +40,8 @@ int saved_find(struct saved *s, struct error *err)
     if (c->go_on && c->resume)
         return error_set(err, ERROR_USAGE, 0, "-c and -r cannot be combined");
     if (!c->go_on && !c->resume)
-        return c->replay_cells
-                   ? error_set(err, ERROR_USAGE, 0, "--replay-cells is for a session continued with -c or -r")
-                   : 0;
+        return c->rerun ? error_set(err, ERROR_USAGE, 0, "--rerun is for a session continued with -c or -r")
+                        : 0;
     if (!place)
         return error_set(err, ERROR_USAGE, 0, "no session: there is no home directory\nSet HOME.");
     s->from = xcalloc(1, sizeof *s->from);
@@ -103,12 +102,12 @@ int saved_open(struct saved *s, struct error *err)
     "and "                                                                                                \
     "files in /mnt/data from before are gone.]"
 
-static bool wants_replay(const struct saved *s)
+static bool wants_rerun(const struct saved *s)
 {
     autofree char *question = NULL;
 
-    if (s->config->replay_cells || !s->chat)
-        return s->config->replay_cells;
+    if (s->config->rerun || !s->chat)
+        return s->config->rerun;
     question = xasprintf("Run its code (%d piece%s) again, to get its variables back? [y/N] ",
                          (int)s->from->cells, s->from->cells == 1 ? "" : "s");
     return confirm(question, s->loop) == CONFIRM_YES;
@@ -140,11 +139,10 @@ int saved_continue(struct saved *s, struct sandbox *sandbox, struct agent *agent
             return -1;
         if (!user)
             return 0;
-    } else if (!wants_replay(s)) {
-        user = xasprintf("Its variables are gone.%s",
-                         s->chat ? "" : " (--replay-cells runs its code again first.)");
+    } else if (!wants_rerun(s)) {
+        user = xasprintf("Its variables are gone.%s", s->chat ? "" : " (--rerun runs its code again first.)");
         model = xstrdup(GONE);
-    } else if (!(user = saved_replay(s, sandbox, &model, err))) {
+    } else if (!(user = saved_rerun(s, sandbox, &model, err))) {
         return -1;
     }
     s->notice(s->ctx, NOTICE_INFO, user);

@@ -1,6 +1,7 @@
-/* saved_data.c - what the user adds to a session is copied into its folder, so that --replay-cells has it
- * again, whatever became of it meanwhile: data of a pipe, files and folders. What is over --max-file, or does
- * not fit, is not copied: a file of the user's is then looked for where it was, and who replays is told.
+/* saved_data.c - what the user adds to a session is copied into its folder, so that --rerun has it
+ * again, whatever became of it meanwhile: data of a pipe, files and folders. What is over --max-file, or
+ * does not fit, is not copied: a file of the user's is then looked for where it was, and who runs it again is
+ * told.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -44,7 +44,7 @@ def test_a_folder(sandpiper_on):
 
 @pytest.mark.slow(3)
 def test_a_second_folder_that_cannot_be_kept_leaves_the_first(sandpiper, serve):
-    """It has too many files by the time it is copied for the session; the first of that name stays, for --replay-cells."""
+    """It has too many files by the time it is copied for the session; the first of that name stays, for --rerun."""
     serve(sandpiper, [{"answer": {"text": "Heard."}}] * 2)
     folder(sandpiper, "one/data")
     second = folder(sandpiper, "two/data")

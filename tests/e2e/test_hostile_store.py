@@ -108,16 +108,16 @@ def test_ctrl_c_in_a_chat_ends_the_reading(sandpiper, serve):
 # ------------------------------------------------------------------------------------------------- files
 
 @pytest.mark.parametrize("how", NAMES)
-@pytest.mark.parametrize("ran", [True, False], ids=["replay", "files"])
+@pytest.mark.parametrize("ran", [True, False], ids=["rerun", "files"])
 def test_no_file_but_its_own_comes_back(sandpiper, serve, how, ran):
-    """--replay-cells, and a session without code, whose files come back at once."""
+    """--rerun, and a session without code, whose files come back at once."""
     look = code("import os\nfor top, _, names in os.walk('.'):\n    print(top, names, [open(top + '/' + n).read() for n in names])")
     server = serve(sandpiper, ([code("pass")] if ran else []) + [text("Read."), look, text("Seen.")])
     sandpiper.write("data.csv", "a,b\n1,2\n")
     assert sandpiper.run("--add", "data.csv", "read it").code == 0
     own = sandpiper.path("state/sandpiper/sessions/" + listed(sandpiper)[0]["id"][16:])
     sql(sandpiper, "UPDATE file SET " + NAMES[how](sandpiper, own))
-    r = sandpiper.run("-c", *(["--replay-cells"] if ran else []), "look", timeout=HANG)
+    r = sandpiper.run("-c", *(["--rerun"] if ran else []), "look", timeout=HANG)
     assert r.code == 0 and r.out == "Seen.\n" and re.search(r"data\.csv (has changed|is missing|was not kept)", r.err), r
     assert all(SECRET not in str(request.body) for request in server.requests)
 
@@ -128,10 +128,10 @@ def test_the_users_own_file_comes_back_as_it_was_noted(sandpiper, serve):
     show = code("print(len(open('large.csv').read()))")
     server = serve(sandpiper, [show, text("Read.")] + [show, text("Again.")] * 2)
     assert sandpiper.run("--max-file", "10k", "--add", "large.csv", "read it").code == 0
-    r = sandpiper.run("-c", "--replay-cells", "again")
+    r = sandpiper.run("-c", "--rerun", "again")
     assert "the variables are back" in r.err and "20004" in str(server.requests[3].messages[-1]), r
     os.utime(os.path.join(sandpiper.work, "large.csv"))
-    r = sandpiper.run("-c", "--replay-cells", "again")
+    r = sandpiper.run("-c", "--rerun", "again")
     assert "large.csv has changed since" in r.err and "20004" not in str(server.requests[5].messages[-1]), r
 
 
@@ -140,7 +140,7 @@ def test_a_new_sandbox_gets_no_other_file(sandpiper, serve):
     serve(sandpiper, [code("open('made.txt', 'w').write('made')"), text("Made."), code("import os\nprint('seen', [open(n).read() for n in os.listdir('.')])"), text("Seen.")])
     assert sandpiper.run("make it").code == 0
     sql(sandpiper, "UPDATE file SET path='%s'" % canary(sandpiper))
-    p = start(sandpiper, "-c", "--replay-cells", size=(40, 200))
+    p = start(sandpiper, "-c", "--rerun", size=(40, 200))
     end_sandbox(p.pid)
     p.send("look\r")
     p.expect("seen [^\r]*")

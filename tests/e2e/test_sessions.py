@@ -95,7 +95,7 @@ def test_one_goes_on_without_being_saved(sandpiper, serve):
 
 
 def test_wrong_words(sandpiper):
-    for argv, says in ((["-c", "-r", "x", "q"], "cannot be combined"), (["--replay-cells", "q"], "-c or -r"), (["-r", "zz", "q"], 'no session "zz"'),
+    for argv, says in ((["-c", "-r", "x", "q"], "cannot be combined"), (["--rerun", "q"], "-c or -r"), (["-r", "zz", "q"], 'no session "zz"'),
                        (["sessions", "shwo"], "there are list, show"), (["sessions", "show"], "usage: sandpiper sessions show ID"),
                        (["sessions", "rm"], "needs the IDs"), (["sessions", "show", "zz"], 'no session "zz"'), (["sessions", "search", " "], "nothing")):
         r = sandpiper.run(*argv)
@@ -198,36 +198,36 @@ def code(source):
     return {"answer": {"calls": [{"name": "execute_python", "arguments": {"code": source}}]}}
 
 
-def test_replay(sandpiper, serve):
+def test_rerun(sandpiper, serve):
     path = sandpiper.write("data.csv", "a\n1\n2\n")
     server = serve(sandpiper, [code("import csv\nrows = list(csv.reader(open('data.csv')))\nopen('out.txt', 'w').write('made')"), code("y = len(rows)"),
                                code("1/0"), text("Read."), code("print(y, open('out.txt').read())"), text("3"), code("print(y)"), text("Gone."),
                                code("print(y)"), text("Missing.")])
     sandpiper.run("--add", path, "read it")
-    r = sandpiper.run("-c", "--replay-cells", "how many?")
+    r = sandpiper.run("-c", "--rerun", "how many?")
     assert r.code == 0 and "Its code ran again (3 pieces): the variables are back." in r.err and "3 made" in server.requests[5].messages[-1]["content"], r
     assert "the variables are there" in server.requests[4].messages[-1]["content"]
     (one,) = listed(sandpiper)
     files = sandpiper.path("state/sandpiper/sessions/%s/files" % one["id"][16:])
     assert os.listdir(files) == ["out.txt"]
     r = sandpiper.run("-c", "still?")
-    assert "--replay-cells" in r.err and "NameError" in server.requests[7].messages[-1]["content"], r
+    assert "--rerun" in r.err and "NameError" in server.requests[7].messages[-1]["content"], r
     kept = sandpiper.path("state/sandpiper/sessions/%s/given/data.csv" % one["id"][16:])
     assert open(kept).read() == open(path).read() and os.stat(kept).st_mode & 0o777 == 0o600
     os.unlink(path)
     os.unlink(kept)
-    r = sandpiper.run("-c", "--no-save", "--replay-cells", "and now?")
+    r = sandpiper.run("-c", "--no-save", "--rerun", "and now?")
     assert "pieces failed this time (number 1: FileNotFoundError" in r.err and "Files: data.csv is missing." in r.err, r
     assert listed(sandpiper)[0]["questions"] == 3
 
 
 @pytest.mark.slow(3)
 @pytest.mark.parametrize("chat", [False, True], ids=["question", "chat"])
-def test_a_replay_is_interrupted(sandpiper, serve, chat):
+def test_a_rerun_is_interrupted(sandpiper, serve, chat):
     """A question ends with it; a chat goes on without the variables."""
     server = serve(sandpiper, [code("import time\ntime.sleep(2)"), text("Slept.")])
     assert sandpiper.run("sleep").code == 0
-    p = sandpiper.chat("-c", "--replay-cells", *[] if chat else ["again"], env={"NO_COLOR": "1"})
+    p = sandpiper.chat("-c", "--rerun", *[] if chat else ["again"], env={"NO_COLOR": "1"})
     p.expect("Running its code again")
     time.sleep(0.5)
     p.send("\x03")
@@ -273,14 +273,14 @@ def test_added_files_come_back_as_they_were(sandpiper, serve):
         f.write("changed")
     os.unlink(os.path.join(sandpiper.work, "a.txt"))
     os.unlink(os.path.join(sandpiper.work, "d/x/y.txt"))
-    r = sandpiper.run("-c", "--replay-cells", "again")
+    r = sandpiper.run("-c", "--rerun", "again")
     assert r.code == 0 and "the variables are back." in r.err, r
     with open(os.path.join(sandpiper.work, "large.bin"), "w") as f:         # of the same size
         f.write("4" * 19999 + "5")
-    r = sandpiper.run("-c", "--replay-cells", "again")
+    r = sandpiper.run("-c", "--rerun", "again")
     assert r.code == 0 and "(number 1: FileNotFoundError" in r.err and "Files: large.bin has changed since and was left out." in r.err, r
     os.unlink(os.path.join(sandpiper.work, "large.bin"))
-    r = sandpiper.run("-c", "--replay-cells", "again")
+    r = sandpiper.run("-c", "--rerun", "again")
     assert "large.bin is missing (too large to be kept: --max-file)" in r.err, r
     assert sandpiper.run("sessions", "rm", one["id"]).code == 0 and not os.path.exists(given)
 
@@ -307,12 +307,12 @@ def test_a_copy_of_the_session_has_the_added_files_too(sandpiper, serve):
     ask(p, "/put data.csv", "data.csv")
     ask(p, "read it", "Read")
     os.unlink(path)
-    r = sandpiper.run("-c", "--replay-cells", "again")
+    r = sandpiper.run("-c", "--rerun", "again")
     assert r.code == 0 and "in a copy" in r.err and "the variables are back." in r.err, r
     leave(p)
 
 
-def test_data_of_a_pipe_is_kept_for_the_replay(sandpiper, serve):
+def test_data_of_a_pipe_is_kept_for_the_rerun(sandpiper, serve):
     """Also that of a file on stdin, whose name nobody knows; not what is too large; and a file of the user's that has changed is told."""
     read = code("rows = open('stdin.csv').read().split()")
     server = serve(sandpiper, [read, text("Read."), code("print(rows)"), text("Two.")] * 3 + [code("n = 1"), text("Read."), text("Gone."), text("Changed.")])
@@ -325,15 +325,15 @@ def test_data_of_a_pipe_is_kept_for_the_replay(sandpiper, serve):
         (one, *_) = listed(sandpiper)
         kept = sandpiper.path("state/sandpiper/sessions/%s/given/stdin.csv" % one["id"][16:])
         assert open(kept).read() == data and os.stat(kept).st_mode & 0o777 == 0o600
-        r = sandpiper.run("-c", "--replay-cells", "how many?")
+        r = sandpiper.run("-c", "--rerun", "how many?")
         assert "the variables are back." in r.err and "['a,b', '1,2']" in server.requests[-1].messages[-1]["content"], r
         assert sandpiper.run("sessions", "rm", one["id"]).code == 0 and not os.path.exists(kept)
     assert sandpiper.run("--max-file", "10k", "--add", path, "read it", stdin="a,b\n" + "1,2\n" * 3000).code == 0
     assert os.listdir(sandpiper.path("state/sandpiper/sessions/%s/given" % listed(sandpiper)[0]["id"][16:])) == ["data.csv"]
-    r = sandpiper.run("-c", "--replay-cells", "again")
+    r = sandpiper.run("-c", "--rerun", "again")
     assert "Its code ran again. Files: stdin.csv was not kept (too large: --max-file)." in r.err, r
     sandpiper.write("data.csv", data + "3,4\n")        # there is a copy
-    r = sandpiper.run("-c", "--replay-cells", "again")
+    r = sandpiper.run("-c", "--rerun", "again")
     assert "Files: stdin.csv was not kept (too large: --max-file)." in r.err, r
 
 
@@ -341,17 +341,17 @@ def test_a_session_that_cannot_go_on_ends_all_the_same(sandpiper, serve):
     """Without an engine its code does not run again: an error, and the end of the events, which others wait for."""
     serve(sandpiper, [code("x = 1"), text("One.")])
     assert sandpiper.run("go").code == 0
-    r = sandpiper.run("-c", "--json", "--replay-cells", "again", env={"PATH": sandpiper.work, "SANDPIPER_SANDBOX": "podman"})
+    r = sandpiper.run("-c", "--json", "--rerun", "again", env={"PATH": sandpiper.work, "SANDPIPER_SANDBOX": "podman"})
     events = [json.loads(line) for line in r.out.splitlines()]
     assert r.code == 3 and events[-1]["type"] == "session_end" and events[-1]["exit_code"] == 3, r
     assert events[-2]["type"] == "notice" and events[-2]["level"] == "error" and "podman" in events[-2]["text"], r
     assert r.err.count("podman: not installed") == 1, r
 
 
-def test_a_crash_bounds_the_replay(sandpiper, serve):
+def test_a_crash_bounds_the_rerun(sandpiper, serve):
     serve(sandpiper, [code("a = 1"), code("import os\nos.kill(os.getpid(), 9)"), code("b = 2"), text("Done."), code("print(a, b)"), text("12")])
     sandpiper.run("--no-snapshots", "go")
-    r = sandpiper.run("-c", "--replay-cells", "what is left?")
+    r = sandpiper.run("-c", "--rerun", "what is left?")
     assert r.code == 0 and "(1 piece)" in r.err and "NameError: name 'a'" in r.err, r
 
 

@@ -178,7 +178,7 @@ def files_of_others(there):
             there.run("--add", there.write("data.csv", "a,b\n1,2\n"), "read it")
             own = there.path("state/sandpiper/sessions/" + json.loads(there.run("sessions", "--json").out)["id"][16:])
             sql(there, "UPDATE file SET " + NAMES[how](there, own))
-            r = there.run("-c", "--replay-cells", "look")
+            r = there.run("-c", "--rerun", "look")
             if len(requests) != 4:
                 raise OSError("%s: %d requests came: %r" % (how, len(requests), r))
             seen[how] = any(SECRET in str(one.body) for one in requests)
@@ -191,7 +191,7 @@ ROWS = [
           lambda seen: all(seen.values())),
     Probe("STORE-TIME", "store: a table that is a tree without an end: the reading ends in time", a_tree_without_an_end,
           lambda seen: seen["code"] == 1),
-    Probe("STORE-FILES", "store: --replay-cells of a session that names other files than its own: the model sees none of them", files_of_others,
+    Probe("STORE-FILES", "store: --rerun of a session that names other files than its own: the model sees none of them", files_of_others,
           lambda seen: len(seen) == len(NAMES) and not any(seen.values())),
 ]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """weak_store.py - a program that believes its database of sessions, for the self-test. Its sessions have the tables of sandpiper's, as far as store.py
-writes to them. In a question it saves a session; with --replay-cells it sends the model each file that is named there."""
+writes to them. In a question it saves a session; with --rerun it sends the model each file that is named there."""
 import json
 import os
 import sqlite3
@@ -43,7 +43,7 @@ def main(args):
         db.execute("SELECT count(*) FROM session").fetchone()
         print(json.dumps({"id": ID}))
         return
-    if "--replay-cells" in args:
+    if "--rerun" in args:
         for kept, path in db.execute("SELECT kept, path FROM file"):
             ask("its file: " + content(kept or path))
     ask(args[-1])

@@ -49,7 +49,7 @@ struct config {
     struct args args; /* the command line as it was parsed */
     bool all, force;  /* rm */
     const char *resume, *format, *output;
-    bool go_on, replay_cells, save;
+    bool go_on, rerun, save;
     bool again;       /* /resume in the chat: start over, with the session that resume names */
     int64_t older;    /* ms; 0: not given */
     const char *code; /* exec -c; NULL: a file */

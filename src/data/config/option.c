@@ -21,7 +21,7 @@ const struct option option_table[] = {
      .help = "continue the last session of this folder (-r ID: another)"},
     {"resume", 'r', NULL, NULL, OPTION_STRING, TO(resume), .arg = "ID", .group = ask, .commands = FOR_ASK,
      .help = "continue another session (sandpiper sessions lists them)"},
-    {"replay-cells", 0, NULL, NULL, OPTION_BOOL, TO(replay_cells), .group = ask, .commands = FOR_ASK,
+    {"rerun", 0, NULL, NULL, OPTION_BOOL, TO(rerun), .group = ask, .commands = FOR_ASK,
      .help = "with -c or -r: first run the code of the session again"},
     {"no-save", 0, "save", "SANDPIPER_SAVE", OPTION_NOT, TO(save), .def = "true", .group = ask,
      .commands = FOR_ASK, .help = "keep nothing of this session on disk, but for --out"},
