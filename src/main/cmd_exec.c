@@ -16,6 +16,8 @@
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "base/utf8.h"
+#include "conversation/cell_json.h"
+#include "json/json.h"
 #include "mount/mount.h"
 #include "main/command.h"
 #include "pipe/stdin.h"
@@ -39,6 +41,7 @@ struct exec {
     struct sandbox *sandbox;
     struct scrub scrub[3];
     bool terminal[3];
+    struct cell_text text;  /* what the code writes, with --json-result */
     bool gone;              /* the reader of stdout is gone */
     struct stdin_data data; /* stdin, when it is data for the code */
     int write_error;        /* errno of any other failure of stdout */
@@ -68,6 +71,10 @@ static void print_output(void *ctx, int stream, const char *text, size_t len)
     struct exec *x = ctx;
     int fd = stream == 2 ? 2 : 1;
 
+    if (x->c->json_result) {
+        cell_text_add(&x->text, stream, text, len);
+        return;
+    }
     if (!x->terminal[fd]) {
         write_cell_output(x, fd, text, len);
         return;
@@ -287,6 +294,19 @@ static void tell_mounts(struct exec *x)
     }
 }
 
+/* --json-result: all of it in one line on stdout. */
+static int print_result(struct exec *x, const struct cell_result *r)
+{
+    struct buf line autorelease(buf_release) = BUF_INIT(0);
+    autojson struct json *o = json_object_of({"type", json_string("cell")}, {"v", json_integer(1)});
+
+    cell_json(o, r);
+    cell_json_files(o, r);
+    cell_text_json(o, &x->text, r->value);
+    json_line(o, &line);
+    return print_json(buf_str(&line), line.len);
+}
+
 /* The code has been read. Returns with the sandbox started, or err says why not. */
 static int run_exec(struct exec *x, struct error *err)
 {
@@ -302,6 +322,11 @@ static int run_exec(struct exec *x, struct error *err)
     flush_scrub(x);
     if (r.n_files > 0 && !x->session.out_dir)
         session_keep(&x->session);
+    if (x->c->json_result && !loop_fatal(x->loop)) {
+        int printed = print_result(x, &r);
+
+        return printed ? printed : code_of(&r);
+    }
     if (!x->gone && !x->write_error) /* in that case we interrupted the loop ourselves */
         tell_result(x->c, &r);
     if (x->unread && !loop_cancelled(x->loop))
@@ -386,6 +411,8 @@ static int exec_in_session(struct exec *x, struct error *err)
 int cmd_exec(struct config *c, int closed)
 {
     struct exec x = {.c = c, .closed = closed, .code = BUF_INIT(SANDBOX_CODE_MAX), .data = {.fd = -1}};
+
+    cell_text_init(&x.text);
     struct error err = {0};
     int status = -1;
 
@@ -403,6 +430,7 @@ int cmd_exec(struct config *c, int closed)
     stdin_data_release(&x.data);
     inputs_release(&x.inputs);
     buf_release(&x.code);
+    cell_text_release(&x.text);
     loop_free(x.loop);
     return status;
 }

@@ -22,7 +22,7 @@ SESSION = [
     ("x = 21\nprint('hello')", lambda r, out: r["status"] == "ok" and out == "hello\n"),
     ("x * 2", lambda r, out: r["value"] == "42"),
     ("d = {'apple': 1}\ndef f(k):\n    return d[k]\nf('plum')",
-     lambda r, out: r["status"] == "exception" and "KeyError: 'plum'" in r["error"] and "keys of d: apple" in r["model_text"]),
+     lambda r, out: r["status"] == "exception" and "KeyError: 'plum'" in r["error"]["traceback"] and "keys of d: apple" in r["model_text"]),
     ("import math\nmath.sqroot(2)", lambda r, out: r["status"] == "exception" and "sqrt" in r["model_text"]),
     ("import asyncio\nawait asyncio.sleep(0, 7)", lambda r, out: r["value"] == "7"),
     ("import builtins, os\nbuiltins.len = builtins.print = os.write = None", lambda r, out: r["status"] == "ok"),
@@ -31,7 +31,7 @@ SESSION = [
     ("import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'print(6 * 7)'], check=True) and None", lambda r, out: out == "42\n"),
     ("open('made.txt', 'w').write('made') and None", lambda r, out: r["status"] == "ok"),
     ("import time\nwhile True: time.sleep(0.01)", lambda r, out: r["status"] == "timeout" and not r["state_lost"]),
-    ("import os\nos._exit(3)", lambda r, out: r["status"] == "died" and "os._exit" in r["error"]),
+    ("import os\nos._exit(3)", lambda r, out: r["status"] == "died" and "os._exit" in r["error"]["text"]),
     ("import ctypes, sqlite3, json, csv, decimal\n6 * 7", lambda r, out: r["value"] == "42"),
 ]
 

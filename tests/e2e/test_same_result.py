@@ -1,4 +1,4 @@
-"""test_same_result.py - the same cell gives the same members by each way: --json, serve, MCP and an exported notebook."""
+"""test_same_result.py - the same cell gives the same members by each way: --json, exec --json-result, serve, MCP and exports."""
 import json
 
 from mcp_stdio import Mcp
@@ -14,6 +14,8 @@ CELLS = {
     "exit": "import os\nos._exit(3)",
     "raises": "1 / 0",
 }
+MEMBERS = ["status", "value", "data", "exit_code", "state_lost"]
+WHOLE = MEMBERS + ["state_restored", "stdout", "stderr", "output"]
 
 
 def serve_each(program):
@@ -33,6 +35,17 @@ def mcp_each(program):
         m.close()
 
 
+def exec_each(program):
+    """Each has an interpreter of its own, without snapshots."""
+    return {k: json.loads(program.run("exec", "--json-result", "-c", code).out) for k, code in CELLS.items()}
+
+
+def said(result):
+    """Its error but for the traceback, which names the cell, and for what is left of the variables."""
+    error = result["error"]
+    return error and (error["name"], error["text"].split(";")[0], error["hint"], error["traceback"].count("\n"))
+
+
 def bundles(book):
     """Of each cell, the bundle of its value, as a notebook has it."""
     cells = [c for c in book["cells"] if c["cell_type"] == "code"]
@@ -41,20 +54,28 @@ def bundles(book):
 
 
 def test_by_each_way(sandpiper, serve):
-    served, called = serve_each(sandpiper), mcp_each(sandpiper)
+    served, called, run = serve_each(sandpiper), mcp_each(sandpiper), exec_each(sandpiper)
     r = ask(sandpiper, serve, *CELLS.values())
     asked = dict(zip(CELLS, of(r, "tool_result")))
     (one,) = [json.loads(line) for line in sandpiper.run("sessions", "--json").out.splitlines()]
     exported = bundles(json.loads(sandpiper.run("sessions", "export", one["id"], "--format", "ipynb").out))
+    saved = json.loads(sandpiper.run("sessions", "export", one["id"], "--format", "json").out)["questions"]
+    saved = dict(zip(CELLS, [i for q in saved for i in q["items"] if i["type"] == "cell"]))
     cells = {e["cell"]: k for k, e in asked.items()}
     files = {k: [] for k in CELLS}
     for f in of(r, "file"):
         if f["name"] != "value-1.html":         # the bundle has it
             files[cells[f["cell"]]].append((f["name"], f["size"]))
     for k in CELLS:
-        for other in served[k], called[k]:
-            assert (other["status"], other["value"], other["data"]) == (asked[k]["status"], asked[k]["value"], asked[k]["data"]), (k, other)
-            assert [(f["name"], f["size"]) for f in other["files"]] == files[k], (k, other)
+        if k == "exit":                             # exec makes no snapshot: nothing could come after it
+            run[k]["state_lost"] = False
+        saved[k]["data"] = asked[k]["data"]         # of which an export has the files
+        for other in served[k], called[k], run[k], saved[k]:
+            assert [other[m] for m in MEMBERS] == [asked[k][m] for m in MEMBERS], (k, other)
+            assert type(other["seconds"]) is float and said(other) == said(asked[k]), (k, other)
+            assert [(f["name"], f["size"]) for f in other["files"] if f["name"] != "value-1.html"] == files[k], (k, other)
+        assert [called[k][m] for m in WHOLE] == [served[k][m] for m in WHOLE], (k, called[k])
+        assert len(called[k]["notices"]) == len(served[k]["notices"]) == (k == "exit"), (k, called[k], served[k])
         assert exported[k] == asked[k]["data"], k
     assert asked["html"]["data"] == {"text/plain": "T()", "text/html": "<b>\u00c4</b>"} and asked["exit"]["status"] == "died", asked
     assert files["file"] == [("a.txt", 3)] and files["figure"], files

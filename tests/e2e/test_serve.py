@@ -30,7 +30,7 @@ def test_a_sandbox_from_first_to_last(sandpiper_on, engine):
     assert s.good("/create_sandbox", conversation_id="one")["sandbox_id"] == box
     other = s.good("/create_sandbox")["sandbox_id"]
     ran = s.good("/run_code", sandbox_id=box, code="print('hi')\nx = 41\nx + 1", language="py")
-    assert ran["output"] == "hi\n42" and ran["stdout"] == "hi\n" and ran["value"] == "42" and ran["error"] is None and ran["duration_ms"] >= 0, ran
+    assert ran["output"] == "hi\n42" and ran["stdout"] == "hi\n" and ran["value"] == "42" and ran["error"] is None and ran["seconds"] >= 0, ran
     failed = s.good("/run_code", sandbox_id=box, code="x / 0")
     assert failed["status"] == "exception" and failed["error"]["name"] == "ZeroDivisionError", failed
     assert s.good("/run_code", sandbox_id=other, code="'x' in dir()")["value"] == "False"

@@ -39,9 +39,10 @@ class Cell:
         self.code, self.out, self.files, self.notices = call["code"], "", [], []
 
     def finish(self, result):
-        for key in ("status", "value", "error", "state_lost", "state_restored", "seconds", "output_bytes", "model_text"):
+        for key in ("status", "value", "state_lost", "state_restored", "seconds", "output_bytes", "model_text"):
             setattr(self, key, result[key])
-        self.error = self.error or ""
+        error = result["error"] or {"text": "", "traceback": ""}
+        self.error = error["traceback"] if self.status == "exception" else "; ".join([error["text"], *result["notices"]])
 
     def __repr__(self):
         return "%s value=%r error=%r lost=%s %.2f s, %d bytes: %r, files %s, told %r" % (

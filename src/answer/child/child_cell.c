@@ -7,36 +7,20 @@
 #include "base/argv.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/file_type.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "json/json.h"
 #include "child/child_private.h"
-#include "conversation/bundle.h"
+#include "conversation/cell_json.h"
 #include "sandbox/sandbox.h"
 
 /* What a cell or a command has written so far. */
 struct cell_output {
     struct runner_child *c;
-    struct buf out[2], both;
-    uint64_t bytes[2];
+    struct cell_text text;
     char held[2][4]; /* the beginning of a character whose rest has not come yet */
     size_t n_held[2];
 };
-
-/* Returns how many bytes at the end are the beginning of a character. */
-static size_t unfinished(const char *text, size_t len)
-{
-    for (size_t n = 1; n <= 3 && n <= len; n++) {
-        unsigned char b = (unsigned char)text[len - n];
-
-        if ((b & 0xc0) == 0xc0)
-            return utf8_decode(text + len - n, n, &(uint32_t){0}) == 0 ? n : 0;
-        if (b < 0x80)
-            return 0;
-    }
-    return 0;
-}
 
 static void send_output(struct cell_output *k, int i, const char *text, size_t len)
 {
@@ -44,7 +28,7 @@ static void send_output(struct cell_output *k, int i, const char *text, size_t l
 
     buf_add(&whole, k->held[i], k->n_held[i]);
     buf_add(&whole, text, len);
-    k->n_held[i] = unfinished(buf_str(&whole), whole.len);
+    k->n_held[i] = utf8_unfinished(buf_str(&whole), whole.len);
     whole.len -= k->n_held[i];
     memcpy(k->held[i], buf_str(&whole) + whole.len, k->n_held[i]);
     if (whole.len == 0)
@@ -57,105 +41,56 @@ static void send_output(struct cell_output *k, int i, const char *text, size_t l
 static void on_child_output(void *ctx, int stream, const char *text, size_t len)
 {
     struct cell_output *k = ctx;
-    int i = stream == 2;
-    size_t room = CHILD_OUTPUT_MAX - k->out[i].len, fits = len < room ? len : room;
+    size_t kept = cell_text_add(&k->text, stream, text, len);
 
-    k->bytes[i] += len;
-    buf_add(&k->out[i], text, fits);
-    buf_add(&k->both, text, fits);
-    if (runner_child_wants_events(k->c) && fits)
-        send_output(k, i, text, fits);
+    if (runner_child_wants_events(k->c) && kept)
+        send_output(k, stream == 2, text, kept);
 }
 
-static void end_line(struct buf *b)
+/* Says on stderr what ended the command, in a line of its own, as a shell would. */
+static void tell_command_end(struct cell_output *k, const struct cell_result *r)
 {
-    if (b->len && buf_last(b) != '\n')
-        buf_addch(b, '\n');
+    autofree char *what = cell_what(r);
+    const struct buf *stderr_text = &k->text.out[1];
+    bool newline = stderr_text->len && buf_last(stderr_text) != '\n';
+
+    if (!what || r->status == CELL_EXIT)
+        return;
+    autofree char *line = xasprintf("%s%s\n", newline ? "\n" : "", what);
+    on_child_output(k, 2, line, strlen(line));
 }
 
-/* Adds how much of the output was left out of the result. */
-static void tell_cut(struct cell_output *k)
+/* The notices of the result go the way of all others, so that those who listen have each at once. */
+static struct json *all_notices(struct cell_output *k, const struct json *of_result)
 {
-    static const char *const names[] = {"stdout", "stderr"};
+    struct runner_child *c = k->c;
 
-    for (int i = 0; i < 2; i++) {
-        if (k->bytes[i] <= k->out[i].len)
-            continue;
-        autofree char *line = xasprintf("%s: %llu bytes, of which the first %zu are here", names[i],
-                                        (unsigned long long)k->bytes[i], k->out[i].len);
-        runner_child_notice(k->c, false, line);
-        end_line(&k->both);
-        buf_addf(&k->both, "[%s]\n", line);
+    if (c->lost)
+        runner_child_notice(c, false, "the sandbox had ended: variables and files from before are gone");
+    for (const struct json *line = json_first(of_result); line; line = json_next(line))
+        runner_child_notice(c, false, json_text(line));
+    for (int stream = 1; stream <= 2; stream++) {
+        autofree char *cut = cell_text_cut(&k->text, stream);
+
+        if (cut)
+            runner_child_notice(c, false, cut);
     }
+    return runner_child_notices(c);
 }
 
-static void set_output(struct json *o, struct cell_output *k, const char *value)
+static struct json *result_json(struct cell_output *k, const struct cell_result *r)
 {
-    k->both.max = 0; /* what follows is always added */
-    tell_cut(k);
-    if (value)
-        end_line(&k->both);
-    buf_addstr(&k->both, value ? value : "");
-    json_set_all(o, {"output", json_string_n(buf_str(&k->both), k->both.len)},
-                 {"stdout", json_string_n(buf_str(&k->out[0]), k->out[0].len)},
-                 {"stderr", json_string_n(buf_str(&k->out[1]), k->out[1].len)});
-}
+    struct json *o = json_object();
 
-/* ---- how it ended ---- */
-
-static const struct {
-    const char *name; /* of the error, where there is no exception */
-    int exit_code;
-} ends[] = {
-    [CELL_OK] = {"", 0},
-    [CELL_EXCEPTION] = {"Exception", 1},
-    [CELL_EXIT] = {"SystemExit", 0},
-    [CELL_TIMEOUT] = {"Timeout", 124},
-    [CELL_INTERRUPTED] = {"Interrupted", 130},
-    [CELL_MEMORY] = {"OutOfMemory", 137},
-    [CELL_OUTPUT] = {"TooMuchOutput", 137},
-    [CELL_DIED] = {"Killed", 137},
-    [CELL_NOT_RUN] = {"Killed", 137},
-};
-
-/* Describes the error: "KeyError: 'x'" is split into the name and the rest. What became of the variables is
- * told by the notices. */
-static struct json *error_of(const struct cell_result *r)
-{
-    if (cell_succeeded(r))
-        return json_null();
-    bool raised = r->status == CELL_EXCEPTION && r->exception;
-    const char *name = raised ? r->exception : ends[r->status].name,
-               *colon = raised ? strstr(name, ": ") : NULL;
-    const char *text = colon ? colon + 2 : raised ? "" : r->what ? r->what : cell_status_name(r->status);
-
-    return json_object_of({"name", json_string_n(name, colon ? (size_t)(colon - name) : strlen(name))},
-                          {"text", json_string(text)},
-                          {"traceback", json_string(r->traceback ? r->traceback : "")},
-                          {"hint", json_string(r->hint)});
-}
-
-/* ---- files ---- */
-
-static void set_files(struct json *o, struct runner_child *c, const struct cell_result *r,
-                      const struct json *data)
-{
-    struct json *files = json_array();
-
-    for (size_t i = 0; i < r->n_files; i++) {
-        const struct cell_file *f = &r->files[i];
-        const char *type = bundle_of_value(f->kind) ? bundle_type(f->kind) : NULL;
-
-        runner_child_delivered(c, f->name, f->path);
-        if (type && json_get(data, type))
-            continue;
-        json_add(files,
-                 json_object_of({"name", json_string(f->name)}, {"size", json_integer((int64_t)f->size)},
-                                {"type", json_string(file_type(f->name))},
-                                {"kind", json_string(f->kind == FILE_MADE ? "file" : "figure")},
-                                {"path", json_string(f->path)}));
-    }
-    json_set(o, "files", files);
+    cell_json(o, r);
+    cell_json_files(o, r);
+    for (size_t i = 0; i < r->n_files; i++)
+        runner_child_delivered(k->c, r->files[i].name, r->files[i].path);
+    cell_text_json(o, &k->text, r->value);
+    json_set_all(o, {"state_lost", json_boolean(r->state_lost || k->c->lost)},
+                 {"notices", all_notices(k, json_get(o, "notices"))});
+    k->c->lost = false;
+    return o;
 }
 
 /* ---- operations ---- */
@@ -167,60 +102,6 @@ static void set_time(struct sandbox *s, const struct json *arguments, int most_m
 
     if (asked > 0 && (most_ms <= 0 || asked < most_ms))
         sandbox_set_cell_time(s, asked < 1 ? 1 : (int)asked);
-}
-
-static struct json *duration_of(const struct cell_result *r)
-{
-    return json_number((double)(int64_t)(r->seconds * 1e6) / 1000);
-}
-
-static struct json *cell_to_json(struct cell_output *k, const struct cell_result *r)
-{
-    const char *const notices[] = {
-        k->c->lost ? "the sandbox had ended: variables and files from before are gone" : NULL, r->before,
-        cell_succeeded(r) ? NULL : r->left, r->files_note};
-    struct json *o = json_object_of({"status", json_string(cell_status_name(r->status))});
-
-    for (size_t i = 0; i < countof(notices); i++)
-        if (notices[i])
-            runner_child_notice(k->c, false, notices[i]);
-    set_output(o, k, r->value);
-    json_set_all(
-        o, {"value", json_string(r->value)}, {"error", error_of(r)},
-        {"exit_code", json_integer(r->status == CELL_EXIT ? r->exit_code : ends[r->status].exit_code)});
-    struct json *data = bundle_of_result(r);
-    set_files(o, k->c, r, data);
-    json_set_all(o, {"data", data}, {"duration_ms", duration_of(r)},
-                 {"state_lost", json_boolean(r->state_lost || k->c->lost)},
-                 {"notices", runner_child_notices(k->c)});
-    k->c->lost = false;
-    return o;
-}
-
-/* Says on stderr what ended the command, in a line of its own, as a shell would. */
-static void tell_command_end(struct cell_output *k, const struct cell_result *r)
-{
-    autofree char *what = cell_what(r);
-    bool newline = k->out[1].len && buf_last(&k->out[1]) != '\n';
-
-    if (!what || r->status == CELL_EXIT)
-        return;
-    autofree char *line = xasprintf("%s%s\n", newline ? "\n" : "", what);
-    on_child_output(k, 2, line, strlen(line));
-}
-
-static struct json *command_to_json(struct cell_output *k, const struct cell_result *r)
-{
-    struct json *o = json_object();
-
-    tell_command_end(k, r);
-    set_output(o, k, NULL);
-    bool own = r->status == CELL_EXIT || r->status == CELL_NOT_RUN;
-    json_set_all(o, {"exit_code", json_integer(own ? r->exit_code : ends[r->status].exit_code)},
-                 {"duration_ms", duration_of(r)});
-    set_files(o, k->c, r, NULL);
-    json_free(runner_child_notices(k->c));
-    return o;
 }
 
 static void add_words(struct argv *words, const struct json *command)
@@ -240,23 +121,22 @@ static int run_cell(struct runner_child *c, const struct json *arguments, struct
     struct argv words autorelease(argv_release) = ARGV_INIT;
     struct sandbox *s = c->sandbox;
     int most_ms = sandbox_options(s)->cell_ms;
-    struct cell_output k = {.c = c,
-                            .out = {BUF_INIT(CHILD_OUTPUT_MAX), BUF_INIT(CHILD_OUTPUT_MAX)},
-                            .both = BUF_INIT(2 * CHILD_OUTPUT_MAX)};
+    struct cell_output k = {.c = c};
     const struct cell_listener l = {.ctx = &k, .output = on_child_output};
     struct cell_result r = {0};
 
+    cell_text_init(&k.text);
     add_words(&words, command);
     set_time(s, arguments, most_ms);
     int rc = command ? sandbox_command(s, &words, &l, &r, err)
                      : sandbox_run(s, code, strlen(code), &l, &r, err);
     sandbox_set_cell_time(s, most_ms);
+    if (rc == 0 && command)
+        tell_command_end(&k, &r);
     if (rc == 0)
-        *result = command ? command_to_json(&k, &r) : cell_to_json(&k, &r);
+        *result = result_json(&k, &r);
     cell_result_release(&r);
-    buf_release(&k.out[0]);
-    buf_release(&k.out[1]);
-    buf_release(&k.both);
+    cell_text_release(&k.text);
     return rc;
 }
 

@@ -34,8 +34,6 @@ struct runner_child {
 
 void child_drop_copy(struct runner_child *c); /* removes the copy of the last get_file */
 
-#define CHILD_OUTPUT_MAX (1u << 20) /* bytes of stdout in a result, and of stderr */
-
 int child_run_code(struct runner_child *c, const struct json *arguments, struct json **result,
                    struct error *err);
 int child_info(struct runner_child *c, const struct json *arguments, struct json **result, struct error *err);

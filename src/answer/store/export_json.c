@@ -1,6 +1,10 @@
 /* export_json.c - a session as one JSON object with everything that is saved of it. */
-#include "json/json.h"
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/mem.h"
+#include "conversation/cell_json.h"
+#include "json/json.h"
 #include "store/export.h"
 
 struct json_export {
@@ -17,27 +21,52 @@ static void *json_begin(struct buf *out, const char *sessions)
     return s;
 }
 
+/* What is saved of a result, as far as it is needed here: all strings stay the item's. */
+static struct cell_result saved_result(const struct item *i)
+{
+    bool known = i->status >= 0;
+
+    return (struct cell_result){.status = known ? (enum cell_status)i->status : CELL_DIED,
+                                .value = (char *)i->value,
+                                .exception = (char *)i->exception,
+                                .traceback = (char *)i->traceback,
+                                .what = known ? (char *)i->what : (char *)export_trouble(i),
+                                .exit_code = known ? i->exit_code : 137,
+                                .state_lost = i->lost,
+                                .seconds = i->seconds};
+}
+
+static void add_cell_files(struct json *cell, const struct item *i)
+{
+    struct cell_file *files = xcalloc(i->n_files + 1, sizeof *files);
+
+    for (size_t k = 0; k < i->n_files; k++)
+        files[k] = (struct cell_file){.name = i->files[k].name,
+                                      .path = i->files[k].path,
+                                      .size = (uint64_t)i->files[k].size,
+                                      .kind = i->files[k].kind};
+    cell_json_files(cell, &(struct cell_result){.files = files, .n_files = i->n_files});
+    free(files);
+}
+
+/* As --json and a server have it. Of a value there is its text; its other forms are files. */
 static struct json *cell_object(const struct item *i)
 {
-    struct json *outputs = json_array(), *files = json_array();
+    const struct cell_result r = saved_result(i);
+    struct json *o = json_object_of({"type", json_string("cell")}, {"cell", json_integer(i->number)},
+                                    {"own", json_boolean(i->own)}, {"code", json_string(i->code)});
+    struct cell_text text;
 
+    cell_text_init(&text);
     for (size_t k = 0; k < i->n_outputs; k++)
-        json_add(outputs,
-                 json_object_of({"stream", json_string(i->outputs[k].stream == 2 ? "stderr" : "stdout")},
-                                {"text", json_string(i->outputs[k].text)}));
-    for (size_t k = 0; k < i->n_files; k++) {
-        const struct item_file *f = &i->files[k];
-
-        json_add(files, json_object_of(
-                            {"name", json_string(f->name)}, {"path", json_string(f->path)},
-                            {"size", json_integer(f->size)},
-                            {"figure", json_boolean(f->kind == FILE_FIGURE || f->kind == FILE_VALUE_PNG)}));
-    }
-    return json_object_of(
-        {"type", json_string("cell")}, {"cell", json_integer(i->number)}, {"own", json_boolean(i->own)},
-        {"code", json_string(i->code)}, {"ok", json_boolean(!export_trouble(i))}, {"output", outputs},
-        {"value", json_string(i->value)}, {"exception", json_string(i->exception)},
-        {"traceback", json_string(i->traceback)}, {"what", json_string(i->what)}, {"files", files});
+        cell_text_add(&text, i->outputs[k].stream, i->outputs[k].text, strlen(i->outputs[k].text));
+    cell_json(o, &r);
+    cell_text_json(o, &text, i->value);
+    add_cell_files(o, i);
+    json_drop(o, "state_restored"); /* these are not saved */
+    json_drop(o, "notices");
+    cell_text_release(&text);
+    return o;
 }
 
 struct json *session_json(const struct session_row *r)

@@ -21,9 +21,9 @@ static int64_t copy_session(struct store *s, int64_t from, int64_t skip)
         "question, "
         "role, state, text, sent, aside, calls, call_id, result, reasoning, reasoning_field, "
         "reasoning_items, origin, images FROM turn WHERE session=?1 AND question<>?3",
-        "INSERT INTO cell(session, n, question, call_id, code, status, lost, value, exception, traceback, "
-        "what, told, seconds) SELECT ?2, n, question, call_id, code, status, lost, value, exception, "
-        "traceback, what, told, seconds FROM cell WHERE session=?1 AND question<>?3",
+        "INSERT INTO cell(session, n, question, call_id, code, status, exit_code, lost, value, exception, "
+        "traceback, what, told, seconds) SELECT ?2, n, question, call_id, code, status, exit_code, lost, "
+        "value, exception, traceback, what, told, seconds FROM cell WHERE session=?1 AND question<>?3",
         "INSERT INTO output(session, cell, stream, text) SELECT ?2, cell, stream, text FROM output WHERE "
         "session=?1 AND cell IN (SELECT n FROM cell WHERE session=?2) AND ?3>=-1 ORDER BY n",
         "INSERT INTO file(session, cell, name, path, size, figure, kept, modified) SELECT ?2, cell, name, "

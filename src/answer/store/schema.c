@@ -31,7 +31,8 @@ const struct schema_part schema_parts[] = {
      false},
     {"cell",
      "CREATE TABLE cell(row INTEGER PRIMARY KEY, session INTEGER NOT NULL, n INTEGER NOT NULL, question "
-     "INTEGER NOT NULL, call_id TEXT, code TEXT NOT NULL, status INTEGER, lost INTEGER NOT NULL DEFAULT 0, "
+     "INTEGER NOT NULL, call_id TEXT, code TEXT NOT NULL, status INTEGER, exit_code INTEGER, lost INTEGER "
+     "NOT NULL DEFAULT 0, "
      "value TEXT, exception TEXT, traceback TEXT, what TEXT, told TEXT, seconds REAL, UNIQUE(session, n))",
      false},
     {"output",

@@ -65,7 +65,10 @@ struct item {
     /* CELL */
     const char *code, *value, *exception, *traceback, *what;
     int status; /* enum cell_status; -1: not known (killed meanwhile) */
-    bool own;   /* the user's own code */
+    int exit_code;
+    double seconds;
+    bool lost; /* the variables were lost with it, or before it */
+    bool own;  /* the user's own code */
     struct item_output *outputs;
     size_t n_outputs;
     struct item_file *files;

@@ -174,9 +174,9 @@ static void on_result(struct store *s, const struct event *e)
     if (!e->result.cell)
         return;
     db_run(s->db,
-           "UPDATE cell SET status=?, lost=?, value=?, exception=?, traceback=?, what=?, told=?, seconds=? "
-           "WHERE session=? AND n=?",
-           "iisssssdii", (int64_t)r->status,
+           "UPDATE cell SET status=?, exit_code=?, lost=?, value=?, exception=?, traceback=?, what=?, "
+           "told=?, seconds=? WHERE session=? AND n=?",
+           "iiisssssdii", (int64_t)r->status, (int64_t)r->exit_code,
            (int64_t)(!r->state_lost && !r->files_lost ? LOST_NOTHING
                      : r->earlier                     ? LOST_BEFORE
                                                       : LOST_BY),

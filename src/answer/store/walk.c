@@ -70,12 +70,19 @@ static void item_release(struct item *item)
     free(item->files);
 }
 
+/* The database may have any number there. */
+static int cell_status_of(int64_t saved)
+{
+    return saved >= CELL_OK && saved <= CELL_OUTPUT ? (int)saved : -1;
+}
+
 /* The cells of a question that answer that call; id "": the user's own. */
 static void walk_cells(struct item_walk *w, int64_t question, const char *id)
 {
     struct db_rows r = db_query(w->db,
-                                "SELECT n, code, status, value, exception, traceback, what FROM cell WHERE "
-                                "session=? AND question=? AND call_id=? ORDER BY n",
+                                "SELECT n, code, status, value, exception, traceback, what, exit_code, "
+                                "CAST(1e6*seconds AS INTEGER), lost FROM cell WHERE session=? AND "
+                                "question=? AND call_id=? ORDER BY n",
                                 "iis", w->session, question, id);
 
     while (db_next(&r)) {
@@ -83,7 +90,10 @@ static void walk_cells(struct item_walk *w, int64_t question, const char *id)
                       *traceback = db_copy(&r, 5), *what = db_copy(&r, 6);
         struct item item = {.kind = ITEM_CELL,
                             .number = db_int(&r, 0),
-                            .status = db_text(&r, 2, NULL) ? (int)db_int(&r, 2) : -1,
+                            .status = db_text(&r, 2, NULL) ? cell_status_of(db_int(&r, 2)) : -1,
+                            .exit_code = (int)(db_int(&r, 7) & 255),
+                            .seconds = (double)db_int(&r, 8) / 1e6,
+                            .lost = db_int(&r, 9) != LOST_NOTHING,
                             .code = code ? code : "",
                             .value = value,
                             .exception = exception,

@@ -88,6 +88,19 @@ size_t utf8_broken_length(const char *s, size_t len)
     return n;
 }
 
+size_t utf8_unfinished(const char *s, size_t len)
+{
+    for (size_t n = 1; n <= 3 && n <= len; n++) {
+        unsigned char b = (unsigned char)s[len - n];
+
+        if ((b & 0xc0) == 0xc0)
+            return utf8_decode(s + len - n, n, &(uint32_t){0}) == 0 ? n : 0;
+        if (b < 0x80)
+            return 0;
+    }
+    return 0;
+}
+
 /* Repair one piece that has no NUL. */
 static void repair_piece(struct buf *out, const char *s, size_t len)
 {

@@ -17,6 +17,8 @@ void utf8_add(struct buf *out, uint32_t cp);
 /* Length of the invalid or incomplete character at s, for which one U+FFFD stands: the longest prefix of a
  * possible character, at least one byte. */
 size_t utf8_broken_length(const char *s, size_t len);
+/* How many bytes at the end of s begin a character whose rest may still come: 0 to 3. */
+size_t utf8_unfinished(const char *s, size_t len);
 /* Append s to out with every invalid byte sequence as U+FFFD and NUL as U+FFFD. */
 void utf8_repair(struct buf *out, const char *s, size_t len);
 /* The largest offset <= at that does not split a character. s must be valid UTF-8. */

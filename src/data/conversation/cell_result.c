@@ -27,6 +27,29 @@ bool cell_succeeded(const struct cell_result *r)
     return r->status == CELL_OK || (r->status == CELL_EXIT && r->exit_code == 0);
 }
 
+int cell_exit_code(const struct cell_result *r)
+{
+    switch (r->status) {
+    case CELL_OK:
+        return 0;
+    case CELL_EXCEPTION:
+        return 1;
+    case CELL_TIMEOUT:
+        return 124;
+    case CELL_INTERRUPTED:
+        return 130;
+    case CELL_MEMORY:
+    case CELL_OUTPUT:
+        return 137;
+    case CELL_NOT_RUN:
+        return r->exit_code ? r->exit_code : 125;
+    case CELL_EXIT:
+    case CELL_DIED:
+        break;
+    }
+    return r->exit_code & 255;
+}
+
 char *cell_what(const struct cell_result *r)
 {
     const char *const parts[] = {r->what, r->left, r->before};

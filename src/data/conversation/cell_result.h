@@ -45,7 +45,7 @@ struct cell_result { /* strings are owned, and NULL where there is nothing to sa
     char *traceback; /* the user's own frames */
     char *hint;      /* names that do exist; for the model */
     int line;        /* of the error in the cell; 0 unknown */
-    int exit_code;   /* CELL_EXIT: SystemExit's code */
+    int exit_code;   /* of SystemExit, of a command, or of the process that died; see cell_exit_code() */
     /* One line in three parts, which cell_what() joins: which limit ended it and how much it had, or who
      * stopped it; what is left of the variables after that; what had been lost before it ran. */
     char *what, *left, *before;
@@ -72,6 +72,9 @@ void cell_result_release(struct cell_result *r);
 const char *cell_status_name(enum cell_status s);
 /* It did what it was to do; exit(0) counts. */
 bool cell_succeeded(const struct cell_result *r);
+/* As a shell has it: 128 + N after signal N, 124 after a time-out, 130 after an interrupt, 137 where memory
+ * or output went over its limit, 125 where nothing was run. From 0 to 255. */
+int cell_exit_code(const struct cell_result *r);
 /* what, left and before as one line, or NULL; the caller frees */
 char *cell_what(const struct cell_result *r);
 /* Why it failed, for the user: the traceback, or where a limit or the user ended it, that. NULL after

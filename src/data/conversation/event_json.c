@@ -12,11 +12,13 @@
  *   tool_call     id, tool, cell (number in the session; 0: it will not run, or is no code), code (of
  *                 access_file: the path)
  *   tool_output   cell, stream ("stdout", "stderr"), text (a piece; at most 16 MiB a cell)
- *   tool_result   id, cell, status ("ok", "exception", "exit", "timeout", "interrupted", "memory", "died",
- *                 "not_run"), value, data (the value as a MIME bundle: an object of "text/plain" and what
- *                 other forms it has, "image/png" in base64, "text/html", "image/svg+xml"; null: no value),
- *                 error, state_lost, state_restored, seconds, output_bytes (all of it), output_path,
- *                 model_text (what the model is told)
+ *   tool_result   id, cell, status ("ok", "exception", "exit", "timeout", "interrupted", "memory", "output",
+ *                 "died", "not_run"), value, data (the value as a MIME bundle: an object of "text/plain" and
+ *                 what other forms it has, "image/png" in base64, "text/html", "image/svg+xml"; null: no
+ *                 value),
+ *                 error {name, text, traceback, hint}, exit_code, seconds, state_lost, state_restored,
+ *                 notices (cell_json.h), output_bytes (all of it), output_path, model_text (what the model
+ *                 is told)
  *   file          cell, name (in the sandbox), path (here), url (null: not uploaded), size, data (of a
  *                 figure: such a bundle with "image/png"; else null)
  *   notice        level ("info", "warning", "error", "detail"), text
@@ -40,6 +42,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "conversation/bundle.h"
+#include "conversation/cell_json.h"
 #include "json/json.h"
 
 #define OUTPUT_MAX (16 * 1024 * 1024)
@@ -94,11 +97,6 @@ static struct json *dollars(double cost)
     return cost < 0 ? json_null() : json_number(cost);
 }
 
-static struct json *seconds(double s)
-{
-    return json_number((double)(int64_t)(s * 1e6 + 0.5) / 1e6);
-}
-
 static int give_session(struct event_json *j, const struct event *e)
 {
     return give(j, json_set_all(object_new("session", e), {"session", json_string(e->session.id)},
@@ -149,17 +147,6 @@ static int give_output(struct event_json *j, const struct event *e, int stream, 
                                 {"stream", json_string(stream ? "stderr" : "stdout")}, {"text", text}));
 }
 
-/* Number of bytes at the end of s that begin a character whose rest may still come. */
-static size_t unfinished(const char *s, size_t len)
-{
-    uint32_t cp;
-
-    for (size_t n = 1; n <= 3 && n <= len; n++)
-        if (utf8_decode(s + len - n, n, &cp) == 0)
-            return n;
-    return 0;
-}
-
 /* A piece may be cut anywhere, even inside a character. */
 static int take_output(struct event_json *j, const struct event *e)
 {
@@ -174,7 +161,7 @@ static int take_output(struct event_json *j, const struct event *e)
     j->output += len;
     buf_add(&all, j->stream[stream].part, *held);
     buf_add(&all, e->output.text, len);
-    *held = unfinished(buf_str(&all), all.len);
+    *held = utf8_unfinished(buf_str(&all), all.len);
     memcpy(j->stream[stream].part, buf_str(&all) + all.len - *held, *held);
     buf_cut(&all, all.len - *held);
     return all.len > 0 ? give_output(j, e, stream, json_string_n(all.data, all.len)) : 0;
@@ -183,19 +170,15 @@ static int take_output(struct event_json *j, const struct event *e)
 static int give_result(struct event_json *j, const struct event *e)
 {
     const struct cell_result *r = e->result.r;
-    autofree char *error = cell_error(r);
 
     for (int i = 0; i < 2; i++)
         if (j->stream[i].n > 0 && give_output(j, e, i, json_string_n(j->stream[i].part, j->stream[i].n)) < 0)
             return -1;
     memset(j->stream, 0, sizeof j->stream);
     struct json *o = object_new("tool_result", e);
-    json_set_all(o, {"id", json_string(e->result.id)}, {"cell", json_integer(e->result.cell)},
-                 {"status", json_string(cell_status_name(r->status))}, {"value", json_string(r->value)},
-                 {"data", bundle_of_result(r)}, {"error", json_string(error)},
-                 {"state_lost", json_boolean(r->state_lost)},
-                 {"state_restored", json_boolean(r->state_restored)}, {"seconds", seconds(r->seconds)},
-                 {"output_bytes", json_integer((int64_t)(r->out_bytes + r->err_bytes))},
+    json_set_all(o, {"id", json_string(e->result.id)}, {"cell", json_integer(e->result.cell)});
+    cell_json(o, r);
+    json_set_all(o, {"output_bytes", json_integer((int64_t)(r->out_bytes + r->err_bytes))},
                  {"output_path", json_string(r->output_path)},
                  {"model_text", json_string(e->result.model_text)});
     return give(j, o);
@@ -242,7 +225,7 @@ static struct json *set_usage(struct json *o, const struct usage *u)
 static int give_usage(struct event_json *j, const struct event *e)
 {
     return give(j, json_set_all(set_usage(object_new("usage", e), &e->usage),
-                                {"seconds", seconds(e->usage.seconds)}));
+                                {"seconds", seconds_json(e->usage.seconds)}));
 }
 
 const char *event_json_status(enum question_status s)
@@ -269,7 +252,7 @@ struct json *event_json_usage(const struct event *e)
 {
     return json_set_all(set_usage(json_object(), &e->done.usage),
                         {"requests", json_integer(e->done.usage.requests)},
-                        {"cells", json_integer(e->done.cells)}, {"seconds", seconds(e->done.seconds)});
+                        {"cells", json_integer(e->done.cells)}, {"seconds", seconds_json(e->done.seconds)});
 }
 
 struct json *event_json_computed(const struct computation *c)
@@ -283,8 +266,9 @@ struct json *event_json_computed(const struct computation *c)
     for (size_t i = 0; i < c->n_unsupported; i++)
         json_add(numbers, json_string(c->unsupported[i]));
     return json_object_of({"runs", json_integer(c->runs)}, {"failed", json_integer(c->failed)},
-                          {"seconds", seconds(c->seconds)}, {"memory_only", json_boolean(c->memory_only)},
-                          {"unsupported", numbers}, {"verified", json_string(verified[c->verified])},
+                          {"seconds", seconds_json(c->seconds)},
+                          {"memory_only", json_boolean(c->memory_only)}, {"unsupported", numbers},
+                          {"verified", json_string(verified[c->verified])},
                           {"second", json_string(c->second)});
 }
 

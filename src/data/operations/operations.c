@@ -24,14 +24,19 @@ static void read_table(void)
         return;
     document = json_parse(operations_json, EMBED_SIZE(operations_json), 0, NULL, NULL);
     assert(json_size(document) <= OPERATIONS_MAX);
-    for (const struct json *o = json_first(document); o; o = json_next(o))
+    for (const struct json *o = json_first(document); o; o = json_next(o)) {
+        const struct json *result = json_get(o, "result");
+
+        if (json_str(result)) /* the same as that one's, which stands before it */
+            result = operation_find(json_text(result))->result;
         table[count++] = (struct operation){
             .name = json_text(json_get(o, "name")),
             .title = json_text(json_get(o, "title")),
             .description = json_text(json_get(o, "description")),
             .arguments = json_get(o, "arguments"),
-            .result = json_get(o, "result"),
+            .result = result,
         };
+    }
 }
 
 const struct operation *operation_at(size_t i)

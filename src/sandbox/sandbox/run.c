@@ -199,6 +199,7 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
     r->state_restored = c->request.restored;
     r->state_lost |= !r->state_restored;
     r->status = CELL_DIED;
+    r->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     /* sigint_sent matters: the worker may have died by itself, and the interrupt come only while files
      * were sent. */
     if (c->request.sigint_sent && l->reason == REASON_TIMEOUT) {
@@ -276,6 +277,7 @@ static void explain_loss(struct sandbox *s, const struct ladder *l, bool memory,
                 : l->reason == REASON_OUTPUT    ? CELL_OUTPUT
                 : memory                        ? CELL_MEMORY
                                                 : CELL_DIED;
+    r->exit_code = 128 + SIGKILL;
     autofree char *back = put_back_names(s);
     r->left = !back ? xstrdup("variables and the files in /mnt/data are gone")
                     : xasprintf("variables are gone, but these files in /mnt/data were copied in again: %s",

@@ -229,6 +229,12 @@ static void answer_output(const struct mcp_answer *a, const struct buf *text, bo
 
 /* ---- one function for each operation ---- */
 
+static void add_notices(struct buf *text, const struct json *result)
+{
+    for (const struct json *n = json_first(json_get(result, "notices")); n; n = json_next(n))
+        add_result_line(text, json_text(n));
+}
+
 static void show_code(const struct mcp_answer *a)
 {
     const struct json *r = a->result, *error = json_get(r, "error");
@@ -241,8 +247,7 @@ static void show_code(const struct mcp_answer *a)
     if (!*traceback || strcmp(status, "exception") != 0) /* it says which limit was reached */
         add_result_line(&text, json_text(json_get(error, "text")));
     add_result_line(&text, json_text(json_get(error, "hint")));
-    for (const struct json *n = json_first(json_get(r, "notices")); n; n = json_next(n))
-        add_result_line(&text, json_text(n));
+    add_notices(&text, r);
     answer_output(a, &text,
                   strcmp(status, "ok") != 0
                       && (strcmp(status, "exit") != 0 || json_int(json_get(r, "exit_code"), 0) != 0));
@@ -258,6 +263,7 @@ static void show_command(const struct mcp_answer *a)
         add_result_line(&text, "[exit code ");
         buf_addf(&text, "%d]", code);
     }
+    add_notices(&text, a->result);
     answer_output(a, &text, code != 0);
 }
 

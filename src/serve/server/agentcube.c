@@ -86,7 +86,7 @@ static void agentcube_answer_execute(struct client_call *c)
     struct json *out = json_object();
 
     json_copy_some(out, run, kept, countof(kept));
-    json_set(out, "duration", client_ratio(json_get(run, "duration_ms"), 1000));
+    json_set(out, "duration", json_copy(json_get(run, "seconds")));
     answer_json(c->q, 200, out);
 }
 

@@ -2,7 +2,6 @@
 #include "server/clients.h"
 
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,11 +240,4 @@ struct json *client_png(const struct json *file)
     return !strcmp(json_text(json_get(file, "kind")), "figure") && json_is(file, "image/png")
                ? client_file(json_get(file, "path"))
                : NULL;
-}
-
-struct json *client_ratio(const struct json *value, double divisor)
-{
-    const double ratio = json_double(value, NAN) / divisor;
-
-    return isfinite(ratio) ? json_number(ratio) : json_null();
 }

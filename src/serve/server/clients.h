@@ -74,7 +74,6 @@ const struct json *client_kept(const struct client_call *c, const char *operatio
 struct json *client_file(const struct json *path);
 /* The same for a figure that is a PNG. NULL for any other file. */
 struct json *client_png(const struct json *file);
-struct json *client_ratio(const struct json *value, double divisor); /* null where value is no number */
 
 void dify_routes(struct server *s);
 void e2b_routes(struct server *s);

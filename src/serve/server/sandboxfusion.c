@@ -169,7 +169,7 @@ static void fusion_answer_run(struct client_call *c)
     const struct json *run = client_kept(c, "execute_command"), *exit_code = json_get(run, "exit_code");
     bool late = json_int(exit_code, 0) == 124; /* as timeout(1) says */
     struct json *ran = json_object_of({"status", json_string(late ? "TimeLimitExceeded" : "Finished")},
-                                      {"execution_time", client_ratio(json_get(run, "duration_ms"), 1000)},
+                                      {"execution_time", json_copy(json_get(run, "seconds"))},
                                       {"return_code", late ? json_null() : json_copy(exit_code)},
                                       {"stdout", json_copy(json_get(run, "stdout"))},
                                       {"stderr", json_copy(json_get(run, "stderr"))});

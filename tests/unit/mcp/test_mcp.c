@@ -319,7 +319,8 @@ static void done(struct fake *f, size_t i, const char *result)
 #define OK                                                                                                 \
     "{\"status\":\"ok\",\"output\":\"1\\n\",\"stdout\":\"1\\n\",\"stderr\":\"\",\"value\":null,\"error\":" \
     "null,"                                                                                                \
-    "\"exit_code\":0,\"files\":[],\"data\":null,\"duration_ms\":0.5,\"state_lost\":false,\"notices\":[]}"
+    "\"exit_code\":0,\"files\":[],\"data\":null,\"seconds\":0.5,\"state_lost\":false,\"state_restored\":"  \
+    "false,\"notices\":[]}"
 
 static void a_call_is_answered_when_it_is_done(void **state)
 {
@@ -403,7 +404,8 @@ static void a_failing_cell_is_an_error_with_its_traceback(void **state)
          "\"error\":{\"name\":\"ZeroDivisionError\",\"text\":\"division by "
          "zero\",\"traceback\":\"Traceback: division by zero\","
          "\"hint\":\"a "
-         "hint\"},\"exit_code\":1,\"files\":[],\"data\":null,\"duration_ms\":1,\"state_lost\":false,"
+         "hint\"},\"exit_code\":1,\"files\":[],\"data\":null,\"seconds\":1,\"state_lost\":false,\"state_"
+         "restored\":false,"
          "\"notices\":[\"a notice\"]}");
     has(buf_str(&f.out), "\"text\":\"before\\nTraceback: division by zero\\na hint\\na notice\"");
     has(buf_str(&f.out), "\"isError\":true");
@@ -505,7 +507,7 @@ static void figures_are_images_and_files_are_links(void **state)
         "\"files\":[{\"name\":\"figure-1.png\",\"size\":4,\"type\":\"image/"
         "png\",\"kind\":\"figure\",\"path\":\"%s\"},"
         "{\"name\":\"a b/\xc3\xa4.csv\",\"size\":9,\"type\":\"text/csv\",\"kind\":\"file\",\"path\":\"%s\"}],"
-        "\"data\":null,\"duration_ms\":1,\"state_lost\":false,\"notices\":[]}",
+        "\"data\":null,\"seconds\":1,\"state_lost\":false,\"state_restored\":false,\"notices\":[]}",
         path, path);
     start(&f, NULL);
     say(&f, CALL("1", "execute_python", "{\"code\":\"1\"}", ""));

@@ -167,7 +167,8 @@ static void test_fields(void **state)
     assert_string_equal(text_of(&l),
                         "{\"type\":\"tool_result\",\"v\":1,\"question\":1,\"id\":\"c\",\"cell\":3,\"status\":"
                         "\"ok\",\"value\":null,\"data\":null,"
-                        "\"error\":null,\"state_lost\":false,\"state_restored\":false,\"seconds\":0.25,"
+                        "\"error\":null,\"exit_code\":0,\"seconds\":0.25,\"state_lost\":false,"
+                        "\"state_restored\":false,\"notices\":[],"
                         "\"output_bytes\":5,\"output_path\":null,\"model_text\":null}\n");
     close_lines(&l);
 }
