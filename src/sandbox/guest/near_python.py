@@ -9,7 +9,7 @@ import re
 TRIED_MOST = 1 << 20            # characters of all that is tried
 STRING = r'''("""|\'\'\')(?:\\.|[^\\])*?(?:\%d|\Z)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*\''''
 STRINGS = re.compile('(?s)' + STRING % 1 + r'|\#[^\n]*')
-BLANKS = {**dict.fromkeys((0xa0, *range(0x2000, 0x200b), 0x202f, 0x205f, 0x3000), ' '),
+ODD_SPACES = {**dict.fromkeys((0xa0, *range(0x2000, 0x200b), 0x202f, 0x205f, 0x3000), ' '),
           **dict.fromkeys((0xad, 0x200b, 0x200c, 0x200d, 0x2060, 0xfeff))}
 QUOTED = re.compile('(?s)' + STRING % 1 + r'|\#[^\n]*|[“„]([^“”\n]*)[”“]|[‘‚]([^‘’\n]*)[’‘]')
 SIGNS = {**dict.fromkeys(map(ord, '“”„‟″〝〞'), '"'), **dict.fromkeys(map(ord, '‘’‚‛′'), "'"),
@@ -82,7 +82,7 @@ def without_indent(text):
 
 
 def blanks(text):
-    return text.translate(BLANKS)
+    return text.translate(ODD_SPACES)
 
 
 def signs(text):
