@@ -10,7 +10,7 @@ TRIED_MOST = 1 << 20            # characters of all that is tried
 STRING = r'''("""|\'\'\')(?:\\.|[^\\])*?(?:\%d|\Z)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*\''''
 STRINGS = re.compile('(?s)' + STRING % 1 + r'|\#[^\n]*')
 ODD_SPACES = {**dict.fromkeys((0xa0, *range(0x2000, 0x200b), 0x202f, 0x205f, 0x3000), ' '),
-          **dict.fromkeys((0xad, 0x200b, 0x200c, 0x200d, 0x2060, 0xfeff))}
+              **dict.fromkeys((0xad, 0x200b, 0x200c, 0x200d, 0x2060, 0xfeff))}
 QUOTED = re.compile('(?s)' + STRING % 1 + r'|\#[^\n]*|[“„]([^“”\n]*)[”“]|[‘‚]([^‘’\n]*)[’‘]')
 SIGNS = {**dict.fromkeys(map(ord, '“”„‟″〝〞'), '"'), **dict.fromkeys(map(ord, '‘’‚‛′'), "'"),
          **dict.fromkeys(map(ord, '−–—'), '-'), **{c: c - 0xfee0 for c in range(0xff01, 0xff5f)}}
