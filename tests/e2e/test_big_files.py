@@ -14,19 +14,29 @@ MIB = 1 << 20
 ASAN = b"__asan_init" in open(BIN, "rb").read()
 BIG = "open('big.bin', 'wb').write(b'x' * 50_000_000)"
 LOST = "big.bin (50 MB) was NOT saved: files over 16 MiB are not saved (--max-file). It is lost when sandpiper ends."
+LESS = ("--max-file", "16m")
 # A docker that cannot share a folder, as a remote one: attached pipes are used instead.
 NO_SHARE = "#!/bin/sh\nfor word; do case $word in type=bind*) echo 'docker: Mounts denied: no' >&2; exit 125;; esac; done\nexec %s \"$@\"\n"
 
 
+def test_what_the_disk_holds_is_saved_unasked(sandpiper_on):
+    """24 MB of CSV are an ordinary result; so is what fills /mnt/data, whatever that holds."""
+    r = sandpiper_on.run("exec", "--out", "out", "-", stdin="open('r.csv', 'w').write('1,2,3,4,5,6\\n' * 2_000_000)")
+    assert r.code == 0 and os.path.getsize(os.path.join(sandpiper_on.work, "out", "r.csv")) == 24_000_000, r
+    code = "import os\nst = os.statvfs('.')\nopen('f', 'wb').write(bytes(st.f_bavail * st.f_frsize))"
+    r = sandpiper_on.run("exec", "--data-size", "40m", "--out", "out", "-", stdin=code)
+    assert r.code == 0 and os.path.getsize(os.path.join(sandpiper_on.work, "out", "f")) > 39 << 20, r
+
+
 @pytest.mark.parametrize("args", [(), ("--quiet",)])
 def test_exec_says_what_is_lost(sandpiper_on, args):
-    r = sandpiper_on.run(*args, "exec", "--out", "out", "-", stdin=BIG + "; open('small', 'w').write('s'); print('made')")
+    r = sandpiper_on.run(*args, *LESS, "exec", "--out", "out", "-", stdin=BIG + "; open('small', 'w').write('s'); print('made')")
     assert r.code == 1 and r.out == "made\n" and LOST in r.err, r
     assert os.listdir(os.path.join(sandpiper_on.work, "out")) == ["small"]
 
 
 def test_exec_keeps_the_worse_code(sandpiper):
-    r = sandpiper.run("exec", "--timeout", "1s", "-", stdin=BIG + "\nwhile True: pass")
+    r = sandpiper.run(*LESS, "exec", "--timeout", "1s", "-", stdin=BIG + "\nwhile True: pass")
     assert r.code == 5 and LOST in r.err, r
 
 
@@ -34,7 +44,7 @@ def test_exec_keeps_the_worse_code(sandpiper):
 def test_a_question_says_what_is_lost(sandpiper, serve, args):
     serve(sandpiper, [{"answer": {"calls": [{"code": BIG}]}},
                       {"expect": {"last": {"content": {"contains": [LOST]}}}, "answer": {"text": "done"}}])
-    r = sandpiper.run(*args, "go")
+    r = sandpiper.run(*args, *LESS, "go")
     assert r.code == 1 and "big.bin (50 MB) was NOT saved" in r.err and "--max-file 48m" in r.err, r
     if args == ("--json",):
         done = [json.loads(line) for line in r.out.splitlines()][-2]
@@ -45,20 +55,20 @@ def test_a_question_says_what_is_lost(sandpiper, serve, args):
 
 def test_a_script_goes_on_and_ends_with_1(sandpiper, serve):
     serve(sandpiper, [{"answer": {"calls": [{"code": BIG}]}}, {"answer": {"text": "first"}}, {"answer": {"text": "second"}}])
-    r = sandpiper.run(stdin="one\ntwo\n")
+    r = sandpiper.run(*LESS, stdin="one\ntwo\n")
     assert r.code == 1 and "first" in r.out and "second" in r.out and LOST in r.err, r
 
 
 def test_made_anew_and_small_it_is_no_loss(sandpiper, serve):
     serve(sandpiper, [{"answer": {"calls": [{"code": BIG}]}}, {"answer": {"calls": [{"code": "open('big.bin', 'w').write('small')"}]}},
                       {"answer": {"text": "done"}}])
-    r = sandpiper.run("go")
+    r = sandpiper.run(*LESS, "go")
     assert r.code == 0 and LOST in r.err, r
 
 
 def test_a_chat_says_it_once(sandpiper, serve):
     serve(sandpiper, [{"answer": {"calls": [{"code": BIG}]}}, {"answer": {"text": "finished now"}}])
-    p = sandpiper.chat(size=(30, 200), env={"NO_COLOR": "1"})
+    p = sandpiper.chat(*LESS, size=(30, 200), env={"NO_COLOR": "1"})
     p.expect("> ")
     p.send("go\r")
     p.expect("finished now")
@@ -129,7 +139,7 @@ def test_200_mib_come_out_while_memory_stays(sandpiper_on, way):
 
 def test_the_other_caps_say_what_they_left_out(sandpiper_on):
     code = "for i in range(6): open('b%d' % i, 'wb').write(bytes(15_000_000))\nfor i in range(120): open('c%03d' % i, 'w').write('x')\n"
-    r = sandpiper_on.run("exec", "--out", "out", "-", stdin=code)
+    r = sandpiper_on.run(*LESS, "exec", "--out", "out", "-", stdin=code)
     assert r.code == 1, r
     for name in ("b4", "b5"):
         assert "%s (15 MB) was NOT saved: at most 64 MiB are saved per run of code. It is lost when sandpiper ends." % name in r.err, r
@@ -147,7 +157,7 @@ def test_what_data_holds_may_be_one_file(sandpiper_on):
 
 def test_a_sandbox_with_a_name_still_has_it(sandpiper_on):
     sandpiper_on.run("exec", "--sandbox-name", "keeper", "-", stdin="pass")
-    r = sandpiper_on.run("exec", "--sandbox-name", "keeper", "--out", "out", "-", stdin=BIG)
+    r = sandpiper_on.run(*LESS, "exec", "--sandbox-name", "keeper", "--out", "out", "-", stdin=BIG)
     assert r.code == 1 and "NOT saved" not in r.err and "lost" not in r.err, r
     assert 'big.bin (50 MB) was not saved: files over 16 MiB are not saved (--max-file). It is still in the sandbox "keeper".' in r.err, r
     r = sandpiper_on.run("exec", "--sandbox-name", "keeper", "--max-file", "48m", "--out", "out", "-", stdin="open('big.bin', 'ab').write(b'y')")

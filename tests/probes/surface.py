@@ -131,8 +131,8 @@ def rlimits(seen, place):
         yield "neither memory nor data is limited"
 
 
-SET = {"HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1",
-       "USER": "sandpiper", "LOGNAME": "sandpiper", "MPLBACKEND": "Agg", "MPLCONFIGDIR": "/tmp", "XDG_CACHE_HOME": "/tmp",
+SET = {"HOME": "/mnt/data", "TMPDIR": "/tmp", "LANG": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1",
+       "USER": "sandpiper", "LOGNAME": "sandpiper", "MPLBACKEND": "Agg", "MPLCONFIGDIR": "/tmp/.cache", "XDG_CACHE_HOME": "/tmp/.cache",
        "JE_ARROW_MALLOC_CONF": "background_thread:false", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 FREE = r"(OPENBLAS|OMP|MKL|NUMEXPR)_NUM_THREADS|HOSTNAME|PWD|TERM|container|LC_CTYPE"
 

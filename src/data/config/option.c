@@ -145,7 +145,7 @@ const struct option option_table[] = {
     {"data-size", 0, "data_size", "SANDPIPER_DATA_SIZE", OPTION_SIZE, TO(data_size), .def = "256m",
      .min = "1m", .max = "1024t", .arg = "SIZE", .group = sandbox, .commands = FOR_ALL,
      .help = "size of /mnt/data"},
-    {"max-file", 0, "max_file", "SANDPIPER_MAX_FILE", OPTION_SIZE, TO(max_file), .def = "16m", .min = "1k",
+    {"max-file", 0, "max_file", "SANDPIPER_MAX_FILE", OPTION_SIZE, TO(max_file), .def = "256m", .min = "1k",
      .max = "1024t", .arg = "SIZE", .group = sandbox, .commands = FOR_ASK | FOR_EXEC | FOR_FRONT,
      .help = "largest file that is saved from the sandbox"},
     {"max-files-total", 0, "max_files_total", "SANDPIPER_MAX_FILES_TOTAL", OPTION_SIZE, TO(max_files_total),

@@ -54,15 +54,15 @@ void plan_environment(const struct engine_plan *p,
 {
     static const char *const fixed[][2] = {
         {"PATH", "/usr/local/bin:/usr/bin:/bin"},
-        {"HOME", "/tmp"},
+        {"HOME", DATA_DIR},
         {"USER", "sandpiper"},
         {"LOGNAME", "sandpiper"},
         {"TMPDIR", "/tmp"},
         {"LANG", "C.UTF-8"},
         {"PYTHONDONTWRITEBYTECODE", "1"},
         {"MPLBACKEND", "Agg"},
-        {"MPLCONFIGDIR", "/tmp"},
-        {"XDG_CACHE_HOME", "/tmp"},
+        {"MPLCONFIGDIR", "/tmp/.cache"},
+        {"XDG_CACHE_HOME", "/tmp/.cache"},
         /* pandas imports pyarrow, whose allocators would start a thread (no snapshot can be made beside one)
          * or take a gigabyte of address space at once. */
         {"JE_ARROW_MALLOC_CONF", "background_thread:false"},

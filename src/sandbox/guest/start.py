@@ -202,8 +202,10 @@ def furnish():
 def share_font_list():
     """Let matplotlib find the list of fonts that was made with the image: making it takes a second."""
     try:
-        for name in posix.listdir(FONT_LIST):
-            posix.symlink(FONT_LIST + '/' + name, posix.environ[b'MPLCONFIGDIR'].decode() + '/' + name)
+        names, folder = posix.listdir(FONT_LIST), posix.environ[b'MPLCONFIGDIR'].decode()
+        posix.mkdir(folder)
+        for name in names:
+            posix.symlink(FONT_LIST + '/' + name, folder + '/' + name)
     except (OSError, KeyError):
         pass                                    # another image
 

@@ -32,7 +32,7 @@ class Supervisor:
                  'figures', 'figure', 'sending', 'helper', 'command', 'closed_at', 'polled', 'quiet',
                  'brisk', 'flood', 'snapshots', 'snapshot', 'chores', 'taken', 'captured_at', 'ended',
                  'task', 'settings', 'told', 'due', 'gave_up', 'dying', 'poll', 'answers', 'look',
-                 'still', 'wake', 'root', 'locked', 'lock_by', '__dict__')
+                 'still', 'wake', 'root', 'elsewhere', 'locked', 'lock_by', '__dict__')
 
     def __init__(self, fd_in, fd_out, alone):
         self.fd_in, self.fd_out, self.alone = fd_in, fd_out, alone
@@ -83,6 +83,8 @@ class Supervisor:
         # the interpreter's machine code, see lock_code.py
         self.locked, self.lock_by = False, time.monotonic() + UNLOCKED_MOST
         self.still = 0                          # ctime of the data folder while it is known to be empty
+        # where code can write, but nothing is kept -> when that folder last changed; files told of
+        self.elsewhere, self.told_of, self.began = {}, set(), time.time_ns()
         self.wake = posix.pipe2(posix.O_CLOEXEC | posix.O_NONBLOCK)
         self.root = posix.open(OPTIONS['data'], posix.O_RDONLY | posix.O_DIRECTORY | posix.O_CLOEXEC)
 
@@ -484,6 +486,9 @@ def supervise(fd_in, fd_out, first, alone):
     if posix.waitpid(s.worker, posix.WNOHANG)[0]:
         posix._exit(70)                         # it died before we looked
     s.seen = s.scan()
+    if alone:                                   # else others write there too
+        # UNKEPT, changed_at: from collect.py
+        s.elsewhere = {path: changed_at(path) for path in UNKEPT if posix.access(path, posix.W_OK)}
     need('installed')
     s.greeting = (tlv(b'v', VERSION) + tlv(b'p', ('%d.%d.%d' % sys.version_info[:3]).encode())
                   + tlv(b'k', find_packages().encode())    # noqa: from installed.py

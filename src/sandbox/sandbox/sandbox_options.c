@@ -10,12 +10,12 @@
 void sandbox_defaults(struct sandbox_options *o)
 {
     *o = (struct sandbox_options){
-        .max_file = INT64_C(16) << 20,
         .max_files_total = INT64_C(1) << 30,
         .max_output = INT64_C(1) << 30,
         .cell_ms = 120000,
     };
     engine_defaults(&o->run);
+    o->max_file = o->run.data_size;
 }
 
 int64_t sandbox_most_delivered(const struct sandbox_options *o)

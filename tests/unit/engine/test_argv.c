@@ -434,7 +434,7 @@ static void test_bwrap(void **state)
     has_pair(&a, "--remount-ro", "/dev");
     has_pair(&a, "--ro-bind", "/usr");
     has_pair(&a, "--ro-bind", "/proc/sys");
-    has_pair(&a, "HOME", "/tmp");
+    has_pair(&a, "HOME", "/mnt/data");
     /* Each tmpfs has a size, and the root is made read-only after all of them. */
     int at = -1;
     for (size_t i = 0; i < a.n; i++)

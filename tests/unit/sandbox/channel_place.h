@@ -74,6 +74,7 @@ static inline int setup_with(int cell_ms, const char *options)
     o.cell_ms = cell_ms;
     o.phase = on_phase;
     o.terminal = on_terminal;
+    o.max_file = 16 << 20;
     o.run.notice = on_notice;
     o.run.notice_ctx = &notices;
     notices = 0;
