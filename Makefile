@@ -159,8 +159,9 @@ $(B)/%.o: src/%.c
 	$(call say,CC,$<)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # What is compiled in by src/common/base/embed.h, which the compiler does not see.
-$(B)/sandbox/channel/guest.o: $(wildcard src/sandbox/guest/*.py) $(B)/gen/guest.code $(B)/gen/file_profile.py
+$(B)/sandbox/channel/guest.o: $(wildcard src/sandbox/guest/*.py) $(B)/gen/guest.code $(B)/gen/file_profile.py $(B)/gen/file_profile.code
 $(B)/sandbox/channel/guest.o: CPPFLAGS += -DGUEST_CODE='"$(B)/gen/guest.code"' -DGUEST_PROFILE='"$(B)/gen/file_profile.py"'
+$(B)/sandbox/channel/guest.o: CPPFLAGS += -DGUEST_PROFILE_CODE='"$(B)/gen/file_profile.code"'
 
 # One text, in the order of the names.
 PROFILE_PARTS = $(sort $(wildcard src/data/file_profile/*.py))
@@ -171,9 +172,11 @@ $(B)/gen/file_profile.py: $(PROFILE_PARTS)
 # The guest compiled by the Python that bwrap will start (and the image's, where it is the same version). Without one here the file is empty
 # and the guest is compiled at each start, as it is by every Python that this code does not fit.
 GUEST_PARTS = $(filter-out %/boot.py %/walls.py,$(wildcard src/sandbox/guest/*.py))
-$(B)/gen/guest.code: src/sandbox/channel/guest_code.py $(GUEST_PARTS)
+$(B)/gen/guest.code: $(GUEST_PARTS)
+$(B)/gen/file_profile.code: $(B)/gen/file_profile.py
+$(B)/gen/%.code: src/sandbox/channel/guest_code.py
 	@mkdir -p $(@D)
-	$(call say,GUEST,$@)if [ -x /usr/bin/python3 ]; then /usr/bin/python3 -I src/sandbox/channel/guest_code.py $@ $(GUEST_PARTS); else : > $@; fi
+	$(call say,GUEST,$@)if [ -x /usr/bin/python3 ]; then /usr/bin/python3 -I $< $@ $(filter-out $<,$^); else : > $@; fi
 $(B)/terminal/term/cmd_python.o: src/terminal/term/vars.py
 $(B)/data/operations/operations.o: src/data/operations/operations.json
 $(B)/serve/server/own.o: src/serve/server/docs.html
@@ -204,7 +207,7 @@ unit: $(UNIT_BIN)
 # is built, with what each unit test links (where cc is gcc, that is the release build), by clang without making code of it.
 LINT_TARGETS = $(foreach r,$(ROOMS),$(call objs_of,$(r))) $(UNIT_BIN)
 LINT_GCC = $(if $(shell $(CC) -v 2>&1 | grep '^gcc version'),build/release,build/lint-gcc)
-EMBEDDED = -DGUEST_CODE='""' -DGUEST_PROFILE='""' -DSECCOMP_BPF='""' -DCHAT_COMMANDS='"$(B)/gen/chat_commands.h"'
+EMBEDDED = -DGUEST_CODE='""' -DGUEST_PROFILE='""' -DGUEST_PROFILE_CODE='""' -DSECCOMP_BPF='""' -DCHAT_COMMANDS='"$(B)/gen/chat_commands.h"'
 # The parts side by side, as many as there are processors (or as make -j says).
 LINT_PARTS = lint-text lint-headers lint-gcc lint-clang
 .PHONY: lint lint-compile rules $(LINT_PARTS)

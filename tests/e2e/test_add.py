@@ -150,6 +150,37 @@ def test_put_of_a_folder(sandpiper, serve):
     leave(p)
 
 
+DAYS = CSV + "2024-01-01,5\n" * 800
+LOADED = "import sys; print('pandas' in sys.modules, [p for p in sys.path if not p])"
+
+
+@pytest.mark.parametrize("name, loaded", [("a.csv", True), ("a.png", False)])
+def test_the_first_cell_finds_pandas_imported(sandpiper_on, serve, name, loaded):
+    """The process that looks at a file is a copy of the interpreter, which has imported pandas for both."""
+    sandpiper_on.write(name, {"a.csv": DAYS, "a.png": b"\x89PNG\r\n\x1a\n" + bytes(6000)}[name], "w" if name == "a.csv" else "wb")
+    server = serve(sandpiper_on, [{"answer": {"calls": [{"code": LOADED}]}}, {"answer": {"text": "done"}}])
+    r = sandpiper_on.run("--add", name, "go")
+    assert r.code == 0 and "%s ['']" % loaded in str(server.bodies()[1]["messages"][-1]), (r, server.bodies()[0])
+
+
+def test_a_file_after_a_cell_and_after_a_restart(sandpiper, serve):
+    """A cell can have changed anything, so a fork of the supervisor looks at what comes later; of a new interpreter, a copy does again."""
+    spoilt = "import pandas, builtins; pandas.read_csv = 0; del builtins.len"
+    for name in ("a.csv", "b.csv", "c.csv"):
+        sandpiper.write(name, DAYS)
+    told = {"content": {"contains": ["'day' (datetime, 2024-01-01 to 2024-01-02", "how many?"]}}
+    serve(sandpiper, [{"expect": {"last": told}, "answer": {"calls": [{"code": spoilt}]}}, {"answer": {"text": "Heard."}},
+                      {"expect": {"last": told}, "answer": {"text": "Heard."}}, {"expect": {"last": told}, "answer": {"calls": [{"code": LOADED}]}},
+                      {"expect": {"last": {"content": {"contains": "True"}}}, "answer": {"text": "Heard."}}])
+    p = start(sandpiper)
+    for name in ("a.csv", "b.csv", "c.csv"):
+        ask(p, "/add " + name, "in the sandbox as")
+        ask(p, "how many?", "Heard")
+        if name == "b.csv":
+            ask(p, "/reset", "Python restarted")
+    leave(p)
+
+
 def test_a_url_is_refused(bare):
     r = bare.run("--add", "https://example.com/a.csv", "q", env={"OPENAI_API_KEY": "k"})
     assert r.code == 2 and "sandpiper downloads nothing" in r.err and "curl -O 'https://example.com/a.csv'" in r.err, r

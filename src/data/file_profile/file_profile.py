@@ -15,14 +15,14 @@ CELL, ROW = 40, 120             # characters shown of one cell, one row
 TROUBLE = []                    # what is wrong with the file, in words for the user; the first counts
 MARK = '\x1e'                   # before these words, at the end; a profile is printable, so no file writes it
 JOINERS = '\u200c\u200d'        # between letters of Persian or Hindi
-BLANKS = {'\t': '\\t', '\n': '\\n'}
+SHOWN_AS = {'\t': '\\t', '\n': '\\n'}
 ROWS = True                     # show the first rows of a table; the program may set it after this text
 
 
 def clean(text, most):
     """One harmless line, cut to a length, without control, format or surrogate characters."""
     text = str(text)
-    out = ''.join(c if c.isprintable() or c in JOINERS else BLANKS.get(c, ' ' if c.isspace() else '?')
+    out = ''.join(c if c.isprintable() or c in JOINERS else SHOWN_AS.get(c, ' ' if c.isspace() else '?')
                   for c in text[:most + 1])
     return out[:most] + '...' if len(text) > most else out
 
@@ -214,6 +214,15 @@ def kinds_of(path, text):
         return ()
     last = (log_timed, fixed_width) if 'log' in os.path.basename(path).lower() else (fixed_width, log_timed)
     return (log_text, table) + last
+
+
+def wants_pandas(path):
+    """Is it likely that profile(path) needs pandas? It costs less to import it before, for all files."""
+    if os.path.isdir(path) or kinds_of(path, '') == ():
+        return False
+    with open(path, 'rb') as f:
+        start = f.read(64)
+    return bool(start) and not picture_kind(start) and start[:5] != b'%PDF-'
 
 
 def file_profile(path):

@@ -46,6 +46,9 @@ enum to_guest {
     TO_GUEST_TERMINAL = 'T',  /* what the output of the cells that follow has to fit */
 };
 
+/* Of TO_GUEST_PROFILE: it shows rows; a copy of the worker may make it, if no cell has run. */
+enum examine_flag { EXAMINE_ROWS = 1, EXAMINE_IN_COPY = 2 };
+
 enum from_guest {
     FROM_GUEST_HELLO = 'H',
     FROM_GUEST_STDOUT = 'O',

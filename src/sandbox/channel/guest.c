@@ -13,8 +13,8 @@
 /* clang-format off */
 #define PARTS(X) \
     X(start) X(protocol) X(worker) X(supervisor) X(collect) X(installed) X(recover) X(snapshot) X(reap) \
-    X(copy_out) X(requests) X(commands) X(pixels) X(named) X(explain) X(hints) X(value_hints) X(extras) \
-    X(rich) X(arrow) X(terminal) X(mapped) X(open_files) X(mounted) X(lock_code) X(huge_pages) \
+    X(copy_out) X(helper) X(requests) X(commands) X(pixels) X(named) X(explain) X(hints) X(value_hints) \
+    X(extras) X(rich) X(arrow) X(terminal) X(mapped) X(open_files) X(mounted) X(lock_code) X(huge_pages) \
     X(near_python) X(notebook) X(elsewhere)
 /* clang-format on */
 #define EMBED_PART(name) EMBED(guest_##name##_py, "src/sandbox/guest/" #name ".py")
@@ -24,12 +24,20 @@ EMBED(guest_boot_py, "src/sandbox/guest/boot.py")
 PARTS(EMBED_PART)
 EMBED(guest_profile_py, GUEST_PROFILE) /* all of file_profile as one text */
 EMBED(guest_walls_py, "src/sandbox/guest/walls.py")
-/* all except boot.py and the profile, compiled by guest_code.py; may be empty */
+/* all except boot.py and the profile, and the profile, compiled by guest_code.py; may be empty */
 EMBED(guest_code, GUEST_CODE)
+EMBED(guest_profile_code, GUEST_PROFILE_CODE)
 
 char *guest_text(void)
 {
     return xasprintf("%s\nboot()\n", guest_boot_py);
+}
+
+static void add_source(struct buf *out, const char *name, const char *text)
+{
+    tagged_head(out, 'm', strlen(name) + 1 + strlen(text));
+    buf_addf(out, "%s\n", name);
+    buf_addstr(out, text);
 }
 
 void guest_parts(struct buf *out)
@@ -40,19 +48,21 @@ void guest_parts(struct buf *out)
 
     tagged_head(out, 'c', EMBED_SIZE(guest_code));
     buf_add(out, guest_code, EMBED_SIZE(guest_code));
-    for (size_t i = 0; i < countof(parts); i++) {
-        tagged_head(out, 'm', strlen(parts[i].name) + 1 + strlen(parts[i].text));
-        buf_addf(out, "%s\n", parts[i].name);
-        buf_addstr(out, parts[i].text);
-    }
+    for (size_t i = 0; i < countof(parts); i++)
+        add_source(out, parts[i].name, parts[i].text);
 }
 
-const char *guest_profile(void)
+void guest_profile(struct buf *out)
 {
-    return guest_profile_py;
+    tagged_head(out, 'c', EMBED_SIZE(guest_profile_code));
+    buf_add(out, guest_profile_code, EMBED_SIZE(guest_profile_code));
+    add_source(out, "file_profile", guest_profile_py);
 }
 
-const char *guest_walls(void)
+void guest_walls(const char *here, struct buf *out)
 {
-    return guest_walls_py;
+    autofree char *source = xasprintf("%s%s", here, guest_walls_py);
+
+    tagged_head(out, 'c', 0);
+    add_source(out, "walls", source);
 }

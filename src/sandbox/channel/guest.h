@@ -7,8 +7,9 @@ struct buf;
 /* The source for "python3 -c", which connects and reads the rest from the channel. The caller frees. */
 char *guest_text(void);
 void guest_parts(struct buf *out); /* the rest: the body of the first frame */
-const char *guest_profile(void);   /* source of profile(path) -> str */
-/* source of the same form, for what doctor looks for; needs HERE = {...} before it */
-const char *guest_walls(void);
+/* Append a module with profile(path) -> str, as a request to examine a file takes it: what describes a file;
+ * what doctor looks for, with the source here, which sets HERE = {...}, in front of it. */
+void guest_profile(struct buf *out);
+void guest_walls(const char *here, struct buf *out);
 
 #endif

@@ -47,15 +47,19 @@ def unpack(data, at, load=None):
 def read_parts(fd, size):
     """The body of the first frame has all parts twice: compiled (b'c', size, what tells the Python that did
     it), which is only valid for that Python, and as source."""
-    kind, length = take(fd, 1), int.from_bytes(take(fd, 4), 'little')
-    compiled, rest = take(fd, length), take(fd, size - 5 - length)
+    length = int.from_bytes(take(fd, 5)[1:], 'little')
+    unpack_either(take(fd, length), take(fd, size - 5 - length))
+
+
+def unpack_either(compiled, source):
+    """The compiled parts, where they are for this Python, else the source."""
     mine = getattr(sys.modules.get('_frozen_importlib_external'), 'MAGIC_NUMBER',
                    b'') + str(sys.implementation.cache_tag).encode() + b'\n'
-    if kind == b'c' and compiled[:len(mine)] == mine:
+    if compiled[:len(mine)] == mine:
         import marshal
         unpack(compiled, len(mine), marshal.loads)
     else:
-        unpack(rest, 0)
+        unpack(source, 0)
 
 
 def to_null(*fds):

@@ -47,7 +47,7 @@ def decode_image(fd, width, height, background, most):
     try:
         image = Image.open(file, formats=FORMATS)
     except Image.UnidentifiedImageError:
-        # Refused: from requests.py
+        # Refused: from helper.py
         raise Refused('no image in a format that can be decoded (PNG, JPEG, GIF, WebP, BMP)')
     if image.width * image.height > PIXELS_MOST:
         raise Refused('%d x %d pixels are too many to decode' % image.size)

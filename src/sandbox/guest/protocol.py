@@ -19,6 +19,7 @@ FROM_GUEST_END, FROM_GUEST_DEATH = b'Z', b'X'
 # Orders to the worker that are not a cell; they take the place of a cell's number.
 ORDER_SNAPSHOT, ORDER_INVENTORY = b'\xff\xff\xff\xff', b'\xfe\xff\xff\xff'
 ORDER_ARGUMENTS, ORDER_TERMINAL = b'\xfd\xff\xff\xff', b'\xfc\xff\xff\xff'
+ORDER_EXAMINE = b'\xfb\xff\xff\xff'
 ORDER_RESUME = b'G'             # to a snapshot
 SETTINGS = {TO_GUEST_TERMINAL: ORDER_TERMINAL, TO_GUEST_ARGUMENTS: ORDER_ARGUMENTS}
 

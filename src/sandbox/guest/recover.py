@@ -197,6 +197,7 @@ def recover(self):
         self.poll.unregister(s.words)
         self.snapshot = None
         self.adopt(s.pid, s.sock, s.words, *s.pipes)
+        self.fresh = False
         ending += tlv(b'r', b'%d' % (self.ended - s.ended))
     else:
         self.drop_snapshot(self.why or (b'gone' if self.snapshot is not None else b''))

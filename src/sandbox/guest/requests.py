@@ -2,12 +2,11 @@
 # inventory, the terminal.
 
 HELPER_WAIT = 20.0
-OOM_HELPER = 1000               # it ends first where memory runs out
+DEATH_WAIT = 0.02               # seconds within which a worker's death is known after its pipes are closed
 LIST_MOST = 2000                # maximum bytes of the names of variables, and of files, in an inventory
 
 
-class Refused(Exception):
-    """Says in words for the user what a helper cannot do."""
+need('helper')
 
 
 def request(self, kind, nonce, body):
@@ -60,10 +59,7 @@ def request(self, kind, nonce, body):
         self.finish(b'')
     elif kind == TO_GUEST_PROFILE:
         self.begin(nonce)
-        size = int.from_bytes(body[:4], 'little')
-        name, source = body[4:4 + size].decode('utf-8', 'surrogateescape'), body[4 + size:]
-        helper_start(self, lambda: run_profile(source, OPTIONS['data'] + '/' + name),
-                     lambda text: self.finish(tlv(b't', text)))
+        helper_examine(self, body)
     elif kind == TO_GUEST_PIXELS:
         self.begin(nonce)
         put_end(self)
@@ -97,12 +93,49 @@ def put_end(self):
             pass
 
 
-def run_profile(source, path):
-    posix.environ[b'MPLBACKEND'] = b'Agg'
-    module = type(sys)('profile_')
-    module.__dict__['__builtins__'] = __builtins__
-    exec(compile(source, '<sandpiper/profile>', 'exec'), module.__dict__)
-    return module.profile(path)
+def helper_examine(self, body):
+    """Answer with what a module of the program's says of a file. body: u32 length of the file's name, the
+    name, flags, the module's parts."""
+    size = 4 + int.from_bytes(body[:4], 'little')
+    path, flags, parts = OPTIONS['data'].encode() + b'/' + body[4:size], body[size], body[size + 1:]
+
+    def answer(text):
+        self.finish(tlv(b't', text))
+
+    def work():
+        module = examiner(memoryview(parts))            # noqa: from helper.py
+        return examine(module, flags, path.decode('utf-8', 'surrogateescape'))      # noqa: from helper.py
+
+    def start():
+        helper_start(self, work, answer)
+    in_copy = flags & EXAMINE_IN_COPY and self.fresh and len(path) < SHORT     # noqa: from helper.py
+    if not (in_copy and order_examine(self, flags, path, parts, answer, start)):
+        start()
+
+
+def order_examine(self, flags, path, parts, then, instead):
+    """Have the worker, in which no cell has run yet, make a copy of itself that examines the file. False if
+    it cannot be told. instead: what is done if there can be no copy."""
+    memory = fd = theirs = -1
+    try:
+        memory = posix.memfd_create('parts', posix.MFD_CLOEXEC)
+        while parts:
+            parts = parts[posix.write(memory, parts):]
+        posix.lseek(memory, 0, 0)
+        fd, theirs = posix.pipe2(posix.O_CLOEXEC)
+        fds = memory.to_bytes(4, sys.byteorder) + theirs.to_bytes(4, sys.byteorder)
+        order = bytes(16) + ORDER_EXAMINE + (1 + len(path)).to_bytes(4, 'little')
+        self.sock.sendmsg([order + bytes((flags,)) + path], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
+    except (OSError, AttributeError):
+        if fd >= 0:
+            posix.close(fd)
+        fd = -1
+    for one in memory, theirs:
+        if one >= 0:
+            posix.close(one)
+    if fd >= 0:
+        helper_watch(self, 0, fd, then, instead)
+    return fd >= 0
 
 
 def helper_start(self, work, then, keep=-1):
@@ -118,22 +151,18 @@ def helper_start(self, work, then, keep=-1):
         self.finish(tlv(b'e', b'no process for it: ' + e.strerror.encode()))
         return
     if pid == 0:
-        try:
-            set_oom_score(OOM_HELPER)           # noqa: from start.py
-            data = b'+' + work().encode('utf-8', 'replace')[:4096]
-        except Refused as e:
-            data = b'-' + str(e).encode('utf-8', 'replace')[:1000]
-        except BaseException as e:
-            data = b'-' + ('%s: %s' % (type(e).__name__, e)).encode('utf-8', 'replace')[:1000]
-        try:
-            posix.write(theirs, data)
-        finally:
-            posix._exit(0)
+        help_and_exit(work, theirs)             # noqa: from helper.py
     posix.close(theirs)
+    helper_watch(self, pid, fd, then)
+
+
+def helper_watch(self, pid, fd, then, instead=None):
+    """pid is 0 until the helper says it, if a copy of the worker is to be one; instead() is called if there
+    can be none, at the time again."""
     posix.set_blocking(fd, False)
     self.poll.register(fd, select.POLLIN)
-    self.helper = {'pid': pid, 'fd': fd, 'data': b'', 'status': None, 'then': then,
-                   'until': time.monotonic() + HELPER_WAIT}
+    self.helper = {'pid': pid, 'fd': fd, 'data': b'', 'status': None, 'then': then, 'instead': instead,
+                   'again': 0.0, 'until': time.monotonic() + HELPER_WAIT}
 
 
 def signal_session(pid, number):
@@ -152,7 +181,15 @@ def helper_read(self):
     except OSError:
         return
     h['data'] += data
-    if not data or len(h['data']) > 8192:
+    if h['instead'] and b'\n' in h['data']:
+        said, _, h['data'] = h['data'].partition(b'\n')
+        pid = int(said) if said.isdigit() and len(said) < 10 else 0
+        need('recover')
+        h['pid'], h['instead'] = pid if pid > 1 and a_child(pid) else 0, None       # noqa: from recover.py
+    if not data and h['instead']:               # if the worker has died, that is to be dealt with before
+        self.poll.unregister(h['fd'])
+        h['again'] = time.monotonic() + DEATH_WAIT
+    elif not data or len(h['data']) > 8192:
         self.helper_end(b'')
 
 
@@ -161,16 +198,26 @@ def helper_check(self):
         self.helper_read()                      # read what it wrote before it ended
         if self.helper:
             self.helper_end(b'the helper was killed')
+    elif 0 < self.helper['again'] < time.monotonic():
+        helper_forget(self)['instead']()
     elif time.monotonic() > self.helper['until']:
         self.helper_end(b'it took more than %d s' % HELPER_WAIT)
 
 
-def helper_end(self, why):
+def helper_forget(self):
     h, self.helper = self.helper, None
-    if h['status'] is None:
-        signal_session(h['pid'], _signal.SIGKILL)
-    self.poll.unregister(h['fd'])
+    try:
+        self.poll.unregister(h['fd'])
+    except KeyError:
+        pass                                    # it has ended
     posix.close(h['fd'])
+    return h
+
+
+def helper_end(self, why):
+    h = helper_forget(self)
+    if h['status'] is None and h['pid']:
+        signal_session(h['pid'], _signal.SIGKILL)
     data = h['data']
     if data[:1] == b'+' and len(data) <= 8192:
         h['then'](data[1:4097])

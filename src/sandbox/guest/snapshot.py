@@ -11,9 +11,17 @@ CLONE = {'x86_64': (56, 3), 'aarch64': (220, 4)}
 STILL = 0.005                   # seconds for which a new copy and the worker do nothing of their own
 TOUCHING = b'[i for i in (1, 2)]', b'for _ in ():\n    1\n1'
 SLOW = 0.004                    # seconds: a copy that takes more is worth the price of huge pages
-_clone = _others = _collapse = None
+clone = _others = _collapse = None
 _last = 0                       # seconds of processor time that the last copy took
 _slow = SLOW                    # from there on huge pages are made
+
+
+def can_clone():
+    """Can a copy be made here? From then on clone() makes one, and returns as fork does."""
+    global clone
+    if clone is None:
+        clone = prepare_clone() or 0            # raises in a Python without _ctypes
+    return clone
 
 
 def prepare_clone():
@@ -67,15 +75,13 @@ def soon_has_one_thread():
 
 def capture(self, extra):
     """Carry out one order. The copy returns from here as the worker when it is resumed."""
-    global _clone, _last, _slow
+    global _last, _slow
     fds = received(extra)
     if len(fds) != 2:
         return
     sock, words, pid = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, fds[0]), fds[1], 0
     try:
-        if _clone is None:
-            _clone = prepare_clone() or 0           # raises in a Python without _ctypes
-        if not _clone:
+        if not can_clone():
             say(words, b'Na')
         elif not (has_one_thread() or soon_has_one_thread()):
             say(words, b'Nt')
@@ -86,7 +92,7 @@ def capture(self, extra):
                     _slow = max(SLOW, 2 * _last)
             sock.settimeout(STILL)                  # for the copy; we only close it
             _last = -thread_time()
-            pid = _clone()
+            pid = clone()
             _last += thread_time()
             if pid == 0:
                 try:

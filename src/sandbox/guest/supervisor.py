@@ -31,7 +31,7 @@ class Supervisor:
                  'words', 'heap', 'pipes', 'to_worker', 'nonce', 'waiting', 'interrupted',
                  'figures', 'figure', 'sending', 'helper', 'command', 'closed_at', 'polled', 'quiet',
                  'brisk', 'flood', 'snapshots', 'snapshot', 'chores', 'taken', 'captured_at', 'ended',
-                 'task', 'settings', 'told', 'due', 'gave_up', 'dying', 'poll', 'answers', 'look',
+                 'task', 'fresh', 'settings', 'told', 'due', 'gave_up', 'dying', 'poll', 'answers', 'look',
                  'still', 'wake', 'root', 'elsewhere', 'locked', 'lock_by', '__dict__')
 
     def __init__(self, fd_in, fd_out, alone):
@@ -138,7 +138,7 @@ class Supervisor:
 
     def handle(self, kind, nonce, body):
         if kind == TO_GUEST_RUN:
-            self.number = body[:4]
+            self.number, self.fresh = body[:4], False
             self.begin(nonce)
             self.ask_worker(kind, body)
         elif kind == TO_GUEST_INTERRUPT or kind == TO_GUEST_KILL:
@@ -222,6 +222,7 @@ class Supervisor:
 
     def adopt(self, pid, sock, words, out, err):
         self.worker, self.sock, self.words, self.to_worker = pid, sock, words, []
+        self.fresh = True                       # no cell was run in it
         self.pipes = {out: FROM_GUEST_STDOUT, err: FROM_GUEST_STDERR}
         self.closed_at, self.closed_kill, self.polled, self.flood = 0.0, False, False, False
         self.heap = b''

@@ -162,6 +162,7 @@ class Worker:
         self.sources = {}                       # name in tracebacks -> text
         self.script = None                      # the file that the next cell is
         self.shown = None                       # the last value, which is also _
+        self.examiner = None                    # see helper.py
         self.loop = None                        # of top-level await, made on first use
         self.main = type(sys)('__main__')
         self.namespace = self.main.__dict__
@@ -414,6 +415,11 @@ class Worker:
             if order == ORDER_SNAPSHOT:
                 need('snapshot')
                 capture(self, extra)            # noqa: from snapshot.py
+                return
+            if order == ORDER_EXAMINE:
+                need('snapshot')
+                need('helper')
+                examine_in_copy(self, extra, code)  # noqa: from helper.py
                 return
             self.nonce = head[:16]
             while len(code) < size:

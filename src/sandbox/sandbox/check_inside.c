@@ -97,7 +97,8 @@ static void tell_limits(const struct sandbox_options *o, const struct limits_see
 
 void check_inside(struct sandbox *s, const struct sandbox_options *limits, struct sandbox_check *c)
 {
-    struct buf source autorelease(buf_release) = BUF_INIT(0), found autorelease(buf_release) = BUF_INIT(0);
+    struct buf source autorelease(buf_release) = BUF_INIT(0), module autorelease(buf_release) = BUF_INIT(0);
+    struct buf found autorelease(buf_release) = BUF_INIT(0);
     struct limits_seen seen = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
     struct error err = {0};
     unsigned stand = 0, open = 0;
@@ -106,8 +107,8 @@ void check_inside(struct sandbox *s, const struct sandbox_options *limits, struc
     add_here(&source);
     if (s->o.run.mounts && s->o.run.mounts->n)
         buf_addstr(&source, "HERE['mounts'] = '" MOUNTS_DIR "/'\n");
-    buf_addstr(&source, guest_walls());
-    struct helper h = {.name = "the isolation", .source = buf_str(&source)};
+    guest_walls(buf_str(&source), &module);
+    struct helper h = {.name = "the isolation", .module = &module};
     if (sandbox_help(s, &h, &found, &err) < 0)
         argv_push(&c->open, err.text);
     for (const char *p = buf_str(&found); *p && lines < LINES_MAX; p += *p == '\n', lines++) {

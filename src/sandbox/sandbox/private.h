@@ -160,11 +160,13 @@ const char *sandbox_frame(void *ctx, const struct frame *f);
 /* What the kernel has killed for memory by now was ours: the next cell has no part in it. */
 void sandbox_count_kills(struct sandbox *s);
 
-/* transfer.c: run our own Python in a process beside the worker, as sandbox_profile() does. source defines
- * profile(path) -> str; out gets at most 4 KiB of its result, as untrusted text. path is that of name in
+/* transfer.c: run our own Python in a process beside the worker, as sandbox_profile() does. module is one
+ * of channel/guest.h; out gets at most 4 KiB of its result, as untrusted text. path is that of name in
  * /mnt/data, and errors refer to it as name. */
 struct helper {
-    const char *name, *source;
+    const char *name;
+    unsigned char flags; /* EXAMINE_... of channel/frame.h */
+    const struct buf *module;
 };
 int sandbox_help(struct sandbox *s, const struct helper *h, struct buf *out, struct error *err);
 

@@ -83,10 +83,11 @@ int sandbox_help(struct sandbox *s, const struct helper *h, struct buf *out, str
     put_u32(size, (uint32_t)strlen(h->name));
     buf_add(&head, size, sizeof size);
     buf_addstr(&head, h->name);
+    buf_add(&head, &h->flags, 1);
     int rc = request_ask(s, &q,
                          (struct frame_out){.type = TO_GUEST_PROFILE,
                                             .head = {head.data, head.len},
-                                            .body = {h->source, strlen(h->source)}},
+                                            .body = {h->module->data, h->module->len}},
                          err);
     sandbox_count_kills(s);
     if (rc < 0)
@@ -100,11 +101,13 @@ int sandbox_help(struct sandbox *s, const struct helper *h, struct buf *out, str
 
 int sandbox_profile(struct sandbox *s, const char *name, bool rows, struct buf *out, struct error *err)
 {
-    autofree char *source = xasprintf("%s\nROWS = %s\n", guest_profile(), rows ? "True" : "False");
+    struct buf module autorelease(buf_release) = BUF_INIT(0);
+    const struct helper h = {name, EXAMINE_IN_COPY | (rows ? EXAMINE_ROWS : 0), &module};
 
-    return sandbox_check_name(name, err) < 0
-               ? -1
-               : sandbox_help(s, &(struct helper){.name = name, .source = source}, out, err);
+    if (sandbox_check_name(name, err) < 0)
+        return -1;
+    guest_profile(&module);
+    return sandbox_help(s, &h, out, err);
 }
 
 int sandbox_reset(struct sandbox *s, struct error *err)
