@@ -36,7 +36,8 @@ def without_fence(text):
     where there is Python."""
     bare = text.strip()
     if '\n' not in bare:
-        return re.sub(r'^(`+)(?:(?:python3?|py)\b)?(.*)\1$', r'\2', bare).strip()
+        m = re.fullmatch(r'(`+)(?:(?:python3?|py)\b)?(.*)\1', bare)
+        return m[2].strip() if m else text
     lines = text.split('\n')
     fences = [FENCE.fullmatch(line.rstrip()) for line in lines]
     found = [m for m in fences if m]
