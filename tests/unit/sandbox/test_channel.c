@@ -92,7 +92,7 @@ static void test_one_line(void **state)
     assert_string_equal(r.value, "(1, 2)");
     want(" 1", CELL_OK);
     has(buf_str(&seen.err), "it ran without its indent");
-    want("1\n 1", CELL_EXCEPTION);
+    want("if 1:\n 1\n  1", CELL_EXCEPTION);
     has(r.exception, "IndentationError: unexpected indent");
     want("x := 1", CELL_EXCEPTION);
     has(r.exception, "SyntaxError");
