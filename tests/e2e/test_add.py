@@ -270,7 +270,7 @@ def test_a_database_in_use_comes_with_its_log(sandpiper, serve):
     con.execute("insert into t values (1)")
     con.commit()
     told, r = asked(sandpiper, serve, "rows of @used.db and @used.db?")
-    assert ("t: 1 rows" in told or "table 't' (1 rows)" in told) and told.endswith("rows of /mnt/data/used.db and /mnt/data/used.db?"), told
+    assert ("t: 1 row," in told or "table 't' (1 row)" in told) and told.endswith("rows of /mnt/data/used.db and /mnt/data/used.db?"), told
     r = sandpiper.run("exec", "--add", "used.db", "-c", TREE)
     assert tree(r) == ["used.db", "used.db-wal"], r
     con.close()

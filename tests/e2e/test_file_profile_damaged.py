@@ -155,7 +155,7 @@ def test_a_database_in_use(tmp_path):
     assert wrong == 'the database has no tables' and 'in its -wal file, which is not here' in text
     make(tmp_path, 'copy.db-wal', wal)
     text, wrong = both(tmp_path, 'copy.db', raw)
-    assert not wrong and ("t: 1 rows" in text or "table 't' (1 rows)" in text)
+    assert not wrong and ("t: 1 row," in text or "table 't' (1 row)" in text)
 
 
 def test_workbooks_with_what_does_not_show(tmp_path):

@@ -122,7 +122,7 @@ def test_database(tmp_path, sql):
     con.commit()
     con.close()
     text = prof.profile(str(tmp_path / 'd.db'))
-    assert "table 't' (1 rows): a INTEGER, b c TEXT\n  first row: (1, 'x')" in text, text
+    assert "table 't' (1 row): a INTEGER, b c TEXT\n  first row: (1, 'x')" in text, text
 
 
 def stored(tmp_path, script, **rows):

@@ -87,6 +87,14 @@ def test_own_cases(tmp_path, name, content, expect):
     ('a.ini', '[a]\nx = 1\n[b]\ny = 50%\n', "data['b']['y'] == '50%' and \"'b': {'y': '50%'}\" in said"),
     ('a.eml', 'From: a@b.c\nSubject: Hi\nDate: Mon, 1 Jan 2024 10:00:00 +0000\n\nHello\n', "data['Subject'] == 'Hi' and 'text/plain' in said"),
     ('a.arff', '@relation r\n@attribute n numeric\n@attribute "a b" {x,y}\n@data\n' + rows('%(i)d,x\n'), "list(df) == ['n', 'a b'] and len(df) == 20"),
+    ('rows.xml', '<?xml version="1.0"?><posts>' + rows('<row Id="%(i)d" Score="2" />') + '</posts>', "df.shape == (20, 2) and df['Id'].sum() == 190"),
+    ('walk.gpx', '<?xml version="1.0"?><gpx xmlns="http://www.topografix.com/GPX/1/1"><trk>' + rows('<trkpt lat="48.%(i)d" lon="9"><ele>3</ele></trkpt>') + '</trk></gpx>',
+     "list(df) == ['lat', 'lon', 'ele'] and len(df) == 20"),
+    ('notes.md', '# Report\n\nText.\n\n| id | name |\n|----|:----:|\n' + rows('| %(i)d | n%(i)d |\n') + '\nThe end.\n', "list(df) == ['id', 'name'] and df['id'].sum() == 190 and df['name'][1] == 'n1'"),
+    ('dates.ics', 'BEGIN:VCALENDAR\r\n' + rows('BEGIN:VEVENT\r\nDTSTART;TZID=Europe/Berlin:202401%(two)sT100000\r\nSUMMARY:Meeting\r\n  %(i)d\r\nEND:VEVENT\r\n') + 'END:VCALENDAR\r\n',
+     "len(df) == 20 and df['DTSTART'][12].day == 13 and df['SUMMARY'][1] == 'Meeting 1'"),
+    ('a.cfg', '[a]\nx = 1\n', "data['a']['x'] == '1'"),
+    ('page.html', '<!-- saved --><html><body><table><tr><th>ort</th></tr>' + rows('<tr><td>Köln %(i)d</td></tr>') + '</table></body></html>', "df['ort'][1] == 'Köln 1'"),
     ('page.xls', '<html><table><tr><th>id</th><th>v</th></tr>' + rows('<tr><td>%(i)d</td><td>2</td></tr>') + '</table></html>', "df.shape == (20, 2)"),
 ])
 def test_what_is_no_table_of_text_gets_its_lines(tmp_path, name, content, expect):
@@ -94,6 +102,37 @@ def test_what_is_no_table_of_text_gets_its_lines(tmp_path, name, content, expect
     space = {}
     exec(code_of(text), space)
     assert eval(expect, {**space, 'said': text}), text
+
+
+MANY = {'pl': 'nazwa;miasto\nŻółć Łukasz;Gdańsk\nŚwięty Józef;Łódź\nMałgorzata;Poznań\n', 'cs': 'jméno;město\nJiří;Plzeň\nŽofie;Hradec Králové\nŘehoř;Žďár nad Sázavou\n',
+        'hu': 'név;város\nGyőző;Győr\nÁrvíztűrő;Hódmezővásárhely\nÜllői út;Székesfehérvár\n', 'tr': 'ad;şehir\nŞükrü;Eskişehir\nAyşe;Ağrı\nİbrahim;Iğdır\n',
+        'de': 'Name;Ort\nMüller;München\nGroß;Köln\nJäger;Düsseldorf\n', 'fr': 'nom;ville\nRené;Orléans\nFrançois;Besançon\nHélène;Nîmes\n', 'es': 'nombre;ciudad\nJosé;Málaga\nIñigo;Cádiz\n',
+        'ar': 'الاسم;المدينة\nمحمد;القاهرة\nفاطمة;بغداد\nأحمد;دمشق\n', 'th': 'ชื่อ;เมือง\nสมชาย;กรุงเทพ\nมาลี;เชียงใหม่\n', 'ja': '名前;都市\n田中太郎;東京都\n鈴木花子;大阪市\n佐藤さくら;カナガワ\n',
+        'ru': 'имя;город\nИван;Москва\nОльга;Екатеринбург\n', 'zh': '姓名;城市\n王小明;北京市\n李华;上海市\n张伟;广州市\n', 'ko': '이름;도시\n김철수;서울\n이영희;부산\n'}
+PAGES = {'pl': 'cp1250 iso8859-2 cp852', 'cs': 'cp1250 iso8859-2 cp852', 'hu': 'cp1250 iso8859-2 cp852', 'tr': 'cp1254 iso8859-9 cp857', 'de': 'cp1252 mac_roman cp437 cp850', 'fr': 'cp1252 mac_roman cp850',
+         'es': 'cp1252 mac_roman cp850', 'ar': 'cp1256', 'th': 'cp874', 'ja': 'cp932 euc-jp iso2022-jp', 'ru': 'cp1251 koi8-r cp866', 'zh': 'gb18030', 'ko': 'cp949'}
+
+
+@pytest.mark.parametrize('language, page', [(language, page) for language, pages in PAGES.items() for page in pages.split()])
+def test_a_guessed_encoding_reads_the_text_and_is_told_as_guessed(tmp_path, language, page):
+    text = MANY[language]
+    told = prof.profile(make(tmp_path, 'a.csv', text.encode(page))).partition(prof.MARK)[0]
+    df = first_frame(told)
+    assert [';'.join(df.columns), *df.apply(';'.join, axis=1)] == text.splitlines() and '\nencoding guessed: ' in told, told
+
+
+LOGS = [('hpc.log', '13%(two)s node-246 unix.hw state_change.unavailable 10778047%(two)s 1 Component State Change\n', "df['time'][0].year == 2004"),
+        ('health.log', '201712%(two)s-22:15:29:606|Step_LSC|30002312|onStandStepChanged %(i)d\n', "df['time'][12].day == 13 and df['program'][0] == 'Step_LSC'"),
+        ('tbird.log', '- 11315664%(two)s 2005.11.09 dn228 Nov 9 12:01:01 dn228/dn228 crond(pam_unix)[29%(two)s]: session closed\n', "df['time'][0].year == 2005 and df['host'][0] == 'dn228'"),
+        ('cbs.log', '2016-09-%(two)s 04:30:30, Info                  CBS    Loaded Servicing Stack v%(i)d, and more\n', "df['time'][12].day == 13 and df['level'][0] == 'Info'"),
+        ('german.log', '%(two)s.11.2026 10:00:00 INFO main: number %(i)d\n', "df['time'][12].day == 13 and df['level'][0] == 'INFO'"),
+        ('euro.log', '%(two)s/03/24 10:00:00 INFO storage.Block: number %(i)d\n', "df['time'][12].day == 13 and df['time'][0].month == 3")]
+
+
+@pytest.mark.parametrize('name, line, expect', LOGS, ids=[log[0] for log in LOGS])
+def test_forms_of_logs(tmp_path, name, line, expect):
+    df = first_frame(prof.profile(make(tmp_path, name, rows(line))).partition(prof.MARK)[0])
+    assert len(df) == 20 and eval(expect, {'df': df})
 
 
 def test_a_tar_of_many_members_has_their_number(tmp_path):

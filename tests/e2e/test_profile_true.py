@@ -100,7 +100,7 @@ def check(said):
     if df is None:
         return False
     line, found = entries(said, df)
-    rows = re.match(r'(?:\w+: )?(?:fixed width, )?(\d+) (rows|records)', line)
+    rows = re.match(r'(?:\w+: )?(?:fixed width, )?(\d+) (row|record)s?\b', line)
     assert rows and int(rows[1]) == len(df), line
     for name, what in found:
         if what.startswith('to '):

@@ -27,6 +27,15 @@ def clean(text, most):
     return out[:most] + '...' if len(text) > most else out
 
 
+def count(n, what):
+    return '%d %s%s' % (n, what, '' if n == 1 else 's')
+
+
+def first_of(lines):
+    """The line "first 3 rows:" and these."""
+    return '\n'.join(['first row:' if len(lines) == 1 else 'first %d rows:' % len(lines), *lines])
+
+
 def clock():
     """Seconds, two thirds of them this process's work: what is said of a file should not depend on others'
     work, and nobody waits more than three times as long as was planned."""
@@ -73,7 +82,9 @@ def decode_text(raw, whole):
             return decode_text(raw.replace(b'\0', b' '), whole)
         return text, encoding
     try:
-        return raw.decode('utf-8'), 'utf-8'
+        text = raw.decode('utf-8')
+        japanese = '\x1b$B' in text[:65536]
+        return (raw.decode('iso2022_jp', 'replace'), 'iso2022_jp') if japanese else (text, 'utf-8')
     except UnicodeDecodeError as e:
         if not whole and e.start >= len(raw) - 4:
             return raw[:e.start].decode('utf-8'), 'utf-8'
@@ -84,61 +95,71 @@ def decode_text(raw, whole):
     odd = sum(c < 32 and c not in b'\t\n\r\f\x1b' for c in raw[:65536])
     if odd * 50 > min(len(raw), 65536):
         return None, ''
-    encoding = other_script(raw[:65536]) or latin(raw[:65536])
+    encoding = guessed(raw)
     return raw.decode(encoding, 'replace'), encoding
 
 
-# What chardet calls the encodings of other scripts than Latin, and the codec to read each with.
-SCRIPTS = {'windows-1251': 'cp1251', 'koi8-r': 'koi8-r', 'iso-8859-5': 'iso8859-5', 'ibm866': 'cp866',
-           'shift_jis': 'cp932', 'cp932': 'cp932', 'euc-jp': 'euc-jp', 'gb2312': 'gb18030',
-           'gb18030': 'gb18030', 'big5': 'big5', 'euc-kr': 'cp949', 'cp949': 'cp949',
-           'windows-1253': 'cp1253', 'iso-8859-7': 'iso8859-7', 'windows-1255': 'cp1255',
-           'iso-8859-8': 'cp1255', 'windows-1256': 'cp1256', 'windows-874': 'cp874', 'tis-620': 'cp874'}
-# Code pages of scripts that are seldom named, and the letters that texts in them have
+# What chardet names, and the codec that reads it and more; other names are those of Python's codecs.
+WIDER = {'shift_jis': 'cp932', 'gb2312': 'gb18030', 'euc-kr': 'cp949', 'ibm866': 'cp866',
+         'iso-8859-8': 'cp1255', 'tis-620': 'cp874', 'windows-874': 'cp874', 'iso-8859-11': 'cp874',
+         'macroman': 'mac_roman', 'iso-8859-1': 'cp1252', 'iso-8859-9': 'cp1254'}
+# Code pages of scripts that an old chardet does not name, and the letters that texts in them have
 RANGES = (('cp1256', '\u0621', '\u064a'), ('cp874', '\u0e01', '\u0e4d'), ('cp932', '\u3041', '\u9fff'))
-# Languages in order of trust: the code page that Windows, DOS or a Mac has for each, and its letters
-LETTERS = (
-    ('cp1252', 'äöüß éèêëàâçùûüîïôœæ áéíóúüñçàèòï ãõáéíóúâêôçàü åäöæøéü àèéìíòóù'),
-    ('cp1250', 'ąćęłńóśźż áčďéěíňóřšťúůýžľĺŕôä áéíóöőúüű čćđšž ăâîşţ'),
-    ('cp1254', 'çğıöşüâîû'), ('cp1252', 'áðéíóúýþæö'), ('cp1257', 'āčēģīķļņšūžõ ąčęėįšųūž'),
-    ('mac_roman', 'äöüßéèêëàâçñáíóúùûîïôœåøæ'), ('cp437', 'äöüßéèêëàâçñáíóúùûîïôåæ'),
-    ('cp852', 'ąćęłńóśźżáčďéěíňřšťúůýž'))
+# The code pages of Windows, DOS, Unix and the Mac in order of trust, and the letters of languages in each
+WEST = 'äöüß éèêëàâçùûüîïôœæ áéíóúüñçàèòï ãõáéíóúâêôçàü åäöæøéü àèéìíòóù'
+EAST = 'ąćęłńóśźż áčďéěíňóřšťúůýžľĺŕôä áéíóöőúüű čćđšž ăâîşţ'
+LETTERS = (('cp1252', WEST), ('cp1250', EAST), ('cp1254', 'çğıöşüâîû'), ('cp1252', 'áðéíóúýþæö'),
+           ('cp1257', 'āčēģīķļņšūžõ ąčęėįšųūž'), ('mac_roman', WEST), ('cp437', WEST), ('cp850', WEST),
+           ('iso8859-2', EAST), ('cp852', EAST), ('cp857', 'çğıöşüâîû'))
+QUOTES = set('€°’‘“”„–—…«»§²³·\xa0£©™º')
 
 
-def latin(raw):
-    """The code page of the first language whose letters are all that there are beyond ASCII."""
-    for page, alphabets in LETTERS:
-        text = raw.decode(page, 'replace')
-        seen = {c for c in text if c > '\x7f'}
-        own = {c for c in seen if c.isalpha()}
-        marks = seen - own
-        # no word has a capital in its middle, or small letters all round one
-        odd = re.search(r'[^\W\d_][^\W\d_]', text) and any(
-            b in own and b.isupper() and a.isalpha() and (a.islower() or c.islower())
-            for a, b, c in zip(text, text[1:], text[2:] + ' '))
-        if (own or page == 'cp1252') and not odd and any(
-                all(c.lower()[0] in letters or c == 'İ' for c in own) for letters in alphabets.split()) and \
-                marks <= set('€°’‘“”„–—…«»§²³·\xa0£©®™º'):
-            return page
-    return 'cp1252'
-
-
-def other_script(raw):
-    """The encoding of a text whose words are not Latin, or None. In a Latin one the letters beyond ASCII
-    stand beside others."""
+def guessed(raw):
+    """The encoding of a text that is not UTF-8: the one in which its letters are those of a language, or
+    cp1252."""
+    raw = b'\n'.join(s for s in re.split(rb'[\r\n]', raw) if not s.isascii())[:65536]
+    # between letters of Latin those beyond ASCII stand alone
     beside = len(re.findall(rb'[A-Za-z][\x80-\xff]|[\x80-\xff][A-Za-z]', raw))
-    if 2 * len(re.findall(rb'[\x80-\xff]{2}', raw)) <= beside:
+    other = 2 * len(re.findall(rb'[\x80-\xff]{2}', raw)) > beside
+    if not other and in_letters(raw, *LETTERS[0]):
+        return 'cp1252'
+    named = has('chardet') and named_by_chardet(raw)
+    if other:
+        for page, first, last in ((named, '\xc0', '\uffff'), *(RANGES if not beside else ())):
+            high = [c for c in (raw.decode(page, 'replace') if page else '')[:-1] if c > '\x7f']
+            # "Ã©" is no word, and what is Latin is seen below
+            fit = sum(first <= c <= last for c in high)
+            if high and '\ufffd' not in high and 10 * fit > 9 * len(high) and max(high) > '\u0250':
+                return page
+    mine = [(named, ' '.join(letters for _, letters in LETTERS))] if named and named != 'cp1252' else []
+    pages = (LETTERS[0], *mine, *LETTERS[1:])
+    return next((page for page, letters in pages if in_letters(raw, page, letters)), 'cp1252')
+
+
+def named_by_chardet(raw):
+    import chardet
+    import codecs
+    name = (chardet.detect(raw)['encoding'] or '').lower()
+    pairs = re.findall(rb'[\xa1-\xfe]{2}', raw)
+    if name.startswith('gb') and len(pairs) > 15 and max(pairs) < b'\xd0':
+        name = 'euc-jp'                 # a third of all Chinese characters come later in their code
+    try:
+        return WIDER.get(name) or codecs.lookup(name).name
+    except LookupError:
         return None
-    name = None
-    if has('chardet'):
-        import chardet
-        name = SCRIPTS.get((chardet.detect(raw)['encoding'] or '').lower())
-    for page, first, last in ((name, '\x80', '\uffff'), *(RANGES if not beside else ())):
-        text = raw.decode(page, 'replace') if page else ''
-        high = [c for c in text[:-1] if c > '\x7f']
-        if high and '\ufffd' not in high and 10 * sum(first <= c <= last for c in high) > 9 * len(high):
-            return page
-    return None
+
+
+def in_letters(raw, page, alphabets):
+    """Are the letters beyond ASCII those of one of these languages, where words have them?"""
+    text = raw.decode(page, 'replace')
+    seen = {c for c in text if c > '\x7f'}
+    own = {c for c in seen if c.isalpha()}
+    # no word has a capital in its middle, or small letters all round one
+    odd = re.search(r'[^\W\d_][^\W\d_]', text) and any(
+        b in own and b.isupper() and a.isalpha() and (a.islower() or c.islower())
+        for a, b, c in zip(text, text[1:], text[2:] + ' '))
+    return (own or page == 'cp1252') and not odd and seen - own <= QUOTES and any(
+        all(c.lower()[0] in letters or c == 'İ' for c in own) for letters in alphabets.split())
 
 
 def without_mark(raw):
@@ -162,8 +183,6 @@ def binary(path, raw, size):
         return image(path, raw)
     if raw[:4] == b'PK\x03\x04':
         return zip_kind(path)
-    if raw[:6] == b'\x93NUMPY':
-        return array(path)
     table_ = binary_table(path, raw)
     if table_:
         return table_
@@ -195,21 +214,19 @@ def kinds_of(path, text):
     """Which readers to try: by the file's name if it tells, otherwise by the first character."""
     end = path.rsplit('.', 1)[-1].lower()
     first = text.lstrip()[:1]
-    if end in ('toml', 'ini', 'eml', 'yml', 'yaml'):
-        return (settings,)
-    if end == 'arff':
-        return (arff,)
+    if end in OWN_FORMS:
+        return (OWN_FORMS[end],)
     if end in ('jsonl', 'ndjson'):
         return (json_lines, json_text)
     if first and first in '{[' and end not in ('csv', 'tsv', 'log', 'md'):
         one = text.lstrip().split('\n', 1)[0].rstrip()
         lines = first == '{' and one.endswith('}') and '\n' in text.strip()
         return (json_lines, json_text) if lines else (json_text, json_lines, log_text)
+    if first == '<' and re.search(r'<(!doctype )?html|<table', text[:4000], re.I):
+        return (web_page, xml_text)
     if text.lstrip()[:5] == '<?xml' or first == '<' and end in ('xml', 'svg', 'gpx', 'kml', 'rss'):
         return (xml_text,)
-    if re.match(r'\s*(<!doctype html|<html|<table)', text[:200], re.I):
-        return (web_page,)
-    prose = ('py', 'md', 'html', 'xml', 'c', 'h', 'js', 'sql', 'arff')
+    prose = ('py', 'html', 'htm', 'xml', 'c', 'h', 'js', 'sql')
     if end in prose:
         return ()
     last = (log_timed, fixed_width) if 'log' in os.path.basename(path).lower() else (fixed_width, log_timed)
@@ -244,6 +261,8 @@ def file_profile(path):
         else:
             said = plain(path, text, encoding, whole)
         said = lenient(said, path) if '\ufffd' in text and encoding == 'utf-8' else said
+        guess = '' if encoding.startswith('utf') else '\nencoding guessed: ' + encoding
+        said = said[:MOST - len(guess)] + guess
     elif not said:
         said = 'unknown binary data; read it with open(%r, "rb")' % path
     return said

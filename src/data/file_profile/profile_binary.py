@@ -1,46 +1,65 @@
 # profile_binary.py - the part of file_profile.py for the binary tables that pandas reads by itself: Parquet,
 # Feather, ORC, Stata, SAS, SPSS; for arrays of numpy, web pages, and what other modules read.
 
+import io
+import itertools
+import os
+import re
+
 FRAME_MOST = 64 << 20           # bytes of a binary table that is read whole
 
-# how the file begins or what it is called, its name, the reader, the package it needs
+# how the file begins, the end of its name, what it is, the line that reads it, and the package that it needs
 BINARY = (
-    (b'PAR1', '', 'a Parquet file', 'read_parquet', 'pyarrow'),
-    (b'ARROW1', '', 'an Arrow (Feather) file', 'read_feather', 'pyarrow'),
-    (b'ORC', '.orc', 'an ORC file', 'read_orc', 'pyarrow'),
-    (b'', '.dta', 'a Stata file', 'read_stata', 'pandas'),
-    (b'', '.sas7bdat', 'a SAS file', 'read_sas', 'pandas'),
-    (b'', '.xpt', 'a SAS transport file', 'read_sas', 'pandas'),
-    (b'$FL2', '', 'an SPSS file', 'read_spss', 'pyreadstat'))
+    (b'PAR1', '', 'a Parquet file', 'df = pd.read_parquet(%r)', 'pyarrow'),
+    (b'ARROW1', '', 'an Arrow (Feather) file', 'df = pd.read_feather(%r)', 'pyarrow'),
+    (b'\xff\xff\xff\xff', '', 'an Arrow stream',
+     'import pyarrow; df = pyarrow.ipc.open_stream(%r).read_pandas()', 'pyarrow'),
+    (b'ORC', '', 'an ORC file', 'df = pd.read_orc(%r)', 'pyarrow'),
+    (b'', '.dta', 'a Stata file', 'df = pd.read_stata(%r)', 'pandas'),
+    (b'', '.sas7bdat', 'a SAS file', "df = pd.read_sas(%r, encoding='infer')", 'pandas'),
+    (b'HEADER RECORD', '', 'a SAS transport file',
+     'import pyreadstat; df = pyreadstat.read_xport(%r)[0]', 'pyreadstat'),
+    (b'HEADER RECORD', '', 'a SAS transport file',
+     "df = pd.read_sas(%r, format='xport', encoding='cp1252')", 'pandas'),
+    (b'$FL', '', 'an SPSS file', 'df = pd.read_spss(%r)', 'pyreadstat'),
+    (b'', '.dbf', 'a dBase file', 'import dbfread; df = pd.DataFrame(iter(dbfread.DBF(%r)))', 'dbfread'),
+    (b'\0\0\x27\x0a', '', 'a shapefile', 'import shapefile; data = shapefile.Reader(%r); '
+     'df = pd.DataFrame([r.as_dict() for r in data.records()])', 'shapefile'),
+    (b'\x93NUMPY', '', 'an array of numpy', 'import numpy as np; data = np.load(%r)', 'numpy'),
+    (b'MATLAB 5', '', 'a MATLAB file', 'import scipy.io; data = scipy.io.loadmat(%r)', 'scipy'),
+    (b'MATLAB 7', '', 'a MATLAB 7.3 (HDF5) file', 'import h5py; data = h5py.File(%r)', 'h5py'),
+    (b'\x89HDF', '.nc', 'a netCDF file', 'import netCDF4; data = netCDF4.Dataset(%r)', 'netCDF4'),
+    (b'CDF', '', 'a netCDF file', 'import netCDF4; data = netCDF4.Dataset(%r)', 'netCDF4'),
+    (b'\x89HDF', '', 'an HDF5 file', 'import h5py; data = h5py.File(%r)', 'h5py'))
+DEBIAN = {'shapefile': 'pyshp', 'netCDF4': 'netcdf4'}    # names of packages, where they are not the module's
 
 
 def binary_table(path, raw):
-    """The profile of a table that a reader of pandas knows; None."""
-    found = next((b for b in BINARY if raw.startswith(b[0]) and path.lower().endswith(b[1])), None)
+    """The profile of what a reader of pandas or of another package knows; None."""
+    found = [b for b in BINARY if raw.startswith(b[0]) and path.lower().endswith(b[1])]
     if not found:
         return None
-    _, _, what, reader, package = found
-    size = '%d bytes' % os.stat(path).st_size
+    _, _, what, line, package = next((b for b in found if has(b[4])), found[0])
+    kind, size = what.split(' ', 1)[1].replace(' file', ''), '%d bytes' % os.stat(path).st_size
     if not has(package):
-        kind = what.split(' ', 1)[1].replace(' file', '')
+        name = 'python3-' + DEBIAN.get(package, package)
         TROUBLE.append('nothing in the sandbox reads %s: use --sandbox docker after "make image"' % kind)
         return ('%s, %s. No package here reads %s: %s is missing. Tell the user: '
-                'sandpiper --sandbox docker (after "make image") reads it, or bwrap once %s is '
-                'installed for the Python of this machine' % (what, size, kind, package, package))
-    if not has('pandas'):
+                'sandpiper --sandbox docker (after "make image") reads it, or bwrap once %s (%s) is '
+                'installed for the Python of this machine' % (what, size, kind, package, package, name))
+    if not has('pandas') and 'df = ' in line:
         return ('import pyarrow.parquet; rows = pyarrow.parquet.read_table(%r).to_pylist()\n%s, %s' %
-                (path, what, size)) if reader == 'read_parquet' else '%s, %s' % (what, size)
+                (path, what, size)) if 'parquet' in line else '%s, %s' % (what, size)
     try:
-        return frame_of_binary(path, reader)
+        return frame_of_binary(path, line % path) if 'df = ' in line else array(line % path, what)
     except Exception as e:
-        TROUBLE.append('it cannot be read as ' + what.split(' ', 1)[1].replace(' file', ''))
+        TROUBLE.append('it cannot be read as ' + kind)
         return '%s, %s, that cannot be read: %s' % (what, size, clean(e, 300))
 
 
-def frame_of_binary(path, reader):
-    line = 'df = pd.%s(%r)' % (reader, path)
+def frame_of_binary(path, line):
     given, rows = [], None
-    if reader == 'read_parquet':
+    if 'pd.read_parquet' in line:
         import pyarrow.parquet
         f = pyarrow.parquet.ParquetFile(path, pre_buffer=False)
         rows = f.metadata.num_rows
@@ -56,7 +75,29 @@ def frame_of_binary(path, reader):
         t.total = '%d rows, looked at the first %d' % (rows, len(frame))
     if frame.index.names != [None]:
         t.notes.append('read as the index: ' + ', '.join(map(repr, frame.index.names)))
-    return told(['import pandas as pd; ' + t.lines[0]] + t.lines[1:], t)
+    t.notes += labels(path, line)
+    return told(import_first(t.lines), t)
+
+
+def import_first(lines):
+    """The lines, with pandas imported in the first."""
+    if not lines[0].startswith('import '):
+        return ['import pandas as pd; ' + lines[0]] + lines[1:]
+    return [lines[0].replace('; ', ', pandas as pd; ', 1)] + lines[1:]
+
+
+def labels(path, line):
+    """What a file of Stata or SPSS says its columns are."""
+    import pandas as pd
+    found = {}
+    if 'read_stata' in line:
+        with pd.read_stata(path, iterator=True) as f:
+            found = f.variable_labels()
+    elif 'read_spss' in line:
+        import pyreadstat
+        found = pyreadstat.read_sav(path, metadataonly=True)[1].column_names_to_labels
+    said = '; '.join('%s: %s' % (k, v) for k, v in found.items() if v and v != k)
+    return ['labels: ' + said] * bool(said)
 
 
 def again(t, given):
@@ -88,23 +129,34 @@ def parquet_header(path):
         return 'not readable'
 
 
-def array(path):
-    """An array of numpy. Pickled objects in it are code, and are not loaded."""
-    if not has('numpy'):
-        return 'an array of numpy, which is not installed here'
+def array(line, what):
+    """What a package reads into arrays with names, or into one. Pickled objects are code, so not loaded."""
     import numpy as np
-    line = 'import numpy as np; data = np.load(%r)' % path
-    try:
-        made = np.load(path, mmap_mode='r')
-        if isinstance(made, np.ndarray):
-            ends = ''
-            if made.size and made.dtype.kind in 'iuf' and made.nbytes < FRAME_MOST:
-                ends = ', %s to %s' % (number_text(np.nanmin(made)), number_text(np.nanmax(made)))
-            return '%s\nan array of %s, shape %s%s' % (line, made.dtype, made.shape, ends)
-        return '%s\nan archive of arrays: %s' % (line, ', '.join('%s %s %s' % (
-            clean(k, 40), made[k].dtype, made[k].shape) for k in made.files[:20]))
-    except Exception as e:
-        return '%s\nan array of numpy that cannot be read: %s' % (line, clean(e, 100))
+    space = {}
+    exec(line, space)
+    data, named = space['data'], {}
+    if isinstance(data, np.ndarray):
+        return '%s\n%s: %s' % (line, what, array_facts(data))
+    if hasattr(data, 'visititems'):
+        data.visititems(lambda name, one: named.update({name: one} if hasattr(one, 'shape') else {}))
+    else:
+        keys = data.files if hasattr(data, 'files') else getattr(data, 'variables', data)
+        named = {k: data[k] for k in itertools.islice(keys, 60) if not k.startswith('__')}
+    shown = ['%s %s' % (clean(k, 60), array_facts(v)) for k, v in itertools.islice(named.items(), 30)]
+    return '%s\n%s of %d array%s: %s' % (line, what, len(named), 's' * (len(named) != 1),
+                                        clean('; '.join(shown), 1000))
+
+
+def array_facts(one):
+    """'float64, shape (3, 4), 0.5 to 9.0', with its dimensions and unit where it says them."""
+    import numpy as np
+    said = '%s, shape %s' % (getattr(one, 'dtype', ''), tuple(getattr(one, 'shape', ())))
+    said += ' %s' % (one.dimensions,) if getattr(one, 'dimensions', None) else ''
+    said += ' in %s' % one.units if isinstance(getattr(one, 'units', None), str) else ''
+    if one.dtype != object and np.dtype(one.dtype).kind in 'iuf' and 0 < one.size <= FRAME_MOST // 8:
+        held = np.ma.masked_invalid(one[...])
+        said += ', %s to %s' % (number_text(held.min()), number_text(held.max())) if held.count() else ''
+    return said
 
 
 # Text that a module of the standard library reads, by the end of its name, and what it then is
@@ -119,7 +171,7 @@ NAMED_READERS = {
 def settings(path, text, encoding, whole):
     """What a module other than pandas reads, if it does."""
     end = path.rsplit('.', 1)[-1].lower()
-    line = NAMED_READERS['yaml' if end == 'yml' else end] % path
+    line = NAMED_READERS[{'yml': 'yaml', 'cfg': 'ini'}.get(end, end)] % path
     if not whole or len(text) > 1 << 20 or '&' in text and end in ('yml', 'yaml'):
         return None                     # references in YAML can grow without end
     try:
@@ -128,7 +180,7 @@ def settings(path, text, encoding, whole):
             parts = ['%s %s' % (p.get_content_type(), clean(p.get_filename() or '', 60)) for p in data.walk()]
             heads = ['%s: %s' % (k, clean(data[k] or '', ROW)) for k in ('From', 'To', 'Date', 'Subject')]
             return '\n'.join([line, 'a message; its parts: ' + clean(', '.join(parts), 300)] + heads)
-        held = {k: dict(data[k]) for k in data.sections()} if end == 'ini' else data
+        held = {k: dict(data[k]) for k in data.sections()} if end in ('ini', 'cfg') else data
         if isinstance(held, dict) and held:
             return '%s\nan object of %d keys: %s' % (line, len(held), shape_text(held))
     except Exception:
@@ -136,27 +188,69 @@ def settings(path, text, encoding, whole):
     return None
 
 
-class ArffProposal:
-    def __init__(self, path, text, encoding):
-        head = re.split(r'(?im)^@data\s*$', text, 1)[0]
-        found = re.findall(r'(?im)^@attribute\s+(?:\'([^\']+)\'|"([^"]+)"|(\S+))', head)
-        names = [a or b or c for a, b, c in found]
-        self.args = {'skiprows': head.count('\n') + 1, 'header': None, 'names': names, 'comment': '%',
-                     'skipinitialspace': True, 'quotechar': "'"}
-        if encoding != 'utf-8':
-            self.args['encoding'] = encoding
-        self.wrong, self.notes, self.sep, self.width = '', [], ',', len(names)
+class OwnProposal:
+    """The arguments of a reader, for a form that says itself how it is to be read."""
+
+    def __init__(self, args, encoding, sep, width):
+        self.args = dict(args, encoding=encoding) if encoding != 'utf-8' else dict(args)
+        self.wrong, self.notes, self.sep, self.width = '', [], sep, width
 
 
 def arff(path, text, encoding, whole):
     """Weka's form: the names of the columns, then a CSV."""
-    if not whole or not has('pandas') or not re.search(r'(?im)^@data\s*$', text):
-        return None
+    parts = re.split(r'(?im)^@data\s*$', text, maxsplit=1)
+    names = [a or b or c for a, b, c in
+             re.findall(r'(?im)^@attribute\s+(?:\'([^\']+)\'|"([^"]+)"|(\S+))', parts[0])]
+    args = {'skiprows': parts[0].count('\n') + 1, 'header': None, 'names': names, 'comment': '%',
+            'skipinitialspace': True, 'quotechar': "'"}
+    return own_form(path, OwnProposal(args, encoding, ',', len(names))) if whole and len(parts) > 1 else None
+
+
+def own_form(path, proposal):
     try:
-        t = read_as(variable(path, 'df'), 'read_csv', path, ArffProposal(path, text, encoding), lambda: [])
+        t = read_as(variable(path, 'df'), 'read_csv', path, proposal, lambda: [])
     except Exception:
         return None
-    return told(['import pandas as pd; ' + t.lines[0]] + t.lines[1:], t)
+    return told(import_first(t.lines), t)
+
+
+RULE = re.compile(r'\|?:?-+:?(\|:?-+:?)*\|?')   # below the header of a table in Markdown, without its blanks
+
+
+def markdown(path, text, encoding, whole):
+    """The largest table of a text in Markdown; None if there is none."""
+    lines, found = text.split('\n'), []
+    for i in range(1, len(lines) if whole and has('pandas') else 0):
+        if '|' in lines[i - 1] and '|' in lines[i] and RULE.fullmatch(re.sub(r'\s', '', lines[i][:2000])):
+            n = len(list(itertools.takewhile(lambda s: '|' in s, lines[i + 1:])))
+            found += [(n, -i)] * bool(n)
+    if not found:
+        return None
+    n, i = max(found)
+    names = [c.strip() for c in lines[-i - 1].strip().strip('|').split('|')]
+    args = {'sep': r'\s*\|\s*', 'engine': 'python', 'header': None, 'names': names, 'skiprows': 1 - i,
+            'nrows': n, 'quoting': 3}
+    if lines[1 - i].lstrip().startswith('|'):
+        args['usecols'] = list(range(1, len(names) + 1))
+    p = OwnProposal(args, encoding, ' | ', len(names))
+    others = ' of %d tables; this is the largest' % len(found) if len(found) > 1 else ' around a table'
+    p.notes.append('%d lines of Markdown%s' % (len(lines) - (not lines[-1]), others))
+    return own_form(path, p)
+
+
+def calendar(path, text, encoding, whole):
+    """The events of a calendar, or the cards of an address book."""
+    kind = next((k for k in ('VEVENT', 'VCARD', 'VTODO') if 'BEGIN:' + k in text), None)
+    if not kind or not whole or not has('pandas'):
+        return None
+    lines = [r"import re; text = re.sub(r'\n[ \t]', '', open(%r, encoding=%r).read())" % (path, encoding),
+             r"df = pd.DataFrame([dict(re.findall(r'(?m)^([\w-]+)[^:\n]*:(.*)', s)) "
+             r"for s in re.findall(r'(?s)BEGIN:%s\n(.*?)END:%s', text)])" % (kind, kind)]
+    try:
+        t = table_of('df', lines, (), 'import pandas as pd')
+    except Exception:
+        return None
+    return told(import_first(t.lines), t)
 
 
 def web_page(path, text, encoding, whole):
@@ -164,15 +258,19 @@ def web_page(path, text, encoding, whole):
     if not re.search('<table', text, re.I) or not has('pandas') or not has('lxml'):
         return None
     given = [(repr(path), io.BytesIO(text.encode('utf-8', 'replace')))]
-    code = 'tables = pd.read_html(%r%s)' % (path, '' if encoding == 'utf-8' else ', encoding=%r' % encoding)
+    code = 'pd.read_html(%r, encoding=%r)'
     try:
-        found = run(['import pandas as pd', code.replace(", encoding=%r" %
-                    encoding, ", encoding='utf-8'")], given)['tables']
+        found = run(['import pandas as pd', 'tables = ' + code % (path, 'utf-8')], given)['tables']
         largest = max(range(len(found)), key=lambda i: found[i].size)
-        line = code.replace('tables = ', 'df = ') + '[%d]' % largest
+        line = 'df = %s[%d]' % (code % (path, encoding), largest)
         t = table_of('df', [line], [(line[5:], found[largest])], 'import pandas as pd')
     except Exception:
         return None
     if len(found) > 1:
         t.notes.append('%d tables are in the page; this is the largest' % len(found))
-    return told(['import pandas as pd; ' + t.lines[0]] + t.lines[1:], t)
+    return told(import_first(t.lines), t)
+
+
+# Readers by the end of the file's name
+OWN_FORMS = {**dict.fromkeys(('toml', 'ini', 'cfg', 'eml', 'yml', 'yaml'), settings),
+             'arff': arff, 'md': markdown, 'ics': calendar, 'vcf': calendar}

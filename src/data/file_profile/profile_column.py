@@ -33,6 +33,7 @@ DAYS = tuple((re.compile(day), forms) for day, forms in DAYS)
 TIME = re.compile(r'(?P<gap>[ T]|, ?|:)(?P<clock>\d\d?:\d\d(?P<s>:\d\d(?P<f>[.,]\d+)?)?)(?P<p> ?[AaPp][Mm])?'
                   r'(?P<zone> ?(UTC|GMT|Z|[+-]\d\d:?\d\d))?')
 CTIME = re.compile(r'[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}')
+STAMP = re.compile(r'\d{8}T\d{6}Z?')
 ISO = re.compile(r'\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?)?')
 
 
@@ -114,6 +115,8 @@ def date_forms(value):
     """[(format, does it have a zone?)] that one date may be written in."""
     if CTIME.fullmatch(value):
         return ['%a %b %d %H:%M:%S %Y']
+    if STAMP.fullmatch(value):
+        return ['%Y%m%dT%H%M%S' + '%z' * value.endswith('Z')]
     for day, forms in DAYS:
         m = day.match(value)
         rest = value[m.end():] if m else ''
@@ -166,10 +169,16 @@ def dates(name, values, counts):
     also = [b for b in best[1:] if b[0] == fit and sorted(b[2]) == sorted(form)]
     remark = 'day and month may be swapped' if also and '%b' not in form.lower() else ''
     how = ", errors='coerce'" * bool(lost) + (', utc=True' if '%z' in form else '')
-    if also and form.startswith('%y') and not parsed(cells, form).is_monotonic_increasing:
-        form = also[0][2]
+    if also and len(cells) > 5 and not increasing(cells, form):
+        ordered = [b[2] for b in also if increasing(cells, b[2])]
+        form, remark = (ordered[0], '') if ordered else (also[0][2] if form[:2] == '%y' else form, remark)
     return Plan('date', form, remark=remark, code="pd.to_datetime({}%s, format=%r%s)" % (
         '.str.strip()' * edge, form, how), text=form == '%Y%m%d')
+
+
+def increasing(cells, form):
+    """Do the dates of a column follow each other, in the order that their cells first occur in?"""
+    return parsed(cells, form).is_monotonic_increasing
 
 
 def few_lost(lost, counts, total):

@@ -133,12 +133,9 @@ def is_table(t, bounds):
     return len(t.frame) > 1 and full * 2 > t.frame.head(200).size and (data or wide)
 
 
-class FixedProposal:
+class FixedProposal(OwnProposal):
     def __init__(self, lines, encoding, t):
-        self.args, self.wrong, self.notes = {'colspecs': t.bounds}, '', []
-        self.sep, self.width = ' | ', len(t.bounds)
-        if encoding != 'utf-8':
-            self.args['encoding'] = encoding
+        super().__init__({'colspecs': t.bounds}, encoding, ' | ', len(t.bounds))
         odd = [i for i, s in enumerate(lines) if s in set(t.odd)] if len(t.odd) <= 20 else []
         skip = list(range(t.skip)) + [t.skip + 1] * t.rule + [i for i in odd if i >= t.skip]
         if skip:
@@ -175,4 +172,4 @@ def fixed_width(path, text, encoding, whole):
     if sample:
         t.total = 'about %d rows, looked at the first %d' % (
             max(count_rows(path) - layout.before(), len(t.frame)), len(t.frame))
-    return told(['import pandas as pd; ' + t.lines[0]] + t.lines[1:], t, 'fixed width, ')
+    return told(import_first(t.lines), t, 'fixed width, ')

@@ -419,9 +419,10 @@ def records(items, reader, what, loading=''):
         t = table_of('df', [reader], [(loading, items)] if loading else ())
     except Exception:
         return None
+    what = re.sub(r'^(\w+)s\b', r'\1', what) if len(items) == 1 else what
     lines = t.lines + ['%d %s, columns: %s' % (len(items), what, describe(t.columns, t.remarks))]
     if ROWS:
-        lines.append('first %d rows:\n%s' % (len(shown), '\n'.join(clean(repr(r), ROW) for r in shown)))
+        lines.append(first_of([clean(repr(r), ROW) for r in shown]))
     return '\n'.join(lines)
 
 

@@ -34,6 +34,7 @@ class Column:
     """What one column of a frame holds."""
 
     def __init__(self, name, cells):
+        cells = cells.astype(object) if cells.dtype == 'category' else cells
         self.name, self.n, self.cells = name, len(cells), cells
         self.missing = int(cells.isna().sum())
         self.held = cells[cells.notna()] if self.missing else cells
@@ -210,7 +211,7 @@ def first_rows(frame, sep, count=3):
     for i in range(min(count, len(frame))):
         row = (cell_text(frame.iat[i, k]) for k in range(min(40, frame.shape[1])))
         out.append(clean(sep.join(clean(cell, CELL) for cell in row), ROW))
-    return 'first %d rows:\n%s' % (len(out), '\n'.join(out)) if out else 'no rows'
+    return first_of(out) if out else 'no rows'
 
 
 class Table:
@@ -221,7 +222,7 @@ class Table:
         self.title = name               # the file's own name
         self.columns = [Column(k, frame.iloc[:, i]) for i, k in enumerate(frame.columns[:COLUMNS_SEEN])]
         self.whole = True               # the frame has every row
-        self.total = '%d rows' % len(frame)
+        self.total = count(len(frame), 'row')
         self.remarks, self.notes = {}, []       # of columns by their names; lines for the reader
         self.sep, self.wrong = ' | ', ''
 

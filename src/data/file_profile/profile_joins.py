@@ -89,7 +89,7 @@ class Join:
         self.without = sum(self.of_many[v] for v in self.of_many.keys() - self.of_one.keys())
 
     def facts(self, rows):
-        out = ['%d rows' % rows] if rows is not None else []
+        out = [count(rows, 'row')] if rows is not None else []
         unused = len(self.of_one.keys() - self.of_many.keys())
         if self.without:
             out.append('%d of %s find%s none' % (self.without, self.many.name, 's' * (self.without == 1)))

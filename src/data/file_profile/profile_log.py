@@ -6,7 +6,7 @@ LOG_SECONDS = 1.5
 LOG_TAIL = 65536                # bytes at the end of a large file, for the last time in it
 SHAPES_MOST, VALUES_KEPT = 3000, 1000
 LEVELS = 'TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|SEVERE|CRIT(?:ICAL)?|ALERT|EMERG|FATAL|PANIC'
-ISO_TIME = r'\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?'
+DAY_TIME = r'\d{1,4}[-/.]\d\d?[-/.]\d{1,4},?[T ]\d\d?:\d\d:\d\d(?:[.,]\d+)?(?: [AP]M)?(?:Z|[+-]\d\d:?\d\d)?'
 
 # The name of each format, an expression that matches its lines, and the format of its times for pandas (''
 # where to_datetime needs none, None where there are no times). A row is tried before the rows below it. No
@@ -35,12 +35,12 @@ LOG_FORMS = (
      r'(?P<message>.*)', '%m%d %H:%M:%S.%f'),
     ('a level in each line',
      r'\[?(?P<time>%s)[] ](?P<where>.{0,80}?)\b(?P<level>%s)\b[] :|-]*(?P<message>.*)'
-     % (ISO_TIME, LEVELS), ''),
+     % (DAY_TIME, LEVELS), ''),
     ('a level in each line',
      r'\[?(?P<time>%s)\]? (?P<where>.{0,80}?)\[?\b(?P<level>%s)(?:\]|:)\s*(?P<message>.*)'
-     % (ISO_TIME, LEVELS.lower()), ''),
+     % (DAY_TIME, LEVELS.lower()), ''),
     ('a level in each line',
-     r'\[?(?P<level>%s)\]?[ :]+\[?(?P<time>%s)\]?[ :-]*(?P<message>.*)' % (LEVELS, ISO_TIME), ''),
+     r'\[?(?P<level>%s)\]?[ :]+\[?(?P<time>%s)\]?[ :-]*(?P<message>.*)' % (LEVELS, DAY_TIME), ''),
     ('a level in each line',
      r'(?P<time>\d\d:\d\d:\d\d(?:[.,]\d+)?) (?P<where>.{0,80}?)\b(?P<level>%s)\b[] :|-]*(?P<message>.*)'
      % LEVELS, None),
@@ -60,10 +60,21 @@ LOG_FORMS = (
      r'(?P<where>\S+) (?P<message>.*)', '%Y-%m-%d %H:%M:%S.%f'),
     ("Proxifier's form", r'\[(?P<time>\d\d\.\d\d \d\d:\d\d:\d\d)\] (?P<program>\S+)(?: \*64)? - '
      r'(?P<host>\S+) (?P<message>.*)', '%m.%d %H:%M:%S'),
+    ("Windows's form (CBS)",
+     r'(?P<time>%s), (?P<level>[A-Z][a-z]+) +(?P<program>[A-Z]+) +(?P<message>.*)' % DAY_TIME, ''),
+    ("Thunderbird's form",
+     r'(?P<label>\S+) (?P<time>\d{10}) \d{4}\.\d\d\.\d\d (?P<host>\S+) [A-Z][a-z]{2} +\d+ [\d:]{8} \S+ '
+     r'(?P<program>[^\s:[]+)(?:\[(?P<pid>\d+)\])?: ?(?P<message>.*)', 's'),
+    ('a time in seconds in each line',
+     r'(?P<id>\d+) (?P<host>\S+) (?P<program>\S+) (?P<event>\S+) (?P<time>\d{10}) (?P<flag>\S+) '
+     r'(?P<message>.*)', 's'),
+    ("Android's form with bars",
+     r'(?P<time>\d{8}-\d\d?:\d\d?:\d\d?:\d{1,3})\|(?P<program>[^|]+)\|(?P<pid>\d+)\|(?P<message>.*)',
+     '%Y%m%d-%H:%M:%S:%f'),
     ("the kernel's form", r'(?:<\d+>)?\[ *(?P<time>\d+\.\d{6})\] (?P<message>.*)', None),
 )
 # Tried last, when the file is not a table either
-TIMED_FORMS = (('a time in each line', r'\[?(?P<time>%s)\]?[ :-]+(?P<message>.*)' % ISO_TIME, ''),)
+TIMED_FORMS = (('a time in each line', r'\[?(?P<time>%s)\]?[ :-]+(?P<message>.*)' % DAY_TIME, ''),)
 PAIRS = r'([A-Za-z_][\w.-]*)=("(?:[^"\\]|\\.)*"|[^\s"]*)'
 VARIES = re.compile(r'"[^"]*"|\'[^\']*\'|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]+)*\b|0x[0-9a-fA-F]+'
                     r'|[^\s=:,()/\[\]]*\d[^\s=:,()/\[\]]*')
@@ -162,7 +173,9 @@ def log_dates(times, when):
     """The statement that turns texts into times."""
     if when is None or not has('pandas') or not times:
         return []
-    if when and parsed(times, when).notna().all():
+    if when == 's':                     # since 1970
+        return ["df['time'] = pd.to_datetime(df['time'].astype(float), unit='s')"]
+    if when and ('%y' not in when or increasing(times, when)) and parsed(times, when).notna().all():
         return ["df['time'] = pd.to_datetime(df['time'], format=%r)" % when]
     found = column_plan('time', dict.fromkeys(times, 1))
     return [statement('df', found.code or "pd.to_datetime({}, errors='coerce')", ['time'])]
@@ -201,7 +214,8 @@ def log_by(path, text, encoding, whole, forms):
             other += bool(s.strip())
             continue
         d = m.groupdict()
-        log.feed(d['time'], [(k, d[k]) for k in counted], d.get('message') or d.get('path'))
+        at = journal_time(d['time'] + '000000') if when == 's' else d['time']
+        log.feed(at, [(k, d[k]) for k in counted], d.get('message') or d.get('path'))
         times[d['time']] = None
     rest = not whole or seen < len(lines)
     total = '%d lines' % (seen - (not lines[-1])) if not rest else 'about %d lines' % count_rows(path)
@@ -214,7 +228,7 @@ def log_by(path, text, encoding, whole, forms):
                       % (raw_text(pattern), source), 're')] + log_dates(list(times), when)
     return log_said(code, log, total, 'a log, ' + name, (
         'counts below: of the first %d lines' % seen if rest else '',
-        'no year in its times: pandas takes 1900' if when and '%Y' not in when and '%y' not in when else '',
+        'no year in its times: pandas takes 1900' if when and not re.search('%[Yy]|^s', when) else '',
         '%d lines of another form (such as the rest of a message) are left out' % other if other else ''),
         'paths' if '<path>' in pattern else 'messages')
 

@@ -26,26 +26,19 @@ def zip_kind(path):
             infos = z.infolist()
             names = [i.filename for i in infos]
             if 'xl/workbook.xml' in names:
-                return sheets_or_why(path)
+                return sheets_or_why(path, 'an Excel workbook', 'openpyxl', 'calamine')
+            if 'xl/workbook.bin' in names:
+                return sheets_or_why(path, 'a binary Excel workbook', 'calamine', 'pyxlsb')
             if 'mimetype' in names and b'opendocument.spreadsheet' in z.read('mimetype')[:200]:
-                return open_document(path)
+                return sheets_or_why(path, 'an OpenDocument spreadsheet', 'calamine', 'odf')
             if any(n.endswith('.npy') for n in names) and path.endswith('.npz'):
-                return array(path)
+                return array('import numpy as np; data = np.load(%r)' % path, 'an archive')
             if 'word/document.xml' in names:
                 return document(path, z)
             return zip_members(path, z, [i for i in infos if not i.is_dir()])
     except Exception as e:
         TROUBLE.append('the archive cannot be read')
         return 'a ZIP archive that cannot be read: ' + clean(e, 200)
-
-
-def open_document(path):
-    engine = next((e for m, e in (('odf', ''), ('python_calamine', ", engine='calamine'")) if has(m)), None)
-    if engine is None or not has('pandas'):
-        TROUBLE.append('no package here reads OpenDocument: odfpy is missing')
-        return 'an OpenDocument spreadsheet, which no package here reads: odfpy is missing'
-    t = table_of('df', ['df = pd.read_excel(%r%s)' % (path, engine)], (), 'import pandas as pd')
-    return told(['import pandas as pd; ' + t.lines[0]] + t.lines[1:], t)
 
 
 def zip_members(path, z, infos):
@@ -172,10 +165,39 @@ def xml_text(path, text, encoding, whole):
         if not found:
             return None
         read += '\nXML that is broken: ' + clean(e, 60) if whole else ''
+    t = xml_records(path, text, found) if whole and has('pandas') else None
+    if t:
+        said = told([read] + import_first(t.lines), t)
+        room = MOST - len(said) - 80
     lines = ['%s: %d%s%s' % (clean(k, 100), n, ''.join(' @%s=%r' % a for a in attributes.items()),
                             ' %r' % sample if sample else '') for k, (n, attributes, sample) in found.items()]
-    return '%s\nXML; elements, how many, attributes, a sample%s:\n%s' % (
-        read, '' if whole else ' (of the first %d MiB)' % (SAMPLE >> 20), '\n'.join(lines))
+    of = '' if whole else ' (of the first %d MiB)' % (SAMPLE >> 20)
+    listed = 'XML; elements, how many, attributes, a sample%s:\n%s' % (of, '\n'.join(lines))
+    return said + '\n' + listed[:room] if t else read + '\n' + listed
+
+
+def xml_records(path, text, found):
+    """A Table of the elements that occur often and have several attributes or elements with text; None."""
+    fields = {}
+    for place, (n, attributes, _) in found.items():
+        parent = place.rpartition('/')[0]
+        leaf = not any(other.startswith(place + '/') for other in found)
+        fields[place] = sum(not k.startswith('xmlns') for k in attributes)
+        if parent in fields and leaf:
+            fields[parent] += 1
+    many = [p for p in fields if fields[p] > 1 and found[p][0] > 1]
+    if not many:
+        return None
+    best = min(many, key=lambda p: (p.count('/'), -fields[p]))
+    prefix, _, name = best.rpartition('/')[2].rpartition(':')
+    space = re.search(r'\sxmlns%s="([^"]+)"' % (':' + prefix if prefix else ''), text[:4000])
+    spaces = ', namespaces=%r' % {prefix or 'x': space[1]} if space else ''
+    xpath = './/%s%s' % ((prefix or 'x') + ':' if space else '', name)
+    line = "df = pd.read_xml(%r, xpath=%r%s, parser='etree')" % (path, xpath, spaces)
+    try:
+        return table_of('df', [line], (), 'import pandas as pd')
+    except Exception:
+        return None
 
 
 # how the file begins, and what it is called

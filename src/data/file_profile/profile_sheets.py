@@ -63,44 +63,80 @@ class SheetPart:
             self.names, self.args)
 
 
-def workbook(path):
-    if not has('openpyxl'):
-        return ('an Excel workbook; openpyxl is not installed here, so only zipfile and xml can read it: %r'
-                % path)
-    import openpyxl
-    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    merged = merged_down(path)
-    parts = [SheetPart(s, merged.get(i, ())) for i, s in enumerate(book.worksheets[:SHEETS])]
+ENGINES = {'calamine': 'python_calamine'}       # names of modules, where they are not the engine's
+
+
+def sheets_or_why(path, what, *engines):
+    """The profile of a workbook by the first of these engines of pandas that reads it, or what is wrong."""
+    there = [e for e in engines if has(ENGINES.get(e, e))]
+    wrong = ''
+    for engine in there:
+        try:
+            return workbook(path, engine)
+        except Exception as e:
+            wrong = wrong or clean(e, 200)
+    if not there:
+        missing = 'no package here reads it: %s is missing' % ' or '.join(engines)
+        TROUBLE.append(missing + '; save it as .xlsx or CSV')
+        return what + '; ' + missing
+    TROUBLE.append('the workbook cannot be read')
+    return '%s that %s cannot read: %s%s' % (what, ' and '.join(there), wrong,
+                                             '; zipfile and xml can' if path.endswith('.xlsx') else '')
+
+
+class Head:
+    """The first rows of a sheet, from any engine."""
+
+    def __init__(self, title, frame):
+        self.title, self.rows = title, frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
+
+    def iter_rows(self, **how):
+        return iter(self.rows)
+
+
+def sheets_of(path, engine):
+    if engine == 'openpyxl':
+        import openpyxl
+        return openpyxl.load_workbook(path, read_only=True, data_only=True).worksheets
+    import pandas as pd
+    heads = pd.read_excel(path, sheet_name=None, header=None, nrows=30, engine=engine)
+    return [Head(title, frame) for title, frame in heads.items()]
+
+
+def workbook(path, engine):
+    worksheets = sheets_of(path, engine)
+    merged = merged_down(path) if engine == 'openpyxl' else {}
+    parts = [SheetPart(s, merged.get(i, ())) for i, s in enumerate(worksheets[:SHEETS])]
     if not has('pandas'):
         return '\n'.join(['import openpyxl; rows = list(openpyxl.load_workbook(%r, data_only=True)[%r]'
                           '.iter_rows(values_only=True))' % (path, p.title) for p in parts[:1]]
                          + ['%r: columns %s' % (p.title, clean(', '.join(p.names), 200)) for p in parts])
-    alike = sheets_alike(parts, book.worksheets)
-    opened = OpenBook(path)
+    alike = sheets_alike(parts, worksheets)
+    opened = OpenBook(path, engine)
     sheets, used = [], {'df', 'pd', 'together'}
     for i, part in enumerate(parts):
         if part in alike[1:]:
             continue
-        name = identifier(part.title, 'sheet%d' % (i + 1)) if len(book.worksheets) > 1 else 'df'
+        name = identifier(part.title, 'sheet%d' % (i + 1)) if len(worksheets) > 1 else 'df'
         while name in used and name != 'df':
             name += '_'
         used.add(name)
         if part in alike:
-            name = 'df' if len(alike) == len(book.worksheets) else 'together'
-        sheets.append(opened.table(name, part, alike if part in alike else [part], len(book.worksheets)))
+            name = 'df' if len(alike) == len(worksheets) else 'together'
+        sheets.append(opened.table(name, part, alike if part in alike else [part], len(worksheets)))
     tables = [t for t in sheets if isinstance(t, Table)]
     lines = [code for t in tables for code in t.code()]
     if lines:
         lines[0] = 'import pandas as pd; ' + lines[0]
     lines += join_all(tables)[1]
     share = (MOST - sum(len(s) + 1 for s in lines) - 60) // max(1, len(tables))
-    empty = unsaved(path)
+    empty = unsaved(path) if engine == 'openpyxl' else ''
     if empty:
         TROUBLE.append('%s in it without a saved value' % empty)
         lines.append('%s in it %s no saved value, so pandas reads nothing there: openpyxl has the formulas'
                      % (empty, 'has' if empty == '1 formula' else 'have'))
     lines += [sheet_text(t, share) if isinstance(t, Table) else t for t in sheets]
-    others = [n for n in book.sheetnames[SHEETS:] if n not in [p.title for p in alike]]
+    others = [s.title for s in worksheets[SHEETS:] if s.title not in [p.title for p in alike]]
     if others:
         lines.append('more sheets: ' + clean(', '.join(clean(repr(n), 40) for n in others[:14]), 200))
     return '\n'.join(lines)
@@ -109,11 +145,12 @@ def workbook(path):
 class OpenBook:
     """A workbook that pandas has opened once, for all readings of its sheets."""
 
-    def __init__(self, path):
+    def __init__(self, path, engine):
         import functools
         import pandas as pd
         self.path, self.large = path, os.path.getsize(path) > WORKBOOK_MOST
-        book = pd.ExcelFile(path, engine='openpyxl')
+        self.engine = ', engine=%r' % engine if engine != 'openpyxl' else ''
+        book = pd.ExcelFile(path, engine=engine)
         reader = functools.partial(pd.read_excel, nrows=SHEET_ROWS) if self.large else pd.read_excel
         self.given = [('pd.read_excel', reader), (repr(path), book)]
 
@@ -142,7 +179,7 @@ class OpenBook:
         t.title = part.title
         limited = self.large and len(t.frame) >= SHEET_ROWS
         t.whole = not limited
-        t.total = ('over ' if limited else '') + '%d rows' % len(t.frame)
+        t.total = ('over ' if limited else '') + count(len(t.frame), 'row')
         t.total = '(a hidden sheet) ' * part.hidden + t.total
         t.total += ' of %d sheets' % len(parts) if len(parts) > 1 else ''
         ending(t)
@@ -153,7 +190,7 @@ class OpenBook:
         return t
 
     def reader(self, name, parts, sheets, labelled, args):
-        args = ''.join(', %s=%s' % (k, v if k == 'dtype' else repr(v)) for k, v in args.items())
+        args = ''.join(', %s=%s' % (k, v if k == 'dtype' else repr(v)) for k, v in args.items()) + self.engine
         if len(parts) == 1:
             sheet = ', sheet_name=%r' % parts[0].title if sheets > 1 else ''
             return '%s = pd.read_excel(%r%s%s)' % (name, self.path, sheet, args)
@@ -190,9 +227,9 @@ def worksheet_parts(path):
 def unsaved(path):
     """"20 formulas": those whose results are not in the file, because a program wrote it and no spreadsheet
     program has saved it since."""
-    count = sum(len(re.findall(rb'</f>\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>', xml))
-                for xml in worksheet_parts(path))
-    return '' if not count else '%d formula%s' % (count, '' if count == 1 else 's')
+    n = sum(len(re.findall(rb'</f>\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>', xml))
+            for xml in worksheet_parts(path))
+    return count(n, 'formula') if n else ''
 
 
 def merged_down(path):

@@ -6,7 +6,9 @@ import collections
 Packed = collections.namedtuple('Packed', 'magic name module ending rest')
 PACKED = (Packed(b'\x1f\x8b', 'gzip', 'gzip', '.gz', 'zlib.decompressobj(31)'),
           Packed(b'BZh', 'bzip2', 'bz2', '.bz2', 'bz2.BZ2Decompressor()'),
-          Packed(b'\xfd7zXZ\0', 'xz', 'lzma', '.xz', 'lzma.LZMADecompressor()'))
+          Packed(b'\xfd7zXZ\0', 'xz', 'lzma', '.xz', 'lzma.LZMADecompressor()'),
+          Packed(b'\x28\xb5\x2f\xfd', 'zstd', 'zstandard', '.zst',
+                 'zstandard.ZstdDecompressor().decompressobj()'))
 TAR_MOST = 20000                # members looked at
 
 
@@ -33,6 +35,9 @@ def compressed(path, packed):
     name = path[:-len(packed.ending)] if named else path
     module = packed.module
     read = 'import %s; f = %s.open(%r)\ncompressed with %s' % (module, module, path, packed.name)
+    if not has(module):
+        TROUBLE.append('nothing in the sandbox unpacks %s' % packed.name)
+        return 'compressed with %s, which no package here unpacks: %s is missing' % (packed.name, module)
     raw, wrong = unpacked(path, packed)
     if wrong:
         TROUBLE.append('its compressed data ' + ('is cut short' if raw else 'cannot be read'))
@@ -54,8 +59,8 @@ def compressed(path, packed):
         more = '' if whole else ', only the first %d MiB of it were looked at' % (SAMPLE >> 20)
         return '%s\ncompressed with %s: %s%s' % (read, packed.name, said.partition(';')[0], more)
     fixed = 'pd.read_fwf(' in said      # which does not go by the name
-    how = '' if named and not fixed else ', compression=%r' % (
-        'gzip' if packed.name == 'gzip' else packed.ending[1:])
+    method = packed.name if packed.name in ('gzip', 'zstd') else packed.ending[1:]
+    how = '' if named and not fixed else ', compression=%r' % method
     said = re.sub(r'(pd\.read_\w+\()%s' % re.escape(repr(inner)),
                   lambda m: m.group(1) + repr(path) + how, said)
     said = said.replace('open(%r, "rb")' % inner, '%s.open(%r)' % (packed.module, path))
@@ -84,9 +89,9 @@ def tar_members(path):
     except Exception as e:              # one that is cut short ends where it ends
         TROUBLE.append('the archive cannot be read to its end')
         cut = '; it cannot be read further: ' + clean(e, 80)
-    count = '%s%d file%s' % ('over ' * more, len(out), '' if len(out) == 1 else 's')
     lines = ['import tarfile; t = tarfile.open(%r)' % path,
-             'a tar archive of %s: %s%s' % (count, clean(', '.join(out[:20]), 500), cut)]
+             'a tar archive of %s: %s%s' % (
+                 'over ' * more + count(len(out), 'file'), clean(', '.join(out[:20]), 500), cut)]
     if first:
         said, inner = inner_profile(first, raw[:SAMPLE], len(raw) <= SAMPLE)
         said = said.replace('open(%r' % inner, 'io.TextIOWrapper(t.extractfile(%r)' % first)
@@ -100,18 +105,10 @@ def old_office(path, raw):
     if 'EncryptedPackage'.encode('utf-16-le') in raw:
         TROUBLE.append('it is encrypted; save it without a password')
         return 'an Office document, encrypted with a password'
-    if 'WordDocument'.encode('utf-16-le') in raw or not (has('xlrd') or has('python_calamine')):
-        TROUBLE.append('no package here reads the Office formats used before 2007; save it in a newer one')
-        return 'an Office document (.xls, .doc, .ppt) from before 2007, which no package here reads'
-    return 'import pandas as pd; df = pd.read_excel(%r)\nan Excel workbook from before 2007' % path
-
-
-def sheets_or_why(path):
-    try:
-        return workbook(path)
-    except Exception as e:
-        TROUBLE.append('the workbook cannot be read')
-        return 'an Excel workbook that openpyxl cannot read: %s; zipfile and xml can' % clean(e, 200)
+    if 'WordDocument'.encode('utf-16-le') in raw:
+        TROUBLE.append('no package here reads what Word wrote before 2007; save it in a newer format')
+        return 'a document of Word from before 2007, which no package here reads'
+    return sheets_or_why(path, 'an Excel workbook from before 2007', 'calamine', 'xlrd')
 
 
 def document(path, z):
@@ -241,10 +238,10 @@ def database(path):
     tables, heads, rows = [], [], []
     for name, kind in found:
         quoted = '"%s"' % name.replace('"', '""')
-        plain, facts, count, first = '', '', '', None
+        plain, facts, counted, first = '', '', '', None
         try:
             number = con.execute('select count(*) from ' + quoted).fetchone()[0]
-            count = ' (%d rows)' % number
+            counted = ' (%s)' % count(number, 'row')
             first = con.execute('select * from %s limit 1' % quoted).fetchone()
             t, declared = stored_table(con, name, quoted, number)
             plain = ', '.join(declared)
@@ -254,11 +251,11 @@ def database(path):
         except sqlite3.Error as e:              # it would take too long, or a view is broken
             if 'malformed' in str(e):
                 TROUBLE.append('the database is damaged')
-                count = count or ' (damaged)'
+                counted = counted or ' (damaged)'
             if not plain:
                 plain = facts = declared_only(con, quoted)
         heads.append((plain, facts))
-        rows.append((count, '  first row: ' + clean(repr(first), ROW) if first and ROWS else '', kind))
+        rows.append((counted, '  first row: ' + clean(repr(first), ROW) if first and ROWS else '', kind))
     views = [n for n, kind in found if kind == 'view']
     small = len(tables) <= FRAMES and os.path.getsize(path) <= FRAMES_BYTES and all(t.whole for t in tables)
     if small and len(tables) == len(found) - len(views) > 0 and not TROUBLE:
@@ -287,7 +284,6 @@ def as_frames(path, tables, views):
     for i, t in enumerate(tables):
         name = identifier(t.name, 'table%d' % (i + 1))
         made.append(table_of(name, ['%s = pd.read_sql(%r, con)' % (name, query_of(t))], (), first))
-        made[-1].total = '%d rows' % len(made[-1].frame)
         lines += made[-1].code()
     lines += join_all(made)[1]
     last = ['views: ' + clean(', '.join(clean(v, 40) for v in views), 200)] * bool(views)

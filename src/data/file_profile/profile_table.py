@@ -514,5 +514,5 @@ def rows_without_pandas(path, text, encoding):
     first = [clean(found[0].sep.join(map(str, r.values() if isinstance(r, dict) else r)), ROW)
              for r in rows[:3]]
     names = clean(', '.join(map(repr, names)), COLUMNS_MOST)
-    return '\n'.join([read, '%d rows, all values text, columns: %s' % (len(rows), names),
-                      'first %d rows:' % len(first)] + first)
+    return '%s\n%s, all values text, columns: %s\n%s' % (
+        read, count(len(rows), 'row'), names, first_of(first))
