@@ -71,14 +71,16 @@ joined() {
     [ ! -f "$scratch/beside" ] || { cat "$scratch/beside"; rm "$scratch/beside"; }
 }
 
-# Debian's own Python with Debian's pytest, whatever else is first in PATH; its bytecode is kept for the workers of this run, outside the tree.
+# Debian's own Python with Debian's pytest, whatever else is first in PATH. Rewriting their asserts is most of what it takes to read the tests, and
+# each worker reads them all: the bytecode is kept in build, for the workers and for the next run, whatever the user's environment says of it.
+export PYTHONPYCACHEPREFIX=$PWD/build/bytecode PYTHONDONTWRITEBYTECODE=
 python() {
     : >"$at/notes"
-    SANDPIPER_BIN=build/$build/sandpiper SANDPIPER_TEST_NOTES=$at/notes PYTHONPYCACHEPREFIX=$scratch/bytecode \
+    SANDPIPER_BIN=build/$build/sandpiper SANDPIPER_TEST_NOTES=$at/notes \
         timeout -k 60 "$ROUND_MOST" /usr/bin/python3 -m pytest -q -p no:cacheprovider --timeout "$TEST_MOST" "$@" 2>&1 | tee "$at/round"
 }
 # Compiles the tests once, while other things run, instead of in each worker.
-compiled() { PYTHONPYCACHEPREFIX=$scratch/bytecode timeout 300 /usr/bin/python3 -m pytest -q -p no:cacheprovider --collect-only tests/e2e >/dev/null 2>&1 || true; }
+compiled() { [ -d build/bytecode ] || timeout 300 /usr/bin/python3 -m pytest -q -p no:cacheprovider --collect-only tests/e2e >/dev/null 2>&1 || true; }
 # Of the round that just ended: what failed, and what was under way if it was stopped or died. tell WORD EXIT-CODE
 tell() {
     local how
@@ -177,7 +179,10 @@ long_round() {
 engines=${SANDPIPER_TEST_ENGINES:-}
 case $what in
     quick)
+        compiled &
+        collected=$!
         build release
+        wait "$collected"
         beside unit_round release
         step "end to end, quick, bwrap" e2e release "${SANDPIPER_TEST_ENGINES:-bwrap}" "not check" "$workers" --quick "$@"
         ;;
