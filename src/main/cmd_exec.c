@@ -1,10 +1,11 @@
 /* cmd_exec.c - "sandpiper exec FILE", "exec -c CODE": runs Python in the sandbox without a model. The code's
  * stdout and stderr are passed on live and kept apart, byte for byte, or scrubbed if they go to a terminal. A
- * slow reader slows the code down; nothing is cut.
+ * slow reader slows the code down; nothing is cut. The exit code is the code's own, as with python3.
  */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,7 +29,8 @@
 #include "sandbox/sandbox.h"
 #include "show/show.h"
 
-#define SHOWN_MAX 2000 /* bytes shown of one argument in --dry-run */
+#define EXEC_FAILED 125
+#define SHOWN_MAX   2000 /* bytes shown of one argument in --dry-run */
 
 struct exec {
     const struct config *c;
@@ -44,6 +46,7 @@ struct exec {
     struct cell_text text;  /* what the code writes, with --json-result */
     bool gone;              /* the reader of stdout is gone */
     struct stdin_data data; /* stdin, when it is data for the code */
+    char *data_name;        /* its name in /mnt/data; or NULL */
     int write_error;        /* errno of any other failure of stdout */
     bool unread;            /* its reader stalled when the code was to end; the rest of the output is lost */
 };
@@ -202,7 +205,7 @@ static int put_input(struct exec *x, const struct input *in, const char *name, s
     autofree char *line = xasprintf("%s: %llu bytes, in the sandbox as /mnt/data/%s", in->path,
                                     (unsigned long long)size, name);
     const char *slash = strrchr(in->path, '/');
-    on_notice(x, !strcmp(name, slash ? slash + 1 : in->path), line);
+    on_notice(x, in->fd == x->data.fd || !strcmp(name, slash ? slash + 1 : in->path), line);
     return 0;
 }
 
@@ -222,8 +225,14 @@ static int put_inputs(struct exec *x, struct error *err)
     if (!x->data.any)
         return 0;
     autofree char *stem = stdin_data_name(&x->data);
-    autofree char *name = name_not_taken(stem, (const char *const *)names.v, names.n);
-    return put_input(x, &(struct input){.fd = x->data.fd, .path = "stdin"}, name, err);
+    x->data_name = name_not_taken(stem, (const char *const *)names.v, names.n);
+    return put_input(x, &(struct input){.fd = x->data.fd, .path = "stdin"}, x->data_name, err);
+}
+
+/* In a sandbox with a name the code may have been given some before. */
+static int give_stdin(const struct exec *x, struct error *err)
+{
+    return x->data_name || x->c->sandbox_name ? sandbox_set_stdin(x->sandbox, x->data_name, err) : 0;
 }
 
 /* Set sys.argv as python3 does. */
@@ -240,24 +249,6 @@ static int put_arguments(const struct exec *x, struct error *err)
     return sandbox_set_arguments(x->sandbox, v.v, v.n, err);
 }
 
-static int code_of(const struct cell_result *r)
-{
-    switch (r->status) {
-    case CELL_OK:
-        return 0;
-    case CELL_EXIT:
-        return r->exit_code == 0 ? 0 : 1;
-    case CELL_TIMEOUT:
-    case CELL_MEMORY:
-    case CELL_OUTPUT:
-        return 5;
-    case CELL_INTERRUPTED:
-        return 130;
-    default:
-        return 1;
-    }
-}
-
 /* Print what python3 itself would print, and which limit was reached. */
 static void tell_result(const struct config *c, const struct cell_result *r)
 {
@@ -266,7 +257,8 @@ static void tell_result(const struct config *c, const struct cell_result *r)
     if (r->exception && r->status != CELL_INTERRUPTED
         && !(r->traceback && strstr(r->traceback, r->exception)))
         print_plain(r->exception);
-    if (r->status != CELL_OK && r->status != CELL_EXIT && r->status != CELL_INTERRUPTED) {
+    if (r->status != CELL_OK && r->status != CELL_EXIT && r->status != CELL_INTERRUPTED
+        && (r->status != CELL_DIED || r->exit_code)) {
         struct cell_result told = *r;
 
         if (!c->sandbox_name && !r->files_lost) /* nothing runs after this, so the user need not be told */
@@ -316,16 +308,19 @@ static int run_exec(struct exec *x, struct error *err)
 
     tell_mounts(x);
     sandbox_start(s);
-    if (put_inputs(x, err) < 0 || put_arguments(x, err) < 0
+    if (put_inputs(x, err) < 0 || put_arguments(x, err) < 0 || give_stdin(x, err) < 0
         || sandbox_run(s, buf_str(&x->code), x->code.len, &listener, &r, err) < 0)
         return -1;
     flush_scrub(x);
     if (r.n_files > 0 && !x->session.out_dir)
         session_keep(&x->session);
+    int code = cell_exit_code(&r);
+    if (code == 0 && r.undelivered)
+        code = EXEC_FAILED;
     if (x->c->json_result && !loop_fatal(x->loop)) {
         int printed = print_result(x, &r);
 
-        return printed ? printed : code_of(&r);
+        return printed ? exec_failed(printed) : code;
     }
     if (!x->gone && !x->write_error) /* in that case we interrupted the loop ourselves */
         tell_result(x->c, &r);
@@ -334,9 +329,7 @@ static int run_exec(struct exec *x, struct error *err)
     int status = x->gone                                ? 141
                  : loop_fatal(x->loop)                  ? 143
                  : x->unread && loop_cancelled(x->loop) ? 130
-                                                        : code_of(&r);
-    if (status == 0 && r.undelivered)
-        status = 1;
+                                                        : code;
     return !x->write_error ? status
                            : error_set(err, ERROR_SYSTEM, x->write_error, "cannot write to stdout: %s",
                                        strerror(x->write_error));
@@ -408,6 +401,11 @@ static int exec_in_session(struct exec *x, struct error *err)
     return status;
 }
 
+int exec_failed(int status)
+{
+    return status == 130 || status == 141 || status == 143 ? status : EXEC_FAILED;
+}
+
 int cmd_exec(struct config *c, int closed)
 {
     struct exec x = {.c = c, .closed = closed, .code = BUF_INIT(SANDBOX_CODE_MAX), .data = {.fd = -1}};
@@ -425,9 +423,10 @@ int cmd_exec(struct config *c, int closed)
     if (loop_signals(x.loop, &err) == 0)
         status = exec_in_session(&x, &err);
     if (status < 0)
-        status = print_failure(&err);
+        status = exec_failed(print_failure(&err));
     mounts_release(&x.mounts);
     stdin_data_release(&x.data);
+    free(x.data_name);
     inputs_release(&x.inputs);
     buf_release(&x.code);
     cell_text_release(&x.text);

@@ -17,6 +17,9 @@ struct loop;
 /* Each command returns the exit code. closed is the mask from fd_open_standard(). */
 int cmd_ask(struct config *c, int closed);
 int cmd_exec(struct config *c, int closed);
+/* The exit code of exec where not the code but we failed, with that status: 125, as of docker run and
+ * timeout, or that of a signal. */
+int exec_failed(int status);
 int cmd_config(struct config *c, int closed);
 int cmd_doctor(struct config *c, int closed);
 int cmd_gc(struct config *c, int closed);

@@ -83,6 +83,12 @@ static int refuse_closed_stdout(void)
     return 1;
 }
 
+/* The exit code of exec says what the code did, unless it could not be run. */
+static int failed(const struct config *c, int status)
+{
+    return c->args.command == COMMAND_EXEC ? exec_failed(status) : status;
+}
+
 /* "debug complete WORD...": the words are a line that somebody is still typing, not ours to judge. */
 static bool is_completion(int argc, char **argv)
 {
@@ -104,9 +110,9 @@ int main(int argc, char **argv)
     if ((status = front_split(argc, argv, closed)) >= 0)
         return status;
     if (config_load(&c, argc, argv, environ, &err) < 0) {
-        status = print_failure(&err);
+        status = failed(&c, print_failure(&err));
     } else if (closed & 2) {
-        status = refuse_closed_stdout();
+        status = failed(&c, refuse_closed_stdout());
     } else if (c.args.help) {
         status = help(c.args.help_topic);
     } else if (c.args.version) {

@@ -115,7 +115,7 @@ def test_folders_that_cannot_go_in(sandpiper, how, said):
         for i in range(10001):
             os.mknod("%s/%d" % (path, i))
     r = sandpiper.run("exec", "--data-size", "32m", "--add", "data", "-c", "1")
-    assert r.code == 2 and said in r.err and len(r.err.splitlines()) <= 2, r
+    assert r.code == 125 and said in r.err and len(r.err.splitlines()) <= 2, r
 
 
 def test_the_model_sees_what_is_in_a_folder(sandpiper, serve):
@@ -480,7 +480,7 @@ def test_what_may_not_be_read():
         for name in "ab":
             os.chmod("%s/%s.csv" % (path, name), 0)
         r = s.run("exec", "--add", "data/a.csv", "-c", "print(1)")
-        assert r.code == 2 and r.out == "" and "Permission denied" in r.err and len(r.err.splitlines()) == 1, r
+        assert r.code == 125 and r.out == "" and "Permission denied" in r.err and len(r.err.splitlines()) == 1, r
         r = s.run("exec", "--add", "data", "-c", TREE)
         assert tree(r) == ["data/c.csv"] and len([line for line in r.err.splitlines() if "left out of data" in line and "denied" in line]) == 2, r
 

@@ -31,13 +31,13 @@ def test_what_the_disk_holds_is_saved_unasked(sandpiper_on):
 @pytest.mark.parametrize("args", [(), ("--quiet",)])
 def test_exec_says_what_is_lost(sandpiper_on, args):
     r = sandpiper_on.run(*args, *LESS, "exec", "--out", "out", "-", stdin=BIG + "; open('small', 'w').write('s'); print('made')")
-    assert r.code == 1 and r.out == "made\n" and LOST in r.err, r
+    assert r.code == 125 and r.out == "made\n" and LOST in r.err, r
     assert os.listdir(os.path.join(sandpiper_on.work, "out")) == ["small"]
 
 
 def test_exec_keeps_the_worse_code(sandpiper):
     r = sandpiper.run(*LESS, "exec", "--timeout", "1s", "-", stdin=BIG + "\nwhile True: pass")
-    assert r.code == 5 and LOST in r.err, r
+    assert r.code == 124 and LOST in r.err, r
 
 
 @pytest.mark.parametrize("args", [(), ("--quiet",), ("--json",)])
@@ -140,7 +140,7 @@ def test_200_mib_come_out_while_memory_stays(sandpiper_on, way):
 def test_the_other_caps_say_what_they_left_out(sandpiper_on):
     code = "for i in range(6): open('b%d' % i, 'wb').write(bytes(15_000_000))\nfor i in range(120): open('c%03d' % i, 'w').write('x')\n"
     r = sandpiper_on.run(*LESS, "exec", "--out", "out", "-", stdin=code)
-    assert r.code == 1, r
+    assert r.code == 125, r
     for name in ("b4", "b5"):
         assert "%s (15 MB) was NOT saved: at most 64 MiB are saved per run of code. It is lost when sandpiper ends." % name in r.err, r
     assert "24 files (c096 and others) were NOT saved: at most 100 files are saved per run of code." in r.err, r
@@ -158,7 +158,7 @@ def test_what_data_holds_may_be_one_file(sandpiper_on):
 def test_a_sandbox_with_a_name_still_has_it(sandpiper_on):
     sandpiper_on.run("exec", "--sandbox-name", "keeper", "-", stdin="pass")
     r = sandpiper_on.run(*LESS, "exec", "--sandbox-name", "keeper", "--out", "out", "-", stdin=BIG)
-    assert r.code == 1 and "NOT saved" not in r.err and "lost" not in r.err, r
+    assert r.code == 125 and "NOT saved" not in r.err and "lost" not in r.err, r
     assert 'big.bin (50 MB) was not saved: files over 16 MiB are not saved (--max-file). It is still in the sandbox "keeper".' in r.err, r
     r = sandpiper_on.run("exec", "--sandbox-name", "keeper", "--max-file", "48m", "--out", "out", "-", stdin="open('big.bin', 'ab').write(b'y')")
     assert r.code == 0 and os.path.getsize(os.path.join(sandpiper_on.work, "out", "big.bin")) == 50_000_001, r
@@ -169,9 +169,9 @@ def test_the_setting_of_each_layer(sandpiper):
     code = "open('f', 'wb').write(bytes(3 << 20))"
     sandpiper.configure("max_file: 1m\n")
     r = sandpiper.run("exec", "-", stdin=code)
-    assert r.code == 1 and "files over 1 MiB" in r.err, r
+    assert r.code == 125 and "files over 1 MiB" in r.err, r
     assert sandpiper.run("exec", "-", stdin=code, env={"SANDPIPER_MAX_FILE": "4m"}).code == 0
     r = sandpiper.run("exec", "--max-file", "2m", "-", stdin=code, env={"SANDPIPER_MAX_FILE": "4m"})
-    assert r.code == 1 and "files over 2 MiB" in r.err, r
+    assert r.code == 125 and "files over 2 MiB" in r.err, r
     r = sandpiper.run("exec", "--max-file", "1", "-", stdin=code)
-    assert r.code == 2 and "--max-file" in r.err, r
+    assert r.code == 125 and "--max-file" in r.err, r

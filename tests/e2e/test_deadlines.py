@@ -253,7 +253,7 @@ def test_of_a_start(bare, command, start):
     """An engine of the user's own that says something all the time, but never what it should."""
     bare.configure("engines:\n  slow:\n    start: %s\n" % json.dumps(["sh", "-c", command, "{python}"]))
     r = bare.run("exec", "--sandbox", "slow", "-c", "1")
-    assert r.code == 3 and r.seconds < 20 + 2 + start, r
+    assert r.code == 125 and r.seconds < 20 + 2 + start, r
 
 
 # ---------------------------------------------------------------------------------------------------------------- --max-output
@@ -265,7 +265,7 @@ SAID = "the code was stopped: it wrote more than 1 MiB of output, the limit (--m
 def test_output_of_exec(sandpiper_on):
     code = "import time\n" + LONG + "\ntime.sleep(60)"
     r = sandpiper_on.run("exec", "--max-output", "1m", "-c", code)
-    assert r.code == 5 and SAID in r.err and len(r.out_bytes) == 1 << 20 and r.seconds < 10, r
+    assert r.code == 137 and SAID in r.err and len(r.out_bytes) == 1 << 20 and r.seconds < 10, r
     assert sandpiper_on.run("exec", "-c", LONG).out_bytes == (b"x" * 9999 + b"\n") * 300
 
 

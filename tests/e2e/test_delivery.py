@@ -257,17 +257,17 @@ def test_many_small_files_and_figures_count(sandpiper_on):
     code = ("for i in range(90): open('e%02d' % i, 'w').close()\n"
             "import os\nfor i in range(5): open('n%d' % i, 'wb').write(os.urandom(200_000))\n")
     r = sandpiper_on.run("exec", "--max-files-total", "400k", "--out", "out", "-", stdin=code)
-    assert r.code == 1 and len(out_of(sandpiper_on)) == 90 and "n0 (200 kB) was NOT saved" in r.err, r
+    assert r.code == 125 and len(out_of(sandpiper_on)) == 90 and "n0 (200 kB) was NOT saved" in r.err, r
     figure = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.figure()\nplt.plot([1, 3])"
     r = sandpiper_on.run("exec", "--max-files-total", "1k", "--out", "figures", "-", stdin=figure)
     if "No module named 'matplotlib'" not in r.err:
-        assert r.code == 1 and r.err.count("NOT saved") == 2 and not os.path.exists(sandpiper_on.path("work/figures/figure-1.png")), r
+        assert r.code == 125 and r.err.count("NOT saved") == 2 and not os.path.exists(sandpiper_on.path("work/figures/figure-1.png")), r
 
 
 def test_a_named_sandbox_still_has_it(sandpiper):
     args = ("exec", "--sandbox-name", "keeper", "--out", "out")
     r = sandpiper.run(*args, "--max-files-total", "1m", "-", stdin="open('a', 'wb').write(bytes(2_000_000))")
-    assert r.code == 1 and 'It is still in the sandbox "keeper".' in r.err and "NOT saved" not in r.err, r
+    assert r.code == 125 and 'It is still in the sandbox "keeper".' in r.err and "NOT saved" not in r.err, r
     r = sandpiper.run(*args, "--max-files-total", "2m", "-", stdin="import os\nos.utime('a')")
     assert r.code == 0 and out_of(sandpiper) == ["a"], r
     assert sandpiper.run("rm", "keeper").code == 0
@@ -277,10 +277,10 @@ def test_the_quota_of_each_layer(sandpiper):
     code = "open('f', 'wb').write(bytes(3 << 20))"
     sandpiper.configure("max_files_total: 1m\n")
     r = sandpiper.run("exec", "-", stdin=code)
-    assert r.code == 1 and "at most 1 MiB of files" in r.err, r
+    assert r.code == 125 and "at most 1 MiB of files" in r.err, r
     assert sandpiper.run("exec", "-", stdin=code, env={"SANDPIPER_MAX_FILES_TOTAL": "3m"}).code == 0
     r = sandpiper.run("exec", "--max-files-total", "2m", "-", stdin=code, env={"SANDPIPER_MAX_FILES_TOTAL": "4m"})
-    assert r.code == 1 and "at most 2 MiB of files" in r.err, r
+    assert r.code == 125 and "at most 2 MiB of files" in r.err, r
 
 
 def test_get_brings_what_was_not_saved(sandpiper, serve):

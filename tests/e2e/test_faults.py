@@ -104,7 +104,7 @@ def test_a_file_that_cannot_be_delivered_is_no_success(small_disk, serve, args):
 @pytest.mark.parametrize("args", [(), ("--quiet",)])
 def test_a_file_of_exec_that_cannot_be_delivered(small_disk, args):
     r = small_disk.run(*args, "exec", "-", stdin="open('big.bin', 'wb').write(b'x' * 200_000); print('made')")
-    assert r.code == 1 and r.out == "made\n" and "big.bin" in r.err and "No space left" in r.err, r
+    assert r.code == 125 and r.out == "made\n" and "big.bin" in r.err and "No space left" in r.err, r
 
 
 def test_a_full_disk_from_the_start(small_disk):
@@ -203,7 +203,7 @@ def test_missing_image(bare, engine):
     from conftest import need_engine
     need_engine(engine)
     r = bare.run("exec", "--sandbox", engine, "--image", "no-such-image:latest", "-", stdin="print(1)")
-    assert r.code == 3 and r.out == "", r
+    assert r.code == 125 and r.out == "", r
     lines = r.err.strip().splitlines()
     assert len(lines) == 2 and "no-such-image" in lines[0] and "pull it (%s pull no-such-image:latest)" % engine in lines[1], r
 
@@ -212,13 +212,13 @@ def test_missing_image(bare, engine):
 def test_missing_engine(bare, engine, tmp_path):
     """An engine asked for by name is never replaced: one line of cause, one of remedy."""
     r = bare.run("exec", "--sandbox", engine, "-", stdin="print(1)", env={"PATH": str(tmp_path)})
-    assert r.code == 3 and r.out == "", r
+    assert r.code == 125 and r.out == "", r
     assert len(r.err.strip().splitlines()) == 2 and engine in r.err and "apt" in r.err, r
 
 
 def test_no_engine_at_all(bare, tmp_path):
     r = bare.run("exec", "-", stdin="print(1)", env={"PATH": str(tmp_path)})
-    assert r.code == 3 and r.out == "" and "bwrap" in r.err or "bubblewrap" in r.err, r
+    assert r.code == 125 and r.out == "" and "bwrap" in r.err or "bubblewrap" in r.err, r
 
 
 @pytest.mark.slow(20)
@@ -228,7 +228,7 @@ def test_a_bwrap_that_hangs(bare):
         os.chmod(path, 0o755)           # root runs it as another user
     r = bare.run("exec", "--sandbox", "bwrap", "--sandbox-name", "work", "-", stdin="print(1)", timeout=40,
                  env={"PATH": "%s:%s" % (bare.work, os.environ["PATH"])})
-    assert r.code == 3 and r.err.count("did not start the sandbox within 20 s") == 1, r
+    assert r.code == 125 and r.err.count("did not start the sandbox within 20 s") == 1, r
 
 
 def test_an_engine_without_permission(bare):
@@ -236,7 +236,7 @@ def test_an_engine_without_permission(bare):
     from conftest import need_engine
     need_engine("docker")
     r = bare.run("exec", "--sandbox", "docker", "-", stdin="print(1)", env={"DOCKER_HOST": "unix:///nonexistent/docker.sock"})
-    assert r.code == 3 and "docker" in r.err and r.seconds < 15, r
+    assert r.code == 125 and "docker" in r.err and r.seconds < 15, r
 
 
 # The client of a daemon that is not there, which says so when the program that asked for it has gone.

@@ -64,7 +64,7 @@ def test_fewer_processes(few, serve):
 def test_named_processes_are_not_replaced(few):
     limit = under(resource.RLIMIT_NPROC, 60)
     r = few.run("exec", "--pids", "100", "-", stdin="print(1)", **limit)
-    assert r.code == 3 and "--pids 100 is not possible" in r.err and "60" in r.err, r
+    assert r.code == 125 and "--pids 100 is not possible" in r.err and "60" in r.err, r
     most = re.search(r"or use --pids (\d+)", r.err).group(1)
     assert few.run("exec", "--pids", "20", "-", stdin="print(1)", **limit).out == "1\n" and 20 < int(most) <= 60
 
@@ -92,7 +92,7 @@ def test_fewer_open_files(closed):
     assert r.code == 1 and r.out == "(100, 100)\n" and "Too many open files" in r.err, r
     assert r.err.count("code may have 100 open files instead of 256, because the hard limit (ulimit -Hn) is 100") == 1, r
     r = closed.run("exec", "-", stdin=code, **under(resource.RLIMIT_NOFILE, 25))
-    assert r.code == 3 and "too few open files" in r.err and "limits.conf" in r.err, r
+    assert r.code == 125 and "too few open files" in r.err and "limits.conf" in r.err, r
 
 
 @pytest.mark.parametrize("kind, most", [("FSIZE", 100 << 20), ("STACK", 4 << 20), ("SIGPENDING", 100), ("MEMLOCK", 1 << 16)])
@@ -109,4 +109,4 @@ def test_a_full_user_is_told_so(serve):
         s.write("bwrap", "#!/bin/sh\necho 'bwrap: Creating new namespace failed: Resource temporarily unavailable' >&2\nexit 1\n")
         os.chmod(os.path.join(s.work, "bwrap"), 0o755)
         r = s.run("exec", "-", stdin="print(1)", env={"PATH": s.work + ":" + os.environ["PATH"]})
-        assert r.code == 3 and "process limit reached" in r.err and "namespace" not in r.err, r
+        assert r.code == 125 and "process limit reached" in r.err and "namespace" not in r.err, r

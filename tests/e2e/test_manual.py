@@ -83,7 +83,7 @@ def test_the_page_has_the_commands_of_the_chat(bare):
 
 def test_exit_codes_are_the_same_in_page_and_help(bare):
     codes = set(re.findall(r"^\.It (\d+)$", section("EXIT STATUS"), re.M))
-    assert codes == {"0", "1", "2", "3", "4", "5", "6", "75", "77", "130", "141", "143"}
+    assert codes == {"0", "1", "2", "3", "4", "5", "6", "75", "77", "124", "125", "130", "137", "141", "143"}
     named = set(re.findall(r"\b\d+\b", bare.run("--help").out.split("Exit codes:")[1].split("Configuration")[0]))
     assert named and named <= codes
 

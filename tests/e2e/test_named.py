@@ -108,7 +108,7 @@ def test_all_asks_at_a_terminal(named_bwrap):
 def test_a_second_program_is_told(named):
     p = hold(named)
     r = run(named, "print(1)")
-    assert r.code == 3 and r.out == "" and r.err.count("\n") == 2, r
+    assert r.code == 125 and r.out == "" and r.err.count("\n") == 2, r
     assert re.search(r'the sandbox "work" is in use by process %d since \d\d:\d\d:\d\d\n' % p.pid, r.err), r
     assert r.seconds < HANG, r
     r = named.run("rm", "work")
@@ -227,7 +227,7 @@ def test_no_place_for_its_name(bare):
         pass
     for args in ((), ("--sandbox-name", "work")):
         r = bare.run("exec", "--sandbox", "bwrap", *args, "-", stdin="print(1)")
-        assert (r.code, r.out) == (3, "") if args else (0, "1\n"), r
+        assert (r.code, r.out) == (125, "") if args else (0, "1\n"), r
         assert ("Not a directory" if args else "is not a folder") in r.err and bare.path("run/sandpiper") in r.err, r
     os.unlink(bare.path("run/sandpiper"))
 
@@ -244,7 +244,7 @@ def test_mcp_and_serve_do_not_take_it(named_bwrap):
 @pytest.mark.parametrize("name", ["", ".", "..", ".x", "-x", "a/b", "../../tmp/x", "a b", "a\nb", "\x1b[31m", "x" * 65, "$(id)", "é"])
 def test_hostile_names(bare, name):
     r = bare.run("exec", "--sandbox-name=" + name, "-", stdin="print(1)")
-    assert r.code == 2 and r.err.count("\n") == 1 and "\x1b" not in r.err and r.out == "", r
+    assert r.code == 125 and r.err.count("\n") == 1 and "\x1b" not in r.err and r.out == "", r
     r = bare.run("--sandbox-name=" + name, "question")
     assert r.code == 2 and r.err.count("\n") == 1, r
     r = bare.run("rm", "--", name)
@@ -259,18 +259,18 @@ def test_options_that_differ(named, engine):
     r = run(named, "print(x)", "--memory", "400m")  # it allows less: told
     assert r.out == "1\n" and r.err.count("\n") == 1 and "keeps the limits it was started with: memory 300 MiB (you asked for 400 MiB); sandpiper rm " in r.err, r
     r = run(named, "print(x)", "--pids", "20", "--memory", "200m")      # it allows more: refused
-    assert r.code == 3 and r.out == "" and r.err.count("\n") == 2 and "sandpiper rm work" in r.err, r
+    assert r.code == 125 and r.out == "" and r.err.count("\n") == 2 and "sandpiper rm work" in r.err, r
     assert "has higher limits than you asked for: memory 300 MiB (you asked for 200 MiB), pids 60 (you asked for 20)" in r.err, r
     r = run(named, "print(x)", env={"SANDPIPER_MEMORY": "200m"})
-    assert r.code == 3, r
+    assert r.code == 125, r
     other = "docker" if engine == "bwrap" else "bwrap"
     r = run(named, "print(x)", "--sandbox", other)
-    assert r.code == 3 and "runs on %s, not on %s\n" % (engine, other) in r.err and "sandpiper rm work" in r.err, r
+    assert r.code == 125 and "runs on %s, not on %s\n" % (engine, other) in r.err and "sandpiper rm work" in r.err, r
     r = run(named, "print(x)", "--sandbox", "auto")
     assert r.out == "1\n", r
     if os.geteuid() == 0:       # the limit is still that of its start, and is named as such
         r = run(named, "x = [bytes(1 << 20) + bytes([i % 256]) for i in range(2000)]")
-        assert r.code == 5 and "300 MiB" in r.err and "files" not in r.err, r
+        assert r.code == 137 and "300 MiB" in r.err and "files" not in r.err, r
 
 
 @pytest.mark.slow(50)
@@ -312,7 +312,7 @@ def test_interrupt_of_a_cell_keeps_it(named):
 def test_what_a_cell_lost_is_told(named):
     assert run(named, "x = 1").code == 0
     r = run(named, "import os\nos._exit(3)")
-    assert r.code == 1 and "exit" in r.err, r
+    assert r.code == 3 and "exit" in r.err, r
     assert run(named, "print(2)").out == "2\n"
 
 
@@ -346,7 +346,7 @@ def test_as_an_ordinary_user(named_bwrap):
     p.stdin = None
     assert p.stdout.readline() == b"up\n"
     r = run(s, "print(1)", **user)
-    assert r.code == 3 and "in use by process %d" % p.pid in r.err, r
+    assert r.code == 125 and "in use by process %d" % p.pid in r.err, r
     p.kill()
     p.wait()
     r = run(s, "print(open('f').read())", "--sandbox-idle", "1s", **user)
@@ -387,7 +387,7 @@ def test_engines_that_are_gone(named_bwrap):
     for path in ("/bin/true",):
         os.symlink(path, os.path.join(s.work, "true"))
     r = run(s, "print(x)", env={"PATH": s.work})
-    assert r.code == 3 and "docker is no longer installed" in r.err, r
+    assert r.code == 125 and "docker is no longer installed" in r.err, r
     r = s.run("rm", "work", env={"PATH": s.work})
     assert r.code == 3 and "docker is no longer installed" in r.err, r
     assert run(s, "print(x)").out == "1\n"

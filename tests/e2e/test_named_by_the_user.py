@@ -26,7 +26,7 @@ AUTO = {"SANDPIPER_SANDBOX": "auto"}
 def test_an_image_that_nobody_has_is_an_error(bare):
     """Not bwrap without a word: one line of cause, one of remedy."""
     r = bare.run("exec", "--image", "nosuch:1", "-", stdin="print(1)", env=AUTO)
-    assert r.code == 3 and r.out == "" and len(r.err.splitlines()) == 2, r
+    assert r.code == 125 and r.out == "" and len(r.err.splitlines()) == 2, r
     assert "no sandbox engine works with the image nosuch:1" in r.err and "leave out --image" in r.err and "bwrap" not in r.err, r
 
 
@@ -40,12 +40,12 @@ def test_a_remembered_bwrap_is_no_way_round(bare):
     r = bare.run("exec", "-", stdin="print(1)", env={"PATH": path})
     assert r.code == 0 and r.out == "1\n", r
     r = bare.run("exec", "--image", IMAGE, "-", stdin="print(1)", env={"PATH": path})
-    assert r.code == 3 and r.out == "" and IMAGE in r.err, r
+    assert r.code == 125 and r.out == "" and IMAGE in r.err, r
 
 
 def test_bwrap_and_an_image_contradict_each_other(sandpiper):
     r = sandpiper.run("exec", "--sandbox", "bwrap", "--image", IMAGE, "-", stdin="print(1)")
-    assert r.code == 2 and "bwrap has no images" in r.err and "leave out --image" in r.err, r
+    assert r.code == 125 and "bwrap has no images" in r.err and "leave out --image" in r.err, r
     sandpiper.configure("image: %s\n" % IMAGE)
     r = sandpiper.run("exec", "--sandbox", "bwrap", "-", stdin="print(1)")
     assert r.code == 0 and r.out == "1\n", r
@@ -88,7 +88,7 @@ def test_every_command_refuses_what_contradicts_itself(sandpiper):
 def test_a_limit_that_was_named_and_is_not_held_is_refused(sandpiper, chosen):
     user = as_ordinary_user(sandpiper)
     r = sandpiper.run("exec", "--cpus", "0.5", "--sandbox", chosen, "-", stdin="print(1)", **user)
-    assert r.code == 3 and r.out == "" and "cannot enforce --cpus" in r.err, r
+    assert r.code == 125 and r.out == "" and "cannot enforce --cpus" in r.err, r
     if chosen == "bwrap":
         assert len(r.err.splitlines()) == 2 and "leave out --cpus" in r.err, r
 
@@ -107,7 +107,7 @@ exec %s "$@"
     os.chmod(bare.write("docker", docker), 0o755)
     path = {"PATH": os.pathsep.join([bare.work, "/usr/bin", "/bin"])}
     r = bare.run("exec", "--sandbox", "docker", "--memory", "200m", "-", stdin="print(1)", env=path)
-    assert r.code == 3 and r.out == "" and "docker: cannot enforce --memory here" in r.err, r
+    assert r.code == 125 and r.out == "" and "docker: cannot enforce --memory here" in r.err, r
     r = bare.run("exec", "--sandbox", "docker", "-", stdin="print(1)", env=path)
     assert r.code == 0 and r.out == "1\n" and "cannot enforce every limit" in r.err, r
 
@@ -125,7 +125,7 @@ def test_a_named_sandbox_is_no_way_round(sandpiper):
     user = as_ordinary_user(sandpiper)
     assert sandpiper.run("exec", "--sandbox-name", "loose", "-", stdin="pass", **user).code == 0
     r = sandpiper.run("exec", "--sandbox-name", "loose", "--cpus", "1", "-", stdin="print(1)", **user)
-    assert r.code == 3 and r.out == "" and "--cpus cannot be enforced" in r.err and "sandpiper rm loose" in r.err, r
+    assert r.code == 125 and r.out == "" and "--cpus cannot be enforced" in r.err and "sandpiper rm loose" in r.err, r
     assert sandpiper.run("rm", "loose", **user).code == 0
 
 
@@ -151,7 +151,7 @@ def data_size():
     except OSError as e: print('held', end=''); os.remove('f')
 """
     r = sandpiper_on.run("exec", *limit, "-", stdin=probe + limit[0].strip("-").replace("-", "_") + "()")
-    assert "held" in r.out and "not held" not in r.out or (limit[0] == "--memory" and r.code == 5), r
+    assert "held" in r.out and "not held" not in r.out or (limit[0] == "--memory" and r.code == 137), r
 
 
 def test_the_event_names_engine_and_image(sandpiper_on, engine, serve):

@@ -79,7 +79,7 @@ def test_one_that_is_stopped_is_not_ended(named_bwrap):
         for _ in range(9):
             waiting.append(connect(named_bwrap))
         r = run(named_bwrap, "print(x)")
-        assert r.code == 3 and "it is running, but cannot be reached" in r.err and "sandpiper rm work" in r.err, r
+        assert r.code == 125 and "it is running, but cannot be reached" in r.err and "sandpiper rm work" in r.err, r
     finally:
         os.kill(pid, signal.SIGCONT)
         for sock in waiting:
@@ -138,7 +138,7 @@ def test_another_version(named_bwrap):
     client, _ = server.accept()
     client.sendall(frame(b"H", b"v\1\0\0\0" b"9p\6\0\0\0" b"3.11.2"))
     out, err = p.communicate(timeout=60)
-    assert p.returncode == 3 and b"another version of sandpiper started it" in err and b"sandpiper rm work" in err, err
+    assert p.returncode == 125 and b"another version of sandpiper started it" in err and b"sandpiper rm work" in err, err
     os.unlink(path)
     os.rename(path + ".old", path)
     assert run(s, "print(x)").out == "1\n"
@@ -164,7 +164,7 @@ def test_a_hostile_listener(named_bwrap):
         client.sendall(answer)
         client.close()
         out, err = p.communicate(timeout=60)
-        assert p.returncode == 3 and out == b"" and b"sandpiper rm work" in err, (answer, err)
+        assert p.returncode == 125 and out == b"" and b"sandpiper rm work" in err, (answer, err)
         server.close()
         os.unlink(path)
     os.rename(path + ".old", path)

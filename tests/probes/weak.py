@@ -103,7 +103,8 @@ def run_cell(weak, probe):
     mark = new_mark()
     r = weak.run(weak.write("cell.py", probe.code.replace(MARK, mark)), timeout=20)
     cell = Cell({"code": probe.code})
-    cell.finish(dict(status="ok" if r.code == 0 else "exception", value=None, error=r.err, state_lost=False, state_restored=False, seconds=0.1,
+    cell.finish(dict(status="ok" if r.code == 0 else "exception", value=None, error={"text": "", "traceback": r.err}, notices=[],
+                     state_lost=False, state_restored=False, seconds=0.1,
                      output_bytes=len(r.out), model_text=r.out + r.err))
     cell.out = r.out
     return judge("weak", "cell", probe, lambda: probe.holds(cell), repr(cell))

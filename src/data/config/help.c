@@ -70,16 +70,18 @@ static const struct topic {
     {"exec", FOR_EXEC, "run Python in the sandbox, without a model",
      "Usage: sandpiper exec [OPTION]... [FILE|-] [ARG]...\n"
      "       sandpiper exec [OPTION]... -c CODE [ARG]...\n"
-     "       COMMAND | sandpiper exec FILE     stdin is data for the code\n\n"
+     "       COMMAND | sandpiper exec FILE     stdin is that of the code\n\n"
      "Runs Python from FILE, from stdin (-) or from CODE in the sandbox, without a\n"
      "model. Words after it are its arguments, in sys.argv. Its stdout and stderr are\n"
      "passed on as they come. Files that it creates in /mnt/data are saved; their\n"
-     "paths are printed on stderr. Piped data becomes a file named by its content,\n"
-     "for example open('stdin.csv'); the code's own stdin is empty.\n",
+     "paths are printed on stderr. Piped data is the code's stdin, and a file named\n"
+     "by its content as well: open('stdin.csv'). With --json-result, stdout is one\n"
+     "JSON line that says what the code did.\n",
      " Sandbox ", " mount quiet verbose config help ",
      "\n"
-     "Exit codes: 0 success, 1 the code failed or a file was not saved, 2 usage,\n"
-     "3 no sandbox, 5 time or memory, 130 interrupted, 143 terminated.\n",
+     "Exit codes: the code's own, as with python3 (1: an exception; 128 + N: signal N);\n"
+     "124 its time is over, 137 its memory; 125 it did not run, or a file of it was\n"
+     "not saved; 130 interrupted, 143 terminated.\n",
      NULL},
     {"chat", FOR_NONE, "the chat: its commands and keys", /* they follow, see main.c */
      "Usage: sandpiper [OPTION]...\n"

@@ -1,5 +1,5 @@
 # extras.py - part of the worker, compiled when a cell first needs it: long values, top-level await, figures,
-# large output. Touches objects of the code, as explain.py does.
+# large output, stdin. Touches objects of the code, as explain.py does.
 
 
 def begin(text):
@@ -164,3 +164,18 @@ def buffer_output(worker):
         worker.flooding = end
     except RuntimeError:                        # no thread can be started: keep one system call per line
         pass
+
+
+# ---- stdin
+
+def read_from(worker, name):
+    """The following cells read that file of the data folder as their standard input, from its beginning; an
+    empty name: they have none."""
+    try:
+        fd = posix.open(OPTIONS['data'].encode() + b'/' + name if name else b'/dev/null',
+                        posix.O_RDONLY | posix.O_CLOEXEC)
+    except OSError:
+        return                                  # the code has removed it
+    posix.dup2(fd, 0)
+    posix.close(fd)
+    worker.open_stdin()

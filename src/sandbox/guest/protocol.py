@@ -8,7 +8,7 @@ VERSION = b'1'
 TO_GUEST_RUN, TO_GUEST_INTERRUPT, TO_GUEST_KILL, TO_GUEST_RESET = b'R', b'I', b'K', b'S'
 TO_GUEST_PUT, TO_GUEST_DATA, TO_GUEST_COMMIT, TO_GUEST_ABORT = b'P', b'D', b'C', b'A'
 TO_GUEST_PROFILE, TO_GUEST_ARGUMENTS, TO_GUEST_INVENTORY, TO_GUEST_KEEP = b'F', b'G', b'V', b'W'
-TO_GUEST_PIXELS, TO_GUEST_TERMINAL = b'M', b'T'
+TO_GUEST_PIXELS, TO_GUEST_TERMINAL, TO_GUEST_STDIN = b'M', b'T', b'N'
 TO_GUEST_COMMAND, TO_GUEST_GET, TO_GUEST_LIST = b'E', b'Q', b'L'
 
 # Frames to the program.
@@ -19,9 +19,10 @@ FROM_GUEST_END, FROM_GUEST_DEATH = b'Z', b'X'
 # Orders to the worker that are not a cell; they take the place of a cell's number.
 ORDER_SNAPSHOT, ORDER_INVENTORY = b'\xff\xff\xff\xff', b'\xfe\xff\xff\xff'
 ORDER_ARGUMENTS, ORDER_TERMINAL = b'\xfd\xff\xff\xff', b'\xfc\xff\xff\xff'
-ORDER_EXAMINE = b'\xfb\xff\xff\xff'
+ORDER_EXAMINE, ORDER_STDIN = b'\xfb\xff\xff\xff', b'\xfa\xff\xff\xff'
 ORDER_RESUME = b'G'             # to a snapshot
-SETTINGS = {TO_GUEST_TERMINAL: ORDER_TERMINAL, TO_GUEST_ARGUMENTS: ORDER_ARGUMENTS}
+SETTINGS = {TO_GUEST_TERMINAL: ORDER_TERMINAL, TO_GUEST_ARGUMENTS: ORDER_ARGUMENTS,
+            TO_GUEST_STDIN: ORDER_STDIN}
 
 SHORT = 1 << 12                 # bytes of a short message; the first one of a cell has no more of its code
 

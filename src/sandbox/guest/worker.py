@@ -15,7 +15,7 @@ _ast = None                     # see need_ast()
 ONLY_AST, TOP_AWAIT = 0x400, 0x2000
 VALUE_MOST = 16000
 MESSAGE_MOST = (1 << 16) + 64
-ORDERS = ORDER_TERMINAL, ORDER_ARGUMENTS, ORDER_INVENTORY
+ORDERS = ORDER_TERMINAL, ORDER_ARGUMENTS, ORDER_STDIN, ORDER_INVENTORY
 FLOOD = 2000                    # lines of a cell after which its output is buffered
 TYPE_NAME = type.__dict__['__name__'].__get__   # runs no code of the user's, whatever the metaclass
 
@@ -199,16 +199,20 @@ class Worker:
         if self.busy:
             raise KeyboardInterrupt
 
-    def streams(self):
+    def open_stdin(self):
         self.stdin = _io.TextIOWrapper(_io.BufferedReader(_io.FileIO(0, 'r', False)), 'utf-8')
+        self.stdin.mode = 'r'
+        sys.stdin = sys.__stdin__ = self.stdin
+
+    def streams(self):
+        self.open_stdin()
         self.raw = Raw(1, 'w', False)
         self.stdout = _io.TextIOWrapper(Buffer(self.raw, 1 << 16), 'utf-8', 'backslashreplace',
                                         line_buffering=True)
         self.stderr = _io.TextIOWrapper(Buffer(_io.FileIO(2, 'w', False)), 'utf-8', 'backslashreplace',
                                         line_buffering=True)
-        self.stdin.mode, self.stdout.mode, self.stderr.mode = 'r', 'w', 'w'
-        sys.__stdin__, sys.__stdout__, sys.__stderr__ = self.stdin, self.stdout, self.stderr
-        sys.stdin, sys.stdout, sys.stderr = self.stdin, self.stdout, self.stderr
+        self.stdout.mode = self.stderr.mode = 'w'
+        sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = self.stdout, self.stderr
         self.ours = self.stdout, self.stderr
 
     def mend(self):
@@ -389,6 +393,9 @@ class Worker:
             set_terminal(self, body)            # noqa: from terminal.py
         elif order == ORDER_ARGUMENTS:
             self.arguments(body)
+        elif order == ORDER_STDIN:
+            need('extras')
+            read_from(self, body)               # noqa: from extras.py
         else:
             self.say(RECORD_RESULT, self.inventory())
 

@@ -97,6 +97,9 @@ int sandbox_command(struct sandbox *s, const struct argv *words, const struct ce
 /* Set sys.argv for the cells that follow, byte for byte as os.fsencode() returns it. It takes effect with the
  * next cell. -1: ERROR_SANDBOX, ERROR_CANCELLED, or ERROR_USAGE (too long). */
 int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct error *err);
+/* The same for what they read as stdin: the file of that name in /mnt/data, from its beginning; NULL:
+ * nothing. */
+int sandbox_set_stdin(struct sandbox *s, const char *name, struct error *err);
 
 /* Append the head and tail of the last cell's output for a model: stdout and stderr in the order they
  * arrived, then the value, cut to max bytes, with exact counts of what was left out. Call it before

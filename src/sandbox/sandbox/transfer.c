@@ -137,6 +137,15 @@ int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct
     return 0;
 }
 
+int sandbox_set_stdin(struct sandbox *s, const char *name, struct error *err)
+{
+    if (sandbox_wait(s, err) < 0)
+        return -1;
+    channel_send(s->channel, &(struct frame_out){.type = TO_GUEST_STDIN,
+                                                 .body = {name ? name : "", name ? strlen(name) : 0}});
+    return 0;
+}
+
 /* Append one line of at most max bytes, cut between two entries, without control characters. */
 static void add_list(struct buf *out, const char *before, const char *list, size_t max)
 {
