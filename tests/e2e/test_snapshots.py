@@ -131,6 +131,7 @@ def test_files_that_fill_the_memory_are_told(there, place):
         pytest.skip("no limit for all memory together")
     cells = play(there, [FILL_FOLDERS + "fill('/mnt/data')"], "--memory", "128m", "--data-size", "128m")
     assert cells[0].status == "memory" and re.search(r"limit 128 MiB, of which files in /mnt/data, /tmp and /dev/shm take 1[12]\d", cells[0].error), cells
+    assert "NOT saved: the files in the sandbox fill its memory (--memory)" in str(cells), cells
 
 
 def test_machine_code_stays_in_memory(there, place):

@@ -18,6 +18,6 @@ with open(sys.argv[1], "wb") as out:
     for path in sys.argv[2:]:
         name = os.path.basename(path)[:-3]
         with open(path, "rb") as f:
-            code = compile(f.read(), "<sandpiper/%s>" % name, "exec", dont_inherit=True, optimize=2)
+            code = compile(f.read(), "<python/%s>" % name, "exec", dont_inherit=True, optimize=2)
         data = name.encode() + b"\n" + marshal.dumps(code)
         out.write(b"m" + len(data).to_bytes(4, "little") + data)

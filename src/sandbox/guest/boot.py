@@ -13,6 +13,7 @@ import _socket
 
 TO_GUEST_PARTS = b'B'           # the first frame; the others are in protocol.py
 FRAME_MAX = (1 << 20) + 4096    # body of a frame from the program
+OURS = '<python/'               # what the names of the parts begin with, where a user may see one
 PARTS = {}  # name -> a part that has not run yet: its source, or (function that makes code of it, source)
 # descriptors of a named sandbox: the listener, and the client that is not admitted yet (named.py)
 LISTENER = []
@@ -30,7 +31,7 @@ def need(name):
     """Run a part in this namespace, once."""
     part = PARTS.pop(name, None)
     if part is not None:
-        exec(part[0](part[1]) if type(part) is tuple else compile(part, '<sandpiper/%s>' % name, 'exec'),
+        exec(part[0](part[1]) if type(part) is tuple else compile(part, OURS + '%s>' % name, 'exec'),
              globals())
 
 

@@ -4,6 +4,7 @@
 # make us send a file that only we can open.
 
 COUNT_MOST, LOST_NAMED = 100, 10              # files per cell; how many of those not sent are named
+SMALL = 16 << 20                # bytes of a file that is copied even if files fill the memory
 NOTES_MOST = 10                 # what is no regular file, or could not be read
 # The file names for forms of the cell's value, and of figures, that are not PNG. Every other form is a figure
 # in PNG.
@@ -51,7 +52,10 @@ def files_out(self, before):
     changed = sorted(p for p, identity in self.seen.items() if before.get(p) != identity
                      and not p.startswith(PUT_NAME) and not beside_database(self, p))
     notes, lost, over, sent, total = [], [], [], 0, 0
-    file_most, cell_most = self.file_most, self.cell_most
+    file_most, cell_most, why_large = self.file_most, self.cell_most, b'm'
+    memory = int(OPTIONS['memory'])
+    if file_most > SMALL and memory and memory_left() < memory // 8:    # noqa: from start.py
+        file_most, why_large = SMALL, b'f'      # to copy a large one would be the end of the sandbox
     device = posix.fstat(self.root).st_dev
     fresh_images = sum(1 for p in changed if p.lower().endswith(IMAGES))
     figures, self.figures = self.figures, {}
@@ -69,7 +73,7 @@ def files_out(self, before):
                     continue
                 kept = st.st_blocks * 512 >= st.st_size     # see take_figure()
                 if not kept or st.st_size > file_most or total + st.st_size > cell_most:
-                    lost.append((b'm' if st.st_size > file_most else b't', st.st_size, name))
+                    lost.append((why_large if st.st_size > file_most else b't', st.st_size, name))
                     continue
                 try:
                     posix.pread(fd, 1, 0)
@@ -91,7 +95,7 @@ def files_out(self, before):
             elif st.st_mode & 0o170000 != 0o100000 or st.st_dev != device:
                 notes.append('%s: not a regular file' % shown(path))
             elif st.st_size > file_most or total + st.st_size > cell_most:
-                lost.append((b'm' if st.st_size > file_most else b't', st.st_size, path))
+                lost.append((why_large if st.st_size > file_most else b't', st.st_size, path))
             elif sent == COUNT_MOST:
                 over.append(path)
             else:

@@ -121,7 +121,7 @@ def chain(worker, e, depth):
     shown, skipped = [], 0
     for frame, lineno in walk(e.__traceback__):
         code = frame.f_code
-        if code.co_filename.startswith('<sandpiper/'):
+        if code.co_filename.startswith(OURS):
             continue
         if not users_own(code.co_filename):
             skipped += 1

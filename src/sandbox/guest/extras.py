@@ -22,6 +22,29 @@ def big_repr(value):
     return repr(value)
 
 
+def set_loop(worker, asyncio):
+    if worker.loop is None or worker.loop.is_closed():
+        worker.loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(worker.loop)
+    return worker.loop
+
+
+def take_tasks(worker, asyncio):
+    """What wants a running loop, in a cell that waits for nothing: a task goes on in the next cell that does,
+    since all of them have one loop."""
+    def wrap(make):
+        def made(*args, **how):
+            if asyncio._get_running_loop() is None:
+                loop = set_loop(worker, asyncio)
+                if make.__name__ == 'create_task':
+                    return loop.create_task(*args, **how)
+            return make(*args, **how)
+        made.__name__, made.__doc__ = make.__name__, make.__doc__
+        return made
+    for name in 'create_task', 'ensure_future', 'gather', 'shield':
+        setattr(asyncio, name, wrap(getattr(asyncio, name)))
+
+
 def run_in_loop(worker, parts):
     """Both parts of a cell, since what stands before a last "await task" may have made the task."""
     import asyncio
@@ -33,10 +56,7 @@ def run_in_loop(worker, parts):
             if part.co_flags & 0x80:            # CO_COROUTINE
                 value = await value
         return value
-    if worker.loop is None or worker.loop.is_closed():
-        worker.loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(worker.loop)
-    task = worker.loop.create_task(run())
+    task = set_loop(worker, asyncio).create_task(run())
     try:
         return worker.loop.run_until_complete(task)
     except BaseException:
@@ -65,13 +85,27 @@ def send_figure(worker, form, data):
 
 def draw_figure(worker, figure):
     if figure.axes or figure.texts or figure.images:
-        out = _io.BytesIO()
-        figure.savefig(out, format='png', dpi=100, bbox_inches='tight')
-        send_figure(worker, b'png', out.getvalue())
-        for form in OPTIONS['figures'].split(',') if OPTIONS['figures'] else ():
+        import warnings
+        with warnings.catch_warnings(record=True) as warned:
             out = _io.BytesIO()
-            figure.savefig(out, format=form, bbox_inches='tight')
-            send_figure(worker, b'+' + form.encode(), out.getvalue())
+            figure.savefig(out, format='png', dpi=100, bbox_inches='tight')
+            send_figure(worker, b'png', out.getvalue())
+            for form in OPTIONS['figures'].split(',') if OPTIONS['figures'] else ():
+                out = _io.BytesIO()
+                figure.savefig(out, format=form, bbox_inches='tight')
+                send_figure(worker, b'+' + form.encode(), out.getvalue())
+        tell_warnings(worker, [str(w.message) for w in warned])
+
+
+def tell_warnings(worker, texts):
+    """Of drawing a figure: the code has no line for it. Each character that no font has is one warning."""
+    import re
+    glyphs = [re.match(r'Glyph (\d+) ', text) for text in texts]
+    lost = ''.join(dict.fromkeys(chr(int(m[1])) for m in glyphs if m))
+    for text in dict.fromkeys(text for text, m in zip(texts, glyphs) if not m):
+        print('[figure: %s]' % text, file=worker.stderr)
+    if lost:
+        print('[figure: no font here has %s]' % lost, file=worker.stderr)
 
 
 def wrap_savefig(module):

@@ -36,7 +36,7 @@ def examiner(parts):
     module.__dict__['__builtins__'] = __builtins__
     unpack_either(parts[5:5 + size], parts[5 + size:])      # noqa: from boot.py
     name, part = PARTS.popitem()
-    exec(part[0](part[1]) if type(part) is tuple else compile(part, '<sandpiper/%s>' % name, 'exec'),
+    exec(part[0](part[1]) if type(part) is tuple else compile(part, OURS + '%s>' % name, 'exec'),
          module.__dict__)
     return module
 

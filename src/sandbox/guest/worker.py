@@ -24,7 +24,7 @@ def need(name):
     """Run a part in this namespace, once."""
     part = PARTS.pop(name, None)
     if part is not None:
-        exec(part[0](part[1]) if type(part) is tuple else compile(part, '<sandpiper/%s>' % name, 'exec'),
+        exec(part[0](part[1]) if type(part) is tuple else compile(part, OURS + '%s>' % name, 'exec'),
              globals())
 
 
@@ -126,6 +126,33 @@ def watch_mapped_files(module):
     watch_maps(WORKER)                          # noqa: from mapped.py
 
 
+def start_with_packages(module):
+    """A Python that subprocess or multiprocessing starts with our flags finds the installed packages, as we
+    do without site."""
+    flags = module._args_from_interpreter_flags
+    module._args_from_interpreter_flags = lambda: [flag for flag in flags() if flag != '-S']
+
+
+def give_main(module):
+    need('children')
+    send_main(WORKER, module)                   # noqa: from children.py
+
+
+def keep_tasks(module):
+    need('extras')
+    take_tasks(WORKER, module)                  # noqa: from extras.py
+
+
+def hide_frames(module):
+    need('hide')
+    without_our_frames(module)                  # noqa: from hide.py
+
+
+def hide_places(module):
+    need('hide')
+    without_our_places(module)                  # noqa: from hide.py
+
+
 class Raw(_io.FileIO):
     """Descriptor 1. Users want to see each line as it is written, but that costs a system call per line: see
     buffer_output() in extras.py."""
@@ -175,7 +202,11 @@ class Worker:
         Loaded.then['linecache'] = give_sources
         if OPTIONS['figures']:
             Loaded.then['matplotlib.figure'] = save_other_forms
-        Loaded.then['mmap'] = watch_mapped_files
+        Loaded.then.update({'mmap': watch_mapped_files, 'subprocess': start_with_packages,
+                            'asyncio': keep_tasks, 'traceback': hide_frames, 'warnings': hide_places,
+                            '_py_warnings': hide_places})
+        for name in ('multiprocessing.spawn', 'joblib.externals.loky.backend.spawn', 'loky.backend.spawn'):
+            Loaded.then[name] = give_main
         for name in ('parquet', 'parquet.core', 'pandas_compat'):   # before and since pyarrow 10
             Loaded.then['pyarrow.' + name] = limit_threads
         for name in ('display_functions', 'getipython'):
@@ -549,4 +580,4 @@ def worker(sock, words):
     WORKER = Worker(sock, words)
     # Through a frame with other globals: before Python 3.10 a call within the same globals goes on with its
     # caller's builtins.
-    eval('serve()', {'__builtins__': __builtins__, 'serve': WORKER.serve})
+    eval(compile('serve()', OURS + 'serve>', 'eval'), {'__builtins__': __builtins__, 'serve': WORKER.serve})

@@ -291,6 +291,8 @@ static char *lost_line(const struct sandbox_options *o, const struct lost_file *
         return lost_many(o, f);
     if (f->why == 'm')
         snprintf(most, sizeof most, "files over %s are not saved (--max-file)", size_text(o->max_file).text);
+    else if (f->why == 'f')
+        snprintf(most, sizeof most, "the files in the sandbox fill its memory (--memory)");
     else if (f->why == 'q')
         snprintf(most, sizeof most, "one session saves at most %s of files (--max-files-total)",
                  size_text(o->max_files_total).text);
@@ -311,6 +313,8 @@ static char *lost_remedy(const struct sandbox *s, const struct lost_file *f)
 
     if (f->why == 'c')
         return xstrdup("Have the code pack them into one archive");
+    if (f->why == 'f')
+        return xasprintf("--memory %lldm would save it", (long long)(o->run.memory >> 20) * 2);
     if (f->why == 'q')
         return xasprintf("--max-files-total %llum would save it",
                          (unsigned long long)((s->ledger.written + f->size) >> 20) + 1);

@@ -30,7 +30,7 @@ static void take_lost(struct request *q, const struct tagged_value *t)
     if (q->n_lost == LOST_NAMED || !name)
         return;
     *name++ = '\0';
-    q->lost[q->n_lost++] = (struct lost_file){text[0] == 'm' || text[0] == 'c' ? text[0] : 't',
+    q->lost[q->n_lost++] = (struct lost_file){strchr("mcf", text[0]) ? text[0] : 't',
                                               strtoull(text + 1, NULL, 10), scrub_line(name, SCRUB_TERMINAL)};
 }
 

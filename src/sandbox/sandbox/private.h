@@ -30,8 +30,8 @@ enum stage {
 #define SANDBOX_TERMINAL_NONE ((struct sandbox_terminal){.columns = 80, .background = -1})
 
 struct lost_file {
-    /* 'm': larger than max_file; 't': beyond what is copied after one cell; 'c': too many; 'q': beyond
-     * max_files_total */
+    /* 'm': larger than max_file; 't': beyond what is copied after one cell; 'f': files fill the
+     * memory; 'c': too many; 'q': beyond max_files_total */
     char why;
     unsigned long long size; /* bytes; for 'c' the number of files, of which name is the first */
     char *name;              /* one line without control characters */
