@@ -2,11 +2,12 @@
  * its output costs as much as the code did, and now and then it rewords a right value into a wrong one.
  *
  * RULE: A small model is treated otherwise in one place: what its code printed is its answer, without
- *     warnings and noise in the last decimals.
+ *     warnings and noise in the last decimals, rounded as the question wants it.
  */
 #include "agent/small_model.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include "base/mem.h"
 #include "conversation/language.h"
 
-#define DECIMALS_SHOWN    6   /* longest fraction in output shown as an answer */
+#define DECIMALS_SHOWN    6   /* in a longer fraction the last decimals are noise */
 #define OUTPUT_ANSWER_MAX 200 /* longest output, in bytes, that can be the answer as it is */
 
 /* The user's own instructions may want its output put otherwise. */
@@ -79,7 +80,7 @@ const char *small_model_objection(const struct agent *a, const char *output)
                : NULL;
 }
 
-/* Has a number more decimals than anybody writes? The code should have rounded it. */
+/* Has a number more decimals than anybody writes? */
 static bool long_fraction(const char *text)
 {
     size_t digits = 0;
@@ -94,16 +95,35 @@ static bool long_fraction(const char *text)
     return false;
 }
 
-/* A number such as 120.00000000000001 without what the arithmetic added to it; else the text itself. */
-static char *without_noise(const char *text)
+/* "rounded to two decimals", "to 2 decimal places", "to the cent"; -1: the question says nothing of it. */
+static int decimals_asked(const char *question)
 {
-    char *end, number[32];
-    double value = strtod(text, &end);
+    static const char *const numbers[] = {"no", "one", "two", "three", "four", "five", "six"};
 
-    if (end == text || *end || !long_fraction(text))
+    /* It may stand behind the lines that read a file, which have decimal=','. */
+    for (const char *word = question; (word = strcasestr(word, " decimal")); word++)
+        for (size_t i = 0; i < countof(numbers); i++) {
+            size_t len = strlen(numbers[i]), at = (size_t)(word - question);
+
+            if ((at >= len && !strncasecmp(word - len, numbers[i], len)) || (at && word[-1] == '0' + (int)i))
+                return (int)i;
+        }
+    return strcasestr(question, "to the cent") || strcasestr(question, "nearest cent") ? 2 : -1;
+}
+
+/* A number with as many decimals as the question wants, and without what the arithmetic added to it, as in
+ * 120.00000000000001. Any other text as it is. */
+static char *number_said(const char *text, int decimals)
+{
+    char *end;
+    double value = strtod(text, &end);
+    const char *point = strchr(text, '.');
+
+    if (end == text || *end || !point)
         return xstrdup(text);
-    snprintf(number, sizeof number, "%.12g", value);
-    return xstrdup(long_fraction(number) ? text : number);
+    if (decimals >= 0 && strspn(point + 1, "0123456789") > (size_t)decimals && fabs(value) < 1e15)
+        return xasprintf("%.*f", decimals, value);
+    return long_fraction(text) ? xasprintf("%.12g", value) : xstrdup(text);
 }
 
 /* The output without Python's warnings: a line with the place and what is said, or the beginning of it, and
@@ -147,8 +167,9 @@ char *small_model_answer(const struct agent *a, const struct question *qn, const
     autofree char *text = without_warnings(t->text);
     if (!*text || *text == '{' || strlen(text) > OUTPUT_ANSWER_MAX || strchr(text, '\n'))
         return NULL;
-    autofree char *answer = without_noise(text);
-    return long_fraction(answer) ? NULL : steal(&answer);
+    int decimals = decimals_asked(a->c->v[qn->start].text);
+    autofree char *answer = number_said(text, decimals);
+    return decimals >= 0 && long_fraction(answer) ? NULL : steal(&answer);
 }
 
 char *small_model_code(const struct agent *a, const char *code)

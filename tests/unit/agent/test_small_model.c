@@ -36,10 +36,12 @@ static void test_outputs(void **state)
         {"120.00000000000001", "120"},
         {"10.999999999999996", "11"},
         {"-122.40000000000009\n", "-122.4"},
-        {"6584.045184817014", NULL},
+        {"6584.045184817014", "6584.04518482"},
+        {"1.4142135623730951", "1.41421356237"},
+        {"4.5399929762484854e-05", "4.53999297625e-05"},
         {"1.123456", "1.123456"},
-        {"about 10.999999999999996", NULL},
-        {"v1.2.30000000000001", NULL},
+        {"about 10.999999999999996", "about 10.999999999999996"},
+        {"v1.2.30000000000001", "v1.2.30000000000001"},
     };
 
     (void)state;
@@ -53,6 +55,40 @@ static void test_outputs(void **state)
         SCRIPT(replies, cells);
         print_message("         %s\n", cases[i].output);
         assert_int_equal(session_ask(&s, "1?"), QUESTION_ANSWERED);
+        assert_string_equal(fake.done_answer, cases[i].answer ? cases[i].answer : "In words.");
+        session_end(&s);
+    }
+}
+
+/* answer: NULL where the model is asked for words. */
+static void test_decimals(void **state)
+{
+    static const struct {
+        const char *question, *output, *answer;
+    } cases[] = {
+        {"The mean, rounded to two decimals?", "34.56789", "34.57"},
+        {"The mean to 3 decimal places?", "34.5", "34.5"},
+        {"The mean to 3 decimal places?", "2.0005", "2.001"},
+        {"Without: no decimals, please", "2.71", "3"},
+        {"How much is it, to the cent?", "6584.045184817014", "6584.05"},
+        {"How much is it, to the cent?", "6584.045184817014 euros", NULL},
+        {"How much is it, to the cent?", "It is 6584", "It is 6584"},
+        {"Which decimal is it?", "0.14285714285714285", "0.142857142857"},
+        {" decimal", "1.50", "1.50"},
+        {"read_csv(f, decimal=',') The mean to one decimal?", "34.56", "34.6"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < countof(cases); i++) {
+        const struct fake_reply replies[] = {CALL("print(1)"), SAY("In words.")};
+        const struct fake_cell cells[] = {{.output = cases[i].output}};
+        struct session s;
+
+        session_begin(&s);
+        fake.output_answers = true;
+        SCRIPT(replies, cells);
+        print_message("         %s\n", cases[i].question);
+        assert_int_equal(session_ask(&s, cases[i].question), QUESTION_ANSWERED);
         assert_string_equal(fake.done_answer, cases[i].answer ? cases[i].answer : "In words.");
         session_end(&s);
     }
@@ -92,6 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_outputs),
+        cmocka_unit_test(test_decimals),
         cmocka_unit_test(test_values),
     };
 
