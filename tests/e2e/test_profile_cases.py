@@ -72,6 +72,13 @@ OWN = [
     ('odd.csv', b'm,n\n' + b'caf\xe9 \x9d,1\n' * 9, "len(df) == 9"),
     ('hdfs.log', rows('0811%(two)s 203615 148 INFO dfs.DataNode$PacketResponder: block %(i)d terminating\n'), "len(df) == 20 and df['time'][0].year == 2008"),
     ('colour.log', rows('\x1b[32m2025-01-%(two)s 10:00:00\x1b[0m \x1b[31mERROR\x1b[0m number %(i)d\n'), "set(df['level']) == {'ERROR'} and df['time'][12].day == 13"),
+    ('r.csv', '"mpg" "cyl"\n' + rows('"%(i)d" 21.5 6\n'), "df['mpg'].dtype == 'float64' and 'is the index' in said"),
+    ('blank.txt', 'a b c\n' + rows('%(i)d x y\n'), "df.shape == (20, 3) and df['a'].sum() == 190"),
+    ('psql.txt', ' id | name  | sum \n----+-------+-----\n' + rows(' %(two)s | n%(two)s   | %(dot)s\n') + '(20 rows)\n', "list(df) == ['id', 'name', 'sum'] and len(df) == 20 and df['sum'].dtype == 'float64'"),
+    ('mysql.txt', '+----+------+\n| id | name |\n+----+------+\n' + rows('| 1%(two)s | n%(two)s |\n') + '+----+------+\n', "df.shape == (20, 2) and df['id'].dtype == 'int64'"),
+    ('foot.csv', 'region,sales\n' + rows('r%(i)d,%(i)d\n') + '\nSource: Bureau, 2024\n', "'no data but a total or a remark: Source: Bureau' in said"),
+    ('iis.log', '#Software: IIS\n#Date: 2024-01-01 00:00:00\n#Fields: date time cs-method sc-status\n' + rows('2024-01-%(two)s 00:00:01 GET 200\n'), "list(df) == ['date', 'time', 'cs-method', 'sc-status'] and len(df) == 20"),
+    ('one.csv', 'a,b\n1,2\n', "'1 row, columns' in said and 'first row:' in said"),
     ('dump.sql', 'INSERT INTO `t` VALUES (0,\'n0\'),\n' + rows("(%(i)d,'n'),\n"), 'df is None'),
 ]
 
@@ -133,6 +140,41 @@ LOGS = [('hpc.log', '13%(two)s node-246 unix.hw state_change.unavailable 1077804
 def test_forms_of_logs(tmp_path, name, line, expect):
     df = first_frame(prof.profile(make(tmp_path, name, rows(line))).partition(prof.MARK)[0])
     assert len(df) == 20 and eval(expect, {'df': df})
+
+
+def sheet(tmp_path, rows, *merged):
+    import openpyxl
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    for cells in merged:
+        book.active.merge_cells(cells)
+    book.save(tmp_path / 'a.xlsx')
+    said = prof.profile(str(tmp_path / 'a.xlsx')).partition(prof.MARK)[0]
+    return said, first_frame(said)
+
+
+def test_two_header_rows_of_which_one_cell_stands_over_both(tmp_path):
+    df = sheet(tmp_path, [['Region', 2023, None, 2024, None], [None, 'Q1', 'Q2', 'Q1', 'Q2'], *(['r%d' % i, i, i, i, i] for i in range(8))], 'B1:C1', 'D1:E1', 'A1:A2')[1]
+    assert list(df) == ['Region', '2023 Q1', '2023 Q2', '2024 Q1', '2024 Q2'] and len(df) == 8
+
+
+def test_amounts_and_dates_that_a_workbook_has_as_text(tmp_path):
+    df = sheet(tmp_path, [['zip', 'when', 'sum'], *(['0%04d' % i, '%02d.01.2024' % (i + 1), '1.234,%02d' % i] for i in range(15))])[1]
+    assert df['zip'][1] == '00001' and df['when'][12].day == 13 and df['sum'][1] == 1234.01
+
+
+def test_a_second_table_in_a_sheet_is_told(tmp_path):
+    assert 'an empty row after 6 rows: what follows may be another table' in sheet(tmp_path, [['a', 'b'], *([i, i] for i in range(6)), [], ['x', 'y'], ['k', 1]])[0]
+
+
+def test_a_file_with_other_columns_among_those_of_a_year_is_told(tmp_path):
+    for month in range(1, 6):
+        name = 'sales_2024_%02d.csv' % month
+        make(tmp_path, name, 'day,amount\n2024-01-01,2\n2024-01-02,3\n' if month != 3 else 'day,amount,tax\n2024-01-01,2,3\n')
+        os.utime(tmp_path / name, (1e9 + month, 1e9 + month))
+    said = prof.profile(str(tmp_path / name))
+    assert '# 8 rows, without those with other columns: sales_2024_03.csv' in said, said
 
 
 def test_a_tar_of_many_members_has_their_number(tmp_path):

@@ -230,7 +230,7 @@ def kinds_of(path, text):
     if end in prose:
         return ()
     last = (log_timed, fixed_width) if 'log' in os.path.basename(path).lower() else (fixed_width, log_timed)
-    return (log_text, table) + last
+    return (web_server, log_text, ruled, table) + last + (blank_separated,)
 
 
 def wants_pandas(path):

@@ -193,7 +193,7 @@ class OwnProposal:
 
     def __init__(self, args, encoding, sep, width):
         self.args = dict(args, encoding=encoding) if encoding != 'utf-8' else dict(args)
-        self.wrong, self.notes, self.sep, self.width = '', [], sep, width
+        self.wrong, self.notes, self.sep, self.width, self.tail = '', [], sep, width, 0
 
 
 def arff(path, text, encoding, whole):
@@ -214,14 +214,15 @@ def own_form(path, proposal):
     return told(import_first(t.lines), t)
 
 
-RULE = re.compile(r'\|?:?-+:?(\|:?-+:?)*\|?')   # below the header of a table in Markdown, without its blanks
+RULE = re.compile(r'[|+]?:?-+:?([|+]:?-+:?)*[|+]?')  # below the header of a table with bars
 
 
-def markdown(path, text, encoding, whole):
-    """The largest table of a text in Markdown; None if there is none."""
+def ruled(path, text, encoding, whole):
+    """The largest table with bars and a rule below its header, as Markdown and databases write it."""
     lines, found = text.split('\n'), []
-    for i in range(1, len(lines) if whole and has('pandas') else 0):
-        if '|' in lines[i - 1] and '|' in lines[i] and RULE.fullmatch(re.sub(r'\s', '', lines[i][:2000])):
+    for i in range(1, len(lines) if whole and has('pandas') and '--' in text else 0):
+        rule = re.sub(r'\s', '', lines[i][:2000])
+        if '|' in lines[i - 1] and re.search('[|+]', rule) and RULE.fullmatch(rule):
             n = len(list(itertools.takewhile(lambda s: '|' in s, lines[i + 1:])))
             found += [(n, -i)] * bool(n)
     if not found:
@@ -233,9 +234,34 @@ def markdown(path, text, encoding, whole):
     if lines[1 - i].lstrip().startswith('|'):
         args['usecols'] = list(range(1, len(names) + 1))
     p = OwnProposal(args, encoding, ' | ', len(names))
-    others = ' of %d tables; this is the largest' % len(found) if len(found) > 1 else ' around a table'
-    p.notes.append('%d lines of Markdown%s' % (len(lines) - (not lines[-1]), others))
+    other = sum(bool(s.strip()) and '|' not in s and not RULE.fullmatch(s.strip()) for s in lines)
+    p.notes += ['left out: %s around the table' % count(other, 'line')] * (other > 0)
+    p.notes += ['%d tables are in it; this is the largest' % len(found)] * (len(found) > 1)
     return own_form(path, p)
+
+
+def blank_separated(path, text, encoding, whole):
+    """A table with one blank between its cells, if all rows have as many and a column has numbers."""
+    form = Form(beginning(text), ' ', {'skipinitialspace': True}, {'skipinitialspace': True}, False)
+    widths = {len(r) for r, _ in form.rows[1:]}
+    cells = zip(*(r for r, _ in form.rows[1:]))
+    numbers_in = any(all(map(number_like, c)) for c in cells)
+    if not whole or len(form.rows) < 3 or widths != {form.width} or not numbers_in:
+        return None
+    try:
+        return own_form(path, Proposal(form, encoding))
+    except IndexError:
+        return None
+
+
+def web_server(path, text, encoding, whole):
+    """The W3C's form, in which IIS writes its logs."""
+    names = re.search(r'(?m)^#Fields: (.*)', text[:4000])
+    if not whole or not names or not has('pandas'):
+        return None
+    names = names[1].split()
+    args = {'sep': ' ', 'comment': '#', 'header': None, 'names': names, 'na_values': ['-']}
+    return own_form(path, OwnProposal(args, encoding, ' ', len(names)))
 
 
 def calendar(path, text, encoding, whole):
@@ -273,4 +299,4 @@ def web_page(path, text, encoding, whole):
 
 # Readers by the end of the file's name
 OWN_FORMS = {**dict.fromkeys(('toml', 'ini', 'cfg', 'eml', 'yml', 'yaml'), settings),
-             'arff': arff, 'md': markdown, 'ics': calendar, 'vcf': calendar}
+             'arff': arff, 'md': ruled, 'ics': calendar, 'vcf': calendar}

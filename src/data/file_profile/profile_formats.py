@@ -369,9 +369,11 @@ def statements_for_text(frame, all_text=False):
         code = p.code or {'date': 'pd.to_datetime({})'}.get(p.kind, '')
         if p.kind == 'float' and not p.code and not p.form:
             code = "pd.to_numeric({}, errors='coerce')"
+        elif p.kind == 'float' and p.form in ('.', ',') and not p.code:
+            code = number_code(list(kept), '', p.form)
         if p.remark:
             remarks[name] = p.remark
-        if code and p.form != 'either' and (p.kind != 'float' or not p.form or p.remark or p.code):
+        if code:
             found.setdefault(code, []).append(name)
     return list(found.items()), remarks
 

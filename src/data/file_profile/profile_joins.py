@@ -237,6 +237,8 @@ def parts_of_one(t, path, older):
     first = first_line(path)
     same = [other for other in older if kind_of(other) == kind_of(path) and first_line(other) == first]
     paths = same[::-1] + [path]
+    other = [os.path.basename(p) for p in older if p not in same and kind_of(p) == kind_of(path)
+             and re.sub(r'\d+', '0', os.path.basename(p)) == re.sub(r'\d+', '0', os.path.basename(path))]
     listed = repr(paths) if len(repr(paths)) < 400 else None
     if not listed:
         start = os.path.commonprefix(paths)
@@ -255,7 +257,8 @@ def parts_of_one(t, path, older):
         lines[0] = 'import glob; ' + lines[0]
     if sum(map(os.path.getsize, paths)) <= 4 * SAMPLE:
         try:
-            lines[0] += '  # %d rows' % len(run(['import pandas as pd'] + lines)['together'])
+            lines[0] += '  # ' + count(len(run(['import pandas as pd'] + lines)['together']), 'row')
+            lines[0] += ', without those with other columns: ' + clean(', '.join(other), 80) if other else ''
         except Exception:
             return []                   # they are not as much alike as their first lines are
     return lines

@@ -50,7 +50,8 @@ class SheetPart:
                 double = two_headers(first, second, rows[k + 2:k + 20])
                 if double:
                     self.args, self.other = {'skiprows': k + 2, 'header': None, 'names': double}, False
-                    self.names, body, self.above = double, rows[k + 2:], self.above[:k]
+                    self.names, body = double, rows[k + 2:]
+                    self.above = [' '.join(filter(None, r)) for r in rows[:k] if filled_cells(r)]
         if not double and body:
             self.units = units_row(self.names, body[:20])
             if self.units:
@@ -130,12 +131,12 @@ def workbook(path, engine):
         lines[0] = 'import pandas as pd; ' + lines[0]
     lines += join_all(tables)[1]
     share = (MOST - sum(len(s) + 1 for s in lines) - 60) // max(1, len(tables))
+    lines += [sheet_text(t, share) if isinstance(t, Table) else t for t in sheets]
     empty = unsaved(path) if engine == 'openpyxl' else ''
     if empty:
         TROUBLE.append('%s in it without a saved value' % empty)
         lines.append('%s in it %s no saved value, so pandas reads nothing there: openpyxl has the formulas'
                      % (empty, 'has' if empty == '1 formula' else 'have'))
-    lines += [sheet_text(t, share) if isinstance(t, Table) else t for t in sheets]
     others = [s.title for s in worksheets[SHEETS:] if s.title not in [p.title for p in alike]]
     if others:
         lines.append('more sheets: ' + clean(', '.join(clean(repr(n), 40) for n in others[:14]), 200))
@@ -183,6 +184,10 @@ class OpenBook:
         t.total = '(a hidden sheet) ' * part.hidden + t.total
         t.total += ' of %d sheets' % len(parts) if len(parts) > 1 else ''
         ending(t)
+        gaps = t.frame.isna().all(axis=1).to_numpy().nonzero()[0][:1]
+        if len(gaps):
+            before = count(int(gaps[0]), 'row')
+            t.notes.append('an empty row after %s: what follows may be another table' % before)
         before = ['above it: ' + ' / '.join(part.above)] * bool(part.above)
         before += ['units: ' + part.units] * bool(part.units)
         filled_down = ['merged cells are filled down: ' + ', '.join(map(repr, part.fill))] * bool(part.fill)

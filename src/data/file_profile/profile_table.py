@@ -121,15 +121,17 @@ def is_title(row, after):
 
 def two_headers(first, second, rest):
     """The joined names of two rows that are both a header ("2023" above "Q1" and "Q2"); None."""
-    if not 1 < filled_cells(first) < len(first) == len(second) == filled_cells(second):
+    above, below = ([c.strip() for c in row] for row in (first, second))
+    named = all(a or b for a, b in zip(above, below))       # one cell over both rows is a name too
+    if not named or not 1 < filled_cells(first) < len(first) == len(second):
         return None
-    above = [c.strip() for c in first]
     for i in range(1, len(above)):
         above[i] = above[i] or above[i - 1]
-    names = [('%s %s' % (a, b.strip())).strip() for a, b in zip(above, second)]
+    names = [('%s %s' % (a, b)).strip() for a, b in zip(above, below)]
     numbers = any(all(number_like(r[i]) for r in rest if i < len(r) and r[i].strip())
                   for i in range(1, len(first)))
-    good = numbers and not any(map(number_like, second)) and len(set(second)) < len(second)
+    below = list(filter(None, below))
+    good = numbers and not any(map(number_like, below)) and len(set(below)) < len(below) > len(first) // 2
     return names if good and len(set(names)) == len(names) else None
 
 
@@ -180,7 +182,8 @@ class Proposal:
     """The arguments of a reader for one form, and what stands before the table."""
 
     def __init__(self, form, encoding):
-        self.args, self.wrong, self.notes, self.width, self.sep = {}, '', [], form.width, form.sep
+        self.args, self.wrong, self.notes, self.tail = {}, '', [], 0
+        self.width, self.sep = form.width, form.sep
         rows = [r for r, _ in form.rows]
         skip, lines = self.place(form, rows)
         before, rows = rows[:skip], rows[skip:]
@@ -401,7 +404,7 @@ def read_as(name, reader, path, proposal, given, large=False):
         losses(t, raw, plans)
     if frame.shape[1] == proposal.width - 1 and not {'usecols', 'index_col'} & set(args):
         t.notes.append('the first column has no name and is the index')
-    ending(t)
+    ending(t, proposal.tail)
     return t
 
 
@@ -416,13 +419,14 @@ def tolerant(plans, statements):
 TOTAL = re.compile(r'(grand |sub)?(total|sum|summe|gesamt|insgesamt|totale|suma|ukupno|celkem)\b', re.I)
 
 
-def ending(t):
-    """Tells of rows at the end that are no rows of the table: a total, or remarks."""
+def ending(t, tail=0):
+    """Tells of rows at the end that are no rows of the table: a total, or remarks. tail: rows behind an empty
+    line."""
     last, rows = t.frame.tail(3), []
     for i in range(len(last) if len(t.frame) > 5 and t.frame.shape[1] > 1 else 0):
         cells = [cell_text(v) for v in last.iloc[i, :40]]
         alone = filled_cells(cells) == 1 and cells[0] and t.frame.iloc[:, 1].notna().mean() > .9
-        if alone or TOTAL.match(cells[0].strip()):
+        if alone or i >= len(last) - tail or TOTAL.match(cells[0].strip()):
             rows.append(' | '.join(cells).strip(' |'))
     if rows:
         t.notes.append('at its end, no data but a total or a remark: ' + ' / '.join(rows))
@@ -454,6 +458,9 @@ def read_table(path, text, encoding, whole, name='df'):
     for form in forms(path, text)[:3]:
         try:
             proposal = Proposal(form, encoding)
+            end = text[-4000:].rstrip() + '\n' if whole else ''
+            last = re.search(r'\n[ \t,;]*\r?\n((?:[^\n]+\n){1,3})$', end)
+            proposal.tail = last[1].count('\n') if last else 0
             if not whole or '\ufffd' in text and encoding.startswith(('utf-8', 'cp', 'mac')):
                 proposal.args['encoding_errors'] = 'replace'
             t = read_as(name, 'read_csv', path, proposal, given, not whole)
