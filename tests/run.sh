@@ -73,14 +73,14 @@ joined() {
 
 # Debian's own Python with Debian's pytest, whatever else is first in PATH. Rewriting their asserts is most of what it takes to read the tests, and
 # each worker reads them all: the bytecode is kept in build, for the workers and for the next run, whatever the user's environment says of it.
-export PYTHONPYCACHEPREFIX=$PWD/build/bytecode PYTHONDONTWRITEBYTECODE=
+bytecode=(PYTHONPYCACHEPREFIX="$PWD/build/bytecode" PYTHONDONTWRITEBYTECODE=)
 python() {
     : >"$at/notes"
     SANDPIPER_BIN=build/$build/sandpiper SANDPIPER_TEST_NOTES=$at/notes \
-        timeout -k 60 "$ROUND_MOST" /usr/bin/python3 -m pytest -q -p no:cacheprovider --timeout "$TEST_MOST" "$@" 2>&1 | tee "$at/round"
+        env "${bytecode[@]}" timeout -k 60 "$ROUND_MOST" /usr/bin/python3 -m pytest -q -p no:cacheprovider --timeout "$TEST_MOST" "$@" 2>&1 | tee "$at/round"
 }
 # Compiles the tests once, while other things run, instead of in each worker.
-compiled() { [ -d build/bytecode ] || timeout 300 /usr/bin/python3 -m pytest -q -p no:cacheprovider --collect-only tests/e2e >/dev/null 2>&1 || true; }
+compiled() { [ -d build/bytecode ] || env "${bytecode[@]}" timeout 300 /usr/bin/python3 -m pytest -q -p no:cacheprovider --collect-only tests/e2e >/dev/null 2>&1 || true; }
 # Of the round that just ended: what failed, and what was under way if it was stopped or died. tell WORD EXIT-CODE
 tell() {
     local how
@@ -121,8 +121,11 @@ e2e_alone() {
     mv "$at/last.new" "$at/last"
     return "$code"
 }
+# With sanitizers texts are cut at every byte, which finds what the release build would show, and more: there every fifth will do.
 units() {
-    SANDPIPER_UNITS_AGAIN=$at/again make -s -j"$jobs" MODE="$1" unit || return 1
+    local cuts=5
+    [ "$1" != asan ] || cuts=1
+    SANDPIPER_UNIT_CUTS=${SANDPIPER_UNIT_CUTS:-$cuts} SANDPIPER_UNITS_AGAIN=$at/again make -s -j"$jobs" MODE="$1" unit || return 1
     echo "every unit test passed" >"$at/last"
     [ ! -s "$at/again" ] || echo units_alone >"$at/how"
 }

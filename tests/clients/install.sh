@@ -14,6 +14,8 @@ if [ $# = 0 ]; then
     set -- "${@%.txt}"
 fi
 
+unset PYTHONPYCACHEPREFIX       # of tests/run.sh: the clients' bytecode lies beside them, as their users have it, or each start would compile them
+
 exec 9>"$to/.lock"
 flock 9
 

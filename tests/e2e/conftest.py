@@ -125,7 +125,7 @@ MARKERS = [
     "no_asan: says nothing of the program's own memory, or cannot be said of a build with sanitizers, which leaves it out",
     "xdist_group(name): these stay with one worker",
 ]
-SHARED = {"certificates": "certificates"}           # fixtures that are made once a module
+SHARED = {"certificates": "certificates"}           # fixtures that are made once
 
 
 def pytest_addoption(parser):
@@ -139,8 +139,10 @@ def pytest_configure(config):
         config.pluginmanager.register(Notes())
 
 
-def group_of(item):
+def group_of(item, quick):
     """Whom it must stay with; None: it may run beside any other."""
+    if quick and hasattr(item.module, "prof"):      # else each worker imports pandas for a few short tests
+        return "profiles"
     values = getattr(item, "callspec", None) and item.callspec.params.values() or ()
     if any(isinstance(v, str) and v in (ROOTLESS, BWRAP_USER) for v in values):
         return "user"
@@ -155,16 +157,15 @@ def seconds_of(item):
 def pytest_collection_modifyitems(config, items):
     """Groups for the workers, and the longest first. Where only some engines are asked for, the rounds of the others are not there, instead of
     being skipped."""
+    quick, cases = config.getoption("quick"), set()
     for item in items:
-        group = group_of(item)
+        group = group_of(item, quick)
         if group:
             item.add_marker(pytest.mark.xdist_group(group))
     if config.getoption("numprocesses", None) or hasattr(config, "workerinput"):
         items.sort(key=lambda i: (not i.get_closest_marker("xdist_group"), -seconds_of(i)))
     wanted = os.environ.get("SANDPIPER_TEST_ENGINES", "")
     wanted = [] if wanted == "required" else wanted.split()
-
-    quick, cases = config.getoption("quick"), set()
 
     def is_another_case(item):
         test = (item.path, getattr(item, "originalname", item.name), item.cls)

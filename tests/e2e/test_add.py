@@ -132,6 +132,7 @@ def test_the_model_sees_what_is_in_a_folder(sandpiper, serve):
     assert r.out == "4.5 /mnt/data/data/feb.csv\n", r
 
 
+@pytest.mark.slow(3)
 def test_what_differs_in_a_folder(sandpiper, serve):
     folder(sandpiper, **{"a.csv": CSV, "b.csv": CSV, "c.csv": "day,price\n1,2\n"})
     server = serve(sandpiper, [{"answer": {"text": "Heard."}}])
@@ -262,6 +263,7 @@ def test_a_word_that_names_no_file(sandpiper, serve, question):
     assert told == question and not r.err.strip(), (told, r)
 
 
+@pytest.mark.slow(3)
 def test_a_database_in_use_comes_with_its_log(sandpiper, serve):
     """What another program has just written to a SQLite database is only in the -wal file beside it."""
     con = sqlite3.connect(sandpiper.path("work/used.db"))
@@ -409,6 +411,7 @@ def test_a_zip_bomb(sandpiper, serve):
     assert r.err.endswith("/mnt/data/bomb.zip; unpacked it has 314572800 bytes, more than the sandbox has room for\n") and len(r.err.splitlines()) == 1, r
 
 
+@pytest.mark.slow(3)
 def test_a_csv_that_is_none(sandpiper, serve):
     """The line of the copy says so; the model is told what it is; the session goes on."""
     for name, content in (("none.csv", bytes(range(256)) * 20), ("page.csv", "<html><body>no such page</body></html>\n"), ("good.csv", CSV)):
@@ -422,6 +425,7 @@ def test_a_csv_that_is_none(sandpiper, serve):
     leave(p)
 
 
+@pytest.mark.slow(3)
 def test_packed_data_is_described(sandpiper, serve):
     sandpiper.write("sales.csv.gz", gzip.compress(b"day;amount\n" + b"2024-01-01;1,5\n" * 500))
     told, _ = asked(sandpiper, serve, "the sum?", "--add", "sales.csv.gz")

@@ -260,6 +260,7 @@ def asked(program, answers, *args):
     return p
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("answer, said", [("y\r", "rain_mm"), ("n\r", "the user did not allow access to"), ("\r", "did not allow")])
 def test_asked_once_a_folder(sandpiper, serve, answer, said):
     path = traffic(sandpiper, 5)
@@ -279,6 +280,7 @@ def test_asked_once_a_folder(sandpiper, serve, answer, said):
     assert p.exitstatus == 0 and "Allow it" not in p.before
 
 
+@pytest.mark.slow(3)
 def test_asked_in_the_chat(sandpiper, serve):
     traffic(sandpiper, 5)
     serve(sandpiper, [{"answer": access("roads/traffic.csv")}, {"expect": {"last": {"content": {"contains": "rain_mm"}}}, "answer": {"text": "Taken."}},

@@ -502,6 +502,7 @@ def test_where_no_file_is_completed(bare, serve, typed):
     leave(p)
 
 
+@pytest.mark.slow(3)
 def test_put_reads_what_completion_wrote(sandpiper, serve):
     """Escaped, in quotes, or as it is: one file."""
     serve(sandpiper, [{"expect": {"last": {"content": {"contains": "two words.csv"}}}, "answer": {"text": "Heard."}}] * 3)

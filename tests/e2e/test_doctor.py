@@ -77,6 +77,7 @@ def test_doctor_mentions_gvisor(sandpiper_on, engine):
     assert r.code == 0 and ("gVisor (runsc) is installed: --runtime runsc" in r.out) == (engine != "bwrap"), r
 
 
+@pytest.mark.slow(3)
 def test_doctor_with_an_engine_that_lies(bare):
     """A client that prints escape sequences and fails: one clean line and a remedy."""
     path = bare.write("docker", "#!/bin/sh\nprintf 'docker: Error \\033[31mred\\033[0m\\n' >&2\nexit 125\n")

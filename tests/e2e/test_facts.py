@@ -317,6 +317,7 @@ def test_a_table_is_joined_with_the_one_before(sandpiper, serve):
     assert "both = sales.merge(shops, on='shop')  # 90 rows\nsales: 90 rows, columns: " in asked and "sum 60" in told, (asked, told)
 
 
+@pytest.mark.slow(3)
 @BOTH
 def test_lines_that_are_not_json_are_left_out(sandpiper, serve, dialect):
     """The code that reads such a file has a loop, which is put in front of the model's code as a whole."""
@@ -325,6 +326,7 @@ def test_lines_that_are_not_json_are_left_out(sandpiper, serve, dialect):
     assert "records 300" in bodies[1]["messages"][-1]["content"], bodies[1]
 
 
+@pytest.mark.slow(3)
 def test_a_profile_stays_with_its_question(sandpiper, serve):
     """Also where words are wanted and no more code: what the service has read of the question is not read anew."""
     path = sandpiper.write("trade.json", json.dumps(DATA))

@@ -75,6 +75,7 @@ def test_a_tree_without_an_end(sandpiper, serve, argv):
     assert r.code == 1 and re.search("takes too long to read|holds more than", r.err) and r.seconds < LIMIT + 2, r
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("number,code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_the_reading(sandpiper, serve, number, code):
     serve(sandpiper, [text("First.")])
@@ -89,6 +90,7 @@ def test_a_signal_ends_the_reading(sandpiper, serve, number, code):
     assert p.returncode == code and time.monotonic() - began < 2
 
 
+@pytest.mark.slow(3)
 def test_ctrl_c_in_a_chat_ends_the_reading(sandpiper, serve):
     """The chat goes on."""
     serve(sandpiper, [text("First."), text("Second.")])
@@ -169,6 +171,7 @@ def test_figures_in_a_folder_of_the_users_are_exported_as_they_were(sandpiper, s
     assert "image/png" not in sandpiper.run("sessions", "export", "2", "--format", "ipynb").out
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("where", ["the user's", "the code's"])
 def test_no_other_image_goes_to_the_model(sandpiper, serve, where):
     from PIL import Image

@@ -320,6 +320,7 @@ def test_replaced_between_check_and_start(there, what, how):
 RENAME_EXCHANGE = 2
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("place", ["bwrap", BWRAP_USER])
 def test_exchanged_all_the_time(place):
     """Whatever comes of each start, no code sees the folder that is refused."""

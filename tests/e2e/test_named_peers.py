@@ -87,6 +87,7 @@ def test_one_that_is_stopped_is_not_ended(named_bwrap):
     assert run(named_bwrap, "print(x)").out == "42\n"
 
 
+@pytest.mark.slow(3)
 def test_with_few_descriptors_it_is_not_ended(named_bwrap):
     """However few: what cannot be looked at is neither dead nor new."""
     assert run(named_bwrap, "x = 42").code == 0

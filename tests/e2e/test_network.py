@@ -17,21 +17,24 @@ from program import HANG
 
 # -- TLS
 
+KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]       # six of RSA take a processor for two seconds
+
+
 def make(args, cwd):
     subprocess.run(["openssl", *args], cwd=cwd, check=True, capture_output=True)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def certificates(tmp_path_factory):
     """ca.pem signs good.pem (127.0.0.1), old.pem (expired) and other.pem (another host); strange.pem is of a CA that nobody trusts."""
     if not shutil.which("openssl"):
         pytest.skip("openssl is not there")
     d = tmp_path_factory.mktemp("ca")
     for ca in ("ca", "stranger"):
-        make(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", ca + ".key", "-out", ca + ".pem", "-days", "2", "-subj", "/CN=" + ca], d)
+        make(["req", "-x509", *KEY, "-keyout", ca + ".key", "-out", ca + ".pem", "-days", "2", "-subj", "/CN=" + ca], d)
     for name, ca, host, days in [("good", "ca", "IP:127.0.0.1", "2"), ("other", "ca", "DNS:elsewhere.example", "2"), ("old", "ca", "IP:127.0.0.1", "-1"),
                                  ("strange", "stranger", "IP:127.0.0.1", "2")]:
-        make(["req", "-newkey", "rsa:2048", "-nodes", "-keyout", name + ".key", "-out", name + ".csr", "-subj", "/CN=" + name], d)
+        make(["req", *KEY, "-keyout", name + ".key", "-out", name + ".csr", "-subj", "/CN=" + name], d)
         (d / (name + ".ext")).write_text("subjectAltName=" + host + "\n")
         start = ["-not_before", "20200101000000Z", "-not_after", "20200102000000Z"] if days == "-1" else ["-days", days]
         try:

@@ -42,6 +42,7 @@ def test_the_limit_of_an_outer_group_is_named(sandpiper, group):
     assert "out of memory (limit 128 MiB)" in r.err, r
 
 
+@pytest.mark.slow(3)
 def test_a_server_in_a_group(sandpiper, group):
     """What is too much for the group ends the code, not the server."""
     need_engine("bwrap")

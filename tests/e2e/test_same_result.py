@@ -1,6 +1,8 @@
 """test_same_result.py - the same cell gives the same members by each way: --json, exec --json-result, serve, MCP and exports."""
 import json
 
+import pytest
+
 from mcp_stdio import Mcp
 from serve_raw import Server
 from test_rich import ask, of
@@ -53,6 +55,7 @@ def bundles(book):
     return dict(zip(CELLS, [v[0] if v else None for v in values]))
 
 
+@pytest.mark.slow(3)
 def test_by_each_way(sandpiper, serve):
     served, called, run = serve_each(sandpiper), mcp_each(sandpiper), exec_each(sandpiper)
     r = ask(sandpiper, serve, *CELLS.values())

@@ -26,6 +26,7 @@ def ask(server, path, body=None, status=200, token=A, **headers):
     return server.ask(path, body, status, Authorization="Bearer " + token, **headers)
 
 
+@pytest.mark.slow(3)
 def test_questions_of_another_client(start, sandpiper):
     """Each has half of the eight, and makes room among its own conversations, however many questions it asks."""
     server, _ = start(*[done("Answer.") for _ in range(16)], args=("--token-file", tokens(sandpiper, A, B)))

@@ -312,6 +312,7 @@ def test_a_copy_of_the_session_has_the_added_files_too(sandpiper, serve):
     leave(p)
 
 
+@pytest.mark.slow(3)
 def test_data_of_a_pipe_is_kept_for_the_rerun(sandpiper, serve):
     """Also that of a file on stdin, whose name nobody knows; not what is too large; and a file of the user's that has changed is told."""
     read = code("rows = open('stdin.csv').read().split()")

@@ -71,6 +71,7 @@ def kill_rounds(s, serve, rounds):
             assert r.code == 0 and "Answer" in r.out, r
 
 
+@pytest.mark.slow(3)
 def test_kill(sandpiper, serve):
     kill_rounds(sandpiper, serve, 8)
 

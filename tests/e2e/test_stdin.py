@@ -25,6 +25,7 @@ def test_small_text_is_shown_whole(sandpiper_on, serve):
     assert str(len(CSV)) in r.err, r
 
 
+@pytest.mark.slow(3)
 def test_larger_data_is_shown_as_a_profile(sandpiper_on, serve):
     data = "Datum;Betrag\n" + "".join("%02d.03.2024;%d,50\n" % (1 + i % 28, i) for i in range(3000))
     _, server = ask(sandpiper_on, serve, data, "stdin.csv %d" % len(data),
@@ -37,6 +38,7 @@ def test_binary_data(sandpiper, serve):
     ask(sandpiper, serve, data, "stdin.png %d" % len(data))
 
 
+@pytest.mark.slow(3)
 def test_a_regular_file_is_read_whole(sandpiper, serve):
     path = sandpiper.write("in.csv", CSV)
     with open(path) as f:
@@ -104,6 +106,7 @@ def test_a_slow_sibling_is_waited_for(sandpiper, serve):
     assert b"waiting for stdin" in p.stderr, p
 
 
+@pytest.mark.slow(3)
 def test_a_sibling_that_pauses_in_the_middle(sandpiper, serve):
     serve(sandpiper, [READ, {"expect": {"last": {"content": {"contains": "8"}}}, "answer": {"text": "ok"}}])
     p = subprocess.run(["bash", "-c", '(printf "a,b\\n"; sleep 1.5; printf "1,2\\n") | "$0" go', BIN], cwd=sandpiper.work, env=sandpiper.env(),

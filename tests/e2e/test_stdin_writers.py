@@ -216,6 +216,7 @@ def test_ctrl_c_exit_code(bare, serve):
     sibling.wait()
 
 
+@pytest.mark.slow(3)
 def test_too_much_data(bare, serve):
     serve(bare, [])
     with open(bare.write("big", ""), "wb") as f:

@@ -85,6 +85,7 @@ def test_a_busy_service_is_asked_again(sandpiper, serve, storage):
     assert r.code == 0 and s.requests == 5 and len(s.objects) == 3, r
 
 
+@pytest.mark.slow(3)
 def test_progress_of_large_files(sandpiper, serve, storage):
     """Bytes of all files that a cell made, in the status line, and a wait with its reason; nothing of the line in a pipe, or for small files."""
     s, to, env = storage("azure", 503)

@@ -165,6 +165,7 @@ def test_a_file_that_went_away(sandpiper, serve):
     assert contents(server, 1)[0][1].endswith("[The image gone.png is not shown here.]")
 
 
+@pytest.mark.slow(3)
 def test_recorded_and_replayed(sandpiper, serve):
     path = sandpiper.path("session.jsonl")
     serve(sandpiper, [call(DRAW % (40, 30, "a.png")), done("A line.")], model="gpt-4o", sees=True)
@@ -193,6 +194,7 @@ def test_a_failed_question_keeps_its_image(sandpiper, serve):
     assert [len(images(contents(server, n)[-1][1])) for n in (1, 2)] == [1, 1]
 
 
+@pytest.mark.slow(3)
 def test_images_of_a_folder(sandpiper, serve):
     """The first four, each once, by the name that they have in the sandbox; no link leads out of the folder; a continued session has them again."""
     os.makedirs(sandpiper.path("work/scans/deep"))

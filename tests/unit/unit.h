@@ -34,4 +34,14 @@ static inline int64_t cpu_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
+/* How many bytes apart a text is cut that is tried cut at each byte: 1, or SANDPIPER_UNIT_CUTS. Such tests
+ * take most of a processor's time, and the round with sanitizers cuts at every byte. */
+static inline size_t cut_step(void)
+{
+    const char *s = getenv("SANDPIPER_UNIT_CUTS");
+    size_t n = s ? strtoul(s, NULL, 10) : 1;
+
+    return n ? n : 1;
+}
+
 #endif

@@ -5,17 +5,10 @@
  * are what the Responses API has of its own. What a quirk means for the next request is an action too:
  * "history" tells its messages, "request" its fields.
  */
-#include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-#include <time.h>
+#include "../unit.h"
 
-#include <cmocka.h>
+#include <dirent.h>
+#include <strings.h>
 
 #include "base/argv.h"
 #include "base/buf.h"
@@ -511,7 +504,7 @@ static const char *try_cuts(const struct wire_case *w, const struct outcome *who
 {
     size_t n = w->body.len, stride = n > 2 * STRIDE ? STRIDE : n;
     struct outcome o;
-    size_t step = n > EVERY ? 31 : 1;
+    size_t step = n > EVERY ? 31 : cut_step();
     for (size_t cut = 1; cut <= stride && cut < n; cut += step) {
         run(w, n, cut, stride, false, &o);
         bool equal = same(whole, &o);
@@ -525,7 +518,7 @@ static const char *try_cuts(const struct wire_case *w, const struct outcome *who
 static const char *try_prefixes(const struct wire_case *w, const struct outcome *whole)
 {
     size_t n = w->body.len, sparse = n > PREFIXES ? n - PREFIXES / 4 : 0;
-    size_t step = n > EVERY ? 61 : 1;
+    size_t step = n > EVERY ? 61 : cut_step();
     for (size_t cut = 1; cut < n; cut += cut < sparse ? n / 256 : step) {
         struct outcome o;
         run(w, cut, 0, cut, true, &o);
@@ -575,6 +568,8 @@ static unsigned run_folder(const char *dir, unsigned *total)
     int n = scandir(dir, &list, no_dot, by_name);
     unsigned failed = 0;
     *total = 0;
+    if (n < 0)
+        fail_msg("no folder %s", dir);
     for (int i = 0; i < n; i++) {
         struct wire_case w;
         if (case_read(&w, dir, list[i]->d_name)) {
@@ -588,8 +583,7 @@ static unsigned run_folder(const char *dir, unsigned *total)
         case_release(&w);
         free(list[i]);
     }
-    if (n >= 0)
-        free(list);
+    free(list);
     return failed;
 }
 
