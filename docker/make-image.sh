@@ -1,7 +1,8 @@
 #!/bin/bash
 # make-image.sh - build the image sandpiper:latest with docker, podman or both. Quick when nothing has changed (the image carries a
 # sum of this folder as a label). Where no registry of images can be reached the base is made of Debian's packages by debootstrap. Where no
-# index of Python packages can be reached the image lacks what the file wheels lists, says so, and is made anew when there is one.
+# index of Python packages can be reached the image lacks what the file wheels lists, has Debian's older pandas instead (packages.without-wheels),
+# says so, and is made anew when there is one.
 #
 #   ENGINE="docker podman"   which engines (default: every one that answers)
 #   IMAGE=sandpiper:latest   the name to give
@@ -10,7 +11,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 image=${IMAGE:-sandpiper:latest}
 base=$(sed -n 's/^FROM //p' "$here/Dockerfile")
-sum=$(cd "$here" && cat Dockerfile packages dpkg.cfg wheels wheels.leave-out | sha256sum | cut -c1-16)
+sum=$(cd "$here" && cat Dockerfile packages packages.without-wheels dpkg.cfg matplotlibrc wheels wheels.leave-out | sha256sum | cut -c1-16)
 work=
 
 say() { printf 'image: %s\n' "$*" >&2; }
@@ -79,14 +80,16 @@ wheels() { sed -n 's/==.*//p' "$here/wheels" | xargs; }
 # The Python packages of the file wheels, unpacked in $work/context/site without what no code reads. They are fetched here and not in the
 # image, because it is this machine's pip that knows its index, proxy and certificates; nothing of a wheel is run. Says why there are none.
 fetch_wheels() {
-    local pip=(python3 -m pip) to=$work/wheels site=$work/context/site wheel pattern
+    local pip=(python3 -m pip) to=$work/wheels site=$work/context/site wheel pattern glibc platforms=()
+    # by their names the wheels say for which glibc they are at least, and pip takes each name as it stands
+    for glibc in 2_28 2_24 2_17; do platforms+=(--platform "manylinux_${glibc}_$(uname -m)"); done
     command -v python3 >/dev/null || { echo "python3 is not installed"; return 1; }
     "${pip[@]}" --version >/dev/null 2>&1 || {
         python3 -m venv "$work/pip" >/dev/null 2>&1 || { echo "there is no pip: apt-get install python3-venv"; return 1; }
         pip=("$work/pip/bin/python" -m pip)
     }
     timeout 900 "${pip[@]}" download --quiet --retries 3 --timeout 30 --disable-pip-version-check --no-deps --require-hashes \
-        --only-binary :all: --implementation cp --python-version 3.11 --platform "manylinux_2_28_$(uname -m)" \
+        --only-binary :all: --implementation cp --python-version 3.11 "${platforms[@]}" \
         --dest "$to" -r "$here/wheels" >"$work/pip.log" 2>&1 ||
         { grep '^ERROR' "$work/pip.log" | tail -1 | cut -c1-300 | grep . || echo "pip was not ready in 15 minutes"; return 1; }
     for wheel in "$to"/*.whl; do
@@ -102,10 +105,11 @@ make_context() {
     local why
     make_work
     mkdir -p "$work/context/site"
-    cp "$here/Dockerfile" "$here/packages" "$here/dpkg.cfg" "$work/context/"
-    say "fetching $(wheels) from PyPI ..."
+    cp "$here/Dockerfile" "$here/packages" "$here/dpkg.cfg" "$here/matplotlibrc" "$work/context/"
+    say "fetching $(wheels | wc -w) packages from PyPI ..."
     why=$(fetch_wheels) || {
-        say "$image will lack $(wheels), so code in it cannot read Parquet (an index of Python packages is needed): $why"
+        say "$image will lack what is newer in PyPI ($(wheels)), so code in it cannot read Parquet (an index of Python packages is needed): $why"
+        cat "$here/packages.without-wheels" >>"$work/context/packages"
         sum=$sum-without
     }
 }
