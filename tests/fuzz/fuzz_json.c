@@ -5,9 +5,13 @@
 
 #include <math.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "json/json.h"
 #include "base/utf8.h"
+
+static struct json_joint joint; /* of all strings, as if they were pieces of one */
+static struct buf joined;
 
 static void walk(const struct json *j, unsigned depth)
 {
@@ -15,6 +19,10 @@ static void walk(const struct json *j, unsigned depth)
     const char *s = json_str(j);
     check((s != NULL) == (json_type(j) == JSON_STRING));
     check(s == NULL || utf8_valid(s, strlen(s)));
+    if (s) {
+        json_join(&joint, s, strlen(s), &joined);
+        check(utf8_valid(buf_str(&joined), joined.len));
+    }
     check(isfinite(json_double(j, 0)));
     json_int(j, 0);
     json_truthy(j);
@@ -32,7 +40,7 @@ static void one(const char *text, size_t len, int flags)
     struct error e = {0};
     size_t used = 0, at;
     struct json *j = json_parse(text, len, flags, &used, &e);
-    if (!(flags & JSON_PREFIX) && (j || (flags & JSON_DUPLICATES && e.kind == ERROR_PROTOCOL)))
+    if (!(flags & (JSON_PREFIX | JSON_NAN)) && (j || (flags & JSON_DUPLICATES && e.kind == ERROR_PROTOCOL)))
         check(json_valid(text, len, &at) == (j != NULL));
     if (j == NULL) {
         check((e.kind == ERROR_PROTOCOL || e.kind == ERROR_LIMIT) && e.code >= 0 && (size_t)e.code <= len
@@ -67,6 +75,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = fuzz_exact(data, size);
     for (int flags = 0; flags <= (JSON_DUPLICATES | JSON_PREFIX | JSON_LONG | JSON_FEW); flags++)
         one(text, size, flags);
+    joint = (struct json_joint){0};
+    buf_init(&joined, 0);
+    one(text, size, JSON_DUPLICATES | JSON_LONG | JSON_NAN | JSON_PIECES);
+    json_join_end(&joint, &joined);
+    check(utf8_valid(buf_str(&joined), joined.len));
+    buf_release(&joined);
     free(text);
     return 0;
 }

@@ -166,7 +166,10 @@ struct json *json_parse(const char *text, size_t len, int flags, size_t *used, s
     if (len > most)
         return error_null(err, ERROR_LIMIT, 0, "too much JSON: %s bytes, at most %s",
                           count_text((int64_t)len).text, count_text((int64_t)most).text);
-    struct json_scan scan = {.prefix = flags & JSON_PREFIX, .most = values_of(flags)};
+    struct json_scan scan = {.prefix = flags & JSON_PREFIX,
+                             .nan = flags & JSON_NAN,
+                             .pieces = flags & JSON_PIECES,
+                             .most = values_of(flags)};
     cJSON *c = NULL;
     if (json_scan(&scan, text, len) < 0) {
         refused(&scan, len, flags, err);

@@ -24,10 +24,12 @@ enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSO
 #define JSON_LONG_BYTES (64u << 20)
 #define JSON_VALUES     200000 /* most values in a text, not counting keys; each costs up to 130 bytes */
 #define JSON_FEW_VALUES 50000
-#define JSON_DUPLICATES 1 /* flag: of two members with one key the first counts, instead of an error */
-#define JSON_PREFIX     2 /* flag: text after the value is no error; *used tells where the value ended */
-#define JSON_LONG       4 /* flag: up to JSON_LONG_BYTES */
-#define JSON_FEW        8 /* flag: up to JSON_FEW_VALUES, where others wait until it is parsed (25 ms) */
+#define JSON_DUPLICATES 1  /* flag: of two members with one key the first counts, instead of an error */
+#define JSON_PREFIX     2  /* flag: text after the value is no error; *used tells where the value ended */
+#define JSON_LONG       4  /* flag: up to JSON_LONG_BYTES */
+#define JSON_FEW        8  /* flag: up to JSON_FEW_VALUES, where others wait until it is parsed (25 ms) */
+#define JSON_NAN        16 /* flag: NaN, Infinity and -Infinity, which Python writes, are read as null */
+#define JSON_PIECES     32 /* flag: strings are pieces of longer ones, see json_join() */
 
 /* NULL with err (code is the byte offset): ERROR_PROTOCOL if text is not a JSON value, ERROR_LIMIT if it is
  * too much of it. used may be NULL. */
@@ -62,6 +64,18 @@ int64_t json_int(const struct json *j, int64_t otherwise);
 char *json_print(const struct json *j);                     /* compact text; the caller frees */
 void json_line(const struct json *j, struct buf *out);      /* appends the same text and a newline */
 bool json_same(const struct json *a, const struct json *b); /* do both print as the same text? */
+/* Text may come in pieces that are cut within a character: half of a surrogate pair, or a byte of UTF-8, in
+ * each. With JSON_PIECES such a part is kept as a private character (U+10F000 to U+10F8FF) instead of
+ * U+FFFD. json_join() appends a piece to out, where what belongs together is one character again and what
+ * does not is U+FFFD; an unfinished character at its end is held back for the next piece of the same text.
+ */
+struct json_joint {
+    uint16_t part[4]; /* surrogates, or bytes */
+    unsigned n;
+};
+void json_join(struct json_joint *j, const char *piece, size_t len, struct buf *out);
+void json_join_end(struct json_joint *j, struct buf *out); /* no piece follows */
+
 /* Append JSON text with everything above U+007E escaped. Such characters occur in strings only, where the
  * escape means the same. */
 void json_ascii(const char *text, size_t len, struct buf *out);

@@ -54,13 +54,21 @@ static void replace(struct scanner *s, size_t at, size_t len, const char *with)
 /* The same in a string, for the len bytes from here on. */
 static bool repair(struct scanner *s, size_t len, const char *with)
 {
-    s->grown += len < strlen(REPLACEMENT) ? strlen(REPLACEMENT) - len : 0;
+    s->grown += len < strlen(with) ? strlen(with) - len : 0;
     if (s->r->most > 0 && s->grown > GROWN_MAX)
         return scan_fail(s, JSON_BROKEN);
     if (s->r->most > 0)
         replace(s, s->i, len, with);
     s->i += len;
     return true;
+}
+
+static bool repair_with(struct scanner *s, size_t len, uint32_t cp)
+{
+    struct buf with autorelease(buf_release) = BUF_INIT(0);
+
+    utf8_add(&with, cp);
+    return repair(s, len, buf_str(&with));
 }
 
 static bool scan_escape(struct scanner *s)
@@ -76,8 +84,10 @@ static bool scan_escape(struct scanner *s)
     int n = json_unicode(from, left, &cp);
     if (n < 0)
         return n == -2 ? fail_early(s) : scan_fail(s, JSON_UNICODE);
-    if (cp == 0) /* cJSON cuts the string at \u0000 and refuses half a character */
-        return repair(s, (size_t)n, "\\ufffd");
+    if (cp == 0) { /* cJSON cuts the string at \u0000 and refuses half a character */
+        cp = s->r->pieces ? json_half(from) : 0;
+        return cp ? repair_with(s, (size_t)n, cp) : repair(s, (size_t)n, "\\ufffd");
+    }
     s->i += (size_t)n;
     return true;
 }
@@ -88,6 +98,8 @@ static bool scan_high(struct scanner *s)
     size_t left = s->len - s->i, valid = json_high_span(from, left);
 
     s->i += valid;
+    if (valid == 0 && s->r->pieces)
+        return repair_with(s, 1, json_byte(*from));
     return valid > 0 || repair(s, utf8_broken_length(from, left), REPLACEMENT);
 }
 
@@ -149,7 +161,8 @@ static void set_apart(struct scanner *s, size_t from, char *text, const char *wi
 
 static bool scan_long_string(struct scanner *s, size_t from)
 {
-    struct json_decoded d = json_decode(s->text + from + 1, s->len - from - 1, GROWN_MAX - s->grown);
+    struct json_decoded d = json_decode(s->text + from + 1, s->len - from - 1, s->r->pieces,
+                                        GROWN_MAX - s->grown);
 
     s->i = from + 1 + d.used;
     s->grown += d.grown;
@@ -228,11 +241,24 @@ static void skip_space(struct scanner *s)
         s->i++;
 }
 
+static bool scan_nan(struct scanner *s)
+{
+    size_t from = s->i;
+
+    if (!scan_word(s, s->text[from] == 'N' ? "NaN" : s->text[from] == 'I' ? "Infinity" : "-Infinity"))
+        return false;
+    if (s->r->most > 0)
+        replace(s, from, s->i - from, "null");
+    return true;
+}
+
 static bool scan_scalar(struct scanner *s)
 {
     char c = s->text[s->i];
     if (c == '"')
         return scan_string_value(s);
+    if (s->r->nan && (c == 'N' || c == 'I' || (c == '-' && s->i + 1 < s->len && s->text[s->i + 1] == 'I')))
+        return scan_nan(s);
     if (c == '-' || (c >= '0' && c <= '9'))
         return scan_number(s);
     if (c != 't' && c != 'f' && c != 'n')

@@ -160,6 +160,7 @@ struct decoder {
     char *out;
     size_t n, alloc; /* written up to n */
     size_t grown;
+    bool pieces;
     const char *reason;
     bool end;
 };
@@ -176,6 +177,8 @@ static void decode_escape(struct decoder *d)
     }
     int n = left < 2 ? -2 : json_unicode(s, left, &cp);
     if (n > 0) {
+        if (cp == 0 && d->pieces)
+            cp = json_half(s);
         d->i += (size_t)n;
         d->n += encode(cp, d->out + d->n);
         return;
@@ -196,10 +199,11 @@ static void decode_high(struct decoder *d)
         d->n += valid;
         return;
     }
-    size_t broken = utf8_broken_length(s, left);
+    size_t broken = d->pieces ? 1 : utf8_broken_length(s, left),
+           written = encode(d->pieces ? json_byte(*s) : 0, d->out + d->n);
     d->i += broken;
-    d->n += encode(0, d->out + d->n);
-    d->grown += broken < 3 ? 3 - broken : 0;
+    d->n += written;
+    d->grown += broken < written ? written - broken : 0;
 }
 
 /* What stands for itself, and escapes of two bytes, while there is room. */
@@ -241,9 +245,9 @@ static void decode_some(struct decoder *d)
     }
 }
 
-struct json_decoded json_decode(const char *s, size_t len, size_t most)
+struct json_decoded json_decode(const char *s, size_t len, bool pieces, size_t most)
 {
-    struct decoder d = {.s = s, .len = len};
+    struct decoder d = {.s = s, .len = len, .pieces = pieces};
 
     while (!d.end && !d.reason) {
         if (d.alloc < d.n + 2 * ROOM) {

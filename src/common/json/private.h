@@ -24,6 +24,8 @@ struct json_apart {
 
 struct json_scan {
     bool prefix; /* text after the value is no error */
+    bool nan;    /* JSON_NAN */
+    bool pieces; /* JSON_PIECES */
     size_t most; /* how many values it may have; 0: any number, and only start and end are noted */
     /* what comes of it: */
     size_t start, end; /* where the value is in the text given */
@@ -37,7 +39,7 @@ struct json_scan {
     bool too_much;      /* it may be JSON, but has more values than allowed */
 };
 
-/* s is empty but for prefix and most. 0, or -1 with reason and at. Release s in both cases. */
+/* s is empty but for its first members. 0, or -1 with reason and at. Release s in both cases. */
 int json_scan(struct json_scan *s, const char *text, size_t len);
 void json_scan_release(struct json_scan *s);
 
@@ -61,8 +63,15 @@ struct json_decoded {
 };
 
 /* Decodes the string that begins behind a quote, with U+FFFD for what is no character, and reads its closing
- * quote. grown may be most at most. */
-struct json_decoded json_decode(const char *s, size_t len, size_t most);
+ * quote. grown may be most at most. pieces: JSON_PIECES. */
+struct json_decoded json_decode(const char *s, size_t len, bool pieces, size_t most);
+
+/* ---- json_pieces.c: private characters for parts of one ---- */
+
+/* For the escape at s, for which json_unicode() found no character; 0: it is \u0000. */
+uint32_t json_half(const char *s);
+/* For a byte that is not UTF-8. */
+uint32_t json_byte(char byte);
 
 /* Why a string is refused. */
 #define JSON_EARLY   "unexpected end"

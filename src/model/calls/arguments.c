@@ -65,9 +65,9 @@ static char *mend(const char *text, size_t len)
 
 struct json *arguments_parse(const char *text, size_t len, struct error *err)
 {
-    struct json *j = json_parse(text, len, 0, NULL, err);
+    struct json *j = json_parse(text, len, JSON_NAN, NULL, err);
     autofree char *mended = j ? NULL : mend(text, len);
-    return mended ? json_parse(mended, strlen(mended), 0, NULL, NULL) : j;
+    return mended ? json_parse(mended, strlen(mended), JSON_NAN, NULL, NULL) : j;
 }
 
 static bool is_blank(const char *s)

@@ -262,3 +262,17 @@ bool call_deltas_add_function_call(struct call_deltas *s, const struct json *f)
     add_args(s, t, json_get(f, "arguments"));
     return true;
 }
+
+void call_deltas_join(struct call_deltas *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        struct buf *args = &s->v[i].args, whole = BUF_INIT(ARGS_MAX);
+        struct json_joint joint = {0};
+
+        json_join(&joint, buf_str(args), args->len, &whole);
+        json_join_end(&joint, &whole);
+        whole.full |= args->full;
+        buf_release(args);
+        *args = whole;
+    }
+}

@@ -50,5 +50,7 @@ bool call_deltas_add_item_arguments(struct call_deltas *s, const struct json *ev
                                     const struct json *arguments, bool done);
 /* Adds a deprecated function_call delta; all of them belong to the same call. */
 bool call_deltas_add_function_call(struct call_deltas *s, const struct json *f);
+/* All have come: puts together the characters that were cut by the ends of pieces (JSON_PIECES). */
+void call_deltas_join(struct call_deltas *s);
 
 #endif

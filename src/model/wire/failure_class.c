@@ -50,6 +50,7 @@ static bool is_context(const struct failure *f, const char *type)
                                         "maximum number of tokens allowed",
                                         "max_new_tokens` must be",
                                         "context limit",
+                                        "context shift is disabled", /* llama.cpp */
                                         NULL};
     static const char *const rate[] = {"rate limit", "throttl", "per minute", "per day", "tpm", NULL};
     if (has_any(f->code, codes) || has_any(type, codes) || !strcmp(f->code, "3006"))
@@ -286,6 +287,7 @@ static enum failure_class class_of_words(const struct failure *f, const char *ty
                                        "timeout",
                                        "timed out",
                                        "disconnected",
+                                       "upstream connect error", /* Envoy */
                                        "capacity",
                                        "error parsing tool call",
                                        "harmony",

@@ -15,9 +15,14 @@
 /* bytes; later stages copy each slice a few times, and a whole answer in one string may have 64 MiB */
 #define SLICE (256u << 10)
 
-static void in_slices(struct reader *r, void (*sink)(void *, const char *, size_t), const char *s)
+static void in_slices(struct reader *r, void (*sink)(void *, const char *, size_t), struct json_joint *joint,
+                      const char *piece)
 {
-    for (size_t n = strlen(s), k; n; s += k, n -= k) {
+    struct buf whole autorelease(buf_release) = BUF_INIT(0);
+
+    json_join(joint, piece, strlen(piece), &whole);
+    const char *s = buf_str(&whole);
+    for (size_t n = whole.len, k; n; s += k, n -= k) {
         k = n > SLICE ? utf8_cut(s, n, SLICE) : n;
         sink(r->sink.ctx, s, k);
     }
@@ -28,7 +33,7 @@ void read_text(struct reader *r, const char *s)
     if (!s || !*s)
         return;
     r->content++;
-    in_slices(r, r->sink.text, s);
+    in_slices(r, r->sink.text, &r->text_joint, s);
 }
 
 void read_reasoning(struct reader *r, const char *s, const char *field)
@@ -38,7 +43,7 @@ void read_reasoning(struct reader *r, const char *s, const char *field)
     r->content++;
     if (field && !r->reasoning_field)
         r->reasoning_field = field;
-    in_slices(r, r->sink.reasoning, s);
+    in_slices(r, r->sink.reasoning, &r->thought_joint, s);
 }
 
 static void thinking_part(struct reader *r, const struct json *part)

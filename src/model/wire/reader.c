@@ -26,9 +26,15 @@ void reader_release(struct reader *r)
     free(r->responses.item);
 }
 
+/* What comes behind the end of an answer cannot take it back. */
+static bool answer_is_over(const struct reader *r)
+{
+    return r->finished && *r->finish && strcmp(r->finish, "error") != 0;
+}
+
 static void reader_fail(struct reader *r, enum failure_class class, const char *text)
 {
-    if (r->failed)
+    if (r->failed || answer_is_over(r))
         return;
     r->failed = true;
     failure_set(&r->failure, class, "%s", text);
@@ -45,7 +51,7 @@ static void stop_broken(struct reader *r, const char *why)
 
 static struct json *parse(const char *s, size_t n, struct error *err)
 {
-    return json_parse(s, n, JSON_DUPLICATES | JSON_LONG, NULL, err);
+    return json_parse(s, n, JSON_DUPLICATES | JSON_LONG | JSON_NAN | JSON_PIECES, NULL, err);
 }
 
 /* This is a failure, because skipping such an event could lose a piece of code. */
@@ -54,12 +60,13 @@ static void bad_event(struct reader *r, const struct error *err)
     char why[256];
     snprintf(why, sizeof why, "in an event: %.200s", err->text);
     reader_fail(r, FAILURE_PROTOCOL, why);
-    r->failure.once = !r->content; /* nothing is lost by asking for the whole again */
+    if (r->failed)
+        r->failure.once = !r->content; /* nothing is lost by asking for the whole again */
 }
 
 static void take_error(struct reader *r, const struct json *j)
 {
-    if (r->failed)
+    if (r->failed || answer_is_over(r))
         return;
     r->failed = true;
     failure_from_json(&r->failure, 200, j);
@@ -288,12 +295,27 @@ void reader_feed(struct reader *r, const char *p, size_t n)
     }
 }
 
+/* The end of the text, where it was cut within a character. */
+static void end_pieces(struct reader *r, bool lost)
+{
+    struct buf text autorelease(buf_release) = BUF_INIT(0), thought autorelease(buf_release) = BUF_INIT(0);
+
+    json_join_end(&r->thought_joint, &thought);
+    json_join_end(&r->text_joint, &text);
+    if (!lost && thought.len)
+        r->sink.reasoning(r->sink.ctx, thought.data, thought.len);
+    if (!lost && text.len)
+        r->sink.text(r->sink.ctx, text.data, text.len);
+    call_deltas_join(&r->calls);
+}
+
 void reader_end(struct reader *r, bool lost)
 {
     if (r->mode == READ_SSE && !r->done && !r->broken && sse_end(&r->sse))
         stop_broken(r, EVENT_TOO_BIG);
     if (r->mode == READ_JSON && !r->failed)
         read_document(r, lost);
+    end_pieces(r, lost);
     if ((r->mode == READ_OTHER || r->mode == READ_SNIFF) && !r->failed) {
         r->failed = true;
         struct failure_head head = {.status = 200};

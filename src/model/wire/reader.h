@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "json/json.h"
 #include "wire/failure.h"
 #include "wire/reasoning_items.h"
 #include "calls/call_deltas.h"
@@ -45,6 +46,7 @@ struct reader {
     bool trimmed;
     struct sse sse;
     struct call_deltas calls;
+    struct json_joint text_joint, thought_joint;
     struct reasoning_items reasoning_items;
     struct {                         /* the state of a Responses reply */
         bool items;                  /* it announced an item, so what its end repeats is already known */
