@@ -34,7 +34,7 @@ def schemathesis(server, place, document, *args):
 
 @pytest.mark.slow(200)
 def test_schemathesis_finds_nothing(sandpiper, server):
-    code, report = schemathesis(server, sandpiper.dir, server.url + "/openapi.json", "--phases", "fuzzing,stateful", "--max-examples", "5")
+    code, report = schemathesis(server, sandpiper.dir, server.url + "/openapi.json", "--phases", "fuzzing,stateful", "--max-examples", "3")
     assert code == 0 and "Stateful (in" in report, report
 
 
@@ -57,7 +57,7 @@ def test_schemathesis_finds_nothing_in_a_living_sandbox(sandpiper, server):
     box = server.ask("/create_sandbox", {})["sandbox_id"]
     document = pathlib.Path(sandpiper.dir) / "openapi.json"
     document.write_text(json.dumps(with_sandbox(server.ask("/openapi.json"), box)))
-    code, report = schemathesis(server, sandpiper.dir, str(document), "--phases", "coverage,fuzzing", "--max-examples", "10", "--exclude-path", "/stop_sandbox")
+    code, report = schemathesis(server, sandpiper.dir, str(document), "--phases", "coverage,fuzzing", "--max-examples", "6", "--exclude-path", "/stop_sandbox")
     assert code == 0, report
     assert server.ask("/run_code", {"sandbox_id": box, "code": "6 * 7"})["value"] == "42"
 
