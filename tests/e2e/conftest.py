@@ -121,7 +121,8 @@ MARKERS = [
     "leaves them out",
     # Containment and its limits, which are the engine's; what runs inside; the set-up. What is measured in bytes or seconds is another thing with
     # sanitizers. What the unit tests and fuzz targets read with sanitizers as well. What searches the program's memory, where the sanitizers keep
-    # a copy of the environment; what takes away /proc, which they need.
+    # a copy of the environment; what takes away /proc, which they need. What other people's clients understand: the tests, and a fuzz target, send
+    # such requests themselves.
     "no_asan: says nothing of the program's own memory, or cannot be said of a build with sanitizers, which leaves it out",
     "xdist_group(name): these stay with one worker",
 ]

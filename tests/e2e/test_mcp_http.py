@@ -229,22 +229,26 @@ def test_refusals(served):
 
 
 @pytest.mark.slow(100)
+@pytest.mark.no_asan
 def test_sdk_1(served):
     assert use(served.program, "mcp1", "sdk1.py", "http", served.url, served.token) == "done\n"
 
 
 @pytest.mark.slow(30)
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.no_asan
 def test_sdk_2(served, mode):
     assert use(served.program, "mcp2", "sdk2.py", mode, "http", served.url, served.token) == "done\n"
 
 
 @pytest.mark.slow(5)
+@pytest.mark.no_asan
 def test_a_program_that_passes_no_handle(served):
     assert use(served.program, "mcp2", "no_handle.py", served.url, served.token) == "done\n"
 
 
 @pytest.mark.slow(100)
+@pytest.mark.no_asan
 def test_openai_agents(served):
     assert "42" in use(served.program, "mcp2", "agents_sdk.py", "http", served.url, served.token)
 
@@ -262,6 +266,7 @@ APPLY = {
 
 @pytest.mark.slow(150)
 @pytest.mark.parametrize("revision", APPLY)
+@pytest.mark.no_asan
 def test_conformance(served, revision):
     node = client("mcpnode", "node")
     npm = os.path.join(os.path.dirname(os.path.dirname(node)), "npm", "node_modules")

@@ -34,6 +34,7 @@ def run(server, program, **env):
 
 
 @pytest.mark.slow(150)
+@pytest.mark.no_asan
 def test_e2b(server):
     told = run(server, """
         import json
@@ -62,6 +63,7 @@ def test_e2b(server):
 
 
 @pytest.mark.slow(10)
+@pytest.mark.no_asan
 def test_e2b_contexts(server):
     """Each has variables of its own; they are listed, restarted, removed, and end with their sandbox."""
     told = run(server, """
@@ -102,6 +104,7 @@ def test_e2b_contexts(server):
 
 
 @pytest.mark.slow(150)
+@pytest.mark.no_asan
 def test_e2b_without_a_key(server):
     told = run(server, """
         import json
@@ -113,6 +116,7 @@ def test_e2b_without_a_key(server):
 
 
 @pytest.mark.slow(3)
+@pytest.mark.no_asan
 def test_sandbox_fusion(server):
     told = run(server, """
         import base64, json, os
@@ -151,6 +155,7 @@ def test_an_answer_that_is_too_large(server):
 
 
 @pytest.mark.slow(150)
+@pytest.mark.no_asan
 def test_agentcube(server, tmp_path):
     told = run(server, """
         import json, os

@@ -219,6 +219,7 @@ for error, call in ((openai.BadRequestError, lambda: c.chat.completions.create(m
 
 
 @pytest.mark.slow(20)
+@pytest.mark.no_asan
 def test_openai_python(start, tmp_path):
     server, _ = start(call("x = 5"), done("Five."), call("x + 1"), done("Six."), call("x + 2"), done("Seven."))
     assert run_client(server, tmp_path, "python", "-c", SDK).splitlines() == [
@@ -247,6 +248,7 @@ def test_an_image_in_parts(start, tmp_path):
 
 
 @pytest.mark.slow(70)
+@pytest.mark.no_asan
 def test_llm(start, tmp_path):
     """As in README: nothing but the address is set. -c goes on with what the code has left."""
     server, model = start(call("x = 7919"), done("The 1000th prime is 7919."), call("x + 1"), done("7920."))
@@ -269,6 +271,7 @@ asyncio.run(main())
 
 
 @pytest.mark.slow(50)
+@pytest.mark.no_asan
 def test_openai_agents(start, tmp_path):
     server, model = start(call("x = 5"), done("Five."), call("x + 1"), done("Six."))
     assert run_client(server, tmp_path, "python", "-c", AGENTS) == "Five.\nSix. Six.\n"

@@ -169,6 +169,7 @@ except openai.APIError as e:
 
 
 @pytest.mark.slow(30)
+@pytest.mark.no_asan
 def test_openai_python(start, tmp_path):
     """Each event and answer held to the SDK's own types, strictly; and its accumulated final response."""
     server, _ = start(call("x = 5"), done("Five."), call("x + 1", text="I add."), done("Six."), call("open('ä.csv', 'w').write('x,y')"), done("Gemacht: Ä."),
@@ -182,6 +183,7 @@ def test_openai_python(start, tmp_path):
 
 
 @pytest.mark.slow(30)
+@pytest.mark.no_asan
 def test_llm_with_its_default_model(start, tmp_path):
     """As in README: nothing but the address is set. -c goes on with what the code has left; a failure is told."""
     server, model = start(call("x = 7919", text="Computing."), done("The 1000th prime is 7919."), call("x + 1"), done("7920."), call("x + 2"), done("7921."))
@@ -193,6 +195,7 @@ def test_llm_with_its_default_model(start, tmp_path):
 
 
 @pytest.mark.slow(30)
+@pytest.mark.no_asan
 def test_llm_with_an_image(start, tmp_path):
     png = io.BytesIO()
     Image.new("RGB", (8, 6), (200, 10, 10)).save(png, "PNG")
@@ -223,6 +226,7 @@ asyncio.run(main())
 
 
 @pytest.mark.slow(30)
+@pytest.mark.no_asan
 def test_openai_agents_with_its_default_models(start, tmp_path):
     server, model = start(call("x = 5"), done("Five."), call("x + 1", text="I add."), done("Six."), call("x + 2"), done("Seven."),
                           call("x + 3"), done("Eight."), call("x + 4"), done("Nine."))
@@ -269,6 +273,7 @@ def test_two_streams_at_once(start):
 
 
 @pytest.mark.slow(30)
+@pytest.mark.no_asan
 def test_llm_is_told_why(start, tmp_path):
     server, _ = start()
     p = client_process(server, tmp_path, "llm", "-T", "llm_version", "x", stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)

@@ -200,7 +200,7 @@ const struct option option_table[] = {
      .help = "print JSON lines instead of text"},
     {"json-result", 0, NULL, NULL, OPTION_BOOL, TO(json_result), .group = output,
      .commands = FOR_ASK | FOR_EXEC,
-     .help = "print one JSON line per question: answer, files, usage [exec: what the code did]"},
+     .help = "print one JSON line per question: answer, files, usage [exec: what code did]"},
     {"quiet", 'q', "quiet", "SANDPIPER_QUIET", OPTION_BOOL, TO(front.quiet), .group = output,
      .commands = FOR_ALL, .usual = true, .help = "print only the answer and errors"},
     {"verbose", 'v', "verbose", "SANDPIPER_VERBOSE", OPTION_BOOL, TO(front.verbose), .group = output,
