@@ -111,9 +111,30 @@ def test_a_figure_asked_for_as_svg(sandpiper, serve):
 def test_the_list_of_fonts_is_in_the_image(sandpiper_on, engine):
     """Else matplotlib makes it anew in each session, which takes as long as the rest of the first plot."""
     r = sandpiper_on.run("exec", "-c", "import os, matplotlib.font_manager as f\n"
-                         "name = '/tmp/fontlist-v%s.json' % f.FontManager.__version__\n"
+                         "name = os.environ['MPLCONFIGDIR'] + '/fontlist-v%s.json' % f.FontManager.__version__\n"
                          "print(os.path.islink(name), os.path.getsize(name) > 1000)")
     assert (r.code, r.out, r.err) == (0, "True True\n", ""), r
+
+
+BROUGHT = ("pandas scipy sklearn sympy statsmodels.formula.api seaborn networkx tqdm tabulate jinja2 yaml openpyxl python_calamine odf docx pyarrow pyreadstat h5py netCDF4 "
+           "dbfread shapefile zstandard chardet pypdf pdfminer.high_level pdfplumber bs4 html5lib lxml PIL")
+
+
+@pytest.mark.parametrize("engine", ["docker", "podman"], indirect=True)
+def test_what_the_image_brings(sandpiper_on, engine):
+    """Where no index of Python packages could be reached it brings less, and make image has said so."""
+    r = sandpiper_on.run("exec", "-c", "import importlib, importlib.util\n"
+                         "if importlib.util.find_spec('python_calamine'):\n"
+                         "    for name in %r.split(): importlib.import_module(name)\n"
+                         "    import pandas; assert pandas.__version__ > '2'\n" % BROUGHT, timeout=120)
+    assert (r.code, r.err) == (0, ""), r
+
+
+@pytest.mark.parametrize("engine", ["docker", "podman"], indirect=True)
+def test_a_figure_has_the_letters_of_other_scripts(sandpiper_on, engine):
+    r = sandpiper_on.run("exec", "-c", "import warnings, matplotlib.pyplot as plt\nwarnings.simplefilter('error')\n"
+                         "plt.title('中文 日本語 한국어 ไทย हिन्दी العربية')\nimport io\nplt.savefig(io.BytesIO())\nplt.close()")
+    assert (r.code, r.out, r.err) == (0, "", ""), r
 
 
 LOOKED = """
