@@ -73,10 +73,11 @@ static void one(const char *text, size_t len, int flags)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = fuzz_exact(data, size);
+    buf_init(&joined, 0);
     for (int flags = 0; flags <= (JSON_DUPLICATES | JSON_PREFIX | JSON_LONG | JSON_FEW); flags++)
         one(text, size, flags);
     joint = (struct json_joint){0};
-    buf_init(&joined, 0);
+    buf_clear(&joined);
     one(text, size, JSON_DUPLICATES | JSON_LONG | JSON_NAN | JSON_PIECES);
     json_join_end(&joint, &joined);
     check(utf8_valid(buf_str(&joined), joined.len));

@@ -88,15 +88,16 @@ static void find_place(struct endpoint *e, struct loop *loop)
 
 int none_configured(const char *looked, struct error *err)
 {
-    return error_set(err, ERROR_USAGE, 0,
-                     "no model is configured%s. Choose one of these:\n"
-                     "  a key:         export OPENAI_API_KEY=...  (or GROQ_API_KEY, OPENROUTER_API_KEY, ...: "
-                     "man sandpiper)\n"
-                     "  your machine:  ollama pull qwen3.5:4b && ollama serve  (or llama.cpp, LM Studio; any "
-                     "other: --base-url URL -m MODEL)\n"
-                     "  nothing yet:   make run, in sandpiper's source folder, fetches a small model (1.1 "
-                     "GB) and starts it",
-                     looked);
+    return error_set(
+        err, ERROR_USAGE, 0,
+        "no model is configured%s. Choose one of these:\n"
+        "  a key:         export OPENAI_API_KEY=...  (or GROQ_API_KEY, OPENROUTER_API_KEY, ...: "
+        "man sandpiper)\n"
+        "  your machine:  ollama serve, beside it ollama pull qwen3.5:4b  (or llama.cpp, LM Studio; "
+        "any other: --base-url URL -m MODEL)\n"
+        "  nothing yet:   make run, in sandpiper's source folder, fetches a small model (1.1 "
+        "GB) and starts it",
+        looked);
 }
 
 /* Nothing was chosen: use Ollama, llama.cpp or LM Studio, the first in this order that answers. */

@@ -345,10 +345,11 @@ static bool is_ours(const char *dir)
     return dir != NULL && dir[0] == '/' && (geteuid() != 0 || roots_own(dir));
 }
 
+/* Root could make a home that is not there, such as /nonexistent, which says that there is none. */
 static const char *home_dir(void)
 {
     const char *home = getenv("HOME");
-    if (is_ours(home))
+    if (is_ours(home) && (geteuid() != 0 || access(home, F_OK) == 0))
         return home;
     struct passwd *pw = getpwuid(geteuid());
     return pw != NULL && is_ours(pw->pw_dir) ? pw->pw_dir : NULL;

@@ -69,8 +69,8 @@ const char *file_below_home(const char *path);
 /* "$XDG_..._HOME/sandpiper/NAME", or the specification's default below $HOME. name may be NULL. The caller
  * frees. Nothing is created, with one exception: where XDG_RUNTIME_DIR is not usable, XDG_RUNTIME is
  * /tmp/sandpiper-UID, which is made with mode 0700 and checked to be ours. Root does not use another user's
- * folders (as sudo leaves them in the environment) but those of its own home. NULL: there is no home or, for
- * XDG_RUNTIME and with errno, no folder that is safe. */
+ * folders (as sudo leaves them in the environment), nor a HOME that does not exist, but those of its own
+ * home. NULL: there is no home or, for XDG_RUNTIME and with errno, no folder that is safe. */
 char *xdg_path(enum xdg which, const char *name);
 /* A place to use when XDG_RUNTIME cannot be written to: the i-th of XDG_SPARES folders, which are found again
  * by every program with the same XDG_RUNTIME and are as safe as that. make: create it if it does not exist.

@@ -146,7 +146,7 @@ enum engine_fault bwrap_explain(const struct engine_plan *p, const char *said, s
                   "process limit reached (ulimit -u)\n"
                   "end other programs, or raise the limit in /etc/security/limits.conf (nproc)");
     else if (strstr(said, "namespace") || strstr(said, "uid map") || strstr(said, "setting up uid")
-             || strstr(said, "user.max"))
+             || strstr(said, "user.max") || strstr(said, "RTM_NEWADDR") /* AppArmor: made, without rights */)
         explain_userns(err);
     else if (strstr(said, "--mount"))
         error_set(err, ERROR_SANDBOX, 0, "%.300s\nwas it replaced just now? start again", said);

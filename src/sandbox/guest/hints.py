@@ -452,6 +452,29 @@ def limit_met(e):
     return 'a file may have at most ' + size_text(resource.getrlimit(resource.RLIMIT_FSIZE)[0])
 
 
+BEGINNINGS = ((b'\x1f\x8b', 'gzip'), (b'7z\xbc\xaf', '7-Zip'), (b'Rar!', 'RAR'), (b'%PDF', 'PDF'),
+              (b'BZh', 'bzip2'), (b'\xfd7zXZ', 'xz'), (b'PK', 'a ZIP archive cut short'),
+              (b'\xd0\xcf\x11\xe0', 'an Office file before 2007'),
+              (b'<', 'HTML or XML'), (b'{', 'JSON'), (b'[', 'JSON'))
+
+
+def no_archive(frames):
+    """What a file is by its first bytes that was opened as a ZIP archive (also .xlsx, .docx)."""
+    for frame, _ in frames:
+        archive = frame.f_locals.get('self')
+        name = getattr(archive, 'filename', None) if type(archive).__name__ == 'ZipFile' else None
+        if type(name) is str:
+            try:
+                with open(name, 'rb') as f:
+                    head = f.read(512).lstrip(b'\xef\xbb\xbf \t\r\n')
+            except OSError:
+                return None
+            kind = next((kind for begins, kind in BEGINNINGS if head.startswith(begins)), 'no archive')
+            return '%s is %s: it %s' % (clip(name, 200), kind,
+                                        'begins with %r' % head[:16] if head else 'is empty')
+    return None
+
+
 def hint_for(worker, e, frames):
     if isinstance(e, KeyError):
         return missing_key(worker, e, frames)
@@ -478,7 +501,10 @@ def hint_for(worker, e, frames):
         return bad_syntax(e)
     if isinstance(e, NameError):
         return missing_name(worker, e, frames)
-    if isinstance(e, ModuleNotFoundError):
+    if type(e).__name__ == 'BadZipFile':
+        return no_archive(frames)
+    # pandas has words of its own for a module that it can do without
+    if isinstance(e, ModuleNotFoundError) or isinstance(e, ImportError) and 'install' in safe_str(e):
         need('installed')
         found = find_packages() or 'the standard library only'    # noqa: from installed.py
         return 'nothing can be installed: there is no network. Installed: ' + found

@@ -236,15 +236,20 @@ static void expect_path(enum xdg which, const char *name, const char *want)
 static void xdg_paths(void **state)
 {
     (void)state;
-    setenv("HOME", "/h", 1);
+    setenv("HOME", "/usr", 1);
     unsetenv("XDG_CONFIG_HOME");
     setenv("XDG_CACHE_HOME", "/c", 1);
     setenv("XDG_STATE_HOME", "relative", 1); /* ignored, as the specification wants */
     setenv("XDG_DATA_HOME", "", 1);
-    expect_path(XDG_CONFIG, "config.yaml", "/h/.config/sandpiper/config.yaml");
+    expect_path(XDG_CONFIG, "config.yaml", "/usr/.config/sandpiper/config.yaml");
     expect_path(XDG_CACHE, NULL, "/c/sandpiper");
-    expect_path(XDG_STATE, "x", "/h/.local/state/sandpiper/x");
-    expect_path(XDG_DATA, NULL, "/h/.local/share/sandpiper");
+    expect_path(XDG_STATE, "x", "/usr/.local/state/sandpiper/x");
+    expect_path(XDG_DATA, NULL, "/usr/.local/share/sandpiper");
+    /* root could make it */
+    setenv("HOME", "/nonexistent", 1);
+    autofree char *data = xdg_path(XDG_DATA, NULL);
+    if (geteuid() == 0)
+        assert_true(data && strncmp(data, "/nonexistent", 12) != 0);
     chmod(dir, 0700);
     setenv("XDG_RUNTIME_DIR", dir, 1);
     autofree char *want = xasprintf("%s/sandpiper/s", dir);

@@ -38,11 +38,9 @@ static void test_nothing_installed(void **state)
 }
 
 /* bwrap is there and fails: installing it would not help. */
-static void test_nothing_works(void **state)
+static void nothing_works(struct place *p, const char *script)
 {
-    struct place *p = *state;
-
-    fake(p, "bwrap", "echo 'bwrap: No permissions to create new namespace' >&2; exit 1");
+    fake(p, "bwrap", script);
     struct engine_run *r = begin(p, "G");
     wait_told(p, 1);
     if (p->status == 0) { /* it went on before bwrap had failed: its channel is closed */
@@ -53,6 +51,17 @@ static void test_nothing_works(void **state)
     assert_non_null(strstr(p->err.text, "; bwrap: user namespaces are not allowed here ("));
     assert_non_null(strstr(message_of(&p->err), "\nsandpiper doctor says how to fix each"));
     engine_end(r);
+}
+
+static void test_nothing_works(void **state)
+{
+    nothing_works(*state, "echo 'bwrap: No permissions to create new namespace' >&2; exit 1");
+}
+
+/* AppArmor lets a namespace be made, and takes the rights in it. */
+static void test_no_rights_in_a_namespace(void **state)
+{
+    nothing_works(*state, "echo 'bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted' >&2; exit 1");
 }
 
 static void test_by_name_is_not_replaced(void **state)
@@ -743,6 +752,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_nothing_installed),
         T(test_nothing_works),
+        T(test_no_rights_in_a_namespace),
         T(test_by_name_is_not_replaced),
         T(test_unknown_name),
         T(test_client_is_killed),

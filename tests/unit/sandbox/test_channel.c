@@ -145,6 +145,11 @@ static void test_exceptions(void **state)
     has(r.hint, "the code is not in a file; it runs in /");
     want("__path__", CELL_EXCEPTION);
     assert_true(!r.hint || !strstr(r.hint, "not imported"));
+    /* as pandas says it */
+    want("raise ImportError(\"Missing optional dependency 'x'. Use pip to install x.\")", CELL_EXCEPTION);
+    has(r.hint, "nothing can be installed: there is no network");
+    want("import zipfile\nopen('a.zip', 'w').write('<html>');\nzipfile.ZipFile('a.zip')", CELL_EXCEPTION);
+    assert_string_equal(r.hint, "a.zip is HTML or XML: it begins with b'<html>'");
     want("x = (1,\n  2\ny = 3", CELL_EXCEPTION);
     has(r.exception, "SyntaxError:");
     assert_true(r.line > 0);
