@@ -108,7 +108,7 @@ make_context() {
     cp "$here/Dockerfile" "$here/packages" "$here/dpkg.cfg" "$here/matplotlibrc" "$work/context/"
     say "fetching $(wheels | wc -w) packages from PyPI ..."
     why=$(fetch_wheels) || {
-        say "$image will lack what is newer in PyPI ($(wheels)), so code in it cannot read Parquet (an index of Python packages is needed): $why"
+        say "$image will lack $(wheels | wc -w) packages, so code in it has an older pandas and cannot read Parquet (an index of Python packages is needed): $why"
         cat "$here/packages.without-wheels" >>"$work/context/packages"
         sum=$sum-without
     }

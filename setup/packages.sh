@@ -33,6 +33,7 @@ run   | python3-numpy  | python3-numpy        | python-numpy | python3-numpy   |
 run   | python3-pandas | python3-pandas       | python-pandas | python3-pandas | py3-pandas
 run   | python3-matplotlib | python3-matplotlib | python-matplotlib | python3-matplotlib | py3-matplotlib
 run   | python3-chardet | python3-chardet      | python-chardet | python3-chardet | py3-chardet
+run   | python3-openpyxl | python3-openpyxl    | python-openpyxl | python3-openpyxl | py3-openpyxl
 model | python3-venv   |                      |              |                 |
 image | debootstrap python3-venv
 deb   | python3 debhelper dpkg-dev fakeroot lintian

@@ -47,9 +47,6 @@ LOG_FORMS = (
     ("Android's form (logcat)",
      r'(?P<time>\d\d-\d\d \d\d:\d\d:\d\d\.\d+) +(?P<pid>\d+) +(?P<thread>\d+) (?P<level>[VDIWEFA]) '
      r'(?P<program>[^:]{1,80}?)\s*: ?(?P<message>.*)', '%m-%d %H:%M:%S.%f'),
-    ('a level in each line',
-     r'(?P<time>\d\d/\d\d/\d\d \d\d:\d\d:\d\d) (?P<level>[A-Z]+) (?P<where>[^\s:]+): (?P<message>.*)',
-     '%y/%m/%d %H:%M:%S'),
     ("HDFS's form", r'(?P<time>\d{6} \d{6}) (?P<thread>\d+) (?P<level>[A-Z]+) (?P<where>[^\s:]+): '
      r'(?P<message>.*)', '%y%m%d %H%M%S'),
     ("BlueGene's form",
