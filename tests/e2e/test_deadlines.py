@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from conftest import BIN, HANG
+from conftest import BIN, ENGINES, HANG
 from mcp_stdio import Mcp, text
 from raw_server import RawServer
 from serve_raw import Server
@@ -31,6 +31,13 @@ FLOODS = {
     "overwritten lines": IGNORE + "while True: os.write(1, b'\\r\\x1b[A a bar \\x1b[31m')",
     "a stopped process": IGNORE + "print('x', flush=True)\nos.kill(os.getpid(), signal.SIGSTOP)",
 }
+
+
+def each(floods):
+    """Each on bwrap, and two on the other engines and with sanitizers: what reads them is the same, and each takes both processors for the whole limit."""
+    two = ("print", "many writers")
+    return pytest.mark.parametrize("engine, flood", [pytest.param(engine, flood, marks=[] if flood in two else [pytest.mark.no_asan]) for engine in ENGINES
+                                                     for flood in floods if engine == "bwrap" or flood in two], indirect=["engine"])
 
 
 @pytest.fixture
@@ -65,7 +72,7 @@ def check(program, began, limit, start, code=5):
 
 
 @pytest.mark.slow(5)
-@pytest.mark.parametrize("flood", FLOODS)
+@each(FLOODS)
 def test_of_a_cell(sandpiper_on, start, flood):
     began = time.monotonic()
     p = sandpiper_on.start("exec", "-q", "--timeout", "%ds" % LIMIT, "-c", FLOODS[flood], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -210,7 +217,7 @@ def server():
 
 
 @pytest.mark.slow(10)
-@pytest.mark.parametrize("flood", ["a process", "print", "many writers", "a stopped process"])
+@each(["a process", "print", "many writers", "a stopped process"])
 def test_of_a_cell_of_the_server(sandpiper_on, server, start, flood):
     s = server(sandpiper_on, *TIMED)
     box = s.good("/create_sandbox")["sandbox_id"]

@@ -517,8 +517,8 @@ def _(t):
 
 def trials():
     for front, name in CHECKS:
-        for way in rows(front)[name].ways():
-            yield pytest.param(front, name, way, id="%s-%s-%s" % (front, name, way))
+        for i, way in enumerate(rows(front)[name].ways()):          # with sanitizers one way will do: what reads the others has unit tests
+            yield pytest.param(front, name, way, id="%s-%s-%s" % (front, name, way), marks=[pytest.mark.no_asan] * (i > 0))
 
 
 def run(sandpiper, request, front, name, way):
