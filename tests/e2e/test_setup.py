@@ -2,6 +2,7 @@
 import fcntl
 import glob
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -198,9 +199,9 @@ def test_the_image_with_wheels_and_without(tmp_path):
         return r.stderr
 
     said = make()
-    assert "will lack 17 packages, so code in it has an older pandas and cannot read Parquet" in said and "ERROR: No matching distribution" in said and "./pyarrow" not in said, said
+    assert re.search(r"will lack \d+ packages, so code in it has an older pandas and cannot read Parquet", said) and "ERROR: No matching distribution" in said and "./pyarrow" not in said, said
     assert (tmp_path / "label").read_text().endswith("-without\n")
-    assert "will lack 17 packages" in (said := make()) and "up to date" in said, said
+    assert " packages, so code in it has" in (said := make()) and "up to date" in said, said
     said = make(INDEX="1")
     assert [line for line in said.splitlines() if line.startswith("./")] == ["./pyarrow/__init__.py", "./pyarrow/lib.so"], said
     assert "up to date" in (said := make()) and "lack" not in said, said
