@@ -6,7 +6,6 @@ import subprocess
 import pytest
 
 from clients import client
-from conftest import HANG
 from serving import Server
 
 
@@ -47,7 +46,7 @@ def surroundings(server, tmp_path):
 
 
 def run_client(server, tmp_path, program, *args):
-    r = subprocess.run([client("openai", program), *args], capture_output=True, text=True, timeout=HANG * 3, env=surroundings(server, tmp_path))
+    r = subprocess.run([client("openai", program), *args], capture_output=True, text=True, timeout=240, env=surroundings(server, tmp_path))
     assert r.returncode == 0, r
     return r.stdout
 

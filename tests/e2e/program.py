@@ -311,8 +311,9 @@ class Sandpiper:
 
     def leftovers(self):
         problems = ["%s:\n%s" % (os.path.basename(f), said[:6000]) for f in glob.glob(self.path("asan*")) if (said := sanitizers_say(f))]
-        # What a killed program left may take a moment to see that it is alone; a keeper gives a busy engine ten seconds (ending.c).
-        deadline = time.monotonic() + 20
+        # What a killed program left may take a moment to see that it is alone; a keeper gives a busy engine ten seconds (ending.c), and may itself
+        # wait for a processor.
+        deadline = time.monotonic() + 60
         while True:
             left = self.containers()
             self.end_podman()

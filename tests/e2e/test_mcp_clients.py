@@ -12,7 +12,7 @@ from conftest import HERE
 pytestmark = pytest.mark.no_asan
 
 SCRIPTS = os.path.join(HERE, "mcp_clients")
-LONG = 120
+LONG = 240              # importing one of these takes a processor for five seconds, and there are other tests
 
 
 def use(sandpiper, environment, script, *args):

@@ -28,7 +28,7 @@ def server(sandpiper):
 def run(server, program, **env):
     """A Python program of a user's, in the environment with the clients."""
     env = dict(PATH="/usr/bin:/bin", HOME="/nonexistent", NO_PROXY="*", **env)
-    r = subprocess.run([client("shapes"), "-I", "-c", textwrap.dedent(program)], env=env, capture_output=True, text=True, timeout=120)
+    r = subprocess.run([client("shapes"), "-I", "-c", textwrap.dedent(program)], env=env, capture_output=True, text=True, timeout=240)
     assert r.returncode == 0, r.stderr[-3000:]
     return [json.loads(line) for line in r.stdout.splitlines() if line.startswith(("{", "["))]
 

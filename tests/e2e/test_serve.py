@@ -306,7 +306,7 @@ def test_nothing_piles_up(sandpiper):
     token, mine, theirs = os.path.join(sandpiper.dir, "token"), "m" * 32, "t" * 32
     with open(os.open(token, os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
         f.write("%s 8\n%s\n" % (mine, theirs))
-    s = Server(sandpiper, "--token-file", token, "--max-sandboxes", "9")
+    s = Server(sandpiper, "--token-file", token, "--max-sandboxes", "9", "--timeout", "1h")      # none ends by itself, however long all this takes
     other = s.another()
     s.token, other.token = mine, theirs
     boxes = [s.good("/create_sandbox")["sandbox_id"] for _ in range(8)]

@@ -32,8 +32,8 @@ class Scripted(Model):
 
 def server(how, first, *rest):
     if how == "stdio":
-        return MCPServerStdio(params={"command": first, "args": rest, "env": dict(os.environ)}, client_session_timeout_seconds=60)
-    return MCPServerStreamableHttp(params={"url": first, "headers": {"Authorization": "Bearer " + rest[0]}}, client_session_timeout_seconds=60)
+        return MCPServerStdio(params={"command": first, "args": rest, "env": dict(os.environ)}, client_session_timeout_seconds=240)
+    return MCPServerStreamableHttp(params={"url": first, "headers": {"Authorization": "Bearer " + rest[0]}}, client_session_timeout_seconds=240)
 
 
 async def main():
