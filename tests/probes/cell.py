@@ -41,8 +41,8 @@ class Cell:
     def finish(self, result):
         for key in ("status", "value", "state_lost", "state_restored", "seconds", "output_bytes", "model_text"):
             setattr(self, key, result[key])
-        error = result["error"] or {"text": "", "traceback": ""}
-        self.error = error["traceback"] if self.status == "exception" else "; ".join([error["text"], *result["notices"]])
+        error = result["error"]
+        self.error = "" if not error else error["traceback"] if self.status == "exception" else "; ".join([error["text"], *result["notices"]])
 
     def __repr__(self):
         return "%s value=%r error=%r lost=%s %.2f s, %d bytes: %r, files %s, told %r" % (
