@@ -219,6 +219,7 @@ def test_workbook_of_years_and_codes(tmp_path):
     assert "'zip' (text, digits with leading zeros, all different), '2020' (int, 0 to 8, all different)" in text, text
 
 
+@pytest.mark.slow(3)
 def test_wide_and_long_cells_have_an_end(tmp_path):
     names = ','.join('a_rather_long_column_name_%d' % i for i in range(1000))
     row = ','.join('1' for _ in range(1000))

@@ -235,6 +235,7 @@ def test_headers_that_are_too_long(server):
             assert b"".join(iter(lambda: c.recv(4096), b"")).startswith(b"HTTP/1.1 431 "), size
 
 
+@pytest.mark.slow(3)
 def test_two_tokens_leave_room_for_others(sandpiper):
     """The first have 256 and 144 requests in progress, all that there may be; each of the others may have 8 all the same."""
     tokens = [c * 32 for c in "abcd"]

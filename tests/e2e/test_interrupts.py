@@ -122,7 +122,7 @@ def typed_after(k):
 def test_news_of_the_sandbox_beside_a_line(one_engine):
     """That the sandbox is up may be told in the moment a line is done: the prompt does not come back in front of the answer."""
     with ThreadPoolExecutor(6) as pool:
-        assert [k for k, shown in enumerate(pool.map(typed_after, range(200))) if "> " in shown] == []
+        assert [k for k, shown in enumerate(pool.map(typed_after, range(100))) if "> " in shown] == []
 
 
 def test_own_code_while_the_sandbox_starts(sandpiper_on, serve, slow):

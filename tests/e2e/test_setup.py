@@ -77,6 +77,7 @@ def test_parts_that_are_here_need_no_more_room(tmp_path):
     assert r.returncode == 1 and "1.4 GB free, 1.5 GB are needed" in r.stderr, r
 
 
+@pytest.mark.slow(5)
 def test_no_network(tmp_path):
     """pip's own last word is that there is no such version. The environment is there already, with Debian's pip: to make one takes eight seconds."""
     wheels, bin = glob.glob("/usr/share/python-wheels/pip-*.whl"), tmp_path / "sandpiper" / "venv" / "bin"

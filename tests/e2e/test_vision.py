@@ -52,6 +52,7 @@ def test_calls_side_by_side(sandpiper, serve):
     assert [size_of(png) for png in images(got[-1][1])] == [(10, 10), (20, 10)]
 
 
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("options", [("--dialect", "native"), ("--dialect", "blocks"), ("--api", "responses")], ids=["native", "blocks", "responses"])
 def test_a_photo_that_the_user_attached(sandpiper, serve, options):
     server = serve(sandpiper, [done("Noise.")], sees=True)
@@ -100,6 +101,7 @@ def test_models_of_config_yaml(sandpiper, serve):
     assert images(contents(server, 2)[-1][1])
 
 
+@pytest.mark.slow(3)
 def test_the_newest_few(sandpiper, serve):
     server = serve(sandpiper, [call(DRAW % (10 + i, 10, "p%d.png" % i)) for i in range(10)] + [done()], sees=True)
     assert sandpiper.run("--vision", "on", "draw").code == 0
