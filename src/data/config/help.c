@@ -79,7 +79,7 @@ static const struct topic {
      "JSON line that says what the code did.\n",
      " Sandbox ", " mount quiet verbose config help ",
      "\n"
-     "Exit codes: the code's own, as with python3 (1: an exception; 128 + N: signal N);\n"
+     "Exit codes: the code's own, as with python3 (1: exception; 128 + N: signal N);\n"
      "124 its time is over, 137 its memory; 125 it did not run, or a file of it was\n"
      "not saved; 130 interrupted, 143 terminated.\n",
      NULL},
