@@ -75,13 +75,11 @@ static const struct topic {
      "model. Words after it are its arguments, in sys.argv. Its stdout and stderr are\n"
      "passed on as they come. Files that it creates in /mnt/data are saved; their\n"
      "paths are printed on stderr. Piped data is the code's stdin, and a file named\n"
-     "by its content as well: open('stdin.csv'). With --json-result, stdout is one\n"
-     "JSON line that says what the code did.\n",
+     "by its content as well: open('stdin.csv'). --json-result: one line of JSON.\n",
      " Sandbox ", " mount quiet verbose config help ",
      "\n"
-     "Exit codes: the code's own, as with python3 (1: exception; 128 + N: signal N);\n"
-     "124 its time is over, 137 its memory; 125 it did not run, or a file of it was\n"
-     "not saved; 130 interrupted, 143 terminated.\n",
+     "Exit codes: the code's own, as python3's; 124 its time is over, 137 its memory;\n"
+     "125 it did not run, or a file was not saved; 130 interrupted, 143 terminated.\n",
      NULL},
     {"chat", FOR_NONE, "the chat: its commands and keys", /* they follow, see main.c */
      "Usage: sandpiper [OPTION]...\n"
