@@ -128,3 +128,9 @@ def test_ipython_where_it_is_installed(sandpiper):
            "open('IPython/core/inputtransformer2.py', 'w').write('class TransformerManager:\\n"
            "    def transform_cell(self, text):\\n        return text.replace(\"!\", \"print(4)\")\\n')")
     assert text(m.code("!")) == "4\n" and m.close() == (0, "")
+
+
+def test_an_optional_dependency_is_a_missing_package(sandpiper):
+    m = Mcp(sandpiper)
+    told = text(m.code("raise ImportError(\"Missing optional dependency 'tabulate'.  Use pip or conda to install tabulate.\")"))
+    assert "nothing can be installed: there is no network. Installed: numpy" in told and m.close() == (0, ""), told
