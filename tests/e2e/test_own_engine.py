@@ -129,7 +129,7 @@ def test_files_and_streams(place):
     with open(place.path("work/out/out.txt")) as f:
         assert f.read() == "a,b\n1,2\n" * 2
     r = place.run("exec", "-c", "import os, sys\nprint(os.environ['MPLBACKEND'], os.environ['HOME'], hasattr(sys, 'ps1'), sys.argv)", "a b")
-    assert r.code == 0 and r.out == "Agg /tmp False ['-c', 'a b']\n", r
+    assert r.code == 0 and r.out == "Agg /mnt/data False ['-c', 'a b']\n", r
 
 
 @pytest.mark.slow(5)
