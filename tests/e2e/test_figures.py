@@ -306,7 +306,7 @@ def test_commands_about_files(sandpiper, serve):
 
     def command(line):
         t.send(line + "\r")
-        t.expect("\x1b[?2004l")
+        t.expect(line + "\r\n")
         return t.expect(PROMPT).decode()
     t.expect(PROMPT)
     assert "No figure" in command("/plots")

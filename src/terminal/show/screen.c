@@ -20,6 +20,7 @@ void screen_release(struct screen *s)
         loop_timer_stop(s->loop, s);
     buf_release(&s->out);
     free(s->words);
+    free(s->draft);
 }
 
 void screen_follow_width(struct screen *s)

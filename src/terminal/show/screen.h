@@ -52,6 +52,7 @@ struct screen {
 
     bool dots;   /* a terminal without cursor movement: the transient line is a dot a second */
     char *words; /* of the transient line, or NULL */
+    char *draft; /* what it shows in their place, or NULL */
     struct status status;
     int64_t status_since;
     bool drawn; /* it stands there now */
@@ -87,6 +88,8 @@ char *screen_clean(const struct screen *s,
 /* status.c: the transient line of a terminal; NULL removes it; nothing elsewhere. The same text again goes on
  * with its seconds. */
 void screen_status(struct screen *s, const struct status *status);
+/* It shows what the user types, at once and between the words of an answer. */
+void screen_draft(struct screen *s, const char *draft, const char *queued);
 void screen_status_hide(struct screen *s); /* adds to out what removes the drawn line */
 void screen_status_arm(struct screen *s);
 size_t screen_fitting(const char *text, int columns); /* how much of text fits into so many columns */

@@ -61,6 +61,9 @@ void show_event(struct show *s, const struct event *e);
 /* Set the status line (a terminal's last line, drawn after 0.3 s of silence; a dot a second on one that is
  * dumb). NULL removes it. Does nothing if fd is not a terminal. */
 void show_status(struct show *s, const char *text);
+/* What is typed while the status line stands: it shows the end of draft, or what is queued, in place of its
+ * words. draft "" and queued NULL: no more. */
+void show_draft(struct show *s, const char *draft, const char *queued);
 /* The status line of a request to model; NULL: the model of the last call, or the session's. */
 void show_asking(struct show *s, const char *model);
 /* Print one line; text is scrubbed. */

@@ -34,6 +34,11 @@ void show_status(struct show *s, const char *text)
     set_status(s, text ? &(struct status){.text = text} : NULL);
 }
 
+void show_draft(struct show *s, const char *draft, const char *queued)
+{
+    screen_draft(&s->screen, draft, queued);
+}
+
 void show_phase(struct show *s, const struct event *e)
 {
     if (e->phase.phase == PHASE_NONE) {

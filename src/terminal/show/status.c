@@ -17,6 +17,8 @@
 #define MID_MS     1000 /* behind an unfinished line: words that come slowly are no silence */
 #define FRAME_MS   120
 #define DOT_MS     1000
+#define DRAFT_MS   60 /* a draft comes back so soon after words of the answer */
+#define DRAFT_MOST 400
 
 static void status_tick(void *ctx);
 
@@ -54,9 +56,9 @@ static bool can_move(const struct screen *s)
 
 void screen_status_arm(struct screen *s)
 {
-    int wait = s->dots ? DOT_MS : s->drawn ? FRAME_MS : SILENCE_MS;
+    int wait = s->dots ? DOT_MS : s->drawn ? FRAME_MS : s->draft ? DRAFT_MS : SILENCE_MS;
 
-    if (s->loop && s->words)
+    if (s->loop && (s->words || s->draft))
         loop_timer(s->loop, clock_ms() + wait, status_tick, s);
 }
 
@@ -109,9 +111,13 @@ static void status_draw(struct screen *s)
     }
     if (s->above >= 0 && !was)
         buf_addf(&s->out, "%s\n", screen_sgr(s, SGR_RESET));
-    buf_addf(&line, "%c %s", "-\\|/"[s->frame++ % 4], s -> words);
-    add_figure(s, &line);
-    buf_addf(&line, " (%s)", s->status.hint ? s->status.hint : "Ctrl-C stops");
+    if (s->draft) {
+        buf_addstr(&line, s->draft);
+    } else {
+        buf_addf(&line, "%c %s", "-\\|/"[s->frame++ % 4], s -> words);
+        add_figure(s, &line);
+        buf_addf(&line, " (%s)", s->status.hint ? s->status.hint : "Ctrl-C stops");
+    }
     /* Leave one column free: otherwise the terminal wraps, and "\r" no longer reaches the beginning of the
      * line. */
     buf_addf(&s->out, "\r%s%.*s%s\033[K", screen_sgr(s, SGR_DIM),
@@ -122,12 +128,12 @@ static void status_tick(void *ctx)
 {
     struct screen *s = ctx;
 
-    if (!s->words)
+    if (!s->words && !s->draft)
         return;
     screen_look(s);
     screen_follow_width(s);
     bool mid = is_mid(s);
-    int silence = s->drawn ? SILENCE_MS : s->dots ? DOT_MS : mid ? MID_MS : SILENCE_MS;
+    int silence = s->draft ? 0 : s->drawn ? SILENCE_MS : s->dots ? DOT_MS : mid ? MID_MS : SILENCE_MS;
     if (!s->drawn) {
         s->above = mid && !s->dots ? mid_column(s) : -1;
         s->above_width = s->width;
@@ -157,8 +163,52 @@ void screen_status(struct screen *s, const struct status *status)
     s->status = status ? *status : (struct status){0};
     s->status.text = s->words;
     screen_flush(s);
-    if (!s->words && s->loop)
+    if (!s->words && !s->draft && s->loop)
         loop_timer_stop(s->loop, s);
     else if (!same)
         screen_status_arm(s);
+}
+
+/* So much of the end of text as fits. */
+static const char *end_that_fits(const char *text, int columns)
+{
+    size_t len = strlen(text);
+    const char *from = len > DRAFT_MOST ? text + len - DRAFT_MOST : text;
+
+    while (((unsigned char)*from & 0xc0) == 0x80)
+        from++;
+    while (*from && screen_fitting(from, columns) < strlen(from))
+        do
+            from++;
+        while (((unsigned char)*from & 0xc0) == 0x80);
+    return from;
+}
+
+void screen_draft(struct screen *s, const char *draft, const char *queued)
+{
+    const char *hint = !queued  ? "Enter queues it"
+                       : *draft ? "one is queued; Esc takes it back"
+                                : "Esc takes it back";
+    autofree char *clean = scrub_line(*draft ? draft : queued ? queued : "", SCRUB_TERMINAL);
+    const char *sign = *draft ? ">" : "queued:";
+
+    if (!s->terminal || s->dots || (!*clean && !s->draft))
+        return;
+    screen_follow_width(s);
+    int room = s->width - 1 - (int)(strlen(sign) + 1 + strlen(hint) + 3);
+    if (room < 8) { /* no room for the hint */
+        hint = "";
+        room = s->width - 1 - (int)(strlen(sign) + 1);
+    }
+    xreplace(&s->draft, *clean ? xasprintf("%s %s%s%s%s", sign, end_that_fits(clean, room), *hint ? " (" : "",
+                                           hint, *hint ? ")" : "")
+                               : NULL);
+    if (s->draft || s->words) {
+        status_tick(s);
+    } else {
+        screen_status_hide(s);
+        screen_flush(s);
+        if (s->loop)
+            loop_timer_stop(s->loop, s);
+    }
 }

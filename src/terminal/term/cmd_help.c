@@ -22,6 +22,7 @@ static const struct {
     {"Tab", "completes commands, models, sessions and files", false},
     {"Ctrl-C", "stops the current step; pressed twice, kills the code", true},
     {"Ctrl-D", "ends the chat", false},
+    {"Enter, while an answer comes", "queues what was typed; Esc takes it back", false},
     {"Ctrl-R", "searches the history", true},
     {"Ctrl-X Ctrl-E", "opens the line in VISUAL or EDITOR", false},
 };

@@ -23,10 +23,12 @@
 #include "base/mem.h"
 #include "base/remedy.h"
 #include "base/utf8.h"
+#include "process/foreground.h"
 #include "process/loop.h"
 #include "process/signals.h"
 #include "process/slow_read.h"
 #include "show/show.h"
+#include "term/draft_line.h"
 #include "term/keys.h"
 #include "term/modes.h"
 #include "term/pastes.h"
@@ -53,6 +55,10 @@ struct editor {
     size_t queued;
     struct pastes pastes;
     char *preset; /* what the next line begins with, or NULL */
+    struct draft_line draft;
+    bool typed_ahead; /* nothing was read from the terminal yet */
+    void (*when_draft)(void *ctx, const char *draft, const char *queued);
+    void *when_draft_ctx;
     bool active, done, hidden;
     enum editor_end end;
     char *line;
@@ -159,6 +165,8 @@ struct editor *editor_new(struct loop *loop, struct error *err)
     e->loop = loop;
     e->fancy = show_is_terminal(STDOUT_FILENO);
     keys_init(&e->keys);
+    draft_line_init(&e->draft);
+    e->typed_ahead = true;
     e->keys.reply = on_editor_reply;
     e->keys.ctx = e;
     the_editor = e;
@@ -225,7 +233,7 @@ void editor_hear(struct editor *e, int ms)
         if (left > 0 && !loop_check(e->loop))
             loop_poll(e->loop, STDIN_FILENO, POLLIN, (int)left);
         n = input_waits() ? read(STDIN_FILENO, bytes, sizeof bytes) : 0;
-        e->keys.ahead = true;
+        e->keys.ahead = !e->keys.working;
         if (n > 0)
             keys_feed(&e->keys, bytes, (size_t)n, clock_ms());
         e->keys.ahead = false;
@@ -238,6 +246,7 @@ void editor_restore(struct editor *e)
     if (e->active)
         rl_callback_handler_remove();
     e->active = false;
+    editor_read_drafts(e, false);
     modes_set(MODES_BEFORE);
 }
 
@@ -248,6 +257,7 @@ void editor_free(struct editor *e)
     editor_restore(e);
     modes_close();
     keys_release(&e->keys);
+    draft_line_release(&e->draft);
     pastes_release(&e->pastes);
     free(e->line);
     free(e->preset);
@@ -343,7 +353,7 @@ static void feed_readline(struct editor *e, const struct key *key)
     play(e);
 }
 
-static void drain(struct editor *e)
+static void type_keys(struct editor *e)
 {
     while (!e->done) {
         struct key key = keys_next(&e->keys, clock_ms());
@@ -366,7 +376,9 @@ static void drain(struct editor *e)
 /* Where pastes have no marks, a line that comes alone may be the beginning of one: see what follows it. */
 static ssize_t read_more(const struct editor *e, char *bytes, size_t n, size_t size)
 {
-    if (e->fancy || e->keys.ahead || e->keys.pasting || n >= BURST_MIN || !memchr(bytes, '\r', n))
+    bool marked = e->fancy && !e->keys.working;
+
+    if (marked || e->keys.ahead || e->keys.pasting || n >= BURST_MIN || !memchr(bytes, '\r', n))
         return (ssize_t)n;
     loop_poll(e->loop, STDIN_FILENO, POLLIN, FOLLOWS_MS);
     if (!input_waits())
@@ -385,10 +397,103 @@ static void on_input(void *ctx)
         n = read_more(e, bytes, (size_t)n, sizeof bytes);
     if (n > 0) {
         keys_feed(&e->keys, bytes, (size_t)n, clock_ms());
-        drain(e);
+        type_keys(e);
     } else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
         end_of_input(e);
     }
+}
+
+static void tell_draft(struct editor *e)
+{
+    if (e->when_draft)
+        e->when_draft(e->when_draft_ctx, buf_str(&e->draft.text), e->draft.queued);
+}
+
+/* What was read while an answer comes. */
+static void draft_keys(void *ctx)
+{
+    struct editor *e = ctx;
+    int64_t at;
+
+    for (struct key key; (key = keys_next(&e->keys, clock_ms())).kind != KEY_NONE;) {
+        autofree char *paste = key.kind == KEY_PASTE
+                                   ? pastes_add(&e->pastes, buf_str(key.paste), key.paste->len)
+                                   : NULL;
+
+        if (key.kind == KEY_CHAR)
+            draft_line_key(&e->draft, &key);
+        else
+            draft_line_add(&e->draft, paste ? paste : "\n", paste ? strlen(paste) : 1);
+    }
+    tell_draft(e);
+    at = keys_deadline(&e->keys);
+    if (at >= 0)
+        loop_timer(e->loop, at, draft_keys, e);
+}
+
+/* In the background the terminal's keys are for somebody else; to read them would stop us. */
+static void on_draft_input(void *ctx)
+{
+    struct editor *e = ctx;
+    char bytes[4096];
+
+    if (in_background(STDIN_FILENO)) {
+        loop_unwatch(e->loop, STDIN_FILENO);
+        return;
+    }
+    ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
+    if (n > 0)
+        n = read_more(e, bytes, (size_t)n, sizeof bytes);
+    if (n > 0) {
+        keys_feed(&e->keys, bytes, (size_t)n, clock_ms());
+        draft_keys(e);
+    } else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
+        loop_unwatch(e->loop, STDIN_FILENO); /* the terminal is gone, as the next line will find */
+    }
+}
+
+void editor_read_drafts(struct editor *e, bool on)
+{
+    e->keys.working = on;
+    if (on && !in_background(STDIN_FILENO))
+        loop_watch(e->loop, STDIN_FILENO, POLLIN, on_draft_input, e);
+    else if (!on && !e->active)
+        loop_unwatch(e->loop, STDIN_FILENO);
+    if (!on)
+        loop_timer_stop(e->loop, e);
+}
+
+void editor_when_draft(struct editor *e, void (*fn)(void *ctx, const char *draft, const char *queued),
+                       void *ctx)
+{
+    e->when_draft = fn;
+    e->when_draft_ctx = ctx;
+}
+
+void editor_take_back(struct editor *e)
+{
+    draft_line_take_back(&e->draft);
+}
+
+/* Begin the line with what was queued, and enter it; or with the draft. */
+static void begin_line(struct editor *e)
+{
+    struct draft_line *d = &e->draft;
+
+    if (e->preset) {
+        insert(e, e->preset, strlen(e->preset));
+        free(steal(&e->preset));
+    } else if (d->queued) {
+        insert_text(d->queued);
+        free(steal(&d->queued));
+        feed_readline(e, &(struct key){.kind = KEY_CHAR, .bytes = "\r", .n = 1});
+    } else if (d->text.len) {
+        insert_text(buf_str(&d->text));
+        buf_clear(&d->text);
+    } else if (d->leaving) {
+        end_of_input(e);
+    }
+    d->leaving = false;
 }
 
 static int wait_ms(const struct editor *e)
@@ -416,7 +521,7 @@ static void look_at_signals(struct editor *e)
 }
 
 /* The text that was meant: each paste replaces its placeholder. */
-static void take_line(struct editor *e, struct buf *line)
+static void take_typed_line(struct editor *e, struct buf *line)
 {
     struct buf whole autorelease(buf_release) = BUF_INIT(0);
 
@@ -437,7 +542,7 @@ void editor_preset(struct editor *e, const char *text, size_t len)
 static void take_typed_ahead(struct editor *e)
 {
     e->keys.ahead = true;
-    drain(e);
+    type_keys(e);
     while (!e->done && input_waits())
         on_input(e);
     e->keys.ahead = false;
@@ -447,7 +552,10 @@ enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *li
 {
     if (loop_fatal(e->loop))
         return EDITOR_FATAL;
+    if (loop_interrupts(e->loop) > 0)
+        draft_line_take_back(&e->draft);
     loop_arm(e->loop); /* the Ctrl-C that ended the last question does not concern this line */
+    editor_read_drafts(e, false);
     e->done = false;
     e->active = true;
     modes_continued(); /* a stop during the answer: nothing of this line is on the screen yet */
@@ -456,16 +564,16 @@ enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *li
     readline_tell_size();
     send_query(e);
     call_at_prompt(e);
-    if (e->preset)
-        insert(e, e->preset, strlen(e->preset));
-    free(steal(&e->preset));
     loop_watch(e->loop, STDIN_FILENO, POLLIN, on_input, e);
-    take_typed_ahead(e);
+    begin_line(e);
+    if (e->typed_ahead)
+        take_typed_ahead(e);
+    e->typed_ahead = false;
     while (!e->done) {
         loop_wait(e->loop, wait_ms(e));
         if (!e->done)
             look_at_signals(e);
-        drain(e);
+        type_keys(e);
     }
     loop_unwatch(e->loop, STDIN_FILENO);
     if (e->end == EDITOR_EXTERNAL) /* readline has drawn the prompt again; the line will come back */
@@ -473,7 +581,9 @@ enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *li
     if (e->end != EDITOR_LINE)
         rl_callback_handler_remove();
     e->active = false;
-    take_line(e, line);
+    take_typed_line(e, line);
+    if (e->end == EDITOR_LINE)
+        editor_read_drafts(e, true);
     return e->end;
 }
 

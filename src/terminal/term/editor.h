@@ -45,6 +45,15 @@ void editor_at_prompt(struct editor *e, void (*fn)(void *ctx), void *ctx);
 /* Wait for the last reply, until ms after the query; what is typed meanwhile is kept for the next line. */
 void editor_hear(struct editor *e, int ms);
 
+/* Between lines: read what is typed and pasted, as a draft (draft_line.h) with which the next line begins.
+ * It is on after a line was entered; off while another program has the terminal. */
+void editor_read_drafts(struct editor *e, bool on);
+/* Call fn when the draft has changed. queued: what Enter has queued, or NULL. */
+void editor_when_draft(struct editor *e, void (*fn)(void *ctx, const char *draft, const char *queued),
+                       void *ctx);
+/* What is queued becomes part of the draft again: what it follows has failed. Ctrl-C does so too. */
+void editor_take_back(struct editor *e);
+
 /* Around other output while a line is edited: take the line off the screen, and put it back. Without a line
  * being edited they do nothing. */
 void editor_hide(struct editor *e);

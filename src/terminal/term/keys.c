@@ -91,7 +91,8 @@ void keys_feed(struct keys *k, const char *bytes, size_t len, int64_t now)
     buf_add(&k->raw, bytes, len);
     k->last = now;
     take_replies(k);
-    if (k->ahead || k->pasting || k->raw.len < BURST_MIN || memmem(k->raw.data, k->raw.len, begin_mark, MARK))
+    if (k->ahead || k->pasting || k->raw.len < (k->working ? 2 : BURST_MIN)
+        || memmem(k->raw.data, k->raw.len, begin_mark, MARK))
         return;
     for (size_t i = 0; i + 1 < k->raw.len && !k->pasting; i++)
         k->pasting = k->burst = is_line_end(k->raw.data[i]) && !is_line_end(k->raw.data[i + 1]);
@@ -155,6 +156,7 @@ static struct key take_key(struct keys *k, size_t n)
 
     memcpy(key.bytes, k->raw.data, n);
     buf_drop(&k->raw, n);
+    key.more = k->raw.len > 0;
     return key;
 }
 

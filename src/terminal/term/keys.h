@@ -29,6 +29,7 @@ struct key {
     enum key_kind kind;
     char bytes[4]; /* CHAR: one UTF-8 character, or one byte of an escape sequence */
     size_t n;
+    bool more; /* CHAR: bytes that came with it follow */
     /* PASTE: newlines as \n, control characters removed; valid until the next call */
     const struct buf *paste;
     bool cut; /* it was longer than QUESTION_MAX */
@@ -40,6 +41,9 @@ struct keys {
     bool burst; /* the paste has no marks */
     /* set by the caller while it feeds what was typed before it read: never a paste without marks */
     bool ahead;
+    /* set by the caller while no line is edited: however few bytes come together with a line end among
+     * them, they are a paste */
+    bool working;
     int64_t last;                                            /* time of the latest byte */
     void (*reply)(void *ctx, const char *reply, size_t len); /* gets each whole reply; or NULL */
     void *ctx;

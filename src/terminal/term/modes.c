@@ -31,6 +31,7 @@ static struct {
     struct termios before, now;
     bool open;
     volatile sig_atomic_t marking, continued, lent;
+    bool marks; /* pastes are to be marked */
     struct sigaction was[countof(deadly)], was_stop, was_continue;
 } terminal;
 
@@ -188,6 +189,14 @@ void modes_close(void)
     terminal.open = false;
 }
 
+static void mark_pastes(bool on)
+{
+    if (on)
+        terminal.marking = 1;
+    send_marks(on ? marks_on : marks_off);
+    terminal.marking = on;
+}
+
 void modes_set(enum modes modes)
 {
     struct termios t = terminal.before;
@@ -197,14 +206,20 @@ void modes_set(enum modes modes)
         t.c_cc[VMIN] = 1;
         t.c_cc[VTIME] = 0;
     }
+    if (modes == MODES_WAITING)
+        t.c_lflag |= NOFLSH;
     if (modes == MODES_EDITING) {
         t.c_lflag |= ECHO; /* even if a crashed program left it off */
         t.c_cc[VINTR] = t.c_cc[VQUIT] = t.c_cc[VSUSP] = _POSIX_VDISABLE;
     }
     terminal.now = t;
     terminal.lent = modes == MODES_LENT;
-    if (!modes_belong_to_another())
-        set_now(&t);
+    if (modes_belong_to_another())
+        return;
+    set_now(&t);
+    bool mark = terminal.marks && (modes == MODES_EDITING || modes == MODES_WAITING);
+    if (mark != (bool)terminal.marking)
+        mark_pastes(mark);
 }
 
 void modes_note(void)
@@ -217,10 +232,9 @@ void modes_note(void)
 
 void modes_mark_pastes(bool on)
 {
-    if (on)
-        terminal.marking = 1;
-    send_marks(on ? marks_on : marks_off);
-    terminal.marking = on;
+    terminal.marks = on;
+    if (on || terminal.marking)
+        mark_pastes(on);
 }
 
 bool modes_continued(void)

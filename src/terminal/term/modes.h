@@ -15,7 +15,7 @@ enum modes {
     MODES_EDITING,
     /* as before, and left alone by our signal handlers: another program of our process group has it */
     MODES_LENT,
-    MODES_WAITING, /* Ctrl-C is a signal; what is typed is kept for the next line and not echoed */
+    MODES_WAITING, /* Ctrl-C is a signal, and discards nothing; what is typed is not echoed */
 };
 
 /* Remember the present modes, and catch the signals that would end or stop the program. */
@@ -25,8 +25,9 @@ void modes_set(enum modes modes);
 /* Is this program ending in the background? The modes are then those of the program in front; to set them
  * would stop us for good. */
 bool modes_belong_to_another(void);
-void modes_note(void);           /* readline changed the modes: remember them as those for editing */
-void modes_mark_pastes(bool on); /* bracketed paste on or off */
+void modes_note(void); /* readline changed the modes: remember them as those for editing */
+/* Bracketed paste on from now on, in MODES_EDITING and MODES_WAITING; or off. */
+void modes_mark_pastes(bool on);
 /* True once after the program was stopped and continued: the screen must be drawn again. */
 bool modes_continued(void);
 

@@ -53,7 +53,6 @@ void readline_deprep(void)
     fflush(rl_outstream);
     if (modes_belong_to_another())
         return;
-    modes_mark_pastes(false);
     rl_deprep_terminal();
     modes_set(MODES_WAITING);
 }

@@ -81,6 +81,11 @@ static void open_screen(struct term *t)
     t->prompt = xstrdup(colour ? "\001\033[1m\002>\001\033[0m\002 " : "> ");
 }
 
+static void on_draft(void *ctx, const char *draft, const char *queued)
+{
+    show_draft(((struct term *)ctx)->show, draft, queued);
+}
+
 struct term *term_new(const struct term_options *o, struct loop *loop, struct error *err)
 {
     struct term *t = xmalloc(sizeof *t);
@@ -98,6 +103,7 @@ struct term *term_new(const struct term_options *o, struct loop *loop, struct er
     tab_setup(command_complete, t);
     open_screen(t);
     editor_at_prompt(t->editor, o->at_prompt, o->ctx);
+    editor_when_draft(t->editor, on_draft, t);
     if (history_open(&t->history, o->history_path, o->keep_history, &e) < 0) {
         error_wrap(&e, "no history is kept");
         show_line(t->show, NOTICE_WARNING, e.text);
@@ -248,10 +254,17 @@ static void say_how_to_leave(struct term *t)
         term_say(t, NOTICE_INFO, "To leave: Ctrl-D, or /exit");
 }
 
+static void lend_terminal(struct term *t)
+{
+    t->lent = true;
+    editor_read_drafts(t->editor, false);
+}
+
 /* The terminal is ours again: show the notices that came meanwhile. */
-static void take_back(struct term *t)
+static void take_terminal_back(struct term *t)
 {
     t->lent = false;
+    editor_read_drafts(t->editor, true);
     loop_arm(t->loop);
     for (size_t i = 0; i < t->held.n; i++)
         term_say(t, NOTICE_INFO, t->held.v[i]);
@@ -260,18 +273,18 @@ static void take_back(struct term *t)
 
 int term_edit(struct term *t, const char *suffix, struct buf *text, struct error *err)
 {
-    t->lent = true;
+    lend_terminal(t);
     int r = external_edit(t->loop, suffix, text, err);
-    take_back(t);
+    take_terminal_back(t);
     return r;
 }
 
 int term_lend(struct term *t, const struct argv *words, struct error *err)
 {
     show_clear(t->show);
-    t->lent = true;
+    lend_terminal(t);
     int r = external_run(t->loop, words, err);
-    take_back(t);
+    take_terminal_back(t);
     return r;
 }
 
@@ -279,6 +292,7 @@ void term_lend_keys(struct term *t, bool on)
 {
     if (on)
         show_clear(t->show);
+    editor_read_drafts(t->editor, !on);
     modes_set(on ? MODES_BEFORE : MODES_WAITING);
 }
 
@@ -293,9 +307,9 @@ void term_page(struct term *t, const char *text, size_t len)
         lines += clean.data[i] == '\n';
     show_screen_size(STDOUT_FILENO, &rows, &width, &height);
     if (show_is_terminal(STDOUT_FILENO) && rows > 0 && lines >= (size_t)rows) {
-        t->lent = true;
+        lend_terminal(t);
         r = external_view(t->loop, &clean, NULL);
-        take_back(t);
+        take_terminal_back(t);
     }
     if (r < 0)
         term_print(t, buf_str(&clean), clean.len);
@@ -338,6 +352,8 @@ void term_after_question(struct term *t, enum question_status status)
 {
     show_status(t->show, NULL);
     t->last = status;
+    if (!question_has_answer(status))
+        editor_take_back(t->editor);
     if (status == QUESTION_INTERRUPTED && !loop_fatal(t->loop)) {
         tell_stopped(t, agent_can_retry(t->agent));
         return;
@@ -446,6 +462,7 @@ int term_run(struct term *t, struct agent *a)
         greet(t);
     while (!t->leaving && !t->broken && !loop_fatal(t->loop)) {
         show_status(t->show, NULL); /* whatever the last command waited for */
+        show_draft(t->show, "", NULL);
         show_clear(t->show);
         buf_clear(&line);
         enum editor_end end = editor_read(t->editor, t->prompt, &line);
