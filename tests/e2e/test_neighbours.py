@@ -47,7 +47,7 @@ except ImportError: pass
     assert len(set(uids)) == 3 and all(20000 <= uid < 60000 for uid in uids), uids
     for uid, line in zip(uids, lines):
         assert line[0] == "%d %d True" % (uid, uid), line
-        assert line[1:] == ["sandpiper /tmp /tmp /tmp", "/tmp/.local True"], line
+        assert line[1:] == ["sandpiper /mnt/data /mnt/data /tmp", "/mnt/data/.local True"], line
 
 
 def test_a_name_keeps_its_uid(container):

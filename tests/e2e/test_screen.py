@@ -103,7 +103,7 @@ def test_configuration(bare):
         code = 0 if flag in ("--model", "--system", "--image") else 2
         harmless(at_terminal(bare, flag, "x%sy" % TEXT, "config", code=code))
     harmless(at_terminal(bare, "help", TEXT, code=2))
-    harmless(at_terminal(bare, "exec", "x%s.py" % TEXT.replace("/", ""), code=2))
+    harmless(at_terminal(bare, "exec", "x%s.py" % TEXT.replace("/", ""), code=125))
     harmless(at_terminal(bare, "rm", TEXT, code=2))
     bare.write(".env", "SANDPIPER_MODEL='%s'\nSANDPIPER_PROVIDER=openai\nSANDPIPER_X='%s'\n%s\n" % (TEXT, TEXT, TEXT))
     os.chmod(os.path.join(bare.work, ".env"), 0o600)
