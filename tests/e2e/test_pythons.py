@@ -28,7 +28,7 @@ SESSION = [
     ("import multiprocessing as mp\ndef sq(x): return x * x\nwith mp.get_context('spawn').Pool(1) as p: print(p.map(sq, [3]))", lambda r, out: out == "[9]\n"),
     ("t = asyncio.create_task(asyncio.sleep(0, 8))", lambda r, out: r["status"] == "ok"),
     ("await t", lambda r, out: r["value"] == "8"),
-    ("```python\n%time print(\u201cx\u201d)\n```", lambda r, out: "x\nCPU times" in out),
+    ("```python\n%time print(\u201cx\u201d)\n```", lambda r, out: "x\n" in out and "CPU times" in out),
     ("import traceback, warnings\nwarnings.warn('w', stacklevel=2)\nprint(traceback.extract_stack(), '<python' in str(traceback.format_exc()))",
      lambda r, out: "sys:1: UserWarning: w" in out and "<FrameSummary file <cell" in out and out.count("<FrameSummary") == 1),
     ("import builtins, os\nbuiltins.len = builtins.print = os.write = None", lambda r, out: r["status"] == "ok"),
