@@ -198,4 +198,4 @@ def test_a_request_that_no_runner_has_read(sandpiper, stopped):
 def test_storm(sandpiper_on, engine):
     """Fewer with a daemon, whose start of a container takes a processor for half a second: what differs there is only how a sandbox ends.
     SANDPIPER_TEST_MOMENTS=50 makes it fifty on each."""
-    check_storm(sandpiper_on, int(os.environ.get("SANDPIPER_TEST_MOMENTS", "30" if engine == "bwrap" else "8")))
+    check_storm(sandpiper_on, int(os.environ.get("SANDPIPER_TEST_MOMENTS", "50" if engine == "bwrap" else "15")))
