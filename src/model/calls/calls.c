@@ -358,16 +358,22 @@ int calls_from_text(struct calls *c, const char *text, size_t len)
     return t != NULL;
 }
 
-/* Reads from "to=" on. Returns how many bytes a call of a known tool took; 0: there is none. */
-static size_t harmony_call(struct calls *c, const char *to)
+/* What follows the next "to=", or NULL. */
+static const char *find_to(const char *from, const char *end)
 {
-    char name[128];
-    const char *next = strstr(to + 3, "to="), *brace = strchr(to, '{');
-    size_t n = strcspn(to + 3, " <{\n\t"), used = 0;
-    if (!brace || (next && next < brace))
+    const char *to = memmem(from, (size_t)(end - from), "to=", 3);
+    return to ? to + 3 : NULL;
+}
+
+/* Reads what follows "to=". Returns how many bytes a call of a known tool took; 0: there is none. */
+static size_t harmony_call(struct calls *c, const char *to, const char *next, const char *end)
+{
+    const char *brace = memchr(to, '{', (size_t)((next ? next : end) - to));
+    size_t used = 0;
+    if (!brace)
         return 0;
-    snprintf(name, sizeof name, "%.*s", (int)n, to + 3);
-    autojson struct json *j = json_parse(brace, strlen(brace), JSON_PREFIX, &used, NULL);
+    autofree char *name = xmemdup0(to, strcspn(to, " <{\n\t"));
+    autojson struct json *j = json_parse(brace, (size_t)(end - brace), JSON_PREFIX, &used, NULL);
     return j && calls_from_named(c, name, brace, used) ? (size_t)(brace - to) + used : 0;
 }
 
@@ -375,11 +381,12 @@ int calls_from_harmony(struct calls *c, const char *text, size_t len)
 {
     autofree char *copy = xmemdup0(text, len);
     struct calls found = {.tools = c->tools};
-    const char *rest = NULL;
-    for (char *p = copy; (p = strstr(p, "to=")) && found.n < LIST_MAX;) {
-        size_t used = harmony_call(&found, p);
-        p += used ? used : 3; /* analysis channels come before the call and name no tool */
-        rest = used ? p : rest;
+    const char *end = copy + strlen(copy), *rest = NULL;
+    for (const char *to = find_to(copy, end); to && found.n < LIST_MAX;) {
+        const char *next = find_to(to, end);
+        size_t used = harmony_call(&found, to, next, end);
+        rest = used ? to + used : rest; /* analysis channels come before the call and name no tool */
+        to = used ? find_to(rest, end) : next;
     }
     rest = rest ? rest + strspn(rest, " \t\r\n") : "no call";
     if (*rest && strncmp(rest, "<|", 2) != 0)

@@ -587,6 +587,7 @@ static void hostile_text_costs_a_few_passes(void **state)
         "<think",
         "<|channel|>",
         "<|start|>to=execute_python{\"",
+        "<|start|>to=",
         "\n\n",
         " ",
         "<function=",
