@@ -123,7 +123,7 @@ local-model:
 SHARE    = setup/completion/sandpiper.bash:share/bash-completion/completions/sandpiper \
            setup/completion/_sandpiper:share/zsh/site-functions/_sandpiper \
            setup/completion/sandpiper.fish:share/fish/vendor_completions.d/sandpiper.fish \
-           docs/sandpiper.1:share/man/man1/sandpiper.1 \
+           $(foreach p,$(wildcard docs/sandpiper*.[15]),$(p):share/man/man$(lastword $(subst ., ,$(p)))/$(notdir $(p))) \
            docs/events.schema.json:share/sandpiper/events.schema.json
 STRIP   ?= -s
 install: build/sandpiper

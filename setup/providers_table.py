@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""providers_table.py - the lists of providers in README.md and docs/sandpiper.1, made from
+"""providers_table.py - the lists of providers in README.md and docs/sandpiper-config.5, made from
 src/data/config/providers.yaml.
 
     providers_table.py            writes them, between two marks in each file
@@ -80,7 +80,7 @@ def named(row):
 
 PLACES = [("README.md", "<!-- providers, made by setup/providers_table.py -->",
            "<!-- end of providers -->", readme),
-          ("docs/sandpiper.1", ".\\\" providers, made by setup/providers_table.py",
+          ("docs/sandpiper-config.5", ".\\\" providers, made by setup/providers_table.py",
            ".\\\" end of providers", manual)]
 
 

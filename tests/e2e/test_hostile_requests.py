@@ -18,7 +18,7 @@ from serving import Server
 EACH = 1000
 AT_ONCE = 50            # those that the server has to wait for are sent side by side
 SERVER = pathlib.Path(__file__).resolve().parent.parent.parent / "src" / "serve" / "server"
-# Where libmicrohttpd refuses by itself, and how it says so (the manual page tells of these).
+# Where libmicrohttpd refuses by itself, and how it says so (sandpiper-serve(1) tells of these).
 UNREADABLE, CHUNKS = b"Your HTTP request was syntactically incorrect", b"Your HTTP chunked encoding was syntactically incorrect"
 TOO_BIG, CHUNK_TOO_BIG = b"Your HTTP header was too big", b"The chunk size used in your HTTP chunked encoded request is too large"
 # And where it is ours.

@@ -1,4 +1,5 @@
-"""test_manual.py - the manual page says what the program does: every member of every event, every exit code; completion offers every option."""
+"""test_manual.py - the manual pages say what the program does: every member of every event, every exit code; completion offers every option."""
+import glob
 import json
 import os
 import re
@@ -13,17 +14,17 @@ from conftest import BIN, TREE
 
 pytestmark = pytest.mark.no_asan
 
-PAGE = open(os.path.join(TREE, "docs", "sandpiper.1")).read()
+PAGES = {os.path.basename(path): open(path).read() for path in glob.glob(os.path.join(TREE, "docs", "sandpiper*.[15]"))}
 
 
-def section(title):
-    return re.search(r"^\.Sh %s\n(.*?)(?=^\.Sh |\Z)" % title, PAGE, re.M | re.S).group(1)
+def section(page, title):
+    return re.search(r"^\.Sh %s\n(.*?)(?=^\.Sh |\Z)" % title, PAGES[page], re.M | re.S).group(1)
 
 
 def items():
-    """EVENTS of the page: type -> its members."""
+    """EVENTS of sandpiper-events(5): type -> its members."""
     found = {}
-    for item in re.split(r"^\.It Li ", section("EVENTS"), flags=re.M)[1:]:
+    for item in re.split(r"^\.It Li ", section("sandpiper-events.5", "EVENTS"), flags=re.M)[1:]:
         name, rest = item.split("\n", 1)
         found[name] = set(re.findall(r"^\.Li (\w+)", rest, re.M))
     return found
@@ -78,11 +79,11 @@ def test_a_member_that_the_schema_lacks_is_seen():
 
 def test_the_page_has_the_commands_of_the_chat(bare):
     in_help = re.findall(r"^/[a-z]+", bare.run("help", "chat").out, re.M)
-    assert in_help and sorted(re.findall(r"^\.It Li (/[a-z]+)", section("CHAT"), re.M)) == sorted(in_help)
+    assert in_help and sorted(re.findall(r"^\.It Li (/[a-z]+)", section("sandpiper-commands.1", "CHAT"), re.M)) == sorted(in_help)
 
 
 def test_exit_codes_are_the_same_in_page_and_help(bare):
-    codes = set(re.findall(r"^\.It (\d+)$", section("EXIT STATUS"), re.M))
+    codes = set(re.findall(r"^\.It (\d+)$", section("sandpiper.1", "EXIT STATUS"), re.M))
     assert codes == {"0", "1", "2", "3", "4", "5", "6", "75", "77", "124", "125", "130", "137", "141", "143"}
     named = set(re.findall(r"\b\d+\b", bare.run("--help").out.split("Exit codes:")[1].split("Configuration")[0]))
     assert named and named <= codes
@@ -94,11 +95,32 @@ def test_the_lists_of_providers_are_current():
     assert r.returncode == 0, r.stderr
 
 
-def test_the_page_is_well_formed():
+@pytest.mark.parametrize("page", sorted(PAGES))
+def test_a_page_is_well_formed(page):
+    """Its references lead somewhere, each page to all others, and the first is one that can be read in one go."""
+    text = PAGES[page]
+    headings = set(re.findall(r"^\.S[hs] (.*)", text, re.M))
+    assert set(re.findall(r"^\.(?:Pq see )?Sx (.*?)(?: [.,;:]+)?$", text, re.M)) <= headings
+    assert {"%s.%s" % r for r in re.findall(r"\bXr (sandpiper\S*) (\d)", text)} == set(PAGES) - {page}
+    assert page != "sandpiper.1" or text.count("\n") <= 400
     if not shutil.which("mandoc"):
         pytest.skip("mandoc is not here")
-    r = subprocess.run(["mandoc", "-Tlint", "-W", "warning", os.path.join(TREE, "docs", "sandpiper.1")], capture_output=True, text=True)
+    path = os.path.join(TREE, "docs", page)
+    r = subprocess.run(["mandoc", "-Tlint", "-W", "warning", path], capture_output=True, text=True)
     assert r.returncode == 0, r.stdout + r.stderr
+    shown = subprocess.run(["mandoc", "-Tutf8", "-Owidth=80", path], capture_output=True, text=True).stdout
+    assert page != "sandpiper.1" or shown.count("\n") <= 400
+
+
+def test_diagnostics_are_messages_of_the_program():
+    """Each piece between the words in capitals, which stand for something, and in that order."""
+    source = "".join(open(path).read() for path in glob.glob(os.path.join(TREE, "src", "**", "*.c"), recursive=True))
+    source = re.sub(r'"\s*\n\s*"', "", source).replace('\\"', '"')
+    messages = re.findall(r"^\.It (.*)", section("sandpiper.1", "DIAGNOSTICS").replace("\\(dq", '"').replace("\\&", ""), re.M)
+    assert len(messages) > 10
+    for message in messages:
+        for piece in re.split(r"\b(?:NAME|N|M|FILE|SIZE|PATH|HOST|URL|SOURCE|STATUS|TIME|REASON|MODEL)\b", message):
+            assert piece.strip(' .:()[]";') in source, (message, piece)
 
 
 COMPLETION = os.path.join(TREE, "setup", "completion")

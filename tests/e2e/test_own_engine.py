@@ -355,7 +355,7 @@ def test_what_is_shown(own):
     assert r.code == 0 and '  gpubox: {start: ["gpu", "a b", "{name}"' in r.out and "config.yaml:2" in r.out, r
 
 
-@pytest.mark.parametrize("name, indent", [("docs/sandpiper.1", ""), ("README.md", "    ")])
+@pytest.mark.parametrize("name, indent", [("docs/sandpiper-config.5", ""), ("README.md", "    ")])
 def test_the_example_of_the_documents(own, name, indent):
     """As it stands there, but for the machine."""
     with open(os.path.join(os.path.dirname(__file__), "..", "..", name)) as f:

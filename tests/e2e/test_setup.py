@@ -117,7 +117,7 @@ def test_what_make_says_first_is_ours(tmp_path):
 
 @pytest.mark.slow(20)
 def test_install_and_uninstall(tmp_path):
-    """Stripped, with manual page and completions beneath PREFIX; uninstall leaves no file of it, and nobody else's is touched."""
+    """Stripped, with manual pages and completions beneath PREFIX; uninstall leaves no file of it, and nobody else's is touched."""
     place = tmp_path / "my programs"
 
     def make(goal):
@@ -126,7 +126,8 @@ def test_install_and_uninstall(tmp_path):
         return {os.path.relpath(os.path.join(d, f), place / "opt" / "x") for d, _, fs in os.walk(place) for f in fs}
 
     there = make("install")
-    assert there == {"bin/sandpiper", "share/man/man1/sandpiper.1", "share/sandpiper/events.schema.json", "share/bash-completion/completions/sandpiper",
+    assert there == {"bin/sandpiper", "share/man/man1/sandpiper.1", "share/man/man1/sandpiper-commands.1", "share/man/man1/sandpiper-serve.1",
+                     "share/man/man5/sandpiper-config.5", "share/man/man5/sandpiper-events.5", "share/sandpiper/events.schema.json", "share/bash-completion/completions/sandpiper",
                      "share/zsh/site-functions/_sandpiper", "share/fish/vendor_completions.d/sandpiper.fish"}
     program = place / "opt" / "x" / "bin" / "sandpiper"
     assert subprocess.run([program, "--version"], capture_output=True, text=True).stdout.startswith("sandpiper ")

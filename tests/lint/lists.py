@@ -38,8 +38,8 @@ def main():
               ("src/terminal/term/cmd_saved.c", "{%s, NULL}" % ", ".join('"%s"' % f for f in formats)),
               ("src/terminal/term/cmd_saved.c", either(formats)),
               ("src/terminal/term/cmd_saved.c", either(formats, ".")),
-              ("docs/sandpiper.1", man(formats)),
-              ("docs/sandpiper.1", either(formats, "."))]
+              ("docs/sandpiper-commands.1", man(formats)),
+              ("docs/sandpiper-commands.1", either(formats, "."))]
     bad = ["%s: this is to be there, as the table has it: %s" % (path, text.strip()) for path, text in wanted if text not in read(path)]
     print("".join(line + "\n" for line in bad), end="", file=sys.stderr)
     return 1 if bad else 0

@@ -92,7 +92,7 @@ int none_configured(const char *looked, struct error *err)
         err, ERROR_USAGE, 0,
         "no model is configured%s. Choose one of these:\n"
         "  a key:         export OPENAI_API_KEY=...  (or GROQ_API_KEY, OPENROUTER_API_KEY, ...: "
-        "man sandpiper)\n"
+        "man sandpiper-config)\n"
         "  your machine:  ollama serve, beside it ollama pull qwen3.5:4b  (or llama.cpp, LM Studio; "
         "any other: --base-url URL -m MODEL)\n"
         "  nothing yet:   make run, in sandpiper's source folder, fetches a small model (1.1 "

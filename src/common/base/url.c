@@ -77,7 +77,7 @@ int url_check(const char *url, const char *where, struct error *err)
     if (memchr(authority(url), '@', authority_len(url)))
         return error_set(err, ERROR_USAGE, 0,
                          "%s: the URL must not contain a user name or password\n"
-                         "Keys belong in variables: see sandpiper(1), KEYS.",
+                         "Keys belong in variables: see sandpiper-config(5), KEYS.",
                          where);
     for (const char *p = url; *p; p++)
         if (!isgraph((unsigned char)*p) || strchr("\\#\"<>^`{|}", *p))

@@ -180,7 +180,9 @@ static const struct topic {
      "each start and printed on stderr. SIGTERM lets running code finish; a second\n"
      "one stops at once.\n",
      " Question Model Sandbox ", " quiet verbose show-reasoning config help ",
-     "\nExit codes: 0 stopped, 1 the server could not listen, 2 usage.\n", NULL},
+     "\nExit codes: 0 stopped, 1 the server could not listen, 2 usage.\n"
+     "Manual: man sandpiper-serve.\n",
+     NULL},
     {"debug", FOR_REPLY, "how replies are read, what would be sent",
      "Usage: sandpiper debug reply [OPTION]... < BODY\n"
      "       sandpiper debug request [OPTION]... QUESTION\n\n"
@@ -199,7 +201,8 @@ static const struct topic {
      "asked at the terminal. Links, and names that begin with a dot, are left out.\n\n"
      "Each agent is a file prompts/NAME.yaml (role, tools, texts, model,\n"
      "reasoning_effort); one in the configuration folder replaces the built-in one.\n"
-     "prompts/pipelines.yaml names lists of agents. More: man sandpiper, Agents.\n",
+     "prompts/pipelines.yaml names lists of agents. More: man sandpiper-config,\n"
+     "AGENTS.\n",
      "", "", "", NULL},
     {"json", 0, "the events of --json",
      "Usage: sandpiper --json [OPTION]... QUESTION\n\n"
@@ -226,7 +229,7 @@ static const struct topic {
      "session_end  exit_code: the last line\n\n"
      "    sandpiper --json \"...\" | jq -r 'select(.type == \"done\").answer'\n\n"
      "data is a MIME bundle, as in Jupyter: of the value of the code, or of a figure.\n"
-     "man sandpiper, EVENTS, has each member; a JSON Schema is in docs/ of the source\n"
+     "man sandpiper-events has each member; a JSON Schema is in docs/ of the source\n"
      "and in share/sandpiper/events.schema.json.\n",
      "", "", "", NULL},
     {"version", FOR_NONE, "the version of sandpiper",

@@ -104,7 +104,8 @@ static int yaml_member(struct config *c, const struct ydoc *y, struct error *err
     if (near)
         return ydoc_key_error(y, err, "unknown key %.60s; did you mean %s?", y->key, near);
     return ydoc_key_error(
-        y, err, "unknown key %.60s; expected an option (sandpiper(1)), providers, models or engines", y->key);
+        y, err, "unknown key %.60s; expected an option, providers, models or engines (sandpiper-config(5))",
+        y->key);
 }
 
 int config_apply_yaml(struct config *c, struct ydoc *root, struct error *err)

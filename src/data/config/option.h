@@ -1,6 +1,6 @@
 /* option.h - the table of options: flag, letter, YAML key, environment variable, type, default, range,
  * help. The command line, the environment, config.yaml, --help, "sandpiper config" and the test of the
- * manual page all use it.
+ * manual pages all use it.
  */
 #ifndef CONFIG_OPTION_H
 #define CONFIG_OPTION_H
