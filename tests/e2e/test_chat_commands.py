@@ -1,4 +1,5 @@
 """test_chat_commands.py - the chat's commands and the words that are obeyed without a slash."""
+import base64
 import re
 
 import pexpect
@@ -273,4 +274,26 @@ def test_a_line_for_a_shell(sandpiper, serve):
     p.send("!import subprocess; print(subprocess.getoutput('pwd'))\r")
     p.expect("/mnt/data")
     p.expect("> ")
+    leave(p)
+
+
+def test_what_is_shown_again_follows_undo(sandpiper, serve):
+    """/raw, /copy, /code and /edit: of the last question that the conversation has."""
+    serve(sandpiper, [{"answer": {"calls": [{"code": "first = 1"}]}}, {"answer": {"text": "Answer *one*."}},
+                      {"answer": {"calls": [{"code": "second = 2"}]}}, {"answer": {"text": "Answer *two*."}}, {"answer": {"text": "Answer *three*."}}])
+    p = start(sandpiper, env={"TERM": "xterm-kitty"})
+    ask(p, "set first", "Answer")
+    ask(p, "set second", "Answer")
+    ask(p, "/raw", re.escape("Answer *two*."))
+    ask(p, "/undo", "Removed the last question")
+    ask(p, "/raw", re.escape("/raw\r\n") + "[^A]*" + re.escape("Answer *one*.\r\n"))
+    ask(p, "/code", "first = 1\r\n")
+    ask(p, "/copy", re.escape("\x1b]52;c;%s" % base64.b64encode(b"Answer *one*.").decode()))
+    ask(p, "/copy code", re.escape("\x1b]52;c;%s" % base64.b64encode(b"first = 1").decode()))
+    ask(p, "third", "Answer")
+    ask(p, "/raw", re.escape("Answer *three*."))
+    ask(p, "/undo", "Removed the last question")
+    ask(p, "/undo", "Removed the last question")
+    ask(p, "/raw", "No answer yet")
+    ask(p, "/code", "no question has run code yet")
     leave(p)

@@ -333,3 +333,10 @@ unsigned agent_question_number(const struct agent *a)
 {
     return a->number;
 }
+
+uint64_t agent_question_serial(const struct agent *a)
+{
+    size_t at = conversation_last_question(a->c);
+
+    return at < a->c->n ? a->c->v[at].serial : 0;
+}

@@ -102,5 +102,8 @@ const struct usage *agent_usage(const struct agent *a); /* of the session so far
 int agent_context(const struct agent *a);               /* the model's window in tokens; 0: unknown */
 int64_t agent_conversation_tokens(const struct agent *a); /* an estimate */
 unsigned agent_question_number(const struct agent *a);
+/* Of the last question in the conversation: a later one has a larger serial, whatever was taken out in
+ * between. 0: there is none. */
+uint64_t agent_question_serial(const struct agent *a);
 
 #endif

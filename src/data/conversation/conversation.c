@@ -71,15 +71,21 @@ void conversation_truncate(struct conversation *c, size_t n)
         turn_release(&c->v[--c->n]);
 }
 
-bool conversation_undo(struct conversation *c)
+size_t conversation_last_question(const struct conversation *c)
 {
     size_t at = c->n;
 
     while (at > 0 && c->v[at - 1].role != TURN_USER)
         at--;
-    if (at > 0)
-        conversation_truncate(c, at - 1);
-    return at > 0;
+    return at > 0 ? at - 1 : c->n;
+}
+
+bool conversation_undo(struct conversation *c)
+{
+    size_t at = conversation_last_question(c), n = c->n;
+
+    conversation_truncate(c, at);
+    return at < n;
 }
 
 void conversation_changed(struct conversation *c, struct turn *t)

@@ -100,6 +100,8 @@ void conversation_interrupted(struct conversation *c);
 
 /* Remove the turns from index n on. */
 void conversation_truncate(struct conversation *c, size_t n);
+/* The index of the last question's turn; n: there is none. */
+size_t conversation_last_question(const struct conversation *c);
 /* Remove the last question and what followed. False: there is none. */
 bool conversation_undo(struct conversation *c);
 /* Whoever changes a turn in place says so, or the change is not saved. */

@@ -12,6 +12,7 @@
 static void slash_clear(struct term *t)
 {
     agent_clear(t->agent);
+    past_undo(&t->past, 0);
     term_say(t, NOTICE_INFO, "Conversation cleared. Variables are kept.");
 }
 
@@ -27,10 +28,12 @@ static void slash_undo(struct term *t)
 {
     struct error err = {0};
 
-    if (t->o.sessions.undo(t->o.sessions.ctx, &err) < 0)
+    if (t->o.sessions.undo(t->o.sessions.ctx, &err) < 0) {
         term_say_error(t, &err);
-    else
-        term_say(t, NOTICE_INFO, "Removed the last question and its answer. Variables and files are kept.");
+        return;
+    }
+    past_undo(&t->past, agent_question_serial(t->agent));
+    term_say(t, NOTICE_INFO, "Removed the last question and its answer. Variables and files are kept.");
 }
 
 const struct chat_command command_undo = {

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/agent.h"
 #include "base/base64.h"
 #include "base/buf.h"
 #include "base/mem.h"
@@ -22,8 +21,10 @@
 
 static void slash_raw(struct term *t)
 {
-    if (t->answer)
-        term_print(t, t->answer, strlen(t->answer));
+    const char *answer = past_answer(&t->past);
+
+    if (answer)
+        term_print(t, answer, strlen(answer));
     else
         term_say(t, NOTICE_INFO, "No answer yet.");
 }
@@ -114,7 +115,7 @@ static void copy_text(struct term *t, const char *what, const char *source)
 
 static void slash_copy(struct term *t, const char *argument)
 {
-    const char *term = getenv("TERM");
+    const char *term = getenv("TERM"), *answer = past_answer(&t->past);
     autofree char *block = NULL;
 
     if (!show_is_terminal(1) || !strcmp(term, "linux")) {
@@ -124,15 +125,15 @@ static void slash_copy(struct term *t, const char *argument)
     } else if (*argument && strcmp(argument, "code") != 0) {
         term_sayf(t, NOTICE_ERROR, "/copy: expected code, or nothing for the answer, found \"%s\"", argument);
     } else if (!*argument) {
-        if (t->answer)
-            copy_text(t, "answer", t->answer);
+        if (answer)
+            copy_text(t, "answer", answer);
         else
             term_say(t, NOTICE_INFO, "No answer yet.");
     } else {
-        const char *code = agent_last_code(t->agent);
+        const char *code = past_code(&t->past);
 
         if (!code)
-            code = block = t->answer ? last_block(t->answer) : NULL;
+            code = block = answer ? last_block(answer) : NULL;
         if (code)
             copy_text(t, "code", code);
         else

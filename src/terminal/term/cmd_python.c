@@ -25,7 +25,7 @@ static const char no_code[] = "no question has run code yet";
 
 static void slash_code(struct term *t)
 {
-    const char *text = agent_last_code(t->agent);
+    const char *text = past_code(&t->past);
 
     if (text)
         term_print(t, text, strlen(text));
@@ -44,7 +44,7 @@ const struct chat_command command_code = {
 static void slash_edit(struct term *t)
 {
     struct buf code autorelease(buf_release) = BUF_INIT(SANDBOX_CODE_MAX);
-    const char *last = agent_last_code(t->agent);
+    const char *last = past_code(&t->past);
     struct error err = {0};
 
     if (!last) {

@@ -11,6 +11,7 @@
 #include "conversation/event.h"
 #include "term/editor.h"
 #include "term/history.h"
+#include "term/past.h"
 #include "term/term.h"
 
 struct term {
@@ -26,7 +27,7 @@ struct term {
     struct editor_query query;
     struct argv names; /* of saved files or sessions, for Tab */
     char *greeting, *system;
-    char *answer; /* the last one, as the model wrote it; or NULL */
+    struct past past; /* of this conversation */
     char *prompt;
     bool leaving;              /* /exit was given */
     unsigned nothings;         /* how often in a row Ctrl-C was pressed at an empty prompt */

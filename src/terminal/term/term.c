@@ -124,7 +124,7 @@ void term_free(struct term *t)
     argv_release(&t->names);
     free(t->greeting);
     free(t->system);
-    free(t->answer);
+    past_release(&t->past);
     free(t->stopped);
     free(t->prompt);
     argv_release(&t->held);
@@ -175,6 +175,15 @@ static void keep_output(struct term *t, const struct event *e)
     }
 }
 
+static void keep_answer(struct term *t, const struct event *e)
+{
+    const char *answer = e->done.answer && *e->done.answer ? e->done.answer : NULL;
+    const char *code = e->done.cells ? agent_last_code(t->agent) : NULL;
+
+    if (answer || code)
+        past_add(&t->past, agent_question_serial(t->agent), answer, code);
+}
+
 void term_event(void *ctx, const struct event *e)
 {
     struct term *t = ctx;
@@ -193,8 +202,8 @@ void term_event(void *ctx, const struct event *e)
     } else {
         if (event_ends_text(e))
             text_written(t, show_text_end(t->text));
-        if (e->type == EVENT_DONE && e->done.answer && *e->done.answer)
-            xreplace(&t->answer, xstrdup(e->done.answer));
+        if (e->type == EVENT_DONE)
+            keep_answer(t, e);
         if (t->own && e->type == EVENT_TOOL_CALL)
             own.call.code = "";
         if (e->type == EVENT_TOOL_RESULT && e->result.by_user) {
