@@ -212,8 +212,11 @@ static void send_outcome(struct agent *a, const struct code_run *c)
         n += is_told(f);
         agent_send(a, &e);
     }
-    if (!text_is_blank(r->files_note))
-        agent_notice(a, NOTICE_WARNING, "%s", r->files_note);
+    if (!text_is_blank(r->files_note)) {
+        const char *remedy = r->undelivered && !a->o.chat ? r->undelivered_remedy : ""; /* an option */
+
+        agent_notice(a, NOTICE_WARNING, "%s%s%s", r->files_note, *remedy ? "\n" : "", remedy);
+    }
 }
 
 static void on_code_output(void *ctx, int stream, const char *text, size_t len)

@@ -125,7 +125,8 @@ void show_done(struct show *s, const struct event *e)
         show_line(s, NOTICE_DETAIL, "the model's reasoning:");
         show_talk(s, e->done.reasoning, strlen(e->done.reasoning));
     }
-    if (e->done.error && *e->done.error)
+    bool told = e->done.status == QUESTION_UNDELIVERED && !s->o.quiet; /* when the code had run */
+    if (e->done.error && *e->done.error && !told)
         show_line(s,
                   e->done.status == QUESTION_ANSWERED || e->done.status == QUESTION_INTERRUPTED
                           || e->done.status == QUESTION_UNVERIFIED || e->done.status == QUESTION_TERMINATED
