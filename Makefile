@@ -133,7 +133,7 @@ uninstall:
 	rm -f $(foreach f,bin/sandpiper $(SHARE),'$(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(f)))')
 deb:
 	@setup/deb.sh
-# What the documents have of the program: the list of providers, and the picture of a session.
+# What the documents have of the program: the lists of providers, and the picture of a session.
 docs: build/sandpiper
 	@/usr/bin/python3 setup/providers_table.py
 	@/usr/bin/python3 docs/picture.py

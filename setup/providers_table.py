@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""providers_table.py - the lists of providers in README.md and docs/sandpiper-config.5, made from
+"""providers_table.py - the lists of providers in docs/SERVICES.md and docs/sandpiper-config.5, made from
 src/data/config/providers.yaml.
 
     providers_table.py            writes them, between two marks in each file
@@ -52,7 +52,7 @@ def models(row):
     return "none: `-m`"
 
 
-def readme(rows):
+def markdown(rows):
     lines = ["| `--provider` | service | key and place in the environment | default model | asked by |",
              "|---|---|---|---|---|"]
     for name, row in rows.items():
@@ -78,8 +78,8 @@ def named(row):
             + (places if "{" not in row["base_url"] else []))
 
 
-PLACES = [("README.md", "<!-- providers, made by setup/providers_table.py -->",
-           "<!-- end of providers -->", readme),
+PLACES = [("docs/SERVICES.md", "<!-- providers, made by setup/providers_table.py -->",
+           "<!-- end of providers -->", markdown),
           ("docs/sandpiper-config.5", ".\\\" providers, made by setup/providers_table.py",
            ".\\\" end of providers", manual)]
 

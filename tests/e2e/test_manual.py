@@ -90,7 +90,7 @@ def test_exit_codes_are_the_same_in_page_and_help(bare):
 
 
 def test_the_lists_of_providers_are_current():
-    """README's table and the page's list are made from providers.yaml."""
+    """The table of docs/SERVICES.md and the list of sandpiper-config(5) are made from providers.yaml."""
     r = subprocess.run(["/usr/bin/python3", os.path.join(TREE, "setup", "providers_table.py"), "--check"], capture_output=True, text=True)
     assert r.returncode == 0, r.stderr
 

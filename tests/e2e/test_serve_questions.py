@@ -250,7 +250,7 @@ def test_an_image_in_parts(start, tmp_path):
 @pytest.mark.slow(70)
 @pytest.mark.no_asan
 def test_llm(start, tmp_path):
-    """As in README: nothing but the address is set. -c goes on with what the code has left."""
+    """As in docs/PROGRAMS.md: nothing but the address is set. -c goes on with what the code has left."""
     server, model = start(call("x = 7919"), done("The 1000th prime is 7919."), call("x + 1"), done("7920."))
     assert run_client(server, tmp_path, "llm", "-m", "gpt-4o", "What is the 1000th prime?") == "The 1000th prime is 7919.\n"
     assert run_client(server, tmp_path, "llm", "-c", "-m", "gpt-4o", "And one more?") == "7920.\n"

@@ -185,7 +185,7 @@ def test_openai_python(start, tmp_path):
 @pytest.mark.slow(30)
 @pytest.mark.no_asan
 def test_llm_with_its_default_model(start, tmp_path):
-    """As in README: nothing but the address is set. -c goes on with what the code has left; a failure is told."""
+    """As in docs/PROGRAMS.md: nothing but the address is set. -c goes on with what the code has left; a failure is told."""
     server, model = start(call("x = 7919", text="Computing."), done("The 1000th prime is 7919."), call("x + 1"), done("7920."), call("x + 2"), done("7921."))
     assert run_client(server, tmp_path, "llm", "-s", "Be brief.", "What is the 1000th prime?") == "Computing.\n\nThe 1000th prime is 7919.\n"
     assert run_client(server, tmp_path, "llm", "-c", "And one more?") == "7920.\n"

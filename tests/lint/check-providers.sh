@@ -1,5 +1,5 @@
 #!/bin/bash
-# The lists of providers in README.md and sandpiper-config(5) are those of providers.yaml.
+# The lists of providers in docs/SERVICES.md and sandpiper-config(5) are those of providers.yaml.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 if /usr/bin/python3 -c 'import yaml' 2>/dev/null; then
