@@ -50,15 +50,34 @@ def drawn_rows(data, columns):
     return [y for y in range(400) if any("fa1414" in (c.fg, c.bg) for c in s.buffer[y].values())]
 
 
-def test_kitty(sandpiper, serve):
-    said, _ = plotted(sandpiper, serve, KITTY, size=(30, 100))
+def kitty_image(said):
+    """The keys of the image that was sent, and its bytes."""
     parts = [p for p in APC.findall(said) if b"a=q" not in p[0]]
-    keys = dict(k.split(b"=") for k in parts[0][0].split(b","))
-    assert keys[b"a"] == b"T" and keys[b"f"] == b"32"
-    assert int(keys[b"c"]) == 40 and int(keys[b"r"]) == 15        # 400 x 300 in cells of 10 x 20, as it is
-    assert all(len(p[1]) <= 4096 for p in parts) and parts[-1][0] == b"m=0"
-    pixels = b"".join(base64.b64decode(p[1], validate=True) for p in parts)
-    assert len(pixels) == int(keys[b"s"]) * int(keys[b"v"]) * 4 and pixels[:4] == bytes([250, 20, 20, 255])
+    assert all(len(p[1]) == 4096 for p in parts[:-1]) and len(parts[-1][1]) <= 4096, [len(p[1]) for p in parts]
+    assert all(p[0].endswith(b"m=1") for p in parts[:-1]) and parts[-1][0].endswith(b"m=0")
+    return dict(k.split(b"=") for k in parts[0][0].split(b",")), b"".join(base64.b64decode(p[1], validate=True) for p in parts)
+
+
+@pytest.mark.parametrize("code", [RED % (400, 300, "a.png"), PLOT], ids=["saved", "open"])
+def test_kitty(sandpiper, serve, code):
+    """A PNG is sent as it is."""
+    said, _ = plotted(sandpiper, serve, KITTY, code=code, size=(30, 100))
+    keys, sent = kitty_image(said)
+    assert keys[b"a"] == b"T" and keys[b"f"] == b"100" and b"s" not in keys
+    with open(unquote(re.search(rb"\x1b\]8;;file://[^/]*([^\x1b]+)\x1b", said)[1].decode()), "rb") as f:
+        assert sent == f.read()
+    if code is not PLOT:
+        assert int(keys[b"c"]) == 40 and int(keys[b"r"]) == 15        # 400 x 300 in cells of 10 x 20, as it is
+
+
+@pytest.mark.parametrize("code", [RED % (400, 300, "a.jpg"), "import os\nfrom PIL import Image\n"
+                                  "Image.frombytes('RGB', (900, 600), os.urandom(900 * 600 * 3)).save('a.png')",
+                                  "from PIL import Image\nImage.new('1', (6000, 6000)).save('a.png')"], ids=["jpeg", "bytes", "pixels"])
+def test_kitty_is_sent_pixels(sandpiper, serve, code):
+    """Of what is no PNG, or of one that is too large to be sent whole."""
+    said, _ = plotted(sandpiper, serve, KITTY, code=code, size=(30, 100))
+    keys, sent = kitty_image(said)
+    assert keys[b"f"] == b"24" and len(sent) == int(keys[b"s"]) * int(keys[b"v"]) * 3
 
 
 @pytest.mark.slow(10)
@@ -339,8 +358,8 @@ def test_without_libchafa(sandpiper, serve, monkeypatch):
         pytest.skip("libchafa cannot be hidden here")
     argv = sandpiper.argv
     monkeypatch.setattr(sandpiper, "argv", lambda args: ["bwrap", "--dev-bind", "/", "/", "--bind", "/dev/null", os.path.realpath(found[0]), *argv(args)])
-    said, _ = plotted(sandpiper, serve, KITTY, code=RED % (40, 30, "a.png") + "\n" + RED % (40, 30, "b.png"))
+    said, _ = plotted(sandpiper, serve, PLAIN, code=RED % (40, 30, "a.png") + "\n" + RED % (40, 30, "b.png"))
     shown = " ".join(" ".join(screen(said, 100)).split())
     assert shown.count("figures are not shown here: libchafa") == 1, shown
     assert "apt install libchafa0" in shown
-    assert shown.count("saved: ") == 2 and b"\x1b_Ga=T" not in said
+    assert shown.count("saved: ") == 2 and not drawn_rows(said, 100)

@@ -1,4 +1,5 @@
-/* figure.c - fits an image to the width, and has libchafa draw it in a child process. */
+/* figure.c - fits an image to the width, and has libchafa draw it in a child process, or kitty's protocol
+ * carry it. */
 #include "show/figure.h"
 
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "base/mem.h"
 #include "process/child.h"
 #include "show/chafa_load.h"
+#include "show/kitty.h"
 #include "show/through_tmux.h"
 
 #define DRAWN_MAX  (16u << 20) /* bytes of one figure; base64 of the largest RGBA is 10 MB */
@@ -28,7 +30,8 @@ static const struct way {
     [GRAPHICS_BLOCKS] = {CHAFA_PIXEL_MODE_SYMBOLS, 8, 16, true},
     [GRAPHICS_SIXEL] = {CHAFA_PIXEL_MODE_SIXELS, 6, 12, false},
     [GRAPHICS_ITERM2] = {CHAFA_PIXEL_MODE_ITERM2, 8, 16, false},
-    [GRAPHICS_PLACEHOLDERS] = {CHAFA_PIXEL_MODE_KITTY, 8, 16, false}, /* chafa has no part in it */
+    /* chafa has no part in these */
+    [GRAPHICS_PLACEHOLDERS] = {CHAFA_PIXEL_MODE_KITTY, 8, 16, false},
     [GRAPHICS_KITTY] = {CHAFA_PIXEL_MODE_KITTY, 8, 16, false},
 };
 
@@ -72,9 +75,9 @@ bool figure_ask(const struct figure_screen *s, struct pixels_ask *ask)
 }
 
 /* The cells that the image takes: as many as it has pixels for, or fewer to fit, in its own shape. */
-static void shrink(struct fit *f, const struct pixels *p)
+static void shrink(struct fit *f, unsigned width, unsigned height)
 {
-    double columns = (double)p->width / f->cell_width, rows = (double)p->height / f->cell_height;
+    double columns = (double)width / f->cell_width, rows = (double)height / f->cell_height;
     double x = f->columns / columns, y = f->rows / rows, scale = x < y ? x : y;
 
     if (scale > 1 && !ways[f->way].grows)
@@ -82,6 +85,27 @@ static void shrink(struct fit *f, const struct pixels *p)
     int wide = (int)(columns * scale + 0.5), high = (int)(rows * scale + 0.5);
     f->columns = wide < 1 ? 1 : wide < f->columns ? wide : f->columns;
     f->rows = high < 1 ? 1 : high < f->rows ? high : f->rows;
+}
+
+bool figure_is_kitty(const struct figure_screen *s)
+{
+    enum graphics_way way = graphics_way(s->graphics);
+
+    return way == GRAPHICS_KITTY || way == GRAPHICS_PLACEHOLDERS;
+}
+
+void figure_draw_kitty(const struct figure_screen *s, const struct kitty_image *i, struct buf *out)
+{
+    struct fit f = fit_of(s);
+
+    shrink(&f, i->width, i->height);
+    if (f.way == GRAPHICS_PLACEHOLDERS) {
+        through_tmux_draw(i, f.columns, f.rows, out);
+        return;
+    }
+    autofree char *keys = xasprintf("c=%d,r=%d", f.columns, f.rows);
+    kitty_send(i, keys, false, out);
+    buf_addch(out, '\n');
 }
 
 static ChafaCanvasMode mode_of(int colours)
@@ -136,11 +160,7 @@ int figure_draw(const struct figure_screen *s, const struct pixels *p, struct bu
 
     if (!c)
         return -1;
-    shrink(&f, p);
-    if (f.way == GRAPHICS_PLACEHOLDERS) {
-        through_tmux_draw(p, f.columns, f.rows, out);
-        return 0;
-    }
+    shrink(&f, p->width, p->height);
     ChafaCanvasConfig *config = config_of(c, s, &f);
     ChafaCanvas *canvas = c->canvas_new(config);
     ChafaTermInfo *term = c->term_db_get_fallback_info(c->term_db_get_default());

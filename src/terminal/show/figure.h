@@ -1,5 +1,5 @@
-/* figure.h - draws a decoded image for a terminal: by its graphics (kitty, iTerm2, sixel) or in Unicode
- * blocks, which libchafa makes. Inside show.
+/* figure.h - draws an image for a terminal: by its graphics (kitty; iTerm2 and sixel, which libchafa makes),
+ * or in Unicode blocks, which libchafa makes too. Inside show.
  */
 #ifndef SHOW_FIGURE_H
 #define SHOW_FIGURE_H
@@ -13,6 +13,7 @@
 
 struct buf;
 struct error;
+struct kitty_image;
 struct loop;
 
 struct figure_screen {
@@ -24,7 +25,10 @@ struct figure_screen {
 
 /* What to ask the decoder for. False: there is no room for a figure. */
 bool figure_ask(const struct figure_screen *s, struct pixels_ask *ask);
-/* Append the figure: whole lines of at most s->columns columns, with a newline at the end. */
+/* Does the terminal read kitty's protocol? Then it needs no libchafa, and can be given a PNG as it is. */
+bool figure_is_kitty(const struct figure_screen *s);
+void figure_draw_kitty(const struct figure_screen *s, const struct kitty_image *i, struct buf *out);
+/* For all others. Append the figure: whole lines of at most s->columns columns, with a newline at the end. */
 int figure_draw(const struct figure_screen *s, const struct pixels *p, struct buf *out, struct error *err);
 /* The same in a child that may open nothing and whose memory goes with it: libchafa and glib take 4 MB.
  * *missing: libchafa cannot be loaded, so no figure can be drawn. */

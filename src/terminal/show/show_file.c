@@ -1,5 +1,6 @@
 /* show_file.c - prints the files that code made: figures drawn, one line each with the path, a folder for
  * many. Remembers them for the session, so that one can be shown again. */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "conversation/bundle.h"
+#include "show/kitty.h"
 #include "show/private.h"
 #include "show/through_tmux.h"
 
@@ -185,6 +187,22 @@ static bool can_draw(const struct show *s)
     return s->o.decoder && s->screen.terminal && !s->o.quiet && !s->undrawable;
 }
 
+/* A PNG goes to kitty as it is. False: it does not, or cannot be read. A copy that the user put a link in the
+ * place of is no longer the figure. */
+static bool draw_png(const struct figure_screen *screen, const char *path, struct buf *out)
+{
+    struct buf file autorelease(buf_release) = BUF_INIT(KITTY_PNG_MOST);
+    struct kitty_image image;
+    struct error err = {0};
+    autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+    if (fd < 0 || file_read_open(fd, path, KITTY_PNG_MOST, &file, &err) < 0
+        || !kitty_takes(buf_str(&file), file.len, &image))
+        return false;
+    figure_draw_kitty(screen, &image, out);
+    return true;
+}
+
 /* Draw into out. Nothing of ours is on the screen's last line while the sandbox decodes: news may come
  * meanwhile. */
 static int draw_file(struct show *s, struct show_saved *f, struct buf *out, struct error *err)
@@ -200,9 +218,20 @@ static int draw_file(struct show *s, struct show_saved *f, struct buf *out, stru
     struct figure_screen screen = figure_screen_of(s);
     if (!figure_ask(&screen, &ask))
         return 0;
+    if (figure_is_kitty(&screen) && draw_png(&screen, f->path, out)) {
+        f->drawn = true;
+        return 0;
+    }
     if (s->o.decoder->pixels(s->o.decoder->ctx, &ask, &pixels, err) < 0)
         return -1;
-    int r = figure_draw_apart(&screen, &pixels, s->o.loop, out, &s->undrawable, err);
+    int r = 0;
+    if (figure_is_kitty(&screen)) /* a JPEG, or more than its terminal should have to decode */
+        figure_draw_kitty(&screen,
+                          &(struct kitty_image){pixels.rgb, (size_t)3 * pixels.width * pixels.height, false,
+                                                pixels.width, pixels.height},
+                          out);
+    else
+        r = figure_draw_apart(&screen, &pixels, s->o.loop, out, &s->undrawable, err);
     f->drawn = r == 0;
     pixels_release(&pixels);
     return r;

@@ -1,24 +1,20 @@
-/* through_tmux.c - wraps the image for tmux, and writes the rows of placeholders. */
+/* through_tmux.c - asks tmux, and writes the rows of placeholders. */
 #include "show/through_tmux.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "base/base64.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "process/child.h"
 #include "show/figure.h"
+#include "show/kitty.h"
 
-#define ASK_MS     500
-#define CHUNK      4096 /* bytes of base64 in one sequence, as the protocol has it */
-#define PLACE      "\U0010EEEE"
-#define PASS_BEGIN "\033Ptmux;\033\033_G" /* ESC is doubled in what is passed on */
-#define PASS_END   "\033\033\\\033\\"
+#define ASK_MS 500
+#define PLACE  "\U0010EEEE"
 
 /* The marks that number rows (and columns, and the highest byte of an image's number), from 0. */
 static const char *const marks[FIGURE_ROWS] = {
@@ -67,24 +63,7 @@ void through_tmux_ask(struct graphics *g, struct loop *loop)
     child_free(c);
 }
 
-static void send_image(const struct pixels *p, int columns, int rows, uint32_t id, struct buf *out)
-{
-    struct buf text autorelease(buf_release) = BUF_INIT(0);
-
-    base64_add(&text, p->rgb, (size_t)3 * p->width * p->height);
-    for (size_t at = 0, n; at < text.len; at += n) {
-        n = text.len - at < CHUNK ? text.len - at : CHUNK;
-        buf_addstr(out, PASS_BEGIN);
-        if (at == 0)
-            buf_addf(out, "a=T,U=1,q=2,f=24,s=%u,v=%u,c=%d,r=%d,i=%u,", p->width, p->height, columns, rows,
-                     (unsigned)id);
-        buf_addf(out, "m=%d;", at + n < text.len);
-        buf_add(out, text.data + at, n);
-        buf_addstr(out, PASS_END);
-    }
-}
-
-void through_tmux_draw(const struct pixels *p, int columns, int rows, struct buf *out)
+void through_tmux_draw(const struct kitty_image *i, int columns, int rows, struct buf *out)
 {
     unsigned char random[2] = {0};
 
@@ -93,7 +72,8 @@ void through_tmux_draw(const struct pixels *p, int columns, int rows, struct buf
     (void)!getrandom(random, sizeof random, 0);
     unsigned colour = 16 + random[0] % 240, high = random[1] % FIGURE_ROWS;
 
-    send_image(p, columns, rows, (uint32_t)high << 24 | colour, out);
+    autofree char *keys = xasprintf("U=1,c=%d,r=%d,i=%u", columns, rows, high << 24 | colour);
+    kitty_send(i, keys, true, out);
     for (int y = 0; y < rows; y++) {
         buf_addf(out, "\033[38;5;%um" PLACE "%s%s%s", colour, marks[y], marks[0], marks[high]);
         for (int x = 1; x < columns; x++)

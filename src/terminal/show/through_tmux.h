@@ -6,10 +6,10 @@
 #ifndef SHOW_THROUGH_TMUX_H
 #define SHOW_THROUGH_TMUX_H
 
-#include "conversation/pixels.h"
 #include "show/graphics.h"
 
 struct buf;
+struct kitty_image;
 struct loop;
 
 /* Ask tmux, once, whether it passes things on and what terminal is before it; at most half a second. Nothing
@@ -18,6 +18,6 @@ void through_tmux_ask(struct graphics *g, struct loop *loop);
 /* What tmux says of itself: "1 kitty(0.35.2)". Does that terminal show images at placeholders? */
 bool through_tmux_passes(const char *said);
 /* Append the image in so many columns and rows (at most FIGURE_ROWS), each row with a newline. */
-void through_tmux_draw(const struct pixels *p, int columns, int rows, struct buf *out);
+void through_tmux_draw(const struct kitty_image *i, int columns, int rows, struct buf *out);
 
 #endif
