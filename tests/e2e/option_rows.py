@@ -10,6 +10,7 @@ class Row:
     def __init__(self, flag, key, env, type, text):
         self.flag, self.key, self.env, self.type = flag, key, env, type
         self.takes = ".arg = " in text
+        self.choices = (re.search(r'\.choices = "([a-z|]+)"', text) or [None, ""])[1].split("|")
         self.commands = set(re.search(r"\.commands = ([A-Z_ |\n]+)", text)[1].replace("|", " ").split())
 
     def ways(self):

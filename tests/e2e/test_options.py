@@ -53,7 +53,9 @@ class Trial:
 
     def plain(self):
         """The value as config.yaml and a variable have it."""
-        return str(self.row.type != "OPTION_NOT").lower() if self.value is True else self.value
+        if self.value is not True:
+            return self.value
+        return self.row.choices[-1] if self.row.type == "OPTION_CHOICE" else str(self.row.type != "OPTION_NOT").lower()
 
     def yaml(self):
         *section, key = self.row.key.split(".")

@@ -32,7 +32,38 @@ def test_they_disagree(sandpiper, serve):
     serve(sandpiper, [FIRST, SAID, second("print(6 + 7)"), {"answer": {"text": "13"}}])
     r = sandpiper.run("--verify", "six times seven?")
     assert r.code == 6 and r.out == "It is 42.\n", r
-    assert re.search("two independent computations disagree\n.*first: +It is 42.\n.*second: +13\n", r.err), r
+    assert r.err.endswith("A second computation gives 13, the first gave 42: trust neither.\n"), r
+
+
+def test_prose_is_not_verified(sandpiper, serve):
+    """Words that differ are no disagreement."""
+    serve(sandpiper, [FIRST, {"answer": {"text": "The file is sorted."}}, second("print(1)"), {"answer": {"text": "Done: it was sorted by name."}}])
+    r = sandpiper.run("--verify", "six times seven?")
+    assert r.code == 0 and r.out == "The file is sorted.\n" and "trust" not in r.err, r
+    assert 'The answer is not verified: there is no number to compare. First: "The file is sorted." Second: "Done: it was sorted by name."' in r.err, r
+
+
+def test_yes_and_no_disagree(sandpiper, serve):
+    serve(sandpiper, [FIRST, {"answer": {"text": "Yes, it is."}}, second("print(1)"), {"answer": {"text": "No."}}])
+    r = sandpiper.run("--verify", "six times seven?")
+    assert r.code == 6 and 'A second computation gives "No.", the first gave "Yes, it is.": trust neither.' in r.err, r
+
+
+@pytest.mark.parametrize("how", ["file", "variable"])
+def test_always(sandpiper, serve, how):
+    """As --verify: nobody waits for the answer, which is there while the second computation runs."""
+    if how == "file":
+        sandpiper.configure("check: always\n")
+    serve(sandpiper, [FIRST, SAID, second("print(6 + 7)"), {"answer": {"text": "13", "wait": 1}}])
+    with sandpiper.start("six times seven?", env={"SANDPIPER_CHECK": "always" if how == "variable" else None}) as p:
+        assert p.stdout.readline() == b"It is 42.\n" and p.poll() is None
+        assert p.wait() == 6 and p.stderr.read().endswith(b"A second computation gives 13, the first gave 42: trust neither.\n")
+
+
+def test_unknown_choice(bare):
+    bare.configure("check: sometimes\n")
+    r = bare.run("hi")
+    assert r.code == 2 and 'check: expected one of asked|always, found "sometimes"' in r.err, r
 
 
 @pytest.mark.parametrize("text, code, verified", [("42", 0, "agrees"), ("41", 6, "disagrees"), ("", 6, "failed")])

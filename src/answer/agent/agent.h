@@ -84,6 +84,13 @@ bool agent_can_retry(const struct agent *a);
 /* Ask the last question again, with its attachments. */
 enum question_status agent_retry(struct agent *a, struct error *err);
 
+/* Was the last answer computed by code? */
+bool agent_computed(const struct agent *a);
+/* Compute it a second time, in a sandbox of its own. What comes of it is a notice (it agrees, or cannot be
+ * compared: ANSWERED) or err (they disagree, or there is no second answer: UNVERIFIED); the model is told
+ * with the next question. USAGE: there is nothing to check. It sends no EVENT_DONE. */
+enum question_status agent_check(struct agent *a, struct error *err);
+
 /* Run one line of the user's in the same interpreter, with the events of a cell. The model is told with
  * the next question. */
 int agent_run(struct agent *a, const char *code, size_t len, struct error *err);

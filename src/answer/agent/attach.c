@@ -27,6 +27,7 @@
 
 #define HEAD_MAX     (64 * 1024)
 #define PROFILE_MAX  4096
+#define KEPT_MAX     200 /* files that are kept open */
 #define PROFILE_MARK '\x1e'
 /* characters of a profile, as in file_profile.py, and in a small window of a profile with the whole file */
 #define TOLD_MOST  1500
@@ -337,8 +338,10 @@ static void keep_open(struct agent *a, const char *name, int fd, int64_t at)
 {
     autoclose int copy = dup(fd);
 
-    if (copy < 0 || at < 0)
+    if (copy < 0 || at < 0 || a->n_kept == KEPT_MAX) {
+        a->unkept = true;
         return;
+    }
     a->kept = xreallocarray(a->kept, a->n_kept + 1, sizeof *a->kept);
     a->kept[a->n_kept++] = (struct kept_file){xstrdup(name), fd_steal(&copy), at};
 }
@@ -352,6 +355,7 @@ void attached_close(struct agent *a)
     free(a->kept);
     a->kept = NULL;
     a->n_kept = 0;
+    a->unkept = false;
 }
 
 int attach_file(struct agent *a, const char *name, int fd, struct buf *out, struct error *err)
@@ -364,7 +368,7 @@ int attach_file(struct agent *a, const char *name, int fd, struct buf *out, stru
     if (source_open(a, &s, err))
         return -1;
     int64_t at = lseek(s.fd, 0, SEEK_CUR);
-    if (a->o.verify)
+    if (a->o.verify || a->o.chat)
         keep_open(a, name, s.fd, at);
     s.kind = s.folder ? "" : sniff_content(s.head, s.head_len, s.whole);
     s.inside = free_name(a, name, s.kind);

@@ -210,6 +210,8 @@ int agent_compact(struct agent *a, struct error *err)
         status = error_set(err, ERROR_USAGE, 0, "the prompts have no text \"summary\"");
     if (status == 0)
         status = compact_turns(a, a->c->n, err);
+    if (status == 0)
+        a->summary = a->c->v[0].serial;
     question_release(a, &q);
     return status;
 }

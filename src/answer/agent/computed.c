@@ -1,6 +1,9 @@
 /* computed.c - where an answer comes from: the runs of its question, and which of its numbers no run, nor
  * anything else that the model was given, can account for. */
+#include <string.h>
+
 #include "agent/private.h"
+#include "agent/small_model.h"
 
 /* All that the model was given in this conversation, and its own code: a number that code begins with was not
  * computed, but can be seen there. */
@@ -15,6 +18,11 @@ static void add_sources(const struct agent *a, struct provenance *p, bool *ran)
             provenance_source(p, t->calls[k].arguments);
         *ran |= t->role == TURN_RESULT && t->result == RESULT_OK;
     }
+}
+
+bool computed_worth_checking(const struct question *qn)
+{
+    return qn->cells || strpbrk(qn->answer, "0123456789");
 }
 
 struct computation computed_make(const struct agent *a, const struct question *qn, struct provenance *p)
@@ -34,5 +42,6 @@ struct computation computed_make(const struct agent *a, const struct question *q
         .n_unsupported = p->unsupported.n,
         .verified = qn->verified,
         .second = qn->second,
+        .again = answered && !qn->verified && computed_worth_checking(qn) ? small_model_again(a) : NULL,
     };
 }

@@ -87,6 +87,7 @@ struct agent {
         char *date, *packages, *limits;
         char *day; /* the latest that it was told of */
     } told;
+    uint64_t summary;         /* serial of the turn with a summary that /compact made; 0: none */
     bool told_compact;        /* the user was told, once a session, of a summary made by itself */
     bool data;                /* the conversation has attached data, or output of the user's own code */
     bool told_full;           /* the user was told, once a session, that the window is full */
@@ -103,8 +104,9 @@ struct agent {
         char *name, *path;          /* in /mnt/data; on this machine, or what it is called */
     } * attached;                   /* of the session, the latest last */
     size_t n_attached, attachments; /* how many; how often one was added */
-    struct kept_file *kept;         /* those of this conversation, if answers are verified */
+    struct kept_file *kept;         /* those of this conversation, if an answer may be computed again */
     size_t n_kept;
+    bool unkept; /* one could not be kept */
     char *retry; /* the last question if it failed, or NULL */
     size_t retry_len;
     struct buf code;         /* all code of the last question that ran any */
@@ -256,5 +258,7 @@ enum question_status verify_answer(struct agent *a, const char *question, struct
 /* Where the answer comes from. p, which must be empty, holds what the result points to; the caller releases
  * it. */
 struct computation computed_make(const struct agent *a, const struct question *qn, struct provenance *p);
+/* Is there something in the answer that a second computation can confirm? */
+bool computed_worth_checking(const struct question *qn);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "agent/private.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 #include "conversation/language.h"
 
 #define DECIMALS_SHOWN    6   /* in a longer fraction the last decimals are noise */
@@ -49,6 +50,11 @@ const char *small_model_examples(const struct agent *a, const struct prompts *t)
 bool small_model_reads_files(const struct agent *a)
 {
     return is_small(a);
+}
+
+const char *small_model_again(const struct agent *a)
+{
+    return llm_output_answers(a->llm) ? remedy(REMEDY_COMPUTE_AGAIN, a->o.chat) : NULL;
 }
 
 bool small_model_keeps_turns(const struct agent *a)

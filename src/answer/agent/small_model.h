@@ -20,6 +20,8 @@ const char *small_model_examples(const struct agent *a, const struct prompts *t)
 /* Is it told that the lines that read an attached file have run? They then do, in front of its code
  * (facts.c). Other models must see that these lines are theirs to write. */
 bool small_model_reads_files(const struct agent *a);
+/* What computes its answers again, in the words of the command line or of the chat; NULL: it is none. */
+const char *small_model_again(const struct agent *a);
 /* Is it asked for no summary of old turns, unless the user wants one? */
 bool small_model_keeps_turns(const struct agent *a);
 /* Code that prints nothing and ends by giving a name a value: with that name after it, so that the value is

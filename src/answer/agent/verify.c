@@ -1,6 +1,7 @@
-/* verify.c - computes an answer a second time: another agent with a conversation and a sandbox of its own is
- * asked the same in other words. It sees neither the code nor the result of the first. Its text goes to no
- * listener; what it costs counts for the question, and so do the question's limits.
+/* verify.c - computes an answer a second time, for --verify and for the chat's /check: another agent with a
+ * conversation and a sandbox of its own is asked the same in other words. It sees neither the code nor the
+ * result of the first. Its text goes to no listener; what it costs counts for the question, and so do the
+ * question's limits.
  *
  * RULE: A second computation sees neither the first code nor its result.
  */
@@ -11,10 +12,11 @@
 #include "agent/private.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "process/signals.h"
 #include "provenance/agree.h"
 
-#define QUOTED_MAX 300 /* bytes of each answer in the message */
+#define QUOTED_MAX 120 /* bytes of each answer in a message */
 
 /* The second agent, and what its events tell. */
 struct second_agent {
@@ -66,6 +68,8 @@ static char *in_other_words(const struct agent *a, const char *question)
 
 static int attach_again(const struct agent *a, struct agent *b, struct error *err)
 {
+    if (a->unkept)
+        return error_set(err, ERROR_SYSTEM, 0, "not all files of the conversation can be read again");
     for (size_t i = 0; i < a->n_kept; i++)
         if (lseek(a->kept[i].fd, (off_t)a->kept[i].at, SEEK_SET) < 0
             || agent_attach(b, a->kept[i].name, a->kept[i].fd, err))
@@ -107,7 +111,7 @@ static enum question_status ask_again(struct agent *a, struct second_agent *s, c
 }
 
 /* One line of an answer, for a message. */
-static char *brief(const char *text)
+static char *answer_quoted(const char *text)
 {
     struct buf out = BUF_INIT(QUOTED_MAX + 8);
 
@@ -116,14 +120,35 @@ static char *brief(const char *text)
             buf_addch(&out, *text);
         else if (out.len && out.data[out.len - 1] != ' ')
             buf_addch(&out, ' ');
-    if (*text)
+    if (*text) {
+        out.len -= utf8_unfinished(out.data, out.len);
         buf_addstr(&out, "...");
+    }
     return buf_steal(&out, NULL);
 }
 
-static bool worth_it(const struct question *qn)
+/* Compares both answers, and says what that means: in err if the first is not to be trusted. */
+static enum question_status compare_answers(struct agent *a, const char *question, struct error *err)
 {
-    return qn->cells || strpbrk(qn->answer, "0123456789");
+    struct question *qn = a->qn;
+    struct differing d autorelease(differing_release) = {0};
+    autofree char *one = answer_quoted(qn->answer), *two = answer_quoted(qn->second);
+
+    qn->verified = answers_agree(question, qn->answer, qn->second, &d);
+    if (qn->verified == VERIFIED_UNCLEAR)
+        agent_notice(
+            a, NOTICE_WARNING,
+            "The answer is not verified: there is no number to compare. First: \"%s\" Second: \"%s\"", one,
+            two);
+    if (qn->verified != VERIFIED_DISAGREES)
+        return QUESTION_ANSWERED;
+    if (d.first)
+        error_set(err, ERROR_LIMIT, 0, "A second computation gives %s, the first gave %s: trust neither.",
+                  d.second, d.first);
+    else
+        error_set(err, ERROR_LIMIT, 0,
+                  "A second computation gives \"%s\", the first gave \"%s\": trust neither.", two, one);
+    return QUESTION_UNVERIFIED;
 }
 
 enum question_status verify_answer(struct agent *a, const char *question, struct error *err)
@@ -132,7 +157,7 @@ enum question_status verify_answer(struct agent *a, const char *question, struct
     struct second_agent s = {.first = a, .usage = USAGE_NONE};
     struct error why = {0};
 
-    if (!a->new_sandbox || !worth_it(qn))
+    if (!a->new_sandbox || !computed_worth_checking(qn))
         return QUESTION_ANSWERED;
     enum question_status status = ask_again(a, &s, question, &why);
     qn->second = text_is_blank(s.answer) ? NULL : steal(&s.answer);
@@ -145,16 +170,95 @@ enum question_status verify_answer(struct agent *a, const char *question, struct
         *err = why;
         return status;
     }
-    qn->verified = question_has_answer(status) && qn->second ? answers_agree(question, qn->answer, qn->second)
-                                                             : VERIFIED_FAILED;
-    if (qn->verified == VERIFIED_AGREES || qn->verified == VERIFIED_UNCLEAR)
-        return QUESTION_ANSWERED;
-    if (qn->verified == VERIFIED_FAILED) {
-        error_set(err, ERROR_LIMIT, 0, "not verified: the second computation gave no answer: %s",
-                  agent_out_of_time(a) ? "the time for the question was over" : why.text);
-        return QUESTION_UNVERIFIED;
-    }
-    autofree char *one = brief(qn->answer), *two = brief(qn->second);
-    error_set(err, ERROR_LIMIT, 0, "two independent computations disagree\nfirst:  %s\nsecond: %s", one, two);
+    if (question_has_answer(status) && qn->second)
+        return compare_answers(a, question, err);
+    qn->verified = VERIFIED_FAILED;
+    error_set(err, ERROR_LIMIT, 0, "The answer is not verified: the second computation gave no answer: %s",
+              agent_out_of_time(a) ? "the time for the question was over" : why.text);
     return QUESTION_UNVERIFIED;
+}
+
+/* The turn of the last question, if it was answered; NULL: there is none, or only a summary tells of it. */
+static const struct turn *last_question(const struct agent *a)
+{
+    size_t i = a->c->n;
+
+    if (!i || a->c->v[i - 1].role != TURN_ASSISTANT || a->c->v[i - 1].n_calls)
+        return NULL;
+    while (i > 0 && a->c->v[i - 1].role != TURN_USER)
+        i--;
+    return i && a->c->v[i - 1].serial != a->summary ? &a->c->v[i - 1] : NULL;
+}
+
+/* How often code ran well for the question of this turn. */
+static unsigned runs_of(const struct agent *a, const struct turn *question)
+{
+    unsigned n = 0;
+
+    for (const struct turn *t = question; t < a->c->v + a->c->n; t++)
+        n += t->role == TURN_RESULT && t->result == RESULT_OK;
+    return n;
+}
+
+bool agent_computed(const struct agent *a)
+{
+    const struct turn *t = last_question(a);
+
+    return t && runs_of(a, t);
+}
+
+/* The next question may refer to what came of it. */
+static void tell_second(struct agent *a)
+{
+    autofree char *two = answer_quoted(a->qn->second);
+    autofree char *note = xasprintf(
+        "[The user had your last answer computed a second time, independently. That "
+        "gave: %s]",
+        two);
+
+    agent_tell(a, note);
+}
+
+static enum question_status check_last(struct agent *a, const char *question, struct error *err)
+{
+    if (texts_make(a, &a->qn->texts, err))
+        return question_failed(a, err);
+    enum question_status status = verify_answer(a, question, err);
+    if (a->qn->verified == VERIFIED_AGREES)
+        agent_notice(a, NOTICE_INFO, "A second computation agrees.");
+    if (a->qn->second)
+        tell_second(a);
+    return status;
+}
+
+enum question_status agent_check(struct agent *a, struct error *err)
+{
+    const struct turn *asked = last_question(a);
+    struct question q;
+
+    if (!asked) {
+        error_set(err, ERROR_USAGE, 0, "Nothing to check: no question was answered yet.");
+        return QUESTION_USAGE;
+    }
+    if (asked->aside && !a->n_kept) {
+        error_set(
+            err, ERROR_USAGE, 0,
+            "Cannot check: the files of this question were added in an earlier run. Add them again with "
+            "/put and ask again.");
+        return QUESTION_USAGE;
+    }
+    autofree char *question = xstrdup(asked->text + asked->aside);
+    question_init(a, &q);
+    a->number--; /* it is no question of the user's */
+    q.start = (size_t)(asked - a->c->v);
+    q.cells = runs_of(a, asked);
+    q.answer = xstrdup(a->c->v[a->c->n - 1].text);
+    enum question_status status = QUESTION_USAGE;
+    if (computed_worth_checking(&q))
+        status = check_last(a, question, err);
+    else
+        error_set(err, ERROR_USAGE, 0,
+                  "Nothing to check: no code ran for the last answer, and it has no number.");
+    question_release(a, &q);
+    return status;
 }

@@ -101,7 +101,7 @@ void setup_agent(const struct config *c, struct agent_options *o)
     o->max_ms = c->max_time;
     o->max_tokens_total = c->max_tokens_total;
     o->max_cost = c->max_cost;
-    o->verify = c->verify;
+    o->verify = !strcmp(c->check, "always");
     o->data_size = c->data_size;
     o->cell_ms = c->timeout;
     o->memory = c->memory;

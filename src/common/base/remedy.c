@@ -36,6 +36,7 @@ static const struct words table[REMEDY_END] = {
          "--provider NAME for another service"},
     [REMEDY_FIREWALL] = {"A proxy or firewall may have sent this page; check the base URL and the network",
                          NULL},
+    [REMEDY_COMPUTE_AGAIN] = {"--verify computes it again", "/check computes it again"},
     [REMEDY_ASK_OR_MODEL] = {"Ask again, or use another model", "Ask again, or " MODEL},
 
     [REMEDY_DIALECT_BLOCKS] =

@@ -21,6 +21,7 @@ enum remedy {
     REMEDY_OTHER_REGION,
     REMEDY_FIREWALL,
     REMEDY_ASK_OR_MODEL,
+    REMEDY_COMPUTE_AGAIN,
     /* what is sent */
     REMEDY_DIALECT_BLOCKS,
     REMEDY_BAD_CALL,

@@ -166,7 +166,8 @@ int config_set(struct config *c, const struct setting *s, struct error *err)
     case OPTION_CHOICE:
         if (text && !value_choice(text, o->choices))
             return config_wrong(s, err);
-        *(const char **)at = text ? config_keep(c, text) : o->flag;
+        /* a flag such as --plain has no text: it stands for the last choice */
+        *(const char **)at = text ? config_keep(c, text) : strrchr(o->choices, '|') + 1;
         break;
     case OPTION_LIST:
     case OPTION_WORDS:

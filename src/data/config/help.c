@@ -268,7 +268,7 @@ static void add_words(struct buf *out, const char *text, size_t column)
 static void add_option(struct buf *out, const struct option *o)
 {
     bool shown = o->def && o->type != OPTION_NOT && strcmp(o->def, "0") != 0
-                 && !(o->choices && !strcmp(o->def, "auto"));
+                 && !(o->choices && (!o->arg || !strcmp(o->def, "auto")));
     autofree char *text = xasprintf("%s%s%s%s", o->help, shown ? " [" : "", shown ? o->def : "",
                                     shown ? "]" : "");
     char left[64];

@@ -85,6 +85,7 @@ struct computation {
     size_t n_unsupported;
     enum verified verified;
     const char *second; /* the second answer; or NULL */
+    const char *again;  /* it is a small model's: what computes it again, for people; or NULL */
 };
 
 struct event_mount { /* a folder of this machine: its path here and in the sandbox */

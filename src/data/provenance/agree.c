@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -10,7 +11,6 @@
 #include "provenance/provenance.h"
 
 #define NUMBERS_MAX 200
-#define FEW_WORDS   6
 
 static bool same_reading(const struct reading *a, const struct reading *b)
 {
@@ -36,35 +36,42 @@ static bool same_number(const struct numeral *a, const struct numeral *b)
     return false;
 }
 
-static bool has_exactly(const struct numeral *v, size_t n, const struct numeral *one)
+/* The numbers of a text. */
+struct numbers {
+    struct number_in_text v[NUMBERS_MAX];
+    size_t n;
+};
+
+static bool has_exactly(const struct numbers *all, const struct numeral *one)
 {
-    for (size_t i = 0; i < n; i++)
-        if (v[i].n && one->n && v[i].as[0].value == one->as[0].value)
+    for (size_t i = 0; i < all->n; i++)
+        if (all->v[i].value.as[0].value == one->as[0].value)
             return true;
     return false;
 }
 
-static size_t without(struct numeral *v, size_t n, const struct numeral * not, size_t n_not)
+static void without_those(struct numbers *from, const struct numbers * not )
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < n; i++)
-        if (!has_exactly(not, n_not, &v[i]))
-            v[kept++] = v[i];
-    return kept;
+    for (size_t i = 0; i < from->n; i++)
+        if (!has_exactly(not, &from->v[i].value))
+            from->v[kept++] = from->v[i];
+    from->n = kept;
 }
 
-static bool all_in(const struct numeral *few, size_t n, const struct numeral *many, size_t n_many)
+/* The first of some that is not among others; NULL: all are. */
+static const struct number_in_text *first_not_in(const struct numbers *some, const struct numbers *others)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < some->n; i++) {
         size_t k = 0;
 
-        while (k < n_many && !same_number(&few[i], &many[k]))
+        while (k < others->n && !same_number(&some->v[i].value, &others->v[k].value))
             k++;
-        if (k == n_many)
-            return false;
+        if (k == others->n)
+            return &some->v[i];
     }
-    return true;
+    return NULL;
 }
 
 /* Lower-case words between single blanks, one at each end; returns how many. */
@@ -106,23 +113,43 @@ static enum verified compare_words(const char *first, const char *second)
 
     if (x && y)
         return x == y ? VERIFIED_AGREES : VERIFIED_DISAGREES;
-    if (n && m && inside)
-        return VERIFIED_AGREES;
-    return n > FEW_WORDS && m > FEW_WORDS ? VERIFIED_UNCLEAR : VERIFIED_DISAGREES;
+    return n && m && inside ? VERIFIED_AGREES : VERIFIED_UNCLEAR;
 }
 
-enum verified answers_agree(const char *question, const char *first, const char *second)
+static void keep_number(char **out, const struct number_in_text *differs, const struct numbers *all)
 {
-    struct numeral q[NUMBERS_MAX], a[NUMBERS_MAX], b[NUMBERS_MAX];
-    size_t nq = provenance_numbers(question, q, NUMBERS_MAX);
-    size_t na = without(a, provenance_numbers(first, a, NUMBERS_MAX), q, nq);
-    size_t nb = without(b, provenance_numbers(second, b, NUMBERS_MAX), q, nq);
+    const struct number_in_text *v = differs ? differs : &all->v[0];
 
-    if (!na || !nb) { /* an answer is a number of the question: then all of them count */
-        na = provenance_numbers(first, a, NUMBERS_MAX);
-        nb = provenance_numbers(second, b, NUMBERS_MAX);
-    }
-    if (!na || !nb)
+    *out = xmemdup0(v->text, v->len);
+}
+
+enum verified answers_agree(const char *question, const char *first, const char *second,
+                            struct differing *differ)
+{
+    struct numbers q, a, b;
+
+    q.n = provenance_numbers(question, q.v, NUMBERS_MAX);
+    a.n = provenance_numbers(first, a.v, NUMBERS_MAX);
+    b.n = provenance_numbers(second, b.v, NUMBERS_MAX);
+    if (!a.n || !b.n)
         return compare_words(first, second);
-    return (na <= nb ? all_in(a, na, b, nb) : all_in(b, nb, a, na)) ? VERIFIED_AGREES : VERIFIED_DISAGREES;
+    struct numbers all_a = a, all_b = b;
+    without_those(&a, &q);
+    without_those(&b, &q);
+    if (!a.n || !b.n) { /* an answer is a number of the question: then all of them count */
+        a = all_a;
+        b = all_b;
+    }
+    const struct number_in_text *of_a = first_not_in(&a, &b), *of_b = first_not_in(&b, &a);
+    if (!(a.n <= b.n ? of_a : of_b))
+        return VERIFIED_AGREES;
+    keep_number(&differ->first, of_a, &a);
+    keep_number(&differ->second, of_b, &b);
+    return VERIFIED_DISAGREES;
+}
+
+void differing_release(struct differing *d)
+{
+    free(d->first);
+    free(d->second);
 }

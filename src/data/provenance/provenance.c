@@ -218,7 +218,7 @@ static size_t aside(const char *s)
     return 0;
 }
 
-size_t provenance_numbers(const char *text, struct numeral *out, size_t max)
+size_t provenance_numbers(const char *text, struct number_in_text *out, size_t max)
 {
     size_t n = 0;
 
@@ -226,8 +226,12 @@ size_t provenance_numbers(const char *text, struct numeral *out, size_t max)
         size_t len = aside(s);
 
         if (!len && isdigit((unsigned char)*s)) {
-            len = numeral_read(s, &out[n]);
-            n += out[n].n > 0 && isfinite(out[n].as[0].value) && !is_list_number(text, s, s + len);
+            const struct numeral *v = &out[n].value;
+
+            len = numeral_read(s, &out[n].value);
+            out[n].text = s;
+            out[n].len = len;
+            n += v->n > 0 && isfinite(v->as[0].value) && !is_list_number(text, s, s + len);
         }
         s += len ? len : 1;
     }

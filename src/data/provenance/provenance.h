@@ -22,8 +22,13 @@ struct provenance { /* a zeroed one is empty */
 void provenance_release(struct provenance *p);
 /* A text that numbers may come from. */
 void provenance_source(struct provenance *p, const char *text);
+struct number_in_text {
+    struct numeral value;
+    const char *text; /* as it stands there, len bytes */
+    size_t len;
+};
 /* The numbers of an answer that may be results, small ones too; at most max. Returns how many. */
-size_t provenance_numbers(const char *text, struct numeral *out, size_t max);
+size_t provenance_numbers(const char *text, struct number_in_text *out, size_t max);
 /* Fills in unsupported. */
 void provenance_check(struct provenance *p, const char *answer);
 

@@ -109,8 +109,8 @@ static void show_computed(struct show *s, const struct event *e)
         add_numbers(c, &line);
     if (c->verified == VERIFIED_AGREES)
         buf_addstr(&line, "; a second computation agrees");
-    else if (c->verified == VERIFIED_UNCLEAR)
-        buf_addstr(&line, "; a second computation cannot be compared");
+    if (c->again)
+        buf_addf(&line, "; small model: %s", c->again);
     buf_addch(&line, ']');
     autofree char *clean = screen_clean(&s->screen, buf_str(&line));
     screen_begin(&s->screen, NULL);

@@ -50,6 +50,8 @@ const struct chat_command *command_named(const char *name);
 const char *command_nearest(const char *line);
 void command_unknown(struct term *t, const char *line); /* say that there is none, and which was meant */
 struct candidates command_complete(void *term, const char *line, size_t start); /* for tab.h */
+/* Does a question only doubt the last answer ("Are you sure?")? One that begins with a blank does not. */
+bool command_doubt(const char *line);
 /* Find the command of a line and run it. False: it is a question. */
 bool command_obey(struct term *t, const char *line);
 

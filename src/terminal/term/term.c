@@ -449,6 +449,8 @@ static void obey(struct term *t, const struct buf *line)
                   remedy(REMEDY_ADD_FILE, true));
     else if (!block && *buf_str(line) == '!')
         term_run_code(t, buf_str(line) + 1);
+    else if (!block && command_doubt(buf_str(line)) && agent_computed(t->agent))
+        command_obey(t, "/check");
     else if (block || !command_obey(t, buf_str(line)))
         ask_question(t, buf_str(&message), message.len);
 }

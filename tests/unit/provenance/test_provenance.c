@@ -153,27 +153,30 @@ static void test_agree(void **state)
     static const struct {
         const char *question, *first, *second;
         enum verified want;
+        const char *differ; /* a number of each */
     } rows[] = {
-        {"", "It is 42.", "42", VERIFIED_AGREES},
-        {"", "It is 42.", "41", VERIFIED_DISAGREES},
-        {"", "3.14", "3.14159", VERIFIED_AGREES},
-        {"", "3.15", "3.14159", VERIFIED_DISAGREES},
-        {"", "12.5%", "0.125", VERIFIED_AGREES},
-        {"", "1,234.5 euros", "1.234,50 EUR", VERIFIED_AGREES},
-        {"", "between 3 and 7", "7 at most, 3 at least, 5 on average", VERIFIED_AGREES},
-        {"", "between 3 and 7", "between 3 and 8", VERIFIED_DISAGREES},
-        {"of 60 books", "Of the 60 books, 15 are left.", "15", VERIFIED_AGREES},
-        {"of 60 books", "Of the 60 books, 15 are left.", "Of 60, 16", VERIFIED_DISAGREES},
-        {"60 or 70?", "60", "70", VERIFIED_DISAGREES},
-        {"60 or 70?", "The larger, 70", "70, the larger one", VERIFIED_AGREES},
-        {"60 or 70?", "60", "65", VERIFIED_DISAGREES},
-        {"", "Yes, it is prime.", "Yes.", VERIFIED_AGREES},
-        {"", "Yes, it is prime.", "No, 7 divides it.", VERIFIED_DISAGREES},
-        {"", "Paris", "It is **Paris**.", VERIFIED_AGREES},
-        {"", "Paris", "It is London.", VERIFIED_DISAGREES},
+        {"", "It is 42.", "42", VERIFIED_AGREES, NULL},
+        {"", "It is 42.", "41", VERIFIED_DISAGREES, "42 41"},
+        {"", "3.14", "3.14159", VERIFIED_AGREES, NULL},
+        {"", "3.15", "3.14159", VERIFIED_DISAGREES, "3.15 3.14159"},
+        {"", "12.5%", "0.125", VERIFIED_AGREES, NULL},
+        {"", "1,234.5 euros", "1.234,50 EUR", VERIFIED_AGREES, NULL},
+        {"", "between 3 and 7", "7 at most, 3 at least, 5 on average", VERIFIED_AGREES, NULL},
+        {"", "between 3 and 7", "between 3 and 8", VERIFIED_DISAGREES, "7 8"},
+        {"of 60 books", "Of the 60 books, 15 are left.", "15", VERIFIED_AGREES, NULL},
+        {"of 60 books", "Of the 60 books, 15 are left.", "Of 60, 16", VERIFIED_DISAGREES, "15 16"},
+        {"60 or 70?", "60", "70", VERIFIED_DISAGREES, "60 70"},
+        {"60 or 70?", "The larger, 70", "70, the larger one", VERIFIED_AGREES, NULL},
+        {"60 or 70?", "60", "65", VERIFIED_DISAGREES, "60 65"},
+        {"", "Yes, it is prime.", "Yes.", VERIFIED_AGREES, NULL},
+        {"", "Yes, it is prime.", "No, 7 divides it.", VERIFIED_DISAGREES, NULL},
+        {"", "Paris", "It is **Paris**.", VERIFIED_AGREES, NULL},
+        {"", "Paris", "It is London.", VERIFIED_UNCLEAR, NULL},
+        {"", "The file is sorted.", "Done, it was sorted by name.", VERIFIED_UNCLEAR, NULL},
+        {"", "There are 577.", "I could not compute it.", VERIFIED_UNCLEAR, NULL},
         {"", "The words of this are many and they differ", "so do these words which nobody can compare",
-         VERIFIED_UNCLEAR},
-        {"", "42", "", VERIFIED_DISAGREES},
+         VERIFIED_UNCLEAR, NULL},
+        {"", "42", "", VERIFIED_UNCLEAR, NULL},
     };
 
     (void)state;
@@ -182,8 +185,14 @@ static void test_agree(void **state)
             const char *a = turned ? rows[i].second : rows[i].first,
                        *b = turned ? rows[i].first : rows[i].second;
 
-            if (answers_agree(rows[i].question, a, b) != rows[i].want)
+            struct differing d autorelease(differing_release) = {0};
+
+            if (answers_agree(rows[i].question, a, b, &d) != rows[i].want)
                 fail_msg("%s: \"%s\" and \"%s\"", rows[i].question, a, b);
+            autofree char *both = d.first ? xasprintf("%s %s", turned ? d.second : d.first,
+                                                      turned ? d.first : d.second)
+                                          : xstrdup("");
+            assert_string_equal(both, rows[i].differ ? rows[i].differ : "");
         }
 }
 
