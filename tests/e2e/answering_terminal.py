@@ -41,6 +41,7 @@ class AnsweringTerminal:
         program.pids.append(self.p.pid)
         os.close(slave)
         self.seen, self.at, self.asked, self.replied = b"", 0, [], []
+        self.lock, self.closed = threading.Lock(), False
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 
@@ -63,7 +64,10 @@ class AnsweringTerminal:
     def reply(self, said):
         """In the order of the queries, as terminals do."""
         for text in said:
-            os.write(self.master, text)
+            with self.lock:
+                if self.closed:             # another test may have a descriptor of this number by now
+                    return
+                os.write(self.master, text)
             self.replied.append(text)
 
     def settle(self):
@@ -93,5 +97,7 @@ class AnsweringTerminal:
         code = self.p.wait(self.limit)
         self.reader.join(5)
         self.echo = bool(termios.tcgetattr(self.master)[3] & termios.ECHO)
-        os.close(self.master)
+        with self.lock:
+            self.closed = True
+            os.close(self.master)
         return code

@@ -248,7 +248,9 @@ def test_typed_ahead(bare, serve):
     p = start(bare)
     p.send("go\r")
     time.sleep(0.5)
-    p.send("typed ahead\r")
+    p.send("typed ahead")
+    p.expect("typed ahead")
+    p.send("\r")                                # by itself: together with text it would be the end of a pasted line
     p.expect("slow answer")
     p.expect("Heard")
     p.expect("> ")

@@ -3,9 +3,11 @@ waits before it."""
 import re
 import time
 
+import pexpect
 import pytest
 
-from chat_keys import AT_PROMPT, ask, leave, paste, said, start
+from chat_keys import AT_PROMPT, PLAIN, leave, paste, said, start
+from conftest import BIN
 
 WORDS = {"text": " ".join("word%d" % i for i in range(400)), "piece": 8, "delay": 0.05}
 RUNNING = {"calls": [{"code": "print('started', flush=True)\nimport time\nwhile True: time.sleep(0.1)"}]}
@@ -58,6 +60,95 @@ def test_a_paste_sends_nothing(sandpiper, serve, phase, n, marked):
     assert server.bodies()[1]["messages"][-1]["content"].strip() == text.strip()
     p.expect("> ")
     leave(p)
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\r", "\r\n"], ids=["enter", "two", "crlf"])
+def test_a_pasted_line_without_marks_waits_for_enter(bare, serve, end):
+    server = serve(bare, [{"answer": dict(WORDS, text="one two three four five six")}, said("rm -rf everything")])
+    p = begin(bare, server, "waiting")
+    p.send("rm -rf everything" + end)
+    p.expect(AT_PROMPT + "rm -rf everything")
+    time.sleep(0.2)
+    assert len(server.bodies()) == 1
+    p.send("\r")
+    p.expect("Heard")
+    p.expect("> ")
+    leave(p)
+
+
+def test_control_bytes_in_a_paste_are_no_keys(bare, serve):
+    server = serve(bare, [{"answer": dict(WORDS, text="one two three four five six")}, said("abc")])
+    p = begin(bare, server, "waiting")
+    p.send(paste("a\x1cb\x1ac"))
+    p.expect(AT_PROMPT + "abc")
+    p.send("\r")
+    p.expect("Heard")
+    p.expect("> ")
+    leave(p)
+
+
+@pytest.mark.parametrize("when", ["working", "editing"])
+def test_backspace_takes_a_whole_paste(bare, serve, when):
+    server = serve(bare, [{"answer": dict(WORDS, text="one two three four five six", delay=0.2)}, said("first and third")])
+    p = begin(bare, server, "waiting")
+    if when == "editing":
+        p.expect(AT_PROMPT)
+    p.send("first ")
+    p.send(paste(lines_of(60)))
+    p.expect(r"\[paste 1: ")
+    p.send("\x7f")
+    p.send("and third")
+    if when == "working":
+        p.expect(AT_PROMPT + "first and third")
+    p.send("\r")
+    p.expect("Heard")
+    p.expect("> ")
+    leave(p)
+
+
+def test_a_draft_above_the_limit_is_told(bare, serve):
+    server = serve(bare, [{"answer": dict(WORDS, text="one two three four five six seven", delay=0.5)}], lenient=True)
+    p = begin(bare, server, "waiting")
+    p.send(paste("x" * 70 + "\n" * 1 + ("y" * 70 + "\n") * 16000))
+    p.expect("the paste was cut off at 1 MiB")
+    p.send("\x03")
+    p.expect(AT_PROMPT)
+    leave(p)
+
+
+@pytest.mark.slow(4)
+def test_a_draft_after_the_background(bare, serve):
+    """Ctrl-Z, bg, a key for the shell, fg: what is typed then is the draft again."""
+    server = serve(bare, [{"answer": dict(WORDS, delay=0.2)}, said("next")], lenient=True)
+    p = pexpect.spawn("/bin/bash", ["--norc", "-i"], env=bare.env(dict(PLAIN, TERM="xterm-256color", PS1="shell# ", SP=BIN)), cwd=bare.work,
+                      encoding="utf-8", timeout=30, dimensions=(30, 100), echo=False)
+    p.expect("shell# ")
+    p.send('"$SP"\r')
+    p.expect("> ")
+    p.send("go\r")
+    server.wait_request(1)
+    p.expect("word1 ")
+    p.send("\x1a")
+    p.expect("Stopped")
+    p.expect("shell# ")
+    p.send("bg\r")
+    time.sleep(1)
+    p.send("fg\r")
+    p.expect(r"\$SP")
+    time.sleep(1)
+    for key in "next":
+        p.send(key)
+        time.sleep(0.05)
+    p.expect(re.escape("> next (Enter queues it)"))
+    p.send("\x03")
+    p.expect(AT_PROMPT + "next")
+    p.send("\r")
+    p.expect("Heard")
+    p.expect("> ")
+    p.send("\x04")
+    p.expect("shell# ")
+    p.send("exit\r")
+    p.expect(pexpect.EOF)
 
 
 def test_enter_queues_a_message(bare, serve):

@@ -30,12 +30,19 @@ void draft_line_add(struct draft_line *d, const char *text, size_t len)
 {
     if (d->text.len + len < QUESTION_MAX)
         buf_add(&d->text, text, len);
+    else
+        d->cut = true;
 }
 
 static void cut_to(struct draft_line *d, size_t len)
 {
     d->text.len = len;
     buf_end(&d->text);
+}
+
+void draft_line_delete(struct draft_line *d, size_t len)
+{
+    cut_to(d, d->text.len - len);
 }
 
 static void delete_character(struct draft_line *d)
@@ -76,8 +83,8 @@ void draft_line_take_back(struct draft_line *d)
         return;
     buf_clear(&d->text);
     buf_addstr(&d->text, d->queued);
-    if (*after)
-        buf_addf(&d->text, "\n%s", after);
+    if (*after && !buf_addf(&d->text, "\n%s", after))
+        d->cut = true;
     free(steal(&d->queued));
 }
 

@@ -16,6 +16,7 @@ struct draft_line {
     struct buf text; /* with marks in place of long pastes (pastes.h) */
     char *queued;    /* or NULL */
     bool leaving;    /* Ctrl-D where nothing else was typed */
+    bool cut;        /* it holds no more than QUESTION_MAX, and more was typed */
     enum { SEQUENCE_NONE, SEQUENCE_BEGUN, SEQUENCE_CSI } sequence; /* of an arrow or function key */
 };
 
@@ -25,6 +26,8 @@ void draft_line_release(struct draft_line *d);
  * is queued; Backspace, Ctrl-W and Ctrl-U delete; arrows and their like do nothing. */
 void draft_line_key(struct draft_line *d, const struct key *key);
 void draft_line_add(struct draft_line *d, const char *text, size_t len);
+/* Delete so many bytes at the end, which are whole characters. */
+void draft_line_delete(struct draft_line *d, size_t len);
 /* Put what is queued in front of the draft again. */
 void draft_line_take_back(struct draft_line *d);
 

@@ -37,6 +37,9 @@
 #define LINE_MAX_BYTES (1024 * 1024)
 #define CTRL_C         0x03
 #define CTRL_Z         0x1a
+#define CTRL_BACKSLASH 0x1c
+#define BACKSPACE      0x7f
+#define BACKGROUND_MS  300 /* until the next look whether we are in the foreground again */
 #define LATE_MS        500 /* after which a terminal is taken not to answer, when the program ends */
 #define FOLLOWS_MS     20  /* the next bytes of a paste come sooner than this, somebody who types later */
 
@@ -57,6 +60,7 @@ struct editor {
     char *preset; /* what the next line begins with, or NULL */
     struct draft_line draft;
     bool typed_ahead; /* nothing was read from the terminal yet */
+    bool behind;      /* in the background, while drafts are read */
     void (*when_draft)(void *ctx, const char *draft, const char *queued);
     void *when_draft_ctx;
     bool active, done, hidden;
@@ -333,11 +337,31 @@ static void play(struct editor *e)
     e->queued = 0;
 }
 
+/* Backspace behind the mark of a paste. In a search, or where vi takes it for a movement, it is readline's.
+ */
+static bool delete_mark(struct editor *e)
+{
+    play(e);
+    size_t n = pastes_mark_before(&e->pastes, rl_line_buffer, (size_t)rl_point);
+
+    if (n == 0 || RL_ISSTATE(RL_STATE_ISEARCH | RL_STATE_NSEARCH | RL_STATE_MOREINPUT)
+        || !strcmp(rl_get_keymap_name(rl_get_keymap()), "vi-command"))
+        return false;
+    rl_begin_undo_group();
+    rl_delete_text(rl_point - (int)n, rl_point);
+    rl_point -= (int)n;
+    rl_end_undo_group();
+    rl_redisplay();
+    return true;
+}
+
 static void feed_readline(struct editor *e, const struct key *key)
 {
     unsigned char c = (unsigned char)key->bytes[0];
 
-    if (c == CTRL_C || c == CTRL_Z || (rl_end >= LINE_MAX_BYTES && c >= ' ' && c != 0x7f)) {
+    if (c == BACKSPACE && delete_mark(e))
+        return;
+    if (c == CTRL_C || c == CTRL_Z || (rl_end >= LINE_MAX_BYTES && c >= ' ' && c != BACKSPACE)) {
         play(e);
         if (c == CTRL_C)
             clear_line(e);
@@ -409,6 +433,21 @@ static void tell_draft(struct editor *e)
         e->when_draft(e->when_draft_ctx, buf_str(&e->draft.text), e->draft.queued);
 }
 
+/* A key while an answer comes. The terminal makes a signal of Ctrl-C alone. */
+static void draft_key(struct editor *e, const struct key *key)
+{
+    struct draft_line *d = &e->draft;
+    unsigned char c = (unsigned char)key->bytes[0];
+    size_t mark = c == BACKSPACE ? pastes_mark_before(&e->pastes, buf_str(&d->text), d->text.len) : 0;
+
+    if (c == CTRL_Z || c == CTRL_BACKSLASH)
+        kill(0, c == CTRL_Z ? SIGTSTP : SIGQUIT);
+    else if (mark)
+        draft_line_delete(d, mark);
+    else
+        draft_line_key(d, key);
+}
+
 /* What was read while an answer comes. */
 static void draft_keys(void *ctx)
 {
@@ -421,9 +460,10 @@ static void draft_keys(void *ctx)
                                    : NULL;
 
         if (key.kind == KEY_CHAR)
-            draft_line_key(&e->draft, &key);
+            draft_key(e, &key);
         else
             draft_line_add(&e->draft, paste ? paste : "\n", paste ? strlen(paste) : 1);
+        e->draft.cut |= key.cut;
     }
     tell_draft(e);
     at = keys_deadline(&e->keys);
@@ -431,13 +471,13 @@ static void draft_keys(void *ctx)
         loop_timer(e->loop, at, draft_keys, e);
 }
 
-/* In the background the terminal's keys are for somebody else; to read them would stop us. */
 static void on_draft_input(void *ctx)
 {
     struct editor *e = ctx;
     char bytes[4096];
 
-    if (in_background(STDIN_FILENO)) {
+    if (in_background(STDIN_FILENO)) { /* to read would stop us: the keys are for somebody else */
+        e->behind = true;
         loop_unwatch(e->loop, STDIN_FILENO);
         return;
     }
@@ -452,15 +492,34 @@ static void on_draft_input(void *ctx)
     }
 }
 
+/* A shell that brings us to the front again ("bg", then "fg") sends no signal, and leaves its own modes. */
+static void look_for_the_terminal(void *unused)
+{
+    struct editor *e = the_editor;
+    bool behind = in_background(STDIN_FILENO);
+
+    (void)unused;
+    if (e->behind && !behind) {
+        modes_set(MODES_WAITING);
+        loop_watch(e->loop, STDIN_FILENO, POLLIN, on_draft_input, e);
+    }
+    e->behind = behind;
+    loop_timer(e->loop, clock_ms() + BACKGROUND_MS, look_for_the_terminal, &e->draft);
+}
+
 void editor_read_drafts(struct editor *e, bool on)
 {
     e->keys.working = on;
-    if (on && !in_background(STDIN_FILENO))
+    if (on) {
         loop_watch(e->loop, STDIN_FILENO, POLLIN, on_draft_input, e);
-    else if (!on && !e->active)
+        look_for_the_terminal(NULL);
+        draft_keys(e); /* what came with the Enter that ended the line */
+        return;
+    }
+    if (!e->active)
         loop_unwatch(e->loop, STDIN_FILENO);
-    if (!on)
-        loop_timer_stop(e->loop, e);
+    loop_timer_stop(e->loop, e);
+    loop_timer_stop(e->loop, &e->draft);
 }
 
 void editor_when_draft(struct editor *e, void (*fn)(void *ctx, const char *draft, const char *queued),
@@ -494,6 +553,9 @@ static void begin_line(struct editor *e)
         end_of_input(e);
     }
     d->leaving = false;
+    if (d->cut)
+        say_cut(e);
+    d->cut = false;
 }
 
 static int wait_ms(const struct editor *e)

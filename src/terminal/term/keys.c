@@ -45,21 +45,22 @@ void keys_release(struct keys *k)
     buf_release(&k->clean);
 }
 
-/* Leave a byte that is no character in place of the reply. keys_next() drops it, and until then it keeps
+/* Leave a byte that is no character in place of the reply. It is dropped in its turn, and until then it keeps
  * apart what was typed before the reply and after it. */
+#define REPLY_WAS_HERE ((char)0xff)
 static void cut_out(struct buf *b, size_t at, size_t n)
 {
-    b->data[at] = (char)0xff;
+    b->data[at] = REPLY_WAS_HERE;
     memmove(b->data + at + 1, b->data + at + n, b->len - at - n);
     b->len -= n - 1;
     buf_end(b);
 }
 
-/* Take out the whole replies, but not inside a paste. At once, and not when their turn comes: somebody may
- * wait for them while nobody reads what was typed. */
+/* Take out the whole replies, but not between the marks of a paste. At once, and not when their turn comes:
+ * somebody may wait for them while nobody reads what was typed. */
 static void take_replies(struct keys *k)
 {
-    bool pasting = k->pasting;
+    bool pasting = k->pasting && !k->burst;
 
     for (size_t i = 0; i < k->raw.len;) {
         const char *s = k->raw.data + i, *mark = pasting ? end_mark : begin_mark;
@@ -86,16 +87,37 @@ static bool is_line_end(char c)
     return c == '\r' || c == '\n';
 }
 
+/* Are there line ends and text, or, if behind, text behind a line end? */
+static bool has_lines(const struct keys *k, bool behind)
+{
+    bool ended = false, text = false;
+
+    for (size_t i = 0; i < k->raw.len; i++) {
+        char c = k->raw.data[i];
+
+        ended |= is_line_end(c);
+        text |= !is_line_end(c) && c != REPLY_WAS_HERE && (ended || !behind);
+    }
+    return ended && text;
+}
+
+/* Somebody's Enter comes by itself. While a line is edited, though, a slow connection may deliver it together
+ * with what was typed before it. */
+static bool is_burst(const struct keys *k)
+{
+    if (k->ahead || k->pasting || k->raw.len == 0 || *k->raw.data == '\033'
+        || memmem(k->raw.data, k->raw.len, begin_mark, MARK))
+        return false;
+    return k->working ? has_lines(k, false) : k->raw.len >= BURST_MIN && has_lines(k, true);
+}
+
 void keys_feed(struct keys *k, const char *bytes, size_t len, int64_t now)
 {
     buf_add(&k->raw, bytes, len);
     k->last = now;
     take_replies(k);
-    if (k->ahead || k->pasting || k->raw.len < (k->working ? 2 : BURST_MIN)
-        || memmem(k->raw.data, k->raw.len, begin_mark, MARK))
-        return;
-    for (size_t i = 0; i + 1 < k->raw.len && !k->pasting; i++)
-        k->pasting = k->burst = is_line_end(k->raw.data[i]) && !is_line_end(k->raw.data[i + 1]);
+    if (is_burst(k))
+        k->pasting = k->burst = true;
 }
 
 /* Number of bytes at the end of s that begin mark. */
@@ -114,17 +136,20 @@ static void paste_add(struct keys *k, size_t n)
     buf_drop(&k->raw, n);
 }
 
-/* Terminals send CR for the end of a line. */
+/* Terminals send CR for the end of a line. The scrubber removes the NULs. */
 static struct key paste_done(struct keys *k)
 {
     struct key key = {.kind = KEY_PASTE, .paste = &k->clean, .cut = k->cut};
 
-    for (size_t i = 0; i < k->paste.len; i++)
+    for (size_t i = 0; i < k->paste.len; i++) {
         if (k->paste.data[i] == '\r') {
             bool pair = i + 1 < k->paste.len && k->paste.data[i + 1] == '\n';
 
-            k->paste.data[i] = pair ? '\0' : '\n'; /* the scrubber removes the NUL */
+            k->paste.data[i] = pair ? '\0' : '\n';
+        } else if (k->burst && k->paste.data[i] == REPLY_WAS_HERE) {
+            k->paste.data[i] = '\0';
         }
+    }
     buf_clear(&k->clean);
     scrub_text(buf_str(&k->paste), k->paste.len, SCRUB_PIPE, &k->clean);
     buf_release(&k->paste);
@@ -134,11 +159,13 @@ static struct key paste_done(struct keys *k)
 
 static struct key paste_next(struct keys *k, int64_t now)
 {
-    const char *end = k->raw.len && !k->burst ? memmem(k->raw.data, k->raw.len, end_mark, MARK) : NULL;
+    const char *mark = k->burst ? begin_mark : end_mark; /* of the next paste, or of this one */
+    const char *end = k->raw.len ? memmem(k->raw.data, k->raw.len, mark, MARK) : NULL;
 
     if (end) {
         paste_add(k, (size_t)(end - k->raw.data));
-        buf_drop(&k->raw, MARK);
+        if (!k->burst)
+            buf_drop(&k->raw, MARK);
         return paste_done(k);
     }
     if (now - k->last >= (k->burst ? BURST_MS : PASTE_MS)) {

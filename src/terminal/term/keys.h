@@ -41,8 +41,8 @@ struct keys {
     bool burst; /* the paste has no marks */
     /* set by the caller while it feeds what was typed before it read: never a paste without marks */
     bool ahead;
-    /* set by the caller while no line is edited: however few bytes come together with a line end among
-     * them, they are a paste */
+    /* set by the caller while no line is edited: text that comes together with a line end is a paste, however
+     * short */
     bool working;
     int64_t last;                                            /* time of the latest byte */
     void (*reply)(void *ctx, const char *reply, size_t len); /* gets each whole reply; or NULL */

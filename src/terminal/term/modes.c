@@ -150,12 +150,11 @@ static void catch_all(void)
     catch_stop();
 }
 
-/* Repair the modes that a chat leaves when it is killed (SIGKILL) at its prompt, since not every shell does.
+/* Repair the modes that a chat leaves when it is killed (SIGKILL), since not every shell does.
  * No other program leaves a terminal like this. */
 static void mend(struct termios *t)
 {
-    if ((t->c_lflag & ICANON) || t->c_cc[VINTR] != _POSIX_VDISABLE || t->c_cc[VQUIT] != _POSIX_VDISABLE
-        || t->c_cc[VSUSP] != _POSIX_VDISABLE)
+    if ((t->c_lflag & ICANON) || t->c_cc[VQUIT] != _POSIX_VDISABLE || t->c_cc[VSUSP] != _POSIX_VDISABLE)
         return;
     t->c_iflag |= ICRNL;
     t->c_oflag |= OPOST | ONLCR;
@@ -206,11 +205,13 @@ void modes_set(enum modes modes)
         t.c_cc[VMIN] = 1;
         t.c_cc[VTIME] = 0;
     }
+    if (modes == MODES_EDITING || modes == MODES_WAITING)
+        t.c_cc[VQUIT] = t.c_cc[VSUSP] = _POSIX_VDISABLE; /* a paste may hold these bytes */
     if (modes == MODES_WAITING)
         t.c_lflag |= NOFLSH;
     if (modes == MODES_EDITING) {
         t.c_lflag |= ECHO; /* even if a crashed program left it off */
-        t.c_cc[VINTR] = t.c_cc[VQUIT] = t.c_cc[VSUSP] = _POSIX_VDISABLE;
+        t.c_cc[VINTR] = _POSIX_VDISABLE;
     }
     terminal.now = t;
     terminal.lent = modes == MODES_LENT;

@@ -30,6 +30,17 @@ char *pastes_add(struct pastes *p, const char *text, size_t len)
     return mark;
 }
 
+size_t pastes_mark_before(const struct pastes *p, const char *line, size_t at)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        size_t n = strlen(p->v[i].mark);
+
+        if (n <= at && !memcmp(line + at - n, p->v[i].mark, n))
+            return n;
+    }
+    return 0;
+}
+
 void pastes_expand(const struct pastes *p, const char *line, struct buf *out)
 {
     while (*line) {

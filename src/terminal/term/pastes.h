@@ -16,6 +16,9 @@ struct pastes {
 
 /* What to insert into the line for this paste: the text itself, or a mark if it is long. The caller frees. */
 char *pastes_add(struct pastes *p, const char *text, size_t len);
+/* The length of the mark that ends at line + at; 0: none does. Backspace takes it as one character, since the
+ * rest of a mark would stand for nothing. */
+size_t pastes_mark_before(const struct pastes *p, const char *line, size_t at);
 void pastes_expand(const struct pastes *p, const char *line, struct buf *out);
 /* The line is sent or gone: forget the oldest of many. */
 void pastes_trim(struct pastes *p);

@@ -70,6 +70,57 @@ static void test_cut_anywhere(void **state)
     check("a\033[13;5u\033[1;3A\033x", "a\033[13;5u\033[1;3A\033x");
 }
 
+static void note_reply(void *ctx, const char *reply, size_t len)
+{
+    (void)reply, (void)len;
+    ++*(int *)ctx;
+}
+
+/* What was typed, with a reply of the terminal in each place where one can come. */
+static void check_between_replies(const char *in, bool working, const char *want)
+{
+    static const char reply[] = "\033[?62;4c";
+
+    for (size_t at = 0; at <= strlen(in); at++) {
+        struct buf all = BUF_INIT(0), out = BUF_INIT(0);
+        struct keys k;
+        int replies = 0;
+
+        keys_init(&k);
+        k.working = working;
+        k.reply = note_reply;
+        k.ctx = &replies;
+        buf_addf(&all, "%.*s%s%s", (int)at, in, reply, in + at);
+        keys_feed(&k, all.data, all.len, 1000);
+        take_all(&k, 1000, &out);
+        keys_feed(&k, reply, strlen(reply), 1010);
+        take_all(&k, 1010 + BURST_MS, &out);
+        assert_string_equal(buf_str(&out), want);
+        assert_int_equal(replies, 2);
+        buf_release(&all);
+        buf_release(&out);
+        keys_release(&k);
+    }
+}
+
+static void test_replies_are_no_text(void **state)
+{
+    (void)state;
+    check_between_replies("\r", true, "\r");
+    check_between_replies("next", true, "next");
+    check_between_replies("next\r", false, "next\r");
+    check_between_replies("one line of it\rand another one\r", false, "<one line of it\nand another one\n>");
+    check_between_replies("a\rb", true, "<a\nb>");
+}
+
+/* While no line is edited, Enter comes by itself. */
+static void test_a_pasted_line_while_working(void **state)
+{
+    (void)state;
+    check_between_replies("text\r", true, "<text\n>");
+    check_between_replies("text\r\r", true, "<text\n\n>");
+}
+
 /* A terminal without bracketed paste: line ends inside many bytes at once are no Enter. */
 static void test_a_paste_without_marks(void **state)
 {
@@ -201,6 +252,8 @@ int main(void)
         cmocka_unit_test(test_replies_are_handed_on_at_once),
         cmocka_unit_test(test_a_paste_without_end),
         cmocka_unit_test(test_a_paste_too_long),
+        cmocka_unit_test(test_replies_are_no_text),
+        cmocka_unit_test(test_a_pasted_line_while_working),
         cmocka_unit_test(test_a_paste_without_marks),
     };
 
