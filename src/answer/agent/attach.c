@@ -163,7 +163,7 @@ static bool shown_whole(const struct agent *a, const struct added_file *s)
 /* Does its name promise what can be told to be missing (file_profile/file_profile.py)? */
 static bool promises(const char *name)
 {
-    static const char *const ends[] = {".csv", ".tsv", ".json"};
+    static const char *const ends[] = {".csv", ".tsv", ".json", ".zip", ".gz", ".pdf", ".parquet"};
     const char *end = name_extension(name);
 
     for (size_t i = 0; i < countof(ends); i++)

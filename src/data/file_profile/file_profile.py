@@ -268,15 +268,23 @@ def file_profile(path):
     return said
 
 
+# What files with these names begin with. A download that failed is often a page of HTML under such a name.
+BEGINNINGS = {'zip': (b'PK', 'it is no zip archive'), 'gz': (b'\x1f\x8b', 'it is not gzip'),
+              'pdf': (b'%PDF-', 'it is no PDF'), 'parquet': (b'PAR1', 'it is not Parquet')}
+
+
 def not_as_named(path, said):
     """What the name promises and the content is not; None. A list of single words may be a column."""
     end = path.rsplit('.', 1)[-1].lower()
     if said == 'it is empty':
         return said
+    with open(path, 'rb') as f:
+        start = f.read(4000)
+    begins, told = BEGINNINGS.get(end, (b'', None))
+    if begins not in start[:1024]:
+        return told
     text = said.startswith('text = open(')
     if end in ('csv', 'tsv') and ', columns: ' not in said:
-        with open(path, 'rb') as f:
-            start = f.read(4000)
         return None if text and not re.search(rb'[ ,;|\t<{]', start.strip()) else 'no table was found in it'
     broken = end == 'json' and (text or said.startswith('unknown binary')) and not is_json(path)
     return 'it is not JSON' if broken else None
