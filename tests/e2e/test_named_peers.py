@@ -192,7 +192,7 @@ def test_inventory_of_hostile_names(named_bwrap, serve):
 
 def test_a_death_before_the_inventory_is_told(named_bwrap, serve):
     """The look at what there is takes the news from nobody."""
-    s, lost = named_bwrap, "before this cell, variables were lost (the interpreter died between sessions)"
+    s, lost = named_bwrap, "before this code, variables were lost (Python died between sessions)"
     # no snapshot, for a thread runs
     run(s, "import os, threading\nx = 5\ngate = threading.Event()\nthreading.Thread(target=gate.wait).start()\n"
            "threading.Timer(0.5, os._exit, (9,)).start()")

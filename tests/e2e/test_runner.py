@@ -41,7 +41,7 @@ def test_ends_of_code(runner):
     assert late["status"] == "timeout" and late["exit_code"] == 124 and not late["state_lost"], late
     assert late["notices"] == ["variables are kept"] and "variables" not in late["error"]["text"], late
     dead = runner.code("import os\nos._exit(1)")
-    assert dead["status"] == "died" and not dead["state_lost"] and any("variables from before" in n for n in dead["notices"]), dead
+    assert dead["status"] == "died" and not dead["state_lost"] and any("variables are back to" in n for n in dead["notices"]), dead
     assert runner.code("x")["value"] == "1"
 
 

@@ -14,7 +14,7 @@ from probes.cell import NOT_FOR_USER
 
 pytestmark = pytest.mark.no_asan
 
-KEPT = "the session goes on with the variables from before this cell"
+KEPT = "ariables are back to what they were before this code"
 FILL = "b = bytearray(%d << 20)\nfor i in range(0, len(b), 4096): b[i] = 1"
 
 
@@ -231,5 +231,5 @@ def test_calls_of_one_reply(there, serve):
     """Cells that follow each other with no model in between: a snapshot less than 50 ms old is kept, and what it lacks is said."""
     serve(there, [{"answer": {"calls": [{"code": c} for c in ("import os\nx = 1", "x += 1", "os._exit(3)", "print('x is', x)")]}}, {"answer": {"text": "Done."}}])
     r = there.run(*session.LIMITS, "go")
-    assert "! the code ended the interpreter itself (os._exit, exit code 3); " + KEPT in r.err, r
-    assert ("| x is 1" if KEPT + " and the one before it" in r.err else "| x is 2") in r.err, r
+    assert "! The code ended Python itself (os._exit, exit code 3). V" + KEPT in r.err, r
+    assert ("| x is 1" if KEPT + " and the run before it" in r.err else "| x is 2") in r.err, r

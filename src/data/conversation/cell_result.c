@@ -1,6 +1,7 @@
 /* cell_result.c - says in words how a cell ended: whether it worked, and the error that it ended with. */
 #include "conversation/cell_result.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -52,13 +53,19 @@ int cell_exit_code(const struct cell_result *r)
 
 char *cell_what(const struct cell_result *r)
 {
-    const char *const parts[] = {r->what, r->left, r->before};
+    const char *const all[] = {r->what, r->left, r->before};
+    const char *parts[countof(all)];
     struct buf out = BUF_INIT(0);
+    size_t n = 0;
 
-    for (size_t i = 0; i < countof(parts); i++)
-        if (parts[i])
-            buf_addf(&out, "%s%s", out.len ? "; " : "", parts[i]);
-    return out.len ? buf_steal(&out, NULL) : NULL;
+    for (size_t i = 0; i < countof(all); i++)
+        if (all[i] && *all[i])
+            parts[n++] = all[i];
+    if (n < 2)
+        return n ? xstrdup(parts[0]) : NULL;
+    for (size_t i = 0; i < n; i++)
+        buf_addf(&out, "%s%c%s.", i ? " " : "", toupper((unsigned char)*parts[i]), parts[i] + 1);
+    return buf_steal(&out, NULL);
 }
 
 char *cell_error(const struct cell_result *r)

@@ -46,7 +46,7 @@ struct cell_result { /* strings are owned, and NULL where there is nothing to sa
     char *hint;      /* names that do exist; for the model */
     int line;        /* of the error in the cell; 0 unknown */
     int exit_code;   /* of SystemExit, of a command, or of the process that died; see cell_exit_code() */
-    /* One line in three parts, which cell_what() joins: which limit ended it and how much it had, or who
+    /* Three parts, which cell_what() joins to a line: which limit ended it and how much it had, or who
      * stopped it; what is left of the variables after that; what had been lost before it ran. */
     char *what, *left, *before;
     bool state_lost;     /* variables are gone */
@@ -75,7 +75,8 @@ bool cell_succeeded(const struct cell_result *r);
 /* As a shell has it: 128 + N after signal N, 124 after a time-out, 130 after an interrupt, 137 where memory
  * or output went over its limit, 125 where nothing was run. From 0 to 255. */
 int cell_exit_code(const struct cell_result *r);
-/* what, left and before as one line, or NULL; the caller frees */
+/* what, left and before as one line, or NULL: sentences, or, where only one of them is there, that as it is.
+ * The caller frees. */
 char *cell_what(const struct cell_result *r);
 /* Why it failed, for the user: the traceback, or where a limit or the user ended it, that. NULL after
  * CELL_OK and where nothing is known. The caller frees. */

@@ -84,7 +84,7 @@ void sandbox_note_death(struct sandbox *s, const struct request *q, const char *
     s->restored = q->restored;
     s->behind = q->behind;
     s->lost_state = !q->restored;
-    snprintf(s->lost_why, sizeof s->lost_why, "the interpreter died %s%s%s", when,
+    snprintf(s->lost_why, sizeof s->lost_why, "Python died %s%s%s", when,
              !q->restored && q->unkept ? "; no snapshot to restore: " : "",
              !q->restored && q->unkept ? q->unkept : "");
     s->touched = q->restored;
@@ -96,7 +96,7 @@ static const char *on_death(struct sandbox *s, const struct frame *f)
     struct request q autorelease(request_end) = {.wait_status = -1};
 
     if (read_end(&q, f->data, f->len))
-        sandbox_note_death(s, &q, "after the last cell had ended");
+        sandbox_note_death(s, &q, "after the last code had ended");
     return NULL;
 }
 

@@ -148,10 +148,10 @@ int sandbox_check_name(const char *name, struct error *err);
 int64_t sandbox_put_file(struct sandbox *s, const char *name, int fd, struct error *err);
 int64_t sandbox_put_folder(struct sandbox *s, const char *name, int fd, struct error *err);
 
-/* "before this cell and the 2 cells before it": the age of a snapshot that lacks the work of behind
+/* "this code and the 2 runs before it": the age of a snapshot that lacks the work of behind
  * finished cells. The caller frees. */
 char *sandbox_snapshot_age(unsigned behind, const char *cell);
-/* The worker died in q while no cell ran; the next cell reports it. when: "after the last cell had ended". */
+/* The worker died in q while no cell ran; the next cell reports it. when: "after the last code had ended". */
 void sandbox_note_death(struct sandbox *s, const struct request *q, const char *when);
 
 /* incoming.c, for the channel: take a frame. NULL, or why it ends the connection. */

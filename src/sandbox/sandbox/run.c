@@ -158,17 +158,17 @@ char *sandbox_snapshot_age(unsigned behind, const char *cell)
 {
     if (behind == 0)
         return xstrdup(cell);
-    return behind == 1 ? xasprintf("%s and the one before it", cell)
-                       : xasprintf("%s and the %u before it", cell, behind);
+    return behind == 1 ? xasprintf("%s and the run before it", cell)
+                       : xasprintf("%s and the %u runs before it", cell, behind);
 }
 
 /* What is left of the variables after the worker died. */
 static char *what_remains(const struct request *q)
 {
     if (q->restored) {
-        autofree char *when = sandbox_snapshot_age(q->behind, "this cell");
+        autofree char *when = sandbox_snapshot_age(q->behind, "this code");
 
-        return xasprintf("the session goes on with the variables from before %s", when);
+        return xasprintf("variables are back to what they were before %s", when);
     }
     return q->unkept ? xasprintf("variables are gone (no snapshot to restore: %s)", q->unkept)
                      : xstrdup("variables are gone");
@@ -183,6 +183,17 @@ static char *too_much_output(const struct sandbox *s, const char *what)
 {
     return xasprintf("the %s was stopped: it wrote more than %s of output, the limit (--max-output)", what,
                      size_text(s->o.max_output).text);
+}
+
+/* What the user calls a crash: the processor or the C library stopped Python. */
+static bool is_crash(int status)
+{
+    static const int crashes[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
+
+    for (size_t i = 0; i < countof(crashes); i++)
+        if (WIFSIGNALED(status) && WTERMSIG(status) == crashes[i])
+            return true;
+    return false;
 }
 
 /* The worker died in this cell. Describe why, as seen from outside. */
@@ -225,20 +236,21 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
         r->status = CELL_MEMORY;
         r->what = xasprintf("the code was killed: out of memory (limit %s)", limit.text);
     } else if (c->request.closed) {
-        r->what = xstrdup("the interpreter was killed: the code closed or replaced its file descriptors");
+        r->what = xstrdup("Python was killed: the code closed or replaced its file descriptors");
     } else if (WIFEXITED(status) && WEXITSTATUS(status) == 70) {
-        r->what = xstrdup("the interpreter ended (exit code 70): the code closed or replaced its file "
+        r->what = xstrdup("Python ended (exit code 70): the code closed or replaced its file "
                           "descriptors or modules, or called os._exit");
     } else if (WIFEXITED(status) && WEXITSTATUS(status) == 71) {
-        r->what = xstrdup("the interpreter could not be started in the sandbox, or the code called os._exit "
+        r->what = xstrdup("Python could not be started in the sandbox, or the code called os._exit "
                           "(exit code 71)");
     } else if (WIFEXITED(status)) {
-        r->what = xasprintf("the code ended the interpreter itself (os._exit, %s)", how.text);
+        r->what = xasprintf("the code ended Python itself (os._exit, %s)", how.text);
     } else if (killed && s->memory_kills < 0) {
-        r->what = xasprintf("the interpreter was %s, most likely out of memory (limit %s)", how.text,
-                            limit.text);
+        r->what = xasprintf("Python was %s, most likely out of memory (limit %s)", how.text, limit.text);
+    } else if (is_crash(status)) {
+        r->what = xasprintf("Python crashed (SIG%s)", sigabbrev_np(WTERMSIG(status)));
     } else {
-        r->what = xasprintf("the interpreter was %s", how.text);
+        r->what = xasprintf("Python was %s", how.text);
     }
 }
 
@@ -291,7 +303,7 @@ static void explain_loss(struct sandbox *s, const struct ladder *l, bool memory,
 /* Report what was lost before this cell and not reported yet. */
 static void tell_old_loss(struct sandbox *s, struct cell_result *r)
 {
-    autofree char *from = s->behind ? sandbox_snapshot_age(s->behind - 1, "the last cell") : NULL;
+    autofree char *from = s->behind ? sandbox_snapshot_age(s->behind - 1, "the last code") : NULL;
 
     if (!s->lost_state && !s->lost_files && !s->restored)
         return;
@@ -300,11 +312,12 @@ static void tell_old_loss(struct sandbox *s, struct cell_result *r)
     r->state_lost = s->lost_state || s->lost_files;
     r->files_back = back != NULL;
     r->before = r->state_lost
-                    ? xasprintf("before this cell, %s were lost (%s)%s%s",
+                    ? xasprintf("before this code, %s were lost (%s)%s%s",
                                 s->lost_files ? "variables and the files in /mnt/data" : "variables",
                                 s->lost_why, back ? "; copied in again: " : "", back ? back : "")
-                    : xasprintf("%s; the session went on with the variables %s%s", s->lost_why,
-                                from ? "from before " : "of that moment", from ? from : "");
+                    : xasprintf("%s; variables are %s%s", s->lost_why,
+                                from ? "back to what they were before " : "as they were then",
+                                from ? from : "");
     r->state_restored = !r->state_lost;
     r->earlier = true;
     r->files_lost |= s->lost_files;

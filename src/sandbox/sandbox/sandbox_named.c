@@ -180,7 +180,7 @@ static void resume(struct sandbox *s, const struct earlier_program *e)
 {
     const char *how = e->unfinished
                           ? "the previous session ended while its code ran, and the code had to be killed"
-                          : "the interpreter died between sessions";
+                          : "Python died between sessions";
 
     s->cells = e->cells;
     s->touched = e->cells > 0 && (!e->died || e->restored);

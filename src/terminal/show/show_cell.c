@@ -161,7 +161,7 @@ static const char *status_words(enum cell_status status)
         [CELL_INTERRUPTED] = "interrupted",
         [CELL_MEMORY] = "the code ran out of memory",
         [CELL_OUTPUT] = "the code wrote too much output",
-        [CELL_DIED] = "the interpreter died",
+        [CELL_DIED] = "Python died",
         [CELL_NOT_RUN] = "not run",
     };
 

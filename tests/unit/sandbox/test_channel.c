@@ -306,7 +306,7 @@ static void test_deaths(void **state)
     await_death();
     want("print(1)", CELL_OK);
     assert_true(r.state_lost);
-    has(said, "before this cell");
+    has(said, "efore this code");
     want("print(1)", CELL_OK);
     assert_false(r.state_lost);
     assert_int_equal(fake.starts, 1);
@@ -323,7 +323,7 @@ static void test_timeouts(void **state)
     want("k", CELL_OK);
     want("import time\nwhile True:\n    try: time.sleep(60)\n    except BaseException: pass", CELL_TIMEOUT);
     assert_true(r.state_lost);
-    has(said, "variables are gone");
+    has(said, "Variables are gone");
     assert_true(r.seconds > 1.5 && r.seconds < 30);
     want("import re\nre.match('(a+)+$', 'a' * 40 + 'b')", CELL_TIMEOUT);
     want("import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)", CELL_TIMEOUT);

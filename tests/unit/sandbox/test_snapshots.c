@@ -65,8 +65,8 @@ static void want_restored(const char *code, enum cell_status status, const char 
     if (!r.state_restored || r.state_lost)
         fail_msg("not restored: %s\ncode: %s", said, code);
     has(said, how);
-    has(said, "the session goes on with the variables from before this cell");
-    assert_null(strstr(said, "this cell and"));
+    has(said, "ariables are back to what they were before this code");
+    assert_null(strstr(said, "this code and"));
     want_value("x", x);
     assert_false(r.state_restored || r.state_lost);
     assert_null(said);
@@ -102,7 +102,7 @@ static void want_lost(const char *code, enum cell_status status, const char *why
     want(code, status);
     if (!r.state_lost || r.state_restored)
         fail_msg("not lost: %s\ncode: %s", said, code);
-    has(said, "variables are gone");
+    has(said, "Variables are gone");
     has(said, why);
     want("x", CELL_EXCEPTION);
 }
@@ -151,7 +151,7 @@ static void test_interrupts_still_work(void **state)
     want("os._exit(0)", CELL_DIED);
     want("x = 2\ntime.sleep(60)", CELL_TIMEOUT);
     assert_false(r.state_lost || r.state_restored);
-    has(said, "variables are kept");
+    has(said, "Variables are kept");
     want_value("x", "2");
 }
 
@@ -173,15 +173,14 @@ static void test_between_cells(void **state)
     want_kept_and_die("x = 3");
     want_value("x", "3");
     assert_true(r.state_restored && !r.state_lost);
-    has(said, "the interpreter died after the last cell had ended; the session went on with the variables "
-              "of that moment");
+    has(said, "ython died after the last code had ended; variables are as they were then");
     want_value("x", "3");
     assert_false(r.state_restored);
     /* Dead, and the next cell dies too: the older news is not forgotten. */
     want_kept_and_die("pass");
     want("os._exit(0)", CELL_DIED);
     assert_true(r.state_restored);
-    has(said, "before this cell; the interpreter died after");
+    has(said, "before this code. Python died after");
     assert_false(r.earlier);
     /* Dead, and the next one ends by itself: what it made is there. */
     want_kept_and_die("pass");
@@ -301,8 +300,8 @@ static void test_no_copy(void **state)
     run("x");
     /* An older snapshot is kept until it is heard that there is no newer one. */
     assert_true(r.state_lost != r.state_restored);
-    has(said, r.state_lost ? "before this cell, variables were lost"
-                           : "the session went on with the variables from before the last cell and the");
+    has(said, r.state_lost ? "efore this code, variables were lost"
+                           : "variables are back to what they were before the last code and the");
 }
 
 static void test_off(void **state)
@@ -312,7 +311,7 @@ static void test_off(void **state)
     usleep(PAUSE_US);
     want("import os\nos._exit(0)", CELL_DIED);
     assert_true(r.state_lost && !r.state_restored);
-    has(said, "variables are gone");
+    has(said, "Variables are gone");
     assert_null(strstr(said, "no copy"));
     want("x", CELL_EXCEPTION);
 }
@@ -420,9 +419,9 @@ static void test_leftovers(void **state)
 /* How many cells before the one that died the snapshot lacks, as it is told. */
 static unsigned behind(void)
 {
-    const char *at = strstr(said, "before this cell and the ");
+    const char *at = strstr(said, "before this code and the ");
 
-    if (!at || strstr(at, "the one before it"))
+    if (!at || strstr(at, "the run before it"))
         return at != NULL;
     return (unsigned)strtoul(at + 25, NULL, 10);
 }
@@ -489,7 +488,7 @@ static void test_order_not_obeyed(void **state)
         await_death();
         want_value("x", "1");
     }
-    has(said, "the session went on with the variables from before the last cell");
+    has(said, "variables are back to what they were before the last code");
     assert_true(r.state_restored && !r.state_lost);
     want_value("x", "1");
 }
@@ -515,7 +514,7 @@ static void test_reset(void **state)
     usleep(PAUSE_US);
     assert_int_equal(sandbox_reset(box, &err), 0);
     /* what was before the reset does not come back */
-    want_lost("import os\nos._exit(0)", CELL_DIED, "variables are gone");
+    want_lost("import os\nos._exit(0)", CELL_DIED, "Variables are gone");
 }
 
 /* A fork of the code's says so of itself. It must end there, whatever happens: as a second worker it would
