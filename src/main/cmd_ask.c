@@ -75,7 +75,7 @@ static void on_agent_event(void *ctx, const struct event *e)
 }
 
 /* An agent asks for a folder in the middle of a question. */
-static enum host_answer on_folder(void *ctx, const char *folder)
+static enum host_answer may_look_into(void *ctx, const char *folder)
 {
     static const enum host_answer answers[] = {[CONFIRM_NOBODY] = HOST_NOBODY,
                                                [CONFIRM_INTERRUPTED] = HOST_INTERRUPTED,
@@ -296,7 +296,7 @@ static int run_talk(struct config *c, int closed, struct buf *unsent)
     t.ask.chat = !question_of(c) && !c->args.operand_is_stdin && !c->json && !(closed & 3) && isatty(0)
                  && isatty(1);
     t.ask.listener = (struct ask_listener){.event = on_agent_event,
-                                           .folder = isatty(0) && isatty(2) ? on_folder : NULL,
+                                           .folder = isatty(0) && isatty(2) ? may_look_into : NULL,
                                            .terminal = on_ask_terminal,
                                            .ctx = &t};
     t.ask.known.waits_for_prompt = t.ask.chat;

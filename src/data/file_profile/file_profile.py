@@ -269,8 +269,8 @@ def file_profile(path):
 
 
 # What files with these names begin with. A download that failed is often a page of HTML under such a name.
-BEGINNINGS = {'zip': (b'PK', 'it is no zip archive'), 'gz': (b'\x1f\x8b', 'it is not gzip'),
-              'pdf': (b'%PDF-', 'it is no PDF'), 'parquet': (b'PAR1', 'it is not Parquet')}
+BEGINNINGS = {'zip': (b'PK', 'it is not a zip archive'), 'gz': (b'\x1f\x8b', 'it is not gzip'),
+              'pdf': (b'%PDF-', 'it is not a PDF'), 'parquet': (b'PAR1', 'it is not Parquet')}
 
 
 def not_as_named(path, said):

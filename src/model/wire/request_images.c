@@ -5,8 +5,8 @@
  * src/openai/types/chat/chat_completion_content_part_image_param.py,
  * src/openai/types/responses/response_input_image_param.py and response_function_call_output_item_param.py.
  *
- * RULE: Which images a model is shown, how large they are, and what is said in place of older ones, is
- *     decided here.
+ * RULE: Which images are sent to a model, how large they are, and what is said in place of older ones, is
+ *     decided here. Which of a cell are offered to it: agent/images.c.
  */
 #include <string.h>
 

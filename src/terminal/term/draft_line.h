@@ -1,6 +1,6 @@
 /* draft_line.h - what is typed or pasted while an answer comes: a draft, and at most one message that Enter
  * has queued. Nothing here is sent: the editor begins its next line with the draft, and sends the queued
- * message when the answer is there. Knows nothing of readline.
+ * message when the answer is there (editor.c, begin_line). Knows nothing of readline.
  */
 #ifndef TERM_DRAFT_LINE_H
 #define TERM_DRAFT_LINE_H

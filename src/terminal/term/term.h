@@ -40,6 +40,7 @@ struct term_sessions {
 /* All commands and keys of the chat, as /help all prints them. */
 void term_help(struct buf *out);
 
+/* Functions: all are in main/ask_chat.c. */
 struct term_options {
     struct show_options show; /* without what show_on_stderr() fills in */
     const char *history_path; /* what was typed in chats before; NULL: no history on disk */
