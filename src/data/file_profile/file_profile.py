@@ -269,7 +269,7 @@ def file_profile(path):
 
 
 # What files with these names begin with. A download that failed is often a page of HTML under such a name.
-BEGINNINGS = {'zip': (b'PK', 'it is not a zip archive'), 'gz': (b'\x1f\x8b', 'it is not gzip'),
+FIRST_BYTES = {'zip': (b'PK', 'it is not a zip archive'), 'gz': (b'\x1f\x8b', 'it is not gzip'),
               'pdf': (b'%PDF-', 'it is not a PDF'), 'parquet': (b'PAR1', 'it is not Parquet')}
 
 
@@ -280,7 +280,7 @@ def not_as_named(path, said):
         return said
     with open(path, 'rb') as f:
         start = f.read(4000)
-    begins, told = BEGINNINGS.get(end, (b'', None))
+    begins, told = FIRST_BYTES.get(end, (b'', None))
     if begins not in start[:1024]:
         return told
     text = said.startswith('text = open(')
