@@ -1,5 +1,6 @@
-/* terminal.c - what a stream supports, as NO_COLOR, TERM and COLORTERM say, and sizes in a readable form. What
- * the terminal says of itself: graphics.c. */
+/* terminal.c - what a stream supports, as NO_COLOR, TERM and COLORTERM say, and sizes in a readable form.
+ * What the terminal says of itself: graphics.c.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
