@@ -55,9 +55,14 @@ void flow_begin(struct flow *f, const char *first, const char *next)
     buf_clear(&f->next);
     buf_addstr(&f->first, first);
     buf_addstr(&f->next, next);
-    f->begun = f->wrote = false;
+    f->begun = f->wrote = f->code = false;
     f->again = 0;
     f->longest_word = f->longest_line = 0;
+}
+
+void flow_code(struct flow *f)
+{
+    f->code = true;
 }
 
 void flow_link(struct flow *f, const char *url)
@@ -196,9 +201,9 @@ void flow_word_end(struct flow *f)
     if (!f->n_runs)
         return;
     if (!f->mid)
-        line_begin(f, f->word_width);
+        line_begin(f, f->code ? 0 : f->word_width);
     bool over = f->o.width && f->column + (f->wrote ? f->blanks : 0) + f->word_width > f->o.width;
-    if (over && (f->wrote || (f->column > 0 && f->word_width <= f->o.width))) {
+    if (over && (f->wrote || (!f->code && f->column > 0 && f->word_width <= f->o.width))) {
         flow_line_end(f);
         line_begin(f, f->word_width);
     } else if (f->wrote && f->blanks) {

@@ -1,6 +1,7 @@
 /* flow.h - lays styled text out in the lines of a terminal. A line is broken at blanks, and between the
  * characters of scripts that are written without blanks, but never within a word: a word that is wider than
- * the screen begins a line of its own, and the terminal breaks it. Each line of a block begins with the
+ * the screen begins a line of its own, and the terminal breaks it. It also breaks the first word of a line of
+ * code that has no room behind its indentation, which code keeps. Each line of a block begins with the
  * block's prefix (a quote's gutter, a list's indentation). Text may arrive in pieces, cut between characters;
  * a word is written when it is whole.
  *
@@ -47,6 +48,7 @@ struct flow {
     struct buf *out;
     struct buf first, next; /* prefixes of the block's first line and of its others */
     int again;              /* the number of blanks behind next */
+    bool code;              /* the block is a line of code */
     char *gap;              /* the prefix of an empty line to be drawn before the next one; NULL: none */
     bool begun;             /* the first line of the block was begun */
     bool mid;               /* the present line is not ended yet */
@@ -73,6 +75,7 @@ void flow_init(struct flow *f, struct buf *out, const struct flow_options *o);
 void flow_release(struct flow *f);
 /* A block begins. The prefixes are copied. */
 void flow_begin(struct flow *f, const char *first, const char *next);
+void flow_code(struct flow *f);                    /* it is a line of code; behind flow_begin */
 void flow_gap(struct flow *f, const char *prefix); /* an empty line before the next one that is drawn */
 void flow_put_gap(struct flow *f); /* draw that empty line now, since something else follows */
 void flow_text(struct flow *f, unsigned style, const char *text, size_t len);

@@ -8,9 +8,10 @@
 #include "markdown/markdown_inline.h"
 #include "markdown/markdown_private.h"
 
-#define INDENT "  "
+#define INDENT   "  "
+#define LEFT_MIN 4 /* columns of a line of code behind its indentation */
 
-/* The prefix of what is open, and n blanks. */
+/* The prefix of what is open, and n blanks; again: so many more in the lines that it goes on in. */
 static void begin_line(struct markdown *m, int n, int again)
 {
     struct buf first autorelease(buf_release) = BUF_INIT(0), next autorelease(buf_release) = BUF_INIT(0);
@@ -30,6 +31,19 @@ static const unsigned styles[] = {[CODE_PLAIN] = 0,
                                   [CODE_KEYWORD] = STYLE_KEYWORD,
                                   [CODE_STRING] = STYLE_STRING,
                                   [CODE_COMMENT] = STYLE_COMMENT};
+
+/* The line keeps its indentation where there is room for it and a little text. What it goes on in has half of
+ * the screen. */
+static void begin_code(struct markdown *m, size_t indent)
+{
+    int n = (int)(strlen(INDENT) + (indent > 200 ? 200 : indent)), width = m->flow.o.width;
+    int most = width ? width - LEFT_MIN : n, again = n + 4, half = width ? width / 2 : again;
+
+    n = n < most ? n : most > 0 ? most : 0;
+    again = again < half ? again : half;
+    begin_line(m, n, again - n);
+    flow_code(&m->flow);
+}
 
 static void draw_code(struct markdown *m, const char *s, size_t len)
 {
@@ -52,7 +66,7 @@ static void draw_code(struct markdown *m, const char *s, size_t len)
     indent = strspn(line.data, " ");
     unsigned char *class = xmalloc(line.len);
     highlight_line(&m->highlight, line.data, line.len, class);
-    begin_line(m, (int)(strlen(INDENT) + (indent > 200 ? 200 : indent)), 4);
+    begin_code(m, indent);
     for (i = indent; i < line.len;) {
         size_t from = i;
 

@@ -12,6 +12,9 @@
 
 void lines_resize(struct lines *l, int width)
 {
+    if (l->mid && width != l->style.width)
+        lines_reflowed(l, width);
+    l->style.width = width;
     l->width = l->style.terminal && width > 0 ? width - (int)strlen(l->style.gutter) : 0;
     if (l->width < 8)
         l->width = 0; /* too narrow to wrap usefully */
@@ -75,6 +78,7 @@ static void add_char(struct lines *l, uint32_t cp, const char *s, int n)
 
         end_line(l);
         line_begin(l, l->style.again ? l->style.again : l->style.gutter);
+        l->column = l->style.again ? (int)(strlen(l->style.again) - strlen(l->style.gutter)) : 0;
         l->wraps = wraps;
     }
     if (!l->mid)

@@ -28,7 +28,7 @@ struct lines_cut { /* how much output may be shown; several streams can share on
 
 struct lines_style {
     const char *gutter; /* ASCII */
-    const char *again;  /* gutter of a continuation line; NULL: the same */
+    const char *again;  /* gutter of a continuation line, not shorter; NULL: the same */
     const char *sgr;    /* colour of the text, or "" */
     bool words;         /* wrap between words where there are such: for text that comes in one piece */
     bool terminal;
@@ -64,6 +64,9 @@ void lines_feed_moving(struct lines *l, const char *text, size_t len);
 /* Other output comes now: finished lines stay, and lines that may still change move below it. */
 void lines_settle_moving(struct lines *l);
 void lines_end_moving(struct lines *l);
+
+/* The terminal was resized, and what is unfinished may take other rows than before. */
+void lines_reflowed(struct lines *l, int width);
 
 /* Text that is already scrubbed. */
 void lines_add(struct lines *l, const char *text, size_t len);

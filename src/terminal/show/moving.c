@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "show/lines.h"
 #include "show/screen.h"
+#include "show/show.h"
 
 /* One state of a line, cut to the width so that it stays one. */
 static void add_state(struct lines *l, const char *text, size_t len, struct buf *out)
@@ -34,6 +35,26 @@ static void remove_drawn(struct lines *l)
         l->cut->lines--;
     l->mid = false;
     l->column = l->wraps = l->drawn = 0;
+}
+
+void lines_reflowed(struct lines *l, int width)
+{
+    int gutter = (int)strlen(l->style.gutter);
+    size_t rows = l->drawn ? overwrite_rows(&l->moving) : 0;
+
+    if (!show_reflows())
+        return;
+    if (!rows) {
+        l->wraps = l->wraps * show_rows(gutter + l->width, width) + show_rows(gutter + l->column, width) - 1;
+        return;
+    }
+    l->drawn = 0;
+    for (size_t i = 0; i < rows; i++) {
+        struct buf clean autorelease(buf_release) = BUF_INIT(0);
+
+        add_state(l, buf_str(&l->moving.row[i]), l->moving.row[i].len, &clean);
+        l->drawn += show_rows(gutter + utf8_columns(buf_str(&clean), clean.len), width);
+    }
 }
 
 static void draw_moving(struct lines *l)

@@ -59,14 +59,15 @@ void screen_look(struct screen *s)
         s->drawn = false;
         lose_line(s);
     }
-    if (!s->drawn || s->above < 0)
+    if (!s->drawn)
         return;
     screen_follow_width(s);
-    if (s->width != s->above_width) {
+    if (s->width == s->drawn_width)
+        return;
+    if (s->above >= 0)
         lose_line(s);
-        screen_status_hide(s);
-        screen_flush(s);
-    }
+    screen_status_hide(s);
+    screen_flush(s);
 }
 
 /* Clear everything but the model's text. */

@@ -57,7 +57,7 @@ struct screen {
     int64_t status_since;
     bool drawn; /* it stands there now */
     int above;  /* on the line below an unfinished one, which ends in this column; -1: on a line of its own */
-    int above_width; /* the terminal's when it was drawn */
+    int drawn_width, drawn_columns; /* the terminal's when it was drawn, and its own */
     unsigned frame;
     uint64_t unshown; /* bytes of output while no more of it is shown, for the status line; 0: all is shown */
 };
@@ -75,8 +75,8 @@ void screen_flush(struct screen *s); /* write out */
  * written. */
 void screen_yield(struct screen *s);
 /* Before something is laid out for the line that is unfinished: if the terminal was resized under a status
- * line, or the program was stopped and continued (a shell has written since), nobody knows where that line
- * ends. It is then lost. */
+ * line, that goes; if it stood below the unfinished line, or the program was stopped and continued (a shell
+ * has written since), nobody knows where that line ends. It is then lost. */
 void screen_look(struct screen *s);
 void screen_follow_width(struct screen *s); /* of the terminal: it may have been resized */
 const char *screen_sgr(const struct screen *s, const char *sgr); /* sgr, or "" without colour */

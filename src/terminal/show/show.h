@@ -120,10 +120,16 @@ void show_share(struct show *s, struct show_text *t);
 bool show_wants_colour(int fd, const char *when);
 /* Is fd a terminal whose cursor may be moved? TERM=dumb is not. */
 bool show_is_terminal(int fd);
-int show_colours(void);               /* how many the terminal has: 16, 256 or 1 << 24 */
-bool show_is_multiplexed(void);       /* tmux or screen, which pass on only what they are told to */
-bool show_has_clipboard(void);        /* OSC 52 is known to work; false: nobody knows */
-bool show_has_hyperlinks(void);       /* OSC 8 */
+int show_colours(void);         /* how many the terminal has: 16, 256 or 1 << 24 */
+bool show_is_multiplexed(void); /* tmux or screen, which pass on only what they are told to */
+bool show_has_clipboard(void);  /* OSC 52 is known to work; false: nobody knows */
+bool show_has_hyperlinks(void); /* OSC 8 */
+/* When its window changes its width it lays out anew what is on the screen: a line that is now too wide takes
+ * several rows, and the cursor stays behind the character that it stood behind. xterm, screen and Linux's
+ * console cut such a line off. */
+bool show_reflows(void);
+/* The rows that so many columns take there; 1 or more. */
+int show_rows(int columns, int width);
 bool show_is_dumb(int fd);            /* a terminal all the same */
 int show_width(int fd);               /* of the terminal, else 80 */
 int show_output_width(int fd);        /* what is left of it for a program's output, behind its gutter */

@@ -27,6 +27,16 @@ static const char *const class_sgr[] = {
     [CODE_COMMENT] = SGR_DIM,
 };
 
+/* Where a line of code goes on: below its own beginning, or in the middle of the screen. */
+static char *gutter_again(const struct show *s, const char *gutter, const char *line, size_t len)
+{
+    int indent = 0, most = s->screen.width / 2 - (int)strlen(gutter);
+
+    while ((size_t)indent < len && line[indent] == ' ')
+        indent++;
+    return xasprintf("%*s", (int)strlen(gutter) + (indent < most ? indent : most > 0 ? most : 0), "");
+}
+
 /* Write one line of code, coloured, in pieces of one class; lines_add wraps it. */
 static void code_line(struct show *s, struct lines *l, const char *text, const unsigned char *class,
                       size_t len)
@@ -70,7 +80,8 @@ static void show_code(struct show *s, const char *code, const struct language *l
             n = utf8_cut(clean.data + at, n, s->o.max_bytes - at);
         snprintf(gutter, sizeof gutter, "%3zu  ", ++shown);
         struct lines_style style = screen_style(&s->screen, gutter, "");
-        style.again = "     ";
+        autofree char *again = gutter_again(s, gutter, clean.data + at, n);
+        style.again = again;
         lines_init(&l, &s->screen.out, &style);
         code_line(s, &l, clean.data + at, class + at, n);
         at += n + 1;

@@ -24,6 +24,12 @@ static void status_tick(void *ctx);
 
 void screen_status_hide(struct screen *s)
 {
+    int rows = s->drawn && s->width != s->drawn_width && show_reflows()
+                   ? show_rows(s->drawn_columns, s->width)
+                   : 1;
+
+    for (; rows > 1; rows--)
+        buf_addstr(&s->out, "\r\033[K\033[A");
     if (s->drawn)
         buf_addstr(&s->out, s->dots ? "\n" : "\r\033[K");
     if (s->drawn && s->above >= 0) {
@@ -120,8 +126,10 @@ static void status_draw(struct screen *s)
     }
     /* Leave one column free: otherwise the terminal wraps, and "\r" no longer reaches the beginning of the
      * line. */
-    buf_addf(&s->out, "\r%s%.*s%s\033[K", screen_sgr(s, SGR_DIM),
-             (int)screen_fitting(buf_str(&line), s->width - 1), buf_str(&line), screen_sgr(s, SGR_RESET));
+    buf_cut(&line, screen_fitting(buf_str(&line), s->width - 1));
+    buf_addf(&s->out, "\r%s%s%s\033[K", screen_sgr(s, SGR_DIM), buf_str(&line), screen_sgr(s, SGR_RESET));
+    s->drawn_width = s->width;
+    s->drawn_columns = utf8_columns(buf_str(&line), line.len);
 }
 
 static void status_tick(void *ctx)
@@ -134,10 +142,8 @@ static void status_tick(void *ctx)
     screen_follow_width(s);
     bool mid = is_mid(s);
     int silence = s->draft ? 0 : s->drawn ? SILENCE_MS : s->dots ? DOT_MS : mid ? MID_MS : SILENCE_MS;
-    if (!s->drawn) {
+    if (!s->drawn)
         s->above = mid && !s->dots ? mid_column(s) : -1;
-        s->above_width = s->width;
-    }
     if ((!mid || s->above >= 0) && clock_ms() - s->last_write >= silence) {
         int64_t last = s->last_write;
 

@@ -101,6 +101,19 @@ bool show_has_clipboard(void)
     return t && t->clipboard;
 }
 
+bool show_reflows(void)
+{
+    const char *term = getenv("TERM");
+
+    return getenv("TMUX")
+           || (!getenv("STY") && !getenv("XTERM_VERSION") && term && strcmp(term, "linux") != 0);
+}
+
+int show_rows(int columns, int width)
+{
+    return columns > width && width > 0 ? (columns + width - 1) / width : 1;
+}
+
 int show_width_or(int fd, int width)
 {
     struct winsize w;

@@ -411,10 +411,23 @@ static ssize_t read_more(const struct editor *e, char *bytes, size_t n, size_t s
     return more > 0 ? (ssize_t)n + more : (ssize_t)n;
 }
 
+/* Before anything is drawn for what is typed: the terminal has laid out the line anew already. */
+static void look_at_size(struct editor *e)
+{
+    loop_check(e->loop);
+    if (!loop_resized(e->loop))
+        return;
+    if (!e->hidden)
+        readline_clear_resized();
+    redraw(e);
+}
+
 static void on_input(void *ctx)
 {
     struct editor *e = ctx;
     char bytes[4096];
+
+    look_at_size(e);
     ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
 
     if (n > 0)
@@ -573,12 +586,10 @@ static void look_at_signals(struct editor *e)
     } else if (loop_interrupts(e->loop) > 0) {
         loop_arm(e->loop);
         clear_line(e);
-    } else if (loop_resized(e->loop)) {
-        editor_hide(e); /* while readline still knows where it has drawn */
-        readline_tell_size();
-        editor_show(e);
-    } else if (modes_continued()) {
-        redraw(e);
+    } else {
+        look_at_size(e);
+        if (modes_continued())
+            redraw(e);
     }
 }
 

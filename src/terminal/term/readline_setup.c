@@ -12,7 +12,9 @@
 #include <readline/readline.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "process/out.h"
+#include "show/show.h"
 #include "term/message.h"
 #include "term/modes.h"
 
@@ -69,6 +71,45 @@ void readline_tell_size(void)
         w.ws_row = 24;
     rl_set_screen_size(w.ws_row < ROWS_MIN ? ROWS_MIN : w.ws_row,
                        w.ws_col < COLUMNS_MIN ? COLUMNS_MIN : w.ws_col);
+}
+
+/* How many rows of a terminal of that width are above the one where the cursor stands. */
+static int rows_above(const char *prompt, const char *line, int point, int width)
+{
+    autofree char *before = xasprintf("%s%.*s", prompt, point, line);
+    int rows = 0, column = 0;
+
+    for (const char *s = before, *end = before + strlen(before); s < end;) {
+        uint32_t cp = 0;
+        int n = utf8_decode(s, (size_t)(end - s), &cp),
+            columns = cp == '\t' ? 8 - column % 8 : utf8_width(cp);
+
+        if (*s == '\001') { /* what stands between these marks takes no column */
+            s += strcspn(s, "\002");
+            continue;
+        }
+        if (*s == '\n' || column + columns > width) {
+            rows++;
+            column = 0;
+        }
+        column += *s == '\n' ? 0 : columns;
+        s += n > 0 ? n : 1;
+    }
+    return rows + (column == width && line[point] && line[point] != '\n');
+}
+
+void readline_clear_resized(void)
+{
+    if (!fancy || !show_reflows()) {
+        rl_clear_visible_line();
+        fflush(rl_outstream);
+        return;
+    }
+    int rows = rows_above(rl_display_prompt, rl_line_buffer, rl_point, show_width(STDOUT_FILENO));
+    autofree char *up = rows ? xasprintf("\033[%dA", rows) : xstrdup("");
+    autofree char *all = xasprintf("\r%s\033[J", up);
+
+    readline_put(all);
 }
 
 void readline_set_up(bool understands_sequences)

@@ -13,6 +13,9 @@ void readline_put(const char *s);
 /* The modes in which a line is edited, and those while nobody reads. */
 void readline_prep(int meta);
 void readline_deprep(void);
+/* The window has changed its width: take the line that is edited off the screen, where the terminal has laid
+ * it out anew, before readline draws it again. */
+void readline_clear_resized(void);
 /* Tell readline the size of the screen. */
 void readline_tell_size(void);
 /* After rl_initialize: Enter (it may make a new line, see editor.h) and Ctrl-X Ctrl-E, in every editing mode.

@@ -211,7 +211,10 @@ static bool is_word_of(const char *text, const char *word, size_t len)
 static void check_line(const struct answer *a, const char *line, size_t len, int width, const char *unbroken)
 {
     bool wide_word = false, scripts = wide_script(a->text);
+    size_t indent = strspn(line, " ");
 
+    if (indent < len && !memchr(line + indent, ' ', len - indent)) /* code keeps its indentation */
+        wide_word = true;
     for (size_t i = 0; i < len;) {
         size_t n = 0;
 
