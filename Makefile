@@ -12,7 +12,7 @@ PREFIX  ?= /usr/local
 # it is linked with follows from that, for the program and for the unit tests, so an arrow that bends does not link.
 WINGS    = common data model sandbox answer terminal serve main
 ROOMS_common   = base process json
-ROOMS_data     = operations conversation yaml config sniff provenance
+ROOMS_data     = operations conversation yaml config sniff provenance receipt
 ROOMS_model    = calls wire llm fetch
 ROOMS_sandbox  = limits records mount engine channel sandbox
 ROOMS_answer   = agent store upload ask child
@@ -29,6 +29,7 @@ USES_yaml         = json base
 USES_config       = yaml conversation json process base
 USES_sniff        = json base
 USES_provenance   = conversation base
+USES_receipt      = provenance conversation json base
 USES_calls        = conversation json base
 USES_wire         = calls conversation json base
 USES_llm          = wire conversation json process base
@@ -40,7 +41,7 @@ USES_engine       = mount records limits json process base
 USES_channel      = process base
 USES_sandbox      = channel engine mount records limits conversation process base
 USES_agent        = sniff provenance llm sandbox conversation json process base
-USES_store        = conversation json process base
+USES_store        = receipt conversation json process base
 USES_upload       = llm conversation base
 USES_ask          = upload agent llm sandbox engine mount config conversation process base
 USES_child        = ask agent sandbox config operations conversation json process base
@@ -52,7 +53,7 @@ USES_openai       = json base
 USES_front        = records operations json process base
 USES_mcp          = front operations json base
 USES_server       = mcp front operations openai json process base
-USES_main         = server mcp front fetch child ask term pipe show store agent llm wire sandbox engine mount records config conversation json process base
+USES_main         = server mcp front fetch child ask term pipe show store agent llm wire sandbox engine mount records receipt config conversation json process base
 
 # A static library comes before those that it needs: the highest room first.
 $(foreach r,$(ROOMS),$(eval DOWNWARD = $(r) $(DOWNWARD)))
@@ -124,7 +125,8 @@ SHARE    = setup/completion/sandpiper.bash:share/bash-completion/completions/san
            setup/completion/_sandpiper:share/zsh/site-functions/_sandpiper \
            setup/completion/sandpiper.fish:share/fish/vendor_completions.d/sandpiper.fish \
            $(foreach p,$(wildcard docs/sandpiper*.[15]),$(p):share/man/man$(lastword $(subst ., ,$(p)))/$(notdir $(p))) \
-           docs/events.schema.json:share/sandpiper/events.schema.json
+           docs/events.schema.json:share/sandpiper/events.schema.json \
+           docs/receipt.schema.json:share/sandpiper/receipt.schema.json
 STRIP   ?= -s
 install: build/sandpiper
 	install $(STRIP) -D -m 755 build/sandpiper "$(DESTDIR)$(PREFIX)/bin/sandpiper"

@@ -25,6 +25,8 @@ int cmd_doctor(struct config *c, int closed);
 int cmd_gc(struct config *c, int closed);
 int cmd_models(struct config *c, int closed);
 int cmd_ps(struct config *c, int closed);
+int cmd_receipt(struct config *c, int closed);
+int cmd_rerun(struct config *c, int closed);
 int cmd_rm(struct config *c, int closed);
 int cmd_runner(struct config *c, int closed);
 int cmd_sessions(struct config *c, int closed);

@@ -142,6 +142,8 @@ int saved_continue(struct saved *s, struct sandbox *sandbox, struct agent *agent
     } else if (!wants_rerun(s)) {
         user = xasprintf("Its variables are gone.%s", s->chat ? "" : " (--rerun runs its code again first.)");
         model = xstrdup(GONE);
+        if (s->store)
+            store_fresh(s->store);
     } else if (!(user = saved_rerun(s, sandbox, &model, err))) {
         return -1;
     }

@@ -15,7 +15,7 @@
 #include "base/newfile.h"
 #include "base/beneath.h"
 #include "main/command.h"
-#include "sandbox/gather.h"
+#include "base/gather.h"
 #include "store/store.h"
 
 #define NAMES_MAX 100

@@ -9,7 +9,7 @@
 #include "base/beneath.h"
 #include "main/command.h"
 #include "process/signals.h"
-#include "sandbox/gather.h"
+#include "base/gather.h"
 #include "sandbox/sandbox.h"
 #include "store/sessions.h"
 #include "store/store.h"

@@ -127,7 +127,7 @@ def test_install_and_uninstall(tmp_path):
 
     there = make("install")
     assert there == {"bin/sandpiper", "share/man/man1/sandpiper.1", "share/man/man1/sandpiper-commands.1", "share/man/man1/sandpiper-serve.1",
-                     "share/man/man5/sandpiper-config.5", "share/man/man5/sandpiper-events.5", "share/sandpiper/events.schema.json", "share/bash-completion/completions/sandpiper",
+                     "share/man/man5/sandpiper-config.5", "share/man/man5/sandpiper-events.5", "share/sandpiper/events.schema.json", "share/sandpiper/receipt.schema.json", "share/bash-completion/completions/sandpiper",
                      "share/zsh/site-functions/_sandpiper", "share/fish/vendor_completions.d/sandpiper.fish"}
     program = place / "opt" / "x" / "bin" / "sandpiper"
     assert subprocess.run([program, "--version"], capture_output=True, text=True).stdout.startswith("sandpiper ")

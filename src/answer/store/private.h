@@ -55,7 +55,9 @@ struct store {
     size_t printed;                     /* how much of its output was saved */
     bool pieces;                        /* there are pieces of a reply in the database */
     bool timer;
-    char *model;
+    char *model, *service; /* of the present question */
+    char *place;           /* of the sandbox, as JSON; NULL: none has run yet */
+    bool fresh;            /* the next cell is the first in a new sandbox without the variables of before */
 };
 
 /* sync.c: save what changed in the conversation since the last time. In the caller's transaction. */

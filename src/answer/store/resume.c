@@ -13,7 +13,7 @@ static int64_t copy_session(struct store *s, int64_t from, int64_t skip)
 {
     static const char *const tables[] = {
         "INSERT INTO question SELECT ?2, number, time, text, status, answer, error, input, output, seconds, "
-        "state FROM question WHERE session=?1 AND number<>?3",
+        "state, model, service FROM question WHERE session=?1 AND number<>?3",
         "INSERT INTO turn(session, agent, serial, place, question, role, state, text, sent, aside, calls, "
         "call_id, "
         "result, reasoning, reasoning_field, reasoning_items, origin, images) SELECT ?2, agent, serial, "
@@ -22,12 +22,16 @@ static int64_t copy_session(struct store *s, int64_t from, int64_t skip)
         "role, state, text, sent, aside, calls, call_id, result, reasoning, reasoning_field, "
         "reasoning_items, origin, images FROM turn WHERE session=?1 AND question<>?3",
         "INSERT INTO cell(session, n, question, call_id, code, status, exit_code, lost, value, exception, "
-        "traceback, what, told, seconds) SELECT ?2, n, question, call_id, code, status, exit_code, lost, "
-        "value, exception, traceback, what, told, seconds FROM cell WHERE session=?1 AND question<>?3",
+        "traceback, what, told, seconds, place, packages, fresh) SELECT ?2, n, question, call_id, code, "
+        "status, exit_code, lost, "
+        "value, exception, traceback, what, told, seconds, place, packages, fresh FROM cell WHERE session=?1 "
+        "AND question<>?3",
         "INSERT INTO output(session, cell, stream, text) SELECT ?2, cell, stream, text FROM output WHERE "
         "session=?1 AND cell IN (SELECT n FROM cell WHERE session=?2) AND ?3>=-1 ORDER BY n",
-        "INSERT INTO file(session, cell, name, path, size, figure, kept, modified) SELECT ?2, cell, name, "
-        "path, size, figure, kept, modified FROM file WHERE session=?1 AND (cell=0 OR cell IN (SELECT n FROM "
+        "INSERT INTO file(session, cell, name, path, size, figure, kept, modified, after) SELECT ?2, cell, "
+        "name, "
+        "path, size, figure, kept, modified, after FROM file WHERE session=?1 AND (cell=0 OR cell IN (SELECT "
+        "n FROM "
         "cell WHERE session=?2)) AND ?3>=-1 ORDER BY n",
         NULL,
     };

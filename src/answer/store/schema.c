@@ -19,7 +19,8 @@ const struct schema_part schema_parts[] = {
     {"question",
      "CREATE TABLE question(session INTEGER NOT NULL, number INTEGER NOT NULL, time INTEGER NOT NULL, text "
      "TEXT NOT NULL, status INTEGER, answer TEXT, error TEXT, input INTEGER, output INTEGER, seconds REAL, "
-     "state INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(session, number)) WITHOUT ROWID",
+     "state INTEGER NOT NULL DEFAULT 0, model TEXT, service TEXT, PRIMARY KEY(session, number)) WITHOUT "
+     "ROWID",
      false},
     /* agent: whose conversation of a pipeline; '': of the one that answers. Serials are counted in each. */
     {"turn",
@@ -29,22 +30,27 @@ const struct schema_part schema_parts[] = {
      "TEXT, result INTEGER, reasoning TEXT, reasoning_field TEXT, reasoning_items TEXT, origin TEXT, images "
      "TEXT, UNIQUE(session, agent, serial))",
      false},
+    /* place: what it ran in, as JSON; packages: those it was the first to import; fresh: in a new sandbox,
+     * without the variables of the cells before it */
     {"cell",
      "CREATE TABLE cell(row INTEGER PRIMARY KEY, session INTEGER NOT NULL, n INTEGER NOT NULL, question "
      "INTEGER NOT NULL, call_id TEXT, code TEXT NOT NULL, status INTEGER, exit_code INTEGER, lost INTEGER "
      "NOT NULL DEFAULT 0, "
-     "value TEXT, exception TEXT, traceback TEXT, what TEXT, told TEXT, seconds REAL, UNIQUE(session, n))",
+     "value TEXT, exception TEXT, traceback TEXT, what TEXT, told TEXT, seconds REAL, place TEXT, packages "
+     "TEXT, fresh INTEGER NOT NULL DEFAULT 0, UNIQUE(session, n))",
      false},
     {"output",
      "CREATE TABLE output(n INTEGER PRIMARY KEY, session INTEGER NOT NULL, cell INTEGER NOT NULL, stream "
      "INTEGER NOT NULL, text TEXT NOT NULL)",
      false},
     {"output_cell", "CREATE INDEX output_cell ON output(session, cell)", false},
-    /* cell 0: what the user added; kept: our copy of it; size and modified: as they were (base/beneath.h) */
+    /* cell 0: what the user added, when as many cells as "after" had run; kept: our copy of it; size and
+     * modified: as they were (base/beneath.h) */
     {"file",
      "CREATE TABLE file(n INTEGER PRIMARY KEY, session INTEGER NOT NULL, cell INTEGER NOT NULL, name TEXT "
      "NOT "
-     "NULL, path TEXT NOT NULL, size INTEGER NOT NULL, figure INTEGER NOT NULL, kept TEXT, modified INTEGER)",
+     "NULL, path TEXT NOT NULL, size INTEGER NOT NULL, figure INTEGER NOT NULL, kept TEXT, modified INTEGER, "
+     "after INTEGER NOT NULL DEFAULT 0)",
      false},
     {"file_session", "CREATE INDEX file_session ON file(session, cell)", false},
     {"piece", "CREATE TABLE piece(n INTEGER PRIMARY KEY, session INTEGER NOT NULL, text TEXT NOT NULL)",

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #define SCHEMA_APPLICATION 0x73706572 /* "sper": says whose file this is */
-#define SCHEMA_VERSION     6          /* 1 to 5 were never released */
+#define SCHEMA_VERSION     7          /* 1 to 6 were never released */
 
 struct schema_part {
     const char *name;

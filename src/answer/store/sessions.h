@@ -1,6 +1,5 @@
-/* sessions.h - what is saved: lists, the search, one whole session from beginning to end, removal. Everything
- * that is handed out is untrusted and not scrubbed; strings live as long as the callback.
- */
+/* sessions.h - what is saved: lists, the search, one whole session from beginning to end, removal.
+ * Everything that is handed out is untrusted and not scrubbed; strings live as long as the callback. */
 #ifndef STORE_SESSIONS_H
 #define STORE_SESSIONS_H
 
@@ -87,5 +86,12 @@ struct session_export {
     const char *sessions; /* as for session_folder(); NULL: no file lies there */
 };
 int session_export(struct db *db, const struct session_export *e, struct buf *out, struct error *err);
+
+/* export_receipt.c: the same as a receipt (receipt/receipt.h), into an empty *r. id: the whole of it;
+ * format does not count. lacking gets a line for each thing that a whole receipt would have. */
+struct argv;
+struct receipt;
+int session_receipt(struct db *db, const struct session_export *e, struct receipt *r, struct argv *lacking,
+                    struct error *err);
 
 #endif

@@ -17,6 +17,7 @@
 #include "base/beneath.h"
 #include "base/utf8.h"
 #include "conversation/conversation.h"
+#include "json/json.h"
 #include "process/loop.h"
 #include "store/private.h"
 
@@ -148,8 +149,9 @@ static void on_question(struct store *s, const struct event *e)
     size_t end = strcspn(line, "\r\n");
     autofree char *title = xmemdup0(line, utf8_cut(line, end, end < TITLE_MAX ? end : TITLE_MAX));
 
-    db_run(s->db, "INSERT OR REPLACE INTO question(session, number, time, text) VALUES(?,?,?,?)", "iiis",
-           s->n, s->question, now, text);
+    db_run(s->db,
+           "INSERT OR REPLACE INTO question(session, number, time, text, model, service) VALUES(?,?,?,?,?,?)",
+           "iiisss", s->n, s->question, now, text, s->model, s->service);
     db_run(s->db, "UPDATE session SET used=?, model=?, title=coalesce(title, ?) WHERE n=?", "issi", now,
            s->model, title, s->n);
 }
@@ -175,13 +177,14 @@ static void on_result(struct store *s, const struct event *e)
         return;
     db_run(s->db,
            "UPDATE cell SET status=?, exit_code=?, lost=?, value=?, exception=?, traceback=?, what=?, "
-           "told=?, seconds=? WHERE session=? AND n=?",
-           "iiisssssdii", (int64_t)r->status, (int64_t)r->exit_code,
+           "told=?, seconds=?, place=?, packages=?, fresh=? WHERE session=? AND n=?",
+           "iiisssssdssiii", (int64_t)r->status, (int64_t)r->exit_code,
            (int64_t)(!r->state_lost && !r->files_lost ? LOST_NOTHING
                      : r->earlier                     ? LOST_BEFORE
                                                       : LOST_BY),
-           r->value, r->exception, r->traceback, what, e->result.model_text, r->seconds, s->n,
-           s->first_cell + e->result.cell);
+           r->value, r->exception, r->traceback, what, e->result.model_text, r->seconds, s->place,
+           r->packages, (int64_t)s->fresh, s->n, s->first_cell + e->result.cell);
+    s->fresh = false;
     for (size_t i = 0; i < r->n_files; i++)
         db_run(s->db,
                "INSERT INTO file(session, cell, name, path, size, figure, modified) VALUES(?,?,?,?,?,?,?)",
@@ -194,10 +197,11 @@ static void on_added(struct store *s, const struct event *e)
     const char *path = e->file.path ? e->file.path : "";
     autofree char *whole = *path && *path != '/' ? xasprintf("%s/%s", s->o.folder, path) : xstrdup(path);
 
-    db_run(
-        s->db,
-        "INSERT INTO file(session, cell, name, path, size, figure, kept, modified) VALUES(?,0,?,?,?,0,?,?)",
-        "issisi", s->n, e->file.name, whole, (int64_t)e->file.size, e->file.kept, e->file.modified);
+    db_run(s->db,
+           "INSERT INTO file(session, cell, name, path, size, figure, kept, modified, after) "
+           "VALUES(?,0,?,?,?,0,?,?,?)",
+           "issisii", s->n, e->file.name, whole, (int64_t)e->file.size, e->file.kept, e->file.modified,
+           s->cell > s->first_cell ? s->cell : s->first_cell);
 }
 
 static void note_done(struct store *s, const struct event *e)
@@ -314,10 +318,32 @@ static bool of_another(const struct store *s, const char *agent)
     return false;
 }
 
+static void note_service(struct store *s, const struct event *e)
+{
+    xreplace(&s->model, xstrdup(e->session.model));
+    xreplace(&s->service, xstrdup(e->session.endpoint));
+}
+
+static void note_place(struct store *s, const struct event *e)
+{
+    autojson struct json *o = json_object_of(
+        {"engine", json_string(e->sandbox.engine)}, {"image", json_string(e->sandbox.image)},
+        {"runtime", json_string(e->sandbox.runtime)}, {"sandpiper", json_string(VERSION)});
+
+    xreplace(&s->place, json_print(o));
+}
+
+void store_fresh(struct store *s)
+{
+    s->fresh = true;
+}
+
 void store_event(struct store *s, const struct event *e)
 {
     if (e->type == EVENT_SESSION)
-        xreplace(&s->model, xstrdup(e->session.model));
+        note_service(s, e);
+    else if (e->type == EVENT_SANDBOX)
+        note_place(s, e);
     if (s->lost || (!s->n && !begins(e)))
         return;
     if (e->type == EVENT_QUESTION) {
@@ -395,6 +421,8 @@ void store_free(struct store *s)
         free(s->v[i].agent);
     }
     free(s->model);
+    free(s->service);
+    free(s->place);
     buf_release(&s->text);
     buf_release(&s->output);
     free((char *)s->o.place);

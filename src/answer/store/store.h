@@ -86,6 +86,8 @@ void store_rerun_release(struct store_rerun *again);
 
 /* The last question was taken out of the conversation (conversation_undo): it is withdrawn here as well. */
 void store_undone(struct store *s);
+/* The next cell finds none of the variables that the cells so far have made: it runs in a new sandbox. */
+void store_fresh(struct store *s);
 void store_rename(struct store *s, const char *title);
 /* For the commands on sessions in the chat; NULL while nothing was saved. */
 struct db *store_db(struct store *s);

@@ -1,8 +1,15 @@
-/* sha256.c - computes the digest of one buffer and writes it as hex. */
+/* sha256.c - computes the digest of bytes and writes it as hex. */
 #include "base/sha256.h"
 
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
+
+struct sha256 {
+    uint32_t state[8];
+    uint64_t len;
+    unsigned char rest[64]; /* of a block that is not full */
+};
 
 static const uint32_t constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -53,25 +60,71 @@ static void add_block(uint32_t state[8], const unsigned char block[64])
         state[i] += v[i];
 }
 
-void sha256_hex(const void *data, size_t len, char out[SHA256_HEX])
+static void digest_begin(struct sha256 *s)
 {
-    uint32_t h[8] = {
+    static const uint32_t start[8] = {
         0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
     };
-    const unsigned char *p = data;
-    unsigned char last[128] = {0};
-    size_t rest = len % 64, n = rest < 56 ? 64 : 128;
 
-    for (size_t i = 0; i + 64 <= len; i += 64)
-        add_block(h, p + i);
-    if (rest)
-        memcpy(last, p + len - rest, rest);
-    last[rest] = 0x80;
+    s->len = 0;
+    memcpy(s->state, start, sizeof start);
+}
+
+static void digest_add(struct sha256 *s, const void *data, size_t len)
+{
+    const unsigned char *p = data;
+
+    while (len > 0) {
+        size_t have = s->len % 64, n = 64 - have < len ? 64 - have : len;
+
+        s->len += n;
+        if (n == 64) {
+            add_block(s->state, p);
+        } else {
+            memcpy(s->rest + have, p, n);
+            if (have + n == 64)
+                add_block(s->state, s->rest);
+        }
+        p += n;
+        len -= n;
+    }
+}
+
+static void digest_end(struct sha256 *s, char out[SHA256_HEX])
+{
+    unsigned char last[72] = {0x80};
+    uint64_t bits = s->len * 8;
+    size_t n = 64 - s->len % 64;
+
+    n = n < 9 ? n + 64 : n; /* up to the end of a block, the length in its last 8 bytes */
     for (size_t i = 0; i < 8; i++)
-        last[n - 1 - i] = (unsigned char)((uint64_t)len * 8 >> (8 * i));
-    for (size_t i = 0; i < n; i += 64)
-        add_block(h, last + i);
+        last[n - 1 - i] = (unsigned char)(bits >> (8 * i));
+    digest_add(s, last, n);
     for (int i = 0; i < SHA256_HEX - 1; i++)
-        out[i] = "0123456789abcdef"[h[i / 8] >> (28 - i % 8 * 4) & 15];
+        out[i] = "0123456789abcdef"[s->state[i / 8] >> (28 - i % 8 * 4) & 15];
     out[SHA256_HEX - 1] = '\0';
+}
+
+void sha256_hex(const void *data, size_t len, char out[SHA256_HEX])
+{
+    struct sha256 s;
+
+    digest_begin(&s);
+    digest_add(&s, data, len);
+    digest_end(&s, out);
+}
+
+int sha256_file(int fd, char out[SHA256_HEX], int64_t *size)
+{
+    struct sha256 s;
+    char piece[65536];
+    ssize_t n;
+
+    digest_begin(&s);
+    while ((n = pread(fd, piece, sizeof piece, (off_t)s.len)) > 0)
+        digest_add(&s, piece, (size_t)n);
+    if (size)
+        *size = (int64_t)s.len;
+    digest_end(&s, out);
+    return n < 0 ? -1 : 0;
 }

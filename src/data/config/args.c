@@ -33,6 +33,8 @@ static const struct {
     [COMMAND_MCP] = {"mcp", FOR_FRONT, OPERANDS_NONE},
     [COMMAND_MODELS] = {"models", FOR_CONFIG | FOR_MODELS, OPERANDS_ONE},
     [COMMAND_PS] = {"ps", FOR_CONFIG | FOR_PS, OPERANDS_NONE},
+    [COMMAND_RECEIPT] = {"receipt", FOR_RECEIPT | FOR_CONFIG, OPERANDS_NAMES},
+    [COMMAND_RERUN] = {"rerun", FOR_RERUN | FOR_CONFIG, OPERANDS_NAMES},
     [COMMAND_RM] = {"rm", FOR_CONFIG | FOR_RM, OPERANDS_NAMES},
     [COMMAND_RUNNER] = {"runner", ~0, OPERANDS_NONE}, /* it is given its front's options, and uses some */
     [COMMAND_SERVE] = {"serve", FOR_SERVE | FOR_FRONT, OPERANDS_NONE},

@@ -25,6 +25,8 @@ enum command {
     COMMAND_MCP,
     COMMAND_MODELS,
     COMMAND_PS,
+    COMMAND_RECEIPT,
+    COMMAND_RERUN,
     COMMAND_RM,
     COMMAND_RUNNER, /* a process of serve's or mcp's own */
     COMMAND_SERVE,
@@ -43,7 +45,7 @@ struct args { /* points into argv */
     enum command command;
     const char *operand;
     bool operand_is_stdin;
-    struct argv names; /* of rm and sessions: copies */
+    struct argv names; /* of receipt, rerun, rm and sessions: copies */
     /* exec: the words after FILE or -c CODE, the arguments of the code; ends with NULL. NULL: none */
     char *const *rest;
     struct arg *v;

@@ -21,7 +21,8 @@ static const char first_screen[] =
     "       sandpiper config                  show settings and their sources\n"
     "       sandpiper doctor                  check sandbox, key and model\n"
     "       sandpiper mcp, serve              sandboxes for other programs\n"
-    "       sandpiper models, sessions        list models, saved sessions\n\n"
+    "       sandpiper models, sessions        list models, saved sessions\n"
+    "       sandpiper receipt, rerun          what an answer rests on; repeat it\n\n"
     "The usual options:\n";
 
 static const char everything[] =
@@ -36,6 +37,8 @@ static const char everything[] =
     "       sandpiper mcp                     the sandbox for an MCP client\n"
     "       sandpiper models [TEXT]           list the models of the service\n"
     "       sandpiper sessions                list, show, search saved sessions\n"
+    "       sandpiper receipt [ID]            what an answer rests on, in one file\n"
+    "       sandpiper rerun RECEIPT           run its code again, compare the results\n"
     "       sandpiper serve                   sandboxes for other programs, by HTTP\n"
     "       sandpiper ps                      list the named sandboxes\n"
     "       sandpiper rm NAME...              remove named sandboxes\n"
@@ -170,6 +173,31 @@ static const struct topic {
      "", " json config help ",
      "\nExit codes: 0 success, 1 something could not be read or removed, 2 there is no\n"
      "such session.\n",
+     NULL},
+    {"receipt", FOR_RECEIPT | FOR_CONFIG, "what an answer rests on, in one file",
+     "Usage: sandpiper receipt [ID] > FILE\n"
+     "       sandpiper receipt [ID] -o FILE\n\n"
+     "Writes what the answers of a session rest on, as JSON, so that a colleague, a\n"
+     "reviewer or a CI job can repeat them with sandpiper rerun: questions, answers,\n"
+     "the code that ran and what came of it, data and created files by name, size and\n"
+     "SHA-256, versions of Python and of imported packages, engine, image, service and\n"
+     "model. The data itself is not in it. Without ID it is the last session of this\n"
+     "folder; sandpiper sessions lists others. docs/receipt.schema.json has the form.\n",
+     "", " config help ", "\nExit codes: 0 success, 1 it could not be written, 2 there is no such session.\n",
+     NULL},
+    {"rerun", FOR_RERUN | FOR_CONFIG, "run the code of a receipt again, and compare",
+     "Usage: sandpiper rerun [OPTION]... RECEIPT|-\n\n"
+     "Runs the code of a receipt again, in a new sandbox and without a model, and says\n"
+     "\"same result\" or where the first difference is. The data is looked for beside\n"
+     "the receipt, in this folder, and where --add says; a file must have the SHA-256\n"
+     "of the receipt. A receipt may be a stranger's: its code sees nothing of this\n"
+     "machine but that data; -v shows the code before it runs.\n\n"
+     "Addresses and the order within a set are not compared. What is another again in\n"
+     "a second run, as a time is, is listed as changing, unless an answer has it;\n"
+     "pictures with other bytes are listed as not compared.\n",
+     " Sandbox ", " mount quiet verbose config help ",
+     "\nExit codes: 0 same result, 1 it differs, 2 no receipt, or data that is missing or\n"
+     "has changed, 3 no sandbox, 130 interrupted.\n",
      NULL},
     {"serve", FOR_SERVE | FOR_FRONT, "sandboxes for other programs, by HTTP",
      "Usage: sandpiper serve [OPTION]...\n\n"

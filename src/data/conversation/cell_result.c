@@ -11,7 +11,8 @@ void cell_result_release(struct cell_result *r)
 {
     char *owned[] = {r->value,      r->exception,   r->traceback,        r->hint,
                      r->what,       r->left,        r->before,           r->output_path,
-                     r->files_note, r->undelivered, r->undelivered_name, r->undelivered_remedy};
+                     r->files_note, r->undelivered, r->undelivered_name, r->undelivered_remedy,
+                     r->packages};
 
     for (size_t i = 0; i < countof(owned); i++)
         free(owned[i]);

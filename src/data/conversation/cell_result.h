@@ -44,6 +44,7 @@ struct cell_result { /* strings are owned, and NULL where there is nothing to sa
     char *exception; /* "KeyError: 'x'", one line */
     char *traceback; /* the user's own frames */
     char *hint;      /* names that do exist; for the model */
+    char *packages;  /* what it was the first to import: "python 3.11.2\nnumpy 1.24.2\n" */
     int line;        /* of the error in the cell; 0 unknown */
     int exit_code;   /* of SystemExit, of a command, or of the process that died; see cell_exit_code() */
     /* Three parts, which cell_what() joins to a line: which limit ended it and how much it had, or who

@@ -76,6 +76,7 @@ def examine_in_copy(self, extra, body):
 def import_in_silence(self, name):
     """What it prints, such as that a version is old, is no output of a cell."""
     import warnings
+    before = set(self.modules)
     to_null(1, 2)
     try:
         with warnings.catch_warnings():
@@ -86,6 +87,8 @@ def import_in_silence(self, name):
     finally:
         posix.dup2(self.saved[0], 1)
         posix.dup2(self.saved[1], 2)
+        self.silent.update(name for name, module in list(self.modules.items()) if name not in before
+                           and '.' not in name and '-packages/' in str(getattr(module, '__file__', '')))
 
 
 def leave_worker(self, out):

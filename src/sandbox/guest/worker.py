@@ -191,6 +191,8 @@ class Worker:
         self.shown = None                       # the last value, which is also _
         self.examiner = None                    # see helper.py
         self.loop = None                        # of top-level await, made on first use
+        self.packages, self.n_modules = set(), 0    # see versions.py
+        self.silent = set()                     # modules that we imported, not the code
         self.main = type(sys)('__main__')
         self.namespace = self.main.__dict__
         self.namespace['__builtins__'] = builtins
@@ -366,6 +368,12 @@ class Worker:
             self.busy = False
         if value:
             result += tlv(b'v', value)
+        if self.silent or len(self.modules) != self.n_modules:
+            try:
+                need('versions')
+                result += tlv(b'p', new_packages(self, text))   # noqa: from versions.py
+            except Exception:
+                pass                            # memory ran out
         return result
 
     def figures(self, draw=True):

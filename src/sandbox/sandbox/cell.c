@@ -15,6 +15,7 @@ enum {
     LINE_MAX_ = 4000,
     TRACE_MAX = 20000,
     HINT_MAX = 4000,
+    PACKAGES_MAX = 8000,
     NOTES_MAX = 8192,
     NAME_MAX_ = 1024
 };
@@ -86,6 +87,7 @@ static const char *on_result(struct cell *c, const struct frame *f)
         tagged_take(&t, 'e', &r->exception, LINE_MAX_);
         tagged_take(&t, 't', &r->traceback, TRACE_MAX);
         tagged_take(&t, 'h', &r->hint, HINT_MAX);
+        tagged_take(&t, 'p', &r->packages, PACKAGES_MAX);
         if (t.tag == 's')
             c->claimed = status_of(&t);
         else if (t.tag == 'l')

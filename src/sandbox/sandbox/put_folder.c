@@ -13,7 +13,7 @@
 #include "base/inputs.h"
 #include "base/mem.h"
 #include "base/scrub.h"
-#include "sandbox/gather.h"
+#include "base/gather.h"
 #include "sandbox/private.h"
 
 #define TOLD_MOST 5 /* files left out that are named; the others are counted */

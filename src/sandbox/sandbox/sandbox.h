@@ -108,7 +108,7 @@ void sandbox_output_text(struct sandbox *s, size_t max, struct buf *out);
 
 /* Put a file into /mnt/data, or all files of a folder into the folder name there. Reads fd to its end, at
  * most data_size bytes; more is ERROR_USAGE with both sizes. Returns the number of bytes, or -1. What was
- * left out of a folder (sandbox/gather.h), and a file that changed meanwhile, is a notice. */
+ * left out of a folder (base/gather.h), and a file that changed meanwhile, is a notice. */
 int64_t sandbox_put(struct sandbox *s, const char *name, int fd, struct error *err);
 /* The same; of a folder each file that went in is told: its name in the sandbox, and the file, which is
  * closed behind it. */

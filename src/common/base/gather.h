@@ -1,8 +1,8 @@
-/* gather.h - the files in a folder of the user's, to be copied into a sandbox. Whoever filled the folder may
- * be hostile: nothing outside of it is reached, by no link and however it changes meanwhile (openat2).
- */
-#ifndef SANDBOX_GATHER_H
-#define SANDBOX_GATHER_H
+/* gather.h - the files in a folder of the user's, such as one that is copied into a sandbox. Whoever
+ * filled it may be hostile: nothing outside of it is reached, by no link and however it changes meanwhile
+ * (openat2). */
+#ifndef BASE_GATHER_H
+#define BASE_GATHER_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,14 +25,14 @@ struct gathered {
     struct argv refused; /* "a/b: a socket": what else was left out */
 };
 
-/* List the regular files below the folder, in the order of their names. A link to a regular file within the
- * folder counts as that file. name is the folder's in errors. -1: ERROR_USAGE (more than GATHER_FILES, deeper
- * than GATHER_DEPTH), ERROR_SYSTEM. The caller releases *g, after an error too. */
+/* List the regular files below the folder, in the order of their names. A link to a regular file within
+ * the folder counts as that file. name is the folder's in errors. -1: ERROR_USAGE (more than GATHER_FILES,
+ * deeper than GATHER_DEPTH), ERROR_SYSTEM. The caller releases *g, after an error too. */
 int gather(int folder, const char *name, struct gathered *g, struct error *err);
 void gathered_release(struct gathered *g);
 
-/* Open one of these files for reading. -1 with errno: EXDEV where it leads out of the folder, ENXIO where it
- * is no regular file. */
+/* Open one of these files for reading. -1 with errno: EXDEV where it leads out of the folder, ENXIO where
+ * it is no regular file. */
 int gather_open(int folder, const char *path);
 
 #endif

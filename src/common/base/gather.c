@@ -1,5 +1,5 @@
 /* gather.c - walks a folder with openat2 and lists its regular files, up to the cap. */
-#include "sandbox/gather.h"
+#include "base/gather.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -52,7 +52,7 @@ static const char *kind_of_mode(mode_t mode)
                                             : "not a regular file";
 }
 
-static void refuse_entry(struct gather_walk *w, const char *path, const char *why)
+static void refuse_file(struct gather_walk *w, const char *path, const char *why)
 {
     argv_pushf(&w->out->refused, "%s: %s", path, why);
 }
@@ -80,7 +80,7 @@ static int names_in(struct gather_walk *w, const char *path, struct argv *names,
     if (!dir && !*path)
         return error_errno(err, "%s", w->name);
     if (!dir) {
-        refuse_entry(w, path, strerror(errno));
+        refuse_file(w, path, strerror(errno));
         return 0;
     }
     while ((e = readdir(dir))) {
@@ -102,14 +102,14 @@ static int names_in(struct gather_walk *w, const char *path, struct argv *names,
 }
 
 /* One name: a folder is walked by the caller (1), a file is added, everything else is left out (0). */
-static int look_at(struct gather_walk *w, const char *path)
+static int look_at_entry(struct gather_walk *w, const char *path)
 {
     autoclose int fd = open_beneath(w->folder, path, O_PATH | O_NOFOLLOW);
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st)) {
         if (errno != ENOENT) /* gone meanwhile */
-            refuse_entry(w, path, strerror(errno));
+            refuse_file(w, path, strerror(errno));
         return 0;
     }
     bool link = S_ISLNK(st.st_mode);
@@ -119,14 +119,14 @@ static int look_at(struct gather_walk *w, const char *path)
         autoclose int end = open_beneath(w->folder, path, O_PATH);
 
         if (end < 0 || fstat(end, &st)) {
-            refuse_entry(w, path, errno == ENOENT ? "a link to nothing" : "a link out of the folder");
+            refuse_file(w, path, errno == ENOENT ? "a link to nothing" : "a link out of the folder");
             return 0;
         }
     }
     if (S_ISREG(st.st_mode))
         add_gathered(w, path, st.st_size);
     else
-        refuse_entry(w, path, kind_of_mode(st.st_mode));
+        refuse_file(w, path, kind_of_mode(st.st_mode));
     return 0;
 }
 
@@ -141,7 +141,7 @@ static int walk_folder(struct gather_walk *w, const char *path, unsigned depth, 
     for (size_t i = 0; i < names.n; i++) {
         autofree char *inner = xasprintf("%s%s%s", path, *path ? "/" : "", names.v[i]);
 
-        if (look_at(w, inner) && walk_folder(w, inner, depth + 1, err) < 0)
+        if (look_at_entry(w, inner) && walk_folder(w, inner, depth + 1, err) < 0)
             return -1;
     }
     return 0;
