@@ -108,7 +108,7 @@ static bool wants_rerun(const struct saved *s)
 
     if (s->config->rerun || !s->chat)
         return s->config->rerun;
-    question = xasprintf("Run its code (%d piece%s) again, to get its variables back? [y/N] ",
+    question = xasprintf("Run its code again (%d run%s) to restore the variables? [y/N] ",
                          (int)s->from->cells, s->from->cells == 1 ? "" : "s");
     return confirm(question, s->loop) == CONFIRM_YES;
 }

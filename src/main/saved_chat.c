@@ -148,7 +148,7 @@ static int undo(void *ctx, struct error *err)
     struct saved *s = ctx;
 
     if (!conversation_undo(s->conversation))
-        return error_set(err, ERROR_USAGE, 0, "nothing to undo: there is no question");
+        return error_set(err, ERROR_USAGE, 0, "Nothing to undo.");
     if (s->store)
         store_undone(s->store);
     return 0;

@@ -15,10 +15,10 @@
 #include "store/store.h"
 
 struct rerun {
-    char *own; /* the folder of the session that is continued */
-    size_t ran, failed, first_failed;
-    char *why;         /* the first of them, one line */
-    struct argv files; /* those that are not as they were then */
+    char *own;                                   /* the folder of the session that is continued */
+    size_t ran, failed, first_failed, as_before; /* runs; as_before: of those that failed then too */
+    char *why;                                   /* the first of them, one line */
+    struct argv files;                           /* those that are not as they were then */
 };
 
 static void rerun_release(struct rerun *r)
@@ -108,6 +108,7 @@ static int run_cell(const struct rerun_cell *c, struct sandbox *sandbox, struct 
     if (status == 0 && result.status == CELL_INTERRUPTED)
         status = error_set(err, ERROR_CANCELLED, 0, "interrupted");
     /* what failed then may fail again; what it had done before that it has done again */
+    r->as_before += status == 0 && !c->worked && !cell_succeeded(&result);
     if (status == 0 && c->worked && !cell_succeeded(&result)) {
         autofree char *what = cell_what(&result);
 
@@ -136,26 +137,30 @@ static char *describe_rerun(const struct rerun *r, size_t cells, bool stopped, c
 
     if (stopped) {
         *model = xasprintf("[This conversation continues in a new interpreter. Its code was run again, but "
-                           "stopped after %zu of %zu pieces: later variables are missing.]",
+                           "stopped after %zu of %zu runs: later variables are missing.]",
                            r->ran ? r->ran - 1 : 0, cells);
-        return xasprintf("Stopped: %zu of %zu pieces of its code ran again; later variables are missing.",
+        return xasprintf("Stopped after %zu of %zu runs of its code; later variables are missing.",
                          r->ran ? r->ran - 1 : 0, cells);
     }
     if (!r->failed && !r->files.n) {
         *model = xstrdup(
             "[This conversation continues in a new interpreter, in which its code was run again: "
             "the variables are there.]");
-        return xasprintf("Its code ran again (%zu piece%s): the variables are back.", cells,
-                         cells == 1 ? "" : "s");
+        autofree char *fails = r->as_before ? xasprintf(", and %zu that fail%s as before", r->as_before,
+                                                        r->as_before == 1 ? "s" : "")
+                                            : xstrdup("");
+        size_t worked = cells - r->as_before;
+
+        return xasprintf("Its code ran again: %zu run%s%s. Variables are back.", worked,
+                         worked == 1 ? "" : "s", fails);
     }
     *model = xasprintf(
         "[This conversation continues in a new interpreter, in which its code was run again. %zu "
-        "of %zu pieces failed this time%s%s: variables may be missing.%s]",
+        "of %zu runs failed this time%s%s: variables may be missing.%s]",
         r->failed, cells, r->why ? ", first with " : "", r->why ? r->why : "", files);
-    return r->failed
-               ? xasprintf("Its code ran again, but %zu of %zu pieces failed this time (number %zu: %s).%s",
-                           r->failed, cells, r->first_failed, r->why, files)
-               : xasprintf("Its code ran again.%s", files);
+    return r->failed ? xasprintf("Its code ran again, but %zu of %zu runs failed this time (run %zu: %s).%s",
+                                 r->failed, cells, r->first_failed, r->why, files)
+                     : xasprintf("Its code ran again.%s", files);
 }
 
 /* Ctrl-C: a chat goes on with what is there, a question ends. */
@@ -210,7 +215,7 @@ char *saved_rerun(struct saved *s, struct sandbox *sandbox, char **model, struct
 
     store_rerun(s->store, &again);
     loop_arm(s->loop);
-    autofree char *doing = xasprintf("Running its code again (%zu piece%s)...", again.n_cells,
+    autofree char *doing = xasprintf("Running its code again (%zu run%s)...", again.n_cells,
                                      again.n_cells == 1 ? "" : "s");
     s->notice(s->ctx, NOTICE_INFO, doing);
     int status = put_back_files(&again, sandbox, &r, err);

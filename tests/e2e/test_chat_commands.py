@@ -5,7 +5,7 @@ import re
 import pexpect
 import pytest
 
-from chat_keys import editor, said, start, ask, leave
+from chat_keys import PLAIN, editor, said, start, ask, leave
 
 
 def test_help_and_unknown(bare, serve):
@@ -28,6 +28,18 @@ def test_help_and_unknown(bare, serve):
     p.expect(pexpect.EOF)
     p.close()
     assert p.exitstatus == 0
+
+
+@pytest.mark.parametrize("env, line", [({"NO_COLOR": ""}, "\x1b\\[2mNo code has run yet\\."), ({}, "sandpiper: No code has run yet\\.")])
+def test_a_notice_is_dimmed_or_has_a_prefix(bare, serve, env, line):
+    """Either shows that it is neither the model's nor the code's."""
+    serve(bare, [])
+    p = bare.chat(env=dict(PLAIN, **env))
+    p.expect("Ctrl-D ends.*>")
+    p.send("/code\r")
+    p.expect(line)
+    p.expect("\n.*>")
+    leave(p)
 
 
 def test_the_same_help_outside(bare, serve):
@@ -152,7 +164,7 @@ def test_edit_runs_what_comes_back(sandpiper, serve):
     serve(sandpiper, [{"answer": {"calls": [{"code": "x = 20\nprint('first')"}]}}, {"answer": {"text": "Set."}}])
     path = editor(sandpiper, 'test -e changed && exit; touch changed; cp "$1" seen.py; sed -i s/20/30/ "$1"\n')
     p = start(sandpiper, env={"EDITOR": path})
-    ask(p, "/edit", "no question has run code yet")
+    ask(p, "/edit", "No code has run yet\\.")
     ask(p, "set x", "Set\\.")
     p.send("/edit\r")
     p.expect(re.escape("| first\r\n"))
@@ -201,7 +213,9 @@ def test_last_output_in_full(sandpiper, serve):
     serve(sandpiper, [])
     path = editor(sandpiper, 'cp "$1" seen.txt; echo paged\n')
     p = start(sandpiper, env={"PAGER": path}, size=(30, 100))
-    ask(p, "/last", "The last code printed nothing")
+    ask(p, "/last", "No code has run yet\\.")
+    ask(p, "!pass", "pass")
+    ask(p, "/last", "The last code printed nothing\\.")
     ask(p, "!print('one'); 2", "= 2\r\n")
     ask(p, "/last", "one\r\n= 2\r\n")
     p.send("!for i in range(5000): print('line', i, '\\x1b[2J')\r")
@@ -217,9 +231,9 @@ def test_last_output_in_full(sandpiper, serve):
 def test_timeout_and_sandbox(sandpiper, serve):
     serve(sandpiper, [{"expect": {"system": {"contains": "2 s a run"}}, "answer": {"text": "Heard."}}])
     p = start(sandpiper, "--timeout", "90")
-    ask(p, "/timeout", "One run of code may take 90 s\\.")
+    ask(p, "/timeout", "Time limit per run: 90 s\\.")
     ask(p, "/timeout soon", "/timeout: expected a time such as 90, 90s or 2m")
-    ask(p, "/timeout 2s", "One run of code may take 2 s\\.")
+    ask(p, "/timeout 2s", "Time limit per run: 2 s\\.")
     p.send("!import time; time.sleep(60)\r")
     p.expect("2 s")
     p.expect("> ")
@@ -236,8 +250,8 @@ def test_models_verbose_doctor(sandpiper, serve):
     p = start(sandpiper, size=(50, 120))
     ask(p, "/models", "test-model\r\n")
     ask(p, "/models nosuch", "No model of the service has that in its name\\.")
-    ask(p, "/verbose", "Details are shown\\.")
-    ask(p, "/verbose off", "Details are not shown\\.")
+    ask(p, "/verbose", "Showing tokens, timings and what")
+    ask(p, "/verbose off", "No longer showing tokens")
     ask(p, "/verbose maybe", "/verbose: expected on or off, found \"maybe\"")
     p.send("/doctor\r")
     p.expect("key|model")
@@ -295,5 +309,5 @@ def test_what_is_shown_again_follows_undo(sandpiper, serve):
     ask(p, "/undo", "Removed the last question")
     ask(p, "/undo", "Removed the last question")
     ask(p, "/raw", "No answer yet")
-    ask(p, "/code", "no question has run code yet")
+    ask(p, "/code", "No code has run yet\\.")
     leave(p)

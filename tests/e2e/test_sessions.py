@@ -204,7 +204,7 @@ def test_rerun(sandpiper, serve):
                                code("print(y)"), text("Missing.")])
     sandpiper.run("--add", path, "read it")
     r = sandpiper.run("-c", "--rerun", "how many?")
-    assert r.code == 0 and "Its code ran again (3 pieces): the variables are back." in r.err and "3 made" in server.requests[5].messages[-1]["content"], r
+    assert r.code == 0 and "Its code ran again: 2 runs, and 1 that fails as before. Variables are back." in r.err and "3 made" in server.requests[5].messages[-1]["content"], r
     assert "the variables are there" in server.requests[4].messages[-1]["content"]
     (one,) = listed(sandpiper)
     files = sandpiper.path("state/sandpiper/sessions/%s/files" % one["id"][16:])
@@ -216,7 +216,7 @@ def test_rerun(sandpiper, serve):
     os.unlink(path)
     os.unlink(kept)
     r = sandpiper.run("-c", "--no-save", "--rerun", "and now?")
-    assert "pieces failed this time (number 1: FileNotFoundError" in r.err and "Files: data.csv is missing." in r.err, r
+    assert "runs failed this time (run 1: FileNotFoundError" in r.err and "Files: data.csv is missing." in r.err, r
     assert listed(sandpiper)[0]["questions"] == 3
 
 
@@ -231,7 +231,7 @@ def test_a_rerun_is_interrupted(sandpiper, serve, chat):
     time.sleep(0.5)
     p.send("\x03")
     if chat:
-        p.expect("Stopped: 0 of 1 pieces")
+        p.expect("Stopped after 0 of 1 runs")
         p.expect("> ")
         leave(p)
     else:
@@ -271,11 +271,11 @@ def test_added_files_come_back_as_they_were(sandpiper, serve):
     os.unlink(os.path.join(sandpiper.work, "a.txt"))
     os.unlink(os.path.join(sandpiper.work, "d/x/y.txt"))
     r = sandpiper.run("-c", "--rerun", "again")
-    assert r.code == 0 and "the variables are back." in r.err, r
+    assert r.code == 0 and "Variables are back." in r.err, r
     with open(os.path.join(sandpiper.work, "large.bin"), "w") as f:         # of the same size
         f.write("4" * 19999 + "5")
     r = sandpiper.run("-c", "--rerun", "again")
-    assert r.code == 0 and "(number 1: FileNotFoundError" in r.err and "Files: large.bin has changed since and was left out." in r.err, r
+    assert r.code == 0 and "(run 1: FileNotFoundError" in r.err and "Files: large.bin has changed since and was left out." in r.err, r
     os.unlink(os.path.join(sandpiper.work, "large.bin"))
     r = sandpiper.run("-c", "--rerun", "again")
     assert "large.bin is missing (too large to be kept: --max-file)" in r.err, r
@@ -305,7 +305,7 @@ def test_a_copy_of_the_session_has_the_added_files_too(sandpiper, serve):
     ask(p, "read it", "Read")
     os.unlink(path)
     r = sandpiper.run("-c", "--rerun", "again")
-    assert r.code == 0 and "in a copy" in r.err and "the variables are back." in r.err, r
+    assert r.code == 0 and "in a copy" in r.err and "Variables are back." in r.err, r
     leave(p)
 
 
@@ -324,7 +324,7 @@ def test_data_of_a_pipe_is_kept_for_the_rerun(sandpiper, serve):
         kept = sandpiper.path("state/sandpiper/sessions/%s/given/stdin.csv" % one["id"][16:])
         assert open(kept).read() == data and os.stat(kept).st_mode & 0o777 == 0o600
         r = sandpiper.run("-c", "--rerun", "how many?")
-        assert "the variables are back." in r.err and "['a,b', '1,2']" in server.requests[-1].messages[-1]["content"], r
+        assert "Variables are back." in r.err and "['a,b', '1,2']" in server.requests[-1].messages[-1]["content"], r
         assert sandpiper.run("sessions", "rm", one["id"]).code == 0 and not os.path.exists(kept)
     assert sandpiper.run("--max-file", "10k", "--add", path, "read it", stdin="a,b\n" + "1,2\n" * 3000).code == 0
     assert os.listdir(sandpiper.path("state/sandpiper/sessions/%s/given" % listed(sandpiper)[0]["id"][16:])) == ["data.csv"]
@@ -350,7 +350,7 @@ def test_a_crash_bounds_the_rerun(sandpiper, serve):
     serve(sandpiper, [code("a = 1"), code("import os\nos.kill(os.getpid(), 9)"), code("b = 2"), text("Done."), code("print(a, b)"), text("12")])
     sandpiper.run("--no-snapshots", "go")
     r = sandpiper.run("-c", "--rerun", "what is left?")
-    assert r.code == 0 and "(1 piece)" in r.err and "NameError: name 'a'" in r.err, r
+    assert r.code == 0 and "Its code ran again: 1 run. Variables are back." in r.err and "NameError: name 'a'" in r.err, r
 
 
 def test_a_named_sandbox_still_has_its_variables(sandpiper, serve):

@@ -191,7 +191,7 @@ def test_nothing_is_waited_for_when_the_user_is_asked(sandpiper, serve):
     with slow_bwrap() as env:
         p = sandpiper.chat("-c", "--sandbox-name", "kept", env=env)
         p.expect(re.escape("Starting the sandbox..."))
-        p.expect(re.escape("Run its code (1 piece) again, to get its variables back? [y/N] "))
+        p.expect(re.escape("Run its code again (1 run) to restore the variables? [y/N] "))
         assert re.search(r"(\r\x1b\[K|\n)$", p.before), p.before
         p.send("n\r")
         p.expect("Its variables are gone")

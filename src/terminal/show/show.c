@@ -86,7 +86,8 @@ void show_line(struct show *s, enum notice_level level, const char *text)
     autofree char *numbered = level == NOTICE_ERROR && s->question
                                   ? xasprintf("sandpiper: question %u: ", s->question)
                                   : NULL;
-    const char *sgr = screen_sgr(&s->screen, level_sgr[level]), *prefix = numbered ? numbered : "sandpiper: ";
+    const char *sgr = screen_sgr(&s->screen, level_sgr[level]);
+    const char *prefix = numbered ? numbered : s->o.chat && *sgr ? "" : "sandpiper: ";
 
     if ((s->o.quiet && level != NOTICE_ERROR) || (level == NOTICE_DETAIL && !s->o.verbose))
         return;

@@ -39,6 +39,7 @@ struct show_options {
     bool verbose;                /* NOTICE_DETAIL too, usage, the model's words about a result */
     bool reasoning;              /* dimmed reasoning */
     bool usage;                  /* tokens, time and price after each question */
+    bool chat;                   /* dimmed notices need no "sandpiper: ": no other program writes there */
     bool unsaved;                /* files that code makes do not stay: they are "made", not "saved" */
     size_t max_lines, max_bytes; /* of a cell's output; 0: 200 lines, 32 KiB */
     /* drives the spinner, and lets Ctrl-C end a write that blocks; not owned; NULL: neither */
@@ -66,7 +67,7 @@ void show_status(struct show *s, const char *text);
 void show_draft(struct show *s, const char *draft, const char *queued);
 /* The status line of a request to model; NULL: the model of the last call, or the session's. */
 void show_asking(struct show *s, const char *model);
-/* Print one line; text is scrubbed. */
+/* Print one line behind "sandpiper: "; text is scrubbed. */
 void show_line(struct show *s, enum notice_level level, const char *text);
 /* The next of several questions: its number goes before errors from now on (0: no more), and unless quiet or
  * question is NULL one line on the screen says "[2/5] How many ..."; total 0: not known yet. */

@@ -195,7 +195,7 @@ void show_cell_result(struct show *s, const struct event *e)
         if (r->status != CELL_OK)
             add_block(s, "! ", SGR_RED, error && *error ? error : status_words(r->status));
         if (s->o.verbose && e->result.model_text && *e->result.model_text)
-            add_block(s, "> ", SGR_DIM, e->result.model_text);
+            add_block(s, "told: ", SGR_DIM, e->result.model_text);
         screen_flush(&s->screen);
     }
     s->stream[0].out = s->stream[1].out = NULL;

@@ -92,8 +92,10 @@ static void slash_files(struct term *t)
     show_status(t->show, NULL);
     if (r < 0)
         term_say_error(t, &err);
+    else if (!inside.len)
+        buf_addstr(&out, "/mnt/data is empty.\n");
     else
-        buf_addf(&out, "In /mnt/data: %s\n", inside.len ? buf_str(&inside) : "nothing");
+        buf_addf(&out, "In /mnt/data: %s\n", buf_str(&inside));
     for (size_t i = 0; (f = show_saved(t->show, i)); i++) {
         if (!i)
             buf_addstr(&out, "Saved on this machine:\n");

@@ -20,7 +20,7 @@ static const struct {
     {"a line ending in \\", "continues, as does a block between lines of \"\"\"", true},
     {"Alt-Enter", "begins a new line", false},
     {"Tab", "completes commands, models, sessions and files", false},
-    {"Ctrl-C", "stops the current step; pressed twice, kills the code", true},
+    {"Ctrl-C", "stops what is running; twice kills the code", true},
     {"Ctrl-D", "ends the chat", false},
     {"Enter, while an answer comes", "queues what was typed; Esc takes it back", false},
     {"Ctrl-R", "searches the history", true},

@@ -21,7 +21,7 @@
 
 EMBED(term_vars, "src/terminal/term/vars.py")
 
-static const char no_code[] = "no question has run code yet";
+static const char no_code[] = "No code has run yet.";
 
 static void slash_code(struct term *t)
 {
@@ -116,7 +116,7 @@ static void slash_last(struct term *t)
     else if (t->output.len)
         term_page(t, buf_str(&t->output), t->output.len);
     else
-        term_say(t, NOTICE_INFO, "The last code printed nothing, or none has run yet.");
+        term_say(t, NOTICE_INFO, sandbox_cells(t->o.sandbox) ? "The last code printed nothing." : no_code);
 }
 
 const struct chat_command command_last = {
@@ -181,7 +181,7 @@ static void slash_reset(struct term *t)
 const struct chat_command command_reset = {
     .name = "/reset",
     .argument = "",
-    .help = "restart Python: variables cleared, the rest kept",
+    .help = "restart Python: variables go, files and conversation stay",
     .act = slash_reset,
     .usual = true,
     .more = "Starts a fresh Python: variables and imports are gone. Files and the\n"

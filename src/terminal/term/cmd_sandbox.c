@@ -50,7 +50,7 @@ static void slash_timeout(struct term *t, const char *text)
     if (!t->o.cell_time || t->o.cell_time(t->o.ctx, *text ? text : NULL, &ms, &err) < 0)
         term_say_error(t, &err);
     else
-        term_sayf(t, NOTICE_INFO, "One run of code may take %g s.", (double)ms / 1000);
+        term_sayf(t, NOTICE_INFO, "Time limit per run: %g s.", (double)ms / 1000);
 }
 
 const struct chat_command command_timeout = {
@@ -91,7 +91,8 @@ static void slash_verbose(struct term *t, const char *word)
     }
     t->o.show.verbose = on;
     show_set_verbose(t->show, on);
-    term_sayf(t, NOTICE_INFO, "Details are %s.", on ? "shown" : "not shown");
+    term_sayf(t, NOTICE_INFO, "%s tokens, timings and what the model is told.",
+              on ? "Showing" : "No longer showing");
 }
 
 static const char *const on_off[] = {"on", "off", NULL};

@@ -68,6 +68,7 @@ static void open_screen(struct term *t)
     bool colour = show_wants_colour(1, o->color);
 
     show_on_stderr(o);
+    o->chat = true;
     o->ready = hear_terminal;
     o->ready_ctx = t;
     t->show = show_new(o);

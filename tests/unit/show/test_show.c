@@ -636,6 +636,11 @@ static void test_wrap(void **state)
         /* two columns each */
         {"\xe4\xb8\xad\xe4\xb8\xad \xe4\xb8\xad", 0, 6, "\xe4\xb8\xad\xe4\xb8\xad\n  \xe4\xb8\xad"},
         {"one  ", 0, 4, "one  "},
+        /* a number and its unit */
+        {"trying again in 3.0 s (2 of 4)", 0, 19, "trying again in\n  3.0 s (2 of 4)"},
+        {"files take (1.5 GiB)", 0, 16, "files take\n  (1.5 GiB)"},
+        {"after 12 attempts", 0, 9, "after 12\n  attempts"},
+        {"it took 3 ", 0, 9, "it took 3 "},
         {"", 11, 5, ""},
         {"   ", 0, 2, "   "},
     };
