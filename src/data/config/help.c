@@ -179,25 +179,24 @@ static const struct topic {
      "       sandpiper receipt [ID] -o FILE\n\n"
      "Writes what the answers of a session rest on, as JSON, so that a colleague, a\n"
      "reviewer or a CI job can repeat them with sandpiper rerun: questions, answers,\n"
-     "the code that ran and what came of it, data and created files by name, size and\n"
-     "SHA-256, versions of Python and of imported packages, engine, image, service and\n"
+     "the code that ran and what came of it, data and created files by name, size\n"
+     "and SHA-256, versions of Python and of imported packages, engine, service and\n"
      "model. The data itself is not in it. Without ID it is the last session of this\n"
      "folder; sandpiper sessions lists others. docs/receipt.schema.json has the form.\n",
      "", " config help ", "\nExit codes: 0 success, 1 it could not be written, 2 there is no such session.\n",
      NULL},
     {"rerun", FOR_RERUN | FOR_CONFIG, "run the code of a receipt again, and compare",
      "Usage: sandpiper rerun [OPTION]... RECEIPT|-\n\n"
-     "Runs the code of a receipt again, in a new sandbox and without a model, and says\n"
-     "\"same result\" or where the first difference is. The data is looked for beside\n"
-     "the receipt, in this folder, and where --add says; a file must have the SHA-256\n"
-     "of the receipt. A receipt may be a stranger's: its code sees nothing of this\n"
-     "machine but that data; -v shows the code before it runs.\n\n"
-     "Addresses and the order within a set are not compared. What is another again in\n"
-     "a second run, as a time is, is listed as changing, unless an answer has it;\n"
+     "Runs the code of a receipt again, without a model, and says \"same result\" or\n"
+     "where the first difference is. Data is looked for beside the receipt, in this\n"
+     "folder and where --add says; it must have the SHA-256 of the receipt, which may\n"
+     "be a stranger's: the code runs in a new sandbox, and -v shows it before.\n\n"
+     "Addresses and the order within a set are not compared. What is another again\n"
+     "in a second run, as a time is, is listed as changing, unless an answer has it;\n"
      "pictures with other bytes are listed as not compared.\n",
      " Sandbox ", " mount quiet verbose config help ",
-     "\nExit codes: 0 same result, 1 it differs, 2 no receipt, or data that is missing or\n"
-     "has changed, 3 no sandbox, 130 interrupted.\n",
+     "\nExit codes: 0 same result, 1 it differs, 2 no receipt, or data that is missing\n"
+     "or has changed, 3 no sandbox, 130 interrupted.\n",
      NULL},
     {"serve", FOR_SERVE | FOR_FRONT, "sandboxes for other programs, by HTTP",
      "Usage: sandpiper serve [OPTION]...\n\n"
