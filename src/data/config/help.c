@@ -21,8 +21,7 @@ static const char first_screen[] =
     "       sandpiper config                  show settings and their sources\n"
     "       sandpiper doctor                  check sandbox, key and model\n"
     "       sandpiper mcp, serve              sandboxes for other programs\n"
-    "       sandpiper models, sessions        list models, saved sessions\n"
-    "       sandpiper receipt, rerun          what an answer rests on; repeat it\n\n"
+    "       sandpiper models, sessions        list models, saved sessions\n\n"
     "The usual options:\n";
 
 static const char everything[] =
@@ -38,7 +37,7 @@ static const char everything[] =
     "       sandpiper models [TEXT]           list the models of the service\n"
     "       sandpiper sessions                list, show, search saved sessions\n"
     "       sandpiper receipt [ID]            what an answer rests on, in one file\n"
-    "       sandpiper rerun RECEIPT           run its code again, compare the results\n"
+    "       sandpiper rerun RECEIPT           run its code again and compare\n"
     "       sandpiper serve                   sandboxes for other programs, by HTTP\n"
     "       sandpiper ps                      list the named sandboxes\n"
     "       sandpiper rm NAME...              remove named sandboxes\n"

@@ -39,7 +39,7 @@ const struct option option_table[] = {
      .commands = FOR_ALL, .usual = true, .help = "your own instructions for the model"},
     {"add", 0, NULL, NULL, OPTION_LIST, TO(add), .arg = "FILE", .group = ask,
      .commands = FOR_ASK | FOR_EXEC | FOR_REQUEST | FOR_RERUN, .usual = true,
-     .help = "put a file or folder into the sandbox as data [rerun: where it is]"},
+     .help = "put a file or folder into the sandbox as data"},
     {"mount", 0, "mount", NULL, OPTION_PATHS, TO(mounts), .arg = "DIR[:rw]", .group = ask,
      .commands = FOR_ALL, .help = "let code read a folder where it is (:rw: change it); can be repeated"},
     {"stdin", 0, NULL, NULL, OPTION_CHOICE, TO(stdin_mode), .def = "auto",
