@@ -1,4 +1,5 @@
 """test_chat_screen.py - what stands on the screen of a chat, in a terminal that lays out anew what it shows when its window is resized (tmux)."""
+import os
 import re
 
 import pytest
@@ -104,3 +105,25 @@ def test_code_keeps_its_indentation_in_a_narrow_window(sandpiper, serve, tmp_pat
         assert [(m.group(1).count(" "), m.group(2)) for m in starts if m] == [(0, "def"), (4, "for"), (8, "if"), (12, "pri"), (12, "tot")], part
         assert "" not in part and all(len(line) <= 20 for line in part), part
         assert dense("".join(re.sub("^  [0-9]  ", "", line) for line in part)) == dense(CODE), part
+
+
+FIRST = "This sentence of the answer is streamed word by word and takes a while until it has come to its end, at which other news may be told. " * 3
+SECOND = "Another paragraph follows."
+
+
+@pytest.mark.slow(5)
+@pytest.mark.parametrize("args", [[], ["--plain"]])
+def test_news_waits_for_the_end_of_a_line_of_the_answer(bare, serve, tmp_path, args):
+    """The saved sessions are damaged while an answer streams, and with -v the tokens are told."""
+    serve(bare, [{"answer": {"text": FIRST.strip() + "\n\n" + SECOND, "piece": 6, "delay": 0.05}}])
+    with Tmux(bare, tmp_path, "-v", *args) as t:
+        t.until("\n>")
+        t.type("go")
+        t.keys("Enter")
+        t.until("This sentence")
+        for name in ("sessions.db", "sessions.db-wal", "sessions.db-shm"):
+            with open(bare.path("state/sandpiper/store/" + name), "r+b") as f:
+                f.write(b"hello" * 2000)
+        t.until("[no code ran")
+        shown = dense("".join(t.all()))
+    assert dense(FIRST + SECOND) + "sandpiper:20tokensin" in shown and "isnotsaved" in shown, shown

@@ -24,9 +24,20 @@ struct show {
         struct show_saved *v;
         size_t n;
     } files;
+    struct show_held { /* notices that came while a line of the answer was unfinished */
+        enum notice_level level;
+        char *text;
+    } * held;
+    size_t n_held;
     unsigned drawn;  /* figures of the present cell */
     bool undrawable; /* libchafa cannot be loaded, which was told */
 };
+
+/* show.c */
+/* A line as show_line() prints it. It cuts no sentence of the answer, unless something went wrong. */
+void show_news(struct show *s, enum notice_level level, const char *text);
+/* A line of the answer has ended: print those that wait for that. */
+void show_held(struct show *s);
 
 /* show_phase.c */
 void show_phase(struct show *s, const struct event *e);

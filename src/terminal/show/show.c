@@ -53,6 +53,7 @@ void show_free(struct show *s)
     if (!s)
         return;
     show_status(s, NULL);
+    show_held(s);
     graphics_ask_end(&s->graphics, s->o.loop);
     for (int i = 0; i < 2; i++)
         overwrite_release(&s->stream[i].moving);
@@ -156,9 +157,33 @@ static void show_session(struct show *s, const struct event *e)
     show_line(s, NOTICE_DETAIL, text);
 }
 
+void show_held(struct show *s)
+{
+    struct show_held *held = s->held;
+    size_t n = s->n_held;
+
+    s->held = NULL;
+    s->n_held = 0;
+    for (size_t i = 0; i < n; i++) {
+        show_line(s, held[i].level, held[i].text);
+        free(held[i].text);
+    }
+    free(held);
+}
+
+void show_news(struct show *s, enum notice_level level, const char *text)
+{
+    if (!s->screen.text_line || level == NOTICE_ERROR) {
+        show_line(s, level, text);
+        return;
+    }
+    s->held = xreallocarray(s->held, s->n_held + 1, sizeof *s->held);
+    s->held[s->n_held++] = (struct show_held){level, xstrdup(text)};
+}
+
 static void show_notice(struct show *s, const struct event *e)
 {
-    show_line(s, e->notice.level, e->notice.text);
+    show_news(s, e->notice.level, e->notice.text);
 }
 
 static void show_reply_end(struct show *s, const struct event *e)

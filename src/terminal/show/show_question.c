@@ -50,7 +50,7 @@ void show_usage(struct show *s, const struct event *e)
                                     (long long)e->usage.output, e->usage.estimated ? " (estimated)" : "",
                                     e->usage.seconds);
 
-    show_line(s, NOTICE_DETAIL, text);
+    show_news(s, NOTICE_DETAIL, text);
 }
 
 /* What the question cost, and the session with it. */

@@ -153,12 +153,29 @@ static void add_scrubbed(struct show_text *t)
     t->mid = markdown_mid(t->markdown);
 }
 
-int show_text_feed(struct show_text *t, const char *text, size_t len)
+static int feed(struct show_text *t, const char *text, size_t len)
 {
     look_at_screen(t);
     scrub_feed(&t->scrub, text, len, &t->clean);
     add_scrubbed(t);
     return text_flush(t);
+}
+
+int show_text_feed(struct show_text *t, const char *text, size_t len)
+{
+    const char *nl;
+
+    while (t->show && t->show->n_held && (nl = memchr(text, '\n', len))) {
+        size_t n = (size_t)(nl - text) + 1;
+
+        if (feed(t, text, n) < 0)
+            return -1;
+        if (!t->mid || t->newlines) /* the line has ended */
+            show_held(t->show);
+        text += n;
+        len -= n;
+    }
+    return len ? feed(t, text, len) : 0;
 }
 
 static int text_end(struct show_text *t)
@@ -180,7 +197,10 @@ int show_text_end(struct show_text *t)
         markdown_end(t->markdown);
         t->mid = false;
     }
-    return text_end(t);
+    int r = text_end(t);
+    if (t->show)
+        show_held(t->show);
+    return r;
 }
 
 int show_text_verbatim(struct show_text *t, const char *text, size_t len)
