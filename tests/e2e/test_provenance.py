@@ -1,4 +1,4 @@
-"""test_provenance.py - after each answer at a terminal one line says where it comes from; a pipe gets nothing of it, JSON all."""
+"""test_provenance.py - after each answer at a terminal one line says where it comes from; a pipe only a warning, JSON all."""
 import json
 import re
 
@@ -39,10 +39,27 @@ def test_json_has_it(sandpiper, serve, exchanges, line, computed):
     assert (done.pop("seconds") > 0) == (computed["runs"] > 0) and done == computed and "output]" not in r.err, r
 
 
+@pytest.mark.parametrize("answer, warning", [("It is 42.1, of 350, and 77.", "42.1, 350 and 77 in the answer are not in any output"),
+                                             ("The mean is 42.0.", None), ("It is 41.97, as 57 asked.", None)])
+def test_a_pipe_is_warned(sandpiper, serve, answer, warning):
+    """Of a number that nothing accounts for: one line on stderr, but not with --quiet."""
+    serve(sandpiper, 2 * [RUN, {"answer": {"text": answer}}])
+    r = sandpiper.run("what is it? 57")
+    assert r.code == 0 and [line for line in r.err.splitlines() if line.startswith("sandpiper:")] == ["sandpiper: %s" % warning] * bool(warning), r
+    assert sandpiper.run("-q", "what is it? 57").err == ""
+
+
+def test_a_pipe_is_not_warned_of_memory(bare, serve):
+    """No code ran and there are no data: nobody takes it for a result."""
+    serve(bare, [{"answer": {"text": "Paris, with 2,102,650 people."}}])
+    assert bare.run("the capital?").err == ""
+
+
 def test_a_pipe_has_nothing_unless_verbose(sandpiper, serve):
     serve(sandpiper, 2 * [RUN, {"answer": {"text": "42.1"}}])
     r = sandpiper.run("what is it?")
     assert r.out == "42.1\n" and "run," not in r.err, r
+    assert r.err.endswith("\nsandpiper: 42.1 in the answer is not in any output\n"), r
     r = sandpiper.run("-v", "what is it?")
     assert r.out == "42.1\n" and re.search(r"\n\[1 run, .*; 42.1 is not in any output\]\n", r.err), r
 

@@ -7,6 +7,7 @@
 #include "base/overwrite.h"
 #include "provenance/agree.h"
 #include "provenance/provenance.h"
+#include "provenance/why.h"
 
 static void overwritten(const char *text, size_t size)
 {
@@ -35,6 +36,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     provenance_check(&p, text);
     check(p.unsupported.n <= PROVENANCE_MAX);
     provenance_release(&p);
+    struct numeral n;
+    if (why_number(text, &n)) {
+        struct text_line l = why_line(text, &n, false);
+        struct text_line by = why_printed(text, text, l);
+        check(l.len <= size && by.len <= size);
+    }
     struct differing d autorelease(differing_release) = {0};
     answers_agree(text, text, text, &d);
     free(text);

@@ -113,6 +113,25 @@ static bool supported(const struct provenance *p, const struct numeral *n)
     return false;
 }
 
+static void sort_sources(struct provenance *p)
+{
+    if (p->n && !p->sorted)
+        qsort(p->source, p->n, sizeof *p->source, by_value);
+    p->sorted = true;
+}
+
+bool provenance_has(const char *text, const struct numeral *number, bool exactly)
+{
+    autorelease(provenance_release) struct provenance p = {0};
+    bool found = false;
+
+    provenance_source(&p, text);
+    sort_sources(&p);
+    for (size_t i = 0; exactly && i < number->n && !found; i++)
+        found = has_between(&p, number->as[i].value, number->as[i].value);
+    return found || (!exactly && supported(&p, number));
+}
+
 static bool power_of_ten(double v)
 {
     while (v >= 10 && fmod(v, 10) == 0)
@@ -243,9 +262,7 @@ void provenance_check(struct provenance *p, const char *answer)
     const char *s = answer;
     struct numeral n;
 
-    if (p->n && !p->sorted)
-        qsort(p->source, p->n, sizeof *p->source, by_value);
-    p->sorted = true;
+    sort_sources(p);
     while (*s && !p->full) {
         size_t len = aside(s);
 

@@ -29,6 +29,8 @@ struct number_in_text {
 };
 /* The numbers of an answer that may be results, small ones too; at most max. Returns how many. */
 size_t provenance_numbers(const char *text, struct number_in_text *out, size_t max);
+/* Does the text have this number, exactly, or else as it was rounded, or in per cent or another unit? */
+bool provenance_has(const char *text, const struct numeral *number, bool exactly);
 /* Fills in unsupported. */
 void provenance_check(struct provenance *p, const char *answer);
 

@@ -72,16 +72,26 @@ static void show_total(struct show *s, const struct event *e)
     show_line(s, NOTICE_INFO, buf_str(&line));
 }
 
-static void add_numbers(const struct computation *c, struct buf *line)
+static void add_numbers(const struct computation *c, const char *where, struct buf *line)
 {
     size_t shown = c->n_unsupported < NUMBERS_SHOWN ? c->n_unsupported : NUMBERS_SHOWN;
 
     for (size_t i = 0; i < shown; i++)
-        buf_addf(line, "%s%s", i == 0 ? "; " : i + 1 == c->n_unsupported ? " and " : ", ", c->unsupported[i]);
+        buf_addf(line, "%s%s", i == 0 ? "" : i + 1 == c->n_unsupported ? " and " : ", ", c->unsupported[i]);
     if (c->n_unsupported > shown)
         buf_addf(line, " and %zu more", c->n_unsupported - shown);
     if (shown)
-        buf_addf(line, " %s not in any output", c->n_unsupported == 1 ? "is" : "are");
+        buf_addf(line, " %s%s not in any output", where, c->n_unsupported == 1 ? "is" : "are");
+}
+
+/* What the line at a terminal says among other things is a warning where there is no such line. */
+static void warn_unsupported(struct show *s, const struct computation *c)
+{
+    struct buf line autorelease(buf_release) = BUF_INIT(0);
+
+    add_numbers(c, "in the answer ", &line);
+    if (line.len && !c->memory_only)
+        show_line(s, NOTICE_WARNING, buf_str(&line));
 }
 
 /* "[1 run, 0.8 s, 690 tokens; 42.1 is not in any output]" */
@@ -90,9 +100,12 @@ static void show_computed(struct show *s, const struct event *e)
     const struct computation *c = &e->done.computed;
     struct buf line autorelease(buf_release) = BUF_INIT(0);
 
-    if (s->o.quiet || !(s->screen.terminal || s->screen.dots || s->o.verbose) || !e->done.answer
-        || !*e->done.answer)
+    if (s->o.quiet || !e->done.answer || !*e->done.answer)
         return;
+    if (!s->screen.terminal && !s->screen.dots && !s->o.verbose) {
+        warn_unsupported(s, c);
+        return;
+    }
     if (c->runs == 0)
         buf_addf(&line, "[no code ran%s", c->memory_only ? ": from the model's memory" : "");
     else
@@ -105,8 +118,10 @@ static void show_computed(struct show *s, const struct event *e)
         buf_addf(&line, ", %.*f s", c->seconds < 10, c->seconds);
     buf_addf(&line, ", %s%s tokens", e->done.usage.estimated ? "about " : "",
              count_text(e->done.usage.input + e->done.usage.output).text);
-    if (!c->memory_only)
-        add_numbers(c, &line);
+    if (!c->memory_only && c->n_unsupported) {
+        buf_addstr(&line, "; ");
+        add_numbers(c, "", &line);
+    }
     if (c->verified == VERIFIED_AGREES)
         buf_addstr(&line, "; a second computation agrees");
     if (c->again)

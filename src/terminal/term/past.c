@@ -1,4 +1,4 @@
-/* past.c - keeps the answers of a chat, and the code behind them, for /raw, /copy, /code and /edit. */
+/* past.c - keeps the answers of a chat, and the code behind them, for /raw, /copy, /code, /edit and /why. */
 #include "term/past.h"
 
 #include <stdlib.h>
@@ -39,8 +39,46 @@ void past_add(struct past *p, uint64_t serial, const char *answer, const char *c
     forget_oldest(p);
 }
 
+static void free_past_run(struct past_run *r)
+{
+    free(r->code);
+    free(r->output);
+}
+
+static void forget_oldest_runs(struct past *p)
+{
+    size_t bytes = 0, kept = 0;
+
+    while (kept < p->n_runs) {
+        const struct past_run *r = &p->runs[p->n_runs - kept - 1];
+
+        bytes += strlen(r->code) + strlen(r->output);
+        if (kept && bytes > KEPT_BYTES)
+            break;
+        kept++;
+    }
+    for (size_t i = 0; i < p->n_runs - kept; i++)
+        free_past_run(&p->runs[i]);
+    memmove(p->runs, p->runs + p->n_runs - kept, kept * sizeof *p->runs);
+    p->n_runs = kept;
+}
+
+void past_ran(struct past *p, struct past_run r)
+{
+    unsigned before = 0;
+
+    for (size_t i = p->n_runs; i > 0 && p->runs[i - 1].serial == r.serial; i--)
+        before += p->runs[i - 1].number > 0;
+    r.number = r.number ? before + 1 : 0;
+    p->runs = xreallocarray(p->runs, p->n_runs + 1, sizeof *p->runs);
+    p->runs[p->n_runs++] = r;
+    forget_oldest_runs(p);
+}
+
 void past_undo(struct past *p, uint64_t serial)
 {
+    while (p->n_runs && p->runs[p->n_runs - 1].serial > serial)
+        free_past_run(&p->runs[--p->n_runs]);
     while (p->n && p->v[p->n - 1].serial > serial)
         free_question(&p->v[--p->n]);
 }
@@ -66,6 +104,9 @@ const char *past_code(const struct past *p)
 void past_release(struct past *p)
 {
     past_undo(p, 0);
+    while (p->n_runs)
+        free_past_run(&p->runs[--p->n_runs]);
     free(p->v);
+    free(p->runs);
     *p = (struct past){0};
 }

@@ -33,6 +33,7 @@ struct term {
     unsigned nothings;         /* how often in a row Ctrl-C was pressed at an empty prompt */
     bool lent;                 /* another program has the terminal */
     struct argv held;          /* notices that wait until it gives the terminal back */
+    char *code;                /* of the cell that runs, or NULL */
     struct buf output;         /* of the last cell, for /last; with its value */
     char *output_path;         /* or where all of it is, if that is more */
     bool misspoken;            /* the user's own cell ended in a NameError or a SyntaxError */

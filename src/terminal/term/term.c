@@ -131,6 +131,7 @@ void term_free(struct term *t)
     argv_release(&t->held);
     buf_release(&t->output);
     free(t->output_path);
+    free(t->code);
     free(t);
 }
 
@@ -156,11 +157,12 @@ static void note_stopped(struct term *t, struct cell_result *r)
     r->status = CELL_OK;
 }
 
-/* Keep it for /last, and for the notice after a line that the user ran himself. */
+/* Keep it for /last and /why, and for the notice after a line that the user ran himself. */
 static void keep_output(struct term *t, const struct event *e)
 {
     if (e->type == EVENT_TOOL_CALL) {
         buf_clear(&t->output);
+        xreplace(&t->code, e->call.cell ? xstrdup(e->call.code) : NULL);
         free(steal(&t->output_path));
         t->misspoken = false;
     } else if (e->type == EVENT_TOOL_OUTPUT) {
@@ -171,6 +173,11 @@ static void keep_output(struct term *t, const struct event *e)
 
         if (r->value)
             buf_addf(&t->output, "= %s\n", r->value);
+        if (t->code)
+            past_ran(&t->past, (struct past_run){.serial = agent_question_serial(t->agent),
+                                                 .number = !t->own,
+                                                 .code = steal(&t->code),
+                                                 .output = xstrdup(buf_str(&t->output))});
         t->output_path = r->output_path ? xstrdup(r->output_path) : NULL;
         t->misspoken = !strncmp(what, "NameError", 9) || !strncmp(what, "SyntaxError", 11);
     }
