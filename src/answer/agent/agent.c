@@ -119,16 +119,6 @@ static void question_put(struct agent *a, struct question *qn, const char *quest
 }
 
 /* Forget what waits for the next question. */
-void agent_tell(struct agent *a, const char *note)
-{
-    size_t len = strlen(note);
-
-    if (attached_bytes(a) + a->pending.len + len + 2 > PENDING_MAX)
-        return;
-    buf_add(&a->pending, note, len);
-    buf_addstr(&a->pending, "\n\n");
-}
-
 static void drop_pending(struct agent *a)
 {
     buf_clear(&a->pending);

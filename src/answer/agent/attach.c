@@ -261,13 +261,23 @@ void attached_blocks(const struct agent *a, bool in_full, struct buf *out)
             buf_addstr(out, a->added[i].block);
 }
 
-size_t attached_bytes(const struct agent *a)
+static size_t attached_bytes(const struct agent *a)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < a->n_added; i++)
         n += strlen(a->added[i].block);
     return n;
+}
+
+void agent_tell(struct agent *a, const char *note)
+{
+    size_t len = strlen(note);
+
+    if (attached_bytes(a) + a->pending.len + len + 2 > PENDING_MAX)
+        return;
+    buf_add(&a->pending, note, len);
+    buf_addstr(&a->pending, "\n\n");
 }
 
 void attached_forget(struct agent *a)

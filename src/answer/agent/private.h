@@ -215,9 +215,8 @@ int attach_file(struct agent *a, const char *name, int fd, struct buf *out, stru
 void attached_file_release(struct attached_file *f);
 /* The blocks of those for the next question: of those that are shown whole, or of the others. */
 void attached_blocks(const struct agent *a, bool in_full, struct buf *out);
-size_t attached_bytes(const struct agent *a); /* of these blocks */
-void attached_forget(struct agent *a);        /* none is for the next question any more */
-void attached_close(struct agent *a);         /* what was kept for a second computation */
+void attached_forget(struct agent *a); /* none is for the next question any more */
+void attached_close(struct agent *a);  /* what was kept for a second computation */
 
 /* facts.c */
 void data_block(struct buf *out, const char *text); /* text between tags that it cannot close */
