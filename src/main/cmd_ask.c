@@ -158,7 +158,12 @@ static void on_ask_terminal(void *ctx, struct sandbox_terminal *terminal)
     if (!show_is_terminal(1))
         return;
     terminal->columns = show_output_width(1);
-    terminal->background = t->term ? term_background(t->term) : t->pipe ? pipe_background(t->pipe) : -1;
+    struct show_figures f = t->term   ? term_figures(t->term)
+                            : t->pipe ? pipe_figures(t->pipe)
+                                      : (struct show_figures){.background = -1};
+    terminal->background = f.background;
+    terminal->figure_columns = f.columns;
+    terminal->figure_rows = f.rows;
 }
 
 static int open_sandbox(struct talk *t, struct error *err)

@@ -138,6 +138,44 @@ def test_colours(sandpiper, serve, env, have, lack):
     assert not lack or not re.search(lack, said), said[-3000:]
 
 
+LABELLED = """import matplotlib.pyplot as plt
+import numpy as np
+x = np.linspace(0, 10, 100)
+plt.plot(x, np.sin(x), label='the sine')
+plt.plot(x, np.cos(x), label='the cosine')
+plt.title('two waves'); plt.xlabel('seconds'); plt.ylabel('volts'); plt.legend(loc='upper right')
+%s"""
+
+
+@pytest.mark.slow(10)
+@pytest.mark.parametrize("end", ["plt.show()", "plt.savefig('a.png', dpi=150)", "fig = plt.gcf(); fig.savefig('a.png'); plt.close(fig)"], ids=["open", "saved", "closed"])
+@pytest.mark.parametrize("size", [(24, 80), (30, 40), (40, 120)], ids=lambda size: "%dx%d" % size)
+def test_texts_are_characters(sandpiper, serve, size, end):
+    """Where a figure is drawn by characters its texts are words on the screen, in their places."""
+    said, _ = plotted(sandpiper, serve, PLAIN, code=LABELLED % end, size=size, env={"COLORTERM": "truecolor"})
+    lines = screen(said[said.rindex(b"savefig" if "savefig" in end else b"show()"):], size[1])
+    last = max(y for y, line in enumerate(lines) if line.startswith(("saved:", "made:")))
+    rows = lines[last - min(24, size[0] * 2 // 3):last]
+    text = "\n".join(rows)
+    for word in ("two waves", "seconds", "the sine", "the cosine"):
+        assert word in text, text
+    title, label = [next(line for line in rows if word in line) for word in ("two waves", "seconds")]
+    assert rows.index(title) < 2 and rows.index(label) == len(rows) - 1
+    assert abs((title.index("two waves") + 4.5) - (label.index("seconds") + 3.5)) <= 2                # both are centred over the axes
+    assert "volts" in "".join(line[:1].strip() or line[1:2].strip() for line in rows if line[:2].strip()), text   # downwards, on the left
+    ticks = [line for line in rows if re.search(r"\b0(\.0)? .* 10(\.0)?\b", line)]
+    assert len(ticks) == 1 and rows.index(ticks[0]) < len(rows) - 1, text
+
+
+@pytest.mark.slow(5)
+@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "linux"}, {"TERM": "xterm"}], ids=["no colour", "linux", "16"])
+def test_texts_in_few_colours(sandpiper, serve, env):
+    said, _ = plotted(sandpiper, serve, PLAIN, code=LABELLED % "plt.show()", size=(24, 80), env=env)
+    text = "\n".join(screen(said[said.rindex(b"show()"):], 80))
+    for word in ("two waves", "seconds", "the sine", "the cosine"):
+        assert word in text, text
+
+
 @pytest.mark.slow(20)
 def test_the_background_reaches_the_figure(sandpiper, serve):
     """The file itself is made for it."""

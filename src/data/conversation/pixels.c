@@ -6,5 +6,6 @@
 void pixels_release(struct pixels *p)
 {
     free(p->rgb);
+    free(p->texts);
     *p = (struct pixels){0};
 }

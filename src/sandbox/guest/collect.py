@@ -5,6 +5,7 @@
 
 STILL_NS = 100000000            # the folder's times may lag behind the clock by no more than this
 FIGURES_MOST = 70               # figures of a cell in all forms, and forms of its value
+PICTURES_MOST = 8               # of figures without their texts, of all cells
 UNKEPT = '/tmp', '/dev/shm', '/var/tmp'         # other folders that code may write to
 
 
@@ -38,9 +39,26 @@ def take_figure(self, kind, body):
                 posix.ftruncate(self.figure, size + len(body))
         except OSError:
             self.drop_figure()
+    elif kind == RECORD_FIGURE_END and self.form[:1] == b'#':
+        self.keep_picture()
     elif kind == RECORD_FIGURE_END:
         self.figures[self.figure] = self.form
         self.figure = -1
+
+
+def keep_picture(self):
+    """Of a figure without its texts, until it is asked for (pixels.py)."""
+    st = posix.fstat(self.figure)
+    self.kept -= min(self.kept, st.st_blocks * 512)
+    if st.st_blocks * 512 < st.st_size:
+        self.drop_figure()
+        return
+    if len(self.pictures) == PICTURES_MOST:
+        oldest = next(iter(self.pictures))
+        del self.pictures[oldest]
+        posix.close(oldest)
+    self.pictures[self.figure] = self.form
+    self.figure = -1
 
 
 def drop_figure(self):
@@ -149,5 +167,6 @@ def figure_file():
 
 
 Supervisor.take_figure, Supervisor.drop_figure = take_figure, drop_figure
+Supervisor.keep_picture = keep_picture
 Supervisor.collect, Supervisor.more, Supervisor.scan = collect, more, scan
 Supervisor.cut_short, Supervisor.finish = cut_short, finish

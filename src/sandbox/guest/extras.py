@@ -85,16 +85,26 @@ def send_figure(worker, form, data):
 
 def draw_figure(worker, figure):
     if figure.axes or figure.texts or figure.images:
+        import time
         import warnings
+        began = time.monotonic()
         with warnings.catch_warnings(record=True) as warned:
             out = _io.BytesIO()
             figure.savefig(out, format='png', dpi=100, bbox_inches='tight')
             send_figure(worker, b'png', out.getvalue())
+            draw_for_cells(figure, out.getvalue(), time.monotonic() - began)
             for form in OPTIONS['figures'].split(',') if OPTIONS['figures'] else ():
                 out = _io.BytesIO()
                 figure.savefig(out, format=form, bbox_inches='tight')
                 send_figure(worker, b'+' + form.encode(), out.getvalue())
         tell_warnings(worker, [str(w.message) for w in warned])
+
+
+def draw_for_cells(figure, file, took):
+    """Once more, where the terminal draws figures by characters. took: the seconds that file took."""
+    if 'FIGURE_CELLS' in globals() and FIGURE_CELLS[0]:     # noqa: from terminal.py
+        need('texts_apart')
+        draw_apart(WORKER, figure, file, took)  # noqa: from texts_apart.py
 
 
 def tell_warnings(worker, texts):
@@ -109,20 +119,30 @@ def tell_warnings(worker, texts):
 
 
 def wrap_savefig(module):
-    """What the code saves as name.png comes as name.svg and name.pdf too, where those are wanted."""
+    """What the code saves as name.png comes as name.svg and name.pdf too, where those are wanted; and it is
+    drawn for the terminal."""
     save = module.Figure.savefig
+    if hasattr(save, 'saves'):                  # ours
+        return
 
     def savefig(self, fname, *args, **how):
+        import time
+        began = time.monotonic()
         done = save(self, fname, *args, **how)
         try:
             path = fname if isinstance(fname, str) else fname.__fspath__()
+            took = time.monotonic() - began
             if path[-4:].lower() == '.png' and how.get('format', 'png') == 'png':
                 how.pop('format', None)
-                for form in OPTIONS['figures'].split(','):
+                for form in OPTIONS['figures'].split(',') if OPTIONS['figures'] else ():
                     save(self, path[:-3] + form, *args, **how)
+            if path[-4:].lower() in ('.png', '.jpg', 'jpeg', 'webp'):
+                with open(path, 'rb') as file:
+                    draw_for_cells(self, file.read(), took)
         except Exception:                       # the PNG is there, and nobody asked this code for more
             pass
         return done
+    savefig.saves = save
     module.Figure.savefig = savefig
 
 

@@ -3,6 +3,7 @@
 # its place. The decoder may fall to a hostile image; then it is code in the sandbox, like any other.
 
 FORMATS = ('PNG', 'JPEG', 'GIF', 'WEBP', 'BMP')
+PICTURE_MOST, TEXTS_BYTES_MOST = (1600, 1200), 65536    # as in conversation/pixels.h
 PIXELS_MOST = 40000000          # of the image; each needs four bytes or more while it is decoded
 
 
@@ -10,6 +11,7 @@ def pixels_begin(self, body):
     asked = dict(tagged(body))
     # the most bytes that a PNG may have; 0: rows of RGB are wanted
     self.asked = int(asked[b'w']), int(asked[b'h']), '#%06x' % int(asked[b'b']), int(asked.get(b'p', b'0'))
+    self.asked_texts = b't' in asked
     self.drop_figure()
     self.figure = figure_file()                 # noqa: from collect.py
     if self.figure < 0:
@@ -21,6 +23,8 @@ def pixels_begin(self, body):
 def pixels_decode(self):
     """The image is whole."""
     self.put, (width, height, background, most) = None, self.asked
+    if self.asked_texts and self.pictures and self.send_picture():
+        return
 
     def then(text):
         size = [int(n) if n.isdigit() and len(n) < 6 else 0 for n in text.split(b' ')]
@@ -34,6 +38,29 @@ def pixels_decode(self):
                                  length if most else size[0] * size[1] * 3,
                                  tlv(b'w', b'%d' % size[0]) + tlv(b'h', b'%d' % size[1]))
     self.helper_start(lambda: decode_image(self.figure, width, height, background, most), then, self.figure)
+
+
+def send_picture(self):
+    """True: the image is a figure that is here without its texts too. What the form says of it is the code's
+    word: texts_apart.py."""
+    import binascii
+    size = posix.fstat(self.figure).st_size
+    for fd, form in reversed(list(self.pictures.items())):
+        said = [int(n) if n.isdigit() and len(n) < 12 else 0 for n in form[1:].split(b' ')]
+        if len(said) != 5 or said[0] != size or binascii.crc32(posix.pread(self.figure, size, 0)) != said[1]:
+            continue
+        width, height, length = said[2:]
+        pixels = width * height * 3
+        if (not (0 < width <= PICTURE_MOST[0] and 0 < height <= PICTURE_MOST[1])
+                or not 0 < length <= TEXTS_BYTES_MOST or posix.fstat(fd).st_size != pixels + length):
+            return False
+        need('copy_out')
+        self.ending = b''
+        self.sending = send_file(self, fd, b'pixels', pixels,       # noqa: from copy_out.py
+                                 tlv(b'w', b'%d' % width) + tlv(b'h', b'%d' % height)
+                                 + tlv(b't', posix.pread(fd, length, pixels)))
+        return True
+    return False
 
 
 def decode_image(fd, width, height, background, most):
@@ -85,4 +112,5 @@ def as_png(image, most):
         image.thumbnail((image.width * 3 // 4 or 1, image.height * 3 // 4 or 1))
 
 
+Supervisor.send_picture = send_picture
 Supervisor.pixels_begin, Supervisor.pixels_decode = pixels_begin, pixels_decode

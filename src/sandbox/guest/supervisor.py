@@ -51,6 +51,7 @@ class Supervisor:
         self.interrupted = False
         self.figures, self.named = {}, {}       # our memory files, each with its form; names given so far
         self.figure, self.form = -1, b''        # the one being received
+        self.pictures = {}                      # more of them: of figures without their texts
         self.kept = 0                           # bytes of them
         # generator of frames: files going out; what the last frame then says
         self.sending, self.ending = None, b''
@@ -207,7 +208,7 @@ class Supervisor:
     def ours(self):
         """Descriptors that no child may have."""
         fds = {self.fd_in, self.fd_out, self.wake[0], self.wake[1], self.root, *LISTENER}
-        fds.update(self.pipes, self.figures, (self.words, self.figure))
+        fds.update(self.pipes, self.figures, self.pictures, (self.words, self.figure))
         if self.put:
             fds.add(self.put[0])
         if self.command:

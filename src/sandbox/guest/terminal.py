@@ -4,6 +4,7 @@
 
 COLUMNS = [80, 80]              # of the terminal; what the modules were told last
 GROUND = [None]                 # colour of the background if it is dark
+FIGURE_CELLS = [None]           # columns and rows for a figure that is drawn by characters
 # What is dark on a light ground, and by default black.
 INK = ('text.color', 'axes.edgecolor', 'axes.labelcolor', 'xtick.color', 'ytick.color', 'lines.color',
        'patch.edgecolor', 'hatch.color', 'boxplot.boxprops.color', 'boxplot.capprops.color',
@@ -18,9 +19,13 @@ def set_terminal(worker, body):
     COLUMNS[0], ground = int(known.get(b'w', b'80')), int(known.get(b'b', b'%d' % 0xffffff))
     light = 299 * (ground >> 16) + 587 * (ground >> 8 & 255) + 114 * (ground & 255)
     GROUND[0] = '#%06x' % ground if light < 127500 else None
+    columns, rows = int(known.get(b'c', b'0')), int(known.get(b'r', b'0'))
+    FIGURE_CELLS[0] = (columns, rows) if columns and rows else None
     posix.environ[b'COLUMNS'] = b'%d' % COLUMNS[0]     # for os, if it is not imported yet
     posix.putenv(b'COLUMNS', posix.environ[b'COLUMNS'])
     modules = {'numpy': fit_numpy, 'pandas': fit_pandas, 'matplotlib': fit_figures}
+    if FIGURE_CELLS[0]:
+        modules['matplotlib.figure'] = follow_saving    # noqa: from worker.py
     Loaded.then.update(modules)
     for name, fit in {'os': fit_os, **modules}.items():
         if name in worker.modules:

@@ -111,7 +111,7 @@ def give_sources(linecache):
         WORKER.remember(name, linecache)
 
 
-def save_other_forms(module):
+def follow_saving(module):
     need('extras')
     wrap_savefig(module)                        # noqa: from extras.py
 
@@ -203,7 +203,7 @@ class Worker:
         sys.dont_write_bytecode = True
         Loaded.then['linecache'] = give_sources
         if OPTIONS['figures']:
-            Loaded.then['matplotlib.figure'] = save_other_forms
+            Loaded.then['matplotlib.figure'] = follow_saving
         Loaded.then.update({'mmap': watch_mapped_files, 'subprocess': start_with_packages,
                             'asyncio': keep_tasks, 'traceback': hide_frames, 'warnings': hide_places,
                             '_py_warnings': hide_places})

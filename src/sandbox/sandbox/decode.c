@@ -25,6 +25,7 @@ struct decode_request {
 static const char *announce_file(struct decode_request *d, const struct frame *f)
 {
     struct tagged_value t = tagged_in(f->data, f->len);
+    struct tagged_value texts = {0};
     int64_t width = 0, height = 0, size = 0;
 
     while (tagged_next(&t) > 0) {
@@ -34,8 +35,11 @@ static const char *announce_file(struct decode_request *d, const struct frame *f
             height = tagged_int(&t);
         else if (t.tag == 's')
             size = tagged_int(&t);
+        else if (t.tag == 't' && d->ask->texts)
+            texts = t;
     }
-    if (d->size || width < 1 || height < 1 || width > d->ask->width || height > d->ask->height
+    if (d->size || width < 1 || height < 1 || width > (texts.len ? PIXELS_WIDTH_MAX : d->ask->width)
+        || height > (texts.len ? PIXELS_HEIGHT_MAX : d->ask->height) || texts.len > PIXELS_TEXTS_MAX
         || (d->png && (size < 1 || size > (int64_t)d->most)))
         return "it sent an image of another size than it was asked for";
     if (d->png) {
@@ -43,7 +47,11 @@ static const char *announce_file(struct decode_request *d, const struct frame *f
         return NULL;
     }
     d->size = (size_t)width * (size_t)height * 3;
-    *d->out = (struct pixels){(unsigned)width, (unsigned)height, xmalloc(d->size)};
+    *d->out = (struct pixels){.width = (unsigned)width,
+                              .height = (unsigned)height,
+                              .rgb = xmalloc(d->size),
+                              .texts = xmemdup0(texts.data, texts.len),
+                              .texts_len = texts.len};
     return NULL;
 }
 
@@ -76,6 +84,8 @@ static int decode(struct decode_request *d, struct sandbox *s, struct error *err
     tagged_add_int(&body, 'w', d->ask->width);
     tagged_add_int(&body, 'h', d->ask->height);
     tagged_add_int(&body, 'b', d->ask->background);
+    if (d->ask->texts)
+        tagged_add_int(&body, 't', 1);
     if (d->png)
         tagged_add_int(&body, 'p', (int64_t)d->most);
     put_send(u, TO_GUEST_PIXELS, body.data, body.len);
@@ -125,7 +135,8 @@ int sandbox_pixels(struct sandbox *s, const struct pixels_ask *ask, struct pixel
 
 int sandbox_picture(struct sandbox *s, const struct picture_ask *ask, struct buf *out, struct error *err)
 {
-    const struct pixels_ask size = {ask->edge, ask->edge, 0xffffff, ask->name, NULL, ask->fd};
+    const struct pixels_ask size = {
+        .width = ask->edge, .height = ask->edge, .background = 0xffffff, .name = ask->name, .fd = ask->fd};
     struct decode_request d = {.ask = &size, .png = out, .most = ask->most};
 
     return decoding_run(&d, s, err);

@@ -372,12 +372,17 @@ static void tell_terminal(struct sandbox *s)
     if (s->o.terminal)
         s->o.terminal(s->o.ctx, &t);
     t.columns = t.columns < 20 ? 20 : t.columns > 1000 ? 1000 : t.columns;
-    if (t.columns == s->terminal.columns && t.background == s->terminal.background)
+    if (t.columns == s->terminal.columns && t.background == s->terminal.background
+        && t.figure_columns == s->terminal.figure_columns && t.figure_rows == s->terminal.figure_rows)
         return;
     s->terminal = t;
     tagged_add_int(&body, 'w', t.columns);
     if (t.background >= 0)
         tagged_add_int(&body, 'b', t.background & 0xffffff);
+    if (t.figure_columns > 0 && t.figure_rows > 0) {
+        tagged_add_int(&body, 'c', t.figure_columns);
+        tagged_add_int(&body, 'r', t.figure_rows);
+    }
     channel_send(s->channel, &(struct frame_out){.type = TO_GUEST_TERMINAL, .body = {body.data, body.len}});
 }
 

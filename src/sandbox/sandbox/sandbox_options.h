@@ -15,8 +15,9 @@ struct sandbox;
 
 /* The terminal for which a cell draws its output. */
 struct sandbox_terminal {
-    int columns;        /* for one line of it; 20 to 1000 */
-    int32_t background; /* 0xRRGGBB, or -1: unknown, which is taken for light */
+    int columns;                     /* for one line of it; 20 to 1000 */
+    int32_t background;              /* 0xRRGGBB, or -1: unknown, which is taken for light */
+    int figure_columns, figure_rows; /* of a figure that is drawn by characters; 0: none is */
 };
 
 struct sandbox_options { /* strings are copied */

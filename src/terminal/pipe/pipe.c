@@ -97,9 +97,9 @@ void pipe_event(void *ctx, const struct event *e)
         show_event(p->show, e); /* the JSON lines are for a program, this is for a person */
 }
 
-int32_t pipe_background(const struct pipe *p)
+struct show_figures pipe_figures(const struct pipe *p)
 {
-    return show_background(p->show);
+    return show_figures(p->show);
 }
 
 static void say_line(void *ctx, enum notice_level level, const char *line)

@@ -38,8 +38,7 @@ struct pipe *pipe_new(const struct pipe_options *o, struct loop *loop);
 void pipe_free(struct pipe *p);
 void pipe_event(void *pipe, const struct event *e); /* the agent's event_fn */
 
-/* The terminal's background, 0xRRGGBB, as far as it is known without asking; else -1. */
-int32_t pipe_background(const struct pipe *p);
+struct show_figures pipe_figures(const struct pipe *p);
 
 /* Find the question and the data, before anything is started: every usage error is found here (no question,
  * empty, too long, bad UTF-8 in "-"). May wait for stdin (stdin.h). 0, or -1 with ERROR_USAGE or

@@ -18,7 +18,8 @@ struct error;
     X(canvas_config_set_cell_geometry) X(canvas_config_set_canvas_mode) X(canvas_config_set_pixel_mode) \
     X(canvas_config_set_symbol_map) X(canvas_config_set_color_extractor) \
     X(canvas_config_set_fg_color) X(canvas_config_set_bg_color) \
-    X(canvas_new) X(canvas_draw_all_pixels) X(canvas_print) X(canvas_unref)
+    X(canvas_new) X(canvas_draw_all_pixels) X(canvas_print) X(canvas_unref) \
+    X(canvas_get_char_at) X(canvas_set_char_at) X(canvas_get_colors_at) X(canvas_set_colors_at)
 /* clang-format on */
 
 struct chafa_api {

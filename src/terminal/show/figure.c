@@ -14,11 +14,16 @@
 #include "base/mem.h"
 #include "process/child.h"
 #include "show/chafa_load.h"
+#include "show/figure_texts.h"
 #include "show/kitty.h"
 #include "show/through_tmux.h"
 
 #define DRAWN_MAX  (16u << 20) /* bytes of one figure; base64 of the largest RGBA is 10 MB */
 #define DRAWING_MS 30000
+
+#define FULL_BLOCK     0x2588
+#define INK_LEAST      60 /* of the distance to the paper's colour, 0 to 765 */
+#define CONTRAST_LEAST 80 /* of brightness, 0 to 255, between a character and what is behind it */
 
 /* A block's cell is taken as 8 x 16 pixels: enough for what its symbols can show. For sixel a cell that is
  * too small makes a smaller figure, and one that is too large would make it higher than it may be. */
@@ -71,7 +76,16 @@ bool figure_ask(const struct figure_screen *s, struct pixels_ask *ask)
     ask->width = width < PIXELS_WIDTH_MAX ? width : PIXELS_WIDTH_MAX;
     ask->height = height < PIXELS_HEIGHT_MAX ? height : PIXELS_HEIGHT_MAX;
     ask->background = background < 0 ? 0xffffff : (uint32_t)background;
+    ask->texts = f.way == GRAPHICS_BLOCKS;
     return true;
+}
+
+void figure_cells(const struct figure_screen *s, int *columns, int *rows)
+{
+    struct fit f = fit_of(s);
+
+    *columns = f.columns;
+    *rows = f.rows;
 }
 
 /* The cells that the image takes: as many as it has pixels for, or fewer to fit, in its own shape. */
@@ -116,12 +130,21 @@ static ChafaCanvasMode mode_of(int colours)
                           : CHAFA_CANVAS_MODE_FGBG;
 }
 
+static uint32_t paper_of(const struct figure_screen *s)
+{
+    return s->graphics->background < 0 ? 0 : (uint32_t)s->graphics->background;
+}
+
+static uint32_t ink_of(const struct figure_screen *s)
+{
+    return graphics_dark(s->graphics) || s->graphics->background < 0 ? 0xffffff : 0;
+}
+
 static ChafaCanvasConfig *config_of(const struct chafa_api *c, const struct figure_screen *s,
                                     const struct fit *f)
 {
     ChafaCanvasConfig *config = c->canvas_config_new();
     ChafaSymbolMap *symbols = c->symbol_map_new();
-    guint32 background = s->graphics->background < 0 ? 0 : (guint32)s->graphics->background;
 
     c->symbol_map_add_by_tags(symbols,
                               CHAFA_SYMBOL_TAG_SPACE | CHAFA_SYMBOL_TAG_BLOCK | CHAFA_SYMBOL_TAG_BORDER);
@@ -134,9 +157,8 @@ static ChafaCanvasConfig *config_of(const struct chafa_api *c, const struct figu
     c->canvas_config_set_pixel_mode(config, ways[f->way].mode);
     /* a line of one pixel keeps its colour; an average would be pale */
     c->canvas_config_set_color_extractor(config, CHAFA_COLOR_EXTRACTOR_MEDIAN);
-    c->canvas_config_set_bg_color(config, background);
-    c->canvas_config_set_fg_color(config,
-                                  graphics_dark(s->graphics) || s->graphics->background < 0 ? 0xffffff : 0);
+    c->canvas_config_set_bg_color(config, paper_of(s));
+    c->canvas_config_set_fg_color(config, ink_of(s));
     return config;
 }
 
@@ -153,6 +175,54 @@ static char *with_alpha(const struct pixels *p)
     return rgba;
 }
 
+/* Without colours only ink and paper can be told apart: all that differs from the corner is ink. */
+static void make_ink(const struct figure_screen *s, const struct pixels *p, char *rgba)
+{
+    for (size_t i = 0, n = (size_t)p->width * p->height; i < n; i++) {
+        const unsigned char *from = p->rgb + 3 * i;
+        int far = abs(from[0] - p->rgb[0]) + abs(from[1] - p->rgb[1]) + abs(from[2] - p->rgb[2]);
+        uint32_t colour = far < INK_LEAST ? paper_of(s) : ink_of(s);
+
+        for (int k = 0; k < 3; k++)
+            rgba[4 * i + (size_t)k] = (char)(colour >> (16 - 8 * k));
+    }
+}
+
+static int brightness(int32_t colour)
+{
+    return (2 * (colour >> 16 & 255) + 5 * (colour >> 8 & 255) + (colour & 255)) / 8;
+}
+
+/* Put a figure's texts over what is drawn: each on the colour that is behind it, and not in the same. */
+static void write_texts(const struct chafa_api *c, ChafaCanvas *canvas, const struct fit *f,
+                        const struct pixels *p, bool coloured)
+{
+    size_t n = (size_t)f->columns * (size_t)f->rows;
+    struct figure_cell *grid = xcalloc(n, sizeof *grid);
+
+    figure_texts_place(p->texts, p->texts_len, f->columns, f->rows, grid);
+    for (int i = 0; i < (int)n; i++) {
+        int x = i % f->columns, y = i / f->columns;
+        int32_t colour = (int32_t)grid[i].colour, ink, ground;
+
+        if (!grid[i].character || grid[i].character == FIGURE_CELL_BEHIND)
+            continue;
+        bool full = c->canvas_get_char_at(canvas, x, y) == FULL_BLOCK;
+        c->canvas_set_char_at(canvas, x, y, grid[i].character);
+        if (!coloured) /* libchafa 1.12 crashes when it is asked for colours that there are not */
+            continue;
+        c->canvas_get_colors_at(canvas, x, y, &ink, &ground);
+        if (full)
+            ground = ink;
+        if (ground >= 0 && abs(brightness(colour) - brightness(ground)) < CONTRAST_LEAST)
+            colour = brightness(ground) < 128 ? 0xffffff : 0;
+        c->canvas_set_colors_at(canvas, x, y, colour, ground);
+        if (x + 1 < f->columns && grid[i + 1].character == FIGURE_CELL_BEHIND)
+            c->canvas_set_colors_at(canvas, x + 1, y, colour, ground);
+    }
+    free(grid);
+}
+
 int figure_draw(const struct figure_screen *s, const struct pixels *p, struct buf *out, struct error *err)
 {
     const struct chafa_api *c = chafa_load(err);
@@ -165,8 +235,13 @@ int figure_draw(const struct figure_screen *s, const struct pixels *p, struct bu
     ChafaCanvas *canvas = c->canvas_new(config);
     ChafaTermInfo *term = c->term_db_get_fallback_info(c->term_db_get_default());
     autofree char *rgba = with_alpha(p);
+    bool texts = f.way == GRAPHICS_BLOCKS && p->texts_len;
+    if (texts && !s->colours)
+        make_ink(s, p, rgba);
     c->canvas_draw_all_pixels(canvas, CHAFA_PIXEL_RGBA8_UNASSOCIATED, (const guint8 *)rgba, (gint)p->width,
                               (gint)p->height, (gint)p->width * 4);
+    if (texts)
+        write_texts(c, canvas, &f, p, s->colours > 0);
     GString *drawn = c->canvas_print(canvas, term);
     bool fits = drawn->len < DRAWN_MAX;
     if (fits) {

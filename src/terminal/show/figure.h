@@ -25,6 +25,8 @@ struct figure_screen {
 
 /* What to ask the decoder for. False: there is no room for a figure. */
 bool figure_ask(const struct figure_screen *s, struct pixels_ask *ask);
+/* The most columns and rows that it takes. */
+void figure_cells(const struct figure_screen *s, int *columns, int *rows);
 /* Does the terminal read kitty's protocol? Then it needs no libchafa, and can be given a PNG as it is. */
 bool figure_is_kitty(const struct figure_screen *s);
 void figure_draw_kitty(const struct figure_screen *s, const struct kitty_image *i, struct buf *out);

@@ -82,8 +82,12 @@ void show_clear(struct show *s);
 /* What the terminal has said of itself; whoever reads its replies adds to it. */
 struct graphics *show_graphics(struct show *s);
 
-/* Its background, 0xRRGGBB; -1: not known, or no figures are drawn on it. */
-int32_t show_background(const struct show *s);
+/* What the code that draws figures should know of the terminal, as far as it is known without asking. */
+struct show_figures {
+    int32_t background; /* 0xRRGGBB; -1: not known, or no figures are drawn on it */
+    int columns, rows;  /* at most, of one that is drawn by characters; 0: none is */
+};
+struct show_figures show_figures(const struct show *s);
 
 /* The files that the code of this session made and that were copied to this machine. */
 struct show_saved {
@@ -125,6 +129,7 @@ int show_colours(void);         /* how many the terminal has: 16, 256 or 1 << 24
 bool show_is_multiplexed(void); /* tmux or screen, which pass on only what they are told to */
 bool show_has_clipboard(void);  /* OSC 52 is known to work; false: nobody knows */
 bool show_has_hyperlinks(void); /* OSC 8 */
+bool show_has_pixels(void);     /* graphics; it says so if it is asked; false: nobody knows */
 /* When its window changes its width it lays out anew what is on the screen: a line that is now too wide takes
  * several rows, and the cursor stays behind the character that it stood behind. xterm, screen and Linux's
  * console cut such a line off. */

@@ -166,19 +166,14 @@ static void tell_undrawn(struct show *s, const struct show_saved *f, const struc
         show_line(s, NOTICE_INFO, line);
 }
 
-static struct figure_screen figure_screen_of(struct show *s)
+static struct figure_screen figure_screen_of(const struct show *s)
 {
-    struct figure_screen f = {.graphics = &s->graphics, .colours = s->o.colour ? show_colours() : 0};
+    struct figure_screen f = {.graphics = &s->graphics,
+                              .columns = show_width_or(s->screen.fd, s->screen.width),
+                              .colours = s->o.colour ? show_colours() : 0};
 
-    screen_follow_width(&s->screen);
-    f.columns = s->screen.width;
     show_screen_size(s->screen.fd, &f.rows, &f.pixel_width, &f.pixel_height);
     return f;
-}
-
-int32_t show_background(const struct show *s)
-{
-    return s->o.decoder && s->screen.terminal ? s->graphics.background : -1;
 }
 
 /* Is there any use in decoding a figure? */
@@ -203,6 +198,21 @@ static bool draw_png(const struct figure_screen *screen, const char *path, struc
     return true;
 }
 
+struct show_figures show_figures(const struct show *s)
+{
+    struct show_figures f = {.background = -1};
+    struct pixels_ask ask = {0};
+
+    if (s->o.decoder && s->screen.terminal)
+        f.background = s->graphics.background;
+    if (!can_draw(s))
+        return f;
+    struct figure_screen screen = figure_screen_of(s);
+    if (figure_ask(&screen, &ask) && ask.texts && (s->graphics.asked || !show_has_pixels()))
+        figure_cells(&screen, &f.columns, &f.rows);
+    return f;
+}
+
 /* Draw into out. Nothing of ours is on the screen's last line while the sandbox decodes: news may come
  * meanwhile. */
 static int draw_file(struct show *s, struct show_saved *f, struct buf *out, struct error *err)
@@ -215,6 +225,7 @@ static int draw_file(struct show *s, struct show_saved *f, struct buf *out, stru
     else
         graphics_ask(&s->graphics, s->o.loop);
     through_tmux_ask(&s->graphics, s->o.loop);
+    screen_follow_width(&s->screen);
     struct figure_screen screen = figure_screen_of(s);
     if (!figure_ask(&screen, &ask))
         return 0;

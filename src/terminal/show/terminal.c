@@ -53,16 +53,16 @@ int show_colours(void)
 /* What a terminal can do beyond the usual cannot be asked, so it must be known. */
 static const struct terminal {
     const char *variable, *value; /* NULL: whatever it is */
-    bool hyperlinks, clipboard;
+    bool hyperlinks, clipboard, pixels;
 } terminals[] = {
-    {"KITTY_WINDOW_ID", NULL, true, true},   {"WEZTERM_PANE", NULL, true, true},
-    {"GHOSTTY_BIN_DIR", NULL, true, true},   {"ALACRITTY_WINDOW_ID", NULL, true, true},
-    {"WT_SESSION", NULL, true, true},        {"TERM", "xterm-kitty", true, true},
-    {"TERM", "xterm-ghostty", true, true},   {"TERM", "foot", true, true},
-    {"TERM", "foot-extra", true, true},      {"TERM", "contour", true, true},
-    {"TERM_PROGRAM", "WezTerm", true, true}, {"TERM_PROGRAM", "ghostty", true, true},
-    {"TERM_PROGRAM", "vscode", true, true},  {"TERM_PROGRAM", "iTerm.app", true, false},
-    {"KONSOLE_VERSION", NULL, true, false},  {"VTE_VERSION", NULL, true, false},
+    {"KITTY_WINDOW_ID", NULL, true, true, true},   {"WEZTERM_PANE", NULL, true, true, true},
+    {"GHOSTTY_BIN_DIR", NULL, true, true, true},   {"ALACRITTY_WINDOW_ID", NULL, true, true, false},
+    {"WT_SESSION", NULL, true, true, false},       {"TERM", "xterm-kitty", true, true, true},
+    {"TERM", "xterm-ghostty", true, true, true},   {"TERM", "foot", true, true, true},
+    {"TERM", "foot-extra", true, true, true},      {"TERM", "contour", true, true, true},
+    {"TERM_PROGRAM", "WezTerm", true, true, true}, {"TERM_PROGRAM", "ghostty", true, true, true},
+    {"TERM_PROGRAM", "vscode", true, true, false}, {"TERM_PROGRAM", "iTerm.app", true, false, true},
+    {"KONSOLE_VERSION", NULL, true, false, true},  {"VTE_VERSION", NULL, true, false, false},
 };
 
 bool show_is_multiplexed(void)
@@ -92,6 +92,13 @@ bool show_has_hyperlinks(void)
     const struct terminal *t = known_terminal();
 
     return t && t->hyperlinks;
+}
+
+bool show_has_pixels(void)
+{
+    const struct terminal *t = known_terminal();
+
+    return t && t->pixels;
 }
 
 bool show_has_clipboard(void)

@@ -46,10 +46,10 @@ static void hear_terminal(void *ctx)
     editor_hear(((struct term *)ctx)->editor, GRAPHICS_MS);
 }
 
-int32_t term_background(struct term *t)
+struct show_figures term_figures(struct term *t)
 {
     hear_terminal(t);
-    return show_background(t->show);
+    return show_figures(t->show);
 }
 
 static void ask_terminal(struct term *t)

@@ -72,8 +72,8 @@ void term_free(struct term *t); /* restores the terminal's modes */
 void term_event(void *term, const struct event *e);
 /* While a question is being answered: on: somebody else reads a line from the terminal, as it was before. */
 void term_lend_keys(struct term *t, bool on);
-/* The terminal's background, 0xRRGGBB, or -1: not known, or no figures are shown on it. */
-int32_t term_background(struct term *t);
+/* It may wait a moment for what the terminal says of itself. */
+struct show_figures term_figures(struct term *t);
 int term_run(struct term *t, struct agent *a); /* until /exit or Ctrl-D; returns the exit code */
 
 #endif

@@ -12,9 +12,9 @@ static void give_terminal(struct sandbox_terminal *t)
     *t = terminal;
 }
 
-#define ASK(width, height, background)                   \
-    {                                                    \
-        width, height, background, "the image", NULL, -1 \
+#define ASK(w, h, b)                                                            \
+    {                                                                           \
+        .width = w, .height = h, .background = b, .name = "the image", .fd = -1 \
     }
 
 /* Have a cell write an image, and decode what came out of it. */
@@ -69,7 +69,7 @@ static void refuse(const char *code, const char *words)
 {
     const struct pixels_ask small = ASK(100, 100, 0);
     struct error err = {0};
-    struct pixels p = {1, 1, NULL};
+    struct pixels p = {.width = 1};
 
     assert_int_equal(decode(code, small, &p, &err), -1);
     assert_int_equal(err.kind, ERROR_SYSTEM);
@@ -106,6 +106,8 @@ static void test_hostile_pixels(void **state)
         "frame(b'F', b'')",                                                          /* no size */
         "frame(b'D', b'xxx')",                                                       /* no head */
         "frame(b'F', b'w\\1\\0\\0\\0002h\\1\\0\\0\\0001'), frame(b'D', b'xxxxxxx')", /* longer */
+        "frame(b'F', b'w\\4\\0\\0\\0001601h\\1\\0\\0\\0009t\\1\\0\\0\\000x')",       /* with texts */
+        "frame(b'F', b'w\\1\\0\\0\\0002h\\1\\0\\0\\0001t' + (65537).to_bytes(4, 'little') + bytes(65537))",
         "frame(b'F', b'w\\1\\0\\0\\0002h\\1\\0\\0\\0001'), frame(b'D', b'xxx'), frame(b'Z', b'')",
         "frame(b'Z', b'')", /* nothing */
     };
@@ -126,10 +128,11 @@ static void test_hostile_pixels(void **state)
         struct pixels_ask small = ASK(100, 100, 0);
 
         small.fd = fd;
+        small.texts = true;
         fake.instead = peer;
         assert_int_equal(sandbox_pixels(box, &small, &p, &err), -1);
         assert_null(p.rgb);
-        has(err.text, i < 4 ? "the sandbox was lost" : "sent only a part of it");
+        has(err.text, i < 6 ? "the sandbox was lost" : "sent only a part of it");
         sandbox_break(box, "next");
     }
     fake.instead = NULL;
@@ -139,7 +142,7 @@ static void test_columns(void **state)
 {
     (void)state;
     terminal_hook = give_terminal;
-    terminal = (struct sandbox_terminal){80, -1};
+    terminal = (struct sandbox_terminal){.columns = 80, .background = -1};
     want_out("import os, numpy\nprint(os.environ.get('COLUMNS'), numpy.get_printoptions()['linewidth'])",
              "None 75\n");
     terminal.columns = 120; /* numpy is there, pandas comes later */
@@ -166,7 +169,7 @@ static void test_background(void **state)
 {
     (void)state;
     terminal_hook = give_terminal;
-    terminal = (struct sandbox_terminal){100, 0x002b36};
+    terminal = (struct sandbox_terminal){.columns = 100, .background = 0x002b36};
     want_out("import matplotlib\n" COLOURS, "#002b36 #e0e0e0 #e0e0e0\n");
     want_out("matplotlib.rcParams['text.color'] = 'red'\n" COLOURS, "#002b36 red #e0e0e0\n");
     terminal.background = 0xfdf6e3;
@@ -175,11 +178,68 @@ static void test_background(void **state)
     assert_int_equal(r.n_files, 1);
 }
 
+#define PLOT                                                                                       \
+    "fig, ax = plt.subplots()\nax.plot([1, 2, 3], label='\u65e5\u672c')\nax.set_title('the title " \
+    "$10^3$')\nax.legend()\n"
+
+/* Has the picture this text, whole and of that angle and alignment? */
+static bool has_text(const struct pixels *p, const char *angle_align, const char *text)
+{
+    for (const char *one = p->texts; one < p->texts + p->texts_len; one += strlen(one) + 1) {
+        size_t len = strlen(one), n = strlen(text);
+
+        if (len > n && one[len - n - 1] == ' ' && !strcmp(one + len - n, text) && strstr(one, angle_align))
+            return true;
+    }
+    return false;
+}
+
+/* A figure for a terminal that draws by characters: its texts come beside it, the figure stays as it was. */
+static void test_texts(void **state)
+{
+    struct pixels_ask with = ASK(640, 256, 0xffffff), without = ASK(640, 256, 0xffffff);
+    struct error err = {0};
+    struct pixels p;
+
+    (void)state;
+    with.texts = true;
+    terminal_hook = give_terminal;
+    terminal = (struct sandbox_terminal){
+        .columns = 80, .background = -1, .figure_columns = 80, .figure_rows = 16};
+    want("import matplotlib.pyplot as plt", CELL_OK);
+    assert_int_equal(decode(PLOT "fig.savefig('a.png')\nplt.close()", with, &p, &err), 0);
+    assert_true(p.width <= 80 * 8 && p.height <= 16 * 16 && p.width % 8 == 0 && p.height % 16 == 0);
+    assert_true(has_text(&p, " 0 c ", "the title 10\u00b3") && has_text(&p, " 0 l ", "\u65e5\u672c")
+                && has_text(&p, " 0 r ", "2.5"));
+    pixels_release(&p);
+    assert_int_equal(
+        decode("fig.savefig('a.png', dpi=50)\nfig.savefig('b.png', dpi=50)\nfig.savefig('c.png')\n"
+               "import os\nassert open('a.png', 'rb').read() == open('b.png', 'rb').read()\n"
+               "os.remove('a.png')\nos.remove('b.png')\nos.rename('c.png', 'd.png')",
+               without, &p, &err),
+        0);
+    assert_int_equal(p.texts_len, 0);
+    assert_true(p.width > 300); /* the image itself */
+    pixels_release(&p);
+    want_out("other = plt.subplots()[1]\nplt.close()\nprint(fig.get_size_inches(), fig.dpi, "
+             "ax.get_position().bounds == other.get_position().bounds, fig.get_layout_engine())",
+             "[6.4 4.8] 100.0 True None\n");
+    /* an image that is no figure, and a figure that was changed since */
+    assert_int_equal(decode(WRITE("RGB", "30, 20", "(1, 2, 3)", "e.png"), with, &p, &err), 0);
+    assert_int_equal(p.texts_len, 0);
+    pixels_release(&p);
+    terminal.figure_columns = terminal.figure_rows = 0; /* a pipe: nothing is drawn twice */
+    assert_int_equal(decode(PLOT "fig.savefig('f.png', dpi=90)\nplt.close()", with, &p, &err), 0);
+    assert_int_equal(p.texts_len, 0);
+    pixels_release(&p);
+    assert_int_equal(fake.starts, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T_SLOW(test_pixels),         T_SLOW(test_no_image), T_SLOW(test_no_pil),
-        T_SLOW(test_hostile_pixels), T_SLOW(test_columns),  T_SLOW(test_background),
+        T_SLOW(test_pixels),  T_SLOW(test_no_image),   T_SLOW(test_no_pil), T_SLOW(test_hostile_pixels),
+        T_SLOW(test_columns), T_SLOW(test_background), T_SLOW(test_texts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

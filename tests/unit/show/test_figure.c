@@ -17,7 +17,7 @@
 /* White, with a black bar from top to bottom. */
 static struct pixels bar(unsigned width, unsigned height)
 {
-    struct pixels p = {width, height, xmalloc((size_t)width * height * 3)};
+    struct pixels p = {.width = width, .height = height, .rgb = xmalloc((size_t)width * height * 3)};
 
     for (unsigned y = 0; y < height; y++)
         for (unsigned x = 0; x < width; x++)

@@ -171,7 +171,14 @@ static void test_tmux(void **state)
 static void test_figures_fit(void **state)
 {
     struct graphics g = {.background = -1};
-    struct pixels p = {.width = 300, .height = 200, .rgb = xcalloc(300 * 200, 3)};
+    static const char texts[] = "0 10000 500 0 c ff0000 a title that is as wide as many a screen is\0"
+                                "0 1000 5000 90 c 0 downwards, and higher than it too\0"
+                                "9000 10000 9900 0 r 0 10.0";
+    struct pixels p = {.width = 300,
+                       .height = 200,
+                       .rgb = xcalloc(300 * 200, 3),
+                       .texts = xmemdup0(texts, sizeof texts - 1),
+                       .texts_len = sizeof texts - 1};
     struct pixels_ask ask;
     struct error err = {0};
 
@@ -196,6 +203,7 @@ static void test_figures_fit(void **state)
                     wide += (*c & 0xc0) != 0x80; /* without colours there is nothing but characters */
                 assert_true(wide <= columns);
             }
+            assert_non_null(strstr(out.data, columns < 20 ? "a title" : "a title that"));
             assert_true(lines >= 1 && lines <= FIGURE_ROWS && lines <= rows * 2 / 3);
             buf_release(&out);
         }
