@@ -69,6 +69,18 @@ static int cell_time(void *ctx, const char *text, int64_t *ms, struct error *err
     return 0;
 }
 
+/* "/fork": the sandbox goes with the copy, since its variables are at hand; those of the session before
+ * are made by its code, as for every session that is continued. */
+static int fork_chat(void *ctx, const char *wanted, char **title, char **was, struct error *err)
+{
+    struct talk *t = ctx;
+
+    if (saved_fork(&t->saved, wanted, title, was, err) < 0)
+        return -1;
+    sandbox_set_folders(t->ask.sandbox, t->session.dir, t->session.out_dir);
+    return 0;
+}
+
 /* "/doctor" in the chat: what was given on the command line, and the model of now. The key is where it was:
  * in the environment or in a file. */
 static void doctor_options(void *ctx, struct argv *words)
@@ -107,6 +119,7 @@ int talk_open_chat(struct talk *t, struct error *err)
         .model = change_model,
         .models = model_names,
         .cell_time = cell_time,
+        .fork = fork_chat,
         .at_prompt = at_prompt,
         .doctor = doctor_options,
         .sandbox = a->sandbox,

@@ -76,8 +76,8 @@ struct session {
     bool keep;     /* session_keep() was called */
     bool unsaved;  /* nothing of it stays (--no-save): session_keep() does nothing */
 };
-/* id: of an earlier session, whose folder goes on if it is still there; or NULL. Returns -1 if the folder of
- * --out cannot be made, or no descriptors are left; if only dir fails, the session goes on. */
+/* id: of an earlier session, whose folder goes on if it is still there; or NULL. Returns -1 if the folder
+ * of --out cannot be made, or no descriptors are left; if only dir fails, the session goes on. */
 int session_open(struct session *s, const struct config *c, const char *id, struct error *err);
 /* The same for the cache, if only that is lost; or NULL. The caller frees it. */
 char *session_cache_lost(const struct session *s);
@@ -119,6 +119,10 @@ void saved_release(struct saved *s);
 /* saved_data.c: save an event, and a copy of the user's file that it is about, if that is not too large. */
 void saved_event(struct saved *s, const struct event *e);
 
+/* saved_chat.c: go on with a copy of the session, under a new id and with a folder of its own; title "":
+ * that of the session and "(fork)". *title is then that of the copy, *was the short id of the session; the
+ * caller frees both. -1 with err: nothing was changed. */
+int saved_fork(struct saved *s, const char *wanted, char **title, char **was, struct error *err);
 /* saved_chat.c: the chat's commands on sessions. */
 void saved_chat(struct saved *s, struct term_sessions *out);
 /* cmd_sessions.c: append "ID\tTIME  TITLE" of the newest, for Tab; not of that with the id but. db may be
@@ -132,8 +136,8 @@ int sessions_table(struct db *db, const char *words, int64_t max, struct buf *ou
  * *model is what the model is told. NULL with err: interrupted, or no sandbox. The caller frees both.
  */
 char *saved_rerun(struct saved *s, struct sandbox *sandbox, char **model, struct error *err);
-/* Put the files of a session back in which no code ran. *user is what saved_rerun returns; both stay as they
- * are if it has no files. */
+/* Put the files of a session back in which no code ran. *user is what saved_rerun returns; both stay as
+ * they are if it has no files. */
 int saved_put_files(struct saved *s, struct sandbox *sandbox, char **user, char **model, struct error *err);
 
 #endif

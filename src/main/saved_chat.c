@@ -143,6 +143,38 @@ static int export_session(void *ctx, const char *argument, struct buf *saved, st
     return 0;
 }
 
+static void keep_title(void *ctx, const struct session_row *row)
+{
+    *(char **)ctx = xstrdup(row->title ? row->title : "");
+}
+
+int saved_fork(struct saved *s, const char *wanted, char **title, char **was, struct error *err)
+{
+    struct session now, before = *s->session;
+
+    if (!own_db(s, err))
+        return -1;
+    if (s->config->sandbox_name)
+        return error_set(
+            err, ERROR_USAGE, 0,
+            "sandbox \"%s\" has a name, and its variables are not copied yet: no fork of it can be made",
+            s->config->sandbox_name);
+    if (session_open(&now, s->config, NULL, err) < 0)
+        return -1;
+    if (store_fork(s->store, now.id, *wanted ? wanted : NULL, err) < 0) {
+        session_close(&now);
+        return -1;
+    }
+    session_row(store_db(s->store), now.id, (struct session_taker){keep_title, title}, err);
+    *was = xstrdup(session_short(before.id));
+    *s->session = now;
+    s->kept = 0;
+    if (now.dir_lost)
+        s->notice(s->ctx, NOTICE_WARNING, now.dir_lost);
+    session_close(&before);
+    return 0;
+}
+
 static int undo(void *ctx, struct error *err)
 {
     struct saved *s = ctx;

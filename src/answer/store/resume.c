@@ -7,9 +7,7 @@
 #include "conversation/conversation.h"
 #include "store/private.h"
 
-/* Everything of session from, but the question that its program is busy with, under a new number. Files stay
- * where they are. */
-static int64_t copy_session(struct store *s, int64_t from, int64_t skip)
+int64_t copy_session(struct store *s, int64_t from, int64_t skip)
 {
     static const char *const tables[] = {
         "INSERT INTO question SELECT ?2, number, time, text, status, answer, error, input, output, seconds, "

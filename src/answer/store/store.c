@@ -384,6 +384,30 @@ void store_undone(struct store *s)
     commit(s);
 }
 
+int store_fork(struct store *s, const char *id, const char *title, struct error *err)
+{
+    char *was = (char *)s->o.id;
+    int64_t copy = 0;
+
+    if (!s->n || !ready(s))
+        return error_set(err, ERROR_SYSTEM, 0, "this session is not saved");
+    s->o.id = xstrdup(id);
+    if (db_begin(s->db)) {
+        sync_turns(s);
+        copy = copy_session(s, s->n, -1);
+    }
+    db_run(s->db, "UPDATE session SET title=coalesce(?, title || ' (fork)') WHERE n=?", "si", title, copy);
+    db_run(s->db, "UPDATE session SET writer=NULL WHERE n=?", "i", s->n);
+    if (!commit(s)) {
+        free((char *)s->o.id);
+        s->o.id = was;
+        return error_set(err, ERROR_SYSTEM, 0, "the session could not be copied");
+    }
+    s->n = copy;
+    free(was);
+    return 0;
+}
+
 void store_rename(struct store *s, const char *title)
 {
     if (!ready(s))

@@ -1,11 +1,11 @@
-/* store.h - saves one session as it happens: a listener of events, and of what they did to the conversation.
+/* store.h - saves one session as it happens: a listener of events, and of what they did to the
+ * conversation.
  *
  * Nothing is opened or written before the first question. Every message is one transaction, written before
  * any other listener is told that it is complete; text that streams follows at most STORE_PIECE_MS later.
- * Killed at any moment, the program loses that much; a power cut may lose what the kernel had not written yet
- * (the log is not synced at each step), never what is older. Whatever fails costs one line and the saving,
- * never the answer. Keys are never seen here, so they are never stored.
- */
+ * Killed at any moment, the program loses that much; a power cut may lose what the kernel had not written
+ * yet (the log is not synced at each step), never what is older. Whatever fails costs one line and the
+ * saving, never the answer. Keys are never seen here, so they are never stored. */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
@@ -54,16 +54,21 @@ struct store_found {
     int64_t used; /* seconds since the epoch */
     int64_t questions, cells;
 };
-/* The last session of folder (id NULL), or the one whose id, or the last part of it, begins with id. -1 with
- * err (ERROR_USAGE): there is none, or there are several. */
+/* The last session of folder (id NULL), or the one whose id, or the last part of it, begins with id. -1
+ * with err (ERROR_USAGE): there is none, or there are several. */
 int store_find(const char *place, const char *id, const char *folder, struct store_found *f,
                struct error *err);
 void store_found_release(struct store_found *f);
 
-/* Before the first event: load that session into the empty conversation, and go on with it. If it is not the
- * session of the options, a copy of it is made under their id. What was cut off by a kill ends in
+/* Before the first event: load that session into the empty conversation, and go on with it. If it is not
+ * the session of the options, a copy of it is made under their id. What was cut off by a kill ends in
  * [interrupted]. -1 with err; the conversation is then empty. */
 int store_resume(struct store *s, const struct store_found *from, struct error *err);
+
+/* Between two questions: go on with a copy of the session, under that id and title (NULL: that of the
+ * session and "(fork)"). The session stays as it is and is nobody's; what follows is saved with the copy.
+ * -1 with err: nothing was changed. */
+int store_fork(struct store *s, const char *id, const char *title, struct error *err);
 
 /* What has to run again for the variables of a continued session, in order, with the files of then. */
 struct store_rerun {

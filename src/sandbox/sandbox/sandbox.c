@@ -37,20 +37,30 @@ static const struct argv *sandbox_words(const struct sandbox_options *o, struct 
     return out;
 }
 
+void sandbox_set_folders(struct sandbox *s, const char *session_dir, const char *out_dir)
+{
+    struct error err;
+    char *out = out_dir ? xstrdup(out_dir) : session_dir ? xasprintf("%s/files", session_dir) : NULL;
+
+    xreplace(&s->strings[2], xstrdup(session_dir));
+    xreplace(&s->strings[3], out);
+    s->o.session_dir = s->strings[2];
+    s->o.out_dir = s->strings[3];
+    xreplace(&s->output_dir, session_dir ? xasprintf("%s/output", session_dir) : NULL);
+    if (s->output_dir && file_mkdirs(s->output_dir, 0700, &err) < 0)
+        free(steal(&s->output_dir)); /* then there are no copies on disk; everything else works */
+}
+
 struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop)
 {
     struct sandbox *s = xcalloc(1, sizeof *s);
-    struct error err;
 
     s->o = *o;
     s->o.run.engine = s->strings[0] = xstrdup(o->run.engine ? o->run.engine : "auto");
     s->o.run.image = s->strings[1] = xstrdup(o->run.image);
     s->o.run.name = s->strings[5] = xstrdup(o->run.name);
     s->hold = (struct registry_hold)REGISTRY_HOLD_INIT;
-    s->o.session_dir = s->strings[2] = xstrdup(o->session_dir);
-    s->o.out_dir = s->strings[3] = o->out_dir       ? xstrdup(o->out_dir)
-                                   : o->session_dir ? xasprintf("%s/files", o->session_dir)
-                                                    : NULL;
+    sandbox_set_folders(s, o->session_dir, o->out_dir);
     s->o.run.runtime = s->strings[4] = xstrdup(o->run.runtime);
     s->o.run.words = sandbox_words(o, &s->words);
     s->loop = loop;
@@ -58,11 +68,6 @@ struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop)
     s->guest = guest_text();
     output_init(&s->output);
     ledger_init(&s->ledger, o->max_files_total);
-    if (o->session_dir) {
-        s->output_dir = xasprintf("%s/output", o->session_dir);
-        if (file_mkdirs(s->output_dir, 0700, &err) < 0)
-            free(steal(&s->output_dir)); /* then there are no copies on disk; everything else works */
-    }
     return s;
 }
 

@@ -42,6 +42,8 @@ int sandbox_claim(struct sandbox *s, struct error *err);
 /* The limits in force; for an existing named sandbox these are its own. */
 const struct sandbox_options *sandbox_options(const struct sandbox *s);
 
+/* From the next cell on, as session_dir and out_dir of the options. */
+void sandbox_set_folders(struct sandbox *s, const char *session_dir, const char *out_dir);
 void sandbox_set_cell_time(struct sandbox *s, int ms); /* of the cells that follow */
 /* How long a named sandbox lives with no program attached. */
 void sandbox_set_idle(struct sandbox *s, int64_t ms);

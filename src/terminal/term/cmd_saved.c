@@ -1,4 +1,4 @@
-/* cmd_saved.c - /sessions, /resume, /rename, /export: what is saved. */
+/* cmd_saved.c - /sessions, /resume, /fork, /rename, /export: what is saved. */
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -52,6 +52,29 @@ const struct chat_command command_resume = {
     .names = names_of_sessions,
     .more = "The beginning of an ID is enough. The session that you leave is saved and can\n"
             "be resumed too; its sandbox ends.\n",
+};
+
+static void slash_fork(struct term *t, const char *argument)
+{
+    autofree char *title = NULL, *was = NULL;
+    struct error err = {0};
+
+    if (t->o.fork(t->o.ctx, argument, &title, &was, &err) < 0)
+        term_say_error(t, &err);
+    else
+        term_sayf(t, NOTICE_INFO,
+                  "This chat goes on in a fork, \"%s\". The session before stays as it is: /resume %s",
+                  title ? title : "", was);
+}
+
+const struct chat_command command_fork = {
+    .name = "/fork",
+    .argument = "[TITLE]",
+    .help = "go on in a copy of this session, to try something",
+    .run = slash_fork,
+    .more = "The conversation is copied to a new session, and this chat goes on in that, with\n"
+            "its variables and files. The session before stays as it is; /resume, or\n"
+            "sandpiper -r ID, continues it, and runs its code again for the variables.\n",
 };
 
 static void slash_rename(struct term *t, const char *argument)

@@ -56,10 +56,13 @@ struct term_options {
     const char *const *(*models)(void *ctx);
     /* "/timeout TIME": set the time of a cell. text NULL only asks. *ms is the time afterwards. */
     int (*cell_time)(void *ctx, const char *text, int64_t *ms, struct error *err);
+    /* Go on with a copy of the session; wanted: its title, or "". *title is what it became, *was names the
+     * session before; both are the chat's to free. */
+    int (*fork)(void *ctx, const char *wanted, char **title, char **was, struct error *err);
     /* Append the options of "sandpiper doctor" that make it check what this chat uses. */
     void (*doctor)(void *ctx, struct argv *words);
-    /* Called once, when the first prompt stands and before a line is taken: for what the prompt need not wait
-     * for. May be NULL. */
+    /* Called once, when the first prompt stands and before a line is taken: for what the prompt need not
+     * wait for. May be NULL. */
     void (*at_prompt)(void *ctx);
     void *ctx;
     struct sandbox *sandbox;  /* for /vars and /sandbox; not owned */
