@@ -131,7 +131,7 @@ def test_the_users_own_file_comes_back_as_it_was_noted(sandpiper, serve):
     server = serve(sandpiper, [show, text("Read.")] + [show, text("Again.")] * 2)
     assert sandpiper.run("--max-file", "10k", "--add", "large.csv", "read it").code == 0
     r = sandpiper.run("-c", "--rerun", "again")
-    assert "the variables are back" in r.err and "20004" in str(server.requests[3].messages[-1]), r
+    assert "Variables are back" in r.err and "20004" in str(server.requests[3].messages[-1]), r
     os.utime(os.path.join(sandpiper.work, "large.csv"))
     r = sandpiper.run("-c", "--rerun", "again")
     assert "large.csv has changed since" in r.err and "20004" not in str(server.requests[5].messages[-1]), r
