@@ -88,7 +88,7 @@ static void tell_engine(const char *engine, const struct sandbox_check *c, bool 
     }
     autofree char *line = xasprintf(
         "%sPython %s, first result after %.2f s%s%s",
-        c->contained ? "" : "runs code, but was not seen to isolate it: ", c->python, c->seconds,
+        c->contained ? "" : "runs code, but its isolation could not be confirmed: ", c->python, c->seconds,
         c->runtime ? ", runtime " : "", c->runtime ? c->runtime : "");
     autofree char *packages = xasprintf("packages: %s",
                                         c->packages && *c->packages ? c->packages : "only Python's own");

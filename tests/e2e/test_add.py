@@ -86,7 +86,7 @@ def test_what_is_no_file_is_left_out(sandpiper):
         r = sandpiper.run("exec", "--add", "data", "-c", TREE)
     assert tree(r) == ["data/a.csv", "data/sub/b.csv", "data/within"], r
     for line in ("again: a link to a folder", "dangling: a link to nothing", "out: a link out of the folder", "passwd: a link out of the folder",
-                 "pipe: a named pipe", "left out of data: 1 more", "(without 2 hidden)"):
+                 "pipe: a named pipe", "not copied from data: 1 more", "(without 2 hidden)"):
         assert line in r.err, (line, r)
     assert "secret" not in r.out
 
@@ -204,7 +204,7 @@ def test_a_name_with_a_newline_is_one_line(sandpiper, serve):
     folder(sandpiper, **{"c\nd": "1"})
     os.mkfifo(sandpiper.path("work/data/e\nf"))
     told, r = asked(sandpiper, serve, "go", "--add", "a\nb.csv", "--add", "data")
-    assert "a b.csv: %d bytes, in the sandbox as /mnt/data/a_b.csv\n" % len(CSV) in r.err and "left out of data: e f: a named pipe\n" in r.err, r
+    assert "a b.csv: %d bytes, in the sandbox as /mnt/data/a_b.csv\n" % len(CSV) in r.err and "not copied from data: e f: a named pipe\n" in r.err, r
     assert len(r.err.splitlines()) == 3 and "/mnt/data/a_b.csv" in told, r
 
 
@@ -486,7 +486,7 @@ def test_what_may_not_be_read():
         r = s.run("exec", "--add", "data/a.csv", "-c", "print(1)")
         assert r.code == 125 and r.out == "" and "Permission denied" in r.err and len(r.err.splitlines()) == 1, r
         r = s.run("exec", "--add", "data", "-c", TREE)
-        assert tree(r) == ["data/c.csv"] and len([line for line in r.err.splitlines() if "left out of data" in line and "denied" in line]) == 2, r
+        assert tree(r) == ["data/c.csv"] and len([line for line in r.err.splitlines() if "not copied from data" in line and "denied" in line]) == 2, r
 
 
 @pytest.mark.slow(20)

@@ -191,7 +191,7 @@ def test_flags_and_variables_for_scripts(bare, serve):
     assert bare.run("one", env={"SANDPIPER_DOTENV": "allow"}).code == 0
     assert bare.run("one").code == 2
     r = bare.run("--dotenv", "ignore", "one")
-    assert r.code == 2 and "no model is configured" in r.err, r
+    assert r.code == 2 and "No model yet" in r.err, r
     leads_to(bare, server.url, "SANDPIPER_DOTENV=allow\n")      # not the folder's to say
     r = bare.run("one")
     assert r.code == 2 and "SANDPIPER_DOTENV is ignored" in r.err, r

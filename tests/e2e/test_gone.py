@@ -184,5 +184,5 @@ def test_another_model_is_told_once(sandpiper, serve, asked, answered, told):
     sandpiper.configure((OWN % server.url).replace("    base_url", "    allow_insecure: true\n    base_url"))
     r = sandpiper.run("-m", asked, "well?", env=env)
     assert r.code == 0 and r.out == "Fine.\n", r
-    lines = [line for line in r.err.splitlines() if "answered by" in line]
+    lines = [line for line in r.err.splitlines() if "The service answered with" in line]
     assert len(lines) == int(told) and (not told or (asked in lines[0] and answered in lines[0])), r

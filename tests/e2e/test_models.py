@@ -104,7 +104,7 @@ def test_models_of_what_is_no_service(bare, serve):
     r = bare.run("models", env={"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"})
     assert r.code == 1 and "connection refused" in r.err, r
     r = bare.run("models", env={"OPENAI_BASE_URL": None, "OPENAI_API_KEY": None})
-    assert r.code == 2 and "no model is configured" in r.err, r
+    assert r.code == 2 and "No model yet" in r.err, r
 
 
 def test_ctrl_c_ends_a_list(bare, serve):

@@ -229,7 +229,7 @@ def test_doctor_sees_what_is_open(own):
     """It is called a sandbox and is none."""
     use(own, BARE, "fortress")
     r = doctor(own, "fortress")
-    assert r.code == 3 and "fortress    no    runs code, but was not seen to isolate it: Python 3." in r.out, r
+    assert r.code == 3 and "fortress    no    runs code, but its isolation could not be confirmed: Python 3." in r.out, r
     for words in ("network", "can write to the disk: /", "shares the processes of the machine"):
         assert any("open: " in line and words in line for line in r.out.splitlines()), (words, r)
     assert ("it runs as root" in r.out) == (os.geteuid() == 0), r

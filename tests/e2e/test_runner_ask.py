@@ -117,7 +117,7 @@ def test_what_cannot_be_asked(sandpiper, bare, serve):
     """Without a model: an error, since nothing in the question is the reason. The runner stays of use."""
     r = Runner(bare)
     got = r.refused("ask", input="go")
-    assert got["kind"] == "usage" and "no model is configured" in got["text"], got
+    assert got["kind"] == "usage" and "No model yet" in got["text"], got
     assert r.code("1 + 1")["value"] == "2"
     r.close()
     serve(sandpiper, [done("Fine.")])

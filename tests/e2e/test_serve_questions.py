@@ -134,7 +134,7 @@ def test_without_a_model(bare):
     server = Server(bare)
     r = server.open("/v1/chat/completions", {"messages": [user("x")]})
     error = json.load(r)["error"]
-    assert (r.status, error["code"], r.headers["x-should-retry"]) == (503, "NOT_CONFIGURED", "false") and "no model is configured" in error["message"]
+    assert (r.status, error["code"], r.headers["x-should-retry"]) == (503, "NOT_CONFIGURED", "false") and "No model yet" in error["message"]
     assert server.ask("/ask", {"input": "x"}, 503)["code"] == "NOT_CONFIGURED"
     assert server.close() == 0
 

@@ -94,7 +94,7 @@ def test_progress_of_large_files(sandpiper, serve, storage):
     s.gates = {2: threading.Event(), 3: threading.Event()}
     p = start(sandpiper, "--upload", to, env=env)
     p.send("go\r")
-    p.expect(r"a\.bin: 127\.0\.0\.1:\d+ is busy \(503\); try 2 of 4 in ")
+    p.expect(r"a\.bin: 127\.0\.0\.1:\d+ is busy \(503\)\. Trying again in [0-9.]+ s \(2 of 4\)")
     p.expect(r"Uploading files\.\.\. [1-9][\d.]* MB of 25\.2 MB")
     s.gates[2].set()
     p.expect(r"Uploading files\.\.\. (1[2-9]|2[0-5])[\d.]* MB of 25\.2 MB")

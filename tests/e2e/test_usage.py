@@ -168,7 +168,8 @@ def test_what_was_looked_for_is_said(bare):
         waited = r.seconds
         assert 1.5 < r.seconds < HANG, r           # something is there: it may be busy
     r = bare.run("q", env=look_at(bare, "http://127.0.0.1:%d/v1" % port))
-    refused(r, "looked for Here at 127.0.0.1:%d)" % port, lines=4)
+    refused(r, "No model yet. Choose one:", lines=4)
+    assert "looked for" not in r.err and "(looked for Here at 127.0.0.1:%d). Choose" % port in bare.run("-v", "q", env=look_at(bare, "http://127.0.0.1:%d/v1" % port)).err, r
     assert r.seconds < waited, r
 
 

@@ -70,7 +70,7 @@ static int copy_stream(struct agent *a, struct added_file *s, struct error *err)
 
     s->copy = memfd_create("attachment", MFD_CLOEXEC);
     if (s->copy < 0)
-        return error_errno(err, "keeping %s", name);
+        return error_errno(err, "cannot keep %s", name);
     for (;;) {
         ssize_t n = slow_read(&in, piece, HEAD_MAX, err);
 
@@ -82,10 +82,10 @@ static int copy_stream(struct agent *a, struct added_file *s, struct error *err)
         if (total > a->o.data_size)
             return sandbox_too_large(name, "more than ", a->o.data_size, a->o.data_size, err);
         if (fd_write_all(s->copy, piece, (size_t)n))
-            return error_errno(err, "keeping %s", name);
+            return error_errno(err, "cannot keep %s", name);
     }
     s->fd = s->copy;
-    return lseek(s->copy, 0, SEEK_SET) < 0 ? error_errno(err, "keeping %s", name) : 0;
+    return lseek(s->copy, 0, SEEK_SET) < 0 ? error_errno(err, "cannot keep %s", name) : 0;
 }
 
 static int source_open(struct agent *a, struct added_file *s, struct error *err)
@@ -109,7 +109,7 @@ static int source_open(struct agent *a, struct added_file *s, struct error *err)
         ssize_t n = pread(s->fd, s->head + s->head_len, HEAD_MAX - s->head_len, at + (off_t)s->head_len);
 
         if (n < 0 && errno != EINTR)
-            return error_errno(err, "reading %s", name);
+            return error_errno(err, "cannot read %s", name);
         if (n == 0)
             break;
         s->head_len += n > 0 ? (size_t)n : 0;
@@ -389,7 +389,9 @@ int attach_file(struct agent *a, const char *name, int fd, struct buf *out, stru
         autofree char *note = xasprintf("[Already there: /mnt/data/%s]", s.inside);
         agent_tell(a->before, note);
     }
-    if (!s.folder) /* of which the sandbox has told */
+    if (!s.folder && !s.size)
+        agent_notice(a, NOTICE_INFO, "%s is empty, in the sandbox as /mnt/data/%s", s.shown, s.inside);
+    else if (!s.folder) /* of which the sandbox has told */
         agent_notice(a, NOTICE_INFO, "%s: %" PRId64 " bytes, in the sandbox as /mnt/data/%s%s%s", s.shown,
                      s.size, s.inside, s.trouble ? "; " : "", s.trouble ? s.trouble : "");
     struct event added = {.type = EVENT_ADDED,

@@ -40,8 +40,9 @@ size_t local_places(const struct config *c, struct local_place v[LOCAL_MAX])
     return n;
 }
 
-/* Name the places where a model was looked for, and what each had instead. */
-static void tell_places(const struct local_place *local, const enum llm_place *places, size_t n,
+/* Name the places where a model was looked for and something listens, and what each had instead; all: those
+ * where nobody listens too. */
+static void tell_places(const struct local_place *local, const enum llm_place *places, size_t n, bool all,
                         struct buf *out)
 {
     static const char *const words[] = {
@@ -54,15 +55,18 @@ static void tell_places(const struct local_place *local, const enum llm_place *p
         [LLM_MODEL] = "",
     };
 
-    buf_addstr(out, ", and no model server runs on this machine (looked for ");
     for (size_t i = 0; i < n; i++) {
         const struct provider *p = local[i].provider;
         const char *host = strstr(local[i].url, "//"), *name = p->title ? p->title : p->name;
 
         host = host ? host + 2 : local[i].url;
-        buf_addf(out, "%s%s at %.*s%s", i ? "; " : "", name, (int)strcspn(host, "/"), host, words[places[i]]);
+        if (places[i] == LLM_NOBODY && !all)
+            continue;
+        buf_addf(out, "%s%s at %.*s%s", out->len ? "; " : " (looked for ", name, (int)strcspn(host, "/"),
+                 host, words[places[i]]);
     }
-    buf_addch(out, ')');
+    if (out->len)
+        buf_addch(out, ')');
 }
 
 static void move_to(struct endpoint *e, const char *url)
@@ -90,7 +94,7 @@ int none_configured(const char *looked, struct error *err)
 {
     return error_set(
         err, ERROR_USAGE, 0,
-        "no model is configured%s. Choose one of these:\n"
+        "No model yet%s. Choose one:\n"
         "  a key:         export OPENAI_API_KEY=...  (or GROQ_API_KEY, OPENROUTER_API_KEY, ...: "
         "man sandpiper-config)\n"
         "  your machine:  ollama serve, beside it ollama pull qwen3.5:4b  (or llama.cpp, LM Studio; "
@@ -120,7 +124,7 @@ static int discover(const struct service *s, char **model, char **notice, struct
         return error_set(err, ERROR_CANCELLED, 0, "interrupted");
     if (found < 0) {
         if (c->discover && n)
-            tell_places(local, places, n, &looked);
+            tell_places(local, places, n, c->front.verbose, &looked);
         if (c->front.model && *c->front.model)
             return error_set(
                 err, ERROR_USAGE, 0,
@@ -261,8 +265,7 @@ int model_settle(const struct service *s, char **model, char **notice, struct er
         enum llm_place place;
         struct llm_search search = {&url, 1, c->ca_cert, LIST_MS, LIST_MS};
         if (llm_discover(&search, loop, model, &place) == 0) {
-            *notice = xasprintf("no model was chosen; using %s, the first that %s lists", *model,
-                                e->base_url);
+            *notice = xasprintf("Using %s, the first model at %s (-m chooses).", *model, e->base_url);
             return 0;
         }
         if (loop_cancelled(loop))

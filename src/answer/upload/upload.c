@@ -283,11 +283,12 @@ static void tell_wait(struct upload_try *a, const struct failure *f, unsigned tr
     if (f->status)
         snprintf(status, sizeof status, " (%d)", f->status);
     failure_brief(f, "", said, sizeof said);
-    autofree char *why = xasprintf("%s%s%s; try %u of %d in %.*f s", f->status ? host : said,
+    autofree char *wait = failure_wait_text(ms, tried + 1, RETRY_MAX + 1);
+    autofree char *why = xasprintf("%s%s%s. %s", f->status ? host : said,
                                    !f->status                   ? ""
                                    : failure_is_busy(f->status) ? " is busy"
                                                                 : " failed",
-                                   status, tried + 1, RETRY_MAX + 1, ms < 10000, ms / 1000.0);
+                                   status, wait);
     tell_phase(a, &(struct phase_now){.phase = PHASE_RETRYING, .until = clock_ms() + ms}, why);
 }
 

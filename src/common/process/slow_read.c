@@ -48,7 +48,7 @@ ssize_t slow_read(const struct slow_reader *s, void *buf, size_t size, struct er
             return n;
         /* EAGAIN: another process that shares the descriptor made it non-blocking and read first. */
         if (errno != EINTR && errno != EAGAIN)
-            return error_errno(err, "reading %s", s->name);
+            return error_errno(err, "cannot read %s", s->name);
     }
 }
 

@@ -147,6 +147,16 @@ static const char *keep_path(struct config *c, const char *path, const char *fil
     return config_keep(c, whole ? whole : path);
 }
 
+static int config_empty(const struct setting *s, struct error *err)
+{
+    const struct option *o = s->option;
+
+    if (s->from.kind == SOURCE_FLAG && o->arg)
+        return error_set(err, ERROR_USAGE, 0, "%s needs a value, as in --%s %s", s->where, o->flag, o->arg);
+    return error_set(err, ERROR_USAGE, 0, "%s: expected a %s, found nothing", s->where,
+                     o->type == OPTION_PATHS ? "path" : "string");
+}
+
 int config_set(struct config *c, const struct setting *s, struct error *err)
 {
     const struct option *o = s->option;
@@ -175,7 +185,7 @@ int config_set(struct config *c, const struct setting *s, struct error *err)
         break;
     case OPTION_PATHS:
         if (!*text)
-            return error_set(err, ERROR_USAGE, 0, "%s: expected a path, found nothing", s->where);
+            return config_empty(s, err);
         argv_push(at, from->kind == SOURCE_FILE ? keep_path(c, text, from->name) : text);
         break;
     case OPTION_ENGINE:
@@ -183,7 +193,7 @@ int config_set(struct config *c, const struct setting *s, struct error *err)
     case OPTION_STRING:
     case OPTION_SECRET:
         if (!*text && !(o->letter && strchr("cps", o->letter)))
-            return error_set(err, ERROR_USAGE, 0, "%s: expected a string, found nothing", s->where);
+            return config_empty(s, err);
         *(const char **)at = o->type == OPTION_FILE && from->kind == SOURCE_FILE
                                  ? keep_path(c, text, from->name)
                                  : config_keep(c, text);

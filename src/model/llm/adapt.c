@@ -317,5 +317,6 @@ void adapt_tell_model(const struct exchange *x, const struct llm_reply *r)
         || (!strncasecmp(asked, answered, n) && is_snapshot(asked[n] ? asked + n : answered + n)))
         return;
     m->learnt->told_model = true;
-    exchange_notice(x, m->o.service.own_names, "asked for %.100s, answered by %.100s", m->o.model, r->model);
+    exchange_notice(x, m->o.service.own_names, "The service answered with %.100s, not %.100s.", r->model,
+                    m->o.model);
 }

@@ -269,14 +269,19 @@ static void tell_wait(const struct exchange *x, const struct failure *f, int wai
     bool rarely = f->class == FAILURE_TOOL_USE || f->once; /* such failures get only one more try */
     unsigned tried = x->retry.attempts + 1;
     failure_brief(f, x->m->o.api_key, said, sizeof said);
-    const char *why = *said ? said : "no message";
     const char *what = f->status == 400             ? "refused the model's tool call"
                        : failure_is_busy(f->status) ? "is busy"
                                                     : "failed";
-    autofree char *trouble = f->status ? xasprintf("%s %s (%d: %s)", host, what, f->status, why)
-                                       : xstrdup(why);
-    exchange_notice(x, false, "%s; try %u of %u in %.*f s", trouble, tried, rarely ? tried : RETRY_MAX + 1,
-                    wait_ms < 10000, wait_ms / 1000.0);
+    bool says_more = *said && !(f->status == 429 && strcasestr(said, "rate limit"));
+    autofree char *trouble = !f->status         ? xstrdup(*said ? said : "No message")
+                             : f->status == 429 ? xasprintf("Rate limit reached at %s", host)
+                                                : xasprintf("%s %s", host, what);
+    autofree char *status = f->status ? xasprintf(" (%d%s%s)", f->status, says_more ? ": " : "",
+                                                  says_more ? said : "")
+                                      : xstrdup("");
+    autofree char *wait = failure_wait_text(wait_ms, tried, rarely ? tried : RETRY_MAX + 1);
+
+    exchange_notice(x, false, "%s%s. %s", trouble, status, wait);
 }
 
 #define TELL_LOADING_MS 30000

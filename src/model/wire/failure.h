@@ -105,6 +105,8 @@ double failure_wait_in_body(const struct json *error, const char *message);
 
 /* True when the service has too much to do. The other statuses that may be retried mean that it failed. */
 bool failure_is_busy(int status);
+/* "Trying again in 0.4 s (2 of 4)." The caller frees. */
+char *failure_wait_text(int ms, unsigned attempt, unsigned most);
 /* Is the service not offered in the place that the request came from? */
 bool failure_is_region(const struct failure *f);
 /* After a request with images: does the service refuse those? */

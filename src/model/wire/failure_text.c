@@ -122,6 +122,12 @@ bool failure_is_busy(int status)
     return status == 429 || status == 503 || status == 529 || status == 498;
 }
 
+char *failure_wait_text(int ms, unsigned attempt, unsigned most)
+{
+    return xasprintf("Trying again in %.*g s (%u of %u).", ms < 9950 ? 2 : 6,
+                     ms < 9950 ? ms / 1000.0 : (ms + 500) / 1000, attempt, most);
+}
+
 static int busy(const struct text *t)
 {
     const struct failure *f = t->f;

@@ -84,9 +84,8 @@ static void check_limits(const struct sandbox_options *o, const struct engine_fa
     if (engine->holds_files)
         argv_pushf(&out->holds, "%d files", o->run.data_files);
     else
-        argv_pushf(&out->weaker, "file-count limit (%d) is checked after each run, not during it",
-                   o->run.data_files);
-    argv_pushf(&out->holds, "%d s a cell", o->cell_ms / 1000);
+        argv_pushf(&out->holds, "%d files (counted after each run)", o->run.data_files);
+    argv_pushf(&out->holds, "%d s a run", o->cell_ms / 1000);
     for (const char *line = run->fewer; *line; line += strcspn(line, "\n"), line += *line == '\n')
         argv_pushf(&out->weaker, "%.*s", (int)strcspn(line, "\n"), line);
     if (run->weakness)

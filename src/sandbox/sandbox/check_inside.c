@@ -90,9 +90,8 @@ static void tell_limits(const struct sandbox_options *o, const struct limits_see
         argv_pushf(&c->holds, "%s in /mnt/data", size_text((int64_t)seen->data).text);
     else
         argv_pushf(&c->weaker, "/mnt/data: its size is not limited to %s", size_text(o->run.data_size).text);
-    argv_pushf(&c->weaker, "file-count limit (%d) is checked after each run, not during it",
-               o->run.data_files);
-    argv_pushf(&c->holds, "%d s a cell", o->cell_ms / 1000);
+    argv_pushf(&c->holds, "%d files (counted after each run)", o->run.data_files);
+    argv_pushf(&c->holds, "%d s a run", o->cell_ms / 1000);
 }
 
 void check_inside(struct sandbox *s, const struct sandbox_options *limits, struct sandbox_check *c)

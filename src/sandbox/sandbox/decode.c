@@ -98,7 +98,7 @@ static int decode(struct decode_request *d, struct sandbox *s, struct error *err
                          size_text(s->o.run.data_size).text);
     if (u->read_errno) {
         errno = u->read_errno;
-        return error_errno(err, "reading %s", q->what);
+        return error_errno(err, "cannot read %s", q->what);
     }
     if (q->error || d->got < d->size || d->size == 0)
         return error_set(err, ERROR_SYSTEM, 0, "%s could not be decoded: %s", q->what,

@@ -61,7 +61,7 @@ static int outcome(const struct get_request *g, struct error *err)
 
     if (g->write_errno) {
         errno = g->write_errno;
-        return error_errno(err, "copying %s out of the sandbox", q->what);
+        return error_errno(err, "cannot copy %s out of the sandbox", q->what);
     }
     if (q->error)
         return error_set(err, ERROR_USAGE, q->error_code == ENOENT ? ENOENT : EINVAL,

@@ -106,7 +106,7 @@ static int put_end(struct put *u, struct error *err)
         return sandbox_too_large(u->request.what, "more than ", s->o.run.data_size, s->o.run.data_size, err);
     if (u->read_errno) {
         errno = u->read_errno;
-        return error_errno(err, "reading %s", u->request.what);
+        return error_errno(err, "cannot read %s", u->request.what);
     }
     if (rc < 0)
         return -1;

@@ -131,10 +131,10 @@ static void tell_result(const struct put_folder *p)
     for (size_t i = 0; i < g->refused.n && i < TOLD_MOST; i++) {
         autofree char *plain = scrub_line(g->refused.v[i], SCRUB_TERMINAL);
 
-        engine_notice(o, false, "left out of %s: %s", p->name, plain);
+        engine_notice(o, false, "not copied from %s: %s", p->name, plain);
     }
     if (g->refused.n > TOLD_MOST)
-        engine_notice(o, false, "left out of %s: %zu more", p->name, g->refused.n - TOLD_MOST);
+        engine_notice(o, false, "not copied from %s: %zu more", p->name, g->refused.n - TOLD_MOST);
     if (g->hidden)
         snprintf(hidden, sizeof hidden, " (without %u hidden)", g->hidden);
     engine_notice(o, false, "%s: %u file%s, %" PRId64 " bytes, in the sandbox as /mnt/data/%s/%s", p->name,

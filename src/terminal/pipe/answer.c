@@ -87,7 +87,7 @@ static void write_failed(struct answer *a, int why)
         return;
     }
     if (!a->broken && why != EPIPE) {
-        autofree char *line = xasprintf("writing the answer to stdout: %s", strerror(why));
+        autofree char *line = xasprintf("cannot write the answer to stdout: %s", strerror(why));
 
         show_line(a->show, NOTICE_ERROR, line);
     }

@@ -125,7 +125,7 @@ static int spool_copy(struct spool *s, int file, uint64_t *size, struct error *e
             return too_big(s->r, *size, whole, err);
         }
         if (fd_write_all(file, buf, (size_t)n) < 0)
-            return error_errno(err, "keeping the data of stdin in a temporary file");
+            return error_errno(err, "cannot keep the data of stdin in a temporary file");
     }
 }
 

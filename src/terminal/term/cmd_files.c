@@ -186,7 +186,7 @@ static int fill_copy(struct term *t, const struct get_argument *w, int fd, struc
         return error_errno(err, "%s", w->path);
     while ((n = read(in, piece, sizeof piece)) > 0 && fd_write_all(fd, piece, (size_t)n) == 0)
         ;
-    return n ? error_errno(err, "copying %s", w->name) : 0;
+    return n ? error_errno(err, "cannot copy %s", w->name) : 0;
 }
 
 /* To a file that must not exist. */

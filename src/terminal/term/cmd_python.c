@@ -181,7 +181,7 @@ static void slash_reset(struct term *t)
 const struct chat_command command_reset = {
     .name = "/reset",
     .argument = "",
-    .help = "restart Python: variables go, files and conversation stay",
+    .help = "restart Python; keep only files and conversation",
     .act = slash_reset,
     .usual = true,
     .more = "Starts a fresh Python: variables and imports are gone. Files and the\n"

@@ -308,7 +308,7 @@ static void bad_elsewhere(void **state)
         {NULL, "--timeout", "soon", "--timeout: expected a time such as 90, 90s or 2m, found \"soon\""},
         {NULL, "--memory", "-5", "--memory: expected a size"},
         {NULL, "--stdin", "file", "--stdin: expected one of auto|data|ignore"},
-        {NULL, "--model", "", "--model: expected a string, found nothing"},
+        {NULL, "--model", "", "--model needs a value, as in --model NAME"},
         {NULL, "--max-rounds", "0", "0 is too small; the minimum is 1"},
         {NULL, "--color", "\033[31m", "found \"\""},
         {NULL, "--config", "/does/not/exist", "/does/not/exist: No such file"},
