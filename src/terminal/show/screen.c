@@ -21,6 +21,7 @@ void screen_release(struct screen *s)
     buf_release(&s->out);
     free(s->words);
     free(s->draft);
+    free(s->drawn_text);
 }
 
 void screen_follow_width(struct screen *s)

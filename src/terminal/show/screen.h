@@ -50,6 +50,7 @@ struct screen {
     bool text_line;     /* the model's text has an unfinished line on this screen */
     int text_column;    /* where that ends; -1: not known */
 
+    bool calm;   /* the transient line changes once a second at most */
     bool dots;   /* a terminal without cursor movement: the transient line is a dot a second */
     char *words; /* of the transient line, or NULL */
     char *draft; /* what it shows in their place, or NULL */
@@ -57,6 +58,7 @@ struct screen {
     int64_t status_since;
     bool drawn; /* it stands there now */
     int above;  /* on the line below an unfinished one, which ends in this column; -1: on a line of its own */
+    char *drawn_text;               /* what stands there */
     int drawn_width, drawn_columns; /* the terminal's when it was drawn, and its own */
     unsigned frame;
     uint64_t unshown; /* bytes of output while no more of it is shown, for the status line; 0: all is shown */

@@ -22,6 +22,7 @@ void show_on_stderr(struct show_options *o)
 struct show *show_new(const struct show_options *o)
 {
     struct show *s = xcalloc(1, sizeof *s);
+    const char *accessible = getenv("ACCESSIBLE");
 
     s->o = *o;
     s->o.max_lines = o->max_lines ? o->max_lines : MAX_LINES;
@@ -30,6 +31,8 @@ struct show *show_new(const struct show_options *o)
     s->screen = (struct screen){.fd = o->fd,
                                 .terminal = o->terminal,
                                 .dots = o->dots,
+                                .calm = (accessible && *accessible)
+                                        || (o->render && !strcmp(o->render, "plain")),
                                 .colour = o->colour,
                                 .width = o->width > 0 ? o->width : 80,
                                 .loop = o->loop,

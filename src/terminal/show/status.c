@@ -17,6 +17,7 @@
 #define MID_MS     1000 /* behind an unfinished line: words that come slowly are no silence */
 #define FRAME_MS   120
 #define DOT_MS     1000
+#define CALM_MS    1000
 #define DRAFT_MS   60 /* a draft comes back so soon after words of the answer */
 #define DRAFT_MOST 400
 
@@ -62,7 +63,8 @@ static bool can_move(const struct screen *s)
 
 void screen_status_arm(struct screen *s)
 {
-    int wait = s->dots ? DOT_MS : s->drawn ? FRAME_MS : s->draft ? DRAFT_MS : SILENCE_MS;
+    int frame = s->calm ? CALM_MS : FRAME_MS;
+    int wait = s->dots ? DOT_MS : s->drawn ? frame : s->draft ? DRAFT_MS : SILENCE_MS;
 
     if (s->loop && (s->words || s->draft))
         loop_timer(s->loop, clock_ms() + wait, status_tick, s);
@@ -127,9 +129,18 @@ static void status_draw(struct screen *s)
     /* Leave one column free: otherwise the terminal wraps, and "\r" no longer reaches the beginning of the
      * line. */
     buf_cut(&line, screen_fitting(buf_str(&line), s->width - 1));
-    buf_addf(&s->out, "\r%s%s%s\033[K", screen_sgr(s, SGR_DIM), buf_str(&line), screen_sgr(s, SGR_RESET));
+    const char *text = buf_str(&line);
+    bool same = was && s->drawn_text && line.len && !strcmp(text + 1, s->drawn_text + 1);
+    if (same && *text == *s->drawn_text)
+        return;
     s->drawn_width = s->width;
-    s->drawn_columns = utf8_columns(buf_str(&line), line.len);
+    s->drawn_columns = utf8_columns(text, line.len);
+    if (same) /* but for what turns; the cursor goes back to its end */
+        buf_addf(&s->out, "\r%s%c%s\033[%dG", screen_sgr(s, SGR_DIM), *text, screen_sgr(s, SGR_RESET),
+                 s->drawn_columns + 1);
+    else
+        buf_addf(&s->out, "\r%s%s%s\033[K", screen_sgr(s, SGR_DIM), text, screen_sgr(s, SGR_RESET));
+    xreplace(&s->drawn_text, buf_steal(&line, NULL));
 }
 
 static void status_tick(void *ctx)
