@@ -242,8 +242,12 @@ static int not_continued(struct talk *t, const struct error *err)
 
 static int converse(struct talk *t)
 {
+    const struct store_found *from = t->saved.from;
+
     if (t->pipe)
         return pipe_run(t->pipe, t->ask.agent);
+    if (from)
+        term_continued(t->term, t->ask.agent, from->answer, from->code);
     sandbox_start(t->ask.sandbox); /* it will be up by the time the first question is typed */
     return term_run(t->term, t->ask.agent);
 }

@@ -116,6 +116,10 @@ int saved_open(struct saved *s, struct error *err);
  * -1: it was interrupted. */
 int saved_continue(struct saved *s, struct sandbox *sandbox, struct agent *agent, struct error *err);
 void saved_release(struct saved *s);
+/* saved_line.c: what is said of a session that goes on. copy: the id of the copy of it that does; or NULL.
+ * The caller frees. */
+struct store_found;
+char *saved_line(const struct store_found *from, const char *copy);
 /* saved_data.c: save an event, and a copy of the user's file that it is about, if that is not too large. */
 void saved_event(struct saved *s, const struct event *e);
 

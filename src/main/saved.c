@@ -127,10 +127,7 @@ int saved_continue(struct saved *s, struct sandbox *sandbox, struct agent *agent
     if (!from)
         return 0;
     bool copy = is_saved(s) && strcmp(from->id, s->session->id) != 0 && s->store && store_db(s->store);
-    autofree char *line = xasprintf("Continuing \"%s\" (%s)%s%s%s.", from->title ? from->title : "",
-                                    session_short(from->id),
-                                    copy ? ", in a copy, since another program uses it (" : "",
-                                    copy ? session_short(s->session->id) : "", copy ? ")" : "");
+    autofree char *line = saved_line(from, copy ? s->session->id : NULL);
     s->notice(s->ctx, NOTICE_INFO, line);
     if (variables_live(s, sandbox))
         return 0;

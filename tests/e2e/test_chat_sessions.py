@@ -69,6 +69,37 @@ def test_the_commands(sandpiper, serve):
     assert not [one for one in listed(sandpiper) if one["in_use"]]
 
 
+TABLE = "| legs | animals |\n|---|---|\n| 4 | 2 |\n\nfour"
+LONG = "## The **whole** story\n\nIt has `many` words. " + "And so it goes on, word for word, until nobody reads any more. " * 5
+
+
+def test_a_session_that_goes_on_says_where_it_was_left(sandpiper, serve):
+    """Its size, the last question and answer in short; /raw and /code have them whole."""
+    serve(sandpiper, [text("One."), code("x = 4"), text(TABLE), text(LONG)])
+    sandpiper.run("a first question?")
+    sandpiper.run("-c", "and how many legs?")
+    p = sandpiper.chat("-c", env=PLAIN, size=(30, 120))
+    p.expect(r'Continuing "a first question\?" \(2 questions, \d+ [A-Z][a-z]+\)\. Last: "\[table\] four"\r\n *You asked: "and how many legs\?"')
+    p.expect(r"\[y/N\]")
+    p.send("n\r")
+    p.expect("> ")
+    ask(p, "/raw", re.escape(TABLE.replace("\n", "\r\n")))
+    ask(p, "/code", "x = 4")
+    ask(p, "a long one?", "nobody reads")
+    ask(p, "/undo", "Removed")
+    ask(p, "/raw", re.escape(TABLE.replace("\n", "\r\n")))
+    ask(p, "/undo", "Removed")
+    ask(p, "/raw", "No answer yet")
+    leave(p)
+
+
+def test_a_long_answer_is_shortened(sandpiper, serve):
+    serve(sandpiper, [text(LONG), text("Two.")])
+    sandpiper.run("a?")
+    r = sandpiper.run("-c", "b?")
+    assert 'Last: "The whole story It has many words. And so it goes on, word for word, until..."' in r.err, r
+
+
 def test_the_chat_asks_for_the_variables(sandpiper, serve):
     serve(sandpiper, [code("v = 77"), text("Set."), code("print(v)"), text("77")])
     sandpiper.run("set v")

@@ -90,7 +90,7 @@ def test_one_goes_on_without_being_saved(sandpiper, serve):
     serve(sandpiper, [text("One."), text("Two.")])
     assert sandpiper.run("a?").code == 0
     r = sandpiper.run("--no-save", "-c", "b?")
-    assert re.fullmatch(r'sandpiper: Continuing "a\?" \(\w+\)\.\n', r.err) and r.out == "Two.\n", r
+    assert re.fullmatch(r'sandpiper: Continuing "a\?" \(1 question, \d+ [A-Z]\w+\)\. Last: "One\."\n', r.err) and r.out == "Two.\n", r
 
 
 def test_wrong_words(sandpiper):

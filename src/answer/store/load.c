@@ -20,6 +20,13 @@
     "substr(s.writer,1,300), s.used, (SELECT count(*) FROM question q WHERE q.session=s.n AND q.state=0), " \
     "(SELECT count(*) FROM cell c WHERE c.session=s.n), s.n FROM session s "
 
+/* What stands last in session ?1. */
+#define LAST                                                                                                 \
+    "SELECT substr(q.text,1,1048576), substr(q.answer,1,1048576), (SELECT group_concat(code, "               \
+    "char(10,10)) FROM (SELECT substr(c.code,1,1048576) AS code FROM cell c WHERE c.session=q.session AND "  \
+    "c.question=q.number AND c.call_id<>'' ORDER BY c.n LIMIT 100)) FROM question q WHERE q.session=?1 AND " \
+    "q.state=0 AND q.status IS NOT NULL ORDER BY q.number DESC LIMIT 1"
+
 int64_t session_by_id(struct db *db, const char *id, struct error *err)
 {
     int64_t n = 0, hits = 0;
@@ -54,10 +61,25 @@ void store_found_release(struct store_found *f)
     free(f->folder);
     free(f->sandbox);
     free(f->writer);
+    free(f->question);
+    free(f->answer);
+    free(f->code);
     *f = (struct store_found){0};
 }
 
-static bool take_found(struct db_rows *r, struct store_found *f)
+static void find_last(struct db *db, int64_t session, struct store_found *f)
+{
+    struct db_rows r = db_query(db, LAST, "i", session);
+
+    if (!db_next(&r))
+        return;
+    f->question = db_copy(&r, 0);
+    f->answer = db_copy(&r, 1);
+    f->code = db_copy(&r, 2);
+    db_done(&r);
+}
+
+static bool take_found(struct db_rows *r, struct store_found *f, int64_t *session)
 {
     if (!db_next(r))
         return false;
@@ -69,6 +91,7 @@ static bool take_found(struct db_rows *r, struct store_found *f)
     f->used = db_int(r, 5);
     f->questions = db_int(r, 6);
     f->cells = db_int(r, 7);
+    *session = db_int(r, 8);
     db_done(r);
     return f->id && f->folder;
 }
@@ -90,8 +113,10 @@ int store_find(const char *place, const char *id, const char *folder, struct sto
     struct db_rows r = id ? db_query(db, FOUND "WHERE s.n=?", "i", n)
                           : db_query(db, FOUND "WHERE s.folder=? ORDER BY s.used DESC, s.n DESC LIMIT 1", "s",
                                      folder);
-    if (take_found(&r, f))
+    if (take_found(&r, f, &n)) {
+        find_last(db, n, f);
         return 0;
+    }
     store_found_release(f);
     return db_check(db, err) < 0 ? -1
                                  : error_set(err, ERROR_USAGE, ENOENT,

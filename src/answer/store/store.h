@@ -53,6 +53,8 @@ struct store_found {
     char *writer; /* who writes to it at present; NULL: nobody. It may be dead: check */
     int64_t used; /* seconds since the epoch */
     int64_t questions, cells;
+    /* the last question, its answer, and the code that ran for it; or NULL */
+    char *question, *answer, *code;
 };
 /* The last session of folder (id NULL), or the one whose id, or the last part of it, begins with id. -1
  * with err (ERROR_USAGE): there is none, or there are several. */

@@ -471,6 +471,11 @@ static void greet(struct term *t)
     show_talk(t->show, buf_str(&out), out.len);
 }
 
+void term_continued(struct term *t, struct agent *a, const char *answer, const char *code)
+{
+    past_add(&t->past, agent_question_serial(a), answer, code);
+}
+
 int term_run(struct term *t, struct agent *a)
 {
     struct buf line autorelease(buf_release) = BUF_INIT(QUESTION_MAX);
