@@ -12,7 +12,7 @@
 #define SHOWN_BYTES 80
 
 /* "26 November", with its year if that is another than now. The caller frees. */
-static char *day_of(int64_t seconds)
+static char *day_last_used(int64_t seconds)
 {
     time_t then = (time_t)seconds, today = time(NULL);
     struct tm day = {0}, now = {0};
@@ -24,13 +24,13 @@ static char *day_of(int64_t seconds)
     return xstrdup(text);
 }
 
-static void add_word(struct buf *out, const char *word, size_t len)
+static void add_short_word(struct buf *out, const char *word, size_t len)
 {
     buf_addf(out, "%s%.*s", out->len ? " " : "", (int)len, word);
 }
 
 /* The words of a line, without the marks of headings, lists and emphasis. */
-static void add_line(struct buf *out, const char *line, size_t len)
+static void add_short_line(struct buf *out, const char *line, size_t len)
 {
     for (size_t i = 0, n; i < len && out->len <= SHOWN_BYTES; i += n) {
         n = strcspn(line + i, " \t");
@@ -40,7 +40,7 @@ static void add_line(struct buf *out, const char *line, size_t len)
         while (to > from && strchr("*_`", line[i + to - 1]))
             to--;
         if (to > from)
-            add_word(out, line + i + from, to - from);
+            add_short_word(out, line + i + from, to - from);
         n += n < len - i;
     }
 }
@@ -63,10 +63,10 @@ static char *beginning(const char *text)
         if (mark)
             fence = fence ? NULL : line;
         if (kind && kind != block)
-            add_word(&out, kind, strlen(kind));
+            add_short_word(&out, kind, strlen(kind));
         block = kind;
         if (!kind && line < text + len)
-            add_line(&out, line, (size_t)(text + len - line));
+            add_short_line(&out, line, (size_t)(text + len - line));
     }
     if (out.len > SHOWN_BYTES || *text) {
         size_t at = utf8_cut(out.data, out.len, out.len < SHOWN_BYTES ? out.len : SHOWN_BYTES);
@@ -82,7 +82,7 @@ static char *beginning(const char *text)
 char *saved_line(const struct store_found *from, const char *copy)
 {
     struct buf line autorelease(buf_release) = BUF_INIT(0);
-    autofree char *day = day_of(from->used), *answer = beginning(from->answer ? from->answer : ""),
+    autofree char *day = day_last_used(from->used), *answer = beginning(from->answer ? from->answer : ""),
                   *question = beginning(from->question ? from->question : "");
     const char *title = from->title ? from->title : "";
 

@@ -153,7 +153,7 @@ static void add_scrubbed(struct show_text *t)
     t->mid = markdown_mid(t->markdown);
 }
 
-static int feed(struct show_text *t, const char *text, size_t len)
+static int feed_piece(struct show_text *t, const char *text, size_t len)
 {
     look_at_screen(t);
     scrub_feed(&t->scrub, text, len, &t->clean);
@@ -168,14 +168,14 @@ int show_text_feed(struct show_text *t, const char *text, size_t len)
     while (t->show && t->show->n_held && (nl = memchr(text, '\n', len))) {
         size_t n = (size_t)(nl - text) + 1;
 
-        if (feed(t, text, n) < 0)
+        if (feed_piece(t, text, n) < 0)
             return -1;
         if (!t->mid || t->newlines) /* the line has ended */
             show_held(t->show);
         text += n;
         len -= n;
     }
-    return len ? feed(t, text, len) : 0;
+    return len ? feed_piece(t, text, len) : 0;
 }
 
 static int text_end(struct show_text *t)
