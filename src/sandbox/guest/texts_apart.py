@@ -5,7 +5,7 @@
 
 CELL_SIZE = 8, 16                    # pixels of a cell in the picture
 STRETCH = 1.6                   # how much wider or higher than the figure the picture may be
-TEXTS_MOST, TEXT_MOST = 500, 200
+TEXTS_MOST, TEXT_MOST, TEXTS_BYTES = 500, 200, 65536
 WHOLE = 10000                   # width and height of the picture, in which places are told
 LINE_LEAST, EDGE_LEAST = 3.0, 1.6       # points: of a line, and of what has an area
 SPENT_MOST = 1.5                # seconds of a cell for such pictures
@@ -67,7 +67,7 @@ def make_canvas():
     class Renderer(RendererAgg):
         def __init__(self, *size):
             super().__init__(*size)
-            self.groups, self.texts, self.headings = [], [], ()
+            self.groups, self.texts, self.headings, self.upright_labels = [], [], (), {}
             for name in 'draw_markers', 'draw_path_collection':
                 setattr(self, name, self.without_ticks(getattr(self, name)))
 
@@ -93,9 +93,8 @@ def make_canvas():
             return columns * CELL_SIZE[0], 0.86 * CELL_SIZE[1], 0.18 * CELL_SIZE[1]
 
         def draw_path(self, gc, path, transform, rgbFace=None):
-            line = rgbFace is None and 'line2d' in self.groups and not self.in_tick()
-            least = LINE_LEAST if line else EDGE_LEAST
-            if 0 < gc.get_linewidth() < least:
+            least = LINE_LEAST if rgbFace is None and 'line2d' in self.groups else EDGE_LEAST
+            if 0 < gc.get_linewidth() < least and not self.in_tick():       # there it is the grid
                 thick = self.new_gc()
                 thick.copy_properties(gc)
                 thick.set_linewidth(least)
@@ -114,8 +113,8 @@ def make_canvas():
             cos, sin = math.cos(math.radians(angle)), math.sin(math.radians(angle))
             x, y = x + cos * along - sin * up, y - sin * along - cos * up
             at, rank = mtext.get_ha()[:1] if mtext is not None else 'c', self.rank(mtext)
-            axes = getattr(mtext, 'axes', None)
-            if rank == 0 and angle == 90 and axes and screen_columns(text) * CELL_SIZE[1] > axes.bbox.height:
+            axes = self.upright_labels.get(mtext)
+            if axes and screen_columns(text) * CELL_SIZE[1] > axes.bbox.height:
                 # a label that is longer than its axis is high goes above it
                 left = max(x - CELL_SIZE[0] / 2, 0)
                 x, y, at, angle, rank = left + along, self.height - axes.bbox.y1 - CELL_SIZE[1] / 2, 'l', 0, 1
@@ -194,12 +193,14 @@ def drawn_apart(figure, columns, rows):
         figure.set_size_inches(columns * CELL_SIZE[0] / 100, rows * CELL_SIZE[1] / 100, forward=False)
         renderer = own.get_renderer()
         renderer.headings = headings_of(figure)
+        renderer.upright_labels = {axes.yaxis.label: axes for axes in figure.axes
+                                   if axes.yaxis.label.get_rotation() == 90}
         turned = straighten(figure)
-        if not (hasattr(figure, 'get_layout_engine') and figure.get_layout_engine()):
-            fit_layout(figure, renderer)
-            renderer = own.get_renderer()
-        renderer.texts.clear()
-        renderer.clear()
+        engine = figure.get_layout_engine() if hasattr(figure, 'get_layout_engine') else None
+        if getattr(engine, 'adjust_compatible', True):
+            fit_layout(figure)
+            renderer.texts.clear()
+            renderer.clear()
         figure.draw(renderer)
         return renderer
     finally:
@@ -213,7 +214,7 @@ def drawn_apart(figure, columns, rows):
             axes._set_position(active, which='active')
 
 
-def fit_layout(figure, renderer):
+def fit_layout(figure):
     """Room for texts that are larger than the code has reckoned with."""
     import warnings
     try:
@@ -227,13 +228,17 @@ def fit_layout(figure, renderer):
 
 def words_of(renderer):
     """A line for each text, the most important ones first: docs/sandbox-protocol.md."""
-    width, height, lines = renderer.width, renderer.height, []
+    width, height, lines, left = renderer.width, renderer.height, [], TEXTS_BYTES
     for _, x, y, length, angle, at, colour, text in sorted(renderer.texts, key=lambda t: t[0])[:TEXTS_MOST]:
         places = [int(v * WHOLE) for v in ((x - length / 2) / width, (x + length / 2) / width, y / height)]
         if all(-WHOLE <= v <= 2 * WHOLE for v in places):
             red, green, blue = (min(max(int(c * 255), 0), 255) for c in colour[:3])
-            lines.append('%d %d %d %d %s %02x%02x%02x %s' % (*places, angle, at, red, green, blue, text))
-    return '\0'.join(lines).encode('utf-8', 'replace')
+            line = '%d %d %d %d %s %02x%02x%02x %s' % (*places, angle, at, red, green, blue, text)
+            lines.append(line.replace('\0', '').encode('utf-8', 'replace') + b'\0')
+            left -= len(lines[-1])
+            if left < 0:
+                return b''.join(lines[:-1])
+    return b''.join(lines)
 
 
 def draw_apart(worker, figure, file, took):

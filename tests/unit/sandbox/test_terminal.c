@@ -235,11 +235,53 @@ static void test_texts(void **state)
     assert_int_equal(fake.starts, 1);
 }
 
+/* What the code says of such a picture is believed as far as its size is right; whatever its texts are. */
+static void test_hostile_texts(void **state)
+{
+    static const char code[] =
+        "import binascii, sys\nfrom PIL import Image\nw = sys._getframe()\n"
+        "while 'WORKER' not in w.f_globals: w = w.f_back\nw = w.f_globals['WORKER']\n"
+        "Image.new('RGB', (30, 20), (1, 2, 3)).save('%s.png')\nb = open('%s.png', 'rb').read()\n"
+        "w.say(b'F', %s)\nw.say(b'f', %s)\nw.say(b'g', b'')";
+    static const struct {
+        const char *form, *data;
+        unsigned width; /* of what comes back */
+        size_t texts;
+    } rows[] = {
+        {"b'#%d %d 2 1 5' % (len(b), binascii.crc32(b))", "b'rgbrgb\\xff\\0\\x1b[2'", 2, 5},
+        {"b'#%d %d 2 1 5' % (len(b), binascii.crc32(b))", "b'rgbrgb'", 30, 0},
+        {"b'#%d %d 1601 1 5' % (len(b), binascii.crc32(b))", "bytes(1601 * 3 + 5)", 30, 0},
+        {"b'#%d %d 2 0 5' % (len(b), binascii.crc32(b))", "b'rgbrgb12345'", 30, 0},
+        {"b'#%d %d -2 -1 5' % (len(b), binascii.crc32(b))", "b'rgbrgb12345'", 30, 0},
+        {"b'#%d %d 2 1' % (len(b), binascii.crc32(b))", "b'rgbrgb'", 30, 0},
+        {"b'#%d %d 99999999999999999999999 1 5' % (len(b), binascii.crc32(b))", "b'rgbrgb12345'", 30, 0},
+        {"b'#%d %d 2 1 5' % (len(b), binascii.crc32(b) + 1)", "b'rgbrgb12345'", 30, 0},
+        {"b'#'", "b''", 30, 0},
+    };
+    struct pixels_ask with = ASK(640, 256, 0xffffff);
+    struct error err = {0};
+
+    (void)state;
+    with.texts = true;
+    for (size_t i = 0; i < countof(rows); i++) {
+        char name[] = {(char)('a' + i), '\0'};
+        autofree char *text = xasprintf(code, name, name, rows[i].form, rows[i].data);
+        struct pixels p;
+
+        want(i ? "import os\nfor f in os.listdir('.'): os.remove(f)" : "0", CELL_OK);
+        assert_int_equal(decode(text, with, &p, &err), 0);
+        assert_int_equal(p.width, rows[i].width);
+        assert_int_equal(p.texts_len, rows[i].texts);
+        pixels_release(&p);
+        sandbox_break(box, "next"); /* with the pictures that it has kept */
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         T_SLOW(test_pixels),  T_SLOW(test_no_image),   T_SLOW(test_no_pil), T_SLOW(test_hostile_pixels),
-        T_SLOW(test_columns), T_SLOW(test_background), T_SLOW(test_texts),
+        T_SLOW(test_columns), T_SLOW(test_background), T_SLOW(test_texts),  T_SLOW(test_hostile_texts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
