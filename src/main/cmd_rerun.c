@@ -72,7 +72,7 @@ static char *repaired(const struct buf *b)
 {
     struct buf text = BUF_INIT(0);
 
-    utf8_repair(&text, buf_str(b), strlen(buf_str(b)));
+    utf8_repair(&text, buf_str(b), b->len);
     return buf_steal(&text, NULL);
 }
 

@@ -164,7 +164,7 @@ static char *describe_rerun(const struct rerun *r, size_t cells, bool stopped, c
 }
 
 /* Ctrl-C: a chat goes on with what is there, a question ends. */
-static bool goes_on(struct saved *s, struct error *err)
+static bool chat_goes_on(struct saved *s, struct error *err)
 {
     if (!s->chat || err->kind != ERROR_CANCELLED || loop_fatal(s->loop))
         return false;
@@ -188,7 +188,7 @@ int saved_put_files(struct saved *s, struct sandbox *sandbox, char **user, char 
     store_rerun(s->store, &again);
     loop_arm(s->loop);
     int status = put_back_files(&again, sandbox, &r, err);
-    if (status < 0 && goes_on(s, err)) {
+    if (status < 0 && chat_goes_on(s, err)) {
         status = 0;
         *user = xstrdup("Stopped: not all of its files are in the new sandbox.");
         *model = xstrdup("[This conversation continues in a new interpreter. Files that were in /mnt/data "
@@ -223,7 +223,7 @@ char *saved_rerun(struct saved *s, struct sandbox *sandbox, char **model, struct
         tell_delivered(&again.made[i], sandbox, &r);
     for (size_t i = 0; i < again.n_cells && status == 0; i++)
         status = run_cell(&again.cells[i], sandbox, &r, err);
-    bool stopped = status < 0 && goes_on(s, err);
+    bool stopped = status < 0 && chat_goes_on(s, err);
     if (status == 0 || stopped)
         line = describe_rerun(&r, again.n_cells, stopped, model);
     rerun_release(&r);

@@ -226,3 +226,33 @@ def test_code_that_was_taken_back_is_in_it(sandpiper, serve):
     assert [(c["question"], c["stdout"]) for c in receipt["code"]] == [(None, "20\n"), (1, "21\n")], receipt
     r = sandpiper.run("rerun", "-", stdin=json.dumps(receipt))
     assert r.code == 0, r
+
+
+def test_what_a_receipt_cannot_have(sandpiper, serve):
+    """A mounted folder, and what was in a named sandbox before: both are told."""
+    serve(sandpiper, [code("print(open('/mnt/host/m/a.txt').read())"), text("Read."), code("print(1)"), text("One.")])
+    folder = os.path.join(sandpiper.work, "m")
+    os.makedirs(folder)
+    sandpiper.write("m/a.txt", "here")
+    assert sandpiper.run("--mount", "m", "read it").code == 0
+    r = sandpiper.run("receipt", "-o", "m.json")
+    assert r.code == 0 and r.err == ("sandpiper: the code could read %s, which was mounted: its files are not in the receipt (rerun --mount gives them "
+                                     "again)\n" % folder), r
+    r = sandpiper.run("rerun", "m.json")
+    assert r.code == 1 and "piece 1, " in r.out, r
+    assert sandpiper.run("rerun", "--mount", "m", "m.json").code == 0
+    assert sandpiper.run("--sandbox-name", "kept", "one?").code == 0
+    r = sandpiper.run("receipt")
+    assert r.err == 'sandpiper: the code ran in the sandbox "kept": what was in it before is not in the receipt\n', r
+    assert sandpiper.run("rm", "kept").code == 0
+
+
+def test_any_bytes_are_the_same_again(sandpiper, serve):
+    """NUL, bytes that are no UTF-8, characters that come in two pieces, more than is saved."""
+    ask(sandpiper, serve, "import sys, time\nout = sys.stdout.buffer\nout.write(b'a\\0b\\xff\\n')\nfor i in range(3):\n    out.write(b'\\xc3')\n"
+        "    out.flush()\n    time.sleep(0.3)\n    out.write(b'\\xa9\\n')\n    out.flush()", "print('\u00e9' * 700000)\nprint('end')", "print('x' * 5)\nsys.stderr.write('e' * 9)", add=())
+    r = sandpiper.run("rerun", "r.json")
+    assert r.code == 0 and r.out.startswith("same result: 3 pieces of code"), r
+    with open(os.path.join(sandpiper.work, "r.json"), encoding="utf-8") as f:
+        receipt = json.load(f)
+    assert receipt["code"][0]["stdout"].endswith("\n\u00e9\n\u00e9\n\u00e9\n"), receipt["code"][0]

@@ -174,6 +174,25 @@ static void add_user_data(struct making *m)
 
 /* ---- code */
 
+static void lacks_once(const struct making *m, char *line)
+{
+    autofree char *own = line;
+
+    for (size_t i = 0; i < m->lacking->n; i++)
+        if (!strcmp(m->lacking->v[i], own))
+            return;
+    argv_push(m->lacking, own);
+}
+
+static void lacks_mounts(const struct making *m, const struct json *mounts)
+{
+    for (const struct json *path = json_first(mounts); path; path = json_next(path))
+        lacks_once(
+            m, xasprintf("the code could read %s, which was mounted: its files are not in the receipt (rerun "
+                         "--mount gives them again)",
+                         json_text(path)));
+}
+
 /* What a piece ran in: a new place only where it is another one than before. packages: the lines of a
  * cell. */
 static void add_place_of(struct making *m, const char *text, const char *packages)
@@ -196,6 +215,7 @@ static void add_place_of(struct making *m, const char *text, const char *package
                                     .sandpiper = xstrdup(now.sandpiper)};
     }
     receipt_add_packages(p, packages);
+    lacks_mounts(m, json_get(o, "mounts"));
 }
 
 /* Its own output, each stream by itself. */
@@ -264,6 +284,19 @@ static void add_pieces_of_code(struct making *m)
                    left_out == 1 ? "" : "s", left_out == 1 ? "was" : "were");
 }
 
+/* A sandbox with a name may have had variables and files before. */
+static void lacks_named(struct making *m)
+{
+    struct db_rows r = db_query(m->db, "SELECT sandbox FROM session WHERE n=? AND sandbox IS NOT NULL", "i",
+                                m->session);
+
+    if (!db_next(&r))
+        return;
+    lacks_once(m, xasprintf("the code ran in the sandbox \"%s\": what was in it before is not in the receipt",
+                            db_text(&r, 0, NULL)));
+    db_done(&r);
+}
+
 int session_receipt(struct db *db, const struct session_export *e, struct receipt *r, struct argv *lacking,
                     struct error *err)
 {
@@ -281,6 +314,7 @@ int session_receipt(struct db *db, const struct session_export *e, struct receip
         add_questions(&m);
         add_pieces_of_code(&m);
         add_user_data(&m);
+        lacks_named(&m);
         db_patience(db, DB_TIME_MS);
     }
     free(m.own);

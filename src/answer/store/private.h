@@ -77,9 +77,9 @@ int load_session(struct store *s, int64_t session, int64_t skip, struct error *e
 /* The number of the session that id (all of it, or how it or its last part begins) means. 0 with err. */
 int64_t session_by_id(struct db *db, const char *id, struct error *err);
 
-/* resume.c: everything of session from, but the question that its program is busy with (skip; -1: none), as a
- * session with the id of the options. Files stay where they are. Returns its number. In the caller's transaction.
- */
+/* resume.c: everything of session from, but the question that its program is busy with (skip; -1: none),
+ * as a session with the id of the options. Files stay where they are. Returns its number. In the caller's
+ * transaction. */
 int64_t copy_session(struct store *s, int64_t from, int64_t skip);
 
 /* Append what was streamed of a reply that a kill cut off, marked as interrupted. False: there is no such

@@ -60,8 +60,8 @@ static bool passes(const struct error *err)
     return err->code == EBUSY || err->kind == ERROR_CANCELLED;
 }
 
-/* Saving ends here, with one line. What passes is given up only until the next question, or the end: then the
- * conversation is brought up to date. */
+/* Saving ends here, with one line. What passes is given up only until the next question, or the end: then
+ * the conversation is brought up to date. */
 static void stop_saving(struct store *s, const struct error *err)
 {
     autofree char *line = xasprintf(passes(err) ? "%s: this session is not saved for the moment"
@@ -114,22 +114,28 @@ static char *good_text(const char *text, size_t len)
 
 /* Everything below runs in one transaction for each event. */
 
-static void flush_pieces(struct store *s)
+/* What is to be written of b, which keeps the beginning of a character whose rest may still come; all of
+ * it at the end of what b collects. NULL: nothing. The caller frees. */
+static char *take_collected(struct buf *b, bool end)
 {
-    if (s->text.len) {
-        autofree char *text = good_text(s->text.data, s->text.len);
+    size_t n = b->len - (end ? 0 : utf8_unfinished(buf_str(b), b->len));
+    char *text = n ? good_text(b->data, n) : NULL;
 
+    buf_drop(b, n);
+    return text;
+}
+
+static void flush_pieces(struct store *s, bool end)
+{
+    autofree char *text = take_collected(&s->text, end), *output = take_collected(&s->output, end);
+
+    if (text) {
         db_run(s->db, "INSERT INTO piece(session, text) VALUES(?,?)", "is", s->n, text);
         s->pieces = true;
     }
-    buf_clear(&s->text);
-    if (s->output.len) {
-        autofree char *text = good_text(s->output.data, s->output.len);
-
+    if (output)
         db_run(s->db, "INSERT INTO output(session, cell, stream, text) VALUES(?,?,?,?)", "iiis", s->n,
-               s->cell, (int64_t)s->stream, text);
-    }
-    buf_clear(&s->output);
+               s->cell, (int64_t)s->stream, output);
 }
 
 static void drop_pieces(struct store *s)
@@ -158,7 +164,7 @@ static void on_question(struct store *s, const struct event *e)
 
 static void on_call(struct store *s, const struct event *e)
 {
-    flush_pieces(s);
+    flush_pieces(s, true);
     if (!e->call.cell || !e->call.code)
         return;
     s->cell = s->first_cell + e->call.cell;
@@ -172,7 +178,7 @@ static void on_result(struct store *s, const struct event *e)
     const struct cell_result *r = e->result.r;
     autofree char *what = cell_what(r);
 
-    flush_pieces(s);
+    flush_pieces(s, true);
     if (!e->result.cell)
         return;
     db_run(s->db,
@@ -275,7 +281,7 @@ static void on_timer(void *ctx)
         return;
     }
     sync_turns(s);
-    flush_pieces(s);
+    flush_pieces(s, false);
     commit(s);
 }
 
@@ -293,7 +299,7 @@ static void collect_output(struct store *s, const struct event *e)
     size_t len = e->output.len, room = STORE_OUTPUT_MAX - s->printed;
 
     if (s->output.len && s->stream != e->output.stream && ready(s) && db_begin(s->db)) {
-        flush_pieces(s);
+        flush_pieces(s, true);
         if (!commit(s))
             return;
     }
@@ -326,9 +332,14 @@ static void note_service(struct store *s, const struct event *e)
 
 static void note_place(struct store *s, const struct event *e)
 {
-    autojson struct json *o = json_object_of(
-        {"engine", json_string(e->sandbox.engine)}, {"image", json_string(e->sandbox.image)},
-        {"runtime", json_string(e->sandbox.runtime)}, {"sandpiper", json_string(VERSION)});
+    struct json *mounts = json_array();
+
+    for (size_t i = 0; i < e->sandbox.n_mounts; i++)
+        json_add(mounts, json_string(e->sandbox.mounts[i].path));
+    autojson struct json *o = json_object_of({"engine", json_string(e->sandbox.engine)},
+                                             {"image", json_string(e->sandbox.image)},
+                                             {"runtime", json_string(e->sandbox.runtime)},
+                                             {"sandpiper", json_string(VERSION)}, {"mounts", mounts});
 
     xreplace(&s->place, json_print(o));
 }
@@ -435,7 +446,7 @@ void store_free(struct store *s)
     s->o.notice = NULL; /* the user was told */
     if (s->n && ready(s) && db_begin(s->db)) {
         sync_turns(s);
-        flush_pieces(s);
+        flush_pieces(s, true);
         db_run(s->db, "UPDATE session SET writer=NULL WHERE n=?", "i", s->n);
         db_commit(s->db);
     }

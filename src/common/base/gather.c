@@ -22,7 +22,7 @@ struct gather_walk {
     unsigned seen;
 };
 
-static int open_beneath(int folder, const char *path, int flags)
+static int open_below(int folder, const char *path, int flags)
 {
     struct open_how how = {.flags = (uint64_t)(flags | O_CLOEXEC),
                            .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
@@ -32,7 +32,7 @@ static int open_beneath(int folder, const char *path, int flags)
 
 int gather_open(int folder, const char *path)
 {
-    int fd = open_beneath(folder, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    int fd = open_below(folder, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     struct stat st;
 
     if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
@@ -74,7 +74,7 @@ static int by_name(const void *a, const void *b)
 /* The names in a folder, sorted. */
 static int names_in(struct gather_walk *w, const char *path, struct argv *names, struct error *err)
 {
-    autoclosedir DIR *dir = dir_take(open_beneath(w->folder, *path ? path : ".", O_RDONLY | O_DIRECTORY));
+    autoclosedir DIR *dir = dir_take(open_below(w->folder, *path ? path : ".", O_RDONLY | O_DIRECTORY));
     struct dirent *e;
 
     if (!dir && !*path)
@@ -104,7 +104,7 @@ static int names_in(struct gather_walk *w, const char *path, struct argv *names,
 /* One name: a folder is walked by the caller (1), a file is added, everything else is left out (0). */
 static int look_at_entry(struct gather_walk *w, const char *path)
 {
-    autoclose int fd = open_beneath(w->folder, path, O_PATH | O_NOFOLLOW);
+    autoclose int fd = open_below(w->folder, path, O_PATH | O_NOFOLLOW);
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st)) {
@@ -116,7 +116,7 @@ static int look_at_entry(struct gather_walk *w, const char *path)
     if (S_ISDIR(st.st_mode))
         return 1;
     if (link) {
-        autoclose int end = open_beneath(w->folder, path, O_PATH);
+        autoclose int end = open_below(w->folder, path, O_PATH);
 
         if (end < 0 || fstat(end, &st)) {
             refuse_file(w, path, errno == ENOENT ? "a link to nothing" : "a link out of the folder");
