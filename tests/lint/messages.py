@@ -19,7 +19,7 @@ NO_SENTENCE = [re.compile(p) for p in (
     r"(?s)\s*(?:import|from|with open|for|def|return|try:|if|data =|df =)[ (].*[=(].*", r"[A-Z][A-Za-z-]+: ?[a-z*]+[/;,].*", r"[a-z]+/[a-z+-]+; .*",
     r" ?(?:[a-z-]+ )+", r"\s*[-\w/*.{}%]+(?:[|, ]+[-\w/*.{}%]+)?\s*", r"(?s)\s*(?:[<{]|\[\S* ?for |\[\w+\.\w+\().*", r"https?://\S+.*")]
 # What services, clients of engines, models and files say: it is looked for, not said.
-OF_OTHERS = ("src/model/wire/failure_class.c", "src/model/calls/text_forms.c", "src/sandbox/engine/client.c", "src/data/sniff/", "src/data/redact/", "src/data/guess/")
+OF_OTHERS = ("src/model/wire/failure_class.c", "src/model/calls/text_forms.c", "src/sandbox/engine/client.c", "src/data/sniff/")
 ESCAPE = {"n": "\n", "t": "\t"}
 WEEDED_OUT = [re.compile(p) for p in (
     r"\b(?:is|are) not taken\b", r"\bpassed over\b", r"\bno (?:valid )?(?:JSON|YAML|HTTP|UTF-8)\b", r"\bdaemon does not run\b",
