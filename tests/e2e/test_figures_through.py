@@ -10,14 +10,14 @@ import time
 import pytest
 
 from answering_terminal import ITERM2, KITTY, SIXEL, AnsweringTerminal
-from test_figures import APC, PLOT, PROMPT, RED, script
+from test_figures import APC, LABELLED, PROMPT, RED, script
 
 
 @pytest.mark.slow(5)
 @pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")
 def test_in_tmux(sandpiper, serve, tmp_path):
-    """It answers for itself and has no graphics: blocks, and nothing of queries or replies on the screen."""
-    serve(sandpiper, script(PLOT))
+    """It answers for itself and has no graphics: blocks and texts, and nothing of queries or replies on the screen."""
+    serve(sandpiper, script(LABELLED % "plt.show()"))
     env = sandpiper.env({"TERM": "xterm-256color"})
 
     def tmux(*words):
@@ -35,6 +35,8 @@ def test_in_tmux(sandpiper, serve, tmp_path):
         until("\n>")
         tmux("send-keys", "plot", "Enter")
         shown = until("Here.")
+        assert all(word in shown for word in ("two waves", "seconds", "the sine", "the cosine")), shown
+        assert re.search(r"(?m)^ +0 .* 4 .* 10 *$", shown), shown
         assert re.search("[\u2500-\u259f]", shown) and not re.search("rgb:|i=31|62c|1;2c", shown), shown
         tmux("send-keys", "C-d")
         end = time.monotonic() + 30

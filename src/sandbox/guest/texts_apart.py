@@ -243,7 +243,10 @@ def words_of(renderer):
 
 def draw_apart(worker, figure, file, took):
     """file: the bytes of the image, by which the picture is found again; took: the seconds that it took."""
+    import threading
     import time
+    if posix.getpid() != worker.pid or threading.current_thread() is not threading.main_thread():
+        return                                  # what two say at a time would be mixed up
     if SPENT[0] != worker.nonce:
         SPENT[:] = worker.nonce, 0.0
     if SPENT[1] + took > SPENT_MOST:

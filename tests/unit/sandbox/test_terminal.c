@@ -228,6 +228,13 @@ static void test_texts(void **state)
     assert_int_equal(decode(WRITE("RGB", "30, 20", "(1, 2, 3)", "e.png"), with, &p, &err), 0);
     assert_int_equal(p.texts_len, 0);
     pixels_release(&p);
+    assert_int_equal(decode(PLOT "import threading\nt = threading.Thread(target=fig.savefig, "
+                                 "args=('g.png',), kwargs={'dpi': 80})\n"
+                                 "t.start(); t.join()\nplt.close()",
+                            with, &p, &err),
+                     0);
+    assert_int_equal(p.texts_len, 0);
+    pixels_release(&p);
     terminal.figure_columns = terminal.figure_rows = 0; /* a pipe: nothing is drawn twice */
     assert_int_equal(decode(PLOT "fig.savefig('f.png', dpi=90)\nplt.close()", with, &p, &err), 0);
     assert_int_equal(p.texts_len, 0);

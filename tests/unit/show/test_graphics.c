@@ -210,12 +210,38 @@ static void test_figures_fit(void **state)
     pixels_release(&p);
 }
 
+/* A second picture of a figure is made only for those that draw by characters. */
+static void test_who_wants_texts(void **state)
+{
+    static const struct {
+        struct graphics graphics;
+        bool texts;
+    } rows[] = {
+        {{.background = -1}, true}, {{.background = 0xffffff, .asked_tmux = true}, true},
+        {{.kitty = true}, false},   {{.sixel = true}, false},
+        {{.iterm2 = true}, false},  {{.asked_tmux = true, .placeholders = true}, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct figure_screen s = {.graphics = &rows[i].graphics, .columns = 80, .rows = 24};
+        struct pixels_ask ask = {0};
+
+        assert_true(figure_ask(&s, &ask));
+        assert_int_equal(ask.texts, rows[i].texts);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_replies), cmocka_unit_test(test_kitty_is_asked),
-        cmocka_unit_test(test_lengths), cmocka_unit_test(test_environment),
-        cmocka_unit_test(test_tmux),    cmocka_unit_test(test_figures_fit),
+        cmocka_unit_test(test_replies),
+        cmocka_unit_test(test_kitty_is_asked),
+        cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_tmux),
+        cmocka_unit_test(test_figures_fit),
+        cmocka_unit_test(test_who_wants_texts),
     };
 
     unsetenv("TMUX");
