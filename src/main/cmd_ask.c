@@ -247,7 +247,7 @@ static int converse(struct talk *t)
     if (t->pipe)
         return pipe_run(t->pipe, t->ask.agent);
     if (from)
-        term_continued(t->term, t->ask.agent, from->answer, from->code);
+        term_continued(t->term, t->ask.agent, from->question, from->answer, from->code);
     sandbox_start(t->ask.sandbox); /* it will be up by the time the first question is typed */
     return term_run(t->term, t->ask.agent);
 }

@@ -9,7 +9,7 @@ import pexpect
 import pyte
 import pytest
 
-from chat_keys import PLAIN, editor, said, start, ask, leave, paste
+from chat_keys import AT_PROMPT, PLAIN, editor, said, start, ask, leave, paste
 from conftest import BIN
 from raw_server import wait_for
 
@@ -535,4 +535,74 @@ def test_news_while_a_line_is_typed(bare, serve, tmp_path):
     p.send("line\r")
     p.expect("Heard")
     p.expect("> ")
+    leave(p)
+
+
+UP, DOWN = "\x1b[A", "\x1b[B"
+
+
+@pytest.mark.parametrize("mode", ["emacs", "vi"])
+def test_arrows_move_inside_lines_and_then_into_the_history(bare, serve, mode):
+    serve(bare, [said("first"), said("on!e\ntw?o"), said("first"), said("on!e\ntw?o"), said("\u00e4b+\n\u4e2dc"), said("1\n2\n3*")])
+    inputrc(bare, "set editing-mode %s\n" % mode)
+    p = start(bare)
+    ask(p, "first", "Heard")
+    ask(p, "one\x1b\rtwo\x1b[D" + UP + "!" + DOWN + "\x1b[D?", "Heard")   # column 2, then behind the "!"
+    ask(p, UP * 3, "Heard")                                               # its second line, its first, and what was asked before
+    ask(p, UP * 2 + UP + DOWN, "Heard")                                   # into the history and back
+    ask(p, "\u00e4b\x1b\r\u4e2dc\x1b[D" + UP + "+", "Heard")               # columns, not characters
+    ask(p, "1\x1b\r2\x1b\r3" + UP * 2 + DOWN * 2 + "*", "Heard")
+    leave(p)
+
+
+def test_a_paste_comes_back_as_its_placeholder(bare, serve):
+    """And is sent again whole; in a later chat too, where its text was kept on disk."""
+    text = "".join("line %d\n" % i for i in range(60)) + "end"
+    whole = "look: " + text + " well?"
+    serve(bare, [said(whole), said("other"), said(whole + " and?"), said(whole + " and?")])
+    p = start(bare)
+    p.send("look: " + paste(text))
+    p.expect(re.escape("[paste 1: 61 lines,"))
+    ask(p, " well?", "Heard")
+    ask(p, "other", "Heard")
+    p.send(UP * 2)
+    p.expect(r"look: \[paste 1: 61 lines, [^\]]*\] well\?")
+    ask(p, " and?", "Heard")
+    assert "line 7" not in p.before
+    leave(p)
+    p = start(bare)
+    p.send(UP)
+    p.expect(re.escape("[paste 1: 61 lines,"))
+    ask(p, "", "Heard")
+    leave(p)
+
+
+def test_escape_twice_edits_the_last_question(bare, serve):
+    """Its answer goes when the edited question is sent, and stays if nothing is."""
+    server = serve(bare, [said("one")] + [said("too"), said("two"), said("two more"), said("three")])
+    p = start(bare)
+    p.send("\x1b\x1b")
+    p.expect("Nothing to edit: no question was asked yet\\.")
+    p.expect("> ")
+    ask(p, "one", "Heard")
+    ask(p, "too", "Heard")
+    p.send("\x1b")
+    time.sleep(0.2)
+    p.send("\x1b")
+    p.expect("Editing the last question: its answer is removed when you send it\\.")
+    p.expect(AT_PROMPT + "too")
+    ask(p, "\x7f\x7fwo", "Heard")
+    assert [m["content"] for m in server.bodies()[-1]["messages"] if m["role"] == "user"] == ["one", "two"]
+    p.send("\x1b\x1b")
+    p.expect(AT_PROMPT + "two")
+    p.send("\x03")                              # not sent
+    p.expect("> ")
+    ask(p, "two more", "Heard")
+    assert [m["content"] for m in server.bodies()[-1]["messages"] if m["role"] == "user"] == ["one", "two", "two more"]
+    p.send("\x1b\x1b")
+    p.expect(AT_PROMPT + "two more")
+    p.send("\x15")
+    ask(p, "/raw", "Heard")                     # a command is no question
+    ask(p, "three", "Heard")
+    assert [m["content"] for m in server.bodies()[-1]["messages"] if m["role"] == "user"] == ["one", "two", "two more", "three"]
     leave(p)

@@ -23,6 +23,8 @@ static const struct {
     {"Ctrl-C", "stops what is running; twice kills the code", true},
     {"Ctrl-D", "ends the chat", false},
     {"Enter, while an answer comes", "queues what was typed; Esc takes it back", false},
+    {"Esc, twice", "at an empty prompt: edits the last question", false},
+    {"Up, Down", "move in a text of several lines, then in the history", false},
     {"Ctrl-R", "searches the history", true},
     {"Ctrl-X Ctrl-E", "opens the line in VISUAL or EDITOR", false},
 };

@@ -28,6 +28,7 @@
 #include "process/signals.h"
 #include "process/slow_read.h"
 #include "show/show.h"
+#include "term/arrows.h"
 #include "term/draft_line.h"
 #include "term/keys.h"
 #include "term/modes.h"
@@ -37,6 +38,7 @@
 #define LINE_MAX_BYTES (1024 * 1024)
 #define CTRL_C         0x03
 #define CTRL_Z         0x1a
+#define ESCAPE         0x1b
 #define CTRL_BACKSLASH 0x1c
 #define BACKSPACE      0x7f
 #define BACKGROUND_MS  300 /* until the next look whether we are in the foreground again */
@@ -64,8 +66,10 @@ struct editor {
     void (*when_draft)(void *ctx, const char *draft, const char *queued);
     void *when_draft_ctx;
     bool active, done, hidden;
+    bool escaped; /* the last key was Escape */
     enum editor_end end;
     char *line;
+    char *typed; /* the last one, with the marks of its pastes; or NULL */
 };
 
 static struct editor *the_editor; /* readline's callbacks have no context argument */
@@ -137,6 +141,17 @@ static int on_external(int count, int key)
     return 0;
 }
 
+/* A long text that an earlier chat has kept. */
+static void on_recalled(void)
+{
+    autofree char *text = pastes_add(&the_editor->pastes, rl_line_buffer, (size_t)rl_end);
+
+    if (!strcmp(text, rl_line_buffer))
+        return;
+    rl_replace_line(text, 0);
+    rl_point = rl_end;
+}
+
 static void setup_readline(void)
 {
     rl_readline_name = "sandpiper";
@@ -146,6 +161,7 @@ static void setup_readline(void)
     /* reads ~/.inputrc; its settings stay, except those set below */
     rl_initialize();
     readline_bind(on_external);
+    arrows_bind(on_recalled);
     rl_variable_bind("enable-bracketed-paste", "off");
     rl_variable_bind("page-completions", "off");
     rl_variable_bind("blink-matching-paren", "off");
@@ -264,6 +280,7 @@ void editor_free(struct editor *e)
     draft_line_release(&e->draft);
     pastes_release(&e->pastes);
     free(e->line);
+    free(e->typed);
     free(e->preset);
     free(e);
     the_editor = NULL;
@@ -355,10 +372,26 @@ static bool delete_mark(struct editor *e)
     return true;
 }
 
+/* Escape, pressed twice at an empty prompt. readline gets the first: it may begin Alt and a letter. */
+static bool escaped_twice(struct editor *e, const struct key *key)
+{
+    bool escape = key->bytes[0] == ESCAPE, twice = escape && e->escaped && !key->more && !rl_end;
+
+    e->escaped = escape && !twice;
+    if (!twice)
+        return false;
+    rl_callback_sigcleanup(); /* it waits for what follows the first */
+    e->queued = 0;
+    finish_editing(e, EDITOR_AGAIN);
+    return true;
+}
+
 static void feed_readline(struct editor *e, const struct key *key)
 {
     unsigned char c = (unsigned char)key->bytes[0];
 
+    if (escaped_twice(e, key))
+        return;
     if (c == BACKSPACE && delete_mark(e))
         return;
     if (c == CTRL_C || c == CTRL_Z || (rl_end >= LINE_MAX_BYTES && c >= ' ' && c != BACKSPACE)) {
@@ -602,8 +635,13 @@ static void take_typed_line(struct editor *e, struct buf *line)
         pastes_expand(&e->pastes, e->line, &whole);
         utf8_repair(line, buf_str(&whole), whole.len);
     }
-    free(steal(&e->line));
+    xreplace(&e->typed, steal(&e->line));
     pastes_trim(&e->pastes);
+}
+
+const char *editor_typed(const struct editor *e)
+{
+    return e->typed ? e->typed : "";
 }
 
 void editor_preset(struct editor *e, const char *text, size_t len)
@@ -649,7 +687,8 @@ enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *li
         type_keys(e);
     }
     loop_unwatch(e->loop, STDIN_FILENO);
-    if (e->end == EDITOR_EXTERNAL) /* readline has drawn the prompt again; the line will come back */
+    if (e->end == EDITOR_EXTERNAL
+        || e->end == EDITOR_AGAIN) /* readline has drawn the prompt again; the line will come back */
         rl_clear_visible_line();
     if (e->end != EDITOR_LINE)
         rl_callback_handler_remove();

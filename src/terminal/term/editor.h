@@ -17,6 +17,7 @@ enum editor_end {
     EDITOR_CLEARED,  /* Ctrl-C */
     EDITOR_NOTHING,  /* Ctrl-C on an empty line */
     EDITOR_EXTERNAL, /* Ctrl-X Ctrl-E: the line is to be edited by another program */
+    EDITOR_AGAIN,    /* Escape twice on an empty line: the last question is to be edited */
     EDITOR_EOF,      /* Ctrl-D on an empty line, or the terminal is gone */
     EDITOR_FATAL,    /* SIGTERM, SIGHUP */
 };
@@ -27,6 +28,8 @@ void editor_free(struct editor *e); /* restores the terminal's modes */
 /* Enter makes a new line while the text ends in a backslash, which is dropped, or is an open block
  * (message.h); Alt-Enter always does. */
 enum editor_end editor_read(struct editor *e, const char *prompt, struct buf *line);
+/* The last line as it was typed: each long paste in it is its mark (pastes.h). Valid until the next. */
+const char *editor_typed(const struct editor *e);
 /* The next editor_read begins with this text. */
 void editor_preset(struct editor *e, const char *text, size_t len);
 /* Ask the terminal what it can do: query is written once the first prompt stands, so that the prompt does not

@@ -127,14 +127,24 @@ int history_open(struct history *h, const char *path, bool keep, struct error *e
     return 0;
 }
 
-void history_append(struct history *h, const char *text)
+void history_forget(const char *mark)
+{
+    for (int i = history_length - 1; i >= 0; i--) {
+        HIST_ENTRY *entry = history_get(history_base + i);
+
+        if (entry && strstr(entry->line, mark))
+            free(free_history_entry(remove_history(i)));
+    }
+}
+
+void history_append(struct history *h, const char *typed, const char *text)
 {
     struct buf line autorelease(buf_release) = BUF_INIT(0);
 
-    if (!*text || (h->last && !strcmp(h->last, text)))
+    if (!*typed || (h->last && !strcmp(h->last, typed)))
         return;
-    add_history(text);
-    xreplace(&h->last, xstrdup(text));
+    add_history(typed);
+    xreplace(&h->last, xstrdup(typed));
     if (!h->path || strlen(text) > ENTRY_MAX)
         return;
     escape_line(&line, text);

@@ -19,7 +19,10 @@ struct history {
  * written there. A file that cannot be read or written is no reason to stop: -1 with err, and nothing is
  * kept. */
 int history_open(struct history *h, const char *path, bool keep, struct error *err);
-void history_append(struct history *h, const char *text);
+/* typed comes back with Up, text goes to the file: they differ where marks stand for pastes (pastes.h). */
+void history_append(struct history *h, const char *typed, const char *text);
+/* What this mark stands for is forgotten: entries with it would say nothing. */
+void history_forget(const char *mark);
 void history_release(struct history *h);
 
 #endif

@@ -10,13 +10,14 @@
 
 static void free_question(struct past_question *q)
 {
+    free(q->question);
     free(q->answer);
     free(q->code);
 }
 
 static size_t bytes_of(const struct past_question *q)
 {
-    return (q->answer ? strlen(q->answer) : 0) + (q->code ? strlen(q->code) : 0);
+    return strlen(q->question) + (q->answer ? strlen(q->answer) : 0) + (q->code ? strlen(q->code) : 0);
 }
 
 /* But for the last, which may be as long as it is. */
@@ -32,10 +33,13 @@ static void forget_oldest(struct past *p)
     p->n = kept;
 }
 
-void past_add(struct past *p, uint64_t serial, const char *answer, const char *code)
+void past_add(struct past *p, uint64_t serial, const char *question, const char *answer, const char *code)
 {
     p->v = xreallocarray(p->v, p->n + 1, sizeof *p->v);
-    p->v[p->n++] = (struct past_question){.serial = serial, .answer = xstrdup(answer), .code = xstrdup(code)};
+    p->v[p->n++] = (struct past_question){.serial = serial,
+                                          .question = xstrdup(question ? question : ""),
+                                          .answer = xstrdup(answer),
+                                          .code = xstrdup(code)};
     forget_oldest(p);
 }
 
@@ -99,6 +103,11 @@ const char *past_code(const struct past *p)
     while (i > 0 && !p->v[i - 1].code)
         i--;
     return i ? p->v[i - 1].code : NULL;
+}
+
+const struct past_question *past_last(const struct past *p)
+{
+    return p->n ? &p->v[p->n - 1] : NULL;
 }
 
 void past_release(struct past *p)

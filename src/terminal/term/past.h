@@ -11,6 +11,7 @@
 struct past {
     struct past_question {
         uint64_t serial; /* agent_question_serial() once it was asked; later ones have larger ones */
+        char *question;  /* as it was typed, with the marks of its pastes */
         char *answer;    /* as it was shown, but not laid out; or NULL */
         char *code;      /* all that ran for it; or NULL */
     } * v;
@@ -23,8 +24,8 @@ struct past {
     size_t n_runs;
 };
 
-/* answer and code may be NULL; they are copied. The oldest of many are forgotten. */
-void past_add(struct past *p, uint64_t serial, const char *answer, const char *code);
+/* answer and code may be NULL; all are copied. The oldest of many are forgotten. */
+void past_add(struct past *p, uint64_t serial, const char *question, const char *answer, const char *code);
 /* Code has run. Takes over both texts; any number but 0 becomes the next of its question. */
 void past_ran(struct past *p, struct past_run r);
 /* The conversation ends with the question of that serial (0: it is empty): forget all later ones. */
@@ -32,6 +33,7 @@ void past_undo(struct past *p, uint64_t serial);
 /* Of the last question that has one; or NULL. Valid until the next change. */
 const char *past_answer(const struct past *p);
 const char *past_code(const struct past *p);
+const struct past_question *past_last(const struct past *p); /* NULL: there is none */
 void past_release(struct past *p);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/size.h"
 #include "show/show.h"
+#include "term/history.h"
 
 #define SHOWN_LINES 15 /* a longer text would push what was typed before off the screen */
 #define SHOWN_BYTES 2000
@@ -69,8 +70,10 @@ void pastes_trim(struct pastes *p)
 
     while (kept < p->n && (bytes += strlen(p->v[p->n - kept - 1].text)) <= KEPT_BYTES)
         kept++;
-    for (size_t i = 0; i < p->n - kept; i++)
+    for (size_t i = 0; i < p->n - kept; i++) {
+        history_forget(p->v[i].mark);
         free_paste(&p->v[i]);
+    }
     if (kept)
         memmove(p->v, p->v + p->n - kept, kept * sizeof *p->v);
     p->n = kept;

@@ -28,6 +28,9 @@ struct term {
     struct argv names; /* of saved files or sessions, for Tab */
     char *greeting, *system;
     struct past past; /* of this conversation */
+    char *asked;      /* the question as it was typed, unless it is in past; or NULL */
+    uint64_t serial;  /* of the question that is being answered; 0: none is */
+    uint64_t edited;  /* the serial of the question that the next one replaces; 0: none */
     char *prompt;
     bool leaving;              /* /exit was given */
     unsigned nothings;         /* how often in a row Ctrl-C was pressed at an empty prompt */

@@ -127,6 +127,7 @@ void term_free(struct term *t)
     free(t->system);
     past_release(&t->past);
     free(t->stopped);
+    free(t->asked);
     free(t->prompt);
     argv_release(&t->held);
     buf_release(&t->output);
@@ -188,8 +189,11 @@ static void keep_answer(struct term *t, const struct event *e)
     const char *answer = e->done.answer && *e->done.answer ? e->done.answer : NULL;
     const char *code = e->done.cells ? agent_last_code(t->agent) : NULL;
 
-    if (answer || code)
-        past_add(&t->past, agent_question_serial(t->agent), answer, code);
+    if (t->serial && t->serial == agent_question_serial(t->agent)) { /* it left something */
+        past_add(&t->past, t->serial, t->asked, answer, code);
+        free(steal(&t->asked));
+    }
+    t->serial = 0;
 }
 
 void term_event(void *ctx, const struct event *e)
@@ -210,6 +214,8 @@ void term_event(void *ctx, const struct event *e)
     } else {
         if (event_ends_text(e))
             text_written(t, show_text_end(t->text));
+        if (e->type == EVENT_QUESTION)
+            t->serial = agent_question_serial(t->agent);
         if (e->type == EVENT_DONE)
             keep_answer(t, e);
         if (t->own && e->type == EVENT_TOOL_CALL)
@@ -383,6 +389,33 @@ void term_after_question(struct term *t, enum question_status status)
                                              "--sandbox: quit, start again with it)");
 }
 
+/* Escape twice: the last question comes back. What it led to stays until the edited one is sent. */
+static void edit_last(struct term *t)
+{
+    const struct past_question *last = past_last(&t->past);
+    const char *text = t->asked ? t->asked : last ? last->question : "";
+
+    if (!*text) {
+        term_say(t, NOTICE_INFO, "Nothing to edit: no question was asked yet.");
+        return;
+    }
+    t->edited = t->asked ? 0 : last->serial;
+    if (t->edited)
+        term_say(t, NOTICE_INFO, "Editing the last question: its answer is removed when you send it.");
+    editor_preset(t->editor, text, strlen(text));
+}
+
+/* The question that was edited, and its answer, make room for the new one. */
+static void replace_edited(struct term *t)
+{
+    struct error err = {0};
+
+    if (t->edited && t->edited == agent_question_serial(t->agent)
+        && t->o.sessions.undo(t->o.sessions.ctx, &err) < 0)
+        term_say_error(t, &err);
+    past_undo(&t->past, agent_question_serial(t->agent));
+}
+
 static void ask_question(struct term *t, const char *question, size_t len)
 {
     struct error err = {0};
@@ -399,6 +432,8 @@ static void ask_question(struct term *t, const char *question, size_t len)
     if (t->files.n && attach(t, &m) < 0)
         return;
     mentions_write(&m, question, len, &named);
+    replace_edited(t);
+    xreplace(&t->asked, xstrdup(editor_typed(t->editor)));
     show_asked(t->show);
     show_asking(t->show, NULL);
     term_after_question(t, agent_ask(t->agent, buf_str(&named), named.len, &err));
@@ -451,7 +486,7 @@ static void obey(struct term *t, const struct buf *line)
 
     if (text_is_blank(buf_str(&message)))
         return;
-    history_append(&t->history, buf_str(line));
+    history_append(&t->history, editor_typed(t->editor), buf_str(line));
     if (line->full)
         term_sayf(t, NOTICE_ERROR, "the question was not asked: it is longer than 1 MiB; %s",
                   remedy(REMEDY_ADD_FILE, true));
@@ -471,9 +506,10 @@ static void greet(struct term *t)
     show_talk(t->show, buf_str(&out), out.len);
 }
 
-void term_continued(struct term *t, struct agent *a, const char *answer, const char *code)
+void term_continued(struct term *t, struct agent *a, const char *question, const char *answer,
+                    const char *code)
 {
-    past_add(&t->past, agent_question_serial(a), answer, code);
+    past_add(&t->past, agent_question_serial(a), question, answer, code);
 }
 
 int term_run(struct term *t, struct agent *a)
@@ -498,8 +534,12 @@ int term_run(struct term *t, struct agent *a)
             t->nothings = 0;
         if (end == EDITOR_EXTERNAL)
             edit_externally(t, &line);
+        else if (end == EDITOR_AGAIN)
+            edit_last(t);
         else if (end == EDITOR_LINE)
             obey(t, &line);
+        if (end != EDITOR_AGAIN && end != EDITOR_EXTERNAL)
+            t->edited = 0;
     }
     editor_restore(t->editor);
     t->agent = NULL;

@@ -77,8 +77,10 @@ void term_event(void *term, const struct event *e);
 void term_lend_keys(struct term *t, bool on);
 /* It may wait a moment for what the terminal says of itself. */
 struct show_figures term_figures(struct term *t);
-/* A saved session goes on: what /raw, /copy and /code show until a question is asked. Each may be NULL. */
-void term_continued(struct term *t, struct agent *a, const char *answer, const char *code);
+/* A saved session goes on: what /raw, /copy, /code and Escape twice show until a question is asked. Each may
+ * be NULL. */
+void term_continued(struct term *t, struct agent *a, const char *question, const char *answer,
+                    const char *code);
 int term_run(struct term *t, struct agent *a); /* until /exit or Ctrl-D; returns the exit code */
 
 #endif
