@@ -13,22 +13,22 @@
 static void (*when_recalled)(void);
 static int wanted; /* the column that several of these keys in a row keep */
 
-static int line_begin(int at)
+static int begin_of_line(int at)
 {
     while (at > 0 && rl_line_buffer[at - 1] != '\n')
         at--;
     return at;
 }
 
-static int line_end(int at)
+static int end_of_line(int at)
 {
     return at + (int)strcspn(rl_line_buffer + at, "\n");
 }
 
 /* Put the cursor into the line that begins there, into that column if the line is long enough. */
-static void go_to(int begin, int column)
+static void move_to_column(int begin, int column)
 {
-    int at = begin, end = line_end(begin);
+    int at = begin, end = end_of_line(begin);
 
     while (at < end && utf8_columns(rl_line_buffer + begin, (size_t)(at - begin)) < column)
         do
@@ -37,14 +37,14 @@ static void go_to(int begin, int column)
     rl_point = at;
 }
 
-static int on_up(int count, int key);
-static int on_down(int count, int key);
+static int on_arrow_up(int count, int key);
+static int on_arrow_down(int count, int key);
 
 static void note_column(void)
 {
-    int begin = line_begin(rl_point);
+    int begin = begin_of_line(rl_point);
 
-    if (rl_last_func != on_up && rl_last_func != on_down)
+    if (rl_last_func != on_arrow_up && rl_last_func != on_arrow_down)
         wanted = utf8_columns(rl_line_buffer + begin, (size_t)(rl_point - begin));
 }
 
@@ -52,30 +52,31 @@ static int into_history(rl_command_func_t *move, int count, int key)
 {
     int r = move(count, key);
 
-    wanted = utf8_columns(rl_line_buffer + line_begin(rl_point), (size_t)(rl_point - line_begin(rl_point)));
+    wanted = utf8_columns(rl_line_buffer + begin_of_line(rl_point),
+                          (size_t)(rl_point - begin_of_line(rl_point)));
     when_recalled();
     return r;
 }
 
-static int on_up(int count, int key)
+static int on_arrow_up(int count, int key)
 {
-    int begin = line_begin(rl_point);
+    int begin = begin_of_line(rl_point);
 
     if (!begin)
         return into_history(rl_get_previous_history, count, key);
     note_column();
-    go_to(line_begin(begin - 1), wanted);
+    move_to_column(begin_of_line(begin - 1), wanted);
     return 0;
 }
 
-static int on_down(int count, int key)
+static int on_arrow_down(int count, int key)
 {
-    int end = line_end(rl_point);
+    int end = end_of_line(rl_point);
 
     if (!rl_line_buffer[end])
         return into_history(rl_get_next_history, count, key);
     note_column();
-    go_to(end + 1, wanted);
+    move_to_column(end + 1, wanted);
     return 0;
 }
 
@@ -85,10 +86,10 @@ void arrows_bind(void (*recalled)(void))
         const char *key;
         rl_command_func_t *was, *now;
     } keys[] = {
-        {"\033[A", rl_get_previous_history, on_up},
-        {"\033OA", rl_get_previous_history, on_up},
-        {"\033[B", rl_get_next_history, on_down},
-        {"\033OB", rl_get_next_history, on_down},
+        {"\033[A", rl_get_previous_history, on_arrow_up},
+        {"\033OA", rl_get_previous_history, on_arrow_up},
+        {"\033[B", rl_get_next_history, on_arrow_down},
+        {"\033OB", rl_get_next_history, on_arrow_down},
     };
     const Keymap maps[] = {emacs_standard_keymap, vi_insertion_keymap, vi_movement_keymap};
 
