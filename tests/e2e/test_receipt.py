@@ -2,6 +2,8 @@
 by whoever is given a stranger's receipt."""
 import json
 import os
+import signal
+import time
 
 import event_schema
 from chat_keys import leave, start
@@ -256,3 +258,21 @@ def test_any_bytes_are_the_same_again(sandpiper, serve):
     with open(os.path.join(sandpiper.work, "r.json"), encoding="utf-8") as f:
         receipt = json.load(f)
     assert receipt["code"][0]["stdout"].endswith("\n\u00e9\n\u00e9\n\u00e9\n"), receipt["code"][0]
+
+
+def test_a_rerun_is_interrupted(sandpiper, serve):
+    """Ctrl-C ends it whatever its code does, and so does its time."""
+    path, receipt = ask(sandpiper, serve, "print(1)", add=())
+    receipt["code"][0]["code"] = "import time\nopen('begun', 'w').close()\nwhile True:\n    try:\n        time.sleep(9)\n    except BaseException:\n        pass"
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(receipt, f)
+    p = sandpiper.start("rerun", "r.json")
+    time.sleep(1.5)
+    p.send_signal(signal.SIGINT)
+    out, _ = p.communicate(timeout=20)
+    assert p.returncode == 130 and out == b"", (p.returncode, out)
+    receipt["code"][0].update(code="while True: pass", stdout="")
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(receipt, f)
+    r = sandpiper.run("rerun", "--timeout", "1s", "r.json")
+    assert (r.code, r.out) == (1, "different: piece 1, how it ended\n  receipt: ok\n  here:    timeout\n"), r

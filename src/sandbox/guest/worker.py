@@ -368,7 +368,7 @@ class Worker:
             self.busy = False
         if value:
             result += tlv(b'v', value)
-        if self.silent or len(self.modules) != self.n_modules:
+        if (self.silent or len(self.modules) != self.n_modules) and not OPTIONS['program']:
             try:
                 need('versions')
                 result += tlv(b'p', new_packages(self, text))   # noqa: from versions.py
