@@ -145,9 +145,9 @@ static void test_history(void **state)
     assert_int_equal(history_open(&h, path, true, &err), 0);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
-    history_append(&h, "one");
-    history_append(&h, "one");
-    history_append(&h, "two\nlines \\n with a backslash");
+    history_append(&h, "one", "one");
+    history_append(&h, "one", "one");
+    history_append(&h, "two\nlines \\n with a backslash", "two\nlines \\n with a backslash");
     history_release(&h);
     clear_history();
 
@@ -162,7 +162,7 @@ static void test_history(void **state)
         char line[32];
 
         snprintf(line, sizeof line, "entry %d", i);
-        history_append(&h, line);
+        history_append(&h, line, line);
     }
     history_release(&h);
     clear_history();
@@ -183,7 +183,7 @@ static void test_history(void **state)
     assert_int_equal(stat(path, &before), 0);
     assert_int_equal(history_open(&h, path, false, &err), 0);
     assert_int_equal(history_length, 1000);
-    history_append(&h, "not kept");
+    history_append(&h, "not kept", "not kept");
     assert_string_equal(history_get(history_base + history_length - 1)->line, "not kept");
     history_release(&h);
     clear_history();
@@ -192,13 +192,13 @@ static void test_history(void **state)
                 && st.st_mtim.tv_nsec == before.st_mtim.tv_nsec);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(history_open(&h, path, false, &err), 0);
-    history_append(&h, "not kept");
+    history_append(&h, "not kept", "not kept");
     history_release(&h);
     clear_history();
     assert_int_equal(access(path, F_OK), -1);
 
     assert_int_equal(history_open(&h, dir, true, &err), -1); /* a directory: no history, no harm */
-    history_append(&h, "x");
+    history_append(&h, "x", "x");
     history_release(&h);
     file_remove_tree(dir);
 }
