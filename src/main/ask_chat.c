@@ -112,6 +112,7 @@ int talk_open_chat(struct talk *t, struct error *err)
     struct term_options o = {
         .show = talk_show_options(t),
         .history_path = history,
+        .notify = c->notify,
         .keep_history = c->save,
         .greeting = greeting,
         .files = talk_files(c),

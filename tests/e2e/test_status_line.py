@@ -6,7 +6,7 @@ import pexpect
 import pyte
 import pytest
 
-from chat_keys import leave, start
+from chat_keys import AT_PROMPT, leave, start
 
 
 def written(p, seconds):
@@ -52,4 +52,23 @@ def test_once_a_second_where_somebody_listens(bare, serve, args, env):
     p.send("\x03")
     p.expect("Stopped")
     p.expect("> ")
+    leave(p)
+
+
+@pytest.mark.slow(13)
+@pytest.mark.parametrize("off, env, rings", [(None, {}, "\a"), (None, {"TERM": "xterm-kitty"}, "\a\x1b]9;sandpiper: done\x1b\\"), ("notify: off\n", {"TERM": "xterm-kitty"}, "")],
+                         ids=["bell", "notice", "off"])
+def test_the_bell_after_long_work(bare, serve, off, env, rings):
+    serve(bare, [{"answer": {"text": "Soon."}}, {"answer": {"text": "Late.", "wait": 10.5}}])
+    if off:
+        bare.configure(off)
+    p = start(bare, env=env)
+    p.send("go\r")
+    p.expect("Soon\\.")
+    p.expect(AT_PROMPT)
+    assert "\a" not in p.before, p.before
+    p.send("go\r")
+    p.expect("Late\\.")
+    p.expect(AT_PROMPT)
+    assert ("]9;" in p.before) == ("]9;" in rings) and p.before.count("\a") == len(rings[:1]) and rings in p.before, repr(p.before)
     leave(p)

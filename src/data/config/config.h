@@ -83,7 +83,7 @@ struct config {
     bool fetch_urls;
     /* output and the rest */
     bool json, json_result; /* json_result: json is set too */
-    bool show_reasoning, usage, dry_run;
+    bool show_reasoning, usage, notify, dry_run;
     int status; /* debug reply; 0: 200 */
     struct argv headers;
     const char *check; /* "asked", "always": compute answers a second time */

@@ -216,6 +216,8 @@ const struct option option_table[] = {
     {"color", 0, "color", "SANDPIPER_COLOR", OPTION_CHOICE, TO(color), .def = "auto",
      .choices = "auto|always|never", .arg = "WHEN", .group = output, .commands = FOR_ALL,
      .help = "use colors: auto, always or never"},
+    {"no-notify", 0, "notify", "SANDPIPER_NOTIFY", OPTION_NOT, TO(notify), .def = "true", .group = output,
+     .commands = FOR_ASK, .help = "chat: no bell after work of more than 10 s"},
     {"figures", 0, "figures", "SANDPIPER_FIGURES", OPTION_CHOICE, TO(figures), .def = "auto",
      .choices = "auto|off", .arg = "HOW", .group = output, .commands = FOR_ASK,
      .help = "show figures in the terminal: auto or off"},

@@ -129,6 +129,7 @@ int show_colours(void);         /* how many the terminal has: 16, 256 or 1 << 24
 bool show_is_multiplexed(void); /* tmux or screen, which pass on only what they are told to */
 bool show_has_clipboard(void);  /* OSC 52 is known to work; false: nobody knows */
 bool show_has_hyperlinks(void); /* OSC 8 */
+bool show_has_notices(void);    /* OSC 9: it tells its user, whatever window they look at */
 bool show_has_pixels(void);     /* graphics; it says so if it is asked; false: nobody knows */
 /* When its window changes its width it lays out anew what is on the screen: a line that is now too wide takes
  * several rows, and the cursor stays behind the character that it stood behind. xterm, screen and Linux's

@@ -53,16 +53,24 @@ int show_colours(void)
 /* What a terminal can do beyond the usual cannot be asked, so it must be known. */
 static const struct terminal {
     const char *variable, *value; /* NULL: whatever it is */
-    bool hyperlinks, clipboard, pixels;
+    bool hyperlinks, clipboard, pixels, notices;
 } terminals[] = {
-    {"KITTY_WINDOW_ID", NULL, true, true, true},   {"WEZTERM_PANE", NULL, true, true, true},
-    {"GHOSTTY_BIN_DIR", NULL, true, true, true},   {"ALACRITTY_WINDOW_ID", NULL, true, true, false},
-    {"WT_SESSION", NULL, true, true, false},       {"TERM", "xterm-kitty", true, true, true},
-    {"TERM", "xterm-ghostty", true, true, true},   {"TERM", "foot", true, true, true},
-    {"TERM", "foot-extra", true, true, true},      {"TERM", "contour", true, true, true},
-    {"TERM_PROGRAM", "WezTerm", true, true, true}, {"TERM_PROGRAM", "ghostty", true, true, true},
-    {"TERM_PROGRAM", "vscode", true, true, false}, {"TERM_PROGRAM", "iTerm.app", true, false, true},
-    {"KONSOLE_VERSION", NULL, true, false, true},  {"VTE_VERSION", NULL, true, false, false},
+    {"KITTY_WINDOW_ID", NULL, true, true, true, true},
+    {"WEZTERM_PANE", NULL, true, true, true, true},
+    {"GHOSTTY_BIN_DIR", NULL, true, true, true, true},
+    {"ALACRITTY_WINDOW_ID", NULL, true, true, false, false},
+    {"WT_SESSION", NULL, true, true, false, false},
+    {"TERM", "xterm-kitty", true, true, true, true},
+    {"TERM", "xterm-ghostty", true, true, true, true},
+    {"TERM", "foot", true, true, true, true},
+    {"TERM", "foot-extra", true, true, true, true},
+    {"TERM", "contour", true, true, true, false},
+    {"TERM_PROGRAM", "WezTerm", true, true, true, true},
+    {"TERM_PROGRAM", "ghostty", true, true, true, true},
+    {"TERM_PROGRAM", "vscode", true, true, false, false},
+    {"TERM_PROGRAM", "iTerm.app", true, false, true, true},
+    {"KONSOLE_VERSION", NULL, true, false, true, false},
+    {"VTE_VERSION", NULL, true, false, false, false},
 };
 
 bool show_is_multiplexed(void)
@@ -106,6 +114,13 @@ bool show_has_clipboard(void)
     const struct terminal *t = known_terminal();
 
     return t && t->clipboard;
+}
+
+bool show_has_notices(void)
+{
+    const struct terminal *t = known_terminal();
+
+    return t && t->notices;
 }
 
 bool show_reflows(void)

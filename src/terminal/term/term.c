@@ -10,12 +10,14 @@
 
 #include "agent/agent.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/mentions.h"
 #include "base/remedy.h"
 #include "base/scrub.h"
 #include "conversation/conversation.h"
+#include "process/out.h"
 #include "process/signals.h"
 #include "show/graphics.h"
 #include "show/show.h"
@@ -61,6 +63,7 @@ static void ask_terminal(struct term *t)
 }
 
 #define OUTPUT_KEPT (1024 * 1024)
+#define NOTIFY_MS   10000
 
 static void open_screen(struct term *t)
 {
@@ -498,6 +501,19 @@ static void obey(struct term *t, const struct buf *line)
         ask_question(t, buf_str(&message), message.len);
 }
 
+/* Whoever waits for long looks elsewhere. */
+static void ring(struct term *t, int64_t began)
+{
+    static const char bell[] = "\a", notice[] = "\033]9;sandpiper: done\033\\";
+
+    if (!t->o.notify || clock_ms() - began < NOTIFY_MS || loop_interrupts(t->loop) || loop_fatal(t->loop)
+        || !show_is_terminal(1))
+        return;
+    out_write(1, bell, sizeof bell - 1, t->loop);
+    if (show_has_notices())
+        out_write(1, notice, sizeof notice - 1, t->loop);
+}
+
 static void greet(struct term *t)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0);
@@ -536,8 +552,12 @@ int term_run(struct term *t, struct agent *a)
             edit_externally(t, &line);
         else if (end == EDITOR_AGAIN)
             edit_last(t);
-        else if (end == EDITOR_LINE)
+        else if (end == EDITOR_LINE) {
+            int64_t began = clock_ms();
+
             obey(t, &line);
+            ring(t, began);
+        }
         if (end != EDITOR_AGAIN && end != EDITOR_EXTERNAL)
             t->edited = 0;
     }

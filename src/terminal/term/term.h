@@ -44,6 +44,7 @@ void term_help(struct buf *out);
 struct term_options {
     struct show_options show; /* without what show_on_stderr() fills in */
     const char *history_path; /* what was typed in chats before; NULL: no history on disk */
+    bool notify;              /* the bell rings after work of more than 10 s */
     bool keep_history;        /* what is typed in this one is added */
     const char *greeting;     /* printed first: model, engine */
     /* the user's present addition to the system prompt, or NULL (for /system) */
