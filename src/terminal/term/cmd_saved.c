@@ -72,9 +72,9 @@ const struct chat_command command_fork = {
     .argument = "[TITLE]",
     .help = "go on in a copy of this session, to try something",
     .run = slash_fork,
-    .more = "The conversation is copied to a new session, and this chat goes on in that, with\n"
-            "its variables and files. The session before stays as it is; /resume, or\n"
-            "sandpiper -r ID, continues it, and runs its code again for the variables.\n",
+    .more = "Copies the conversation to a new session, in which this chat goes on with its\n"
+            "variables and files. The old session stays as it is; /resume, or sandpiper -r\n"
+            "ID, continues it, and runs its code again for the variables.\n",
 };
 
 static void slash_rename(struct term *t, const char *argument)
