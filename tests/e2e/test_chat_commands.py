@@ -311,3 +311,30 @@ def test_what_is_shown_again_follows_undo(sandpiper, serve):
     ask(p, "/raw", "No answer yet")
     ask(p, "/code", "No code has run yet\\.")
     leave(p)
+
+
+def test_long_output_is_folded(sandpiper, serve):
+    """At half a screen, with one line that says how to see all of it, of each run; -v shows what fits the usual limits."""
+    code = "print('\\n'.join('%s %%d' %% i for i in range(60)))"
+    serve(sandpiper, [{"answer": {"calls": [{"code": code % "row"}]}}, {"answer": {"calls": [{"code": code % "line"}]}}, {"answer": {"text": "Done."}}])
+    p = start(sandpiper, env={"PAGER": "cat"}, size=(24, 100))
+    p.send("go\r")
+    p.expect(r"\| row 11\r\n\[first 12 of 60 lines shown; /last 1 shows all[^\r]*\]\r\n")
+    p.expect(r"\| line 11\r\n\[first 12 of 60 lines shown; /last 2 shows all[^\r]*\]\r\n")
+    p.expect("Done")
+    p.expect("> ")
+    ask(p, "/last 1", "row 0\r\n(?s:.)*row 59\r\n")
+    ask(p, "/last", "line 0\r\n(?s:.)*line 59\r\n")
+    ask(p, "/last 9", "No output is kept of run 9\\.")
+    ask(p, "/last x", "No output is kept of run x\\.")
+    ask(p, "!pass", "pass")
+    ask(p, "/last 3", "Run 3 printed nothing\\.")
+    p.send("!print('x' * 5000)\r")
+    p.expect(r"\[first 1,200 of 5,001 bytes shown; /last 4 shows all\]")
+    p.expect("> ")
+    leave(p)
+    p = start(sandpiper, "-v", size=(24, 100))
+    p.send("!" + code % "row" + "\r")
+    p.expect(r"\| row 59\r\n")
+    p.expect("> ")
+    leave(p)

@@ -40,6 +40,7 @@ struct show_options {
     bool reasoning;              /* dimmed reasoning */
     bool usage;                  /* tokens, time and price after each question */
     bool chat;                   /* dimmed notices need no "sandpiper: ": no other program writes there */
+    bool fold;                   /* output beyond half a screen is cut, since the chat's /last shows it */
     bool unsaved;                /* files that code makes do not stay: they are "made", not "saved" */
     size_t max_lines, max_bytes; /* of a cell's output; 0: 200 lines, 32 KiB */
     /* drives the spinner, and lets Ctrl-C end a write that blocks; not owned; NULL: neither */

@@ -17,6 +17,7 @@
 #include "show/private.h"
 #include "markdown/highlight.h"
 
+#define HALF_LEAST  5
 #define VALUE_LINES 50
 #define VALUE_BYTES (8 * 1024)
 
@@ -92,6 +93,22 @@ static void show_code(struct show *s, const char *code, const struct language *l
     free(class);
 }
 
+/* With fold half a screen: what comes before it is to be seen as well. */
+static struct lines_cut output_shown(const struct show *s)
+{
+    struct lines_cut cut = {.max_lines = s->o.max_lines, .max_bytes = s->o.max_bytes};
+    int rows, width, height;
+
+    if (!s->o.fold || s->o.verbose || !s->screen.terminal)
+        return cut;
+    show_screen_size(s->o.fd, &rows, &width, &height);
+    size_t half = rows / 2 > HALF_LEAST ? (size_t)rows / 2 : HALF_LEAST,
+           bytes = half * (size_t)s->screen.width;
+    cut.max_lines = half < cut.max_lines ? half : cut.max_lines;
+    cut.max_bytes = bytes < cut.max_bytes ? bytes : cut.max_bytes;
+    return cut;
+}
+
 void show_cell_call(struct show *s, const struct event *e)
 {
     if (s->o.quiet)
@@ -99,7 +116,7 @@ void show_cell_call(struct show *s, const struct event *e)
     screen_begin(&s->screen, NULL);
     if (*e->call.code && e->call.language)
         screen_section(&s->screen, SECTION_CODE);
-    s->cut = (struct lines_cut){.max_lines = s->o.max_lines, .max_bytes = s->o.max_bytes};
+    s->cut = output_shown(s);
     for (int i = 0; i < 2; i++) {
         const struct lines_style style = screen_style(&s->screen, OUTPUT_GUTTER, i ? SGR_YELLOW : "");
 
@@ -140,7 +157,7 @@ static void add_block(struct show *s, const char *gutter, const char *sgr, const
     }
 }
 
-static void add_cut_line(struct show *s, const struct cell_result *r)
+static void add_cut_line(struct show *s, unsigned cell, const struct cell_result *r)
 {
     struct buf line autorelease(buf_release) = BUF_INIT(0);
     const char *path = r->output_path;
@@ -152,6 +169,8 @@ static void add_cut_line(struct show *s, const struct cell_result *r)
              count_text((int64_t)(s->cut.by_lines ? s->cut.lines : s->cut.bytes)).text,
              count_text((int64_t)(s->cut.by_lines ? s->cut.all_lines : all)).text,
              s->cut.by_lines ? "lines" : "bytes");
+    if (s->o.fold)
+        buf_addf(&line, "; /last %u shows all", cell);
     if (path) {
         autofree char *clean = screen_clean(&s->screen, path);
 
@@ -189,7 +208,7 @@ void show_cell_result(struct show *s, const struct event *e)
         for (int i = 0; i < 2; i++)
             if (s->stream[i].out)
                 lines_end_moving(&s->stream[i]);
-        add_cut_line(s, r);
+        add_cut_line(s, e->result.cell, r);
         if (r->value && *r->value)
             add_block(s, "= ", "", r->value);
         if (r->status != CELL_OK)

@@ -1,4 +1,5 @@
 /* cmd_python.c - /code, /edit, /run, /last, /vars, /reset: the Python behind the answers. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/quoting.h"
+#include "base/value.h"
 #include "process/signals.h"
 #include "sandbox/sandbox.h"
 #include "show/show.h"
@@ -107,10 +109,30 @@ const struct chat_command command_run = {
     .more = "The file is read here and runs in the sandbox, as !CODE does.\n",
 };
 
-static void slash_last(struct term *t)
+/* "/last 3": of that cell, by its number. */
+static void show_output(struct term *t, const char *argument)
+{
+    int64_t cell = 0;
+    const char *text = value_int(argument, &cell) && cell > 0 && cell <= UINT_MAX
+                           ? past_output(&t->past, (unsigned)cell)
+                           : NULL;
+
+    if (!text)
+        term_sayf(t, NOTICE_ERROR, "No output is kept of run %s.", argument);
+    else if (!*text)
+        term_sayf(t, NOTICE_INFO, "Run %s printed nothing.", argument);
+    else
+        term_page(t, text, strlen(text));
+}
+
+static void slash_last(struct term *t, const char *argument)
 {
     struct buf whole autorelease(buf_release) = BUF_INIT(0);
 
+    if (*argument) {
+        show_output(t, argument);
+        return;
+    }
     if (t->output_path && file_read(t->output_path, OUTPUT_MAX, &whole, NULL) == 0)
         term_page(t, buf_str(&whole), whole.len);
     else if (t->output.len)
@@ -121,10 +143,11 @@ static void slash_last(struct term *t)
 
 const struct chat_command command_last = {
     .name = "/last",
-    .argument = "",
-    .help = "the last output in full",
-    .act = slash_last,
-    .more = "Through PAGER if it is longer than the screen.\n",
+    .argument = "[N]",
+    .help = "the last output in full, or that of run N",
+    .run = slash_last,
+    .more = "Through PAGER if it is longer than the screen. Output beyond half a screen is cut,\n"
+            "and the line behind it says which run it is of.\n",
 };
 
 static void add_output(void *ctx, int stream, const char *text, size_t len)

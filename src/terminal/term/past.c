@@ -105,6 +105,15 @@ const char *past_code(const struct past *p)
     return i ? p->v[i - 1].code : NULL;
 }
 
+const char *past_output(const struct past *p, unsigned cell)
+{
+    size_t i = p->n_runs;
+
+    while (i > 0 && p->runs[i - 1].cell != cell)
+        i--;
+    return i ? p->runs[i - 1].output : NULL;
+}
+
 const struct past_question *past_last(const struct past *p)
 {
     return p->n ? &p->v[p->n - 1] : NULL;

@@ -19,6 +19,7 @@ struct past {
     struct past_run {
         uint64_t serial; /* as of the question that it ran for, or after */
         unsigned number; /* of the runs of that question, from 1; 0: the user's own code */
+        unsigned cell;   /* its number in the session */
         char *code, *output;
     } * runs;
     size_t n_runs;
@@ -33,7 +34,8 @@ void past_undo(struct past *p, uint64_t serial);
 /* Of the last question that has one; or NULL. Valid until the next change. */
 const char *past_answer(const struct past *p);
 const char *past_code(const struct past *p);
-const struct past_question *past_last(const struct past *p); /* NULL: there is none */
+const char *past_output(const struct past *p, unsigned cell); /* NULL: that cell is not kept */
+const struct past_question *past_last(const struct past *p);  /* NULL: there is none */
 void past_release(struct past *p);
 
 #endif

@@ -71,6 +71,7 @@ static void open_screen(struct term *t)
     bool colour = show_wants_colour(1, o->color);
 
     show_on_stderr(o);
+    o->fold = true;
     o->chat = true;
     o->ready = hear_terminal;
     o->ready_ctx = t;
@@ -180,6 +181,7 @@ static void keep_output(struct term *t, const struct event *e)
         if (t->code)
             past_ran(&t->past, (struct past_run){.serial = agent_question_serial(t->agent),
                                                  .number = !t->own,
+                                                 .cell = e->result.cell,
                                                  .code = steal(&t->code),
                                                  .output = xstrdup(buf_str(&t->output))});
         t->output_path = r->output_path ? xstrdup(r->output_path) : NULL;
