@@ -17,7 +17,7 @@ ROOMS_model    = calls wire llm fetch
 ROOMS_sandbox  = limits records mount engine channel sandbox
 ROOMS_answer   = agent store upload ask child
 ROOMS_terminal = markdown show pipe term
-ROOMS_serve    = openai front mcp server
+ROOMS_serve    = openai front batch mcp server
 ROOMS_main     = main
 ROOMS    = $(foreach w,$(WINGS),$(ROOMS_$(w)))
 USES_base         =
@@ -51,9 +51,10 @@ USES_pipe         = show agent sniff conversation json process base
 USES_term         = show agent sandbox provenance conversation process base
 USES_openai       = json base
 USES_front        = records operations json process base
+USES_batch        = front conversation json process base
 USES_mcp          = front operations json base
 USES_server       = mcp front operations openai json process base
-USES_main         = server mcp front fetch child ask term pipe show store agent llm wire sandbox engine mount records receipt config conversation json process base
+USES_main         = server mcp batch front fetch child ask term pipe show store agent llm wire sandbox engine mount records receipt config conversation json process base
 
 # A static library comes before those that it needs: the highest room first.
 $(foreach r,$(ROOMS),$(eval DOWNWARD = $(r) $(DOWNWARD)))

@@ -157,7 +157,7 @@ static int tell_failure(struct check *k, const struct error *err)
 
 /* Ask for the list, for its details. A missing list or no answer is not the model's failure; refused
  * credentials are. */
-static int get_list(struct check *k, struct error *err)
+static int ask_for_models(struct check *k, struct error *err)
 {
     struct llm_models_query q;
     struct error why = {0};
@@ -196,7 +196,7 @@ static bool model_gone(void *ctx, const char *model, struct llm_options *next, c
     return true;
 }
 
-static int prepare(struct check *k, struct error *err)
+static int prepare_check(struct check *k, struct error *err)
 {
     k->c->ask = ask_about_folder;
     k->c->ask_ctx = k->loop;
@@ -207,7 +207,7 @@ static int prepare(struct check *k, struct error *err)
     if (model_settle(&k->service, &k->model, &k->found, err) < 0)
         return -1;
     k->no_key = endpoint_check_key(&k->endpoint, err) < 0;
-    if (k->no_key || get_list(k, err) < 0)
+    if (k->no_key || ask_for_models(k, err) < 0)
         return -1;
     fill_options(k, k->model, &k->o);
     setup_llm_session(k->c, &k->session);
@@ -289,7 +289,7 @@ int check_model(struct config *c, struct loop *loop)
     const char *how = "";
     int status = 0;
 
-    if (prepare(&k, &err) < 0 || call(&k, &reply, &how, &err) < 0)
+    if (prepare_check(&k, &err) < 0 || call(&k, &reply, &how, &err) < 0)
         status = loop_cancelled(loop) ? 0 : tell_failure(&k, &err);
     else
         works(&k, &reply, how);

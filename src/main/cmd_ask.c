@@ -115,7 +115,7 @@ struct show_options talk_show_options(struct talk *t)
                                  .verbose = c->front.verbose,
                                  .reasoning = c->show_reasoning && !c->front.quiet,
                                  .usage = c->usage && !c->front.quiet,
-                                 .unsaved = !c->save && !c->out_dir,
+                                 .unsaved = !c->save && !c->front.out_dir,
                                  .loop = t->loop,
                                  .decoder = !strcmp(c->figures, "off") ? NULL : &t->decoder};
 }

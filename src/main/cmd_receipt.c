@@ -19,8 +19,8 @@ static int write_receipt(const struct config *c, const struct receipt *r, struct
     autojson struct json *o = receipt_json(r);
 
     json_line(o, &out);
-    if (c->output)
-        return newfile_write(c->output, buf_str(&out), out.len, err);
+    if (c->front.output)
+        return newfile_write(c->front.output, buf_str(&out), out.len, err);
     return print_json(buf_str(&out), out.len);
 }
 

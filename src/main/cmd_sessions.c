@@ -203,14 +203,15 @@ static int export(const struct sessions *s, const char *format, struct error *er
 
     if (session_export(s->db, &e, &out, err) < 0)
         return -1;
-    if (s->c->output)
-        return newfile_write(s->c->output, buf_str(&out), out.len, err);
+    if (s->c->front.output)
+        return newfile_write(s->c->front.output, buf_str(&out), out.len, err);
     return (export_is_json(format) ? print_json : print_out)(buf_str(&out), out.len);
 }
 
 static int export_any(const struct sessions *s, struct error *err)
 {
-    return export(s, s->c->format ? s->c->format : export_format_of(s->c->output ? s->c->output : ""), err);
+    return export(
+        s, s->c->format ? s->c->format : export_format_of(s->c->front.output ? s->c->front.output : ""), err);
 }
 
 static int show(const struct sessions *s, struct error *err)

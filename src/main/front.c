@@ -112,17 +112,16 @@ static void prepare_for_many(void)
     }
 }
 
-static int run_front(front_command *command, int starter, pid_t pid, int closed)
+static int run_front(front_command *command, struct front *f, pid_t pid)
 {
-    struct front f = {.starter = starter, .closed = closed};
     int status = 0;
 
     forget_environment();
     prepare_for_many();
-    autojson struct json *settings = hear(starter, &f.set);
-    int code = settings ? command(&f) : 1;
-    front_settings_release(&f.set);
-    close(starter);
+    autojson struct json *settings = hear(f->starter, &f->set);
+    int code = settings ? command(f) : 1;
+    front_settings_release(&f->set);
+    close(f->starter);
     if (settings)
         kill(pid, SIGKILL); /* it would end by itself, but not one that is stopped */
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -132,25 +131,20 @@ static int run_front(front_command *command, int starter, pid_t pid, int closed)
     return code;
 }
 
-/* What this line runs in the front; NULL: it starts none. */
-static front_command *command_of(int argc, char *const *argv)
+/* What the command runs in the front; NULL: it starts none. */
+static front_command *command_of(enum command command)
 {
-    struct args a;
-    bool runs = args_parse(&a, argc, argv, NULL) == 0 && !a.help && !a.version;
-    enum command command = a.command;
-
-    args_release(&a);
-    return !runs ? NULL : command == COMMAND_SERVE ? cmd_serve : command == COMMAND_MCP ? cmd_mcp : NULL;
+    return command == COMMAND_SERVE   ? cmd_serve
+           : command == COMMAND_MCP   ? cmd_mcp
+           : command == COMMAND_BATCH ? cmd_batch
+                                      : NULL;
 }
 
-int front_split(int argc, char *const *argv, int closed)
+static int split(front_command *command, const struct args *a, int closed)
 {
-    front_command *command = command_of(argc, argv);
     struct error err;
     int pair[2];
 
-    if (!command)
-        return -1;
     pid_t pid = -1;
     if (starter_pair(pair, &err) == 0 && (pid = fork()) < 0)
         error_errno(&err, "the process that starts sandboxes cannot be started");
@@ -158,7 +152,19 @@ int front_split(int argc, char *const *argv, int closed)
         return print_failure(&err);
     close(pair[pid == 0 ? 0 : 1]);
     if (pid > 0)
-        return run_front(command, pair[0], pid, closed);
+        return run_front(command, &(struct front){.starter = pair[0], .closed = closed, .names = &a->names},
+                         pid);
     front_side = pair[1];
     return -1;
+}
+
+int front_split(int argc, char *const *argv, int closed)
+{
+    struct args a;
+    bool runs = args_parse(&a, argc, argv, NULL) == 0 && !a.help && !a.version;
+    front_command *command = runs ? command_of(a.command) : NULL;
+    int status = command ? split(command, &a, closed) : -1;
+
+    args_release(&a);
+    return status;
 }

@@ -1,8 +1,8 @@
-/* front.h - serve and mcp are two processes, so that the one that speaks with clients has no key of a
- * model service. The one that the user started is the front: it never reads config.yaml or .env, and its
- * environment is wiped. The other is forked before anything is read; it loads the configuration, tells the
- * front what is in struct front_settings (config/config.h) and nothing else, and then starts the runners with
- * the options of this command line (front/starter.h).
+/* front.h - serve, mcp and batch are two processes, so that the one that reads what clients, models and
+ * code wrote has no key of a model service. The one that the user started is the front: it never reads
+ * config.yaml or .env, and its environment is wiped. The other is forked before anything is read; it loads
+ * the configuration, tells the front what is in struct front_settings (config/config.h) and nothing else,
+ * and then starts the runners with the options of this command line (front/starter.h).
  */
 #ifndef MAIN_FRONT_H
 #define MAIN_FRONT_H
@@ -16,10 +16,11 @@ struct front {
     struct front_settings set; /* all that it knows of the configuration */
     int starter;               /* the connection to the process that starts runners */
     int closed;                /* the mask from fd_open_standard() */
+    const struct argv *names;  /* the operands of the command line */
 };
 
 typedef int front_command(const struct front *f);
-front_command cmd_mcp, cmd_serve;
+front_command cmd_batch, cmd_mcp, cmd_serve;
 
 /* Does this line start a front? Then split: returns -1 in the process that is to go on with the configuration
  * and cmd_starter, and the exit code in the front, once it has served. -1 too if it does not. */

@@ -37,19 +37,20 @@ static int make_out_dir(struct session *s, const struct config *c, struct error 
 {
     struct stat st;
 
-    if (!c->out_dir)
+    if (!c->front.out_dir)
         return 0;
-    if (stat(c->out_dir, &st) == 0 && !S_ISDIR(st.st_mode))
-        return error_set(err, ERROR_USAGE, 0, "--out %.200s: not a directory", c->out_dir);
-    if (file_mkdirs(c->out_dir, 0777, err) < 0) {
+    if (stat(c->front.out_dir, &st) == 0 && !S_ISDIR(st.st_mode))
+        return error_set(err, ERROR_USAGE, 0, "--out %.200s: not a directory", c->front.out_dir);
+    if (file_mkdirs(c->front.out_dir, 0777, err) < 0) {
         err->kind = ERROR_USAGE;
         return error_wrap(err, "--out");
     }
-    if (access(c->out_dir, W_OK | X_OK) < 0)
-        return error_set(err, ERROR_USAGE, errno, "--out %.200s: %s", c->out_dir, strerror(errno));
-    s->out_dir = realpath(c->out_dir, NULL);
-    return s->out_dir ? 0
-                      : error_set(err, ERROR_USAGE, errno, "--out %.200s: %s", c->out_dir, strerror(errno));
+    if (access(c->front.out_dir, W_OK | X_OK) < 0)
+        return error_set(err, ERROR_USAGE, errno, "--out %.200s: %s", c->front.out_dir, strerror(errno));
+    s->out_dir = realpath(c->front.out_dir, NULL);
+    return s->out_dir
+               ? 0
+               : error_set(err, ERROR_USAGE, errno, "--out %.200s: %s", c->front.out_dir, strerror(errno));
 }
 
 /* A killed program could not remove its folder. We do it when we end, where nobody waits for it. A folder

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
-#include "pipe/task.h"
+#include "conversation/task.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check(c.timeout == 0 || (c.timeout >= 100 && c.timeout <= 86400000));
     check(c.memory == 0 || c.memory >= 32 << 20);
     check(c.temperature <= 2);
-    check(!c.json && !c.dry_run && c.prompt == NULL && c.out_dir == NULL); /* not the file's to say */
+    check(!c.json && !c.dry_run && c.prompt == NULL && c.front.out_dir == NULL); /* not the file's to say */
     for (size_t i = 0; i < c.providers.n; i++)
         check(c.providers.v[i].name != NULL);
     config_release(&c);

@@ -99,8 +99,8 @@ void setup_agent(const struct config *c, struct agent_options *o)
     agent_defaults(o);
     o->max_requests = (unsigned)c->max_rounds;
     o->max_ms = c->max_time;
-    o->max_tokens_total = c->max_tokens_total;
-    o->max_cost = c->max_cost;
+    o->max_tokens_total = c->front.max_tokens_total;
+    o->max_cost = c->front.max_cost;
     o->verify = !strcmp(c->check, "always");
     o->data_size = c->data_size;
     o->cell_ms = c->timeout;

@@ -13,6 +13,7 @@
 #include "ask/setup.h"
 #include "base/argv.h"
 #include "base/base64.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/inputs.h"
 #include "base/mem.h"
@@ -77,6 +78,9 @@ static void send_event_line(void *ctx, const struct event *e)
 
     if (!q->child)
         return;
+    if (e->type == EVENT_PHASE && e->phase.phase == PHASE_RETRYING)
+        runner_child_event(q->child, "retry",
+                           json_object_of({"ms", json_integer(e->phase.until - clock_ms())}));
     struct json *line = result_event(q->results, e);
     if (line) {
         json_free(q->line);
@@ -126,6 +130,19 @@ void asker_free(struct asker *q)
 
 /* ---- the model ---- */
 
+/* The files of --add, which a batch has. */
+static int attach_given(struct ask *a, struct error *err)
+{
+    struct inputs files autorelease(inputs_release) = {0};
+
+    if (inputs_open(&files, "--add ", (const char *const *)a->c->add.v, err) < 0)
+        return -1;
+    for (size_t i = 0; i < files.n; i++)
+        if (agent_attach(a->agent, files.v[i].path, files.v[i].fd, err) < 0)
+            return -1;
+    return 0;
+}
+
 static int make(struct asker *q, struct error *err)
 {
     struct ask *a = &q->ask;
@@ -141,7 +158,7 @@ static int make(struct asker *q, struct error *err)
     for (size_t i = 0; i < a->c->notices.n; i++)
         ask_notice(a, NOTICE_WARNING, a->c->notices.v[i]);
     ask_tell_model(a);
-    return 0;
+    return attach_given(a, err);
 }
 
 static bool same(const char *a, const char *b)

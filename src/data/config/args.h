@@ -14,6 +14,7 @@ struct option;
 
 enum command {
     COMMAND_ASK,
+    COMMAND_BATCH,
     COMMAND_CHAT,
     COMMAND_EXEC,
     COMMAND_CONFIG,

@@ -43,12 +43,18 @@ struct front_settings {
     int max_sandboxes, pool_size;
     int64_t ttl; /* ms */
     bool quiet, verbose;
+    /* batch; some are of other commands too */
+    const char *output, *out_dir, *template, *jobs, *only, *settle; /* or NULL */
+    int limit, shuffle, epochs, max_errors;                         /* 0: none; epochs at least 1 */
+    int max_tokens_total;                                           /* 0: no limit */
+    double max_cost;                                                /* dollars; 0: no limit */
+    bool retry_failed;
 };
 
 struct config {
     struct args args; /* the command line as it was parsed */
     bool all, force;  /* rm */
-    const char *resume, *format, *output;
+    const char *resume, *format;
     bool go_on, rerun, save;
     bool again;       /* /resume in the chat: start over, with the session that resume names */
     int64_t older;    /* ms; 0: not given */
@@ -57,13 +63,11 @@ struct config {
     /* questions */
     const char *prompt, *system, *stdin_mode;
     struct argv add;
-    const char *out_dir, *upload, *agents; /* agents: the name of a pipeline; NULL: one agent */
-    struct argv allow_folders;             /* that an agent may look at */
-    struct argv mounts;                    /* "DIR", "DIR:rw": seen by the code where they are */
+    const char *upload, *agents; /* agents: the name of a pipeline; NULL: one agent */
+    struct argv allow_folders;   /* that an agent may look at */
+    struct argv mounts;          /* "DIR", "DIR:rw": seen by the code where they are */
     int max_rounds;
-    int64_t max_time;     /* ms; 0: no limit */
-    int max_tokens_total; /* 0: no limit */
-    double max_cost;      /* dollars per session; 0: no limit */
+    int64_t max_time; /* ms; 0: no limit */
     /* model */
     const char *provider, *base_url, *api, *api_key, *dialect, *vision, *reasoning_effort, *ca_cert,
         *dotenv_how;

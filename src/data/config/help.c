@@ -31,6 +31,7 @@ static const char everything[] =
     "       sandpiper < FILE                  a script: one question a line\n"
     "       sandpiper - < FILE                the question is all of stdin\n"
     "       sandpiper exec FILE|-|-c CODE [ARG]...   Python in the sandbox, no model\n"
+    "       sandpiper batch FILE -o RESULTS   ask the questions of a file at once\n"
     "       sandpiper config                  show settings and their sources\n"
     "       sandpiper doctor                  check engines, limits, key and model\n"
     "       sandpiper mcp                     the sandbox for an MCP client\n"
@@ -82,6 +83,20 @@ static const struct topic {
      "\n"
      "Exit codes: the code's own, as python3's; 124 its time is over, 137 its memory;\n"
      "125 it did not run, or a file was not saved; 130 interrupted, 143 terminated.\n",
+     NULL},
+    {"batch", FOR_BATCH | FOR_FRONT, "ask the questions of a file, several at once",
+     "Usage: sandpiper batch [OPTION]... FILE -o RESULTS\n"
+     "       sandpiper batch FILE -o RESULTS --settle ID REASON\n"
+     "       sandpiper batch report RESULTS [RESULTS]\n\n"
+     "Asks each row of FILE in a sandbox of its own and appends a line of JSON to\n"
+     "RESULTS: id, answer, status, code, usage. FILE is a CSV with a header, or JSON\n"
+     "lines: tasks with question, id, files, system, model, or OpenAI's batch lines.\n"
+     "A row counts once its line is on disk: started again, batch goes on with the\n"
+     "rest. Ctrl-C lets the rows under way end; a second one leaves them to the next\n"
+     "run. report counts what is in RESULTS, or compares two runs.\n",
+     " Batch ", " add out output model max-time max-cost max-tokens-total quiet config help ",
+     "\nExit codes: 0 all answered, 1 some not, or left; 2 usage, 77 the key was refused,\n"
+     "130 interrupted, 143 terminated.\n",
      NULL},
     {"chat", FOR_NONE, "the chat: its commands and keys", /* they follow, see main.c */
      "Usage: sandpiper [OPTION]...\n"

@@ -15,7 +15,7 @@
 #include "pipe/answer.h"
 #include "pipe/script.h"
 #include "pipe/stdin.h"
-#include "pipe/task.h"
+#include "conversation/task.h"
 #include "process/signals.h"
 #include "show/show.h"
 

@@ -1,9 +1,9 @@
 /* task.h - a question as a JSON object, as data sets of tasks have them: an id, the question, names of files.
  * Both our names and those of GAIA are known; other members (the expected answer, how hard it is) are no
- * business of the model's and are ignored. Private to pipe.
+ * business of the model's and are ignored.
  */
-#ifndef PIPE_TASK_H
-#define PIPE_TASK_H
+#ifndef CONVERSATION_TASK_H
+#define CONVERSATION_TASK_H
 
 #include <stdbool.h>
 #include <stddef.h>

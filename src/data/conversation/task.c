@@ -1,5 +1,5 @@
 /* task.c - reads the members of a task, under either of their names. */
-#include "pipe/task.h"
+#include "conversation/task.h"
 
 #include <string.h>
 

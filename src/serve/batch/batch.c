@@ -1,0 +1,494 @@
+/* batch.c - which row is asked next, and what becomes of its answer. */
+#include "batch/batch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#include "base/base64.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/inputs.h"
+#include "base/mem.h"
+#include "base/newfile.h"
+#include "batch/results.h"
+#include "batch/rows.h"
+#include "front/runner.h"
+#include "json/json.h"
+#include "process/loop.h"
+#include "process/signals.h"
+
+#define FILE_MAX    (32u << 20) /* bytes of a row's file; it goes to the runner in one message */
+#define TRIES       3           /* for a row whose runner died or whose sandbox did not start */
+#define REFUSED_MS  5000        /* the pause after a refusal that named no time */
+#define AT_ONCE_MS  1000        /* refusals within this time count as one */
+#define NOTICES_MAX 20
+#define SETTLE_MS   3000 /* that runners may take to end */
+
+struct due { /* a row to be asked */
+    size_t row;
+    int epoch, tries;
+};
+
+struct place { /* in which a row is asked */
+    struct batch *b;
+    struct due due;
+    struct runner *runner; /* NULL: free */
+    bool up, ended;
+    int64_t began;
+    struct json *code, *notices;
+};
+
+struct batch {
+    const struct batch_options *o;
+    struct batch_counts *n;
+    struct due *due; /* a queue: first is next */
+    size_t first, last;
+    struct place *places;
+    unsigned n_places;
+    double window;      /* how many at once; automatic */
+    int64_t not_before; /* clock_ms(): no row begins earlier */
+    int64_t halved_at;
+    bool interrupted; /* once */
+    struct error fatal;
+};
+
+/* ---- which rows ---- */
+
+static uint64_t random_next(uint64_t *state) /* splitmix64 */
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static void shuffle_rows(struct due *v, size_t n, uint64_t seed)
+{
+    for (size_t i = n; i > 1; i--) {
+        size_t k = (size_t)(random_next(&seed) % i);
+        struct due kept = v[i - 1];
+
+        v[i - 1] = v[k];
+        v[k] = kept;
+    }
+}
+
+/* The queue has room for each row once more per try. */
+static void queue_row(struct batch *b, struct due d)
+{
+    b->due[b->last++] = d;
+}
+
+static int choose_rows(struct batch *b, struct error *err)
+{
+    const struct batch_options *o = b->o;
+    size_t n = rows_count(o->rows), found = 0;
+
+    b->due = xmalloc((n * (size_t)o->epochs + 1) * sizeof *b->due);
+    for (int epoch = 1; epoch <= o->epochs; epoch++)
+        for (size_t i = 0; i < n; i++) {
+            struct row r autorelease(rows_row_release) = {0};
+
+            rows_read(o->rows, i, &r);
+            if (o->only && strcmp(o->only, r.id) != 0)
+                continue;
+            found++;
+            if (results_has(o->results, row_key(r.id, r.sha256, epoch), o->retry_failed || o->only))
+                b->n->before++;
+            else
+                queue_row(b, (struct due){i, epoch, 0});
+        }
+    if (!found)
+        return error_set(err, ERROR_USAGE, 0, "--only: no row has the id \"%s\"", o->only);
+    if (o->shuffle)
+        shuffle_rows(b->due, b->last, (uint64_t)o->shuffle);
+    if (o->limit && b->last > o->limit)
+        b->last = o->limit;
+    b->n->rows = b->last;
+    return 0;
+}
+
+/* ---- a row's question ---- */
+
+static struct json *row_file(const struct batch *b, const char *name, struct error *err)
+{
+    struct buf bytes autorelease(buf_release) = BUF_INIT(FILE_MAX),
+                     text autorelease(buf_release) = BUF_INIT(0);
+    autofree char *path = *name == '/' ? xstrdup(name) : xasprintf("%s/%s", b->o->folder, name);
+
+    if (file_read(path, FILE_MAX, &bytes, err) < 0)
+        return NULL;
+    base64_add(&text, (const unsigned char *)bytes.data, bytes.len);
+    return json_object_of({"name", json_string(name)}, {"content", json_string(buf_str(&text))},
+                          {"encoding", json_string("base64")});
+}
+
+static struct json *row_question(const struct batch *b, const struct row *r, struct error *err)
+{
+    struct json *files = json_array();
+
+    for (size_t i = 0; i < r->files.n; i++) {
+        struct json *file = row_file(b, r->files.v[i], err);
+
+        if (!file) {
+            json_free(files);
+            return NULL;
+        }
+        json_add(files, file);
+    }
+    return json_set_all(json_copy(r->ask), {"files", files});
+}
+
+/* ---- a row's line ---- */
+
+static void show_counts(struct batch *b)
+{
+    b->n->jobs = (unsigned)b->window;
+    if (b->o->progress)
+        b->o->progress(b->o->ctx, b->n);
+}
+
+static void fail_batch(struct batch *b, const struct error *err)
+{
+    if (!b->fatal.kind)
+        b->fatal = *err;
+    b->n->stopping = true;
+}
+
+static struct json *row_line(const struct row *r, int epoch, const char *status)
+{
+    return json_object_of({"id", json_string(r->id)}, {"epoch", json_integer(epoch)},
+                          {"status", json_string(status)}, {"sha256", json_string(r->sha256)});
+}
+
+static void add_line(struct batch *b, const struct row *r, const struct due *d, struct json *given)
+{
+    autojson struct json *line = given;
+    struct error err = {0};
+
+    *(results_answered(line) ? &b->n->answered : &b->n->failed) += 1;
+    if (results_add(b->o->results, row_key(r->id, r->sha256, d->epoch), line, &err) < 0)
+        fail_batch(b, &err);
+    if (b->o->max_errors && b->n->failed >= (size_t)b->o->max_errors && !b->n->stopping) {
+        b->n->stopping = true;
+        b->o->notice(b->o->ctx, "--max-errors is reached: no further row is asked");
+    }
+}
+
+static void add_failure(struct batch *b, const struct row *r, const struct due *d, const char *status,
+                        const char *why)
+{
+    add_line(
+        b, r, d,
+        json_set_all(row_line(r, d->epoch, status), {"error", json_string(why)}, {"answer", json_null()}));
+}
+
+static void count_usage(struct batch *b, const struct json *usage)
+{
+    double cost = json_double(json_get(usage, "cost"), -1);
+
+    b->n->tokens += json_int(json_get(usage, "input_tokens"), 0)
+                    + json_int(json_get(usage, "output_tokens"), 0);
+    b->n->cost = cost < 0 || b->n->cost < 0 ? -1 : b->n->cost + cost;
+    bool full = (b->o->max_tokens && b->n->tokens >= b->o->max_tokens)
+                || (b->o->max_cost > 0 && b->n->cost >= b->o->max_cost);
+    if (full && !b->n->stopping) {
+        b->n->stopping = true;
+        b->o->notice(b->o->ctx, "the limit of tokens or cost is reached: no further row is asked");
+    }
+}
+
+/* ---- how many at once ---- */
+
+static void slow_down(struct batch *b, int64_t ms)
+{
+    int64_t now = clock_ms();
+
+    if (now + ms > b->not_before)
+        b->not_before = now + ms;
+    if (b->o->jobs || now - b->halved_at < AT_ONCE_MS)
+        return;
+    b->halved_at = now;
+    b->window = b->window / 2 < 1 ? 1 : b->window / 2;
+    show_counts(b);
+}
+
+static void speed_up(struct batch *b)
+{
+    if (!b->o->jobs && b->window < BATCH_JOBS_MOST && clock_ms() >= b->not_before)
+        b->window += 1 / b->window;
+}
+
+/* ---- asking ---- */
+
+static void on_row_event(void *ctx, const struct json *event)
+{
+    struct place *p = ctx;
+    const struct json *agent = json_get(event, "agent");
+
+    if (json_is(agent, "tool_call") && json_str(json_get(agent, "code")))
+        json_add(p->code, json_copy(json_get(agent, "code")));
+    else if (!strcmp(json_text(json_get(event, "event")), "retry"))
+        slow_down(p->b, json_int(json_get(event, "ms"), REFUSED_MS));
+}
+
+/* Again, unless it was tried often enough. */
+static bool ask_later(struct place *p)
+{
+    if (++p->due.tries >= TRIES)
+        return false;
+    struct batch *b = p->b;
+    memmove(b->due, b->due + b->first, (b->last - b->first) * sizeof *b->due);
+    b->last -= b->first;
+    b->first = 0;
+    queue_row(b, p->due);
+    return true;
+}
+
+/* Copies a file that code made out of its runner's folder, which ends with the runner. -1 with errno. */
+static int keep_row_file(const char *from, const char *folder, const char *name)
+{
+    autoclose int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    struct newfile out autorelease(newfile_release) = NEWFILE_INIT;
+    ssize_t n;
+
+    if (in < 0 || newfile_open(&out, folder, 0666) < 0)
+        return -1;
+    while ((n = sendfile(out.fd, in, NULL, 1 << 30)) > 0)
+        continue;
+    return n < 0 ? -1 : newfile_name(&out, name);
+}
+
+/* The files of a row, as its line names them: with a path where --out keeps them. */
+static struct json *row_files(struct batch *b, const struct row *r, const struct json *result)
+{
+    struct json *list = json_array();
+    autofree char *plain = name_plain(r->id),
+                  *folder = b->o->out_dir ? xasprintf("%s/%s", b->o->out_dir, plain) : NULL;
+
+    for (const struct json *f = json_first(json_get(result, "files")); f; f = json_next(f)) {
+        const char *name = json_text(json_get(f, "name"));
+        autofree char *own = name_plain(name);
+        struct error err = {0};
+        bool kept = folder && file_mkdirs(folder, 0777, &err) == 0
+                    && (keep_row_file(json_text(json_get(f, "path")), folder, own) == 0 || errno == EEXIST);
+        autofree char *path = kept ? xasprintf("%s/%s", folder, own) : NULL;
+
+        json_add(list, json_object_of({"name", json_string(name)}, {"size", json_copy(json_get(f, "size"))},
+                                      {"path", json_string(path)}));
+    }
+    return list;
+}
+
+static void end_with_result(struct place *p, const struct row *r, const struct json *result)
+{
+    static const char *const kept[] = {"status", "exit_code", "answer",   "final_answer",
+                                       "error",  "model",     "computed", "usage"};
+    struct batch *b = p->b;
+    struct json *line = row_line(r, p->due.epoch, "");
+
+    json_copy_some(line, result, kept, countof(kept));
+    json_set_all(line, {"code", steal(&p->code)}, {"files", row_files(b, r, result)},
+                 {"seconds", json_number((double)(clock_ms() - p->began) / 1000)});
+    count_usage(b, json_get(result, "usage"));
+    add_line(b, r, &p->due, line);
+}
+
+static void on_row_done(void *ctx, const struct json *result, const struct error *err)
+{
+    struct place *p = ctx;
+    struct batch *b = p->b;
+    struct row r autorelease(rows_row_release) = {0};
+    const char *status = json_text(json_get(result, "status"));
+
+    p->ended = true;
+    b->n->running--;
+    rows_read(b->o->rows, p->due.row, &r);
+    if (b->interrupted && (err || !strcmp(status, "interrupted")))
+        return; /* the next run asks it */
+    if (!strcmp(status, "try_later")) {
+        p->due.tries = 0; /* the service is to blame, not the row */
+        slow_down(b, REFUSED_MS);
+        ask_later(p);
+    } else if (!strcmp(status, "refused") || (err && (err->kind == ERROR_AUTH || err->kind == ERROR_USAGE))) {
+        struct error why = {0};
+
+        if (err)
+            why = *err;
+        else
+            error_set(&why, ERROR_AUTH, 0, "%s", json_text(json_get(result, "error")));
+        fail_batch(b, &why);
+    } else if (err && !ask_later(p)) {
+        add_failure(b, &r, &p->due, "no_sandbox", err->text);
+    } else if (result) {
+        speed_up(b);
+        end_with_result(p, &r, result);
+    }
+    show_counts(b);
+}
+
+static void on_place_ready(void *ctx, struct runner *runner, const struct error *err)
+{
+    struct place *p = ctx;
+
+    (void)runner, (void)err; /* a failure comes with the answer to the question */
+    p->up = true;
+}
+
+static void clear_place(struct place *p)
+{
+    runner_free(p->runner);
+    json_free(p->code);
+    *p = (struct place){.b = p->b};
+}
+
+/* False: it cannot be asked now. */
+static bool ask_row(struct place *p, struct due d)
+{
+    struct batch *b = p->b;
+    struct row r autorelease(rows_row_release) = {0};
+    struct error err = {0};
+
+    rows_read(b->o->rows, d.row, &r);
+    autojson struct json *question = row_question(b, &r, &err);
+    if (!question) {
+        add_failure(b, &r, &d, "usage", err.text);
+        show_counts(b);
+        return true;
+    }
+    const struct runner_options ro = {
+        .loop = b->o->loop, .starter = b->o->starter, .ready = on_place_ready, .ctx = p};
+    const struct runner_listener l = {p, on_row_event, on_row_done};
+
+    p->runner = runner_start(&ro, &err);
+    if (!p->runner && b->n->running)
+        return false; /* no room for another process: when one of the others has ended */
+    if (!p->runner) {
+        fail_batch(b, &err);
+        return true;
+    }
+    p->due = d;
+    p->began = clock_ms();
+    p->code = json_array();
+    b->n->running++;
+    runner_ask(p->runner, "ask", question, -1, &l);
+    return true;
+}
+
+static unsigned places_starting(const struct batch *b)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < b->n_places; i++)
+        n += b->places[i].runner && !b->places[i].up && !b->places[i].ended;
+    return n;
+}
+
+static void fill_places(struct batch *b)
+{
+    for (unsigned i = 0; i < b->n_places && b->first < b->last && !b->n->stopping; i++) {
+        if (b->n->running >= (unsigned)b->window || places_starting(b) >= BATCH_STARTING
+            || clock_ms() < b->not_before)
+            break;
+        if (b->places[i].runner)
+            continue;
+        struct due d = b->due[b->first++];
+        if (!ask_row(&b->places[i], d)) {
+            b->first--;
+            break;
+        }
+    }
+}
+
+static void note_interrupt(struct batch *b)
+{
+    if (loop_interrupts(b->o->loop) == 0 || b->interrupted)
+        return;
+    b->interrupted = b->n->stopping = true;
+    autofree char *line = xasprintf(
+        "finishing the %zu rows that are being asked; Ctrl-C again leaves them to the next "
+        "run",
+        b->n->running);
+    b->o->notice(b->o->ctx, line);
+}
+
+static bool left_early(const struct batch *b)
+{
+    return loop_fatal(b->o->loop) || loop_interrupts(b->o->loop) > 1;
+}
+
+static int until_next_row(const struct batch *b)
+{
+    int64_t ms = b->not_before - clock_ms();
+
+    return b->first < b->last && ms > 0 && ms < 1000 ? (int)ms : 1000;
+}
+
+static void run_rows(struct batch *b)
+{
+    for (;;) {
+        for (unsigned i = 0; i < b->n_places; i++)
+            if (b->places[i].ended)
+                clear_place(&b->places[i]);
+        fill_places(b);
+        struct error err = {0};
+        if (results_sync(b->o->results, &err) < 0)
+            fail_batch(b, &err);
+        bool more = b->first < b->last && !b->n->stopping;
+        if ((!b->n->running && !more) || left_early(b))
+            return;
+        loop_wait(b->o->loop, until_next_row(b));
+        note_interrupt(b);
+        show_counts(b);
+    }
+}
+
+int batch_run(const struct batch_options *o, struct batch_counts *n, struct error *err)
+{
+    struct batch b = {.o = o, .n = n, .window = o->jobs ? o->jobs : BATCH_JOBS};
+
+    *n = (struct batch_counts){.began = clock_ms()};
+    if (choose_rows(&b, err) < 0)
+        return -1;
+    b.n_places = o->jobs ? o->jobs : BATCH_JOBS_MOST;
+    b.places = xcalloc(b.n_places, sizeof *b.places);
+    for (unsigned i = 0; i < b.n_places; i++)
+        b.places[i].b = &b;
+    run_rows(&b);
+    for (unsigned i = 0; i < b.n_places; i++)
+        if (b.places[i].runner)
+            clear_place(&b.places[i]);
+    runner_settle(o->loop, SETTLE_MS);
+    runner_let_go();
+    free(b.places);
+    free(b.due);
+    if (b.fatal.kind) {
+        if (err)
+            *err = b.fatal;
+        return -1;
+    }
+    return 0;
+}
+
+int batch_settle(const struct rows *rs, struct results *l, const char *id, const char *reason,
+                 struct error *err)
+{
+    for (size_t i = 0; i < rows_count(rs); i++) {
+        struct row r autorelease(rows_row_release) = {0};
+
+        rows_read(rs, i, &r);
+        if (strcmp(r.id, id) != 0)
+            continue;
+        autojson struct json *line = json_set_all(row_line(&r, 1, "settled"), {"answer", json_null()},
+                                                  {"error", json_string(reason)});
+        return results_add(l, row_key(r.id, r.sha256, 1), line, err) < 0 || results_sync(l, err) < 0 ? -1 : 0;
+    }
+    return error_set(err, ERROR_USAGE, 0, "--settle: no row has the id \"%s\"", id);
+}

@@ -1,0 +1,300 @@
+"""test_batch.py - the questions of a file: each is answered once and has a line on disk, whatever ends the program; how many are asked at once; what a row may be."""
+import http.server
+import json
+import os
+import random
+import signal
+import threading
+import time
+
+import pytest
+
+from program import HANG
+
+CODE = "import os; n = sum(map(int, QUESTION.split('+'))); print(n, sorted(os.listdir('/mnt/data')))"
+
+
+class Model:
+    """Answers from as many threads as ask: for "what is A+B" it has code computed and says what that printed. refuse(n): answer request n with 429?"""
+
+    def __init__(self, refuse=lambda n: False, wait=0.0):
+        self.asked, self.refused, self.bodies, self.lock, self.now, self.most = [], 0, [], threading.Lock(), 0, 0
+        model = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *args):
+                pass
+
+            def give(self, status, text, kind="application/json", **headers):
+                self.send_response(status)
+                for name, value in dict(headers, **{"Content-Type": kind, "Content-Length": len(text)}).items():
+                    self.send_header(name.replace("_", "-"), str(value))
+                self.end_headers()
+                self.wfile.write(text.encode())
+
+            def do_GET(self):
+                self.give(200, json.dumps({"object": "list", "data": [{"id": "test-model", "object": "model"}]}))
+
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                with model.lock:
+                    model.bodies.append(body)
+                    model.now += 1
+                    model.most = max(model.most, model.now)
+                    refused = refuse(len(model.bodies))
+                    model.refused += bool(refused)
+                time.sleep(wait)
+                try:
+                    if refused:
+                        self.give(429, '{"error": {"message": "Rate limit reached"}}', Retry_After=1)
+                    else:
+                        self.answer(body)
+                finally:
+                    with model.lock:
+                        model.now -= 1
+
+            def answer(self, body):
+                last = body["messages"][-1]
+                if last["role"] == "tool":
+                    delta, end = {"content": "It is %s." % last["content"].strip()}, "stop"
+                else:
+                    text = last["content"] if isinstance(last["content"], str) else last["content"][-1]["text"]
+                    with model.lock:
+                        model.asked.append(text)
+                    if "fail" in text:
+                        return self.give(400, '{"error": {"message": "cannot be asked"}}')
+                    code = "QUESTION = %r\n%s" % (text.rsplit(" ", 1)[-1], CODE)
+                    delta, end = {"tool_calls": [{"index": 0, "id": "c1", "type": "function",
+                                                  "function": {"name": "execute_python", "arguments": json.dumps({"code": code})}}]}, "tool_calls"
+                events = [{"choices": [{"index": 0, "delta": dict(delta, role="assistant"), "finish_reason": None}]},
+                          {"choices": [{"index": 0, "delta": {}, "finish_reason": end}]},
+                          {"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}}]
+                text = "".join("data: %s\n\n" % json.dumps(dict(e, id="x", object="chat.completion.chunk", created=1, model="test-model")) for e in events)
+                self.give(200, text + "data: [DONE]\n\n", "text/event-stream")
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = "http://127.0.0.1:%d/v1" % self.server.server_port
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def end(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def model():
+    made = []
+
+    def start(program, **how):
+        made.append(Model(**how))
+        program.url = made[-1].url
+        return made[-1]
+    yield start
+    for one in made:
+        one.end()
+
+
+def rows(program, n, name="q.jsonl"):
+    program.write(name, "".join(json.dumps({"id": "r%d" % i, "question": "what is %d+1" % i}) + "\n" for i in range(n)))
+    return name
+
+
+def lines(program, name="out.jsonl"):
+    with open(os.path.join(program.work, name)) as f:
+        return [json.loads(line) for line in f]
+
+
+def test_a_table(sandpiper_on, model):
+    m = model(sandpiper_on)
+    sandpiper_on.write("q.csv", 'a;b;note\n1;2;"one; or\n""two"""\n30;4;x\n')
+    words = ("batch", "q.csv", "-o", "out.jsonl", "--template", "{note}: {{sum}} what is {a}+{b}")
+    r = sandpiper_on.run(*words)
+    assert (r.code, r.out) == (0, "") and "2 answered, 0 failed, 0 left" in r.err, r
+    found = {line["id"]: line for line in lines(sandpiper_on)}
+    assert {id: line["answer"].split()[2] for id, line in found.items()} == {"1": "3", "2": "34"}
+    one = found["1"]
+    assert (one["status"], one["exit_code"], one["epoch"], one["error"], one["files"]) == ("answered", 0, 1, None, [])
+    assert "QUESTION" in one["code"][0] and one["usage"]["input_tokens"] == 20 and one["computed"]["runs"] == 1 and one["seconds"] > 0
+    assert sorted(m.asked) == ['one; or\n"two": {sum} what is 1+2', "x: {sum} what is 30+4"]
+    r = sandpiper_on.run(*words)                                # all have a line
+    assert r.code == 0 and "2 had a line already" in r.err and len(m.asked) == 2
+    sandpiper_on.write("q.csv", "a;b;note\n1;2;changed\n30;4;x\n")
+    r = sandpiper_on.run(*words)                                # by id and content
+    assert "1 answered" in r.err and len(m.asked) == 3 and len(lines(sandpiper_on)) == 3
+
+
+def test_what_a_row_may_have(sandpiper, model):
+    m = model(sandpiper)
+    os.mkdir(os.path.join(sandpiper.work, "d"))
+    sandpiper.write("d/own.csv", "x\n1\n")
+    sandpiper.write("all.txt", "for all")
+    sandpiper.write("d/q.jsonl", json.dumps({"task_id": 7, "Question": "what is 1+1", "file_name": "own.csv", "system": "Be short."}) + "\n\n"
+                    + json.dumps({"custom_id": "c", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "other", "messages": [
+                        {"role": "system", "content": "Old."}, {"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"},
+                        {"role": "user", "content": [{"type": "text", "text": "what is 2+2"}]}]}}) + "\n"
+                    + json.dumps({"custom_id": "d", "url": "/v1/responses", "body": {"input": "what is 3+3", "instructions": "Kind."}}) + "\n"
+                    + json.dumps({"id": "gone", "question": "what is 4+4", "files": ["none.csv"]}) + "\n")
+    r = sandpiper.run("batch", "d/q.jsonl", "-o", "out.jsonl", "--add", "all.txt")
+    assert r.code == 1 and "3 answered, 1 failed" in r.err and "none.csv" in r.err, r
+    found = {line["id"]: line for line in lines(sandpiper)}
+    assert "2 ['all.txt', 'own.csv']" in found["7"]["answer"] and "4 ['all.txt']" in found["c"]["answer"], found
+    assert (found["gone"]["status"], found["gone"]["answer"]) == ("usage", None)
+    first = [b for b in m.bodies if b["messages"][-1]["role"] == "user"]
+    said = {b["messages"][-1]["content"][-11:] if isinstance(b["messages"][-1]["content"], str) else "": b for b in first}
+    assert said["what is 2+2"]["model"] == "other" and [x["role"] for x in said["what is 2+2"]["messages"]][-3:] == ["user", "assistant", "user"]
+    assert "Be short." in json.dumps(said["what is 1+1"]["messages"]) and "Kind." in json.dumps(said["what is 3+3"]["messages"])
+
+
+@pytest.mark.parametrize("text, args, said", [
+    ("", [], "has no questions"), ("a,b\n1,2\n", [], 'has no "question"'), ("a,b\n1,2\n", ["--template", "{c}?"], 'there is no "c"'),
+    ('a,b\n1,"2\n', ["--template", "{a}"], "a quoted field in row 1 does not end"), ("a\n1,2\n", ["--template", "{a}"], "it has 2 fields, the header has 1"),
+    ('{"question": "x", "id": 1}\n{"question": "y", "id": 1}\n', [], "two rows have the same id"), ('{"question": "x"}\n{"question"\n', [], "row 2"),
+    ('{"custom_id": "a", "url": "/v1/embeddings", "body": {}}\n', [], "can be asked"), ('{"question": "x"}\n', ["-j", "0"], "--jobs"),
+    ('{"question": "x"}\n', ["--only", "5"], "no row has the id"), ('{"question": "x"}\n', ["more.csv"], "of one file")])
+def test_rows_that_are_wrong(bare, text, args, said):
+    bare.write("q", text)
+    r = bare.run("batch", "q", "-o", "out.jsonl", *args)
+    assert r.code == 2 and r.out == "" and said in r.err and r.err.count("\n") <= 2, r
+    assert not os.path.exists(os.path.join(bare.work, "out.jsonl")) or not lines(bare)
+
+
+def test_a_file_that_is_no_results(bare):
+    rows(bare, 1)
+    bare.write("out.jsonl", "my diary\n")
+    r = bare.run("batch", "q.jsonl", "-o", "out.jsonl")
+    assert r.code == 2 and "out.jsonl, line 1: this is not the result of a batch" in r.err
+    assert open(os.path.join(bare.work, "out.jsonl")).read() == "my diary\n"
+    r = bare.run("batch", "q.jsonl")
+    assert r.code == 2 and "batch needs -o FILE" in r.err
+    assert bare.run("batch").code == 2
+
+
+def test_no_key_in_the_process_that_reads_answers(sandpiper, model):
+    model(sandpiper, wait=2)
+    rows(sandpiper, 1)
+    p = sandpiper.start("batch", "q.jsonl", "-o", "out.jsonl")
+    time.sleep(1)
+    with open("/proc/%d/environ" % p.pid, "rb") as f:
+        assert b"KEY" not in f.read()
+    p.communicate(timeout=HANG)
+    assert p.returncode == 0
+
+
+def test_failed_rows(sandpiper, model):
+    m = model(sandpiper)
+    sandpiper.write("q.jsonl", "".join('{"id": "%s", "question": "%s 1+%d"}\n' % (id, id, i) for i, id in enumerate(["a", "fail", "b", "fail2", "c"])))
+    words = ("batch", "q.jsonl", "-o", "out.jsonl", "-j", "1")
+    r = sandpiper.run(*words, "--max-errors", "1")
+    assert r.code == 1 and "1 answered, 1 failed, 3 left" in r.err and "cannot be asked" in r.err, r
+    r = sandpiper.run(*words)
+    assert r.code == 1 and "2 answered, 1 failed, 0 left; 2 had a line already" in r.err, r
+    asked = len(m.asked)
+    assert sandpiper.run(*words).code == 0 and len(m.asked) == asked     # nothing is left to be asked
+    r = sandpiper.run(*words, "--retry-failed")
+    assert r.code == 1 and "0 answered, 2 failed" in r.err, r
+    r = sandpiper.run(*words, "--settle", "fail", "nobody can answer this")
+    assert (r.code, r.out, r.err) == (0, "", "")
+    assert lines(sandpiper)[-1]["status"] == "settled" and lines(sandpiper)[-1]["error"] == "nobody can answer this"
+    r = sandpiper.run(*words, "--only", "fail2")
+    assert r.code == 1 and "1 failed" in r.err
+    r = sandpiper.run("batch", "report", "out.jsonl")
+    assert r.code == 0 and r.out.startswith("5 rows: 4 answered, 1 not\n") and "(row fail2)" in r.out, r
+
+
+def test_some_rows_in_some_order(sandpiper, model):
+    m = model(sandpiper)
+    rows(sandpiper, 9)
+    words = ("batch", "q.jsonl", "-j", "1", "-q")
+    for name in ("a", "b"):
+        assert sandpiper.run(*words, "-o", name, "--shuffle", "5", "--limit", "4").code == 0
+    assert [x["id"] for x in lines(sandpiper, "a")] == [x["id"] for x in lines(sandpiper, "b")] != ["r0", "r1", "r2", "r3"]
+    assert sandpiper.run(*words, "-o", "c", "--epochs", "2", "--limit", "11").code == 0
+    assert [(x["id"], x["epoch"]) for x in lines(sandpiper, "c")] == [("r%d" % i, 1) for i in range(9)] + [("r0", 2), ("r1", 2)]
+    r = sandpiper.run(*words, "-o", "d", "--max-tokens-total", "60")
+    assert r.code == 1 and len(lines(sandpiper, "d")) == 2 and "the limit of tokens or cost is reached" in r.err
+    r = sandpiper.run("batch", "report", "a", "c")
+    assert "compared: 4 have the same answer, 0 another, 0 are in the first alone" in r.out, r
+    assert len(m.asked) == 4 + 4 + 11 + 2
+
+
+def test_files_that_code_makes(sandpiper, model, monkeypatch):
+    model(sandpiper)
+    monkeypatch.setitem(globals(), "CODE", "open('/mnt/data/made.txt', 'w').write(QUESTION)")
+    rows(sandpiper, 2)
+    assert sandpiper.run("batch", "q.jsonl", "-o", "out.jsonl", "--out", "made").code == 0
+    for line in lines(sandpiper):
+        (f,) = line["files"]
+        assert f["name"] == "made.txt" and f["path"] == "made/%s/made.txt" % line["id"]
+        assert open(os.path.join(sandpiper.work, f["path"])).read() == line["id"][1:] + "+1"
+
+
+@pytest.mark.slow(20)
+def test_a_service_that_refuses(sandpiper, model):
+    """Half of all requests get 429: no row fails, and fewer are asked at once."""
+    chance = random.Random(1)
+    m = model(sandpiper, refuse=lambda n: chance.random() < 0.5)
+    rows(sandpiper, 12)
+    r = sandpiper.run("batch", "q.jsonl", "-o", "out.jsonl", timeout=180)
+    assert r.code == 0 and m.refused > 3 and {x["status"] for x in lines(sandpiper)} == {"answered"}, r
+    assert sorted(x["id"] for x in lines(sandpiper)) == sorted("r%d" % i for i in range(12))
+
+
+def test_how_many_at_once(sandpiper, model):
+    m = model(sandpiper, wait=0.3)
+    rows(sandpiper, 12)
+    assert sandpiper.run("batch", "q.jsonl", "-o", "out.jsonl", "-j", "3").code == 0
+    assert m.most == 3
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+def test_ctrl_c(sandpiper, model, presses):
+    m = model(sandpiper, wait=1)
+    rows(sandpiper, 20)
+    p = sandpiper.start("batch", "q.jsonl", "-o", "out.jsonl", "-j", "4")
+    while not m.now:
+        time.sleep(0.05)
+    for _ in range(presses):
+        time.sleep(0.3)
+        p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=HANG)
+    assert p.returncode == 130 and b"rows that are being asked" in err, (p.returncode, err)
+    done = len(lines(sandpiper))
+    assert done == 4 if presses == 1 else done < 4, done
+    r = sandpiper.run("batch", "q.jsonl", "-o", "out.jsonl")
+    assert r.code == 0 and sorted(x["id"] for x in lines(sandpiper)) == sorted("r%d" % i for i in range(20))
+
+
+@pytest.mark.slow(30)
+def test_killed_at_any_moment(sandpiper, model):
+    """No row is lost, none has two lines, and at most -j rows are asked again after each end."""
+    m = model(sandpiper, wait=0.05)
+    rows(sandpiper, 60)
+    moment, kills = random.Random(3), 0
+    for _ in range(8):
+        p = sandpiper.start("batch", "q.jsonl", "-o", "out.jsonl", "-j", "4", "-q")
+        time.sleep(0.2 + moment.random())
+        kills += p.poll() is None
+        p.kill()
+        p.wait(HANG)
+    with open(os.path.join(sandpiper.work, "out.jsonl"), "a") as f:
+        f.write('{"id": "r')                                    # as a full disk leaves it
+    r = sandpiper.run("batch", "q.jsonl", "-o", "out.jsonl", "-j", "4", timeout=120)
+    assert r.code == 0, r
+    assert sorted(x["id"] for x in lines(sandpiper)) == sorted("r%d" % i for i in range(60))
+    assert kills > 3 and len(m.asked) <= 60 + 4 * kills
+    sandpiper.run("gc")
+
+
+def test_two_at_once_on_one_file(sandpiper, model):
+    m = model(sandpiper, wait=1)
+    rows(sandpiper, 4)
+    p = sandpiper.start("batch", "q.jsonl", "-o", "out.jsonl")
+    while not m.now:
+        time.sleep(0.05)
+    r = sandpiper.run("batch", "q.jsonl", "-o", "out.jsonl")
+    assert r.code == 2 and "another batch is writing to it" in r.err
+    p.communicate(timeout=HANG)
+    assert p.returncode == 0
