@@ -146,8 +146,8 @@ const struct chat_command command_last = {
     .argument = "[N]",
     .help = "the last output in full, or that of run N",
     .run = slash_last,
-    .more = "Through PAGER if it is longer than the screen. Output beyond half a screen is cut,\n"
-            "and the line behind it says which run it is of.\n",
+    .more = "Through PAGER if it is longer than the screen. Output beyond half a screen is\n"
+            "cut, and the line behind it says which run it is of.\n",
 };
 
 static void add_output(void *ctx, int stream, const char *text, size_t len)
