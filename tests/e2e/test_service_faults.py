@@ -441,7 +441,7 @@ class Outcome:
     def message(self):
         """The error: the last line that is ours of the first question, and what is indented below it."""
         lines = self.text.split("\n")
-        at = [i for i, line in enumerate(lines) if re.match(r"sandpiper: (?!.*(; try \d of|asking again))", line)
+        at = [i for i, line in enumerate(lines) if re.match(r"sandpiper: (?!.*(Trying again in|asking again))", line)
               and "terminated" not in line and "retry asks" not in line]
         at = [i for i in at if "question 2:" not in lines[i]]
         out = []
