@@ -60,7 +60,7 @@ void screen_look(struct screen *s)
         s->drawn = false;
         lose_line(s);
     }
-    if (!s->drawn)
+    if (!s->drawn || s->dots) /* dots are never drawn over */
         return;
     screen_follow_width(s);
     if (s->width == s->drawn_width)
