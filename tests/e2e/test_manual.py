@@ -82,6 +82,12 @@ def test_the_page_has_the_commands_of_the_chat(bare):
     assert in_help and sorted(re.findall(r"^\.It Li (/[a-z]+)", section("sandpiper-commands.1", "CHAT"), re.M)) == sorted(in_help)
 
 
+def test_the_first_page_names_every_command(bare):
+    commands = set(re.search("there are: (.*)", bare.run("help", "x").err).group(1).replace(",", "").split()) - {"all", "json", "agents"}
+    named = re.findall(r"\w+", " ".join(re.findall(r"^\.(?:It )?Cm (.*)", section("sandpiper.1", "COMMANDS"), re.M)))
+    assert {"exec", "batch", "help"} <= commands <= set(named)
+
+
 def test_exit_codes_are_the_same_in_page_and_help(bare):
     codes = set(re.findall(r"^\.It (\d+)$", section("sandpiper.1", "EXIT STATUS"), re.M))
     assert codes == {"0", "1", "2", "3", "4", "5", "6", "75", "77", "124", "125", "130", "137", "141", "143"}
