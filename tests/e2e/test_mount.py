@@ -214,7 +214,7 @@ def test_a_device_is_refused(sandpiper):
     ("/etc/ssl/certs", "/etc is a system folder"), ("/usr/share", "/usr is a system folder"), ("/proc/self", "/proc is a system folder"), ("/dev/shm", "/dev is a system folder"),
     ("/var/log", "/var/log is a system folder"), ("/run", "/run is a system folder"), ("~/.ssh", "keeps keys"), ("~/.ssh/sub", "keeps keys"),
     ("~/.config", "keeps keys"), ("gone", "No such file"), ("file", "Not a directory"), ("{config}/sandpiper", "sandpiper's own folder"),
-    ("{run}", "sandpiper's own folder"), ("{state}", "sandpiper's own folder"), ("", "expected a"), ("new\nline", "control characters")])
+    ("{run}", "sandpiper's own folder"), ("{state}", "sandpiper's own folder"), ("", "needs a value"), ("new\nline", "control characters")])
 def test_where_it_lies(sandpiper, where, why):
     for name in ("home/.ssh/sub", "home/.config/gh", "state/sandpiper", "run/sandpiper", "work/new\nline"):
         os.makedirs(sandpiper.path(name), exist_ok=True)

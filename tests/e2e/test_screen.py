@@ -12,7 +12,7 @@ from conftest import BIN
 EVIL = [chr(c) for c in [*range(0x01, 0x09), *range(0x0b, 0x20), 0x7f, *range(0x80, 0xa0), 0xad, 0x61c, *range(0x200b, 0x2010), *range(0x2028, 0x202f),
                          *range(0x2060, 0x2070), 0xfeff, 0xfff9, 0xe0041, 0xe007f]]
 TEXT = "".join("%s\x1b\\" % c for c in EVIL) + "\x1b]0;title\x07\x1b[2J\x1b[31mend"      # what begins a sequence is ended, or it would swallow the rest
-OURS = re.compile("\x1b\\[K|\x1b\\[\\?2004[hl]|\r")       # the status line, the marks of pastes, a line's end
+OURS = re.compile("\x1b\\[K|\x1b\\[\\d+G|\x1b\\[\\?2004[hl]|\r")       # the status line, the marks of pastes, a line's end
 
 
 def harmless(shown):
