@@ -73,6 +73,7 @@ static void built_in_end(const struct model_facts *f, struct llm_model *m)
         m->replaced_by = xstrdup(f->replaced_by);
 }
 
+/* Once a day (llm/models_kept.c): the model is retired soon. */
 static void tell_end(const struct endpoint *e, const struct llm_model *m, struct argv *notices)
 {
     time_t now = time(NULL);

@@ -67,7 +67,8 @@ static int find_path(struct mount *m, const char *shown, struct error *err)
     return 0;
 }
 
-/* A name that needs no quotes for an engine, in a prompt or in Python. */
+/* The folder is /mnt/host/NAME, or NAME-2 (base/inputs.c). A name that needs no quotes for an engine, in a
+ * prompt or in Python. */
 static char *plain_name(const struct mounts *m, const char *path)
 {
     autofree char *raw = name_plain(path), *name = scrub_line(raw, SCRUB_TERMINAL);

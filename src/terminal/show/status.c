@@ -1,7 +1,7 @@
 /* status.c - the status line of a terminal: drawn after 0.3 s without output, animated by a timer of the
  * loop, and removed before anything else is written. Behind an unfinished line it is drawn after a second, on
- * the line below; the cursor then goes back to where it was. A terminal that cannot move its cursor gets
- * dots, and a newline before anything else.
+ * the line below; the cursor then goes back to where it was. A terminal that cannot move its cursor
+ * (TERM=dumb) gets dots, and a newline before anything else.
  */
 #include <stdlib.h>
 #include <string.h>
