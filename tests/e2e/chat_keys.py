@@ -20,6 +20,23 @@ def start(program, *args, **kw):
     return p
 
 
+def start_in_shell(program, **env):
+    """A chat that a shell with job control has started: "shell# " is its prompt."""
+    p = pexpect.spawn("/bin/bash", ["--norc", "-i"], env=program.env(dict(PLAIN, TERM="xterm-256color", PS1="shell# ", SP=program.argv([])[0], **env)), cwd=program.work,
+                      encoding="utf-8", timeout=60, dimensions=(30, 100), echo=False)
+    p.expect("shell# ")
+    p.send('"$SP"\r')
+    p.expect("> ")
+    return p
+
+
+def leave_shell(p):
+    p.send("\x04")
+    p.expect("shell# ")
+    p.send("exit\r")
+    p.expect(pexpect.EOF)
+
+
 def ask(p, text, answer):
     p.send(text + "\r")
     p.expect(answer)

@@ -9,8 +9,7 @@ import pexpect
 import pyte
 import pytest
 
-from chat_keys import AT_PROMPT, PLAIN, editor, said, start, ask, leave, paste
-from conftest import BIN
+from chat_keys import AT_PROMPT, PLAIN, ask, editor, leave, leave_shell, paste, said, start, start_in_shell
 from raw_server import wait_for
 
 
@@ -334,11 +333,7 @@ def test_an_editor_is_stopped_with_us(bare, serve):
     """Ctrl-Z there is the shell's business; fg goes on with both."""
     serve(bare, [said("kept line")])
     path = editor(bare, "echo editing; kill -TSTP 0; echo again; printf 'kept line' > \"$1\"\n")
-    p = pexpect.spawn("/bin/bash", ["--norc", "-i"], env=bare.env(dict(PLAIN, TERM="xterm-256color", PS1="shell# ", SP=BIN, EDITOR=path)),
-                      cwd=bare.work, encoding="utf-8", timeout=60, dimensions=(30, 100), echo=False)
-    p.expect("shell# ")
-    p.send('"$SP"\r')
-    p.expect("> ")
+    p = start_in_shell(bare, EDITOR=path)
     p.send("kept\x18\x05")
     p.expect("editing")
     p.expect("Stopped")
@@ -349,10 +344,7 @@ def test_an_editor_is_stopped_with_us(bare, serve):
     p.send("\r")
     p.expect("Heard")
     p.expect("> ")
-    p.send("\x04")
-    p.expect("shell# ")
-    p.send("exit\r")
-    p.expect(pexpect.EOF)
+    leave_shell(p)
 
 
 def test_sigterm_ends_the_editor_too(bare, serve):

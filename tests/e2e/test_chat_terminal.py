@@ -8,7 +8,7 @@ import time
 import pexpect
 import pytest
 
-from chat_keys import PLAIN, said, start, ask, leave, modes, modes_before, shown
+from chat_keys import PLAIN, ask, leave, leave_shell, modes, modes_before, said, shown, start, start_in_shell
 from conftest import BIN
 
 
@@ -133,11 +133,7 @@ def test_words_after_a_resize(bare, serve):
 
 def test_suspend_and_go_on(bare, serve):
     serve(bare, [said("half a line")])
-    p = pexpect.spawn("/bin/bash", ["--norc", "-i"], env=bare.env(dict(PLAIN, TERM="xterm-256color", PS1="shell# ", SP=BIN)), cwd=bare.work,
-                      encoding="utf-8", timeout=60, dimensions=(30, 100), echo=False)
-    p.expect("shell# ")
-    p.send('"$SP"\r')
-    p.expect("> ")
+    p = start_in_shell(bare)
     p.send("half a ")
     p.expect("half a")
     p.send("\x1a")
@@ -151,20 +147,13 @@ def test_suspend_and_go_on(bare, serve):
     p.send("line\r")
     p.expect("Heard")
     p.expect("> ")
-    p.send("\x04")
-    p.expect("shell# ")
-    p.send("exit\r")
-    p.expect(pexpect.EOF)
+    leave_shell(p)
 
 
 @pytest.mark.slow(5)
 def test_suspend_while_the_model_speaks(bare, serve):
     serve(bare, [{"answer": {"text": "one two three four five six", "piece": 4, "delay": 0.3}}, said("next")])
-    p = pexpect.spawn("/bin/bash", ["--norc", "-i"], env=bare.env(dict(PLAIN, TERM="xterm-256color", PS1="shell# ", SP=BIN)), cwd=bare.work,
-                      encoding="utf-8", timeout=60, dimensions=(30, 100), echo=False)
-    p.expect("shell# ")
-    p.send('"$SP"\r')
-    p.expect("> ")
+    p = start_in_shell(bare)
     p.send("go\r")
     p.expect("one two")
     p.send("\x1a")
@@ -182,10 +171,7 @@ def test_suspend_while_the_model_speaks(bare, serve):
     p.expect("Heard")
     assert "> " not in p.before, p.before           # the new prompt is not drawn again for a stop that was before it
     p.expect("> ")
-    p.send("\x04")
-    p.expect("shell# ")
-    p.send("exit\r")
-    p.expect(pexpect.EOF)
+    leave_shell(p)
 
 
 PHASES = {"waiting": ({"text": "At last.", "stall_after": 0}, "Waiting for"), "in mid-sentence": ({"text": "One two three four. At last.", "piece": 4, "stall_after": 5}, "is writing"),
@@ -199,11 +185,7 @@ def test_suspend_in_each_phase(sandpiper, serve, phase):
     """The shell gets a terminal in order, and after fg all goes on; nothing above is written over."""
     answer, seen = PHASES[phase]
     server = serve(sandpiper, [{"answer": answer}] + [{"answer": {"text": "At last."}}] * ("calls" in answer))
-    p = pexpect.spawn("/bin/bash", ["--norc", "-i"], env=sandpiper.env(dict(PLAIN, TERM="xterm-256color", PS1="shell# ", SP=BIN)), cwd=sandpiper.work,
-                      encoding="utf-8", timeout=30, dimensions=(30, 100), echo=False)
-    p.expect("shell# ")
-    p.send('"$SP"\r')
-    p.expect("> ")
+    p = start_in_shell(sandpiper)
     p.send("go\r")
     p.expect(seen)
     p.send("\x1a")
@@ -218,10 +200,7 @@ def test_suspend_in_each_phase(sandpiper, serve, phase):
     p.expect("At last\\.")
     assert "\x1b[A" not in p.before, p.before
     p.expect("> ")
-    p.send("\x04")
-    p.expect("shell# ")
-    p.send("exit\r")
-    p.expect(pexpect.EOF)
+    leave_shell(p)
 
 
 def test_the_end_leaves_a_line_of_its_own(bare, serve):

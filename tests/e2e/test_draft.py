@@ -3,11 +3,9 @@ waits before it."""
 import re
 import time
 
-import pexpect
 import pytest
 
-from chat_keys import AT_PROMPT, PLAIN, leave, paste, said, start
-from conftest import BIN
+from chat_keys import AT_PROMPT, leave, leave_shell, paste, said, start, start_in_shell
 
 WORDS = {"text": " ".join("word%d" % i for i in range(400)), "piece": 8, "delay": 0.05}
 RUNNING = {"calls": [{"code": "print('started', flush=True)\nimport time\nwhile True: time.sleep(0.1)"}]}
@@ -120,11 +118,7 @@ def test_a_draft_above_the_limit_is_told(bare, serve):
 def test_a_draft_after_the_background(bare, serve):
     """Ctrl-Z, bg, a key for the shell, fg: what is typed then is the draft again."""
     server = serve(bare, [{"answer": dict(WORDS, delay=0.2)}, said("next")], lenient=True)
-    p = pexpect.spawn("/bin/bash", ["--norc", "-i"], env=bare.env(dict(PLAIN, TERM="xterm-256color", PS1="shell# ", SP=BIN)), cwd=bare.work,
-                      encoding="utf-8", timeout=30, dimensions=(30, 100), echo=False)
-    p.expect("shell# ")
-    p.send('"$SP"\r')
-    p.expect("> ")
+    p = start_in_shell(bare)
     p.send("go\r")
     server.wait_request(1)
     p.expect("word1 ")
@@ -145,10 +139,7 @@ def test_a_draft_after_the_background(bare, serve):
     p.send("\r")
     p.expect("Heard")
     p.expect("> ")
-    p.send("\x04")
-    p.expect("shell# ")
-    p.send("exit\r")
-    p.expect(pexpect.EOF)
+    leave_shell(p)
 
 
 def test_enter_queues_a_message(bare, serve):
