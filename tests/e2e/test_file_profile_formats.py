@@ -290,8 +290,8 @@ def test_pictures(tmp_path, raw, words):
 
 
 TABLE = b'a,b\n1,2\n'
-WRONG = [('a.zip', b'<html><body>no such page</body></html>', 'it is not a zip archive'), ('a.gz', b'a,b\n1,2\n', 'it is not gzip'),
-         ('a.pdf', b'<html><body>no such page</body></html>', 'it is not a PDF'), ('a.pdf', b'\n%PDF-1.4\n', ''), ('a.parquet', b'a,b\n1,2\n', 'it is not Parquet'),
+WRONG = [('a.zip', b'<html><body>no such page</body></html>', 'it is not a zip archive'), ('a.gz', b'<html>no such page</html>', 'it is not gzip'),
+         ('a.pdf', b'<html><body>no such page</body></html>', 'it is not a PDF'), ('a.pdf', b'\n%PDF-1.4\n', ''), ('a.parquet', b'<html>no such page</html>', 'it is not Parquet'),
          ('a.csv', bytes(range(256)) * 12, 'no table was found in it'), ('a.csv', b'<html><body>no such page</body></html>', 'no table was found in it'),
          ('a.csv', b'Dear Sir, this is\nno table, and\nwill not be, one,\n', 'no table was found in it'), ('a.csv', b'{"a": 1}', 'no table was found in it'),
          ('a.csv', b'', 'it is empty'), ('a.csv', TABLE, ''), ('a.csv', b'a;b\n1,5;2\n2;3\n', ''), ('a.csv', b'name\nx\ny\n', ''), ('a.txt', b'Dear Sir\n', ''),

@@ -45,7 +45,8 @@ def exec_each(program):
 def said(result):
     """Its error but for the traceback, which names the cell, and for what is left of the variables."""
     error = result["error"]
-    return error and (error["name"], error["text"].split(";")[0], error["hint"], error["traceback"].count("\n"))
+    first = error and error["text"].partition(". ")[0].rstrip(".")
+    return error and (error["name"], first[:1].lower() + first[1:], error["hint"], error["traceback"].count("\n"))
 
 
 def bundles(book):
