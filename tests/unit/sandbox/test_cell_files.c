@@ -301,6 +301,7 @@ static void test_lost_while_put_back(void **state)
                    "posix.rename = rename\n";
     int starts = fake.starts;
     end_sandbox();
+    cell_result_release(&r);
     assert_int_equal(sandbox_run(box, "1", 1, NULL, &r, &err), -1);
     assert_int_equal(err.kind, ERROR_SANDBOX);
     assert_true(fake.starts <= starts + 2);
