@@ -455,8 +455,10 @@ int batch_run(const struct batch_options *o, struct batch_counts *n, struct erro
     struct batch b = {.o = o, .n = n, .window = o->jobs ? o->jobs : BATCH_JOBS};
 
     *n = (struct batch_counts){.began = clock_ms()};
-    if (choose_rows(&b, err) < 0)
+    if (choose_rows(&b, err) < 0) {
+        free(b.due);
         return -1;
+    }
     b.n_places = o->jobs ? o->jobs : BATCH_JOBS_MOST;
     b.places = xcalloc(b.n_places, sizeof *b.places);
     for (unsigned i = 0; i < b.n_places; i++)
