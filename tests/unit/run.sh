@@ -8,7 +8,7 @@ export failed=${SANDPIPER_UNITS_AGAIN:-$(mktemp)}
 [ -n "${SANDPIPER_UNITS_AGAIN:-}" ] || trap 'rm -f "$failed"' EXIT
 : >"$failed"
 
-one() { timeout 300 "$1" >"$1.log" 2>&1 && echo "passed $1" || echo "$1" >>"$failed"; }
+one() { timeout 600 "$1" >"$1.log" 2>&1 && echo "passed $1" || echo "$1" >>"$failed"; }
 export -f one
 [ $# = 0 ] || printf '%s\n' "$@" | xargs -P "$(($(nproc) * 3))" -I {} bash -c 'one {}'
 code=0
