@@ -87,12 +87,13 @@ static bool is_line_end(char c)
     return c == '\r' || c == '\n';
 }
 
-/* Are there line ends and text, or, if behind, text behind a line end? */
+/* Are there line ends and text, or, if behind, text behind a line end? What begins with an ESC is a key or a
+ * reply, of which all may not have come yet. */
 static bool has_lines(const struct keys *k, bool behind)
 {
     bool ended = false, text = false;
 
-    for (size_t i = 0; i < k->raw.len; i++) {
+    for (size_t i = 0; i < k->raw.len && k->raw.data[i] != '\033'; i++) {
         char c = k->raw.data[i];
 
         ended |= is_line_end(c);

@@ -113,6 +113,24 @@ static void test_replies_are_no_text(void **state)
     check_between_replies("a\rb", true, "<a\nb>");
 }
 
+/* Enter, and the beginning of a reply in the same read. */
+static void test_enter_before_half_a_reply(void **state)
+{
+    struct buf out = BUF_INIT(0);
+    struct keys k;
+
+    (void)state;
+    keys_init(&k);
+    k.working = true;
+    keys_feed(&k, "\r\033[?62", 6, 1000);
+    take_all(&k, 1000, &out);
+    keys_feed(&k, ";4c", 3, 1010);
+    take_all(&k, 1010 + BURST_MS, &out);
+    assert_string_equal(buf_str(&out), "\r");
+    buf_release(&out);
+    keys_release(&k);
+}
+
 /* While no line is edited, Enter comes by itself. */
 static void test_a_pasted_line_while_working(void **state)
 {
@@ -253,6 +271,7 @@ int main(void)
         cmocka_unit_test(test_a_paste_without_end),
         cmocka_unit_test(test_a_paste_too_long),
         cmocka_unit_test(test_replies_are_no_text),
+        cmocka_unit_test(test_enter_before_half_a_reply),
         cmocka_unit_test(test_a_pasted_line_while_working),
         cmocka_unit_test(test_a_paste_without_marks),
     };
