@@ -49,6 +49,16 @@ static struct short_text time_left(int64_t s)
     return out;
 }
 
+/* Adds a part of the line if it fits. Behind it there is room for the ^C that a terminal echoes: a line that is
+ * wrapped could not be wiped. */
+static void add_part(struct buf *line, char *part)
+{
+    autofree char *owned = part;
+
+    if ((int)(line->len + strlen(owned)) < show_width(2) - 3)
+        buf_addstr(line, owned);
+}
+
 /* One line at a terminal, drawn again in its place; nothing in a pipe. */
 static void draw_progress(void *ctx, const struct batch_counts *n)
 {
@@ -60,20 +70,21 @@ static void draw_progress(void *ctx, const struct batch_counts *n)
         return;
     p->drawn = now;
     struct buf line autorelease(buf_release) = BUF_INIT(512);
-    buf_addf(&line, "%s of %s done", count_text((int64_t)done).text, count_text((int64_t)n->rows).text);
+    add_part(&line,
+             xasprintf("%s of %s done", count_text((int64_t)done).text, count_text((int64_t)n->rows).text));
     if (n->failed)
-        buf_addf(&line, ", %s failed", count_text((int64_t)n->failed).text);
-    buf_addf(&line, ", %zu running", n->running);
+        add_part(&line, xasprintf(", %s failed", count_text((int64_t)n->failed).text));
+    add_part(&line, xasprintf(", %zu running", n->running));
     if (done && ms > 1000) {
         double rate = (double)done * 1000 / (double)ms;
 
-        buf_addf(&line, ", %.3g/s, %s left", rate,
-                 time_left((int64_t)((double)(n->rows - done) / rate)).text);
+        add_part(&line, xasprintf(", %s left", time_left((int64_t)((double)(n->rows - done) / rate)).text));
+        add_part(&line, xasprintf(", %.3g/s", rate));
     }
-    buf_addf(&line, ", %s tokens", count_text(n->tokens).text);
     if (n->cost > 0)
-        buf_addf(&line, ", $%.2f", n->cost);
-    fprintf(stderr, "\r%.*s\033[K", show_width(2) > 1 ? show_width(2) - 1 : 79, buf_str(&line));
+        add_part(&line, xasprintf(", $%.2f", n->cost));
+    add_part(&line, xasprintf(", %s tokens", count_text(n->tokens).text));
+    fprintf(stderr, "\r%s\033[K", buf_str(&line));
 }
 
 static void say_between(void *ctx, const char *line)
@@ -120,11 +131,18 @@ static int tell_batch_end(const struct front_settings *set, const struct batch_c
     size_t left = n->rows - n->answered - n->failed;
 
     if (!set->quiet) {
-        autofree char *line = xasprintf("%s answered, %s failed, %s left; %s had a line already: %s",
-                                        count_text((int64_t)n->answered).text,
-                                        count_text((int64_t)n->failed).text, count_text((int64_t)left).text,
-                                        count_text((int64_t)n->before).text, set->output);
-        print_line(line);
+        struct buf line autorelease(buf_release) = BUF_INIT(0);
+
+        buf_addf(&line, "%s answered, %s failed, %s left", count_text((int64_t)n->answered).text,
+                 count_text((int64_t)n->failed).text, count_text((int64_t)left).text);
+        if (n->before)
+            buf_addf(&line, ", %s done before", count_text((int64_t)n->before).text);
+        buf_addf(&line, "; results: %s", set->output);
+        if (left)
+            buf_addstr(&line, "\nThe same command goes on with what is left");
+        if (n->failed)
+            buf_addstr(&line, "\n--retry-failed asks those again that failed");
+        print_line(buf_str(&line));
     }
     if (n->failed) {
         struct buf causes autorelease(buf_release) = BUF_INIT(0);

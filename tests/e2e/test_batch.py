@@ -120,7 +120,7 @@ def test_a_table(sandpiper_on, model):
     assert "QUESTION" in one["code"][0] and one["usage"]["input_tokens"] == 20 and one["computed"]["runs"] == 1 and one["seconds"] > 0
     assert sorted(m.asked) == ['one; or\n"two": {sum} what is 1+2', "x: {sum} what is 30+4"]
     r = sandpiper_on.run(*words)                                # all have a line
-    assert r.code == 0 and "2 had a line already" in r.err and len(m.asked) == 2
+    assert r.code == 0 and ", 2 done before" in r.err and len(m.asked) == 2
     sandpiper_on.write("q.csv", "a;b;note\n1;2;changed\n30;4;x\n")
     r = sandpiper_on.run(*words)                                # by id and content
     assert "1 answered" in r.err and len(m.asked) == 3 and len(lines(sandpiper_on)) == 3
@@ -161,6 +161,32 @@ def test_rows_that_are_wrong(bare, text, args, said):
     assert not os.path.exists(os.path.join(bare.work, "out.jsonl")) or not lines(bare)
 
 
+def test_what_a_wrong_command_is_told(bare):
+    rows(bare, 1)
+    bare.write("q.csv", "a,b\n1,2\n")
+    r = bare.run("batch", "none.csv", "-o", "out.jsonl")
+    assert r.code == 2 and "cannot read none.csv: No such file or directory" in r.err
+    r = bare.run("batch", "q.csv", "-o", "out.jsonl")
+    assert r.code == 2 and "--template makes one of the columns" in r.err
+    r = bare.run("batch", "q.jsonl", "-o", "no/out.jsonl")
+    assert r.code == 1 and "no/out.jsonl: No such file or directory" in r.err, r
+    assert bare.run("batch", "report", "none").code == 2
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+def test_the_line_at_a_terminal(sandpiper, model, columns):
+    """It fits, is wiped when something else is said, also behind the ^C that the terminal echoes, and no part of it is cut."""
+    model(sandpiper, wait=1)
+    rows(sandpiper, 20)
+    p = sandpiper.chat("batch", "q.jsonl", "-o", "out.jsonl", "-j", "4", size=(24, columns))
+    p.expect(r"\r4 of 20 done, 4 running, \d+s left[^\r]*\x1b\[K")
+    assert len(p.after.strip("\r").replace("\x1b[K", "")) <= columns - 3 and not p.after.endswith(","), p.after
+    p.send("\x03")
+    p.expect("finishing the 4")
+    assert p.before.endswith("\r\x1b[Ksandpiper: "), p.before[-60:]
+    p.expect("The same command goes on")
+
+
 def test_a_file_that_is_no_results(bare):
     rows(bare, 1)
     bare.write("out.jsonl", "my diary\n")
@@ -190,7 +216,7 @@ def test_failed_rows(sandpiper, model):
     r = sandpiper.run(*words, "--max-errors", "1")
     assert r.code == 1 and "1 answered, 1 failed, 3 left" in r.err and "cannot be asked" in r.err, r
     r = sandpiper.run(*words)
-    assert r.code == 1 and "2 answered, 1 failed, 0 left; 2 had a line already" in r.err, r
+    assert r.code == 1 and "2 answered, 1 failed, 0 left, 2 done before" in r.err, r
     asked = len(m.asked)
     assert sandpiper.run(*words).code == 0 and len(m.asked) == asked     # nothing is left to be asked
     r = sandpiper.run(*words, "--retry-failed")

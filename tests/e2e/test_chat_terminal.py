@@ -20,7 +20,7 @@ ENDS = {"ctrl-d": lambda p: p.send("\x04"), "exit": lambda p: p.send("/exit\r"),
 @pytest.mark.parametrize("where", ["prompt", "answer"])
 def test_modes_are_restored(bare, serve, end, where):
     if where == "answer" and end in ("ctrl-d", "exit"):
-        pytest.skip("nothing is read during an answer")
+        pytest.skip("these end it only once the answer is there")
     server = serve(bare, [{"answer": {"text": "x", "wait": 20}}] if where == "answer" else [], complete=False)
     # a shell around it, so that the terminal outlives the program
     p = pexpect.spawn("/bin/sh", ["-c", 'stty -a; "$0"; echo "code $?"; stty -a', BIN], env=bare.env(dict(PLAIN, TERM="xterm-256color")),

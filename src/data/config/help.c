@@ -95,8 +95,8 @@ static const struct topic {
      "rest. Ctrl-C lets the rows under way end; a second one leaves them to the next\n"
      "run. report counts what is in RESULTS, or compares two runs.\n",
      " Batch ", " add out output model max-time max-cost max-tokens-total quiet config help ",
-     "\nExit codes: 0 all answered, 1 some not, or left; 2 usage, 77 the key was refused,\n"
-     "130 interrupted, 143 terminated.\n",
+     "\nExit codes: 0 all answered, 1 some not, or left; 2 usage, 77 the key was\n"
+     "refused, 130 interrupted, 143 terminated.\n",
      NULL},
     {"chat", FOR_NONE, "the chat: its commands and keys", /* they follow, see main.c */
      "Usage: sandpiper [OPTION]...\n"

@@ -197,7 +197,7 @@ int results_each(const char *path, results_fn *fn, void *ctx, struct error *err)
     FILE *f = fopen(path, "re");
 
     if (!f)
-        return error_set(err, ERROR_USAGE, 0, "%s: cannot be read", path);
+        return error_set(err, ERROR_USAGE, errno, "cannot read %s: %s", path, strerror(errno));
     int status = each_line(f, path, note_line, &c.known, err) < 0 ? -1 : 0;
     if (status == 0 && c.known.n) {
         rewind(f);

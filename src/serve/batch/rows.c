@@ -1,6 +1,7 @@
 /* rows.c - finds where each row begins, and makes the question of one. */
 #include "batch/rows.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -307,7 +308,11 @@ static int read_ids(const struct rows *rs, uint64_t *ids, struct error *err)
         struct row r autorelease(rows_row_release) = {0};
 
         if (read_row(rs, i, &r, &why) < 0)
-            return error_set(err, ERROR_USAGE, 0, "%s, row %zu: %s", rs->path, i + 1, why.text);
+            return error_set(
+                err, ERROR_USAGE, 0, "%s, row %zu: %s%s", rs->path, i + 1, why.text,
+                rs->what_is_asked || !rs->columns.n
+                    ? ""
+                    : "\n--template makes one of the columns: --template \"How old is {NAME}?\"");
         ids[i] = fnv1a(FNV_START, r.id);
     }
     return 0;
@@ -337,7 +342,7 @@ static int read_rows_text(struct rows *rs, struct error *err)
     autoclose int fd = strcmp(rs->path, "-") ? open(rs->path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : dup(0);
 
     if (fd < 0)
-        return error_set(err, ERROR_USAGE, 0, "%s: cannot be read", rs->path);
+        return error_set(err, ERROR_USAGE, errno, "cannot read %s: %s", rs->path, strerror(errno));
     return file_read_open(fd, rs->path, ROWS_BYTES_MAX, &rs->text, err);
 }
 
