@@ -49,9 +49,9 @@ static struct short_text time_left(int64_t s)
     return out;
 }
 
-/* Adds a part of the line if it fits. Behind it there is room for the ^C that a terminal echoes: a line that is
- * wrapped could not be wiped. */
-static void add_part(struct buf *line, char *part)
+/* Adds a part of the line if it fits. Behind it there is room for the ^C that a terminal echoes: a line
+ * that is wrapped could not be wiped. */
+static void add_to_progress(struct buf *line, char *part)
 {
     autofree char *owned = part;
 
@@ -70,20 +70,21 @@ static void draw_progress(void *ctx, const struct batch_counts *n)
         return;
     p->drawn = now;
     struct buf line autorelease(buf_release) = BUF_INIT(512);
-    add_part(&line,
-             xasprintf("%s of %s done", count_text((int64_t)done).text, count_text((int64_t)n->rows).text));
+    add_to_progress(
+        &line, xasprintf("%s of %s done", count_text((int64_t)done).text, count_text((int64_t)n->rows).text));
     if (n->failed)
-        add_part(&line, xasprintf(", %s failed", count_text((int64_t)n->failed).text));
-    add_part(&line, xasprintf(", %zu running", n->running));
+        add_to_progress(&line, xasprintf(", %s failed", count_text((int64_t)n->failed).text));
+    add_to_progress(&line, xasprintf(", %zu running", n->running));
     if (done && ms > 1000) {
         double rate = (double)done * 1000 / (double)ms;
 
-        add_part(&line, xasprintf(", %s left", time_left((int64_t)((double)(n->rows - done) / rate)).text));
-        add_part(&line, xasprintf(", %.3g/s", rate));
+        add_to_progress(&line,
+                        xasprintf(", %s left", time_left((int64_t)((double)(n->rows - done) / rate)).text));
+        add_to_progress(&line, xasprintf(", %.3g/s", rate));
     }
     if (n->cost > 0)
-        add_part(&line, xasprintf(", $%.2f", n->cost));
-    add_part(&line, xasprintf(", %s tokens", count_text(n->tokens).text));
+        add_to_progress(&line, xasprintf(", $%.2f", n->cost));
+    add_to_progress(&line, xasprintf(", %s tokens", count_text(n->tokens).text));
     fprintf(stderr, "\r%s\033[K", buf_str(&line));
 }
 
