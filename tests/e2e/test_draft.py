@@ -162,6 +162,23 @@ def test_enter_queues_a_message(bare, serve):
     leave(p)
 
 
+def test_a_terminal_that_cannot_move_its_cursor(bare, serve):
+    """It shows no draft, but loses none: what is queued is sent, what is only typed is in the line at the prompt."""
+    serve(bare, [{"answer": dict(WORDS, delay=0.2, text="one two three four five six seven eight")}, said("next"), said("more")])
+    p = start(bare, env={"TERM": "dumb"})
+    p.send("go\r")
+    p.expect("one")
+    for key in "next\rmore":
+        p.send(key)
+        time.sleep(0.02)
+    p.expect("eight\r\n.*> next\r\nHeard")
+    p.expect("> more$")
+    p.send("\r")
+    p.expect("Heard")
+    p.expect("> ")
+    leave(p)
+
+
 @pytest.mark.parametrize("key", ["\x1b", "\x03"], ids=["escape", "ctrl-c"])
 def test_what_is_queued_comes_back(bare, serve, key):
     server = serve(bare, [{"answer": dict(WORDS, delay=0.3, text="one two three four five six seven eight nine ten")}, said("and now? please")])
