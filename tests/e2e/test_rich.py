@@ -130,9 +130,11 @@ def test_what_the_image_brings(sandpiper_on, engine):
     assert (r.code, r.err) == (0, ""), r
 
 
+@pytest.mark.parametrize("style", ["pass", "plt.style.use('ggplot')", "plt.rcParams.update({'font.family': ['sans-serif'], 'font.sans-serif': ['Arial', 'DejaVu Sans']})",
+                                   "import matplotlib; matplotlib.rcdefaults()"], ids=["none", "style", "as-seaborn", "default"])
 @pytest.mark.parametrize("engine", ["docker", "podman"], indirect=True)
-def test_a_figure_has_the_letters_of_other_scripts(sandpiper_on, engine):
-    r = sandpiper_on.run("exec", "-c", "import warnings, matplotlib.pyplot as plt\nwarnings.simplefilter('error')\n"
+def test_a_figure_has_the_letters_of_other_scripts(sandpiper_on, engine, style):
+    r = sandpiper_on.run("exec", "-c", "import warnings, matplotlib.pyplot as plt\n" + style + "\nwarnings.simplefilter('error')\n"
                          "plt.title('中文 日本語 한국어 ไทย हिन्दी العربية')\nimport io\nplt.savefig(io.BytesIO())\nplt.close()")
     assert (r.code, r.out, r.err) == (0, "", ""), r
 

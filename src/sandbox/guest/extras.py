@@ -146,6 +146,20 @@ def wrap_savefig(module):
     module.Figure.savefig = savefig
 
 
+def keep_font_families(rcsetup):
+    """Letters that the first font lacks are taken from the others that matplotlibrc names; a style that sets
+    a font of its own (seaborn's do) would lose those."""
+    check = getattr(rcsetup, '_validators', {}).get('font.family')
+    if check is None:                           # the code's own module, or another matplotlib
+        return
+
+    def families(value):
+        known = getattr(sys.modules.get('matplotlib'), 'rcParamsOrig', {}).get('font.family', ())
+        names = check(value)
+        return names + [name for name in known[1:] if name not in names]
+    rcsetup._validators['font.family'] = families
+
+
 def save_figures(worker, draw=True):
     """Send the figures that are still open, and close them, so that the next cell draws on none of them."""
     plt, failed = worker.modules['matplotlib.pyplot'], None

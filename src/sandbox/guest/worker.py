@@ -116,6 +116,11 @@ def follow_saving(module):
     wrap_savefig(module)                        # noqa: from extras.py
 
 
+def keep_fonts(module):
+    need('extras')
+    keep_font_families(module)                  # noqa: from extras.py
+
+
 def limit_threads(module):
     need('arrow')
     (read_alone if hasattr(module, 'read_table') else convert_alone)(module)    # noqa: from arrow.py
@@ -202,6 +207,7 @@ class Worker:
         sys.argv[:] = ['']
         sys.dont_write_bytecode = True
         Loaded.then['linecache'] = give_sources
+        Loaded.then['matplotlib.rcsetup'] = keep_fonts
         if OPTIONS['figures']:
             Loaded.then['matplotlib.figure'] = follow_saving
         Loaded.then.update({'mmap': watch_mapped_files, 'subprocess': start_with_packages,
