@@ -102,9 +102,12 @@ def borrowed():
 
 
 def frame_types():
-    """frame.h and the guest say the same of each frame, and no two of one direction share a byte."""
+    """frame.h and the guest say the same of each frame and of a worker's exit statuses, and no two of one direction share a byte."""
     ours = dict(re.findall(r"\b((?:TO|FROM)_GUEST_\w+) = '(.)'", read("src/sandbox/channel/frame.h")))
+    ours.update(re.findall(r"\bGUEST_(EXIT_\w+) = (\d+)", read("src/sandbox/channel/frame.h")))
     theirs = {}
+    for names, values in re.findall(r"^(EXIT_\w+(?:, EXIT_\w+)*) = (\d+(?:, \d+)*)", read("src/sandbox/guest/protocol.py"), re.M):
+        theirs.update(zip(names.split(", "), values.split(", ")))
     for path in ("src/sandbox/guest/protocol.py", "src/sandbox/guest/boot.py"):
         for names, values in re.findall(r"^((?:TO|FROM)_GUEST_\w+(?:, \w+)*) = (b'.'(?:, b'.')*)", read(path), re.M):
             theirs.update(zip(names.split(", "), re.findall(r"b'(.)'", values)))

@@ -63,6 +63,9 @@ enum from_guest {
     FROM_GUEST_DEATH = 'X', /* the worker died while no request was under way */
 };
 
+/* Exit statuses of a worker, as in guest/protocol.py: it could not be put right; it never began. */
+enum guest_exit { GUEST_EXIT_GAVE_UP = 70, GUEST_EXIT_NOT_STARTED = 71 };
+
 struct frame {
     enum from_guest type; /* any byte, as the peer sent it */
     unsigned char nonce[NONCE_SIZE];

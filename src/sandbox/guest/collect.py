@@ -4,6 +4,8 @@
 # RULE: Which files a cell made is said before its request ends, and the request ends once.
 
 STILL_NS = 100000000            # the folder's times may lag behind the clock by no more than this
+LEVELS_MOST = 16                # folders below each other; what is deeper is not looked at
+FILES_MOST, FILES_OVER = 10000, 1000            # where OPTIONS has no limit; so many more are looked at
 FIGURES_MOST = 70               # figures of a cell in all forms, and forms of its value
 PICTURES_MOST = 8               # of figures without their texts, of all cells
 UNKEPT = '/tmp', '/dev/shm', '/var/tmp'         # other folders that code may write to
@@ -127,7 +129,7 @@ def scan(self):
     """Every file in the data folder, with values that change when the file does. Links are not followed;
     the number of entries, folders included, and the depth are bounded: a folder too deep is an entry."""
     found, todo, root, count = {}, [(b'', 0)], OPTIONS['data'].encode(), 0
-    most = (int(OPTIONS['files']) or 10000) + 1000
+    most = (int(OPTIONS['files']) or FILES_MOST) + FILES_OVER
     changed = posix.fstat(self.root).st_ctime_ns
     while todo and count <= most:
         rel, depth = todo.pop()
@@ -139,9 +141,9 @@ def scan(self):
                         break
                     if e.is_dir(follow_symlinks=False):
                         left_out = e.name[:1] == b'.' or e.name == b'__pycache__'
-                        if depth < 16 and not left_out:
+                        if depth < LEVELS_MOST and not left_out:
                             todo.append((rel + e.name + b'/', depth + 1))
-                        if depth < 16 or left_out:
+                        if depth < LEVELS_MOST or left_out:
                             continue
                     st = e.stat(follow_symlinks=False)
                     found[rel + e.name] = (st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns)

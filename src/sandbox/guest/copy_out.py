@@ -6,6 +6,7 @@
 COUNT_MOST, LOST_NAMED = 100, 10              # files per cell; how many of those not sent are named
 SMALL = 16 << 20                # bytes of a file that is copied even if files fill the memory
 NOTES_MOST = 10                 # what is no regular file, or could not be read
+ELOOP = 40                      # the errno where a link stands and none is followed
 # The file names for forms of the cell's value, and of figures, that are not PNG. Every other form is a figure
 # in PNG.
 FORM_NAMES = {b'=svg': b'image-%d.svg', b'=html': b'value-%d.html', b'+svg': b'figure-%d.svg',
@@ -91,7 +92,8 @@ def files_out(self, before):
             fd = open_beneath(self.root, path)
             st = posix.fstat(fd)
             if st.st_mode & 0o170000 == 0o040000:
-                notes.append('%s: not saved: more than 16 folders deep' % shown(path))
+                # LEVELS_MOST: from collect.py
+                notes.append('%s: not saved: more than %d folders deep' % (shown(path), LEVELS_MOST))
             elif st.st_mode & 0o170000 != 0o100000 or st.st_dev != device:
                 notes.append('%s: not a regular file' % shown(path))
             elif st.st_size > file_most or total + st.st_size > cell_most:
@@ -105,7 +107,7 @@ def files_out(self, before):
         except FileNotFoundError:
             pass                                # already gone: a temporary file
         except OSError as e:
-            why = 'not saved: it is a link, and links are not followed' if e.errno == 40 else e.strerror
+            why = 'not saved: it is a link, and links are not followed' if e.errno == ELOOP else e.strerror
             notes.append('%s: %s' % (shown(path), why))
         finally:
             if fd >= 0:

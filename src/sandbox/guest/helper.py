@@ -66,7 +66,7 @@ def examine_in_copy(self, extra, body):
                     leave_worker(self, out)
                     help_and_exit(lambda: examine(self.examiner, flags, path), out)
                 finally:
-                    posix._exit(70)             # never continue as a second worker
+                    posix._exit(EXIT_GAVE_UP)   # never continue as a second worker
     except Exception:
         pass                                    # memory ran out
     for fd in fds:

@@ -21,6 +21,9 @@ STDLIB = ('math', 'os', 're', 'sys', 'json', 'time', 'random', 'csv', 'itertools
 DEFINES_NAMES = ('math', 'datetime', 'itertools', 'collections', 'functools', 'statistics', 'fractions',
                  'decimal', 'calendar', 'random')
 
+# The errnos that say that a limit of the sandbox was met, and that there is no network.
+EAGAIN, EMFILE, EFBIG, ENOSPC, EADDRNOTAVAIL, ENETUNREACH = 11, 24, 27, 28, 99, 101
+
 
 def names_text(names, most=30, like=None):
     """The first of these names, and of many those that are nearly the one that was meant before them."""
@@ -433,10 +436,10 @@ def size_text(size):
 def limit_met(e):
     """Which limit an OSError met, and how large it is."""
     # fork's error and that of a non-blocking descriptor are described without a number
-    if e.errno == 11:
+    if e.errno == EAGAIN:
         most = OPTIONS.get('told_pids', 'no more')
         return 'if this was to be a new process: the sandbox may have %s processes and threads in all' % most
-    if e.errno == 28:
+    if e.errno == ENOSPC:
         folder = OPTIONS['data']
         for other in ('/tmp', '/dev/shm'):
             if isinstance(e.filename, str) and e.filename.startswith(other + '/'):
@@ -447,7 +450,7 @@ def limit_met(e):
         return '%s holds %s in all, %s are free' % (folder, size_text(st.f_blocks * st.f_frsize),
                                                     size_text(st.f_bavail * st.f_frsize))
     import resource
-    if e.errno == 24:
+    if e.errno == EMFILE:
         return 'a process may have %d open files' % resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return 'a file may have at most ' + size_text(resource.getrlimit(resource.RLIMIT_FSIZE)[0])
 
@@ -513,12 +516,12 @@ def hint_for(worker, e, frames):
         return 'files in %s: %s' % (OPTIONS['data'], names_text(names) if names else 'none')
     if isinstance(e, EOFError):
         return 'the code has no stdin; nobody can answer input()'
-    if isinstance(e, OSError) and e.errno in (11, 24, 27, 28):
+    if isinstance(e, OSError) and e.errno in (EAGAIN, EMFILE, EFBIG, ENOSPC):
         return limit_met(e)
     if isinstance(e, RuntimeError) and "start new thread" in safe_str(e):
         return 'the sandbox may have %s processes and threads in all' % OPTIONS.get('told_pids', 'no more')
-    if isinstance(e, OSError) and (type(e).__name__ in ('gaierror', 'URLError', 'ConnectionError',
-                                                        'ConnectTimeout') or e.errno in (99, 101)):
+    if isinstance(e, OSError) and (e.errno in (EADDRNOTAVAIL, ENETUNREACH) or type(e).__name__ in (
+            'gaierror', 'URLError', 'ConnectionError', 'ConnectTimeout')):
         return 'the sandbox has no network'
     if isinstance(e, MemoryError):
         return 'the memory of the sandbox is limited' + (': it has ' + size_text(int(OPTIONS['told_memory']))

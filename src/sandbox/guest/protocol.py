@@ -24,6 +24,9 @@ ORDER_RESUME = b'G'             # to a snapshot
 SETTINGS = {TO_GUEST_TERMINAL: ORDER_TERMINAL, TO_GUEST_ARGUMENTS: ORDER_ARGUMENTS,
             TO_GUEST_STDIN: ORDER_STDIN}
 
+# Exit statuses of a worker; sandbox/run.c tells of them.
+EXIT_GAVE_UP, EXIT_NOT_STARTED = 70, 71         # it cannot be put right; it never began
+
 SHORT = 1 << 12                 # bytes of a short message; the first one of a cell has no more of its code
 
 # Records from the worker.

@@ -42,7 +42,7 @@ def worker_died(self, status):
     ending = tlv(b'w', b'%d' % status) + (tlv(b'c', b'closed') if self.closed_kill else b'')
     if self.snapshots:
         self.due = 0.0
-        self.gave_up = self.gave_up + 1 if self.waiting and status == 70 << 8 else 0
+        self.gave_up = self.gave_up + 1 if self.waiting and status == EXIT_GAVE_UP << 8 else 0
         if self.gave_up > 1:                     # the snapshot is no better than the worker it replaced
             self.drop_snapshot(b'maimed')       # noqa: from recover.py
         disconnect_worker(self)

@@ -98,7 +98,7 @@ def capture(self, extra):
                 try:
                     wait_to_resume(self, sock, words)
                 except BaseException:
-                    posix._exit(70)
+                    posix._exit(EXIT_GAVE_UP)
                 return
             say(words, b'P%d\n' % pid if pid > 0 else b'Nm')
     except Exception:

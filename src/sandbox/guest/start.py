@@ -69,7 +69,7 @@ def fork_child(close, hidden, alone):
             prctl(1, 9)
         confine()
     except BaseException:
-        posix._exit(71)                         # never continue as a second supervisor
+        posix._exit(EXIT_NOT_STARTED)           # never continue as a second supervisor
     set_oom_score(OOM_WORKER)                       # the kernel is to kill the code, not the supervisor
     return 0
 
@@ -174,7 +174,7 @@ def fork_worker(close, hidden, alone):
             need('worker')
             worker(theirs, words_in)            # noqa: from worker.py
         finally:
-            posix._exit(70)
+            posix._exit(EXIT_GAVE_UP)
     theirs.close()
     for fd in (words_in, out_in, err_in):
         posix.close(fd)

@@ -486,7 +486,7 @@ def supervise(fd_in, fd_out, first, alone):
         # PR_SET_CHILD_SUBREAPER: in a test, orphans become our children as they would PID 1's
         prctl(36, 1)
     if posix.waitpid(s.worker, posix.WNOHANG)[0]:
-        posix._exit(70)                         # it died before we looked
+        posix._exit(EXIT_GAVE_UP)               # it died before we looked
     s.seen = s.scan()
     if alone:                                   # else others write there too
         # UNKEPT, changed_at: from collect.py

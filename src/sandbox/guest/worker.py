@@ -462,7 +462,7 @@ class Worker:
                     raise
                 return                              # a handler of the code's raised it: signal.alarm()
             if not head:
-                posix._exit(70)
+                posix._exit(EXIT_GAVE_UP)
             order, size, code = head[16:20], int.from_bytes(head[20:24], 'little'), head[24:]
             if order == ORDER_SNAPSHOT:
                 need('snapshot')
@@ -480,9 +480,9 @@ class Worker:
                 self.carry_out(order, code)
                 return
             if not (self.mended or self.mend()):
-                posix._exit(70)
+                posix._exit(EXIT_GAVE_UP)
         except (OSError, ValueError):
-            posix._exit(70)
+            posix._exit(EXIT_GAVE_UP)
         result = None
         try:
             self.busy = True
@@ -521,7 +521,7 @@ class Worker:
         try:
             self.say(RECORD_RESULT, result)
         except OSError:
-            posix._exit(70)
+            posix._exit(EXIT_GAVE_UP)
         # now, while nobody waits; what a thread breaks later stays broken for one cell
         try:
             self.mended = self.mend()

@@ -66,7 +66,7 @@ static void step_ladder(struct ladder *l, enum rung rung, enum reason reason)
         sandbox_break(s, "the supervisor in the sandbox did not respond");
 }
 
-/* When the next step is due, unless something happens before; in ms. */
+/* The time limit of the cell; behind it, and behind an interrupt, when the next step is due; in ms. */
 static int64_t next_due(const struct ladder *l)
 {
     const struct sandbox *s = l->s;
@@ -128,14 +128,14 @@ static int64_t climb(struct ladder *l)
     return now >= due ? 0 : due - now < LOOK_MS ? due - now : LOOK_MS;
 }
 
-/* For the time in which a write to the user is blocked. */
-static void on_deadline(void *ctx)
+/* What the loop calls in the time in which a write to the user is blocked. */
+static void climb_while_blocked(void *ctx)
 {
     struct ladder *l = ctx;
     bool blocked = loop_blocked(l->s->loop); /* otherwise run_to_end() climbs in a moment */
     int64_t at = blocked ? clock_ms() + climb(l) : next_due(l), soon = clock_ms() + LOOK_MS / 10;
 
-    loop_deadline(l->s->loop, at > soon ? at : soon, on_deadline, l);
+    loop_deadline(l->s->loop, at > soon ? at : soon, climb_while_blocked, l);
 }
 
 /* A group around the sandbox may allow less than the user does. */
@@ -237,10 +237,10 @@ static void explain_death(struct sandbox *s, const struct cell *c, const struct 
         r->what = xasprintf("the code was killed: out of memory (limit %s)", limit.text);
     } else if (c->request.closed) {
         r->what = xstrdup("Python was killed: the code closed or replaced its file descriptors");
-    } else if (WIFEXITED(status) && WEXITSTATUS(status) == 70) {
+    } else if (WIFEXITED(status) && WEXITSTATUS(status) == GUEST_EXIT_GAVE_UP) {
         r->what = xstrdup("Python ended (exit code 70): the code closed or replaced its file "
                           "descriptors or modules, or called os._exit");
-    } else if (WIFEXITED(status) && WEXITSTATUS(status) == 71) {
+    } else if (WIFEXITED(status) && WEXITSTATUS(status) == GUEST_EXIT_NOT_STARTED) {
         r->what = xstrdup("Python could not be started in the sandbox, or the code called os._exit "
                           "(exit code 71)");
     } else if (WIFEXITED(status)) {
@@ -397,7 +397,7 @@ static void run_to_end(struct sandbox *s, struct cell *c, struct frame_out f, st
                          .waited = out_waited_ms(),
                          .interrupts = loop_interrupts(s->loop)};
     l->looked = l->began;
-    loop_deadline(s->loop, next_due(l), on_deadline, l);
+    loop_deadline(s->loop, next_due(l), climb_while_blocked, l);
     sandbox_tell_phase(s, PHASE_RUNNING);
     f.nonce = c->request.nonce;
     channel_send(s->channel, &f);
