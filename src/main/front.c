@@ -70,7 +70,7 @@ static int send_settings(const struct config *c, struct error *err)
 }
 
 /* Strings of f point into what is returned. NULL: the starter has ended, and has said why. */
-static struct json *hear(int starter, struct front_settings *f)
+static struct json *hear_settings(int starter, struct front_settings *f)
 {
     autofree char *text = xmalloc(SETTINGS_MAX);
     ssize_t n;
@@ -118,7 +118,7 @@ static int run_front(front_command *command, struct front *f, pid_t pid)
 
     forget_environment();
     prepare_for_many();
-    autojson struct json *settings = hear(f->starter, &f->set);
+    autojson struct json *settings = hear_settings(f->starter, &f->set);
     int code = settings ? command(f) : 1;
     front_settings_release(&f->set);
     close(f->starter);
@@ -140,7 +140,7 @@ static front_command *command_of(enum command command)
                                       : NULL;
 }
 
-static int split(front_command *command, const struct args *a, int closed)
+static int split_off_starter(front_command *command, const struct args *a, int closed)
 {
     struct error err;
     int pair[2];
@@ -163,7 +163,7 @@ int front_split(int argc, char *const *argv, int closed)
     struct args a;
     bool runs = args_parse(&a, argc, argv, NULL) == 0 && !a.help && !a.version;
     front_command *command = runs ? command_of(a.command) : NULL;
-    int status = command ? split(command, &a, closed) : -1;
+    int status = command ? split_off_starter(command, &a, closed) : -1;
 
     args_release(&a);
     return status;

@@ -13,7 +13,7 @@
 #include "process/out.h"
 
 /* The question has run out of time: stop whatever is waiting, as Ctrl-C would. */
-static void on_deadline(void *ctx)
+static void on_time_limit(void *ctx)
 {
     struct agent *a = ctx;
 
@@ -45,7 +45,7 @@ void question_init(struct agent *a, struct question *qn)
     out_hurry(false);
     if (a->o.max_ms > 0) {
         qn->deadline = qn->began + a->o.max_ms;
-        loop_deadline(a->loop, qn->deadline, on_deadline, a);
+        loop_deadline(a->loop, qn->deadline, on_time_limit, a);
         llm_set_deadline(a->llm, qn->deadline);
     }
 }

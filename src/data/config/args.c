@@ -134,7 +134,7 @@ static void suggest(const char *option, char *line, size_t size)
 }
 
 /* len: without "=value" */
-static int unknown(const char *word, size_t len, struct error *err)
+static int unknown_option(const char *word, size_t len, struct error *err)
 {
     autofree char *shown = scrub_line(word, SCRUB_TERMINAL), *option = xmemdup0(word, len);
     const char *hint = habit(option);
@@ -155,7 +155,7 @@ static int long_option(struct args *a, char *const *argv, struct error *err)
     const struct option *o = option_by_flag(name, len);
 
     if (!o)
-        return unknown(argv[0], len + 2, err);
+        return unknown_option(argv[0], len + 2, err);
     if (!o->arg) {
         if (eq)
             return error_set(err, ERROR_USAGE, 0, "--%s takes no argument", o->flag);
@@ -175,7 +175,7 @@ static int short_options(struct args *a, char *const *argv, struct error *err)
         const struct option *o = option_by_letter(*p, commands[a->command].options);
 
         if (!o || (!(o->commands & commands[a->command].options) && habit(argv[0])))
-            return unknown(argv[0], strlen(argv[0]), err);
+            return unknown_option(argv[0], strlen(argv[0]), err);
         if (!o->arg) {
             add_arg(a, o, NULL, true);
             continue;

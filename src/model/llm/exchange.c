@@ -296,7 +296,8 @@ static void tell_loading(const struct exchange *x)
 }
 
 /* Carries out a decision. 0: go on; 1: there is nothing to try; -1: err. */
-static int prepare(struct exchange *x, struct retry_choice c, const struct failure *f, struct error *err)
+static int prepare_next_try(struct exchange *x, struct retry_choice c, const struct failure *f,
+                            struct error *err)
 {
     char said[250];
     bool waits = c.what == RETRY_POLL || c.what == RETRY_WAIT;
@@ -399,7 +400,7 @@ static int try_once(struct exchange *x, struct exchange_try *t, struct llm_reply
     }
     struct retry_now now = {shown, x->stream, clock_ms(), retry_jitter()};
     struct retry_choice c = retry_decide(&x->retry, f, now);
-    int p = prepare(x, c, f, err);
+    int p = prepare_next_try(x, c, f, err);
     f->tries = x->retry.attempts + (p > 0);
     if (p)
         return p < 0 ? -1 : give_up_exchange(t, r, err);

@@ -73,7 +73,7 @@ static char *words_joined(const struct argv *words)
     return buf_steal(&line, NULL);
 }
 
-static void vector(const struct engine_plan *p, struct argv *out)
+static void custom_vector(const struct engine_plan *p, struct argv *out)
 {
     struct argv python autorelease(argv_release) = ARGV_INIT;
     const struct argv *words = start_of(p->engine);
@@ -140,7 +140,7 @@ static int custom_start_client(struct attempt *a, int in, int out)
 
     attempt_plan(a, &plan);
     plan.name = name;
-    vector(&plan, &argv);
+    custom_vector(&plan, &argv);
     /* A session of its own, so that a client that wants a password has no terminal to ask on. */
     a->client = client_start(
         (struct child_options){
@@ -181,7 +181,7 @@ static const char *without_prompts(const char *said)
     return said;
 }
 
-static enum engine_fault explain(const struct engine_plan *p, const char *said, struct error *err)
+static enum engine_fault custom_explain(const struct engine_plan *p, const char *said, struct error *err)
 {
     said = without_prompts(said);
     if (strstr(said, "'" DATA_DIR "'") && strstr(said, "No such file"))
@@ -227,8 +227,8 @@ const struct engine engine_custom = {
     .own_limits = true,
     .python_advice = "does its start run a python3 3.8 or newer with {python}, and print nothing else to "
                      "stdout? sandpiper exec --dry-run shows it",
-    .vector = vector,
-    .explain = explain,
+    .vector = custom_vector,
+    .explain = custom_explain,
     .start = custom_start,
     .weakness = custom_weakness,
     .end = custom_end,

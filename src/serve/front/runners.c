@@ -149,7 +149,8 @@ static bool has_expired(const struct owned_row *row, const void *now)
     return expires(lease_at(row)) <= *(const int64_t *)now;
 }
 
-static void on_time(void *ctx)
+/* Ends the sandboxes that nobody has used for their time, and fills the pool. */
+static void end_idle(void *ctx)
 {
     struct runners *rs = ctx;
     int64_t now = clock_ms();
@@ -180,7 +181,7 @@ void runners_plan(struct runners *rs)
         at = due < at ? due : at;
     }
     if (at < INT64_MAX)
-        loop_timer(rs->o.loop, at, on_time, rs);
+        loop_timer(rs->o.loop, at, end_idle, rs);
     else
         loop_timer_stop(rs->o.loop, rs);
 }

@@ -121,7 +121,7 @@ static bool hear_order(int sock, struct start_order *o, int *fd)
 }
 
 /* Starts this program as a runner, with the options that the user gave. Nothing else is ever started here. */
-static pid_t start(const struct start_order *o, int fd, const char *const *words, struct error *err)
+static pid_t spawn_runner(const struct start_order *o, int fd, const char *const *words, struct error *err)
 {
     struct argv v autorelease(argv_release) = ARGV_INIT;
 
@@ -166,7 +166,7 @@ void starter_serve(int sock, const char *const *words)
     while (hear_order(sock, &o, &fd)) {
         struct start_answer s = {0};
 
-        s.pid = start(&o, fd, words, &s.err);
+        s.pid = spawn_runner(&o, fd, words, &s.err);
         close(fd);
         if (send(sock, &s, sizeof s, MSG_NOSIGNAL) < 0)
             return;
