@@ -121,6 +121,7 @@ static int open_server(struct serve *s, struct error *err)
         .starter = s->f->starter,
         .max = (unsigned)s->f->set.max_sandboxes,
         .ttl_ms = s->f->set.ttl,
+        .queue_ms = s->f->set.queue,
         .pool = (unsigned)s->f->set.pool_size,
         .named = true,
         .most = tokens_most,

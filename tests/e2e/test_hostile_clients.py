@@ -108,8 +108,8 @@ def close(made):
 
 def test_all_connections_closed_at_once(server):
     """The library stops listening at its limit; it must listen again after the one run in which it closes them all."""
-    held = connections(server, 512)
-    wait_for(lambda: len(descriptors(server)) > 512)
+    held = connections(server, 768)
+    wait_for(lambda: len(descriptors(server)) > 768)
     server.process.send_signal(signal.SIGSTOP)
     close(held)
     server.process.send_signal(signal.SIGCONT)

@@ -271,9 +271,16 @@ def _(t):
 
 @option("max-sandboxes", "1")
 def _(t):
-    server = t.start()
+    server = t.start(["--queue", "0s"])
     server.ask("/create_sandbox", {})
     server.ask("/create_sandbox", {}, 429)
+
+
+@option("queue", "0s")
+def _(t):
+    server = t.start(["--max-sandboxes", "1"])
+    server.ask("/create_sandbox", {})
+    assert server.ask("/create_sandbox", {}, 429)["detail"] == "all sandboxes are in use (1)"
 
 
 def within(seconds, what):

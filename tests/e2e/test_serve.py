@@ -219,7 +219,7 @@ def test_a_client_that_leaves(server):
 
 
 def test_limits(sandpiper):
-    s = Server(sandpiper, "--max-sandboxes", "1", "--ttl", "1s")
+    s = Server(sandpiper, "--max-sandboxes", "1", "--queue", "0s", "--ttl", "1s")
     box = s.good("/create_sandbox", conversation_id="a")["sandbox_id"]
     full = s.refused(429, "TOO_MANY_REQUESTS", "/create_sandbox")
     assert int(full.headers["Retry-After"]) > 0
@@ -288,7 +288,7 @@ def test_a_token_has_a_limit_of_its_own(sandpiper):
     token, mine, theirs = os.path.join(sandpiper.dir, "token"), "m" * 32, "t" * 32
     with open(os.open(token, os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
         f.write("%s 1\n%s\n" % (mine, theirs))
-    s = Server(sandpiper, "--token-file", token, "--max-sandboxes", "3")
+    s = Server(sandpiper, "--token-file", token, "--max-sandboxes", "3", "--queue", "0s")
     other = s.another()
     s.token, other.token = mine, theirs
     box = s.good("/create_sandbox", conversation_id="talk")["sandbox_id"]

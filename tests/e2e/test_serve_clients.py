@@ -29,7 +29,7 @@ def ask(server, path, body=None, status=200, token=A, **headers):
 @pytest.mark.slow(3)
 def test_questions_of_another_client(start, sandpiper):
     """Each has half of the eight, and makes room among its own conversations, however many questions it asks."""
-    server, _ = start(*[done("Answer.") for _ in range(16)], args=("--token-file", tokens(sandpiper, A, B)))
+    server, _ = start(*[done("Answer.") for _ in range(16)], args=("--queue", "0s", "--token-file", tokens(sandpiper, A, B)))
     first = [ask(server, "/ask", {"input": "q"})["session"] for _ in range(3)]
     mine = ask(server, "/v1/chat/completions", {"messages": [user("q")]})["sandpiper"]["session"]
     for _ in range(8):
@@ -121,7 +121,7 @@ def test_sandboxes_without_tokens_belong_to_no_token(sandpiper):
 @pytest.mark.slow(10)
 def test_a_share_for_each(sandpiper):
     """A token without a number has its share of --max-sandboxes; whoever asks first cannot take all."""
-    server = Server(sandpiper, "--token-file", tokens(sandpiper, A + " 3", B, "c" * 32), "--max-sandboxes", "8")
+    server = Server(sandpiper, "--token-file", tokens(sandpiper, A + " 3", B, "c" * 32), "--max-sandboxes", "8", "--queue", "0s")
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         got = list(pool.map(lambda _: server.open("/create_sandbox", {}, Authorization="Bearer " + B).status, range(8)))
     assert sorted(got) == [200] * 2 + [429] * 6, got

@@ -171,7 +171,7 @@ def test_room_within_a_limit_of_ones_own(start, sandpiper):
     mine, theirs, tokens = "m" * 32, "t" * 32, sandpiper.path("tokens")
     with open(os.open(tokens, os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
         f.write("%s 2\n%s\n" % (mine, theirs))
-    server, _ = start(*[done("Answer.") for _ in range(6)], args=("--token-file", tokens))
+    server, _ = start(*[done("Answer.") for _ in range(6)], args=("--queue", "0s", "--token-file", tokens))
 
     def ask(token, **more):
         return server.ask("/ask", {"input": "q", **more}, Authorization="Bearer " + token)["session"]

@@ -41,7 +41,7 @@ struct front_settings {
     const char *public_url, *model;  /* or NULL */
     struct argv allow_hosts;
     int max_sandboxes, pool_size;
-    int64_t ttl; /* ms */
+    int64_t ttl, queue; /* ms */
     bool quiet, verbose;
     /* batch; some are of other commands too */
     const char *output, *out_dir, *template, *jobs, *only, *settle; /* or NULL */

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "front/queue.h"
 #include "front/served.h"
 
 #define POOL_IDLE_MS  10000 /* for which a sandbox in the pool outlives its runner */
@@ -81,6 +82,15 @@ static void on_gone(void *ctx, struct runner *r, bool replaced)
     runners_plan(rs);
 }
 
+/* It can give way to another one from now on. */
+static void on_idle(void *ctx)
+{
+    const struct lease *h = ctx;
+
+    if (h->spare)
+        queue_look(h->rs);
+}
+
 static void on_ready(void *ctx, struct runner *r, const struct error *err)
 {
     struct lease *h = ctx;
@@ -119,6 +129,7 @@ int lease_start(struct lease *h, struct error *err)
                                  .idle_ms = lease_in_pool(h) ? POOL_IDLE_MS : rs->o.ttl_ms,
                                  .ready = on_ready,
                                  .gone = on_gone,
+                                 .idle = on_idle,
                                  .notice = on_notice,
                                  .ctx = h},
         err);
@@ -183,6 +194,8 @@ bool lease_spare(const struct lease *h)
 void lease_set_spare(struct lease *h, bool spare)
 {
     h->spare = spare;
+    if (spare)
+        queue_look(h->rs);
 }
 
 static void use_one(void *ctx, struct owned_row *row)

@@ -30,6 +30,7 @@ struct runner {
     struct loop *loop;
     void (*ready)(void *ctx, struct runner *r, const struct error *err);
     void (*gone)(void *ctx, struct runner *r, bool replaced);
+    void (*idle)(void *ctx);
     char *(*notice)(void *ctx);
     void *ctx;
     int starter; /* these are for the process that replaces this one */
@@ -176,6 +177,12 @@ static struct json *with_notice(const struct runner *r, const struct json *resul
     return out;
 }
 
+static void tell_idle(const struct runner *r)
+{
+    if (!r->asks && !r->freed && r->idle)
+        r->idle(r->ctx);
+}
+
 /* Answers a request that has left the queue, since its listener may ask for the next one. False: r was
  * freed. */
 static bool answer(struct runner *r, struct pending *a, const struct json *result, const struct error *err)
@@ -187,6 +194,7 @@ static bool answer(struct runner *r, struct pending *a, const struct json *resul
         a->listener.done(a->listener.ctx, err ? NULL : more ? more : result, err);
     }
     request_free(a);
+    tell_idle(r);
     return leave(r);
 }
 
@@ -323,6 +331,7 @@ static void on_dropped(void *ctx)
         if (!a->forgotten && a->listener.done)
             a->listener.done(a->listener.ctx, NULL, &err);
         request_free(a);
+        tell_idle(r);
         if (!leave(r))
             return;
         p = &r->asks; /* the owner may have asked or cancelled more */
@@ -496,6 +505,7 @@ struct runner *runner_start(const struct runner_options *o, struct error *err)
     *r = (struct runner){.loop = o->loop,
                          .ready = o->ready,
                          .gone = o->gone,
+                         .idle = o->idle,
                          .notice = o->notice,
                          .ctx = o->ctx,
                          .starter = o->starter,

@@ -31,6 +31,8 @@ struct runner_options { /* borrowed for the time of the call */
      * requests that wait, under the same pointer. If not, all requests have been answered with an error by
      * then. It is not called after runner_free(), which may be called from here. May be NULL. */
     void (*gone)(void *ctx, struct runner *r, bool replaced);
+    /* Called when no request runs or waits any more. May be NULL. */
+    void (*idle)(void *ctx);
     /* Called before a result that has notices is given: what these are to say too, which the caller frees;
      * or NULL. May be NULL. */
     char *(*notice)(void *ctx);

@@ -22,6 +22,7 @@
 #include "records/record.h"
 #include "records/registry.h"
 #include "front/lease.h"
+#include "front/queue.h"
 #include "front/served.h"
 
 #define CONVERSATION_MAX 256
@@ -130,6 +131,7 @@ static void end_lease(struct lease *h, bool expired)
     struct runner *last = steal(&h->runner);
     owned_take(&rs->living, &h->row);
     remember_ended(h, client);
+    queue_look(rs);
     rs->counts.expired += expired;
     rs->counts.stopped += !expired;
     runner_end(last);
@@ -283,6 +285,7 @@ void runners_free(struct runners *rs, bool orderly)
         owned_take(&rs->ended, row);
         lease_free(lease_at(row));
     }
+    queue_free(rs);
     owned_release(&rs->living);
     owned_release(&rs->ended);
     free(rs->owner);
@@ -311,13 +314,46 @@ static int64_t spare_since(const struct owned_row *row)
     return h->spare && !lease_is_busy(h) ? lease_idle_since(h) : OWNED_STAYS;
 }
 
-static bool end_spare(struct runners *rs, const char *client)
+static bool end_spare(struct runners *rs, struct owned_row *row)
 {
-    struct owned_row *row = owned_oldest(&rs->living, client, spare_since);
+    if (!row)
+        return false;
+    rs->counts.gave_way++;
+    end_lease(lease_at(row), false);
+    return true;
+}
 
-    if (row)
-        end_lease(lease_at(row), false);
-    return row != NULL;
+static bool end_own_spare(struct runners *rs, const char *client)
+{
+    return end_spare(rs, owned_oldest(&rs->living, client, spare_since));
+}
+
+struct spare_of_others {
+    const struct runners *rs;
+    size_t own; /* sandboxes of the client that needs one */
+    struct owned_row *oldest;
+    int64_t since;
+};
+
+static void look_at_other(void *ctx, struct owned_row *row)
+{
+    struct spare_of_others *s = ctx;
+    int64_t since = spare_since(row);
+
+    if (since < s->since && owned_count(&s->rs->living, owned_by(row)) >= s->own + 2) {
+        s->oldest = row;
+        s->since = since;
+    }
+}
+
+/* A client whose share is not its own alone (their numbers are more than there are) does not keep all for
+ * conversations that nobody may come back to: but it is left with no fewer than the one that needs it. */
+static bool end_spare_of_others(struct runners *rs, const char *client)
+{
+    struct spare_of_others s = {rs, owned_count(&rs->living, client), NULL, OWNED_STAYS};
+
+    owned_each_of_all(&rs->living, look_at_other, &s);
+    return end_spare(rs, s.oldest);
 }
 
 /* Makes sure that there may be another sandbox, in all and for this client. */
@@ -325,9 +361,9 @@ static int make_room(struct runners *rs, const char *client, struct error *err)
 {
     unsigned most = rs->o.most ? rs->o.most(rs->o.ctx, client) : 0;
 
-    if (most && owned_count(&rs->living, client) >= most && !end_spare(rs, client))
+    if (most && owned_count(&rs->living, client) >= most && !end_own_spare(rs, client))
         return error_set(err, ERROR_BUSY, EDQUOT, "all sandboxes of this token are in use (%u)" FULL, most);
-    if (held(rs) >= rs->o.max && !end_spare(rs, client))
+    if (held(rs) >= rs->o.max && !end_own_spare(rs, client) && !end_spare_of_others(rs, client))
         return error_set(err, ERROR_BUSY, 0, "all sandboxes are in use (%u)" FULL, rs->o.max);
     return 0;
 }
@@ -436,6 +472,7 @@ static void count_one(void *ctx, struct owned_row *row)
     struct runners_counts *out = ctx;
 
     out->held += !lease_in_pool(h);
+    out->spare += h->spare && !lease_is_busy(h);
     out->pool += lease_in_pool(h) && runner_facts(h->runner) != NULL;
     out->busy += !lease_in_pool(h) && lease_is_busy(h);
 }
@@ -443,5 +480,6 @@ static void count_one(void *ctx, struct owned_row *row)
 void runners_counts(const struct runners *rs, struct runners_counts *out)
 {
     *out = rs->counts;
+    out->waiting = (unsigned)rs->waiting.n;
     owned_each_of_all(&rs->living, count_one, out);
 }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/histogram.h"
 #include "front/runner.h"
 
 struct error;
@@ -25,6 +26,7 @@ struct runners_options {
     unsigned max;   /* the most sandboxes at once */
     int64_t ttl_ms; /* a sandbox ends after so long without a request; 0: never */
     unsigned pool;  /* the number of sandboxes that are started ahead */
+    int64_t queue_ms; /* how long a request waits where all are in use (queue.h); 0: not at all */
     bool named;     /* they are named, and so outlive us */
     /* Returns the most sandboxes that a client may have; 0: up to max. NULL: up to max for each. */
     unsigned (*most)(void *ctx, const char *client);
@@ -44,12 +46,12 @@ void runners_free(struct runners *rs, bool orderly);
 
 /* In what follows, client names the one on whose behalf something is done (at most 64 bytes). It is never
  * NULL; a front that does not tell its clients apart calls all of them "". A client finds no sandbox of
- * another one, and ends none.
+ * another one, and ends none but a spare one.
  * Returns the sandbox of the client's conversation (at most 256 bytes, or NULL for none), or else a new
  * one, whose start may still be under way; requests to its runner wait for that. When the client has as
  * many as it may have, or there are max, the spare one of its own that was not used for the longest time is
- * ended. NULL with ERROR_BUSY if it has no such one (code EDQUOT: it has as many as it may have), or with
- * ERROR_SYSTEM. */
+ * ended; where there are max, and it has no such one, that of a client that has at least two more. NULL with
+ * ERROR_BUSY if there is none (code EDQUOT: it has as many as it may have), or with ERROR_SYSTEM. */
 struct lease *runners_create(struct runners *rs, const char *client, const char *conversation_id,
                              struct error *err) __attribute__((nonnull(1, 2)));
 /* The same within another one, for APIs where a sandbox has several interpreters: a new sandbox with
@@ -81,8 +83,8 @@ struct runner *lease_runner(struct runners *rs, struct lease *h, struct error *e
 void lease_use(struct lease *h);
 /* Returns the runner that it has, or NULL if that has ended. This does not count as a use. */
 struct runner *lease_living(const struct lease *h);
-/* A spare sandbox is one that its client may do without: it is ended when the client needs another one and
- * can have no more. Its next use ends this state. */
+/* A spare sandbox is one that its client may do without: it is ended when there is no room for another one
+ * (runners_create()). Its next use ends this state. */
 bool lease_spare(const struct lease *h);
 void lease_set_spare(struct lease *h, bool spare);
 
@@ -91,12 +93,15 @@ void runners_each(struct runners *rs, const char *client, void (*fn)(void *ctx, 
     __attribute__((nonnull(1, 2, 3)));
 
 struct runners_counts {
-    unsigned held, busy, pool; /* at present; pool counts only those that are up */
+    unsigned held, busy, pool, spare; /* at present; pool counts only those that are up */
+    unsigned waiting;                 /* requests in the queue, at present */
     /* since the start of the front */
     uint64_t created, expired, stopped;
     uint64_t from_pool;   /* handed out of the pool */
     uint64_t found_again; /* taken over from an earlier front */
     uint64_t died;        /* runners that ended by themselves */
+    uint64_t gave_way;    /* spare ones that were ended for another one */
+    struct histogram waited; /* how long each request for a new sandbox was in the queue, in seconds */
 };
 void runners_counts(const struct runners *rs, struct runners_counts *out);
 

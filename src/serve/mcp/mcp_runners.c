@@ -8,36 +8,32 @@
 
 _Static_assert(MCP_ID == RUNNERS_ID, "a handle is the id of a sandbox");
 
-/* Returns the sandbox that a call is for, which may be a new one. NULL with err. */
-static struct lease *lease_of(struct runners *rs, const struct mcp_invocation *q, struct error *err)
+/* The call gets its sandbox, which may be a new one that it has to wait for. -1 with err. */
+static int call_sandbox(struct runners *rs, const struct mcp_invocation *q, struct lease_call *c,
+                        struct error *err)
 {
+    const struct queue_want w = {.client = q->client, .conversation = q->sandbox ? NULL : q->conversation};
     enum runners_absent why;
 
-    if (!q->sandbox)
-        return runners_create(rs, q->client, q->conversation, err);
-    if (!strcmp(q->sandbox, "new"))
-        return runners_create(rs, q->client, NULL, err);
+    if (!q->sandbox || c->made)
+        return lease_call_make(c, rs, &w, err);
     struct lease *h = runners_find(rs, q->client, q->sandbox, &why);
     if (!h)
-        error_set(err, ERROR_USAGE, 0, "%s\nLeave \"sandbox\" out, or pass \"new\" for a new one.",
-                  why == RUNNERS_UNKNOWN ? "There is no sandbox with that handle."
-                                         : "That sandbox has ended; its variables and files are gone.");
-    return h;
+        return error_set(err, ERROR_USAGE, 0, "%s\nLeave \"sandbox\" out, or pass \"new\" for a new one.",
+                         why == RUNNERS_UNKNOWN
+                             ? "There is no sandbox with that handle."
+                             : "That sandbox has ended; its variables and files are gone.");
+    lease_call_begin(c, rs, q->client, h);
+    return 0;
 }
 
 static int runners_ask(void *ctx, const struct mcp_invocation *q, struct lease_call *c, struct error *err)
 {
-    struct runners *rs = ctx;
-    struct lease *h = lease_of(rs, q, err);
-
-    if (!h)
-        return -1;
-    lease_call_begin(c, rs, q->client, h);
     c->made = q->sandbox && !strcmp(q->sandbox, "new");
-    if (lease_call_ask(c, q->operation, q->arguments, q->listener, err) < 0)
-        return -1;
-    lease_set_spare(h, !q->sandbox && !q->named);
-    return 0;
+    c->spare = !q->sandbox && !q->named;
+    return call_sandbox(ctx, q, c, err) < 0
+               ? -1
+               : lease_call_ask(c, q->operation, q->arguments, q->listener, err);
 }
 
 static void leave(void *ctx, struct lease_call *c)

@@ -33,6 +33,11 @@ static void ask_failed(struct http_question *qn, int status, const char *code, c
     answer_error(qn->q, status, code, "%s", detail);
 }
 
+static void ask_begin_stream(struct http_question *qn)
+{
+    stream_begin_events(qn->q);
+}
+
 static void ask_event(struct http_question *qn, const struct json *object)
 {
     stream_sse(qn->q, json_text(json_get(object, "type")), object);
@@ -43,9 +48,14 @@ static void ask_release_nothing(struct http_question *qn)
     (void)qn;
 }
 
-static const struct question_shape whole = {NULL, NULL, ask_answered, ask_failed, NULL, ask_release_nothing},
-                                   stream = {ask_event,  NULL, ask_answered,
-                                             ask_failed, NULL, ask_release_nothing};
+static const struct question_shape whole = {.answered = ask_answered,
+                                            .failed = ask_failed,
+                                            .release = ask_release_nothing},
+                                   stream = {.begin = ask_begin_stream,
+                                             .event = ask_event,
+                                             .answered = ask_answered,
+                                             .failed = ask_failed,
+                                             .release = ask_release_nothing};
 
 static struct json *ask_arguments(struct http_request *q, bool streams)
 {
@@ -62,20 +72,12 @@ void ask_route(struct http_request *q)
 {
     const struct json *body = http_request_body(q);
     const char *session = json_str(json_get(body, "session"));
-    struct error err = {0};
-    bool streams = http_request_wants_stream(q), recreated = false;
-    struct lease *h = session ? sandbox_of(q, session, &recreated)
-                              : runners_create(http_request_runners(q), http_request_client(q), NULL, &err);
+    bool streams = http_request_wants_stream(q);
+    struct lease *h = session ? sandbox_of(q, session, NULL) : NULL;
 
-    if (!h) {
-        if (!session)
-            answer_failure(q, &err);
+    if (session && !h)
         return;
-    }
     struct http_question *qn = xcalloc(1, sizeof *qn);
-    *qn = (struct http_question){.q = q, .shape = streams ? &stream : &whole, .call.made = !session};
-    struct json *arguments = ask_arguments(q, streams);
-    if (streams)
-        stream_begin_events(q);
-    question_ask(qn, h, arguments);
+    *qn = (struct http_question){.q = q, .shape = streams ? &stream : &whole};
+    question_ask(qn, h, ask_arguments(q, streams));
 }

@@ -40,10 +40,7 @@ bool body_take(struct http_request *q, const char *data, size_t size)
 
 static void call_handler(struct http_request *q)
 {
-    q->counted = true;
-    q->s->in_flight++;
-    if (q->token >= 0)
-        q->s->of_token[q->token]++;
+    http_request_waits(q, false);
     q->route->handle(q);
     json_free(q->body);
     q->body = NULL;

@@ -32,15 +32,22 @@ static void sandbox_figures(struct runners *rs, struct buf *out)
     figure(out, "sandboxes", "gauge", "Sandboxes that clients have.", n.held);
     figure(out, "sandboxes_busy", "gauge", "Sandboxes that are running something.", n.busy);
     figure(out, "sandboxes_ready", "gauge", "Sandboxes waiting in the pool.", n.pool);
+    figure(out, "sandboxes_parked", "gauge",
+           "Sandboxes of finished questions, which give way to whoever needs one.", n.spare);
+    figure(out, "requests_waiting", "gauge", "Requests that wait for a sandbox.", n.waiting);
     figure(out, "sandboxes_created_total", "counter", "Sandboxes given to clients.", (double)n.created);
     figure(out, "sandboxes_from_pool_total", "counter",
            "Sandboxes given to clients that had been started in advance.", (double)n.from_pool);
     figure(out, "sandboxes_expired_total", "counter", "Sandboxes that expired unused.", (double)n.expired);
     figure(out, "sandboxes_stopped_total", "counter", "Sandboxes that a client ended.", (double)n.stopped);
+    figure(out, "sandboxes_gave_way_total", "counter",
+           "Sandboxes of finished questions that were ended for another one.", (double)n.gave_way);
     figure(out, "sandboxes_found_total", "counter", "Sandboxes of an earlier server, found again.",
            (double)n.found_again);
     figure(out, "runners_died_total", "counter", "Processes of sandboxes that ended by themselves.",
            (double)n.died);
+    histogram_print(&n.waited, HISTOGRAM_SECONDS, "sandpiper_sandbox_wait_seconds",
+                    "How long requests waited for a new sandbox.", out);
 }
 
 static void metrics(struct http_request *q)

@@ -135,8 +135,16 @@ void client_line(struct client_call *c, struct json *line)
 
 /* ---- which sandbox ---- */
 
-static struct client_call *call_new(struct http_request *q, const struct client_shape *shape,
-                                    const struct lease *h)
+static void on_client_given(void *ctx, struct lease *h, bool made)
+{
+    struct http_request *q = ((struct client_call *)ctx)->q;
+
+    (void)made;
+    http_request_waits(q, false);
+    http_request_made(q, h);
+}
+
+static struct client_call *call_new(struct http_request *q, const struct client_shape *shape)
 {
     struct client_call *c = xcalloc(1, sizeof *c);
 
@@ -144,8 +152,9 @@ static struct client_call *call_new(struct http_request *q, const struct client_
                               .shape = shape,
                               .body = http_request_take_body(q),
                               .steps = json_array(),
-                              .kept = json_array()};
-    lease_call_begin(&c->call, http_request_runners(q), http_request_client(q), h);
+                              .kept = json_array(),
+                              .call.given = on_client_given,
+                              .call.given_ctx = c};
     http_request_later(q, on_gone, c);
     return c;
 }
@@ -184,20 +193,19 @@ static struct lease *find(struct http_request *q, const struct client_shape *sha
 
 struct client_call *client_new(struct http_request *q, const struct client_shape *shape, const char *outer)
 {
-    struct runners *rs = http_request_runners(q);
     struct error err = {0};
-    struct lease *around = outer ? find(q, shape, outer, NULL) : NULL;
+    const struct queue_want w = {.client = http_request_client(q),
+                                 .outer = outer ? find(q, shape, outer, NULL) : NULL};
 
-    if (outer && !around)
+    if (outer && !w.outer)
         return NULL;
-    struct lease *h = around ? runners_create_within(rs, http_request_client(q), around, &err)
-                             : runners_create(rs, http_request_client(q), NULL, &err);
-    if (!h) {
-        answer_failure(q, &err);
+    struct client_call *c = call_new(q, shape);
+    if (lease_call_make(&c->call, http_request_runners(q), &w, &err) < 0) {
+        fail(c, &err);
         return NULL;
     }
-    http_request_made(q, h);
-    return call_new(q, shape, h);
+    http_request_waits(q, c->call.place.rs != NULL);
+    return c;
 }
 
 struct client_call *client_once(struct http_request *q, const struct client_shape *shape)
@@ -218,7 +226,9 @@ struct client_call *client_in(struct http_request *q, const struct client_shape 
     if (!h)
         return NULL;
     lease_use(h);
-    return call_new(q, shape, h);
+    struct client_call *c = call_new(q, shape);
+    lease_call_begin(&c->call, http_request_runners(q), http_request_client(q), h);
+    return c;
 }
 
 /* ---- values ---- */

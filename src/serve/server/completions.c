@@ -133,8 +133,16 @@ static void completion_release(struct http_question *qn)
 }
 
 static const struct question_shape
-    whole = {NULL, place, completion_answered, completion_failed, NULL, completion_release},
-    stream = {stream_event, place, completion_answered, completion_failed, stream_silent, completion_release};
+    whole = {.place = place,
+             .answered = completion_answered,
+             .failed = completion_failed,
+             .release = completion_release},
+    stream = {.event = stream_event,
+              .place = place,
+              .answered = completion_answered,
+              .failed = completion_failed,
+              .silent = stream_silent,
+              .release = completion_release};
 
 /* ---- the request ---- */
 
@@ -193,11 +201,10 @@ static struct lease *find_sandbox(struct completion *c, const struct chat_reques
     return NULL;
 }
 
-/* Finds or makes the sandbox for this request. False: the request was refused. */
+/* Finds the sandbox for this request; *h NULL: it needs a new one. False: the request was refused. */
 static bool completion_sandbox(struct completion *c, const struct chat_request *r, struct lease **h)
 {
     struct http_request *q = c->base.q;
-    struct error err = {0};
 
     chat_key_begin(c->said);
     chat_key_add(r->list, 0, r->prefix, c->said);
@@ -213,16 +220,9 @@ static bool completion_sandbox(struct completion *c, const struct chat_request *
     if (*h && r->previous)
         memcpy(c->said, c->base.place.names[CHAT_SAID], SHA256_HEX);
     chat_key_add(r->list, r->prefix, r->size, c->said);
-    if (*h)
-        return true;
-    c->base.call.made = true;
-    c->base.place = (struct chat_place){0};
-    *h = runners_create(http_request_runners(q), http_request_client(q), NULL, &err);
-    if (*h)
-        return true;
-    answer_header(q, "x-should-retry", "true");
-    answer_failure(q, &err);
-    return false;
+    if (!*h)
+        c->base.place = (struct chat_place){0};
+    return true;
 }
 
 static void ask_completion(struct http_request *q, struct chat_request *r)

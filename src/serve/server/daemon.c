@@ -214,16 +214,6 @@ static size_t leave_escaped(void *cls, struct MHD_Connection *mc, char *text)
     return strlen(text);
 }
 
-static void uncount(struct http_request *q)
-{
-    if (!q->counted)
-        return;
-    q->counted = false;
-    q->s->in_flight--;
-    if (q->token >= 0)
-        q->s->of_token[q->token]--;
-}
-
 static void tell_gone(struct http_request *q)
 {
     if (q->gone && !q->ended && (q->streams || !q->answered)) {
@@ -263,7 +253,7 @@ static void on_completed(void *cls, struct MHD_Connection *mc, void **con_cls,
     *con_cls = NULL;
     if (why != MHD_REQUEST_TERMINATED_COMPLETED_OK)
         tell_gone(q);
-    uncount(q);
+    http_request_waits(q, true); /* it is no longer in progress */
     s->counts.seconds += (double)(clock_ms() - q->began_ms) / 1000;
     if (s->o.log && q->method) {
         autofree char *line = xasprintf("%s %s %d %lld ms", q->method, q->path, q->status,

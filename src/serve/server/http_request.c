@@ -129,6 +129,18 @@ void http_request_later(struct http_request *q, void (*gone)(void *ctx), void *c
     q->gone_ctx = ctx;
 }
 
+void http_request_waits(struct http_request *q, bool waits)
+{
+    unsigned *own = q->token >= 0 ? &q->s->of_token[q->token] : NULL;
+
+    if (q->counted == !waits)
+        return;
+    q->counted = !waits;
+    q->s->in_flight += waits ? -1u : 1u;
+    if (own)
+        *own += waits ? -1u : 1u;
+}
+
 void http_request_release(struct http_request *q)
 {
     loop_timer_stop(q->s->o.loop, q);

@@ -161,7 +161,7 @@ static void fail_result(struct http_question *qn, const struct json *result)
 /* The question could not be asked at all, for a reason that has nothing to do with the client's request. */
 static void fail_error(struct http_question *qn, const struct error *err)
 {
-    autofree char *why = error_message(err);
+    autofree char *why = err->kind == ERROR_BUSY ? xstrdup(err->text) : error_message(err);
     bool configured = err->kind != ERROR_USAGE && err->kind != ERROR_AUTH;
 
     qn->shape->failed(qn, err->kind == ERROR_BUSY ? 429 : 503,
@@ -200,6 +200,34 @@ static void on_asker_gone(void *ctx)
     question_release(qn);
 }
 
+static void on_question_given(void *ctx, struct lease *h, bool made)
+{
+    struct http_question *qn = ctx;
+
+    (void)made;
+    http_request_waits(qn->q, false);
+    memcpy(qn->place.sandbox, lease_id(h), sizeof qn->call.sandbox);
+    if (qn->shape->begin)
+        qn->shape->begin(qn);
+}
+
+/* The sandbox h, or a new one that comes now or later. */
+static int begin_call(struct http_question *qn, struct lease *h, struct error *err)
+{
+    struct runners *rs = http_request_runners(qn->q);
+    const struct queue_want w = {.client = http_request_client(qn->q)};
+
+    qn->call.made = !h;
+    qn->spare = !h || lease_spare(h);
+    qn->call.given = on_question_given;
+    qn->call.given_ctx = qn;
+    if (!h)
+        return lease_call_make(&qn->call, rs, &w, err);
+    lease_call_begin(&qn->call, rs, w.client, h);
+    on_question_given(qn, h, false);
+    return 0;
+}
+
 void question_ask(struct http_question *qn, struct lease *h, struct json *arguments)
 {
     autojson struct json *owned = arguments;
@@ -207,13 +235,11 @@ void question_ask(struct http_question *qn, struct lease *h, struct json *argume
     struct error err = {0};
 
     qn->steps = json_array();
-    qn->spare = qn->call.made || lease_spare(h);
-    lease_call_begin(&qn->call, http_request_runners(qn->q), http_request_client(qn->q), h);
-    memcpy(qn->place.sandbox, qn->call.sandbox, sizeof qn->call.sandbox);
-    if (lease_call_ask(&qn->call, "ask", owned, &l, &err) < 0) {
+    if (begin_call(qn, h, &err) < 0 || lease_call_ask(&qn->call, "ask", owned, &l, &err) < 0) {
         on_question_done(qn, NULL, &err);
         return;
     }
+    http_request_waits(qn->q, qn->call.place.rs != NULL);
     http_request_later(qn->q, on_asker_gone, qn);
     heard(qn);
 }

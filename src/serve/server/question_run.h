@@ -15,6 +15,8 @@
 struct http_question;
 
 struct question_shape {
+    /* There is a sandbox, which is about to be asked; or NULL. */
+    void (*begin)(struct http_question *qn);
     /* Receives each event of docs/events.schema.json, with links in place of paths. NULL: none are wanted. */
     void (*event)(struct http_question *qn, const struct json *object);
     /* After an answer: sets the names (qn->place.names) by which the conversation is found from now on.
@@ -37,7 +39,8 @@ struct http_question { /* allocated on the heap, as the first member of a struct
     struct json *step;      /* the step under way, which is one of steps; or NULL */
 };
 
-/* Asks the question in h. Takes arguments and qn, which is freed once it is answered. */
+/* Asks the question in h or, where that is NULL, in a new sandbox, for which it may have to wait. Takes
+ * arguments and qn, which is freed once it is answered. */
 void question_ask(struct http_question *qn, struct lease *h, struct json *arguments);
 
 /* Returns the files of a result as an array, with links. The caller frees it. */

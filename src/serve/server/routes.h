@@ -107,6 +107,9 @@ const char *http_request_client(const struct http_request *q);
  * leaves before the answer is complete. The request must not be used after that. */
 void http_request_later(struct http_request *q, void (*gone)(void *ctx), void *ctx);
 
+/* From now on it waits for a sandbox (queue.h), or no longer. Those that wait do not count as in progress. */
+void http_request_waits(struct http_request *q, bool waits);
+
 /* These answer. Exactly one of them is called, or a stream is made. The request is over after that. */
 void answer_json(struct http_request *q, int status,
                  struct json *body); /* takes body; NULL: an empty answer */

@@ -166,88 +166,89 @@ static struct json *operation_arguments(const struct sandbox_call *c, struct htt
     return out;
 }
 
-/* Ask the sandbox, and answer when it has. Takes arguments. */
-static void ask_sandbox(struct http_request *q, struct lease *h, const struct sandbox_call *c,
-                        struct json *arguments, bool recreated)
+/* Its sandbox is there. */
+static void on_job_given(void *ctx, struct lease *h, bool made)
 {
-    autojson struct json *owned = arguments;
+    struct job *j = ctx;
+
+    http_request_waits(j->q, false);
+    if (made)
+        http_request_made(j->q, h);
+    if (http_request_wants_stream(j->q))
+        stream_begin_events(j->q);
+}
+
+/* Asks h, or else the sandbox that w wants, and answers when it has. Takes arguments. */
+static void ask_sandbox(const struct job *new, struct lease *h, const struct queue_want *w, struct json *arguments)
+{
     struct job *j = xcalloc(1, sizeof *j);
+    struct http_request *q = new->q;
+    autojson struct json *owned = arguments;
     const bool streams = http_request_wants_stream(q);
     const struct runner_listener l = {.ctx = j, .event = streams ? on_job_event : NULL, .done = on_job_done};
     struct error err = {0};
 
-    *j = (struct job){.q = q, .asks = c, .recreated = recreated};
-    lease_call_begin(&j->call, http_request_runners(q), http_request_client(q), h);
-    if (lease_call_ask(&j->call, c->operation, owned, &l, &err) < 0) {
+    *j = *new;
+    j->call.given = on_job_given;
+    j->call.given_ctx = j;
+    if (h)
+        lease_call_begin(&j->call, http_request_runners(q), http_request_client(q), h);
+    if ((!h && lease_call_make(&j->call, http_request_runners(q), w, &err) < 0)
+        || lease_call_ask(&j->call, j->asks->operation, owned, &l, &err) < 0) {
         answer_failure(q, &err);
         free(j);
         return;
     }
+    http_request_waits(q, j->call.place.rs != NULL);
     http_request_later(q, on_job_gone, j);
-    if (streams)
+    if (h && streams)
         stream_begin_events(q);
 }
 
-struct lease *sandbox_of(struct http_request *q, const char *id, bool *recreated)
+struct lease *sandbox_of(struct http_request *q, const char *id, bool *recreate)
 {
-    struct runners *rs = http_request_runners(q);
-    struct error err = {0};
     enum runners_absent why;
-    struct lease *h = runners_find(rs, http_request_client(q), id, &why);
+    struct lease *h = runners_find(http_request_runners(q), http_request_client(q), id, &why);
 
-    *recreated = false;
-    if (h)
+    if (recreate)
+        *recreate = !h && why == RUNNERS_EXPIRED
+                    && json_bool(json_get(http_request_body(q), "recreate"), false);
+    if (h || (recreate && *recreate))
         return h;
-    if (why == RUNNERS_UNKNOWN) {
+    if (why == RUNNERS_UNKNOWN)
         answer_error(q, 404, "SANDBOX_UNKNOWN", "there is no sandbox with this id");
-    } else if (why == RUNNERS_EXPIRED && json_bool(json_get(http_request_body(q), "recreate"), false)) {
-        h = runners_create(rs, http_request_client(q), NULL, &err);
-        *recreated = true;
-        if (h)
-            http_request_made(q, h);
-        else
-            answer_failure(q, &err);
-    } else {
+    else
         answer_error(q, 410, "SANDBOX_EXPIRED", "this sandbox %s; create another one",
                      why == RUNNERS_EXPIRED ? "was not used for too long, and has ended" : "was stopped");
-    }
-    return h;
+    return NULL;
 }
 
 static void on_call(struct http_request *q)
 {
     const struct sandbox_call *c = http_request_route(q)->data;
     const struct json *body = http_request_body(q);
-    bool recreated;
-    struct lease *h = sandbox_of(q, json_text(json_get(body, "sandbox_id")), &recreated);
+    const struct queue_want w = {.client = http_request_client(q)};
+    struct job j = {.q = q, .asks = c};
+    struct lease *h = sandbox_of(q, json_text(json_get(body, "sandbox_id")), &j.recreated);
 
-    if (h)
-        ask_sandbox(q, h, c, operation_arguments(c, q), recreated);
+    if (h || j.recreated)
+        ask_sandbox(&j, h, &w, operation_arguments(c, q));
 }
 
 static void on_create(struct http_request *q)
 {
-    struct error err = {0};
-    struct runners *rs = http_request_runners(q);
     const char *conversation = json_str(json_get(http_request_body(q), "conversation_id"));
-    if (conversation && !*conversation)
-        conversation = NULL;
-    bool found = conversation && runners_find_conversation(rs, http_request_client(q), conversation);
-    struct lease *h = runners_create(rs, http_request_client(q), conversation, &err);
+    const struct queue_want w = {.client = http_request_client(q),
+                                 .conversation = conversation && *conversation ? conversation : NULL};
+    struct job j = {.q = q, .asks = http_request_route(q)->data};
 
-    if (h && !found)
-        http_request_made(q, h);
-    if (h)
-        ask_sandbox(q, h, http_request_route(q)->data, json_object(), false);
-    else
-        answer_failure(q, &err);
+    ask_sandbox(&j, NULL, &w, json_object());
 }
 
 static void on_stop(struct http_request *q)
 {
-    bool recreated;
     const struct json *id = json_get(http_request_body(q), "sandbox_id");
-    struct lease *h = sandbox_of(q, json_text(id), &recreated);
+    struct lease *h = sandbox_of(q, json_text(id), NULL);
 
     if (!h)
         return;
@@ -275,16 +276,16 @@ static void on_list(struct http_request *q)
 static void on_file(struct http_request *q)
 {
     const char *id = http_request_param(q, "id"), *name = http_request_param(q, "name");
-    bool recreated;
+    struct job j = {.q = q, .asks = http_request_route(q)->data};
 
     if (!file_link_good(q, id, name) && !http_request_has_token(q)) {
         answer_header(q, "WWW-Authenticate", "Bearer");
         answer_error(q, 401, NULL, "this needs a token, or the whole link");
         return;
     }
-    struct lease *h = sandbox_of(q, id, &recreated);
+    struct lease *h = sandbox_of(q, id, NULL);
     if (h)
-        ask_sandbox(q, h, http_request_route(q)->data, json_object_of({"name", json_string(name)}), false);
+        ask_sandbox(&j, h, NULL, json_object_of({"name", json_string(name)}));
 }
 
 static const struct sandbox_call create = {"info", shape_info, {{0}}}, info = {"info", shape_info, {{0}}},
