@@ -30,7 +30,7 @@ struct lease {
 struct runners {
     struct runners_options o;
     struct owned living, ended;
-    struct owned waiting; /* for a sandbox: struct queue_place (queue.h) */
+    struct owned waiting;  /* for a sandbox: struct queue_place (queue.h) */
     uint64_t turn, number; /* of the one that got a sandbox last; of the one that came last */
     char *owner;
     int64_t pool_at; /* clock_ms() from which the pool may be filled; 0: at once */

@@ -155,8 +155,8 @@ static void refuse_waiting(struct queue_place *p)
     double seconds = (double)((clock_ms() - p->since) / 100) / 10;
 
     if (!h && why.kind == ERROR_BUSY)
-        error_set(&err, ERROR_BUSY, why.code, "%s, and none became free within %g s\n%s", why.text,
-                  seconds, why.remedy);
+        error_set(&err, ERROR_BUSY, why.code, "%s, and none became free within %g s\n%s", why.text, seconds,
+                  why.remedy);
     else
         err = why;
     queue_out(p);
@@ -235,9 +235,9 @@ struct lease *queue_take(struct runners *rs, struct queue_place *p, const struct
     p->rs = NULL;
     *made = !old;
     if (old || !rs->waiting.n)
-        h = w->outer ? runners_create_within(rs, w->client, runners_find(rs, w->client, w->outer->id, NULL),
-                                             &why)
-                     : runners_create(rs, w->client, w->conversation, &why);
+        h = w->outer
+                ? runners_create_within(rs, w->client, runners_find(rs, w->client, w->outer->id, NULL), &why)
+                : runners_create(rs, w->client, w->conversation, &why);
     if (h || (why.kind && why.kind != ERROR_BUSY) || rs->o.queue_ms <= 0) {
         if (!h && err)
             *err = why;

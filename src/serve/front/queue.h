@@ -13,7 +13,7 @@
 struct queue_want {            /* borrowed for the time of the call */
     const char *client;        /* on whose behalf (runners.h) */
     const char *conversation;  /* its sandbox, or else a new one; NULL: a new one */
-    const struct lease *outer; /* the new one is to be within this one (runners_create_within()); NULL: none */
+    const struct lease *outer; /* as of runners_create_within(); NULL: none */
 };
 
 struct queue_place { /* one that waits; the caller owns it, as a part of its own */

@@ -22,12 +22,12 @@ struct lease; /* one sandbox. A pointer to it is valid until the loop is served 
 
 struct runners_options {
     struct loop *loop;
-    int starter;    /* as in runner_options; borrowed */
-    unsigned max;   /* the most sandboxes at once */
-    int64_t ttl_ms; /* a sandbox ends after so long without a request; 0: never */
-    unsigned pool;  /* the number of sandboxes that are started ahead */
+    int starter;      /* as in runner_options; borrowed */
+    unsigned max;     /* the most sandboxes at once */
+    int64_t ttl_ms;   /* a sandbox ends after so long without a request; 0: never */
+    unsigned pool;    /* the number of sandboxes that are started ahead */
     int64_t queue_ms; /* how long a request waits where all are in use (queue.h); 0: not at all */
-    bool named;     /* they are named, and so outlive us */
+    bool named;       /* they are named, and so outlive us */
     /* Returns the most sandboxes that a client may have; 0: up to max. NULL: up to max for each. */
     unsigned (*most)(void *ctx, const char *client);
     void *ctx;
@@ -97,10 +97,10 @@ struct runners_counts {
     unsigned waiting;                 /* requests in the queue, at present */
     /* since the start of the front */
     uint64_t created, expired, stopped;
-    uint64_t from_pool;   /* handed out of the pool */
-    uint64_t found_again; /* taken over from an earlier front */
-    uint64_t died;        /* runners that ended by themselves */
-    uint64_t gave_way;    /* spare ones that were ended for another one */
+    uint64_t from_pool;      /* handed out of the pool */
+    uint64_t found_again;    /* taken over from an earlier front */
+    uint64_t died;           /* runners that ended by themselves */
+    uint64_t gave_way;       /* spare ones that were ended for another one */
     struct histogram waited; /* how long each request for a new sandbox was in the queue, in seconds */
 };
 void runners_counts(const struct runners *rs, struct runners_counts *out);

@@ -31,9 +31,8 @@ static int runners_ask(void *ctx, const struct mcp_invocation *q, struct lease_c
 {
     c->made = q->sandbox && !strcmp(q->sandbox, "new");
     c->spare = !q->sandbox && !q->named;
-    return call_sandbox(ctx, q, c, err) < 0
-               ? -1
-               : lease_call_ask(c, q->operation, q->arguments, q->listener, err);
+    return call_sandbox(ctx, q, c, err) < 0 ? -1
+                                            : lease_call_ask(c, q->operation, q->arguments, q->listener, err);
 }
 
 static void leave(void *ctx, struct lease_call *c)

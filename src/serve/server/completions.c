@@ -132,17 +132,16 @@ static void completion_release(struct http_question *qn)
     openai_reply_release(&of(qn)->reply);
 }
 
-static const struct question_shape
-    whole = {.place = place,
-             .answered = completion_answered,
-             .failed = completion_failed,
-             .release = completion_release},
-    stream = {.event = stream_event,
-              .place = place,
-              .answered = completion_answered,
-              .failed = completion_failed,
-              .silent = stream_silent,
-              .release = completion_release};
+static const struct question_shape whole = {.place = place,
+                                            .answered = completion_answered,
+                                            .failed = completion_failed,
+                                            .release = completion_release},
+                                   stream = {.event = stream_event,
+                                             .place = place,
+                                             .answered = completion_answered,
+                                             .failed = completion_failed,
+                                             .silent = stream_silent,
+                                             .release = completion_release};
 
 /* ---- the request ---- */
 

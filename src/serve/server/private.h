@@ -24,7 +24,7 @@
 #define CONNECTIONS_MAX  768
 #define NEWCOMERS_MAX    64  /* connections beyond these, for which others are closed */
 #define SLOW_MS          250 /* from this age on a connection without a request may have to give way */
-#define IN_FLIGHT_MAX    400 /* requests of all clients that a handler has not answered, and has a sandbox for */
+#define IN_FLIGHT_MAX    400 /* requests of all clients that are not answered yet and wait for no sandbox */
 #define IN_FLIGHT_ONE    256 /* the same of one token */
 #define IN_FLIGHT_LEAST  8   /* and so many each token may have, whatever the others do */
 #define BODIES_ONE       (4 * (size_t)JSON_BYTES) /* of the bodies of one token's requests, together */

@@ -179,7 +179,8 @@ static void on_job_given(void *ctx, struct lease *h, bool made)
 }
 
 /* Asks h, or else the sandbox that w wants, and answers when it has. Takes arguments. */
-static void ask_sandbox(const struct job *new, struct lease *h, const struct queue_want *w, struct json *arguments)
+static void ask_sandbox(const struct job *new, struct lease *h, const struct queue_want *w,
+                        struct json *arguments)
 {
     struct job *j = xcalloc(1, sizeof *j);
     struct http_request *q = new->q;

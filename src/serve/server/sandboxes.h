@@ -15,8 +15,8 @@ char *sandbox_file_url(const struct http_request *q, const char *id, const char 
 bool file_link_good(struct http_request *q, const char *id, const char *name);
 
 /* Returns the sandbox with that id. If it has expired and the body says "recreate": true, *recreate is set,
- * for which the caller makes another one; recreate may be NULL. Otherwise NULL: there is none, and the request
- * was answered with 404 or 410. */
+ * for which the caller makes another one; recreate may be NULL. Otherwise NULL: there is none, and the
+ * request was answered with 404 or 410. */
 struct lease *sandbox_of(struct http_request *q, const char *id, bool *recreate);
 
 #endif
