@@ -1,6 +1,7 @@
 /* cmd_batch.c - "sandpiper batch": asks the questions of a file (serve/batch), and "batch report": what came
  * of them. A front, as serve is: it reads what code and models wrote, and has no key.
  */
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,8 @@
 #include "process/signals.h"
 #include "show/show.h"
 
-#define DRAW_MS 200
+#define DRAW_MS        200
+#define STARTING_LEAST 4
 
 struct progress {
     bool terminal;
@@ -92,6 +94,15 @@ static void say_between(void *ctx, const char *line)
 {
     wipe_progress(ctx);
     print_line(line);
+}
+
+/* How many sandboxes start at once: each takes a processor for a while. */
+static unsigned starting(const struct front_settings *set)
+{
+    cpu_set_t mine;
+    int n = sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 1;
+
+    return (unsigned)(set->max_starting ? set->max_starting : n < STARTING_LEAST ? STARTING_LEAST : n);
 }
 
 static int read_jobs(const char *text, unsigned *jobs, struct error *err)
@@ -175,6 +186,8 @@ static int ask_rows(const struct front *f, struct loop *loop, const struct rows 
                               .max_tokens = set->max_tokens_total,
                               .max_cost = set->max_cost,
                               .retry_failed = set->retry_failed,
+                              .starting = starting(set),
+                              .openai = set->format != NULL,
                               .progress = draw_progress,
                               .notice = say_between,
                               .ctx = &p};
@@ -202,6 +215,8 @@ static int run_batch(const struct front *f, struct loop *loop, struct error *err
         return print_report(names->v[1], names->n == 3 ? names->v[2] : NULL, err);
     if (!set->output)
         return error_set(err, ERROR_USAGE, 0, "batch needs -o FILE, which gets a line for each answer");
+    if (set->format && strcmp(set->format, "openai") != 0)
+        return error_set(err, ERROR_USAGE, 0, "batch has the format openai, or its own without --format");
     if (names->n > (set->settle ? 2u : 1u))
         return error_set(err, ERROR_USAGE, 0, "batch asks the questions of one file");
     struct rows *rs = rows_open(names->v[0], set->template, err);

@@ -210,8 +210,10 @@ static int export(const struct sessions *s, const char *format, struct error *er
 
 static int export_any(const struct sessions *s, struct error *err)
 {
-    return export(
-        s, s->c->format ? s->c->format : export_format_of(s->c->front.output ? s->c->front.output : ""), err);
+    return export(s,
+                  s->c->front.format ? s->c->front.format
+                                     : export_format_of(s->c->front.output ? s->c->front.output : ""),
+                  err);
 }
 
 static int show(const struct sessions *s, struct error *err)

@@ -10,6 +10,7 @@ import time
 import pytest
 
 from program import HANG
+from test_own_engine import HERE as BOX, use
 
 CODE = "import os; n = sum(map(int, QUESTION.split('+'))); print(n, sorted(os.listdir('/mnt/data')))"
 
@@ -17,7 +18,7 @@ CODE = "import os; n = sum(map(int, QUESTION.split('+'))); print(n, sorted(os.li
 class Model:
     """Answers from as many threads as ask: for "what is A+B" it has code computed and says what that printed. refuse(n): answer request n with 429?"""
 
-    def __init__(self, refuse=lambda n: False, wait=0.0):
+    def __init__(self, refuse=lambda n: False, wait=0.0, says=(429, "Rate limit reached"), port=0):
         self.asked, self.refused, self.bodies, self.lock, self.now, self.most = [], 0, [], threading.Lock(), 0, 0
         model = self
 
@@ -48,7 +49,7 @@ class Model:
                 time.sleep(wait)
                 try:
                     if refused:
-                        self.give(429, '{"error": {"message": "Rate limit reached"}}', Retry_After=1)
+                        self.give(says[0], json.dumps({"error": {"message": says[1]}}), Retry_After=1)
                     else:
                         self.answer(body)
                 finally:
@@ -74,7 +75,7 @@ class Model:
                 text = "".join("data: %s\n\n" % json.dumps(dict(e, id="x", object="chat.completion.chunk", created=1, model="test-model")) for e in events)
                 self.give(200, text + "data: [DONE]\n\n", "text/event-stream")
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.server.daemon_threads = True
         self.url = "http://127.0.0.1:%d/v1" % self.server.server_port
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -189,6 +190,9 @@ def test_the_line_at_a_terminal(sandpiper, model, columns):
 
 def test_a_file_that_is_no_results(bare):
     rows(bare, 1)
+    bare.write("out.jsonl", "my diary")                         # without its end of line: this is not a line that was cut
+    assert bare.run("batch", "q.jsonl", "-o", "out.jsonl").code == 2
+    assert open(os.path.join(bare.work, "out.jsonl")).read() == "my diary"
     bare.write("out.jsonl", "my diary\n")
     r = bare.run("batch", "q.jsonl", "-o", "out.jsonl")
     assert r.code == 2 and "out.jsonl, line 1: this is not the result of a batch" in r.err
@@ -266,6 +270,112 @@ def test_a_service_that_refuses(sandpiper, model):
     r = sandpiper.run("batch", "q.jsonl", "-o", "out.jsonl", timeout=180)
     assert r.code == 0 and m.refused > 3 and {x["status"] for x in lines(sandpiper)} == {"answered"}, r
     assert sorted(x["id"] for x in lines(sandpiper)) == sorted("r%d" % i for i in range(12))
+
+
+@pytest.mark.parametrize("how, code, said", [
+    ("refused", 75, "(connection refused)"), ("unknown", 75, "cannot reach none.invalid: unknown host"), ("key", 77, "refused the credentials (401)"),
+    ("quota", 75, "the quota for model test-model is used up"), ("engine", 3, "gpubox")])
+def test_what_all_rows_would_meet(sandpiper, model, how, code, said):
+    """One message, no line for any row, and the next run asks them."""
+    m = model(sandpiper, refuse=lambda n: how in ("key", "quota"), says=(401, "Incorrect API key") if how == "key" else (402, "pay"))
+    rows(sandpiper, 40)
+    url = sandpiper.url
+    if how in ("refused", "unknown"):
+        sandpiper.url = "http://127.0.0.1:9/v1" if how == "refused" else "https://none.invalid/v1"
+    elif how == "engine":
+        use(sandpiper, ["sh", "-c", "exit 1", "{python}"])
+    r = sandpiper.run("batch", "q.jsonl", "-o", "out.jsonl", "-j", "2")
+    assert (r.code, r.out, lines(sandpiper)) == (code, "", []), r
+    assert r.err.count("sandpiper: ") == 1 and "no row can be asked: " in r.err and said in r.err, r
+    assert r.err.endswith("0 answered, 40 left: the same command goes on with them\n") and len(m.bodies) <= 10, (r, len(m.bodies))
+    if how == "refused":
+        sandpiper.url = url
+        r = sandpiper.run("batch", "q.jsonl", "-o", "out.jsonl", "--limit", "3")
+        assert r.code == 0 and len(lines(sandpiper)) == 3, r
+
+
+def test_a_row_that_may_not_use_its_model(sandpiper, model):
+    """is its own affair."""
+    m = model(sandpiper, refuse=lambda n: m.bodies[n - 1]["model"] == "dear", says=(403, "no access to this model"))
+    sandpiper.write("q.jsonl", "".join(json.dumps(dict({"question": "what is %d+1" % i}, **({"model": "dear"} if i % 4 else {}))) + "\n" for i in range(12)))
+    r = sandpiper.run("batch", "q.jsonl", "-o", "out.jsonl", "-j", "4")
+    assert r.code == 1 and "3 answered, 9 failed, 0 left" in r.err and "no access to this model" in r.err, r
+
+
+def test_a_service_that_comes_back(sandpiper, model):
+    """What has answered before is waited for, and no row fails."""
+    m = model(sandpiper)
+    rows(sandpiper, 30)
+    p = sandpiper.start("batch", "q.jsonl", "-o", "out.jsonl", "-j", "4")
+    while len(m.asked) < 10:
+        time.sleep(0.02)
+    m.end()
+    assert p.stderr.readline().startswith(b"sandpiper: waiting: cannot reach 127.0.0.1:"), "it says what it waits for"
+    model(sandpiper, port=int(m.url.split(":")[2].split("/")[0]))
+    out, err = p.communicate(timeout=HANG)
+    assert p.returncode == 0 and b"waiting" not in err and {x["status"] for x in lines(sandpiper)} == {"answered"}, (out, err)
+    assert len(lines(sandpiper)) == 30
+
+
+def test_lines_as_openai_has_them(sandpiper, model):
+    m = model(sandpiper)
+    sandpiper.write("q.jsonl", "".join(json.dumps(line) + "\n" for line in [
+        {"custom_id": "c", "method": "POST", "url": "/v1/chat/completions", "body": {"messages": [{"role": "user", "content": "what is 2+2"}]}},
+        {"custom_id": "r", "method": "POST", "url": "/v1/responses", "body": {"input": "what is 3+3"}},
+        {"custom_id": "f", "method": "POST", "url": "/v1/chat/completions", "body": {"messages": [{"role": "user", "content": "fail 1+1"}]}}]))
+    words = ("batch", "q.jsonl", "-o", "out.jsonl", "--format", "openai")
+    assert sandpiper.run(*words).code == 1
+    found = {line["custom_id"]: line for line in lines(sandpiper)}
+    assert len({line["id"] for line in found.values()}) == 3 and found["c"]["error"] is None
+    assert all(found[x]["response"]["status_code"] == 200 and found[x]["response"]["request_id"] for x in "cr")
+    body = found["c"]["response"]["body"]
+    assert (body["object"], body["choices"][0]["message"]["content"], body["usage"]["total_tokens"]) == ("chat.completion", "It is 4 [].", 30)
+    body = found["r"]["response"]["body"]
+    assert (body["object"], body["output"][0]["content"][0]["text"]) == ("response", "It is 6 [].")
+    assert found["f"]["response"] is None and found["f"]["error"]["code"] == "no_answer" and "cannot be asked" in found["f"]["error"]["message"]
+    asked = len(m.asked)
+    r = sandpiper.run(*words)
+    assert ", 3 done before" in r.err and len(m.asked) == asked, r
+    r = sandpiper.run(*words, "--retry-failed")
+    assert "0 answered, 1 failed, 0 left, 2 done before" in r.err and len(m.asked) == asked + 1, r
+    r = sandpiper.run("batch", "report", "out.jsonl")
+    assert r.out.startswith("3 rows: 2 answered, 1 not\n") and "(row f)" in r.out and "tokens: 60" in r.out, r
+    r = sandpiper.run("batch", "q.jsonl", "-o", "x", "--format", "md")
+    assert r.code == 2 and "batch has the format openai" in r.err
+
+
+def test_lines_of_another_program(sandpiper, model):
+    """vLLM's have no status_code, and none says what was asked: they count by their id."""
+    m = model(sandpiper)
+    rows(sandpiper, 5)
+    said = lambda **more: {"request_id": "x", "body": {"choices": [{"message": {"content": "as it was"}}], "usage": {"prompt_tokens": 1}}, **more}
+    text = "\n".join(json.dumps({"id": "vllm-1", "custom_id": id, "response": response, "error": error}) for id, response, error in [
+        ("r0", said(), None), ("r1", said(status_code=200), None), ("r2", said(status_code=500), {"message": "out of memory"}),
+        ("r3", None, {"code": "batch_expired", "message": "too late"})])
+    sandpiper.write("out.jsonl", text)                          # no end of line behind the last
+    words = ("batch", "q.jsonl", "-o", "out.jsonl")
+    r = sandpiper.run(*words)
+    assert "1 answered, 0 failed, 0 left, 4 done before" in r.err and m.asked == ["what is 4+1"], r
+    r = sandpiper.run("batch", "report", "out.jsonl")
+    assert r.out.startswith("5 rows: 3 answered, 2 not\n") and "out of memory (row r2)" in r.out and "too late (row r3)" in r.out, r
+    r = sandpiper.run(*words, "--retry-failed")
+    assert "2 answered, 0 failed, 0 left, 3 done before" in r.err, r
+    r = sandpiper.run("batch", "report", "out.jsonl")
+    assert r.out.startswith("5 rows: 5 answered, 0 not\n"), r
+
+
+def test_how_many_start_at_once(sandpiper, model):
+    """Each sandbox takes its time to start; what it has started is no concern of the limit."""
+    model(sandpiper, wait=0.5)
+    rows(sandpiper, 8)
+    use(sandpiper, ["sh", "-c", 'echo + >> "$0"; sleep 0.4; echo - >> "$0"; exec "$@"', sandpiper.path("starts"), *BOX])
+    assert sandpiper.run("batch", "q.jsonl", "-o", "out.jsonl", "-j", "8", "--max-starting", "2").code == 0
+    now, most = 0, 0
+    with open(sandpiper.path("starts")) as f:
+        for sign in f.read().split():
+            now += 1 if sign == "+" else -1
+            most = max(most, now)
+    assert most == 2, most
 
 
 def test_how_many_at_once(sandpiper, model):

@@ -33,7 +33,7 @@ def main():
     formats = table("src/answer/store/export.c", "formats", "export_")
     wanted = [("src/data/config/option.h", '"auto|%s"' % "|".join(engines)),
               ("src/data/config/option.c", "auto, %s or your own" % ", ".join(engines)),
-              ("src/data/config/option.c", '"%s"' % "|".join(formats)),
+              ("src/data/config/option.c", '"%s|openai"' % "|".join(formats)),
               ("src/data/config/option.c", "sessions export: " + either(formats)),
               ("src/terminal/term/cmd_saved.c", "{%s, NULL}" % ", ".join('"%s"' % f for f in formats)),
               ("src/terminal/term/cmd_saved.c", either(formats)),

@@ -24,6 +24,7 @@
 #include "conversation/result_json.h"
 #include "json/json.h"
 #include "ask/ask.h"
+#include "operations/runner_messages.h"
 #include "process/loop.h"
 #include "sandbox/sandbox.h"
 
@@ -45,6 +46,7 @@ struct asker {
     struct result *results;
     struct json *notices;
     struct json *line, *computed; /* of the end */
+    struct error failed;          /* kind ERROR_NONE: the question was answered, or not asked */
     char salt[9];                 /* of the names of turns: no other process has made the same */
     unsigned turns;               /* how many were named */
     char turn[32];                /* where the conversation stands; "": at its beginning */
@@ -316,7 +318,6 @@ static void question(struct asker *q, const struct json *arguments, bool *fresh,
     const char *input = json_text(json_get(arguments, "input")),
                *system = json_str(json_get(arguments, "system"));
     struct ask *a = &q->ask;
-    struct error failed = {0};
 
     if (stand(q, arguments, fresh, err) < 0)
         return;
@@ -327,7 +328,7 @@ static void question(struct asker *q, const struct json *arguments, bool *fresh,
         agent_unattach(a->agent);
         return;
     }
-    enum question_status status = agent_ask(a->agent, input, strlen(input), &failed);
+    enum question_status status = agent_ask(a->agent, input, strlen(input), &q->failed);
     if (question_has_answer(status) || !json_get(arguments, "history"))
         snprintf(q->turn, sizeof q->turn, "%s-%u", q->salt, ++q->turns);
     else
@@ -341,7 +342,8 @@ static struct json *result_of(struct asker *q, bool fresh)
         json_add(q->notices, json_copy(n));
     return json_set_all(steal(&q->line), {"computed", q->computed ? steal(&q->computed) : json_null()},
                         {"model", json_string(llm_model(q->ask.llm))}, {"turn", json_string(q->turn)},
-                        {"fresh", json_boolean(fresh)}, {"notices", steal(&q->notices)});
+                        {"fresh", json_boolean(fresh)}, {"notices", steal(&q->notices)},
+                        {"failed", q->failed.kind ? error_to_json(&q->failed) : json_null()});
 }
 
 int asker_run(void *ctx, struct runner_child *c, const struct json *arguments, struct json **result,
@@ -353,6 +355,7 @@ int asker_run(void *ctx, struct runner_child *c, const struct json *arguments, s
 
     q->child = c;
     q->notices = json_array();
+    q->failed = (struct error){0};
     q->stream = json_bool(json_get(arguments, "stream"), false);
     int status = choose(q, arguments, err);
     if (status == 0) {

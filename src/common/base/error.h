@@ -28,7 +28,9 @@ enum error_kind {
 
 struct error {
     enum error_kind kind;
-    int code; /* errno, HTTP status or 0, by kind */
+    /* errno, HTTP status or 0, by kind. Of those that the next question would meet too: ERROR_NETWORK with
+     * EHOSTUNREACH (no connection could be made), ERROR_BUSY with EDQUOT (the account's quota is used up). */
+    int code;
     /* What was wrong, one line, and what to do about it, any number of lines or "". Always valid UTF-8, not
      * scrubbed. */
     char text[1024], remedy[1024];

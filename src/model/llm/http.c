@@ -409,6 +409,14 @@ static void describe(struct transfer *t, CURLcode code)
     }
 }
 
+/* Was there no connection at all, or none that we may use? */
+static bool is_apart(CURLcode code)
+{
+    return code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY
+           || code == CURLE_COULDNT_CONNECT || code == CURLE_PROXY || code == CURLE_OPERATION_TIMEDOUT
+           || code == CURLE_SSL_CONNECT_ERROR || certificates_refused(code);
+}
+
 static enum http_end run_transfer(struct transfer *t, struct error *err)
 {
     struct http *h = t->h;
@@ -425,6 +433,7 @@ static enum http_end run_transfer(struct transfer *t, struct error *err)
             if (t->stopped)
                 return HTTP_STOPPED;
             describe(t, m->data.result);
+            t->reply->failure.apart = is_apart(m->data.result);
             return HTTP_LOST;
         }
         int end = check_timers(t, clock_ms(), err);

@@ -2,6 +2,7 @@
  * for it. Servers that people run themselves tell the window that a model really has in answer to calls of
  * their own, each of which is skipped when it gets no answer.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -281,8 +282,8 @@ static int refused(const struct llm_models_query *q, const char *host, const str
         return error_set(err, ERROR_API, f->status,
                          "%s has no list of models (%d)\nName a model with -m MODEL.", host, f->status);
     if (f->class == FAILURE_BUSY || f->class == FAILURE_QUOTA || f->class == FAILURE_LOADING)
-        return error_set(err, ERROR_BUSY, f->status, "%s is busy (%d): %s\nTry again later.", host, f->status,
-                         said);
+        return error_set(err, ERROR_BUSY, f->class == FAILURE_QUOTA ? EDQUOT : f->status,
+                         "%s is busy (%d): %s\nTry again later.", host, f->status, said);
     return error_set(err, ERROR_API, f->status,
                      "%s did not list its models (%d): %s\nCheck the base URL; "
                      "most end in /v1.",
@@ -309,7 +310,8 @@ static int ask_list(struct list_request *a, struct llm_models *out, struct error
         return error_set(err, ERROR_PROTOCOL, 0, "%s sent a list of models larger than %u MiB", host,
                          MODELS_BYTES >> 20);
     if (end == HTTP_LOST)
-        return error_set(err, ERROR_NETWORK, 0, "%s\n%s", a->reply.failure.message,
+        return error_set(err, ERROR_NETWORK, a->reply.failure.apart ? EHOSTUNREACH : 0, "%s\n%s",
+                         a->reply.failure.message,
                          remedy(a->reply.failure.hint ? a->reply.failure.hint : REMEDY_CHECK_NETWORK, false));
     if (a->reply.head.status != 200) {
         failure_from_response(&f, &a->reply.head, buf_str(&a->body), a->body.len);

@@ -66,6 +66,7 @@ struct failure {
     /* worth at most one more try: a long timeout, an empty answer, a stream that began with a broken event */
     bool once;
     bool never;      /* network: not worth a retry (refused on loopback, bad certificate) */
+    bool apart;      /* network: no connection was made */
     bool body_limit; /* 413 without a word of tokens: perhaps not the model's window but a limit on bytes */
     bool page;       /* the body was an HTML page, which a proxy or firewall may have sent */
     bool empty;      /* truncated without anything being cut off: the service sent nothing */

@@ -1,6 +1,7 @@
 /* failure_text.c - writes the words for the user: what went wrong, at which endpoint and model, and on a
  * second line the next step. They never hold the key: it is removed when a service quotes it.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -90,7 +91,7 @@ static int quota(const struct text *t)
         snprintf(when, sizeof when, "; it resets in ");
         duration_text(when + strlen(when), sizeof when - strlen(when), t->f->retry_after);
     }
-    return error_set(t->err, ERROR_BUSY, t->f->status,
+    return error_set(t->err, ERROR_BUSY, EDQUOT,
                      "%s: the quota for model %s is used up%s: %s\n"
                      "Retrying will not help; check the plan and billing of the account%s%.200s%s%s",
                      t->host, t->model, t->status, t->said, name ? " that " : "", name ? name : "",
@@ -289,7 +290,8 @@ int failure_error(const struct failure *f, const struct llm_options *o, const ch
                          "the reply of %s, model %s, broke off before its end (truncated): %s\n%s", t.host,
                          t.model, t.said, f->hint ? next(&t, f->hint) : "Ask again");
     case FAILURE_NETWORK:
-        return error_set(err, ERROR_NETWORK, f->status, "%s\n%s (base URL %s, model %s)", t.said,
+        return error_set(err, ERROR_NETWORK, f->apart ? EHOSTUNREACH : f->status,
+                         "%s\n%s (base URL %s, model %s)", t.said,
                          next(&t, f->hint ? f->hint : REMEDY_CHECK_NETWORK), t.base, t.model);
     case FAILURE_EMPTY_RESULT:
     case FAILURE_PROTOCOL:

@@ -16,19 +16,22 @@
 #include "base/inputs.h"
 #include "base/mem.h"
 #include "base/newfile.h"
+#include "base/size.h"
 #include "batch/results.h"
 #include "batch/rows.h"
 #include "front/runner.h"
 #include "json/json.h"
+#include "openai/shape.h"
+#include "operations/runner_messages.h"
 #include "process/loop.h"
 #include "process/signals.h"
 
-#define FILE_MAX    (32u << 20) /* bytes of a row's file; it goes to the runner in one message */
-#define TRIES       3           /* for a row whose runner died or whose sandbox did not start */
-#define REFUSED_MS  5000        /* the pause after a refusal that named no time */
-#define AT_ONCE_MS  1000        /* refusals within this time count as one */
-#define NOTICES_MAX 20
-#define SETTLE_MS   3000 /* that runners may take to end */
+#define FILE_MAX   (32u << 20) /* bytes of a row's file; it goes to the runner in one message */
+#define TRIES      3           /* for a row whose runner died or whose sandbox did not start */
+#define REFUSED_MS 5000        /* the pause after a refusal that named no time */
+#define AT_ONCE_MS 1000        /* refusals within this time count as one */
+#define LOST_MS    5000        /* between rows that ask whether the service is there again */
+#define SETTLE_MS  3000        /* that runners may take to end */
 
 struct due { /* a row to be asked */
     size_t row;
@@ -39,9 +42,9 @@ struct place { /* in which a row is asked */
     struct batch *b;
     struct due due;
     struct runner *runner; /* NULL: free */
-    bool up, ended;
+    bool up, ended;        /* up: its sandbox has started */
     int64_t began;
-    struct json *code, *notices;
+    struct json *code;
 };
 
 struct batch {
@@ -55,6 +58,8 @@ struct batch {
     int64_t not_before; /* clock_ms(): no row begins earlier */
     int64_t halved_at;
     bool interrupted; /* once */
+    unsigned lost;    /* rows in a row that failed for a reason that all rows share */
+    int64_t lost_at;  /* when the first of them did */
     struct error fatal;
 };
 
@@ -100,7 +105,7 @@ static int choose_rows(struct batch *b, struct error *err)
             if (o->only && strcmp(o->only, r.id) != 0)
                 continue;
             found++;
-            if (results_has(o->results, row_key(r.id, r.sha256, epoch), o->retry_failed || o->only))
+            if (results_has(o->results, r.id, r.sha256, epoch, o->retry_failed || o->only))
                 b->n->before++;
             else
                 queue_row(b, (struct due){i, epoch, 0});
@@ -162,19 +167,26 @@ static void fail_batch(struct batch *b, const struct error *err)
     b->n->stopping = true;
 }
 
+/* NULL: our own form. */
+static const struct openai_shape *row_shape(const struct batch_options *o, const struct row *r)
+{
+    return !o->openai ? NULL : r->responses ? &openai_responses : &openai_chat;
+}
+
 static struct json *row_line(const struct row *r, int epoch, const char *status)
 {
     return json_object_of({"id", json_string(r->id)}, {"epoch", json_integer(epoch)},
                           {"status", json_string(status)}, {"sha256", json_string(r->sha256)});
 }
 
-static void add_line(struct batch *b, const struct row *r, const struct due *d, struct json *given)
+static void add_result(struct batch *b, const struct row *r, struct json *given)
 {
     autojson struct json *line = given;
     struct error err = {0};
 
     *(results_answered(line) ? &b->n->answered : &b->n->failed) += 1;
-    if (results_add(b->o->results, row_key(r->id, r->sha256, d->epoch), line, &err) < 0)
+    b->lost = 0;
+    if (results_add(b->o->results, line, row_shape(b->o, r), &err) < 0)
         fail_batch(b, &err);
     if (b->o->max_errors && b->n->failed >= (size_t)b->o->max_errors && !b->n->stopping) {
         b->n->stopping = true;
@@ -185,8 +197,8 @@ static void add_line(struct batch *b, const struct row *r, const struct due *d, 
 static void add_failure(struct batch *b, const struct row *r, const struct due *d, const char *status,
                         const char *why)
 {
-    add_line(
-        b, r, d,
+    add_result(
+        b, r,
         json_set_all(row_line(r, d->epoch, status), {"error", json_string(why)}, {"answer", json_null()}));
 }
 
@@ -298,7 +310,43 @@ static void end_with_result(struct place *p, const struct row *r, const struct j
     json_set_all(line, {"code", steal(&p->code)}, {"files", row_files(b, r, result)},
                  {"seconds", json_number((double)(clock_ms() - p->began) / 1000)});
     count_usage(b, json_get(result, "usage"));
-    add_line(b, r, &p->due, line);
+    add_result(b, r, line);
+}
+
+/* Would the next row meet it too? A row's own model may be refused while others are answered. */
+static bool fails_all(const struct place *p, const struct row *r, const struct error *why)
+{
+    bool own_model = json_get(r->ask, "model") != NULL;
+
+    return (why->kind == ERROR_AUTH && !own_model)
+           || (why->kind == ERROR_NETWORK && why->code == EHOSTUNREACH)
+           || (why->kind == ERROR_BUSY && why->code == EDQUOT && !own_model)
+           || (why->kind == ERROR_SANDBOX && !p->up);
+}
+
+/* Such a row gets no line. Waits for what has worked before; else nothing more is asked. */
+static void note_lost(struct place *p, const struct error *why)
+{
+    struct batch *b = p->b;
+    int64_t now = clock_ms();
+
+    if (b->lost++ == 0)
+        b->lost_at = now;
+    p->due.tries = 0;
+    ask_later(p);
+    if (b->lost >= BATCH_LOST && (!b->n->answered || now - b->lost_at >= BATCH_PATIENCE_MS)) {
+        struct error err;
+
+        error_set(&err, why->kind == ERROR_NETWORK ? ERROR_BUSY : why->kind, 0, "no row can be asked: %s\n%s",
+                  why->text, why->remedy);
+        fail_batch(b, &err);
+    } else if (b->n->answered) {
+        if (b->lost == 1) {
+            autofree char *line = xasprintf("waiting: %s", why->text);
+            b->o->notice(b->o->ctx, line);
+        }
+        b->not_before = now + LOST_MS;
+    }
 }
 
 static void on_row_done(void *ctx, const struct json *result, const struct error *err)
@@ -307,26 +355,31 @@ static void on_row_done(void *ctx, const struct json *result, const struct error
     struct batch *b = p->b;
     struct row r autorelease(rows_row_release) = {0};
     const char *status = json_text(json_get(result, "status"));
+    struct error why = {0};
 
     p->ended = true;
     b->n->running--;
     rows_read(b->o->rows, p->due.row, &r);
     if (b->interrupted && (err || !strcmp(status, "interrupted")))
         return; /* the next run asks it */
-    if (!strcmp(status, "try_later")) {
+    if (err)
+        why = *err;
+    else if (json_type(json_get(result, "failed")) == JSON_OBJECT)
+        error_from_json(&why, json_get(result, "failed"));
+    if (fails_all(p, &r, &why)) {
+        note_lost(p, &why);
+    } else if (!strcmp(status, "try_later")) {
         p->due.tries = 0; /* the service is to blame, not the row */
         slow_down(b, REFUSED_MS);
         ask_later(p);
-    } else if (!strcmp(status, "refused") || (err && (err->kind == ERROR_AUTH || err->kind == ERROR_USAGE))) {
-        struct error why = {0};
-
-        if (err)
-            why = *err;
-        else
-            error_set(&why, ERROR_AUTH, 0, "%s", json_text(json_get(result, "error")));
-        fail_batch(b, &why);
-    } else if (err && !ask_later(p)) {
-        add_failure(b, &r, &p->due, "no_sandbox", err->text);
+    } else if (err && err->kind == ERROR_USAGE && !json_get(r.ask, "model")) {
+        fail_batch(b, err);
+    } else if (err && (err->kind == ERROR_USAGE || !ask_later(p))) {
+        add_failure(b, &r, &p->due,
+                    err->kind == ERROR_USAGE     ? "usage"
+                    : err->kind == ERROR_SANDBOX ? "no_sandbox"
+                                                 : "no_answer",
+                    err->text);
     } else if (result) {
         speed_up(b);
         end_with_result(p, &r, result);
@@ -338,8 +391,8 @@ static void on_place_ready(void *ctx, struct runner *runner, const struct error 
 {
     struct place *p = ctx;
 
-    (void)runner, (void)err; /* a failure comes with the answer to the question */
-    p->up = true;
+    (void)runner; /* a failure comes with the answer to the question, which tries again */
+    p->up |= !err;
 }
 
 static void clear_place(struct place *p)
@@ -394,7 +447,7 @@ static unsigned places_starting(const struct batch *b)
 static void fill_places(struct batch *b)
 {
     for (unsigned i = 0; i < b->n_places && b->first < b->last && !b->n->stopping; i++) {
-        if (b->n->running >= (unsigned)b->window || places_starting(b) >= BATCH_STARTING
+        if (b->n->running >= (b->lost ? 1 : (unsigned)b->window) || places_starting(b) >= b->o->starting
             || clock_ms() < b->not_before)
             break;
         if (b->places[i].runner)
@@ -450,6 +503,18 @@ static void run_rows(struct batch *b)
     }
 }
 
+/* What ended the batch, and how it goes on. */
+static int tell_fatal(const struct batch *b, struct error *err)
+{
+    const struct batch_counts *n = b->n;
+    size_t left = n->rows - n->answered - n->failed;
+
+    return error_set(err, b->fatal.kind, b->fatal.code,
+                     "%s\n%s%s%s answered, %s left: the same command goes on with them", b->fatal.text,
+                     b->fatal.remedy, *b->fatal.remedy ? "\n" : "", count_text((int64_t)n->answered).text,
+                     count_text((int64_t)left).text);
+}
+
 int batch_run(const struct batch_options *o, struct batch_counts *n, struct error *err)
 {
     struct batch b = {.o = o, .n = n, .window = o->jobs ? o->jobs : BATCH_JOBS};
@@ -471,12 +536,7 @@ int batch_run(const struct batch_options *o, struct batch_counts *n, struct erro
     runner_let_go();
     free(b.places);
     free(b.due);
-    if (b.fatal.kind) {
-        if (err)
-            *err = b.fatal;
-        return -1;
-    }
-    return 0;
+    return b.fatal.kind ? tell_fatal(&b, err) : 0;
 }
 
 int batch_settle(const struct rows *rs, struct results *l, const char *id, const char *reason,
@@ -490,7 +550,7 @@ int batch_settle(const struct rows *rs, struct results *l, const char *id, const
             continue;
         autojson struct json *line = json_set_all(row_line(&r, 1, "settled"), {"answer", json_null()},
                                                   {"error", json_string(reason)});
-        return results_add(l, row_key(r.id, r.sha256, 1), line, err) < 0 || results_sync(l, err) < 0 ? -1 : 0;
+        return results_add(l, line, NULL, err) < 0 || results_sync(l, err) < 0 ? -1 : 0;
     }
     return error_set(err, ERROR_USAGE, 0, "--settle: no row has the id \"%s\"", id);
 }

@@ -2,6 +2,10 @@
  * for each (results.h). Like every front it runs no code and has no key: runners (front/runner.h) ask and
  * run.
  *
+ *  * A service that cannot be reached, refuses the key or has no more quota would fail all rows, and so would
+ * an engine that starts no sandbox. Such rows get no line: after BATCH_LOST of them, one behind the other,
+ * the batch ends. A service that has answered rows of this run is waited for first, BATCH_PATIENCE_MS at
+ * least, while one row at a time asks it.
  *  * How many are asked at once: options.jobs, or as many as the service takes. It begins with BATCH_JOBS,
  * has one more for each round of answers in which nothing was refused, and halves when a service refuses
  * (429, 503); then no row begins before the time that the service named is over.
@@ -19,9 +23,10 @@ struct results;
 struct loop;
 struct rows;
 
-#define BATCH_JOBS      8
-#define BATCH_JOBS_MOST 64
-#define BATCH_STARTING  4 /* sandboxes that start at once: each takes a processor for a while */
+#define BATCH_JOBS        8
+#define BATCH_JOBS_MOST   64
+#define BATCH_LOST        3
+#define BATCH_PATIENCE_MS 60000
 
 struct batch_counts {
     size_t rows, before; /* to be done, of this run; those that had a line already */
@@ -42,6 +47,7 @@ struct batch_options { /* all is borrowed */
     const char *out_dir; /* files that code makes go to out_dir/ID/; NULL: they are lost */
     const char *only;    /* the id of the one row that is asked; or NULL */
     unsigned jobs;       /* 0: automatic */
+    unsigned starting;   /* the most sandboxes that start at once */
     size_t limit;        /* the most rows; 0: all */
     int64_t shuffle;     /* the seed of their order; 0: as in the file */
     int epochs;          /* how often each row is asked */

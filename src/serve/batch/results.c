@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "batch/openai_line.h"
 #include "batch/rows.h"
 #include "json/json.h"
 
@@ -20,6 +21,7 @@ struct known { /* of open addressing; key 0: empty */
     uint64_t key;
     size_t line; /* the number of its latest line, from 1 */
     bool answered;
+    bool by_id; /* that line was written by another program */
 };
 
 struct results {
@@ -40,9 +42,8 @@ static struct known *slot_of(const struct results *l, uint64_t key)
     return &l->v[i];
 }
 
-static void note_row(struct results *l, uint64_t key, bool answered)
+static void note_row(struct results *l, uint64_t key, bool answered, bool by_id)
 {
-    l->lines++;
     key += !key;
     if (2 * (l->n + 1) > l->size) {
         struct results old = *l;
@@ -56,15 +57,35 @@ static void note_row(struct results *l, uint64_t key, bool answered)
     }
     struct known *k = slot_of(l, key);
     l->n += !k->key;
-    *k = (struct known){key, l->lines, answered};
+    *k = (struct known){key, l->lines, answered, by_id};
 }
 
-bool results_has(const struct results *l, uint64_t key, bool with_answer)
+/* What is known of the row with that key; or NULL. */
+static const struct known *known_row(const struct results *l, uint64_t key)
 {
-    key += !key;
-    const struct known *k = l->size ? slot_of(l, key) : NULL;
+    const struct known *k = l->size ? slot_of(l, key + !key) : NULL;
 
-    return k && k->key && (k->answered || !with_answer);
+    return k && k->key ? k : NULL;
+}
+
+/* The next line is of that row. sha256 "": another program wrote it. */
+static void note_next(struct results *l, const char *id, const char *sha256, int64_t epoch, bool answered)
+{
+    uint64_t by_id = row_key(id, "", 1);
+
+    l->lines++;
+    note_row(l, row_key(id, sha256, epoch), answered, !*sha256);
+    if (*sha256 && epoch == 1 && known_row(l, by_id))
+        note_row(l, by_id, answered, false); /* ours is the later one */
+}
+
+bool results_has(const struct results *l, const char *id, const char *sha256, int64_t epoch, bool with_answer)
+{
+    const struct known *own = known_row(l, row_key(id, sha256, epoch)),
+                       *other = epoch == 1 ? known_row(l, row_key(id, "", 1)) : NULL;
+    const struct known *k = own ? own : other && other->by_id ? other : NULL;
+
+    return k && (k->answered || !with_answer);
 }
 
 bool results_answered(const struct json *line)
@@ -77,23 +98,21 @@ bool results_answered(const struct json *line)
     return false;
 }
 
-static uint64_t key_of(const struct json *line)
-{
-    return row_key(json_text(json_get(line, "id")), json_text(json_get(line, "sha256")),
-                   json_int(json_get(line, "epoch"), 1));
-}
-
-/* Reads the lines of an open file. Returns where the last whole line ends, or -1 with err. */
+/* Reads the lines of an open file. A last one without its end of line may have been cut, and is only read if
+ * it is a whole one. Returns where the last whole line ends, or -1 with err. */
 static off_t each_line(FILE *f, const char *path, results_fn *fn, void *ctx, struct error *err)
 {
+    static const char beginning[] = "{\"id\":"; /* of what may be removed */
     autofree char *line = NULL;
     size_t size = 0, number = 0;
     off_t end = 0;
 
-    for (ssize_t n; (n = getline(&line, &size, f)) > 0 && line[n - 1] == '\n'; end += n) {
-        struct error why = {0};
-        autojson struct json *j = json_parse(line, (size_t)n, 0, NULL, &why);
+    for (ssize_t n; (n = getline(&line, &size, f)) > 0; end += n) {
+        autojson struct json *parsed = json_parse(line, (size_t)n, 0, NULL, NULL);
 
+        if (!parsed && line[n - 1] != '\n' && !strncmp(line, beginning, strlen(beginning)))
+            break;
+        autojson struct json *j = parsed ? openai_line_read(steal(&parsed)) : NULL;
         number++;
         if (!j || !json_str(json_get(j, "status")) || !json_str(json_get(j, "id")))
             return error_set(err, ERROR_USAGE, 0,
@@ -106,7 +125,18 @@ static off_t each_line(FILE *f, const char *path, results_fn *fn, void *ctx, str
 
 static void note_line(void *ctx, const struct json *line)
 {
-    note_row(ctx, key_of(line), results_answered(line));
+    note_next(ctx, json_text(json_get(line, "id")), json_text(json_get(line, "sha256")),
+              json_int(json_get(line, "epoch"), 1), results_answered(line));
+}
+
+/* So that the next line begins one. */
+static int end_last_line(const struct results *l, off_t end)
+{
+    char last = '\n';
+
+    if (end > 0 && pread(l->fd, &last, 1, end - 1) < 0)
+        return -1;
+    return last == '\n' ? 0 : fd_write_all(l->fd, "\n", 1);
 }
 
 static int read_results(struct results *l, struct error *err)
@@ -122,7 +152,7 @@ static int read_results(struct results *l, struct error *err)
     fclose(f);
     if (end < 0)
         return -1;
-    if (lseek(l->fd, 0, SEEK_END) != end && ftruncate(l->fd, end) < 0)
+    if ((lseek(l->fd, 0, SEEK_END) != end && ftruncate(l->fd, end) < 0) || end_last_line(l, end) < 0)
         return error_errno(err, "%s", l->path);
     return 0;
 }
@@ -155,15 +185,17 @@ void results_free(struct results *l)
     free(l);
 }
 
-int results_add(struct results *l, uint64_t key, const struct json *line, struct error *err)
+int results_add(struct results *l, const struct json *line, const struct openai_shape *shape,
+                struct error *err)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(0);
+    autojson struct json *other = shape ? openai_line(line, shape) : NULL;
 
-    json_line(line, &text);
+    json_line(other ? other : line, &text);
     if (fd_write_all(l->fd, text.data, text.len) < 0)
         return error_errno(err, "%s", l->path);
     l->dirty = true;
-    note_row(l, key, results_answered(line));
+    note_line(l, line);
     return 0;
 }
 
@@ -185,9 +217,11 @@ struct chosen_lines {
 static void give_if_last(void *ctx, const struct json *line)
 {
     struct chosen_lines *c = ctx;
-    uint64_t key = key_of(line);
+    const char *sha256 = json_text(json_get(line, "sha256"));
+    const struct known *k = known_row(
+        &c->known, row_key(json_text(json_get(line, "id")), sha256, json_int(json_get(line, "epoch"), 1)));
 
-    if (slot_of(&c->known, key + !key)->line == ++c->line)
+    if (k->line == ++c->line)
         c->fn(c->ctx, line);
 }
 

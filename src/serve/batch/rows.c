@@ -158,6 +158,7 @@ static int read_openai(const struct json *o, struct row *r, struct error *err)
     if (json_str(json_get(body, "model")))
         json_set_str(r->ask, "model", json_str(json_get(body, "model")));
     r->id = value_of(o, "custom_id", strlen("custom_id"));
+    r->responses = !strcmp(url, "/v1/responses");
     return 0;
 }
 

@@ -22,6 +22,7 @@ struct row {
     char *id;                /* as the file has it; else its number, from 1 */
     struct json *ask;        /* arguments of the operation "ask", without files */
     struct argv files;       /* names, relative to the folder of the file of rows */
+    bool responses;          /* a line of OpenAI's for /v1/responses */
     char sha256[SHA256_HEX]; /* of the question and all that goes with it */
 };
 
