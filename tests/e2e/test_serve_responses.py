@@ -107,7 +107,7 @@ def test_refusals_in_openais_form(start):
     for status, body, wanted in (
             (400, {}, ("invalid_request_error", "input", "missing_required_parameter")),
             (400, {"input": "x", "tools": [{"type": "function", "name": "f"}]}, ("invalid_request_error", "tools", "unsupported_parameter")),
-            (400, {"input": "x", "text": {"format": {"type": "json_schema"}}}, ("invalid_request_error", "text.format", "unsupported_parameter")),
+            (400, {"input": "x", "text": {"format": {"type": "xml"}}}, ("invalid_request_error", "text.format", "invalid_value")),
             (400, {"input": "x", "reasoning": {"effort": "hgih"}}, ("invalid_request_error", "reasoning.effort", "unsupported_value")),
             (400, {"input": [{"type": "function_call_output"}]}, ("invalid_request_error", "input[0]", "unsupported_parameter")),
             (502, {"input": "x", "stream": True}, ("server_error", None, "MODEL_FAILED"))):

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "json/json.h"
+#include "json/json_schema.h"
 #include "operations/operations.h"
 #include "server/clients.h"
 #include "server/private.h"

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "json/json.h"
+#include "json/json_schema.h"
 #include "operations/operations.h"
 #include "operations/runner_messages.h"
 
@@ -45,6 +46,7 @@ static void check_arguments(const char *text, size_t len)
     }
     /* any schema may come of it, too: one that we do not understand only passes more */
     schema_check(j, j, "", NULL);
+    json_free(schema_survey(j, NULL));
     json_free(j);
 }
 

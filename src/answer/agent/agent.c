@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "json/json.h"
 #include "provenance/numbers.h"
 
 void agent_defaults(struct agent_options *o)
@@ -74,6 +75,7 @@ void agent_free(struct agent *a)
     texts_forget(a);
     buf_release(&a->code);
     free(a->system);
+    json_free(a->form);
     free(a);
 }
 
@@ -198,6 +200,22 @@ static void tell_earlier(struct agent *a)
     }
 }
 
+/* No program can read the answer: there is none. */
+static enum question_status without_form(struct agent *a, enum question_status status, struct error *err)
+{
+    struct question *qn = a->qn;
+    struct error why = {0};
+
+    if (!a->form || !qn->answer || form_take(a, &qn->answer, &why) == 0)
+        return status;
+    free(steal(&qn->answer));
+    if (!question_has_answer(status))
+        return status;
+    error_set(err, ERROR_API, 0, "%s gave no answer in the form that was asked for: %.200s",
+              llm_model(a->llm), why.text);
+    return QUESTION_NO_ANSWER;
+}
+
 /* What is known only when the question is over: a file that could not be delivered makes the answer one that
  * lacks it. */
 static enum question_status question_over(struct agent *a, enum question_status status, const char *question,
@@ -205,6 +223,7 @@ static enum question_status question_over(struct agent *a, enum question_status 
 {
     struct question *qn = a->qn;
 
+    status = without_form(a, status, err);
     if (qn->undelivered && question_has_answer(status)) {
         status = QUESTION_UNDELIVERED;
         error_set(err, ERROR_SYSTEM, 0, "answered, but %s", qn->undelivered);

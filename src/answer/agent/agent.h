@@ -17,6 +17,7 @@
 struct agent;
 struct error;
 struct host_files;
+struct json;
 struct llm;
 struct loop;
 struct prompts;
@@ -104,6 +105,9 @@ int agent_reset(struct agent *a, struct error *err);
 void agent_tell(struct agent *a, const char *note);
 void agent_set_cell_time(struct agent *a, int64_t ms); /* what the model is told of it */
 void agent_set_system(struct agent *a, const char *text);
+/* The answers must be JSON that fits this schema, which is copied; NULL: they are any text. An answer that
+ * does not fit is asked for once more, and is no answer if that does not help. */
+void agent_set_form(struct agent *a, const struct json *schema);
 const char *agent_last_code(const struct agent *a);     /* all the code that the last question ran, or NULL */
 const struct usage *agent_usage(const struct agent *a); /* of the session so far */
 int agent_context(const struct agent *a);               /* the model's window in tokens; 0: unknown */

@@ -67,6 +67,7 @@ int ask_once(struct agent *a, const struct conversation *c, const char *about, s
     struct llm_tool tools[PROMPT_TOOLS_MAX];
     size_t n = 0;
     struct llm_listener listener;
+    bool own = c == a->c;
 
     for (size_t i = 0; i < qn->texts.n_tools; i++) {
         const struct tool *tool = tool_find(a, qn->texts.tools[i].name);
@@ -80,16 +81,21 @@ int ask_once(struct agent *a, const struct conversation *c, const char *about, s
                               .examples = small_model_examples(a, &qn->texts),
                               .tools = {tools, n},
                               .vary = qn->vary,
-                              .about = about};
+                              .about = own && !about ? qn->objected : about,
+                              .objection = own && !about ? qn->objection : NULL};
     qn->vary = false;
-    if (c == a->c) /* another conversation begins with the same turns, made ready as they were last sent */
+    if (own) /* another conversation begins with the same turns, made ready as they were last sent */
         images_prepare(a);
     agent_listener(a, &listener);
     /* about: only a call counts, text beside it is not shown unless a call comes */
-    if (about || c != a->c)
+    if (about || !own)
         listener.text = listener.reasoning = NULL;
     int status = llm_ask(a->llm, &req, &listener, r, err);
     account(a, qn, r);
+    if (status == 0 && own && !about) {
+        free(steal(&qn->objected));
+        free(steal(&qn->objection));
+    }
     return status;
 }
 

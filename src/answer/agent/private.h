@@ -47,6 +47,9 @@ struct question {
     /* why a file that its code wrote could not be delivered, and what would help; or NULL */
     char *undelivered;
     char *undelivered_name; /* name of that file */
+    /* a reply that was no answer, which is in no conversation, and what is said to it; or NULL */
+    char *objected, *objection;
+    bool asked_for_form;    /* an objection was made, which is done once */
     enum verified verified; /* what a second computation came to */
     char *second;           /* its answer; or NULL */
 };
@@ -113,6 +116,7 @@ struct agent {
     unsigned code_question;  /* number of that question */
     struct error no_sandbox; /* why the sandbox cannot start, if known */
     bool sandbox_warned;     /* the user was told this */
+    struct json *form;       /* the schema that answers must fit, or NULL */
 };
 
 /* The files call each other in one direction only. From the highest: pipeline.c, verify.c, agent.c, rounds.c,
@@ -165,7 +169,7 @@ void agent_reply_end(struct agent *a, enum reply_kind kind);
 void agent_send_whole(struct agent *a, enum event_type type, const char *text);
 
 /* texts.c */
-/* May wait for the sandbox. Returns -1 only when cancelled. */
+/* May wait for the sandbox. -1: cancelled, or the prompts lack a text that this question needs. */
 int texts_make(struct agent *a, struct prompts *t, struct error *err);
 /* A note for the next question, if it is asked on another day than the one that the model knows of. */
 void texts_tell_day(struct agent *a);
@@ -176,6 +180,15 @@ void texts_forget(struct agent *a); /* another conversation begins */
 const struct tool *tool_find(const struct agent *a, const char *name);
 /* Decide on one call and carry it out. Fills in use->tool and use->args; otherwise as struct tool.run. */
 int tool_call(struct agent *a, struct tool_use *use, struct error *err);
+
+/* form.c */
+/* Is the text an answer that a program can read? -1: err says what is wrong with it. */
+int form_check(const struct agent *a, const char *text, struct error *err);
+/* The same, and leaves only the JSON of it. */
+int form_take(const struct agent *a, char **answer, struct error *err);
+/* What the model is told of the form; and of an answer that does not have it. The caller frees both. */
+char *form_told(const struct agent *a, const struct prompts *t);
+char *form_objection(const struct prompts *t, const struct error *why);
 
 /* access.c: runs access_file */
 int access_run(struct agent *a, struct tool_use *use, struct error *err);

@@ -67,6 +67,8 @@ void question_release(struct agent *a, struct question *qn)
     free(qn->good);
     free(qn->undelivered);
     free(qn->undelivered_name);
+    free(qn->objected);
+    free(qn->objection);
     free(qn->second);
     a->qn = NULL;
 }

@@ -269,7 +269,7 @@ static int take_reply_calls(struct agent *a, struct question *qn, struct llm_rep
         tell_no_more(a, qn);
     if (qn->budget.stuck)
         return stuck(a, qn, err);
-    autofree char *answer = small_model_answer(a, qn, r);
+    autofree char *answer = a->form ? NULL : small_model_answer(a, qn, r);
     if (!answer)
         return GO_ON;
     say_answer(a, qn, answer);
@@ -308,6 +308,21 @@ static bool may_run(const struct agent *a, const struct question *qn)
     return !qn->budget.no_more && a->no_sandbox.kind == ERROR_NONE;
 }
 
+/* No program can read the answer: the model is told why and asked again, once. */
+static bool ask_for_form(struct agent *a, struct question *qn, struct llm_reply *r)
+{
+    struct error why = {0};
+
+    if (!a->form || qn->asked_for_form || r->finish == LLM_FINISH_LENGTH || r->finish == LLM_FINISH_FILTER
+        || form_check(a, r->text, &why) == 0)
+        return false;
+    qn->asked_for_form = true;
+    agent_reply_end(a, REPLY_NUDGED);
+    xreplace(&qn->objection, form_objection(&qn->texts, &why));
+    xreplace(&qn->objected, steal(&r->text));
+    return true;
+}
+
 static int take_text(struct agent *a, struct question *qn, struct llm_reply *r, struct error *err)
 {
     if (r->truncated) {
@@ -320,6 +335,8 @@ static int take_text(struct agent *a, struct question *qn, struct llm_reply *r, 
     }
     if (text_is_blank(r->text))
         return empty_reply(a, qn, r, err);
+    if (ask_for_form(a, qn, r))
+        return GO_ON;
     return r->unsure && may_run(a, qn) ? ask_to_run(a, qn, r, err) : take_answer(a, qn, r, err);
 }
 

@@ -132,6 +132,16 @@ static char *import_names(const char *packages)
     return buf_steal(&out, NULL);
 }
 
+static int add_form(const struct agent *a, struct prompts *t, struct error *err)
+{
+    if (!t->form || !t->form_again)
+        return error_set(err, ERROR_USAGE, 0, "the prompts have no texts \"form\" and \"form_again\"");
+    autofree char *told = form_told(a, t);
+    add_to(&t->system_native, told);
+    add_to(&t->system_blocks, told);
+    return 0;
+}
+
 int texts_make(struct agent *a, struct prompts *t, struct error *err)
 {
     const char *installed;
@@ -180,5 +190,5 @@ int texts_make(struct agent *a, struct prompts *t, struct error *err)
         add_to(&t->system_native, a->system);
         add_to(&t->system_blocks, a->system);
     }
-    return 0;
+    return a->form ? add_form(a, t, err) : 0;
 }

@@ -323,6 +323,7 @@ static void question(struct asker *q, const struct json *arguments, bool *fresh,
         return;
     uint64_t before = a->conversation.n ? a->conversation.v[a->conversation.n - 1].serial : 0;
     agent_set_system(a->agent, system ? system : a->c->system);
+    agent_set_form(a->agent, json_get(arguments, "form"));
     if ((*fresh && attach(q, json_get(arguments, "earlier_files"), err) < 0)
         || attach(q, json_get(arguments, "files"), err) < 0) {
         agent_unattach(a->agent);

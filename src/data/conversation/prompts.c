@@ -26,6 +26,8 @@ const struct prompt_key prompt_keys[] = {
     {NULL, "same_output", T(same_output), false},
     {NULL, "verify", T(verify), false},
     {NULL, "mounts", T(mounts), true},
+    {NULL, "form", T(form), true},
+    {NULL, "form_again", T(form_again), true},
 };
 const size_t prompt_n_keys = countof(prompt_keys);
 

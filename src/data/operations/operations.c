@@ -7,6 +7,7 @@
 #include "base/embed.h"
 #include "base/error.h"
 #include "json/json.h"
+#include "json/json_schema.h"
 
 EMBED(operations_json, "src/data/operations/operations.json")
 

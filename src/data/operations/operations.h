@@ -23,10 +23,4 @@ const struct operation *operation_find(const char *name);
 /* Checks the arguments, which may be NULL. 0, or -1 with ERROR_USAGE: one line that names the field. */
 int operation_check(const struct operation *o, const struct json *arguments, struct error *err);
 
-/* Checks a value against a schema. These words of JSON Schema are understood: type (one or a list),
- * properties, additionalProperties, required, items, enum, const, anyOf (if its branches have different
- * types), and the bounds of numbers, strings (in characters), arrays and objects. All others are ignored.
- * what names the value in the error; "" is the whole. 0, or -1 with ERROR_USAGE. */
-int schema_check(const struct json *schema, const struct json *value, const char *what, struct error *err);
-
 #endif

@@ -26,6 +26,12 @@
     3000 /* ms; usage may follow the finish, and the server may then keep the connection open */
 #define AFTER_DONE_MS 100 /* ms for the last chunk mark, so that the connection can be used again */
 
+/* Is it asked whether the code of an earlier reply is to be run? */
+static bool asks_to_run(const struct llm_request *q)
+{
+    return q->about && !q->objection;
+}
+
 static void tell_phase(const struct exchange *x, struct phase_now now)
 {
     if (x->l && x->l->phase)
@@ -237,7 +243,7 @@ static int attempt(struct exchange_try *t, struct error *err)
         return error_set(err, ERROR_CANCELLED, 0, "the request was not sent");
     }
     enum reply_mode mode = m->learnt->dialect == DIALECT_BLOCKS ? REPLY_MODE_BLOCKS
-                           : t->x->q->about                     ? REPLY_MODE_NUDGED
+                           : asks_to_run(t->x->q)               ? REPLY_MODE_NUDGED
                                                                 : REPLY_MODE_NATIVE;
     reply_init(&t->a, mode, t->x->q, t->x->l);
     t->a.text_calls.awaited = m->learnt->thoughts_unopened;
@@ -303,7 +309,7 @@ static int prepare_next_try(struct exchange *x, struct retry_choice c, const str
     bool waits = c.what == RETRY_POLL || c.what == RETRY_WAIT;
     int64_t deadline = c.what == RETRY_WAIT ? x->m->s.deadline : 0;
     /* There is an answer already, so the question about it is not worth a wait. */
-    if (c.what == RETRY_NO || (waits && x->q->about) || (deadline && clock_ms() + c.wait_ms > deadline))
+    if (c.what == RETRY_NO || (waits && asks_to_run(x->q)) || (deadline && clock_ms() + c.wait_ms > deadline))
         return 1;
     if (c.what == RETRY_DOWNGRADE)
         return adapt(x, f, err);
@@ -447,7 +453,7 @@ static void learn_dialect(const struct exchange *x)
     struct llm *m = x->m;
     if (x->structured)
         m->learnt->native_seen = true;
-    if (x->q->about && x->from_block && m->learnt->dialect != DIALECT_BLOCKS) {
+    if (asks_to_run(x->q) && x->from_block && m->learnt->dialect != DIALECT_BLOCKS) {
         m->learnt->dialect = DIALECT_BLOCKS;
         exchange_notice(x, false, "%s writes its code as text; its python blocks are run from now on",
                         m->o.model);

@@ -88,7 +88,7 @@ void request_nudge(struct request_out *o)
     if (!o->q->about)
         return;
     request_message(o, "assistant", o->q->about);
-    request_message(o, "user", o->q->prompts->nudge);
+    request_message(o, "user", o->q->objection ? o->q->objection : o->q->prompts->nudge);
 }
 
 const char *request_system(const struct request_out *o)

@@ -78,9 +78,12 @@ struct llm_request {
     const char *examples;
     struct llm_toolset tools;
     bool vary; /* the model repeated itself: where a low temperature is sent, send a higher one this once */
-    /* The text of an unsure reply, which is not in the conversation: asks the model whether its code is to be
-     * run. A call means yes, anything else no. NULL: an ordinary request. */
+    /* The text of a reply that is not in the conversation, such as an unsure one: asks the model whether its
+     * code is to be run. A call means yes, anything else no. NULL: an ordinary request. */
     const char *about;
+    /* What is said to that text in place of the question whether code is to be run; or NULL. The reply is an
+     * ordinary one then. */
+    const char *objection;
 };
 
 struct llm_listener { /* any of them may be NULL */

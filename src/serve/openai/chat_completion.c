@@ -112,6 +112,7 @@ const struct openai_shape openai_chat = {
     .api = OPENAI_CHAT,
     .messages = "messages",
     .effort = "reasoning_effort",
+    .form = "response_format",
     .id = "chatcmpl-",
     .last = "data: [DONE]\n\n",
     .whole = chat_whole,

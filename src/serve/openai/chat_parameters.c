@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "json/json.h"
+#include "json/json_schema.h"
 #include "openai/chat_item.h"
 #include "openai/chat_request.h"
 #include "openai/shape.h"
@@ -16,7 +18,7 @@
 int chat_refuse(struct chat_refusal *no, const char *code, const char *param, const char *why)
 {
     snprintf(no->param, sizeof no->param, "%s", param);
-    snprintf(no->message, sizeof no->message, "%s: %s", param, why);
+    snprintf(no->message, sizeof no->message, "%s: %.300s", param, why);
     no->code = code;
     return -1;
 }
@@ -49,11 +51,6 @@ static bool is_no_choice(const struct json *v)
     return word && (!strcmp(word, "none") || !strcmp(word, "auto"));
 }
 
-static bool is_text_type(const struct json *v)
-{
-    return json_is(v, "text");
-}
-
 static bool is_text_only(const struct json *v)
 {
     return json_size(v) == 1 && !strcmp(json_text(json_first(v)), "text");
@@ -79,8 +76,7 @@ static bool is_code_interpreter(const struct json *v)
     return true;
 }
 
-static const char no_logprobs[] = "log probabilities are not available", is_no_object[] = "must be an object",
-                  text_form[] = "only {\"type\": \"text\"}: describe the form that you want in the question";
+static const char no_logprobs[] = "log probabilities are not available", is_no_object[] = "must be an object";
 /* A member that is null counts as missing. */
 static const struct {
     const char *name;
@@ -92,7 +88,6 @@ static const struct {
     {"tools", OPENAI_CHAT, is_nothing, chat_own_tools},
     {"functions", OPENAI_CHAT, is_nothing, chat_own_tools},
     {"function_call", OPENAI_CHAT, is_no_choice, chat_own_tools},
-    {"response_format", OPENAI_CHAT, is_text_type, text_form},
     {"stop", OPENAI_CHAT, is_nothing, "stop sequences are not supported"},
     {"logprobs", OPENAI_CHAT, is_nothing, no_logprobs},
     {"audio", OPENAI_CHAT, is_nothing, "audio is not supported"},
@@ -103,7 +98,6 @@ static const struct {
     {"tools", OPENAI_RESPONSES, is_code_interpreter,
      "only code_interpreter with the container {\"type\": \"auto\"}: the server runs Python itself"},
     {"text", OPENAI_RESPONSES, is_object, is_no_object},
-    {"text.format", OPENAI_RESPONSES, is_text_type, text_form},
     {"reasoning", OPENAI_RESPONSES, is_object, is_no_object},
     {"metadata", OPENAI_RESPONSES, is_object, is_no_object},
     {"background", OPENAI_RESPONSES, is_nothing, "not supported: the answer comes at once, or streamed"},
@@ -163,6 +157,43 @@ static int read_bool(const struct json *body, const char *name, bool *out, struc
                : chat_refuse(no, "invalid_type", name, "must be true or false");
 }
 
+/* Only that the answer is JSON is wanted: OpenAI promises an object. */
+static const struct json *any_object(struct chat_request *out)
+{
+    out->own_form = json_object_of({"type", json_string("object")});
+    return out->own_form;
+}
+
+static int read_schema(const struct json *schema, const char *name, struct chat_request *out,
+                       struct chat_refusal *no)
+{
+    struct error err = {0};
+
+    out->unchecked = schema_survey(schema, &err);
+    if (!out->unchecked)
+        return chat_refuse(no, "invalid_value", name, err.text);
+    out->form = schema;
+    return 0;
+}
+
+/* response_format, or text.format, which has the schema in itself. */
+static int read_answer_form(const struct openai_shape *shape, const struct json *body,
+                            struct chat_request *out, struct chat_refusal *no)
+{
+    const struct json *v = member(body, shape->form),
+                      *in = shape->api == OPENAI_CHAT ? json_get(v, "json_schema") : v;
+
+    if (json_type(v) == JSON_NULL || json_is(v, "text"))
+        return 0;
+    if (json_is(v, "json_schema") && json_type(in) == JSON_OBJECT && json_get(in, "schema"))
+        return read_schema(json_get(in, "schema"), shape->form, out, no);
+    if (!json_is(v, "json_object") && (!json_is(v, "json_schema") || json_type(in) != JSON_OBJECT))
+        return chat_refuse(no, "invalid_value", shape->form,
+                           "its type must be text, json_object or json_schema, the last with the schema");
+    out->form = any_object(out);
+    return 0;
+}
+
 int chat_parameters_read(const struct openai_shape *shape, const struct json *body, struct chat_request *out,
                          struct chat_refusal *no)
 {
@@ -173,6 +204,7 @@ int chat_parameters_read(const struct openai_shape *shape, const struct json *bo
         || read_effort(body, shape->effort, &out->effort, no) < 0
         || read_bool(body, "stream", &out->stream, no) < 0
         || read_bool(body, "stream_options.include_usage", &out->include_usage, no) < 0
+        || read_answer_form(shape, body, out, no) < 0
         || (responses && read_word(body, "previous_response_id", &out->previous, no) < 0))
         return -1;
     out->code = responses && json_size(json_get(body, "tools"));

@@ -211,5 +211,7 @@ void chat_request_release(struct chat_request *r)
     json_free(r->history);
     json_free(r->earlier_files);
     json_free(r->files);
+    json_free(r->own_form);
+    json_free(r->unchecked);
     *r = (struct chat_request){0};
 }

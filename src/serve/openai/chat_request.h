@@ -22,8 +22,12 @@ struct chat_request {
     const char *previous;       /* Responses: the id of the answer that this continues; or NULL */
     bool stream, include_usage;
     bool code, logs; /* Responses: the client wants to see the code that is run, and what it printed */
-    char *system;    /* all system and developer messages; NULL: none */
-    char *input;     /* the user's words since the last answer */
+    /* The schema that the answer must fit, which points into the body or is own_form; NULL: any text will do.
+     * And the words of it that are not checked, an array; NULL: none. */
+    const struct json *form;
+    struct json *own_form, *unchecked;
+    char *system; /* all system and developer messages; NULL: none */
+    char *input;  /* the user's words since the last answer */
     /* Three arrays: what was said before, as {role: "user"|"assistant", text}; the files that came with that,
      * as {name, content, encoding}; and those that came with the question. */
     struct json *history, *earlier_files, *files;

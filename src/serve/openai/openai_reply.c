@@ -12,7 +12,8 @@
 
 static struct json *repeated(const struct json *body)
 {
-    static const char *const names[] = {"metadata", "previous_response_id", "reasoning", "store", "tools"};
+    static const char *const names[] = {"metadata", "previous_response_id", "reasoning", "store", "text",
+                                        "tools"};
     struct json *out = json_object();
 
     for (size_t i = 0; i < countof(names); i++)

@@ -328,6 +328,7 @@ const struct openai_shape openai_responses = {
     .api = OPENAI_RESPONSES,
     .messages = "input",
     .effort = "reasoning.effort",
+    .form = "text.format",
     .system = "instructions",
     .id = "resp_",
     .whole = response_whole,

@@ -16,7 +16,7 @@ enum openai_api { OPENAI_CHAT = 1, OPENAI_RESPONSES = 2 };
 struct openai_shape {
     enum openai_api api;
     /* Names of members of a request; "a.b" is the member b of the object a. */
-    const char *messages, *effort;
+    const char *messages, *effort, *form;
     const char *system; /* instructions beside the messages; NULL: the API has no such member */
     const char *id;     /* the beginning of each answer's id */
     const char *last;   /* bytes that are sent after a stream's last event; NULL: none */

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "json/json.h"
+#include "json/json_schema.h"
 #include "operations/operations.h"
 #include "server/guard.h"
 #include "server/private.h"

@@ -22,6 +22,7 @@ struct completion {
     struct http_question base;
     char said[SHA256_HEX]; /* the key of all that the client sent */
     struct openai_reply reply;
+    struct json *unchecked; /* of the schema that the answer has to fit; or NULL */
 };
 
 static struct completion *of(struct http_question *qn)
@@ -50,6 +51,8 @@ static struct json *annotation(struct http_question *qn, const struct json *resu
 
     for (size_t i = 0; i < countof(kept); i++)
         json_set(out, kept[i], json_copy(json_get(result, kept[i])));
+    if (json_size(of(qn)->unchecked))
+        json_set(out, "unchecked", json_copy(of(qn)->unchecked));
     return out;
 }
 
@@ -130,6 +133,7 @@ static void stream_silent(struct http_question *qn)
 static void completion_release(struct http_question *qn)
 {
     openai_reply_release(&of(qn)->reply);
+    json_free(of(qn)->unchecked);
 }
 
 static const struct question_shape whole = {.place = place,
@@ -156,7 +160,9 @@ static struct json *completion_arguments(struct chat_request *r, const char *tur
                           {"system", r->system ? json_string(r->system) : NULL},
                           {"effort", r->effort ? json_string(r->effort) : NULL}, {"files", steal(&r->files)},
                           {"earlier_files", steal(&r->earlier_files)}, {"history", steal(&r->history)},
-                          {"turn", json_string(turn)}, {"stream", json_boolean(r->stream)});
+                          {"turn", json_string(turn)}, {"form", r->form ? json_copy(r->form) : NULL},
+                          /* what does not fit its form is not sent, so nothing is before it is whole */
+                          {"stream", json_boolean(r->stream && !r->form)});
 }
 
 static void start_reply(struct completion *c, const struct chat_request *r)
@@ -235,6 +241,7 @@ static void ask_completion(struct http_request *q, struct chat_request *r)
         return;
     }
     start_reply(c, r);
+    c->unchecked = steal(&r->unchecked);
     question_ask(&c->base, h, completion_arguments(r, c->base.place.turn));
 }
 

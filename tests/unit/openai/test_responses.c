@@ -120,7 +120,7 @@ static void what_is_refused(void **state)
         {"{\"input\":\"a\",\"tools\":[{\"type\":\"code_interpreter\",\"container\":\"cntr_1\"}]}", "tools"},
         {"{\"input\":\"a\",\"tools\":{}}", "tools"},
         {"{\"input\":\"a\",\"tool_choice\":\"required\"}", "tool_choice"},
-        {"{\"input\":\"a\",\"text\":{\"format\":{\"type\":\"json_schema\"}}}", "text.format"},
+        {"{\"input\":\"a\",\"text\":{\"format\":{\"type\":\"xml\"}}}", "text.format"},
         {"{\"input\":\"a\",\"text\":\"plain\"}", "text"},
         {"{\"input\":\"a\",\"reasoning\":\"low\"}", "reasoning"},
         {"{\"input\":\"a\",\"reasoning\":{\"effort\":1}}", "reasoning.effort"},

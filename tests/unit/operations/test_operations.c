@@ -64,45 +64,6 @@ static void checks(void **state)
     }
 }
 
-static int check_text(const char *schema, const char *value, struct error *err)
-{
-    autojson struct json *s = json_parse(schema, strlen(schema), 0, NULL, NULL);
-    autojson struct json *v = json_parse(value, strlen(value), 0, NULL, NULL);
-
-    *err = (struct error){0};
-    assert_non_null(s);
-    return schema_check(s, v, "", err);
-}
-
-static void schemas(void **state)
-{
-    static const struct {
-        const char *schema, *good, *bad, *said;
-    } rows[] = {
-        {"{\"type\":\"integer\"}", "3", "3.5", "the arguments: must be an integer"},
-        {"{\"type\":[\"string\",\"null\"]}", "null", "1", "the arguments: must be a string or null"},
-        {"{\"const\":\"py\"}", "\"py\"", "\"js\"", "the arguments: must be \"py\""},
-        {"{\"enum\":[1,2]}", "2", "3", "the arguments: must be one of 1, 2"},
-        {"{\"maxLength\":2}", "\"\xc3\xbc\xc3\xbc\"", "\"abc\"",
-         "the arguments: must have at most 2 characters"},
-        {"{\"maxProperties\":1}", "{\"a\":1}", "{\"a\":1,\"b\":2}",
-         "the arguments: must have at most 1 entries"},
-        {"{\"properties\":{\"a\":{\"properties\":{\"b\":{\"type\":\"boolean\"}}}}}", "{\"a\":{\"b\":true}}",
-         "{\"a\":{\"b\":1}}", "a.b: must be a boolean"},
-        {"{\"additionalProperties\":{\"type\":\"string\"}}", "{\"x\":\"y\"}", "{\"x\":1}",
-         "x: must be a string"},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < countof(rows); i++) {
-        struct error err;
-
-        assert_int_equal(check_text(rows[i].schema, rows[i].good, &err), 0);
-        assert_int_equal(check_text(rows[i].schema, rows[i].bad, &err), -1);
-        assert_string_equal(message_of(&err), rows[i].said);
-    }
-}
-
 static void messages(void **state)
 {
     struct message_reader in;
@@ -171,8 +132,8 @@ static void errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table),    cmocka_unit_test(checks),       cmocka_unit_test(schemas),
-        cmocka_unit_test(messages), cmocka_unit_test(long_message), cmocka_unit_test(errors),
+        cmocka_unit_test(table),        cmocka_unit_test(checks), cmocka_unit_test(messages),
+        cmocka_unit_test(long_message), cmocka_unit_test(errors),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
