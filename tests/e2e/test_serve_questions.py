@@ -157,11 +157,12 @@ def test_a_client_that_goes_away(start):
 
 def test_room_is_made(start):
     """Questions without a conversation never fill the server: the conversation that is idle longest loses its sandbox."""
-    server, _ = start(*[done("Answer %d." % n) for n in range(5)], args=("--max-sandboxes", "2"))
+    server, _ = start(*[done("Answer %d." % n) for n in range(6)], args=("--max-sandboxes", "2"))
     first = server.ask("/ask", {"input": "q"})
     for n in (1, 2, 3):
         assert text_of(complete(server, user("q"))) == "Answer %d." % n
-    assert server.ask("/ask", {"input": "q", "session": first["session"]}, 410)["code"]
+    again = server.ask("/ask", {"input": "q", "session": first["session"]})
+    assert again["session"] != first["session"] and again["notices"] == [], again      # no code had run in it
     again = complete(server, user("q"), said("Answer 1."), user("more"))
     assert again["sandpiper"]["new_interpreter"] is True
 
@@ -178,7 +179,7 @@ def test_room_within_a_limit_of_ones_own(start, sandpiper):
     other = ask(theirs)
     first, second = ask(mine), ask(mine)
     third = ask(mine)
-    assert server.ask("/ask", {"input": "q", "session": first}, 410, Authorization="Bearer " + mine)["code"] == "SANDBOX_EXPIRED"
+    assert server.ask("/run_code", {"sandbox_id": first, "code": "1"}, 410, Authorization="Bearer " + mine)["code"] == "SANDBOX_EXPIRED"
     assert ask(theirs, session=other) == other and ask(mine, session=second) == second
     for box in (second, third):
         server.ask("/stop_sandbox", {"sandbox_id": box}, Authorization="Bearer " + mine)

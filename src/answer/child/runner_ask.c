@@ -52,6 +52,10 @@ struct asker {
     char turn[32];                /* where the conversation stands; "": at its beginning */
 };
 
+struct again { /* how it went to run code once more */
+    size_t ran, failed;
+};
+
 static int give_event(void *ctx, struct json *object)
 {
     struct asker *q = ctx;
@@ -227,7 +231,7 @@ static int stand(struct asker *q, const struct json *arguments, bool *fresh, str
     q->turn[0] = '\0';
     load_history(&a->conversation, history);
     *fresh = json_size(history) > 0;
-    if (*fresh
+    if (*fresh && !json_get(arguments, "goes_on")
         && !sandbox_cells(a->sandbox)) /* else it has our variables, of which the agent tells by itself */
         agent_tell(a->agent, GONE);
     return 0;
@@ -294,6 +298,52 @@ static int attach(struct asker *q, const struct json *files, struct error *err)
 
 /* ---- the question ---- */
 
+/* The sandbox of this conversation has given way to another one: its code runs once more. -1 with err: it was
+ * interrupted, or there is no sandbox. */
+static int run_again(struct asker *q, const struct json *code, struct again *r, struct error *err)
+{
+    for (const struct json *cell = json_first(code); cell; cell = json_next(cell)) {
+        struct cell_result result = {0};
+        const char *text = json_text(json_get(cell, "code"));
+        int status = sandbox_run(q->ask.sandbox, text, strlen(text), NULL, &result, err);
+
+        if (status == 0 && result.status == CELL_INTERRUPTED)
+            status = error_set(err, ERROR_CANCELLED, 0, "interrupted");
+        r->ran++;
+        r->failed += status == 0 && json_bool(json_get(cell, "worked"), false) && !cell_succeeded(&result);
+        cell_result_release(&result);
+        if (status < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Says what has become of its variables, to the client and to the model. */
+static int bring_back(struct asker *q, const struct json *parked, struct error *err)
+{
+    bool whole = json_bool(json_get(parked, "whole"), false);
+    struct again r = {0};
+
+    if (whole && run_again(q, json_get(parked, "code"), &r, err) < 0)
+        return -1;
+    autofree char *what = !whole ? xstrdup("its variables and files are gone")
+                          : r.failed
+                              ? xasprintf("its code was run again, but %zu of %zu runs failed this time, so "
+                                          "variables may be missing",
+                                          r.failed, r.ran)
+                          : r.ran ? xasprintf("its code was run again (%zu run%s), so the variables are back",
+                                              r.ran, r.ran == 1 ? "" : "s")
+                                  : NULL;
+    if (!what)
+        return 0; /* there was nothing in it */
+    autofree char *user = xasprintf("The sandbox of this conversation had given way to another one: %s.",
+                                    what);
+    autofree char *model = xasprintf("[This conversation goes on in a new interpreter: %s.]", what);
+    ask_notice(&q->ask, NOTICE_WARNING, user);
+    agent_tell(q->ask.agent, whole ? model : GONE);
+    return 0;
+}
+
 /* A question that could not be asked is reported in the same way as one that failed. */
 static void not_asked(struct asker *q, const struct error *err)
 {
@@ -326,6 +376,11 @@ static void question(struct asker *q, const struct json *arguments, bool *fresh,
     agent_set_form(a->agent, json_get(arguments, "form"));
     if ((*fresh && attach(q, json_get(arguments, "earlier_files"), err) < 0)
         || attach(q, json_get(arguments, "files"), err) < 0) {
+        agent_unattach(a->agent);
+        return;
+    }
+    const struct json *parked = json_get(arguments, "goes_on");
+    if (parked && bring_back(q, parked, err) < 0) {
         agent_unattach(a->agent);
         return;
     }

@@ -19,6 +19,7 @@ struct lease {
     int64_t created;            /* time() */
     int64_t ended;              /* time(); 0: it lives */
     bool expired;               /* it ended because nobody used it; if not, it was stopped */
+    bool gave_way;              /* or it was ended for another one */
     int64_t used;               /* clock_ms() when it was last used */
     struct runner *runner;      /* NULL: it has none, or that has ended */
     bool spare;                 /* see lease_set_spare() */

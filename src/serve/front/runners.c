@@ -319,6 +319,7 @@ static bool end_spare(struct runners *rs, struct owned_row *row)
     if (!row)
         return false;
     rs->counts.gave_way++;
+    lease_at(row)->gave_way = true;
     end_lease(lease_at(row), false);
     return true;
 }
@@ -439,7 +440,10 @@ struct lease *runners_find(struct runners *rs, const char *client, const char *i
         return lease_at(row);
     ended = owned_find(&rs->ended, client, has_id, id);
     if (why)
-        *why = !ended ? RUNNERS_UNKNOWN : lease_at(ended)->expired ? RUNNERS_EXPIRED : RUNNERS_STOPPED;
+        *why = !ended                      ? RUNNERS_UNKNOWN
+               : lease_at(ended)->expired  ? RUNNERS_EXPIRED
+               : lease_at(ended)->gave_way ? RUNNERS_GAVE_WAY
+                                           : RUNNERS_STOPPED;
     return NULL;
 }
 

@@ -35,8 +35,9 @@ struct runners_options {
 
 enum runners_absent { /* why there is no sandbox with that id */
                       RUNNERS_UNKNOWN,
-                      RUNNERS_EXPIRED, /* it was not used for ttl_ms; remembered for a day */
-                      RUNNERS_STOPPED, /* it was ended by runners_stop(); remembered for a day */
+                      RUNNERS_EXPIRED,  /* it was not used for ttl_ms; remembered for a day */
+                      RUNNERS_STOPPED,  /* it was ended by runners_stop(); remembered for a day */
+                      RUNNERS_GAVE_WAY, /* a spare one that was ended for another; remembered until the end */
 };
 
 /* Also takes over what a killed front left, and begins to fill the pool. */

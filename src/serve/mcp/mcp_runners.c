@@ -20,8 +20,10 @@ static int call_sandbox(struct runners *rs, const struct mcp_invocation *q, stru
     struct lease *h = runners_find(rs, q->client, q->sandbox, &why);
     if (!h)
         return error_set(err, ERROR_USAGE, 0, "%s\nLeave \"sandbox\" out, or pass \"new\" for a new one.",
-                         why == RUNNERS_UNKNOWN
-                             ? "There is no sandbox with that handle."
+                         why == RUNNERS_UNKNOWN ? "There is no sandbox with that handle."
+                         : why == RUNNERS_GAVE_WAY
+                             ? "That sandbox gave way to another one, for all were in use; its "
+                               "variables and files are gone."
                              : "That sandbox has ended; its variables and files are gone.");
     lease_call_begin(c, rs, q->client, h);
     return 0;

@@ -174,6 +174,7 @@ static struct lease *find(struct http_request *q, const struct client_shape *sha
         [RUNNERS_UNKNOWN] = "there is no such sandbox",
         [RUNNERS_EXPIRED] = "the sandbox has expired: nobody used it for too long",
         [RUNNERS_STOPPED] = "the sandbox was ended",
+        [RUNNERS_GAVE_WAY] = "the sandbox gave way to another one",
     };
     enum runners_absent why = RUNNERS_UNKNOWN;
     struct lease *h = runners_find(http_request_runners(q), http_request_client(q), id ? id : "", &why);

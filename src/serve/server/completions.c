@@ -13,6 +13,7 @@
 #include "openai/chat_key.h"
 #include "openai/chat_request.h"
 #include "openai/openai_reply.h"
+#include "server/parked.h"
 #include "server/question_run.h"
 #include "server/questions_private.h"
 
@@ -21,6 +22,7 @@
 struct completion {
     struct http_question base;
     char said[SHA256_HEX]; /* the key of all that the client sent */
+    struct json *story;    /* owned; of a conversation whose sandbox gave way (parked.h), or NULL */
     struct openai_reply reply;
     struct json *unchecked; /* of the schema that the answer has to fit; or NULL */
 };
@@ -134,6 +136,7 @@ static void completion_release(struct http_question *qn)
 {
     openai_reply_release(&of(qn)->reply);
     json_free(of(qn)->unchecked);
+    json_free(of(qn)->story);
 }
 
 static const struct question_shape whole = {.place = place,
@@ -154,15 +157,21 @@ static const char *configured(const struct http_request *q)
     return q->s->o.model ? q->s->o.model : OWN_NAME;
 }
 
-static struct json *completion_arguments(struct chat_request *r, const char *turn)
+/* What was said before is the client's, unless it names only the last answer. */
+static struct json *completion_arguments(struct chat_request *r, const struct completion *c, const char *turn)
 {
-    return json_object_of({"input", json_string(r->input)},
-                          {"system", r->system ? json_string(r->system) : NULL},
-                          {"effort", r->effort ? json_string(r->effort) : NULL}, {"files", steal(&r->files)},
-                          {"earlier_files", steal(&r->earlier_files)}, {"history", steal(&r->history)},
-                          {"turn", json_string(turn)}, {"form", r->form ? json_copy(r->form) : NULL},
-                          /* what does not fit its form is not sent, so nothing is before it is whole */
-                          {"stream", json_boolean(r->stream && !r->form)});
+    struct json *out = json_object_of(
+        {"input", json_string(r->input)}, {"system", r->system ? json_string(r->system) : NULL},
+        {"effort", r->effort ? json_string(r->effort) : NULL}, {"files", steal(&r->files)},
+        {"earlier_files", steal(&r->earlier_files)}, {"history", steal(&r->history)},
+        {"turn", json_string(turn)}, {"form", r->form ? json_copy(r->form) : NULL},
+        /* what does not fit its form is not sent, so nothing is before it is whole */
+        {"stream", json_boolean(r->stream && !r->form)});
+
+    for (const struct json *told = json_first(c->story); told; told = json_next(told))
+        if (r->previous || !strcmp(json_key(told), "goes_on"))
+            json_set(out, json_key(told), json_copy(told));
+    return out;
 }
 
 static void start_reply(struct completion *c, const struct chat_request *r)
@@ -200,10 +209,18 @@ static struct lease *find_sandbox(struct completion *c, const struct chat_reques
         memcpy(name, c->said, sizeof name);
     if (!chat_table_take(q->s->chats, http_request_client(q), name, p))
         return NULL;
-    if (!r->previous || *p->turn)
-        return runners_find(http_request_runners(q), http_request_client(q), p->sandbox, NULL);
-    chat_table_put(q->s->chats, http_request_client(q), p);
-    return NULL;
+    if (r->previous && !*p->turn) {
+        chat_table_put(q->s->chats, http_request_client(q), p);
+        return NULL;
+    }
+    const char *client = http_request_client(q);
+    enum runners_absent why;
+    struct lease *h = runners_find(http_request_runners(q), client, p->sandbox, &why);
+    if (!h && why == RUNNERS_GAVE_WAY)
+        c->story = parked_story(q->s->parked, client, p->sandbox);
+    if (c->story)
+        memcpy(c->base.parked, p->sandbox, sizeof c->base.parked);
+    return h;
 }
 
 /* Finds the sandbox for this request; *h NULL: it needs a new one. False: the request was refused. */
@@ -214,7 +231,7 @@ static bool completion_sandbox(struct completion *c, const struct chat_request *
     chat_key_begin(c->said);
     chat_key_add(r->list, 0, r->prefix, c->said);
     *h = find_sandbox(c, r);
-    if (!*h && r->previous) {
+    if (!*h && r->previous && !c->story) {
         refuse_completion(
             q,
             "previous_response_id: the conversation of this answer has ended or was continued already; "
@@ -222,11 +239,9 @@ static bool completion_sandbox(struct completion *c, const struct chat_request *
             "previous_response_id", "previous_response_not_found");
         return false;
     }
-    if (*h && r->previous)
+    if (r->previous)
         memcpy(c->said, c->base.place.names[CHAT_SAID], SHA256_HEX);
     chat_key_add(r->list, r->prefix, r->size, c->said);
-    if (!*h)
-        c->base.place = (struct chat_place){0};
     return true;
 }
 
@@ -242,7 +257,7 @@ static void ask_completion(struct http_request *q, struct chat_request *r)
     }
     start_reply(c, r);
     c->unchecked = steal(&r->unchecked);
-    question_ask(&c->base, h, completion_arguments(r, c->base.place.turn));
+    question_ask(&c->base, h, completion_arguments(r, c, h ? c->base.place.turn : ""));
 }
 
 void completions_route(struct http_request *q)

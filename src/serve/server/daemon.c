@@ -27,6 +27,7 @@
 #include "process/loop.h"
 #include "server/clients.h"
 #include "server/listen.h"
+#include "server/parked.h"
 #include "server/private.h"
 #include "server/questions.h"
 
@@ -438,6 +439,7 @@ struct server *server_new(const struct server_options *o, struct error *err)
     builtin_routes(s);
     sandbox_routes(s);
     s->chats = chat_table_new(CHATS_MAX);
+    s->parked = parked_new(CHATS_MAX);
     question_routes(s);
     dify_routes(s);
     e2b_routes(s);
@@ -501,5 +503,6 @@ void server_free(struct server *s)
         free(s->tables[t].schemas);
     }
     chat_table_free(s->chats);
+    parked_free(s->parked);
     free(s);
 }

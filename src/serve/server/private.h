@@ -76,6 +76,7 @@ struct server {
     struct body_queue bodies;
     char signs[TOKEN_TEXT];   /* the secret by which links to files are signed */
     struct chat_table *chats; /* where the conversations of /v1 go on */
+    struct parked *parked;    /* what was asked in each sandbox */
 };
 
 struct connection {

@@ -9,14 +9,27 @@
 #include "json/json.h"
 #include "openai/openai_reply.h"
 #include "process/loop.h"
+#include "server/parked.h"
 #include "server/sandboxes.h"
 
 static void question_release(struct http_question *qn)
 {
     loop_timer_stop(http_request_loop(qn->q), qn);
     json_free(qn->steps);
+    free(qn->asked);
     qn->shape->release(qn);
     free(qn);
+}
+
+/* For the case that its sandbox gives way. */
+static void keep_question(const struct http_question *qn, const char *answer)
+{
+    const char *client = http_request_client(qn->q);
+    struct parked *p = qn->q->s->parked;
+
+    if (*qn->parked)
+        parked_moved(p, client, qn->parked, qn->place.sandbox);
+    parked_note(p, http_request_runners(qn->q), client, qn->place.sandbox, qn->asked, answer, qn->steps);
 }
 
 /* Puts the conversation back into the table, at its new place if the question was answered. Its sandbox may
@@ -29,10 +42,16 @@ static void settle_question(struct http_question *qn, const struct json *result,
 
     if (answered && qn->shape->place)
         qn->shape->place(qn, result);
+    if (answered)
+        keep_question(qn, json_text(json_get(result, "answer")));
     if (turn && strlen(turn) < sizeof qn->place.turn)
         memcpy(qn->place.turn, turn, strlen(turn) + 1);
-    if (h && qn->call.made && !answered) {
+    if (h && qn->call.made && !answered)
         runners_stop(http_request_runners(qn->q), h);
+    if (qn->call.made && !answered) {
+        memcpy(qn->place.sandbox, qn->parked, sizeof qn->parked); /* it can be asked for once more */
+        if (*qn->parked && qn->shape->place)
+            chat_table_put(qn->q->s->chats, http_request_client(qn->q), &qn->place);
     } else if (h) {
         if (qn->shape->place)
             chat_table_put(qn->q->s->chats, http_request_client(qn->q), &qn->place);
@@ -235,6 +254,7 @@ void question_ask(struct http_question *qn, struct lease *h, struct json *argume
     struct error err = {0};
 
     qn->steps = json_array();
+    qn->asked = parked_question(owned);
     if (begin_call(qn, h, &err) < 0 || lease_call_ask(&qn->call, "ask", owned, &l, &err) < 0) {
         on_question_done(qn, NULL, &err);
         return;

@@ -32,7 +32,9 @@ struct question_shape {
 struct http_question { /* allocated on the heap, as the first member of a struct that the shape may extend */
     struct http_request *q;
     const struct question_shape *shape;
-    struct chat_place place; /* the place in its conversation from which it is asked */
+    struct chat_place place;     /* the place in its conversation from which it is asked */
+    char parked[RUNNERS_ID + 1]; /* the sandbox that the conversation had, which gave way; or "" */
+    char *asked;                 /* what is kept of the question (parked.h); owned */
     bool spare;             /* the sandbox is that of a conversation, and not one that the client asked for */
     struct lease_call call; /* made: the sandbox was made for this question */
     struct json *steps;     /* what the code did, for the answer; owned */

@@ -12,6 +12,7 @@
 #include "operations/operations.h"
 #include "front/lease_call.h"
 #include "server/media.h"
+#include "server/parked.h"
 #include "server/private.h"
 #include "server/questions_private.h"
 #include "server/sandboxes.h"
@@ -22,6 +23,7 @@ typedef void shape_fn(struct job *j, const struct json *result);
 struct sandbox_call {
     const char *operation; /* of the runner */
     shape_fn *shape;       /* answers; NULL: the result with files as links */
+    bool reads;            /* a sandbox that may give way to another one still may, for it is as it was */
     struct {
         const char *argument, *member; /* where the body has another name than the operation */
     } names[2];
@@ -192,6 +194,7 @@ static void ask_sandbox(const struct job *new, struct lease *h, const struct que
     *j = *new;
     j->call.given = on_job_given;
     j->call.given_ctx = j;
+    j->call.spare = h && j->asks->reads && lease_spare(h);
     if (h)
         lease_call_begin(&j->call, http_request_runners(q), http_request_client(q), h);
     if ((!h && lease_call_make(&j->call, http_request_runners(q), w, &err) < 0)
@@ -212,7 +215,7 @@ struct lease *sandbox_of(struct http_request *q, const char *id, bool *recreate)
     struct lease *h = runners_find(http_request_runners(q), http_request_client(q), id, &why);
 
     if (recreate)
-        *recreate = !h && why == RUNNERS_EXPIRED
+        *recreate = !h && (why == RUNNERS_EXPIRED || why == RUNNERS_GAVE_WAY)
                     && json_bool(json_get(http_request_body(q), "recreate"), false);
     if (h || (recreate && *recreate))
         return h;
@@ -220,7 +223,9 @@ struct lease *sandbox_of(struct http_request *q, const char *id, bool *recreate)
         answer_error(q, 404, "SANDBOX_UNKNOWN", "there is no sandbox with this id");
     else
         answer_error(q, 410, "SANDBOX_EXPIRED", "this sandbox %s; create another one",
-                     why == RUNNERS_EXPIRED ? "was not used for too long, and has ended" : "was stopped");
+                     why == RUNNERS_EXPIRED    ? "was not used for too long, and has ended"
+                     : why == RUNNERS_GAVE_WAY ? "gave way to another one, for all were in use"
+                                               : "was stopped");
     return NULL;
 }
 
@@ -253,6 +258,7 @@ static void on_stop(struct http_request *q)
 
     if (!h)
         return;
+    parked_forget(q->s->parked, http_request_client(q), json_text(id));
     runners_stop(http_request_runners(q), h);
     answer_json(q, 200, json_object_of({"sandbox_id", json_copy(id)}, {"stopped", json_boolean(true)}));
 }
@@ -289,15 +295,19 @@ static void on_file(struct http_request *q)
         ask_sandbox(&j, h, NULL, json_object_of({"name", json_string(name)}));
 }
 
-static const struct sandbox_call create = {"info", shape_info, {{0}}}, info = {"info", shape_info, {{0}}},
-                                 code = {"run_code", NULL, {{0}}}, command = {"execute_command", NULL, {{0}}},
-                                 put = {"put_file", NULL, {{"name", "filename"}}},
+static const struct sandbox_call create = {"info", shape_info, false, {{0}}},
+                                 info = {"info", shape_info, true, {{0}}},
+                                 code = {"run_code", NULL, false, {{0}}},
+                                 command = {"execute_command", NULL, false, {{0}}},
+                                 put = {"put_file", NULL, false, {{"name", "filename"}}},
                                  fetch = {"fetch_file",
                                           NULL,
+                                          false,
                                           {{"name", "remote_filename"}, {"url", "file_url"}}},
-                                 get = {"get_file", shape_link, {{"name", "filename"}}},
-                                 list = {"list_files", NULL, {{0}}}, reset = {"reset", NULL, {{0}}},
-                                 file = {"get_file", shape_file, {{0}}};
+                                 get = {"get_file", shape_link, true, {{"name", "filename"}}},
+                                 list = {"list_files", NULL, true, {{0}}},
+                                 reset = {"reset", NULL, false, {{0}}},
+                                 file = {"get_file", shape_file, true, {{0}}};
 
 #define ID      "{\"type\": \"string\", \"maxLength\": 64, \"description\": \"From create_sandbox\"}"
 #define OBJECT  "{\"type\": \"object\", \"properties\": "
