@@ -89,6 +89,13 @@ def test_all_in_use(served):
     assert server.ask("/create_sandbox", {"conversation_id": "a"})["sandbox_id"] == box     # that one exists
     message, headers = modern(1, "execute_python", code="1")
     assert "all sandboxes are in use" in server.ask("/mcp", message, **headers)["result"]["content"][0]["text"]
+
+
+def test_what_becomes_free(served):
+    """It goes to those who wait, over MCP as over our own routes; a spare one of MCP gives way too."""
+    server = served("--max-sandboxes", "1", "--queue", "1m")
+    box = server.ask("/create_sandbox", {})["sandbox_id"]
+    message, headers = modern(1, "execute_python", code="1")
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
         answers = [pool.submit(server.ask, "/mcp", message, **headers), pool.submit(server.ask, "/create_sandbox", {})]
         waits(server, 2)

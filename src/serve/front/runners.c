@@ -370,7 +370,7 @@ static int make_room(struct runners *rs, const char *client, struct error *err)
 }
 
 /* Gives a client a sandbox from the pool, or a new one. From now on it outlives its runner. */
-static struct lease *make(struct runners *rs, const char *client, struct error *err)
+static struct lease *make_lease(struct runners *rs, const char *client, struct error *err)
 {
     autojson struct json *arguments = json_object_of({"idle_ms", json_integer(rs->o.ttl_ms)});
     struct lease *h;
@@ -407,7 +407,7 @@ struct lease *runners_create(struct runners *rs, const char *client, const char 
     if (conversation_id && strlen(conversation_id) > CONVERSATION_MAX)
         return error_null(err, ERROR_USAGE, 0, "conversation_id: must have at most %d bytes",
                           CONVERSATION_MAX);
-    h = make(rs, client, err);
+    h = make_lease(rs, client, err);
     if (!h)
         return NULL;
     h->conversation = xstrdup(conversation_id);
@@ -419,7 +419,7 @@ struct lease *runners_create_within(struct runners *rs, const char *client, stru
                                     struct error *err)
 {
     lease_use(outer); /* and so it does not make room for the new one */
-    struct lease *h = make(rs, client, err);
+    struct lease *h = make_lease(rs, client, err);
     if (!h)
         return NULL;
     memcpy(h->outer, outer->id, sizeof h->outer);

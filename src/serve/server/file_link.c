@@ -21,7 +21,7 @@ static void sign(const struct http_request *q, const char *client, const char *f
     sha256_hex(outer, strlen(outer), out);
 }
 
-static bool same(const char *a, const char *b)
+static bool same_key(const char *a, const char *b)
 {
     unsigned differ = 0;
 
@@ -41,7 +41,7 @@ bool file_link_good(struct http_request *q, const char *id, const char *name)
         return false;
     for (size_t i = 0; i < t->n; i++) {
         sign(q, tokens_client(t, i), file, good);
-        if (same(good, key)) {
+        if (same_key(good, key)) {
             q->client = tokens_client(t, i);
             return true;
         }

@@ -42,7 +42,7 @@ static bool was_in(const struct owned_row *row, const void *id)
     return false;
 }
 
-static struct conversation_kept *kept_of(const struct parked *p, const char *client, const char *id)
+static struct conversation_kept *find_kept(const struct parked *p, const char *client, const char *id)
 {
     struct owned_row *row = owned_find(&p->kept, client, was_in, id);
 
@@ -99,7 +99,7 @@ char *parked_question(const struct json *arguments)
 }
 
 /* Code that failed has done something before. */
-static struct json *code_of(const struct json *steps)
+static struct json *ran_code(const struct json *steps)
 {
     struct json *out = json_array();
 
@@ -117,7 +117,7 @@ static struct json *code_of(const struct json *steps)
 static void add_lines(struct conversation_kept *k, const char *question, const char *answer,
                       const struct json *steps)
 {
-    autojson struct json *came = json_object_of({"answer", json_string(answer)}, {"code", code_of(steps)});
+    autojson struct json *came = json_object_of({"answer", json_string(answer)}, {"code", ran_code(steps)});
     autofree char *text = json_print(came);
     autofree char *both = xasprintf("%s\n%s\n", question, text);
 
@@ -151,7 +151,7 @@ static int64_t in_turn(const struct owned_row *row)
 void parked_note(struct parked *p, struct runners *rs, const char *client, const char *sandbox,
                  const char *question, const char *answer, const struct json *steps)
 {
-    struct conversation_kept *k = kept_of(p, client, sandbox);
+    struct conversation_kept *k = find_kept(p, client, sandbox);
     const struct gone_of gone = {rs, client};
     struct owned_row *row;
 
@@ -170,7 +170,7 @@ void parked_note(struct parked *p, struct runners *rs, const char *client, const
 
 void parked_moved(struct parked *p, const char *client, const char *from, const char *to)
 {
-    struct conversation_kept *k = kept_of(p, client, from);
+    struct conversation_kept *k = find_kept(p, client, from);
 
     if (k)
         argv_push(&k->ids, to);
@@ -178,14 +178,14 @@ void parked_moved(struct parked *p, const char *client, const char *from, const 
 
 const char *parked_now(const struct parked *p, const char *client, const char *id)
 {
-    const struct conversation_kept *k = kept_of(p, client, id);
+    const struct conversation_kept *k = find_kept(p, client, id);
 
     return k ? latest(k) : id;
 }
 
 void parked_forget(struct parked *p, const char *client, const char *id)
 {
-    struct conversation_kept *k = kept_of(p, client, id);
+    struct conversation_kept *k = find_kept(p, client, id);
 
     if (k)
         drop_kept(p, k);
@@ -198,7 +198,7 @@ static struct json *said_by(const char *role, const struct json *text)
     return json_object_of({"role", json_string(role)}, {"text", json_copy(text)});
 }
 
-static struct json *next_line(const char **at)
+static struct json *line_at(const char **at)
 {
     size_t len = strcspn(*at, "\n");
     struct json *out = len ? json_parse(*at, len, JSON_LONG, NULL, NULL) : NULL;
@@ -215,7 +215,7 @@ static void copy_all(struct json *to, const struct json *from)
 
 struct json *parked_story(const struct parked *p, const char *client, const char *id)
 {
-    const struct conversation_kept *k = kept_of(p, client, id);
+    const struct conversation_kept *k = find_kept(p, client, id);
     struct spill lines autorelease(spill_release) = SPILL_INIT(0);
 
     if (!k || k->cut)
@@ -226,7 +226,7 @@ struct json *parked_story(const struct parked *p, const char *client, const char
     struct json *history = json_array(), *files = json_array(), *code = json_array();
     bool whole = true;
     for (const char *at = buf_str(&lines.memory); *at;) {
-        autojson struct json *asked = next_line(&at), *came = next_line(&at);
+        autojson struct json *asked = line_at(&at), *came = line_at(&at);
 
         json_add(history, said_by("user", json_get(asked, "input")));
         json_add(history, said_by("assistant", json_get(came, "answer")));

@@ -406,7 +406,7 @@ static struct json *info_of(const struct operation *o)
 }
 
 /* As begin_answer and the shape of the call make it. */
-static char *result_of(const struct sandbox_call *c, const struct operation *o)
+static char *schema_of_result(const struct sandbox_call *c, const struct operation *o)
 {
     autojson struct json *result = c->shape == shape_info ? info_of(o) : json_copy(o->result);
     struct json *properties = json_object_of({"sandbox_id", parsed_body("{\"type\": \"string\"}")},
@@ -434,7 +434,7 @@ void sandbox_routes(struct server *s)
         if (o && c != &file && !rows[i].body)
             rows[i].body = body_of(c, o);
         if (o && c != &file && !rows[i].result)
-            rows[i].result = result_of(c, o);
+            rows[i].result = schema_of_result(c, o);
         if (!c || o) /* an operation that this runner does not have gets no route */
             rows[n++] = rows[i];
     }
