@@ -458,8 +458,6 @@ static bool bwrap_end_as_keeper(struct attempt *a)
 
 const struct engine engine_bwrap = {
     .name = "bwrap",
-    .auto_for_user = 3,
-    .auto_for_root = 3,
     .package = "bubblewrap",
     .python_advice =
         "bwrap runs /usr/bin/python3, which must be 3.8 or newer; else use --sandbox docker or podman",

@@ -11,6 +11,14 @@
 
 static const struct engine *const all[] = {&engine_docker, &engine_podman, &engine_bwrap};
 
+/* The order in which auto tries them. For an ordinary user rootless comes first: code that escapes from it is
+ * only an ordinary user. For root, podman comes after docker, which more people have set up.
+ */
+static const struct engine *const auto_for_user[] = {&engine_podman, &engine_docker, &engine_bwrap};
+static const struct engine *const auto_for_root[] = {&engine_docker, &engine_podman, &engine_bwrap};
+
+_Static_assert(countof(auto_for_user) == countof(auto_for_root), "auto tries the same engines for both");
+
 /* Filled once, before anything is started. */
 static struct engine custom[16];
 static char digest[countof(custom)][SHA256_HEX];
@@ -52,10 +60,5 @@ const struct engine *engines_at(size_t i)
 
 const struct engine *engines_auto(size_t i)
 {
-    bool root = geteuid() == 0;
-
-    for (size_t k = 0; k < countof(all); k++)
-        if ((root ? all[k]->auto_for_root : all[k]->auto_for_user) == i + 1)
-            return all[k];
-    return NULL;
+    return i >= countof(auto_for_user) ? NULL : geteuid() == 0 ? auto_for_root[i] : auto_for_user[i];
 }

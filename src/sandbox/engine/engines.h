@@ -38,13 +38,9 @@ struct engine {
     const char *client;   /* the program that starts it, if it has another name; or NULL */
     const char *identity; /* for one that the user has defined: a digest of its definition; or NULL */
     bool custom;          /* the user has defined it; which limits it enforces can only be seen from inside */
-    /* Its place in the order of auto, from 1, for an ordinary user and for root. Rootless comes first: code
-     * that escapes from it is only an ordinary user. For root, podman comes after docker, which more people
-     * have set up. 0: auto never takes it. */
-    unsigned auto_for_user, auto_for_root;
-    bool named;                   /* a sandbox can outlive the program, and a later program can find it */
-    bool mounts;                  /* folders of this machine can be mounted in it */
-    bool images;                  /* it runs images, under a runtime that can be chosen */
+    bool named;           /* a sandbox can outlive the program, and a later program can find it */
+    bool mounts;          /* folders of this machine can be mounted in it */
+    bool images;          /* it runs images, under a runtime that can be chosen */
     const char *fallback_runtime; /* tried when the default runtime fails; or NULL */
     bool attached;                /* its client lives as long as the sandbox */
     bool host_python;             /* the Python inside is this machine's /usr/bin/python3 */
