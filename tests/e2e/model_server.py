@@ -1,6 +1,11 @@
 """model_server.py - a scripted model service on loopback. A script is a list of exchanges, each with what request is expected and what is
-answered, in the order in which they come. It is strict: a history that some real service would refuse is refused here (400) and
-fails the test. Sockets are driven by hand, so that it can also cut, stall, reset and dribble like the worst of them.
+answered, in the order in which they come:
+
+    [{"answer": {"calls": [{"code": "print(6 * 7)"}]}},
+     {"expect": {"last": {"role": "tool", "content": {"contains": "42"}}}, "answer": {"text": "It is 42."}}]
+
+match_request() reads what is expected, ModelServer.play() what is answered. It is strict: a history that some real service would refuse is
+refused here (400) and fails the test. Sockets are driven by hand, so that it can also cut, stall, reset and dribble like the worst of them.
 """
 import json
 import re

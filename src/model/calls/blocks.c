@@ -1,5 +1,5 @@
-/* blocks.c - reads a reply line by line: text outside of fences, code inside, and a line that may become
- * either is held.
+/* blocks.c - finds code in a fence (```python) while a reply comes, line by line: text outside of fences,
+ * code inside, and a line that may become either is held.
  */
 #include "calls/blocks.h"
 
