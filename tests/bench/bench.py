@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 
+import batches
 import mcp
 import peers
 import questions
@@ -522,11 +523,18 @@ def idle(env):
            f"hello {small:.1f} MB: {statistics.median(runners) / small:.1f}x", "12 MB each", max(runners) < 12)
 
 
+def batch(env):
+    (rate, cpu), (bare, bare_cpu) = batches.measure(PROGRAM, env, 192, 32)
+    report("batch -j 32, a model of 2 x 0.3 s", f"{rate:.1f} rows/s, {cpu:.0f} ms of CPU each",
+           f"xargs -P32 sandpiper {bare:.1f} rows/s, {bare_cpu:.0f} ms: {rate / bare:.2f}x, {cpu / bare_cpu:.2f}x", "1.5x, 0.7x",
+           rate >= 1.5 * bare and cpu <= 0.7 * bare_cpu)
+
+
 # Fast ones first; other parts of the house add theirs.
 ROWS = {"start": start, "prompt": prompt, "memory": memory, "cell": cell, "snapshots": snapshots, "cold": cold, "reader": reader,
         "markdown": markdown, "oneshot": oneshot, "named": named, "flood": flood, "gigabyte": gigabyte, "figure": first_figure, "files": big_file,
         "upload": upload, "runner": runner, "mcp": mcp_server, "serve": serve, "pool": pool,
-        "idle": idle, "question": http_question}
+        "idle": idle, "question": http_question, "batch": batch}
 
 
 def main():

@@ -2,6 +2,7 @@
 import http.server
 import json
 import os
+import time
 
 import uploads
 
@@ -27,6 +28,8 @@ class Model(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         question = json.dumps(body["messages"][1])
+        if "slowly" in question:
+            time.sleep(0.3)
         code = GIGABYTE if "gigabyte" in question else uploads.CODE if "fifty files" in question else "print(1)"
         if body["messages"][-1]["role"] == "tool":
             deltas, finish = [{"content": "The answer is "}, {"content": "1."}], "stop"

@@ -3,6 +3,7 @@ import http.server
 import json
 import os
 import random
+import re
 import signal
 import threading
 import time
@@ -12,6 +13,7 @@ import pytest
 from program import HANG
 from test_own_engine import HERE as BOX, use
 
+MANY = int(os.environ.get("SANDPIPER_TEST_BATCH", "0"))         # rows of the long runs
 CODE = "import os; n = sum(map(int, QUESTION.split('+'))); print(n, sorted(os.listdir('/mnt/data')))"
 
 
@@ -77,6 +79,7 @@ class Model:
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.server.daemon_threads = True
+        self.server.handle_error = lambda request, client: None         # a program that was killed does not hear the answer
         self.url = "http://127.0.0.1:%d/v1" % self.server.server_port
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
@@ -403,25 +406,91 @@ def test_ctrl_c(sandpiper, model, presses):
     assert r.code == 0 and sorted(x["id"] for x in lines(sandpiper)) == sorted("r%d" % i for i in range(20))
 
 
+def written(program, name="out.jsonl"):
+    """How many whole lines there are."""
+    path = os.path.join(program.work, name)
+    with open(path, "rb") if os.path.exists(path) else open(os.devnull, "rb") as f:
+        return f.read().count(b"\n")
+
+
+def until_written(program, p, n):
+    while written(program) < n and p.poll() is None:
+        time.sleep(0.02)
+
+
 @pytest.mark.slow(30)
 def test_killed_at_any_moment(sandpiper, model):
     """No row is lost, none has two lines, and at most -j rows are asked again after each end."""
-    m = model(sandpiper, wait=0.05)
-    rows(sandpiper, 60)
-    moment, kills = random.Random(3), 0
-    for _ in range(8):
-        p = sandpiper.start("batch", "q.jsonl", "-o", "out.jsonl", "-j", "4", "-q")
-        time.sleep(0.2 + moment.random())
-        kills += p.poll() is None
+    m, n, at_once = model(sandpiper), MANY or 60, 4
+    rows(sandpiper, n)
+    chance = random.Random(3)
+    for at in sorted(chance.sample(range(n - at_once), 20 if MANY else 8)):
+        p = sandpiper.start("batch", "q.jsonl", "-o", "out.jsonl", "-j", str(at_once), "-q")
+        until_written(sandpiper, p, at)
+        time.sleep(chance.random() * 0.1)
         p.kill()
         p.wait(HANG)
+        asked = len(set(m.asked))
+        assert p.returncode == -signal.SIGKILL and written(sandpiper) <= asked <= written(sandpiper) + at_once
     with open(os.path.join(sandpiper.work, "out.jsonl"), "a") as f:
-        f.write('{"id": "r')                                    # as a full disk leaves it
-    r = sandpiper.run("batch", "q.jsonl", "-o", "out.jsonl", "-j", "4", timeout=120)
+        f.write('{"id":"r')                                     # as a full disk leaves it
+    r = sandpiper.run("batch", "q.jsonl", "-o", "out.jsonl", "-j", str(at_once), timeout=120 + n)
     assert r.code == 0, r
-    assert sorted(x["id"] for x in lines(sandpiper)) == sorted("r%d" % i for i in range(60))
-    assert kills > 3 and len(m.asked) <= 60 + 4 * kills
+    assert sorted(x["id"] for x in lines(sandpiper)) == sorted("r%d" % i for i in range(n))
+    print("%d rows, killed %d times, %d asked again" % (n, 20 if MANY else 8, len(m.asked) - n))
     sandpiper.run("gc")
+
+
+@pytest.mark.slow(20)
+def test_memory_of_the_parent(sandpiper, model):
+    """is the same after many rows."""
+    model(sandpiper)
+    n, sizes = MANY or 150, []
+    rows(sandpiper, n)
+    p = sandpiper.start("batch", "q.jsonl", "-o", "out.jsonl", "-j", "8", "-q")
+    for at in (n // 5, n - 8):
+        until_written(sandpiper, p, at)
+        with open("/proc/%d/status" % p.pid) as f:
+            sizes.append(int(re.search(r"VmRSS:\s+(\d+)", f.read())[1]))
+    p.communicate(timeout=HANG)
+    print("parent: %d kB after %d rows, %d kB after %d" % (sizes[0], n // 5, sizes[1], n))
+    assert p.returncode == 0 and sizes[1] <= 1.1 * sizes[0], sizes
+
+
+class Bucket:
+    """Lets through as many requests as a limit of so many a second allows."""
+
+    def __init__(self, rate):
+        self.rate, self.have, self.given, self.first, self.last, self.lock = rate, rate, 0, None, 0, threading.Lock()
+
+    def __call__(self, _):
+        with self.lock:
+            now = time.monotonic()
+            self.first = self.first or now
+            self.have = min(self.rate, self.have + (now - (self.last or now)) * self.rate)
+            self.last = now
+            if self.have < 1:
+                return True
+            self.have -= 1
+            self.given += 1
+            return False
+
+    def share(self):
+        """Of what the limit allows."""
+        return self.given / (self.rate + self.rate * (self.last - self.first))
+
+
+@pytest.mark.slow(20)
+@pytest.mark.parametrize("jobs", ["auto", "12"])
+def test_a_storm_of_refusals(sandpiper, model, jobs):
+    """A limit of three requests a second: no row fails, and most of the limit is used."""
+    limit = Bucket(3)
+    m = model(sandpiper, refuse=limit)
+    rows(sandpiper, 24)
+    r = sandpiper.run("batch", "q.jsonl", "-o", "out.jsonl", "-j", jobs, timeout=180)
+    print("%d refused, %.0f %% of the limit" % (m.refused, 100 * limit.share()))
+    assert r.code == 0 and m.refused > 8 and {x["status"] for x in lines(sandpiper)} == {"answered"}, r
+    assert limit.share() >= 0.8, (limit.share(), m.refused)
 
 
 def test_two_at_once_on_one_file(sandpiper, model):

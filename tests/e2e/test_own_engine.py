@@ -14,6 +14,8 @@ import rootless
 from conftest import make_sandpiper, need_engine
 from probes import session
 from chat_keys import ask, leave, start
+from mcp_stdio import Mcp, text
+from serve_raw import Server
 from test_interrupts import one_shot
 
 BWRAP = ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup", "--uid", "1000", "--gid", "1000",
@@ -180,6 +182,36 @@ def test_nothing_outlives_the_program(place):
     assert gone(mark), marked(mark)
     r = place.run("exec", "--memory", "333m", "-c", "print(1)")
     assert r.code == 0 and gone(mark, 2), r
+
+
+def test_serve(place):
+    """Many sandboxes of such an engine: state, files, an end by the client, by time, and by the death of the server."""
+    mark = "told_memory=%d" % (334 << 20)
+    s = Server(place, "--memory", "334m", "--pool", "2", "--ttl", "2s")
+    boxes = [s.good("/create_sandbox")["sandbox_id"] for _ in range(3)]
+    for i, box in enumerate(boxes):
+        made = s.good("/run_code", sandbox_id=box, code="x = %d\nopen('made.txt', 'w').write('of %d')" % (i, i))
+        assert [f["name"] for f in made["files"]] == ["made.txt"], made
+    assert [s.good("/run_code", sandbox_id=box, code="x")["value"] for box in boxes] == ["0", "1", "2"]
+    assert s.good("/get_sandbox_info", sandbox_id=boxes[0])["info"]["engine"] == "gpubox"
+    s.good("/stop_sandbox", sandbox_id=boxes[0])
+    s.refused(410, "SANDBOX_EXPIRED", "/run_code", sandbox_id=boxes[0], code="1")
+    time.sleep(3)
+    s.refused(410, "SANDBOX_EXPIRED", "/run_code", sandbox_id=boxes[1], code="1")
+    s.good("/create_sandbox")
+    assert marked(mark)
+    s.process.kill()
+    s.process.wait()
+    assert gone(mark), marked(mark)
+
+
+def test_mcp(place):
+    mark = "told_memory=%d" % (335 << 20)
+    m = Mcp(place, "--memory", "335m", modern=True)
+    assert text(m.code("print('out')\nx = 41\nx + 1")).startswith("out\n42")
+    assert text(m.code("x")) == "41"
+    assert "other" not in text(m.code("'x' in dir()", sandbox="other"))
+    assert m.close()[0] == 0 and gone(mark), marked(mark)
 
 
 def test_what_was_learnt_is_kept_for_these_words_alone(own, serve):

@@ -57,6 +57,7 @@ struct batch {
     double window;      /* how many at once; automatic */
     int64_t not_before; /* clock_ms(): no row begins earlier */
     int64_t halved_at;
+    int64_t told_ms;  /* how long a service last wanted us to wait; 0: none did */
     bool interrupted; /* once */
     unsigned lost;    /* rows in a row that failed for a reason that all rows share */
     int64_t lost_at;  /* when the first of them did */
@@ -248,7 +249,7 @@ static void on_row_event(void *ctx, const struct json *event)
     if (json_is(agent, "tool_call") && json_str(json_get(agent, "code")))
         json_add(p->code, json_copy(json_get(agent, "code")));
     else if (!strcmp(json_text(json_get(event, "event")), "retry"))
-        slow_down(p->b, json_int(json_get(event, "ms"), REFUSED_MS));
+        slow_down(p->b, p->b->told_ms = json_int(json_get(event, "ms"), REFUSED_MS));
 }
 
 /* Again, unless it was tried often enough. */
@@ -370,7 +371,7 @@ static void on_row_done(void *ctx, const struct json *result, const struct error
         note_lost(p, &why);
     } else if (!strcmp(status, "try_later")) {
         p->due.tries = 0; /* the service is to blame, not the row */
-        slow_down(b, REFUSED_MS);
+        slow_down(b, b->told_ms ? b->told_ms : REFUSED_MS);
         ask_later(p);
     } else if (err && err->kind == ERROR_USAGE && !json_get(r.ask, "model")) {
         fail_batch(b, err);
