@@ -183,7 +183,7 @@ $(B)/gen/%.code: src/sandbox/channel/guest_code.py
 $(B)/terminal/term/cmd_python.o: src/terminal/term/vars.py
 $(B)/data/operations/operations.o: src/data/operations/operations.json
 $(B)/serve/server/own.o: src/serve/server/docs.html
-$(B)/data/config/embedded.o: src/data/config/providers.yaml src/data/config/models.yaml $(wildcard prompts/*.yaml)
+$(B)/data/config/embedded.o: $(wildcard src/data/config/*.yaml) $(wildcard prompts/*.yaml)
 
 # The chat's commands: a line for each row that a cmd_*.c defines, by name.
 $(B)/terminal/term/commands.o: $(B)/gen/chat_commands.h
@@ -196,10 +196,22 @@ $(B)/gen/chat_commands.h: $(wildcard src/terminal/term/cmd_*.c) src/terminal/ter
 $(B)/sandbox/limits/seccomp_ready.o: $(B)/gen/seccomp.bpf
 $(B)/sandbox/limits/seccomp_ready.o: CPPFLAGS += -DSECCOMP_BPF='"$(B)/gen/seccomp.bpf"'
 $(B)/gen/seccomp.bpf: $(B)/gen/seccomp_program
-	$(call say,BPF,$@)$< $@ || : > $@
+	$(call say,BPF,$@)$< $@ $(B)/gen/seccomp.json || { : > $@; : > $(B)/gen/seccomp.json; }
 $(B)/gen/seccomp_program: src/sandbox/limits/make/seccomp_program.c $(B)/sandbox/limits/seccomp.o $(B)/sandbox/limits/seccomp_table.o $(B)/libjson.a $(B)/libbase.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
+
+# What goes along to another machine: a program of its own, statically linked, whatever the mode is. Where there are no static libraries, or the
+# builder cannot run what it builds, it is left out (it is empty), and sandpiper has to be installed on the other machine.
+INSIDE_PARTS = $(addprefix src/sandbox/engine/,make/inside_main.c inside.c inside_apptainer.c bwrap_argv.c bwrap_limits.c hard_limits.c options.c plan.c) \
+               $(wildcard src/sandbox/limits/*.c src/common/base/*.c src/common/process/*.c) src/sandbox/records/owner.c
+$(B)/sandbox/engine/inside_apptainer.o: $(B)/gen/seccomp.bpf
+$(B)/sandbox/engine/inside_apptainer.o: CPPFLAGS += -DSECCOMP_JSON='"$(B)/gen/seccomp.json"'
+$(B)/sandbox/engine/inside_send.o: $(B)/gen/inside
+$(B)/sandbox/engine/inside_send.o: CPPFLAGS += -DINSIDE_PROGRAM='"$(B)/gen/inside"'
+$(B)/gen/inside: $(INSIDE_PARTS) $(wildcard src/sandbox/engine/*.h) $(B)/gen/seccomp.bpf
+	$(call say,LINK,$@)$(CC) $(CPPFLAGS) -DSECCOMP_BPF='"$(B)/gen/seccomp.bpf"' -DSECCOMP_JSON='"$(B)/gen/seccomp.json"' -std=gnu17 -Os -w \
+	  -ffunction-sections -fdata-sections -static -s -Wl,--gc-sections -o $@ $(INSIDE_PARTS) -lseccomp -lm 2>$@.log || : > $@
 
 # Those that take longest first.
 UNIT_LONG = $(filter $(foreach r,sandbox llm calls engine pipe,$(B)/unit/$(r)/%),$(UNIT_BIN))
@@ -210,7 +222,7 @@ unit: $(UNIT_BIN)
 # is built, with what each unit test links (where cc is gcc, that is the release build), by clang without making code of it.
 LINT_TARGETS = $(foreach r,$(ROOMS),$(call objs_of,$(r))) $(UNIT_BIN)
 LINT_GCC = $(if $(shell $(CC) -v 2>&1 | grep '^gcc version'),build/release,build/lint-gcc)
-EMBEDDED = -DGUEST_CODE='""' -DGUEST_PROFILE='""' -DGUEST_PROFILE_CODE='""' -DSECCOMP_BPF='""' -DCHAT_COMMANDS='"$(B)/gen/chat_commands.h"'
+EMBEDDED = -DGUEST_CODE='""' -DGUEST_PROFILE='""' -DGUEST_PROFILE_CODE='""' -DSECCOMP_BPF='""' -DSECCOMP_JSON='""' -DINSIDE_PROGRAM='""' -DCHAT_COMMANDS='"$(B)/gen/chat_commands.h"'
 # The parts side by side, as many as there are processors (or as make -j says).
 LINT_PARTS = lint-text lint-headers lint-gcc lint-clang
 .PHONY: lint lint-compile rules $(LINT_PARTS)

@@ -37,7 +37,7 @@ run   | python3-openpyxl | python3-openpyxl    | python-openpyxl | python3-openp
 model | python3-venv   |                      |              |                 |
 image | debootstrap python3-venv
 deb   | python3 debhelper dpkg-dev fakeroot lintian
-engines | docker.io/docker-ce podman runc/containerd.io uidmap openssh-server openssh-client debootstrap
+engines | docker.io/docker-ce podman runc/containerd.io uidmap openssh-server openssh-client slurm-wlm munge debootstrap
 test  | clang clang-format shellcheck libclang-rt-dev libcmocka-dev python3-pytest python3-pytest-xdist python3-pytest-timeout python3-pexpect
 test  | python3-yaml python3-jsonschema python3-openpyxl openssl mandoc tmux python3-pyte python3-nbformat npm/nodejs
 '

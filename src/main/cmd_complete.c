@@ -102,6 +102,8 @@ static void add_configured(const struct typed_line *t, enum complete_names kind,
             argv_push(out, config_providers(&c)->v[i].name);
         for (size_t i = 0; kind == NAMES_ENGINE && i < c.engines.n; i++)
             argv_push(out, c.engines.v[i].name);
+        if (kind == NAMES_ENGINE)
+            builtin_engines_names(out);
     }
     config_release(&c);
 }

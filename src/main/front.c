@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "config/args.h"
+#include "engine/engines.h"
 #include "json/json.h"
 #include "main/command.h"
 #include "front/starter.h"
@@ -90,7 +91,7 @@ int cmd_starter(struct config *c, int closed)
 
     (void)closed;
     print_notices(c);
-    if (setup_engine_check(c, &err) < 0 || send_settings(c, &err) < 0)
+    if (setup_engine_check(c, &err) < 0 || engines_share(c->sandbox, &err) < 0 || send_settings(c, &err) < 0)
         return print_failure(&err);
     args_again(&c->args, ~0, &options); /* a runner takes them all, and has our environment and files */
     starter_serve(front_side, (const char *const *)options.v);

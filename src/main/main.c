@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "engine/inside.h"
 #include "main/command.h"
 #include "main/front.h"
 #include "term/term.h"
@@ -98,6 +99,12 @@ static bool is_completion(int argc, char **argv)
     return argc >= 3 && !strcmp(argv[1], "debug") && !strcmp(argv[2], "complete");
 }
 
+/* On the machine of an engine: our part that builds the walls there. It needs no configuration, nor a key. */
+static bool is_inside(int argc, char **argv)
+{
+    return argc >= 2 && !strcmp(argv[1], "inside");
+}
+
 int main(int argc, char **argv)
 {
     int closed = fd_open_standard();
@@ -108,6 +115,8 @@ int main(int argc, char **argv)
     fresh_signals();
     keep_secrets();
     give_back_memory();
+    if (is_inside(argc, argv))
+        return inside_run(argv + 2, VERSION);
     if (is_completion(argc, argv))
         return cmd_complete(argv + 3, (size_t)argc - 3);
     if ((status = front_split(argc, argv, closed)) >= 0)

@@ -83,7 +83,7 @@ def test_the_page_has_the_commands_of_the_chat(bare):
 
 
 def test_the_first_page_names_every_command(bare):
-    commands = set(re.search("there are: (.*)", bare.run("help", "x").err).group(1).replace(",", "").split()) - {"all", "json", "agents"}
+    commands = set(re.search("there are: (.*)", bare.run("help", "x").err).group(1).replace(",", "").split()) - {"all", "json", "agents", "engines"}
     named = re.findall(r"\w+", " ".join(re.findall(r"^\.(?:It )?Cm (.*)", section("sandpiper.1", "COMMANDS"), re.M)))
     assert {"exec", "batch", "help"} <= commands <= set(named)
 
@@ -211,7 +211,7 @@ def test_completion(bare):
         choices = re.search(r"one of (\S+),", bare.run(flag, "?", "q").err).group(1)
         assert complete(flag + " ") == set(choices.split("|")), flag
     commands = set(re.search("there are: (.*)", bare.run("help", "x").err).group(1).replace(",", "").split())
-    assert complete("help ") == commands and complete("") == commands - {"all", "json", "agents"}
+    assert complete("help ") == commands and complete("") == commands - {"all", "json", "agents", "engines"}
     assert {"help", "version"} <= commands
     of_exec = set(re.findall(r"^  .{4}(--[a-z-]+)", bare.run("exec", "--help").out, re.M))
     assert {"--dry-run", "--memory"} <= of_exec < flags and complete("exec -") == of_exec

@@ -136,10 +136,11 @@ class Box:
         return result["value"]
 
 
-def fails_to_start(t, engine, said):
+def fails_to_start(t, engine, said, yaml=""):
     """Its sandbox does not start, and why."""
-    need_engine(engine)
-    server = t.start(env={"SANDPIPER_SANDBOX": engine})
+    if not yaml:
+        need_engine(engine)
+    server = t.start(env={"SANDPIPER_SANDBOX": engine}, yaml=yaml)
     if t.front == "mcp":
         result = server.code("1")
         assert result.get("isError") and said in json.dumps(result), result
@@ -178,6 +179,11 @@ def _(t):
 @option("runtime", "none-such", *both)
 def _(t):
     fails_to_start(t, "docker", "none-such")
+
+
+@option("queue-timeout", "1s", *both)
+def _(t):
+    fails_to_start(t, "slow", "nothing ran there within 1 s", "engines:\n  slow:\n    start: [sh, -c, 'sleep 4; exec {inside}']\n")
 
 
 @option("timeout", "300ms", *both)

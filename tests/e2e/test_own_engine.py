@@ -2,15 +2,11 @@
 loopback), a command that builds no walls, and commands that speak no protocol at all. What works anywhere works there; doctor says what it found."""
 import json
 import os
-import shutil
-import socket
-import subprocess
-import tempfile
 import time
 
 import pytest
 
-import rootless
+import ssh_server
 from conftest import make_sandpiper, need_engine
 from probes import session
 from chat_keys import ask, leave, start
@@ -46,50 +42,8 @@ def own():
 
 @pytest.fixture(scope="module")
 def sshd():
-    """A real sshd on loopback, run by an ordinary user; where root runs the tests, by one who exists only in a mount namespace of ours."""
-    program = shutil.which("sshd", path=os.environ["PATH"] + ":/usr/sbin:/usr/local/sbin")
-    if not program or not shutil.which("ssh"):
-        (pytest.fail if os.environ.get("SANDPIPER_TEST_ENGINES") == "required" else pytest.skip)("there is no sshd: openssh-server")
-    root = os.geteuid() == 0
-    folder = tempfile.mkdtemp(prefix="sp-sshd-", dir="/tmp")
-    path = lambda name: os.path.join(folder, name)
-    try:
-        for key in ("host", "user"):
-            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path(key)], check=True, stdin=subprocess.DEVNULL)
-        shutil.copy(path("user.pub"), path("authorized"))
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            port = s.getsockname()[1]
-        with open(path("sshd_config"), "w") as f:
-            f.write("ListenAddress 127.0.0.1\nPort %d\nHostKey %s\nAuthorizedKeysFile %s\nPidFile none\nStrictModes no\nUsePAM no\nPermitUserRC no\n"
-                    "PasswordAuthentication no\nKbdInteractiveAuthentication no\nLogLevel ERROR\n" % (port, path("host"), path("authorized")))
-        with open(path("known"), "w") as f, open(path("host.pub")) as public:
-            f.write("[127.0.0.1]:%d %s" % (port, public.read()))
-        with open(path("ssh_config"), "w") as f:
-            f.write("Host gpubox\n  HostName 127.0.0.1\n  Port %d\n  User %s\n  IdentityFile %s\n  IdentitiesOnly yes\n  UserKnownHostsFile %s\n"
-                    "  BatchMode yes\n" % (port, rootless.USER if root else os.environ.get("USER") or os.getlogin(), path("user.own"), path("known")))
-        shutil.copy(path("user"), path("user.own"))
-        os.chmod(path("user.own"), 0o600)               # the client is another user than the server
-        if root:
-            rootless.own(folder)
-            os.chown(path("user.own"), 0, 0)
-        argv = [program, "-D", "-e", "-f", path("sshd_config")]
-        server = subprocess.Popen(rootless.wrapped(argv) if root else argv, stdin=subprocess.DEVNULL, cwd="/")
-        try:
-            deadline = time.monotonic() + 10
-            while True:
-                try:
-                    socket.create_connection(("127.0.0.1", port), 1).close()
-                    break
-                except OSError:
-                    assert time.monotonic() < deadline and server.poll() is None, "sshd does not listen"
-                    time.sleep(0.05)
-            yield ["ssh", "-F", path("ssh_config"), "gpubox"]
-        finally:
-            server.terminate()
-            server.wait()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with ssh_server.running() as config:
+        yield ["ssh", "-F", config, "gpubox"]
 
 
 def marked(text):
@@ -337,7 +291,7 @@ def test_a_name_cannot_be_kept(own):
 
 def test_an_unknown_engine_names_those_that_exist(own):
     r = own.run("exec", "--sandbox", "gpubux", "-c", "1")
-    assert r.code == 125 and r.err == 'sandpiper: --sandbox: expected one of auto|docker|podman|bwrap|gpubox, found "gpubux"\n', r
+    assert r.code == 125 and r.err == 'sandpiper: --sandbox: expected one of auto|docker|podman|bwrap|ssh|slurm|apptainer|gpubox, found "gpubux"\n', r
     own.write(".env", "SANDPIPER_SANDBOX=other\n")
     r = own.run("exec", "-c", "print(1)")
     assert r.code == 0 and r.out == "1\n" and "SANDPIPER_SANDBOX" in r.err, r
@@ -357,7 +311,7 @@ BAD = [
     ("engines:\n  Big:\n    start: x {python}\n", "2: engines: expected a name"),
     ("engines:\n  docker:\n    start: x {python}\n", "2: engines: docker is built in"),
     ("engines:\n  a:\n    start: [x, y]\n", '3: start: expected "{python}"'),
-    ("engines:\n  a:\n    start: x {python} {memry}\n", "3: start: unknown placeholder {memry}; expected one of python|name|memory"),
+    ("engines:\n  a:\n    start: x {python} {memry}\n", "3: start: unknown placeholder {memry}; expected one of python|inside|name|memory"),
     ("engines:\n  a:\n    start: ['{python}']\n", "3: start: expected a program"),
     ("engines:\n  a:\n    start: ./x {python}\n", "3: start: expected a program"),        # the client runs in /
     ("engines:\n  a:\n    start: ~/x {python}\n", "3: start: expected a program"),
@@ -384,14 +338,14 @@ def test_what_is_shown(own):
     assert r.code == 0 and r.out.startswith("gpu 'a b' sandpiper-ID 314572800/1.5/50 157286400 39321600 python3 -I -S"), r
     assert " 'nproc=0' " in r.out and " 'heap=0' " in r.out, r          # the engine was told to hold them
     r = own.run("config")
-    assert r.code == 0 and '  gpubox: {start: ["gpu", "a b", "{name}"' in r.out and "config.yaml:2" in r.out, r
+    assert r.code == 0 and '  gpubox: {"start":["gpu","a b","{name}"' in r.out and "config.yaml:2" in r.out, r
 
 
 def test_the_example_of_the_manual(own):
     """As it stands there, but for the machine."""
     with open(os.path.join(os.path.dirname(__file__), "..", "..", "docs", "sandpiper-config.5")) as f:
         text = f.read()
-    begin = text.index("\nengines:\n")
+    begin = text.index("\nengines:\n", text.index(".Sh ENGINES OF YOUR OWN"))
     text = text[begin:text.index("]\n", begin) + 2]
     assert "    start: [ssh, gpubox, bwrap, " in text
     own.configure(text.replace("[ssh, gpubox, ", "[" + "".join(json.dumps(w) + ", " for w in ORDINARY)))

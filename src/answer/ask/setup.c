@@ -10,14 +10,46 @@
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/engines.h"
+#include "engine/recipe.h"
 #include "mount/mount.h"
 #include "llm/llm.h"
 #include "sandbox/sandbox.h"
 
+/* The engine's failures are a table of the same words. */
+static void setup_recipe(const struct custom_engine *e, struct engine_recipe *r)
+{
+    struct engine_failure *failures = xcalloc(e->n_failures + 1, sizeof *failures);
+
+    for (size_t i = 0; i < e->n_failures; i++)
+        failures[i] = (struct engine_failure){e->failures[i].says, e->failures[i].means,
+                                              e->failures[i].remedy};
+    *r = (struct engine_recipe){
+        .name = e->name,
+        .open = e->open,
+        .state = e->state,
+        .close = e->close,
+        .before = e->before,
+        .start = e->start,
+        .after = e->after,
+        .env = e->env,
+        .gives = e->gives,
+        .queue_ms = e->queue_ms,
+        .walls = custom_engine_setting(e, "walls"),
+        .image = custom_engine_setting(e, "image"),
+        .program = custom_engine_setting(e, "program"),
+        .failures = failures,
+        .n_failures = e->n_failures,
+    };
+}
+
 void setup_engines(const struct config *c)
 {
-    for (size_t i = 0; i < c->engines.n; i++)
-        engines_define(c->engines.v[i].name, &c->engines.v[i].start);
+    static struct engine_recipe recipes[CUSTOM_ENGINES_MAX + 1]; /* borrowed for good, as config is */
+
+    for (size_t i = 0; i < c->engines.n && i < countof(recipes); i++) {
+        setup_recipe(&c->engines.v[i], &recipes[i]);
+        engines_define(&recipes[i]);
+    }
 }
 
 int setup_name_check(const struct config *c, struct error *err)

@@ -326,7 +326,7 @@ static int load_layers(struct config *c, const struct args *a, struct error *err
     c->json |= c->json_result;
     leave_room(c);
     config_tell_unread(c);
-    return custom_engine_check_choice(c, err);
+    return custom_engines_settle(c, err);
 }
 
 int config_load(struct config *c, int argc, char *const *argv, char *const *env, struct error *err)

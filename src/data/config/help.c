@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "config/custom_engine.h"
 #include "config/option.h"
 
 #define COLUMNS 79
@@ -246,6 +247,21 @@ static const struct topic {
      "prompts/pipelines.yaml names lists of agents. More: man sandpiper-config,\n"
      "AGENTS.\n",
      "", "", "", NULL},
+    {"engines", 0, "where code can run, and how to say so",
+     "--sandbox ENGINE says where code runs. docker, podman and bwrap run it on this\n"
+     "machine, and auto takes one of them. Others are data, in the same form as your\n"
+     "own; auto never takes one:\n\n",
+     "", "",
+     "\nTheir settings, and engines of your own, are in config.yaml:\n\n"
+     "    engines:\n"
+     "      ssh: {with: {host: gpubox}}\n"
+     "      slurm: {with: {partition: main, account: physics, time: 2h}}\n"
+     "      big: {like: slurm, with: {partition: big, sandboxes: 32}}\n\n"
+     "On the other machine the same walls are built, by a part of sandpiper that goes\n"
+     "along: nothing has to be installed there but python3 and bubblewrap (or\n"
+     "Apptainer). sandpiper doctor --sandbox ENGINE says what holds, as seen from\n"
+     "inside. Manual: sandpiper-config(5), ENGINES OF YOUR OWN.\n",
+     builtin_engines_help},
     {"json", 0, "the events of --json",
      "Usage: sandpiper --json [OPTION]... QUESTION\n\n"
      "Prints one JSON object a line on stdout. Each has type, v (1) and question (from\n"

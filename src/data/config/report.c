@@ -108,16 +108,16 @@ static void print_comment(struct buf *out, const char *key, const char *value, c
 
 static void print_engines(const struct config *c, struct buf *out)
 {
-    if (c->engines.n > 0)
+    if (c->engines.n > 0 && c->engines.v[0].line) /* one that is built in comes last */
         buf_addstr(out, "engines:\n");
     for (size_t i = 0; i < c->engines.n; i++) {
         const struct custom_engine *e = &c->engines.v[i];
         const struct source s = {SOURCE_FILE, e->line, c->file};
         size_t start = out->len;
 
-        buf_addf(out, "  %s: {start: ", e->name);
-        words(out, &e->start);
-        buf_addch(out, '}');
+        if (!e->line)
+            continue;
+        buf_addf(out, "  %s: %s", e->name, e->written);
         from(out, start, &s);
     }
 }

@@ -147,6 +147,13 @@ static struct json *to_json(const struct ydoc *y)
     return !y->quoted && value_number(y->text, &number) ? json_number(number) : json_string(y->text);
 }
 
+char *fields_json(const struct ydoc *y)
+{
+    autojson struct json *j = to_json(y);
+
+    return json_print(j);
+}
+
 static int read_json(const struct ydoc *y, char **at, struct error *err)
 {
     autojson struct json *j = y->type == YDOC_MAP ? to_json(y) : NULL;

@@ -56,4 +56,7 @@ void fields_merge(const struct schema *s, void *into, const void *from);
 /* A command as YAML has it: a list of words, or one string cut at blanks. No shell. */
 int fields_read_command(const struct ydoc *y, struct argv *out, struct error *err);
 
+/* What y holds, as JSON, which YAML reads too. The caller frees. */
+char *fields_json(const struct ydoc *y);
+
 #endif

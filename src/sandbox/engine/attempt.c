@@ -21,7 +21,8 @@
 #include "records/owner.h"
 #include "records/record.h"
 
-#define LAST_WORDS_MS 300 /* a client that failed exits at once */
+#define LAST_WORDS_MS 300  /* a client that failed exits at once */
+#define FAR_WORDS_MS  3000 /* one that asks another machine does so a little later */
 
 void attempt_init(struct attempt *a)
 {
@@ -121,9 +122,10 @@ void attempt_blame(struct attempt *a, const char *why)
 
     attempt_plan(a, &plan);
     a->err = (struct error){0};
-    if (a->client && client_attached(a) && child_wait(a->client, LAST_WORDS_MS)
+    if (a->client && client_attached(a)
+        && child_wait(a->client, a->engine->custom ? FAR_WORDS_MS : LAST_WORDS_MS)
         && a->client->err_text.len > 0) {
-        autofree char *said = client_complaint(a->client);
+        autofree char *said = a->engine->complaint ? a->engine->complaint(a) : client_complaint(a->client);
         a->fault = a->engine->explain(&plan, said, &a->err);
         return;
     }
@@ -270,7 +272,8 @@ static void not_installed(struct attempt *a)
 
     if (e->custom)
         error_set(&a->err, ERROR_SANDBOX, ENOENT,
-                  "program not found: %.200s\nit is the first word of start in config.yaml",
+                  "program not found: %.200s\nit is the first word of its start; sandpiper help engines says "
+                  "what that is",
                   engines_client(e));
     else
         error_set(&a->err, ERROR_SANDBOX, ENOENT,

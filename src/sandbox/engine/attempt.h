@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "engine/engines.h"
+#include "engine/inside.h"
 #include "engine/keeper.h"
 #include "engine/options.h"
 #include "limits/cgroup.h"
@@ -19,6 +20,7 @@
 struct child;
 struct loop;
 struct record;
+struct site;
 
 struct attempt {
     /* set by the caller, before attempt_init() */
@@ -62,6 +64,11 @@ struct attempt {
     /* where bwrap writes the pid of the first process inside, when no process joins a control group */
     int info;
     struct keeper keeper;
+    /* of a recipe (custom.c) */
+    struct site *site;        /* joined; NULL: it has none */
+    struct argv facts;        /* "NAME=VALUE", as its commands have printed them */
+    char nonce[INSIDE_NONCE]; /* of the greeting of our part on another machine */
+    bool inside;              /* that part has greeted, and the limits that it holds are known */
 };
 
 void attempt_init(struct attempt *a); /* call it once the caller's members are set */

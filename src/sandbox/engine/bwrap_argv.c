@@ -66,12 +66,11 @@ static void push_binds(const struct engine_plan *p, struct argv *out)
     }
 }
 
-void bwrap_vector(const struct engine_plan *p, struct argv *out)
+void bwrap_walls(const struct engine_plan *p, struct argv *out)
 {
-    char uid[16], channel[32];
+    char uid[16];
 
     snprintf(uid, sizeof uid, "%d", SANDBOX_UID);
-    snprintf(channel, sizeof channel, "fd:%d", p->channel);
     argv_push(out, p->program);
     argv_pushl(out, "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
                "--unshare-cgroup", "--disable-userns", "--uid", uid, "--gid", uid, "--hostname", "sandpiper",
@@ -91,7 +90,15 @@ void bwrap_vector(const struct engine_plan *p, struct argv *out)
     argv_option(out, "--add-seccomp-fd", "%d", p->seccomp);
     if (p->info >= 0)
         argv_option(out, "--info-fd", "%d", p->info);
-    argv_pushl(out, "--", "/usr/bin/python3", NULL);
+    argv_push(out, "--");
+}
+
+void bwrap_vector(const struct engine_plan *p, struct argv *out)
+{
+    autofree char *channel = xasprintf("fd:%d", p->channel);
+
+    bwrap_walls(p, out);
+    argv_push(out, "/usr/bin/python3");
     plan_guest_words(p, channel, out);
 }
 

@@ -49,24 +49,38 @@ static bool env_passes(const char *entry)
     return false;
 }
 
-static void client_env(struct argv *env)
+/* Is it one of names, which end in * where any end will do? */
+static bool env_wanted(const char *entry, const struct argv *names)
 {
-    for (char **e = environ; e && *e; e++)
-        if (env_passes(*e))
-            argv_push(env, *e);
-    argv_push(env, "DOCKER_CLI_HINTS=false");
+    size_t len = strcspn(entry, "=");
+
+    for (size_t i = 0; names && i < names->n; i++) {
+        size_t n = strcspn(names->v[i], "*");
+
+        if (!strncmp(entry, names->v[i], n) && (names->v[i][n] == '*' ? len >= n : len == n))
+            return true;
+    }
+    return false;
 }
 
-struct child *client_start(struct child_options o, struct error *err)
+struct child *client_start_with(struct child_options o, const struct argv *names, struct error *err)
 {
     struct argv env autorelease(argv_release) = ARGV_INIT;
 
-    client_env(&env);
+    for (char **e = environ; e && *e; e++)
+        if (env_passes(*e) || env_wanted(*e, names))
+            argv_push(&env, *e);
+    argv_push(&env, "DOCKER_CLI_HINTS=false");
     o.env = env.v;
     o.err = CHILD_KEPT;
     o.cap = OUT_MAX;
     o.cwd = o.cwd ? o.cwd : "/";
     return child_start(&o, err);
+}
+
+struct child *client_start(struct child_options o, struct error *err)
+{
+    return client_start_with(o, NULL, err);
 }
 
 struct child *client_command(struct argv *argv, struct child_watch watch)

@@ -19,6 +19,8 @@ struct engine;
  * working directory is the root unless o names one, but never ours, because podman's conmon leaves a file
  * "oom" where it was started. */
 struct child *client_start(struct child_options o, struct error *err);
+/* The same, with further variables of ours: each NAME, or NAME* for all that begin so. */
+struct child *client_start_with(struct child_options o, const struct argv *names, struct error *err);
 /* Run a command that reads nothing. Releases argv. It is ended after CLIENT_MS. NULL: it could not be
  * started. */
 struct child *client_command(struct argv *argv, struct child_watch watch);

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "engine/client.h"
+#include "engine/site.h"
 #include "process/child.h"
 #include "process/loop.h"
 #include "records/owner.h"
@@ -45,6 +46,8 @@ static void forget_started(struct attempt *a)
 {
     child_abandon(a->client);
     a->client = NULL;
+    site_leave(steal(&a->site));
+    argv_release(&a->facts);
     cgroup_forget(&a->cgroup);
     run_dir_release(&a->dir);
     free(steal(&a->name));

@@ -267,6 +267,9 @@ struct engine_facts engine_facts(const struct engine_run *r)
                                                   : r->o->image,
         .weakness = candidate && a->up ? a->engine->weakness(a, &unheld) : NULL,
         .holds_memory = a->holds_memory,
+        .inside = a->inside,
+        .holds_pids = a->holds_pids,
+        .holds_cpu = a->holds_cpu,
         .given = &a->given,
         .fewer = buf_str(&a->fewer),
     };

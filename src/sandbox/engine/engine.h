@@ -63,6 +63,8 @@ struct engine_facts {
     /* the limits it cannot enforce here ("no cgroup: memory is limited for each process only"), or NULL */
     const char *weakness;
     bool holds_memory; /* of the whole sandbox; if not, weakness says so */
+    /* our part on another machine has said which limits it holds (inside.h): holds_memory, and these */
+    bool inside, holds_pids, holds_cpu;
     /* the limits in force, which may be lower than asked for, and one line for each that is lower, or "" */
     const struct engine_options *given;
     const char *fewer;

@@ -8,6 +8,8 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/sha256.h"
+#include "engine/recipe.h"
+#include "engine/site.h"
 
 static const struct engine *const all[] = {&engine_docker, &engine_podman, &engine_bwrap};
 
@@ -20,23 +22,45 @@ static const struct engine *const auto_for_root[] = {&engine_docker, &engine_pod
 _Static_assert(countof(auto_for_user) == countof(auto_for_root), "auto tries the same engines for both");
 
 /* Filled once, before anything is started. */
-static struct engine custom[16];
+static struct engine custom[17];
 static char digest[countof(custom)][SHA256_HEX];
 static size_t customs;
 
-void engines_define(const char *name, const struct argv *start)
+/* A digest of all that it starts: what was learnt of another recipe does not apply to it. */
+static void recipe_digest(const struct engine_recipe *r, char out[SHA256_HEX])
 {
+    const struct argv *const commands[] = {&r->open, &r->before, &r->start};
     struct buf line autorelease(buf_release) = BUF_INIT(0);
 
+    for (size_t i = 0; i < countof(commands); i++) {
+        argv_quote(commands[i], &line);
+        buf_addch(&line, '\n');
+    }
+    sha256_hex(line.data, line.len, out);
+}
+
+void engines_define(const struct engine_recipe *recipe)
+{
     if (customs == countof(custom))
         return;
-    argv_quote(start, &line);
-    sha256_hex(line.data, line.len, digest[customs]);
+    recipe_digest(recipe, digest[customs]);
     custom[customs] = engine_custom;
-    custom[customs].name = name;
-    custom[customs].client = start->v[0];
+    custom[customs].name = recipe->name;
+    custom[customs].client = *recipe->start.v[0] != '{' ? recipe->start.v[0]
+                             : recipe->program          ? recipe->program
+                                                        : "/usr/bin/python3";
     custom[customs].identity = digest[customs];
-    custom[customs++].own = start;
+    if (!recipe->after.n)
+        custom[customs].remove = NULL;
+    custom[customs++].own = recipe;
+}
+
+int engines_share(const char *name, struct error *err)
+{
+    const struct engine *e = engines_find(name);
+    const struct engine_recipe *r = e && e->custom ? e->own : NULL;
+
+    return r && r->open.n ? site_share(r, err) : 0;
 }
 
 const char *engines_client(const struct engine *e)

@@ -57,6 +57,8 @@ struct engine {
      * wrote to stderr into two lines (cause, remedy). */
     void (*vector)(const struct engine_plan *p, struct argv *out);
     enum engine_fault (*explain)(const struct engine_plan *p, const char *said, struct error *err);
+    /* Which line of the client's stderr that is; NULL: client_complaint(). The caller frees. */
+    char *(*complaint)(const struct attempt *a);
 
     /* Begin a start, from the loop. 0: attempt_up() or attempt_fail() will follow; -1 with a->err. */
     int (*start)(struct attempt *a);
@@ -90,9 +92,12 @@ struct engine {
 
 extern const struct engine engine_docker, engine_podman, engine_bwrap, engine_custom;
 
-/* Define an engine of the user's own. name and start (its command, with placeholders; see custom.c) are
- * borrowed for good. At most 16; any further ones are ignored. */
-void engines_define(const char *name, const struct argv *start);
+/* Define an engine by its recipe, which is borrowed for good. At most 17; any further ones are ignored. */
+struct engine_recipe;
+void engines_define(const struct engine_recipe *recipe);
+/* Have all processes that are started from now on share what that engine opens (site.h). Nothing happens
+ * where it opens nothing. */
+int engines_share(const char *name, struct error *err);
 const char *engines_client(const struct engine *e); /* the program that starts it */
 
 /* Look up an engine by name; NULL: there is none. */

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "engine/attempt.h"
+#include "engine/site.h"
 #include "process/child.h"
 
 #define NAME "sp-keeper" /* so that "killall sandpiper" spares it */
@@ -57,7 +58,7 @@ static int keeper_main(void *ctx)
 bool keeper_start(struct attempt *a)
 {
     char *const argv[] = {(char *)"the sandbox's keeper", NULL};
-    int ends[2], keep_open[6];
+    int ends[2], keep_open[8];
     size_t n = a->client ? child_descriptors(a->client, keep_open) : 0;
     autoclose int lock = a->dir.path ? run_dir_keep(&a->dir, NULL) : -1;
 
@@ -67,6 +68,8 @@ bool keeper_start(struct attempt *a)
     keep_open[n++] = ends[0];
     if (lock >= 0)
         keep_open[n++] = lock;
+    if (site_descriptor(a->site) >= 0) /* what the sandbox is in stays until the keeper has ended it */
+        keep_open[n++] = site_descriptor(a->site);
     keep_open[n] = -1;
     struct child_options o = {.argv = argv,
                               .in = CHILD_NULL,

@@ -68,6 +68,20 @@ static unsigned take_wall(struct argv *into, const char *line)
     return 0;
 }
 
+/* A control group cannot be seen from inside; our own part on that machine has made it. */
+static void add_held_there(const struct sandbox_options *o, const struct engine_run *run,
+                           struct limits_seen *seen)
+{
+    const struct engine_facts facts = engine_facts(run);
+
+    if (facts.inside && facts.holds_memory)
+        seen->memory = fmin(seen->memory, (double)o->run.memory);
+    if (facts.inside && facts.holds_pids)
+        seen->pids = fmin(seen->pids, o->run.pids);
+    if (facts.inside && facts.holds_cpu)
+        seen->cpus = fmin(seen->cpus, o->run.cpus);
+}
+
 static void tell_limits(const struct sandbox_options *o, const struct limits_seen *seen,
                         struct sandbox_check *c)
 {
@@ -128,6 +142,8 @@ void check_inside(struct sandbox *s, const struct sandbox_options *limits, struc
         if (!((stand | open) & 1u << i))
             argv_pushf(&c->open, "%s: nothing was seen", walls[i]);
     c->contained = stand == (1u << countof(walls)) - 1 && !open;
+    if (limits)
+        add_held_there(limits, s->run, &seen);
     if (limits)
         tell_limits(limits, &seen, c);
 }

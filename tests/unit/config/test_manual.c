@@ -142,11 +142,11 @@ static void pages_of_help(void **state)
     } rows[] = {
         {NULL, FOR_ASK, 40},
         {"all", -1, 200},
-        {"exec", FOR_EXEC, 52},
+        {"exec", FOR_EXEC, 56},
         {"config", FOR_CONFIG | FOR_SETTINGS, 24},
         {"doctor", FOR_CONFIG | FOR_DOCTOR, 60},
         {"gc", FOR_CONFIG, 16},
-        {"help", 0, 25},
+        {"help", 0, 26},
         {"chat", 0, 12},
         {"version", 0, 8},
         {"mcp", FOR_FRONT, 52},
