@@ -166,6 +166,16 @@ static void on_ask_terminal(void *ctx, struct sandbox_terminal *terminal)
     terminal->figure_rows = f.rows;
 }
 
+/* The session has not begun yet, so there is nobody else to tell. */
+static void on_with_notice(void *ctx, bool detail, const char *line)
+{
+    const struct talk *t = ctx;
+    const struct config *c = t->ask.c;
+
+    if (!c->json && !c->front.quiet && (!detail || c->front.verbose))
+        print_line(line);
+}
+
 static int open_sandbox(struct talk *t, struct error *err)
 {
     struct sandbox_options o;
@@ -174,6 +184,8 @@ static int open_sandbox(struct talk *t, struct error *err)
     o.session_dir = t->session.dir;
     o.out_dir = t->session.out_dir;
     o.run.mounts = &t->mounts;
+    if (with_get(&t->with, &(struct with_ask){t->ask.c, t->loop, on_with_notice, NULL, t}, &o, err) < 0)
+        return -1;
     t->ask.sandbox = sandbox_new(&o, t->loop);
     return sandbox_claim(t->ask.sandbox, err);
 }
@@ -281,6 +293,7 @@ static void release_talk(struct talk *t)
     pipe_free(t->pipe);
     term_free(t->term);
     mounts_release(&t->mounts);
+    with_release(&t->with);
     session_close(&t->session);
     argv_release(&t->names);
     free(t->place);
@@ -296,7 +309,7 @@ static void on_saved_notice(void *ctx, enum notice_level level, const char *line
 
 static int run_talk(struct config *c, int closed, struct buf *unsent)
 {
-    struct talk t = {.loop = loop_new()};
+    struct talk t = {.loop = loop_new(), .with = WITH_INIT};
     struct error err = {0};
     int status = -1;
 

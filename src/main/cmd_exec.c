@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "ask/setup.h"
+#include "ask/with.h"
 #include "base/argv.h"
 #include "base/file.h"
 #include "base/inputs.h"
@@ -40,6 +41,7 @@ struct exec {
     struct inputs inputs;
     struct session session;
     struct mounts mounts;
+    struct with with;
     struct sandbox *sandbox;
     struct scrub scrub[3];
     bool terminal[3];
@@ -377,12 +379,15 @@ static int exec_in_session(struct exec *x, struct error *err)
     o.up = on_up;
     o.terminal = on_exec_terminal;
     o.run.notice_ctx = o.ctx = x;
+    if (!c->dry_run && read_code(x, err) < 0)
+        return -1;
+    if (with_get(&x->with, &(struct with_ask){c, x->loop, on_notice, NULL, x}, &o, err) < 0)
+        return -1;
     if (c->dry_run) {
         o.session_dir = "/tmp";
         return dry_run(&o, err);
     }
-    if (read_code(x, err) < 0
-        || inputs_open(&x->inputs, "--add ", c->add.n ? (const char *const *)c->add.v : NULL, err) < 0
+    if (inputs_open(&x->inputs, "--add ", c->add.n ? (const char *const *)c->add.v : NULL, err) < 0
         || take_data(x, err) < 0)
         return -1;
     if (session_open(&x->session, c, NULL, err) == 0) {
@@ -408,7 +413,8 @@ int exec_failed(int status)
 
 int cmd_exec(struct config *c, int closed)
 {
-    struct exec x = {.c = c, .closed = closed, .code = BUF_INIT(SANDBOX_CODE_MAX), .data = {.fd = -1}};
+    struct exec x = {
+        .c = c, .closed = closed, .code = BUF_INIT(SANDBOX_CODE_MAX), .data = {.fd = -1}, .with = WITH_INIT};
 
     cell_text_init(&x.text);
     struct error err = {0};
@@ -425,6 +431,7 @@ int cmd_exec(struct config *c, int closed)
     if (status < 0)
         status = exec_failed(print_failure(&err));
     mounts_release(&x.mounts);
+    with_release(&x.with);
     stdin_data_release(&x.data);
     free(x.data_name);
     inputs_release(&x.inputs);

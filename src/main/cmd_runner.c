@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "ask/setup.h"
+#include "ask/with.h"
 #include "base/mem.h"
 #include "engine/engines.h"
 #include "mount/mount.h"
@@ -35,6 +36,7 @@ static void take_name(const struct config *c, struct sandbox_options *o)
 static int run_in_session(struct config *c, struct loop *loop, struct runner_child *child, struct error *err)
 {
     struct mounts mounts autorelease(mounts_release) = {0};
+    struct with with autorelease(with_release) = WITH_INIT;
     struct session session;
     struct sandbox_options o;
     bool discard = false;
@@ -53,6 +55,10 @@ static int run_in_session(struct config *c, struct loop *loop, struct runner_chi
     o.up = runner_child_up;
     o.run.notice_ctx = o.ctx = child;
     o.session_dir = session.dir;
+    if (with_get(&with, &(struct with_ask){c, loop, runner_child_notice, NULL, child}, &o, err) < 0) {
+        session_close(&session);
+        return -1;
+    }
     struct sandbox *s = sandbox_new(&o, loop);
     struct asker *asker = asker_new(c, session.id);
     const struct runner_extra extra[] = {{"ask", asker_run, asker}, {"fetch_file", fetcher_run, c}, {0}};

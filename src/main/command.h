@@ -24,6 +24,7 @@ int cmd_config(struct config *c, int closed);
 int cmd_doctor(struct config *c, int closed);
 int cmd_gc(struct config *c, int closed);
 int cmd_models(struct config *c, int closed);
+int cmd_packages(struct config *c, int closed);
 int cmd_ps(struct config *c, int closed);
 int cmd_receipt(struct config *c, int closed);
 int cmd_rerun(struct config *c, int closed);

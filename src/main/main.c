@@ -28,6 +28,7 @@ static int (*const commands[])(struct config *, int closed) = {
     [COMMAND_GC] = cmd_gc,
     [COMMAND_MCP] = cmd_starter,
     [COMMAND_MODELS] = cmd_models,
+    [COMMAND_PACKAGES] = cmd_packages,
     [COMMAND_PS] = cmd_ps,
     [COMMAND_RECEIPT] = cmd_receipt,
     [COMMAND_RERUN] = cmd_rerun,

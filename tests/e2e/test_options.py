@@ -16,6 +16,7 @@ from conftest import HANG, need_engine
 from mcp_stdio import Mcp
 from openai_server import call, done
 from option_rows import rows
+from package_index import Index, uv
 from raw_server import RawServer
 from serving import Server, sse
 from storage_server import ACCESS, SECRET, Storage, s3_problem
@@ -163,6 +164,32 @@ def shared(t):
 @option("mount", shared, *both)
 def _(t):
     assert t.box().value("open('/mnt/host/shared/a.txt').read()") == "'seen'"
+
+
+def with_index(t, **more):
+    """A sandbox whose packages come from an index of ours: sandpail, and newname, which is young."""
+    if not uv():
+        pytest.skip("there is no uv here, and none can be fetched")
+    index = Index().__enter__()
+    t.ends.append(index.close)
+    index.add("sandpail", "1.0")
+    index.add("newname", "1.0", days=3)
+    return t.box(env={"UV_DEFAULT_INDEX": index.url, "PATH": "%s:%s" % (uv(), os.environ["PATH"])}, **more)
+
+
+@option("with", "sandpail", *both)
+def _(t):
+    assert with_index(t).value("__import__('sandpail').__version__") == "'1.0'"
+
+
+@option("requirements", lambda t: t.s.write("needed.txt", "sandpail\n"), *both)
+def _(t):
+    assert with_index(t).value("__import__('sandpail').__version__") == "'1.0'"
+
+
+@option("cooldown", "1d", *both)
+def _(t):
+    assert with_index(t, yaml="with: newname\n").value("__import__('newname').__version__") == "'1.0'"
 
 
 @option("sandbox", "own", *both)

@@ -103,6 +103,8 @@ static struct sandbox *fresh_sandbox(void *ctx)
     setup_sandbox(a->c, &so);
     so.run.name = NULL;
     so.run.mounts = sandbox_options(a->sandbox)->run.mounts;
+    so.run.packages = sandbox_options(a->sandbox)->run.packages;
+    so.with = sandbox_options(a->sandbox)->with;
     so.phase = on_sandbox_phase;
     so.ctx = a;
     return sandbox_new(&so, a->loop);

@@ -25,6 +25,7 @@ enum command {
     COMMAND_GC,
     COMMAND_MCP,
     COMMAND_MODELS,
+    COMMAND_PACKAGES,
     COMMAND_PS,
     COMMAND_RECEIPT,
     COMMAND_RERUN,
@@ -46,7 +47,7 @@ struct args { /* points into argv */
     enum command command;
     const char *operand;
     bool operand_is_stdin;
-    struct argv names; /* of receipt, rerun, rm and sessions: copies */
+    struct argv names; /* of packages, receipt, rerun, rm and sessions: copies */
     /* exec: the words after FILE or -c CODE, the arguments of the code; ends with NULL. NULL: none */
     char *const *rest;
     struct arg *v;

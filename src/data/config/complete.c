@@ -104,6 +104,7 @@ static void offer_operands(const struct line *l, const char *command, const char
         {"debug", NULL, "reply|request", NAMES_NONE},
         {"exec", NULL, "\tfile", NAMES_NONE},
         {"models", NULL, "", NAMES_MODEL},
+        {"packages", NULL, "list|rm|gc", NAMES_NONE},
         {"receipt", NULL, "", NAMES_SESSION},
         {"rerun", NULL, "\tfile", NAMES_NONE},
         {"rm", NULL, "", NAMES_SANDBOX},

@@ -66,6 +66,9 @@ struct config {
     struct argv add;
     const char *upload, *agents; /* agents: the name of a pipeline; NULL: one agent */
     struct argv allow_folders;   /* that an agent may look at */
+    struct argv with;            /* packages, "seaborn,polars>=1" */
+    const char *requirements;    /* a file of more; or NULL */
+    int64_t cooldown;            /* ms; a version of a package that is younger is not taken */
     struct argv mounts;          /* "DIR", "DIR:rw": seen by the code where they are */
     int max_rounds;
     int64_t max_time; /* ms; 0: no limit */

@@ -38,6 +38,7 @@ static const char everything[] =
     "       sandpiper mcp                     the sandbox for an MCP client\n"
     "       sandpiper models [TEXT]           list the models of the service\n"
     "       sandpiper sessions                list, show, search saved sessions\n"
+    "       sandpiper packages                list, remove the packages of --with\n"
     "       sandpiper receipt [ID]            what an answer rests on, in one file\n"
     "       sandpiper rerun RECEIPT           run its code again and compare\n"
     "       sandpiper serve                   sandboxes for other programs, by HTTP\n"
@@ -190,6 +191,16 @@ static const struct topic {
      "\nExit codes: 0 success, 1 something could not be read or removed, 2 there is no\n"
      "such session.\n",
      NULL},
+    {"packages", FOR_CONFIG | FOR_PACKAGES, "list, remove the packages of --with",
+     "Usage: sandpiper packages [list]\n"
+     "       sandpiper packages rm NAME...\n"
+     "       sandpiper packages rm --all\n"
+     "       sandpiper packages gc\n\n"
+     "Packages that --with asked for are kept in ~/.cache/sandpiper/packages, and the\n"
+     "same list stays at the same versions. rm removes every set with a package of\n"
+     "that name, so that it is looked up anew; gc those not used for 30 days, and what\n"
+     "uv keeps for itself. A set that a sandbox uses stays.\n",
+     "", " json config help ", "\nExit codes: 0 success, 1 some are in use and stay, 2 usage.\n", NULL},
     {"receipt", FOR_RECEIPT | FOR_CONFIG, "what an answer rests on, in one file",
      "Usage: sandpiper receipt [ID] > FILE\n"
      "       sandpiper receipt [ID] -o FILE\n\n"

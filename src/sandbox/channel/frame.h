@@ -38,6 +38,7 @@ enum to_guest {
     TO_GUEST_PROFILE = 'F',
     TO_GUEST_ARGUMENTS = 'G', /* sys.argv of the cells that follow */
     TO_GUEST_STDIN = 'N',     /* the file that the cells that follow read as stdin */
+    TO_GUEST_PATH = 'Y',      /* folders of packages that the cells that follow import from */
     TO_GUEST_INVENTORY = 'V', /* asks which variables and files there are */
     TO_GUEST_KEEP = 'W',      /* this sandbox is named and outlives its client */
     TO_GUEST_PIXELS = 'M',    /* an image follows, to be decoded */

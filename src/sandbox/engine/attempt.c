@@ -152,8 +152,10 @@ int attempt_record(const struct attempt *a, const char *owner, bool named, struc
     const struct engine_options *o = &a->given;
     struct argv mounts autorelease(argv_release) = ARGV_INIT;
 
-    for (size_t i = 0; o->mounts && i < o->mounts->n; i++) {
-        autofree char *text = mount_text(&o->mounts->v[i]);
+    const struct mount *m;
+
+    for (size_t i = 0; (m = engine_mount(o, i)); i++) {
+        autofree char *text = mount_text(m);
         argv_push(&mounts, text);
     }
     const struct record r = {
@@ -262,6 +264,8 @@ static int fit_limits(struct attempt *a)
 
     hard_limits_read(a->engine, &limits);
     a->given = *a->o;
+    if (!a->engine->mounts) /* then they are sent (sandbox_with.c) */
+        a->given.packages = NULL;
     buf_clear(&a->fewer);
     return hard_limits_fit(&limits, &a->given, &a->fewer, &a->err);
 }

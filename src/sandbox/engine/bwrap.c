@@ -200,7 +200,7 @@ static int start_bwrap(struct attempt *a, int theirs, int info)
     plan.channel = theirs;
     plan.seccomp = filter;
     plan.info = info;
-    plan.staged = geteuid() == 0 && a->given.mounts && a->given.mounts->n;
+    plan.staged = geteuid() == 0 && engine_mount(&a->given, 0);
     bwrap_vector(&plan, &argv);
     struct bwrap_setup setup = {.o = &a->given,
                                 .uid = geteuid() == 0 ? bwrap_pick_uid() : 0,

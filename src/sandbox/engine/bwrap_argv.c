@@ -53,16 +53,16 @@ static void push_root(struct argv *out)
 /* bwrap sets nosuid and nodev on all of them. */
 static void push_binds(const struct engine_plan *p, struct argv *out)
 {
-    const struct mounts *m = p->o->mounts;
+    const struct mount *m;
 
-    for (size_t i = 0; m && i < m->n; i++) {
-        const char *bind = m->v[i].write ? "--bind" : "--ro-bind";
+    for (size_t i = 0; (m = engine_mount(p->o, i)); i++) {
+        const char *bind = m->write ? "--bind" : "--ro-bind";
 
         if (p->staged)
             argv_option(out, bind, STAGE_DIR "/%zu", i);
         else
-            argv_pushl(out, bind, m->v[i].path, NULL);
-        argv_push(out, m->v[i].inside);
+            argv_pushl(out, bind, m->path, NULL);
+        argv_push(out, m->inside);
     }
 }
 

@@ -70,16 +70,17 @@ static int stage_one(const struct mount *m, const char *to)
 
 /* Root's folders may lie where the uid that bwrap gets cannot go, so bwrap is given them in another place, in
  * a mount namespace of its own, and nothing that is mounted in them. */
-static int stage(const struct mounts *m)
+static int stage(const struct engine_options *o)
 {
+    const struct mount *m;
     char to[32];
 
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) != 0
         || mount("tmpfs", STAGE_DIR, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=64k") != 0)
         return bwrap_complain("no mount namespace for --mount");
-    for (size_t i = 0; i < m->n; i++) {
+    for (size_t i = 0; (m = engine_mount(o, i)); i++) {
         snprintf(to, sizeof to, STAGE_DIR "/%zu", i);
-        if (stage_one(&m->v[i], to) != 0)
+        if (stage_one(m, to) != 0)
             return bwrap_complain("a folder given with --mount was replaced after it was checked");
     }
     return 0;
@@ -125,7 +126,7 @@ int bwrap_set_limits(void *ctx)
             return bwrap_complain("cannot set a limit");
     if (s->limit_memory && limit(RLIMIT_AS, (rlim_t)s->o->memory) != 0)
         return bwrap_complain("cannot set the memory limit");
-    if (s->staged && stage(s->o->mounts) != 0)
+    if (s->staged && stage(s->o) != 0)
         return 1;
     umask(077);
     if (s->uid

@@ -11,6 +11,7 @@
 struct container_client {            /* where the arguments of the two clients differ */
     const char *bind_read_only;      /* the read-only option of --mount */
     const char *bind_private;        /* its options for a folder of the user's */
+    const char *bind_packages;       /* and for packages, whose machine code may run */
     const char *list_format;         /* for ps: name, space, label "sandpiper.owner" */
     const char *const *run_words;    /* further arguments of run, ending with NULL */
     const char *const *remove_words; /* further arguments of rm -f, ending with NULL */

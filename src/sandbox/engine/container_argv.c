@@ -97,14 +97,15 @@ static char *mount_source(const char *path)
 /* Neither the path here nor the one inside has control characters, which the client's CSV would change. */
 static void push_volumes(const struct engine_plan *p, struct argv *out)
 {
-    const struct mounts *m = p->o->mounts;
+    const struct container_client *client = client_of(p->engine);
+    const struct mount *m;
 
-    for (size_t i = 0; m && i < m->n; i++) {
-        autofree char *source = mount_source(m->v[i].path);
+    for (size_t i = 0; (m = engine_mount(p->o, i)); i++) {
+        autofree char *source = mount_source(m->path);
 
-        argv_option(out, "--mount", "type=bind,%s,dst=%s%s%s,%s", source, m->v[i].inside,
-                    m->v[i].write ? "" : ",", m->v[i].write ? "" : client_of(p->engine)->bind_read_only,
-                    client_of(p->engine)->bind_private);
+        argv_option(out, "--mount", "type=bind,%s,dst=%s%s%s,%s", source, m->inside, m->write ? "" : ",",
+                    m->write ? "" : client->bind_read_only,
+                    mount_is_packages(m) ? client->bind_packages : client->bind_private);
     }
 }
 
@@ -125,12 +126,12 @@ static void push_places(const struct engine_plan *p, struct argv *out)
     else
         argv_option(out, "--tmpfs", DATA_DIR ":rw,nosuid,nodev,exec,notmpcopyup,mode=1777,size=%lld",
                     (long long)o->data_size);
-    if (!p->stdio) {
+    if (!p->stdio) { /* where that is not possible, no other folder can be mounted either */
         autofree char *source = mount_source(p->dir);
 
         argv_option(out, "--mount", "type=bind,%s,dst=" INSIDE_DIR ",%s", source, client->bind_read_only);
+        push_volumes(p, out);
     }
-    push_volumes(p, out);
     argv_pushl(out, "-w", DATA_DIR, NULL);
 }
 

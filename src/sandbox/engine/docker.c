@@ -8,6 +8,7 @@ static const char *const no_words[] = {NULL};
 static const struct container_client client = {
     .bind_read_only = "readonly",
     .bind_private = "bind-propagation=rprivate", /* it has no others */
+    .bind_packages = "bind-propagation=rprivate",
     .list_format = "{{.Names}} {{.Label \"sandpiper.owner\"}}",
     .run_words = no_words,
     .remove_words = no_words,

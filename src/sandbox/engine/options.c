@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/mem.h"
+#include "mount/mount.h"
 
 void engine_defaults(struct engine_options *o)
 {
@@ -22,6 +23,13 @@ void engine_defaults(struct engine_options *o)
         .idle_ms = 1800000,
         .snapshots = true,
     };
+}
+
+const struct mount *engine_mount(const struct engine_options *o, size_t i)
+{
+    size_t n = o->mounts ? o->mounts->n : 0;
+
+    return i < n ? &o->mounts->v[i] : i == n ? o->packages : NULL;
 }
 
 void engine_notice(const struct engine_options *o, bool detail, const char *fmt, ...)

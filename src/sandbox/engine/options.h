@@ -3,9 +3,11 @@
 #define ENGINE_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct argv;
+struct mount;
 struct mounts;
 
 struct engine_options { /* the strings belong to the caller */
@@ -29,8 +31,9 @@ struct engine_options { /* the strings belong to the caller */
     /* what runs inside keeps a frozen copy of a process, which is not counted in pids */
     bool snapshots;
     bool program; /* one piece of code runs, and ends as a program: threads are waited for, files closed */
-    const struct mounts *mounts; /* folders of this machine that it sees (mount.h); NULL: none */
-    const struct argv *words;    /* further key=value arguments for what runs inside; may be NULL */
+    const struct mounts *mounts;  /* folders of this machine that it sees (mount.h); NULL: none */
+    const struct mount *packages; /* likewise, of --with; what cannot mount is sent them; NULL: none */
+    const struct argv *words;     /* further key=value arguments for what runs inside; may be NULL */
     /* Gets each notice, one line for the user; detail: shown only with -v. May be NULL. */
     void (*notice)(void *ctx, bool detail, const char *line);
     void *notice_ctx;
@@ -43,6 +46,9 @@ enum {
     ENGINE_ASKED_PIDS = 8,
     ENGINE_ASKED_DATA_SIZE = 16
 };
+
+/* The i-th folder that it sees, the packages last; NULL: there are no more. */
+const struct mount *engine_mount(const struct engine_options *o, size_t i);
 
 void engine_defaults(struct engine_options *o);
 

@@ -38,7 +38,7 @@ void plan_options(const struct engine_plan *p, struct argv *out)
     argv_pushf(out, "memory=%lld", p->holds_memory ? (long long)p->o->memory : 0);
     if (p->o->program)
         argv_push(out, "program=1");
-    if (p->o->mounts && p->o->mounts->n) /* it is to tell what it has there */
+    if (engine_mount(p->o, 0)) /* it is to tell what it has there */
         argv_push(out, "mounts=" MOUNTS_DIR);
     argv_push(out, "packages=" ENGINE_PACKAGES);
     argv_push(out, "data=" DATA_DIR);

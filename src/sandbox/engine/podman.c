@@ -10,6 +10,7 @@ static const char *const remove_words[] = {"-t", "0", NULL};
 static const struct container_client client = {
     .bind_read_only = "ro=true",
     .bind_private = "bind-propagation=rprivate,bind-nonrecursive,nosuid,nodev,noexec",
+    .bind_packages = "bind-propagation=rprivate,bind-nonrecursive,nosuid,nodev",
     .list_format = "{{.Names}} {{index .Labels \"sandpiper.owner\"}}",
     .run_words = run_words,
     .remove_words = remove_words,

@@ -3,6 +3,7 @@
 
 HELPER_WAIT = 20.0
 DEATH_WAIT = 0.02               # seconds within which a worker's death is known after its pipes are closed
+WITH = '/tmp/.with-packages'
 LIST_MOST = 2000                # maximum bytes of the names of variables, and of files, in an inventory
 
 
@@ -17,9 +18,11 @@ def request(self, kind, nonce, body):
             self.finish(tlv(b'e', b'not a file name'))
             return
         try:
+            if body[:1] == b'\0':               # of a package, not of the user's
+                body, self.put_root = body[1:], packages_root()
             name = PUT_NAME + nonce.hex().encode()  # the code cannot know this name beforehand
             flags = posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_NOFOLLOW | posix.O_CLOEXEC
-            self.put = [posix.open(name, flags, 0o644, dir_fd=self.root), body, name]
+            self.put = [posix.open(name, flags, 0o644, dir_fd=self.put_root), body, name]
         except OSError as e:
             self.finish(failed(e))
     elif self.put is not None and nonce == self.nonce and kind in (TO_GUEST_DATA, TO_GUEST_COMMIT):
@@ -31,16 +34,18 @@ def request(self, kind, nonce, body):
             elif kind == TO_GUEST_COMMIT:
                 # Renamed over whatever is there: a link that the code planted under this name is replaced,
                 # not followed.
-                folder = open_folder(self.root, self.put[1], make=True)     # noqa: from start.py
+                folder = open_folder(self.put_root, self.put[1], make=True)     # noqa: from start.py
                 try:
-                    posix.rename(self.put[2], self.put[1].rsplit(b'/', 1)[-1], src_dir_fd=self.root,
+                    posix.rename(self.put[2], self.put[1].rsplit(b'/', 1)[-1], src_dir_fd=self.put_root,
                                  dst_dir_fd=folder)
                 finally:
                     posix.close(folder)
                 st = posix.fstat(self.put[0])
-                self.seen[self.put[1]] = (st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns)
+                if self.put_root == self.root:
+                    self.seen[self.put[1]] = (st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns)
                 posix.close(self.put[0])
                 self.put = None
+                put_end(self)
                 self.finish(b'')
         except OSError as e:
             put_end(self)
@@ -80,6 +85,16 @@ def answered(self, body):
     self.finish(tlv(b't', body[:LIST_MOST].replace(b'\n', b' ') + b'\n' + files[:LIST_MOST]))
 
 
+def packages_root():
+    """A descriptor of the folder for packages that could not be mounted. Code that made something else in its
+    place gets none."""
+    try:
+        posix.mkdir(WITH, 0o755)
+    except FileExistsError:
+        pass
+    return posix.open(WITH, posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC)
+
+
 def put_end(self):
     if self.put is not None:
         (fd, _, name), self.put = self.put, None
@@ -88,9 +103,12 @@ def put_end(self):
             return
         posix.close(fd)
         try:
-            posix.unlink(name, dir_fd=self.root)
+            posix.unlink(name, dir_fd=self.put_root)
         except OSError:
             pass
+    if self.put_root != self.root:
+        posix.close(self.put_root)
+        self.put_root = self.root
 
 
 def helper_examine(self, body):

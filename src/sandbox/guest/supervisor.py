@@ -88,6 +88,7 @@ class Supervisor:
         self.elsewhere, self.told_of, self.began = {}, set(), time.time_ns()
         self.wake = posix.pipe2(posix.O_CLOEXEC | posix.O_NONBLOCK)
         self.root = posix.open(OPTIONS['data'], posix.O_RDONLY | posix.O_DIRECTORY | posix.O_CLOEXEC)
+        self.put_root = self.root               # of the file that comes in, see requests.py
 
     # ---- to the program
 
@@ -210,7 +211,7 @@ class Supervisor:
         fds = {self.fd_in, self.fd_out, self.wake[0], self.wake[1], self.root, *LISTENER}
         fds.update(self.pipes, self.figures, self.pictures, (self.words, self.figure))
         if self.put:
-            fds.add(self.put[0])
+            fds.update((self.put[0], self.put_root))
         if self.command:
             fds.update(self.command.pipes)
         for s in filter(None, (self.snapshot, self.older)):

@@ -1,5 +1,5 @@
 # versions.py - part of the worker: which packages the code has imported and in which versions, by which
-# who runs it again knows what may differ.
+# who runs it again knows what may differ; and where packages of --with are imported from.
 
 VERSIONS_MOST = 7000            # bytes of all of them
 
@@ -39,3 +39,20 @@ def new_packages(worker, code):
     worker.n_modules = len(worker.modules)
     text = ''.join(line + '\n' for line in lines)
     return text.encode()[:VERSIONS_MOST].rpartition(b'\n')[0] + b'\n' if text else b''
+
+
+def import_from(body):
+    """Folders with packages, each ending with a NUL, the first with the most weight: behind Python's own
+    modules, before the packages that are installed. site never looks at them, so nothing in them runs unless
+    it is imported."""
+    try:
+        folders = [folder.decode() for folder in body.split(b'\0')[:-1]]
+        if type(sys.path) is not list:
+            return
+        sys.path[:] = [place for place in sys.path if place not in folders]
+        at = min([i for i, place in enumerate(sys.path)
+                  if not place or type(place) is str and place.endswith('-packages')] or [len(sys.path)])
+        sys.path[at:at] = folders
+        sys.path_importer_cache.clear()
+    except Exception:
+        pass                                    # memory ran out, or the code made something else of it

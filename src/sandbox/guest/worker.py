@@ -15,7 +15,7 @@ _ast = None                     # see need_ast()
 ONLY_AST, TOP_AWAIT = 0x400, 0x2000
 VALUE_MOST = 16000
 MESSAGE_MOST = (1 << 16) + 64
-ORDERS = ORDER_TERMINAL, ORDER_ARGUMENTS, ORDER_STDIN, ORDER_INVENTORY
+ORDERS = ORDER_TERMINAL, ORDER_ARGUMENTS, ORDER_STDIN, ORDER_PATH, ORDER_INVENTORY
 FLOOD = 2000                    # lines of a cell after which its output is buffered
 TYPE_NAME = type.__dict__['__name__'].__get__   # runs no code of the user's, whatever the metaclass
 
@@ -441,6 +441,9 @@ class Worker:
         elif order == ORDER_STDIN:
             need('extras')
             read_from(self, body)               # noqa: from extras.py
+        elif order == ORDER_PATH:
+            need('versions')
+            import_from(body)                   # noqa: from versions.py
         else:
             self.say(RECORD_RESULT, self.inventory())
 

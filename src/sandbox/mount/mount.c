@@ -22,7 +22,7 @@
 #include "base/place.h"
 #include "base/scrub.h"
 
-static void mount_release(struct mount *m)
+void mount_release(struct mount *m)
 {
     free(m->path);
     free(m->inside);
@@ -140,6 +140,22 @@ int mounts_add(struct mounts *m, const char *text, struct error *err)
     return 0;
 }
 
+int mount_packages(struct mount *m, const char *folder, struct error *err)
+{
+    *m = (struct mount){.fd = -1};
+    if (open_folder(m, folder, err) < 0 || find_path(m, folder, err) < 0) {
+        mount_release(m);
+        return -1;
+    }
+    m->inside = xstrdup(MOUNT_PACKAGES);
+    return 0;
+}
+
+bool mount_is_packages(const struct mount *m)
+{
+    return !strcmp(m->inside, MOUNT_PACKAGES);
+}
+
 char *mount_line(const struct mount *m)
 {
     return xasprintf("%s is %s in the sandbox (%s)", m->path, m->inside,
@@ -217,34 +233,55 @@ static bool find_inside(const struct argv *seen, const char *inside, struct insi
     return false;
 }
 
+/* Is that line about our own folder? */
+static bool is_of_packages(const char *line)
+{
+    const char *name = MOUNT_PACKAGES + strlen(MOUNTS_DIR "/");
+    size_t len = strlen(line), n = strlen(name);
+
+    return len > n && line[len - n - 1] == ' ' && !strcmp(line + len - n, name);
+}
+
+int mount_is_seen(const struct mount *one, const struct argv *seen, struct error *err)
+{
+    struct inside_mount is = {0};
+
+    if (!find_inside(seen, one->inside, &is))
+        return 0;
+    if (is.dev != one->dev || is.ino != one->ino)
+        return error_set(
+            err, ERROR_SANDBOX, 0,
+            "--mount %s: the folder in the sandbox was not the one that was checked, so the sandbox "
+            "was ended before any code ran\n"
+            "Was it replaced just now? Start again. An engine in a virtual machine cannot "
+            "be used with --mount.",
+            one->path);
+    if (is.mode != (one->write ? 'w' : 'r'))
+        return error_set(err, ERROR_SANDBOX, 0,
+                         "--mount %s: it is %s in the sandbox, which was ended\n"
+                         "Use another engine: --sandbox",
+                         one->path, one->write ? "read-only" : "not read-only");
+    return 1;
+}
+
 int mounts_compare(const struct mounts *m, const struct argv *seen, struct error *err)
 {
-    size_t n = m ? m->n : 0;
+    size_t n = m ? m->n : 0, others = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const struct mount *one = &m->v[i];
-        struct inside_mount is = {0};
+        int there = mount_is_seen(&m->v[i], seen, err);
 
-        if (!find_inside(seen, one->inside, &is))
+        if (there < 0)
+            return -1;
+        if (!there)
             return error_set(err, ERROR_SANDBOX, 0,
                              "--mount %s: the folder is not in the sandbox\n"
                              "Is the engine on another machine, or in a virtual one? Use --sandbox bwrap.",
-                             one->path);
-        if (is.dev != one->dev || is.ino != one->ino)
-            return error_set(
-                err, ERROR_SANDBOX, 0,
-                "--mount %s: the folder in the sandbox was not the one that was checked, so the sandbox "
-                "was ended before any code ran\n"
-                "Was it replaced just now? Start again. An engine in a virtual machine cannot "
-                "be used with --mount.",
-                one->path);
-        if (is.mode != (one->write ? 'w' : 'r'))
-            return error_set(err, ERROR_SANDBOX, 0,
-                             "--mount %s: it is %s in the sandbox, which was ended\n"
-                             "Use another engine: --sandbox",
-                             one->path, one->write ? "read-only" : "not read-only");
+                             m->v[i].path);
     }
-    if (seen->n != n)
+    for (size_t i = 0; i < seen->n; i++)
+        others += !is_of_packages(seen->v[i]);
+    if (others != n)
         return error_set(err, ERROR_SANDBOX, 0,
                          "--mount: more was mounted in the sandbox than was asked for, so it was ended\n"
                          "Was a disk mounted below one of the folders just now? Start again.");

@@ -16,6 +16,8 @@ struct error;
 
 #define MOUNTS_DIR "/mnt/host"
 #define MOUNTS_MAX 16
+/* Where the packages of --with are: no folder of the user's, whose names do not begin with a dot. */
+#define MOUNT_PACKAGES MOUNTS_DIR "/.with-packages"
 
 struct mount_seen {     /* what mount_look() saw */
     unsigned closed;    /* entries that only their owner may read */
@@ -42,6 +44,10 @@ struct mounts {
  * ERROR_USAGE: it cannot be opened, or must not be in a sandbox; cause and remedy. */
 int mounts_add(struct mounts *m, const char *text, struct error *err);
 void mounts_release(struct mounts *m);
+/* Open a folder of packages (packages/packages.h), which is ours; mount_release() closes it. */
+int mount_packages(struct mount *m, const char *folder, struct error *err);
+void mount_release(struct mount *m);
+bool mount_is_packages(const struct mount *m);
 
 /* "/srv/data is /mnt/host/data in the sandbox (read-only)". Untrusted text; the caller frees. */
 char *mount_line(const struct mount *m);
@@ -56,6 +62,8 @@ void mounts_take(struct mounts *m, const char *text);
 /* Is every one of a in b, and writable only where it is there? */
 bool mounts_within(const struct mounts *a, const struct mounts *b);
 
+/* Is that mount among what was seen? -1 with err: something else is in its place. */
+int mount_is_seen(const struct mount *m, const struct argv *seen, struct error *err);
 /* Is what is mounted inside what was opened here? seen: a line for each, "DEV INO MODE ACCESS NAME", as
  * guest/mounted.py makes it. -1: ERROR_SANDBOX. */
 int mounts_compare(const struct mounts *m, const struct argv *seen, struct error *err);

@@ -169,7 +169,7 @@ static const char *refuse_hello(struct sandbox *s, const struct hello *h, int rc
         return "its own /mnt/data is not writable: an image must have none, or one of mode 1777";
     if (!s->taken && engine_refuses(s->run))
         return "it cannot enforce a limit that was asked for";
-    return mounts_compare(s->o.run.mounts, &h->mounted, &s->error) < 0
+    return mounts_compare(s->o.run.mounts, &h->mounted, &s->error) < 0 || with_greeted(s, &h->mounted) < 0
                ? "what is mounted is not what was opened"
                : NULL;
 }
@@ -186,6 +186,7 @@ static void accept_hello(struct sandbox *s, const struct hello *h)
     xreplace(&s->image, xstrdup(engine_facts(s->run).image));
     loop_timer_stop(s->loop, s);
     s->stage = STAGE_READY;
+    with_tell(s);
     s->terminal = s->taken ? (struct sandbox_terminal){0} : SANDBOX_TERMINAL_NONE;
     s->memory_kills = engine_memory_kills(s->run);
     if (!s->taken)

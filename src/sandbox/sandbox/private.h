@@ -79,7 +79,7 @@ struct sandbox {
     struct sandbox_options o;
     const struct put_ask *each; /* while its file or folder is copied; or NULL */
     struct argv words;          /* more arguments of the supervisor */
-    char *strings[6];           /* copies of o's engine, image, session_dir, out_dir, runtime and name */
+    char *strings[7];           /* copies of o's engine, image, session_dir, out_dir, runtime, name, with */
     struct loop *loop;
     char *guest;
     enum stage stage;
@@ -88,20 +88,24 @@ struct sandbox {
     struct channel *channel;
     char engine[32], python[32];
     char *image;
-    char *packages;
-    struct request *request;   /* the one under way */
-    int answer_ms;             /* ms that a request may go without a sign of life; tests shorten it */
-    struct registry_hold hold; /* the hold on o.name */
-    bool discard;              /* it does not outlive us, although it has a name */
-    bool kept;                 /* the registry has its record: it outlives this program */
-    bool taken;                /* it ran before this program */
-    char *kept_limits;         /* a notice, still to be shown, of options that have no effect; or NULL */
+    char *packages, *packages_told; /* told: with those of --with */
+    struct request *request;        /* the one under way */
+    int answer_ms;                  /* ms that a request may go without a sign of life; tests shorten it */
+    struct registry_hold hold;      /* the hold on o.name */
+    bool discard;                   /* it does not outlive us, although it has a name */
+    bool kept;                      /* the registry has its record: it outlives this program */
+    bool taken;                     /* it ran before this program */
+    char *kept_limits;              /* a notice, still to be shown, of options that have no effect; or NULL */
     struct mounts
         known_mounts; /* of the existing sandbox of that name, in o.run.mounts unless it was asked for */
-    bool told_named;  /* the user was told whether the sandbox is new */
-    bool swept;       /* the sweep was begun */
-    bool touched;     /* a cell ran, so there is state to lose */
-    bool has_files;   /* likewise, there may be files */
+    struct mount known_packages;  /* likewise, of --with; path NULL: it has none */
+    struct argv with;             /* folders of packages to be sent, as they were added */
+    size_t with_sent;             /* how many of them are in the present sandbox */
+    bool with_busy, with_mounted; /* mounted: it has a folder at MOUNT_PACKAGES */
+    bool told_named;              /* the user was told whether the sandbox is new */
+    bool swept;                   /* the sweep was begun */
+    bool touched;                 /* a cell ran, so there is state to lose */
+    bool has_files;               /* likewise, there may be files */
     struct copy_progress copying;
     struct put_back put_back;
     bool lost_state, lost_files; /* to be reported with the next cell */
@@ -142,6 +146,13 @@ int request_finish(struct request *q, struct error *err);
 int request_ask(struct sandbox *s, struct request *q, struct frame_out f, struct error *err);
 
 /* put_file.c */
+/* A file of a package, "ID/PATH". */
+int sandbox_put_package(struct sandbox *s, const char *name, int fd, struct error *err);
+/* sandbox_with.c: the hello has come. -1: s->error, what is mounted is not what was opened. */
+int with_greeted(struct sandbox *s, const struct argv *mounted);
+void with_tell(struct sandbox *s); /* tell the supervisor where packages are */
+/* It is ready: send what could not be mounted. */
+int with_send(struct sandbox *s, struct error *err);
 /* A name, or a path of names below /mnt/data. */
 int sandbox_check_name(const char *name, struct error *err);
 /* put_file.c and put_folder.c: sandbox_put() of what is a file, or a folder. */

@@ -131,6 +131,22 @@ static void tell_changed(const struct put *u, const struct stat *before)
                       "%s changed while it was copied; add it again for a whole copy", u->request.what);
 }
 
+int sandbox_put_package(struct sandbox *s, const char *name, int fd, struct error *err)
+{
+    autofree char *body = xasprintf("%c%s", 0, name);
+    struct put u = {.request = {.what = name}, .fd = fd};
+
+    if (sandbox_check_name(name, err) < 0)
+        return -1;
+    request_begin(s, &u.request);
+    body[0] = '\0'; /* no file of the user's begins so */
+    put_send(&u, TO_GUEST_PUT, body, strlen(name) + 1);
+    put_pump(&u);
+    int rc = put_end(&u, err);
+    request_end(&u.request);
+    return rc;
+}
+
 int64_t sandbox_put_file(struct sandbox *s, const char *name, int fd, struct error *err)
 {
     struct put u = {.request = {.what = name}, .fd = fd};

@@ -60,8 +60,10 @@ struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop)
     s->o.run.image = s->strings[1] = xstrdup(o->run.image);
     s->o.run.name = s->strings[5] = xstrdup(o->run.name);
     s->hold = (struct registry_hold)REGISTRY_HOLD_INIT;
+    s->known_packages.fd = -1;
     sandbox_set_folders(s, o->session_dir, o->out_dir);
     s->o.run.runtime = s->strings[4] = xstrdup(o->run.runtime);
+    s->o.with = s->strings[6] = xstrdup(o->with);
     s->o.run.words = sandbox_words(o, &s->words);
     s->loop = loop;
     s->answer_ms = ANSWER_MS;
@@ -107,9 +109,12 @@ void sandbox_free(struct sandbox *s)
     output_release(&s->output);
     ledger_release(&s->ledger);
     mounts_release(&s->known_mounts);
+    mount_release(&s->known_packages);
+    argv_release(&s->with);
     put_back_release(&s->put_back);
     free(s->guest);
     free(s->packages);
+    free(s->packages_told);
     free(s->last_value);
     free(s->kept_limits);
     free(s->image);
@@ -279,6 +284,8 @@ int sandbox_wait(struct sandbox *s, struct error *err)
     }
     if (starts)
         sandbox_tell_phase(s, PHASE_NONE);
+    if (s->stage == STAGE_READY && with_send(s, err) < 0)
+        return -1;
     if (s->stage == STAGE_READY && put_back(s))
         return 0;
     if (s->stage == STAGE_FAILED) {
@@ -365,7 +372,10 @@ const char *sandbox_packages(struct sandbox *s, struct error *err)
     recall(s);
     if ((!s->packages || s->taken) && sandbox_wait(s, err) < 0)
         return NULL;
-    return s->packages ? s->packages : "";
+    if (!s->o.with || !s->packages)
+        return s->packages ? s->packages : "";
+    xreplace(&s->packages_told, xasprintf("%s%s%s", s->o.with, *s->packages ? ", " : "", s->packages));
+    return s->packages_told;
 }
 
 const char *sandbox_python(struct sandbox *s)

@@ -37,8 +37,15 @@ int named_check_mounts(struct sandbox *s, const struct record *r, struct error *
     const struct mounts *asked = s->o.run.mounts, *has = &s->known_mounts;
 
     mounts_release(&s->known_mounts);
-    for (size_t i = 0; i < r->mounts.n; i++)
-        mounts_take(&s->known_mounts, r->mounts.v[i]);
+    mount_release(&s->known_packages);
+    s->known_packages = (struct mount){.fd = -1};
+    for (size_t i = 0; i < r->mounts.n; i++) {
+        struct mounts *known = &s->known_mounts;
+
+        mounts_take(known, r->mounts.v[i]);
+        if (known->n && mount_is_packages(&known->v[known->n - 1]))
+            s->known_packages = known->v[--known->n];
+    }
     if (!asked || !asked->n || (mounts_within(asked, has) && mounts_within(has, asked)))
         return 0;
     autofree char *first = has->n ? mount_line(&has->v[0]) : xstrdup("none is");

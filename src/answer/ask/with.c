@@ -1,0 +1,194 @@
+/* with.c - finds out which Python the sandbox has, gets the packages for it, and opens their folder. */
+#include "ask/with.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/sha256.h"
+#include "config/config.h"
+#include "engine/engine.h"
+#include "engine/engine_cache.h"
+#include "engine/engines.h"
+#include "sandbox/sandbox.h"
+
+#define TOLD_MAX (256 * 1024) /* bytes that the code inside may print */
+
+void with_release(struct with *w)
+{
+    argv_release(&w->wanted);
+    packages_set_release(&w->set);
+    mount_release(&w->mount);
+    *w = WITH_INIT;
+}
+
+/* ---- the Python inside ---- */
+
+static void add_stat(struct buf *out, const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) == 0)
+        buf_addf(out, " %llu %lld.%09ld", (unsigned long long)st.st_ino, (long long)st.st_mtim.tv_sec,
+                 st.st_mtim.tv_nsec);
+}
+
+/* What tells this Python from another: the engine, its image, and for bwrap this machine's own packages. */
+static void name_python(const struct sandbox_options *o, char out[SHA256_HEX])
+{
+    struct engine_cached known autorelease(engine_cache_release) = {0};
+    struct buf text autorelease(buf_release) = BUF_INIT(0);
+
+    engine_from_cache(&o->run, &known);
+    buf_addf(&text, "1 %s %s %s %s", o->run.engine, known.engine ? known.engine : "-", o->run.image,
+             o->run.runtime ? o->run.runtime : "-");
+    add_stat(&text, "/usr/bin/python3");
+    add_stat(&text, "/usr/lib/python3/dist-packages");
+    sha256_hex(buf_str(&text), text.len, out);
+}
+
+static void keep_told(void *ctx, int stream, const char *text, size_t len)
+{
+    if (stream == 1)
+        buf_add(ctx, text, len);
+}
+
+/* A sandbox for one piece of our own code, of which nobody hears. */
+static void make_plain(struct sandbox_options *o)
+{
+    o->run.name = NULL;
+    o->run.mounts = NULL;
+    o->run.snapshots = false;
+    o->run.program = true;
+    o->session_dir = o->out_dir = NULL;
+    o->up = NULL;
+    o->terminal = NULL;
+}
+
+/* Ask a sandbox of that kind, in which nothing else runs. */
+static int ask_python(const struct with_ask *ask, const struct sandbox_options *o, struct buf *told,
+                      struct error *err)
+{
+    struct sandbox_options plain = *o;
+    struct cell_result r autorelease(cell_result_release) = {0};
+    const struct cell_listener l = {.ctx = told, .output = keep_told};
+    const char *code = packages_python_code();
+
+    make_plain(&plain);
+    struct sandbox *s = sandbox_new(&plain, ask->loop);
+    int rc = sandbox_run(s, code, strlen(code), &l, &r, err);
+    sandbox_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+static int find_inside_python(const struct with_ask *ask, const struct sandbox_options *o,
+                              struct packages_python *p, struct error *err)
+{
+    struct buf told autorelease(buf_release) = BUF_INIT(TOLD_MAX);
+    char key[SHA256_HEX];
+
+    name_python(o, key);
+    if (packages_python_recall(key, p))
+        return 0;
+    if (ask_python(ask, o, &told, err) < 0 || packages_python_read(p, buf_str(&told), err) < 0)
+        return -1;
+    name_python(o, key); /* now it is known which engine that was */
+    packages_python_keep(key, buf_str(&told));
+    return 0;
+}
+
+/* ---- compiled in a sandbox of that kind: Python's compiler reads a stranger's text ---- */
+
+struct with_work {
+    const struct with_ask *ask;
+    const struct sandbox_options *o;
+};
+
+static void tell_with(void *work, bool detail, const char *line)
+{
+    const struct with_work *w = work;
+
+    if (w->ask->notice)
+        w->ask->notice(w->ask->ctx, detail, line);
+}
+
+static bool allow_with(void *work, const char *what)
+{
+    const struct with_work *w = work;
+
+    return w->ask->allow(w->ask->ctx, what);
+}
+
+/* Who is not root could not remove what another uid has made. */
+static bool can_own(const struct sandbox_options *o)
+{
+    struct engine_cached known autorelease(engine_cache_release) = {0};
+    const struct engine *e = engine_from_cache(&o->run, &known) ? engines_find(known.engine) : NULL;
+
+    return e && e->mounts && (geteuid() == 0 || (e->users_uid && e->host_python));
+}
+
+/* What cannot be compiled stays as it is. */
+static void compile_inside(void *work, const char *folder)
+{
+    static const char code[] = "import compileall, py_compile\n"
+                               "compileall.compile_dir('" MOUNT_PACKAGES "', quiet=2, force=True,\n"
+                               "    invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)\n";
+    const struct with_work *w = work;
+    struct sandbox_options o = *w->o;
+    struct mount m = {.fd = -1};
+    struct cell_result r autorelease(cell_result_release) = {0};
+    struct error err;
+
+    if (!can_own(&o) || mount_packages(&m, folder, &err) < 0)
+        return;
+    m.write = true;
+    make_plain(&o);
+    o.run.packages = &m;
+    struct sandbox *s = sandbox_new(&o, w->ask->loop);
+    if (sandbox_run(s, code, strlen(code), NULL, &r, &err) < 0 || r.status != CELL_OK)
+        tell_with(work, true, "Packages: they could not be compiled; each import takes a little longer");
+    sandbox_free(s);
+    mount_release(&m);
+}
+
+/* ---- what is asked for ---- */
+
+static int collect_wanted(const struct config *c, struct argv *wanted, struct error *err)
+{
+    for (size_t i = 0; i < c->with.n; i++)
+        if (packages_want(wanted, "--with", c->with.v[i], err) < 0)
+            return -1;
+    return c->requirements ? packages_want_file(wanted, c->requirements, err) : 0;
+}
+
+int with_get(struct with *w, const struct with_ask *ask, struct sandbox_options *o, struct error *err)
+{
+    struct packages_python python autorelease(packages_python_release) = {0};
+
+    if (collect_wanted(ask->c, &w->wanted, err) < 0)
+        return -1;
+    if (!w->wanted.n)
+        return 0;
+    if (find_inside_python(ask, o, &python, err) < 0)
+        return -1;
+    struct with_work work = {ask, o};
+    const struct packages_ask get = {.wanted = &w->wanted,
+                                     .python = &python,
+                                     .cooldown_ms = ask->c->cooldown,
+                                     .loop = ask->loop,
+                                     .notice = tell_with,
+                                     .allow = ask->allow ? allow_with : NULL,
+                                     .compile = compile_inside,
+                                     .ctx = &work};
+    if (packages_get(&get, &w->set, err) < 0 || mount_packages(&w->mount, w->set.folder, err) < 0)
+        return -1;
+    w->any = true;
+    o->run.packages = &w->mount;
+    o->with = w->set.names;
+    return 0;
+}

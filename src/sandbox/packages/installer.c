@@ -1,0 +1,282 @@
+/* installer.c - finds uv or pip, and runs it. */
+#include "packages/installer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/argv.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/place.h"
+#include "packages/index.h"
+#include "packages/lock.h"
+#include "packages/packages.h"
+#include "process/child.h"
+#include "process/loop.h"
+#include "process/signals.h"
+
+#define TOOL_MS  (15 * 60 * 1000) /* for one run: torch is 800 MB */
+#define GRACE_MS 2000
+#define SAID_MAX (64 * 1024)
+/* What is fetched where no uv is there: a version that was old enough when this was written. */
+#define UV_FETCHED "uv==0.13.9"
+#define UV_OLDEST  8 /* 0.8: the first that does all that is asked here */
+
+/* ---- running it ---- */
+
+struct run {
+    const struct installer *t;
+    struct argv argv, env;
+};
+
+static void run_release(struct run *r)
+{
+    argv_release(&r->argv);
+    argv_release(&r->env);
+}
+
+static void run_begin(struct run *r, const struct installer *t)
+{
+    *r = (struct run){.t = t};
+    index_environment(&r->env);
+    argv_pushf(&r->env, "HOME=%s", t->scratch);
+    argv_pushf(&r->env, "TMPDIR=%s", t->scratch);
+    argv_pushf(&r->env, "UV_CACHE_DIR=%s/uv-cache", t->root);
+    argv_pushl(&r->env, "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "UV_NO_PROGRESS=1", "NO_COLOR=1",
+               "UV_PYTHON_DOWNLOADS=never", "PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_NO_INPUT=1",
+               "PIP_NO_CACHE_DIR=1", "PYTHONNOUSERSITE=1", NULL);
+}
+
+static int set_umask(void *ctx)
+{
+    (void)ctx;
+    umask(022); /* whoever runs the code inside has another uid, and is to read the files */
+    return 0;
+}
+
+/* 0: it did; 1: it did not, t->said says why; -1: it could not be run. */
+static int run_it(struct installer *t, struct run *r, struct error *err)
+{
+    const struct child_options o = {.argv = r->argv.v,
+                                    .env = r->env.v,
+                                    .cwd = t->scratch,
+                                    .in = CHILD_NULL,
+                                    .out = CHILD_KEPT,
+                                    .err = CHILD_KEPT,
+                                    .cap = SAID_MAX,
+                                    .deadline_ms = TOOL_MS,
+                                    .grace_ms = GRACE_MS,
+                                    .watch = {.loop = t->loop},
+                                    .die_with_parent = true,
+                                    .setup = set_umask};
+    struct child *c = child_run(&o, err);
+
+    if (!c)
+        return err->kind == ERROR_CANCELLED ? -1 : error_wrap(err, "%s", r->argv.v[0]);
+    buf_clear(&t->said);
+    buf_add(&t->said, buf_str(&c->err_text), c->err_text.len);
+    if (!c->err_text.len)
+        buf_add(&t->said, buf_str(&c->out_text), c->out_text.len);
+    int status = child_ok(c) ? 0 : 1;
+    if (c->timed_out)
+        status = error_set(err, ERROR_NETWORK, 0, "the packages did not come within %d minutes",
+                           TOOL_MS / 60000);
+    child_free(c);
+    return status;
+}
+
+/* ---- finding it ---- */
+
+/* "uv 0.13.9 (...)": new enough? One that cannot be run is not. */
+static bool is_usable(struct installer *t, const char *uv)
+{
+    struct run r autorelease(run_release);
+    unsigned major = 0, minor = 0;
+    struct error err = {0};
+
+    run_begin(&r, t);
+    argv_pushl(&r.argv, uv, "--version", NULL);
+    return run_it(t, &r, &err) == 0 && sscanf(buf_str(&t->said), "uv %u.%u", &major, &minor) == 2
+           && (major > 0 || minor >= UV_OLDEST);
+}
+
+static void tell_installer(const struct installer *t, bool detail, const char *line)
+{
+    if (t->notice)
+        t->notice(t->ctx, detail, line);
+}
+
+/* Fetched by pip, once. False: it cannot be had. */
+static bool fetch_uv(struct installer *t, const char *folder)
+{
+    struct run r autorelease(run_release);
+    autofree char *fresh = xasprintf("%s/uv", t->scratch);
+    struct error err = {0};
+
+    tell_installer(t, false, "Packages: fetching uv, once");
+    run_begin(&r, t);
+    argv_pushl(&r.argv, t->python, "-I", "-m", "pip", "install", "-q", "--only-binary", ":all:", "--no-deps",
+               "--no-compile", "--target", fresh, UV_FETCHED, NULL);
+    if (run_it(t, &r, &err) != 0)
+        return false;
+    file_remove_tree(folder);
+    return rename(fresh, folder) == 0;
+}
+
+static int find_python(struct installer *t, struct error *err)
+{
+    t->python = access("/usr/bin/python3", X_OK) == 0 ? xstrdup("/usr/bin/python3") : NULL;
+    if (!t->python)
+        t->python = child_find_program("python3");
+    return t->python
+               ? 0
+               : error_set(err, ERROR_SANDBOX, ENOENT,
+                           "no python3 on this machine, and uv and pip need one\n"
+                           "Install it (apt install python3), or use an image with the packages: --image");
+}
+
+int installer_find(struct installer *t, struct error *err)
+{
+    autofree char *own = xasprintf("%s/uv", t->root), *own_uv = xasprintf("%s/bin/uv", own);
+    char *found = child_find_program("uv");
+
+    t->said = (struct buf)BUF_INIT(SAID_MAX);
+    if (find_python(t, err) < 0) {
+        free(found);
+        return -1;
+    }
+    if (found && is_usable(t, found)) {
+        t->uv = found;
+        return 0;
+    }
+    free(found);
+    if (is_usable(t, own_uv) || (fetch_uv(t, own) && is_usable(t, own_uv)))
+        t->uv = steal(&own_uv);
+    else if (t->loop && loop_cancelled(t->loop))
+        return error_set(err, ERROR_CANCELLED, 0, "interrupted");
+    else
+        tell_installer(t, false,
+                       "Packages: no uv here, and pip could not fetch it; pip is used, which is slower");
+    return 0;
+}
+
+void installer_release(struct installer *t)
+{
+    free(t->uv);
+    free(t->python);
+    buf_release(&t->said);
+}
+
+/* ---- what is asked of it ---- */
+
+static int write_lines(const char *path, const struct argv *lines, struct error *err)
+{
+    struct buf text autorelease(buf_release) = BUF_INIT(0);
+
+    for (size_t i = 0; i < lines->n; i++)
+        buf_addf(&text, "%s\n", lines->v[i]);
+    return file_write_soon(path, buf_str(&text), text.len, err);
+}
+
+static void push_before(struct argv *argv, const char *option, int64_t before)
+{
+    time_t at = (time_t)before;
+    struct tm tm;
+    char text[32];
+
+    if (before && gmtime_r(&at, &tm) && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm))
+        argv_pushl(argv, option, text, NULL);
+}
+
+static void push_uv_target(struct argv *argv, const struct installer *t, const struct packages_python *p)
+{
+    argv_pushl(argv, "--no-build", "--no-python-downloads", "--python", t->python, "--python-version",
+               p->version, "--python-platform", p->platform, NULL);
+}
+
+/* pip wants each platform that will do: those of this libc and all older ones. */
+static void push_pip_target(struct argv *argv, const struct packages_python *p)
+{
+    unsigned minor = 0;
+    const char *libc = strstr(p->platform, "-manylinux_2_");
+    autofree char *machine = xmemdup0(p->platform, strcspn(p->platform, "-"));
+
+    if (libc)
+        sscanf(libc, "-manylinux_2_%u", &minor);
+    argv_pushl(argv, "--only-binary", ":all:", "--implementation", "cp", "--python-version", p->version,
+               NULL);
+    for (unsigned m = minor; libc && m >= 5; m--)
+        argv_option(argv, "--platform", "manylinux_2_%u_%s", m, machine);
+    if (libc)
+        argv_option(argv, "--platform", "manylinux2014_%s", machine);
+    for (unsigned m = 2; !libc && m; m--)
+        argv_option(argv, "--platform", "musllinux_1_%u_%s", m, machine);
+}
+
+static int read_lock(const char *path, bool pylock, struct lock *lock, struct error *err)
+{
+    struct buf text autorelease(buf_release) = BUF_INIT(LOCK_BYTES);
+
+    if (file_read(path, LOCK_BYTES, &text, err) < 0)
+        return -1;
+    int rc = pylock ? lock_read_pylock(lock, buf_str(&text), text.len, err)
+                    : lock_read_report(lock, buf_str(&text), text.len, err);
+    return rc < 0 ? error_wrap(err, "what %s resolved", pylock ? "uv" : "pip") : 0;
+}
+
+int installer_resolve(struct installer *t, const struct installer_question *q, struct lock *lock,
+                      struct error *err)
+{
+    struct run r autorelease(run_release);
+    autofree char *in = xasprintf("%s/wanted.txt", t->scratch),
+                  *has = xasprintf("%s/installed.txt", t->scratch);
+    autofree char *out = xasprintf("%s/%s", t->scratch, t->uv ? "pylock.toml" : "report.json");
+
+    run_begin(&r, t);
+    if (write_lines(in, q->wanted, err) < 0 || (q->installed && write_lines(has, q->installed, err) < 0))
+        return -1;
+    unlink(out);
+    if (t->uv) {
+        argv_pushl(&r.argv, t->uv, "pip", "compile", "-q", "--no-header", "--no-annotate", "--format",
+                   "pylock.toml", "-o", out, NULL);
+        push_uv_target(&r.argv, t, q->python);
+        push_before(&r.argv, "--exclude-newer", q->before);
+    } else {
+        argv_pushl(&r.argv, t->python, "-I", "-m", "pip", "install", "-q", "--dry-run", "--ignore-installed",
+                   "--target", t->scratch, "--report", out, "-r", in, NULL);
+        push_pip_target(&r.argv, q->python);
+        push_before(&r.argv, "--uploaded-prior-to", q->before);
+    }
+    if (q->installed)
+        argv_pushl(&r.argv, "-c", has, NULL);
+    if (t->uv)
+        argv_push(&r.argv, in);
+    int rc = run_it(t, &r, err);
+    return rc ? rc : read_lock(out, t->uv, lock, err);
+}
+
+int installer_install(struct installer *t, const struct packages_python *p, const char *lines,
+                      const char *folder, struct error *err)
+{
+    struct run r autorelease(run_release);
+    autofree char *in = xasprintf("%s/lock.txt", t->scratch);
+
+    run_begin(&r, t);
+    if (file_write_soon(in, lines, strlen(lines), err) < 0)
+        return -1;
+    if (t->uv) {
+        argv_pushl(&r.argv, t->uv, "pip", "install", "-q", "--no-deps", "--require-hashes", "--target",
+                   folder, "-r", in, NULL);
+        push_uv_target(&r.argv, t, p);
+    } else {
+        argv_pushl(&r.argv, t->python, "-I", "-m", "pip", "install", "-q", "--no-deps", "--require-hashes",
+                   "--no-compile", "--target", folder, "-r", in, NULL);
+        push_pip_target(&r.argv, p);
+    }
+    return run_it(t, &r, err);
+}

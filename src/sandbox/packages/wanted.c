@@ -1,0 +1,218 @@
+/* wanted.c - reads what is wanted: names on a command line, a file of requirements, a pylock.toml. What a
+ * name can be is written out here, so that nothing of it is an option, a path or an address to uv or pip.
+ */
+#include "packages/packages.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/scrub.h"
+#include "packages/lock.h"
+
+#define WANT_BYTES 2000 /* of one requirement, without its hashes */
+#define FILE_BYTES (4u << 20)
+
+static bool is_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '.' || c == '_' || c == '-';
+}
+
+/* Behind blanks. */
+static const char *past_blanks(const char *p)
+{
+    return p + strspn(p, " \t");
+}
+
+/* Behind "[extra,extra]"; NULL: it is_wanted_already no end. */
+static const char *past_extras(const char *p)
+{
+    if (*p != '[')
+        return p;
+    p += 1 + strspn(p + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-, ");
+    return *p == ']' ? past_blanks(p + 1) : NULL;
+}
+
+/* Behind ">=1,<2"; what stands there if there is none. */
+static const char *past_versions(const char *p)
+{
+    for (;;) {
+        size_t op = strspn(p, "<>=!~");
+        const char *v = past_blanks(p + op);
+        size_t n = strspn(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.*+!_-");
+
+        if (!op || op > 3 || !n)
+            return p;
+        p = past_blanks(v + n);
+        if (*p != ',')
+            return p;
+        p = past_blanks(p + 1);
+    }
+}
+
+/* Behind " --hash=sha256:..." ; only a file is_wanted_already them. */
+static const char *past_hashes(const char *p)
+{
+    static const char word[] = "--hash=sha256:";
+
+    while (!strncmp(p, word, strlen(word))) {
+        const char *hex = p + strlen(word);
+
+        if (strspn(hex, "0123456789abcdef") != 64)
+            break;
+        p = past_blanks(hex + 64);
+    }
+    return p;
+}
+
+/* NULL, or what is wrong with it. */
+static const char *fault_of(const char *text, bool hashes)
+{
+    const char *p = text;
+
+    if (*p == '-')
+        return "that is an option, not a package";
+    while (is_name(*p))
+        p++;
+    if (p == text || !isalnum((unsigned char)*text))
+        return "that is no name of a package";
+    p = past_extras(past_blanks(p));
+    if (p && *p == '@')
+        return "packages have a name here, not an address";
+    if (strstr(text, "://") || (p && (*p == '/' || *p == ':' || *p == '\\')))
+        return "that is a path or an address; packages have a name here";
+    p = p ? past_versions(p) : text;
+    if (*p == ';') /* a condition: a few words in quotes */
+        p += 1
+             + strspn(p + 1,
+                      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+ \t'\"()<>=!~,");
+    if (hashes)
+        p = past_hashes(past_blanks(p));
+    return *p ? "that cannot be understood; as in: polars>=1,<2" : NULL;
+}
+
+static bool is_wanted_already(const struct argv *wanted, const char *one)
+{
+    for (size_t i = 0; i < wanted->n; i++)
+        if (!strcmp(wanted->v[i], one))
+            return true;
+    return false;
+}
+
+static int want_one(struct argv *wanted, const char *where, const char *text, bool hashes, struct error *err)
+{
+    size_t hash = strcspn(text, "#"), len = trimmed_length(text, strlen(text), " \t\r");
+    autofree char *one = xmemdup0(text, len), *shown = scrub_line(one, SCRUB_TERMINAL);
+    const char *fault = strlen(one) > WANT_BYTES && !hashes ? "that is too long"
+                        : text[hash]                        ? "that is_wanted_already a #"
+                                                            : fault_of(one, hashes);
+
+    if (fault)
+        return error_set(err, ERROR_USAGE, 0, "%s: %.100s: %s", where, shown, fault);
+    if (wanted->n >= PACKAGES_WANTED && !hashes)
+        return error_set(err, ERROR_USAGE, 0, "%s: more than %d packages", where, PACKAGES_WANTED);
+    if (!is_wanted_already(wanted, one))
+        argv_push(wanted, one);
+    return 0;
+}
+
+/* The end of the first one: the comma before a name, which is none between versions or in brackets. */
+static const char *end_of_one(const char *p)
+{
+    bool inside = false;
+
+    for (; *p; p++) {
+        inside = *p == '[' || (inside && *p != ']');
+        if (*p == ',' && !inside && !strchr("<>=!~", *past_blanks(p + 1)))
+            break;
+    }
+    return p;
+}
+
+int packages_want(struct argv *wanted, const char *where, const char *text, struct error *err)
+{
+    do {
+        const char *begin = past_blanks(text), *end = end_of_one(begin);
+        autofree char *one = xmemdup0(begin, (size_t)(end - begin));
+
+        if (want_one(wanted, where, one, false, err) < 0)
+            return -1;
+        text = end + (*end == ',');
+    } while (*text);
+    return 0;
+}
+
+/* ---- files ---- */
+
+/* The next line without its comment, and with those that a backslash joins to it; false: there is none. */
+static bool next_requirement(const char **at, struct buf *line)
+{
+    buf_clear(line);
+    if (!**at)
+        return false;
+    for (bool more = true; more && **at;) {
+        const char *p = *at;
+        size_t len = strcspn(p, "\n"), use = len;
+
+        *at = p + len + (p[len] == '\n');
+        for (size_t i = 0; i < use; i++)
+            if (p[i] == '#' && (i == 0 || p[i - 1] == ' ' || p[i - 1] == '\t'))
+                use = i;
+        use = trimmed_length(p, use, " \t\r");
+        more = use && p[use - 1] == '\\';
+        buf_add(line, p, more ? use - 1 : use);
+    }
+    return true;
+}
+
+static int want_lines(struct argv *wanted, const char *path, const char *text, struct error *err)
+{
+    struct buf line autorelease(buf_release) = BUF_INIT(64 * 1024);
+
+    for (unsigned n = 1; next_requirement(&text, &line); n++) {
+        const char *one = past_blanks(buf_str(&line));
+        autofree char *where = xasprintf("%s:%u", path, n);
+
+        if (*one == '-')
+            return error_set(
+                err, ERROR_USAGE, 0,
+                "%s: %.60s: a file of requirements cannot set options here\n"
+                "An index of your own is set where uv or pip look for it: UV_DEFAULT_INDEX, pip.conf",
+                where, one);
+        if (*one && want_one(wanted, where, one, true, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int want_pylock(struct argv *wanted, const char *path, const struct buf *text, struct error *err)
+{
+    struct lock lock autorelease(lock_release) = {0};
+    struct buf lines autorelease(buf_release) = BUF_INIT(0);
+
+    if (lock_read_pylock(&lock, buf_str(text), text->len, err) < 0) {
+        err->kind = ERROR_USAGE;
+        return error_wrap(err, "%s", path);
+    }
+    lock_write(&lock, &lines);
+    return want_lines(wanted, path, buf_str(&lines), err);
+}
+
+int packages_want_file(struct argv *wanted, const char *path, struct error *err)
+{
+    struct buf text autorelease(buf_release) = BUF_INIT(FILE_BYTES);
+    size_t len = strlen(path);
+
+    if (file_read(path, FILE_BYTES, &text, err) < 0) {
+        err->kind = ERROR_USAGE;
+        return -1;
+    }
+    if (memchr(buf_str(&text), 0, text.len))
+        return error_set(err, ERROR_USAGE, 0, "%s: not a file of requirements: it contains a NUL byte", path);
+    return len > 5 && !strcmp(path + len - 5, ".toml") ? want_pylock(wanted, path, &text, err)
+                                                       : want_lines(wanted, path, buf_str(&text), err);
+}

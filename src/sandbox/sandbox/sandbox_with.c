@@ -1,0 +1,122 @@
+/* sandbox_with.c - packages of --with in a sandbox: mounted where the engine can do that, else sent as files,
+ * as are those that are added while it runs. Code imports them from there with its next cell.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/size.h"
+#include "mount/mount.h"
+#include "sandbox/private.h"
+
+#define WITH_SENT "/tmp/.with-packages" /* guest/requests.py */
+
+/* The name of the folder, which is that of the set. */
+static const char *id_of_set(const char *folder)
+{
+    const char *slash = strrchr(folder, '/');
+
+    return slash ? slash + 1 : folder;
+}
+
+static void send_later(struct sandbox *s, const char *folder)
+{
+    for (size_t i = 0; i < s->with.n; i++)
+        if (!strcmp(s->with.v[i], folder))
+            return;
+    argv_push(&s->with, folder);
+}
+
+int with_greeted(struct sandbox *s, const struct argv *mounted)
+{
+    const struct mount *asked = s->o.run.packages, *known = s->taken ? &s->known_packages : asked;
+    int there = known && known->path ? mount_is_seen(known, mounted, &s->error) : 0;
+
+    if (there < 0)
+        return -1;
+    s->with_mounted = there;
+    if (!s->taken)
+        s->with_sent = 0;
+    if (asked && !(there && known->dev == asked->dev && known->ino == asked->ino))
+        send_later(s, asked->path);
+    return 0;
+}
+
+void with_tell(struct sandbox *s)
+{
+    struct buf words autorelease(buf_release) = BUF_INIT(0);
+
+    for (size_t i = s->with_sent; i > 0; i--) /* the latest has the most weight */
+        buf_addf(&words, WITH_SENT "/%s%c", id_of_set(s->with.v[i - 1]), 0);
+    if (s->with_mounted)
+        buf_add(&words, MOUNT_PACKAGES, sizeof MOUNT_PACKAGES);
+    if (words.len)
+        channel_send(s->channel, &(struct frame_out){.type = TO_GUEST_PATH, .body = {words.data, words.len}});
+}
+
+static int send_file(struct sandbox *s, const char *folder, const char *path, struct error *err)
+{
+    autofree char *name = xasprintf("%s%s", id_of_set(folder), path + strlen(folder));
+    autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+    return fd < 0 ? error_errno(err, "%s", path) : sandbox_put_package(s, name, fd, err);
+}
+
+static int64_t size_of(const char *folder)
+{
+    char *const roots[] = {(char *)folder, NULL};
+    FTS *f = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    int64_t bytes = 0;
+
+    for (FTSENT *e; f && (e = fts_read(f));)
+        bytes += e->fts_info == FTS_F ? (e->fts_statp->st_size + 4095) / 4096 * 4096 : 0;
+    if (f)
+        fts_close(f);
+    return bytes;
+}
+
+static int send_folder(struct sandbox *s, const char *folder, struct error *err)
+{
+    char *const roots[] = {(char *)folder, NULL};
+    int64_t bytes = size_of(folder);
+
+    if (bytes > s->o.run.tmp_size)
+        return error_set(err, ERROR_SANDBOX, 0,
+                         "the packages take %s, and a sandbox that runs has room for %s of them\n"
+                         "Give them to a new one (--with), under docker, podman or bwrap, which mount them.",
+                         size_text(bytes).text, size_text(s->o.run.tmp_size).text);
+    FTS *f = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    int rc = f ? 0 : error_errno(err, "%s", folder);
+    s->copying = (struct copy_progress){.total = bytes};
+    for (FTSENT *e; rc == 0 && (e = fts_read(f));)
+        if (e->fts_info == FTS_F)
+            rc = send_file(s, folder, e->fts_path, err);
+    s->copying = (struct copy_progress){0};
+    if (f)
+        fts_close(f);
+    return rc;
+}
+
+int with_send(struct sandbox *s, struct error *err)
+{
+    bool sent = false;
+    int rc = 0;
+
+    if (s->with_busy || s->with_sent >= s->with.n)
+        return 0;
+    s->with_busy = true;
+    while (rc == 0 && s->with_sent < s->with.n) {
+        rc = send_folder(s, s->with.v[s->with_sent], err);
+        s->with_sent += rc == 0;
+        sent = rc == 0;
+    }
+    s->with_busy = false;
+    if (sent && s->stage == STAGE_READY)
+        with_tell(s);
+    return rc;
+}

@@ -1,0 +1,264 @@
+"""test_with.py - packages that the user asks for (--with): from an index of this test's own, on every engine and as ordinary users; what is refused and
+why; what a hostile wheel tries; what is kept, and shared by programs that start at once."""
+import json
+import os
+import stat
+import subprocess
+import time
+
+import pytest
+
+from conftest import PLACES, make_sandpiper, need_engine
+from package_index import Index, uv
+
+# uv comes from outside, unless this machine has one. Without it pip does the work, which the tests of speed, dates and messages are not about.
+needs_uv = pytest.mark.skipif(not uv(), reason="there is no uv here, and none can be fetched")
+
+PTH = "import os; os.environ['HOSTILE'] = 'pth'\n"
+HOSTILE = {"evil/__init__.py": "__version__ = '1.0'\n", "evil.pth": PTH, "sitecustomize.py": "import os; os.environ['HOSTILE'] = 'site'\n",
+           "usercustomize/__init__.py": "import os; os.environ['HOSTILE'] = 'user'\n", "json.py": "raise SystemExit('shadows json')\n",
+           "supervisor.py": "raise SystemExit('shadows ours')\n"}
+
+
+@pytest.fixture
+def index():
+    with Index() as one:
+        one.add("sandpail", "1.0")
+        one.add("sandpail", "1.1")
+        one.add("bucket-list", "2.0", requires=["sandpail>=1"])
+        yield one
+
+
+@pytest.fixture(params=PLACES)
+def there(request):
+    need_engine(request.param)
+    yield from make_sandpiper(request.param)
+
+
+@pytest.fixture
+def program():
+    need_engine("bwrap")
+    yield from make_sandpiper("bwrap")
+
+
+def env(index, **more):
+    return dict({"UV_DEFAULT_INDEX": index.url, "PIP_INDEX_URL": index.url,
+                 "PATH": "%s:%s" % (uv(), os.environ["PATH"]) if uv() else os.environ["PATH"]}, **more)
+
+
+def run(s, index, *args, extra=None, **how):
+    return s.run("exec", *args, env=env(index, **(extra or {})), **how)
+
+
+def kept(s):
+    folder = s.path("cache/sandpiper/packages/sets")
+    return sorted(name for name in os.listdir(folder) if not name.endswith(".json")) if os.path.isdir(folder) else []
+
+
+@needs_uv
+def test_a_package_is_imported_and_is_there_without_the_index(there, index):
+    code = ("import bucket_list, sandpail, sys, os\nprint(bucket_list.__version__, sandpail.__version__, sandpail.__file__)\n"
+            "try: open(os.path.dirname(sandpail.__file__) + '/new', 'w')\nexcept OSError as e: print(e.strerror)\n"
+            "print('site' in sys.modules, sys.path.index('/mnt/host/.with-packages') > [p.endswith('lib-dynload') for p in sys.path].index(True))")
+    r = run(there, index, "--with", "bucket-list", "-c", code)
+    assert r.code == 0 and r.out == "2.0 1.1 /mnt/host/.with-packages/sandpail/__init__.py\nRead-only file system\nFalse True\n", r
+    assert "Packages: fetching bucket-list 2.0 and 1 other" in r.err, r
+    index.close()
+    r = run(there, index, "--with", "bucket-list", "-c", "import sandpail; print(sandpail.__version__)")
+    assert r.code == 0 and r.out == "1.1\n" and "Packages" not in r.err, r
+
+
+@needs_uv
+def test_versions_and_files_of_requirements(program, index):
+    program.write("requirements.txt", "# what is needed\nsandpail<1.1  # old\nbucket-list \\\n  >=2 ; python_version >= '3.6'\n")
+    show = "import sandpail, bucket_list; print(sandpail.__version__, bucket_list.__version__)"
+    r = run(program, index, "--requirements", "requirements.txt", "-c", show)
+    assert r.code == 0 and r.out == "1.0 2.0\n", r
+    r = run(program, index, "--with", "sandpail>=1,<1.1,bucket_list", "-c", show)
+    assert r.code == 0 and r.out == "1.0 2.0\n", r
+    program.configure("with: [sandpail==1.0, bucket-list]\n")
+    r = run(program, index, "-c", show)
+    assert r.code == 0 and r.out == "1.0 2.0\n", r
+    assert len(kept(program)) == 1, kept(program)          # three ways to the same lock
+
+
+@needs_uv
+def test_a_lock_of_uv_is_taken_as_it_is(program, index):
+    program.write("in.txt", "sandpail<1.1\n")
+    subprocess.run([uv() + "/uv", "pip", "compile", "-q", "--no-config", "--format", "pylock.toml", "-o", "pylock.toml", "in.txt"], cwd=program.work,
+                   env=env(index, HOME=program.path("home"), UV_CACHE_DIR=os.path.join(program.work, "uv-cache")), check=True)
+    r = run(program, index, "--requirements", "pylock.toml", "-c", "import sandpail; print(sandpail.__version__)")
+    assert r.code == 0 and r.out == "1.0\n", r
+    text = open(os.path.join(program.work, "pylock.toml")).read()
+    digest = text.split('sha256 = "')[1][:64]
+    program.write("pylock.toml", text.replace(digest, "0" * 64))
+    r = run(program, index, "--requirements", "pylock.toml", "-c", "import sandpail")
+    assert r.code == 125 and "could not be fetched" in r.err and "ash" in r.err, r
+
+
+@needs_uv
+@pytest.mark.parametrize("wanted, said", [
+    ("sandpile", "there is no package sandpile in the index"),
+    ("sandpail==9", "there is no version of sandpail==9"),
+    ("sourceonly", "sourceonly has no wheel for Python"),
+    ("bucket-list,sandpail<1", "the packages cannot be had together"),
+    ("sandpail @ https://example.com/x.whl", "packages have a name here"),
+    ("git+https://example.com/x", "packages have a name here"),
+    ("./sandpail", "that is no name of a package"),
+    ("--index-url=http://example.com", "that is an option"),
+    ("sandpail;import os", "the packages cannot be had together"),
+    ("sandpail>=1 extra", "that cannot be understood"),
+    ("sandpail,,x", "that is no name of a package"),
+])
+def test_what_cannot_be_had_is_said_in_plain_words(program, index, wanted, said):
+    index.add("sourceonly", "1.0", sdist=True)
+    r = run(program, index, "--with", wanted, "-c", "print(1)")
+    assert r.code == 125 and said in r.err and not r.out, r
+    assert "example.com" not in " ".join(index.asked), index.asked
+
+
+@needs_uv
+def test_what_is_young_is_refused_with_its_age(program, index):
+    index.add("newname", "1.0", days=3)
+    index.add("sandpail", "2.0", days=2)
+    r = run(program, index, "--with", "newname", "-c", "print(1)")
+    assert r.code == 125 and "newname 1.0 is 3 days old, and nothing younger than 7 days is taken" in r.err, r
+    r = run(program, index, "--with", "sandpail", "-c", "import sandpail; print(sandpail.__version__)")
+    assert r.code == 0 and r.out == "1.1\n", r             # the newest that is old enough
+    r = run(program, index, "--cooldown", "1d", "--with", "newname", "-c", "import newname; print(newname.__version__)")
+    assert r.code == 0 and r.out == "1.0\n", r
+    index.add("undated", "1.0", dated=False)
+    r = run(program, index, "--with", "undated", "-c", "print(1)")
+    assert r.code == 125 and "does not tell how old" in r.err, r
+    r = run(program, index, "--cooldown", "0", "--with", "undated", "-c", "import undated; print(undated.__version__)")
+    assert r.code == 0 and r.out == "1.0\n", r
+
+
+@needs_uv
+def test_nothing_of_a_package_runs_by_itself(program, index):
+    index.add("evil", files=HOSTILE)
+    code = ("import evil, os, json, subprocess, sys\nprint(evil.__version__, os.environ.get('HOSTILE'), json.dumps(1))\n"
+            "print(subprocess.run([sys.executable, '-c', 'import os; print(os.environ.get(\"HOSTILE\"))'], capture_output=True, text=True).stdout.strip())\n"
+            "import site; site.addsitedir('/mnt/host/.with-packages'); print(os.environ.get('HOSTILE'))\n"
+            "try: import sitecustomize\nexcept ImportError: print('none')\n")
+    r = run(program, index, "--with", "evil", "-c", code)
+    assert r.code == 0 and r.out == "1.0 None 1\nNone\nNone\nnone\n", r
+    for name in ("evil.pth", "sitecustomize.py", "usercustomize"):
+        assert "Packages: %s is left out: nothing of a package runs by itself" % name in r.err, r
+    again = run(program, index, "--with", "evil", "-c", "import evil")
+    assert "evil.pth is left out" in again.err, again      # whoever uses it later is told, too
+    for folder, _, files in os.walk(program.path("cache/sandpiper/packages/sets")):
+        assert not any(f.endswith(".pth") or f.startswith("sitecustomize") for f in files), (folder, files)
+
+
+@needs_uv
+def test_an_index_with_a_ca_of_its_own(program):
+    with Index(ca=os.path.join(program.work, "ca")) as index:
+        index.add("sandpail", "1.0")
+        r = run(program, index, "--with", "sandpail", "-c", "print(1)", extra={"SSL_CERT_FILE": None})
+        assert r.code == 125 and "the index of packages cannot be reached" in r.err, r
+        r = run(program, index, "--with", "sandpail", "-c", "import sandpail; print(sandpail.__version__)", extra={"SSL_CERT_FILE": index.ca})
+        assert r.code == 0 and r.out == "1.0\n", r
+
+
+@needs_uv
+def test_the_index_of_pip_is_found_in_its_file(program, index):
+    os.makedirs(program.path("config/pip"))
+    with open(program.path("config/pip/pip.conf"), "w") as f:
+        f.write("[global]\nindex-url = %s\n[list]\nindex-url = http://127.0.0.1:9\n" % index.url)
+    r = run(program, index, "--with", "sandpail", "-c", "import sandpail; print(sandpail.__version__)", extra={"UV_DEFAULT_INDEX": None, "PIP_INDEX_URL": None})
+    assert r.code == 0 and r.out == "1.1\n", r
+
+
+@needs_uv
+def test_two_at_once_fetch_it_once(program, index):
+    both = [program.start("exec", "--with", "bucket-list", "-c", "import bucket_list; print(bucket_list.__version__)", env=env(index)) for _ in range(2)]
+    told = [p.communicate(timeout=60) for p in both]
+    assert [p.returncode for p in both] == [0, 0] and [out for out, _ in told] == [b"2.0\n"] * 2, told
+    assert sum(err.count(b"Packages: fetching bucket-list") for _, err in told) == 1, told
+    assert index.fetched("bucket_list-2.0") == 1 and len(kept(program)) == 1, index.asked
+
+
+@needs_uv
+def test_a_folder_that_was_changed_is_fetched_again(program, index):
+    show = ("--with", "sandpail", "-c", "import sandpail; print(sandpail.__version__)")
+    assert run(program, index, *show).code == 0
+    file = program.path("cache/sandpiper/packages/sets/%s/sandpail/__init__.py" % kept(program)[0])
+    os.chmod(file, 0o644)
+    text = open(file).read()
+    os.unlink(file)
+    with open(file, "w") as f:
+        f.write(text + "import os\n")
+    r = run(program, index, *show)
+    assert r.code == 0 and r.out == "1.1\n" and "Packages: fetching" in r.err and "import os" not in open(file).read(), r
+
+
+def test_the_program_that_fetches_gets_no_key_of_ours(program, index):
+    """A uv that writes down what it was given; then it fails."""
+    program.write("uv", "#!/bin/sh\nif [ \"$1\" = --version ]; then echo uv 0.13.9; exit; fi\nenv > %s/seen\necho \"$PWD\" >> %s/seen\nexit 1\n"
+                  % (program.dir, program.dir))
+    os.chmod(os.path.join(program.work, "uv"), 0o755)
+    r = program.run("exec", "--with", "sandpail", "-c", "1", env=env(index, PATH="%s:/usr/bin:/bin" % program.work, OPENAI_API_KEY="sk-secret",
+                                                                      ANTHROPIC_API_KEY="sk-other", AWS_SECRET_ACCESS_KEY="x", HTTPS_PROXY="http://127.0.0.1:9"))
+    seen = open(program.path("seen")).read()
+    assert r.code == 125 and "secret" not in seen.lower() and "sk-" not in seen, seen
+    assert "UV_DEFAULT_INDEX=" + index.url in seen and "HTTPS_PROXY=http://127.0.0.1:9" in seen, seen
+    assert "HOME=%s" % program.path("cache/sandpiper/packages/new") in seen and seen.rstrip().endswith("packages/new"), seen
+
+
+def test_pip_does_it_where_there_is_no_uv(program, index):
+    where = dict(PATH="/usr/bin:/bin")
+    r = run(program, index, "--with", "bucket-list", "-c", "print(1)", extra=where)
+    assert r.code == 125 and "pip here is too old to leave out young packages" in r.err, r
+    r = run(program, index, "--cooldown", "0", "--with", "bucket-list", "-c", "import bucket_list, sandpail; print(bucket_list.__version__)", extra=where)
+    assert r.code == 0 and r.out == "2.0\n" and "pip is used, which is slower" in r.err, r
+
+
+@needs_uv
+def test_what_cannot_be_mounted_is_sent(program, index):
+    from test_own_engine import SHELL, use
+    use(program, SHELL)
+    index.add("big", files={"big/__init__.py": "from big.deep.er import v as __version__\n", "big/deep/er.py": "v = '3'\n", "big/data.bin": b"\0" * 3000000})
+    r = run(program, index, "--with", "sandpail,big", "-c", "import big, sandpail, os; print(big.__version__, sandpail.__file__.split('/')[:3], os.listdir('.'))")
+    assert r.code == 0 and r.out == "3 ['', 'tmp', '.with-packages'] []\n", r
+
+
+@needs_uv
+def test_a_question_is_told_what_it_can_import(program, index, serve):
+    server = serve(program, [{"answer": {"calls": [{"code": "import sandpail; print(sandpail.__version__)"}]}}, {"answer": {"text": "It is 1.1."}}])
+    r = program.run("--with", "sandpail", "Which version?", env=env(index))
+    assert r.code == 0 and "1.1" in r.out, r
+    assert "sandpail 1.1" in json.dumps(server.requests[0].body), server.requests[0].body
+    assert server.requests[1].body["messages"][-1]["content"] == "1.1", server.requests[1].body
+
+
+@needs_uv
+def test_packages_list_rm_and_gc(program, index):
+    assert program.run("packages").out == "no packages are kept; --with NAME fetches some\n"
+    run(program, index, "--with", "bucket-list", "-c", "1")
+    run(program, index, "--with", "sandpail<1.1", "-c", "1")
+    r = program.run("packages", "list")
+    assert "bucket-list 2.0" in r.out and "sandpail 1.0" in r.out and "2 sets" in r.out and "today" in r.out, r
+    rows = [json.loads(line) for line in program.run("packages", "--json").out.splitlines()]
+    assert sorted(row["packages"] for row in rows) == [1, 2] and not any(row["in_use"] for row in rows), rows
+    p = program.start("exec", "--with", "sandpail<1.1", "-c", "import sandpail, time; print(sandpail.__version__, flush=True); time.sleep(60)", env=env(index))
+    assert p.stdout.readline() == b"1.0\n"
+    r = program.run("packages", "rm", "sandpail")
+    assert r.code == 1 and r.out == "removed 1 set of packages\n" and "1 set is in use by a sandbox and stays" in r.err, r
+    p.terminate()
+    p.communicate(timeout=30)
+    r = program.run("packages", "rm", "--all")
+    assert r.code == 0 and kept(program) == [], r
+    run(program, index, "--with", "sandpail", "-c", "1")
+    note = program.path("cache/sandpiper/packages/sets/%s.json" % kept(program)[0])
+    old = time.time() - 40 * 86400
+    os.utime(note, (old, old))
+    r = program.run("packages", "gc")
+    assert r.code == 0 and "removed 1 set of packages not used for 30 days" in r.out and kept(program) == [], r
+    assert program.run("packages", "rm").code == 2 and program.run("packages", "clean").code == 2
+
+
+@needs_uv
+def test_a_session_without_packages_does_nothing_for_them(program):
+    assert program.run("exec", "-c", "print(1)").code == 0
+    assert not os.path.exists(program.path("cache/sandpiper/packages"))
