@@ -17,7 +17,7 @@ int fetcher_run(void *ctx, struct runner_child *child, const struct json *argume
                 struct error *err)
 {
     const struct config *c = ctx;
-    const char *name = json_text(json_get(arguments, "name"));
+    const char *name = runner_child_file(arguments);
     struct fetch_options o = {
         .url = json_text(json_get(arguments, "url")),
         .max = (size_t)c->data_size,

@@ -1,5 +1,6 @@
 """test_serve_clients.py - two clients of one server, each with a token of its own: neither finds, ends or pushes out what belongs to the other, by whatever
 id or name it asks; and neither can take the room of the other."""
+import base64
 import concurrent.futures
 import json
 import os
@@ -162,3 +163,26 @@ def test_mcp_sessions_of_another_token(sandpiper):
     assert served.post(call(5, "execute_python", code="x"), **session)[2]["result"]["structuredContent"]["value"] == "1"
     served.end()
     assert sandpiper.leftovers() == []
+
+
+def test_the_path_that_everything_prints_is_a_name(sandpiper):
+    """/mnt/data/r.csv in every route, and as a tool's argument."""
+    server = Server(sandpiper)
+    box = server.ask("/create_sandbox", {})["sandbox_id"]
+    assert server.ask("/write_file", {"sandbox_id": box, "filename": "/mnt/data/d/r.csv", "content": "x,y"})["name"] == "d/r.csv"
+    got = server.ask("/download_file", {"sandbox_id": box, "filename": "/mnt/data/d/r.csv"})
+    assert got["filename"] == "d/r.csv" and urllib.request.urlopen(got["download_url"]).read() == b"x,y"
+    assert server.ask("/write_file", {"sandbox_id": box, "filename": "/mnt/other/r.csv", "content": ""}, 422)["code"] == "INVALID_ARGUMENT"
+    for tool, more in (("put_file", {"content": "1"}), ("get_file", {})):
+        message, headers = modern(1, tool, name="/mnt/data/m.txt", sandbox=box, **more)
+        assert not server.ask("/mcp", message, **headers)["result"].get("isError"), tool
+    assert server.ask("/run_code", {"sandbox_id": box, "code": "open('m.txt').read()"})["value"] == "'1'"
+    assert server.close() == 0
+
+
+def test_another_language(sandpiper):
+    server = Server(sandpiper)
+    auth = {"Authorization": "Basic " + base64.b64encode(b"x:" + server.token.encode()).decode()}
+    refused = server.ask("/run_code", {"code": "int main() {}", "language": "cpp"}, 422, **auth)
+    assert refused["message"] == "programs in cpp do not run here, only python, pytest and bash"
+    assert server.close() == 0

@@ -45,6 +45,15 @@ void runner_child_delivered(struct runner_child *c, const char *name, const char
     xreplace(&d->path, xstrdup(path));
 }
 
+/* Everything that is printed names files by their path. */
+const char *runner_child_file(const struct json *arguments)
+{
+    static const char folder[] = "/mnt/data/";
+    const char *name = json_text(json_get(arguments, "name"));
+
+    return !strncmp(name, folder, strlen(folder)) ? name + strlen(folder) : name;
+}
+
 /* ---- in ---- */
 
 /* Returns the content of the request as an open file. -1 with err. */
@@ -68,7 +77,7 @@ static int content_fd(const struct json *arguments, struct error *err)
 int child_put_file(struct runner_child *c, const struct json *arguments, struct json **result,
                    struct error *err)
 {
-    const char *name = json_text(json_get(arguments, "name"));
+    const char *name = runner_child_file(arguments);
     autoclose int own = c->put < 0 ? content_fd(arguments, err) : -1;
     int fd = c->put >= 0 ? c->put : own;
     struct stat st;
@@ -118,7 +127,7 @@ static struct json *file_to_json(const char *name, const char *path, int64_t siz
 int child_get_file(struct runner_child *c, const struct json *arguments, struct json **result,
                    struct error *err)
 {
-    const char *name = json_text(json_get(arguments, "name"));
+    const char *name = runner_child_file(arguments);
     autoclose int fd = new_copy(c, err);
     const struct delivered *d = find_delivered(c, name);
     struct stat st;

@@ -54,6 +54,8 @@ bool runner_child_wants_events(const struct runner_child *c);
 void runner_child_event(struct runner_child *c, const char *kind, struct json *more);
 /* Returns the notices since the request began, as an array that the caller frees, and forgets them. */
 struct json *runner_child_notices(struct runner_child *c);
+/* Returns the argument "name" of an operation on a file, below /mnt/data, where it may begin with that. */
+const char *runner_child_file(const struct json *arguments);
 /* Notes that a copy of the file with that name in the sandbox is at path, where get_file will find it too. */
 void runner_child_delivered(struct runner_child *c, const char *name, const char *path);
 

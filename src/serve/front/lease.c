@@ -20,7 +20,7 @@ void lease_write_note(struct lease *h)
 {
     struct error err = {0};
 
-    if (h->rs->o.named)
+    if (h->rs->o.named && !h->once)
         (void)served_write(h->id,
                            &(struct served_sandbox){.conversation = h->conversation,
                                                     .client = (char *)(uintptr_t)owned_by(&h->row),
@@ -124,7 +124,8 @@ int lease_start(struct lease *h, struct error *err)
     h->runner = runner_start(
         &(struct runner_options){.loop = rs->o.loop,
                                  .starter = rs->o.starter,
-                                 .name = rs->o.named ? name : NULL,
+                                 .name = rs->o.named && !h->once ? name : NULL,
+                                 .only = h->once,
                                  .again = h->again,
                                  .idle_ms = lease_in_pool(h) ? POOL_IDLE_MS : rs->o.ttl_ms,
                                  .ready = on_ready,
@@ -218,6 +219,8 @@ struct runner *lease_runner(struct runners *rs, struct lease *h, struct error *e
     lease_use(h);
     if (h->unnoted) /* there may be room now */
         lease_write_note(h);
+    if (!h->runner && h->once)
+        return error_null(err, ERROR_SANDBOX, 0, "the process that held the sandbox has ended");
     if (!h->runner)
         (void)lease_start(h, err);
     runners_plan(rs);

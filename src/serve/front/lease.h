@@ -8,6 +8,7 @@
 #include "front/runners.h"
 
 #define LEASE_PREFIX "srv-" /* of the names of named ones, before the id */
+#define ONCE_IDLE_MS 1000   /* for which one out of the pool outlives its runner, if it is for one request */
 #define POOL         "pool" /* the client of those that nobody has yet; no token's hash looks like it */
 
 struct lease {
@@ -23,6 +24,7 @@ struct lease {
     int64_t used;               /* clock_ms() when it was last used */
     struct runner *runner;      /* NULL: it has none, or that has ended */
     bool spare;                 /* see lease_set_spare() */
+    bool once;                  /* see runners_create_once() */
     char *unnoted;              /* owned; why its note could not be written; NULL: it was */
     bool warned;                /* of that */
     bool again;                 /* the next runner is to attach to the sandbox of an earlier one */

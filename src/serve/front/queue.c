@@ -107,6 +107,15 @@ static void queue_out(struct queue_place *p)
     free(steal(&p->conversation));
 }
 
+static struct lease *create(struct runners *rs, const struct queue_want *w, struct error *err)
+{
+    struct lease *outer = w->outer ? runners_find(rs, w->client, w->outer->id, NULL) : NULL;
+
+    return outer     ? runners_create_within(rs, w->client, outer, err)
+           : w->once ? runners_create_once(rs, w->client, err)
+                     : runners_create(rs, w->client, w->conversation, err);
+}
+
 /* What it waits for, if that can be had now. NULL with err. */
 static struct lease *try_to_take(struct queue_place *p, bool *made, struct error *err)
 {
@@ -117,8 +126,7 @@ static struct lease *try_to_take(struct queue_place *p, bool *made, struct error
     *made = !p->conversation || !runners_find_conversation(rs, client, p->conversation);
     if (*p->outer && !outer)
         return error_null(err, ERROR_SANDBOX, 0, "the sandbox was ended meanwhile");
-    return outer ? runners_create_within(rs, client, outer, err)
-                 : runners_create(rs, client, p->conversation, err);
+    return create(rs, &(struct queue_want){client, p->conversation, outer, p->once}, err);
 }
 
 /* False: it goes on waiting. */
@@ -215,6 +223,7 @@ static struct lease *begin_waiting(struct runners *rs, struct queue_place *p, co
     p->turn = next_turn(rs, w->client);
     p->number = ++rs->number;
     p->since = clock_ms();
+    p->once = w->once;
     p->passed = false;
     p->conversation = xstrdup(w->conversation);
     memcpy(p->outer, w->outer ? w->outer->id : "", w->outer ? sizeof p->outer : 1);
@@ -235,9 +244,7 @@ struct lease *queue_take(struct runners *rs, struct queue_place *p, const struct
     p->rs = NULL;
     *made = !old;
     if (old || !rs->waiting.n)
-        h = w->outer
-                ? runners_create_within(rs, w->client, runners_find(rs, w->client, w->outer->id, NULL), &why)
-                : runners_create(rs, w->client, w->conversation, &why);
+        h = create(rs, w, &why);
     if (h || (why.kind && why.kind != ERROR_BUSY) || rs->o.queue_ms <= 0) {
         if (!h && err)
             *err = why;

@@ -14,6 +14,7 @@ struct queue_want {            /* borrowed for the time of the call */
     const char *client;        /* on whose behalf (runners.h) */
     const char *conversation;  /* its sandbox, or else a new one; NULL: a new one */
     const struct lease *outer; /* as of runners_create_within(); NULL: none */
+    bool once;                 /* as of runners_create_once() */
 };
 
 struct queue_place { /* one that waits; the caller owns it, as a part of its own */
@@ -22,8 +23,9 @@ struct queue_place { /* one that waits; the caller owns it, as a part of its own
     char outer[RUNNERS_ID + 1];
     char *conversation;
     uint64_t turn, number; /* whose turn it is; of those with the same turn the first that came */
-    bool passed;           /* its client can have no more at present */
-    int64_t since;         /* clock_ms() */
+    bool once;
+    bool passed;   /* its client can have no more at present */
+    int64_t since; /* clock_ms() */
     /* Set by the caller. Called once when there is a sandbox, which was made or not, or with err when there
      * will be none; never from inside queue_take(). */
     void (*end)(void *ctx, struct lease *h, bool made, const struct error *err);

@@ -36,6 +36,7 @@ struct runner {
     int starter; /* these are for the process that replaces this one */
     char *name;  /* owned, or NULL */
     int64_t idle_ms;
+    bool only;
     pid_t pid; /* 0: the reaper has it */
     int sock;  /* -1: it is closed */
     struct message_reader in;
@@ -297,7 +298,7 @@ static void lose_sandbox(struct runner *r, const char *why, bool unread)
     leave_to_reaper(r);
     enter(r);
     struct pending *lost = take_lost(r, unread);
-    bool replaced = r->asks && start_process(r, true, NULL) == 0;
+    bool replaced = r->asks && !r->only && start_process(r, true, NULL) == 0;
     if (replaced)
         loop_timer(r->loop, 0, on_dropped, &r->asks);
     if (lost)
@@ -511,6 +512,7 @@ struct runner *runner_start(const struct runner_options *o, struct error *err)
                          .starter = o->starter,
                          .name = xstrdup(o->name),
                          .idle_ms = o->idle_ms,
+                         .only = o->only,
                          .sock = -1};
     if (start_process(r, o->again, err) < 0) {
         free(r->name);

@@ -21,6 +21,7 @@ struct runner_options { /* borrowed for the time of the call */
     struct loop *loop;
     int starter;      /* the connection to the process that starts it (starter.h); borrowed */
     const char *name; /* the name of its sandbox; NULL: the sandbox has none, and ends with the runner */
+    bool only;        /* no other process follows it: what waits when it ends fails */
     bool again;       /* it replaces a runner that has ended: it is to say so if that one's sandbox is gone */
     /* How long a named sandbox lives while no runner is attached; 0: as the options say. */
     int64_t idle_ms;

@@ -126,15 +126,18 @@ static void end_lease(struct lease *h, bool expired)
     free(steal(&h->conversation));
     if (h->runner && runner_lost(h->runner))
         runner_end(steal(&h->runner));
-    if (!h->runner && !expired)
+    if (!h->runner && !expired && !h->once)
         (void)lease_start(h, NULL); /* to remove the sandbox. One that expired ends by itself. */
     struct runner *last = steal(&h->runner);
     owned_take(&rs->living, &h->row);
-    remember_ended(h, client);
+    if (!h->once)
+        remember_ended(h, client);
     queue_look(rs);
     rs->counts.expired += expired;
     rs->counts.stopped += !expired;
     runner_end(last);
+    if (h->once)
+        lease_free(h);
 }
 
 /* ---- time ---- */
@@ -370,9 +373,10 @@ static int make_room(struct runners *rs, const char *client, struct error *err)
 }
 
 /* Gives a client a sandbox from the pool, or a new one. From now on it outlives its runner. */
-static struct lease *make_lease(struct runners *rs, const char *client, struct error *err)
+static struct lease *make_lease(struct runners *rs, const char *client, bool once, struct error *err)
 {
-    autojson struct json *arguments = json_object_of({"idle_ms", json_integer(rs->o.ttl_ms)});
+    autojson struct json *arguments = json_object_of(
+        {"idle_ms", json_integer(once ? ONCE_IDLE_MS : rs->o.ttl_ms)});
     struct lease *h;
 
     if (make_room(rs, client, err) < 0)
@@ -381,6 +385,7 @@ static struct lease *make_lease(struct runners *rs, const char *client, struct e
     rs->counts.from_pool += h != NULL;
     if (!h)
         h = lease_new(rs, NULL);
+    h->once = once;
     owned_add(&rs->living, client, &h->row);
     if (!h->runner && lease_start(h, err) < 0) {
         owned_take(&rs->living, &h->row);
@@ -407,7 +412,7 @@ struct lease *runners_create(struct runners *rs, const char *client, const char 
     if (conversation_id && strlen(conversation_id) > CONVERSATION_MAX)
         return error_null(err, ERROR_USAGE, 0, "conversation_id: must have at most %d bytes",
                           CONVERSATION_MAX);
-    h = make_lease(rs, client, err);
+    h = make_lease(rs, client, false, err);
     if (!h)
         return NULL;
     h->conversation = xstrdup(conversation_id);
@@ -415,11 +420,16 @@ struct lease *runners_create(struct runners *rs, const char *client, const char 
     return h;
 }
 
+struct lease *runners_create_once(struct runners *rs, const char *client, struct error *err)
+{
+    return make_lease(rs, client, true, err);
+}
+
 struct lease *runners_create_within(struct runners *rs, const char *client, struct lease *outer,
                                     struct error *err)
 {
     lease_use(outer); /* and so it does not make room for the new one */
-    struct lease *h = make_lease(rs, client, err);
+    struct lease *h = make_lease(rs, client, false, err);
     if (!h)
         return NULL;
     memcpy(h->outer, outer->id, sizeof h->outer);

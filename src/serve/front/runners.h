@@ -55,7 +55,11 @@ void runners_free(struct runners *rs, bool orderly);
  * ERROR_BUSY if there is none (code EDQUOT: it has as many as it may have), or with ERROR_SYSTEM. */
 struct lease *runners_create(struct runners *rs, const char *client, const char *conversation_id,
                              struct error *err) __attribute__((nonnull(1, 2)));
-/* The same within another one, for APIs where a sandbox has several interpreters: a new sandbox with
+/* A new one for one request. Nobody finds it again: it is not remembered when it ends, and it ends with its
+ * runner and with the front, however these end (one out of the pool a second later). */
+struct lease *runners_create_once(struct runners *rs, const char *client, struct error *err)
+    __attribute__((nonnull(1, 2)));
+/* As runners_create(), but within another one, for APIs where a sandbox has several interpreters: a new one with
  * variables and files of its own. All count as used when one of them is used, and they end with the outer
  * one. */
 struct lease *runners_create_within(struct runners *rs, const char *client, struct lease *outer,

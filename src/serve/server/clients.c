@@ -192,16 +192,13 @@ static struct lease *find(struct http_request *q, const struct client_shape *sha
     return h;
 }
 
-struct client_call *client_new(struct http_request *q, const struct client_shape *shape, const char *outer)
+static struct client_call *call_in_new(struct http_request *q, const struct client_shape *shape,
+                                       const struct queue_want *w)
 {
     struct error err = {0};
-    const struct queue_want w = {.client = http_request_client(q),
-                                 .outer = outer ? find(q, shape, outer, NULL) : NULL};
-
-    if (outer && !w.outer)
-        return NULL;
     struct client_call *c = call_new(q, shape);
-    if (lease_call_make(&c->call, http_request_runners(q), &w, &err) < 0) {
+
+    if (lease_call_make(&c->call, http_request_runners(q), w, &err) < 0) {
         fail(c, &err);
         return NULL;
     }
@@ -209,9 +206,18 @@ struct client_call *client_new(struct http_request *q, const struct client_shape
     return c;
 }
 
+struct client_call *client_new(struct http_request *q, const struct client_shape *shape, const char *outer)
+{
+    const struct queue_want w = {.client = http_request_client(q),
+                                 .outer = outer ? find(q, shape, outer, NULL) : NULL};
+
+    return outer && !w.outer ? NULL : call_in_new(q, shape, &w);
+}
+
 struct client_call *client_once(struct http_request *q, const struct client_shape *shape)
 {
-    struct client_call *c = client_new(q, shape, NULL);
+    const struct queue_want w = {.client = http_request_client(q), .once = true};
+    struct client_call *c = call_in_new(q, shape, &w);
 
     if (c)
         c->once = c->call.made = true;

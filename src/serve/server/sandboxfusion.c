@@ -12,7 +12,7 @@ static const char run_body[] =
     "{\"type\":\"object\",\"required\":[\"code\",\"language\"],"
     "\"properties\":{\"sandbox_id\":{\"type\":\"null\","
     "\"description\":\"with it the request is one of ours\"},\"code\":{\"type\":\"string\"},"
-    "\"language\":{\"enum\":[\"python\",\"bash\",\"pytest\"]},\"run_timeout\":{\"type\":[\"number\","
+    "\"language\":{\"type\":\"string\"},\"run_timeout\":{\"type\":[\"number\","
     "\"null\"],\"exclusiveMinimum\":0,\"maximum\":86400},\"stdin\":{\"type\":[\"string\",\"null\"]},"
     "\"files\":{\"type\":[\"object\",\"null\"],\"maxProperties\":100,"
     "\"additionalProperties\":{\"type\":[\"string\",\"null\"]}},\"fetch_files\":{\"type\":[\"array\","
@@ -189,25 +189,27 @@ static const struct language {
     {"python", "main.py", "python3 main.py"},
 };
 
-static const struct language *language_of(const struct client_call *c)
+/* NULL: the request was refused. */
+static const struct language *language_of(struct http_request *q)
 {
-    const struct language *l = languages;
+    const char *name = json_text(json_get(http_request_body(q), "language"));
 
-    while (l + 1 < languages + countof(languages)
-           && strcmp(l->name, json_text(json_get(c->body, "language"))) != 0)
-        l++;
-    return l;
+    for (size_t i = 0; i < countof(languages); i++)
+        if (!strcmp(languages[i].name, name))
+            return &languages[i];
+    answer_error(q, 422, NULL, "programs in %.40s do not run here, only python, pytest and bash", name);
+    return NULL;
 }
 
 static void fusion_run_code(struct http_request *q)
 {
     static const struct client_shape shape = {
         .answer = fusion_answer_run, .keep = keep_part, .may_fail = "get_file"};
-    struct client_call *c = client_once(q, &shape);
+    const struct language *l = language_of(q);
+    struct client_call *c = l ? client_once(q, &shape) : NULL;
 
     if (!c)
         return;
-    const struct language *l = language_of(c);
     const struct json *input = json_get(c->body, "stdin"), *limit = json_get(c->body, "run_timeout");
     autofree char *command = xasprintf("%s%s", l->command, json_truthy(input) ? " < stdin" : "");
     put_files(c);

@@ -574,7 +574,7 @@ static void room(void **state)
     a = runners_create(rs, "a", NULL, &err);
     assert_non_null(a);
     assert_null(runners_find(rs, "a", id, &why));
-    assert_int_equal(why, RUNNERS_STOPPED);
+    assert_int_equal(why, RUNNERS_GAVE_WAY);
     assert_null(runners_find(rs, "b", id, &why));
     assert_int_equal(why, RUNNERS_UNKNOWN);
     runners_stop(rs, b);
