@@ -59,7 +59,7 @@ struct lease *runners_create(struct runners *rs, const char *client, const char 
  * runner and with the front, however these end (one out of the pool a second later). */
 struct lease *runners_create_once(struct runners *rs, const char *client, struct error *err)
     __attribute__((nonnull(1, 2)));
-/* As runners_create(), but within another one, for APIs where a sandbox has several interpreters: a new one with
+/* As runners_create(), but within another one, for APIs where a sandbox has several interpreters: with
  * variables and files of its own. All count as used when one of them is used, and they end with the outer
  * one. */
 struct lease *runners_create_within(struct runners *rs, const char *client, struct lease *outer,
