@@ -106,10 +106,10 @@ def test_refusals_in_openais_form(start):
     server, _ = start({"answer": {"status": 400, "json": {"error": {"message": "the service says no"}}}})
     for status, body, wanted in (
             (400, {}, ("invalid_request_error", "input", "missing_required_parameter")),
-            (400, {"input": "x", "tools": [{"type": "function", "name": "f"}]}, ("invalid_request_error", "tools", "unsupported_parameter")),
+            (400, {"input": "x", "tools": [{"type": "web_search"}]}, ("invalid_request_error", "tools[0]", "invalid_value")),
             (400, {"input": "x", "text": {"format": {"type": "xml"}}}, ("invalid_request_error", "text.format", "invalid_value")),
             (400, {"input": "x", "reasoning": {"effort": "hgih"}}, ("invalid_request_error", "reasoning.effort", "unsupported_value")),
-            (400, {"input": [{"type": "function_call_output"}]}, ("invalid_request_error", "input[0]", "unsupported_parameter")),
+            (400, {"input": [{"type": "function_call_output"}]}, ("invalid_request_error", "input[0]", "invalid_value")),
             (502, {"input": "x", "stream": True}, ("server_error", None, "MODEL_FAILED"))):
         error = server.ask("/v1/responses", body, status)["error"]
         assert (error["type"], error["param"], error["code"]) == wanted and error["message"], error

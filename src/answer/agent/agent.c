@@ -76,13 +76,14 @@ void agent_free(struct agent *a)
     buf_release(&a->code);
     free(a->system);
     json_free(a->form);
+    callers_release(a);
     free(a);
 }
 
 /* Did the question show or run anything? If not, it is removed from the history. */
 static bool left_traces(const struct agent *a, const struct question *qn)
 {
-    if (qn->cells)
+    if (qn->cells || qn->handed || qn->resumed)
         return true;
     for (size_t i = qn->start; i < a->c->n; i++)
         if (a->c->v[i].role == TURN_ASSISTANT && !text_is_blank(a->c->v[i].text))
@@ -120,6 +121,23 @@ static void question_put(struct agent *a, struct question *qn, const char *quest
     image_list_copy(&a->images, a->c);
 }
 
+/* A question goes on behind the results of its calls: what waits for it is added to the last of them. */
+static void question_resume(struct agent *a, struct question *qn)
+{
+    struct turn *t = &a->c->v[a->c->n - 1];
+    struct buf text autorelease(buf_release) = BUF_INIT(0);
+
+    qn->start = conversation_last_question(a->c);
+    attached_blocks(a, false, &text);
+    attached_blocks(a, true, &text);
+    buf_add(&text, a->pending.data, a->pending.len);
+    if (text.len) {
+        xreplace(&t->text, xasprintf("%s\n\n%s", t->text, buf_str(&text)));
+        conversation_changed(a->c, t);
+    }
+    image_list_copy(&a->images, a->c);
+}
+
 /* Forget what waits for the next question. */
 static void drop_pending(struct agent *a)
 {
@@ -134,7 +152,7 @@ static void question_settle(struct agent *a, enum question_status status, const 
     const struct question *qn = a->qn;
     bool good = question_has_answer(status);
 
-    set_retry(a, good || qn->answer ? NULL : question, len);
+    set_retry(a, good || qn->answer || qn->resumed ? NULL : question, len);
     if (!left_traces(a, qn)) {
         /* keep the pending blocks for the retry or the next question */
         conversation_truncate(a->c, qn->start);
@@ -200,19 +218,27 @@ static void tell_earlier(struct agent *a)
     }
 }
 
-/* No program can read the answer: there is none. */
-static enum question_status without_form(struct agent *a, enum question_status status, struct error *err)
+/* An answer that is not what the caller's program waits for is none. */
+static enum question_status hold_to_form(struct agent *a, enum question_status status, struct error *err)
 {
     struct question *qn = a->qn;
     struct error why = {0};
 
-    if (!a->form || !qn->answer || form_take(a, &qn->answer, &why) == 0)
+    if (!qn->answer || status == QUESTION_CALLS)
+        return status;
+    if (a->callers.must) {
+        autofree char *tools = callers_told(a, "{tools}");
+        error_set(&why, ERROR_API, 0, "%s answered in words and did not call %.200s", llm_model(a->llm),
+                  tools);
+    } else if (a->form && form_take(a, &qn->answer, &why) < 0) {
+        error_wrap(&why, "%s gave no answer in the form that was asked for", llm_model(a->llm));
+    }
+    if (!why.kind)
         return status;
     free(steal(&qn->answer));
     if (!question_has_answer(status))
         return status;
-    error_set(err, ERROR_API, 0, "%s gave no answer in the form that was asked for: %.200s",
-              llm_model(a->llm), why.text);
+    *err = why;
     return QUESTION_NO_ANSWER;
 }
 
@@ -223,8 +249,8 @@ static enum question_status question_over(struct agent *a, enum question_status 
 {
     struct question *qn = a->qn;
 
-    status = without_form(a, status, err);
-    if (qn->undelivered && question_has_answer(status)) {
+    status = hold_to_form(a, status, err);
+    if (qn->undelivered && question_has_answer(status) && status != QUESTION_CALLS) {
         status = QUESTION_UNDELIVERED;
         error_set(err, ERROR_SYSTEM, 0, "answered, but %s", qn->undelivered);
         if (a->o.chat)
@@ -244,19 +270,23 @@ enum question_status agent_answer(struct agent *a, const char *question, size_t 
     struct error e = {0};
     enum question_status status = QUESTION_USAGE;
     /* agent_retry passes our own copy, which may be freed below */
-    autofree char *text = xmemdup0(question, len);
+    autofree char *text = question ? xmemdup0(question, len) : xstrdup("");
 
     question_init(a, &q);
+    q.resumed = !question;
     if (len > QUESTION_MAX) {
         error_set(&e, ERROR_USAGE, 0,
                   "the question is too long (%zu bytes, at most %zu); attach long text as a file", len,
                   QUESTION_MAX);
-    } else if (text_is_blank(text)) {
+    } else if (question && text_is_blank(text)) {
         error_set(&e, ERROR_USAGE, 0, "the question is empty");
     } else {
         tell_earlier(a);
         texts_tell_day(a);
-        question_put(a, &q, text, len);
+        if (question)
+            question_put(a, &q, text, len);
+        else
+            question_resume(a, &q);
         agent_send(a, &(struct event){.type = EVENT_QUESTION, .asked = {text, len}});
         status = question_over(a, steps(a, text, &e), text, len, &e);
     }

@@ -85,6 +85,15 @@ bool agent_can_retry(const struct agent *a);
 /* Ask the last question again, with its attachments. */
 enum question_status agent_retry(struct agent *a, struct error *err);
 
+/* Offers the model the caller's own tools beside the agent's: an array of {name, description, parameters,
+ * strict}, which is copied; NULL: none. A question in which it calls one ends as QUESTION_CALLS, with the
+ * calls open in the conversation (conversation_open_call). must: an answer in words is none, and is asked for
+ * once more as a call. one: not more than one of these calls at a time. -1: ERROR_USAGE. */
+int agent_set_callers(struct agent *a, const struct json *tools, struct error *err);
+void agent_want_call(struct agent *a, bool must, bool one);
+/* Goes on with that question. All its calls must have their results. As agent_ask(). */
+enum question_status agent_go_on(struct agent *a, struct error *err);
+
 /* Was the last answer computed by code? */
 bool agent_computed(const struct agent *a);
 /* Compute it a second time, in a sandbox of its own. What comes of it is a notice (it agrees, or cannot be

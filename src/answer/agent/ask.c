@@ -64,7 +64,7 @@ int ask_once(struct agent *a, const struct conversation *c, const char *about, s
              struct error *err)
 {
     struct question *qn = a->qn;
-    struct llm_tool tools[PROMPT_TOOLS_MAX];
+    struct llm_tool *tools = xcalloc(PROMPT_TOOLS_MAX + a->callers.n, sizeof *tools);
     size_t n = 0;
     struct llm_listener listener;
     bool own = c == a->c;
@@ -76,6 +76,8 @@ int ask_once(struct agent *a, const struct conversation *c, const char *about, s
             tools[n++] = (struct llm_tool){tool->name, qn->texts.tools[i].description, tool->parameters,
                                            tool->code_key};
     }
+    callers_offer(a, tools + n);
+    n += a->callers.n;
     struct llm_request req = {.conversation = c,
                               .prompts = &qn->texts,
                               .examples = small_model_examples(a, &qn->texts),
@@ -90,8 +92,11 @@ int ask_once(struct agent *a, const struct conversation *c, const char *about, s
     /* about: only a call counts, text beside it is not shown unless a call comes */
     if (about || !own)
         listener.text = listener.reasoning = NULL;
-    int status = llm_ask(a->llm, &req, &listener, r, err);
+    int status = callers_possible(a, err) < 0 ? -1 : llm_ask(a->llm, &req, &listener, r, err);
+    free(tools);
     account(a, qn, r);
+    if (status == 0) /* it may have come out only now */
+        status = callers_possible(a, err);
     if (status == 0 && own && !about) {
         free(steal(&qn->objected));
         free(steal(&qn->objection));

@@ -115,6 +115,22 @@ enum question_status agent_ask(struct agent *a, const char *question, size_t len
     return agent_answer(a, question, len, all_steps, err);
 }
 
+/* The agent before this one was asked when the question began. */
+static enum question_status steps_on(struct agent *a, const char *question, struct error *err)
+{
+    enum question_status status = rounds_run(a, question, err);
+    const struct turn *asked = &a->c->v[a->qn->start];
+
+    if (status == QUESTION_ANSWERED && a->o.verify)
+        status = verify_answer(a, asked->text + asked->aside, err);
+    return status;
+}
+
+enum question_status agent_go_on(struct agent *a, struct error *err)
+{
+    return agent_answer(a, NULL, 0, steps_on, err);
+}
+
 enum question_status agent_retry(struct agent *a, struct error *err)
 {
     if (!a->retry) {

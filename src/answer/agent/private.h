@@ -49,6 +49,8 @@ struct question {
     char *undelivered_name; /* name of that file */
     /* a reply that was no answer, which is in no conversation, and what is said to it; or NULL */
     char *objected, *objection;
+    bool resumed;           /* it goes on after calls of the caller's tools */
+    unsigned handed;        /* such calls, which its present reply has made */
     bool asked_for_form;    /* an objection was made, which is done once */
     enum verified verified; /* what a second computation came to */
     char *second;           /* its answer; or NULL */
@@ -117,6 +119,14 @@ struct agent {
     struct error no_sandbox; /* why the sandbox cannot start, if known */
     bool sandbox_warned;     /* the user was told this */
     struct json *form;       /* the schema that answers must fit, or NULL */
+    struct callers_tools {   /* that the caller has beside ours */
+        struct callers_tool {
+            char *name, *description, *parameters;
+            struct json *strict; /* the schema of the arguments, if they are to be checked; or NULL */
+        } * v;
+        size_t n;
+        bool must, one;
+    } callers;
 };
 
 /* The files call each other in one direction only. From the highest: pipeline.c, verify.c, agent.c, rounds.c,
@@ -124,7 +134,7 @@ struct agent {
 
 /* agent.c */
 /* agent_ask(), where steps is what is done for the answer of a->qn once its turn is the last of the
- * conversation: as rounds_run(). */
+ * conversation: as rounds_run(). question NULL: agent_go_on(). */
 enum question_status agent_answer(struct agent *a, const char *question, size_t len,
                                   enum question_status (*steps)(struct agent *a, const char *question,
                                                                 struct error *err),
@@ -189,6 +199,17 @@ int form_take(const struct agent *a, char **answer, struct error *err);
 /* What the model is told of the form; and of an answer that does not have it. The caller frees both. */
 char *form_told(const struct agent *a, const struct prompts *t);
 char *form_objection(const struct prompts *t, const struct error *why);
+
+/* callers.c */
+void callers_release(struct agent *a);
+void callers_offer(const struct agent *a, struct llm_tool *out); /* out has room for callers.n */
+/* Can this model be offered them? -1: ERROR_USAGE. */
+int callers_possible(const struct agent *a, struct error *err);
+bool callers_has(const struct agent *a, const char *name);
+bool callers_called(const struct agent *a, const struct llm_reply *r);
+/* As struct tool.run, for a call of one of them: without a text it stays open. */
+int callers_call(struct agent *a, struct tool_use *use, struct error *err);
+char *callers_told(const struct agent *a, const char *text); /* with {tools} filled in; the caller frees */
 
 /* access.c: runs access_file */
 int access_run(struct agent *a, struct tool_use *use, struct error *err);

@@ -261,15 +261,19 @@ static int run_reply(struct agent *a, struct question *qn, struct llm_reply *r, 
 
 static int take_reply_calls(struct agent *a, struct question *qn, struct llm_reply *r, struct error *err)
 {
-    if (qn->budget.no_more && ++qn->budget.further >= 2)
+    if (qn->budget.no_more && !callers_called(a, r) && ++qn->budget.further >= 2)
         return last_text(a, qn, r, err);
     if (run_reply(a, qn, r, err))
         return question_failed(a, err);
+    if (qn->handed) {
+        xreplace(&qn->answer, text_is_blank(r->text) ? NULL : xstrdup(r->text));
+        return QUESTION_CALLS;
+    }
     if (budget_round_end(&qn->budget))
         tell_no_more(a, qn);
     if (qn->budget.stuck)
         return stuck(a, qn, err);
-    autofree char *answer = a->form ? NULL : small_model_answer(a, qn, r);
+    autofree char *answer = a->form || a->callers.must ? NULL : small_model_answer(a, qn, r);
     if (!answer)
         return GO_ON;
     say_answer(a, qn, answer);
@@ -308,17 +312,28 @@ static bool may_run(const struct agent *a, const struct question *qn)
     return !qn->budget.no_more && a->no_sandbox.kind == ERROR_NONE;
 }
 
-/* No program can read the answer: the model is told why and asked again, once. */
-static bool ask_for_form(struct agent *a, struct question *qn, struct llm_reply *r)
+/* What is to be said to an answer that is not what the caller's program waits for; NULL: it is. */
+static char *objection(const struct agent *a, const struct question *qn, const struct llm_reply *r)
 {
     struct error why = {0};
 
-    if (!a->form || qn->asked_for_form || r->finish == LLM_FINISH_LENGTH || r->finish == LLM_FINISH_FILTER
-        || form_check(a, r->text, &why) == 0)
+    if (r->finish == LLM_FINISH_LENGTH || r->finish == LLM_FINISH_FILTER)
+        return NULL;
+    if (a->callers.must)
+        return callers_told(a, qn->texts.must_call_again);
+    return a->form && form_check(a, r->text, &why) < 0 ? form_objection(&qn->texts, &why) : NULL;
+}
+
+/* The model is told what is wrong with its answer and asked again, once. */
+static bool ask_for_form(struct agent *a, struct question *qn, struct llm_reply *r)
+{
+    char *said = qn->asked_for_form ? NULL : objection(a, qn, r);
+
+    if (!said)
         return false;
     qn->asked_for_form = true;
     agent_reply_end(a, REPLY_NUDGED);
-    xreplace(&qn->objection, form_objection(&qn->texts, &why));
+    xreplace(&qn->objection, said);
     xreplace(&qn->objected, steal(&r->text));
     return true;
 }

@@ -132,6 +132,16 @@ static char *import_names(const char *packages)
     return buf_steal(&out, NULL);
 }
 
+static int add_must_call(const struct agent *a, struct prompts *t, struct error *err)
+{
+    if (!t->must_call || !t->must_call_again)
+        return error_set(err, ERROR_USAGE, 0,
+                         "the prompts have no texts \"must_call\" and \"must_call_again\"");
+    autofree char *told = callers_told(a, t->must_call);
+    add_to(&t->system_native, told);
+    return 0;
+}
+
 static int add_form(const struct agent *a, struct prompts *t, struct error *err)
 {
     if (!t->form || !t->form_again)
@@ -190,5 +200,7 @@ int texts_make(struct agent *a, struct prompts *t, struct error *err)
         add_to(&t->system_native, a->system);
         add_to(&t->system_blocks, a->system);
     }
-    return a->form ? add_form(a, t, err) : 0;
+    if (a->form && add_form(a, t, err) < 0)
+        return -1;
+    return a->callers.must ? add_must_call(a, t, err) : 0;
 }

@@ -239,6 +239,8 @@ int tool_call(struct agent *a, struct tool_use *use, struct error *err)
             a->o.max_calls);
         return 0;
     }
+    if (callers_has(a, call->name))
+        return callers_call(a, use, err);
     if (qn->budget.no_more) {
         const struct code_run c = {.id = call->id, .tool = call->name, .code = ""};
 

@@ -197,19 +197,36 @@ static int choose(struct asker *q, const struct json *arguments, struct error *e
 
 /* ---- the conversation ---- */
 
+static void load_answer(struct conversation *c, const struct json *said)
+{
+    const struct json *all = json_get(said, "calls");
+    struct call *calls = xcalloc(json_size(all) + 1, sizeof *calls);
+    size_t n = 0;
+
+    if (!c->n || c->v[c->n - 1].role == TURN_ASSISTANT)
+        conversation_user(c, "(no words)", 10);
+    for (const struct json *call = json_first(all); call; call = json_next(call))
+        calls[n++] = (struct call){.id = xstrdup(json_text(json_get(call, "id"))),
+                                   .name = xstrdup(json_text(json_get(call, "name"))),
+                                   .arguments = xstrdup(json_text(json_get(call, "arguments")))};
+    conversation_assistant(c, json_text(json_get(said, "text")), calls, n);
+    free(calls);
+}
+
 /* A service wants user and assistant in turns, beginning with the user. */
 static void load_history(struct conversation *c, const struct json *history)
 {
     for (const struct json *said = json_first(history); said; said = json_next(said)) {
-        const char *text = json_text(json_get(said, "text"));
-        bool user = !strcmp(json_text(json_get(said, "role")), "user");
+        const char *text = json_text(json_get(said, "text")), *role = json_text(json_get(said, "role"));
 
-        if (!user && (!c->n || c->v[c->n - 1].role == TURN_ASSISTANT))
-            conversation_user(c, "(no words)", 10);
-        if (user)
+        if (!strcmp(role, "assistant")) {
+            load_answer(c, said);
+        } else if (!strcmp(role, "result")) {
+            conversation_answer_call(c, json_text(json_get(said, "id")), text);
+        } else {
+            conversation_interrupted(c);
             conversation_user(c, text, strlen(text));
-        else
-            conversation_assistant(c, text, NULL, 0);
+        }
     }
 }
 
@@ -363,19 +380,46 @@ static void not_asked(struct asker *q, const struct error *err)
     send_event_line(q, &e);
 }
 
+/* The calls of the client's tools, with which the last answer ended, have their results. */
+static int take_results(struct asker *q, const struct json *results, struct error *err)
+{
+    struct conversation *c = &q->ask.conversation;
+
+    if (!results)
+        return 0;
+    for (const struct json *r = json_first(results); r; r = json_next(r))
+        if (!conversation_answer_call(c, json_text(json_get(r, "id")), json_text(json_get(r, "text"))))
+            return error_set(err, ERROR_USAGE, 0, "the last answer made no call with the id %.100s",
+                             json_text(json_get(r, "id")));
+    const struct call *open = conversation_open_call(c, 0);
+    return !open ? 0
+                 : error_set(err, ERROR_USAGE, 0, "the call %.100s of %.64s has no result yet", open->id,
+                             open->name);
+}
+
+static int offer_callers(struct asker *q, const struct json *arguments, struct error *err)
+{
+    agent_set_form(q->ask.agent, json_get(arguments, "form"));
+    if (agent_set_callers(q->ask.agent, json_get(arguments, "tools"), err) < 0)
+        return -1;
+    agent_want_call(q->ask.agent, json_bool(json_get(arguments, "must_call"), false),
+                    json_bool(json_get(arguments, "one_call"), false));
+    return 0;
+}
+
 static void question(struct asker *q, const struct json *arguments, bool *fresh, struct error *err)
 {
     const char *input = json_text(json_get(arguments, "input")),
                *system = json_str(json_get(arguments, "system"));
     struct ask *a = &q->ask;
 
-    if (stand(q, arguments, fresh, err) < 0)
+    if (offer_callers(q, arguments, err) < 0 || stand(q, arguments, fresh, err) < 0)
         return;
     uint64_t before = a->conversation.n ? a->conversation.v[a->conversation.n - 1].serial : 0;
     agent_set_system(a->agent, system ? system : a->c->system);
-    agent_set_form(a->agent, json_get(arguments, "form"));
     if ((*fresh && attach(q, json_get(arguments, "earlier_files"), err) < 0)
-        || attach(q, json_get(arguments, "files"), err) < 0) {
+        || attach(q, json_get(arguments, "files"), err) < 0
+        || take_results(q, json_get(arguments, "results"), err) < 0) {
         agent_unattach(a->agent);
         return;
     }
@@ -384,21 +428,41 @@ static void question(struct asker *q, const struct json *arguments, bool *fresh,
         agent_unattach(a->agent);
         return;
     }
-    enum question_status status = agent_ask(a->agent, input, strlen(input), &q->failed);
+    enum question_status status = *input || !json_get(arguments, "results")
+                                      ? agent_ask(a->agent, input, strlen(input), &q->failed)
+                                      : agent_go_on(a->agent, &q->failed);
     if (question_has_answer(status) || !json_get(arguments, "history"))
         snprintf(q->turn, sizeof q->turn, "%s-%u", q->salt, ++q->turns);
     else
         take_back(q, before);
 }
 
+/* The calls that the client is to carry out; NULL: the question ended otherwise. */
+static struct json *open_calls(const struct asker *q)
+{
+    struct json *out = NULL;
+    const struct call *call;
+
+    if (strcmp(json_text(json_get(q->line, "status")), "calls") != 0)
+        return NULL;
+    for (size_t i = 0; (call = conversation_open_call(&q->ask.conversation, i)); i++) {
+        out = out ? out : json_array();
+        json_add(out, json_object_of({"id", json_string(call->id)}, {"name", json_string(call->name)},
+                                     {"arguments", json_string(call->arguments)}));
+    }
+    return out;
+}
+
 static struct json *result_of(struct asker *q, bool fresh)
 {
+    struct json *calls = open_calls(q);
+
     autojson struct json *sandbox = runner_child_notices(q->child);
     for (const struct json *n = json_first(sandbox); n; n = json_next(n))
         json_add(q->notices, json_copy(n));
     return json_set_all(steal(&q->line), {"computed", q->computed ? steal(&q->computed) : json_null()},
                         {"model", json_string(llm_model(q->ask.llm))}, {"turn", json_string(q->turn)},
-                        {"fresh", json_boolean(fresh)}, {"notices", steal(&q->notices)},
+                        {"fresh", json_boolean(fresh)}, {"calls", calls}, {"notices", steal(&q->notices)},
                         {"failed", q->failed.kind ? error_to_json(&q->failed) : json_null()});
 }
 

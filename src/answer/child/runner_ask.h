@@ -1,6 +1,11 @@
 /* runner_ask.h - the operation "ask" of a runner: a question to the model, whose code runs in the runner's
  * sandbox. The model and the agent are made with the first question, so a runner that is never asked one is
  * small.
+ *
+ * Its arguments: input, system, model, effort, files, stream; of a client that keeps the conversation also
+ * turn (where it stands), history and earlier_files (chat_request.h); and what a program wants of the answer:
+ * form (a schema), tools (its own), must_call, one_call, and results of the calls with which the last answer
+ * ended. The result says these calls in the member calls.
  */
 #ifndef CHILD_RUNNER_ASK_H
 #define CHILD_RUNNER_ASK_H

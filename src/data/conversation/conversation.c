@@ -241,6 +241,61 @@ void conversation_result(struct conversation *c, const char *call_id, enum resul
     insert_result(c, c->n, call_id, kind, text, len);
 }
 
+/* The index of the last assistant turn if only results follow it; n: there is none. */
+static size_t last_calls(const struct conversation *c)
+{
+    size_t i = c->n;
+
+    while (i > 0 && c->v[i - 1].role == TURN_RESULT)
+        i--;
+    return i > 0 && c->v[i - 1].role == TURN_ASSISTANT ? i - 1 : c->n;
+}
+
+/* Where the result of the k-th call of turn i is, or belongs: behind those of the calls before it. */
+static size_t result_place(const struct conversation *c, size_t i, size_t k, bool *there)
+{
+    size_t at = i + 1;
+
+    for (size_t n = 0; n <= k; n++) {
+        *there = at < c->n && c->v[at].role == TURN_RESULT && !strcmp(c->v[at].call_id, c->v[i].calls[n].id);
+        at += *there && n < k;
+    }
+    return at;
+}
+
+const struct call *conversation_open_call(const struct conversation *c, size_t i)
+{
+    size_t turn = last_calls(c);
+    bool there;
+
+    for (size_t k = 0; turn < c->n && k < c->v[turn].n_calls; k++) {
+        result_place(c, turn, k, &there);
+        if (!there && !i--)
+            return &c->v[turn].calls[k];
+    }
+    return NULL;
+}
+
+bool conversation_answer_call(struct conversation *c, const char *call_id, const char *text)
+{
+    size_t turn = last_calls(c), k = 0;
+    bool there;
+
+    if (turn == c->n)
+        return false;
+    while (k < c->v[turn].n_calls && strcmp(c->v[turn].calls[k].id, call_id) != 0)
+        k++;
+    if (k == c->v[turn].n_calls)
+        return false;
+    size_t at = result_place(c, turn, k, &there);
+    if (!there)
+        insert_result(c, at, call_id, RESULT_OK, text, strlen(text));
+    else
+        xreplace(&c->v[at].text, *text ? good_text("", text, strlen(text)) : xstrdup("(no output)"));
+    conversation_changed(c, &c->v[at]);
+    return true;
+}
+
 void conversation_image(struct conversation *c, struct turn_image *image)
 {
     struct turn *t = &c->v[c->n - 1];

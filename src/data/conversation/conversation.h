@@ -88,6 +88,12 @@ struct turn *conversation_assistant(struct conversation *c, const char *text, st
 void conversation_result(struct conversation *c, const char *call_id, enum result_kind kind, const char *text,
                          size_t len);
 
+/* The calls of the last assistant turn that have no result yet, from i = 0; NULL: there is no other. */
+const struct call *conversation_open_call(const struct conversation *c, size_t i);
+/* The result of one of the calls of that turn, in its place among those of the others; it replaces one that
+ * is there. False: the turn has no such call. */
+bool conversation_answer_call(struct conversation *c, const char *call_id, const char *text);
+
 /* Add an image to the last turn. Takes over what it holds. */
 void conversation_image(struct conversation *c, struct turn_image *image);
 void turn_image_release(struct turn_image *image);

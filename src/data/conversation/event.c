@@ -13,10 +13,11 @@ bool event_ends_text(const struct event *e)
 int question_exit_code(enum question_status s)
 {
     static const int codes[] = {
-        [QUESTION_ANSWERED] = 0, [QUESTION_NO_ANSWER] = 1,     [QUESTION_UNDELIVERED] = 1,
-        [QUESTION_USAGE] = 2,    [QUESTION_NO_SANDBOX] = 3,    [QUESTION_CODE_FAILED] = 4,
-        [QUESTION_LIMIT] = 5,    [QUESTION_UNVERIFIED] = 6,    [QUESTION_TRY_LATER] = 75,
-        [QUESTION_REFUSED] = 77, [QUESTION_INTERRUPTED] = 130, [QUESTION_TERMINATED] = 143,
+        [QUESTION_ANSWERED] = 0,     [QUESTION_CALLS] = 0,    [QUESTION_NO_ANSWER] = 1,
+        [QUESTION_UNDELIVERED] = 1,  [QUESTION_USAGE] = 2,    [QUESTION_NO_SANDBOX] = 3,
+        [QUESTION_CODE_FAILED] = 4,  [QUESTION_LIMIT] = 5,    [QUESTION_UNVERIFIED] = 6,
+        [QUESTION_TRY_LATER] = 75,   [QUESTION_REFUSED] = 77, [QUESTION_INTERRUPTED] = 130,
+        [QUESTION_TERMINATED] = 143,
     };
 
     return codes[s];
@@ -25,7 +26,7 @@ int question_exit_code(enum question_status s)
 bool question_has_answer(enum question_status s)
 {
     return s == QUESTION_ANSWERED || s == QUESTION_CODE_FAILED || s == QUESTION_UNDELIVERED
-           || s == QUESTION_UNVERIFIED;
+           || s == QUESTION_UNVERIFIED || s == QUESTION_CALLS;
 }
 
 /* The rank of a code: one that ends a script at once ranks above one that does not. */

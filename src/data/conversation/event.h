@@ -56,6 +56,7 @@ enum question_status {
     QUESTION_CODE_FAILED, /*   4: answered, but the code still failed after the last repair round */
     QUESTION_UNDELIVERED, /*   1: answered, but a file that the code made could not be written here */
     QUESTION_UNVERIFIED,  /*   6: answered, but a second computation disagrees or failed */
+    QUESTION_CALLS,       /*   0: it goes on once calls of the caller's own tools have their results */
     QUESTION_LIMIT,       /*   5: rounds, tokens, time, or cut by length (what there is was given) */
     QUESTION_TRY_LATER,   /*  75 */
     QUESTION_REFUSED,     /*  77: credentials */

@@ -243,6 +243,7 @@ const char *event_json_status(enum question_status s)
         [QUESTION_TERMINATED] = "terminated",
         [QUESTION_UNDELIVERED] = "undelivered",
         [QUESTION_UNVERIFIED] = "unverified",
+        [QUESTION_CALLS] = "calls",
     };
 
     return names[s];

@@ -28,6 +28,8 @@ const struct prompt_key prompt_keys[] = {
     {NULL, "mounts", T(mounts), true},
     {NULL, "form", T(form), true},
     {NULL, "form_again", T(form_again), true},
+    {NULL, "must_call", T(must_call), true},
+    {NULL, "must_call_again", T(must_call_again), true},
 };
 const size_t prompt_n_keys = countof(prompt_keys);
 

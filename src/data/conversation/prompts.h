@@ -2,8 +2,8 @@
  * (read by config/prompt_file.h) over the agent, which fills in the placeholders, to the request
  * (wire). Plain data.
  *
- * Placeholders: {python} {packages} {names} {limits} {date} {tool} {mounts} {schema} {problem} are filled in
- * by the agent, {output} in the blocks_* texts by wire.
+ * Placeholders: {python} {packages} {names} {limits} {date} {tool} {mounts} {schema} {problem} {tools} are
+ * filled in by the agent, {output} in the blocks_* texts by wire.
  */
 #ifndef CHAT_PROMPTS_H
 #define CHAT_PROMPTS_H
@@ -39,6 +39,8 @@ struct prompts {
     /* Added to the system prompt where a program reads the answer: {schema} is what it must fit. And what is
      * said, once, to an answer that does not: {problem}. NULL: no such question can be asked. */
     const char *form, *form_again;
+    /* Likewise where the answer must be a call of one of the caller's own tools: {tools} */
+    const char *must_call, *must_call_again;
     struct prompt_tool tools[PROMPT_TOOLS_MAX];
     size_t n_tools;
 };

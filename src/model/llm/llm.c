@@ -158,6 +158,10 @@ const char *llm_origin(const struct llm *m)
 {
     return m->origin;
 }
+bool llm_in_blocks(const struct llm *m)
+{
+    return m->learnt->dialect == DIALECT_BLOCKS;
+}
 bool llm_output_answers(const struct llm *m)
 {
     return m->o.facts.output_answers && m->learnt->dialect == DIALECT_BLOCKS;

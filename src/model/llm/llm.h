@@ -56,7 +56,8 @@ void llm_set_deadline(struct llm *m, int64_t deadline);
 /* Sets the window when it was learnt elsewhere in the middle of a session. */
 void llm_set_context(struct llm *m, int context);
 const char *llm_model(const struct llm *m);
-bool llm_sees(const struct llm *m); /* images of the conversation are sent to it */
+bool llm_in_blocks(const struct llm *m); /* it writes its code as text and is offered no tools */
+bool llm_sees(const struct llm *m);      /* images of the conversation are sent to it */
 /* The number, from 0, of the first image of the conversation that it is sent (wire/request.h). */
 size_t llm_first_image(const struct llm *m, const struct conversation *c);
 const char *llm_origin(const struct llm *m); /* endpoint, model and API, for struct turn.origin */

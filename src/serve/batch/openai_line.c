@@ -15,8 +15,8 @@ static struct json *line_body(const struct json *line, const char *finish, const
                               const struct openai_shape *shape)
 {
     const struct chat_request nothing = {0};
-    const struct openai_end end = {json_text(json_get(line, "answer")), finish, json_get(line, "usage"),
-                                   NULL};
+    const struct openai_end end = {
+        .answer = json_text(json_get(line, "answer")), .finish = finish, .usage = json_get(line, "usage")};
     struct openai_reply r autorelease(openai_reply_release);
 
     openai_reply_init(&r, shape, random, json_text(json_get(line, "model")), &nothing, NULL);

@@ -31,11 +31,28 @@ static struct json *chat_usage(const struct json *usage)
          json_object_of({"reasoning_tokens", openai_tokens(usage, "reasoning_tokens")})});
 }
 
+/* streamed: each has its number, since it might come in pieces. NULL: there are none. */
+static struct json *chat_calls(const struct openai_end *e, bool streamed)
+{
+    struct json *out = e->calls ? json_array() : NULL;
+    int64_t n = 0;
+
+    for (const struct json *c = json_first(e->calls); c; c = json_next(c), n++)
+        json_add(out, json_object_of(
+                          {"index", streamed ? json_integer(n) : NULL}, {"id", json_copy(json_get(c, "id"))},
+                          {"type", json_string("function")},
+                          {"function", json_object_of({"name", json_copy(json_get(c, "name"))},
+                                                      {"arguments", json_copy(json_get(c, "arguments"))})}));
+    return out;
+}
+
 static struct json *chat_whole(struct openai_reply *r, const struct openai_end *e)
 {
     struct json *o = begun(r, "chat.completion");
+    bool words = *e->answer || !e->calls;
     struct json *message = json_object_of({"role", json_string("assistant")},
-                                          {"content", json_string(e->answer)}, {"refusal", json_null()});
+                                          {"content", words ? json_string(e->answer) : json_null()},
+                                          {"refusal", json_null()}, {"tool_calls", chat_calls(e, false)});
 
     json_set(o, "choices", choices("message", message, e->finish));
     json_set(o, "usage", chat_usage(e->usage));
@@ -94,6 +111,8 @@ static void chat_event(struct openai_reply *r, const struct json *object)
 
 static void chat_end(struct openai_reply *r, const struct openai_end *e)
 {
+    if (e->calls)
+        send_chunk(r, json_object_of({"tool_calls", chat_calls(e, true)}), NULL, NULL);
     send_chunk(r, json_object(), e->finish, json_copy(e->annotation));
     if (!r->with_usage)
         return;

@@ -30,8 +30,13 @@ static void add_to_key(struct chat_key_text *s, const struct json *item)
 {
     const struct json *content = chat_content(item);
     const char *text = json_text(content);
+    struct chat_call call;
 
     chat_paragraph(&s->words, text);
+    for (size_t i = 0; chat_role(item) == CHAT_ASSISTANT && chat_call_at(item, i, &call); i++)
+        add_named(&s->files, 'c', call.id, strlen(call.id));
+    if (chat_role(item) == CHAT_RESULT)
+        add_named(&s->files, 'c', chat_result_id(item), strlen(chat_result_id(item)));
     for (const struct json *part = json_first(content); part; part = json_next(part)) {
         if ((text = chat_part_text(part)))
             chat_paragraph(&s->words, text);
@@ -80,11 +85,13 @@ void chat_key_add(const struct json *list, size_t from, size_t n, char key[SHA25
         add_turn(CHAT_ASSISTANT, &s, key);
 }
 
-void chat_key_answer(const char *answer, char key[SHA256_HEX])
+void chat_key_answer(const char *answer, const struct json *calls, char key[SHA256_HEX])
 {
     struct chat_key_text s autorelease(said_release) = {BUF_INIT(0), BUF_INIT(0), BUF_INIT(0)};
 
     chat_paragraph(&s.words, answer);
+    for (const struct json *call = json_first(calls); call; call = json_next(call))
+        add_named(&s.files, 'c', json_text(json_get(call, "id")), strlen(json_text(json_get(call, "id"))));
     add_turn(CHAT_ASSISTANT, &s, key);
 }
 

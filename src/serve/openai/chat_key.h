@@ -17,7 +17,8 @@ void chat_key_begin(char key[SHA256_HEX]);
 /* Adds the entries from to n - 1 of a conversation (chat_item.h). A conversation may be added in several
  * calls, as long as no turn of the assistant is split between two of them. */
 void chat_key_add(const struct json *list, size_t from, size_t n, char key[SHA256_HEX]);
-void chat_key_answer(const char *answer, char key[SHA256_HEX]);
+/* calls: of the client's tools, with which it ended, as {id, ...}; or NULL. */
+void chat_key_answer(const char *answer, const struct json *calls, char key[SHA256_HEX]);
 /* Sets key to that of the answer with this id, which stands for the conversation up to it. */
 void chat_key_id(const char *id, char key[SHA256_HEX]);
 

@@ -13,6 +13,7 @@
 #include "json/json_schema.h"
 #include "openai/chat_item.h"
 #include "openai/chat_request.h"
+#include "openai/chat_tools.h"
 #include "openai/shape.h"
 
 int chat_refuse(struct chat_refusal *no, const char *code, const char *param, const char *why)
@@ -61,21 +62,6 @@ static bool is_object(const struct json *v)
     return json_type(v) == JSON_OBJECT;
 }
 
-/* This is the only tool that clients may name, because the server is one. */
-static bool is_code_interpreter(const struct json *v)
-{
-    if (json_type(v) != JSON_ARRAY)
-        return false;
-    for (const struct json *tool = json_first(v); tool; tool = json_next(tool)) {
-        const struct json *container = json_get(tool, "container");
-
-        if (!json_is(tool, "code_interpreter") || json_truthy(json_get(container, "file_ids"))
-            || (json_type(container) != JSON_NULL && !json_is(container, "auto")))
-            return false;
-    }
-    return true;
-}
-
 static const char no_logprobs[] = "log probabilities are not available", is_no_object[] = "must be an object";
 /* A member that is null counts as missing. */
 static const struct {
@@ -85,18 +71,14 @@ static const struct {
     const char *why;
 } refused[] = {
     {"n", OPENAI_CHAT, is_one, "only one answer is given per request; send the request again for another"},
-    {"tools", OPENAI_CHAT, is_nothing, chat_own_tools},
-    {"functions", OPENAI_CHAT, is_nothing, chat_own_tools},
-    {"function_call", OPENAI_CHAT, is_no_choice, chat_own_tools},
+    {"functions", OPENAI_CHAT, is_nothing, chat_old_tools},
+    {"function_call", OPENAI_CHAT, is_no_choice, chat_old_tools},
     {"stop", OPENAI_CHAT, is_nothing, "stop sequences are not supported"},
     {"logprobs", OPENAI_CHAT, is_nothing, no_logprobs},
     {"audio", OPENAI_CHAT, is_nothing, "audio is not supported"},
     {"modalities", OPENAI_CHAT, is_text_only, "only [\"text\"]"},
     {"web_search_options", OPENAI_CHAT, is_nothing, "there is no network"},
-    {"tool_choice", OPENAI_CHAT | OPENAI_RESPONSES, is_no_choice, chat_own_tools},
     {"top_logprobs", OPENAI_CHAT | OPENAI_RESPONSES, is_nothing, no_logprobs},
-    {"tools", OPENAI_RESPONSES, is_code_interpreter,
-     "only code_interpreter with the container {\"type\": \"auto\"}: the server runs Python itself"},
     {"text", OPENAI_RESPONSES, is_object, is_no_object},
     {"reasoning", OPENAI_RESPONSES, is_object, is_no_object},
     {"metadata", OPENAI_RESPONSES, is_object, is_no_object},
@@ -204,10 +186,9 @@ int chat_parameters_read(const struct openai_shape *shape, const struct json *bo
         || read_effort(body, shape->effort, &out->effort, no) < 0
         || read_bool(body, "stream", &out->stream, no) < 0
         || read_bool(body, "stream_options.include_usage", &out->include_usage, no) < 0
-        || read_answer_form(shape, body, out, no) < 0
+        || read_answer_form(shape, body, out, no) < 0 || chat_tools_read(shape, body, out, no) < 0
         || (responses && read_word(body, "previous_response_id", &out->previous, no) < 0))
         return -1;
-    out->code = responses && json_size(json_get(body, "tools"));
     for (const struct json *v = json_first(include); responses && v; v = json_next(v))
         out->logs |= !strcmp(json_text(v), "code_interpreter_call.outputs");
     return check_parameters(shape, body, no);

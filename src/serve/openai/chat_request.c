@@ -23,8 +23,11 @@ struct request_reading {
     struct chat_refusal *no;
     size_t i; /* the index of the entry that is being read */
     struct buf system, input;
-    struct buf said; /* a turn of the assistant, to which the next entry may belong too */
-    size_t files;    /* the number of files so far, of all entries */
+    struct buf said;    /* a turn of the assistant, to which the next entry may belong too */
+    struct json *calls; /* of that turn, and of those the ones that have no result yet */
+    struct json *open;
+    size_t results; /* bytes of results */
+    size_t files;   /* the number of files so far, of all entries */
 };
 
 static void reading_release(struct request_reading *r)
@@ -32,6 +35,8 @@ static void reading_release(struct request_reading *r)
     buf_release(&r->system);
     buf_release(&r->input);
     buf_release(&r->said);
+    json_free(r->calls);
+    json_free(r->open);
 }
 
 /* Refuses the entry, or the part of it that what names (".content"). */
@@ -87,12 +92,62 @@ static int read_content(struct request_reading *r, const struct json *item, stru
     return 0;
 }
 
-static void add_to_history(struct json *history, const char *role, struct buf *text)
+/* Takes calls, which may be NULL. */
+static void add_to_history(struct json *history, const char *role, struct buf *text, struct json *calls)
 {
-    if (text->len)
-        json_add(history, json_object_of({"role", json_string(role)},
-                                         {"text", json_string_n(buf_str(text), text->len)}));
+    if (text->len || calls)
+        json_add(history,
+                 json_object_of({"role", json_string(role)},
+                                {"text", json_string_n(buf_str(text), text->len)}, {"calls", calls}));
     buf_clear(text);
+}
+
+/* ---- calls of the client's tools, and their results ---- */
+
+static void note_calls(struct request_reading *r, const struct json *item)
+{
+    struct chat_call call;
+
+    for (size_t i = 0; chat_call_at(item, i, &call); i++) {
+        struct json *o = json_object_of({"id", json_string(call.id)}, {"name", json_string(call.name)},
+                                        {"arguments", json_string(call.arguments)});
+
+        r->calls = r->calls ? r->calls : json_array();
+        r->open = r->open ? r->open : json_object();
+        json_set(r->open, call.id, json_boolean(true));
+        json_add(r->calls, o);
+    }
+}
+
+/* Every call has its result before anything else is said. */
+static int check_open(const struct request_reading *r)
+{
+    char why[200];
+
+    if (!json_size(r->open))
+        return 0;
+    snprintf(why, sizeof why, "the call %.80s before it has no result", json_key(json_first(r->open)));
+    return refuse_entry(r, "invalid_value", "", why);
+}
+
+static int read_result(struct request_reading *r, const struct json *item)
+{
+    const char *id = chat_result_id(item);
+    struct buf text autorelease(buf_release) = BUF_INIT(0);
+    bool earlier = r->i < r->out->prefix;
+
+    if (!r->out->previous && !json_get(r->open, id))
+        return refuse_entry(r, "invalid_value", "", "it is the result of no call of the message before");
+    if (r->open)
+        json_drop(r->open, id);
+    if (json_type(chat_content(item)) != JSON_NULL && read_content(r, item, &text, NULL) < 0)
+        return -1;
+    if ((r->results += text.len) > INPUT_MAX)
+        return refuse_entry(r, "context_length_exceeded", "", "results are longer than 1 MiB together");
+    json_add(earlier ? r->out->history : r->out->results,
+             json_object_of({"role", earlier ? json_string("result") : NULL}, {"id", json_string(id)},
+                            {"text", json_string_n(buf_str(&text), text.len)}));
+    return 0;
 }
 
 static int check_item(const struct request_reading *r, const struct json *item)
@@ -103,9 +158,17 @@ static int check_item(const struct request_reading *r, const struct json *item)
         return refuse_entry(r, "invalid_type", "", "must be an object with role and content");
     if (why)
         return refuse_entry(r, "unsupported_parameter", "", why);
-    return chat_role(item) == CHAT_OTHER
-               ? refuse_entry(r, "invalid_value", ".role", "must be system, developer, user or assistant")
-               : 0;
+    return chat_role(item) == CHAT_OTHER ? refuse_entry(r, "invalid_value", ".role",
+                                                        "must be system, developer, user, assistant or tool")
+                                         : 0;
+}
+
+static int read_said(struct request_reading *r, const struct json *item)
+{
+    if (!r->calls && check_open(r) < 0) /* results were begun */
+        return -1;
+    note_calls(r, item);
+    return read_content(r, item, &r->said, NULL);
 }
 
 static int read_item(struct request_reading *r, const struct json *item)
@@ -118,15 +181,19 @@ static int read_item(struct request_reading *r, const struct json *item)
     if (check_item(r, item) < 0)
         return -1;
     if (chat_role(item) == CHAT_ASSISTANT)
-        return read_content(r, item, &r->said, NULL);
-    add_to_history(out->history, "assistant", &r->said);
+        return read_said(r, item);
+    add_to_history(out->history, "assistant", &r->said, steal(&r->calls));
+    if (chat_role(item) == CHAT_RESULT)
+        return read_result(r, item);
+    if (check_open(r) < 0)
+        return -1;
     if (chat_role(item) == CHAT_SYSTEM)
         return read_content(r, item, &r->system, NULL);
     if (r->i >= out->prefix)
         return read_content(r, item, &r->input, out->files);
     if (read_content(r, item, &said, out->earlier_files) < 0)
         return -1;
-    add_to_history(out->history, "user", &said);
+    add_to_history(out->history, "user", &said, NULL);
     return 0;
 }
 
@@ -175,27 +242,37 @@ static int read_conversation(struct request_reading *r)
             return -1;
     if (!r->input.len && json_size(out->files))
         buf_addstr(&r->input, "What is in this file?");
-    if (!r->input.len)
+    r->i = out->size - 1;
+    if (check_open(r) < 0)
+        return -1;
+    if (!r->input.len && !json_size(out->results))
         return chat_refuse(r->no, "invalid_value", name,
                            "the last message must be the user's, with text in it");
     if (r->input.len > INPUT_MAX)
         return chat_refuse(r->no, "context_length_exceeded", name,
                            "the question is longer than 1 MiB; send long text as a file");
     out->system = r->system.len ? buf_steal(&r->system, NULL) : NULL;
-    out->input = buf_steal(&r->input, NULL);
+    out->input = xstrdup(buf_str(&r->input));
     return 0;
 }
 
 int chat_request_read(const struct openai_shape *shape, const struct json *body, struct chat_request *out,
                       struct chat_refusal *no)
 {
-    struct request_reading r autorelease(reading_release) = {shape,       out,         no,          0,
-                                                             BUF_INIT(0), BUF_INIT(0), BUF_INIT(0), 0};
+    struct request_reading r autorelease(reading_release) = {
+        .shape = shape,
+        .out = out,
+        .no = no,
+        .system = BUF_INIT(0),
+        .input = BUF_INIT(0),
+        .said = BUF_INIT(0),
+    };
 
     *no = (struct chat_refusal){0};
     *out = (struct chat_request){.history = json_array(),
                                  .earlier_files = json_array(),
                                  .files = json_array(),
+                                 .results = json_array(),
                                  .list = json_get(body, shape->messages)};
     if (json_type(body) != JSON_OBJECT)
         return chat_refuse(no, "invalid_type", "body", "must be a JSON object");
@@ -211,6 +288,8 @@ void chat_request_release(struct chat_request *r)
     json_free(r->history);
     json_free(r->earlier_files);
     json_free(r->files);
+    json_free(r->results);
+    json_free(r->tools);
     json_free(r->own_form);
     json_free(r->unchecked);
     *r = (struct chat_request){0};

@@ -26,11 +26,16 @@ struct chat_request {
      * And the words of it that are not checked, an array; NULL: none. */
     const struct json *form;
     struct json *own_form, *unchecked;
+    /* The client's own tools that the model may call, as {name, description, parameters, strict}; NULL: none.
+     * Must it call one, and only one at a time? */
+    struct json *tools;
+    bool must_call, one_call;
     char *system; /* all system and developer messages; NULL: none */
-    char *input;  /* the user's words since the last answer */
-    /* Three arrays: what was said before, as {role: "user"|"assistant", text}; the files that came with that,
-     * as {name, content, encoding}; and those that came with the question. */
-    struct json *history, *earlier_files, *files;
+    char *input;  /* the user's words since the last answer; "" where only results came */
+    /* What was said before, as {role: "user"|"assistant", text, calls: [{id, name, arguments}]} and {role:
+     * "result", id, text}; the files that came with that, as {name, content, encoding}; those that came with
+     * the question; and the results of the calls with which the last answer ended, as {id, text}. */
+    struct json *history, *earlier_files, *files, *results;
     const struct json *list; /* the conversation as it came (chat_item.h); points into the body */
     size_t size;             /* its number of entries */
     size_t prefix;           /* the number of entries up to the last answer; 0: the conversation begins */

@@ -109,6 +109,8 @@ const char *openai_finish(const char *status, const char *answer)
     for (size_t i = 0; i < countof(whole); i++)
         if (!strcmp(status, whole[i]))
             return "stop";
+    if (!strcmp(status, "calls"))
+        return "tool_calls";
     return !strcmp(status, "limit") && answer && *answer ? "length" : NULL;
 }
 

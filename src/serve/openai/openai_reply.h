@@ -40,7 +40,8 @@ struct openai_reply {
 /* How an answer ended. Everything is borrowed. */
 struct openai_end {
     const char *answer;
-    const char *finish;            /* "stop" or "length" */
+    const char *finish;            /* "stop", "length" or "tool_calls" */
+    const struct json *calls;      /* of the client's tools, as {id, name, arguments}; or NULL */
     const struct json *usage;      /* as in docs/events.schema.json */
     const struct json *annotation; /* the member "sandpiper"; its "steps" tell what the code did */
 };
@@ -57,7 +58,7 @@ void openai_reply_event(struct openai_reply *r, const struct json *object);
 void openai_reply_begin(struct openai_reply *r); /* does nothing if it has begun */
 void openai_reply_end(struct openai_reply *r, const struct openai_end *e);
 
-/* Returns the finish reason for the status of a question, "stop" or "length"; NULL when there is no answer.
+/* Returns the finish reason for the status of a question; NULL when there is no answer.
  */
 const char *openai_finish(const char *status, const char *answer);
 /* Makes {"error": {...}}. param and code may be NULL, and are null then. */

@@ -48,7 +48,7 @@ static struct json *response(const struct openai_reply *r, const char *status)
 
 static struct json *ended(const struct openai_reply *r, const struct openai_end *e)
 {
-    bool whole = !strcmp(e->finish, "stop");
+    bool whole = strcmp(e->finish, "length") != 0;
     struct json *o = response(r, whole ? "completed" : "incomplete");
 
     if (!whole)
@@ -135,6 +135,28 @@ static void fill_call(const struct openai_reply *r, struct json *call, const cha
             json_array_of(json_object_of({"type", json_string("logs")}, {"logs", json_string(printed)})));
 }
 
+/* arguments "": they are still to come. */
+static struct json *new_function_call(const struct openai_reply *r, const struct json *call,
+                                      const char *arguments)
+{
+    struct json *o = new_item(r, "function_call", "fc");
+
+    json_set(o, "call_id", json_copy(json_get(call, "id")));
+    json_set(o, "name", json_copy(json_get(call, "name")));
+    json_set_str(o, "arguments", arguments);
+    return o;
+}
+
+static void add_function_calls(struct openai_reply *r, const struct openai_end *e)
+{
+    for (const struct json *c = json_first(e->calls); c; c = json_next(c)) {
+        struct json *o = new_function_call(r, c, json_text(json_get(c, "arguments")));
+
+        json_set_str(o, "status", "completed");
+        json_add(r->output, o);
+    }
+}
+
 static struct json *response_whole(struct openai_reply *r, const struct openai_end *e)
 {
     const struct json *steps = json_get(e->annotation, "steps");
@@ -145,11 +167,14 @@ static struct json *response_whole(struct openai_reply *r, const struct openai_e
         fill_call(r, call, json_text(json_get(step, "output")));
         json_add(r->output, call);
     }
-    struct json *message = new_message(r);
     autojson struct json *files = citations(r, e->answer, e);
-    fill_message(message, text_part(e->answer, files), "final_answer",
-                 !strcmp(e->finish, "stop") ? "completed" : "incomplete");
-    json_add(r->output, message);
+    if (*e->answer || !e->calls) {
+        struct json *message = new_message(r);
+        fill_message(message, text_part(e->answer, files), e->calls ? "commentary" : "final_answer",
+                     strcmp(e->finish, "length") != 0 ? "completed" : "incomplete");
+        json_add(r->output, message);
+    }
+    add_function_calls(r, e);
     return ended(r, e);
 }
 
@@ -296,14 +321,29 @@ static void response_event(struct openai_reply *r, const struct json *object)
     json_set_str(r->item, "code", code);
 }
 
+static void send_function_calls(struct openai_reply *r, const struct openai_end *e)
+{
+    for (const struct json *c = json_first(e->calls); c; c = json_next(c)) {
+        const char *arguments = json_text(json_get(c, "arguments"));
+
+        open_item(r, new_function_call(r, c, ""));
+        send_part(r, "response.function_call_arguments.delta", "delta", json_string(arguments));
+        send_part(r, "response.function_call_arguments.done", "arguments", json_string(arguments));
+        json_set_str(r->item, "arguments", arguments);
+        json_set_str(r->item, "status", "completed");
+        item_done(r);
+    }
+}
+
 static void response_end(struct openai_reply *r, const struct openai_end *e)
 {
-    bool stop = !strcmp(e->finish, "stop");
+    bool stop = strcmp(e->finish, "length") != 0;
     autojson struct json *files = citations(r, buf_str(&r->words), e);
 
     call_done(r, "");
     annotate(r, files);
-    message_done(r, files, "final_answer", stop ? "completed" : "incomplete");
+    message_done(r, files, e->calls ? "commentary" : "final_answer", stop ? "completed" : "incomplete");
+    send_function_calls(r, e);
     send_response(r, stop ? "response.completed" : "response.incomplete", ended(r, e));
 }
 

@@ -40,7 +40,8 @@ static void place(struct http_question *qn, const struct json *result)
     const char *answer = json_text(json_get(result, "answer"));
 
     memcpy(qn->place.names[CHAT_SAID], c->said, SHA256_HEX);
-    chat_key_answer(c->reply.text.len ? buf_str(&c->reply.text) : answer, qn->place.names[CHAT_SAID]);
+    chat_key_answer(c->reply.text.len ? buf_str(&c->reply.text) : answer, json_get(result, "calls"),
+                    qn->place.names[CHAT_SAID]);
     chat_key_id(c->reply.id, qn->place.names[CHAT_ID]);
 }
 
@@ -81,8 +82,11 @@ static void completion_answered(struct http_question *qn, const struct json *res
     struct openai_reply *r = &of(qn)->reply;
     const char *answer = json_text(json_get(result, "answer"));
     autojson struct json *note = annotation(qn, result);
-    const struct openai_end end = {answer, openai_finish(json_text(json_get(result, "status")), answer),
-                                   json_get(result, "usage"), note};
+    const struct openai_end end = {.answer = answer,
+                                   .finish = openai_finish(json_text(json_get(result, "status")), answer),
+                                   .calls = json_get(result, "calls"),
+                                   .usage = json_get(result, "usage"),
+                                   .annotation = note};
 
     use_model(r, result);
     if (!r->send) {
@@ -165,8 +169,11 @@ static struct json *completion_arguments(struct chat_request *r, const struct co
         {"effort", r->effort ? json_string(r->effort) : NULL}, {"files", steal(&r->files)},
         {"earlier_files", steal(&r->earlier_files)}, {"history", steal(&r->history)},
         {"turn", json_string(turn)}, {"form", r->form ? json_copy(r->form) : NULL},
-        /* what does not fit its form is not sent, so nothing is before it is whole */
-        {"stream", json_boolean(r->stream && !r->form)});
+        {"tools", steal(&r->tools)}, {"must_call", json_boolean(r->must_call)},
+        {"one_call", json_boolean(r->one_call)},
+        {"results", json_size(r->results) ? steal(&r->results) : NULL},
+        /* what may be refused in the end is not sent before */
+        {"stream", json_boolean(r->stream && !r->form && !r->must_call)});
 
     for (const struct json *told = json_first(c->story); told; told = json_next(told))
         if (r->previous || !strcmp(json_key(told), "goes_on"))

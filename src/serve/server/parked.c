@@ -92,6 +92,7 @@ char *parked_question(const struct json *arguments)
     autofree char *text = files ? json_print(files) : NULL;
     bool whole = !text || strlen(text) <= PARKED_FILES;
     autojson struct json *line = json_object_of({"input", json_copy(json_get(arguments, "input"))},
+                                                {"results", json_copy(json_get(arguments, "results"))},
                                                 {"files", whole && text ? steal(&files) : NULL},
                                                 {"whole", json_boolean(whole)});
 
@@ -114,10 +115,12 @@ static struct json *ran_code(const struct json *steps)
     return out;
 }
 
-static void add_lines(struct conversation_kept *k, const char *question, const char *answer,
+static void add_lines(struct conversation_kept *k, const char *question, const struct json *result,
                       const struct json *steps)
 {
-    autojson struct json *came = json_object_of({"answer", json_string(answer)}, {"code", ran_code(steps)});
+    autojson struct json *came = json_object_of({"answer", json_copy(json_get(result, "answer"))},
+                                                {"calls", json_copy(json_get(result, "calls"))},
+                                                {"code", ran_code(steps)});
     autofree char *text = json_print(came);
     autofree char *both = xasprintf("%s\n%s\n", question, text);
 
@@ -149,7 +152,7 @@ static int64_t in_turn(const struct owned_row *row)
 }
 
 void parked_note(struct parked *p, struct runners *rs, const char *client, const char *sandbox,
-                 const char *question, const char *answer, const struct json *steps)
+                 const char *question, const struct json *result, const struct json *steps)
 {
     struct conversation_kept *k = find_kept(p, client, sandbox);
     const struct gone_of gone = {rs, client};
@@ -165,7 +168,7 @@ void parked_note(struct parked *p, struct runners *rs, const char *client, const
         argv_push(&k->ids, sandbox);
         owned_add(&p->kept, client, &k->row);
     }
-    add_lines(k, question, answer, steps);
+    add_lines(k, question, result, steps);
 }
 
 void parked_moved(struct parked *p, const char *client, const char *from, const char *to)
@@ -193,9 +196,24 @@ void parked_forget(struct parked *p, const char *client, const char *id)
 
 /* ---- what is told ---- */
 
-static struct json *said_by(const char *role, const struct json *text)
+/* As in "history" (chat_request.h). */
+static void tell_question(struct json *history, const struct json *asked)
 {
-    return json_object_of({"role", json_string(role)}, {"text", json_copy(text)});
+    const struct json *input = json_get(asked, "input");
+
+    for (const struct json *r = json_first(json_get(asked, "results")); r; r = json_next(r))
+        json_add(history,
+                 json_object_of({"role", json_string("result")}, {"id", json_copy(json_get(r, "id"))},
+                                {"text", json_copy(json_get(r, "text"))}));
+    if (*json_text(input))
+        json_add(history, json_object_of({"role", json_string("user")}, {"text", json_copy(input)}));
+}
+
+static void tell_answer(struct json *history, const struct json *came)
+{
+    json_add(history, json_object_of({"role", json_string("assistant")},
+                                     {"text", json_string(json_text(json_get(came, "answer")))},
+                                     {"calls", json_copy(json_get(came, "calls"))}));
 }
 
 static struct json *line_at(const char **at)
@@ -228,8 +246,8 @@ struct json *parked_story(const struct parked *p, const char *client, const char
     for (const char *at = buf_str(&lines.memory); *at;) {
         autojson struct json *asked = line_at(&at), *came = line_at(&at);
 
-        json_add(history, said_by("user", json_get(asked, "input")));
-        json_add(history, said_by("assistant", json_get(came, "answer")));
+        tell_question(history, asked);
+        tell_answer(history, came);
         copy_all(files, json_get(asked, "files"));
         copy_all(code, json_get(came, "code"));
         whole = whole && json_bool(json_get(asked, "whole"), false);

@@ -20,10 +20,11 @@ void parked_free(struct parked *p);
 
 /* What is to be kept of the arguments of a question, as a line. The caller frees it. */
 char *parked_question(const struct json *arguments);
-/* A question, from parked_question(), was answered in that sandbox. steps: what the code did, with "code" and
- * "status". */
+/* A question, from parked_question(), was answered in that sandbox; result: of "ask". steps: what the code
+ * did, with "code" and "status". */
 void parked_note(struct parked *p, struct runners *rs, const char *client, const char *sandbox,
-                 const char *question, const char *answer, const struct json *steps) __attribute__((nonnull));
+                 const char *question, const struct json *result, const struct json *steps)
+    __attribute__((nonnull));
 /* A conversation goes on in another sandbox, and is found by the id of either from now on. */
 void parked_moved(struct parked *p, const char *client, const char *from, const char *to)
     __attribute__((nonnull));

@@ -22,14 +22,14 @@ static void question_release(struct http_question *qn)
 }
 
 /* For the case that its sandbox gives way. */
-static void keep_question(const struct http_question *qn, const char *answer)
+static void keep_question(const struct http_question *qn, const struct json *result)
 {
     const char *client = http_request_client(qn->q);
     struct parked *p = qn->q->s->parked;
 
     if (*qn->parked)
         parked_moved(p, client, qn->parked, qn->place.sandbox);
-    parked_note(p, http_request_runners(qn->q), client, qn->place.sandbox, qn->asked, answer, qn->steps);
+    parked_note(p, http_request_runners(qn->q), client, qn->place.sandbox, qn->asked, result, qn->steps);
 }
 
 /* Puts the conversation back into the table, at its new place if the question was answered. Its sandbox may
@@ -43,7 +43,7 @@ static void settle_question(struct http_question *qn, const struct json *result,
     if (answered && qn->shape->place)
         qn->shape->place(qn, result);
     if (answered)
-        keep_question(qn, json_text(json_get(result, "answer")));
+        keep_question(qn, result);
     if (turn && strlen(turn) < sizeof qn->place.turn)
         memcpy(qn->place.turn, turn, strlen(turn) + 1);
     if (h && qn->call.made && !answered)

@@ -271,6 +271,12 @@ size_t llm_first_image(const struct llm *m, const struct conversation *c)
     (void)m, (void)c;
     return 0;
 }
+bool llm_in_blocks(const struct llm *m)
+{
+    (void)m;
+    return false;
+}
+
 bool llm_sees(const struct llm *m)
 {
     (void)m;

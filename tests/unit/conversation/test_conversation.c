@@ -277,16 +277,46 @@ static void each_rule_is_held(void **state)
     }
 }
 
+/* Results of a turn's calls that come in any order, beside one that was there at once. */
+static void results_in_their_places(void **state)
+{
+    struct conversation c;
+    struct call calls[3] = {{.id = xstrdup("a")}, {.id = xstrdup("b")}, {.id = xstrdup("c")}};
+    struct error err = {0};
+
+    (void)state;
+    conversation_init(&c);
+    assert_null(conversation_open_call(&c, 0));
+    assert_false(conversation_answer_call(&c, "a", "x"));
+    conversation_user(&c, "q", 1);
+    assert_false(conversation_answer_call(&c, "a", "x"));
+    conversation_assistant(&c, "", calls, 3);
+    conversation_result(&c, "b", RESULT_OK, "of b", 4);
+    assert_string_equal(conversation_open_call(&c, 0)->id, "a");
+    assert_string_equal(conversation_open_call(&c, 1)->id, "c");
+    assert_null(conversation_open_call(&c, 2));
+    assert_false(conversation_answer_call(&c, "d", "x"));
+    assert_true(conversation_answer_call(&c, "c", "of c"));
+    assert_true(conversation_answer_call(&c, "a", "wrong"));
+    assert_true(conversation_answer_call(&c, "a", "of a"));
+    assert_null(conversation_open_call(&c, 0));
+    assert_int_equal(c.n, 5);
+    assert_string_equal(c.v[2].text, "of a");
+    assert_string_equal(c.v[3].text, "of b");
+    assert_string_equal(c.v[4].text, "of c");
+    assert_int_equal(conversation_check(&c, &err), 0);
+    conversation_assistant(&c, "done", NULL, 0);
+    assert_false(conversation_answer_call(&c, "a", "late"));
+    conversation_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grows),
-        cmocka_unit_test(joins_user_turns),
-        cmocka_unit_test(stores_no_empty_assistant_turn),
-        cmocka_unit_test(repairs_texts),
-        cmocka_unit_test(result_is_never_empty),
-        cmocka_unit_test(open_calls_are_closed),
-        cmocka_unit_test(each_rule_is_held),
+        cmocka_unit_test(results_in_their_places), cmocka_unit_test(grows),
+        cmocka_unit_test(joins_user_turns),        cmocka_unit_test(stores_no_empty_assistant_turn),
+        cmocka_unit_test(repairs_texts),           cmocka_unit_test(result_is_never_empty),
+        cmocka_unit_test(open_calls_are_closed),   cmocka_unit_test(each_rule_is_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

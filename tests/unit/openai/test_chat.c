@@ -107,7 +107,7 @@ static void what_is_refused(void **state)
          "messages[0].content[0]"},
         {"{\"messages\":[" USER("\"a\"") "],\"n\":2}", "n"},
         {"{\"messages\":[" USER("\"a\"") "],\"n\":\"1\"}", "n"},
-        {"{\"messages\":[" USER("\"a\"") "],\"tools\":[{\"type\":\"function\"}]}", "tools"},
+        {"{\"messages\":[" USER("\"a\"") "],\"tools\":[{\"type\":\"function\"}]}", "tools[0]"},
         {"{\"messages\":[" USER("\"a\"") "],\"functions\":[{}]}", "functions"},
         {"{\"messages\":[" USER("\"a\"") "],\"tool_choice\":\"required\"}", "tool_choice"},
         {"{\"messages\":[" USER("\"a\"") "],\"response_format\":{\"type\":\"xml\"}}", "response_format"},
@@ -162,7 +162,7 @@ static void the_name_of_what_was_said(void **state)
     };
 
     key_of(USER("\"hi\""), 1, after);
-    chat_key_answer("Hello!\n", after);
+    chat_key_answer("Hello!\n", NULL, after);
     for (size_t i = 0; i < countof(same); i++) {
         key_of(same[i], 2, other);
         assert_string_equal(other, after);
@@ -278,7 +278,8 @@ static void chunks(void **state)
     r.ctx = &got;
     for (const struct json *e = json_first(events); e; e = json_next(e))
         openai_reply_event(&r, e);
-    openai_reply_end(&r, &(struct openai_end){"never mind", "stop", usage, note});
+    openai_reply_end(&r, &(struct openai_end){
+                             .answer = "never mind", .finish = "stop", .usage = usage, .annotation = note});
     r.shape->failed(&r, 429, "X", "no");
     assert_int_equal(got.n, countof(wanted));
     for (size_t i = 0; i < got.n; i++) {

@@ -116,8 +116,9 @@ static void what_is_refused(void **state)
          "input[0].content[0]"},
         {"{\"input\":[" USER("[{\"type\":\"input_audio\"}]") "]}", "input[0].content[0]"},
         {"{\"input\":\"a\",\"instructions\":[]}", "instructions"},
-        {"{\"input\":\"a\",\"tools\":[{\"type\":\"function\",\"name\":\"f\"}]}", "tools"},
-        {"{\"input\":\"a\",\"tools\":[{\"type\":\"code_interpreter\",\"container\":\"cntr_1\"}]}", "tools"},
+        {"{\"input\":\"a\",\"tools\":[{\"type\":\"function\"}]}", "tools[0]"},
+        {"{\"input\":\"a\",\"tools\":[{\"type\":\"code_interpreter\",\"container\":\"cntr_1\"}]}",
+         "tools[0]"},
         {"{\"input\":\"a\",\"tools\":{}}", "tools"},
         {"{\"input\":\"a\",\"tool_choice\":\"required\"}", "tool_choice"},
         {"{\"input\":\"a\",\"text\":{\"format\":{\"type\":\"xml\"}}}", "text.format"},
@@ -161,7 +162,7 @@ static void the_name_of_what_was_said(void **state)
 
     chat_key_begin(wanted);
     chat_key_add(text, 0, 1, wanted);
-    chat_key_answer("I look.\n\n1", wanted);
+    chat_key_answer("I look.\n\n1", NULL, wanted);
     for (size_t i = 0; i < countof(same); i++) {
         autojson struct json *list = parsed(same[i]);
 
@@ -244,7 +245,8 @@ static void as_events(void **state)
 
     start(&r, &s, &asked);
     play(&r, WORK);
-    openai_reply_end(&r, &(struct openai_end){"42.", "stop", usage, note});
+    openai_reply_end(
+        &r, &(struct openai_end){.answer = "42.", .finish = "stop", .usage = usage, .annotation = note});
     autofree char *types = types_of(s.events);
     assert_string_equal(types, "created in_progress " MESSAGE_ADDED "output_text.delta output_text.delta "
                                "output_text.delta " MESSAGE_DONE MESSAGE_ADDED
@@ -284,7 +286,7 @@ static void calls_for_who_asks(void **state)
     start(&r, &s, &asked);
     play(&r, "[{\"type\":\"tool_call\",\"code\":\"6*7\"},{\"type\":\"tool_result\",\"model_text\":\"42\"},"
              "{\"type\":\"tool_call\",\"code\":null},{\"type\":\"tool_result\",\"model_text\":\"no\"}]");
-    openai_reply_end(&r, &(struct openai_end){"Cut", "length", NULL, NULL});
+    openai_reply_end(&r, &(struct openai_end){.answer = "Cut", .finish = "length"});
     autofree char *types = types_of(s.events);
     assert_string_equal(types, "created in_progress " CALL_ALL MESSAGE_ADDED "output_text.delta " MESSAGE_DONE
                                "incomplete ");
@@ -333,7 +335,8 @@ static void as_a_whole(void **state)
                                         "\"files\":[{\"name\":\"a.csv\"},{\"name\":\"in/b.csv\"}]}");
 
     start(&r, &s, &asked);
-    autojson struct json *o = r.shape->whole(&r, &(struct openai_end){"42.", "stop", NULL, note});
+    autojson struct json *o = r.shape->whole(
+        &r, &(struct openai_end){.answer = "42.", .finish = "stop", .annotation = note});
     const struct json *output = json_get(o, "output"), *call = json_at(output, 0);
     assert_int_equal(json_size(output), 2);
     assert_true(json_is(call, "code_interpreter_call") && json_type(json_get(call, "outputs")) == JSON_NULL);
