@@ -49,6 +49,10 @@ int child_get_file(struct runner_child *c, const struct json *arguments, struct 
                    struct error *err);
 int child_list_files(struct runner_child *c, const struct json *arguments, struct json **result,
                      struct error *err);
+int child_copy_out(struct runner_child *c, const struct json *arguments, struct json **result,
+                   struct error *err);
+int child_copy_in(struct runner_child *c, const struct json *arguments, struct json **result,
+                  struct error *err);
 int child_again(struct runner_child *c, const struct json *arguments, struct json **result,
                 struct error *err);
 

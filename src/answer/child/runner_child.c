@@ -222,7 +222,9 @@ static const struct {
     {"list_files", child_list_files},
     {"info", child_info},
     {"reset", child_reset},
-    /* these two are only for the front, not for its clients */
+    /* these are only for the front, not for its clients */
+    {"copy_out", child_copy_out},
+    {"copy_in", child_copy_in},
     {"hold", child_hold},
     {"again", child_again},
 };

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -88,6 +90,48 @@ int fd_read_all(int fd, size_t max, struct buf *out)
         }
     }
     return 0;
+}
+
+#define ALL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
+int fd_sealable(const char *name)
+{
+    autoclose int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    return fd < 0 || ftruncate(fd, (off_t)1 << 40) < 0 ? -1 : fd_steal(&fd);
+}
+
+int fd_seal(int fd)
+{
+    return fcntl(fd, F_ADD_SEALS, ALL_SEALS);
+}
+
+bool fd_sealed(int fd)
+{
+    int seals = fcntl(fd, F_GET_SEALS);
+
+    return seals >= 0 && (seals & ALL_SEALS) == ALL_SEALS;
+}
+
+ssize_t fd_send(int sock, const void *data, size_t len, int fd)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control = {{0}};
+    struct iovec v = {(void *)(uintptr_t)data, len};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
+
+    if (fd >= 0) {
+        m.msg_control = control.bytes;
+        m.msg_controllen = sizeof control.bytes;
+        struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(sizeof fd);
+        memcpy(CMSG_DATA(c), &fd, sizeof fd);
+    }
+    return sendmsg(sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 int fd_nonblock(int fd, bool on)

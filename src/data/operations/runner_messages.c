@@ -175,24 +175,6 @@ bool writer_waits(const struct message_writer *w)
     return w->sent < w->buf.len || w->line.len > 0;
 }
 
-ssize_t messages_send_fd(int sock, const void *data, size_t len, int fd)
-{
-    union {
-        char bytes[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control = {{0}};
-    struct iovec v = {(void *)(uintptr_t)data, len};
-    struct msghdr m = {
-        .msg_iov = &v, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(c), &fd, sizeof fd);
-    return sendmsg(sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
 int writer_send(struct message_writer *w, int sock)
 {
     size_t most = SEND_MOST;
@@ -207,8 +189,7 @@ int writer_send(struct message_writer *w, int sock)
         }
         bool with_fd = w->fd >= 0 && w->sent == w->fd_at;
         size_t len = (w->fd >= 0 && !with_fd ? w->fd_at : w->buf.len) - w->sent;
-        ssize_t n = with_fd ? messages_send_fd(sock, w->buf.data + w->sent, len, w->fd)
-                            : send(sock, w->buf.data + w->sent, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t n = fd_send(sock, w->buf.data + w->sent, len, with_fd ? w->fd : -1);
 
         if (n < 0 && errno == EINTR)
             continue;

@@ -57,9 +57,6 @@ bool writer_waits(const struct message_writer *w); /* something was not sent yet
  * the rest; -1 with errno. */
 int writer_send(struct message_writer *w, int sock);
 
-/* Sends data together with a descriptor, without waiting. Returns as send() does. */
-ssize_t messages_send_fd(int sock, const void *data, size_t len, int fd);
-
 /* An error as {"kind": ..., "code": ..., "text": ..., "remedy": ...}. */
 struct json *error_to_json(const struct error *err);
 void error_from_json(struct error *err, const struct json *j);

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "process/loop.h"
 
@@ -142,6 +143,15 @@ void channel_send(struct channel *k, const struct frame_out *f)
 void channel_order(struct channel *k, enum to_guest type)
 {
     channel_send(k, &(struct frame_out){.type = type});
+}
+
+int channel_send_fd(struct channel *k, int fd)
+{
+    if (channel_pending(k)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return fd_send(k->out, "Y", 1, fd) == 1 ? 0 : -1;
 }
 
 static void receive(struct channel *k)

@@ -28,6 +28,9 @@ void channel_free(struct channel *k); /* may be called from within its callbacks
 void channel_send(struct channel *k, const struct frame_out *f);
 /* Send a frame that has no body and belongs to no request. */
 void channel_order(struct channel *k, enum to_guest type);
+/* Send a descriptor with one byte, which is no part of a frame: the supervisor has said that it waits for it.
+ * -1 with errno: the channel is no socket, or it takes nothing at present. */
+int channel_send_fd(struct channel *k, int fd);
 /* Bytes queued but not yet written. A caller that sends much must watch it, because the queue is not
  * limited. */
 size_t channel_pending(const struct channel *k);

@@ -49,6 +49,8 @@ def gone(self):
     if self.put is not None:
         put_end(self)                           # noqa: from requests.py
         self.nonce = None
+    if self.copying:
+        self.copying, self.nonce = b'', None
     if self.sending is not None:
         self.cut_short(b'')
     now = time.monotonic()

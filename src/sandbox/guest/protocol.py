@@ -10,17 +10,18 @@ TO_GUEST_PUT, TO_GUEST_DATA, TO_GUEST_COMMIT, TO_GUEST_ABORT = b'P', b'D', b'C',
 TO_GUEST_PROFILE, TO_GUEST_ARGUMENTS, TO_GUEST_INVENTORY, TO_GUEST_KEEP = b'F', b'G', b'V', b'W'
 TO_GUEST_PIXELS, TO_GUEST_TERMINAL, TO_GUEST_STDIN = b'M', b'T', b'N'
 TO_GUEST_COMMAND, TO_GUEST_GET, TO_GUEST_LIST, TO_GUEST_PATH = b'E', b'Q', b'L', b'Y'
+TO_GUEST_COPY = b'U'
 
 # Frames to the program.
 FROM_GUEST_HELLO, FROM_GUEST_STDOUT, FROM_GUEST_STDERR, FROM_GUEST_RESULT = b'H', b'O', b'E', b'R'
 FROM_GUEST_FILE, FROM_GUEST_DATA, FROM_GUEST_FILE_END, FROM_GUEST_NOTE = b'F', b'D', b'G', b'N'
-FROM_GUEST_END, FROM_GUEST_DEATH = b'Z', b'X'
+FROM_GUEST_END, FROM_GUEST_DEATH, FROM_GUEST_COPY = b'Z', b'X', b'U'
 
 # Orders to the worker that are not a cell; they take the place of a cell's number.
 ORDER_SNAPSHOT, ORDER_INVENTORY = b'\xff\xff\xff\xff', b'\xfe\xff\xff\xff'
 ORDER_ARGUMENTS, ORDER_TERMINAL = b'\xfd\xff\xff\xff', b'\xfc\xff\xff\xff'
 ORDER_EXAMINE, ORDER_STDIN = b'\xfb\xff\xff\xff', b'\xfa\xff\xff\xff'
-ORDER_PATH = b'\xf9\xff\xff\xff'
+ORDER_PATH, ORDER_COPY = b'\xf9\xff\xff\xff', b'\xf8\xff\xff\xff'
 ORDER_RESUME = b'G'             # to a snapshot
 SETTINGS = {TO_GUEST_TERMINAL: ORDER_TERMINAL, TO_GUEST_ARGUMENTS: ORDER_ARGUMENTS,
             TO_GUEST_STDIN: ORDER_STDIN, TO_GUEST_PATH: ORDER_PATH}

@@ -73,13 +73,20 @@ def request(self, kind, nonce, body):
     elif kind in (TO_GUEST_COMMAND, TO_GUEST_GET, TO_GUEST_LIST):
         need('commands')
         self.beside(kind, nonce, body)          # noqa: from commands.py
+    elif kind == TO_GUEST_COPY:
+        self.begin(nonce)
+        need('copies')
+        self.copy_begin(body)                   # noqa: from copies.py
     elif kind == TO_GUEST_INVENTORY:
         self.begin(nonce)
         self.ask_worker(kind, ORDER_INVENTORY + body)
 
 
 def answered(self, body):
-    """The worker's answer to TO_GUEST_INVENTORY; empty if it does not answer."""
+    """The worker's answer to TO_GUEST_INVENTORY or _COPY; empty if it does not answer."""
+    if self.task == TO_GUEST_COPY:
+        self.copy_end(body)                     # noqa: from copies.py
+        return
     names = {path.split(b'/')[0] for path in self.scan()}
     files = b', '.join(sorted(name for name in names if name[:1] != b'.' and name != b'__pycache__')[:50])
     self.finish(tlv(b't', body[:LIST_MOST].replace(b'\n', b' ') + b'\n' + files[:LIST_MOST]))

@@ -159,8 +159,9 @@ def close_socket(sock):
     _signal.setitimer(_signal.ITIMER_REAL, 0)
 
 
-def fork_worker(close, hidden, alone):
-    """A fresh worker: (pid, our end of its socket, of its words, its stdout, its stderr)."""
+def fork_worker(close, hidden, alone, copy=-1):
+    """A fresh worker, or one that goes on from a copy: (pid, our end of its socket, of its words, its stdout,
+    its stderr)."""
     ours, theirs, words, words_in = worker_links()
     (out, out_in), (err, err_in) = output_pipes()
     pid = fork_child(list(close) + [out, err, words], hidden, alone)
@@ -171,6 +172,9 @@ def fork_worker(close, hidden, alone):
             posix.dup2(err_in, 2)
             posix.close(out_in)
             posix.close(err_in)
+            if copy >= 0:
+                need('go_on')
+                go_on(copy, theirs, words_in)   # noqa: from go_on.py
             need('worker')
             worker(theirs, words_in)            # noqa: from worker.py
         finally:

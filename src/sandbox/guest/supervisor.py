@@ -29,7 +29,7 @@ class Supervisor:
     # What a plain cell needs has a place of its own, which is quicker to get at.
     __slots__ = ('fd_in', 'fd_out', 'inbox', 'outbox', 'queued', 'number', 'until', 'worker', 'sock',
                  'words', 'heap', 'pipes', 'to_worker', 'nonce', 'waiting', 'interrupted',
-                 'figures', 'figure', 'sending', 'helper', 'command', 'closed_at', 'polled', 'quiet',
+                 'figures', 'figure', 'sending', 'helper', 'command', 'copying', 'closed_at', 'polled', 'quiet',
                  'brisk', 'flood', 'snapshots', 'snapshot', 'chores', 'taken', 'captured_at', 'ended',
                  'task', 'fresh', 'settings', 'told', 'due', 'gave_up', 'dying', 'poll', 'answers', 'look',
                  'still', 'wake', 'root', 'elsewhere', 'locked', 'lock_by', '__dict__')
@@ -57,6 +57,7 @@ class Supervisor:
         self.sending, self.ending = None, b''
         self.put = self.helper = None           # see requests.py
         self.command = None                     # see commands.py
+        self.copying = b''                      # see copies.py
         self.closed_at, self.closed_kill = 0.0, False
         self.polled = False                     # the pipes are in the poll set
         self.quiet = False                      # they were when we last looked, and had nothing
@@ -115,7 +116,10 @@ class Supervisor:
             if events == select.POLLOUT or self.fd_in < 0:
                 return
         try:
-            data = posix.read(self.fd_in, CHUNK if self.inbox else SHORT)
+            if self.copying:
+                data = self.take_copy()         # noqa: from copies.py
+            else:
+                data = posix.read(self.fd_in, CHUNK if self.inbox else SHORT)
         except BlockingIOError:
             return
         except OSError:

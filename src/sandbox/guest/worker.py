@@ -477,6 +477,11 @@ class Worker:
                 examine_in_copy(self, extra, code)  # noqa: from helper.py
                 return
             self.nonce = head[:16]
+            if order == ORDER_COPY:
+                need('snapshot')
+                need('live_copy')
+                copy_out(self, extra)           # noqa: from live_copy.py
+                return
             while len(code) < size:
                 code += self.sock.recv(MESSAGE_MOST)
             if order in ORDERS:

@@ -262,24 +262,7 @@ int run_dir_accept(const struct run_dir *d, int listener, pid_t *peer)
 
 int run_dir_hand_over(int channel, int listener)
 {
-    char byte = listener >= 0 ? 'L' : 'N';
-    struct iovec part = {.iov_base = &byte, .iov_len = 1};
-    union {
-        struct cmsghdr align;
-        char space[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-
-    if (listener >= 0) {
-        message.msg_control = control.space;
-        message.msg_controllen = sizeof control.space;
-        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-        c->cmsg_level = SOL_SOCKET;
-        c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(sizeof listener);
-        memcpy(CMSG_DATA(c), &listener, sizeof listener);
-    }
-    return sendmsg(channel, &message, MSG_NOSIGNAL) == 1 ? 0 : -1;
+    return fd_send(channel, listener >= 0 ? "L" : "N", 1, listener) == 1 ? 0 : -1;
 }
 
 /* ---- what others left ---- */

@@ -150,6 +150,18 @@ struct picture_ask {
 };
 int sandbox_picture(struct sandbox *s, const struct picture_ask *ask, struct buf *out, struct error *err);
 
+/* A live copy: all that the interpreter is, with the files in /mnt/data, from which those of other sandboxes
+ * go on, each with walls, limits and files of its own. It takes no time to be loaded: memory is shared until
+ * somebody changes it. Both calls return 0, or -1 with err: ERROR_SANDBOX with code ENOTSUP where there can
+ * be no copy (threads are running, this engine cannot take a descriptor) and the interpreter is as it was;
+ * ERROR_CANCELLED; ERROR_SYSTEM.
+ *
+ * Writes one into fd, a memory file from fd_sealable(), which nobody can change from then on. */
+int sandbox_copy_out(struct sandbox *s, int fd, struct error *err);
+/* The interpreter is replaced by one that goes on from there. s is to be one that has run nothing yet, of
+ * the same engine and image. cells: how many cells had run in the one that was copied. */
+int sandbox_copy_in(struct sandbox *s, int fd, unsigned cells, struct error *err);
+
 /* What earlier programs left in a named sandbox: "variables df (DataFrame), n (int); files in /mnt/data:
  * a.csv". One line of untrusted text, about 300 bytes at most; nothing if the sandbox is new or has no
  * name. Does not wait for a start. */

@@ -50,7 +50,7 @@ static int send_order(int starter, const struct start_order *o, int fd)
     ssize_t n;
 
     do
-        n = messages_send_fd(starter, o, sizeof *o, fd);
+        n = fd_send(starter, o, sizeof *o, fd);
     while (n < 0 && errno == EINTR);
     return n == (ssize_t)sizeof *o ? 0 : -1;
 }
