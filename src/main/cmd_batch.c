@@ -178,6 +178,7 @@ static int ask_rows(const struct front *f, struct loop *loop, const struct rows 
                               .results = l,
                               .folder = folder,
                               .out_dir = set->out_dir,
+                              .prepare = set->prepare,
                               .only = set->only,
                               .limit = (size_t)set->limit,
                               .shuffle = set->shuffle,

@@ -11,7 +11,7 @@
 #include "mount/mount.h"
 #include "main/command.h"
 #include "main/fetcher.h"
-#include "child/prepare.h"
+#include "child/child_copy.h"
 #include "child/runner_ask.h"
 #include "process/loop.h"
 #include "process/signals.h"
@@ -62,10 +62,8 @@ static int run_in_session(struct config *c, struct loop *loop, struct runner_chi
     }
     struct sandbox *s = sandbox_new(&o, loop);
     struct asker *asker = asker_new(c, session.id);
-    const struct runner_extra extra[] = {{"ask", asker_run, asker},
-                                         {"fetch_file", fetcher_run, c},
-                                         {"prepare", prepare_run, c},
-                                         {0}};
+    const struct runner_extra extra[] = {
+        {"ask", asker_run, asker}, {"fetch_file", fetcher_run, c}, {"prepare", prepare_run, c}, {0}};
     int status = runner_child_run(child, s, extra, &discard);
     asker_free(asker);
     if (discard)

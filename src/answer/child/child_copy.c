@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "child/child_private.h"
-#include "child/prepare.h"
+#include "child/child_copy.h"
 #include "config/config.h"
 #include "json/json.h"
 #include "sandbox/sandbox.h"
@@ -69,7 +69,7 @@ static int name_script(struct sandbox *s, const char *name, struct error *err)
     return sandbox_set_arguments(s, words, 1, err);
 }
 
-static void add_cut(struct buf *out, const char *text)
+static void add_shortened(struct buf *out, const char *text)
 {
     size_t len = strlen(text), n = utf8_cut(text, len, PREPARED_TEXT_MAX);
 
@@ -83,17 +83,18 @@ static char *told(const char *name, const char *code, const char *output, const 
 {
     struct buf text autorelease(buf_release) = BUF_INIT(0);
 
-    buf_addf(&text,
-             "[%s of the user's has already run in this interpreter. What it made is there, so do not load it "
-             "again",
-             name);
+    buf_addf(
+        &text,
+        "[%s of the user's has already run in this interpreter. What it made is there, so do not load it "
+        "again",
+        name);
     if (*variables)
         buf_addf(&text, "; variables: %s", variables);
     buf_addf(&text, "\n%s:\n", name);
-    add_cut(&text, code);
+    add_shortened(&text, code);
     if (*output)
         buf_addstr(&text, "\nIt gave:\n");
-    add_cut(&text, output);
+    add_shortened(&text, output);
     buf_addstr(&text, "]");
     return buf_steal(&text, NULL);
 }

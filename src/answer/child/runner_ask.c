@@ -45,6 +45,7 @@ struct asker {
     struct event_json *events;
     struct result *results;
     struct json *notices;
+    bool prepared;                /* the user's file has made what there is, of the files of --add too */
     struct json *line, *computed; /* of the end */
     struct error failed;          /* kind ERROR_NONE: the question was answered, or not asked */
     char salt[9];                 /* of the names of turns: no other process has made the same */
@@ -164,7 +165,7 @@ static int make(struct asker *q, struct error *err)
     for (size_t i = 0; i < a->c->notices.n; i++)
         ask_notice(a, NOTICE_WARNING, a->c->notices.v[i]);
     ask_tell_model(a);
-    return attach_given(a, err);
+    return q->prepared ? 0 : attach_given(a, err);
 }
 
 static bool same(const char *a, const char *b)
@@ -417,6 +418,8 @@ static void question(struct asker *q, const struct json *arguments, bool *fresh,
         return;
     uint64_t before = a->conversation.n ? a->conversation.v[a->conversation.n - 1].serial : 0;
     agent_set_system(a->agent, system ? system : a->c->system);
+    if (q->prepared)
+        agent_tell(a->agent, json_text(json_get(arguments, "prepared")));
     if ((*fresh && attach(q, json_get(arguments, "earlier_files"), err) < 0)
         || attach(q, json_get(arguments, "files"), err) < 0
         || take_results(q, json_get(arguments, "results"), err) < 0) {
@@ -477,6 +480,7 @@ int asker_run(void *ctx, struct runner_child *c, const struct json *arguments, s
     q->notices = json_array();
     q->failed = (struct error){0};
     q->stream = json_bool(json_get(arguments, "stream"), false);
+    q->prepared = json_str(json_get(arguments, "prepared")) != NULL;
     int status = choose(q, arguments, err);
     if (status == 0) {
         question(q, arguments, &fresh, &why);

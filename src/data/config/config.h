@@ -44,11 +44,11 @@ struct front_settings {
     int64_t ttl, queue; /* ms */
     bool quiet, verbose;
     /* batch; some are of other commands too */
-    const char *output, *out_dir, *template, *jobs, *only, *settle, *format; /* or NULL */
-    int limit, shuffle, epochs, max_errors;                                  /* 0: none; epochs at least 1 */
-    int max_starting;                                                        /* 0: by the processors */
-    int max_tokens_total;                                                    /* 0: no limit */
-    double max_cost;                                                         /* dollars; 0: no limit */
+    const char *output, *out_dir, *template, *prepare, *jobs, *only, *settle, *format; /* or NULL */
+    int limit, shuffle, epochs, max_errors; /* 0: none; epochs at least 1 */
+    int max_starting;                       /* 0: by the processors */
+    int max_tokens_total;                   /* 0: no limit */
+    double max_cost;                        /* dollars; 0: no limit */
     bool retry_failed;
 };
 

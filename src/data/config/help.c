@@ -97,9 +97,9 @@ static const struct topic {
      "rest. Ctrl-C lets the rows under way end; a second one leaves them to the next\n"
      "run. report counts what is in RESULTS, or compares two runs.\n",
      " Batch ", " add out output format model max-time max-cost max-tokens-total quiet config help ",
-     "\nExit codes: 0 all answered, 1 some not, or left; 2 usage, 3 no sandbox starts,\n"
-     "75 the service cannot be reached or the quota is used up, 77 it refuses the key,\n"
-     "130 interrupted, 143 terminated.\n",
+     "\nExit codes: 0 all answered, 1 some not, or left; 2 usage, or FILE of --prepare\n"
+     "failed; 3 no sandbox starts, 75 the service cannot be reached or the quota is used\n"
+     "up, 77 it refuses the key, 130 interrupted, 143 terminated.\n",
      NULL},
     {"chat", FOR_NONE, "the chat: its commands and keys", /* they follow, see main.c */
      "Usage: sandpiper [OPTION]...\n"

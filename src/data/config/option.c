@@ -258,6 +258,8 @@ const struct option option_table[] = {
 
     {"template", 0, NULL, NULL, OPTION_STRING, TO(front.template), .arg = "TEXT", .group = batch,
      .commands = FOR_BATCH, .help = "the question of each row; {NAME} is the value of that column"},
+    {"prepare", 0, NULL, NULL, OPTION_FILE, TO(front.prepare), .arg = "FILE", .group = batch,
+     .commands = FOR_BATCH, .help = "Python that runs once; each row goes on from a live copy of it"},
     {"jobs", 'j', NULL, NULL, OPTION_STRING, TO(front.jobs), .def = "auto", .arg = "N", .group = batch,
      .commands = FOR_BATCH, .help = "rows at once; auto: as many as the service takes"},
     {"max-starting", 0, "max_starting", "SANDPIPER_MAX_STARTING", OPTION_INT, TO(front.max_starting),

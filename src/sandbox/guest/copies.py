@@ -1,6 +1,6 @@
 # copies.py - part of the supervisor, compiled when first needed: a live copy of the worker is written into a
 # memory file of the program's (live_copy.py), or the worker is replaced by one that goes on from such a file
-# (go_on.py). What the file holds is no concern of ours: the worker alone writes it, and a new worker reads it.
+# (go_on.py). What the file holds is no concern of ours: the worker alone writes it, and a new one reads it.
 #
 # The program sends the descriptor with one byte, after we have said that we wait for it: read() would drop a
 # descriptor, and recvmsg() costs more than most frames do.

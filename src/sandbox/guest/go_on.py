@@ -1,6 +1,11 @@
 # go_on.py - part of a new worker, compiled in it in place of worker.py: becomes the interpreter that has
 # written itself into a file (live_copy.py). What goes wrong before that point is said with the answer to the
 # first message, and the supervisor starts another worker.
+#
+# ACTION, ALT_STACK, ANY, ARCH, ASIDE_AT, DATA_AT, KERNEL, MAP_ANONYMOUS: from live_copy.py
+# MAP_FIXED, MAP_GROWSDOWN, MAP_NORESERVE, MAP_PRIVATE, MAP_SHARED, MMAP, MOVE: from live_copy.py
+# MUNMAP, PRCTL, PROTECT, READ_AT, ROBUST, RSEQ, RSEQ_SIGN, TID_ADDRESS, TOP: from live_copy.py
+# WORD, ZONE, Zone, memory_map, read_files, row, versions, what_is_mapped: from live_copy.py
 
 
 def go_on(fd, sock, words):
@@ -33,7 +38,7 @@ def become(fd, mine, high):
     except OSError:
         posix.chdir(OPTIONS['data'])
     fd = place_descriptors(fd, mine, high, ours, descriptors)
-    mapped = memory_map()
+    mapped = memory_map(what_is_mapped())
     zone = Zone([part[:2] for part in parts] + [part[:2] for part in mapped])
     leave_rseq(zone)
     zone.fill(rows_to_become(zone, fd, parts, kernel, mapped), stack)
@@ -62,7 +67,10 @@ def place_descriptors(fd, mine, high, ours, descriptors):
                 posix.lseek(opened, position, 0)
         except OSError:
             opened = posix.dup(top)
-        posix.dup2(opened, number, inherited) if opened != number else posix.set_inheritable(number, inherited)
+        if opened == number:
+            posix.set_inheritable(number, inherited)
+        else:
+            posix.dup2(opened, number, inherited)
         if opened != number and opened not in [one[0] for one in descriptors]:
             posix.close(opened)
         posix.set_blocking(number, True)
@@ -104,17 +112,19 @@ def rows_to_become(zone, fd, parts, kernel, mapped):
         # what is read in must be writable until then
         open_as = protection | 2 if any(piece[3] for piece in pieces) else protection
         if kind in ('own', 'lone'):
-            how = PRIVATE | FIXED | ANONYMOUS | UNCOUNTED | (GROWS if path == b'[stack]' else 0)
+            how = MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS | MAP_NORESERVE
+            how |= MAP_GROWSDOWN if path == b'[stack]' else 0
             rows.append(row(MMAP, first, size, open_as, how, WORD, 0, expect=first))
         else:
-            how = FIXED | (SHARED if kind == 'shared' else PRIVATE)
+            how = MAP_FIXED | (MAP_SHARED if kind == 'shared' else MAP_PRIVATE)
             rows.append(row(MMAP, first, size, open_as, how, mapped_file(files, path, kind, protection),
                             offset, expect=first))
         for begin, stop, at, read_in in pieces:
             if read_in:
                 rows.append(row(READ_AT, fd, begin, stop - begin, at, expect=stop - begin))
             else:
-                rows.append(row(MMAP, begin, stop - begin, protection, PRIVATE | FIXED, fd, at, expect=begin))
+                rows.append(row(MMAP, begin, stop - begin, protection, MAP_PRIVATE | MAP_FIXED, fd, at,
+                                expect=begin))
         if open_as != protection:
             rows.append(row(PROTECT, first, size, protection))
     # struct prctl_mm_map: the ends, no auxiliary vector, no other program

@@ -1,4 +1,4 @@
-# live_copy.py - part of the worker, compiled when it is first needed: writes all that the interpreter is into a
+# live_copy.py - part of the worker, compiled when first needed: writes all that the interpreter is into a
 # memory file of the program's, and goes on from such a file in another sandbox, which has walls, limits and
 # a supervisor of its own. Between the two nothing is shared but the pages of that file, which is sealed by
 # then: whoever changes one gets a page of its own, as after a fork.
@@ -23,20 +23,24 @@ CARRY_OUT = bytes.fromhex(
     '284c8b4b304883f8fe74140f05488903483b4338740e48837b38ff7529eb054889d1f3a44883c340ebba31c0498b4c24'
     '084885c974054889ccffc0415f415e415d415c5d5bc349837c240800b8ffffffff74e8bf47000000b8e70000000f05')
 # system calls of x86-64
-READ_AT, MMAP, PROTECT, MUNMAP, MOVE, BRK = 17, 9, 10, 11, 25, 12
+READ, SEEK, READ_AT, MMAP, PROTECT, MUNMAP, MOVE, BRK = 0, 8, 17, 9, 10, 11, 25, 12
 ACTION, ALT_STACK, PRCTL, ARCH, TID_ADDRESS, ROBUST, RSEQ = 13, 131, 157, 158, 218, 273, 334
 RSEQ_SIGN = 0x53053053
-PRIVATE, SHARED, FIXED, ANONYMOUS, GROWS, UNCOUNTED, FREE_ONLY = 2, 1, 16, 32, 0x100, 0x4000, 0x100000
+MAP_PRIVATE, MAP_SHARED, MAP_FIXED, MAP_ANONYMOUS = 2, 1, 16, 32
+MAP_GROWSDOWN, MAP_NORESERVE, MAP_FIXED_NOREPLACE = 0x100, 0x4000, 0x100000
 WORD = (1 << 64) - 1
 ANY = END = WORD                # of a list: any result will do; it ends
 MOVE_BYTES = WORD - 1
 SMALL_PAGE, LIST_AT = 1 << 12, 1 << 12
 ZONE = 32 << 20                 # bytes: the instructions, the list, then
+LOOK_AT = 11 << 20              # another list, which reads /proc/self/maps
+MAPS_AT = 12 << 20              # to here, or to behind it,
 WINDOW_AT = 15 << 20            # a part of the file to write to,
 DATA_AT = ZONE - (1 << 20)      # what the list refers to, and where what the kernel maps waits meanwhile
 ASIDE_AT = DATA_AT + (1 << 18)
 WINDOW = DATA_AT - WINDOW_AT
-GAP = 1 << 16                   # pages that were never touched; fewer than that are written all the same
+LOOKS = 256                     # of a page each
+GAP = 1 << 16                   # bytes around what was touched that are written as well
 READ_IN = 1 << 18               # what is smaller is read in, not mapped
 TOP = 0x7ffffffff000
 TRIES = 20
@@ -70,7 +74,8 @@ class Zone:
         library = _ctypes.dlopen(None, 2)
         self.symbol = lambda name: _ctypes.dlsym(library, name)
         # the results are cut to 32 bits here, which do to tell whether it is the address that was asked for
-        mapped = self.call(self.symbol('mmap'), self.at, ZONE, 3, PRIVATE | ANONYMOUS | FREE_ONLY, WORD, 0)
+        mapped = self.call(self.symbol('mmap'), self.at, ZONE, 3,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, WORD, 0)
         if mapped & 0xffffffff != self.at & 0xffffffff:
             raise NoCopy('there is no memory for it')
         self.bytes = memoryview(Bytes.from_address(self.at)).cast('B')
@@ -84,17 +89,33 @@ class Zone:
     def number(self, at):
         return int.from_bytes(self.bytes[at:at + 8], 'little')
 
-    def fill(self, rows, stack=0):
+    def fill(self, rows, stack=0, at=LIST_AT):
         """The list to be carried out. stack: where to go on behind it, in place of returning."""
-        if len(rows) > WINDOW_AT - LIST_AT - 128:
+        if len(rows) > LOOK_AT - LIST_AT - 128:
             raise NoCopy('its memory is in too many pieces')
-        self.bytes[LIST_AT:LIST_AT + 64] = bytes(8) + stack.to_bytes(8, 'little') + bytes(48)
-        self.bytes[LIST_AT + 64:LIST_AT + 64 + len(rows)] = rows
-        self.bytes[LIST_AT + 64 + len(rows):LIST_AT + 128 + len(rows)] = row(END)
+        self.bytes[at:at + 64] = bytes(8) + stack.to_bytes(8, 'little') + bytes(48)
+        self.bytes[at + 64:at + 64 + len(rows)] = rows
+        self.bytes[at + 64 + len(rows):at + 128 + len(rows)] = row(END)
 
-    def carry_out(self):
+    def carry_out(self, at=LIST_AT):
         """0, -1 if a result was not as expected, or 1 in the copy."""
-        return self.call(self.at, self.at + LIST_AT)
+        return self.call(self.at, self.at + at)
+
+    def prepare_look(self, maps, turn):
+        """The next carry_out(LOOK_AT) reads what is mapped at that moment, into one of two places."""
+        at = self.at + MAPS_AT + (turn & 1) * LOOKS * SMALL_PAGE
+        rows = [row(SEEK, maps, 0, 0)]
+        rows += [row(READ, maps, at + i * SMALL_PAGE, SMALL_PAGE, expect=ANY) for i in range(LOOKS)]
+        self.fill(b''.join(rows), at=LOOK_AT)
+
+    def looked(self, turn):
+        """What it read, without a copy."""
+        sizes = [self.number(LOOK_AT + 128 + 64 * i) for i in range(LOOKS)]
+        used = sizes.index(0) if 0 in sizes else LOOKS
+        if used == LOOKS or max(sizes) > SMALL_PAGE:
+            raise NoCopy('its memory is in too many pieces')
+        at = MAPS_AT + (turn & 1) * LOOKS * SMALL_PAGE
+        return [self.bytes[at + i * SMALL_PAGE:at + i * SMALL_PAGE + sizes[i]] for i in range(used)]
 
     def ask(self, *words):
         """The result of one system call, in 64 bits."""
@@ -105,7 +126,7 @@ class Zone:
     def window(self, fd, at):
         """The part of the file from there on. A write() to it would be held to the size of the code's files
         (RLIMIT_FSIZE)."""
-        self.fill(row(MMAP, self.at + WINDOW_AT, WINDOW, 3, SHARED | FIXED, fd, at, expect=ANY))
+        self.fill(row(MMAP, self.at + WINDOW_AT, WINDOW, 3, MAP_SHARED | MAP_FIXED, fd, at, expect=ANY))
         if self.carry_out() or self.number(LIST_AT + 64) != self.at + WINDOW_AT:
             raise NoCopy('there is no memory for it')
         return self.bytes[WINDOW_AT:DATA_AT]
@@ -131,13 +152,17 @@ def free_range(taken, size):
     raise NoCopy('there is no address for it')
 
 
-def memory_map():
-    """What is mapped: start, end, protection, whether it is shared, offset, inode and size of the file, its
-    path."""
-    fd, text, out = posix.open('/proc/self/maps', posix.O_RDONLY | posix.O_CLOEXEC), [], []
+def what_is_mapped():
+    fd, text = posix.open('/proc/self/maps', posix.O_RDONLY | posix.O_CLOEXEC), []
     while not text or text[-1]:
         text.append(posix.read(fd, 1 << 16))
     posix.close(fd)
+    return text
+
+
+def memory_map(text):
+    """What is mapped: start, end, protection, whether it is shared, offset in the file, its path."""
+    out = []
     for line in b''.join(text).splitlines():
         words = line.split(None, 5)
         first, _, end = words[0].partition(b'-')
@@ -163,18 +188,20 @@ def touched(pages, first, end, own):
     form = rb'[\x40-\x5f\x80-\x9f\xc0-\xdf]+' if own else rb'[\x40-\xff]+'
     for match in re.finditer(form, b''.join(tops)):
         begin, stop = first + match.start() * SMALL_PAGE, first + match.end() * SMALL_PAGE
-        if found and not own and begin - found[-1][1] < GAP:
+        if not own:                             # room for what is touched between this look and the copy
+            begin, stop = max(first, begin - GAP), min(end, stop + GAP)
+        if found and not own and begin <= found[-1][1]:
             found[-1][1] = stop
         else:
             found.append([begin, stop])
     return found
 
 
-def plan_memory(zone, at):
+def plan_memory(zone, text, at):
     """What of the memory goes where in the file, from offset at on: (the parts, the end)."""
     parts = []
     pages = posix.open('/proc/self/pagemap', posix.O_RDONLY | posix.O_CLOEXEC)
-    for first, end, protection, shared, offset, path in memory_map():
+    for first, end, protection, shared, offset, path in memory_map(text):
         if zone.at <= first < zone.at + ZONE:
             continue
         kind, pieces = 'own', []
@@ -208,13 +235,14 @@ def rows_to_write(zone, parts, fd, memory):
         for begin, stop, at, read_in in pieces:
             while begin < stop:
                 size = min(WINDOW, stop - begin)
-                rows.append(row(MMAP, window, size, 3, SHARED | FIXED, fd, at, expect=window))
+                rows.append(row(MMAP, window, size, 3, MAP_SHARED | MAP_FIXED, fd, at, expect=window))
                 if path[:1] == b'/' and kind != 'file':
                     rows.append(row(READ_AT, memory, window, size, begin, expect=size))
                 else:
                     rows.append(row(MOVE_BYTES, window, begin, size))
                 if not read_in and kind != 'lone':      # that may have children of the code's behind it
-                    rows.append(row(MMAP, begin, size, protection, PRIVATE | FIXED, fd, at, expect=begin))
+                    rows.append(row(MMAP, begin, size, protection, MAP_PRIVATE | MAP_FIXED, fd, at,
+                                    expect=begin))
                 begin, at = begin + size, at + size
     return b''.join(rows)
 
@@ -290,7 +318,8 @@ def read_files(fd, files):
         elif kind == 0o120000:
             posix.symlink(at, folder + path)
         else:
-            to = posix.open(folder + path, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC, 0o644)
+            to = posix.open(folder + path,
+                            posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC, 0o644)
             for begin, stop in data_of(fd, at, at + size):
                 while begin < stop:
                     posix.lseek(to, begin - at, 0)
@@ -346,7 +375,8 @@ def state_of_kernel(zone):
 
 
 def write_copy(self, fd):
-    """Write us into the file. False in the copy, which goes on from here."""
+    """Write us into the file. In the copy, which goes on from here: where the C library has its thread's
+    number, and which descriptors there are."""
     if posix.uname()[4] != 'x86_64' or sys.maxsize < 1 << 32 or not sys.platform.startswith('linux'):
         raise NoCopy('it can be made on x86-64 only')
     if not (has_one_thread() or soon_has_one_thread()):     # noqa: from snapshot.py
@@ -360,28 +390,35 @@ def write_copy(self, fd):
     ours = {self.sock.fileno(): 'sock', self.words: 'words', 1: 'out', 2: 'err', self.saved[0]: 'out',
             self.saved[1]: 'err', fd: ''}
     descriptors = open_descriptors(ours)
-    zone = Zone([part[:2] for part in memory_map()])
-    memory = posix.open('/proc/self/mem', posix.O_RDONLY | posix.O_CLOEXEC)
+    zone = Zone([part[:2] for part in memory_map(what_is_mapped())])
+    memory, maps = [posix.open('/proc/self/' + name, posix.O_RDONLY | posix.O_CLOEXEC)
+                    for name in ('mem', 'maps')]
     most = posix.fstat(fd).st_size
     files, begin = write_files(zone, fd, SMALL_PAGE)
     kernel = state_of_kernel(zone)
-    # To look takes memory, too: until nothing changes any more.
-    parts = None
-    for _ in range(TRIES):
-        known = parts
-        parts, end = plan_memory(zone, begin)
+    # To plan takes memory, too: until what is mapped is what was planned for. The last look is taken in the
+    # way in which the list is carried out (Python maps memory for a call that goes deeper than any before),
+    # and nothing that might map memory comes between the two.
+    before, outcome = None, None
+    for turn in range(TRIES):
+        zone.prepare_look(maps, turn)
+        zone.carry_out(LOOK_AT)
+        now = zone.looked(turn)
+        if now == before:
+            outcome = zone.carry_out()
+            break
+        parts, end = plan_memory(zone, now, begin)
         if end > most - (1 << 24):
             raise NoCopy('it is larger than a sandbox may be')
         zone.fill(rows_to_write(zone, parts, fd, memory))
-        if parts == known:
-            break
-    else:
+        before = now
+    if outcome is None:
         raise NoCopy('its memory does not come to rest')
-    outcome = zone.carry_out()
     if outcome > 0:
         return kernel[1], set(ours).union(one[0] for one in descriptors) - {fd}
     stack = zone.number(LIST_AT)
     posix.close(memory)
+    posix.close(maps)
     if outcome < 0:
         raise NoCopy('there is no memory for it')
     text = marshal.dumps((parts, stack, kernel, list(ours.items()), descriptors, files, cwd, versions(parts)))
@@ -409,6 +446,9 @@ def copy_out(self, extra):
     if not fds:
         self.say(RECORD_RESULT, b'+' + self.inventory())
         return
+    import gc
+    collects = gc.isenabled()
+    gc.disable()                                # nothing may go while it is written
     try:
         woken = write_copy(self, fds[0])
     except NoCopy as e:
@@ -417,6 +457,8 @@ def copy_out(self, extra):
         why = b'there is no memory for it'
     except BaseException as e:
         why = ('%s: %s' % (type(e).__name__, e)).encode('utf-8', 'replace')[:500]
+    if collects:
+        gc.enable()
     if woken:
         wake(self, *woken)
         return

@@ -28,8 +28,8 @@ PIPE_SIZE, PIPE_MOST = 1 << 18, 1 << 20     # of a pipe while code floods; what 
 class Supervisor:
     # What a plain cell needs has a place of its own, which is quicker to get at.
     __slots__ = ('fd_in', 'fd_out', 'inbox', 'outbox', 'queued', 'number', 'until', 'worker', 'sock',
-                 'words', 'heap', 'pipes', 'to_worker', 'nonce', 'waiting', 'interrupted',
-                 'figures', 'figure', 'sending', 'helper', 'command', 'copying', 'closed_at', 'polled', 'quiet',
+                 'words', 'heap', 'pipes', 'to_worker', 'nonce', 'waiting', 'interrupted', 'figures',
+                 'figure', 'sending', 'helper', 'command', 'copying', 'closed_at', 'polled', 'quiet',
                  'brisk', 'flood', 'snapshots', 'snapshot', 'chores', 'taken', 'captured_at', 'ended',
                  'task', 'fresh', 'settings', 'told', 'due', 'gave_up', 'dying', 'poll', 'answers', 'look',
                  'still', 'wake', 'root', 'elsewhere', 'locked', 'lock_by', '__dict__')

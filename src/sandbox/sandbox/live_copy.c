@@ -31,14 +31,18 @@ static const char *on_wanted(struct request *q, const struct frame *f)
 
 static int ask_for_copy(struct sandbox *s, int fd, const struct buf *how, struct error *err)
 {
-    struct copy_request c = {
-        .request = {.what = "the live copy", .idle_ms = COPY_MS, .frame = on_wanted}, .fd = fd};
+    struct copy_request c = {.request = {.what = "the live copy", .idle_ms = COPY_MS, .frame = on_wanted},
+                             .fd = fd};
     int rc = request_ask(s, &c.request,
                          (struct frame_out){.type = TO_GUEST_COPY, .body = {how->data, how->len}}, err);
 
-    if (rc == 0 && (c.request.error || c.request.wait_status >= 0))
+    if (rc == 0 && c.request.wait_status >= 0)
+        rc = error_set(err, ERROR_SANDBOX, ENOTSUP,
+                       "there can be no live copy of this interpreter: Python died (wait status %d)",
+                       (int)c.request.wait_status);
+    else if (rc == 0 && c.request.error)
         rc = error_set(err, ERROR_SANDBOX, ENOTSUP, "there can be no live copy of this interpreter: %s",
-                       c.request.error ? c.request.error : "Python died");
+                       c.request.error);
     if (c.request.wait_status >= 0)
         sandbox_note_death(s, &c.request, "while it was copied");
     request_end(&c.request);

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/newfile.h"
 #include "base/size.h"
+#include "batch/prepare.h"
 #include "batch/results.h"
 #include "batch/rows.h"
 #include "front/runner.h"
@@ -45,6 +46,8 @@ struct place { /* in which a row is asked */
     bool up, ended;        /* up: its sandbox has started */
     int64_t began;
     struct json *code;
+    uint64_t question;   /* the number of its request */
+    struct error unlike; /* why it does not begin as the others */
 };
 
 struct batch {
@@ -59,8 +62,9 @@ struct batch {
     int64_t halved_at;
     int64_t told_ms;  /* how long a service last wanted us to wait; 0: none did */
     bool interrupted; /* once */
-    unsigned lost;    /* rows in a row that failed for a reason that all rows share */
-    int64_t lost_at;  /* when the first of them did */
+    struct prepared *prepared;
+    unsigned lost;   /* rows in a row that failed for a reason that all rows share */
+    int64_t lost_at; /* when the first of them did */
     struct error fatal;
 };
 
@@ -358,6 +362,8 @@ static void on_row_done(void *ctx, const struct json *result, const struct error
     const char *status = json_text(json_get(result, "status"));
     struct error why = {0};
 
+    if (p->unlike.kind)
+        err = &p->unlike;
     p->ended = true;
     b->n->running--;
     rows_read(b->o->rows, p->due.row, &r);
@@ -386,6 +392,14 @@ static void on_row_done(void *ctx, const struct json *result, const struct error
         end_with_result(p, &r, result);
     }
     show_counts(b);
+}
+
+static void on_begun(void *ctx, const struct json *result, const struct error *err)
+{
+    struct place *p = ctx;
+
+    if (prepared_began(result, err, &p->unlike) < 0)
+        runner_cancel(p->runner, p->question);
 }
 
 static void on_place_ready(void *ctx, struct runner *runner, const struct error *err)
@@ -432,7 +446,11 @@ static bool ask_row(struct place *p, struct due d)
     p->began = clock_ms();
     p->code = json_array();
     b->n->running++;
-    runner_ask(p->runner, "ask", question, -1, &l);
+    if (b->prepared) {
+        prepared_begin(b->prepared, p->runner, &(struct runner_listener){p, NULL, on_begun});
+        json_set(question, "prepared", json_string(prepared_told(b->prepared)));
+    }
+    p->question = runner_ask(p->runner, "ask", question, -1, &l);
     return true;
 }
 
@@ -516,12 +534,23 @@ static int tell_fatal(const struct batch *b, struct error *err)
                      count_text((int64_t)left).text);
 }
 
+/* What comes before the first row. */
+static int begin_batch(struct batch *b, struct error *err)
+{
+    if (choose_rows(b, err) < 0)
+        return -1;
+    if (!b->o->prepare || !b->n->rows)
+        return 0;
+    b->prepared = prepare_new(b->o, err);
+    return b->prepared ? 0 : -1;
+}
+
 int batch_run(const struct batch_options *o, struct batch_counts *n, struct error *err)
 {
     struct batch b = {.o = o, .n = n, .window = o->jobs ? o->jobs : BATCH_JOBS};
 
     *n = (struct batch_counts){.began = clock_ms()};
-    if (choose_rows(&b, err) < 0) {
+    if (begin_batch(&b, err) < 0) {
         free(b.due);
         return -1;
     }
@@ -535,6 +564,7 @@ int batch_run(const struct batch_options *o, struct batch_counts *n, struct erro
             clear_place(&b.places[i]);
     runner_settle(o->loop, SETTLE_MS);
     runner_let_go();
+    prepare_free(b.prepared);
     free(b.places);
     free(b.due);
     return b.fatal.kind ? tell_fatal(&b, err) : 0;

@@ -45,6 +45,7 @@ struct batch_options { /* all is borrowed */
     struct results *results;
     const char *folder;  /* in which files of rows are looked for */
     const char *out_dir; /* files that code makes go to out_dir/ID/; NULL: they are lost */
+    const char *prepare; /* a file that makes what all rows begin with (prepare.h); or NULL */
     const char *only;    /* the id of the one row that is asked; or NULL */
     unsigned jobs;       /* 0: automatic */
     unsigned starting;   /* the most sandboxes that start at once */

@@ -1,7 +1,8 @@
-/* prepare.h - the operation "prepare" of a runner: the user's file makes what the rows of a batch begin with.
+/* child_copy.h - the operation "prepare" of a runner: the user's file makes what the rows of a batch begin
+ * with.
  */
-#ifndef CHILD_PREPARE_H
-#define CHILD_PREPARE_H
+#ifndef CHILD_CHILD_COPY_H
+#define CHILD_CHILD_COPY_H
 
 #include "child/runner_child.h"
 
