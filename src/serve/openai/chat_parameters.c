@@ -25,7 +25,7 @@ int chat_refuse(struct chat_refusal *no, const char *code, const char *param, co
 }
 
 /* Returns the member of that name; "a.b" is the member b of the object a. */
-static const struct json *member(const struct json *o, const char *name)
+static const struct json *named_member(const struct json *o, const char *name)
 {
     const char *dot = strchr(name, '.');
     autofree char *outer = dot ? xmemdup0(name, (size_t)(dot - name)) : NULL;
@@ -57,7 +57,7 @@ static bool is_text_only(const struct json *v)
     return json_size(v) == 1 && !strcmp(json_text(json_first(v)), "text");
 }
 
-static bool is_object(const struct json *v)
+static bool is_object_value(const struct json *v)
 {
     return json_type(v) == JSON_OBJECT;
 }
@@ -79,9 +79,9 @@ static const struct {
     {"modalities", OPENAI_CHAT, is_text_only, "only [\"text\"]"},
     {"web_search_options", OPENAI_CHAT, is_nothing, "there is no network"},
     {"top_logprobs", OPENAI_CHAT | OPENAI_RESPONSES, is_nothing, no_logprobs},
-    {"text", OPENAI_RESPONSES, is_object, is_no_object},
-    {"reasoning", OPENAI_RESPONSES, is_object, is_no_object},
-    {"metadata", OPENAI_RESPONSES, is_object, is_no_object},
+    {"text", OPENAI_RESPONSES, is_object_value, is_no_object},
+    {"reasoning", OPENAI_RESPONSES, is_object_value, is_no_object},
+    {"metadata", OPENAI_RESPONSES, is_object_value, is_no_object},
     {"background", OPENAI_RESPONSES, is_nothing, "not supported: the answer comes at once, or streamed"},
     {"conversation", OPENAI_RESPONSES, is_nothing,
      "conversations are not kept by name; send the messages, or previous_response_id"},
@@ -92,7 +92,7 @@ static int check_parameters(const struct openai_shape *shape, const struct json 
                             struct chat_refusal *no)
 {
     for (size_t i = 0; i < countof(refused); i++) {
-        const struct json *v = member(body, refused[i].name);
+        const struct json *v = named_member(body, refused[i].name);
 
         if (refused[i].apis & (int)shape->api && json_type(v) != JSON_NULL && !refused[i].harmless(v))
             return chat_refuse(no, "unsupported_parameter", refused[i].name, refused[i].why);
@@ -104,7 +104,7 @@ static int check_parameters(const struct openai_shape *shape, const struct json 
 
 static int read_word(const struct json *body, const char *name, const char **out, struct chat_refusal *no)
 {
-    const struct json *v = member(body, name);
+    const struct json *v = named_member(body, name);
 
     *out = json_str(v);
     if (*out && !**out)
@@ -131,7 +131,7 @@ static int read_effort(const struct json *body, const char *name, const char **o
 
 static int read_bool(const struct json *body, const char *name, bool *out, struct chat_refusal *no)
 {
-    const struct json *v = member(body, name);
+    const struct json *v = named_member(body, name);
 
     *out = json_bool(v, false);
     return json_type(v) == JSON_NULL || json_type(v) == JSON_BOOL
@@ -162,7 +162,7 @@ static int read_schema(const struct json *schema, const char *name, struct chat_
 static int read_answer_form(const struct openai_shape *shape, const struct json *body,
                             struct chat_request *out, struct chat_refusal *no)
 {
-    const struct json *v = member(body, shape->form),
+    const struct json *v = named_member(body, shape->form),
                       *in = shape->api == OPENAI_CHAT ? json_get(v, "json_schema") : v;
 
     if (json_type(v) == JSON_NULL || json_is(v, "text"))

@@ -37,7 +37,7 @@ static const struct json *function_of(const struct tools_reading *r, const struc
     return r->shape->api == OPENAI_CHAT ? json_get(o, "function") : o;
 }
 
-static bool is_name(const char *name)
+static bool is_function_name(const char *name)
 {
     size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
 
@@ -58,7 +58,7 @@ static int add_function(struct tools_reading *r, const struct json *f)
     const struct json *parameters = json_get(f, "parameters");
     bool none = json_type(parameters) == JSON_NULL;
 
-    if (!is_name(name))
+    if (!is_function_name(name))
         return refuse_tool(r, "its name must be of 1 to 64 letters, digits, _ and -");
     if (named_tool(r->out->tools, name))
         return refuse_tool(r, "another one has this name");

@@ -1,0 +1,78 @@
+"""test_serve_frameworks.py - other people's clients of /v1, unchanged, with what they build on: answers in a form, and tools of their own. The programs are in
+framework_clients; docs/PROGRAMS.md has the table."""
+import pathlib
+import subprocess
+
+import pytest
+
+from clients import PLACE, client
+from openai_server import call, done, start, surroundings         # noqa: F401 (start is a fixture)
+
+PROGRAMS = pathlib.Path(__file__).resolve().parent / "framework_clients"
+ULM = '{"city": "Ulm", "size": 126000}'
+
+
+def weather(id):
+    return {"answer": {"calls": [{"id": id, "name": "weather", "arguments": {"city": "Ulm"}}]}}
+
+
+def run(server, tmp_path, environment, program, interpreter="python"):
+    more = {"CLIENT_MODULES": str(PLACE / environment / "npm")}
+    r = subprocess.run([client(environment, interpreter), str(PROGRAMS / program)], capture_output=True, text=True, timeout=240,
+                       env={**surroundings(server, tmp_path), **more})
+    assert r.returncode == 0, r.stderr[-3000:] + r.stdout
+    return r.stdout.splitlines()
+
+
+def results_of(model):
+    return [m["content"] for r in model.requests for m in r.messages[-1:] if m["role"] == "tool"]
+
+
+@pytest.mark.slow(20)
+@pytest.mark.no_asan
+def test_openai_python(start, tmp_path):
+    server, model = start(call("120_000 + 6_000"), done(ULM), done("Ulm is big."), done(ULM), weather("c1"), done("It is 12."))
+    assert run(server, tmp_path, "openai", "openai_sdk.py") == [
+        "city='Ulm' size=126000", "city='Ulm' size=126000", "tool_calls weather {'city': 'Ulm'}", "It is 12."]
+    assert results_of(model) == ["126000", "12"]
+
+
+@pytest.mark.slow(40)
+@pytest.mark.no_asan
+def test_openai_agents(start, tmp_path):
+    """A tool of the client's, then code, then the answer in its form; whole and streamed, over both APIs."""
+    talk = [[weather("w%d" % n), call("x = 12"), done('{"degrees": 12}')] for n in range(4)]
+    server, model = start(*[e for one in talk for e in one])
+    assert run(server, tmp_path, "openai", "agents_tool.py") == ["asked for Ulm", "degrees=12"] * 4
+    assert results_of(model)[::2] == ["12 degrees"] * 4
+
+
+@pytest.mark.slow(40)
+@pytest.mark.no_asan
+def test_langchain(start, tmp_path):
+    place = {"answer": {"calls": [{"id": "p1", "name": "Place", "arguments": {"city": "Ulm", "size": 126000}}]}}
+    server, model = start(done(ULM), call("1"), done("126000."), place, done(ULM), weather("c1"), done("12 degrees."))
+    assert run(server, tmp_path, "frameworks", "langchain_openai_client.py") == [
+        "json_schema city='Ulm' size=126000", "function_calling city='Ulm' size=126000", "json_mode city='Ulm' size=126000", "12 degrees."]
+    assert results_of(model) == ["1", "12 degrees in Ulm"]
+
+
+@pytest.mark.slow(40)
+@pytest.mark.no_asan
+def test_pydantic_ai(start, tmp_path):
+    result = {"answer": {"calls": [{"id": "p1", "name": "final_result", "arguments": {"city": "Ulm", "size": 126000}}]}}
+    server, model = start(call("1"), result, done(ULM), weather("c1"), done("12 degrees."))
+    assert run(server, tmp_path, "frameworks", "pydantic_ai_client.py") == [
+        "tool city='Ulm' size=126000", "native city='Ulm' size=126000", "12 degrees."]
+    assert results_of(model)[-1] == "12 degrees in Ulm"
+
+
+@pytest.mark.slow(40)
+@pytest.mark.no_asan
+def test_ai_sdk(start, tmp_path):
+    talk = [[call("1"), done(ULM), done(ULM), weather("w%d" % n), done("12 degrees.")] for n in range(3)]
+    server, model = start(*[e for one in talk for e in one], done('{"a": 1}'))
+    small = ULM.replace(" ", "")
+    assert run(server, tmp_path, "aisdk", "ai_sdk.mjs", "node") == [
+        line for name in ("chat", "responses", "compatible") for line in (name + " " + small, name + " " + small, name + " 12 degrees.")] + ['openai {"a": 1}']
+    assert results_of(model)[1::2] == ["12 degrees in Ulm"] * 3
