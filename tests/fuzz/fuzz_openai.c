@@ -64,7 +64,7 @@ static void answer(const struct openai_shape *shape, const struct chat_request *
         openai_reply_event(&r, e);
         json_free(e);
     }
-    openai_reply_end(&r, &(struct openai_end){"fine", "stop", NULL, NULL});
+    openai_reply_end(&r, &(struct openai_end){.answer = "fine", .finish = "stop"});
     check(s.added == s.done);
     check(strcmp(buf_str(&s.text), buf_str(&r.text)) == 0 && r.text.len > 0);
     openai_reply_release(&r);

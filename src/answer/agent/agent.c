@@ -349,6 +349,20 @@ int agent_reset(struct agent *a, struct error *err)
     return 0;
 }
 
+int agent_set_callers(struct agent *a, const struct json *tools, struct error *err)
+{
+    for (const struct json *t = json_first(tools); t; t = json_next(t)) {
+        const char *name = json_text(json_get(t, "name"));
+
+        if (tool_find(a, name))
+            return error_set(err, ERROR_USAGE, 0,
+                             "tools: %.64s is the name of a tool of the server itself; give yours another",
+                             name);
+    }
+    callers_set(a, tools);
+    return 0;
+}
+
 void agent_set_cell_time(struct agent *a, int64_t ms)
 {
     if (a->told.limits && a->o.cell_ms != ms) {

@@ -30,26 +30,20 @@ void callers_release(struct agent *a)
     a->callers = (struct callers_tools){0};
 }
 
-int agent_set_callers(struct agent *a, const struct json *tools, struct error *err)
+void callers_set(struct agent *a, const struct json *tools)
 {
     callers_release(a);
     a->callers.v = xcalloc(json_size(tools) + 1, sizeof *a->callers.v);
     for (const struct json *t = json_first(tools); t; t = json_next(t)) {
-        const char *name = json_text(json_get(t, "name"));
         const struct json *parameters = json_get(t, "parameters");
 
-        if (tool_find(a, name))
-            return error_set(err, ERROR_USAGE, 0,
-                             "tools: %.64s is the name of a tool of the server itself; give yours another",
-                             name);
         a->callers.v[a->callers.n++] = (struct callers_tool){
-            .name = xstrdup(name),
+            .name = xstrdup(json_text(json_get(t, "name"))),
             .description = xstrdup(json_text(json_get(t, "description"))),
             .parameters = json_print(parameters),
             .strict = json_bool(json_get(t, "strict"), false) ? json_copy(parameters) : NULL,
         };
     }
-    return 0;
 }
 
 void agent_want_call(struct agent *a, bool must, bool one)

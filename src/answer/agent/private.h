@@ -201,6 +201,7 @@ char *form_told(const struct agent *a, const struct prompts *t);
 char *form_objection(const struct prompts *t, const struct error *why);
 
 /* callers.c */
+void callers_set(struct agent *a, const struct json *tools); /* agent_set_callers() has checked them */
 void callers_release(struct agent *a);
 void callers_offer(const struct agent *a, struct llm_tool *out); /* out has room for callers.n */
 /* Can this model be offered them? -1: ERROR_USAGE. */

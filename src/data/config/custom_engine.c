@@ -49,7 +49,10 @@ static const struct schema failure_schema = {failure_fields, countof(failure_fie
         {"open", E(open)}, {"state", E(state)}, {"close", E(close)}, {"before", E(before)}, \
             {"start", E(start)}, {"after", E(after)},                                       \
     }
-const struct engine_command engine_commands[ENGINE_COMMANDS] = COMMANDS;
+static const struct engine_command { /* a member of struct custom_engine */
+    const char *name;
+    size_t offset;
+} engine_commands[ENGINE_COMMANDS] = COMMANDS;
 
 struct argv *engine_command(const struct custom_engine *e, size_t i)
 {
@@ -386,7 +389,7 @@ int custom_engines_read(struct custom_engines *all, const struct ydoc *map, stru
     return 0;
 }
 
-void custom_engine_release(struct custom_engine *e)
+static void custom_engine_release(struct custom_engine *e)
 {
     char *const strings[] = {e->name, e->written, e->about, e->queue, e->like};
 

@@ -6,16 +6,10 @@
 #include "config/custom_engine.h"
 
 #define ENGINE_COMMANDS 6
-struct engine_command { /* a member of struct custom_engine */
-    const char *name;
-    size_t offset;
-};
-extern const struct engine_command engine_commands[ENGINE_COMMANDS];
 struct argv *engine_command(const struct custom_engine *e, size_t i);
 
 struct custom_engine *custom_engine_find(const struct custom_engines *all, const char *name);
 struct engine_setting *engine_setting_find(const struct custom_engine *e, const char *name, size_t len);
 int builtin_engines_read(struct custom_engines *all, struct error *err);
-void custom_engine_release(struct custom_engine *e);
 
 #endif

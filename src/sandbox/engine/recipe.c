@@ -16,7 +16,8 @@
 #define FACT_MAX 200
 #define FACTS    16
 
-const char *recipe_fact(const struct argv *facts, const char *name)
+/* The value of a fact; NULL: it is not known. */
+static const char *recipe_fact(const struct argv *facts, const char *name)
 {
     size_t len = strlen(name);
 

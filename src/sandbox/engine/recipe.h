@@ -46,8 +46,6 @@ struct engine_recipe {
  * NULL. */
 void recipe_fill(const struct argv *words, const struct text_vars *vars, const struct argv *facts,
                  struct argv *out);
-/* The value of a fact; NULL: it is not known. */
-const char *recipe_fact(const struct argv *facts, const char *name);
 /* Take those that gives names from what a command has printed, which is untrusted: a fact is a word of up
  * to 200 characters that mean nothing to a shell, without a leading dash. False: one is missing so far. */
 bool recipe_facts(const struct argv *gives, const char *text, struct argv *facts);

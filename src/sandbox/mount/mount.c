@@ -236,7 +236,7 @@ static bool find_inside(const struct argv *seen, const char *inside, struct insi
 /* Is that line about our own folder? */
 static bool is_of_packages(const char *line)
 {
-    const char *name = MOUNT_PACKAGES + strlen(MOUNTS_DIR "/");
+    const char *name = &MOUNT_PACKAGES[sizeof MOUNTS_DIR];
     size_t len = strlen(line), n = strlen(name);
 
     return len > n && line[len - n - 1] == ' ' && !strcmp(line + len - n, name);
