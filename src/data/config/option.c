@@ -18,7 +18,7 @@ const struct option option_table[] = {
      .commands = FOR_ASK | FOR_REQUEST, .usual = true,
      .help = "the question, even if it is the name of a command"},
     {"continue", 'c', NULL, NULL, OPTION_BOOL, TO(go_on), .group = ask, .commands = FOR_ASK, .usual = true,
-     .help = "continue the last session of this folder (-r ID: another)"},
+     .help = "continue the last session here (-r ID: another)"},
     {"resume", 'r', NULL, NULL, OPTION_STRING, TO(resume), .arg = "ID", .group = ask, .commands = FOR_ASK,
      .help = "continue another session (sandpiper sessions lists them)"},
     {"rerun", 0, NULL, NULL, OPTION_BOOL, TO(rerun), .group = ask, .commands = FOR_ASK,
