@@ -195,7 +195,6 @@ int results_add(struct results *l, const struct json *line, const struct openai_
     if (fd_write_all(l->fd, text.data, text.len) < 0)
         return error_errno(err, "%s", l->path);
     l->dirty = true;
-    note_line(l, line);
     return 0;
 }
 

@@ -21,7 +21,7 @@ struct results;
  * it is no file of results, or another program writes to it; ERROR_SYSTEM. */
 struct results *results_open(const char *path, struct error *err);
 void results_free(struct results *l);
-/* Has that row a line? with_answer: one with an answer. */
+/* Had that row a line when the file was opened? with_answer: one with an answer. */
 bool results_has(const struct results *l, const char *id, const char *sha256, int64_t epoch,
                  bool with_answer);
 /* Appends the line of a row: as it is, or with a shape in OpenAI's form. results_sync() brings it to the
