@@ -21,7 +21,7 @@
 #include "server/server.h"
 #include "server/token.h"
 
-#define CONNECTIONS_MAX  2048
+#define CONNECTIONS_MAX  512
 #define NEWCOMERS_MAX    64  /* connections beyond these, for which others are closed */
 #define SLOW_MS          250 /* from this age on a connection without a request may have to give way */
 #define IN_FLIGHT_MAX    400 /* requests of all clients that are not answered yet and wait for no sandbox */

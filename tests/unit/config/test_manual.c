@@ -142,18 +142,18 @@ static void pages_of_help(void **state)
     } rows[] = {
         {NULL, FOR_ASK, 40},
         {"all", -1, 200},
-        {"exec", FOR_EXEC, 56},
+        {"exec", FOR_EXEC, 60},
         {"config", FOR_CONFIG | FOR_SETTINGS, 24},
         {"doctor", FOR_CONFIG | FOR_DOCTOR, 60},
         {"gc", FOR_CONFIG, 16},
-        {"help", 0, 26},
+        {"help", 0, 28},
         {"chat", 0, 12},
         {"version", 0, 8},
         {"mcp", FOR_FRONT, 52},
         {"debug", FOR_REPLY, 24},
         {"models", FOR_CONFIG | FOR_MODELS, 30},
         {"sessions", FOR_CONFIG | FOR_SESSIONS, 36},
-        {"serve", FOR_FRONT | FOR_SERVE, 100},
+        {"serve", FOR_FRONT | FOR_SERVE, 104},
     };
 
     (void)state;
