@@ -97,7 +97,9 @@ def test_what_becomes_free(served):
     box = server.ask("/create_sandbox", {})["sandbox_id"]
     message, headers = modern(1, "execute_python", code="1")
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
-        answers = [pool.submit(server.ask, "/mcp", message, **headers), pool.submit(server.ask, "/create_sandbox", {})]
+        answers = [pool.submit(server.ask, "/mcp", message, **headers)]
+        waits(server, 1)
+        answers.append(pool.submit(server.ask, "/create_sandbox", {}))
         waits(server, 2)
         server.ask("/stop_sandbox", {"sandbox_id": box})
         assert answers[0].result()["result"]["structuredContent"]["value"] == "1" and answers[1].result()["sandbox_id"] != box
@@ -161,13 +163,13 @@ def test_tokens_take_turns(sandpiper):
 
 
 def test_a_queue_has_an_end(served):
-    """640 of one token; what is more is refused at once, and so are they when the server ends."""
+    """400 of one token; what is more is refused at once, and so are they when the server ends."""
     server = served("--max-sandboxes", "1", "--queue", "1h")
     server.ask("/create_sandbox", {})
-    waiting = [raw_request(server, "/v1/sandbox/run", RUN) for _ in range(640)]
-    waits(server, 640)
+    waiting = [raw_request(server, "/v1/sandbox/run", RUN) for _ in range(400)]
+    waits(server, 400)
     r = server.open("/v1/sandbox/run", RUN)
-    assert r.status == 429 and json.load(r)["message"] == "all sandboxes are in use, and 640 requests wait for one"
+    assert r.status == 429 and json.load(r)["message"] == "all sandboxes are in use, and 400 requests wait for one"
     for s in waiting:
         s.close()
     waits(server, 0)

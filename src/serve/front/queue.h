@@ -8,7 +8,7 @@
 #include "base/owned.h"
 #include "front/runners.h"
 
-#define QUEUE_MAX 640 /* requests of one client that wait */
+#define QUEUE_MAX 400 /* requests of one client that wait */
 
 struct queue_want {            /* borrowed for the time of the call */
     const char *client;        /* on whose behalf (runners.h) */
