@@ -441,6 +441,7 @@ def test_killed_at_any_moment(sandpiper, model):
     sandpiper.run("gc")
 
 
+@pytest.mark.no_asan
 @pytest.mark.slow(20)
 def test_memory_of_the_parent(sandpiper, model):
     """is the same after many rows."""
