@@ -129,7 +129,9 @@ class Box:
         """The result, as both fronts have it."""
         if self.id:
             return self.server.ask("/run_code", {"sandbox_id": self.id, "code": code})
-        return self.server.code(code)["structuredContent"]
+        result = self.server.code(code)
+        assert "structuredContent" in result, result        # an error: no sandbox
+        return result["structuredContent"]
 
     def value(self, code):
         result = self.code(code)
