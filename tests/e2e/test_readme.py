@@ -56,6 +56,13 @@ def installed(sandpiper):
     return os.path.dirname(program)
 
 
+def test_it_is_as_large_as_it_says(bare, tmp_path):
+    """Without what only a debugger reads, as it is installed."""
+    subprocess.run(["strip", "-o", str(tmp_path / "program"), bare.argv([])[0]], check=True)
+    said = int(re.search(r"one executable of (\d+) MB", read("README.md")).group(1))
+    assert abs(os.path.getsize(tmp_path / "program") / 1e6 - said) < 0.6
+
+
 def test_it_is_short_and_leads_on():
     text = read("README.md")
     assert len(text.split()) <= 900

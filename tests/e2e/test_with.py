@@ -106,7 +106,8 @@ def test_a_lock_of_uv_is_taken_as_it_is(program, index):
     ("git+https://example.com/x", "packages have a name here"),
     ("./sandpail", "that is no name of a package"),
     ("--index-url=http://example.com", "that is an option"),
-    ("sandpail;import os", "the packages cannot be had together"),
+    ("sandpail;import os", "a package's versions cannot be read"),
+    ("sandpail >> 1", "versions cannot be read"),
     ("sandpail>=1 extra", "that cannot be understood"),
     ("sandpail,,x", "that is no name of a package"),
 ])

@@ -124,14 +124,19 @@ static bool says_network(const char *said)
     return false;
 }
 
-/* uv's reason without its lead, as one line. */
+static bool says_unreadable(const char *said)
+{
+    return strstr(said, "parse requirement") != NULL;
+}
+
+/* uv's reason without its lead, as one line; of what it cannot read it draws the place below. */
 static char *reason_of(const char *said)
 {
     const char *p = strstr(said, "cause: ");
     const char *hint = NULL;
 
     p = p ? p + strlen("cause: ") : said + (!strncmp(said, "error: ", 7) ? 7 : 0);
-    hint = strstr(p, "\n\nhint:");
+    hint = strstr(p, says_unreadable(said) ? "\n" : "\n\nhint:");
     autofree char *text = xmemdup0(p, hint ? (size_t)(hint - p) : strlen(p)),
                   *line = scrub_line(text, SCRUB_TERMINAL);
     struct buf out = BUF_INIT(600);
@@ -156,6 +161,11 @@ static int explain_none(const struct getting *g, struct error *err)
     if (strstr(said, "was not found in the package registry") && unknown)
         return error_set(err, ERROR_USAGE, 0, "there is no package %s in the index\nIs it spelt that way?",
                          unknown);
+    if (says_unreadable(said))
+        return error_set(err, ERROR_USAGE, 0,
+                         "a package's versions cannot be read: %.600s\n"
+                         "Write them as in polars>=1, pandas==2.2.* or a name alone.",
+                         reason);
     if (no_wheel)
         return error_set(err, ERROR_USAGE, 0,
                          "%s has no wheel for Python %s here, and nothing of a package is run to install it\n"
