@@ -271,7 +271,7 @@ static const struct topic {
      "On the other machine the same walls are built, by a part of sandpiper that goes\n"
      "along: nothing has to be installed there but python3 and bubblewrap (or\n"
      "Apptainer). sandpiper doctor --sandbox ENGINE says what holds, as seen from\n"
-     "inside. Manual: sandpiper-config(5), ENGINES OF YOUR OWN.\n",
+     "inside. Manual: sandpiper-config(5), OTHER MACHINES.\n",
      builtin_engines_help},
     {"json", 0, "the events of --json",
      "Usage: sandpiper --json [OPTION]... QUESTION\n\n"
