@@ -183,7 +183,7 @@ $(B)/gen/%.code: src/sandbox/channel/guest_code.py
 	$(call say,GUEST,$@)if [ -x /usr/bin/python3 ]; then /usr/bin/python3 -I $< $@ $(filter-out $<,$^); else : > $@; fi
 $(B)/terminal/term/cmd_python.o: src/terminal/term/vars.py
 $(B)/data/operations/operations.o: src/data/operations/operations.json
-$(B)/serve/server/own.o: src/serve/server/docs.html
+$(B)/serve/server/builtin_routes.o: $(addprefix src/serve/server/docs.,html js css)
 $(B)/data/config/embedded.o: $(wildcard src/data/config/*.yaml) $(wildcard prompts/*.yaml)
 
 # The chat's commands: a line for each row that a cmd_*.c defines, by name.

@@ -39,7 +39,7 @@ image | debootstrap python3-venv
 deb   | python3 debhelper dpkg-dev fakeroot lintian
 engines | docker.io/docker-ce podman runc/containerd.io uidmap openssh-server openssh-client slurm-wlm munge debootstrap
 test  | clang clang-format shellcheck libclang-rt-dev libcmocka-dev python3-pytest python3-pytest-xdist python3-pytest-timeout python3-pexpect
-test  | python3-yaml python3-jsonschema python3-openpyxl openssl mandoc tmux python3-pyte python3-nbformat npm/nodejs
+test  | python3-yaml python3-jsonschema python3-openpyxl openssl mandoc tmux python3-pyte python3-nbformat npm/nodejs chromium
 '
 declare -A includes=([build]="" [run]="build" [model]="build run" [image]="" [deb]="build" [engines]="" [test]="build run model deb")
 declare -A command_of=([debian]="apt-get install -y --no-install-recommends" [fedora]="dnf install -y" [arch]="pacman -S --needed --noconfirm"

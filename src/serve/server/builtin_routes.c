@@ -10,6 +10,8 @@
 #include "server/private.h"
 
 EMBED(docs_html, "src/serve/server/docs.html")
+EMBED(docs_js, "src/serve/server/docs.js")
+EMBED(docs_css, "src/serve/server/docs.css")
 
 static void health(struct http_request *q)
 {
@@ -74,23 +76,51 @@ static void metrics(struct http_request *q)
 
 static void openapi(struct http_request *q)
 {
-    answer_json(q, 200, describe_routes(q->s, http_request_base(q)));
+    answer_json(q, 200, describe_routes(q->s, http_request_base(q), false));
 }
 
-/* The page has its style and its script inside, and may load nothing but openapi.json from here. */
+static void every_route(struct http_request *q)
+{
+    answer_json(q, 200, describe_routes(q->s, http_request_base(q), true));
+}
+
+/* The page may load its style, its script and the routes from here, and nothing from elsewhere. */
 static void docs(struct http_request *q)
 {
-    answer_header(
-        q, "Content-Security-Policy",
-        "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; "
-        "frame-ancestors 'none'; base-uri 'none'; form-action 'none'");
+    answer_header(q, "Content-Security-Policy",
+                  "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+                  "frame-ancestors 'none'; base-uri 'none'; form-action 'none'");
     answer_text(q, 200, "text/html; charset=utf-8", docs_html, EMBED_SIZE(docs_html));
+}
+
+static void docs_script(struct http_request *q)
+{
+    answer_text(q, 200, "text/javascript; charset=utf-8", docs_js, EMBED_SIZE(docs_js));
+}
+
+static void docs_style(struct http_request *q)
+{
+    answer_text(q, 200, "text/css; charset=utf-8", docs_css, EMBED_SIZE(docs_css));
+}
+
+/* People look for the API there, too. */
+static void redoc(struct http_request *q)
+{
+    answer_header(q, "Location", "docs");
+    answer_text(q, 308, "text/plain; charset=utf-8", "", 0);
 }
 
 static const struct route rows[] = {
     {"GET", "/", "health", "Is the server up?", .handle = health, .flags = ROUTE_PUBLIC},
     {"GET", "/docs", "docs", "This API as a page", .handle = docs, .flags = ROUTE_PUBLIC,
      .type = "text/html"},
+    {"GET", "/docs/page.js", "docs_script", "The script of that page", .handle = docs_script,
+     .flags = ROUTE_PUBLIC | ROUTE_HIDDEN},
+    {"GET", "/docs/page.css", "docs_style", "The style of that page", .handle = docs_style,
+     .flags = ROUTE_PUBLIC | ROUTE_HIDDEN},
+    {"GET", "/docs/routes.json", "docs_routes", "Every route, for that page", .handle = every_route,
+     .flags = ROUTE_PUBLIC | ROUTE_HIDDEN},
+    {"GET", "/redoc", "redoc", "Leads to that page", .handle = redoc, .flags = ROUTE_PUBLIC | ROUTE_HIDDEN},
     {"GET", "/openapi.json", "openapi", "This API as OpenAPI 3.1", .handle = openapi, .flags = ROUTE_PUBLIC},
     {"GET", "/metrics", "metrics", "Figures for Prometheus", .handle = metrics, .type = "text/plain"},
 };

@@ -214,7 +214,8 @@ static struct json *operation(const struct server *s, const struct route *r)
                           {"parameters", strchr(r->path, '{') ? parameters(r) : NULL},
                           {"requestBody", r->body || r->flags & ROUTE_RAW ? request_body(r) : NULL},
                           {"responses", answers(s, r)},
-                          {"security", r->flags & ROUTE_PUBLIC ? parsed_schema(security) : NULL});
+                          {"security", r->flags & ROUTE_PUBLIC ? parsed_schema(security) : NULL},
+                          {"x-other-api", r->flags & ROUTE_HIDDEN ? json_boolean(true) : NULL});
 }
 
 /* Returns the path as OpenAPI writes it: "/files/{id}/{name...}" without the dots. */
@@ -259,7 +260,14 @@ static void add_route(const struct server *s, struct json *paths, const struct r
                                                 "\"string\"}}, \"required\": [\"status\", \"code\", "        \
                                                 "\"detail\"]}"
 
-struct json *describe_routes(const struct server *s, const char *base)
+/* The parts of the page itself are no API. */
+static bool is_described(const struct route *r, bool all)
+{
+    return !(r->flags & ROUTE_HIDDEN)
+           || (all && strncmp(r->path, "/docs/", 6) != 0 && strcmp(r->path, "/redoc") != 0);
+}
+
+struct json *describe_routes(const struct server *s, const char *base, bool all)
 {
     struct json *out = parsed_schema(
         "{\"openapi\": \"3.1.0\", \"info\": {\"title\": \"sandpiper\", "
@@ -281,7 +289,7 @@ struct json *describe_routes(const struct server *s, const char *base)
     json_set(out, "servers", json_array_of(json_object_of({"url", json_string(base)})));
     for (size_t t = 0; t < s->n_tables; t++)
         for (size_t i = 0; i < s->tables[t].n; i++)
-            if (!(s->tables[t].rows[i].flags & ROUTE_HIDDEN))
+            if (is_described(&s->tables[t].rows[i], all))
                 add_route(s, paths, &s->tables[t].rows[i]);
     json_set(out, "paths", paths);
     return out;

@@ -173,8 +173,9 @@ void http_request_release(struct http_request *q); /* frees what it holds */
 void builtin_routes(struct server *s); /* builtin_routes.c: health, docs, openapi.json, metrics */
 void sandbox_routes(struct server *s); /* sandboxes.c: create_sandbox, run_code and so on, and files */
 void mcp_routes(struct server *s);     /* mcp_route.c: POST /mcp */
-/* In describe.c. Describes the routes as OpenAPI 3.1; base is our URL. The caller frees it. */
-struct json *describe_routes(const struct server *s, const char *base);
+/* In describe.c. Describes the routes as OpenAPI 3.1; base is our URL. all: those of other people's APIs too
+ * (ROUTE_HIDDEN). The caller frees it. */
+struct json *describe_routes(const struct server *s, const char *base, bool all);
 
 /* In room.c. Closes connections that send nothing, where there are too many with the newcomer. */
 void give_way(struct server *s, const struct connection *newcomer);
