@@ -1,6 +1,7 @@
 """test_near_python.py - code as models and people hand it in: in fences, with prompts, curly quotes, notebook commands. It runs, and is told what
 was done to it (src/sandbox/guest/near_python.py, notebook.py)."""
 import json
+import time
 
 import pytest
 
@@ -79,6 +80,10 @@ def test_lines_keep_their_numbers(sandpiper):
 def test_a_session_of_cells(sandpiper):
     m = Mcp(sandpiper)
     says = lambda code: text(m.code(code))      # noqa: E731
+    # While no cell runs, the worker runs cells of its own, to touch its memory: _ is none of theirs.
+    assert says("6 * 9") == "54"
+    time.sleep(0.2)
+    assert says("_ + 1") == "55"
     assert says("6 * 7") == "42" and says("_ + 1") == "43" and says("for _ in range(3): pass\n9") == "9" and says("_") == "2"
     assert "Signature: len(obj, /)" in says("len?") and "def f(x)" in says("def f(x):\n    return 1\nf??")
     told = says("%time sum(range(10))")

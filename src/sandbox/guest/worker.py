@@ -346,8 +346,8 @@ class Worker:
         try:
             value = self.evaluate(code, name)
             if value is not None:
-                # as in every interpreter, unless the code has a variable of that name
-                if self.namespace.get('_', self.shown) is self.shown:
+                # as in every interpreter, unless the code has such a variable; cell 0 is not the code's
+                if number and self.namespace.get('_', self.shown) is self.shown:
                     self.namespace['_'] = self.shown = value
                 value = display(value)
             self.figures()
