@@ -69,8 +69,7 @@ static int cell_time(void *ctx, const char *text, int64_t *ms, struct error *err
     return 0;
 }
 
-/* "/fork": the sandbox goes with the copy, since its variables are at hand; those of the session before
- * are made by its code, as for every session that is continued. */
+/* "/fork": the sandbox goes with the copy; a live copy of its interpreter stays for the session before. */
 static int fork_chat(void *ctx, const char *wanted, char **title, char **was, struct error *err)
 {
     struct talk *t = ctx;

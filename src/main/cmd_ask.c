@@ -186,7 +186,7 @@ static int open_sandbox(struct talk *t, struct error *err)
     o.run.mounts = &t->mounts;
     if (with_get(&t->with, &(struct with_ask){t->ask.c, t->loop, on_with_notice, NULL, t}, &o, err) < 0)
         return -1;
-    t->ask.sandbox = sandbox_new(&o, t->loop);
+    t->ask.sandbox = t->saved.sandbox = sandbox_new(&o, t->loop);
     return sandbox_claim(t->ask.sandbox, err);
 }
 
@@ -307,7 +307,7 @@ static void on_saved_notice(void *ctx, enum notice_level level, const char *line
     ask_notice(&t->ask, level, line);
 }
 
-static int run_talk(struct config *c, int closed, struct buf *unsent)
+static int run_talk(struct config *c, int closed, struct buf *unsent, struct kept_copies *copies)
 {
     struct talk t = {.loop = loop_new(), .with = WITH_INIT};
     struct error err = {0};
@@ -329,7 +329,8 @@ static int run_talk(struct config *c, int closed, struct buf *unsent)
                              .notice = on_saved_notice,
                              .ctx = &t,
                              .chat = t.ask.chat,
-                             .agents = &t.ask.agents};
+                             .agents = &t.ask.agents,
+                             .copies = copies};
     c->ask = ask_about_folder;
     c->ask_ctx = t.loop;
     if (loop_signals(t.loop, &err) == 0)
@@ -345,11 +346,12 @@ static int run_talk(struct config *c, int closed, struct buf *unsent)
 
 int cmd_ask(struct config *c, int closed)
 {
+    struct kept_copies copies autorelease(saved_copies_release) = {.n = 0};
     int status;
 
     do {
         c->again = false;
-        status = run_talk(c, closed, NULL);
+        status = run_talk(c, closed, NULL, &copies);
     } while (c->again);
     return status;
 }
@@ -358,7 +360,8 @@ int cmd_ask(struct config *c, int closed)
 int cmd_debug_request(struct config *c, int closed)
 {
     struct buf body autorelease(buf_release) = BUF_INIT(0);
-    int status = run_talk(c, closed, &body);
+    struct kept_copies copies = {.n = 0};
+    int status = run_talk(c, closed, &body, &copies);
 
     if (!body.len)
         return status ? status : 1;

@@ -93,6 +93,17 @@ struct conversation;
 struct db;
 struct sandbox;
 struct term_sessions;
+#define KEPT_COPIES_MAX 8
+/* The sessions between which a chat goes to and fro (/fork, /resume), the oldest first. */
+struct kept_copies {
+    struct kept_copy {
+        char id[40];
+        int fd; /* the live copy of its interpreter; -1: none */
+        unsigned cells;
+        int64_t questions, ran; /* its length then, to see whether another program went on with it */
+    } v[KEPT_COPIES_MAX];
+    size_t n;
+};
 struct saved {
     struct config *config;
     struct loop *loop;
@@ -105,7 +116,9 @@ struct saved {
     bool chat;                /* not a question or a script of them */
     bool named;               /* the name of the sandbox is that of the session */
     struct agents *agents;    /* those of a pipeline before the one that answers; borrowed; or NULL */
-    uint64_t kept;            /* bytes of the user's files that were copied into the session's folder */
+    struct sandbox *sandbox;  /* borrowed */
+    struct kept_copies *copies;
+    uint64_t kept; /* bytes of the user's files that were copied into the session's folder */
 };
 char *saved_place(void); /* the folder of the database; NULL: there is no home. The caller frees */
 bool saved_busy(const char *writer); /* does another program write to that session? */
@@ -117,6 +130,15 @@ int saved_open(struct saved *s, struct error *err);
  * -1: it was interrupted. */
 int saved_continue(struct saved *s, struct sandbox *sandbox, struct agent *agent, struct error *err);
 void saved_release(struct saved *s);
+/* saved_copies.c: that session has become one of two by a fork. More than KEPT_COPIES_MAX: the oldest is
+ * forgotten. */
+void saved_branch(struct saved *s, const char *id);
+/* The chat is about to leave its session: if that is a branch keep its interpreter, or tell the user why it
+ * cannot be kept. -1: interrupted. */
+int saved_leave(struct saved *s, struct error *err);
+/* Go on from the copy that was kept of s->from. False: there is none that does. */
+bool saved_go_on(struct saved *s, struct sandbox *sandbox);
+void saved_copies_release(struct kept_copies *all);
 /* saved_line.c: what is said of a session that goes on. copy: the id of the copy of it that does; or NULL.
  * The caller frees. */
 struct store_found;
@@ -126,7 +148,8 @@ void saved_event(struct saved *s, const struct event *e);
 
 /* saved_chat.c: go on with a copy of the session, under a new id and with a folder of its own; title "":
  * that of the session and "(fork)". *title is then that of the copy, *was the short id of the session; the
- * caller frees both. -1 with err: nothing was changed. */
+ * caller frees both. The interpreter goes with the copy; that of the session is kept (saved_leave). -1 with
+ * err: nothing was changed. */
 int saved_fork(struct saved *s, const char *wanted, char **title, char **was, struct error *err);
 /* saved_chat.c: the chat's commands on sessions. */
 void saved_chat(struct saved *s, struct term_sessions *out);
@@ -141,6 +164,8 @@ int sessions_table(struct db *db, const char *words, int64_t max, struct buf *ou
  * *model is what the model is told. NULL with err: interrupted, or no sandbox. The caller frees both.
  */
 char *saved_rerun(struct saved *s, struct sandbox *sandbox, char **model, struct error *err);
+/* The sandbox has the files that the code of a session made: they are not copied out again unchanged. */
+void saved_tell_made(struct saved *s, struct sandbox *sandbox);
 /* Put the files of a session back in which no code ran. *user is what saved_rerun returns; both stay as
  * they are if it has no files. */
 int saved_put_files(struct saved *s, struct sandbox *sandbox, char **user, char **model, struct error *err);

@@ -129,7 +129,7 @@ int saved_continue(struct saved *s, struct sandbox *sandbox, struct agent *agent
     bool copy = is_saved(s) && strcmp(from->id, s->session->id) != 0 && s->store && store_db(s->store);
     autofree char *line = saved_line(from, copy ? s->session->id : NULL);
     s->notice(s->ctx, NOTICE_INFO, line);
-    if (variables_live(s, sandbox))
+    if (variables_live(s, sandbox) || saved_go_on(s, sandbox))
         return 0;
     if (from->cells == 0) {
         if (saved_put_files(s, sandbox, &user, &model, err) < 0)

@@ -81,6 +81,8 @@ static int go_to(void *ctx, const char *id, struct error *err)
     }
     if (!strcmp(c->resume, s->session->id))
         return error_set(err, ERROR_USAGE, 0, "this is that session");
+    if (saved_leave(s, err) < 0)
+        return -1;
     c->go_on = false;
     c->again = true;
     argv_release(&c->add);
@@ -159,7 +161,8 @@ int saved_fork(struct saved *s, const char *wanted, char **title, char **was, st
             err, ERROR_USAGE, 0,
             "sandbox \"%s\" has a name, and its variables are not copied yet: no fork of it can be made",
             s->config->sandbox_name);
-    if (session_open(&now, s->config, NULL, err) < 0)
+    saved_branch(s, before.id);
+    if (saved_leave(s, err) < 0 || session_open(&now, s->config, NULL, err) < 0)
         return -1;
     if (store_fork(s->store, now.id, *wanted ? wanted : NULL, err) < 0) {
         session_close(&now);
@@ -168,6 +171,7 @@ int saved_fork(struct saved *s, const char *wanted, char **title, char **was, st
     session_row(store_db(s->store), now.id, (struct session_taker){keep_title, title}, err);
     *was = xstrdup(session_short(before.id));
     *s->session = now;
+    saved_branch(s, now.id);
     s->kept = 0;
     if (now.dir_lost)
         s->notice(s->ctx, NOTICE_WARNING, now.dir_lost);

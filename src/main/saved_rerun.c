@@ -21,6 +21,13 @@ struct rerun {
     struct argv files;                           /* those that are not as they were then */
 };
 
+static char *own_folder(const struct saved *s)
+{
+    autofree char *sessions = xdg_path(XDG_STATE, "sessions");
+
+    return session_folder(sessions, s->from->id);
+}
+
 static void rerun_release(struct rerun *r)
 {
     free(r->own);
@@ -99,6 +106,18 @@ static void tell_delivered(const struct rerun_file *f, struct sandbox *sandbox, 
         sandbox_delivered(sandbox, f->name, f->path, fd);
 }
 
+void saved_tell_made(struct saved *s, struct sandbox *sandbox)
+{
+    struct store_rerun again;
+    struct rerun r = {.own = own_folder(s), .files = ARGV_INIT};
+
+    store_rerun(s->store, &again);
+    for (size_t i = 0; i < again.n_made; i++)
+        tell_delivered(&again.made[i], sandbox, &r);
+    rerun_release(&r);
+    store_rerun_release(&again);
+}
+
 static int run_cell(const struct rerun_cell *c, struct sandbox *sandbox, struct rerun *r, struct error *err)
 {
     struct cell_result result = {0};
@@ -171,13 +190,6 @@ static bool chat_goes_on(struct saved *s, struct error *err)
     *err = (struct error){0};
     loop_arm(s->loop);
     return true;
-}
-
-static char *own_folder(const struct saved *s)
-{
-    autofree char *sessions = xdg_path(XDG_STATE, "sessions");
-
-    return session_folder(sessions, s->from->id);
 }
 
 int saved_put_files(struct saved *s, struct sandbox *sandbox, char **user, char **model, struct error *err)

@@ -43,8 +43,7 @@ int fd_write_all(int fd, const void *data, size_t len); /* blocking, restarts af
 /* Append what is left of fd. -1 with errno: EFBIG if that is more than max bytes, or than out takes. */
 int fd_read_all(int fd, size_t max, struct buf *out);
 int fd_nonblock(int fd, bool on); /* 0, or -1 with errno */
-/* A memory file that can be sealed, with room for whatever a sandbox may hold: a hole of 1 TiB; CLOEXEC. -1
- * with errno. */
+/* An empty memory file that can be sealed; CLOEXEC. -1 with errno. */
 int fd_sealable(const char *name);
 /* Nobody can change it, nor what it holds, from now on. -1 with errno: somebody has it mapped for writing. */
 int fd_seal(int fd);

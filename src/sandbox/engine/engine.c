@@ -382,6 +382,13 @@ int64_t engine_memory_limit(struct engine_run *r)
     return least < r->o->memory ? least : 0;
 }
 
+int64_t engine_room_for_files(struct engine_run *r)
+{
+    int64_t files = cgroup_files_read(r->attempt.stat);
+
+    return files > r->o->memory ? 0 : r->o->memory - (files > 0 ? files : 0);
+}
+
 int64_t engine_memory_of_files(struct engine_run *r)
 {
     int64_t files = cgroup_files_read(r->attempt.stat);

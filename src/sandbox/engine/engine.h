@@ -91,6 +91,8 @@ int64_t engine_memory_kills(struct engine_run *r);
 int64_t engine_memory_limit(struct engine_run *r);
 /* Bytes of memory that files inside take, if that is so much that nothing can run beside them; else 0. */
 int64_t engine_memory_of_files(struct engine_run *r);
+/* Bytes that files inside, and memory files that it writes, may still take of its memory. */
+int64_t engine_room_for_files(struct engine_run *r);
 /* See cgroup_thrashes(). */
 struct cgroup_thrash;
 bool engine_thrashes(struct engine_run *r, struct cgroup_thrash *t);

@@ -44,6 +44,8 @@ GAP = 1 << 16                   # bytes around what was touched that are written
 READ_IN = 1 << 18               # what is smaller is read in, not mapped
 TOP = 0x7ffffffff000
 TRIES = 20
+NO_ROOM = 'it takes more memory than its sandbox may have'
+SPARE = 1 << 24                 # of the file, for what describes it
 KERNEL = b'[vdso', b'[vvar', b'[vsyscall'
 
 
@@ -287,7 +289,7 @@ def write_bytes(zone, fd, at, source, size):
             begin += n
 
 
-def write_files(zone, fd, at):
+def write_files(zone, fd, at, most):
     folder, files = OPTIONS['data'].encode(), []
     for path, kind, st in each_file(folder):
         what = b'', 0
@@ -300,6 +302,8 @@ def write_files(zone, fd, at):
             except OSError:
                 continue                        # the code cannot read it either
             try:
+                if at + st.st_size > most - SPARE:
+                    raise NoCopy(NO_ROOM)
                 write_bytes(zone, fd, at, source, st.st_size)
             finally:
                 posix.close(source)
@@ -394,7 +398,7 @@ def write_copy(self, fd):
     memory, maps = [posix.open('/proc/self/' + name, posix.O_RDONLY | posix.O_CLOEXEC)
                     for name in ('mem', 'maps')]
     most = posix.fstat(fd).st_size
-    files, begin = write_files(zone, fd, SMALL_PAGE)
+    files, begin = write_files(zone, fd, SMALL_PAGE, most)
     kernel = state_of_kernel(zone)
     # To plan takes memory, too: until what is mapped is what was planned for. The last look is taken in the
     # way in which the list is carried out (Python maps memory for a call that goes deeper than any before),
@@ -408,8 +412,8 @@ def write_copy(self, fd):
             outcome = zone.carry_out()
             break
         parts, end = plan_memory(zone, now, begin)
-        if end > most - (1 << 24):
-            raise NoCopy('it is larger than a sandbox may be')
+        if end > most - SPARE:
+            raise NoCopy(NO_ROOM)
         zone.fill(rows_to_write(zone, parts, fd, memory))
         before = now
     if outcome is None:

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -54,7 +55,13 @@ int sandbox_copy_out(struct sandbox *s, int fd, struct error *err)
     struct buf how autorelease(buf_release) = BUF_INIT(0);
 
     buf_addstr(&how, "w");
-    if (sandbox_wait(s, err) < 0 || ask_for_copy(s, fd, &how, err) < 0)
+    if (sandbox_wait(s, err) < 0)
+        return -1;
+    /* What is written counts as memory of the sandbox, and so does what was written before, as long as
+     * somebody has it. Where there is no room a worker would be killed; now it sees the end of the file. */
+    if (ftruncate(fd, (off_t)engine_room_for_files(s->run)) < 0)
+        return error_errno(err, "the file of the live copy has no size");
+    if (ask_for_copy(s, fd, &how, err) < 0)
         return -1;
     return fd_seal(fd) < 0 ? error_errno(err, "the live copy cannot be sealed") : 0;
 }

@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "process/signals.h"
 #include "term/commands.h"
 #include "term/private.h"
 
@@ -37,11 +38,13 @@ static void slash_resume(struct term *t, const char *argument)
     if (!*argument) {
         slash_sessions(t, "");
         term_say(t, NOTICE_INFO, "/resume ID continues one of them.");
-    } else if (t->o.sessions.go_to(t->o.sessions.ctx, argument, &err) < 0) {
-        term_say_error(t, &err);
-    } else {
-        t->leaving = true;
+        return;
     }
+    loop_arm(t->loop);
+    if (t->o.sessions.go_to(t->o.sessions.ctx, argument, &err) < 0)
+        term_say_error(t, &err);
+    else
+        t->leaving = true;
 }
 
 const struct chat_command command_resume = {
@@ -59,6 +62,7 @@ static void slash_fork(struct term *t, const char *argument)
     autofree char *title = NULL, *was = NULL;
     struct error err = {0};
 
+    loop_arm(t->loop);
     if (t->o.fork(t->o.ctx, argument, &title, &was, &err) < 0)
         term_say_error(t, &err);
     else
@@ -73,8 +77,11 @@ const struct chat_command command_fork = {
     .help = "go on in a copy of this session, to try something",
     .run = slash_fork,
     .more = "Copies the conversation to a new session, in which this chat goes on with its\n"
-            "variables and files. The old session stays as it is; /resume, or sandpiper -r\n"
-            "ID, continues it, and runs its code again for the variables.\n",
+            "variables and files. The old session keeps its own: /resume ID goes back to it,\n"
+            "and from there to the fork, each as you left it. Once this chat has ended,\n"
+            "sandpiper -r ID continues them, and runs their code again for the variables.\n"
+            "So does /resume where threads run, or with an engine of your own: then a line\n"
+            "says so. Connections and pipes are closed in the one that is gone back to.\n",
 };
 
 static void slash_rename(struct term *t, const char *argument)
