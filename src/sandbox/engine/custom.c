@@ -331,7 +331,6 @@ static void on_before(void *ctx, struct child *c)
 
     if (child_ok(c) && recipe_facts(&r->gives, buf_str(&c->out_text), &a->facts)) {
         child_free(steal(&a->helper));
-        keeper_dismiss(a, 0); /* the next one knows the client too */
         after_before(a);
         return;
     }
@@ -424,6 +423,8 @@ static int custom_start(struct attempt *a)
         xreplace(&a->name, xasprintf("sandpiper-%s", a->dir.id));
     if (attempt_record(a, NULL, false, &a->err) != 0)
         return -1;
+    if (r->open.n)
+        keeper_start(a); /* it may be queued for long before there is a client */
     return r->open.n ? join_site(a) : after_site(a);
 }
 

@@ -14,7 +14,8 @@
 #include "engine/site.h"
 #include "process/child.h"
 
-#define NAME "sp-keeper" /* so that "killall sandpiper" spares it */
+#define DISMISS_MS 100         /* it only has to exit */
+#define NAME       "sp-keeper" /* so that "killall sandpiper" spares it */
 
 /* A message to the keeper. It is shorter than PIPE_BUF, so it is written whole or not at all. */
 struct message {
@@ -57,6 +58,8 @@ static int keeper_main(void *ctx)
 
 bool keeper_start(struct attempt *a)
 {
+    if (a->keeper.process)
+        keeper_dismiss(a, DISMISS_MS);
     char *const argv[] = {(char *)"the sandbox's keeper", NULL};
     int ends[2], keep_open[8];
     size_t n = a->client ? child_descriptors(a->client, keep_open) : 0;

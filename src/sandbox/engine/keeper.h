@@ -20,7 +20,8 @@ struct keeper {
     int pipe;
 };
 
-bool keeper_start(struct attempt *a); /* false: it could not be started */
+/* False: it could not be started. A later call replaces it by one that knows what was started since. */
+bool keeper_start(struct attempt *a);
 /* which process is the first inside, and whether anything was created at all */
 void keeper_tell(const struct attempt *a);
 /* Nothing is left, or the sandbox lives on: the keeper has nothing to do and exits. */

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@
 #include "process/child.h"
 #include "process/loop.h"
 #include "records/owner.h"
+#include "records/record.h"
 #include "records/run_dir.h"
 
 #define VARIABLE   "SANDPIPER_SITE" /* ENGINE:DIRECTORY:OWNER */
@@ -43,8 +45,8 @@ struct site {
     bool settled; /* ready or failed was told */
 };
 
-/* The directories that this program has made, one for each engine. They are removed by the site, or where
- * there was none, by the next sweep, since we are their owner. */
+/* The directories of this program's sites, one for each engine. The first start makes it, and the site
+ * removes it. */
 static struct {
     const char *engine;
     char id[17];
@@ -52,7 +54,7 @@ static struct {
 
 static int own_place(const char *engine, char id[17], struct error *err)
 {
-    struct run_dir d;
+    uint64_t lot;
     size_t i = 0;
 
     while (i < PLACES && made[i].engine && strcmp(made[i].engine, engine) != 0)
@@ -60,14 +62,37 @@ static int own_place(const char *engine, char id[17], struct error *err)
     if (i == PLACES)
         return error_set(err, ERROR_SANDBOX, 0, "too many engines in one program");
     if (!made[i].engine) {
-        if (run_dir_make(&d, err) != 0)
-            return -1;
+        if (getrandom(&lot, sizeof lot, 0) != sizeof lot)
+            return error_errno(err, "random numbers");
         made[i].engine = engine;
-        memcpy(made[i].id, d.id, sizeof made[i].id);
-        run_dir_release(&d);
+        snprintf(made[i].id, sizeof made[i].id, "%016llx", (unsigned long long)lot);
     }
     memcpy(id, made[i].id, sizeof made[i].id);
     return 0;
+}
+
+/* Make its directory, unless another start has. The record says whose it is, so that whoever finds it later
+ * can remove it. */
+static int make_place(const struct site *s, struct error *err)
+{
+    struct run_dir d;
+
+    if (access(s->dir.path, F_OK) == 0)
+        return 0;
+    if (run_dir_make(&d, err) != 0)
+        return -1;
+    if (record_write(&(struct record){.dir = d.path, .owner = s->owner}, err) != 0) {
+        run_dir_remove(&d);
+        return -1;
+    }
+    if (rename(d.path, s->dir.path) == 0) {
+        run_dir_release(&d);
+        return 0;
+    }
+    int code = errno;
+    run_dir_remove(&d);
+    errno = code;
+    return code == ENOTEMPTY || code == EEXIST ? 0 : error_errno(err, "%s", s->dir.path);
 }
 
 /* The place that the starter has chosen for this engine. False: there is none. */
@@ -241,6 +266,10 @@ struct site *site_join(struct loop *loop, const struct engine_recipe *r, const s
         return NULL;
     }
     s->owner = owner ? steal(&owner) : owner_self();
+    if (make_place(s, err) != 0) {
+        site_leave(s);
+        return NULL;
+    }
     recipe_fill(&r->open, vars, NULL, &s->commands.open);
     recipe_fill(&r->state, vars, NULL, &s->commands.state);
     recipe_fill(&r->close, vars, NULL, &s->commands.close);
