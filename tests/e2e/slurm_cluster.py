@@ -1,7 +1,8 @@
 """slurm_cluster.py - a real Slurm on loopback for the tests that need one: a controller, munge, and nodes of this machine, in a folder of its own. As
-root. It is up in some seconds; everything that it started is ended by its pid files."""
+root. It is up within a second; its daemons are our children, and are killed with us."""
 import contextlib
 import os
+import random
 import shutil
 import signal
 import socket
@@ -45,12 +46,13 @@ NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=
 PARTITION = "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO\n"
 
 
+PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
+
+
 def free_ports(n):
-    """A row of them."""
+    """A row of them, below those that the kernel gives to others meanwhile."""
     while True:
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            first = s.getsockname()[1]
+        first = random.randrange(20000, 32000)
         try:
             for port in range(first, first + n):
                 with socket.socket() as s:
@@ -62,8 +64,8 @@ def free_ports(n):
 
 class Cluster:
     def __init__(self, folder, names):
-        self.folder, self.names, self.conf = folder, names, os.path.join(folder, "slurm.conf")
-        self.env = dict(os.environ, SLURM_CONF=self.conf)
+        self.folder, self.names, self.conf, self.daemons = folder, names, os.path.join(folder, "slurm.conf"), {}
+        self.env = dict(os.environ, SLURM_CONF=self.conf, PATH=PATH)
 
     def ask(self, *argv, **kw):
         return subprocess.run(argv, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=30, cwd="/", **kw).stdout
@@ -71,26 +73,27 @@ class Cluster:
     def jobs(self):
         return self.ask("squeue", "--noheader", "--format=%i %T").splitlines()
 
-    def daemon(self, name):
-        with open(os.path.join(self.folder, name + ".pid")) as f:
-            return int(f.read())
+    def start(self, name, *argv):
+        self.daemons[name] = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *argv], env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                              stderr=subprocess.DEVNULL, cwd="/")
+
+    def start_node(self, name):
+        self.start(name, "slurmd", "-D", "-f", self.conf, "-N", name)
 
     def kill(self, name):
-        """A node is gone, with all that it ran: its daemon, and the daemons of its steps."""
-        pid = self.daemon(name)
-        os.kill(pid, signal.SIGKILL)
+        """One is gone: a node with all that it ran, which are the daemons of its steps."""
+        self.daemons[name].kill()
+        self.daemons.pop(name).wait()
         for other in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open("/proc/%s/cmdline" % other, "rb") as f, open("/proc/%s/environ" % other, "rb") as e:
-                    if f.read().startswith(b"slurmstepd") and ("SLURMD_NODENAME=%s\0" % name).encode() in e.read():
+                    env = e.read()
+                    if f.read().startswith(b"slurmstepd") and b"SLURMD_NODENAME=%s\0" % name.encode() in env and self.conf.encode() in env:
                         os.kill(int(other), signal.SIGKILL)
             except OSError:
                 pass
 
-    def start_node(self, name):
-        subprocess.run(["slurmd", "-f", self.conf, "-N", name], env=self.env, check=True, cwd="/")
-
-    def wait_idle(self, seconds=30):
+    def wait_idle(self, seconds=60):
         deadline = time.monotonic() + seconds
         while self.ask("sinfo", "--noheader", "--format=%T", "--Node").split().count("idle") < len(self.names):
             if time.monotonic() > deadline:
@@ -105,20 +108,23 @@ class Cluster:
 def missing():
     if os.geteuid() != 0:
         return "Slurm's daemons are started by root"
-    lacks = [p for p in ("slurmctld", "slurmd", "munged", "srun", "salloc") if not shutil.which(p, path=os.environ["PATH"] + ":/usr/sbin:/sbin")]
+    lacks = [p for p in ("slurmctld", "slurmd", "munged", "srun", "salloc") if not shutil.which(p, path=PATH)]
     return "Slurm is not there: slurm-wlm, munge (%s)" % ", ".join(lacks) if lacks else None
 
 
-def munge(folder):
-    """An authentication of its own, in the foreground."""
-    key = os.path.join(folder, "munge.key")
+def start_munge(c):
+    """An authentication of its own."""
+    key = os.path.join(c.folder, "munge.key")
     with open(key, "wb") as f:
         f.write(os.urandom(1024))
     os.chmod(key, 0o400)
-    names = {n: os.path.join(folder, "munge." + n) for n in ("socket", "log", "pid", "seed")}
-    return subprocess.Popen(["munged", "--foreground", "--force", "--key-file=" + key, "--socket=" + names["socket"], "--log-file=" + names["log"],
-                             "--pid-file=" + names["pid"], "--seed-file=" + names["seed"]], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                            stderr=subprocess.DEVNULL, cwd="/", env=dict(os.environ, PATH=os.environ["PATH"] + ":/usr/sbin"))
+    names = {n: os.path.join(c.folder, "munge." + n) for n in ("socket", "log", "pid", "seed")}
+    c.start("munge", "munged", "--foreground", "--force", "--key-file=" + key, "--socket=" + names["socket"], "--log-file=" + names["log"],
+            "--pid-file=" + names["pid"], "--seed-file=" + names["seed"])
+    deadline = time.monotonic() + 30
+    while not os.path.exists(names["socket"]):
+        assert time.monotonic() < deadline and c.daemons["munge"].poll() is None, "munged does not start"
+        time.sleep(0.02)
 
 
 @contextlib.contextmanager
@@ -135,23 +141,14 @@ def running(nodes=2, cpus=8):
         f.write(CONF.format(folder=folder, port=port, port1=port + 1))
         f.writelines(NODE.format(name=name, host=socket.gethostname(), port=port + 2 + i, cpus=cpus) for i, name in enumerate(names))
         f.write(PARTITION)
-    os.environ["PATH"] += ":/usr/sbin:/sbin"
-    authentication = munge(folder)
     try:
-        deadline = time.monotonic() + 10
-        while not os.path.exists(os.path.join(folder, "munge.socket")):
-            assert time.monotonic() < deadline and authentication.poll() is None, "munged does not start"
-            time.sleep(0.02)
-        subprocess.run(["slurmctld", "-f", c.conf], env=c.env, check=True, cwd="/")
+        start_munge(c)
+        c.start("slurmctld", "slurmctld", "-D", "-f", c.conf)
         for name in names:
             c.start_node(name)
         c.wait_idle()
         yield c
     finally:
-        for name in [*names, "slurmctld"]:
-            with contextlib.suppress(OSError, ValueError):
-                pid = c.daemon(name)
-                os.kill(pid, signal.SIGKILL)
-        authentication.terminate()
-        authentication.wait()
+        for name in reversed(list(c.daemons)):
+            c.kill(name)
         shutil.rmtree(folder, ignore_errors=True)
