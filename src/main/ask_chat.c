@@ -9,6 +9,7 @@
 #include "base/scrub.h"
 #include "agent/agent.h"
 #include "main/talk.h"
+#include "process/signals.h"
 #include "sandbox/sandbox.h"
 #include "term/term.h"
 
@@ -69,6 +70,37 @@ static int cell_time(void *ctx, const char *text, int64_t *ms, struct error *err
     return 0;
 }
 
+static void on_added_notice(void *ctx, bool detail, const char *line)
+{
+    ask_notice(ctx, detail ? NOTICE_DETAIL : NOTICE_INFO, line);
+}
+
+/* "/with NAMES": into the sandbox as it runs, so that its variables stay. */
+static int add_with(void *ctx, const char *names, char **told, struct error *err)
+{
+    struct talk *t = ctx;
+    struct ask *a = &t->ask;
+    struct argv wanted autorelease(argv_release) = ARGV_INIT;
+    const struct with_ask ask = {.c = a->c, .loop = a->loop, .notice = on_added_notice, .ctx = a};
+
+    if (!names) {
+        const char *now = sandbox_options(a->sandbox)->with;
+
+        *told = xstrdup(now ? now : "");
+        return 0;
+    }
+    loop_arm(a->loop);
+    if (packages_want(&wanted, "/with", names, err) < 0)
+        return -1;
+    const struct packages_set *set = with_add(&t->with, &ask, a->sandbox, &wanted, err);
+    if (!set)
+        return -1;
+    autofree char *note = xasprintf("[The user has added packages: code can import %s now.]", set->names);
+    agent_tell(a->agent, note);
+    *told = xstrdup(set->names);
+    return 0;
+}
+
 /* "/fork": the sandbox goes with the copy; a live copy of its interpreter stays for the session before. */
 static int fork_chat(void *ctx, const char *wanted, char **title, char **was, struct error *err)
 {
@@ -119,6 +151,7 @@ int talk_open_chat(struct talk *t, struct error *err)
         .model = change_model,
         .models = model_names,
         .cell_time = cell_time,
+        .with = add_with,
         .fork = fork_chat,
         .at_prompt = at_prompt,
         .doctor = doctor_options,

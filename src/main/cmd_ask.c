@@ -176,6 +176,30 @@ static void on_with_notice(void *ctx, bool detail, const char *line)
         print_line(line);
 }
 
+/* Did the user ask for packages for this run? */
+static bool asks_for_packages(const struct config *c)
+{
+    return config_source(c, &c->with)->kind > SOURCE_FILE
+           || config_source(c, &c->requirements)->kind > SOURCE_FILE;
+}
+
+/* A session that goes on has those of before, so that its code does what it did. */
+static int get_talk_packages(struct talk *t, struct sandbox_options *o, struct error *err)
+{
+    const struct store_found *from = t->saved.from;
+    bool before = from && from->lock && *from->lock && !asks_for_packages(t->ask.c);
+    const struct with_ask ask = {
+        .c = t->ask.c, .loop = t->loop, .notice = on_with_notice, .ctx = t, .alone = before};
+
+    if (before && packages_want_lock(&t->with.wanted, "the session", from->lock, err) < 0)
+        return -1;
+    if (with_get(&t->with, &ask, o, err) == 0)
+        return 0;
+    return before && err->kind != ERROR_CANCELLED
+               ? error_wrap(err, "the packages that the session had (--with NAMES: others)")
+               : -1;
+}
+
 static int open_sandbox(struct talk *t, struct error *err)
 {
     struct sandbox_options o;
@@ -184,7 +208,7 @@ static int open_sandbox(struct talk *t, struct error *err)
     o.session_dir = t->session.dir;
     o.out_dir = t->session.out_dir;
     o.run.mounts = &t->mounts;
-    if (with_get(&t->with, &(struct with_ask){t->ask.c, t->loop, on_with_notice, NULL, t}, &o, err) < 0)
+    if (get_talk_packages(t, &o, err) < 0)
         return -1;
     t->ask.sandbox = t->saved.sandbox = sandbox_new(&o, t->loop);
     return sandbox_claim(t->ask.sandbox, err);

@@ -21,6 +21,7 @@
 #include "conversation/cell_json.h"
 #include "json/json.h"
 #include "mount/mount.h"
+#include "packages/packages.h"
 #include "main/command.h"
 #include "pipe/stdin.h"
 #include "process/loop.h"
@@ -143,11 +144,16 @@ static bool code_is_stdin(const struct config *c)
     return !c->code && (!c->args.operand || c->args.operand_is_stdin);
 }
 
+static const char *code_name(const struct config *c)
+{
+    return c->code ? "-c" : code_is_stdin(c) ? "stdin" : c->args.operand;
+}
+
 static int read_code(struct exec *x, struct error *err)
 {
     const struct config *c = x->c;
     struct buf *code = &x->code;
-    const char *name = c->code ? "-c" : code_is_stdin(c) ? "stdin" : c->args.operand;
+    const char *name = code_name(c);
 
     if (c->code) {
         if (!buf_addstr(code, c->code))
@@ -251,6 +257,15 @@ static int put_arguments(const struct exec *x, struct error *err)
     return sandbox_set_arguments(x->sandbox, v.v, v.n, err);
 }
 
+/* A module need not be called as its package is, so no name is proposed. */
+static void tell_missing(const struct config *c, const struct cell_result *r)
+{
+    static const char is[] = "ModuleNotFoundError: No module named ";
+
+    if (r->exception && !c->front.quiet && !strncmp(r->exception, is, strlen(is)))
+        print_line("a package that the sandbox lacks is added by its name: --with NAME");
+}
+
 /* Print what python3 itself would print, and which limit was reached. */
 static void tell_result(const struct config *c, const struct cell_result *r)
 {
@@ -259,6 +274,7 @@ static void tell_result(const struct config *c, const struct cell_result *r)
     if (r->exception && r->status != CELL_INTERRUPTED
         && !(r->traceback && strstr(r->traceback, r->exception)))
         print_plain(r->exception);
+    tell_missing(c, r);
     if (r->status != CELL_OK && r->status != CELL_EXIT && r->status != CELL_INTERRUPTED
         && (r->status != CELL_DIED || r->exit_code)) {
         struct cell_result told = *r;
@@ -381,7 +397,11 @@ static int exec_in_session(struct exec *x, struct error *err)
     o.run.notice_ctx = o.ctx = x;
     if (!c->dry_run && read_code(x, err) < 0)
         return -1;
-    if (with_get(&x->with, &(struct with_ask){c, x->loop, on_notice, NULL, x}, &o, err) < 0)
+    if (!c->dry_run && packages_want_script(&x->with.wanted, code_name(c), buf_str(&x->code), err) < 0)
+        return -1;
+    if (with_get(&x->with, &(struct with_ask){.c = c, .loop = x->loop, .notice = on_notice, .ctx = x}, &o,
+                 err)
+        < 0)
         return -1;
     if (c->dry_run) {
         o.session_dir = "/tmp";

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "ask/setup.h"
+#include "ask/with.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -36,6 +37,7 @@ struct repetition {
     struct receipt receipt;
     struct rerun_data data;
     struct mounts mounts; /* of the command line alone */
+    struct with with;     /* the packages of the receipt */
     struct session session;
     const char *name; /* of the receipt, as the user wrote it */
 };
@@ -147,6 +149,10 @@ static int run_all(const struct repetition *x, struct receipt *now, struct error
     setup_sandbox(x->c, &o);
     o.run.name = NULL;
     o.run.mounts = &x->mounts;
+    if (x->with.any) {
+        o.run.packages = &x->with.mount;
+        o.with = x->with.set.names;
+    }
     o.run.notice = on_rerun_notice;
     o.run.notice_ctx = (void *)x;
     o.session_dir = x->session.dir;
@@ -320,6 +326,27 @@ static int run_and_compare(const struct repetition *x, struct error *err)
     return tell_comparison(&c);
 }
 
+/* Those that the code had, by their hashes, and nothing that config.yaml asks for. All pieces run in one
+ * sandbox: of a package that changed its version in between, the last one is taken. */
+static int get_receipts_packages(struct repetition *x, struct error *err)
+{
+    struct sandbox_options o;
+    autofree char *lock = NULL;
+
+    for (size_t i = 0; i < x->receipt.n_places; i++)
+        if (x->receipt.places[i].lock)
+            xreplace(&lock, packages_lock_join(lock, x->receipt.places[i].lock));
+    if (!lock || !*lock)
+        return 0;
+    if (packages_want_lock(&x->with.wanted, x->name, lock, err) < 0)
+        return -1;
+    setup_sandbox(x->c, &o);
+    o.run.name = NULL;
+    const struct with_ask ask = {
+        .c = x->c, .loop = x->loop, .notice = on_rerun_notice, .ctx = x, .alone = true};
+    return with_get(&x->with, &ask, &o, err);
+}
+
 static int rerun(struct repetition *x, struct error *err)
 {
     const struct config *c = x->c;
@@ -336,13 +363,15 @@ static int rerun(struct repetition *x, struct error *err)
     if (loop_signals(x->loop, err) < 0 || session_open(&x->session, c, NULL, err) < 0)
         return -1;
     tell_receipt(x);
+    if (get_receipts_packages(x, err) < 0)
+        return -1;
     int status = run_and_compare(x, err);
     return status < 0 && err->kind == ERROR_CANCELLED ? loop_exit_code(x->loop) : status;
 }
 
 int cmd_rerun(struct config *c, int closed)
 {
-    struct repetition x = {.c = c, .loop = loop_new(), .data = {.folders = {-1, -1}}};
+    struct repetition x = {.c = c, .loop = loop_new(), .data = {.folders = {-1, -1}}, .with = WITH_INIT};
     struct error err = {0};
 
     (void)closed;
@@ -352,6 +381,7 @@ int cmd_rerun(struct config *c, int closed)
         status = print_failure(&err);
     session_close(&x.session);
     mounts_release(&x.mounts);
+    with_release(&x.with);
     rerun_data_release(&x.data);
     receipt_release(&x.receipt);
     loop_free(x.loop);

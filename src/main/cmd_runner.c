@@ -56,7 +56,9 @@ static int run_in_session(struct config *c, struct loop *loop, struct runner_chi
     o.up = runner_child_up;
     o.run.notice_ctx = o.ctx = child;
     o.session_dir = session.dir;
-    if (with_get(&with, &(struct with_ask){c, loop, runner_child_notice, NULL, child}, &o, err) < 0) {
+    if (with_get(&with, &(struct with_ask){.c = c, .loop = loop, .notice = runner_child_notice, .ctx = child},
+                 &o, err)
+        < 0) {
         session_close(&session);
         return -1;
     }

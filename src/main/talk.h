@@ -15,9 +15,9 @@ struct talk {
     struct loop *loop;
     struct session session;
     struct mounts mounts;
-    struct with with; /* packages */ /* for the sandbox */
-    struct saved saved;              /* points at members of this struct */
-    struct pipe *pipe;               /* either this or the chat below */
+    struct with with;   /* packages for the sandbox */
+    struct saved saved; /* points at members of this struct */
+    struct pipe *pipe;  /* either this or the chat below */
     struct term *term;
     struct argv names; /* of models, for Tab in the chat */
     char *place;       /* where code runs, as shown to the user; or NULL */

@@ -4,10 +4,12 @@ import json
 import os
 import stat
 import subprocess
+import threading
 import time
 
 import pytest
 
+from chat_keys import ask, leave, start
 from conftest import PLACES, make_sandpiper, need_engine
 from package_index import Index, uv
 
@@ -263,3 +265,168 @@ def test_packages_list_rm_and_gc(program, index):
 def test_a_session_without_packages_does_nothing_for_them(program):
     assert program.run("exec", "-c", "print(1)").code == 0
     assert not os.path.exists(program.path("cache/sandpiper/packages"))
+
+
+SCRIPT = """#!/usr/bin/env python3
+# /// script
+# requires-python = ">=3.8"
+# dependencies = [
+#     "sandpail<1.1",  # an old one
+#     'bucket-list',
+# ]
+# ///
+import sandpail, bucket_list
+print(sandpail.__version__, bucket_list.__version__)
+"""
+
+
+@needs_uv
+def test_a_script_says_what_it_needs(program, index):
+    r = run(program, index, program.write("s.py", SCRIPT))
+    assert r.code == 0 and r.out == "1.0 2.0\n", r
+    assert run(program, index, "-", stdin=SCRIPT).out == "1.0 2.0\n"
+    r = run(program, index, program.write("s.py", SCRIPT.replace('"sandpail<1.1"', '"sandpail @ http://127.0.0.1:9/x.whl"')))
+    assert r.code == 125 and "packages have a name here" in r.err, r
+    r = run(program, index, program.write("s.py", SCRIPT.replace("'bucket-list',", "bucket-list,")))
+    assert r.code == 125 and "are no list of texts" in r.err, r
+    r = run(program, index, program.write("s.py", "# /// script\n# dependencies = ['x']\nprint('no end: no block')\n"))
+    assert r.code == 0 and "no end" in r.out, r
+
+
+CALL = {"answer": {"calls": [{"code": "import sandpail; print(sandpail.__version__)"}]}}
+DONE = {"answer": {"text": "It is 1.1."}}
+
+
+@needs_uv
+def test_a_session_goes_on_with_its_packages_and_a_receipt_has_them(program, index, serve):
+    server = serve(program, [CALL, DONE, CALL, DONE])
+    r = program.run("--with", "sandpail", "Which version?", env=env(index))
+    assert r.code == 0, r
+    index.add("sandpail", "1.2")
+    index.close()                                           # what is kept is enough
+    r = program.run("-c", "And now?", env=env(index))
+    assert r.code == 0 and server.requests[3].body["messages"][-1]["content"] == "1.1", server.requests[3].body
+    path = os.path.join(program.work, "r.json")
+    assert program.run("receipt", "-o", path).code == 0
+    receipt = json.load(open(path))
+    assert receipt["places"][0]["lock"].startswith("sandpail==1.1 --hash=sha256:"), receipt["places"]
+    assert "sandpail" in receipt["places"][0]["packages"], receipt["places"]
+    r = program.run("rerun", path, env=env(index))
+    assert r.code == 0 and "same result" in r.out, r
+    receipt["places"][0]["lock"] = "--index-url=http://127.0.0.1:9\n"
+    with open(path, "w") as f:
+        json.dump(receipt, f)
+    r = program.run("rerun", path, env=env(index))
+    assert r.code == 2 and "options" in r.err, r
+
+
+@needs_uv
+def test_a_named_sandbox_keeps_them(program, index):
+    show = ("-c", "import sandpail; print(sandpail.__version__)")
+    try:
+        assert run(program, index, "--sandbox-name", "kept", "--with", "sandpail<1.1", *show).out == "1.0\n"
+        assert run(program, index, "--sandbox-name", "kept", *show).out == "1.0\n"
+        r = run(program, index, "--sandbox-name", "kept", "--with", "sandpail<1.1,bucket-list", "-c", "import bucket_list; print(bucket_list.__file__)")
+        assert r.code == 0 and r.out.startswith("/tmp/.with-packages/"), r     # it runs already, so they are sent
+    finally:
+        program.run("rm", "kept")
+
+
+@needs_uv
+def test_with_in_a_chat_keeps_the_variables(program, index, serve):
+    index.add("huge", files={"huge/__init__.py": "", "huge/data.bin": bytes(90 << 20)})
+    server = serve(program, [CALL, DONE])
+    p = start(program, env=env(index))
+    ask(p, "/run x = 42; x", "42")
+    ask(p, "/with", "You asked for no packages")
+    ask(p, "/with sandpile", "there is no package sandpile in the index")
+    ask(p, "/with huge", "has room for")
+    ask(p, "/with sandpail<1.1", "Code can import sandpail 1\\.0")
+    ask(p, "/with bucket-list", "Code can import bucket-list 2\\.0")
+    ask(p, "/run import bucket_list; print(x, bucket_list.sandpail_is() if hasattr(bucket_list, 'sandpail_is') else bucket_list.__version__)", "42 2\\.0")
+    ask(p, "/run import sandpail; print('v', sandpail.__version__)", "v 1\\.0")     # what was there stays as it is
+    ask(p, "/with", "sandpail 1\\.0, bucket-list 2\\.0")
+    ask(p, "which?", "It is 1")
+    leave(p)
+    assert "code can import sandpail 1.0 now" in json.dumps(server.requests[0].body), server.requests[0].body
+
+
+VERSIONS = {"answer": {"calls": [{"code": "import sandpail, bucket_list; print(sandpail.__version__, bucket_list.__version__)"}]}}
+
+
+@needs_uv
+def test_what_was_added_outlives_a_restart_and_is_there_when_the_session_goes_on(program, index, serve):
+    server = serve(program, [CALL, DONE, VERSIONS, DONE, VERSIONS, DONE])
+    program.configure("with: [sandpail]\n")
+    p = start(program, env=env(index))
+    ask(p, "which?", "It is 1")
+    ask(p, "/with sandpail<1.1", "Code can import sandpail 1\\.0")         # another version takes its place
+    ask(p, "/with sandpail==1.0", "Code can import sandpail 1\\.0")        # it is there already
+    ask(p, "/with bucket-list", "Code can import bucket-list 2\\.0")
+    ask(p, "/with", "asked for: sandpail 1\\.0, bucket-list 2\\.0\\.")
+    show = "/run import sandpail, bucket_list; print('now', sandpail.__version__, bucket_list.__version__)"
+    ask(p, "/reset", "restarted")
+    ask(p, show, "now 1\\.0 2\\.0")
+    ask(p, "/run import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "[Kk]illed|died")
+    ask(p, show, "now 1\\.0 2\\.0")
+    ask(p, "and both?", "It is 1")
+    leave(p)
+    index.add("sandpail", "1.2")
+    index.close()                                           # what is kept is enough, and config.yaml asks for no other
+    r = program.run("-c", "And now?", env=env(index))
+    assert r.code == 0 and server.requests[5].body["messages"][-1]["content"] == "1.0 2.0", r
+    path = os.path.join(program.work, "r.json")
+    assert program.run("receipt", "-o", path).code == 0
+    locks = [place.get("lock", "").count("--hash") for place in json.load(open(path))["places"]]
+    assert locks == [1, 2], locks                           # one is run with the newest of both
+    r = program.run("rerun", path, env=env(index))
+    assert r.code == 1 and "1.0" in r.out and "1.1" in r.out, r     # the first piece had another version, which is seen
+
+
+
+@needs_uv
+def test_a_second_computation_has_what_was_added(program, index, serve):
+    answer = {"answer": {"text": "The version is 2.0."}}
+    both = {"answer": {"calls": [{"code": "import bucket_list; print(bucket_list.__version__)"}]}}
+    server = serve(program, [both, answer, both, answer])
+    p = start(program, "--verify", env=env(index))
+    ask(p, "/with bucket-list", "Code can import bucket-list 2\\.0")
+    ask(p, "which?", "(?s)version is 2.*second computation")
+    leave(p)
+    assert server.requests[3].body["messages"][-1]["content"] == "2.0", server.requests[3].body
+
+
+@needs_uv
+def test_it_can_be_interrupted_and_the_chat_goes_on(program, index, serve):
+    serve(program, [])
+    asked = threading.Event()
+    plain = index.answer
+
+    def hang(request):
+        asked.set()
+        gone.wait(60)
+        plain(request)
+
+    gone = threading.Event()
+    p = start(program, env=env(index))
+    ask(p, "/run x = 42; x", "42")
+    index.answer = hang
+    p.send("/with sandpail\r")
+    assert asked.wait(30)
+    p.send("\x03")
+    p.expect("interrupted")
+    p.expect("> ")
+    gone.set()
+    ask(p, "/run x + 1", "43")
+    ask(p, "/with sandpail", "Code can import sandpail 1\\.1")
+    leave(p)
+
+
+def test_ways_to_install_lead_there(program):
+    for code in ["!pip install -q sandpail", "%pip install sandpail"]:
+        r = program.run("exec", "-c", code)
+        assert "--with sandpail" in r.err, (code, r)
+    r = program.run("exec", "-c", "import sandpail")
+    assert r.err.endswith("No module named 'sandpail'\nsandpiper: a package that the sandbox lacks is added by its name: --with NAME\n"), r
+    assert "--with" not in program.run("exec", "-q", "-c", "import sandpail").err
+    assert "/with NAME" in json.loads(program.run("exec", "--json-result", "-c", "import sandpail").out)["error"]["hint"]

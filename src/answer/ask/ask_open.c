@@ -69,6 +69,7 @@ static void on_sandbox_up(void *ask, const struct sandbox *s)
                                   .runtime = sandbox_runtime(s),
                                   .python = python,
                                   .name = a->c->sandbox_name,
+                                  .lock = sandbox_options(s)->with_lock,
                                   .mounts = mounts,
                                   .n_mounts = m ? m->n : 0}};
 
@@ -107,7 +108,9 @@ static struct sandbox *fresh_sandbox(void *ctx)
     so.with = sandbox_options(a->sandbox)->with;
     so.phase = on_sandbox_phase;
     so.ctx = a;
-    return sandbox_new(&so, a->loop);
+    struct sandbox *s = sandbox_new(&so, a->loop);
+    sandbox_share_packages(s, a->sandbox);
+    return s;
 }
 
 static void on_unsent(void *ctx, const char *body)

@@ -2,6 +2,7 @@
 #include "ask/with.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,6 +21,14 @@
 
 void with_release(struct with *w)
 {
+    while (w->added) {
+        struct with *one = w->added;
+
+        w->added = one->added;
+        one->added = NULL;
+        with_release(one);
+        free(one);
+    }
     argv_release(&w->wanted);
     packages_set_release(&w->set);
     mount_release(&w->mount);
@@ -166,16 +175,14 @@ static int collect_wanted(const struct config *c, struct argv *wanted, struct er
     return c->requirements ? packages_want_file(wanted, c->requirements, err) : 0;
 }
 
-int with_get(struct with *w, const struct with_ask *ask, struct sandbox_options *o, struct error *err)
+static int get_wanted(struct with *w, const struct with_ask *ask, const char *has, struct sandbox_options *o,
+                      struct error *err)
 {
     struct packages_python python autorelease(packages_python_release) = {0};
 
-    if (collect_wanted(ask->c, &w->wanted, err) < 0)
-        return -1;
-    if (!w->wanted.n)
-        return 0;
     if (find_inside_python(ask, o, &python, err) < 0)
         return -1;
+    packages_python_add(&python, has);
     struct with_work work = {ask, o};
     const struct packages_ask get = {.wanted = &w->wanted,
                                      .python = &python,
@@ -190,5 +197,39 @@ int with_get(struct with *w, const struct with_ask *ask, struct sandbox_options 
     w->any = true;
     o->run.packages = &w->mount;
     o->with = w->set.names;
+    o->with_lock = w->set.lock;
     return 0;
+}
+
+int with_get(struct with *w, const struct with_ask *ask, struct sandbox_options *o, struct error *err)
+{
+    if (!ask->alone && collect_wanted(ask->c, &w->wanted, err) < 0)
+        return -1;
+    return w->wanted.n ? get_wanted(w, ask, "", o, err) : 0;
+}
+
+/* What was added before counts as installed: it stays at its version. */
+const struct packages_set *with_add(struct with *w, const struct with_ask *ask, struct sandbox *s,
+                                    const struct argv *wanted, struct error *err)
+{
+    const struct sandbox_options *now = sandbox_options(s);
+    struct sandbox_options o = *now;
+    struct with *one = xcalloc(1, sizeof *one);
+
+    *one = WITH_INIT;
+    for (size_t i = 0; i < wanted->n; i++)
+        argv_push(&one->wanted, wanted->v[i]);
+    if (get_wanted(one, ask, now->with_lock, &o, err) == 0) {
+        autofree char *names = packages_names_join(now->with, one->set.names),
+                      *lock = packages_lock_join(now->with_lock, one->set.lock);
+
+        if (sandbox_add_packages(s, one->set.n ? one->set.folder : NULL, names, lock, err) == 0) {
+            one->added = w->added;
+            w->added = one;
+            return &one->set;
+        }
+    }
+    with_release(one);
+    free(one);
+    return NULL;
 }

@@ -11,13 +11,15 @@
 struct config;
 struct error;
 struct loop;
+struct sandbox;
 struct sandbox_options;
 
 struct with {           /* must outlive the sandbox */
     struct argv wanted; /* what else than the configuration says; filled by the caller */
     struct packages_set set;
     struct mount mount;
-    bool any; /* there are packages: the others are set */
+    bool any;           /* there are packages: the others are set */
+    struct with *added; /* the latest of with_add(), or NULL */
 };
 
 #define WITH_INIT ((struct with){.set = PACKAGES_SET_INIT, .mount = {.fd = -1}})
@@ -29,11 +31,18 @@ struct with_ask {
     void (*notice)(void *ctx, bool detail, const char *line);
     bool (*allow)(void *ctx, const char *what); /* as in packages_ask */
     void *ctx;
+    bool alone; /* what w->wanted has, and not what the configuration says */
 };
 
 /* Get what the configuration and w->wanted ask for, and put it into o, which is otherwise complete. Nothing
  * happens where nothing is asked for. A sandbox is started where its Python is not known. The errors of
  * packages_get() and of sandbox_wait(). */
 int with_get(struct with *w, const struct with_ask *ask, struct sandbox_options *o, struct error *err);
+
+/* The same for a sandbox that may run already, and whose variables stay: get what wanted names, send it, and
+ * add it to its options. What it has by now counts as installed, at its version. w holds it. The set, or NULL
+ * with err, as above: all is as before. */
+const struct packages_set *with_add(struct with *w, const struct with_ask *ask, struct sandbox *s,
+                                    const struct argv *wanted, struct error *err);
 
 #endif

@@ -204,6 +204,7 @@ static void add_place_of(struct making *m, const char *text, const char *package
     now.image = (char *)json_str(json_get(o, "image"));
     now.runtime = (char *)json_str(json_get(o, "runtime"));
     now.sandpiper = (char *)json_str(json_get(o, "sandpiper"));
+    now.lock = (char *)json_str(json_get(o, "with"));
     if (!p || !receipt_same_place(p, &now)) {
         if (m->r->n_places == RECEIPT_PLACES)
             return;
@@ -212,7 +213,8 @@ static void add_place_of(struct making *m, const char *text, const char *package
                                     .engine = xstrdup(now.engine),
                                     .image = xstrdup(now.image),
                                     .runtime = xstrdup(now.runtime),
-                                    .sandpiper = xstrdup(now.sandpiper)};
+                                    .sandpiper = xstrdup(now.sandpiper),
+                                    .lock = xstrdup(now.lock)};
     }
     receipt_add_packages(p, packages);
     lacks_mounts(m, json_get(o, "mounts"));

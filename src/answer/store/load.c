@@ -64,6 +64,7 @@ void store_found_release(struct store_found *f)
     free(f->question);
     free(f->answer);
     free(f->code);
+    free(f->lock);
     *f = (struct store_found){0};
 }
 
@@ -76,6 +77,22 @@ static void find_last(struct db *db, int64_t session, struct store_found *f)
     f->question = db_copy(&r, 0);
     f->answer = db_copy(&r, 1);
     f->code = db_copy(&r, 2);
+    db_done(&r);
+}
+
+/* What its last code ran in says which packages it had. */
+static void find_lock(struct db *db, int64_t session, struct store_found *f)
+{
+    struct db_rows r = db_query(
+        db, "SELECT place FROM cell WHERE session=? AND place IS NOT NULL ORDER BY n DESC LIMIT 1", "i",
+        session);
+
+    if (!db_next(&r))
+        return;
+    autofree char *place = db_copy(&r, 0);
+    autojson struct json *o = place ? json_parse(place, strlen(place), 0, NULL, NULL) : NULL;
+
+    f->lock = xstrdup(json_str(json_get(o, "with")));
     db_done(&r);
 }
 
@@ -115,6 +132,7 @@ int store_find(const char *place, const char *id, const char *folder, struct sto
                                      folder);
     if (take_found(&r, f, &n)) {
         find_last(db, n, f);
+        find_lock(db, n, f);
         return 0;
     }
     store_found_release(f);

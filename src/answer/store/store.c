@@ -336,10 +336,10 @@ static void note_place(struct store *s, const struct event *e)
 
     for (size_t i = 0; i < e->sandbox.n_mounts; i++)
         json_add(mounts, json_string(e->sandbox.mounts[i].path));
-    autojson struct json *o = json_object_of({"engine", json_string(e->sandbox.engine)},
-                                             {"image", json_string(e->sandbox.image)},
-                                             {"runtime", json_string(e->sandbox.runtime)},
-                                             {"sandpiper", json_string(VERSION)}, {"mounts", mounts});
+    autojson struct json *o = json_object_of(
+        {"engine", json_string(e->sandbox.engine)}, {"image", json_string(e->sandbox.image)},
+        {"runtime", json_string(e->sandbox.runtime)}, {"sandpiper", json_string(VERSION)}, {"mounts", mounts},
+        {"with", json_string(e->sandbox.lock)});
 
     xreplace(&s->place, json_print(o));
 }

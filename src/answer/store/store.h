@@ -55,6 +55,7 @@ struct store_found {
     int64_t questions, cells;
     /* the last question, its answer, and the code that ran for it; or NULL */
     char *question, *answer, *code;
+    char *lock; /* of the packages that its code had (packages/packages.h); or NULL */
 };
 /* The last session of folder (id NULL), or the one whose id, or the last part of it, begins with id. -1
  * with err (ERROR_USAGE): there is none, or there are several. */

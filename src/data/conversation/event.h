@@ -103,9 +103,9 @@ struct event {
         struct {
             const char *id, *model, *provider, *endpoint, *sandbox, *version;
         } session;
-        /* image, runtime, name: or NULL */
+        /* image, runtime, name: or NULL. lock: of packages that the user asked for; or NULL */
         struct {
-            const char *engine, *image, *runtime, *python, *name;
+            const char *engine, *image, *runtime, *python, *name, *lock;
             const struct event_mount *mounts;
             size_t n_mounts;
         } sandbox;

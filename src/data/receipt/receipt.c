@@ -65,6 +65,7 @@ static void release_place(struct receipt_place *p)
     free(p->python);
     free(p->sandpiper);
     argv_release(&p->packages);
+    free(p->lock);
 }
 
 void receipt_release(struct receipt *r)
@@ -96,7 +97,7 @@ static bool both(const char *a, const char *b)
 bool receipt_same_place(const struct receipt_place *a, const struct receipt_place *b)
 {
     return both(a->engine, b->engine) && both(a->image, b->image) && both(a->runtime, b->runtime)
-           && both(a->sandpiper, b->sandpiper);
+           && both(a->sandpiper, b->sandpiper) && both(a->lock, b->lock);
 }
 
 /* In place of another version, where another program imported one. */
@@ -189,10 +190,14 @@ static struct json *place_json(const struct receipt_place *p)
 
         json_set_str(packages, name, line[n] ? line + n + 1 : "");
     }
-    return json_object_of({"piece", json_integer((int64_t)p->piece)}, {"engine", json_string(p->engine)},
-                          {"image", json_string(p->image)}, {"runtime", json_string(p->runtime)},
-                          {"python", json_string(p->python)}, {"packages", packages},
-                          {"sandpiper", json_string(p->sandpiper)});
+    struct json *o = json_object_of({"piece", json_integer((int64_t)p->piece)},
+                                    {"engine", json_string(p->engine)}, {"image", json_string(p->image)},
+                                    {"runtime", json_string(p->runtime)}, {"python", json_string(p->python)},
+                                    {"packages", packages}, {"sandpiper", json_string(p->sandpiper)});
+
+    if (p->lock)
+        json_set_str(o, "lock", p->lock);
+    return o;
 }
 
 struct json *receipt_json(const struct receipt *r)

@@ -27,6 +27,7 @@ struct json;
 #define RECEIPT_FILES      1000 /* of one piece */
 #define RECEIPT_PLACES     100
 #define RECEIPT_PACKAGES   1000       /* of one place */
+#define RECEIPT_LOCK       (1u << 20) /* bytes of one */
 #define RECEIPT_CODE_BYTES (1u << 20) /* of one piece: no more can run */
 
 struct receipt_file {
@@ -59,6 +60,7 @@ struct receipt_place {
     size_t piece;                                        /* from 1 */
     char *engine, *image, *runtime, *python, *sandpiper; /* NULL: not known, or it has none */
     struct argv packages;                                /* "numpy 1.24.2": those that the code imported */
+    char *lock; /* of packages that were asked for: "emoji==2.16.0 --hash=...", a line each; NULL: none */
 };
 
 struct receipt {

@@ -256,6 +256,8 @@ static int read_place(const struct receipt_reader *r, const struct json *o, void
         || receipt_text(r, o, "sandpiper", WORD_BYTES, true, &p->sandpiper) < 0)
         return -1;
     p->piece = (size_t)piece;
+    if (json_get(o, "lock") && receipt_text(r, o, "lock", RECEIPT_LOCK, true, &p->lock) < 0)
+        return -1;
     return read_packages(r, json_get(o, "packages"), &p->packages);
 }
 

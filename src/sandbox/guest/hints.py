@@ -510,7 +510,8 @@ def hint_for(worker, e, frames):
     if isinstance(e, ModuleNotFoundError) or isinstance(e, ImportError) and 'install' in safe_str(e):
         need('installed')
         found = find_packages() or 'the standard library only'    # noqa: from installed.py
-        return 'nothing can be installed: there is no network. Installed: ' + found
+        return ('nothing can be installed: there is no network. Installed: ' + found
+                + '. The user can add packages: --with NAME, in a chat /with NAME')
     if isinstance(e, FileNotFoundError):
         names = sorted(posix.listdir(OPTIONS['data']))
         return 'files in %s: %s' % (OPTIONS['data'], names_text(names) if names else 'none')

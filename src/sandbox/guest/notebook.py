@@ -159,8 +159,9 @@ def told_packages(line):
         except metadata.PackageNotFoundError:
             missing.append(name)
     if missing:
-        print('[%s cannot be installed: the sandbox has no network. Packages come with its image: start '
-              'sandpiper with --image NAME]' % ', '.join(missing), file=sys.stderr)
+        print('[%s cannot be installed: the sandbox has no network. Start sandpiper with --with %s, or '
+              'with an image that has it (--image NAME)]' % (', '.join(missing), ','.join(missing)),
+              file=sys.stderr)
 
 
 def expanded(command):

@@ -260,23 +260,35 @@ int installer_resolve(struct installer *t, const struct installer_question *q, s
     return rc ? rc : read_lock(out, t->uv, lock, err);
 }
 
-int installer_install(struct installer *t, const struct packages_python *p, const char *lines,
-                      const char *folder, struct error *err)
+static int install_lines(struct installer *t, const struct packages_python *p, const char *in,
+                         const char *folder, bool offline, struct error *err)
 {
     struct run r autorelease(run_release);
-    autofree char *in = xasprintf("%s/lock.txt", t->scratch);
 
     run_begin(&r, t);
-    if (file_write_soon(in, lines, strlen(lines), err) < 0)
-        return -1;
     if (t->uv) {
         argv_pushl(&r.argv, t->uv, "pip", "install", "-q", "--no-deps", "--require-hashes", "--target",
                    folder, "-r", in, NULL);
         push_uv_target(&r.argv, t, p);
+        if (offline)
+            argv_push(&r.argv, "--offline");
     } else {
         argv_pushl(&r.argv, t->python, "-I", "-m", "pip", "install", "-q", "--no-deps", "--require-hashes",
                    "--no-compile", "--target", folder, "-r", in, NULL);
         push_pip_target(&r.argv, p);
     }
     return run_it(t, &r, err);
+}
+
+int installer_install(struct installer *t, const struct packages_python *p, const char *lines,
+                      const char *folder, struct error *err)
+{
+    autofree char *in = xasprintf("%s/lock.txt", t->scratch);
+    int rc = 1;
+
+    if (file_write_soon(in, lines, strlen(lines), err) < 0)
+        return -1;
+    if (t->uv && t->offline_first)
+        rc = install_lines(t, p, in, folder, true, err);
+    return rc == 1 ? install_lines(t, p, in, folder, false, err) : rc;
 }

@@ -25,6 +25,7 @@ struct installer {
     char *uv;            /* its path; NULL: pip is used */
     char *python;        /* the host's Python that pip and uv look at */
     struct buf said;     /* what the last run wrote to stderr */
+    bool offline_first;  /* the wheels may be here already: ask the index only for what is not */
     void (*notice)(void *ctx, bool detail, const char *line);
     void *ctx;
 };

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "json/json.h"
+#include "packages/packages.h"
 
 #define NAME_MAX_BYTES 200
 
@@ -245,6 +246,55 @@ void lock_write(const struct lock *l, struct buf *out)
     argv_sort(&lines);
     for (size_t i = 0; i < lines.n; i++)
         buf_addf(out, "%s\n", lines.v[i]);
+}
+
+/* Is a part of the list of that name? Names end at a blank or at "==". */
+static bool names_it(const char *list, const char *between, const char *part)
+{
+    size_t n = strcspn(part, " =");
+
+    for (const char *at = list; at; at = strstr(at, between), at = at ? at + strlen(between) : NULL)
+        if (strcspn(at, " =") == n && !strncmp(at, part, n))
+            return true;
+    return false;
+}
+
+/* Those of list that over does not name. */
+static void take_parts(struct argv *parts, const char *list, const char *over, const char *between)
+{
+    for (const char *at = list ? list : ""; *at;) {
+        const char *end = strstr(at, between);
+        size_t len = end ? (size_t)(end - at) : strlen(at);
+
+        if (len && !names_it(over, between, at))
+            argv_pushf(parts, "%.*s", (int)len, at);
+        at += len + (end ? strlen(between) : 0);
+    }
+}
+
+char *packages_names_join(const char *had, const char *more)
+{
+    struct argv parts autorelease(argv_release) = ARGV_INIT;
+    struct buf out = BUF_INIT(0);
+
+    take_parts(&parts, had, more, ", ");
+    for (size_t i = 0; i < parts.n; i++)
+        buf_addf(&out, "%s%s", parts.v[i], *more || i + 1 < parts.n ? ", " : "");
+    buf_addstr(&out, more);
+    return buf_steal(&out, NULL);
+}
+
+char *packages_lock_join(const char *had, const char *more)
+{
+    struct argv lines autorelease(argv_release) = ARGV_INIT;
+    struct buf out = BUF_INIT(0);
+
+    take_parts(&lines, had, more, "\n");
+    take_parts(&lines, more, "", "\n");
+    argv_sort(&lines); /* as lock_write() */
+    for (size_t i = 0; i < lines.n; i++)
+        buf_addf(&out, "%s\n", lines.v[i]);
+    return buf_steal(&out, NULL);
 }
 
 const struct locked *lock_youngest(const struct lock *l, int64_t now, int64_t seconds)

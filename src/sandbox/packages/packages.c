@@ -36,7 +36,7 @@ struct getting {
     char *names;      /* what was wanted, with versions */
     struct buf lines; /* of the lock, without what the sandbox has */
     char list[SHA256_HEX], id[SHA256_HEX];
-    char *scratch; /* a folder for this run */
+    char *root, *scratch; /* scratch: a folder for this run */
 };
 
 static void tell_getting(const struct getting *g, bool detail, const char *fmt, ...)
@@ -62,6 +62,7 @@ static void getting_release(struct getting *g)
     if (g->scratch)
         file_remove_tree(g->scratch);
     free(g->scratch);
+    free(g->root);
 }
 
 /* What tells this list from another one. */
@@ -304,8 +305,6 @@ static int make_lock(struct getting *g, struct error *err)
     struct lock any autorelease(lock_release) = {0};
     int64_t before = g->ask->cooldown_ms ? (int64_t)time(NULL) - g->ask->cooldown_ms / 1000 : 0;
 
-    if (take_given_lock(g))
-        return 0;
     tell_getting(g, false, "Packages: looking for versions");
     int rc = resolve_wanted(g, before, &g->lock, err);
     if (rc == 0 || rc < 0)
@@ -425,7 +424,8 @@ static void tell_waits(void *ctx)
     tell_getting(ctx, false, "Packages: waiting for another sandpiper that fetches some");
 }
 
-static int fetch_set(struct getting *g, struct error *err)
+/* Where the lock was given, nobody has to be asked for one. */
+static int lock_and_lines(struct getting *g, bool given, struct error *err)
 {
     autofree char *root = kept_path(NULL);
 
@@ -433,19 +433,37 @@ static int fetch_set(struct getting *g, struct error *err)
     file_remove_tree(g->scratch);
     if (file_mkdirs(g->scratch, 0700, err) < 0)
         return -1;
+    g->root = steal(&root);
     g->installer = (struct installer){.loop = g->ask->loop,
-                                      .root = root,
+                                      .root = g->root,
                                       .scratch = g->scratch,
+                                      .offline_first = given,
                                       .notice = g->ask->notice,
                                       .ctx = g->ask->ctx};
-    if (installer_find(&g->installer, err) < 0 || make_lock(g, err) < 0)
+    if (installer_find(&g->installer, err) < 0 || (!given && make_lock(g, err) < 0))
         return -1;
+    if (given)
+        return 0;
     name_wanted(g);
     lock_leave_out(&g->lock, &g->ask->python->installed);
     lock_write(&g->lock, &g->lines);
     name_set(g);
     tell_replaced(g);
-    if (!kept_open(g->id, g->set) && (make_set(g, err) < 0 || !kept_open(g->id, g->set)))
+    return 0;
+}
+
+static int fetch_set(struct getting *g, struct error *err)
+{
+    bool given = take_given_lock(g), there = false;
+
+    if (given) {
+        name_wanted(g);
+        name_set(g);
+        there = kept_open(g->id, g->set);
+    }
+    if (!there && lock_and_lines(g, given, err) < 0)
+        return -1;
+    if (!there && !kept_open(g->id, g->set) && (make_set(g, err) < 0 || !kept_open(g->id, g->set)))
         return err->kind ? -1 : error_set(err, ERROR_SANDBOX, 0, "the packages changed while they were kept");
     kept_write("lists", g->list, g->id);
     return 0;

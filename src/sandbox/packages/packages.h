@@ -33,6 +33,8 @@ struct packages_python {
  * for such a Python; err says what it is. */
 const char *packages_python_code(void);
 int packages_python_read(struct packages_python *p, const char *text, struct error *err);
+/* What a lock has (NULL: nothing) is installed too, in place of other versions. */
+void packages_python_add(struct packages_python *p, const char *lock);
 void packages_python_release(struct packages_python *p);
 /* What is known of the Python of these engines and images from the last day; key tells them apart. */
 bool packages_python_recall(const char *key, struct packages_python *p);
@@ -46,6 +48,11 @@ int packages_want(struct argv *wanted, const char *where, const char *text, stru
 /* A file of requirements, as pip has it, or a pylock.toml, whose versions and hashes then hold. */
 int packages_want_file(struct argv *wanted, const char *path, struct error *err);
 
+/* What a script asks for in its own comments: "# /// script", "# dependencies = [...]", "# ///" (PEP 723). */
+int packages_want_script(struct argv *wanted, const char *name, const char *code, struct error *err);
+/* The lines of a lock (packages_set.lock), which may be a stranger's. */
+int packages_want_lock(struct argv *wanted, const char *where, const char *lines, struct error *err);
+
 /* ---- what is had ---- */
 
 struct packages_set {  /* owns all of it */
@@ -57,6 +64,11 @@ struct packages_set {  /* owns all of it */
     int64_t bytes;
     int hold; /* keeps others from removing it; -1 */
 };
+
+/* Names and locks of two sets, the second of which was added to the first: of a package that both have, the
+ * second's. had may be NULL. The caller frees. */
+char *packages_names_join(const char *had, const char *more);
+char *packages_lock_join(const char *had, const char *more);
 
 #define PACKAGES_SET_INIT ((struct packages_set){.hold = -1})
 void packages_set_release(struct packages_set *s);

@@ -110,6 +110,29 @@ int packages_python_read(struct packages_python *p, const char *text, struct err
     return 0;
 }
 
+static void add_from_lock(struct packages_python *p, const char *line, size_t len)
+{
+    size_t n = strcspn(line, "=");
+
+    if (n > len)
+        return;
+    autofree char *plain = package_name_plain(line, n);
+    autofree char *one = xasprintf("%s%.*s", plain, (int)(len - n), line + n);
+    for (size_t i = 0; i < p->installed.n; i++)
+        if (!strncmp(p->installed.v[i], plain, strlen(plain)) && p->installed.v[i][strlen(plain)] == '=') {
+            xreplace(&p->installed.v[i], steal(&one));
+            return;
+        }
+    argv_push(&p->installed, one);
+}
+
+void packages_python_add(struct packages_python *p, const char *lock)
+{
+    for (const char *at = lock ? lock : ""; *at; at += strcspn(at, "\n"), at += *at == '\n')
+        add_from_lock(p, at, strcspn(at, " \n"));
+    argv_sort(&p->installed);
+}
+
 void packages_python_release(struct packages_python *p)
 {
     argv_release(&p->installed);

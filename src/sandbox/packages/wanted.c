@@ -28,7 +28,7 @@ static const char *past_blanks(const char *p)
     return p + strspn(p, " \t");
 }
 
-/* Behind "[extra,extra]"; NULL: it is_wanted_already no end. */
+/* Behind "[extra,extra]"; NULL: it has no end. */
 static const char *past_extras(const char *p)
 {
     if (*p != '[')
@@ -54,7 +54,7 @@ static const char *past_versions(const char *p)
     }
 }
 
-/* Behind " --hash=sha256:..." ; only a file is_wanted_already them. */
+/* Behind " --hash=sha256:..." ; only a file has them. */
 static const char *past_hashes(const char *p)
 {
     static const char word[] = "--hash=sha256:";
@@ -108,7 +108,7 @@ static int want_one(struct argv *wanted, const char *where, const char *text, bo
     size_t hash = strcspn(text, "#"), len = trimmed_length(text, strlen(text), " \t\r");
     autofree char *one = xmemdup0(text, len), *shown = scrub_line(one, SCRUB_TERMINAL);
     const char *fault = strlen(one) > WANT_BYTES && !hashes ? "that is too long"
-                        : text[hash]                        ? "that is_wanted_already a #"
+                        : text[hash]                        ? "that has a #"
                                                             : fault_of(one, hashes);
 
     if (fault)
@@ -215,4 +215,84 @@ int packages_want_file(struct argv *wanted, const char *path, struct error *err)
         return error_set(err, ERROR_USAGE, 0, "%s: not a file of requirements: it contains a NUL byte", path);
     return len > 5 && !strcmp(path + len - 5, ".toml") ? want_pylock(wanted, path, &text, err)
                                                        : want_lines(wanted, path, buf_str(&text), err);
+}
+
+/* ---- a script (PEP 723) ---- */
+
+/* The text between "# /// script" and "# ///" without the marks, or NULL. The caller frees. */
+static char *script_block(const char *code)
+{
+    static const char begin[] = "# /// script", end[] = "# ///";
+    struct buf text = BUF_INIT(64 * 1024);
+    bool inside = false, whole = false;
+
+    for (const char *p = code; *p && !whole; p += strcspn(p, "\n"), p += *p == '\n') {
+        size_t len = trimmed_length(p, strcspn(p, "\n"), " \t\r");
+        bool is_end = len == strlen(end) && !memcmp(p, end, len);
+
+        if (!inside) {
+            inside = len == strlen(begin) && !memcmp(p, begin, len);
+        } else if (is_end) {
+            whole = true;
+        } else if (*p == '#' && (len == 1 || p[1] == ' ')) {
+            buf_add(&text, p + (len > 1 ? 2 : 1), len > 1 ? len - 2 : 0);
+            buf_addch(&text, '\n');
+        } else {
+            break;
+        }
+    }
+    if (whole)
+        return buf_steal(&text, NULL);
+    buf_release(&text);
+    return NULL;
+}
+
+/* Behind "dependencies = [" before the first table; NULL: there is none. */
+static const char *list_of_dependencies(const char *block)
+{
+    static const char key[] = "dependencies";
+
+    for (const char *p = block; *p; p += strcspn(p, "\n"), p += *p == '\n') {
+        const char *at = past_blanks(p);
+
+        if (*at == '[')
+            return NULL;
+        if (strncmp(at, key, strlen(key)) != 0)
+            continue;
+        at = past_blanks(at + strlen(key));
+        at = *at == '=' ? past_blanks(at + 1) : at;
+        if (*at == '[')
+            return at + 1;
+    }
+    return NULL;
+}
+
+int packages_want_script(struct argv *wanted, const char *name, const char *code, struct error *err)
+{
+    autofree char *block = script_block(code);
+    const char *p = block ? list_of_dependencies(block) : NULL;
+
+    while (p && *(p += strspn(p, " \t\r\n,")) != ']') {
+        const char *end = *p == '"' || *p == '\'' ? strchr(p + 1, *p) : NULL;
+
+        if (*p == '#') {
+            p += strcspn(p, "\n");
+            continue;
+        }
+        if (!end)
+            return error_set(err, ERROR_USAGE, 0,
+                             "%s: the dependencies in its script block are no list of texts\n"
+                             "As in: # dependencies = [\"polars>=1\", \"rich\"]",
+                             name);
+        autofree char *one = xmemdup0(p + 1, (size_t)(end - p - 1));
+        if (want_one(wanted, name, one, false, err) < 0)
+            return -1;
+        p = end + 1;
+    }
+    return 0;
+}
+
+int packages_want_lock(struct argv *wanted, const char *where, const char *lines, struct error *err)
+{
+    return want_lines(wanted, where, lines, err);
 }

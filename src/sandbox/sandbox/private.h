@@ -79,7 +79,8 @@ struct sandbox {
     struct sandbox_options o;
     const struct put_ask *each; /* while its file or folder is copied; or NULL */
     struct argv words;          /* more arguments of the supervisor */
-    char *strings[7];           /* copies of o's engine, image, session_dir, out_dir, runtime, name, with */
+    char *strings[8];           /* copies of o's engine, image, session_dir, out_dir, runtime, name, with,
+                                 * with_lock */
     struct loop *loop;
     char *guest;
     enum stage stage;

@@ -64,6 +64,7 @@ struct sandbox *sandbox_new(const struct sandbox_options *o, struct loop *loop)
     sandbox_set_folders(s, o->session_dir, o->out_dir);
     s->o.run.runtime = s->strings[4] = xstrdup(o->run.runtime);
     s->o.with = s->strings[6] = xstrdup(o->with);
+    s->o.with_lock = s->strings[7] = xstrdup(o->with_lock);
     s->o.run.words = sandbox_words(o, &s->words);
     s->loop = loop;
     s->answer_ms = ANSWER_MS;

@@ -63,6 +63,15 @@ const char *sandbox_runtime(const struct sandbox *s);
  * last time. NULL when unknown. The caller frees. */
 char *sandbox_place(struct sandbox *s);
 
+/* Copy a folder of packages (packages/packages.h; NULL: there is nothing to copy) into the sandbox, which may
+ * run already: code can import them from its next cell on. names and lock take the place of those in its
+ * options. ERROR_SANDBOX: there is no room; it is as before. */
+int sandbox_add_packages(struct sandbox *s, const char *folder, const char *names, const char *lock,
+                         struct error *err);
+
+/* Give what was added to from to a new sandbox, too, when it starts. */
+void sandbox_share_packages(struct sandbox *s, const struct sandbox *from);
+
 /* Which packages worth naming to a model can be imported inside: "numpy 1.24, pandas 1.5", or "". Known
  * without a start if it is cached or can be seen from outside; otherwise waits for the start. Valid until
  * the next call. */

@@ -27,6 +27,7 @@ struct sandbox_options { /* strings are copied */
     int64_t max_files_total;
     int64_t max_output;          /* bytes that one cell may write to stdout and stderr; 0: no limit */
     const char *with;            /* "emoji 2.16.0": the packages in run.packages, for a model; or NULL */
+    const char *with_lock;       /* and their lock */
     bool name_is_ours;           /* no user chose run.name: that it is new is a detail */
     int cell_ms;                 /* wall-clock time of one cell */
     bool figure_svg, figure_pdf; /* figures are drawn in these forms too */

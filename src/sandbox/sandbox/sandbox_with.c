@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fts.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -119,4 +120,36 @@ int with_send(struct sandbox *s, struct error *err)
     if (sent && s->stage == STAGE_READY)
         with_tell(s);
     return rc;
+}
+
+int sandbox_add_packages(struct sandbox *s, const char *folder, const char *names, const char *lock,
+                         struct error *err)
+{
+    size_t before = s->with.n;
+
+    if (sandbox_wait(s, err) < 0)
+        return -1;
+    if (folder)
+        send_later(s, folder);
+    if (with_send(s, err) < 0) {
+        if (s->with.n > before) { /* it is not tried again at the next start */
+            free(s->with.v[--s->with.n]);
+            s->with.v[s->with.n] = NULL;
+        }
+        s->with_sent = s->with_sent < s->with.n ? s->with_sent : s->with.n;
+        return -1;
+    }
+    xreplace(&s->strings[6], xstrdup(names));
+    xreplace(&s->strings[7], xstrdup(lock));
+    s->o.with = s->strings[6];
+    s->o.with_lock = s->strings[7];
+    if (s->o.up)
+        s->o.up(s->o.ctx, s);
+    return 0;
+}
+
+void sandbox_share_packages(struct sandbox *s, const struct sandbox *from)
+{
+    for (size_t i = 0; i < from->with.n; i++)
+        send_later(s, from->with.v[i]);
 }

@@ -57,6 +57,9 @@ struct term_options {
     const char *const *(*models)(void *ctx);
     /* "/timeout TIME": set the time of a cell. text NULL only asks. *ms is the time afterwards. */
     int (*cell_time)(void *ctx, const char *text, int64_t *ms, struct error *err);
+    /* "/with NAMES": packages that code can import. *told says which, "emoji 2.16.0"; it is the chat's to
+     * free. names NULL only asks: "" where there are none. */
+    int (*with)(void *ctx, const char *names, char **told, struct error *err);
     /* Go on with a copy of the session; wanted: its title, or "". *title is what it became, *was names the
      * session before; both are the chat's to free. */
     int (*fork)(void *ctx, const char *wanted, char **title, char **was, struct error *err);
