@@ -179,9 +179,11 @@ void runner_child_up(void *ctx, const struct sandbox *s)
     if (c->told)
         return; /* it was replaced */
     c->told = true;
-    autojson struct json *message = json_object_of({"ready", json_boolean(true)},
-                                                   {"engine", json_string(sandbox_engine(s))},
-                                                   {"image", json_string(sandbox_image(s))});
+    const struct sandbox_options *o = sandbox_options(s);
+    autojson struct json *message = json_object_of(
+        {"ready", json_boolean(true)}, {"engine", json_string(sandbox_engine(s))},
+        {"image", json_string(sandbox_image(s))}, {"memory", json_integer(o->run.memory)},
+        {"cpus", json_number(o->run.cpus)}, {"data_size", json_integer(o->run.data_size)});
     send_message(c, message);
 }
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "json/json.h"
 #include "front/queue.h"
 #include "front/served.h"
 
@@ -28,7 +29,9 @@ void lease_write_note(struct lease *h)
                                                     .owner = h->rs->owner,
                                                     .created = h->created,
                                                     .ended = h->ended,
-                                                    .expired = h->expired},
+                                                    .expired = h->expired,
+                                                    .until = h->until,
+                                                    .facts = h->ended ? NULL : h->facts},
                            &err);
     xreplace(&h->unnoted, err.kind ? xstrdup(err.text) : NULL);
 }
@@ -51,6 +54,7 @@ void lease_free(struct lease *h)
 {
     free(h->conversation);
     free(h->unnoted);
+    json_free(h->facts);
     free(h);
 }
 
@@ -197,6 +201,57 @@ void lease_set_spare(struct lease *h, bool spare)
     h->spare = spare;
     if (spare)
         queue_look(h->rs);
+}
+
+const struct json *lease_facts(const struct lease *h)
+{
+    return h->facts;
+}
+
+bool lease_set_facts(struct lease *h, struct json *facts)
+{
+    autofree char *text = json_print(facts);
+
+    if (strlen(text) > LEASE_FACTS) {
+        json_free(facts);
+        return false;
+    }
+    json_free(h->facts);
+    h->facts = facts;
+    lease_write_note(h);
+    return true;
+}
+
+struct new_end {
+    const struct lease *outer;
+    int64_t until;
+};
+
+/* Those within it would otherwise end when nobody uses them. */
+static void end_together(void *ctx, struct owned_row *row)
+{
+    const struct new_end *e = ctx;
+    struct lease *h = lease_at(row);
+
+    if (h != e->outer && strcmp(h->outer, e->outer->id) != 0)
+        return;
+    h->until = e->until;
+    lease_write_note(h);
+}
+
+void lease_set_until(struct lease *h, int64_t until)
+{
+    owned_each(&h->rs->living, owned_by(&h->row), end_together, &(struct new_end){h, until});
+    runners_plan(h->rs);
+}
+
+int64_t lease_until(const struct lease *h)
+{
+    int64_t since = lease_is_busy(h) ? clock_ms() : lease_idle_since(h);
+
+    if (h->until)
+        return h->until;
+    return h->rs->o.ttl_ms > 0 ? (int64_t)time(NULL) + (since + h->rs->o.ttl_ms - clock_ms()) / 1000 : 0;
 }
 
 static void use_one(void *ctx, struct owned_row *row)

@@ -28,6 +28,8 @@ struct lease {
     char *unnoted;              /* owned; why its note could not be written; NULL: it was */
     bool warned;                /* of that */
     bool again;                 /* the next runner is to attach to the sandbox of an earlier one */
+    int64_t until;              /* time() at which it ends, used or not; 0: it ends when nobody uses it */
+    struct json *facts;         /* owned; see lease_set_facts(); NULL: there are none */
 };
 
 struct runners {

@@ -144,8 +144,10 @@ static void end_lease(struct lease *h, bool expired)
 
 static int64_t expires(const struct lease *h)
 {
-    int64_t since = lease_is_busy(h) ? clock_ms() : lease_idle_since(h);
+    int64_t now = clock_ms(), since = lease_is_busy(h) ? now : lease_idle_since(h);
 
+    if (h->until)
+        return now + (h->until - (int64_t)time(NULL)) * 1000;
     return h->rs->o.ttl_ms > 0 && !lease_in_pool(h) ? since + h->rs->o.ttl_ms : INT64_MAX;
 }
 
@@ -226,6 +228,8 @@ static void adopt(void *ctx, const char *id)
     h->created = n.created;
     h->ended = n.ended;
     h->expired = n.expired;
+    h->until = n.until;
+    h->facts = steal(&n.facts);
     if (!n.ended)
         registry_each(note_name, h);
     if (h->again) {
@@ -433,6 +437,7 @@ struct lease *runners_create_within(struct runners *rs, const char *client, stru
     if (!h)
         return NULL;
     memcpy(h->outer, outer->id, sizeof h->outer);
+    h->until = outer->until;
     lease_write_note(h);
     return h;
 }

@@ -15,7 +15,7 @@
 #include "json/json.h"
 #include "front/runners.h"
 
-#define NOTE_MAX 4096
+#define NOTE_MAX (LEASE_FACTS + 4096)
 
 bool served_good_id(const char *id)
 {
@@ -36,7 +36,8 @@ int served_write(const char *id, const struct served_sandbox *n, struct error *e
         {"conversation", json_string(n->conversation)}, {"client", json_string(n->client)},
         {"within", json_string(n->outer)}, {"owner", json_string(n->owner)},
         {"created", json_integer(n->created)}, {"ended", json_integer(n->ended)},
-        {"expired", json_boolean(n->expired)});
+        {"expired", json_boolean(n->expired)}, {"until", n->until ? json_integer(n->until) : NULL},
+        {"facts", n->facts ? json_copy(n->facts) : NULL});
     autofree char *text = json_print(o);
 
     return path ? place_write_soon(path, text, strlen(text), err)
@@ -61,6 +62,9 @@ int served_read(const char *id, struct served_sandbox *out)
     out->created = json_int(json_get(o, "created"), 0);
     out->ended = json_int(json_get(o, "ended"), 0);
     out->expired = json_bool(json_get(o, "expired"), false);
+    out->until = json_int(json_get(o, "until"), 0);
+    if (json_type(json_get(o, "facts")) == JSON_OBJECT)
+        out->facts = json_copy(json_get(o, "facts"));
     return 0;
 }
 
@@ -93,5 +97,6 @@ void served_release(struct served_sandbox *n)
     free(n->client);
     free(n->outer);
     free(n->owner);
+    json_free(n->facts);
     *n = (struct served_sandbox){0};
 }

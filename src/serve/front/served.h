@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct error;
+struct json;
 
 struct served_sandbox {
     char *conversation; /* owned; NULL: none */
@@ -18,6 +19,8 @@ struct served_sandbox {
     int64_t created;    /* time() */
     int64_t ended;      /* time(); 0: as far as its front knew, it lives */
     bool expired;       /* it ended because nobody used it; if not, it was stopped */
+    int64_t until;      /* time() at which it ends; 0: when nobody uses it */
+    struct json *facts; /* of lease_set_facts(); owned; NULL: none */
 };
 
 bool served_good_id(const char *id); /* 32 hex digits */

@@ -1,14 +1,12 @@
-/* e2b.c - E2B's SDK (code interpreter): a sandbox and, within it, more interpreters ("contexts") with
- * files of their own. A header names the sandbox; the first context is that
- * itself, and is called "default". */
+/* e2b.c - E2B's SDK, the code interpreter: code that runs in a sandbox and, within it, in more interpreters
+ * ("contexts") with files of their own. A header names the sandbox; the first context is that itself, and is
+ * called "default". What a sandbox is to this API is in e2b_sandboxes.c. */
 #include <string.h>
 #include <time.h>
 
 #include "base/mem.h"
 #include "server/clients.h"
-
-static const char create_body[] =
-    "{\"type\":\"object\",\"properties\":{\"templateID\":{\"type\":\"string\"}}}";
+#include "server/e2b.h"
 
 static const char context_body[] =
     "{\"type\":\"object\",\"properties\":{\"language\":{\"enum\":[\"python\",null]},"
@@ -19,14 +17,14 @@ static const char execute_body[] =
     "\"language\":{\"enum\":[\"python\",null]},\"context_id\":{\"type\":[\"string\",\"null\"]},"
     "\"env_vars\":{\"type\":[\"object\",\"null\"],\"maxProperties\":0}}}";
 
-static struct json *e2b_failure(const struct route *r, int status, const char *code, const char *detail)
+struct json *e2b_failure(const struct route *r, int status, const char *code, const char *detail)
 {
     (void)r;
     (void)code;
     return json_object_of({"code", json_integer(status)}, {"message", json_string(detail)});
 }
 
-static const char *e2b_sandbox(const struct http_request *q)
+const char *e2b_sandbox(const struct http_request *q)
 {
     const char *id = http_request_header(q, "E2b-Sandbox-Id");
 
@@ -37,34 +35,6 @@ static const char *e2b_sandbox(const struct http_request *q)
 static const char *context_of(const struct http_request *q, const char *context)
 {
     return context && *context && strcmp(context, "default") != 0 ? context : e2b_sandbox(q);
-}
-
-static void e2b_answer_create(struct client_call *c)
-{
-    const struct json *template = json_get(c->body, "templateID");
-
-    answer_json(
-        c->q, 201,
-        json_object_of({"templateID", json_truthy(template) ? json_copy(template) : json_string("sandpiper")},
-                       {"sandboxID", json_string(c->call.sandbox)}, {"clientID", json_string("sandpiper")},
-                       {"envdVersion", json_string("0.2.0")},
-                       {"trafficAccessToken", json_string(http_request_header(c->q, "X-Api-Key"))}));
-}
-
-/* Asks for something that the sandbox has only once it is up. */
-static void e2b_start(struct client_call *c)
-{
-    if (!c)
-        return;
-    client_step(c, "info", json_object());
-    client_go(c);
-}
-
-static void e2b_create(struct http_request *q)
-{
-    static const struct client_shape shape = {.answer = e2b_answer_create, .gone = 502};
-
-    e2b_start(client_new(q, &shape, NULL));
 }
 
 static struct json *context(const char *id)
@@ -82,7 +52,13 @@ static void add_context(struct http_request *q)
 {
     static const struct client_shape shape = {.answer = answer_context, .gone = 502};
 
-    e2b_start(client_new(q, &shape, e2b_sandbox(q)));
+    struct client_call *c = client_new(q, &shape, e2b_sandbox(q));
+
+    if (!c)
+        return;
+    client_step(c, "info", json_object()); /* which it has only once it is up */
+    e2b_step_envs(c, e2b_facts(q));
+    client_go(c);
 }
 
 struct contexts {
@@ -115,23 +91,14 @@ static void contexts(struct http_request *q)
         client_go(c);
 }
 
-static void e2b_answer_end(struct client_call *c)
+static void answer_end_context(struct client_call *c)
 {
     answer_json(c->q, 204, NULL);
 }
 
-static const struct client_shape ends = {.answer = e2b_answer_end, .gone = 502};
-
-static void e2b_end(struct http_request *q)
-{
-    struct client_call *c = client_in(q, &ends, http_request_param(q, "id"), NULL);
-
-    if (c)
-        client_end(c);
-}
-
 static void end_context(struct http_request *q)
 {
+    static const struct client_shape ends = {.answer = answer_end_context, .gone = 502};
     struct client_call *c = client_in(q, &ends, http_request_param(q, "context"), e2b_sandbox(q));
 
     if (c)
@@ -152,6 +119,7 @@ static void e2b_restart(struct http_request *q)
     if (!c)
         return;
     client_step(c, "reset", json_object());
+    e2b_step_envs(c, e2b_facts(q));
     client_go(c);
 }
 
@@ -240,10 +208,6 @@ static void e2b_execute(struct http_request *q)
 }
 
 static const struct route rows[] = {
-    {"POST", "/v2/sandboxes", "e2b_create", "Make a sandbox", .body = create_body, .handle = e2b_create,
-     .flags = ROUTE_HIDDEN, .failure = e2b_failure},
-    {"DELETE", "/sandboxes/{id}", "e2b_delete", "End a sandbox", .handle = e2b_end, .flags = ROUTE_HIDDEN,
-     .failure = e2b_failure},
     {"GET", "/contexts", "e2b_contexts", "The interpreters of a sandbox", .handle = contexts,
      .flags = ROUTE_HIDDEN, .failure = e2b_failure},
     {"POST", "/contexts", "e2b_context", "Another interpreter, with files of its own", .body = context_body,
@@ -259,4 +223,5 @@ static const struct route rows[] = {
 void e2b_routes(struct server *s)
 {
     server_routes(s, rows, countof(rows));
+    e2b_sandbox_routes(s);
 }

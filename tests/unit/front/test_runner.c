@@ -711,12 +711,18 @@ static void notes(void **state)
     assert_int_equal(served_read("../../etc/passwd", &n), -1);
     assert_int_equal(served_read(id, &n), -1);
     /* of a front that lives: not ours */
-    assert_int_equal(
-        served_write(id, &(struct served_sandbox){.conversation = (char[]){"c"}, .owner = self, .created = 7},
-                     NULL),
-        0);
+    autojson struct json *facts = json_object_of({"metadata", json_object_of({"k", json_string("v")})});
+    assert_int_equal(served_write(id,
+                                  &(struct served_sandbox){.conversation = (char[]){"c"},
+                                                           .owner = self,
+                                                           .created = 7,
+                                                           .until = 12345678901,
+                                                           .facts = facts},
+                                  NULL),
+                     0);
     assert_int_equal(served_read(id, &n), 0);
     assert_true(n.created == 7 && strcmp(n.conversation, "c") == 0 && n.ended == 0);
+    assert_true(n.until == 12345678901 && json_same(n.facts, facts));
     served_release(&n);
     struct runners *rs = runners_new(
         &(struct runners_options){.loop = loop, .starter = starter.fd, .max = 2, .named = true});

@@ -1,0 +1,20 @@
+/* e2b.h - what the files that answer E2B's SDK share. e2b.c runs code; e2b_sandboxes.c makes, lists and ends
+ * sandboxes. A header names the sandbox that a request is for.
+ */
+#ifndef SERVER_E2B_H
+#define SERVER_E2B_H
+
+#include "server/clients.h"
+
+#define E2B_ROUTE .flags = ROUTE_HIDDEN, .failure = e2b_failure /* in each row */
+
+struct json *e2b_failure(const struct route *r, int status, const char *code, const char *detail);
+const char *e2b_sandbox(const struct http_request *q); /* its id; "": the header is missing */
+/* What is known of that sandbox (lease_set_facts): {"metadata", "envs", "template"}. NULL: nothing. */
+const struct json *e2b_facts(const struct http_request *q);
+/* A step that gives code the variables of the sandbox's environment, if it has any. */
+void e2b_step_envs(struct client_call *c, const struct json *facts);
+
+void e2b_sandbox_routes(struct server *s);
+
+#endif
