@@ -189,7 +189,7 @@ static int get_talk_packages(struct talk *t, struct sandbox_options *o, struct e
     const struct store_found *from = t->saved.from;
     bool before = from && from->lock && *from->lock && !asks_for_packages(t->ask.c);
     const struct with_ask ask = {
-        .c = t->ask.c, .loop = t->loop, .notice = on_with_notice, .ctx = t, .alone = before};
+        .c = t->ask.c, .loop = t->loop, .notice = on_with_notice, .ctx = t, .agents = true, .alone = before};
 
     if (before && packages_want_lock(&t->with.wanted, "the session", from->lock, err) < 0)
         return -1;

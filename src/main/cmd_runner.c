@@ -56,9 +56,9 @@ static int run_in_session(struct config *c, struct loop *loop, struct runner_chi
     o.up = runner_child_up;
     o.run.notice_ctx = o.ctx = child;
     o.session_dir = session.dir;
-    if (with_get(&with, &(struct with_ask){.c = c, .loop = loop, .notice = runner_child_notice, .ctx = child},
-                 &o, err)
-        < 0) {
+    const struct with_ask ask = {
+        .c = c, .loop = loop, .notice = runner_child_notice, .ctx = child, .agents = true};
+    if (with_get(&with, &ask, &o, err) < 0) {
         session_close(&session);
         return -1;
     }

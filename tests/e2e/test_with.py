@@ -430,3 +430,36 @@ def test_ways_to_install_lead_there(program):
     assert r.err.endswith("No module named 'sandpail'\nsandpiper: a package that the sandbox lacks is added by its name: --with NAME\n"), r
     assert "--with" not in program.run("exec", "-q", "-c", "import sandpail").err
     assert "/with NAME" in json.loads(program.run("exec", "--json-result", "-c", "import sandpail").out)["error"]["hint"]
+
+
+def agents_file(program, name, text):
+    os.makedirs(program.path("config/sandpiper/prompts"), exist_ok=True)
+    return program.write(program.path("config/sandpiper/prompts/%s.yaml" % name), text)
+
+
+@needs_uv
+def test_an_agent_says_what_it_wants(program, index, serve):
+    server = serve(program, [VERSIONS, DONE, VERSIONS, DONE])
+    agents_file(program, "python", "with: [sandpail<1.1, bucket-list]\n")
+    r = program.run("which?", env=env(index))
+    assert r.code == 0 and server.requests[1].body["messages"][-1]["content"] == "1.0 2.0", r
+    assert "sandpail 1.0" in json.dumps(server.requests[0].body["messages"][0]), server.requests[0].body      # the model knows
+    agents_file(program, "python", "with: bucket-list\n")
+    agents_file(program, "odd", "role: odd\nwith: sandpail<1.1\n")
+    agents_file(program, "pipelines", "pair: [odd]\n")
+    r = program.run("--agents", "pair", "which?", env=env(index))        # what python.yaml says is replaced, as every key
+    assert r.code == 0 and "bucket_list" in server.requests[3].body["messages"][-1]["content"], r
+    assert run(program, index, "-c", "import bucket_list").code == 1     # no agent: nothing is asked
+
+
+@needs_uv
+@pytest.mark.parametrize("text, said", [
+    ("with: --index-url=x\n", "with: of the agent python: --index-url=x: that is an option"),
+    ("with: {a: b}\n", "python.yaml:1: with: expected a text, found a map"),
+    ("with: [[a]]\n", "python.yaml:1: with: expected the name of a package, found a list"),
+])
+def test_an_agent_that_wants_nonsense(program, index, serve, text, said):
+    serve(program, [])
+    agents_file(program, "python", text)
+    r = program.run("which?", env=env(index))
+    assert r.code == 2 and said in r.err and not index.asked, r

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "config/config.h"
+#include "config/prompt_file.h"
 #include "engine/engine.h"
 #include "engine/engine_cache.h"
 #include "engine/engines.h"
@@ -167,8 +168,19 @@ static void compile_inside(void *work, const char *folder)
 
 /* ---- what is asked for ---- */
 
-static int collect_wanted(const struct config *c, struct argv *wanted, struct error *err)
+static int want_for_agent(void *wanted, const char *agent, const char *with, struct error *err)
 {
+    autofree char *where = xasprintf("with: of the agent %.60s", agent);
+
+    return packages_want(wanted, where, with, err);
+}
+
+static int collect_wanted(const struct with_ask *ask, struct argv *wanted, struct error *err)
+{
+    const struct config *c = ask->c;
+
+    if (ask->agents && pipeline_packages(c->agents, want_for_agent, wanted, err) < 0)
+        return -1;
     for (size_t i = 0; i < c->with.n; i++)
         if (packages_want(wanted, "--with", c->with.v[i], err) < 0)
             return -1;
@@ -203,7 +215,7 @@ static int get_wanted(struct with *w, const struct with_ask *ask, const char *ha
 
 int with_get(struct with *w, const struct with_ask *ask, struct sandbox_options *o, struct error *err)
 {
-    if (!ask->alone && collect_wanted(ask->c, &w->wanted, err) < 0)
+    if (!ask->alone && collect_wanted(ask, &w->wanted, err) < 0)
         return -1;
     return w->wanted.n ? get_wanted(w, ask, "", o, err) : 0;
 }

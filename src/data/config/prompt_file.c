@@ -28,6 +28,27 @@ static int check_text(const struct ydoc *y, struct error *err)
     return ydoc_error(y, err, "%s: expected a text, found %s", y->key, ydoc_kind(y));
 }
 
+/* Packages, as a text or as a list of texts. */
+static int apply_with(struct prompts *p, const struct ydoc *y, struct error *err)
+{
+    struct buf text autorelease(buf_release) = BUF_INIT(YDOC_MAX);
+
+    if (y->type != YDOC_LIST) {
+        if (check_text(y, err) < 0)
+            return -1;
+        set_text(&p->with, y->text);
+        return 0;
+    }
+    for (size_t i = 0; i < y->n; i++) {
+        if (y->v[i].type != YDOC_TEXT)
+            return ydoc_error(&y->v[i], err, "with: expected the name of a package, found %s",
+                              ydoc_kind(&y->v[i]));
+        buf_addf(&text, "%s%s", i ? "," : "", y->v[i].text);
+    }
+    set_text(&p->with, y->n ? buf_str(&text) : NULL);
+    return 0;
+}
+
 static int apply_one(struct prompts *p, const char *section, const struct ydoc *y, struct error *err)
 {
     for (size_t i = 0; i < prompt_n_keys; i++) {
@@ -36,6 +57,8 @@ static int apply_one(struct prompts *p, const char *section, const struct ydoc *
         if (strcmp(k->key, y->key) != 0
             || (section ? !k->section || strcmp(k->section, section) != 0 : k->section != NULL))
             continue;
+        if (k->offset == offsetof(struct prompts, with))
+            return apply_with(p, y, err);
         if (check_text(y, err) < 0)
             return -1;
         set_text(prompt_at(p, k), y->text);
@@ -257,6 +280,23 @@ int pipeline_load(struct pipeline *p, const char *name, struct error *err)
     autoydoc struct ydoc *builtin = builtin_parse(f.builtin, err);
     autoydoc struct ydoc *own = f.path ? ydoc_parse(buf_str(&f.text), f.text.len, f.path, err) : NULL;
     return !builtin || (f.path && !own) ? -1 : find_pipeline(p, own, builtin, name, err);
+}
+
+int pipeline_packages(const char *name,
+                      int (*each)(void *ctx, const char *agent, const char *with, struct error *err),
+                      void *ctx, struct error *err)
+{
+    struct pipeline p autorelease(pipeline_release) = {0};
+    autofree char *own = xdg_path(XDG_CONFIG, "prompts");
+
+    if (!own || access(own, F_OK) < 0) /* those that are built in ask for none */
+        return 0;
+    if (pipeline_load(&p, name, err) < 0)
+        return -1;
+    for (size_t i = 0; i < p.n; i++)
+        if (p.v[i].with && each(ctx, p.v[i].role, p.v[i].with, err) < 0)
+            return -1;
+    return 0;
 }
 
 void pipeline_release(struct pipeline *p)

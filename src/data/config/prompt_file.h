@@ -24,6 +24,10 @@ struct pipeline {
 /* name NULL: AGENT_PYTHON alone. Call pipeline_release(), also after a failure. */
 int pipeline_load(struct pipeline *p, const char *name, struct error *err);
 void pipeline_release(struct pipeline *p);
+/* Call each with the packages that an agent of the pipeline wants, until one returns -1. */
+int pipeline_packages(const char *name,
+                      int (*each)(void *ctx, const char *agent, const char *with, struct error *err),
+                      void *ctx, struct error *err);
 /* Replace texts of p by those of one file. Only the first file names tools; a later one may describe them
  * anew. Frees root; NULL means that ydoc_parse() has failed and set err. */
 int prompts_apply(struct prompts *p, struct ydoc *root, struct error *err);

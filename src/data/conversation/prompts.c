@@ -8,6 +8,7 @@ const struct prompt_key prompt_keys[] = {
     {NULL, "role", T(role), false},
     {NULL, "model", T(model), true},
     {NULL, "reasoning_effort", T(reasoning_effort), true},
+    {NULL, "with", T(with), true},
     {"system", "native", T(system_native), false},
     {"system", "blocks", T(system_blocks), false},
     {"system", "output", T(system_output), true},

@@ -18,11 +18,12 @@ struct prompt_tool {
     const char *name, *description;
 };
 
-/* Strings belong to whoever filled it in; after loading only model and reasoning_effort may be NULL. */
+/* Strings belong to whoever filled it in; after loading only model, reasoning_effort and with may be NULL. */
 struct prompts {
     const char *role;
     const char *model; /* the model it asks for when nobody names one; NULL: any */
     const char *reasoning_effort;
+    const char *with; /* packages that its code can import, "seaborn,polars>=1"; NULL: none */
     const char *system_native, *system_blocks;
     const char *system_output; /* for a model whose output is its answer; NULL: system_blocks */
     const char *examples_table,
