@@ -225,7 +225,10 @@ static int run_batch(const struct front *f, struct loop *loop, struct error *err
     int status = !l            ? -1
                  : set->settle ? batch_settle(rs, l, set->settle, names->n > 1 ? names->v[1] : "", err)
                                : ask_rows(f, loop, rs, l, err);
-    results_free(l);
+    if (status < 0)
+        results_give_up(l);
+    else
+        results_free(l);
     rows_free(rs);
     return status;
 }

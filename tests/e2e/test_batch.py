@@ -107,7 +107,11 @@ def rows(program, n, name="q.jsonl"):
 
 
 def lines(program, name="out.jsonl"):
-    with open(os.path.join(program.work, name)) as f:
+    """A batch that fails before its first line leaves no file."""
+    name = os.path.join(program.work, name)
+    if not os.path.exists(name):
+        return []
+    with open(name) as f:
         return [json.loads(line) for line in f]
 
 

@@ -122,9 +122,10 @@ def test_a_file_that_fails(sandpiper, coded, load, said):
         f.write(load if isinstance(load, bytes) else load.encode())
     r = sandpiper.run("batch", "q.jsonl", "-o", "out.jsonl", "--prepare", "load.py")
     assert r.code == 2 and r.out == "" and all(one in r.err for one in said), r
-    assert not m.asked and not lines(sandpiper)
+    assert not m.asked and not os.path.exists(sandpiper.path("work/out.jsonl"))
+    sandpiper.write("out.jsonl", "")
     r = sandpiper.run("batch", "q.jsonl", "-o", "out.jsonl", "--prepare", "none.py")
-    assert r.code == 2 and "--prepare: cannot open none.py: No such file" in r.err, r
+    assert r.code == 2 and "--prepare: cannot open none.py: No such file" in r.err and lines(sandpiper) == [], r        # the user's own stays
 
 
 def test_where_there_can_be_no_copy(sandpiper_on, coded):

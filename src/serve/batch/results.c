@@ -27,6 +27,7 @@ struct known { /* of open addressing; key 0: empty */
 struct results {
     const char *path; /* borrowed */
     int fd;
+    bool made; /* by results_open() */
     bool dirty;
     struct known *v;
     size_t n, size; /* size: a power of two */
@@ -160,9 +161,13 @@ static int read_results(struct results *l, struct error *err)
 struct results *results_open(const char *path, struct error *err)
 {
     struct results *l = xcalloc(1, sizeof *l);
+    const int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY;
 
     l->path = path;
-    l->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
+    l->fd = open(path, flags | O_EXCL, 0600);
+    l->made = l->fd >= 0;
+    if (!l->made)
+        l->fd = open(path, flags, 0600);
     int status = 0;
     if (l->fd < 0)
         status = error_errno(err, "%s", path);
@@ -183,6 +188,13 @@ void results_free(struct results *l)
     fd_close(&l->fd);
     free(l->v);
     free(l);
+}
+
+void results_give_up(struct results *l)
+{
+    if (l && l->made && lseek(l->fd, 0, SEEK_END) == 0)
+        unlink(l->path);
+    results_free(l);
 }
 
 int results_add(struct results *l, const struct json *line, const struct openai_shape *shape,

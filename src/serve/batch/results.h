@@ -21,6 +21,8 @@ struct results;
  * it is no file of results, or another program writes to it; ERROR_SYSTEM. */
 struct results *results_open(const char *path, struct error *err);
 void results_free(struct results *l);
+/* The same, where the batch has failed: if it made the file and has added no line, it removes it. */
+void results_give_up(struct results *l);
 /* Had that row a line when the file was opened? with_answer: one with an answer. */
 bool results_has(const struct results *l, const char *id, const char *sha256, int64_t epoch,
                  bool with_answer);
