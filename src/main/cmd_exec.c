@@ -353,19 +353,24 @@ static int run_exec(struct exec *x, struct error *err)
                                        strerror(x->write_error));
 }
 
+/* The commands of a start, each from the beginning of a line. */
 static int dry_run(const struct sandbox_options *o, struct error *err)
 {
-    struct argv v autorelease(argv_release) = ARGV_INIT;
-    struct buf line autorelease(buf_release) = BUF_INIT(0);
+    struct buf lines autorelease(buf_release) = BUF_INIT(0);
+    int more = 1;
 
-    if (sandbox_dry_run(o, &v, err) < 0)
-        return -1;
-    for (size_t i = 0; i < v.n; i++)
-        if (strlen(v.v[i]) > SHOWN_MAX) /* the source of the supervisor */
-            xreplace(&v.v[i], xasprintf("<the supervisor, %zu bytes of Python>", strlen(v.v[i])));
-    argv_quote(&v, &line);
-    buf_addch(&line, '\n');
-    return print_out(buf_str(&line), line.len);
+    for (size_t step = 0; more > 0; step++) {
+        struct argv v autorelease(argv_release) = ARGV_INIT;
+
+        more = sandbox_dry_run(o, step, &v, err);
+        for (size_t i = 0; i < v.n; i++)
+            if (strlen(v.v[i]) > SHOWN_MAX) /* the source of the supervisor */
+                xreplace(&v.v[i], xasprintf("<the supervisor, %zu bytes of Python>", strlen(v.v[i])));
+        argv_quote(&v, &lines);
+        if (more > 0)
+            buf_addch(&lines, '\n');
+    }
+    return more < 0 ? -1 : print_out(buf_str(&lines), lines.len);
 }
 
 static void on_exec_terminal(void *ctx, struct sandbox_terminal *t)

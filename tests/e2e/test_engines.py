@@ -73,7 +73,9 @@ def test_what_a_setting_puts_into_a_command(box):
     box.configure("engines:\n  slurm: {with: {partition: big, options: ['--gres=gpu:1', -v]}}\n  more: {like: slurm, with: {time: 2h, program: /opt/sandpiper}}\n")
     box.engine = "slurm"
     r = box.run("exec", "--dry-run", "--memory", "300m", "--cpus", "1.5")
-    assert r.code == 0 and "srun '--jobid={job}'" in r.out and "'--cpus-per-task=2' '--mem-per-cpu=182M' --exact" in r.out, r
+    opens, _, start = r.out.partition("\n")
+    assert r.code == 0 and opens.startswith("salloc ") and " '--partition=big' '--gres=gpu:1' -v sh -c " in opens, r
+    assert "srun '--jobid={job}'" in start and "'--cpus-per-task=2' '--mem-per-cpu=182M' --exact" in start, r
     r = box.run("exec", "--dry-run", "--sandbox", "more")
     assert r.code == 0 and " /opt/sandpiper inside " in r.out, r
     r = box.run("config")

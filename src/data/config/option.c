@@ -182,7 +182,7 @@ const struct option option_table[] = {
     {"force", 'f', NULL, NULL, OPTION_BOOL, TO(force), .group = sandbox, .commands = FOR_RM | FOR_SESSIONS,
      .help = "rm --all, sessions rm --older: do not ask first"},
     {"dry-run", 0, NULL, NULL, OPTION_BOOL, TO(dry_run), .group = sandbox, .commands = FOR_EXEC,
-     .help = "exec: print the command that starts the sandbox, run nothing"},
+     .help = "exec: print the commands that start the sandbox, run nothing"},
 
     {"listen", 0, "serve.listen", "SANDPIPER_SERVE_LISTEN", OPTION_STRING, TO(front.listen),
      .def = "127.0.0.1:8000", .arg = "ADDRESS", .group = server, .commands = FOR_SERVE,

@@ -188,6 +188,23 @@ static void custom_vector(const struct engine_plan *p, struct argv *out)
     start_words(p, "NONCE", NULL, out);
 }
 
+static bool custom_commands(const struct engine_plan *p, size_t i, struct argv *out)
+{
+    const struct engine_recipe *r = recipe_of(p->engine);
+    const struct argv *const steps[] = {&r->open, &r->before, &r->start, &r->after, &r->close}, *found = NULL;
+    struct values values;
+    const struct text_vars vars = limit_values(p->o, p->name, &values);
+
+    for (size_t k = 0; k < countof(steps) && !found; k++)
+        if (steps[k]->n > 0 && i-- == 0)
+            found = steps[k];
+    if (found == &r->start)
+        custom_vector(p, out);
+    else if (found)
+        recipe_fill(found, &vars, NULL, out);
+    return found;
+}
+
 /* Append text as Python's b'...', with \xNN for every byte that needs escaping. */
 static void add_python_bytes(struct buf *out, const char *text)
 {
@@ -544,6 +561,7 @@ const struct engine engine_custom = {
     .python_advice = "does its start run a python3 3.8 or newer with {python}, and print nothing else to "
                      "stdout? sandpiper exec --dry-run shows it",
     .vector = custom_vector,
+    .commands = custom_commands,
     .explain = custom_explain,
     .complaint = complaint,
     .start = custom_start,

@@ -506,7 +506,8 @@ static const struct engine *first_candidate(const struct engine_options *o, stru
     return first;
 }
 
-int engine_argv(const struct engine_options *o, const char *guest, struct argv *out, struct error *err)
+int engine_argv(const struct engine_options *o, const char *guest, size_t i, struct argv *out,
+                struct error *err)
 {
     const struct engine *e = first_candidate(o, err);
     struct engine_cached m = {0};
@@ -537,7 +538,9 @@ int engine_argv(const struct engine_options *o, const char *guest, struct argv *
         .seccomp = 4,
         .info = 5,
     };
-    e->vector(&p, out);
+    bool found = e->commands ? e->commands(&p, i, out) : i == 0;
+    if (found && !e->commands)
+        e->vector(&p, out);
     engine_cache_release(&m);
-    return 0;
+    return found;
 }

@@ -118,7 +118,9 @@ struct engine_run *engine_attach(const struct engine_options *o, struct loop *lo
 int engine_connect(struct engine_run *r); /* open the channel; -1 with errno */
 void engine_detach(struct engine_run *r); /* instead of engine_end(): the sandbox lives on */
 
-/* The argument vector that a start would use, for --dry-run. */
-int engine_argv(const struct engine_options *o, const char *guest, struct argv *out, struct error *err);
+/* The argument vector of the i-th command of a start, for --dry-run. 1; 0: there is no such one; -1 with
+ * err. */
+int engine_argv(const struct engine_options *o, const char *guest, size_t i, struct argv *out,
+                struct error *err);
 
 #endif

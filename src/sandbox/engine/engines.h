@@ -53,9 +53,11 @@ struct engine {
      * and under ours. */
     int processes_fresh, processes_ours;
 
-    /* These two start nothing. vector makes the argument vector of a start; explain turns what the client
-     * wrote to stderr into two lines (cause, remedy). */
+    /* These start nothing. vector makes the argument vector of a start, and commands that of its i-th command
+     * where there are several (false: there is no such one; NULL: vector alone); explain turns what the
+     * client wrote to stderr into two lines (cause, remedy). */
     void (*vector)(const struct engine_plan *p, struct argv *out);
+    bool (*commands)(const struct engine_plan *p, size_t i, struct argv *out);
     enum engine_fault (*explain)(const struct engine_plan *p, const char *said, struct error *err);
     /* Which line of the client's stderr that is; NULL: client_complaint(). The caller frees. */
     char *(*complaint)(const struct attempt *a);

@@ -385,14 +385,14 @@ const char *sandbox_python(struct sandbox *s)
     return s->python;
 }
 
-int sandbox_dry_run(const struct sandbox_options *o, struct argv *out, struct error *err)
+int sandbox_dry_run(const struct sandbox_options *o, size_t i, struct argv *out, struct error *err)
 {
     struct argv words autorelease(argv_release) = ARGV_INIT;
     struct engine_options run = o->run;
     autofree char *guest = guest_text();
 
     run.words = sandbox_words(o, &words);
-    return engine_argv(&run, guest, out, err);
+    return engine_argv(&run, guest, i, out, err);
 }
 
 /* ---- requests */

@@ -225,7 +225,8 @@ struct sandbox_check {
 void sandbox_check(const struct sandbox_options *o, struct loop *loop, struct sandbox_check *out);
 void sandbox_check_release(struct sandbox_check *c);
 
-/* The argument vector that a start would use, for --dry-run. */
-int sandbox_dry_run(const struct sandbox_options *o, struct argv *out, struct error *err);
+/* The argument vector of the i-th command of a start, for --dry-run. 1; 0: there is no such one; -1 with
+ * err. */
+int sandbox_dry_run(const struct sandbox_options *o, size_t i, struct argv *out, struct error *err);
 
 #endif

@@ -311,7 +311,7 @@ static void test_runtime(void **state)
     o.runtime = "runsc";
     for (int i = 0; i < 2; i++) { /* gVisor shares no socket: attached pipes at once */
         o.engine = i ? "podman" : "docker";
-        assert_int_equal(engine_argv(&o, "G", &a, &err), 0);
+        assert_int_equal(engine_argv(&o, "G", 0, &a, &err), 1);
         has_pair(&a, "--runtime", "runsc");
         has(&a, "-i");
         has(&a, "stdio");
@@ -320,13 +320,13 @@ static void test_runtime(void **state)
     }
     o.runtime = "kata";
     o.engine = "docker";
-    assert_int_equal(engine_argv(&o, "G", &a, &err), 0);
+    assert_int_equal(engine_argv(&o, "G", 0, &a, &err), 1);
     has_pair(&a, "--runtime", "kata");
     has(&a, "-d");
     argv_release(&a);
     o.runtime = "runsc";
     o.engine = "bwrap";
-    assert_int_equal(engine_argv(&o, "G", &a, &err), -1);
+    assert_int_equal(engine_argv(&o, "G", 0, &a, &err), -1);
     assert_int_equal(err.kind, ERROR_USAGE);
     assert_non_null(strstr(err.text, "bwrap has no runtimes"));
     assert_true(*err.remedy);
@@ -483,12 +483,12 @@ static void test_dry_run(void **state)
     struct engine_options o = options;
 
     o.engine = "docker";
-    assert_int_equal(engine_argv(&o, "G", &a, &err), 0);
+    assert_int_equal(engine_argv(&o, "G", 0, &a, &err), 1);
     assert_string_equal(a.v[0], "docker");
     has(&a, "img:1");
     argv_release(&a);
     o.engine = "vmware";
-    assert_int_equal(engine_argv(&o, "G", &a, &err), -1);
+    assert_int_equal(engine_argv(&o, "G", 0, &a, &err), -1);
     assert_int_equal(err.kind, ERROR_USAGE);
     argv_release(&a);
 }

@@ -255,12 +255,14 @@ struct engine_run *engine_attach(const struct engine_options *o, struct loop *l,
     return NULL;
 }
 
-int engine_argv(const struct engine_options *o, const char *guest, struct argv *out, struct error *err)
+int engine_argv(const struct engine_options *o, const char *guest, size_t i, struct argv *out,
+                struct error *err)
 {
     (void)guest;
     (void)err;
-    argv_push(out, o->engine);
-    return 0;
+    if (i == 0)
+        argv_push(out, o->engine);
+    return i == 0;
 }
 
 #endif
