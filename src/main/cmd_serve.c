@@ -1,5 +1,8 @@
 /* cmd_serve.c - "sandpiper serve": the server on a socket, until a signal ends it. */
+#include <poll.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -58,6 +61,13 @@ static void on_log(void *ctx, const char *line)
 {
     (void)ctx;
     print_line(line);
+}
+
+/* A line for programs, without our name before it. What clients wrote in it is scrubbed. */
+static void on_json_log(void *ctx, const char *line)
+{
+    (void)ctx;
+    fprintf(stderr, "%s\n", line);
 }
 
 static int check_hosts(const struct argv *hosts, struct error *err)
@@ -128,6 +138,8 @@ static int open_server(struct serve *s, struct error *err)
         .ctx = &s->tokens,
     };
     s->runners = runners_new(&ro);
+    const char *log = s->f->set.log;
+    bool json = !strcmp(log, "json");
     struct server_options o = {
         .loop = s->loop,
         .fd = fd,
@@ -137,7 +149,8 @@ static int open_server(struct serve *s, struct error *err)
         .public_url = s->public_url,
         .runners = s->runners,
         .model = s->f->set.model,
-        .log = s->f->set.verbose ? on_log : NULL,
+        .log = s->f->set.verbose || strcmp(log, "off") != 0 ? json ? on_json_log : on_log : NULL,
+        .log_json = json,
     };
     s->server = server_new(&o, err);
     if (!s->server)
@@ -159,12 +172,53 @@ static void on_starter_gone(void *ctx)
                "Start sandpiper serve again: it finds the sandboxes.");
 }
 
+/* The terminal on which it was started is gone, which ends a server like any program. A pipe whose other end
+ * was closed looks alike, and says nothing about a terminal. */
+static bool terminal_is_gone(void)
+{
+    struct pollfd p[] = {{.fd = 0}, {.fd = 1}, {.fd = 2}};
+    struct stat st;
+
+    (void)poll(p, countof(p), 0);
+    for (size_t i = 0; i < countof(p); i++)
+        if (p[i].revents & POLLHUP && fstat(p[i].fd, &st) == 0 && S_ISCHR(st.st_mode))
+            return true;
+    return false;
+}
+
+/* Those that are no longer in the file let nobody in any more; what was begun with them is finished. */
+static void read_tokens_again(struct serve *s)
+{
+    struct tokens new = {0};
+    struct error err;
+
+    if (tokens_read(&new, s->f->set.token_file, &err) == 0) {
+        autofree char *line = xasprintf("token file read again: %zu token%s", new.n, new.n == 1 ? "" : "s");
+
+        tokens_share(&new, (unsigned)s->f->set.max_sandboxes);
+        if (tokens_update(&s->tokens, &new, &err) == 0) {
+            print_line(line);
+            return;
+        }
+    }
+    print_error(&err);
+    print_line("the tokens stay as they were");
+}
+
 /* Until the first signal; then finish what runs, until the deadline or another signal. */
 static void run_until_signal(struct serve *s)
 {
     loop_watch(s->loop, s->f->starter, 0, on_starter_gone, s);
-    while (!loop_cancelled(s->loop) && !s->starter_gone)
+    if (s->f->set.token_file)
+        loop_keep_hang_ups(s->loop);
+    while (!loop_cancelled(s->loop) && !s->starter_gone) {
         loop_wait(s->loop, -1);
+        if (!loop_hung_up(s->loop))
+            continue;
+        if (terminal_is_gone())
+            break;
+        read_tokens_again(s);
+    }
     loop_unwatch(s->loop, s->f->starter);
     server_drain(s->server);
     if (!server_busy(s->server))

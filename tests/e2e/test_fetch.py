@@ -7,6 +7,7 @@ import pytest
 from program import BIN
 from public_internet import place
 from serve_raw import Server
+from test_openapi import tools_of
 
 
 class Box:
@@ -41,6 +42,26 @@ def test_a_file_is_fetched(internet):
     assert box.fetch("t.csv", "https://good.example/file").json == {"sandbox_id": box.id, "name": "t.csv", "size": 8}
     assert box.good("/run_code", code="open('in/t.csv').read() + open('t.csv').read()")["value"] == repr("a,b\n1,2\n" * 2)
     assert seen() == ["93.184.216.34 /file"] * 2
+
+
+def test_a_run_of_an_agent(internet):
+    """An agent whose builder has read /openapi.json as Dify does, from the first call to the last: it knows the tools by their ids and the flat parameters
+    that the document gives them, and what an answer says it passes on."""
+    box, _ = internet
+    tools = tools_of(box.server.ask("GET", "/openapi.json").json)
+
+    def use(tool, **parameters):
+        method, url, names, required = tools[tool]
+        assert set(required) - set(parameters) <= {"remote_filename"} and set(parameters) <= {*names, "remote_path"} and method == "post"
+        return box.server.good("/" + url.partition("//")[2].partition("/")[2], **parameters)
+    mine = use("create_sandbox", conversation_id="of an agent")["sandbox_id"]
+    use("upload_file", sandbox_id=mine, remote_path="/mnt/data/t.csv", file_url="https://good.example/file")
+    ran = use("run_code", sandbox_id=mine, code="text = open('/mnt/data/t.csv').read()\nopen('/mnt/data/r.csv', 'w').write(text * 2)\n'/mnt/data/r.csv'")
+    got = use("download_file", sandbox_id=mine, filename=ran["value"].strip("'"))
+    link = "/" + got["download_url"].partition("//")[2].partition("/")[2]
+    assert box.server.ask("GET", link, token=None).body == b"a,b\n1,2\n" * 2 and got["size"] == 16
+    assert use("stop_sandbox", sandbox_id=mine)["stopped"] is True
+    assert mine not in [b["sandbox_id"] for b in use("list_sandboxes")["sandboxes"]]
 
 
 @pytest.mark.slow(3)

@@ -80,13 +80,14 @@ def flat(schema):
     assert schema["type"] == "object" and not {"$ref", "oneOf", "anyOf", "allOf"} & set(schema), schema
     for name, p in schema.get("properties", {}).items():
         assert "$ref" not in p and isinstance(p.get("type", ""), str) and ("type" in p or "anyOf" in p), (name, p)
-        assert isinstance(p.get("description", ""), str) and isinstance(p.get("default", ""), (str, bool, int, float)), (name, p)
+        assert p["description"] and isinstance(p["description"], str) and isinstance(p.get("default", ""), (str, bool, int, float)), (name, p)
     return schema.get("properties", {})
 
 
 def tools_of(api):
     """{operationId: (method, URL, parameters, required)}, read as Dify reads a custom tool."""
     base, tools = api["servers"][0]["url"], {}
+    assert re.fullmatch("https?://[^/]+(/.*[^/])?", base), base      # the path of a tool is put right behind it
     assert isinstance(api["info"]["description"], str)
     for path, methods in api["paths"].items():
         for method, o in methods.items():
@@ -96,7 +97,7 @@ def tools_of(api):
             assert list(content) == ["application/json"], content
             schema = content["application/json"]["schema"]
             parameters = [p["name"] for p in o.get("parameters", [])]
-            assert all(isinstance(p["schema"]["type"], str) and isinstance(p.get("description", ""), str) for p in o.get("parameters", []))
+            assert all(isinstance(p["schema"]["type"], str) and p["description"] for p in o.get("parameters", []))
             assert not set(parameters) & set(flat(schema)), (o["operationId"], "one name twice")
             tools[o["operationId"]] = method, base + path, [*parameters, *flat(schema)], schema.get("required", [])
     assert 1 <= len(tools) <= 100

@@ -51,6 +51,7 @@ class Trial:
         self.row, self.ends, self.server = rows(front)[name], [], None
         value = CHECKS[front, name][0]
         self.value = value(self) if callable(value) else value
+        assert self.row.takes == (self.value is not True), "an option that takes a value has one in its check, and no other"
 
     def plain(self):
         """The value as config.yaml and a variable have it."""
@@ -309,6 +310,22 @@ def _(t):
     server = t.start(["--queue", "0s"])
     server.ask("/create_sandbox", {})
     server.ask("/create_sandbox", {}, 429)
+
+
+@option("log", "json")
+def _(t):
+    server = t.start()
+    server.ask("/list_sandboxes", {})
+    with socket.create_connection(server.host.split(":")) as s:
+        s.sendall("GET /\u009b31m\u202e\x7f HTTP/1.1\r\nHost: {}\r\n\r\n".format(server.host).encode())
+        s.recv(100)
+    t.server = None
+    server.process.terminate()
+    lines = re.findall(r"\{.*\}", server.process.stderr.read().decode())
+    assert len(lines) == 2 and json.loads(lines[1])["path"] == "/", lines
+    line = json.loads(lines[0])
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line.pop("time")) and line.pop("ms") >= 0
+    assert line == {"method": "POST", "path": "/list_sandboxes", "operation": "list_sandboxes", "status": 200, "bytes": 2, "client": ""}, line
 
 
 @option("queue", "0s")

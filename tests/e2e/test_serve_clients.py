@@ -4,11 +4,13 @@ import base64
 import concurrent.futures
 import json
 import os
+import pty
 import signal
 import urllib.request
 
 import pytest
 
+from conftest import HANG
 from openai_server import done, said, start, user         # noqa: F401 (start is a fixture)
 from serving import Server
 from test_mcp_http import Served, call, modern, request
@@ -185,4 +187,52 @@ def test_another_language(sandpiper):
     auth = {"Authorization": "Basic " + base64.b64encode(b"x:" + server.token.encode()).decode()}
     refused = server.ask("/run_code", {"code": "int main() {}", "language": "cpp"}, 422, **auth)
     assert refused["message"] == "programs in cpp do not run here, only python, pytest and bash"
+    assert server.close() == 0
+
+
+def test_tokens_that_change(sandpiper):
+    """SIGHUP: one that is new lets in, one that is missing no more; a file that is wrong changes nothing; what each client has stays its own."""
+    path = tokens(sandpiper, A)
+    server = Server(sandpiper, "--token-file", path)
+    box = ask(server, "/create_sandbox", {})["sandbox_id"]
+    ask(server, "/write_file", {"sandbox_id": box, "filename": "f", "content": "x"})
+    link = ask(server, "/download_file", {"sandbox_id": box, "filename": "f"})["download_url"]
+
+    def change(*lines):
+        tokens(sandpiper, *lines)
+        server.process.send_signal(signal.SIGHUP)
+    ask(server, "/list_sandboxes", {}, 401, token=B)
+    change("# both", B + " 2", A)
+    assert server.line("read again: (.*)") == "2 tokens"
+    assert ask(server, "/list_sandboxes", {}, token=B)["sandboxes"] == [] and len(ask(server, "/list_sandboxes", {})["sandboxes"]) == 1
+    change("short")
+    assert server.line("(the tokens stay)") and len(ask(server, "/list_sandboxes", {})["sandboxes"]) == 1
+    change(B)
+    assert server.line("read again: (.*)") == "1 token"
+    ask(server, "/list_sandboxes", {}, 401)
+    assert server.open(link[len(server.url):], Authorization=None).status == 401
+    change(A, B)
+    server.line("read again: (.*)")
+    assert ask(server, "/run_code", {"sandbox_id": box, "code": "open('f').read()"})["value"] == "'x'"
+    assert server.close() == 0
+
+
+def test_a_terminal_that_goes(sandpiper):
+    """SIGHUP then ends the server, though it has a token file; a pipe at stdin whose other end was closed is no terminal."""
+    path = tokens(sandpiper, A)
+    master, slave = pty.openpty()
+    server = Server(sandpiper, "--token-file", path, stdin=slave)
+    os.close(slave)
+    server.process.send_signal(signal.SIGHUP)
+    assert server.line("read again: (.*)") == "1 token"
+    os.close(master)
+    server.process.send_signal(signal.SIGHUP)
+    assert server.process.wait(HANG) == 0
+    server.process.stderr.close()
+    read, write = os.pipe()
+    server = Server(sandpiper, "--token-file", path, stdin=read)
+    os.close(read)
+    os.close(write)
+    server.process.send_signal(signal.SIGHUP)
+    assert server.line("read again: (.*)") == "1 token"
     assert server.close() == 0

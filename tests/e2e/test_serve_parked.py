@@ -24,6 +24,8 @@ def test_a_session_goes_on(start):
                           call("x"), done("Still."), args=("--max-sandboxes", "1"))
     first = server.ask("/ask", {"input": "one", "files": [{"name": "n.txt", "content": "7"}]})["session"]
     assert server.ask("/ask", {"input": "two", "session": first})["session"] == first
+    figures = server.ask("/metrics").decode()
+    assert "sandpiper_question_tokens_count 2\n" in figures and "sandpiper_question_seconds_count 2\n" in figures
     take_the_place(server)
     got = server.ask("/ask", {"input": "three", "session": first})
     assert got["steps"][0]["output"] == "'7!?'" and BACK % "3 runs" in got["notices"] and got["session"] != first, got

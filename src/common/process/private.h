@@ -13,8 +13,9 @@ struct signals {
     int fd; /* the read end of the signal pipe, or -1 */
     unsigned interrupts, fatals;
     int fatal; /* the first of these */
-    bool resized, continued;
-    bool news; /* one was read outside a wait, so the next wait must not sleep */
+    bool resized, continued, hung_up;
+    bool hang_ups; /* SIGHUP sets hung_up, and is not fatal */
+    bool news;     /* one was read outside a wait, so the next wait must not sleep */
 };
 
 struct loop {

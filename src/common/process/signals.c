@@ -64,6 +64,8 @@ bool signals_read(struct signals *s)
                 s->resized = true;
             else if (got[i] == SIGCONT)
                 s->continued = true;
+            else if (got[i] == SIGHUP && s->hang_ups)
+                s->hung_up = true;
             else if (s->fatals++ == 0)
                 s->fatal = got[i];
         }
@@ -143,6 +145,16 @@ static bool take_flag(bool *flag)
 bool loop_resized(struct loop *l)
 {
     return take_flag(&l->signals.resized);
+}
+
+void loop_keep_hang_ups(struct loop *l)
+{
+    l->signals.hang_ups = true;
+}
+
+bool loop_hung_up(struct loop *l)
+{
+    return take_flag(&l->signals.hung_up);
 }
 
 bool loop_continued(struct loop *l)

@@ -27,5 +27,9 @@ int loop_exit_code(
     const struct loop *l);           /* of a program that was cancelled: 143 after a fatal signal, or 130 */
 bool loop_resized(struct loop *l);   /* true once after each SIGWINCH */
 bool loop_continued(struct loop *l); /* true once after each SIGCONT */
+/* From now on SIGHUP asks to read something again, and does not end the program: loop_hung_up() is true once
+ * after each. */
+void loop_keep_hang_ups(struct loop *l);
+bool loop_hung_up(struct loop *l);
 
 #endif

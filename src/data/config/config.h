@@ -39,6 +39,7 @@ struct config_choice {
 struct front_settings {
     const char *listen, *token_file; /* token_file NULL: a fresh token */
     const char *public_url, *model;  /* or NULL */
+    const char *log;                 /* "off", "text", "json" */
     struct argv allow_hosts;
     int max_sandboxes, pool_size;
     int64_t ttl, queue; /* ms */

@@ -65,7 +65,15 @@ static void metrics(struct http_request *q)
     figure(&out, "requests_abandoned_total", "counter", "Requests whose client left before the answer.",
            (double)c->gone);
     figure(&out, "request_seconds_total", "counter", "Time from the headers to the end of the answer.",
-           c->seconds);
+           c->seconds.sum);
+    histogram_print(&c->seconds, HISTOGRAM_SECONDS, "sandpiper_request_seconds",
+                    "Time from the headers to the end of the answer.", &out);
+    histogram_print(&c->question_seconds, HISTOGRAM_SECONDS, "sandpiper_question_seconds",
+                    "Time from the headers to the answer of a question.", &out);
+    histogram_print(&c->tokens, HISTOGRAM_TOKENS, "sandpiper_question_tokens",
+                    "Tokens of each answered question, input and output together.", &out);
+    histogram_print(&c->cost, HISTOGRAM_DOLLARS, "sandpiper_question_dollars",
+                    "What each answered question has cost, where the price is known.", &out);
     buf_addstr(&out, "# HELP sandpiper_answers_total Responses by class of status code.\n"
                      "# TYPE sandpiper_answers_total counter\n");
     for (size_t i = 2; i < STATUS_CLASSES; i++)

@@ -15,12 +15,14 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/scrub.h"
 #include "json/json.h"
 #include "openai/chat_table.h"
 #include "mcp/mcp.h"
@@ -242,6 +244,42 @@ static void end_unclaimed(struct http_request *q, bool sent)
         runners_stop(q->s->o.runners, h);
 }
 
+/* The token is named by the beginning of its hash, which lets nobody in. What a client wrote is scrubbed:
+ * in the whole line an escape sequence could take some of the JSON away. */
+static char *json_line_of(const struct http_request *q, int64_t ms)
+{
+    struct timespec now;
+    struct tm tm;
+    char when[32];
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    autofree char *method = scrub_line(q->method, SCRUB_TERMINAL);
+    autofree char *path = scrub_line(q->path, SCRUB_TERMINAL);
+    size_t len = strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S", gmtime_r(&now.tv_sec, &tm));
+    snprintf(when + len, sizeof when - len, ".%03ldZ", now.tv_nsec / 1000000);
+    autojson struct json *o = json_object_of(
+        {"time", json_string(when)}, {"method", json_string(method)}, {"path", json_string(path)},
+        {"operation", json_string(q->route ? q->route->operation : NULL)},
+        {"status", json_integer(q->status)}, {"ms", json_integer(ms)},
+        {"bytes", json_integer((int64_t)q->size)},
+        {"client", q->client ? json_string_n(q->client, strnlen(q->client, 8)) : json_null()});
+
+    return json_print(o);
+}
+
+static void log_request(const struct http_request *q)
+{
+    const struct server_options *o = &q->s->o;
+    int64_t ms = clock_ms() - q->began_ms;
+
+    if (!o->log || !q->method)
+        return;
+    autofree char *line = o->log_json
+                              ? json_line_of(q, ms)
+                              : xasprintf("%s %s %d %lld ms", q->method, q->path, q->status, (long long)ms);
+    o->log(o->ctx, line);
+}
+
 static void on_completed(void *cls, struct MHD_Connection *mc, void **con_cls,
                          enum MHD_RequestTerminationCode why)
 {
@@ -255,12 +293,8 @@ static void on_completed(void *cls, struct MHD_Connection *mc, void **con_cls,
     if (why != MHD_REQUEST_TERMINATED_COMPLETED_OK)
         tell_gone(q);
     http_request_waits(q, true); /* it is no longer in progress */
-    s->counts.seconds += (double)(clock_ms() - q->began_ms) / 1000;
-    if (s->o.log && q->method) {
-        autofree char *line = xasprintf("%s %s %d %lld ms", q->method, q->path, q->status,
-                                        (long long)(clock_ms() - q->began_ms));
-        s->o.log(s->o.ctx, line);
-    }
+    histogram_add(&s->counts.seconds, HISTOGRAM_SECONDS, (double)(clock_ms() - q->began_ms) / 1000);
+    log_request(q);
     end_unclaimed(q, why == MHD_REQUEST_TERMINATED_COMPLETED_OK);
     memcpy(q->c->made, q->made, sizeof q->made);
     q->c->made_for = q->client;

@@ -182,6 +182,17 @@ static struct json *answers(const struct server *s, const struct route *r)
     return out;
 }
 
+static const char *meaning_of(const char *parameter)
+{
+    static const char *const meanings[][2] = {{"id", "The id of the sandbox"},
+                                              {"name", "The name of the file, or its path below /mnt/data"}};
+
+    for (size_t i = 0; i < countof(meanings); i++)
+        if (!strcmp(meanings[i][0], parameter))
+            return meanings[i][1];
+    return NULL;
+}
+
 /* Describes the parts of the path that stand in braces. */
 static struct json *parameters(const struct route *r)
 {
@@ -192,6 +203,7 @@ static struct json *parameters(const struct route *r)
 
         json_add(out, json_object_of({"name", json_string(name)}, {"in", json_string("path")},
                                      {"required", json_boolean(true)},
+                                     {"description", json_string(meaning_of(name))},
                                      {"schema", parsed_schema("{\"type\": \"string\", \"minLength\": 1}")}));
     }
     return out;

@@ -41,7 +41,7 @@ bool file_link_good(struct http_request *q, const char *id, const char *name)
         return false;
     for (size_t i = 0; i < t->n; i++) {
         sign(q, tokens_client(t, i), file, good);
-        if (same_key(good, key)) {
+        if (!t->gone[i] && same_key(good, key)) {
             q->client = tokens_client(t, i);
             return true;
         }

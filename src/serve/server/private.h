@@ -12,6 +12,7 @@
 
 #include "base/argv.h"
 #include "base/buf.h"
+#include "base/histogram.h"
 #include "base/spill.h"
 #include "front/runners.h"
 #include "json/json.h"
@@ -50,7 +51,9 @@ struct server_counts {
     uint64_t connections, requests;
     uint64_t answers[STATUS_CLASSES]; /* by the first digit of the status */
     uint64_t gone;                    /* clients that left before their answer */
-    double seconds; /* from the headers to the end of the answer, summed over all requests */
+    struct histogram seconds;         /* from the headers to the end of the answer */
+    /* of the questions that were answered; tokens of input and output together, dollars where it is known */
+    struct histogram question_seconds, tokens, cost;
 };
 
 struct body_queue { /* the long bodies that have come and wait to be read, oldest first */
@@ -71,7 +74,7 @@ struct server {
     struct connection *connections; /* a list */
     struct lingering_connection
         *lingering; /* a list of connections that are only read to their end (linger.c) */
-    unsigned n_connections, in_flight, of_token[64];
+    unsigned n_connections, in_flight, of_token[TOKENS_EVER];
     struct server_counts counts;
     struct body_queue bodies;
     char signs[TOKEN_TEXT];   /* the secret by which links to files are signed */

@@ -191,6 +191,19 @@ static void fail_error(struct http_question *qn, const struct error *err)
                       why);
 }
 
+static void count_question(const struct http_question *qn, const struct json *usage)
+{
+    struct server_counts *n = &qn->q->s->counts;
+    double cost = json_double(json_get(usage, "cost"), -1);
+
+    histogram_add(&n->question_seconds, HISTOGRAM_SECONDS, (double)(clock_ms() - qn->q->began_ms) / 1000);
+    histogram_add(&n->tokens, HISTOGRAM_TOKENS,
+                  json_double(json_get(usage, "input_tokens"), 0)
+                      + json_double(json_get(usage, "output_tokens"), 0));
+    if (cost >= 0)
+        histogram_add(&n->cost, HISTOGRAM_DOLLARS, cost);
+}
+
 static void on_question_done(void *ctx, const struct json *result, const struct error *err)
 {
     struct http_question *qn = ctx;
@@ -199,6 +212,8 @@ static void on_question_done(void *ctx, const struct json *result, const struct 
     bool answered = result && openai_finish(status, answer);
 
     settle_question(qn, result, answered);
+    if (answered)
+        count_question(qn, json_get(result, "usage"));
     if (answered)
         qn->shape->answered(qn, result);
     else if (result)

@@ -21,9 +21,10 @@ static const char ask_body[] =
     "\"encoding\": {\"type\": \"string\", \"enum\": [\"text\", \"base64\"]}}, " SCHEMA_BASE64
     "}, \"description\": \"Data for the code, shown to the "
     "model\"},"
-    "\"model\": {\"type\": \"string\", \"minLength\": 1, \"maxLength\": 200},"
+    "\"model\": {\"type\": \"string\", \"minLength\": 1, \"maxLength\": 200, \"description\": \"Which one "
+    "answers; without it the usual one\"},"
     "\"effort\": {\"type\": \"string\", \"enum\": [\"none\", \"minimal\", \"low\", \"medium\", \"high\", "
-    "\"xhigh\", \"max\"]},"
+    "\"xhigh\", \"max\"], \"description\": \"How long the model thinks\"},"
     "\"system\": {\"type\": \"string\", \"maxLength\": 1048576, \"description\": \"Instructions for the "
     "model\"}}}";
 

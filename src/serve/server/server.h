@@ -30,6 +30,7 @@ struct server_options { /* everything is borrowed until server_free */
     /* Receives one line for each request: method, path, status, time. It is untrusted, so scrub it. May be
      * NULL. */
     void (*log)(void *ctx, const char *line);
+    bool log_json; /* the line is an object of JSON, with the time */
     void *ctx;
 };
 

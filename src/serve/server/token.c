@@ -38,7 +38,7 @@ int token_make(char out[TOKEN_TEXT], struct error *err)
 
 void tokens_add(struct tokens *t, const char *text, size_t len)
 {
-    if (t->n < TOKENS_MAX)
+    if (t->n < TOKENS_EVER)
         sha256_hex(text, len, t->hash[t->n++]);
 }
 
@@ -134,6 +134,38 @@ int tokens_read(struct tokens *t, const char *path, struct error *err)
     return rc;
 }
 
+static size_t place_of_token(const struct tokens *t, const char *hash)
+{
+    size_t i = 0;
+
+    while (i < t->n && strcmp(t->hash[i], hash) != 0)
+        i++;
+    return i;
+}
+
+int tokens_update(struct tokens *t, const struct tokens *new, struct error *err)
+{
+    size_t more = 0;
+
+    for (size_t i = 0; i < new->n; i++)
+        more += place_of_token(t, new->hash[i]) == t->n;
+    if (t->n + more > TOKENS_EVER)
+        return error_set(err, ERROR_USAGE, 0,
+                         "the token file has had more than %d tokens since the start\nRestart the server.",
+                         TOKENS_EVER);
+    for (size_t i = 0; i < t->n; i++)
+        t->gone[i] = true;
+    for (size_t i = 0; i < new->n; i++) {
+        size_t at = place_of_token(t, new->hash[i]);
+
+        memcpy(t->hash[at], new->hash[i], sizeof t->hash[at]);
+        t->most[at] = new->most[i];
+        t->gone[at] = false;
+        t->n += at == t->n;
+    }
+    return 0;
+}
+
 unsigned tokens_most(void *tokens, const char *hash)
 {
     const struct tokens *t = tokens;
@@ -176,7 +208,7 @@ int tokens_find(const struct tokens *t, const char *given)
 
         for (size_t k = 0; k < SHA256_HEX; k++)
             differ |= (unsigned)(hash[k] ^ t->hash[i][k]);
-        found = differ ? found : (int)i;
+        found = differ || t->gone[i] ? found : (int)i;
     }
     return found;
 }

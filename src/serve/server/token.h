@@ -11,16 +11,18 @@
 
 struct error;
 
-#define TOKENS_MAX     64
-#define TOKEN_TEXT     44 /* bytes of a new one, with its NUL: 256 bits in base64url */
-#define TOKEN_MIN      16 /* characters; a shorter one can be guessed */
+#define TOKENS_MAX     64  /* of a file */
+#define TOKENS_EVER    256 /* in all files that are read until the program ends */
+#define TOKEN_TEXT     44  /* bytes of a new one, with its NUL: 256 bits in base64url */
+#define TOKEN_MIN      16  /* characters; a shorter one can be guessed */
 #define TOKEN_FILE_MAX (16u << 10)
 
 struct tokens {
-    size_t n;
+    size_t n;     /* those that are in the file, and those that were: each keeps its place */
     bool lasting; /* from a file: the same client has the same token after a restart */
-    char hash[TOKENS_MAX][SHA256_HEX];
-    unsigned most[TOKENS_MAX]; /* the most sandboxes that its client may have; 0: no limit of its own */
+    char hash[TOKENS_EVER][SHA256_HEX];
+    bool gone[TOKENS_EVER];     /* it is no longer in the file: it lets nobody in */
+    unsigned most[TOKENS_EVER]; /* the most sandboxes that its client may have; 0: no limit of its own */
 };
 
 /* Makes a new random token. -1 with ERROR_SYSTEM. */
@@ -30,6 +32,9 @@ void tokens_add(struct tokens *t, const char *text, size_t len);
  * and those that begin with # are ignored. The file must belong to us or to root, and nobody else may read
  * it. -1 with ERROR_USAGE. */
 int tokens_read(struct tokens *t, const char *path, struct error *err);
+/* Takes over what a later reading of the file found. -1 with ERROR_USAGE: there have
+ * been too many, and nothing was changed. */
+int tokens_update(struct tokens *t, const struct tokens *new, struct error *err);
 /* Returns the most sandboxes for the token with this hash, which may be NULL; 0: no limit of its own. */
 unsigned tokens_most(void *t, const char *hash);
 /* Gives the tokens without a number equal shares of what the numbers leave of all sandboxes, at least one
