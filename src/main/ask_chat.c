@@ -136,6 +136,10 @@ int talk_open_chat(struct talk *t, struct error *err)
         autofree char *line = mount_line(&m->v[i]), *clean = scrub_line(line, SCRUB_TERMINAL);
         buf_addf(&mounted, "%s.\n", clean);
     }
+    if (t->network.text) {
+        autofree char *line = network_setup_line(&t->network);
+        buf_addf(&mounted, "%s.\n", line);
+    }
     autofree char *greeting = xasprintf(
         "sandpiper " VERSION ": %s at %s\n%s%s%s%s/help lists the commands, Ctrl-D ends.", a->model,
         endpoint_title(&a->endpoint), t->place ? "Code runs in " : "", t->place ? t->place : "",

@@ -208,6 +208,7 @@ static int open_sandbox(struct talk *t, struct error *err)
     o.session_dir = t->session.dir;
     o.out_dir = t->session.out_dir;
     o.run.mounts = &t->mounts;
+    network_setup_use(&t->network, &o);
     if (get_talk_packages(t, &o, err) < 0)
         return -1;
     t->ask.sandbox = t->saved.sandbox = sandbox_new(&o, t->loop);
@@ -229,6 +230,10 @@ static void begin_talk(struct talk *t)
     if (c->said)
         ask_notice(&t->ask, NOTICE_WARNING, c->said);
     ask_tell_mounts(&t->ask);
+    if (t->network.text && !t->ask.chat) { /* the greeting of a chat has it already */
+        autofree char *line = network_setup_line(&t->network);
+        ask_notice(&t->ask, NOTICE_INFO, line);
+    }
     ask_tell_model(&t->ask);
 }
 
@@ -243,6 +248,10 @@ static void end_talk(struct talk *t, int status)
     autofree char *lost = session_cache_lost(&t->session);
     if (lost)
         ask_notice(&t->ask, NOTICE_WARNING, lost);
+    if (t->network.text) {
+        autofree char *line = network_count_line(&t->ask.requests);
+        ask_notice(&t->ask, NOTICE_INFO, line);
+    }
     ask_event(&t->ask, &e);
 }
 
@@ -256,7 +265,7 @@ static int choose_way(struct talk *t, int closed, struct error *err)
                          "To ask one question: sandpiper \"QUESTION\"",
                          a->c->json ? ", and has no --json" : "");
     if (saved_find(&t->saved, err) < 0 || setup_name_check(a->c, err) < 0
-        || setup_mounts(a->c, &t->mounts, err) < 0)
+        || setup_mounts(a->c, &t->mounts, err) < 0 || setup_network(a->c, &t->network, err) < 0)
         return -1;
     if (config_check_ca_cert(a->c, err) < 0)
         return -1;
@@ -317,6 +326,7 @@ static void release_talk(struct talk *t)
     pipe_free(t->pipe);
     term_free(t->term);
     mounts_release(&t->mounts);
+    network_setup_release(&t->network);
     with_release(&t->with);
     session_close(&t->session);
     argv_release(&t->names);

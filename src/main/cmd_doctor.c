@@ -127,6 +127,22 @@ static unsigned examine(struct config *c, struct loop *loop, const struct mounts
     return check.works && check.contained;
 }
 
+/* Whether code may reach anything, as it is configured; the sandboxes that doctor starts reach nothing. */
+static void tell_doctor_network(const struct config *c)
+{
+    struct network_setup n autorelease(network_setup_release) = {0};
+    struct error err = {0};
+
+    if (setup_network(c, &n, &err) < 0) {
+        tell_broken("network", &err);
+    } else if (n.text) {
+        autofree char *line = xasprintf("on: code may reach %s (allow_net)", n.line);
+        doctor_line("network", "ok", line);
+        if (n.added)
+            doctor_line("", "", n.added);
+    }
+}
+
 int cmd_doctor(struct config *c, int closed)
 {
     struct loop *loop = loop_new();
@@ -141,6 +157,7 @@ int cmd_doctor(struct config *c, int closed)
         print_error(&err);
     if (!c->offline)
         model = check_model(c, loop);
+    tell_doctor_network(c);
     if (setup_mounts(c, &mounts, &err) < 0) {
         out_status = print_failure(&err);
     } else {

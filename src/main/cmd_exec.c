@@ -19,6 +19,7 @@
 #include "base/scrub.h"
 #include "base/utf8.h"
 #include "conversation/cell_json.h"
+#include "conversation/network.h"
 #include "json/json.h"
 #include "mount/mount.h"
 #include "packages/packages.h"
@@ -43,6 +44,8 @@ struct exec {
     struct session session;
     struct mounts mounts;
     struct with with;
+    struct network_setup network;
+    struct network_count requests;
     struct sandbox *sandbox;
     struct scrub scrub[3];
     bool terminal[3];
@@ -117,6 +120,15 @@ static void on_up(void *ctx, const struct sandbox *s)
                                     image ? image : "");
 
     on_notice(ctx, true, line);
+}
+
+static void on_exec_request(void *ctx, const struct network_request *r)
+{
+    struct exec *x = ctx;
+    autofree char *line = network_line(r);
+
+    network_count_add(&x->requests, r);
+    on_notice(x, r->state == NETWORK_DONE, line);
 }
 
 static int too_long(struct error *err, const char *name)
@@ -304,6 +316,21 @@ static void tell_mounts(struct exec *x)
     }
 }
 
+static void tell_network(struct exec *x)
+{
+    autofree char *line = x->network.text ? network_setup_line(&x->network) : NULL;
+
+    if (line)
+        on_notice(x, false, line);
+}
+
+static void tell_requests(struct exec *x)
+{
+    autofree char *line = network_count_line(&x->requests);
+
+    on_notice(x, false, line);
+}
+
 /* --json-result: all of it in one line on stdout. */
 static int print_result(struct exec *x, const struct cell_result *r)
 {
@@ -325,6 +352,7 @@ static int run_exec(struct exec *x, struct error *err)
     struct cell_result r autorelease(cell_result_release) = {0};
 
     tell_mounts(x);
+    tell_network(x);
     sandbox_start(s);
     if (put_inputs(x, err) < 0 || put_arguments(x, err) < 0 || give_stdin(x, err) < 0
         || sandbox_run(s, buf_str(&x->code), x->code.len, &listener, &r, err) < 0)
@@ -386,10 +414,13 @@ static int exec_in_session(struct exec *x, struct error *err)
     struct sandbox_options o;
     int status = -1;
 
-    if (setup_name_check(c, err) < 0 || setup_mounts(c, &x->mounts, err) < 0)
+    if (setup_name_check(c, err) < 0 || setup_mounts(c, &x->mounts, err) < 0
+        || setup_network(c, &x->network, err) < 0)
         return -1;
     setup_sandbox(c, &o);
     o.run.mounts = &x->mounts;
+    network_setup_use(&x->network, &o);
+    o.on_network = on_exec_request;
     if (!o.run.name) {
         o.run.snapshots = false; /* no later cell could need a snapshot */
         o.run.program = true;
@@ -423,6 +454,8 @@ static int exec_in_session(struct exec *x, struct error *err)
         x->sandbox = sandbox_new(&o, x->loop);
         status = sandbox_claim(x->sandbox, err) < 0 ? -1 : run_exec(x, err);
         sandbox_free(x->sandbox);
+        if (x->network.text && status >= 0)
+            tell_requests(x);
         autofree char *lost = session_cache_lost(&x->session);
         if (lost)
             on_notice(x, false, lost);
@@ -457,6 +490,7 @@ int cmd_exec(struct config *c, int closed)
         status = exec_failed(print_failure(&err));
     mounts_release(&x.mounts);
     with_release(&x.with);
+    network_setup_release(&x.network);
     stdin_data_release(&x.data);
     free(x.data_name);
     inputs_release(&x.inputs);

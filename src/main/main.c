@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ask/setup.h"
@@ -14,6 +15,7 @@
 #include "engine/inside.h"
 #include "main/command.h"
 #include "main/front.h"
+#include "proxy/proxy.h"
 #include "term/term.h"
 
 static int (*const commands[])(struct config *, int closed) = {
@@ -94,6 +96,15 @@ static int failed(const struct config *c, int status)
     return c->args.command == COMMAND_EXEC ? exec_failed(status) : status;
 }
 
+/* "debug proxy": not for people; sandbox/sandbox_network.c starts it. */
+static bool is_proxy(int argc, char **argv)
+{
+    struct stat st;
+
+    return argc == 3 && !strcmp(argv[1], "debug") && !strcmp(argv[2], "proxy") && fstat(0, &st) == 0
+           && S_ISSOCK(st.st_mode);
+}
+
 /* "debug complete WORD...": the words are a line that somebody is still typing, not ours to judge. */
 static bool is_completion(int argc, char **argv)
 {
@@ -118,6 +129,8 @@ int main(int argc, char **argv)
     give_back_memory();
     if (is_inside(argc, argv))
         return inside_run(argv + 2, VERSION);
+    if (is_proxy(argc, argv))
+        return proxy_main();
     if (is_completion(argc, argv))
         return cmd_complete(argv + 3, (size_t)argc - 3);
     if ((status = front_split(argc, argv, closed)) >= 0)

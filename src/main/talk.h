@@ -7,6 +7,7 @@
 #include "main/command.h"
 #include "mount/mount.h"
 #include "ask/ask.h"
+#include "ask/setup.h"
 #include "ask/with.h"
 #include "show/show.h"
 
@@ -14,10 +15,11 @@ struct talk {
     struct ask ask;
     struct loop *loop;
     struct session session;
-    struct mounts mounts;
-    struct with with;   /* packages for the sandbox */
-    struct saved saved; /* points at members of this struct */
-    struct pipe *pipe;  /* either this or the chat below */
+    struct mounts mounts;         /* for the sandbox */
+    struct network_setup network; /* likewise */
+    struct with with;             /* packages for the sandbox */
+    struct saved saved;           /* points at members of this struct */
+    struct pipe *pipe;            /* either this or the chat below */
     struct term *term;
     struct argv names; /* of models, for Tab in the chat */
     char *place;       /* where code runs, as shown to the user; or NULL */

@@ -36,12 +36,20 @@ def members(event):
     return own.union(*(event[name] for name in ("usage", "computed") if isinstance(event.get(name), dict)))
 
 
+ALL_KINDS = """import sys, urllib.request
+print('out')
+open('f.txt','w').write('hi')
+try: urllib.request.urlopen('http://b.example')
+except OSError: pass
+6 * 7"""
+
+
 def test_every_event_is_in_the_page(sandpiper, serve):
-    serve(sandpiper, [{"answer": {"text": "Computing.", "calls": [{"code": "import sys\nprint('out')\nopen('f.txt','w').write('hi')\n6 * 7"}]}},
+    serve(sandpiper, [{"answer": {"text": "Computing.", "calls": [{"code": ALL_KINDS}]}},
                       {"answer": {"text": "It is 42.", "usage": [30, 5]}}])
     sandpiper.write(".env", "SANDPIPER_SYSTEM=x\n")         # gives a notice
     os.chmod(os.path.join(sandpiper.work, ".env"), 0o600)
-    r = sandpiper.run("--json", "go")
+    r = sandpiper.run("--json", "--allow-net", "a.example", "go")
     assert r.code == 0, r
     page, seen = items(), {}
     for line in r.out.splitlines():

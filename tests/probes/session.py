@@ -6,13 +6,14 @@ import secrets
 import stat
 import time
 
-from . import files, limits, mounts, protocol
+from . import files, limits, mounts, network, protocol
 from .cell import BROKEN, HELD, MARK, NOT_RUN, WEAKER, Cell, Finding, Probe, judge
 
 from model_server import ModelServer  # noqa: E402
 
-GROUPS = {"limits": limits.LIMIT_PROBES, "protocol": protocol.PROTOCOL_PROBES, "files": files.FILE_PROBES, "mounts": mounts.MOUNT_PROBES}
-WITH = {"mounts": mounts.prepare}      # what a group's session is started with besides
+GROUPS = {"limits": limits.LIMIT_PROBES, "protocol": protocol.PROTOCOL_PROBES, "files": files.FILE_PROBES, "mounts": mounts.MOUNT_PROBES,
+          "hosts": network.NETWORK_PROBES}
+WITH = {"mounts": mounts.prepare, "hosts": network.prepare}      # what a group's session is started with besides
 LIMITS = ("--timeout", "2s", "--memory", "256m", "--pids", "40", "--data-size", "64m")
 ENDED = Probe("END", "what the code started ends with the session", None, None)
 SENT = Probe("SENT", "what goes to the model stays a conversation that a strict service accepts", None, None)
@@ -66,7 +67,7 @@ def play(there, codes, *args, timeout=150):
         exchanges += [{"answer": {"calls": [{"code": code}]}}, {"answer": {"text": "Done."}}]
     with ModelServer(exchanges) as server:
         there.url = server.url
-        r = there.run("--json", *LIMITS, *args, stdin="".join("%d?\n" % i for i in range(len(codes))), timeout=timeout)
+        r = there.run("--json", *LIMITS, *args, env=network.ENVIRONMENT, stdin="".join("%d?\n" % i for i in range(len(codes))), timeout=timeout)
     return cells_of(r), r, server.verdict()
 
 

@@ -55,9 +55,10 @@ struct ask {
     struct llm *llm;
     struct conversation conversation;
     struct agent *agent;
-    struct replay_head replayed; /* with --replay; its model is in model */
-    struct uploads *uploads;     /* of files; or NULL */
-    struct buf *unsent;          /* for debug request: receives the body; nothing is sent or shown; or NULL */
+    struct replay_head replayed;   /* with --replay; its model is in model */
+    struct uploads *uploads;       /* of files; or NULL */
+    struct network_count requests; /* of the code's, to hosts */
+    struct buf *unsent; /* for debug request: receives the body; nothing is sent or shown; or NULL */
 };
 
 /* ask_open.c */

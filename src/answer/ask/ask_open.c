@@ -85,12 +85,22 @@ static void on_terminal(void *ask, struct sandbox_terminal *terminal)
     a->listener.terminal(a->listener.ctx, terminal);
 }
 
+static void on_code_request(void *ask, const struct network_request *r)
+{
+    struct ask *a = ask;
+    struct event e = {.type = EVENT_NETWORK, .question = number_of(a), .network = *r};
+
+    network_count_add(&a->requests, r);
+    ask_event(a, &e);
+}
+
 void ask_sandbox_options(struct ask *a, struct sandbox_options *o)
 {
     setup_sandbox(a->c, o);
     o->run.notice = on_sandbox_notice;
     o->up = on_sandbox_up;
     o->phase = on_sandbox_phase;
+    o->on_network = on_code_request;
     o->terminal = on_terminal;
     o->run.notice_ctx = o->ctx = a;
 }
@@ -107,6 +117,10 @@ static struct sandbox *fresh_sandbox(void *ctx)
     so.run.packages = sandbox_options(a->sandbox)->run.packages;
     so.with = sandbox_options(a->sandbox)->with;
     so.phase = on_sandbox_phase;
+    so.network = sandbox_options(a->sandbox)->network;
+    so.run.no_proxy = sandbox_options(a->sandbox)->run.no_proxy;
+    so.hosts = sandbox_options(a->sandbox)->hosts;
+    so.on_network = on_code_request;
     so.ctx = a;
     struct sandbox *s = sandbox_new(&so, a->loop);
     sandbox_share_packages(s, a->sandbox);

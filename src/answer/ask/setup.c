@@ -69,6 +69,10 @@ int setup_engine_check(const struct config *c, struct error *err)
     const struct engine *engine = engines_find(c->sandbox);
     struct sandbox_options o;
 
+    if ((c->allow_net.n || c->secrets.n) && engine && engine->custom)
+        return error_set(err, ERROR_USAGE, 0,
+                         "%s cannot be given hosts: --allow-net and --secret need docker, podman or bwrap",
+                         c->sandbox);
     if (c->mounts.n && engine && !engine->mounts)
         return error_set(err, ERROR_USAGE, 0,
                          "%s cannot mount folders: --mount needs docker, podman or bwrap", c->sandbox);

@@ -132,6 +132,30 @@ ssize_t fd_send(int sock, const void *data, size_t len, int fd)
     return sendmsg(sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+ssize_t fd_receive(int sock, void *data, size_t len, int flags, int *fd)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    struct iovec v = {data, len};
+    /* CMSG_SPACE has room for a second one, which nobody would close */
+    struct msghdr m = {.msg_iov = &v,
+                       .msg_iovlen = 1,
+                       .msg_control = control.bytes,
+                       .msg_controllen = CMSG_LEN(sizeof(int))};
+    ssize_t n;
+
+    *fd = -1;
+    do
+        n = recvmsg(sock, &m, flags | MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    struct cmsghdr *c = n >= 0 ? CMSG_FIRSTHDR(&m) : NULL;
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof *fd))
+        memcpy(fd, CMSG_DATA(c), sizeof *fd);
+    return n;
+}
+
 int fd_nonblock(int fd, bool on)
 {
     int flags = fcntl(fd, F_GETFL);

@@ -51,6 +51,9 @@ bool fd_sealed(int fd);
 /* Sends bytes over a Unix socket, and with the first of them a copy of the descriptor fd; -1: none. Does not
  * wait. As send(). */
 ssize_t fd_send(int sock, const void *data, size_t len, int fd);
+/* As recv(), but restarts after EINTR. *fd gets the descriptor that came with the bytes, which the caller
+ * then owns; -1: none did. Of several only the first is taken, the kernel closes the others. */
+ssize_t fd_receive(int sock, void *data, size_t len, int flags, int *fd);
 /* Open /dev/null on each of descriptors 0 to 2 that is closed. Returns those as a bit mask. */
 int fd_open_standard(void);
 

@@ -83,6 +83,9 @@ struct config {
     int64_t connect_timeout, idle_timeout, quiet_timeout;
     /* sandbox */
     const char *sandbox, *image, *runtime, *sandbox_name;
+    struct argv allow_net, secrets; /* "HOST,..." and "NAME=HOST": model/proxy/rules.h */
+    int64_t net_max_sent, net_max_received;
+    int net_max_requests;
     int64_t queue_timeout; /* ms; 0: as the engine has it */
     int64_t sandbox_idle;  /* ms */
     int64_t timeout, memory, data_size, max_file, max_files_total, max_output;

@@ -287,6 +287,8 @@ static const struct topic {
      "             state_lost, state_restored, notices, output_bytes, output_path,\n"
      "             model_text\n"
      "file         cell, name, path, url, size, data\n"
+     "network      state, number, method, host, port, path, secret, why, status,\n"
+     "             sent, received\n"
      "notice       level, text\n"
      "usage        input_tokens, cached_tokens, output_tokens, reasoning_tokens,\n"
      "             estimated, cost, seconds: of one request\n"

@@ -50,7 +50,9 @@ enum {
     FOR_BATCH = 65536,
     FOR_PACKAGES = 131072,
     FOR_NAMED = FOR_ASK | FOR_EXEC | FOR_CONFIG | FOR_REPLY | FOR_REQUEST,
-    FOR_ALL = FOR_NAMED | FOR_FRONT
+    FOR_ALL = FOR_NAMED | FOR_FRONT,
+    /* those of whoever sits at the program: no client of a server's, no row of a batch, no receipt */
+    FOR_NETWORK = FOR_ASK | FOR_EXEC | FOR_CONFIG | FOR_REQUEST
 };
 
 struct option {

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "conversation/cell_result.h"
+#include "conversation/network.h"
 #include "conversation/phase.h"
 #include "conversation/usage.h"
 
@@ -28,6 +29,7 @@ enum event_type {
     EVENT_TOOL_RESULT, /* it ended */
     EVENT_ADDED,       /* a file of the user's was put into the sandbox; in event.file */
     EVENT_FILE,        /* a file it made or changed was copied out */
+    EVENT_NETWORK,     /* a request of the code's to a host */
     EVENT_NOTICE,      /* one line for the user */
     EVENT_USAGE,       /* tokens and times of one request */
     EVENT_DONE,        /* the question is closed */
@@ -168,6 +170,7 @@ struct event {
             enum notice_level level;
             const char *text;
         } notice;
+        struct network_request network;
         struct usage usage; /* of one request */
         struct {
             enum question_status status;

@@ -21,6 +21,9 @@
  *                 is told)
  *   file          cell, name (in the sandbox), path (here), url (null: not uploaded), size, data (of a
  *                 figure: such a bundle with "image/png"; else null)
+ *   network       state ("open", "refused", "done", "lost"), number (of the session's requests), method,
+ *                 host, port, path (null: a tunnel), secret (the variable that is added; null: none),
+ *                 why (it was refused, or cut short), status, sent, received (bytes, once it is over)
  *   notice        level ("info", "warning", "error", "detail"), text
  *   usage         input_tokens, cached_tokens, output_tokens, reasoning_tokens (null: unknown), estimated,
  *                 cost (dollars; null: unknown), seconds: of one request
@@ -215,6 +218,19 @@ static int give_notice(struct event_json *j, const struct event *e)
                                 {"text", json_string(e->notice.text)}));
 }
 
+static int give_network(struct event_json *j, const struct event *e)
+{
+    const struct network_request *r = &e->network;
+
+    return give(j,
+                json_set_all(object_new("network", e), {"state", json_string(network_state_name(r->state))},
+                             {"number", json_integer(r->number)}, {"method", json_string(r->method)},
+                             {"host", json_string(r->host)}, {"port", json_integer(r->port)},
+                             {"path", json_string(r->path)}, {"secret", json_string(r->secret)},
+                             {"why", json_string(r->why)}, {"status", json_integer(r->status)},
+                             {"sent", json_integer(r->sent)}, {"received", json_integer(r->received)}));
+}
+
 static struct json *set_usage(struct json *o, const struct usage *u)
 {
     return json_set_all(o, {"input_tokens", tokens(u->input)}, {"cached_tokens", tokens(u->cached)},
@@ -293,17 +309,12 @@ static int give_session_end(struct event_json *j, const struct event *e)
 int event_json(struct event_json *j, const struct event *e)
 {
     static int (*const gives[EVENT_SESSION_END + 1])(struct event_json *, const struct event *) = {
-        [EVENT_SESSION] = give_session,
-        [EVENT_SANDBOX] = give_sandbox,
-        [EVENT_TEXT] = give_text,
-        [EVENT_TOOL_CALL] = give_call,
-        [EVENT_TOOL_OUTPUT] = take_output,
-        [EVENT_TOOL_RESULT] = give_result,
-        [EVENT_FILE] = give_file,
-        [EVENT_NOTICE] = give_notice,
-        [EVENT_USAGE] = give_usage,
-        [EVENT_DONE] = give_done,
-        [EVENT_SESSION_END] = give_session_end,
+        [EVENT_SESSION] = give_session,    [EVENT_SANDBOX] = give_sandbox,
+        [EVENT_TEXT] = give_text,          [EVENT_TOOL_CALL] = give_call,
+        [EVENT_TOOL_OUTPUT] = take_output, [EVENT_TOOL_RESULT] = give_result,
+        [EVENT_FILE] = give_file,          [EVENT_NETWORK] = give_network,
+        [EVENT_NOTICE] = give_notice,      [EVENT_USAGE] = give_usage,
+        [EVENT_DONE] = give_done,          [EVENT_SESSION_END] = give_session_end,
     };
 
     return gives[e->type] ? gives[e->type](j, e) : 0; /* the other types have no object */

@@ -46,29 +46,9 @@ static void move_rest_to_front(struct message_reader *l)
     l->at = 0;
 }
 
-static void take_fd(struct message_reader *l, const struct msghdr *m)
-{
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR((struct msghdr *)m, c)) {
-        size_t n = c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS
-                       ? (c->cmsg_len - CMSG_LEN(0)) / sizeof(int)
-                       : 0;
-
-        for (size_t i = 0; i < n; i++) {
-            int fd;
-
-            memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
-            fd_close(&l->fd);
-            l->fd = fd;
-        }
-    }
-}
-
 ssize_t messages_read(struct message_reader *l, int sock)
 {
-    union {
-        char bytes[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control;
+    int fd;
 
     move_rest_to_front(l);
     char *room = buf_space(&l->buf, PIECE);
@@ -76,15 +56,12 @@ ssize_t messages_read(struct message_reader *l, int sock)
         errno = EMSGSIZE;
         return -1;
     }
-    struct iovec v = {room, PIECE};
-    struct msghdr m = {
-        .msg_iov = &v, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
-    ssize_t n;
-    do
-        n = recvmsg(sock, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    while (n < 0 && errno == EINTR);
+    ssize_t n = fd_receive(sock, room, PIECE, MSG_DONTWAIT, &fd);
+    if (fd >= 0) {
+        fd_close(&l->fd);
+        l->fd = fd;
+    }
     if (n > 0) {
-        take_fd(l, &m);
         l->buf.len += (size_t)n;
         buf_end(&l->buf);
     }

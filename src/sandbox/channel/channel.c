@@ -25,6 +25,8 @@ struct channel {
     size_t written;    /* how much of the queue */
     const char *fault; /* what a callback objected to, during frame_feed() */
     bool broken;
+    bool expects;      /* a descriptor */
+    int descriptor;    /* that came; or -1 */
     bool busy, doomed; /* busy: inside a callback; doomed: freed there */
     char buffer[READ_SIZE];
 };
@@ -81,6 +83,7 @@ struct channel *channel_new(struct loop *loop, int in, int out, const struct cha
     k->loop = loop;
     k->in = in;
     k->out = out;
+    k->descriptor = -1;
     k->listener = *l;
     frame_reader_init(&k->reader, on_frame, k);
     watch(k);
@@ -100,7 +103,19 @@ void channel_free(struct channel *k)
     }
     frame_reader_release(&k->reader);
     buf_release(&k->queue);
+    fd_close(&k->descriptor);
     free(k);
+}
+
+void channel_expect(struct channel *k)
+{
+    k->expects = true;
+}
+
+int channel_descriptor(struct channel *k)
+{
+    k->expects = false;
+    return fd_steal(&k->descriptor);
 }
 
 size_t channel_pending(const struct channel *k)
@@ -154,9 +169,18 @@ int channel_send_fd(struct channel *k, int fd)
     return fd_send(k->out, "Y", 1, fd) == 1 ? 0 : -1;
 }
 
+/* The first descriptor that comes is the one. */
+static ssize_t read_with_descriptor(struct channel *k)
+{
+    ssize_t n = fd_receive(k->in, k->buffer, sizeof k->buffer, MSG_DONTWAIT, &k->descriptor);
+
+    k->expects = k->descriptor < 0;
+    return n;
+}
+
 static void receive(struct channel *k)
 {
-    ssize_t n = read(k->in, k->buffer, sizeof k->buffer);
+    ssize_t n = k->expects ? read_with_descriptor(k) : read(k->in, k->buffer, sizeof k->buffer);
 
     if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK))
         return;

@@ -26,6 +26,10 @@ struct channel_listener {
 struct channel *channel_new(struct loop *loop, int in, int out, const struct channel_listener *l);
 void channel_free(struct channel *k); /* may be called from within its callbacks */
 void channel_send(struct channel *k, const struct frame_out *f);
+/* A descriptor may come with the bytes that are read next; where none is expected, the kernel closes
+ * it. */
+void channel_expect(struct channel *k);
+int channel_descriptor(struct channel *k); /* the one that came, which the caller then owns; -1: none did */
 /* Send a frame that has no body and belongs to no request. */
 void channel_order(struct channel *k, enum to_guest type);
 /* Send a descriptor with one byte, which is no part of a frame: the supervisor has said that it waits for it.

@@ -311,6 +311,10 @@ void attempt_begin(struct attempt *a)
         error_set(&a->err, ERROR_SANDBOX, 0,
                   "folders cannot be mounted under this engine\nleave out --mount, or use --sandbox docker, "
                   "podman or bwrap");
+    } else if (a->o->no_proxy && a->engine->custom) {
+        error_set(&a->err, ERROR_SANDBOX, 0,
+                  "--allow-net and --secret do not work under an engine of your own\n"
+                  "leave them out, or use --sandbox docker, podman or bwrap");
     } else if (fit_limits(a) == 0 && a->engine->start(a) == 0) {
         return;
     }

@@ -23,12 +23,15 @@ static void push_tmpfs(struct argv *out, int64_t size, const char *perms, const 
     argv_pushl(out, "--perms", perms, "--tmpfs", path, NULL);
 }
 
-static void push_root(struct argv *out)
+static void push_root(bool network, struct argv *out)
 {
     /* From /etc only what numpy, matplotlib and the loader need. What a distribution lacks is missing
      * inside too. */
     static const char *const etc[] = {"/etc/alternatives", "/etc/matplotlibrc", "/etc/fonts",
                                       "/etc/localtime", "/etc/ld.so.cache"};
+    /* What a server's certificate is checked with. */
+    static const char *const certificates[] = {"/etc/ssl/certs", "/etc/pki/tls/certs",
+                                               "/etc/pki/ca-trust/extracted"};
     /* With or without a merged /usr: what is a link on the host is a link inside. */
     static const char *const dirs[] = {"/bin", "/lib", "/lib64", "/lib32", "/sbin"};
     char target[64];
@@ -48,6 +51,8 @@ static void push_root(struct argv *out)
     argv_pushl(out, "--dir", "/etc", NULL);
     for (size_t i = 0; i < countof(etc); i++)
         argv_pushl(out, "--ro-bind-try", etc[i], etc[i], NULL);
+    for (size_t i = 0; network && i < countof(certificates); i++)
+        argv_pushl(out, "--ro-bind-try", certificates[i], certificates[i], NULL);
 }
 
 /* bwrap sets nosuid and nodev on all of them. */
@@ -75,7 +80,7 @@ void bwrap_walls(const struct engine_plan *p, struct argv *out)
     argv_pushl(out, "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
                "--unshare-cgroup", "--disable-userns", "--uid", uid, "--gid", uid, "--hostname", "sandpiper",
                "--cap-drop", "ALL", "--new-session", "--as-pid-1", NULL);
-    push_root(out);
+    push_root(p->o->no_proxy != NULL, out);
     /* Some sysctls belong to a namespace (pid_max, msgmax), and the sandbox could change them. */
     argv_pushl(out, "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev", NULL);
     push_tmpfs(out, p->o->tmp_size, "1777", "/dev/shm");

@@ -212,6 +212,10 @@ int container_start(struct attempt *a)
         return error_set(&a->err, ERROR_SANDBOX, 0,
                          "it cannot share a socket with its containers here, and a named sandbox needs one\n"
                          "leave out --sandbox-name, or use --sandbox bwrap");
+    if (a->stdio && a->o->no_proxy)
+        return error_set(&a->err, ERROR_SANDBOX, 0,
+                         "it cannot share a socket with its containers here, which --allow-net needs\n"
+                         "leave out --allow-net and --secret, or use --sandbox bwrap");
     if (a->stdio && a->o->mounts && a->o->mounts->n)
         return error_set(&a->err, ERROR_SANDBOX, 0,
                          "it does not share the folders of this machine, so --mount is not possible\n"

@@ -20,13 +20,13 @@ static void push_env(void *ctx, const char *name, const char *value)
 }
 
 /* docker copies the proxies of ~/.docker/config.json, passwords included, into every container that does
- * not set them. */
-static void push_proxies(struct argv *out)
+ * not set them. The first six are those of plan_environment(). */
+static void push_proxies(const struct engine_plan *p, struct argv *out)
 {
-    static const char *const names[] = {"HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY",
-                                        "http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"};
+    static const char *const names[] = {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",  "http_proxy", "https_proxy",
+                                        "no_proxy",   "FTP_PROXY",   "ALL_PROXY", "ftp_proxy",  "all_proxy"};
 
-    for (size_t i = 0; i < countof(names); i++)
+    for (size_t i = p->o->no_proxy ? 6 : 0; i < countof(names); i++)
         push_env(out, names[i], "");
 }
 
@@ -158,7 +158,7 @@ void container_vector(const struct engine_plan *p, struct argv *out)
     argv_pushl(out, "--cgroupns", "private", "--stop-timeout", "2", NULL);
     push_limits(p, out);
     push_places(p, out);
-    push_proxies(out);
+    push_proxies(p, out);
     plan_environment(p, push_env, out);
     argv_pushl(out, "--entrypoint", "python3", p->o->image, NULL);
     plan_guest_words(p, p->stdio ? "stdio" : "unix:" INSIDE_DIR "/s", out);

@@ -162,7 +162,7 @@ static bool no_host_socket(const char *runtime)
 
 static bool needs_socket(const struct engine_options *o)
 {
-    return o->name || (o->mounts && o->mounts->n);
+    return o->name || o->no_proxy || (o->mounts && o->mounts->n);
 }
 
 /* Does the environment send its client elsewhere than to a socket of this machine? */

@@ -31,6 +31,10 @@ struct engine_options { /* the strings belong to the caller */
     /* what runs inside keeps a frozen copy of a process, which is not counted in pids */
     bool snapshots;
     bool program; /* one piece of code runs, and ends as a program: threads are waited for, files closed */
+    /* its supervisor makes a socket on the sandbox's own loopback and sends it over the channel, for a proxy
+     * outside (model/proxy); there is no network otherwise. For NO_PROXY: what is not asked through it; NULL:
+     * there is no proxy */
+    const char *no_proxy;
     const struct mounts *mounts;  /* folders of this machine that it sees (mount.h); NULL: none */
     const struct mount *packages; /* likewise, of --with; what cannot mount is sent them; NULL: none */
     const struct argv *words;     /* further key=value arguments for what runs inside; may be NULL */

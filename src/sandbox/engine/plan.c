@@ -40,6 +40,8 @@ void plan_options(const struct engine_plan *p, struct argv *out)
         argv_push(out, "program=1");
     if (engine_mount(p->o, 0)) /* it is to tell what it has there */
         argv_push(out, "mounts=" MOUNTS_DIR);
+    if (p->o->no_proxy)
+        argv_pushf(out, "net=%d", NET_PORT);
     argv_push(out, "packages=" ENGINE_PACKAGES);
     argv_push(out, "data=" DATA_DIR);
     /* These enforce nothing; they let a hint tell the model which limit was reached. */
@@ -47,6 +49,19 @@ void plan_options(const struct engine_plan *p, struct argv *out)
     argv_pushf(out, "told_memory=%lld", (long long)p->o->memory);
     for (size_t i = 0; p->o->words && i < p->o->words->n; i++)
         argv_push(out, p->o->words->v[i]);
+}
+
+static void add_proxies(const char *but, void (*each)(void *ctx, const char *name, const char *value),
+                        void *ctx)
+{
+    static const char *const names[] = {"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"};
+    char url[40];
+
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", NET_PORT);
+    for (size_t i = 0; i < countof(names); i++)
+        each(ctx, names[i], url);
+    each(ctx, "NO_PROXY", but);
+    each(ctx, "no_proxy", but);
 }
 
 void plan_environment(const struct engine_plan *p,
@@ -79,6 +94,8 @@ void plan_environment(const struct engine_plan *p,
         each(ctx, fixed[i][0], fixed[i][1]);
     for (size_t i = 0; i < countof(pools); i++)
         each(ctx, pools[i], threads);
+    if (p->o->no_proxy)
+        add_proxies(p->o->no_proxy, each, ctx);
 }
 
 bool plan_blames_mount(const struct engine_plan *p, const char *said, struct error *err)

@@ -17,6 +17,7 @@ struct error;
 #define DATA_DIR     "/mnt/data"
 #define PENDING_MOST 256          /* signals */
 #define NPROC_MOST   4096         /* processes of a container's uid on the whole host */
+#define NET_PORT     3128         /* of that proxy, on the sandbox's loopback */
 #define GUEST_MAX    (120 * 1024) /* bytes; the kernel accepts arguments of at most 128 KiB */
 
 /* Where folders are put that root's bwrap is to mount. A tmpfs hides what is there; none of them can be below

@@ -523,7 +523,8 @@ def hint_for(worker, e, frames):
         return 'the sandbox may have %s processes and threads in all' % OPTIONS.get('told_pids', 'no more')
     if isinstance(e, OSError) and (e.errno in (EADDRNOTAVAIL, ENETUNREACH) or type(e).__name__ in (
             'gaierror', 'URLError', 'ConnectionError', 'ConnectTimeout')):
-        return 'the sandbox has no network'
+        return ('hosts are reached through the proxy in HTTP_PROXY alone, and only those that the user allows'
+                if OPTIONS['net'] else 'the sandbox has no network')
     if isinstance(e, MemoryError):
         return 'the memory of the sandbox is limited' + (': it has ' + size_text(int(OPTIONS['told_memory']))
                                                          if 'told_memory' in OPTIONS else '')

@@ -171,6 +171,8 @@ def admit_client(self):
               + (tlv(b'u', b'1') if self.unfinished else b'')
               + (tlv(b'z', self.unheard_ends) if self.unheard_ends else b''))
     self.unfinished, self.unheard_ends = False, b''
+    if OPTIONS['net']:
+        self.send_listener()                    # noqa: from network.py
 
 
 def wait(self, before=Supervisor.wait):

@@ -504,4 +504,7 @@ def supervise(fd_in, fd_out, first, alone):
         need('mounted')
         s.greeting += find_mounts()             # noqa: from mounted.py
     s.send(FROM_GUEST_HELLO, NONE, s.greeting)
+    if OPTIONS['net']:
+        need('network')
+        s.send_listener()                       # noqa: from network.py
     s.serve()

@@ -174,6 +174,17 @@ static const char *refuse_hello(struct sandbox *s, const struct hello *h, int rc
                : NULL;
 }
 
+/* A sandbox that ran before this program has a socket only if it was started with --allow-net. */
+static void open_network(struct sandbox *s)
+{
+    int fd = s->network ? channel_descriptor(s->channel) : -1;
+
+    if (s->network && (fd < 0 || network_listen(s->network, fd) < 0))
+        engine_notice(&s->o.run, false, "code reaches no host: %s",
+                      s->taken ? "this sandbox was started without --allow-net, or its code holds the port"
+                               : "the sandbox sent no socket for it");
+}
+
 static void accept_hello(struct sandbox *s, const struct hello *h)
 {
     /* These go into a prompt and onto a screen: one line each, without control characters. */
@@ -192,6 +203,7 @@ static void accept_hello(struct sandbox *s, const struct hello *h)
     if (!s->taken)
         engine_accept(s->run, s->python, s->packages);
     sandbox_tell_lacking(s, &h->mounted);
+    open_network(s);
     if (s->hold.name)
         named_greeted(s, &h->earlier);
     if (s->o.up)

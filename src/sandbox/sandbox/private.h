@@ -10,6 +10,7 @@
 #include "mount/mount.h"
 #include "channel/channel.h"
 #include "sandbox/ledger.h"
+#include "sandbox/sandbox_network.h"
 #include "records/registry.h"
 #include "sandbox/output.h"
 #include "sandbox/put_back.h"
@@ -92,6 +93,7 @@ struct sandbox {
     char *packages, *packages_told; /* told: with those of --with */
     struct request *request;        /* the one under way */
     int answer_ms;                  /* ms that a request may go without a sign of life; tests shorten it */
+    struct network *network;        /* NULL: none */
     struct registry_hold hold;      /* the hold on o.name */
     bool discard;                   /* it does not outlive us, although it has a name */
     bool kept;                      /* the registry has its record: it outlives this program */

@@ -101,6 +101,7 @@ void sandbox_free(struct sandbox *s)
     if (!s)
         return;
     clear_run(s, true);
+    network_free(s->network);
     registry_release(&s->hold);
     if (s->swept)
         sweep_end_in_background(s->loop);
@@ -173,6 +174,8 @@ void sandbox_opened(struct sandbox *s)
     s->error = (struct error){0};
     channel_free(s->channel);
     s->channel = channel_new(s->loop, run.channel, run.channel_out, &l);
+    if (s->network)
+        channel_expect(s->channel);
     loop_timer(s->loop, clock_ms() + (s->taken ? KNOWN_HELLO_MS : HELLO_MS), on_hello_late, s);
 }
 
@@ -232,10 +235,33 @@ static void sweep(void *loop)
     sweep_begin(loop);
 }
 
+static void pass_request(void *ctx, const struct network_request *r)
+{
+    const struct sandbox *s = ctx;
+
+    if (s->o.on_network)
+        s->o.on_network(s->o.ctx, r);
+}
+
+/* False: STAGE_FAILED. */
+static bool start_network(struct sandbox *s)
+{
+    if (!s->o.network || s->network)
+        return true;
+    s->network = network_new(s->o.network, s->loop, pass_request, s);
+    if (s->network)
+        return true;
+    error_set(&s->error, ERROR_SANDBOX, 0,
+              "the process for --allow-net cannot be started\n"
+              "end other programs, or leave out --allow-net and --secret");
+    s->stage = STAGE_FAILED;
+    return false;
+}
+
 void sandbox_start(struct sandbox *s)
 {
     settle_broken(s);
-    if (s->stage != STAGE_NONE)
+    if (s->stage != STAGE_NONE || !start_network(s))
         return;
     if (s->o.run.name && !s->hold.name && sandbox_claim(s, &s->error) < 0) {
         s->stage = STAGE_FAILED;

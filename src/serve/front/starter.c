@@ -31,11 +31,6 @@ struct start_answer {
     struct error err;
 };
 
-union control { /* for one descriptor */
-    char bytes[CMSG_SPACE(sizeof(int))];
-    struct cmsghdr align;
-};
-
 int starter_pair(int pair[2], struct error *err)
 {
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
@@ -103,20 +98,8 @@ pid_t starter_start(int starter, const char *name, int64_t idle_ms, int *sock, s
 /* False: the front has closed the connection. */
 static bool hear_order(int sock, struct start_order *o, int *fd)
 {
-    union control control;
-    struct iovec v = {o, sizeof *o};
-    struct msghdr m = {
-        .msg_iov = &v, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
-    ssize_t n;
-
-    do
-        n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC);
-    while (n < 0 && errno == EINTR);
-    struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-    if (!c || n != (ssize_t)sizeof *o || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS
-        || c->cmsg_len != CMSG_LEN(sizeof *fd))
+    if (fd_receive(sock, o, sizeof *o, 0, fd) != (ssize_t)sizeof *o || *fd < 0)
         return false;
-    memcpy(fd, CMSG_DATA(c), sizeof *fd);
     return memchr(o->name, '\0', sizeof o->name) != NULL;
 }
 

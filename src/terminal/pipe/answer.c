@@ -205,7 +205,7 @@ static void event_json(struct answer *a, const struct event *e)
         write_failed(a, errno);
     if (!a->broken
         && (e->type == EVENT_SESSION || e->type == EVENT_NOTICE || e->type == EVENT_DONE
-            || e->type == EVENT_PHASE))
+            || e->type == EVENT_PHASE || e->type == EVENT_NETWORK))
         show_event(a->show, &shown);
 }
 

@@ -189,6 +189,18 @@ static void show_notice(struct show *s, const struct event *e)
     show_news(s, e->notice.level, e->notice.text);
 }
 
+/* How a request ended is a detail, unless it was refused. */
+static void show_network(struct show *s, const struct event *e)
+{
+    autofree char *line = network_line(&e->network);
+
+    show_news(s,
+              e->network.state == NETWORK_DONE   ? NOTICE_DETAIL
+              : e->network.state == NETWORK_OPEN ? NOTICE_INFO
+                                                 : NOTICE_WARNING,
+              line);
+}
+
 static void show_reply_end(struct show *s, const struct event *e)
 {
     if (e->reply_end.kind == REPLY_THOUGHTS)
@@ -206,6 +218,7 @@ void show_event(struct show *s, const struct event *e)
         [EVENT_TOOL_OUTPUT] = show_cell_output,
         [EVENT_TOOL_RESULT] = show_cell_result,
         [EVENT_FILE] = show_file,
+        [EVENT_NETWORK] = show_network,
         [EVENT_NOTICE] = show_notice,
         [EVENT_USAGE] = show_usage,
         [EVENT_DONE] = show_done,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -289,6 +290,50 @@ static void sweep(void **state)
     assert_int_equal(access("d/x", F_OK), 0);
 }
 
+static int open_descriptors(void)
+{
+    int n = 0;
+
+    for (int fd = 0; fd < 256; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+/* Two at once, as a hostile sender would: one is ours, and nobody has the other. */
+static void receive_a_descriptor(void **state)
+{
+    (void)state;
+    union {
+        char bytes[CMSG_SPACE(2 * sizeof(int))];
+        struct cmsghdr align;
+    } control = {{0}};
+    struct iovec v = {(char *)"x", 1};
+    struct msghdr m = {
+        .msg_iov = &v, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    int pair[2], two[2] = {0, 1}, fd;
+    char byte;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    int before = open_descriptors();
+    assert_int_equal(fd_send(pair[0], "a", 1, -1), 1);
+    assert_int_equal(fd_receive(pair[1], &byte, 1, MSG_DONTWAIT, &fd), 1);
+    assert_int_equal(fd, -1);
+    assert_int_equal(fd_receive(pair[1], &byte, 1, MSG_DONTWAIT, &fd), -1);
+    assert_int_equal(fd, -1);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof two);
+    memcpy(CMSG_DATA(c), two, sizeof two);
+    assert_int_equal(sendmsg(pair[0], &m, 0), 1);
+    assert_int_equal(fd_receive(pair[1], &byte, 1, MSG_DONTWAIT, &fd), 1);
+    assert_true(fd >= 0 && fcntl(fd, F_GETFD) == FD_CLOEXEC);
+    assert_int_equal(open_descriptors(), before + 1);
+    close(fd);
+    close(pair[0]);
+    close(pair[1]);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, enter, leave)
@@ -303,6 +348,7 @@ int main(void)
         T(standard_descriptors),
         T(xdg_paths),
         T(sweep),
+        T(receive_a_descriptor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

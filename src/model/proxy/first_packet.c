@@ -1,0 +1,68 @@
+/* first_packet.c - the first packet: both how it is written and how it is read.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "json/json.h"
+#include "proxy/private.h"
+#include "proxy/proxy.h"
+
+#define CA_CERT_MAX (128 << 10)
+
+static struct json *secret_json(const struct net_secret *s)
+{
+    autofree char *to = rule_text(&s->to);
+    autofree char *text = xasprintf("%s=%s%s%s", s->name, to, s->header ? "=" : "",
+                                    s->header ? s->header : "");
+
+    return json_object_of({"text", json_string(text)}, {"value", json_string(s->value)});
+}
+
+char *proxy_setup(const struct net_rules *r, const struct proxy_limits *most, const char *ca_cert,
+                  struct error *err)
+{
+    struct buf text autorelease(buf_release) = BUF_INIT(CA_CERT_MAX);
+    struct json *allow = json_array(), *secrets = json_array();
+
+    for (size_t i = 0; i < r->n; i++) {
+        autofree char *one = rule_text(&r->v[i]);
+        json_add(allow, json_string(one));
+    }
+    for (size_t i = 0; i < r->n_secrets; i++)
+        json_add(secrets, secret_json(&r->secrets[i]));
+    autojson struct json *o = json_object_of(
+        {"allow", allow}, {"secrets", secrets}, {"max_sent", json_integer(most->sent)},
+        {"max_received", json_integer(most->received)}, {"max_requests", json_integer(most->requests)});
+    if (ca_cert && r->n_secrets) {
+        if (file_read(ca_cert, CA_CERT_MAX, &text, err) < 0)
+            return NULL;
+        json_set(o, "ca_cert", json_string_n(text.data, text.len));
+    }
+    return json_print(o);
+}
+
+int setup_read(struct gate *g, const char *text, size_t len, struct error *err)
+{
+    autojson struct json *o = json_parse(text, len, 0, NULL, err);
+    const char *ca_cert = json_str(json_get(o, "ca_cert"));
+
+    if (!o)
+        return -1;
+    rules_init(&g->rules);
+    for (const struct json *one = json_first(json_get(o, "allow")); one; one = json_next(one))
+        if (rules_add(&g->rules, json_text(one), err) < 0)
+            return -1;
+    for (const struct json *one = json_first(json_get(o, "secrets")); one; one = json_next(one))
+        if (rules_add_secret(&g->rules, json_text(json_get(one, "text")), json_str(json_get(one, "value")),
+                             err)
+            < 0)
+            return -1;
+    g->max_sent = json_int(json_get(o, "max_sent"), 0);
+    g->max_received = json_int(json_get(o, "max_received"), 0);
+    g->max_requests = (unsigned)json_int(json_get(o, "max_requests"), 0);
+    g->ca_cert = xstrdup(ca_cert);
+    g->ca_cert_len = ca_cert ? strlen(ca_cert) : 0;
+    return 0;
+}
