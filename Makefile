@@ -88,7 +88,7 @@ PROGRAM  = $(B)/sandpiper
 UNIT_SRC = $(wildcard tests/unit/*/*.c)
 UNIT_BIN = $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
 
-.PHONY: all clean unit run quick test check test-model probe image local-model install uninstall deb docs
+.PHONY: all clean unit run quick test check test-model probe image local-model install uninstall deb wheel docs
 all: build/sandpiper
 
 # A fresh machine: say what is missing, before the compiler does. These goals set up what they need themselves.
@@ -131,13 +131,19 @@ SHARE    = setup/completion/sandpiper.bash:share/bash-completion/completions/san
            docs/events.schema.json:share/sandpiper/events.schema.json \
            docs/receipt.schema.json:share/sandpiper/receipt.schema.json
 STRIP   ?= -s
-install: build/sandpiper
-	install $(STRIP) -D -m 755 build/sandpiper "$(DESTDIR)$(PREFIX)/bin/sandpiper"
+INSTALLED = build/sandpiper
+install: $(INSTALLED)
+	install $(STRIP) -D -m 755 $(INSTALLED) "$(DESTDIR)$(PREFIX)/bin/sandpiper"
 	@for f in $(SHARE); do install -D -m 644 "$${f%%:*}" "$(DESTDIR)$(PREFIX)/$${f#*:}" || exit 1; done
 uninstall:
 	rm -f $(foreach f,bin/sandpiper $(SHARE),'$(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(f)))')
 deb:
 	@setup/deb.sh
+# For pip, pipx and uv, and for npm: build/dist/sandpiper_cli-*.whl and sandpiper-cli-*.tgz, with the libraries inside.
+wheel:
+	@rm -rf $(B)/stage
+	@+$(MAKE) -s install INSTALLED=$(B)/beside/sandpiper STRIP= DESTDIR=$(B)/stage PREFIX=
+	@/usr/bin/python3 setup/wheel.py $(VERSION) $(B)/stage $(shell $(CC) -print-multiarch) $(shell pkg-config --libs-only-l $(LATE))
 # What the documents have of the program: the lists of providers, and the picture of a session.
 docs: build/sandpiper
 	@/usr/bin/python3 setup/providers_table.py
@@ -146,7 +152,10 @@ docs: build/sandpiper
 build/sandpiper: $(PROGRAM)
 	@mkdir -p build && ln -sf $(MODE)/sandpiper $@
 
-$(PROGRAM): $(call objs_of,main) $(call lib_of,$(filter-out main,$(ROOMS)))
+# The second takes the libraries that lie beside it, as in a wheel. It is linked without what only a debugger reads, which has the paths of this machine.
+$(B)/beside/sandpiper: LDFLAGS += -s -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../lib/sandpiper'
+$(PROGRAM) $(B)/beside/sandpiper: $(call objs_of,main) $(call lib_of,$(filter-out main,$(ROOMS)))
+	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(call objs_of,main) $(call lib_of,$(call below,main)) $(LIBS)
 
 define room_rules
@@ -292,4 +301,4 @@ $(B)/bench/markdown: tests/bench/markdown.c $(call lib_of,markdown $(call below,
 clean:
 	rm -rf build
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -type f -name '*.d' 2>/dev/null)

@@ -126,7 +126,7 @@ MARKERS = [
     "no_asan: says nothing of the program's own memory, or cannot be said of a build with sanitizers, which leaves it out",
     "xdist_group(name): these stay with one worker",
 ]
-SHARED = {"certificates": "certificates"}           # fixtures that are made once
+SHARED = {"machine": "machine", "certificates": "certificates"}           # fixtures that are made once
 
 
 def pytest_addoption(parser):

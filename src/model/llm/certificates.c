@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "wire/failure.h"
@@ -22,6 +23,20 @@ static const char *variable(const char *name)
     const char *value = getenv(name);
 
     return value && *value ? value : NULL;
+}
+
+/* Where systems keep the certificates that they trust. A libcurl of another system, as in a wheel,
+ * knows the place of that one alone: the first, which is Debian's. NULL: it knows the right one itself. */
+static const char *of_system(void)
+{
+    static const char *const usual[] = {"/etc/ssl/certs/ca-certificates.crt",
+                                        "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+                                        "/etc/ssl/cert.pem"};
+
+    for (size_t i = 0; i < countof(usual); i++)
+        if (access(usual[i], R_OK) == 0)
+            return i ? usual[i] : NULL;
+    return NULL;
 }
 
 static struct trust trust_of(const char *ca_cert)
@@ -39,12 +54,14 @@ static struct trust trust_of(const char *ca_cert)
     }
     t.file = variable("SSL_CERT_FILE");
     t.dir = variable("SSL_CERT_DIR");
-    if (!t.file && !t.dir)
+    if (!t.file && !t.dir) {
         snprintf(t.text, sizeof t.text, "the system's certificates");
-    else
+        t.file = of_system();
+    } else {
         snprintf(t.text, sizeof t.text, "%s%.200s%s%s%.200s", t.file ? "SSL_CERT_FILE=" : "",
                  t.file ? t.file : "", t.file && t.dir ? ", " : "", t.dir ? "SSL_CERT_DIR=" : "",
                  t.dir ? t.dir : "");
+    }
     return t;
 }
 

@@ -1,6 +1,7 @@
 /* certificates.h - decides which authorities may sign a server's certificate, in the order that users of curl
  * expect: the file that the user names (--ca-cert), else CURL_CA_BUNDLE, else SSL_CERT_FILE and SSL_CERT_DIR,
- * else what libcurl was built with. It also explains to the user why a certificate was refused.
+ * else what libcurl was built with, or the usual place that this system has. It also explains to the user why
+ * a certificate was refused.
  */
 #ifndef LLM_CERTIFICATES_H
 #define LLM_CERTIFICATES_H
