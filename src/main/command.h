@@ -22,6 +22,7 @@ int cmd_exec(struct config *c, int closed);
 int exec_failed(int status);
 int cmd_config(struct config *c, int closed);
 int cmd_doctor(struct config *c, int closed);
+int cmd_fork(struct config *c, int closed);
 int cmd_gc(struct config *c, int closed);
 int cmd_models(struct config *c, int closed);
 int cmd_packages(struct config *c, int closed);

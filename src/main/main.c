@@ -27,6 +27,7 @@ static int (*const commands[])(struct config *, int closed) = {
     [COMMAND_DEBUG_REPLY] = cmd_debug_reply,
     [COMMAND_DEBUG_REQUEST] = cmd_debug_request,
     [COMMAND_DOCTOR] = cmd_doctor,
+    [COMMAND_FORK] = cmd_fork,
     [COMMAND_GC] = cmd_gc,
     [COMMAND_MCP] = cmd_starter,
     [COMMAND_MODELS] = cmd_models,

@@ -114,7 +114,7 @@ void tell_runtime_dir(struct config *c)
     const char *set = getenv("XDG_RUNTIME_DIR");
     autofree char *own = xasprintf("%s/sandpiper", set ? set : ""), *used = xdg_path(XDG_RUNTIME, NULL);
     bool wanted = c->sandbox_name || c->args.command == COMMAND_PS || c->args.command == COMMAND_RM
-                  || c->args.command == COMMAND_GC;
+                  || c->args.command == COMMAND_FORK || c->args.command == COMMAND_GC;
 
     if (!wanted || !set || !*set || (used && !strcmp(own, used)))
         return;

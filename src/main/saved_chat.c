@@ -157,10 +157,10 @@ int saved_fork(struct saved *s, const char *wanted, char **title, char **was, st
     if (!own_db(s, err))
         return -1;
     if (s->config->sandbox_name)
-        return error_set(
-            err, ERROR_USAGE, 0,
-            "sandbox \"%s\" has a name, and its variables are not copied yet: no fork of it can be made",
-            s->config->sandbox_name);
+        return error_set(err, ERROR_USAGE, 0,
+                         "sandbox \"%s\" has a name, and so needs its copy\n"
+                         "Leave this chat, then: sandpiper fork %s NEW, sandpiper --sandbox-name NEW",
+                         s->config->sandbox_name, s->config->sandbox_name);
     saved_branch(s, before.id);
     if (saved_leave(s, err) < 0 || session_open(&now, s->config, NULL, err) < 0)
         return -1;

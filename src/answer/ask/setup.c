@@ -100,16 +100,13 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o)
     o->run.cpus = c->cpus;
     o->run.pids = c->pids;
     o->run.data_size = c->data_size;
-    if (o->run.tmp_size > c->memory / 8) /* there are two of that size, and /mnt/data has half */
-        o->run.tmp_size = c->memory / 8;
+    sandbox_fit(o);
     /* what /mnt/data holds may be saved, unless the user wants less */
     o->max_file = config_source(c, &c->max_file)->kind == SOURCE_DEFAULT ? c->data_size : c->max_file;
     o->max_files_total = c->max_files_total;
     o->max_output = c->max_output;
     o->figure_svg = !strcmp(c->figure_format, "svg") || !strcmp(c->figure_format, "all");
     o->figure_pdf = !strcmp(c->figure_format, "pdf") || !strcmp(c->figure_format, "all");
-    if (o->run.file_size < c->data_size)
-        o->run.file_size = c->data_size; /* one file may fill /mnt/data */
     o->cell_ms = (int)c->timeout;
     o->run.name = c->sandbox_name;
     o->run.idle_ms = c->sandbox_idle;

@@ -30,6 +30,7 @@ static const struct {
     [COMMAND_DEBUG_REPLY] = {"debug reply", FOR_REPLY, OPERANDS_NONE},
     [COMMAND_DEBUG_REQUEST] = {"debug request", FOR_REQUEST, OPERANDS_ONE},
     [COMMAND_DOCTOR] = {"doctor", FOR_CONFIG | FOR_DOCTOR, OPERANDS_NONE},
+    [COMMAND_FORK] = {"fork", FOR_CONFIG, OPERANDS_NAMES},
     [COMMAND_GC] = {"gc", FOR_CONFIG, OPERANDS_NONE},
     [COMMAND_MCP] = {"mcp", FOR_FRONT, OPERANDS_NONE},
     [COMMAND_MODELS] = {"models", FOR_CONFIG | FOR_MODELS, OPERANDS_ONE},
@@ -386,6 +387,12 @@ static int check_line(const struct args *a, bool prompt, const char *text, struc
     switch (a->command) {
     case COMMAND_RM:
         return check_rm(a, err);
+    case COMMAND_FORK:
+        return a->names.n == 2
+                   ? 0
+                   : error_set(err, ERROR_USAGE, 0,
+                               "fork needs the name of a sandbox and one for its copy: sandpiper "
+                               "fork NAME NEW\nTo ask it as a question: sandpiper -p \"fork ...\"");
     case COMMAND_CHAT:
         return prompt ? error_set(err, ERROR_USAGE, 0,
                                   "chat takes no question; to ask one: sandpiper -p \"QUESTION\"")

@@ -103,6 +103,7 @@ static void offer_operands(const struct line *l, const char *command, const char
     } takes[] = {
         {"debug", NULL, "reply|request", NAMES_NONE},
         {"exec", NULL, "\tfile", NAMES_NONE},
+        {"fork", NULL, "", NAMES_SANDBOX},
         {"models", NULL, "", NAMES_MODEL},
         {"packages", NULL, "list|rm|gc", NAMES_NONE},
         {"receipt", NULL, "", NAMES_SESSION},

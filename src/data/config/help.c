@@ -43,6 +43,7 @@ static const char everything[] =
     "       sandpiper rerun RECEIPT           run its code again and compare\n"
     "       sandpiper serve                   sandboxes for other programs, by HTTP\n"
     "       sandpiper ps                      list the named sandboxes\n"
+    "       sandpiper fork NAME NEW           go on from a copy of a named sandbox\n"
     "       sandpiper rm NAME...              remove named sandboxes\n"
     "       sandpiper gc                      remove what killed programs left\n"
     "       sandpiper debug reply < BODY      how sandpiper reads a raw reply\n"
@@ -161,6 +162,17 @@ static const struct topic {
      "Lists the named sandboxes: engine, the process that uses it, age, idle time and\n"
      "when it expires, memory in use.\n",
      "", " json config help ", "", NULL},
+    {"fork", FOR_CONFIG, "go on from a copy of a named sandbox",
+     "Usage: sandpiper fork NAME NEW\n\n"
+     "Starts a second named sandbox, NEW, from a live copy of NAME: the same variables,\n"
+     "modules, files in /mnt/data, engine, limits and folders. From then on neither sees\n"
+     "what the other does. Open files go along; connections, pipes and processes do\n"
+     "not. No copy can be made while threads run, nor with an engine of your own.\n",
+     "", " config help ",
+     "\n"
+     "Exit codes: 0 success, 2 there is no sandbox NAME, it has ended, or NEW is taken,\n"
+     "3 a program is using one of them, or there can be no copy.\n",
+     NULL},
     {"rm", FOR_CONFIG | FOR_RM, "remove named sandboxes",
      "Usage: sandpiper rm NAME...\n"
      "       sandpiper rm --all [-f]\n\n"

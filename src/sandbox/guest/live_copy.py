@@ -45,7 +45,7 @@ READ_IN = 1 << 18               # what is smaller is read in, not mapped
 TOP = 0x7ffffffff000
 TRIES = 20
 NO_ROOM = 'it takes more memory than its sandbox may have'
-SPARE = 1 << 24                 # of the file, for what describes it
+SPARE = 1 << 25                 # bytes of it: for a window, the list and what is not the worker's
 KERNEL = b'[vdso', b'[vvar', b'[vsyscall'
 
 
@@ -302,7 +302,7 @@ def write_files(zone, fd, at, most):
             except OSError:
                 continue                        # the code cannot read it either
             try:
-                if at + st.st_size > most - SPARE:
+                if at + st.st_size > most:
                     raise NoCopy(NO_ROOM)
                 write_bytes(zone, fd, at, source, st.st_size)
             finally:
@@ -378,6 +378,12 @@ def state_of_kernel(zone):
     return thread, tid_at, ends, rseq, actions, alt_stack
 
 
+def own_memory():
+    """Bytes that are not of a file."""
+    with open('/proc/self/status', 'rb') as f:
+        return 1024 * int(f.read().partition(b'RssAnon:')[2].split(None, 1)[0])
+
+
 def write_copy(self, fd):
     """Write us into the file. In the copy, which goes on from here: where the C library has its thread's
     number, and which descriptors there are."""
@@ -397,8 +403,8 @@ def write_copy(self, fd):
     zone = Zone([part[:2] for part in memory_map(what_is_mapped())])
     memory, maps = [posix.open('/proc/self/' + name, posix.O_RDONLY | posix.O_CLOEXEC)
                     for name in ('mem', 'maps')]
-    most = posix.fstat(fd).st_size
-    files, begin = write_files(zone, fd, SMALL_PAGE, most)
+    most = posix.fstat(fd).st_size - SPARE      # what files may take of the sandbox's memory
+    files, begin = write_files(zone, fd, SMALL_PAGE, most - own_memory())
     kernel = state_of_kernel(zone)
     # To plan takes memory, too: until what is mapped is what was planned for. The last look is taken in the
     # way in which the list is carried out (Python maps memory for a call that goes deeper than any before),
@@ -412,7 +418,8 @@ def write_copy(self, fd):
             outcome = zone.carry_out()
             break
         parts, end = plan_memory(zone, now, begin)
-        if end > most - SPARE:
+        # what is read in stays where it is as well
+        if end + sum(stop - at for part in parts for at, stop, _, read_in in part[6] if read_in) > most:
             raise NoCopy(NO_ROOM)
         zone.fill(rows_to_write(zone, parts, fd, memory))
         before = now

@@ -96,6 +96,7 @@ struct sandbox {
     struct network *network;        /* NULL: none */
     struct registry_hold hold;      /* the hold on o.name */
     bool discard;                   /* it does not outlive us, although it has a name */
+    bool keep_later;                /* named_keep() is called when it is what it is to be */
     bool kept;                      /* the registry has its record: it outlives this program */
     bool taken;                     /* it ran before this program */
     char *kept_limits;              /* a notice, still to be shown, of options that have no effect; or NULL */
@@ -208,6 +209,8 @@ int named_check_mounts(struct sandbox *s, const struct record *r, struct error *
 void named_drop_mounts(struct sandbox *s);
 /* the hello has come, from a new sandbox or an existing one */
 void named_greeted(struct sandbox *s, const struct earlier_program *e);
+/* From now on it outlives us; where that cannot be the user is told, and s->kept stays false. */
+void named_keep(struct sandbox *s);
 /* The existing sandbox cannot be used. */
 void named_refused(struct sandbox *s, const char *why);
 /* The existing sandbox does not respond: end it and start a new one. */

@@ -204,6 +204,16 @@ void sandbox_list(void (*fn)(void *ctx, const struct sandbox_info *info), void *
 /* End a named sandbox. ERROR_SANDBOX: a program holds it; ERROR_USAGE: there is none of that name. */
 int sandbox_remove(const char *name, struct loop *loop, struct error *err);
 
+/* Start the named sandbox "to", which goes on from a live copy of "from": variables, modules, files; with the
+ * same engine, limits, idle time and folders. Both live on. o: what else a sandbox needs, engine "auto".
+ * ERROR_USAGE: no such name, it has ended, or "to" is taken; ERROR_SANDBOX: a program holds one of them, or
+ * there can be no copy (sandbox_copy_out). */
+struct sandbox_names {
+    const char *from, *to;
+};
+int sandbox_fork(const struct sandbox_names *names, const struct sandbox_options *o, struct loop *loop,
+                 struct error *err);
+
 /* What one engine does on this machine, found out by a real start with these options (o->run.engine must not
  * be "auto") and one cell. */
 struct sandbox_check {

@@ -161,7 +161,7 @@ void named_refused(struct sandbox *s, const char *why)
 
 /* ---- it is up ---- */
 
-static void keep_named(struct sandbox *s)
+void named_keep(struct sandbox *s)
 {
     struct error err = {0};
     const char *dir = engine_disown(s->run, &err);
@@ -214,8 +214,8 @@ void named_greeted(struct sandbox *s, const struct earlier_program *e)
 {
     if (s->taken)
         resume(s, e);
-    else
-        keep_named(s);
+    else if (!s->keep_later)
+        named_keep(s);
 }
 
 void sandbox_set_idle(struct sandbox *s, int64_t ms)

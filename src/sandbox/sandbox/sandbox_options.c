@@ -18,6 +18,15 @@ void sandbox_defaults(struct sandbox_options *o)
     o->max_file = o->run.data_size;
 }
 
+void sandbox_fit(struct sandbox_options *o)
+{
+    struct engine_options usual;
+
+    engine_defaults(&usual);
+    o->run.tmp_size = usual.tmp_size < o->run.memory / 8 ? usual.tmp_size : o->run.memory / 8;
+    o->run.file_size = usual.file_size > o->run.data_size ? usual.file_size : o->run.data_size;
+}
+
 int64_t sandbox_most_delivered(const struct sandbox_options *o)
 {
     int64_t least = INT64_C(64) << 20, data = o->run.data_size;

@@ -52,6 +52,9 @@ struct sandbox_options { /* strings are copied */
 };
 
 void sandbox_defaults(struct sandbox_options *o);
+/* /tmp is at most an eighth of run.memory: there are two of that size, and /mnt/data has half. One file may
+ * fill /mnt/data. */
+void sandbox_fit(struct sandbox_options *o);
 
 /* How many bytes are copied out after one cell: four files of max_file, but no more than /mnt/data holds;
  * at least 64 MiB. */
