@@ -31,7 +31,7 @@ class Server:
         c = http.client.HTTPConnection(self.host, timeout=HANG)
         headers = {"Authorization": "Bearer %s" % self.token, **{k.replace("_", "-"): v for k, v in headers.items()}}
         if body is not None:
-            headers["Content-Type"] = "application/json"
+            headers.setdefault("Content-Type", "application/json")
             body = body if isinstance(body, bytes) else json.dumps(body).encode()
         c.request(method or ("GET" if body is None else "POST"), path, body, {k: v for k, v in headers.items() if v})
         response = c.getresponse()

@@ -1,5 +1,6 @@
 """test_e2b.py - E2B's SDK, unchanged (tests/clients/shapes.txt), against `sandpiper serve`: sandboxes, files, commands, and what is refused.
 tests/e2e/test_other_clients.py has the code that it runs."""
+import base64
 import json
 import subprocess
 import textwrap
@@ -7,6 +8,7 @@ import textwrap
 import pytest
 
 from clients import client
+from raw_server import wait_for
 from serving import Server
 
 pytestmark = pytest.mark.slow(10)
@@ -93,3 +95,141 @@ def test_what_there_is_not(server):
     assert "no network" in network[1] and "does not pause by itself" in pause[1]
     assert "16384 bytes" in much[1] and "timeout: must be at most 86400" in long[1]
     assert told[1] == [0]
+
+
+def test_commands(server):
+    """In the foreground and in the background, with what they are given, told as it comes, fed, found again, and ended."""
+    told = e2b(server, """
+        from e2b import CommandExitException
+        s = Sandbox.create(envs={"OF": "box", "BOTH": "box"})
+        seen = []
+        r = s.commands.run("echo out; echo err >&2; echo $OF $BOTH $MINE; pwd", envs={"BOTH": "run", "MINE": "1"}, on_stdout=seen.append)
+        tell(r.stdout, r.stderr, r.exit_code, "".join(seen))
+        tell(s.commands.run("pwd", cwd="/tmp").stdout, s.commands.run("pwd", cwd="/home/user").stdout, s.commands.run("echo é | wc -c", user="user").stdout)
+        try: s.commands.run("echo no >&2; exit 3")
+        except CommandExitException as e: tell(e.exit_code, e.stderr)
+        tell(refused(s.commands.run, "true", user="root"), refused(s.commands.run, "cd /nowhere", cwd="/nowhere")[0])
+        # beside a cell, and beside each other
+        p = s.commands.run("cat; echo end", background=True, stdin=True)
+        q = s.commands.run("sleep 1000", background=True)
+        tell([[x.pid == p.pid, x.args[-1]] for x in sorted(s.commands.list(), key=lambda x: x.pid)], s.run_code("6*7").text)
+        p.send_stdin("one\\n"); p.send_stdin(b"two\\n")
+        again = Sandbox.connect(s.sandbox_id).commands.connect(p.pid)
+        s.commands.stream_input(p.pid, ["three\\n", b"four"])
+        p.close_stdin()
+        tell(p.wait().stdout, again.wait().stdout.endswith("end\\n"))
+        tell(q.kill(), refused(q.wait)[0], q.kill(), [x.pid for x in s.commands.list()], refused(s.commands.connect, q.pid)[0], refused(s.commands.send_stdin, q.pid, "x")[0])
+        t = time.monotonic()
+        tell(refused(s.commands.run, "sleep 1000", timeout=1)[0], time.monotonic() - t < 60)
+        while s.commands.list(): time.sleep(0.05)
+        # one that is left to itself goes on; one that says too much, or that is the last thing, ends
+        d = s.commands.run("sleep 1000; echo", background=True); d.disconnect()
+        tell(len(s.commands.list()), s.commands.run("head -c 3000000 /dev/zero | tr '\\\\0' x").stdout == "x" * 3000000)
+        w = s.commands.run("sleep 1000", background=True)
+        s.kill()
+        tell(refused(w.wait)[0], refused(s.commands.run, "true")[0], refused(s.commands.list))
+        """)
+    assert told[0] == ["out\nbox run 1\n/mnt/data\n", "err\n", 0, "out\nbox run 1\n/mnt/data\n"]
+    assert told[1] == ["/tmp\n", "/mnt/data\n", "3\n"]
+    assert told[2] == [3, "no\n"]
+    assert told[3][0][0] == "InvalidArgumentException" and 'there is no user "root"' in told[3][0][1] and told[3][1] == "CommandExitException"
+    assert told[4] == [[[True, "cat; echo end"], [False, "sleep 1000"]], "42"]
+    assert told[5] == ["one\ntwo\nthree\nfourend\n", True]
+    assert told[6] == [True, "CommandExitException", False, [], "NotFoundException", "NotFoundException"]
+    assert told[7] == ["TimeoutException", True]
+    assert told[8] == [1, True]
+    assert told[9][:2] == ["SandboxNotRunningException"] * 2, told[9]
+
+
+def call(server, box, method, message, stream=False):
+    """As the SDK sends it, but with any bytes: the status and the body."""
+    body = message if isinstance(message, bytes) else json.dumps(message).encode()
+    if stream and not isinstance(message, bytes):
+        body = b"\0" + len(body).to_bytes(4, "big") + body
+    r = server.open("/process.Process/" + method, body, Content_Type="application/connect+json" if stream else "application/json",
+                    E2b_Sandbox_Id=box)
+    return r.status, r.read()
+
+
+def end_of(body):
+    """The code in the last envelope of a stream."""
+    while body:
+        flags, size = body[0], int.from_bytes(body[1:5], "big")
+        last, body = json.loads(body[5:5 + size]), body[5 + size:]
+    assert flags == 2
+    return last.get("error", {}).get("code")
+
+
+def test_hostile_calls(server):
+    box = server.ask("/v2/sandboxes", {}, 201)["sandboxID"]
+    for bad in (b"", b"\0", b"\0\0\0\0\5{}", b"\0\xff\xff\xff\xff{}", b"\1\0\0\0\2{}", b"\0\0\0\0\2[]", b"\0\0\0\0\1{", b"x" * 1000):
+        assert end_of(call(server, box, "Start", bad, stream=True)[1]) == "invalid_argument", bad
+        if bad:
+            assert end_of(call(server, box, "StreamInput", bad, stream=True)[1]) in ("invalid_argument", "not_found"), bad
+    bash = {"cmd": "/bin/bash", "args": ["-c", "echo"]}
+    for bad in ({}, {"process": []}, {"process": {"cmd": 1}}, {"process": {**bash, "args": [[]]}}, {"process": {**bash, "envs": {"a=b": "c"}}},
+                {"process": {**bash, "envs": {"a": 1}}}, {"process": bash, "pty": {"size": {}}}):
+        assert end_of(call(server, box, "Start", bad, stream=True)[1]) == "invalid_argument", bad
+    for method in ("SendInput", "SendSignal", "CloseStdin"):
+        for bad in ({}, {"process": {"pid": 1}}, {"process": {"pid": -1}}, {"process": {"tag": ""}}, {"process": 7}):
+            status, body = call(server, box, method, bad)
+            assert (status, json.loads(body)["code"]) == (404, "not_found"), bad
+    assert call(server, box, "SendInput", b"[")[0] == 400
+    assert call(server, "0" * 32, "SendInput", {})[0] == 502
+    assert end_of(call(server, "", "Start", {"process": bash}, stream=True)[1]) == "unavailable"
+    # a message that does not fit into a command
+    assert end_of(call(server, box, "Start", {"process": {**bash, "args": ["x" * 2000000]}}, stream=True)[1]) == "unavailable"
+    # text of another kind than the route takes
+    assert server.open("/process.Process/Start", b"{}", E2b_Sandbox_Id=box).status == 415
+    assert server.ask("/run_code", {"sandbox_id": box, "code": "1+1"})["value"] == "2"
+
+
+def test_many_processes(server):
+    """So many, and no more; what one does not read waits, and no more than that. All end with the interpreter."""
+    told = e2b(server, """
+        s = Sandbox.create()
+        p = s.commands.run("sleep 1000", background=True, stdin=True)
+        p.send_stdin("x" * 1000000)
+        tell(refused(p.send_stdin, "x" * 100000))
+        many = [s.commands.run("sleep 1000", background=True) for _ in range(3)]
+        tell(len(s.commands.list()))
+        s.restart_code_context("default")
+        tell([refused(q.wait)[0] for q in [p] + many], s.commands.list(), s.commands.run("echo 1").stdout)
+        """)
+    assert told[0][0][0] == "RateLimitException" and "wait to be read" in told[0][0][1]
+    assert told[1:] == [[4], [["CommandExitException"] * 4, [], "1\n"]]
+
+
+def test_output_without_end(sandpiper):
+    s = Server(sandpiper, "--max-output", "3m")
+    told = e2b(s, """
+        s = Sandbox.create()
+        from e2b import CommandExitException
+        try: s.commands.run("yes")
+        except CommandExitException as e: tell(e.exit_code, e.error, 1000000 < len(e.stdout) <= 3 << 20)
+        """)
+    assert s.close() == 0
+    assert told == [[-1, "it wrote more than 3 MiB (--max-output)", True]]
+
+
+def test_a_slow_client(server):
+    """What it does not take waits in the process, and neither is lost nor fills the server. Where it leaves, the process goes on."""
+    box = server.ask("/v2/sandboxes", {}, 201)["sandboxID"]
+    start = json.dumps({"process": {"cmd": "/bin/sh", "args": ["-c", "head -c 40000000 /dev/zero; touch done; exec sleep 1000"]}}).encode()
+    head = dict(Content_Type="application/connect+json", E2b_Sandbox_Id=box)
+    reads, leaves = (server.open("/process.Process/Start", b"\0" + len(start).to_bytes(4, "big") + start, **head) for _ in range(2))
+    pids = [p["pid"] for p in json.loads(call(server, box, "List", {})[1])["processes"]]
+    assert len(pids) == 2 and server.ask("/list_files", {"sandbox_id": box})["files"] == []
+    got = 0
+    while got < 40000000:
+        flags, size = (lambda h: (h[0], int.from_bytes(h[1:], "big")))(reads.read(5))
+        event = json.loads(reads.read(size))["event"]
+        got += len(base64.b64decode(event.get("data", {}).get("stdout", "")))
+    assert (flags, got) == (0, 40000000)
+    wait_for(lambda: server.ask("/list_files", {"sandbox_id": box})["files"])
+    server.ask("/run_code", {"sandbox_id": box, "code": "import os; os.remove('done')"})
+    leaves.close(), leaves.connection.close()
+    wait_for(lambda: server.ask("/list_files", {"sandbox_id": box})["files"])
+    assert {p["pid"] for p in json.loads(call(server, box, "List", {})[1])["processes"]} == set(pids)
+    reads.close(), reads.connection.close()
+    server.ask("/stop_sandbox", {"sandbox_id": box})

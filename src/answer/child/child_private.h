@@ -24,13 +24,24 @@ struct runner_child {
         char *name, *path;
     } * delivered;
     size_t n_delivered;
-    char *got;   /* the path of the copy that get_file made; NULL: none */
-    bool lost;   /* the sandbox of an earlier runner had ended; the next cell tells so */
-    bool told;   /* the front knows how the start ended */
-    bool used;   /* a request has come */
-    bool closed; /* the connection is closed, or the front wants us to end */
-    bool remove; /* the sandbox is to be removed */
+    char *got;                   /* the path of the copy that get_file made; NULL: none */
+    bool lost;                   /* the sandbox of an earlier runner had ended; the next cell tells so */
+    bool told;                   /* the front knows how the start ended */
+    bool used;                   /* a request has come */
+    bool closed;                 /* the connection is closed, or the front wants us to end */
+    bool remove;                 /* the sandbox is to be removed */
+    struct beside *beside;       /* processes beside the interpreter (child_process.c); owned */
+    struct json *process_starts; /* those that wait for the sandbox; owned; NULL: none do */
 };
+
+void runner_child_send(struct runner_child *c, const struct json *message);
+
+/* child_process.c */
+void child_process(struct runner_child *c,
+                   const struct json *m); /* the front asks; the sandbox may not be up */
+void child_process_up(struct runner_child *c);
+void child_process_failed(struct runner_child *c, const char *why);
+void child_process_free(struct runner_child *c);
 
 void child_drop_copy(struct runner_child *c); /* removes the copy of the last get_file */
 

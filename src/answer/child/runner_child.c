@@ -37,6 +37,7 @@ void runner_child_free(struct runner_child *c)
         free(c->delivered[i].path);
     }
     free(c->delivered);
+    child_process_free(c);
     child_drop_copy(c);
     free(c);
 }
@@ -59,7 +60,7 @@ bool runner_child_wants_events(const struct runner_child *c)
 /* ---- to the front ---- */
 
 /* Sends the whole message. The front always reads, so only its end, or a signal that ends us, stops this. */
-static void send_message(struct runner_child *c, const struct json *message)
+void runner_child_send(struct runner_child *c, const struct json *message)
 {
     struct buf line autorelease(buf_release) = BUF_INIT(0);
     size_t sent = 0;
@@ -86,7 +87,7 @@ void runner_child_event(struct runner_child *c, const char *kind, struct json *m
                                                        {"event", json_string(kind)});
 
         json_copy_all(message, more);
-        send_message(c, message);
+        runner_child_send(c, message);
     }
     json_free(more);
 }
@@ -129,6 +130,8 @@ static void take_message(struct runner_child *c, struct json *m)
     } else if (json_get(m, "end")) {
         c->closed = c->remove = true;
         loop_interrupt(c->loop);
+    } else if (json_get(m, "process")) {
+        child_process(c, json_get(m, "process"));
     } else if (!c->next) { /* the front sends a request only when it has the answer to the last one */
         c->next = m;
         c->put = messages_fd(&c->in);
@@ -184,7 +187,8 @@ void runner_child_up(void *ctx, const struct sandbox *s)
         {"ready", json_boolean(true)}, {"engine", json_string(sandbox_engine(s))},
         {"image", json_string(sandbox_image(s))}, {"memory", json_integer(o->run.memory)},
         {"cpus", json_number(o->run.cpus)}, {"data_size", json_integer(o->run.data_size)});
-    send_message(c, message);
+    runner_child_send(c, message);
+    child_process_up(c);
 }
 
 static void tell_failure(struct runner_child *c)
@@ -195,7 +199,8 @@ static void tell_failure(struct runner_child *c)
         return;
     c->told = true;
     autojson struct json *message = json_object_of({"failed", error_to_json(&err)});
-    send_message(c, message);
+    runner_child_send(c, message);
+    child_process_failed(c, err.text);
 }
 
 /* Takes the sandbox's name. An earlier runner that was killed, or whose front was, may still hold it for a
@@ -271,7 +276,7 @@ static void serve_request(struct runner_child *c, const struct runner_extra *ext
     fd_close(&c->put);
     if (rc < 0)
         json_free(runner_child_notices(c));
-    send_message(c, answer);
+    runner_child_send(c, answer);
 }
 
 int runner_child_run(struct runner_child *c, struct sandbox *s, const struct runner_extra *extra,

@@ -46,6 +46,7 @@ enum to_guest {
     TO_GUEST_GET = 'Q',       /* asks for a file */
     TO_GUEST_LIST = 'L',      /* asks for the names and sizes of all files */
     TO_GUEST_COPY = 'U',      /* a live copy of the interpreter: write one, or go on from one */
+    TO_GUEST_PROCESS = 'J',   /* processes beside the worker that no request waits for */
     TO_GUEST_TERMINAL = 'T',  /* what the output of the cells that follow has to fit */
 };
 
@@ -64,6 +65,7 @@ enum from_guest {
     FROM_GUEST_END = 'Z',   /* the end of a request */
     FROM_GUEST_DEATH = 'X', /* the worker died while no request was under way */
     FROM_GUEST_COPY = 'U',  /* the supervisor waits for the descriptor of the copy */
+    FROM_GUEST_PROCESS = 'J',
 };
 
 /* Exit statuses of a worker, as in guest/protocol.py: it could not be put right; it never began. */

@@ -46,6 +46,8 @@ def gone(self):
         self.helper_end(b'')                    # noqa: from requests.py
     if self.command:
         self.command_signal(_signal.SIGKILL)    # noqa: from commands.py
+    if self.processes:
+        self.process_kill()                     # noqa: from processes.py
     if self.put is not None:
         put_end(self)                           # noqa: from requests.py
         self.nonce = None

@@ -28,6 +28,10 @@ def reap(self):
             self.command.status = what
         elif self.helper and pid == self.helper['pid']:
             self.helper['status'] = what
+        else:
+            for p in self.processes.values():
+                if p.pid == pid and p.status is None:
+                    p.status = what
     if status is not None:
         worker_died(self, status)
 
@@ -126,6 +130,8 @@ def kill_all(self, spare=0):
         self.helper['status'] = 9
     if self.command and self.command.status is None:
         self.command.status = 9
+    for p in self.processes.values():
+        p.status = 9 if p.status is None else p.status
     return done
 
 

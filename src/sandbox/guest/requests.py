@@ -11,7 +11,10 @@ need('helper')
 
 
 def request(self, kind, nonce, body):
-    if kind == TO_GUEST_PUT:                            # a file comes in: its name, then data, then commit
+    if kind == TO_GUEST_PROCESS:
+        need('processes')
+        self.process_frame(body)                # noqa: from processes.py
+    elif kind == TO_GUEST_PUT:                          # a file comes in: its name, then data, then commit
         self.begin(nonce)
         put_end(self)
         if any(part in (b'', b'.', b'..') for part in body.split(b'/')):

@@ -32,7 +32,8 @@ class Supervisor:
                  'figure', 'sending', 'helper', 'command', 'copying', 'closed_at', 'polled', 'quiet',
                  'brisk', 'flood', 'snapshots', 'snapshot', 'chores', 'taken', 'captured_at', 'ended',
                  'task', 'fresh', 'settings', 'told', 'due', 'gave_up', 'dying', 'poll', 'answers', 'look',
-                 'still', 'wake', 'root', 'elsewhere', 'locked', 'lock_by', '__dict__')
+                 'still', 'wake', 'root', 'elsewhere', 'locked', 'lock_by', 'processes', 'process_fds',
+                 'process_polled', '__dict__')
 
     def __init__(self, fd_in, fd_out, alone):
         self.fd_in, self.fd_out, self.alone = fd_in, fd_out, alone
@@ -58,6 +59,8 @@ class Supervisor:
         self.put = self.helper = None           # see requests.py
         self.command = None                     # see commands.py
         self.copying = b''                      # see copies.py
+        # see processes.py: number -> Process; descriptor -> Process; their pipes are in the poll set
+        self.processes, self.process_fds, self.process_polled = {}, {}, True
         self.closed_at, self.closed_kill = 0.0, False
         self.polled = False                     # the pipes are in the poll set
         self.quiet = False                      # they were when we last looked, and had nothing
@@ -218,6 +221,8 @@ class Supervisor:
             fds.update((self.put[0], self.put_root))
         if self.command:
             fds.update(self.command.pipes)
+        for p in self.processes.values():
+            fds.update((p.stdin, *p.pipes))
         for s in filter(None, (self.snapshot, self.older)):
             fds.update((s.sock.fileno(), s.words, *s.pipes))
         fds.update(fd if type(fd) is int else fd.fileno() for fd in self.links)
@@ -340,6 +345,8 @@ class Supervisor:
             self.poll_pipes(self)
         if self.command and self.command.polled != room:
             self.poll_pipes(self.command)
+        if self.processes and self.process_polled != room:
+            self.process_poll(room)             # noqa: from processes.py
 
     def poll_pipes(self, owner):
         """Begin or stop polling the pipes of the worker (self) or of a command."""
@@ -430,6 +437,8 @@ class Supervisor:
                     dead = True
                 elif self.command and fd in self.command.pipes:
                     self.command_relay(fd)      # noqa: from commands.py
+                elif fd in self.process_fds:
+                    self.process_ready(fd)      # noqa: from processes.py
                 elif self.helper and fd == self.helper['fd']:
                     self.helper_read()          # noqa: from requests.py
                 elif fd in LISTENER:
@@ -455,6 +464,8 @@ class Supervisor:
                 self.command_check()            # noqa: from commands.py
             if self.helper:
                 self.helper_check()             # noqa: from requests.py
+            if self.processes:
+                self.process_check()            # noqa: from processes.py
             if self.until and time.monotonic() >= self.until:
                 self.on_timer()                    # noqa: from named.py
 

@@ -237,6 +237,8 @@ const char *sandbox_frame(void *ctx, const struct frame *f)
         return f->type == FROM_GUEST_HELLO ? on_hello(s, f) : "it did not begin with a greeting";
     if (f->type == FROM_GUEST_DEATH)
         return on_death(s, f);
+    if (f->type == FROM_GUEST_PROCESS)
+        return processes_frame(s, f);
     /* Accept only frames of the request under way. Its nonce is made out here for each request, so late or
      * invented frames do not match. */
     if (!q || q->done || memcmp(f->nonce, q->nonce, NONCE_SIZE) != 0)

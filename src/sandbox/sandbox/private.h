@@ -126,6 +126,8 @@ struct sandbox {
     struct output output; /* of the last cell */
     char *last_value;     /* the value of the last cell */
     char *output_dir;
+    process_event_fn *process_fn; /* NULL: nobody listens */
+    void *process_ctx;
 };
 
 void request_begin(struct sandbox *s, struct request *q);
@@ -168,6 +170,10 @@ int64_t sandbox_put_folder(struct sandbox *s, const char *name, int fd, struct e
 char *sandbox_snapshot_age(unsigned behind, const char *cell);
 /* The worker died in q while no cell ran; the next cell reports it. when: "after the last code had ended". */
 void sandbox_note_death(struct sandbox *s, const struct request *q, const char *when);
+
+/* beside.c: a frame of theirs: NULL, or what is wrong with it; and there are none any more. */
+const char *processes_frame(struct sandbox *s, const struct frame *f);
+void processes_lost(struct sandbox *s);
 
 /* incoming.c, for the channel: take a frame. NULL, or why it ends the connection. */
 const char *sandbox_frame(void *ctx, const struct frame *f);

@@ -225,6 +225,7 @@ void sandbox_break(struct sandbox *s, const char *why)
     if (s->stage == STAGE_READY) {
         snprintf(s->broken_why, sizeof s->broken_why, "%s", why);
         s->stage = STAGE_BROKEN;
+        processes_lost(s);
     }
     settle_broken(s);
 }

@@ -105,6 +105,42 @@ int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct ce
 int sandbox_command(struct sandbox *s, const struct argv *words, const struct cell_listener *l,
                     struct cell_result *r, struct error *err);
 
+/* Processes beside the interpreter that nobody waits for: any number at once, also while a cell runs. They
+ * are named by numbers of the caller's, which are never used twice, and end with the interpreter and with
+ * the sandbox. */
+struct process_start {
+    uint32_t number;
+    const struct argv *words, *env; /* env: "NAME=value", added to the sandbox's own */
+    const char *folder;             /* NULL: /mnt/data */
+    bool fed;                       /* it has a stdin that is written to; if not, there is nothing to read */
+};
+struct process_event {
+    uint32_t number; /* 0, for PROCESS_ENDED: of all that there were, with the sandbox */
+    enum {
+        PROCESS_STARTED, /* value: its pid inside */
+        PROCESS_STDOUT,
+        PROCESS_STDERR,
+        PROCESS_WROTE, /* value: so many bytes more of its stdin were written */
+        PROCESS_ENDED, /* the last one. value: its wait status, which is not trusted */
+        PROCESS_FAILED /* the last one: it could not be started; data says why */
+    } what;
+    int64_t value;
+    const char *data; /* untrusted bytes, for the call */
+    size_t len;
+};
+typedef void process_event_fn(void *ctx, const struct process_event *e);
+/* Who hears of them from now on; called by the loop. */
+void sandbox_set_process_listener(struct sandbox *s, process_event_fn *fn, void *ctx);
+/* -1: ERROR_SANDBOX (it is not up at present), or ERROR_USAGE (EFBIG). */
+int sandbox_process_start(struct sandbox *s, const struct process_start *p, struct error *err);
+/* These do nothing where the process has ended. */
+#define PROCESS_INPUT_MAX (1u << 20) /* bytes that may wait for it to read them; more is lost */
+void sandbox_process_input(struct sandbox *s, uint32_t number, const char *data, size_t len);
+void sandbox_process_close(struct sandbox *s, uint32_t number); /* the end of its stdin */
+/* What it writes waits in its pipes, or comes again. */
+void sandbox_process_hold(struct sandbox *s, uint32_t number, bool hold);
+void sandbox_process_signal(struct sandbox *s, uint32_t number, int signal); /* to its whole session */
+
 /* Set sys.argv for the cells that follow, byte for byte as os.fsencode() returns it. It takes effect with the
  * next cell. -1: ERROR_SANDBOX, ERROR_CANCELLED, or ERROR_USAGE (too long). */
 int sandbox_set_arguments(struct sandbox *s, char *const *argv, size_t n, struct error *err);

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "json/json.h"
+#include "front/processes.h"
 #include "front/queue.h"
 #include "front/served.h"
 
@@ -52,6 +53,7 @@ struct lease *lease_new(struct runners *rs, const char *id)
 
 void lease_free(struct lease *h)
 {
+    processes_end(h, "the server is ending");
     free(h->conversation);
     free(h->unnoted);
     json_free(h->facts);
@@ -75,6 +77,7 @@ static void on_gone(void *ctx, struct runner *r, bool replaced)
     struct lease *h = ctx;
     struct runners *rs = h->rs;
 
+    processes_end(h, "the process that held the sandbox has ended");
     rs->counts.died++;
     if (replaced)
         return;
@@ -84,6 +87,11 @@ static void on_gone(void *ctx, struct runner *r, bool replaced)
     if (lease_in_pool(h))
         lease_fail_in_pool(h);
     runners_plan(rs);
+}
+
+static void on_said(void *ctx, const struct json *said)
+{
+    processes_hear(ctx, said);
 }
 
 /* It can give way to another one from now on. */
@@ -136,6 +144,7 @@ int lease_start(struct lease *h, struct error *err)
                                  .gone = on_gone,
                                  .idle = on_idle,
                                  .notice = on_notice,
+                                 .process = on_said,
                                  .ctx = h},
         err);
     h->again = false;
@@ -144,7 +153,7 @@ int lease_start(struct lease *h, struct error *err)
 
 bool lease_is_busy(const struct lease *h)
 {
-    return h->runner && runner_busy(h->runner);
+    return h->runner && (runner_busy(h->runner) || processes_watched(h));
 }
 
 int64_t lease_idle_since(const struct lease *h)

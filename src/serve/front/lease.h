@@ -29,7 +29,9 @@ struct lease {
     bool warned;                /* of that */
     bool again;                 /* the next runner is to attach to the sandbox of an earlier one */
     int64_t until;              /* time() at which it ends, used or not; 0: it ends when nobody uses it */
-    struct json *facts;         /* owned; see lease_set_facts(); NULL: there are none */
+    struct client_process *processes; /* processes.c's own */
+    uint32_t process_number;          /* of the last one */
+    struct json *facts;               /* owned; see lease_set_facts(); NULL: there are none */
 };
 
 struct runners {

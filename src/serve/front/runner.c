@@ -32,6 +32,7 @@ struct runner {
     void (*gone)(void *ctx, struct runner *r, bool replaced);
     void (*idle)(void *ctx);
     char *(*notice)(void *ctx);
+    void (*process)(void *ctx, const struct json *said);
     void *ctx;
     int starter; /* these are for the process that replaces this one */
     char *name;  /* owned, or NULL */
@@ -362,6 +363,16 @@ uint64_t runner_ask(struct runner *r, const char *operation, const struct json *
     return a->number;
 }
 
+void runner_process(struct runner *r, const struct json *m)
+{
+    autojson struct json *message = json_object_of({"process", json_borrowed(m)});
+
+    if (r->sock < 0)
+        return;
+    writer_add(&r->out, message);
+    flush(r);
+}
+
 /* ---- cancel ---- */
 
 static void on_deaf(void *ctx)
@@ -425,6 +436,14 @@ static bool take_event(struct runner *r, const struct json *m)
     return leave(r);
 }
 
+static bool take_process(struct runner *r, const struct json *said)
+{
+    enter(r);
+    if (r->process)
+        r->process(r->ctx, said);
+    return leave(r);
+}
+
 /* False: r was freed, or its sandbox is lost. */
 static bool take_message(struct runner *r, const struct json *m)
 {
@@ -433,6 +452,8 @@ static bool take_message(struct runner *r, const struct json *m)
 
     if (!id && (json_get(m, "ready") || json_get(m, "failed")))
         return take_ready(r, m);
+    if (!id && json_get(m, "process"))
+        return take_process(r, json_get(m, "process"));
     if (!r->running || json_int(id, 0) != (int64_t)r->asks->number) {
         lose_sandbox(r, "it answered a request that nobody had sent", false);
         return false;
@@ -508,6 +529,7 @@ struct runner *runner_start(const struct runner_options *o, struct error *err)
                          .gone = o->gone,
                          .idle = o->idle,
                          .notice = o->notice,
+                         .process = o->process,
                          .ctx = o->ctx,
                          .starter = o->starter,
                          .name = xstrdup(o->name),

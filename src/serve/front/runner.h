@@ -37,6 +37,8 @@ struct runner_options { /* borrowed for the time of the call */
     /* Called before a result that has notices is given: what these are to say too, which the caller frees;
      * or NULL. May be NULL. */
     char *(*notice)(void *ctx);
+    /* Called with what the child says of a process beside the interpreter (processes.h). May be NULL. */
+    void (*process)(void *ctx, const struct json *said);
     void *ctx;
 };
 
@@ -73,6 +75,9 @@ uint64_t runner_ask(struct runner *r, const char *operation, const struct json *
 #define RUNNER_CANCEL_MS 15000
 void runner_cancel(struct runner *r, uint64_t request);
 void runner_forget(struct runner *r, uint64_t request); /* cancels it, and never calls its listener again */
+
+/* Sends what is asked of a process beside the interpreter, at once, whatever runs. m is borrowed. */
+void runner_process(struct runner *r, const struct json *m);
 
 bool runner_busy(const struct runner *r); /* does a request run or wait? */
 /* Has its process ended without another one? Its requests are just being answered, and gone() follows. */

@@ -22,6 +22,7 @@
 #include "records/record.h"
 #include "records/registry.h"
 #include "front/lease.h"
+#include "front/processes.h"
 #include "front/queue.h"
 #include "front/served.h"
 
@@ -120,6 +121,8 @@ static void end_lease(struct lease *h, bool expired)
 
     while ((inner = owned_find(&rs->living, client, is_within, h->id)))
         end_lease(lease_at(inner), expired);
+    processes_end(h, expired ? "the sandbox was not found: it reached its end"
+                             : "the sandbox was not found: it was ended");
     h->ended = (int64_t)time(NULL);
     h->expired = expired;
     lease_write_note(h);

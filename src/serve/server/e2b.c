@@ -4,6 +4,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/base64.h"
+#include "base/buf.h"
 #include "base/mem.h"
 #include "server/clients.h"
 #include "server/e2b.h"
@@ -29,6 +31,41 @@ const char *e2b_sandbox(const struct http_request *q)
     const char *id = http_request_header(q, "E2b-Sandbox-Id");
 
     return id ? id : "";
+}
+
+struct lease *e2b_box(const struct http_request *q)
+{
+    return runners_find(http_request_runners(q), http_request_client(q), e2b_sandbox(q), NULL);
+}
+
+char *e2b_other_user(const struct http_request *q)
+{
+    const char *basic = http_request_header(q, "Authorization"), *name = http_request_query(q, "username");
+    struct buf text autorelease(buf_release) = BUF_INIT(256);
+
+    if (!name && basic && !strncasecmp(basic, "Basic ", 6)
+        && base64_read(basic + 6, strlen(basic + 6), &text) == 0 && text.len > 0
+        && buf_last(&text) == ':') { /* with a password, it is a token */
+        text.data[text.len - 1] = '\0';
+        name = text.data;
+    }
+    if (!name || !*name || !strcmp(name, "user"))
+        return NULL;
+    return xasprintf("there is no user \"%.40s\" in these sandboxes: all runs as one user, so leave it out",
+                     name);
+}
+
+char *e2b_path(const char *path)
+{
+    static const char home[] = "/home/user", data[] = "/mnt/data";
+
+    if (*path == '~' && (!path[1] || path[1] == '/'))
+        path += 1 + (path[1] == '/');
+    if (!strncmp(path, home, sizeof home - 1) && (!path[sizeof home - 1] || path[sizeof home - 1] == '/'))
+        path += sizeof home - 1 + (path[sizeof home - 1] == '/');
+    else if (*path == '/')
+        return xstrdup(path);
+    return xasprintf("%s%s%s", data, *path ? "/" : "", path);
 }
 
 /* The sandbox that a context is. */
@@ -224,4 +261,5 @@ void e2b_routes(struct server *s)
 {
     server_routes(s, rows, countof(rows));
     e2b_sandbox_routes(s);
+    e2b_process_routes(s);
 }

@@ -240,7 +240,7 @@ static struct lease *named_box(struct http_request *q)
     struct lease *h = box_of(q, http_request_param(q, "id"));
 
     if (!h || lease_outer(h)) {
-        answer_error(q, 404, NULL, "the sandbox was not found: it has ended, or never was");
+        answer_error(q, 404, NULL, "%s", E2B_GONE);
         return NULL;
     }
     return h;

@@ -384,6 +384,11 @@ void stream_send(struct http_request *q, const char *data, size_t len)
     http_request_wake(q);
 }
 
+size_t stream_waits(const struct http_request *q)
+{
+    return q->out.len - q->out_at;
+}
+
 void stream_sse(struct http_request *q, const char *event, const struct json *json)
 {
     autofree char *text = json_print(json);

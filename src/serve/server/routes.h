@@ -58,7 +58,8 @@ struct route {
     /* Another name that clients use for a member of the body: {"remote_path", "remote_filename"}. It is read
      * as the second where that is missing, before the schema is looked at. */
     const char *other_name[2];
-    const char *also; /* for openapi.json: statuses that only few routes answer ("409 502"); or NULL */
+    const char *accepts; /* media type of a body that is not JSON (with ROUTE_RAW); "": any; NULL: JSON */
+    const char *also;    /* for openapi.json: statuses that only few routes answer ("409 502"); or NULL */
 };
 
 #define SERVER_BODY_MAX (8u << 20)
@@ -131,6 +132,7 @@ void answer_header(struct http_request *q, const char *name, const char *value);
 #define STREAM_WAITING_MAX (8u << 20)
 void stream_begin(struct http_request *q, int status, const char *type);
 void stream_send(struct http_request *q, const char *data, size_t len);
+size_t stream_waits(const struct http_request *q); /* bytes that the client has not taken yet */
 /* Send "event: NAME\ndata: JSON\n\n" (event NULL: without that line), and "JSON\n". json is borrowed. */
 void stream_sse(struct http_request *q, const char *event, const struct json *json);
 void stream_line(struct http_request *q, const struct json *json);
