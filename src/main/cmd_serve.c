@@ -102,11 +102,22 @@ static int take_public_url(struct serve *s, struct error *err)
     return 0;
 }
 
+static int check_proxies(const struct argv *proxies, struct error *err)
+{
+    for (size_t i = 0; i < proxies->n; i++)
+        if (!guard_is_proxy(proxies->v[i]))
+            return error_set(err, ERROR_USAGE, 0,
+                             "--trusted-proxy: expected an address such as 127.0.0.1, a range such as "
+                             "172.16.0.0/12, or unix, found \"%.100s\"",
+                             proxies->v[i]);
+    return 0;
+}
+
 static int take_names(struct serve *s, struct error *err)
 {
     const struct argv *allowed = &s->f->set.allow_hosts;
 
-    if (check_hosts(allowed, err) < 0)
+    if (check_hosts(allowed, err) < 0 || check_proxies(&s->f->set.proxies, err) < 0)
         return -1;
     for (size_t i = 0; i < allowed->n; i++)
         argv_push(&s->hosts, allowed->v[i]);
@@ -146,6 +157,7 @@ static int open_server(struct serve *s, struct error *err)
         .address = &s->address,
         .tokens = &s->tokens,
         .hosts = &s->hosts,
+        .proxies = &s->f->set.proxies,
         .public_url = s->public_url,
         .runners = s->runners,
         .model = s->f->set.model,

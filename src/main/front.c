@@ -63,7 +63,8 @@ static int send_settings(const struct config *c, struct error *err)
     autofree char *text = json_print(j);
 
     if (strlen(text) > SETTINGS_MAX)
-        return error_set(err, ERROR_USAGE, 0, "--allow-host: all names together must fit in %u KiB",
+        return error_set(err, ERROR_USAGE, 0,
+                         "--allow-host and --trusted-proxy: all names together must fit in %u KiB",
                          SETTINGS_MAX >> 10);
     if (send(front_side, text, strlen(text), MSG_NOSIGNAL) < 0)
         return error_errno(err, "the settings of the server cannot be passed on");

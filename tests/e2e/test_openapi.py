@@ -11,6 +11,7 @@ import urllib.request
 import pytest
 
 from clients import client
+from serve_raw import Server as Raw
 from serving import Server
 
 CONFIG = pathlib.Path(__file__).resolve().parent.parent / "clients" / "schemathesis.toml"
@@ -146,6 +147,43 @@ def test_a_public_url(sandpiper):
     for url in ("tools.example", "ftp://tools.example", "https://", "https://u:p@tools.example", "https://tools.example/?a=b", "https://tools.example/#a"):
         r = sandpiper.run("serve", "--listen", "127.0.0.1:0", "--public-url", url)
         assert r.code == 2 and "--public-url" in r.err, r
+
+
+def test_a_proxy_that_is_named(sandpiper):
+    """Its word on scheme and host is taken, the last one of a list; nobody else's is, and no name that is not allowed."""
+    def servers(s, status=200, **said):
+        got = s.ask("/openapi.json", status=status, **{"X_Forwarded_" + name: value for name, value in said.items()})
+        return got["servers"][0]["url"] if status == 200 else got["detail"]
+    s = Server(sandpiper)
+    assert servers(s, Proto="https", Host="evil.example") == s.url
+    assert s.close() == 0
+    for proxy in ("127.0.0.1", "127.0.0.0/8", "10.0.0.1,::ffff:127.0.0.0/104"):
+        s = Server(sandpiper, "--allow-host", "tools.example", *[a for one in proxy.split(",") for a in ("--trusted-proxy", one)])
+        assert servers(s) == s.url
+        assert servers(s, Proto="https") == "https://" + s.host
+        assert servers(s, Proto="https", Host="tools.example:8443") == "https://tools.example:8443"
+        assert servers(s, Proto="ftp, HTTPS ", Host="evil.example,\ttools.example") == "https://tools.example"
+        box = s.ask("/create_sandbox", {})["sandbox_id"]
+        made = s.ask("/run_code", {"sandbox_id": box, "code": "open('f', 'w').close()"}, X_Forwarded_Proto="https", X_Forwarded_Host="tools.example")
+        assert made["files"][0]["url"].startswith("https://tools.example/files/")
+        assert "X-Forwarded-Host is not allowed" in servers(s, 403, Host="tools.example, evil.example")
+        assert "http or https" in servers(s, 400, Proto="https, javascript")
+        assert s.close() == 0
+    s = Server(sandpiper, "--trusted-proxy", "10.0.0.0/8", "--trusted-proxy", "unix", "--trusted-proxy", "::1")
+    assert servers(s, Proto="https", Host="evil.example") == s.url
+    assert s.close() == 0
+    for wrong in ("tools.example", "127.0.0.1:80", "10.0.0.0/33", "10.0.0.0/", "::/129", "10.0.0.0/8x", "", "*"):
+        r = sandpiper.run("serve", "--listen", "127.0.0.1:0", "--trusted-proxy", wrong)
+        assert r.code == 2 and "--trusted-proxy: expected an address" in r.err, r
+
+
+def test_a_proxy_on_a_unix_socket(sandpiper):
+    path = sandpiper.path("socket")
+    s = Raw(sandpiper, "--trusted-proxy", "unix", listen="unix:" + path)
+    r = s.ask("GET", "/openapi.json", headers={"Host": "tools.example", "X-Forwarded-Proto": "https"})
+    assert r.json["servers"] == [{"url": "https://tools.example"}], r.body
+    assert [s.ask("GET", "/openapi.json", headers={"X-Forwarded-" + name: ""}, keep=False).status for name in ("Host", "Proto")] == [403, 400]
+    assert s.close() == 0
 
 
 @pytest.mark.slow(150)

@@ -305,6 +305,11 @@ def _(t):
     assert t.start().ask("/openapi.json")["servers"] == [{"url": "https://tools.example/python"}]
 
 
+@option("trusted-proxy", "127.0.0.1")
+def _(t):
+    assert t.start().ask("/openapi.json", X_Forwarded_Proto="https")["servers"][0]["url"].startswith("https://")
+
+
 @option("max-sandboxes", "1")
 def _(t):
     server = t.start(["--queue", "0s"])

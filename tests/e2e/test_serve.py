@@ -262,7 +262,7 @@ def test_tokens_and_addresses(sandpiper):
 def test_more_allowed_hosts_than_are_passed_on(sandpiper):
     names = [a for i in range(1000) for a in ("--allow-host", "h%04d%s.example" % (i, "a" * 120))]
     r = sandpiper.run("serve", "--listen", "127.0.0.1:0", *names)
-    assert r.code == 2 and "--allow-host: all names together must fit in 128 KiB" in r.err, r
+    assert r.code == 2 and "--allow-host and --trusted-proxy: all names together must fit in 128 KiB" in r.err, r
 
 
 def test_a_client_sees_its_own_sandboxes_alone(sandpiper):

@@ -1,11 +1,13 @@
 /* address.c - compares an address with the ranges that are not public: private, loopback, link-local,
- * documentation and so on.
+ * documentation and so on. A range that the user names is read here, too.
  */
 #include "base/address.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -70,4 +72,38 @@ bool address_is_public(const struct sockaddr *address)
         return false;
     memcpy(bytes, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 16);
     return within(bytes, &v6_unicast) && !within_any(bytes, v6_none, countof(v6_none));
+}
+
+/* Reads the range as one of IPv6. */
+static bool read_range(const char *text, struct address_range *out)
+{
+    size_t len = strcspn(text, "/"), digits = text[len] ? strspn(text + len + 1, "0123456789") : 0;
+    autofree char *name = xmemdup0(text, len);
+    unsigned char *at = out->bytes;
+    unsigned most = 128;
+
+    *out = (struct address_range){.bytes = {[10] = 0xff, [11] = 0xff}};
+    if (inet_pton(AF_INET, name, at + 12) == 1)
+        most = 32;
+    else if (inet_pton(AF_INET6, name, at) != 1)
+        return false;
+    out->bits = 128;
+    if (!text[len])
+        return true;
+    out->bits = 128 - most + (unsigned)strtoul(text + len + 1, NULL, 10);
+    return digits > 0 && digits <= 3 && !text[len + 1 + digits] && out->bits <= 128;
+}
+
+bool address_is_range(const char *text)
+{
+    struct address_range r;
+
+    return read_range(text, &r);
+}
+
+bool address_is_in(const unsigned char address[16], const char *range)
+{
+    struct address_range r;
+
+    return read_range(range, &r) && within(address, &r);
 }

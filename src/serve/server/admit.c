@@ -35,11 +35,23 @@ enum {
     API_KEY, /* from here on: where clients of other services put a token */
     ACCESS_TOKEN,
     TRAFFIC_TOKEN,
+    FORWARDED_PROTO, /* from here on: what a proxy writes, of which several lines are one list */
+    FORWARDED_HOST,
     HEADERS
 };
 static const char *const names[HEADERS] = {
-    "Host",   "Content-Length", "Transfer-Encoding", "Content-Type",   "Authorization",
-    "Origin", "Sec-Fetch-Site", "X-Api-Key",         "X-Access-Token", "E2B-Traffic-Access-Token",
+    "Host",
+    "Content-Length",
+    "Transfer-Encoding",
+    "Content-Type",
+    "Authorization",
+    "Origin",
+    "Sec-Fetch-Site",
+    "X-Api-Key",
+    "X-Access-Token",
+    "E2B-Traffic-Access-Token",
+    "X-Forwarded-Proto",
+    "X-Forwarded-Host",
 };
 
 struct headers_seen {
@@ -72,7 +84,7 @@ static enum MHD_Result see(void *cls, enum MHD_ValueKind kind, const char *name,
         seen->odd = true;
     for (size_t i = 0; i < HEADERS; i++)
         if (!strcasecmp(names[i], name)) {
-            seen->twice |= seen->value[i] != NULL;
+            seen->twice |= i < FORWARDED_PROTO && seen->value[i];
             seen->value[i] = value ? value : "";
         }
     return MHD_YES;
@@ -153,6 +165,26 @@ static bool well_formed(struct http_request *q, const char *version, const struc
     return true;
 }
 
+/* Our address as the client used it, or as a proxy that the user named says that it did. */
+static bool take_base(struct http_request *q, const struct headers_seen *h)
+{
+    const struct server_options *o = &q->s->o;
+    bool proxy = guard_proxy(o->address, o->proxies, q->c->address);
+    const char *by = proxy ? h->value[FORWARDED_PROTO] : NULL, *to = proxy ? h->value[FORWARDED_HOST] : NULL;
+    autofree char *scheme = guard_last(by ? by : "http");
+    autofree char *host = to ? guard_last(to) : xstrdup(h->value[HOST] ? h->value[HOST] : "localhost");
+    bool https = !strcasecmp(scheme, "https");
+
+    if (!https && strcasecmp(scheme, "http") != 0)
+        return refuse_request(q, 400, NULL, "X-Forwarded-Proto must be http or https");
+    if (to && (!*host || !guard_host(o->address, o->hosts, host)))
+        return refuse_request(
+            q, 403, NULL,
+            "the host name in X-Forwarded-Host is not allowed (serve --allow-host NAME allows it)");
+    q->base = xasprintf("%s://%s", https ? "https" : "http", host);
+    return true;
+}
+
 static bool meant_for_us(struct http_request *q, const struct headers_seen *h)
 {
     const struct server_options *o = &q->s->o;
@@ -162,9 +194,7 @@ static bool meant_for_us(struct http_request *q, const struct headers_seen *h)
                               "the host name in Host is not allowed (serve --allow-host NAME allows it)");
     if (!guard_origin(o->address, o->hosts, h->value[ORIGIN]) || !guard_fetch_site(h->value[FETCH_SITE]))
         return refuse_request(q, 403, NULL, "pages of other sites have no access");
-    if (!o->public_url)
-        q->base = xasprintf("http://%s", h->value[HOST] ? h->value[HOST] : "localhost");
-    return true;
+    return o->public_url || take_base(q, h);
 }
 
 bool http_request_takes_body(const struct http_request *q)
@@ -225,7 +255,7 @@ bool admit_headers(struct http_request *q, const struct request_line *line)
         return false;
     }
     q->token = tokens_find(q->s->o.tokens, token_given(h.value[AUTHORIZATION], &q->secret));
-    for (size_t i = API_KEY; i < HEADERS && q->token < 0; i++)
+    for (size_t i = API_KEY; i < FORWARDED_PROTO && q->token < 0; i++)
         q->token = tokens_find(q->s->o.tokens, h.value[i]);
     q->client = q->token < 0 ? NULL : tokens_client(q->s->o.tokens, (size_t)q->token);
     q->route = find_route(q, &allow);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/address.h"
 #include "base/argv.h"
 #include "base/mem.h"
 #include "server/listen.h"
@@ -116,4 +117,25 @@ bool guard_json(const char *type)
     type += sizeof json - 1;
     type += strspn(type, " \t");
     return *type == '\0' || *type == ';';
+}
+
+bool guard_is_proxy(const char *text)
+{
+    return !strcmp(text, "unix") || address_is_range(text);
+}
+
+bool guard_proxy(const struct listen_address *a, const struct argv *proxies, const unsigned char address[16])
+{
+    for (size_t i = 0; i < proxies->n; i++)
+        if (a->local ? !strcmp(proxies->v[i], "unix") : address_is_in(address, proxies->v[i]))
+            return true;
+    return false;
+}
+
+char *guard_last(const char *list)
+{
+    const char *comma = strrchr(list, ','), *last = comma ? comma + 1 : list;
+
+    last += strspn(last, " \t");
+    return xmemdup0(last, strcspn(last, " \t"));
 }

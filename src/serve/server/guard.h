@@ -32,4 +32,13 @@ bool guard_fetch_site(const char *value);
  * that type to another site only with that site's consent. */
 bool guard_json(const char *type);
 
+/* Does the request come from a proxy that the user named, so that its X-Forwarded-Proto and X-Forwarded-Host
+ * are believed? proxies: ranges of addresses (base/address.h), and "unix" for whoever connects to a unix
+ * socket. */
+bool guard_proxy(const struct listen_address *a, const struct argv *proxies, const unsigned char address[16]);
+/* Can it be in proxies? */
+bool guard_is_proxy(const char *text);
+/* Returns the last word of a list with commas, which is that of the nearest proxy. The caller frees it. */
+char *guard_last(const char *list);
+
 #endif

@@ -21,7 +21,8 @@ struct server_options { /* everything is borrowed until server_free */
     int fd; /* the listening socket, which is ours from now on */
     const struct listen_address *address;
     const struct tokens *tokens;
-    const struct argv *hosts; /* further names that Host may have */
+    const struct argv *hosts;   /* further names that Host may have */
+    const struct argv *proxies; /* who says by which address the client came (guard_proxy) */
     /* Our URL for clients, without a slash at the end: for links and /openapi.json. NULL: the address that
      * the client used. */
     const char *public_url;
