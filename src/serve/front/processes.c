@@ -84,7 +84,7 @@ static void on_time_up(void *ctx)
     process_signal(p, SIGKILL);
 }
 
-static struct json *command_words(const struct json *config)
+static struct json *vector_of(const struct json *config)
 {
     struct json *words = json_array_of(json_copy(json_get(config, "cmd")));
 
@@ -117,7 +117,7 @@ int process_start(struct lease *h, const struct process_want *want, struct proce
     process_join(p, w);
     if (want->timeout_ms > 0)
         loop_timer(loop_of(p), clock_ms() + want->timeout_ms, on_time_up, p);
-    ask_runner(p, json_object_of({"do", json_string("start")}, {"words", command_words(p->config)},
+    ask_runner(p, json_object_of({"do", json_string("start")}, {"words", vector_of(p->config)},
                                  {"envs", json_copy(json_get(p->config, "envs"))},
                                  {"cwd", json_copy(json_get(p->config, "cwd"))},
                                  {"stdin", json_boolean(want->fed)}));
