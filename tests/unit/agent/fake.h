@@ -347,6 +347,14 @@ void sandbox_mounts(const struct sandbox *s, struct buf *out)
     (void)out;
 }
 
+const struct sandbox_options *sandbox_options(const struct sandbox *s)
+{
+    static const struct sandbox_options none = {0};
+
+    (void)s;
+    return &none;
+}
+
 unsigned sandbox_cells(const struct sandbox *s)
 {
     (void)s;
