@@ -93,6 +93,57 @@ static enum host_answer may_look_into(void *ctx, const char *folder)
     return answers[answer];
 }
 
+/* "seaborn 0.13.2 and 2 others, 8 MiB", for the model. Who said no to one is not asked again for the same
+ * question. */
+static bool may_install(void *ctx, const char *what)
+{
+    struct talk *t = ctx;
+    unsigned question = agent_question_number(t->ask.agent);
+
+    if (t->installs || t->refused == question)
+        return t->installs;
+    autofree char *line = xasprintf("%s, from the index: allow? [y/N/always] ", what);
+    if (t->term)
+        term_lend_keys(t->term, true);
+    enum confirm answer = confirm_or_always(line, t->loop);
+    if (t->term)
+        term_lend_keys(t->term, false);
+    t->installs = answer == CONFIRM_ALWAYS;
+    t->refused = answer == CONFIRM_NO ? question : 0;
+    return answer == CONFIRM_YES || answer == CONFIRM_ALWAYS;
+}
+
+static void on_install_notice(void *ctx, bool detail, const char *line)
+{
+    struct talk *t = ctx;
+
+    ask_notice(&t->ask, detail ? NOTICE_DETAIL : NOTICE_INFO, line);
+}
+
+/* The model asks for packages in the middle of a question. */
+static int install(void *ctx, const char *names, char **told, struct error *err)
+{
+    struct talk *t = ctx;
+    struct argv wanted autorelease(argv_release) = ARGV_INIT;
+    const struct with_ask ask = {
+        .c = t->ask.c, .loop = t->loop, .notice = on_install_notice, .allow = may_install, .ctx = t};
+
+    if (packages_want(&wanted, "packages", names, err) < 0)
+        return -1;
+    const struct packages_set *set = with_add(&t->with, &ask, t->ask.sandbox, &wanted, err);
+    if (!set)
+        return -1;
+    *told = xstrdup(set->names);
+    return 0;
+}
+
+/* Set by the user, that holds; else only where the user can be asked. */
+static bool can_install(const struct config *c)
+{
+    return c->allow_install
+           || (config_source(c, &c->allow_install)->kind == SOURCE_DEFAULT && isatty(0) && isatty(2));
+}
+
 /* A copy that the user moved or changed meanwhile is no longer the figure; a link is not followed. */
 static int decode(void *ctx, const struct pixels_ask *ask, struct pixels *out, struct error *err)
 {
@@ -349,10 +400,12 @@ static int run_talk(struct config *c, int closed, struct buf *unsent, struct kep
 
     ask_init(&t.ask, c, t.loop);
     t.ask.unsent = unsent;
+    t.installs = c->allow_install;
     t.ask.chat = !question_of(c) && !c->args.operand_is_stdin && !c->json && !(closed & 3) && isatty(0)
                  && isatty(1);
     t.ask.listener = (struct ask_listener){.event = on_agent_event,
                                            .folder = isatty(0) && isatty(2) ? may_look_into : NULL,
+                                           .install = can_install(c) ? install : NULL,
                                            .terminal = on_ask_terminal,
                                            .ctx = &t};
     t.ask.known.waits_for_prompt = t.ask.chat;

@@ -14,7 +14,7 @@
 #include "process/slow_read.h"
 
 /* Read one line byte by byte: what is typed after it belongs to another program. */
-static bool read_yes(struct loop *loop)
+static enum confirm read_yes_or_no(struct loop *loop)
 {
     char answer[16] = "";
     size_t n = 0;
@@ -25,12 +25,14 @@ static bool read_yes(struct loop *loop)
             answer[n++] = (char)c;
     if (c != '\n') {
         out_write(2, "\n", 1, loop);
-        return false;
+        return CONFIRM_NO;
     }
-    return !strcmp(answer, "y") || !strcmp(answer, "Y") || !strcmp(answer, "yes");
+    return !strcmp(answer, "always")                                                ? CONFIRM_ALWAYS
+           : !strcmp(answer, "y") || !strcmp(answer, "Y") || !strcmp(answer, "yes") ? CONFIRM_YES
+                                                                                    : CONFIRM_NO;
 }
 
-enum confirm confirm(const char *question, struct loop *loop)
+enum confirm confirm_or_always(const char *question, struct loop *loop)
 {
     autofree char *clean = scrub_line(question, SCRUB_TERMINAL);
     struct termios before;
@@ -46,10 +48,17 @@ enum confirm confirm(const char *question, struct loop *loop)
     }
     tcflush(0, TCIFLUSH); /* input typed before the question does not answer it */
     out_write(2, clean, strlen(clean), loop);
-    bool yes = read_yes(loop);
+    enum confirm answer = read_yes_or_no(loop);
     if (saved && !in_background(0))
         tcsetattr(0, TCSADRAIN, &before);
-    return loop && loop_cancelled(loop) ? CONFIRM_INTERRUPTED : yes ? CONFIRM_YES : CONFIRM_NO;
+    return loop && loop_cancelled(loop) ? CONFIRM_INTERRUPTED : answer;
+}
+
+enum confirm confirm(const char *question, struct loop *loop)
+{
+    enum confirm answer = confirm_or_always(question, loop);
+
+    return answer == CONFIRM_ALWAYS ? CONFIRM_NO : answer;
 }
 
 enum folder_answer ask_about_folder(void *loop, const char *question)
@@ -57,6 +66,7 @@ enum folder_answer ask_about_folder(void *loop, const char *question)
     switch (confirm(question, loop)) {
     case CONFIRM_YES:
         return FOLDER_ALLOWED;
+    case CONFIRM_ALWAYS:
     case CONFIRM_NO:
         return FOLDER_DENIED;
     case CONFIRM_INTERRUPTED:

@@ -18,6 +18,8 @@ struct talk {
     struct mounts mounts;         /* for the sandbox */
     struct network_setup network; /* likewise */
     struct with with;             /* packages for the sandbox */
+    bool installs;                /* the user allowed all packages that the model asks for */
+    unsigned refused;             /* number of the last question for which the user did not; 0 */
     struct saved saved;           /* points at members of this struct */
     struct pipe *pipe;            /* either this or the chat below */
     struct term *term;

@@ -463,3 +463,79 @@ def test_an_agent_that_wants_nonsense(program, index, serve, text, said):
     agents_file(program, "python", text)
     r = program.run("which?", env=env(index))
     assert r.code == 2 and said in r.err and not index.asked, r
+
+
+def wants(names):
+    return {"answer": {"calls": [{"name": "install_packages", "arguments": json.dumps({"packages": names})}]}}
+
+
+def offers(request):
+    return [t["function"]["name"] for t in request.body.get("tools") or []]
+
+
+def result_of(server, n):
+    return server.requests[n].body["messages"][-1]["content"]
+
+
+@needs_uv
+def test_the_model_asks_for_packages_and_the_user_for_them(program, index, serve):
+    index.add("young", "1.0", days=1)
+    server = serve(program, [wants("sandpail bucket_list"), VERSIONS, DONE, wants("young"), wants("bucket-list"), DONE,
+                             wants("other"), wants("third"), DONE, wants("third"), DONE])
+    index.add("other", "1.0")
+    index.add("third", "1.0")
+    p = start(program, env=env(index))
+    p.send("which?\r")
+    p.expect(r"sandpail 1\.1, bucket-list 2\.0, [0-9.]+ KiB, from the index: allow\? \[y/N/always\] ")
+    p.send("y\r")
+    p.expect("It is 1")
+    assert result_of(server, 1) == "Code can import sandpail 1.1, bucket-list 2.0 now." and result_of(server, 2) == "1.1 2.0"
+    ask(p, "and these?", "It is 1")                         # a refusal is no question to the user, and neither is what is there
+    assert "1 day old" in result_of(server, 4) and "can import bucket-list 2.0" in result_of(server, 5), server.requests[5].body
+    p.send("others?\r")
+    p.expect(r"other 1\.0, .*allow\? \[y/N/always\] ")
+    p.send("\r")
+    p.expect("It is 1")
+    assert "allow?" not in p.before, p.before               # once a question
+    assert [result_of(server, n) for n in (7, 8)] == ["the user did not allow it"] * 2
+    p.expect("> ")
+    p.send("again?\r")
+    p.expect("allow")
+    p.send("always\r")
+    p.expect("It is 1")
+    assert "can import third 1.0" in result_of(server, 10)
+    leave(p)
+    assert all(offers(r) == ["execute_python", "install_packages"] for r in server.requests)
+    assert "Others can be had with install_packages." in server.requests[0].body["messages"][0]["content"]
+
+
+@needs_uv
+def test_the_model_gets_none_in_a_script_unless_that_is_allowed(program, index, serve):
+    missing = {"answer": {"calls": [{"code": "import sandpail"}]}}
+    server = serve(program, [wants("sandpail"), DONE, missing, wants("sandpail"), CALL, DONE])
+    r = program.run("which?", env=env(index))
+    assert r.code == 0 and not index.asked and offers(server.requests[0]) == ["execute_python"], r
+    assert result_of(server, 1) == "unknown tool install_packages; the only tool is execute_python"
+    assert "Nothing else can be installed." in server.requests[0].body["messages"][0]["content"]
+    r = program.run("--json", "--allow-install", "which?", env=env(index))
+    assert r.code == 0 and "install_packages can add the package" in result_of(server, 3) and result_of(server, 5) == "1.1", r
+    assert [e["code"] for e in map(json.loads, r.out.splitlines()) if e["type"] == "tool_call"][1] == "sandpail", r
+
+
+@needs_uv
+def test_never_means_never_and_an_interrupt_ends_the_question(program, index, serve):
+    server = serve(program, [DONE, wants("sandpail"), DONE], complete=False)
+    program.configure("allow_install: false\n")
+    p = start(program, env=env(index))
+    ask(p, "which?", "It is 1")
+    leave(p)
+    assert offers(server.requests[0]) == ["execute_python"]
+    program.configure("")
+    p = start(program, env=env(index))
+    p.send("which?\r")
+    p.expect("allow")
+    p.send("\x03")
+    p.expect("Stopped")
+    ask(p, "/run 1 + 1", "2")
+    leave(p)
+    assert len(server.requests) == 2

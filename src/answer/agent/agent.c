@@ -44,6 +44,7 @@ struct agent *agent_new(const struct agent_options *o, const struct agent_deps *
         .event_ctx = deps->event_ctx,
         .new_sandbox = deps->new_sandbox,
         .host = deps->host,
+        .install = deps->install,
         .usage = USAGE_NONE,
         .pending = BUF_INIT(PENDING_MAX),
         .heard = BUF_INIT(PENDING_MAX),

@@ -58,6 +58,9 @@ struct agent_deps {
     /* Makes a sandbox for a second computation (verify), which the agent frees. May be NULL. */
     struct sandbox *(*new_sandbox)(void *event_ctx);
     struct host_files *host; /* what its tools may see of this machine (host_files.h); or NULL */
+    /* Give the sandbox packages that the model asks for, written as for --with, if the user allows it. *told:
+     * "emoji 2.16.0"; the agent frees it. NULL: there are none to be had, and no tool for it. */
+    int (*install)(void *event_ctx, const char *names, char **told, struct error *err);
 };
 struct agent *agent_new(const struct agent_options *o, const struct agent_deps *deps);
 void agent_free(struct agent *a);

@@ -298,6 +298,7 @@ int cell_run(struct agent *a, struct code_run *c, struct error *err)
     sandbox_output_text(a->sandbox, good || max < FAILED_OUTPUT_MAX ? max : FAILED_OUTPUT_MAX, &c->told);
     if (c->told.len)
         c->output = xmemdup0(c->told.data, c->told.len);
+    install_hint(a, &c->r);
     cell_tell(&c->r, c->code, &c->told);
     if (a->qn)
         note_undelivered(a->qn, &c->r);

@@ -81,6 +81,7 @@ struct agent {
     void *event_ctx;
     struct sandbox *(*new_sandbox)(void *event_ctx);
     struct host_files *host;
+    int (*install)(void *event_ctx, const char *names, char **told, struct error *err); /* or NULL */
     struct agent *before, *next; /* in a pipeline; or NULL */
     struct buf heard;            /* what the one before said, for the question */
     struct usage usage;          /* of the session */
@@ -188,6 +189,7 @@ void texts_forget(struct agent *a); /* another conversation begins */
 /* tools.c */
 /* The tool of that name if the model is offered it, or NULL. */
 const struct tool *tool_find(const struct agent *a, const char *name);
+bool tools_install(const struct agent *a); /* is it offered one that gets packages? */
 /* Decide on one call and carry it out. Fills in use->tool and use->args; otherwise as struct tool.run. */
 int tool_call(struct agent *a, struct tool_use *use, struct error *err);
 
@@ -211,6 +213,10 @@ bool callers_called(const struct agent *a, const struct llm_reply *r);
 /* As struct tool.run, for a call of one of them: without a text it stays open. */
 int callers_call(struct agent *a, struct tool_use *use, struct error *err);
 char *callers_told(const struct agent *a, const char *text); /* with {tools} filled in; the caller frees */
+
+/* install.c: runs install_packages */
+int install_run(struct agent *a, struct tool_use *use, struct error *err);
+void install_hint(const struct agent *a, struct cell_result *r); /* of code that lacks a module */
 
 /* access.c: runs access_file */
 int access_run(struct agent *a, struct tool_use *use, struct error *err);

@@ -195,6 +195,8 @@ int texts_make(struct agent *a, struct prompts *t, struct error *err)
         {"tool", tool},
         {"folders", buf_str(&folders)},
         {"mounts", buf_str(&mounts)},
+        {"others",
+         tools_install(a) ? "Others can be had with install_packages." : "Nothing else can be installed."},
     };
     struct text_vars vars = {v, countof(v)};
 

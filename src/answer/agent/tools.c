@@ -147,25 +147,42 @@ const struct tool agent_tools[] = {
         .host = true,
         .run = access_run,
     },
+    {
+        .name = "install_packages",
+        .parameters = "{\"type\":\"object\",\"properties\":{\"packages\":{\"type\":\"string\","
+                      "\"description\":\"Their names on PyPI: seaborn,polars>=1\"}},"
+                      "\"required\":[\"packages\"]}",
+        .shown_key = "packages",
+        .installs = true,
+        .run = install_run,
+    },
 };
 const size_t agent_n_tools = countof(agent_tools);
 
-static bool offered(const struct agent *a, const char *name)
+static bool offered(const struct agent *a, const struct tool *tool)
 {
     const struct prompts *p = a->o.prompts;
     size_t i = 0;
 
-    while (i < p->n_tools && strcmp(p->tools[i].name, name) != 0)
+    while (i < p->n_tools && strcmp(p->tools[i].name, tool->name) != 0)
         i++;
-    return i < p->n_tools;
+    return i < p->n_tools && (!tool->installs || a->install);
 }
 
 const struct tool *tool_find(const struct agent *a, const char *name)
 {
     for (size_t i = 0; i < a->o.n_tools; i++)
         if (!strcmp(a->o.tools[i].name, name))
-            return offered(a, name) ? &a->o.tools[i] : NULL;
+            return offered(a, &a->o.tools[i]) ? &a->o.tools[i] : NULL;
     return NULL;
+}
+
+bool tools_install(const struct agent *a)
+{
+    for (size_t i = 0; i < a->o.n_tools; i++)
+        if (a->o.tools[i].installs && offered(a, &a->o.tools[i]))
+            return true;
+    return false;
 }
 
 /* Whoever looks at this machine runs no code, and the other way round. */
@@ -199,8 +216,9 @@ static int not_called(struct agent *a, struct tool_use *use, struct error *err)
 
     buf_addf(&text, use->tool ? "The arguments of %.64s are not a JSON object." : "There is no tool %.64s.",
              use->call->name);
-    for (size_t i = 0; i < p->n_tools; i++)
-        buf_addf(&text, "%s%s", i ? ", " : " The tools are: ", p->tools[i].name);
+    for (size_t i = 0, n = 0; i < p->n_tools; i++)
+        if (tool_find(a, p->tools[i].name))
+            buf_addf(&text, "%s%s", n++ ? ", " : " The tools are: ", p->tools[i].name);
     return cell_malformed(a, use, buf_str(&text), err);
 }
 

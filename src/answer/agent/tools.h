@@ -39,6 +39,7 @@ struct tool {
     const struct language *language;
     const char *shown_key; /* where there is no code: the argument that the user sees; NULL: all of them */
     bool host;             /* it looks at this machine: never beside a tool that takes code */
+    bool installs;         /* offered only where packages can be had */
     /* 0: kind and text are filled in. -1: the question cannot go on (no sandbox, or interrupted before it
      * ran). Code sends its events as it runs, by cell_run(); those of all other tools are tool_call()'s. */
     int (*run)(struct agent *a, struct tool_use *use, struct error *err);

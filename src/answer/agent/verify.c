@@ -82,8 +82,8 @@ static enum question_status ask_again(struct agent *a, struct second_agent *s, c
 {
     struct agent_options o = a->o;
     struct conversation c;
-    const struct agent_deps deps = {a->llm, a->new_sandbox(a->event_ctx), &c, a->loop, on_second, s, NULL,
-                                    NULL};
+    const struct agent_deps deps = {
+        a->llm, a->new_sandbox(a->event_ctx), &c, a->loop, on_second, s, NULL, NULL, NULL};
     enum question_status status = QUESTION_NO_ANSWER;
     autofree char *text = in_other_words(a, question);
     int64_t spent = a->qn->usage.input + a->qn->usage.output;

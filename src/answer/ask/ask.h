@@ -33,6 +33,8 @@ struct ask_listener {
     event_fn *event;
     /* May an agent look at this folder? NULL: there is nobody who could be asked. */
     enum host_answer (*folder)(void *ctx, const char *folder);
+    /* As in struct agent_deps. NULL: the model gets no packages. */
+    int (*install)(void *ctx, const char *names, char **told, struct error *err);
     /* What code prints for: only asked with ask_sandbox_options(). */
     void (*terminal)(void *ctx, struct sandbox_terminal *terminal);
     void *ctx;

@@ -127,6 +127,13 @@ static struct sandbox *fresh_sandbox(void *ctx)
     return s;
 }
 
+static int on_install(void *ask, const char *names, char **told, struct error *err)
+{
+    const struct ask *a = ask;
+
+    return a->listener.install(a->listener.ctx, names, told, err);
+}
+
 static void on_unsent(void *ctx, const char *body)
 {
     buf_addstr(ctx, body);
@@ -187,7 +194,8 @@ int ask_open(struct ask *a, struct error *err)
                                     .loop = a->loop,
                                     .event = ask_event,
                                     .event_ctx = a,
-                                    .new_sandbox = fresh_sandbox};
+                                    .new_sandbox = fresh_sandbox,
+                                    .install = a->listener.install ? on_install : NULL};
     const struct agents_work work = {&ao, &ls, &deps};
     a->agent = agents_open(a, &work, err);
     return a->agent ? 0 : -1;

@@ -72,6 +72,7 @@ static void make_plain(struct sandbox_options *o)
 {
     o->run.name = NULL;
     o->run.mounts = NULL;
+    o->network = o->hosts = NULL;
     o->run.snapshots = false;
     o->run.program = true;
     o->session_dir = o->out_dir = NULL;

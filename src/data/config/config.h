@@ -70,6 +70,7 @@ struct config {
     struct argv with;            /* packages, "seaborn,polars>=1" */
     const char *requirements;    /* a file of more; or NULL */
     int64_t cooldown;            /* ms; a version of a package that is younger is not taken */
+    bool allow_install;          /* the model may install packages without a question to the user */
     struct argv mounts;          /* "DIR", "DIR:rw": seen by the code where they are */
     int max_rounds;
     int64_t max_time; /* ms; 0: no limit */

@@ -265,7 +265,7 @@ static const struct topic {
      "them; it runs Python in the sandbox and cannot look at this machine.\n\n"
      "The first sees only folders that you allow, by --allow-folder or when you are\n"
      "asked at the terminal. Links, and names that begin with a dot, are left out.\n\n"
-     "Each agent is a file prompts/NAME.yaml (role, tools, texts, model,\n"
+     "Each agent is a file prompts/NAME.yaml (role, tools, texts, model, with,\n"
      "reasoning_effort); one in the configuration folder replaces the built-in one.\n"
      "prompts/pipelines.yaml names lists of agents. More: man sandpiper-config,\n"
      "AGENTS.\n",

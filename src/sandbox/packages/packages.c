@@ -388,15 +388,17 @@ static int make_set(struct getting *g, struct error *err)
 {
     struct argv told autorelease(argv_release) = ARGV_INIT;
     autofree char *folder = xasprintf("%s/set", g->scratch), *what = describe_set(g);
-    int64_t began = clock_ms();
+    bool none = !g->lines.len; /* the sandbox has all of it */
 
-    if (g->ask->allow && !g->ask->allow(g->ask->ctx, what))
-        return error_set(err, ERROR_CANCELLED, 0, "the packages were not allowed");
-    tell_getting(g, false, "Packages: fetching %s", what);
+    if (g->ask->allow && !none && !g->ask->allow(g->ask->ctx, what))
+        return error_set(err, ERROR_CANCELLED, 0,
+                         g->ask->loop && loop_cancelled(g->ask->loop) ? "interrupted"
+                                                                      : "the user did not allow it");
+    int64_t began = clock_ms();
+    tell_getting(g, none, "Packages: fetching %s", what);
     if (file_mkdirs(folder, 0755, err) < 0)
         return -1;
-    int rc = g->lines.len ? installer_install(&g->installer, g->ask->python, buf_str(&g->lines), folder, err)
-                          : 0;
+    int rc = none ? 0 : installer_install(&g->installer, g->ask->python, buf_str(&g->lines), folder, err);
     if (rc == 1) {
         autofree char *reason = reason_of(buf_str(&g->installer.said));
 
@@ -415,7 +417,7 @@ static int make_set(struct getting *g, struct error *err)
     autojson struct json *o = about_set(g, &told);
     if (kept_add(folder, g->id, o, err) < 0)
         return -1;
-    tell_getting(g, false, "Packages: %s, in %.1f s", what, (double)(clock_ms() - began) / 1000);
+    tell_getting(g, none, "Packages: %s, in %.1f s", what, (double)(clock_ms() - began) / 1000);
     return 0;
 }
 
