@@ -1,10 +1,11 @@
 # sandpiper: make, make run, make quick, make test, make check, make probe, make bench, make fuzz, make lint, make install,
-# make uninstall, make deb, make docs, make image, make local-model.
+# make uninstall, make deb, make docs, make image, make image-serve, make local-model.
 # One file, no recursion. Objects lie under build/MODE, so release, asan and fuzz never mix: make MODE=asan.
 
 VERSION  = 0.1.0
 MODE    ?= release
 CC      ?= cc
+PKG_CONFIG ?= pkg-config
 B        = build/$(MODE)
 PREFIX  ?= /usr/local
 
@@ -88,19 +89,19 @@ PROGRAM  = $(B)/sandpiper
 UNIT_SRC = $(wildcard tests/unit/*/*.c)
 UNIT_BIN = $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
 
-.PHONY: all clean unit run quick test check test-model probe image local-model install uninstall deb wheel docs
+.PHONY: all clean unit run quick test check test-model probe image image-serve local-model install uninstall deb wheel docs
 all: build/sandpiper
 
 # A fresh machine: say what is missing, before the compiler does. These goals set up what they need themselves.
-SETS_UP  = run quick test check image local-model clean uninstall deb $(if $(SANDPIPER_BIN),probe)
+SETS_UP  = run quick test check image image-serve local-model clean uninstall deb $(if $(SANDPIPER_BIN),probe)
 ifneq ($(filter-out $(SETS_UP),$(or $(MAKECMDGOALS),all)),)
-ifneq ($(shell command -v $(firstword $(CC)) >/dev/null && pkg-config --exists $(PKGS) 2>/dev/null && echo yes),yes)
+ifneq ($(shell command -v $(firstword $(CC)) >/dev/null && $(PKG_CONFIG) --exists $(PKGS) 2>/dev/null && echo yes),yes)
 $(shell setup/packages.sh build --check >&2)
 $(error packages are missing: pkg-config does not know all of $(PKGS))
 endif
 # Asked once, and only where it can answer: what it complains of is not the first thing that a new user should read.
-PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS))
-LIBS     := $(shell pkg-config --libs $(filter-out $(LATE),$(PKGS))) -ldl -lm
+PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS))
+LIBS     := $(shell $(PKG_CONFIG) --libs $(filter-out $(LATE),$(PKGS))) -ldl -lm
 endif
 
 run:
@@ -118,6 +119,9 @@ probe: $(if $(SANDPIPER_BIN),,$(PROGRAM))
 image:
 	@setup/packages.sh image
 	@docker/make-image.sh
+# The server as an image, with bubblewrap inside: docker/serve.
+image-serve: image wheel
+	@docker/serve/make.sh
 local-model:
 	@setup/packages.sh model
 	@/usr/bin/python3 setup/local_model.py fetch
@@ -143,7 +147,7 @@ deb:
 wheel:
 	@rm -rf $(B)/stage
 	@+$(MAKE) -s install INSTALLED=$(B)/beside/sandpiper STRIP= DESTDIR=$(B)/stage PREFIX=
-	@/usr/bin/python3 setup/wheel.py $(VERSION) $(B)/stage $(shell $(CC) -print-multiarch) $(shell pkg-config --libs-only-l $(LATE))
+	@/usr/bin/python3 setup/wheel.py $(VERSION) $(B)/stage $(shell $(CC) -print-multiarch) $(shell $(PKG_CONFIG) --libs-only-l $(LATE))
 # What the documents have of the program: the lists of providers, and the picture of a session.
 docs: build/sandpiper
 	@/usr/bin/python3 setup/providers_table.py
@@ -207,7 +211,7 @@ $(B)/gen/chat_commands.h: $(wildcard src/terminal/term/cmd_*.c) src/terminal/ter
 $(B)/sandbox/limits/seccomp_ready.o: $(B)/gen/seccomp.bpf
 $(B)/sandbox/limits/seccomp_ready.o: CPPFLAGS += -DSECCOMP_BPF='"$(B)/gen/seccomp.bpf"'
 $(B)/gen/seccomp.bpf: $(B)/gen/seccomp_program
-	$(call say,BPF,$@)$< $@ $(B)/gen/seccomp.json || { : > $@; : > $(B)/gen/seccomp.json; }
+	$(call say,BPF,$@)$(EMULATOR) $< $@ $(B)/gen/seccomp.json || { : > $@; : > $(B)/gen/seccomp.json; }
 $(B)/gen/seccomp_program: src/sandbox/limits/make/seccomp_program.c $(B)/sandbox/limits/seccomp.o $(B)/sandbox/limits/seccomp_table.o $(B)/libjson.a $(B)/libbase.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
@@ -290,7 +294,7 @@ $(B)/bench/hello: tests/bench/hello.c
 	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) -pie -Wl,--no-as-needed -o $@ $< $(LIBS)
 $(B)/bench/hello-curl: tests/bench/hello.c
 	@mkdir -p $(@D)
-	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) -pie -Wl,--no-as-needed -o $@ $< $(LIBS) $(shell pkg-config --libs libcurl)
+	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) -pie -Wl,--no-as-needed -o $@ $< $(LIBS) $(shell $(PKG_CONFIG) --libs libcurl)
 $(B)/bench/cells: tests/bench/cells.c $(call lib_of,sandbox $(call below,sandbox))
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(call lib_of,sandbox $(call below,sandbox)) $(LIBS)

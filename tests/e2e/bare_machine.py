@@ -3,6 +3,7 @@ something. A command enters it by a mount namespace of its own, as the same proc
 program here drives it there. Root alone can.
 """
 import fcntl
+import glob
 import os
 import shutil
 import subprocess
@@ -38,6 +39,8 @@ def made(arch=None, suite="bookworm"):
             done = subprocess.run(words, env={**os.environ, "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}, stdin=subprocess.DEVNULL, timeout=MOST,
                                   capture_output=True, text=True)
             assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+            for package in glob.glob(root + ".new/var/cache/apt/archives/*.deb"):
+                os.remove(package)
             os.rename(root + ".new", root)
     return root
 
