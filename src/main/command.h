@@ -57,7 +57,7 @@ enum confirm { CONFIRM_NOBODY, CONFIRM_INTERRUPTED, CONFIRM_NO, CONFIRM_YES, CON
 /* loop may be NULL: then an interrupt ends the program. */
 enum confirm confirm(const char *question, struct loop *loop);
 enum confirm confirm_or_always(const char *question, struct loop *loop); /* "always" is an answer, too */
-enum folder_answer ask_about_folder(void *loop, const char *question); /* a callback for struct config */
+enum folder_answer ask_about_folder(void *loop, const char *question);   /* a callback for struct config */
 
 /* cmd_doctor.c: a line of doctor's, printed at once: what was looked at, "ok", "no" or "" (more about the
  * line above), and the finding. Untrusted text is scrubbed. */
