@@ -34,12 +34,13 @@ run   | python3-pandas | python3-pandas       | python-pandas | python3-pandas |
 run   | python3-matplotlib | python3-matplotlib | python-matplotlib | python3-matplotlib | py3-matplotlib
 run   | python3-chardet | python3-chardet      | python-chardet | python3-chardet | py3-chardet
 run   | python3-openpyxl | python3-openpyxl    | python-openpyxl | python3-openpyxl | py3-openpyxl
+run   | python3-jinja2 | python3-jinja2       | python-jinja | python3-Jinja2  | py3-jinja2
 model | python3-venv   |                      |              |                 |
 image | debootstrap python3-venv
 deb   | python3 debhelper dpkg-dev fakeroot lintian
 engines | docker.io/docker-ce podman runc/containerd.io uidmap openssh-server openssh-client slurm-wlm munge debootstrap
 test  | clang clang-format shellcheck libclang-rt-dev libcmocka-dev python3-pytest python3-pytest-xdist python3-pytest-timeout python3-pexpect
-test  | python3-yaml python3-jsonschema python3-openpyxl openssl mandoc tmux python3-pyte python3-nbformat npm/nodejs chromium
+test  | python3-yaml python3-jsonschema python3-openpyxl openssl mandoc tmux python3-pyte python3-nbformat npm/nodejs chromium iproute2
 '
 declare -A includes=([build]="" [run]="build" [model]="build run" [image]="" [deb]="build" [engines]="" [test]="build run model deb")
 declare -A command_of=([debian]="apt-get install -y --no-install-recommends" [fedora]="dnf install -y" [arch]="pacman -S --needed --noconfirm"
