@@ -4,7 +4,7 @@ import http.server
 import json
 import os
 import signal
-import ssl
+import socketserver
 import threading
 import time
 
@@ -164,6 +164,65 @@ def test_a_named_sandbox(sandpiper, site):
         assert "code reaches no host: this sandbox was started without --allow-net" in r.err and len(site.asked) == 2, r
     finally:
         end_all(sandpiper)
+
+
+class Hostile(socketserver.StreamRequestHandler):
+    """A host that answers without end, too little, or nothing."""
+    def handle(self):
+        path = self.rfile.readline().split()[1]
+        self.server.asked.append(path.decode())
+        head = {b"/heads": b"", b"/body": b"HTTP/1.1 200 OK\r\n\r\n", b"/short": b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n12345"}
+        try:
+            self.wfile.write(head.get(path, b""))
+            while path in (b"/heads", b"/body"):
+                self.wfile.write(b"HTTP/1.1 100 Continue\r\nA: b\r\n\r\n" * 100 if path == b"/heads" else bytes(65536))
+            if path == b"/hang":
+                self.connection.recv(1 << 20)           # the rest of the head
+                self.connection.recv(1)                 # until we are left
+        except OSError:
+            pass
+
+
+@pytest.fixture
+def hostile():
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Hostile) as server:
+        server.daemon_threads, server.asked, server.at = True, [], "127.0.0.1:%d" % server.server_address[1]
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def test_hosts_that_answer_badly(sandpiper, hostile):
+    """What comes without end reaches the limit, also where it is no answer yet; what breaks off is told."""
+    code = """
+import http.client, os
+c = http.client.HTTPConnection('127.0.0.1', 3128, timeout=30)
+try:
+    c.request('GET', 'http://%s/' + os.environ['WHAT'])
+    print(len(c.getresponse().read()))
+except (OSError, http.client.HTTPException) as e: print(type(e).__name__)
+""" % hostile.at
+    for what, said, why in (("heads", "", "more than --net-max-received may come in"), ("body", "", "more than --net-max-received may come in"),
+                            ("short", "IncompleteRead\n", "the answer broke off")):
+        r = sandpiper.run("exec", "--allow-net", hostile.at, "--net-max-received", "300k", "-c", code.replace("os.environ['WHAT']", repr(what)), timeout=60)
+        assert r.code == 0 and r.out.endswith(said), r
+        assert "network: refused: GET http://%s/%s: %s" % (hostile.at, what, why) in r.err, r
+
+
+def test_interrupted_in_a_request(sandpiper, hostile):
+    p = sandpiper.start("exec", "--allow-net", hostile.at, "-c", GET + "print(get('http://%s/hang'))" % hostile.at)
+    end = time.monotonic() + 30
+    while not hostile.asked and time.monotonic() < end:
+        time.sleep(0.05)
+    assert hostile.asked == ["/hang"]
+    mine = proxies(p.pid)
+    p.send_signal(signal.SIGINT)
+    p.communicate(timeout=30)
+    assert p.returncode == 130 and mine
+    end = time.monotonic() + 10
+    while any(os.path.exists("/proc/%d/exe" % pid) for pid in mine) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not [pid for pid in mine if os.path.exists("/proc/%d/exe" % pid)]
 
 
 def test_the_proxy_ends_with_its_program(sandpiper, site):

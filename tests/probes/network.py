@@ -12,7 +12,7 @@ import urllib.parse
 
 import rootless
 
-from .cell import Probe, ok_out
+from .cell import Probe, judge, ok_out
 
 SECRET = "S3cr/et+value=of-probes"
 MOST_SENT = 128 << 10
@@ -94,12 +94,22 @@ def direct(port):
     try: return not socket.create_connection(('127.0.0.1', port), 3).close()
     except OSError: return False
 print(*[name for name in ('plain', 'tls', 'secret', 'none') if direct(at[name])])""", ok_out("\n")),
+    Probe("N13", "a secret is not given away in pieces (Range)", HEAD + """
+import base64
+pieces = [get('http://127.0.0.1:%d/echo' % at['secret'], headers={'Range': 'bytes=%d-%d' % (i, i + 9)}) for i in range(0, 60, 10)]
+print(pieces[0][:3], base64.b64decode(at['forms'][0]).decode() in ''.join(p[4:14] for p in pieces))""", ok_out("200 False\n")),
     Probe("N12", "no more leaves than may, in one request or in many", HEAD + """
 get('http://127.0.0.1:%d/' % at['plain'], data=bytes(1 << 20))
 for _ in range(8):
     get('http://127.0.0.1:%d/' % at['plain'], data=bytes(30000))
 print(get('http://127.0.0.1:%d/' % at['plain'])[:3], int(get('http://127.0.0.1:%d/' % at['plain'])[:3] == '403'))""", ok_out("403 1\n")),
 ]
+REACHED = Probe("N14", "all that hosts have got is no more than may leave", None, None)
+
+
+def judge_reached(there):
+    got = sum(server.got for server in there.network.values())
+    return judge(there.place, "hosts", REACHED, lambda: 60000 < got <= MOST_SENT, "%d bytes" % got)
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -122,7 +132,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             known = self.headers.get("Authorization") == "Bearer " + SECRET
             body = (b"canary " + (b"knows it " if known else b"") + b" ".join(base64.b64decode(f) for f in forms()) if self.path == "/echo" and known
                     else b"canary " + (self.headers.get("Authorization") or "").encode())
-            self.send_response(200)
+            wanted = self.headers.get("Range", "")
+            if wanted:
+                first, _, last = wanted.partition("=")[2].partition("-")
+                body = body[int(first):int(last) + 1]
+            self.send_response(206 if wanted else 200)
             self.send_header("X-Echo", self.headers.get("Authorization") or "")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -137,8 +151,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def forms():
     """The secret as servers write it, in base64, so that no code has it."""
     plain = SECRET
-    return [base64.b64encode(f.encode()).decode() for f in (plain, plain.replace("/", "\\/"), urllib.parse.quote(plain, safe=""),
-                                                            base64.b64encode(plain.encode()).decode().rstrip("="))]
+    # behind 0, 1 and 2 bytes: the characters that hold bits of the secret alone
+    packed = [base64.b64encode((before + plain).encode()).decode()[(len(before) * 8 + 5) // 6:(len(before) + len(plain)) * 8 // 6] for before in ("", "u", "us")]
+    return [base64.b64encode(f.encode()).decode() for f in (plain, plain.replace("/", "\\/"), urllib.parse.quote(plain, safe=""), *packed)]
 
 
 def serve(context=None):

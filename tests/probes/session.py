@@ -120,6 +120,8 @@ def run_group(there, group):
     found.append(judge(there.place, group, SENT, lambda: not refused, refused))
     left = [f for f in os.listdir(there.work)] + [f for f in ("/tmp/escaped",) if os.path.exists(f)]
     found.append(judge(there.place, group, CLEAN, lambda: not left, "left: %s" % left))
+    if group == "hosts":
+        found.append(network.judge_reached(there))
     if group == "limits":
         found.append(judge(there.place, group, ENDED, lambda: gone(mark), "processes %s" % marked(mark)))
     return found + [Finding(there.place, group, p, WEAKER, "docs/SECURITY.md promises less here")

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-from . import limits, mounts, pair, posture, protocol, server, store, surface
+from . import limits, mounts, network, pair, posture, protocol, server, store, surface, weak_proxy
 from .cell import MARK, Cell, judge
 from .session import new_mark
 
@@ -38,8 +38,11 @@ class Weak:
         os.chmod(self.dir, 0o755)
         self.mounts = mounts.make(os.path.join(self.dir, "mounts"), self.uid)      # one mount, all of it writable
 
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
     def write(self, name, text):
-        path = os.path.join(self.dir, name)
+        path = self.path(name)
         with open(path, "w") as f:
             f.write(text)
         return path
@@ -47,8 +50,9 @@ class Weak:
     def argv(self, path):
         links = [w for name in ("bin", "lib", "lib64", "lib32", "sbin") if os.path.isdir("/usr/" + name)
                  for w in ("--symlink", "usr/" + name, "/" + name)]
+        ports = os.path.join(self.dir, "ports.json")
         return ["bwrap", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--ro-bind", "/usr", "/usr", *links, "--ro-bind", "/etc", "/etc",
-                "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", "/mnt/data", "--bind", self.mounts, "/mnt/host", "--ro-bind", self.dir, self.dir,
+                "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", "/mnt/data", "--ro-bind-try", ports, "/mnt/data/ports.json", "--bind", self.mounts, "/mnt/host", "--ro-bind", self.dir, self.dir,
                 "--chdir", "/mnt/data", "--", "/usr/bin/python3", path]
 
     def start(self, *args, env=None, stdout=subprocess.PIPE, stderr=subprocess.PIPE):
@@ -98,10 +102,10 @@ def why_not():
     return None if r.returncode == 0 else "the self-test needs bwrap: " + r.stdout.strip()
 
 
-def run_cell(weak, probe):
+def run_cell(weak, probe, env=None):
     """The code of a cell as a program of its own, told as the session would tell it."""
     mark = new_mark()
-    r = weak.run(weak.write("cell.py", probe.code.replace(MARK, mark)), timeout=20)
+    r = weak.run(weak.write("cell.py", probe.code.replace(MARK, mark)), timeout=20, env=env)
     cell = Cell({"code": probe.code})
     cell.finish(dict(status="ok" if r.code == 0 else "exception", value=None, error={"text": "", "traceback": r.err}, notices=[],
                      state_lost=False, state_restored=False, seconds=0.1,
@@ -132,6 +136,10 @@ def run_all():
         for p in [*limits.LIMIT_PROBES, *protocol.PROTOCOL_PROBES, *mounts.MOUNT_PROBES]:
             if p.id in CELLS:
                 yield run_cell(weak, p)
+        env = weak_proxy.place(weak)
+        for p in network.NETWORK_PROBES:
+            yield run_cell(weak, p, env)
+        yield network.judge_reached(weak)
         with server.Target(weak, argv=[sys.executable, WEAK_SERVER]) as target:
             for row in server.ROWS:
                 if row.id in SERVER:

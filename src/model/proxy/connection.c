@@ -36,8 +36,7 @@ bool client_write(struct client *c, const void *data, size_t len)
     return true;
 }
 
-/* Wait ms for bytes. */
-static int read_within(struct client *c, int ms)
+int client_read(struct client *c, int ms)
 {
     char *room = buf_space(&c->in, READ_SIZE);
     ssize_t n;
@@ -49,11 +48,6 @@ static int read_within(struct client *c, int ms)
         c->in.len += (size_t)n;
     buf_end(&c->in);
     return n > 0 ? 1 : n < 0 && errno != ECONNRESET ? -1 : 0;
-}
-
-int client_read(struct client *c)
-{
-    return read_within(c, HEAD_MS);
 }
 
 /* ---- what is told ---- */
@@ -187,7 +181,7 @@ static int next_head(struct client *c, char **head)
     while (!(len = head_length(buf_str(&c->in), c->in.len))) {
         int64_t left = until ? until - clock_ms() : IDLE_MS;
 
-        if (c->in.len > HEAD_MAX || left <= 0 || read_within(c, (int)left) <= 0)
+        if (c->in.len > HEAD_MAX || left <= 0 || client_read(c, (int)left) <= 0)
             return 0;
         until = until ? until : clock_ms() + HEAD_MS;
     }
@@ -236,6 +230,7 @@ void client_serve(struct gate *g, int fd)
 {
     struct client c = {.g = g, .fd = fd, .in = BUF_INIT(HEAD_MAX + 2 * READ_SIZE)};
 
+    no_delay(fd);
     while (serve_one(&c))
         ;
     linger(&c);

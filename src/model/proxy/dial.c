@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -13,7 +15,14 @@
 #include "base/file.h"
 #include "proxy/private.h"
 
-static int connect_within(const struct addrinfo *to, int64_t until)
+#define ONE_MS 3000 /* for an address that is not the last: some are announced and lead nowhere */
+
+void no_delay(int fd)
+{
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+}
+
+static int connect_within(const struct addrinfo *to, int64_t left)
 {
     autoclose int fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int error = 0;
@@ -21,10 +30,10 @@ static int connect_within(const struct addrinfo *to, int64_t until)
 
     if (fd < 0)
         return -1;
+    no_delay(fd);
     if (connect(fd, to->ai_addr, to->ai_addrlen) == 0)
         return fd_steal(&fd);
     struct pollfd p = {fd, POLLOUT, 0};
-    int64_t left = until - clock_ms();
     if (errno != EINPROGRESS || left <= 0 || poll(&p, 1, (int)left) != 1
         || getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error)
         return -1;
@@ -49,7 +58,8 @@ int dial(const char *host, unsigned port, const struct net_rule *rule, const cha
     for (const struct addrinfo *a = all; a && fd < 0; a = a->ai_next)
         if (rule_permits(rule, a->ai_addr)) {
             any = true;
-            fd = connect_within(a, until);
+            int64_t left = until - clock_ms();
+            fd = connect_within(a, a->ai_next && left > ONE_MS ? ONE_MS : left);
         }
     freeaddrinfo(all);
     *words = any ? "502 that host does not answer"

@@ -1,5 +1,7 @@
 /* first_packet.c - the first packet: both how it is written and how it is read.
  */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -9,7 +11,7 @@
 #include "proxy/private.h"
 #include "proxy/proxy.h"
 
-#define CA_CERT_MAX (128 << 10)
+#define CA_CERT_MAX (4 << 20)
 
 static struct json *secret_json(const struct net_secret *s)
 {
@@ -23,7 +25,6 @@ static struct json *secret_json(const struct net_secret *s)
 char *proxy_setup(const struct net_rules *r, const struct proxy_limits *most, const char *ca_cert,
                   struct error *err)
 {
-    struct buf text autorelease(buf_release) = BUF_INIT(CA_CERT_MAX);
     struct json *allow = json_array(), *secrets = json_array();
 
     for (size_t i = 0; i < r->n; i++) {
@@ -36,9 +37,12 @@ char *proxy_setup(const struct net_rules *r, const struct proxy_limits *most, co
         {"allow", allow}, {"secrets", secrets}, {"max_sent", json_integer(most->sent)},
         {"max_received", json_integer(most->received)}, {"max_requests", json_integer(most->requests)});
     if (ca_cert && r->n_secrets) {
-        if (file_read(ca_cert, CA_CERT_MAX, &text, err) < 0)
+        autofree char *path = realpath(ca_cert, NULL); /* the process works elsewhere */
+        if (!path) {
+            error_set(err, ERROR_USAGE, errno, "--ca-cert %.300s cannot be read", ca_cert);
             return NULL;
-        json_set(o, "ca_cert", json_string_n(text.data, text.len));
+        }
+        json_set(o, "ca_cert", json_string(path));
     }
     return json_print(o);
 }
@@ -47,6 +51,7 @@ int setup_read(struct gate *g, const char *text, size_t len, struct error *err)
 {
     autojson struct json *o = json_parse(text, len, 0, NULL, err);
     const char *ca_cert = json_str(json_get(o, "ca_cert"));
+    struct buf certificates = BUF_INIT(CA_CERT_MAX);
 
     if (!o)
         return -1;
@@ -62,7 +67,8 @@ int setup_read(struct gate *g, const char *text, size_t len, struct error *err)
     g->max_sent = json_int(json_get(o, "max_sent"), 0);
     g->max_received = json_int(json_get(o, "max_received"), 0);
     g->max_requests = (unsigned)json_int(json_get(o, "max_requests"), 0);
-    g->ca_cert = xstrdup(ca_cert);
-    g->ca_cert_len = ca_cert ? strlen(ca_cert) : 0;
+    if (ca_cert && file_read(ca_cert, CA_CERT_MAX, &certificates, err) < 0)
+        return -1;
+    g->ca_cert = ca_cert ? buf_steal(&certificates, &g->ca_cert_len) : NULL;
     return 0;
 }

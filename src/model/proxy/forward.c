@@ -80,7 +80,7 @@ static bool send_head(struct forward *f)
     if (f->chunked)
         buf_addstr(&f->head, "Transfer-Encoding: chunked\r\n");
     buf_addf(&f->head, "Connection: %s\r\n\r\n", f->keep ? "keep-alive" : "close");
-    return client_may_receive(f->c, f->head.len) && client_write(f->c, f->head.data, f->head.len);
+    return client_write(f->c, f->head.data, f->head.len);
 }
 
 static bool take_answer_line(struct forward *f, const char *p, size_t n)
@@ -106,7 +106,10 @@ static size_t on_answer_line(char *p, size_t size, size_t n, void *ctx)
 {
     struct forward *f = ctx;
 
-    return f->begun || take_answer_line(f, p, size * n) ? size * n : 0; /* begun: trailers */
+    n *= size;
+    if (!client_may_receive(f->c, n)) /* also of trailers and of 1xx, which may come without end */
+        return 0;
+    return f->begun || take_answer_line(f, p, n) ? n : 0; /* begun: trailers */
 }
 
 static bool send_piece(struct forward *f, const char *p, size_t n)
@@ -128,7 +131,7 @@ static size_t on_answer_body(char *p, size_t size, size_t n, void *ctx)
     struct buf told autorelease(buf_release) = BUF_INIT(0);
 
     n *= size;
-    if (!client_may_receive(f->c, n))
+    if (!f->begun || !client_may_receive(f->c, n))
         return 0;
     if (!f->secret)
         return send_piece(f, p, n) ? n : 0;
@@ -154,7 +157,7 @@ static size_t on_request_body(char *p, size_t size, size_t n, void *ctx)
     n *= size;
     if ((int64_t)n > f->body)
         n = (size_t)f->body;
-    if (n && !c->in.len && client_read(c) <= 0)
+    if (n && !c->in.len && client_read(c, IDLE_MS) <= 0)
         return CURL_READFUNC_ABORT;
     if (n > c->in.len)
         n = c->in.len;
@@ -177,6 +180,14 @@ static struct curl_slist *add_code_header(const struct curl_api *api, struct cur
     return longer;
 }
 
+/* With a secret, whose header is ours: in pieces or packed, an answer could have it where it is not found. */
+static bool is_kept_back(const struct forward *f, const char *ours, const char *name)
+{
+    return f->secret
+           && (!strcasecmp(name, ours) || !strcasecmp(name, "Accept-Encoding") || !strcasecmp(name, "Range")
+               || !strcasecmp(name, "If-Range"));
+}
+
 /* The code's own headers, but for what we set. */
 static struct curl_slist *request_lines(const struct forward *f, const struct curl_api *api, size_t *bytes)
 {
@@ -189,7 +200,7 @@ static struct curl_slist *request_lines(const struct forward *f, const struct cu
     for (size_t i = 0; i < h->n; i++) {
         no_type = strcasecmp(h->v[i].name, "Content-Type") ? no_type : NULL;
         no_accept = strcasecmp(h->v[i].name, "Accept") ? no_accept : NULL;
-        if (f->secret && (!strcasecmp(h->v[i].name, ours) || !strcasecmp(h->v[i].name, "Accept-Encoding")))
+        if (is_kept_back(f, ours, h->v[i].name))
             continue;
         list = add_code_header(api, list, h->v[i].name, h->v[i].value);
         *bytes += strlen(h->v[i].name) + strlen(h->v[i].value) + 4;
@@ -295,6 +306,10 @@ static bool finish(struct forward *f, CURLcode rc)
         autofree char *words = f->packed ? xasprintf("502 %s", c->refusal) : xstrdup(words_of(f, rc));
         client_refuse(c, words);
     } else {
+        if (!*c->refusal)
+            snprintf(c->refusal, sizeof c->refusal, "%s",
+                     rc == CURLE_OK ? "the answer came before the request was whole"
+                                    : "the answer broke off");
         client_over(c, f->status);
     }
     return false;

@@ -33,12 +33,18 @@ static char *with_slashes(const char *value)
     return buf_steal(&out, NULL);
 }
 
-static char *as_base64(const char *value)
+/* Behind so many bytes of something else (0 to 2), as after "user:": the characters that hold bits of the
+ * value alone. */
+static char *as_base64(const char *value, size_t before)
 {
+    autofree char *text = xasprintf("%.*s%s", (int)before, "--", value);
+    size_t bits = before * 8, first = (bits + 5) / 6, whole = (bits + strlen(value) * 8) / 6;
     struct buf out = BUF_INIT(0);
 
-    base64_add(&out, (const unsigned char *)value, strlen(value));
-    buf_trim(&out, "=");
+    base64_add(&out, (const unsigned char *)text, strlen(text));
+    buf_cut(&out, whole);
+    buf_drop(&out, first);
+    explicit_bzero(text, strlen(text));
     return buf_steal(&out, NULL);
 }
 
@@ -51,7 +57,8 @@ void mask_init(struct mask *m, const char *value)
     mask_add_form(m, xstrdup(value));
     mask_add_form(m, with_slashes(value));
     mask_add_form(m, buf_steal(&escaped, NULL));
-    mask_add_form(m, as_base64(value));
+    for (size_t before = 0; before < 3; before++)
+        mask_add_form(m, as_base64(value, before));
 }
 
 void mask_release(struct mask *m)
@@ -75,19 +82,26 @@ void mask_text(const struct mask *m, char *text, size_t len)
     }
 }
 
+/* How much at the end of text may be the beginning of a form. What cannot be is not kept back: an answer may
+ * come word by word. */
+static size_t begins_at_end(const struct mask *m, const char *text, size_t len)
+{
+    for (size_t n = len < m->longest ? len : m->longest - 1; n; n--)
+        for (size_t i = 0; i < m->n; i++)
+            if (strlen(m->forms[i]) > n && !memcmp(text + len - n, m->forms[i], n))
+                return n;
+    return 0;
+}
+
 void mask_feed(struct mask *m, const char *piece, size_t len, struct buf *out)
 {
-    size_t keep = m->longest ? m->longest - 1 : 0;
-
     buf_add(&m->held, piece, len);
-    if (m->held.len)
-        mask_text(m, m->held.data, m->held.len);
-    if (m->held.len > keep) {
-        size_t told = m->held.len - keep;
-
-        buf_add(out, m->held.data, told);
-        buf_drop(&m->held, told);
-    }
+    if (!m->held.len)
+        return;
+    mask_text(m, m->held.data, m->held.len);
+    size_t told = m->held.len - begins_at_end(m, m->held.data, m->held.len);
+    buf_add(out, m->held.data, told);
+    buf_drop(&m->held, told);
 }
 
 void mask_end(struct mask *m, struct buf *out)

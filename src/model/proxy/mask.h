@@ -1,6 +1,6 @@
 /* mask.h - takes secrets out of what a server answers: each place where the value stands, as it is or as
- * JSON, URLs and base64 write it, becomes as many asterisks. Pure. A server that writes it in another way (in
- * reverse, say) is not stopped by this.
+ * JSON, URLs and base64 write it (there also behind something else), becomes as many asterisks. Pure. A
+ * server that writes it in another way (in reverse, say) is not stopped by this.
  */
 #ifndef PROXY_MASK_H
 #define PROXY_MASK_H
@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 
-#define MASK_FORMS 4
+#define MASK_FORMS 6
 
 struct mask {
     char *forms[MASK_FORMS];

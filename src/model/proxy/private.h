@@ -53,8 +53,8 @@ int setup_read(struct gate *g, const char *text, size_t len, struct error *err);
 void client_serve(struct gate *g, int fd);
 /* Write all of it to the code. False: it does not read, or is gone. */
 bool client_write(struct client *c, const void *data, size_t len);
-/* More bytes from the code to c->in. 0: it sends no more; -1: nothing came in time. */
-int client_read(struct client *c);
+/* More bytes from the code to c->in. 0: it sends no more; -1: nothing came within ms. */
+int client_read(struct client *c, int ms);
 /* May so many more bytes go out, or come in? False, with c->refusal: that is more than the session may. */
 bool client_may_send(struct client *c, size_t n);
 bool client_may_receive(struct client *c, size_t n);
@@ -68,6 +68,7 @@ void tunnel_run(struct client *c, const struct net_rule *rule);
 bool forward_run(struct client *c, const struct net_rule *rule, const struct net_secret *secret);
 void forward_prepare(void); /* load libcurl; before the first connection */
 
+void no_delay(int fd); /* what is written goes at once (TCP_NODELAY) */
 /* dial.c: a connected socket, non-blocking; -1 with the words of a refusal. */
 int dial(const char *host, unsigned port, const struct net_rule *rule, const char **words);
 

@@ -41,21 +41,24 @@ static int take_setup(struct gate *g)
 }
 
 /* A process that reads what hostile code sends needs no rights: root's becomes a user that does not exist. */
-static int drop_rights(void)
+static int become_nobody(void)
 {
     unsigned number = 0;
 
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        return -1;
-    if (geteuid() != 0)
-        return 0;
     if (getrandom(&number, sizeof number, 0) != sizeof number)
         return -1;
     unsigned uid = NOBODY + (number & 0xffffff);
-    if (setgroups(0, NULL) != 0 || setresgid(uid, uid, uid) != 0 || setresuid(uid, uid, uid) != 0)
+    return setgroups(0, NULL) != 0 || setresgid(uid, uid, uid) != 0 || setresuid(uid, uid, uid) != 0 ? -1 : 0;
+}
+
+/* The kernel forgets PR_SET_PDEATHSIG where a process becomes another user. */
+static int drop_rights(pid_t parent)
+{
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
         return -1;
-    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    return 0;
+    if (geteuid() == 0 && become_nobody() < 0)
+        return -1;
+    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent ? 0 : -1;
 }
 
 /* What each connection would otherwise load anew. */
@@ -198,13 +201,14 @@ int proxy_main(void)
 {
     struct gate g = {.program = 0, .listener = -1};
     struct pool pool = {.took = {-1, -1}};
+    pid_t parent = getppid();
 
     prctl(PR_SET_NAME, "sp-proxy");
     g.traffic = mmap(NULL, sizeof *g.traffic, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (g.traffic == MAP_FAILED || take_setup(&g) < 0)
         return 1;
     load_libraries();
-    if (drop_rights() < 0 || pipe2(pool.took, O_CLOEXEC | O_NONBLOCK) != 0)
+    if (drop_rights(parent) < 0 || pipe2(pool.took, O_CLOEXEC | O_NONBLOCK) != 0)
         return 1;
     serve(&g, &pool);
     pool_end(&pool);

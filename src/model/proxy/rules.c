@@ -171,8 +171,8 @@ static bool is_header_name(const char *s)
 {
     static const char chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
     /* those are the proxy's own to set */
-    static const char *const ours[] = {"host", "connection", "content-length", "transfer-encoding",
-                                       "te",   "upgrade",    "trailer",        "expect"};
+    static const char *const ours[] = {"host",    "connection", "content-length", "transfer-encoding", "te",
+                                       "upgrade", "trailer",    "expect",         "accept-encoding"};
 
     for (size_t i = 0; i < countof(ours); i++)
         if (!strcasecmp(s, ours[i]))

@@ -43,12 +43,12 @@ static const char *judge_hello(const struct client *c, enum hello_state state, c
 /* Read until the code's first message is whole, and look whom it names. */
 static const char *hello_wrong(struct client *c)
 {
-    int64_t until = clock_ms() + HELLO_MS;
+    int64_t until = clock_ms() + HELLO_MS, left;
     char name[HOST_SIZE];
     enum hello_state state;
 
     while ((state = hello_read((const unsigned char *)buf_str(&c->in), c->in.len, name)) == HELLO_MORE
-           && clock_ms() < until && client_read(c) > 0)
+           && (left = until - clock_ms()) > 0 && client_read(c, (int)left) > 0)
         ;
     return judge_hello(c, state, name);
 }
@@ -131,8 +131,14 @@ void tunnel_run(struct client *c, const struct net_rule *rule)
 {
     static const char open[] = "HTTP/1.1 200 Connection established\r\n\r\n";
     const char *words;
-    autoclose int host = dial(c->h.host, c->h.port, rule, &words);
 
+    /* looking it up tells it to whoever serves the names of its domain */
+    if (!client_may_send(c, strlen(c->h.host))) {
+        autofree char *limit = xasprintf("403 %s", c->refusal);
+        client_refuse(c, limit);
+        return;
+    }
+    autoclose int host = dial(c->h.host, c->h.port, rule, &words);
     if (host < 0) {
         client_refuse(c, words);
         return;

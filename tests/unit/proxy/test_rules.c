@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "proxy/mask.h"
@@ -153,6 +154,7 @@ static void secrets(void **state)
         {"KEY=a.org,b.org", "12345678", "it goes to one host"},
         {"KEY=", "12345678", "it goes to one host"},
         {"KEY=a.org=Host", "12345678", "no header that can be added"},
+        {"KEY=a.org=Accept-Encoding", "12345678", "no header that can be added"},
         {"KEY=a.org=X Y", "12345678", "no header that can be added"},
         {"KEY=a.org=", "12345678", "no header that can be added"},
         {"api.example.com", "12345678", "expected NAME=HOST"},
@@ -196,11 +198,57 @@ static void masks(void **state)
     }
 }
 
+/* Behind 0, 1 and 2 bytes of something else, the value has other characters; those at its edges, which hold
+ * bits of what is beside it, may stay. */
+static void masks_within_base64(void **state)
+{
+    (void)state;
+    static const char *const before[] = {"", "u", "us", "user:"};
+
+    for (size_t i = 0; i < countof(before); i++) {
+        struct mask m autorelease(mask_release);
+        struct buf text autorelease(buf_release) = BUF_INIT(0), out autorelease(buf_release) = BUF_INIT(0);
+        autofree char *plain = xasprintf("%ss3cr/t+value!x", before[i]);
+        size_t left = 0;
+
+        base64_add(&text, (const unsigned char *)plain, strlen(plain));
+        mask_init(&m, "s3cr/t+value");
+        mask_feed(&m, text.data, text.len, &out);
+        mask_end(&m, &out);
+        for (size_t k = 0; k < out.len; k++)
+            left += buf_str(&out)[k] != '*';
+        assert_int_equal(out.len, text.len);
+        assert_true(out.len - left >= 14); /* of 16 characters */
+    }
+}
+
+/* What cannot be the beginning of a secret is told at once. */
+static void masks_hold_little_back(void **state)
+{
+    (void)state;
+    struct mask m autorelease(mask_release);
+    struct buf out autorelease(buf_release) = BUF_INIT(0);
+
+    mask_init(&m, "s3cr/t+value");
+    mask_feed(&m, "data: one\n\n", 11, &out);
+    assert_string_equal(buf_str(&out), "data: one\n\n");
+    mask_feed(&m, "data: s3c", 9, &out);
+    assert_string_equal(buf_str(&out), "data: one\n\ndata: ");
+    mask_feed(&m, "r", 1, &out);
+    mask_feed(&m, "ow", 2, &out);
+    assert_string_equal(buf_str(&out), "data: one\n\ndata: s3crow");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(hosts),           cmocka_unit_test(names),
-                                       cmocka_unit_test(what_is_no_rule), cmocka_unit_test(addresses),
-                                       cmocka_unit_test(secrets),         cmocka_unit_test(masks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(hosts),
+                                       cmocka_unit_test(names),
+                                       cmocka_unit_test(what_is_no_rule),
+                                       cmocka_unit_test(addresses),
+                                       cmocka_unit_test(secrets),
+                                       cmocka_unit_test(masks),
+                                       cmocka_unit_test(masks_within_base64),
+                                       cmocka_unit_test(masks_hold_little_back)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
