@@ -198,6 +198,7 @@ $(B)/gen/%.code: src/sandbox/channel/guest_code.py
 $(B)/terminal/term/cmd_python.o: src/terminal/term/vars.py
 $(B)/data/operations/operations.o: src/data/operations/operations.json
 $(B)/serve/server/builtin_routes.o: $(addprefix src/serve/server/docs.,html js css)
+$(B)/serve/server/e2b_inside.o: src/serve/server/e2b_inside.py
 $(B)/data/config/embedded.o: $(wildcard src/data/config/*.yaml) $(wildcard prompts/*.yaml)
 
 # The chat's commands: a line for each row that a cmd_*.c defines, by name.

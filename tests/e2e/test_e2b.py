@@ -233,3 +233,74 @@ def test_a_slow_client(server):
     assert {p["pid"] for p in json.loads(call(server, box, "List", {})[1])["processes"]} == set(pids)
     reads.close(), reads.connection.close()
     server.ask("/stop_sandbox", {"sandbox_id": box})
+
+
+def test_files(server):
+    """Read, written, several at once, listed, moved, removed: anywhere where code may do so, and while it runs."""
+    told = e2b(server, r"""
+        import io
+        s = Sandbox.create()
+        f = s.files
+        i = f.write("a.txt", "wörd")
+        tell(i.name, i.path, i.type.value, f.read("/mnt/data/a.txt"), f.read("/home/user/a.txt"), s.run_code("open('a.txt').read()").text)
+        whole = bytes(range(256)) * 8000
+        f.write("deep/er/b.bin", whole); f.write("/tmp/c.bin", io.BytesIO(whole[::-1])); f.write("z.txt", "z" * 100000, gzip=True)
+        tell(f.read("deep/er/b.bin", format="bytes") == whole, b"".join(f.read("/tmp/c.bin", format="stream")) == whole[::-1], f.read("z.txt") == "z" * 100000)
+        from e2b.sandbox.filesystem.filesystem import WriteEntry
+        tell([x.path for x in f.write_files([WriteEntry(path='q "1".txt', data="1"), WriteEntry(path="d/2.txt", data=b"2")])], f.read('q "1".txt') + f.read("d/2.txt"))
+        tell(f.exists("d"), f.exists("nowhere"), f.make_dir("d"), f.make_dir("new/er"))
+        x = f.get_info("d/2.txt")
+        tell(x.name, x.type.value, x.path, x.size, x.permissions, x.mode, str(x.modified_time)[:2])
+        tell(sorted(e.path for e in f.list("/mnt/data/d")), sorted(e.name for e in f.list("", depth=2)))
+        tell(f.rename("d/2.txt", "moved/3.txt").path, f.exists("d/2.txt"))
+        f.remove("moved"); f.remove("a.txt")
+        tell(f.exists("moved"), f.exists("a.txt"))
+        tell(refused(f.read, "nowhere"), refused(f.read, "d"), refused(f.list, "nowhere")[0], refused(f.list, "z.txt")[1], refused(f.write, "/proc/x", "1")[0],
+             refused(f.rename, "nowhere", "x")[0], refused(f.read, "x", user="root"), refused(f.write, "d", "1")[1], refused(f.write, "m", "1", metadata={"a": "b"})[1])
+        p = s.commands.run("while :; do sleep 1; done", background=True)
+        tell(len(s.commands.list()))
+        s.kill()
+        tell(refused(f.read, "z.txt")[0], refused(f.list, ""))
+        """)
+    assert told[0] == ["a.txt", "/mnt/data/a.txt", "file", "wörd", "wörd", "'wörd'"]
+    assert told[1] == [True, True, True]
+    assert told[2] == [['/mnt/data/q "1".txt', "/mnt/data/d/2.txt"], "12"]
+    assert told[3] == [True, False, False, True]
+    assert told[4] == ["2.txt", "file", "/mnt/data/d/2.txt", 1, "-rw-r--r--", 0o644, "20"]
+    assert told[5][0] == ["/mnt/data/d/2.txt"] and told[5][1] == sorted(['2.txt', 'a.txt', 'd', 'deep', 'er', 'er', 'new', 'q "1".txt', 'z.txt'])
+    assert told[6:8] == [["/mnt/data/moved/3.txt", False], [False, False]]
+    none, folder, nolist, nofolder, denied, nomove, root, isdir, metadata = told[8]
+    assert none == ["FileNotFoundException", "/mnt/data/nowhere: no such file or directory"] and folder[1] == "/mnt/data/d is not a file"
+    assert nolist == nomove == "FileNotFoundException" and "/mnt/data/z.txt is not a folder" in nofolder and denied.endswith("Exception")
+    assert 'there is no user "root"' in root[1] and "/mnt/data/d is a folder" in isdir and "metadata" in metadata
+    assert told[9] == [1]
+    assert told[10][0] == "SandboxNotRunningException" and told[10][1][0] == "SandboxNotRunningException"
+
+
+def test_watch(server):
+    """What changes in a folder, and below it."""
+    told = e2b(server, r"""
+        s = Sandbox.create()
+        s.files.make_dir("w/in")
+        flat, deep = s.files.watch_dir("w"), s.files.watch_dir("w", recursive=True)
+        s.files.write("w/in/a.txt", "1"); s.files.write("w/b.txt", "1")
+        def seen(w, name):
+            got = []
+            while name not in [e[0] for e in got]: got += [[e.name, e.type.value] for e in w.get_new_events()]; time.sleep(0.02)
+            return [e for e in got if ".part" not in e[0]]
+        a, b = seen(flat, "b.txt"), seen(deep, "b.txt")
+        tell(a, b)
+        s.commands.run("mv w/b.txt w/c.txt"); x = seen(flat, "c.txt")
+        s.commands.run("chmod 600 w/c.txt"); x += seen(flat, "c.txt")
+        s.files.remove("w/c.txt"); x += seen(flat, "c.txt")
+        tell(x)
+        tell(len(s.commands.list()))
+        flat.stop()
+        tell(refused(flat.get_new_events)[0], refused(s.files.watch_dir, "nowhere")[0], isinstance(deep.get_new_events(), list))
+        s.kill()
+        """)
+    assert ["b.txt", "create"] in told[0][0] and ["b.txt", "write"] in told[0][0] and not [e for e in told[0][0] if "a.txt" in e[0]]
+    assert ["in/a.txt", "create"] in told[0][1] and ["b.txt", "write"] in told[0][1]
+    assert told[1] == [[["b.txt", "rename"], ["c.txt", "create"], ["c.txt", "chmod"], ["c.txt", "remove"]]]
+    assert told[2] == [0]
+    assert told[3][:2] == ["SandboxException", "FileNotFoundException"]

@@ -24,7 +24,8 @@ struct client_process {
     struct json *config;
     size_t unread; /* bytes of its stdin that were not written yet */
     unsigned held; /* so many watches are slow */
-    bool late;     /* it was killed because its time was up */
+    bool hidden;
+    bool late; /* it was killed because its time was up */
     struct process_watch *watches;
 };
 
@@ -112,6 +113,7 @@ int process_start(struct lease *h, const struct process_want *want, struct proce
                                  .lease = h,
                                  .number = ++h->process_number,
                                  .tag = xstrdup(want->tag),
+                                 .hidden = want->hidden,
                                  .config = steal(&config)};
     h->processes = p;
     process_join(p, w);
@@ -192,6 +194,11 @@ const char *process_tag(const struct client_process *p)
     return p->tag;
 }
 
+bool process_hidden(const struct client_process *p)
+{
+    return p->hidden;
+}
+
 const struct json *process_config(const struct client_process *p)
 {
     return p->config;
@@ -224,6 +231,7 @@ void processes_hear(struct lease *h, const struct json *said)
     if (json_get(said, "wrote")) {
         int64_t n = json_int(json_get(said, "wrote"), 0);
         p->unread -= n > 0 && (size_t)n < p->unread ? (size_t)n : p->unread;
+        tell_watches(p, said);
     } else if (json_get(said, "status") && p->late) {
         autojson struct json *late = json_copy(said);
         json_set_str(late, "why", "its time was up");

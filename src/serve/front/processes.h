@@ -15,9 +15,10 @@ struct client_process;
 struct process_watch { /* owned by the caller, as a part of its own that begins as zeros */
     struct process_watch *next;
     struct client_process *of; /* NULL: none; so after the last event */
-    /* {"pid": 7}, the first; {"stream": "stdout" or "stderr", "data": base64 text}; and the last one,
-     * {"status": wait status, "why": text or missing} or {"error": why it could not be started or was lost}.
-     * Never called from inside process_start() or process_join(). It may call process_leave(). */
+    /* {"pid": 7}, the first; {"wrote": 9}, bytes of its stdin; {"stream": "stdout" or "stderr", "data":
+     * base64 text}; and the last one, {"status": wait status, "why": text or missing} or {"error": why it
+     * could not be started or was lost}. Never called from inside process_start() or process_join(). It may
+     * call process_leave(). */
     void (*event)(void *ctx, const struct json *event);
     void *ctx;
 };
@@ -25,6 +26,7 @@ struct process_watch { /* owned by the caller, as a part of its own that begins 
 struct process_want {
     struct json *config; /* given away: {"cmd", "args", "envs", "cwd"}, kept as it is */
     const char *tag;     /* a name for it; NULL: none */
+    bool hidden;         /* it is no process that the client knows of */
     bool fed;            /* it has a stdin */
     int64_t timeout_ms;  /* it is killed after so long; 0: never */
 };
@@ -46,6 +48,7 @@ void process_hold(struct client_process *p, bool hold);
 
 int64_t process_pid(const struct client_process *p);     /* inside; 0: it is just being started */
 const char *process_tag(const struct client_process *p); /* NULL: none */
+bool process_hidden(const struct client_process *p);
 const struct json *process_config(const struct client_process *p);
 void process_each(const struct lease *h, void (*fn)(void *ctx, const struct client_process *p), void *ctx);
 

@@ -262,4 +262,5 @@ void e2b_routes(struct server *s)
     server_routes(s, rows, countof(rows));
     e2b_sandbox_routes(s);
     e2b_process_routes(s);
+    e2b_file_routes(s);
 }

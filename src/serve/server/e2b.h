@@ -27,5 +27,6 @@ char *e2b_path(const char *path);
 
 void e2b_sandbox_routes(struct server *s);
 void e2b_process_routes(struct server *s);
+void e2b_file_routes(struct server *s);
 
 #endif

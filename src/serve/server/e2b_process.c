@@ -2,7 +2,6 @@
  * fed and signalled while it runs, watched by any number of clients, and not by the client that has left.
  */
 #include <signal.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -14,16 +13,15 @@
 #include "front/processes.h"
 #include "process/loop.h"
 #include "server/e2b.h"
+#include "server/e2b_flow.h"
 #include "server/rpc.h"
 
-#define SLOW_BYTES (1u << 20) /* from so many that a client has not taken on its process waits for it */
-#define SLOW_MS    20         /* and it is looked at again */
-#define ALIVE_MS   30000      /* a stream says that it is alive, and its sandbox is in use */
+#define ALIVE_MS 30000 /* a stream says that it is alive, and its sandbox is in use */
 
 struct watcher { /* a request whose answer is what a process does */
     struct http_request *q;
     struct process_watch watch;
-    bool slow; /* its process waits for it */
+    struct throttle flow;
 };
 
 /* ---- which sandbox, which process ---- */
@@ -52,24 +50,10 @@ static struct client_process *process_of(struct http_request *q, const struct js
 
 /* ---- streams: a process is started, or watched ---- */
 
-static void on_slow(void *ctx)
-{
-    struct watcher *w = (struct watcher *)(void *)((char *)ctx - offsetof(struct watcher, slow));
-    bool slow = stream_waits(w->q) > SLOW_BYTES;
-
-    if (slow != w->slow)
-        process_hold(w->watch.of, slow);
-    w->slow = slow;
-    if (slow)
-        loop_timer(http_request_loop(w->q), clock_ms() + SLOW_MS, on_slow, &w->slow);
-}
-
 static void watcher_free(struct watcher *w)
 {
     loop_timer_stop(http_request_loop(w->q), w);
-    loop_timer_stop(http_request_loop(w->q), &w->slow);
-    if (w->slow && w->watch.of)
-        process_hold(w->watch.of, false);
+    throttle_end(&w->flow);
     process_leave(&w->watch);
     free(w);
 }
@@ -109,6 +93,8 @@ static void on_process_event(void *ctx, const struct json *event)
     struct http_request *q = w->q;
     struct json *told;
 
+    if (json_get(event, "wrote"))
+        return;
     if (pid)
         told = json_object_of({"start", json_object_of({"pid", json_copy(pid)})});
     else if (stream)
@@ -118,8 +104,8 @@ static void on_process_event(void *ctx, const struct json *event)
         told = error ? NULL : json_object_of({"end", end_event(event)});
     if (told)
         rpc_send(q, json_object_of({"event", told}));
-    if (stream && !w->slow)
-        on_slow(&w->slow);
+    if (stream && !w->flow.slow)
+        throttle_look(&w->flow);
     if (pid || stream)
         return;
     watcher_free(w);
@@ -133,6 +119,7 @@ static struct watcher *watcher_new(struct http_request *q)
     w->q = q;
     w->watch.event = on_process_event;
     w->watch.ctx = w;
+    w->flow = (struct throttle){.q = q, .watch = &w->watch};
     http_request_later(q, on_watcher_gone, w);
     loop_timer(http_request_loop(q), clock_ms() + ALIVE_MS, on_alive, w);
     return w;
@@ -226,7 +213,7 @@ static void connect_process(struct http_request *q)
 
 static void add_process(void *ctx, const struct client_process *p)
 {
-    if (process_pid(p))
+    if (process_pid(p) && !process_hidden(p))
         json_add(ctx, json_object_of({"config", json_copy(process_config(p))},
                                      {"pid", json_integer(process_pid(p))},
                                      {"tag", process_tag(p) ? json_string(process_tag(p)) : NULL}));

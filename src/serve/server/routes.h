@@ -50,7 +50,7 @@ struct route {
     route_fn *handle;
     int flags;
     const void *data; /* for the handler: http_request_route(q)->data */
-    size_t body_max;  /* bytes, at most JSON_BYTES; 0: SERVER_BODY_MAX */
+    size_t body_max;  /* bytes, at most JSON_BYTES unless ROUTE_RAW; 0: SERVER_BODY_MAX */
     /* Makes the body of an error in the form of this API; NULL: {"code", "detail"}. */
     struct json *(*failure)(const struct route *r, int status, const char *code, const char *detail);
     const char *type;   /* media type of the answer, for openapi.json; NULL: application/json */
