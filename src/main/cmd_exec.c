@@ -19,6 +19,7 @@
 #include "base/scrub.h"
 #include "base/utf8.h"
 #include "conversation/cell_json.h"
+#include "conversation/language.h"
 #include "conversation/network.h"
 #include "json/json.h"
 #include "mount/mount.h"
@@ -38,6 +39,7 @@
 struct exec {
     const struct config *c;
     int closed; /* the mask from fd_open_standard() */
+    const struct language *language;
     struct loop *loop;
     struct buf code;
     struct inputs inputs;
@@ -161,6 +163,22 @@ static const char *code_name(const struct config *c)
     return c->code ? "-c" : code_is_stdin(c) ? "stdin" : c->args.operand;
 }
 
+/* By what the user says, else by the file's name. */
+static int find_language(struct exec *x, struct error *err)
+{
+    const struct config *c = x->c;
+    const char *name = c->language;
+
+    x->language = name                                              ? language_of_tag(name, strlen(name))
+                  : c->code || !c->args.operand || code_is_stdin(c) ? NULL
+                                                                    : language_of_path(c->args.operand);
+    if (!name || x->language)
+        return 0;
+    autofree char *known = language_names();
+    return error_set(err, ERROR_USAGE, 0, "--language: there is no language \"%.40s\"; there is %s", name,
+                     known);
+}
+
 static int read_code(struct exec *x, struct error *err)
 {
     const struct config *c = x->c;
@@ -182,7 +200,8 @@ static int read_code(struct exec *x, struct error *err)
         return -1;
     }
     if (memchr(buf_str(code), 0, code->len))
-        return error_set(err, ERROR_USAGE, 0, "%s: not Python: it contains a NUL byte", name);
+        return error_set(err, ERROR_USAGE, 0, "%s: not %s: it contains a NUL byte", name,
+                         x->language ? x->language->name : "Python");
     if (!utf8_valid(buf_str(code), code->len))
         return error_set(err, ERROR_USAGE, 0, "%s is not valid UTF-8\nConvert it: iconv -f LATIN1 -t UTF-8",
                          name);
@@ -355,7 +374,9 @@ static int run_exec(struct exec *x, struct error *err)
     tell_network(x);
     sandbox_start(s);
     if (put_inputs(x, err) < 0 || put_arguments(x, err) < 0 || give_stdin(x, err) < 0
-        || sandbox_run(s, buf_str(&x->code), x->code.len, &listener, &r, err) < 0)
+        || sandbox_run_code(s, &(struct cell_code){buf_str(&x->code), x->code.len, x->language}, &listener,
+                            &r, err)
+               < 0)
         return -1;
     flush_scrub(x);
     if (r.n_files > 0 && !x->session.out_dir)
@@ -431,7 +452,7 @@ static int exec_in_session(struct exec *x, struct error *err)
     o.up = on_up;
     o.terminal = on_exec_terminal;
     o.run.notice_ctx = o.ctx = x;
-    if (!c->dry_run && read_code(x, err) < 0)
+    if (find_language(x, err) < 0 || (!c->dry_run && read_code(x, err) < 0))
         return -1;
     if (!c->dry_run && packages_want_script(&x->with.wanted, code_name(c), buf_str(&x->code), err) < 0)
         return -1;

@@ -100,7 +100,8 @@ static int run_piece(const struct repetition *x, const struct receipt_piece *the
 
     if (then->restart && sandbox_reset(sandbox, err) < 0)
         return -1;
-    int status = sandbox_run(sandbox, then->code, strlen(then->code), &listener, &r, err);
+    const struct cell_code code = {then->code, strlen(then->code), then->language};
+    int status = sandbox_run_code(sandbox, &code, &listener, &r, err);
     if (status == 0 && (r.status == CELL_INTERRUPTED || loop_check(x->loop)))
         status = error_set(err, ERROR_CANCELLED, 0, "interrupted");
     if (status == 0) {

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "conversation/language.h"
 #include "base/beneath.h"
 #include "main/command.h"
 #include "process/signals.h"
@@ -121,7 +122,13 @@ void saved_tell_made(struct saved *s, struct sandbox *sandbox)
 static int run_cell(const struct rerun_cell *c, struct sandbox *sandbox, struct rerun *r, struct error *err)
 {
     struct cell_result result = {0};
-    int status = sandbox_run(sandbox, c->code, strlen(c->code), NULL, &result, err);
+    const struct language *language = *c->language ? language_of_tag(c->language, strlen(c->language)) : NULL;
+
+    if (*c->language && !language)
+        return error_set(err, ERROR_USAGE, 0,
+                         "code of the session is in %.40s, a language that is not known here", c->language);
+    int status = sandbox_run_code(sandbox, &(struct cell_code){c->code, strlen(c->code), language}, NULL,
+                                  &result, err);
 
     r->ran++;
     if (status == 0 && result.status == CELL_INTERRUPTED)

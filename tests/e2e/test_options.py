@@ -554,6 +554,11 @@ def _(t):
     assert t.question(call("print(6 * 7)"), done("It is 42."), call("print(42)"), done("42"))[0]["computed"]["verified"] == "agrees"
 
 
+@option("languages", "sh")
+def _(t):
+    assert "execute_shell" in offers(t.asked(done("Nothing.")))
+
+
 @option("agents", "files+code")
 def _(t):
     assert "access_file" in offers(t.asked(done("Nothing."), done("Ok.")))

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "conversation/language.h"
 #include "json/json.h"
 #include "provenance/numbers.h"
 
@@ -303,15 +304,17 @@ bool agent_can_retry(const struct agent *a)
     return a->retry != NULL;
 }
 
-int agent_run(struct agent *a, const char *code, size_t len, struct error *err)
+int agent_run(struct agent *a, const struct language *language, const char *code, struct error *err)
 {
-    autofree char *text = xmemdup0(code, len);
+    const struct language *l = language ? language : &languages[0];
     autorelease(code_run_release) struct code_run c = {
-        .id = "", .tool = agent_tools[0].name, .language = agent_tools[0].language, .code = text};
+        .id = "", .tool = l->tool, .language = l, .code = code};
 
     if (cell_run(a, &c, err))
         return -1;
-    autofree char *note = xasprintf("[The user ran this in the same interpreter:\n%s\nIt gave:\n%s]", text,
+    autofree char *where = language_is_python(l) ? xstrdup("same interpreter")
+                                                 : xasprintf("%s of the same sandbox", l->name);
+    autofree char *note = xasprintf("[The user ran this in the %s:\n%s\nIt gave:\n%s]", where, code,
                                     c.told.len ? buf_str(&c.told) : "(no output)");
     agent_tell(a, note);
     a->data = true;

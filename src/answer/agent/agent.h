@@ -18,6 +18,7 @@ struct agent;
 struct error;
 struct host_files;
 struct json;
+struct language;
 struct llm;
 struct loop;
 struct prompts;
@@ -105,8 +106,8 @@ bool agent_computed(const struct agent *a);
 enum question_status agent_check(struct agent *a, struct error *err);
 
 /* Run one line of the user's in the same interpreter, with the events of a cell. The model is told with
- * the next question. */
-int agent_run(struct agent *a, const char *code, size_t len, struct error *err);
+ * the next question. language: NULL is Python. */
+int agent_run(struct agent *a, const struct language *language, const char *code, struct error *err);
 
 /* Replace the conversation by the model's summary of it; variables stay. -1: it is as it was. */
 int agent_compact(struct agent *a, struct error *err);

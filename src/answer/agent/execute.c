@@ -126,12 +126,16 @@ static void add_files(const struct cell_result *r, struct buf *out)
 
 void cell_tell(const struct cell_result *r, const char *code, struct buf *out)
 {
+    autofree char *failure = r->ended ? cell_failure(r) : NULL;
+
     while (out->len && strchr("\n ", out->data[out->len - 1]))
         out->data[--out->len] = '\0';
     if (!cell_succeeded(r))
         add_error(r, code, out);
     else if (r->status == CELL_OK && r->before)
         add_result_line(out, r->before, EXCEPTION_MAX);
+    else if (r->ended)
+        add_result_line(out, failure, EXCEPTION_MAX);
     add_files(r, out);
     if (r->state_lost || r->files_lost) {
         new_line(out);
@@ -189,7 +193,7 @@ static void send_outcome(struct agent *a, const struct code_run *c)
     const struct cell_result *r = &c->r;
 
     /* In these cases the cell's own error does not say it. */
-    if (r->before && (r->status == CELL_OK || r->status == CELL_EXCEPTION))
+    if (r->before && (r->status == CELL_OK || r->status == CELL_EXCEPTION || r->status == CELL_EXIT))
         agent_notice(a, NOTICE_WARNING, "%s", r->before);
     cell_send_result(a, c, c->told.len ? buf_str(&c->told) : "(no output)");
     uint64_t before = 0, bytes = 0;
@@ -274,7 +278,9 @@ int cell_run(struct agent *a, struct code_run *c, struct error *err)
     /* If the sandbox could not start a moment ago, do not try again in the same question. */
     if (a->qn && a->no_sandbox.kind != ERROR_NONE)
         e = a->no_sandbox;
-    if (e.kind != ERROR_NONE || sandbox_run(a->sandbox, c->code, strlen(c->code), &listener, &c->r, &e)) {
+    const struct cell_code code = {c->code, strlen(c->code), c->language};
+
+    if (e.kind != ERROR_NONE || sandbox_run_code(a->sandbox, &code, &listener, &c->r, &e)) {
         /* The model can mend code that is too long, but not an image that the user named for an engine that
          * has none. */
         bool unfit = e.kind == ERROR_USAGE && e.code == EFBIG;

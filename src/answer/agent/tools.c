@@ -110,9 +110,10 @@ static int run_code(struct agent *a, struct tool_use *use, struct error *err)
         return 0;
     }
 
-    autofree char *shown = small_model_code(a, code);
-    autofree char *whole = facts_with_reading(a, shown);
-    c.code = whole;
+    bool python = language_is_python(tool->language);
+    autofree char *shown = python ? small_model_code(a, code) : NULL;
+    autofree char *whole = python ? facts_with_reading(a, shown) : NULL;
+    c.code = python ? whole : code;
     if (cell_run(a, &c, err))
         return -1;
     c.code = code;
@@ -137,6 +138,14 @@ const struct tool agent_tools[] = {
                       "\"description\":\"The Python code to run.\"}},\"required\":[\"code\"]}",
         .code_key = "code",
         .language = &languages[0],
+        .run = run_code,
+    },
+    {
+        .name = "execute_shell",
+        .parameters = "{\"type\":\"object\",\"properties\":{\"code\":{\"type\":\"string\","
+                      "\"description\":\"The bash script to run.\"}},\"required\":[\"code\"]}",
+        .code_key = "code",
+        .language = &languages[1],
         .run = run_code,
     },
     {

@@ -9,13 +9,46 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "config/config.h"
+#include "conversation/language.h"
 #include "llm/llm.h"
 #include "ask/ask.h"
+
+static bool runs_code(const struct prompts *p)
+{
+    for (size_t i = 0; i < p->n_tools; i++)
+        if (!strcmp(p->tools[i].name, languages[0].tool))
+            return true;
+    return false;
+}
+
+/* "sh,js" */
+static int give_languages(struct agents *g, const char *names, struct error *err)
+{
+    for (size_t len; *names; names += len + (names[len] == ',')) {
+        len = strcspn(names, ",");
+        const struct language *l = language_of_tag(names, len);
+
+        if (!l) {
+            autofree char *known = language_names();
+
+            return error_set(err, ERROR_USAGE, 0, "--languages: there is no language \"%.*s\"; there is %s",
+                             (int)(len < 40 ? len : 40), names, known);
+        }
+        for (size_t i = 0; i < g->pipeline.n; i++)
+            if (runs_code(&g->pipeline.v[i]) && prompts_give_language(&g->pipeline.v[i], l->tool) < 0)
+                return error_set(err, ERROR_USAGE, 0, "--languages %s: the prompts have no text for %s",
+                                 l->tags[0], l->tool);
+    }
+    return 0;
+}
 
 int agents_load(struct agents *g, const struct config *c, struct error *err)
 {
     if (pipeline_load(&g->pipeline, c->agents, err) < 0)
         return -1;
+    for (size_t i = 0; i < c->languages.n; i++)
+        if (give_languages(g, c->languages.v[i], err) < 0)
+            return -1;
     for (size_t i = 0; i < g->pipeline.n; i++)
         if (tools_check(&g->pipeline.v[i], err) < 0)
             return -1;

@@ -101,7 +101,9 @@ static void add_error(struct json *outputs, const struct item *i)
 
 static void ipynb_cell(struct ipynb *s, const struct item *i)
 {
-    struct json *cell = new_cell(s, "code", i->code), *outputs = json_array();
+    /* a magic of notebooks has the same name */
+    autofree char *code = *i->language ? xasprintf("%%%%%s\n%s", i->language, i->code) : xstrdup(i->code);
+    struct json *cell = new_cell(s, "code", code), *outputs = json_array();
 
     s->executed++;
     json_set_int(cell, "execution_count", s->executed);

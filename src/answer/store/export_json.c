@@ -57,6 +57,8 @@ static struct json *cell_object(const struct item *i)
                                     {"own", json_boolean(i->own)}, {"code", json_string(i->code)});
     struct cell_text text;
 
+    if (*i->language)
+        json_set_str(o, "language", i->language);
     cell_text_init(&text);
     for (size_t k = 0; k < i->n_outputs; k++)
         cell_text_add(&text, i->outputs[k].stream, i->outputs[k].text, strlen(i->outputs[k].text));

@@ -28,7 +28,7 @@ static void md_cell(struct buf *out, const struct item *i)
     const char *trouble = export_trouble(i);
     struct buf output autorelease(buf_release) = BUF_INIT(0);
 
-    fenced(out, "python", i->code);
+    fenced(out, *i->language ? i->language : "python", i->code);
     for (size_t k = 0; k < i->n_outputs; k++)
         buf_addstr(&output, i->outputs[k].text);
     if (i->value) {

@@ -23,7 +23,12 @@ static void py_cell(struct buf *out, const struct item *i)
     size_t len = strlen(i->code);
 
     buf_addf(out, "\n# %%%% cell %d%s\n", (int)i->number, i->own ? ", your own" : "");
-    if (i->status == CELL_OK) {
+    if (*i->language) {
+        autofree char *line = xasprintf("This is %s:", i->language);
+
+        comment(out, line);
+        comment(out, i->code);
+    } else if (i->status == CELL_OK) {
         buf_addf(out, "%s%s", i->code, len && i->code[len - 1] == '\n' ? "" : "\n");
     } else {
         comment(out, "This failed:");

@@ -10,6 +10,7 @@
 #include "base/gather.h"
 #include "base/mem.h"
 #include "conversation/cell_json.h"
+#include "conversation/language.h"
 #include "json/json.h"
 #include "receipt/receipt.h"
 #include "store/private.h"
@@ -251,6 +252,8 @@ static void add_piece_of(struct making *m, struct db_rows *row, bool restart)
                                 .exception = db_copy(row, 6)};
     if (!p->code)
         p->code = xstrdup("");
+    autofree char *language = store_language(db_text(row, 8, NULL));
+    p->language = *language ? language_of_tag(language, strlen(language)) : NULL;
     add_place_of(m, db_text(row, 8, NULL), db_text(row, 9, NULL));
     add_streams(m, p, cell);
     add_made(m, p, cell);

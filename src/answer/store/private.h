@@ -55,10 +55,14 @@ struct store {
     size_t printed;                     /* how much of its output was saved */
     bool pieces;                        /* there are pieces of a reply in the database */
     bool timer;
-    char *model, *service; /* of the present question */
-    char *place;           /* of the sandbox, as JSON; NULL: none has run yet */
-    bool fresh;            /* the next cell is the first in a new sandbox without the variables of before */
+    char *model, *service;           /* of the present question */
+    char *place;                     /* of the sandbox, as JSON; NULL: none has run yet */
+    const struct language *language; /* of the cell that runs */
+    bool fresh; /* the next cell is the first in a new sandbox without the variables of before */
 };
+
+/* The language of a cell, from its place; "": Python's. The caller frees. */
+char *store_language(const char *place);
 
 /* sync.c: save what changed in the conversation since the last time. In the caller's transaction. */
 void sync_turns(struct store *s);

@@ -32,13 +32,15 @@ void store_rerun(struct store *s, struct store_rerun *a)
         s->db, "SELECT coalesce(max(n + (lost=1)), 1) FROM cell WHERE session=? AND lost>0", "i", s->n);
     /* a cell that was killed or never ran has left no variables */
     struct db_rows r = db_query(
-        s->db, "SELECT code, status FROM cell WHERE session=? AND n>=? AND status IN (0, 1) ORDER BY n", "ii",
+        s->db,
+        "SELECT code, status, place FROM cell WHERE session=? AND n>=? AND status IN (0, 1) ORDER BY n", "ii",
         s->n, first);
     while (db_next(&r)) {
         char *code = db_copy(&r, 0);
 
         a->cells = xreallocarray(a->cells, a->n_cells + 1, sizeof *a->cells);
-        a->cells[a->n_cells++] = (struct rerun_cell){code ? code : xstrdup(""), db_int(&r, 1) == CELL_OK};
+        a->cells[a->n_cells++] = (struct rerun_cell){
+            code ? code : xstrdup(""), store_language(db_text(&r, 2, NULL)), db_int(&r, 1) == CELL_OK};
     }
     /* the last copy of each: cell 0 is the user */
     a->n_put = files(
@@ -69,8 +71,10 @@ static void free_files(struct rerun_file *f, size_t n)
 
 void store_rerun_release(struct store_rerun *a)
 {
-    for (size_t i = 0; i < a->n_cells; i++)
+    for (size_t i = 0; i < a->n_cells; i++) {
         free(a->cells[i].code);
+        free(a->cells[i].language);
+    }
     free(a->cells);
     free_files(a->put, a->n_put);
     free_files(a->made, a->n_made);

@@ -63,7 +63,8 @@ struct item {
     bool answer;                       /* TEXT: not followed by code */
     /* CELL */
     const char *code, *value, *exception, *traceback, *what;
-    int status; /* enum cell_status; -1: not known (killed meanwhile) */
+    const char *language; /* of a cell: as its fence has it; "": Python */
+    int status;           /* enum cell_status; -1: not known (killed meanwhile) */
     int exit_code;
     double seconds;
     bool lost; /* the variables were lost with it, or before it */

@@ -17,6 +17,7 @@
 #include "base/beneath.h"
 #include "base/utf8.h"
 #include "conversation/conversation.h"
+#include "conversation/language.h"
 #include "json/json.h"
 #include "process/loop.h"
 #include "store/private.h"
@@ -169,14 +170,34 @@ static void on_call(struct store *s, const struct event *e)
         return;
     s->cell = s->first_cell + e->call.cell;
     s->printed = 0;
+    s->language = e->call.language;
     db_run(s->db, "INSERT OR REPLACE INTO cell(session, n, question, call_id, code) VALUES(?,?,?,?,?)",
            "iiiss", s->n, s->cell, s->question, e->call.id, e->call.code);
+}
+
+/* What the cell ran in: another language is a part of it. The caller frees. */
+static char *place_of_cell(const struct store *s)
+{
+    if (language_is_python(s->language))
+        return xstrdup(s->place);
+    autojson struct json *o = s->place ? json_parse(s->place, strlen(s->place), 0, NULL, NULL) : NULL;
+
+    o = o ? o : json_object();
+    json_set_str(o, "language", s->language->tags[0]);
+    return json_print(o);
+}
+
+char *store_language(const char *place)
+{
+    autojson struct json *o = place ? json_parse(place, strlen(place), 0, NULL, NULL) : NULL;
+
+    return xstrdup(json_text(json_get(o, "language")));
 }
 
 static void on_result(struct store *s, const struct event *e)
 {
     const struct cell_result *r = e->result.r;
-    autofree char *what = cell_what(r);
+    autofree char *what = cell_what(r), *place = place_of_cell(s);
 
     flush_pieces(s, true);
     if (!e->result.cell)
@@ -188,8 +209,8 @@ static void on_result(struct store *s, const struct event *e)
            (int64_t)(!r->state_lost && !r->files_lost ? LOST_NOTHING
                      : r->earlier                     ? LOST_BEFORE
                                                       : LOST_BY),
-           r->value, r->exception, r->traceback, what, e->result.model_text, r->seconds, s->place,
-           r->packages, (int64_t)s->fresh, s->n, s->first_cell + e->result.cell);
+           r->value, r->exception, r->traceback, what, e->result.model_text, r->seconds, place, r->packages,
+           (int64_t)s->fresh, s->n, s->first_cell + e->result.cell);
     s->fresh = false;
     for (size_t i = 0; i < r->n_files; i++)
         db_run(s->db,

@@ -76,8 +76,8 @@ int store_fork(struct store *s, const char *id, const char *title, struct error 
 /* What has to run again for the variables of a continued session, in order, with the files of then. */
 struct store_rerun {
     struct rerun_cell {
-        char *code;
-        bool worked; /* then */
+        char *code, *language; /* "": Python */
+        bool worked;           /* then */
     } * cells;
     size_t n_cells;
     struct rerun_file {

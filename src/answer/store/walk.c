@@ -81,13 +81,14 @@ static void walk_cells(struct item_walk *w, int64_t question, const char *id)
 {
     struct db_rows r = db_query(w->db,
                                 "SELECT n, code, status, value, exception, traceback, what, exit_code, "
-                                "CAST(1e6*seconds AS INTEGER), lost FROM cell WHERE session=? AND "
+                                "CAST(1e6*seconds AS INTEGER), lost, place FROM cell WHERE session=? AND "
                                 "question=? AND call_id=? ORDER BY n",
                                 "iis", w->session, question, id);
 
     while (db_next(&r)) {
         autofree char *code = db_copy(&r, 1), *value = db_copy(&r, 3), *exception = db_copy(&r, 4),
-                      *traceback = db_copy(&r, 5), *what = db_copy(&r, 6);
+                      *traceback = db_copy(&r, 5), *what = db_copy(&r, 6),
+                      *language = store_language(db_text(&r, 10, NULL));
         struct item item = {.kind = ITEM_CELL,
                             .number = db_int(&r, 0),
                             .status = db_text(&r, 2, NULL) ? cell_status_of(db_int(&r, 2)) : -1,
@@ -95,6 +96,7 @@ static void walk_cells(struct item_walk *w, int64_t question, const char *id)
                             .seconds = (double)db_int(&r, 8) / 1e6,
                             .lost = db_int(&r, 9) != LOST_NOTHING,
                             .code = code ? code : "",
+                            .language = language,
                             .value = value,
                             .exception = exception,
                             .traceback = traceback,

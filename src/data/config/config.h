@@ -69,6 +69,8 @@ struct config {
     struct argv allow_folders;   /* that an agent may look at */
     struct argv with;            /* packages, "seaborn,polars>=1" */
     const char *requirements;    /* a file of more; or NULL */
+    struct argv languages;       /* that the model is given besides Python: "sh,sql", "js" */
+    const char *language;        /* of exec's code; NULL: by the name of its file */
     int64_t cooldown;            /* ms; a version of a package that is younger is not taken */
     bool allow_install;          /* the model may install packages without a question to the user */
     struct argv mounts;          /* "DIR", "DIR:rw": seen by the code where they are */

@@ -75,7 +75,7 @@ struct option {
 
 extern const struct option option_table[];
 extern const size_t option_count;
-#define OPTION_MAX     112
+#define OPTION_MAX     120
 #define ENGINE_CHOICES "auto|docker|podman|bwrap" /* those that are built in */
 
 bool option_is_list(const struct option *o); /* its value is a struct argv */

@@ -68,21 +68,29 @@ static int apply_one(struct prompts *p, const char *section, const struct ydoc *
                           y->key);
 }
 
-/* Store what the model is told of the tool that y names. */
-static int apply_tool(struct prompts *p, bool first, const struct ydoc *y, struct error *err)
+/* Store what the model is told of the tool that y names, in tools or in languages. */
+static int apply_tool(struct prompts *p, bool first, const char *section, const struct ydoc *y,
+                      struct error *err)
 {
-    size_t i = 0;
+    bool languages = !strcmp(section, "languages");
+    struct prompt_tool *tools = languages ? p->languages : p->tools;
+    size_t i = 0, *n = languages ? &p->n_languages : &p->n_tools;
 
     if (check_text(y, err) < 0)
         return -1;
-    while (i < p->n_tools && strcmp(p->tools[i].name, y->key) != 0)
+    while (i < *n && strcmp(tools[i].name, y->key) != 0)
         i++;
-    if (i == p->n_tools && (!first || i == PROMPT_TOOLS_MAX))
-        return ydoc_key_error(y, err, "tools: unknown tool %.60s", y->key);
-    if (i == p->n_tools)
-        p->tools[p->n_tools++] = (struct prompt_tool){xstrdup(y->key), NULL};
-    set_text(&p->tools[i].description, y->text);
+    if (i == *n && (!first || i == PROMPT_TOOLS_MAX))
+        return ydoc_key_error(y, err, "%s: unknown tool %.60s", section, y->key);
+    if (i == *n)
+        tools[(*n)++] = (struct prompt_tool){xstrdup(y->key), NULL};
+    set_text(&tools[i].description, y->text);
     return 0;
+}
+
+static bool is_tools(const char *key)
+{
+    return !strcmp(key, "tools") || !strcmp(key, "languages");
 }
 
 static bool is_prompt_section(const char *key)
@@ -96,12 +104,12 @@ static bool is_prompt_section(const char *key)
 /* The members of a section, or the tools. first: this file may name tools. */
 static int apply_section(struct prompts *p, bool first, const struct ydoc *y, struct error *err)
 {
-    bool tools = !strcmp(y->key, "tools");
+    bool tools = is_tools(y->key);
 
     if (y->type != YDOC_MAP)
         return ydoc_error(y, err, "%s: expected a map of texts, found %s", y->key, ydoc_kind(y));
     for (size_t i = 0; i < y->n; i++)
-        if ((tools ? apply_tool(p, first, &y->v[i], err) : apply_one(p, y->key, &y->v[i], err)) < 0)
+        if ((tools ? apply_tool(p, first, y->key, &y->v[i], err) : apply_one(p, y->key, &y->v[i], err)) < 0)
             return -1;
     return 0;
 }
@@ -117,7 +125,7 @@ int prompts_apply(struct prompts *p, struct ydoc *root, struct error *err)
         return ydoc_error(root, err, "expected a map of texts, found %s", ydoc_kind(root));
     for (size_t i = 0; i < root->n; i++) {
         const struct ydoc *y = &root->v[i];
-        bool section = !strcmp(y->key, "tools") || is_prompt_section(y->key);
+        bool section = is_tools(y->key) || is_prompt_section(y->key);
 
         if ((section ? apply_section(p, first, y, err) : apply_one(p, NULL, y, err)) < 0)
             return -1;

@@ -53,6 +53,7 @@ struct cell_result { /* strings are owned, and NULL where there is nothing to sa
     bool state_lost;     /* variables are gone */
     bool state_restored; /* the interpreter died and was restored from before the cell; not with state_lost */
     bool earlier;        /* that happened before this cell ran, so what the cell defined is there */
+    bool ended;          /* the interpreter of another language ended with it; left says what that kept */
     bool files_lost;     /* /mnt/data is gone too, since the container was replaced; state_lost is set */
     bool files_back;     /* with files_lost: some files were put back, as left or before says */
     double seconds;

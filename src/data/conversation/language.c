@@ -21,6 +21,7 @@ static const struct language_module python_modules[] = {
 const struct language languages[] = {
     {
         .name = "Python",
+        .tool = "execute_python",
         .tags = LIST("python", "py", "python3"),
         .keywords = LIST("False", "None", "True", "and", "as", "assert", "async", "await", "break", "class",
                          "continue", "def", "del", "elif", "else", "except", "finally", "for", "from",
@@ -34,8 +35,23 @@ const struct language languages[] = {
         .binders = LIST("for ", "as ", "def ", "import "),
         .reads_table = "pd.",
         .reads_json = "json.load",
+        .ends = LIST("py", "pyw"),
+        .keeps = "variables",
+    },
+    {
+        .name = "shell",
+        .tool = "execute_shell",
+        .tags = LIST("sh", "bash", "shell"),
+        .keywords = LIST("case", "do", "done", "elif", "else", "esac", "export", "fi", "for", "function",
+                         "if", "in", "local", "return", "select", "set", "then", "until", "while"),
+        .comment = "#",
+        .quotes = "\"'",
+        .ends = LIST("sh", "bash"),
+        .interpreter = "shell",
+        .keeps = "directory, variables and functions",
     },
 };
+const size_t languages_n = countof(languages);
 
 const struct language *language_of_tag(const char *tag, size_t len)
 {
@@ -44,4 +60,29 @@ const struct language *language_of_tag(const char *tag, size_t len)
             if (strlen(*t) == len && !strncasecmp(tag, *t, len))
                 return &languages[i];
     return NULL;
+}
+
+const struct language *language_of_path(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+
+    for (size_t i = 0; dot && i < countof(languages); i++)
+        for (const char *const *e = languages[i].ends; *e; e++)
+            if (!strcasecmp(dot + 1, *e))
+                return &languages[i];
+    return NULL;
+}
+
+bool language_is_python(const struct language *l)
+{
+    return !l || l == &languages[0];
+}
+
+char *language_names(void)
+{
+    char *names = xstrdup(languages[0].tags[0]);
+
+    for (size_t i = 1; i < countof(languages); i++)
+        xreplace(&names, xasprintf("%s, %s", names, languages[i].tags[0]));
+    return names;
 }

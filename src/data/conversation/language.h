@@ -1,18 +1,20 @@
-/* language.h - what is a language's own: how code in it is fenced, coloured and read. One row a language; the
- * first is the one that code is run in when nobody says another.
+/* language.h - what is a language's own: how code in it is fenced, coloured, read and run. One row a
+ * language; the first is the one that code is run in when nobody says another.
  */
 #ifndef CHAT_LANGUAGE_H
 #define CHAT_LANGUAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct language_module {
     const char *package, *module; /* what is installed, and under which name code imports it */
 };
 
-/* Lists end with NULL. */
+/* Lists end with NULL. What is not there is NULL. */
 struct language {
     const char *name; /* for people */
+    const char *tool; /* the name of the tool that runs it */
     const char *const
         *tags; /* behind the fence of a block that is to be run, any case; the first is what we write */
     const char *const *keywords;
@@ -23,11 +25,22 @@ struct language {
     const char *loop;                      /* begins one that repeats the indented lines below it */
     const char *const *binders;            /* words in front of a name that the code makes by them */
     const char *reads_table, *reads_json;  /* stands in a line that reads such a file */
+    const char *const *ends;               /* how names of its files end, behind the dot */
+    /* Its interpreter, as guest/languages.py names it; NULL: Python's own worker. And what that keeps from
+     * cell to cell, for people. */
+    const char *interpreter, *keeps;
 };
 
 extern const struct language languages[];
+extern const size_t languages_n;
 
-/* Whose fence has this tag, len bytes in any case; NULL: a block that is only to be read. */
+/* Whose fence has this tag, or who is called so, len bytes in any case; NULL: none. */
 const struct language *language_of_tag(const char *tag, size_t len);
+/* Of a file's path, by its end; NULL: it has none of these. */
+const struct language *language_of_path(const char *path);
+/* Is it run in Python's worker? NULL is. */
+bool language_is_python(const struct language *l);
+/* "python, sh": the first tag of each; the caller frees. */
+char *language_names(void);
 
 #endif

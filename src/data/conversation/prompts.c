@@ -1,6 +1,8 @@
 /* prompts.c - the one table of keys: which text of the YAML goes to which member. */
 #include "conversation/prompts.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 
 #define T(member) offsetof(struct prompts, member)
@@ -50,20 +52,41 @@ void prompts_map(struct prompts *out, const struct prompts *p, char *(*fill)(voi
     }
     for (size_t i = 0; i < out->n_tools; i++)
         out->tools[i] = (struct prompt_tool){xstrdup(p->tools[i].name), fill(ctx, p->tools[i].description)};
+    out->n_languages = 0;
+}
+
+int prompts_give_language(struct prompts *p, const char *tool)
+{
+    for (size_t i = 0; i < p->n_tools; i++)
+        if (!strcmp(p->tools[i].name, tool))
+            return 0;
+    for (size_t i = 0; i < p->n_languages; i++)
+        if (!strcmp(p->languages[i].name, tool) && p->n_tools < PROMPT_TOOLS_MAX) {
+            p->tools[p->n_tools++] = (struct prompt_tool){xstrdup(tool),
+                                                          xstrdup(p->languages[i].description)};
+            return 0;
+        }
+    return -1;
+}
+
+static void release_tools(struct prompt_tool *tools, size_t *n)
+{
+    for (size_t i = 0; i < *n; i++) {
+        free((char *)tools[i].name);
+        free((char *)tools[i].description);
+    }
+    *n = 0;
 }
 
 void prompts_release_tools(struct prompts *p)
 {
-    for (size_t i = 0; i < p->n_tools; i++) {
-        free((char *)p->tools[i].name);
-        free((char *)p->tools[i].description);
-    }
-    p->n_tools = 0;
+    release_tools(p->tools, &p->n_tools);
 }
 
 void prompts_release(struct prompts *p)
 {
     prompts_release_tools(p);
+    release_tools(p->languages, &p->n_languages);
     for (size_t i = 0; i < prompt_n_keys; i++)
         free((char *)*prompt_at(p, &prompt_keys[i]));
     *p = (struct prompts){0};

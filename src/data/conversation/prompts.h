@@ -44,6 +44,8 @@ struct prompts {
     const char *must_call, *must_call_again;
     struct prompt_tool tools[PROMPT_TOOLS_MAX];
     size_t n_tools;
+    struct prompt_tool languages[PROMPT_TOOLS_MAX]; /* tools that it is given where they are asked for */
+    size_t n_languages;
 };
 
 /* Where a text stands in the YAML and in the struct. */
@@ -59,7 +61,9 @@ const char **prompt_at(struct prompts *p, const struct prompt_key *k);
 /* A copy of each text and description, made by fill; names of tools are copied as they are. */
 void prompts_map(struct prompts *out, const struct prompts *p, char *(*fill)(void *ctx, const char *text),
                  void *ctx);
-/* These two are for a struct that owns its strings. */
+/* These are for a struct that owns its strings. The first adds the tool of a language to its tools. -1: it
+ * has no text for it, or too many tools. */
+int prompts_give_language(struct prompts *p, const char *tool);
 void prompts_release_tools(struct prompts *p);
 void prompts_release(struct prompts *p);
 

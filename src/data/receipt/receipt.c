@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "conversation/language.h"
 #include "json/json.h"
 
 /* Room for one more in a list of n elements of that size. Returns the new one, zeroed. */
@@ -170,13 +171,16 @@ static struct json *piece_json(const struct receipt_piece *p)
     for (size_t i = 0; i < p->n_files; i++)
         json_add(files,
                  json_set_all(file_json(&p->files[i]), {"kind", json_string(kind_name(p->files[i].kind))}));
-    return json_object_of({"code", json_string(p->code)},
-                          {"question", p->question ? json_integer((int64_t)p->question) : json_null()},
-                          {"own", json_boolean(p->own)}, {"restart", json_boolean(p->restart)},
-                          {"status", json_string(cell_status_name(p->status))},
-                          {"exception", json_string(p->exception)}, {"stdout", json_string(p->out[0])},
-                          {"stderr", json_string(p->out[1])}, {"value", json_string(p->value)},
-                          {"files", files});
+    struct json *o = json_object_of({"code", json_string(p->code)});
+
+    if (!language_is_python(p->language))
+        json_set_str(o, "language", p->language->tags[0]);
+    return json_set_all(o, {"question", p->question ? json_integer((int64_t)p->question) : json_null()},
+                        {"own", json_boolean(p->own)}, {"restart", json_boolean(p->restart)},
+                        {"status", json_string(cell_status_name(p->status))},
+                        {"exception", json_string(p->exception)}, {"stdout", json_string(p->out[0])},
+                        {"stderr", json_string(p->out[1])}, {"value", json_string(p->value)},
+                        {"files", files});
 }
 
 static struct json *place_json(const struct receipt_place *p)

@@ -18,6 +18,7 @@
 
 struct error;
 struct json;
+struct language;
 
 #define RECEIPT_VERSION    1
 #define RECEIPT_BYTES      (64u << 20) /* of a receipt */
@@ -45,6 +46,7 @@ struct receipt_question {
 
 struct receipt_piece {
     char *code;
+    const struct language *language; /* NULL: Python */
     size_t question; /* from 1, in the list of questions; 0: none of them, as what the user ran first */
     bool own;        /* the user's code, not the model's */
     bool restart;    /* before it the variables of all pieces before were gone */

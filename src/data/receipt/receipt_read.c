@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "conversation/language.h"
 #include "json/json.h"
 #include "receipt/receipt.h"
 
@@ -204,6 +205,18 @@ static int read_status(const struct receipt_reader *r, const struct json *o, enu
     return wrong(r, "status", "is none that code can have");
 }
 
+/* It may be left out: Python. */
+static int read_language(const struct receipt_reader *r, const struct json *o, const struct language **out)
+{
+    const struct json *name = json_get(o, "language");
+
+    if (!name)
+        return 0;
+    if (!json_str(name) || !(*out = language_of_tag(json_str(name), strlen(json_str(name)))))
+        return wrong(r, "language", "is none that this sandpiper runs");
+    return 0;
+}
+
 static int read_piece(const struct receipt_reader *r, const struct json *o, void *receipt)
 {
     struct receipt *all = receipt;
@@ -215,8 +228,8 @@ static int read_piece(const struct receipt_reader *r, const struct json *o, void
         return -1;
     p->question = (size_t)question;
     return receipt_text(r, o, "code", RECEIPT_CODE_BYTES, false, &p->code) < 0
-                   || receipt_bool(r, o, "own", &p->own) < 0 || receipt_bool(r, o, "restart", &p->restart) < 0
-                   || read_status(r, o, &p->status) < 0
+                   || read_language(r, o, &p->language) < 0 || receipt_bool(r, o, "own", &p->own) < 0
+                   || receipt_bool(r, o, "restart", &p->restart) < 0 || read_status(r, o, &p->status) < 0
                    || receipt_text(r, o, "exception", RECEIPT_BYTES, true, &p->exception) < 0
                    || receipt_text(r, o, "stdout", RECEIPT_BYTES, false, &p->out[0]) < 0
                    || receipt_text(r, o, "stderr", RECEIPT_BYTES, false, &p->out[1]) < 0

@@ -43,6 +43,7 @@ enum to_guest {
     TO_GUEST_KEEP = 'W',      /* this sandbox is named and outlives its client */
     TO_GUEST_PIXELS = 'M',    /* an image follows, to be decoded */
     TO_GUEST_COMMAND = 'E',   /* words; a process beside the worker */
+    TO_GUEST_LANGUAGE = 'O',  /* a cell in another language than Python */
     TO_GUEST_GET = 'Q',       /* asks for a file */
     TO_GUEST_LIST = 'L',      /* asks for the names and sizes of all files */
     TO_GUEST_COPY = 'U',      /* a live copy of the interpreter: write one, or go on from one */

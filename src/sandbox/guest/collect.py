@@ -71,7 +71,7 @@ def drop_figure(self):
 
 def collect(self, ending):
     """The cell is over: find the files it made, send them, and close the request."""
-    if self.task not in (TO_GUEST_RUN, TO_GUEST_COMMAND):
+    if self.task not in (TO_GUEST_RUN, TO_GUEST_COMMAND, TO_GUEST_LANGUAGE):
         self.finish(ending)
         return
     for path, when in self.elsewhere.items():

@@ -10,9 +10,49 @@ class Command:
     """A process of its own, in a session of its own. The worker has no part in it: whatever the code has done
     to its modules or descriptors changes nothing here."""
     def __init__(self, pid, out, err):
-        self.pid, self.status = pid, None
+        self.pid, self.status, self.polled = pid, None, False
         self.pipes = {out: FROM_GUEST_STDOUT, err: FROM_GUEST_STDERR}
-        self.polled = False
+
+    def relay(self, supervisor, fd):
+        try:
+            data = posix.read(fd, CHUNK)
+        except BlockingIOError:
+            return 0
+        if data:
+            supervisor.send(self.pipes[fd], supervisor.nonce, data)
+        else:
+            self.drop_pipe(supervisor, fd)
+        return len(data)
+
+    def drop_pipe(self, supervisor, fd):
+        if self.polled:
+            supervisor.poll.unregister(fd)
+        posix.close(fd)
+        del self.pipes[fd]
+
+    def empty(self, supervisor):
+        """What it left running may hold its pipes: what they have in them now is the end of its output."""
+        for fd in list(self.pipes):
+            left = PIPE_MOST
+            while left > 0 and fd in self.pipes:
+                n = self.relay(supervisor, fd)
+                left -= n
+                if not n:
+                    break
+
+    def check(self, supervisor):
+        """Has it ended?"""
+        if self.status is None:
+            return
+        self.empty(supervisor)
+        for fd in list(self.pipes):
+            self.drop_pipe(supervisor, fd)
+        supervisor.command = None
+        supervisor.collect(tlv(b'w', b'%d' % self.status))
+
+    def signal(self, supervisor, number):
+        supervisor.interrupted = True
+        signal_session(self.pid, number)        # noqa: from requests.py
 
 
 def beside(self, kind, nonce, body):
@@ -71,48 +111,6 @@ def command_become(words):
     posix._exit(code)
 
 
-def command_relay(self, fd):
-    c = self.command
-    try:
-        data = posix.read(fd, CHUNK)
-    except BlockingIOError:
-        return 0
-    if data:
-        self.send(c.pipes[fd], self.nonce, data)
-    else:
-        if c.polled:
-            self.poll.unregister(fd)
-        posix.close(fd)
-        del c.pipes[fd]
-    return len(data)
-
-
-def command_check(self):
-    """Has it ended? What it left running may hold its pipes: what they have in them now is the end of its
-    output."""
-    c = self.command
-    if c.status is None:
-        return
-    for fd in list(c.pipes):
-        left = PIPE_MOST
-        while left > 0 and fd in c.pipes:
-            n = command_relay(self, fd)
-            left -= n
-            if not n:
-                break
-    for fd in c.pipes:
-        if c.polled:
-            self.poll.unregister(fd)
-        posix.close(fd)
-    self.command = None
-    self.collect(tlv(b'w', b'%d' % c.status))
-
-
-def command_signal(self, number):
-    self.interrupted = True
-    signal_session(self.command.pid, number)    # noqa: from requests.py
-
-
 # ---- files
 
 def send_named(self, path):
@@ -156,5 +154,4 @@ def send_list(self):
         self.ending += tlv(b'm', b'%d' % (len(names) - LISTED_MOST))
 
 
-Supervisor.beside, Supervisor.command_check = beside, command_check
-Supervisor.command_relay, Supervisor.command_signal = command_relay, command_signal
+Supervisor.beside = beside

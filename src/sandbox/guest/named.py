@@ -45,7 +45,7 @@ def gone(self):
     if self.helper:
         self.helper_end(b'')                    # noqa: from requests.py
     if self.command:
-        self.command_signal(_signal.SIGKILL)    # noqa: from commands.py
+        self.command.signal(self, _signal.SIGKILL)
     if self.processes:
         self.process_kill()                     # noqa: from processes.py
     if self.put is not None:

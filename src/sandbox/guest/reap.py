@@ -24,6 +24,8 @@ def reap(self):
             status = what
         elif self.snapshots and self.reaped(pid, what):
             pass
+        elif self.kernels and self.kernel_reaped(pid, what):    # noqa: from languages.py
+            pass
         elif self.command and pid == self.command.pid:
             self.command.status = what
         elif self.helper and pid == self.helper['pid']:
@@ -132,6 +134,8 @@ def kill_all(self, spare=0):
         self.command.status = 9
     for p in self.processes.values():
         p.status = 9 if p.status is None else p.status
+    if self.kernels:
+        self.end_kernels()                      # noqa: from languages.py
     return done
 
 

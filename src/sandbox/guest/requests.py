@@ -63,6 +63,7 @@ def request(self, kind, nonce, body):
             self.drop_snapshot(b'')             # noqa: from recover.py
         self.due = self.captured_at = 0.0
         self.kill_all()                             # noqa: from reap.py
+        self.ran.clear()
         self.adopt(*fork_worker(self.ours(), self.hidden, self.alone))    # noqa: from start.py
         self.finish(b'')
     elif kind == TO_GUEST_PROFILE:
@@ -76,6 +77,9 @@ def request(self, kind, nonce, body):
     elif kind in (TO_GUEST_COMMAND, TO_GUEST_GET, TO_GUEST_LIST):
         need('commands')
         self.beside(kind, nonce, body)          # noqa: from commands.py
+    elif kind == TO_GUEST_LANGUAGE:
+        need('languages')
+        self.run_in(nonce, body)                # noqa: from languages.py
     elif kind == TO_GUEST_COPY:
         self.begin(nonce)
         need('copies')

@@ -58,6 +58,7 @@ class Supervisor:
         self.sending, self.ending = None, b''
         self.put = self.helper = None           # see requests.py
         self.command = None                     # see commands.py
+        self.kernels, self.ran = {}, set()      # see languages.py
         self.copying = b''                      # see copies.py
         # see processes.py: number -> Process; descriptor -> Process; their pipes are in the poll set
         self.processes, self.process_fds, self.process_polled = {}, {}, True
@@ -168,7 +169,7 @@ class Supervisor:
     def stop(self, number):
         """Interrupt or kill the present request."""
         if self.command:
-            self.command_signal(number)         # noqa: from commands.py
+            self.command.signal(self, number)
         elif self.waiting and self.task != TO_GUEST_RUN:
             self.answer(b'')                    # the worker does not answer this one, so end it without
         elif self.waiting and self.worker:
@@ -223,6 +224,8 @@ class Supervisor:
             fds.update(self.command.pipes)
         for p in self.processes.values():
             fds.update((p.stdin, *p.pipes))
+        for kernel in self.kernels.values():
+            fds.update(kernel.fds())
         for s in filter(None, (self.snapshot, self.older)):
             fds.update((s.sock.fileno(), s.words, *s.pipes))
         fds.update(fd if type(fd) is int else fd.fileno() for fd in self.links)
@@ -436,7 +439,7 @@ class Supervisor:
                 elif fd == self.wake[0]:
                     dead = True
                 elif self.command and fd in self.command.pipes:
-                    self.command_relay(fd)      # noqa: from commands.py
+                    self.command.relay(self, fd)
                 elif fd in self.process_fds:
                     self.process_ready(fd)      # noqa: from processes.py
                 elif self.helper and fd == self.helper['fd']:
@@ -445,6 +448,8 @@ class Supervisor:
                     self.on_client(fd)               # noqa: from named.py
                 elif self.snapshot is not None and fd == self.snapshot.words:
                     self.hear_snapshot()        # noqa: from recover.py
+                elif self.kernels:
+                    self.hear_idle(fd)          # noqa: from languages.py
             if self.flood and len(self.outbox) < QUEUE_HIGH:
                 # over, or so much that the writer waits for us
                 self.flood = 0 < self.drain(self.room) < self.room
@@ -461,7 +466,7 @@ class Supervisor:
                 self.closed_kill = True  # the hang-up alone proves nothing, since every death causes one
                 self.signal(_signal.SIGKILL)
             if self.command:
-                self.command_check()            # noqa: from commands.py
+                self.command.check(self)
             if self.helper:
                 self.helper_check()             # noqa: from requests.py
             if self.processes:

@@ -344,7 +344,8 @@ static void tell_lost(struct cell *c)
 
 void cell_begin(struct cell *c, struct sandbox *s, const struct cell_listener *l, struct cell_result *r)
 {
-    *c = (struct cell){.command = c->command, .r = r, .listener = l, .notes = BUF_INIT(NOTES_MAX)};
+    *c = (struct cell){
+        .command = c->command, .language = c->language, .r = r, .listener = l, .notes = BUF_INIT(NOTES_MAX)};
     delivery_init(&c->delivery, &s->ledger, s->o.out_dir);
     output_begin(&s->output, c->command ? NULL : s->output_dir, s->cells, &s->ledger);
     free(steal(&s->last_value));

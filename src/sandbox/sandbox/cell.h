@@ -11,7 +11,10 @@ struct cell {
     struct request request; /* must be the first member: a frame handler gets only the request */
     struct cell_result *r;
     const struct cell_listener *listener;
-    bool command;             /* set before cell_begin(): no code for the worker, but a process beside it */
+    /* set before cell_begin(): no code for the worker, but a process beside it; or code for the interpreter
+     * of another language */
+    bool command;
+    const struct language *language;
     bool answered;            /* the worker's result has arrived; files may follow */
     uint64_t output;          /* bytes that it wrote, of those that count */
     bool flooded;             /* it wrote more than max_output; the rest is not looked at */

@@ -49,6 +49,7 @@ static bool read_end(struct request *q, const char *body, size_t len)
         tagged_take(&t, 'u', &q->unkept, UNKEPT_MAX);
         q->sigint_sent |= t.tag == 'i';
         q->closed |= t.tag == 'c';
+        q->began_anew |= t.tag == 'b';
         q->files_cut |= t.tag == 'f';
         /* a newer supervisor may add other fields */
         if (t.tag == 'n') {

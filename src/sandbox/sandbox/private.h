@@ -59,6 +59,7 @@ struct request {
     int error_code; /* errno inside, where error is one; 0: not told */
     /* of the worker, if it died during this request; otherwise -1 */
     int64_t wait_status;
+    bool began_anew; /* the interpreter of another language was started again for this cell */
     bool sigint_sent, closed, files_cut;
     /* it died, and a snapshot from before this cell was restored, which lacks "behind" more cells */
     bool restored;

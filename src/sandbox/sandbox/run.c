@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/size.h"
 #include "base/utf8.h"
+#include "conversation/language.h"
 #include "limits/cgroup.h"
 #include "process/child.h"
 #include "process/loop.h"
@@ -507,6 +508,117 @@ int sandbox_command(struct sandbox *s, const struct argv *words, const struct ce
     cell_begin(&c, s, listener, r);
     run_to_end(s, &c, (struct frame_out){.type = TO_GUEST_COMMAND, .body = {body.data, body.len}}, &l);
     explain_command(s, &c, &l);
+    cell_end(&c);
+    go_on(s);
+    return 0;
+}
+
+static enum cell_status how_it_ended(const struct cell *c, const struct ladder *l, bool memory)
+{
+    const struct request *q = &c->request;
+    bool died = q->wait_status >= 0;
+
+    return q->error                                          ? CELL_NOT_RUN
+           : q->sigint_sent && l->reason == REASON_TIMEOUT   ? CELL_TIMEOUT
+           : c->flooded                                      ? CELL_OUTPUT
+           : q->sigint_sent && l->reason == REASON_INTERRUPT ? CELL_INTERRUPTED
+           : died && memory                                  ? CELL_MEMORY
+           : !died                                           ? c->claimed
+           : WIFEXITED((int)q->wait_status)                  ? CELL_EXIT
+                                                             : CELL_DIED;
+}
+
+/* One line on a cell in another language, or NULL. */
+static char *what_ended_it(const struct sandbox *s, const struct cell *c)
+{
+    const struct cell_result *r = c->r;
+    const char *name = c->language->name, *done = r->ended ? "killed" : "interrupted";
+
+    switch (r->status) {
+    case CELL_NOT_RUN:
+        return xasprintf("the code was not run: %s", c->request.error);
+    case CELL_TIMEOUT:
+        return xasprintf("the code was %s: it ran longer than %g s, the time limit", done,
+                         s->o.cell_ms / 1000.0);
+    case CELL_OUTPUT:
+        return too_much_output(s, "code");
+    case CELL_INTERRUPTED:
+        return loop_fatal(s->loop) ? xasprintf("sandpiper was terminated, so the code was %s", done)
+               : r->ended
+                   ? xasprintf("%s interrupted the code and it did not stop by itself, so it was killed",
+                               interrupter(c))
+                   : xasprintf("%s interrupted the code", interrupter(c));
+    case CELL_MEMORY:
+        return xasprintf("the %s was killed: out of memory (limit %s)", name, memory_limit(s).text);
+    case CELL_EXIT:
+        return r->ended ? xasprintf("the code ended the %s (exit code %d)", name, r->exit_code)
+                        : xasprintf("exit code %d", r->exit_code);
+    case CELL_DIED:
+        return xasprintf("the %s was %s", name, child_status_text((int)c->request.wait_status).text);
+    case CELL_OK:
+    case CELL_EXCEPTION:
+        break;
+    }
+    return NULL;
+}
+
+/* How a cell in another language ended, which says nothing about the worker. */
+static void explain_language(struct sandbox *s, struct cell *c, const struct ladder *l)
+{
+    int64_t before = s->memory_kills;
+    const struct request *q = &c->request;
+    struct cell_result *r = c->r;
+    int status = (int)q->wait_status;
+    bool killed = q->wait_status >= 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+
+    sandbox_count_kills(s);
+    bool memory = l->reason == REASON_MEMORY || (before >= 0 && s->memory_kills > before);
+    if (!q->done) {
+        sandbox_break(s, s->broken_why);
+        explain_loss(s, l, memory, r);
+        return;
+    }
+    s->has_files = true; /* for all we know */
+    tell_old_loss(s, r);
+    r->ended = q->wait_status >= 0;
+    r->status = how_it_ended(c, l, memory && killed);
+    if (r->ended)
+        r->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    r->what = what_ended_it(s, c);
+    if (r->ended)
+        r->left = xasprintf("its %s are gone; those of Python are kept", c->language->keeps);
+    else if (r->what && r->status != CELL_EXIT && r->status != CELL_NOT_RUN)
+        r->left = xasprintf("%s of the %s are kept", c->language->keeps, c->language->name);
+    if (q->began_anew && !r->before)
+        r->before = xasprintf("before this code the %s had ended: its %s were gone", c->language->name,
+                              c->language->keeps);
+    note_memory(s, r, memory && !r->ended);
+}
+
+int sandbox_run_code(struct sandbox *s, const struct cell_code *code, const struct cell_listener *listener,
+                     struct cell_result *r, struct error *err)
+{
+    struct buf head autorelease(buf_release) = BUF_INIT(256);
+    struct cell c = {.language = code->language};
+    unsigned char number[4], size[4];
+    struct ladder l;
+
+    if (language_is_python(code->language))
+        return sandbox_run(s, code->text, code->len, listener, r, err);
+    if (get_ready(s, code->len, r, err) < 0)
+        return -1;
+    s->cells++;
+    put_u32(number, s->cells);
+    put_u32(size, (uint32_t)strlen(code->language->interpreter) + 1);
+    buf_add(&head, number, sizeof number);
+    buf_add(&head, size, sizeof size);
+    buf_add(&head, code->language->interpreter, strlen(code->language->interpreter) + 1);
+    cell_begin(&c, s, listener, r);
+    run_to_end(s, &c,
+               (struct frame_out){
+                   .type = TO_GUEST_LANGUAGE, .head = {head.data, head.len}, .body = {code->text, code->len}},
+               &l);
+    explain_language(s, &c, &l);
     cell_end(&c);
     go_on(s);
     return 0;

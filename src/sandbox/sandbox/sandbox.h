@@ -22,6 +22,7 @@
 #include "engine/sweep.h"
 
 struct error;
+struct language;
 struct loop;
 struct sandbox;
 
@@ -98,6 +99,18 @@ struct cell_listener { /* the pointer to it and its functions may be NULL */
  * person at a terminal that is stopped (Ctrl-S) makes us wait is not counted, up to 10 s. */
 int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *l,
                 struct cell_result *r, struct error *err);
+/* The same in another language: its interpreter stays from cell to cell as Python's does, and is started by
+ * its first one. It is another process, of which there are no snapshots: when it ends (exit, a limit that it
+ * did not obey) what it kept is gone, r->left says so, and Python's variables are untouched. A command that
+ * failed last is CELL_EXIT with its exit code. Where the sandbox has no such interpreter it is CELL_NOT_RUN,
+ * and r->what says why. */
+struct cell_code {
+    const char *text;
+    size_t len;
+    const struct language *language; /* NULL: Python */
+};
+int sandbox_run_code(struct sandbox *s, const struct cell_code *code, const struct cell_listener *l,
+                     struct cell_result *r, struct error *err);
 
 /* Run a command beside the interpreter, which has no part in it, with the same deadline. r->status is
  * CELL_EXIT with exit_code as a shell has it, or tells what ended it (r->what); CELL_NOT_RUN: no process

@@ -17,6 +17,7 @@
 #include "base/remedy.h"
 #include "base/scrub.h"
 #include "conversation/conversation.h"
+#include "conversation/language.h"
 #include "process/out.h"
 #include "process/signals.h"
 #include "show/graphics.h"
@@ -455,19 +456,36 @@ static bool is_for_a_shell(const char *code)
     return strstr(words, word) && !strpbrk(code, "\n'\\");
 }
 
+/* "sh ls": the language that a first word names, and *code is what follows; NULL: it is Python. */
+static const struct language *named_language(const char **code)
+{
+    *code += strspn(*code, " \t");
+    size_t n = strcspn(*code, " \t\n");
+    const struct language *l = language_of_tag(*code, n);
+
+    if (language_is_python(l) || (*code)[n + strspn(*code + n, " \t")] == '=') /* a variable of that name */
+        return NULL;
+    *code += n;
+    *code += strspn(*code, " \t\n");
+    return l;
+}
+
 void term_run_code(struct term *t, const char *code)
 {
     struct error err = {0};
 
-    code += strspn(code, " \t");
+    const struct language *language = named_language(&code);
     if (text_is_blank(code)) {
-        term_say(t, NOTICE_INFO, "!CODE runs Python in the same interpreter, for example: !x + 1");
+        term_say(t, NOTICE_INFO,
+                 language ? "Code is missing behind the language, for example: !sh ls"
+                          : "!CODE runs Python in the same interpreter, for example: !x + 1; "
+                            "!sh ls runs a shell");
         return;
     }
     loop_arm(t->loop);
     show_status(t->show, "Starting the sandbox...");
     t->own = true;
-    int r = agent_run(t->agent, code, strlen(code), &err);
+    int r = agent_run(t->agent, language, code, &err);
     t->own = false;
     show_status(t->show, NULL);
     if (r < 0 && err.kind == ERROR_CANCELLED && !loop_fatal(t->loop))
@@ -476,11 +494,8 @@ void term_run_code(struct term *t, const char *code)
         term_say_error(t, &err);
     else if (t->stopped)
         tell_stopped(t, false);
-    else if (t->misspoken && is_for_a_shell(code))
-        term_sayf(t, NOTICE_INFO,
-                  "! runs Python. For a shell command: !import subprocess; "
-                  "print(subprocess.getoutput('%s'))",
-                  code);
+    else if (t->misspoken && !language && is_for_a_shell(code))
+        term_sayf(t, NOTICE_INFO, "! runs Python. For a shell command: !sh %s", code);
 }
 
 /* A command, a line of Python, or a question. */

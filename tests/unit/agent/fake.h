@@ -390,10 +390,12 @@ const char *sandbox_python(struct sandbox *s)
     return fake.no_sandbox ? "" : "3.11";
 }
 
-int sandbox_run(struct sandbox *s, const char *code, size_t len, const struct cell_listener *l,
-                struct cell_result *r, struct error *err)
+int sandbox_run_code(struct sandbox *s, const struct cell_code *cell, const struct cell_listener *l,
+                     struct cell_result *r, struct error *err)
 {
     const struct fake_cell *f;
+    const char *code = cell->text;
+    size_t len = cell->len;
 
     (void)s;
     if (fake.no_sandbox)

@@ -220,9 +220,9 @@ static void test_users_own_code(void **state)
     (void)state;
     session_begin(&s);
     fake_script(replies, 2, cells, 3);
-    assert_int_equal(agent_run(s.a, "x = 41; x", 9, &fake.err), 0);
-    assert_int_equal(agent_run(s.a, "y", 1, &fake.err), 0);
-    assert_int_equal(agent_run(s.a, "z", 1, &fake.err), -1);
+    assert_int_equal(agent_run(s.a, NULL, "x = 41; x", &fake.err), 0);
+    assert_int_equal(agent_run(s.a, NULL, "y", &fake.err), 0);
+    assert_int_equal(agent_run(s.a, NULL, "z", &fake.err), -1);
     assert_int_equal(s.c.n, 0);
     assert_contains(buf_str(&fake.events), "call:1 out:1 result:1:0 call:2 result:2:1 call:3 result:3:7");
     assert_int_equal(session_ask(&s, "what is x?"), QUESTION_ANSWERED);

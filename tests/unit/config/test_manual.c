@@ -141,7 +141,7 @@ static void pages_of_help(void **state)
         size_t most;
     } rows[] = {
         {NULL, FOR_ASK, 40},
-        {"all", -1, 200},
+        {"all", -1, 210},
         {"exec", FOR_EXEC, 60},
         {"config", FOR_CONFIG | FOR_SETTINGS, 24},
         {"doctor", FOR_CONFIG | FOR_DOCTOR, 60},

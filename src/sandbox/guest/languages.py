@@ -1,0 +1,203 @@
+# languages.py - part of the supervisor, compiled when first needed: cells in other languages than Python. One
+# that keeps state has an interpreter of its own, which stays between cells: a command whose pipes stay open,
+# and a file of this folder that says how it starts and answers (shell.py).
+#
+# RULE: Another language runs in a process with pipes of its own. It has no descriptor of the worker's, and
+#     what it says is never taken for the worker's.
+
+need('commands')
+
+INTERPRETERS = {b'shell': 'Shell'}      # -> the class, in the part of the same name
+KERNEL_FDS = 60, 61, 62                 # in the interpreter: it is told of a cell, it answers, the code
+
+
+def read_now(fd):
+    """b'' if there is nothing now, None at the end."""
+    try:
+        return posix.read(fd, CHUNK) or None
+    except BlockingIOError:
+        return b''
+
+
+class Kernel(Command):                  # noqa: from commands.py
+    """An interpreter. It is told of a cell by a line with the nonce in hexadecimal digits, finds the code in
+    a memory file, and answers as the worker does: with a record that begins with that nonce, in one write."""
+    def __init__(self, name, again):
+        need(INTERPRETERS[name].lower())
+        self.how = globals()[INTERPRETERS[name]](*KERNEL_FDS)
+        self.name, self.heap, self.said, self.mark = name, b'', None, b''
+        self.code = self.tell = self.words = -1
+        self.ending = tlv(b'b', b'1') if again else b''         # to be told with its first cell
+
+    def start(self, supervisor):
+        """OSError: there is no process, descriptor or memory for it."""
+        (out, out_in), (err, err_in) = output_pipes()           # noqa: from start.py
+        words, words_in = posix.pipe2(posix.O_CLOEXEC)
+        told, self.tell = posix.pipe2(posix.O_CLOEXEC)
+        self.code, text = figure_file(), figure_file()          # noqa: from collect.py
+        posix.set_blocking(words, False)
+        posix.set_blocking(self.tell, False)
+        Command.__init__(self, 0, out, err)
+        self.pipes[words], self.words = b'', words
+        try:
+            posix.pwrite(text, self.how.text, 0)
+            close = (supervisor.ours() | self.fds()) - {self.code}
+            self.pid = fork_child(close, supervisor.hidden, supervisor.alone)       # noqa: from start.py
+            if self.pid == 0:
+                self.become((text, out_in, err_in, told, words_in, self.code))
+        except OSError:
+            self.close(supervisor)
+            raise
+        finally:
+            for fd in out_in, err_in, words_in, told, text:
+                if fd >= 0:
+                    posix.close(fd)
+
+    def fds(self):
+        return {fd for fd in (*self.pipes, self.code, self.tell) if fd >= 0}
+
+    def begin(self, supervisor, code):
+        """Hand it a cell. OSError: it cannot be had."""
+        for fd in list(self.pipes):     # what it wrote since the last one belongs to none
+            left = PIPE_MOST
+            while left > 0 and (data := read_now(fd)):
+                left -= len(data)
+        self.said, self.heap, self.mark = None, b'', supervisor.nonce.hex().encode()
+        settings = supervisor.settings
+        stdin, words = settings.get(ORDER_STDIN, b''), settings.get(ORDER_ARGUMENTS, b'').split(b'\0')[:-1]
+        code = self.how.before(stdin and OPTIONS['data'].encode() + b'/' + stdin, words) + code
+        posix.ftruncate(self.code, 0)
+        at = 0
+        while at < len(code):
+            at += posix.pwrite(self.code, code[at:], at)
+        posix.write(self.tell, self.mark + b'\n')
+
+    def relay(self, supervisor, fd):
+        if fd != self.words:
+            return Command.relay(self, supervisor, fd)
+        data = read_now(fd)
+        if data is None:                # the code has closed it everywhere: no answer can come
+            self.drop_pipe(supervisor, fd)
+            signal_session(self.pid, _signal.SIGKILL)           # noqa: from requests.py
+        elif data and self.said is None:
+            self.heap += data
+            at = self.heap.find(self.mark + RECORD_RESULT)
+            begin = at + len(self.mark) + 5
+            end = begin + int.from_bytes(self.heap[begin - 4:begin], 'little')
+            if at < 0 or end > begin + CHUNK:
+                self.heap = self.heap[-len(self.mark):]         # garbage
+            elif len(self.heap) >= end:
+                self.said = self.heap[begin:end]
+        return 0
+
+    def check(self, supervisor):
+        if self.said is not None:
+            self.empty(supervisor)
+            posix.ftruncate(self.code, 0)
+            supervisor.command = None
+            supervisor.send(FROM_GUEST_RESULT, supervisor.nonce, self.how.result(self.said))
+            supervisor.collect(self.ending)
+            self.ending = b''
+        elif self.status is not None:
+            self.empty(supervisor)
+            supervisor.command = None
+            supervisor.collect(self.ending + tlv(b'w', b'%d' % self.status))
+        if self.status is not None:
+            self.close(supervisor)
+        elif not self.polled:           # it may write later, and must not wait then
+            supervisor.poll_pipes(self)
+
+    def signal(self, supervisor, number):
+        supervisor.interrupted = True
+        if number == _signal.SIGINT:
+            try:
+                posix.kill(-self.pid, number)   # once to each: a second one could be the next cell's
+            except OSError:
+                pass
+        else:
+            signal_session(self.pid, number)    # noqa: from requests.py
+
+    def close(self, supervisor):
+        """It has ended, and so does what it left in its group."""
+        if supervisor.kernels.get(self.name) is self:
+            del supervisor.kernels[self.name]
+        if self.pid:
+            signal_session(self.pid, _signal.SIGKILL)           # noqa: from requests.py
+        for fd in list(self.pipes):
+            self.drop_pipe(supervisor, fd)
+        for fd in self.fds():
+            posix.close(fd)
+        self.code = self.tell = -1
+
+    def become(self, fds):
+        """Never returns."""
+        try:
+            for fd, place in zip([posix.dup(fd) for fd in fds], (0, 1, 2, *KERNEL_FDS)):
+                posix.dup2(fd, place)
+            for number in (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ):
+                _signal.signal(number, _signal.SIG_DFL)
+            command_become(self.how.words)      # noqa: from commands.py
+        finally:
+            posix._exit(127)
+
+
+def run_in(self, nonce, body):
+    """A cell. body: u32 its number, u32 length of the words, these, each ended by a NUL, the code."""
+    self.begin(nonce)
+    self.task, self.number = TO_GUEST_LANGUAGE, body[:4]
+    end = 8 + int.from_bytes(body[4:8], 'little')
+    name = body[8:end].partition(b'\0')[0]
+    if name not in INTERPRETERS:
+        self.finish(tlv(b'e', b'this sandbox is of a version that does not know ' + name[:40]))
+        return
+    kernel = self.kernels.get(name)
+    try:
+        if kernel is None:
+            kernel = Kernel(name, name in self.ran)
+            if not has_program(kernel.how.words[0]):
+                self.finish(tlv(b'e', b'there is no %s in the sandbox' % kernel.how.words[0]))
+                return
+            kernel.start(self)
+            self.kernels[name] = kernel
+            self.ran.add(name)
+        self.command = kernel
+        kernel.begin(self, body[end:])
+    except OSError as e:
+        self.command = None
+        if kernel is not None and kernel.code >= 0:
+            kernel.close(self)
+        self.finish(failed(e))
+
+
+def has_program(name):
+    path = posix.environ.get(b'PATH', b'/usr/local/bin:/usr/bin:/bin')
+    return any(posix.access(folder + b'/' + name, posix.X_OK) for folder in path.split(b':') if folder)
+
+
+def hear_idle(self, fd):
+    """An interpreter, or what it left running, writes while no cell of it runs: nobody asked for that."""
+    for kernel in self.kernels.values():
+        if fd in kernel.pipes and read_now(fd) is None:
+            kernel.drop_pipe(self, fd)
+            return
+
+
+def kernel_reaped(self, pid, status):
+    """Was it an interpreter?"""
+    for kernel in list(self.kernels.values()):
+        if kernel.pid == pid:
+            kernel.status = status
+            if kernel is not self.command:
+                kernel.close(self)
+            return True
+    return False
+
+
+def end_kernels(self):
+    """All processes have been killed."""
+    for kernel in list(self.kernels.values()):
+        kernel_reaped(self, kernel.pid, _signal.SIGKILL if kernel.status is None else kernel.status)
+
+
+Supervisor.run_in, Supervisor.hear_idle = run_in, hear_idle
+Supervisor.kernel_reaped, Supervisor.end_kernels = kernel_reaped, end_kernels

@@ -1,0 +1,148 @@
+"""test_languages.py - cells in other languages than Python: what stays from one to the next, what ends them, and that they are held by the same
+walls and limits and cannot reach the interpreter of Python."""
+import json
+import os
+
+import pytest
+
+from chat_keys import ask, leave, start
+from program import HANG
+
+HOSTILE = """
+ls -d /root/.ssh /home/* 2>&1 | grep -c 'No such'
+(exec 3<>/dev/tcp/192.0.2.1/80) 2>/dev/null && echo network yes || echo network no
+touch /usr/x 2>/dev/null && echo root writable || echo root read-only
+env | grep -c KEY
+id -u | grep -cx 0
+pwd
+for fd in /proc/self/fd/*; do readlink $fd; done | grep -c socket
+"""
+
+
+def sh(code):
+    return {"name": "execute_shell", "arguments": {"code": code}}
+
+
+def python(code):
+    return {"name": "execute_python", "arguments": {"code": code}}
+
+
+def told(*words):
+    """What the model is told last has these words."""
+    return {"last": {"role": "tool", "content": {"contains": list(words)}}}
+
+
+def test_a_script_of_the_shell(sandpiper_on):
+    sandpiper_on.write("count.sh", "#!/bin/bash\necho $2 $# $(wc -l)\necho err >&2\nf() { echo made > out.txt; }\nf; foo_bar\n")
+    r = sandpiper_on.run("exec", "count.sh", "a", "b c", stdin="1\n2\n")
+    assert r.code == 127 and r.out == "b c 2 2\n" and r.err.splitlines()[:2] == ["err", "main: line 5: foo_bar: command not found"], r
+    assert "out.txt" in r.err, r
+    r = sandpiper_on.run("exec", "--language", "sh", "-", stdin="echo $((6 * 7))")
+    assert r.code == 0 and r.out == "42\n" and r.err == "", r
+
+
+@pytest.mark.parametrize("code, exit_code, said", [
+    ("exit 3", 3, ""), ("false", 1, ""), ("fi", 2, "syntax error"), ("set -e; false; echo no", 1, ""), ("set -eu; f() { false; echo no; }; f", 1, ""), ("kill -9 $$", 137, "killed"),
+    ("set -u; echo $nothing", 1, "unbound"), ("exec 61>&-; sleep 60", 137, "killed"), ("(exit 5)", 5, ""), ("exec true", 0, "")])
+def test_exit_codes(sandpiper, code, exit_code, said):
+    r = sandpiper.run("exec", "--language", "sh", "-", stdin=code)
+    assert r.code == exit_code and said in r.err and r.out == "" and r.seconds < HANG, r
+
+
+def test_the_same_walls(sandpiper_on):
+    r = sandpiper_on.run("exec", "--language", "sh", "-", stdin=HOSTILE, env={"OPENAI_API_KEY": "test-key"})
+    assert r.out.splitlines()[1:] == ["network no", "root read-only", "0", "0", "/mnt/data", "0"] and int(r.out.split()[0]) >= 1, r
+
+
+def test_the_same_limits(sandpiper_on):
+    r = sandpiper_on.run("exec", "--timeout", "1s", "--language", "sh", "-", stdin="echo begin; sleep 600; echo no")
+    assert r.code == 124 and r.out == "begin\n" and "1 s" in r.err and r.seconds < HANG, r
+    r = sandpiper_on.run("exec", "--timeout", "1s", "--language", "sh", "-", stdin="trap '' INT; echo begin; while :; do sleep 1; done")
+    assert r.code == 124 and r.out == "begin\n" and "killed" in r.err, r
+    r = sandpiper_on.run("exec", "--memory", "100m", "--language", "sh", "-", stdin="x=$(head -c 300M /dev/zero | tr '\\0' a); echo ${#x}")
+    assert r.code == 137 and r.out == "" and "memory" in r.err, r
+    r = sandpiper_on.run("exec", "--max-output", "100k", "--language", "sh", "-", stdin="yes")
+    assert r.code == 137 and len(r.out) == 102400 and "--max-output" in r.err, r
+    r = sandpiper_on.run("exec", "--pids", "20", "--language", "sh", "-", stdin="for i in {1..100}; do sleep 60 & done 2>&1; wait", timeout=120)
+    assert "retry" in r.out or "unavailable" in r.out.lower(), r
+
+
+def test_a_model_has_a_shell_that_stays(sandpiper_on, serve):
+    calls = [python("x = 41"), sh("cd /tmp; y=7; f() { echo f has $y; }; echo 'a,b' > /mnt/data/t.csv"), sh("pwd; f; cat /mnt/data/t.csv"), python("print(x + 1, open('/mnt/data/t.csv').read())"),
+             sh("sleep 60 & echo $y; false"), sh("exit 0"), sh("pwd; type f"), python("x")]
+    serve(sandpiper_on, [{"expect": {"tools": ["execute_python", "execute_shell"]}, "answer": {"calls": calls[:1]}}, {"answer": {"calls": calls[1:2]}},
+                         {"answer": {"calls": calls[2:3]}}, {"expect": told("/tmp\nf has 7\na,b"), "answer": {"calls": calls[3:4]}},
+                         {"expect": told("42 a,b"), "answer": {"calls": calls[4:5]}}, {"expect": told("7", "exit code 1"), "answer": {"calls": calls[5:6]}},
+                         {"expect": told("The code ended the shell", "Its directory, variables and functions are gone"), "answer": {"calls": calls[6:7]}},
+                         {"expect": told("/mnt/data", "not found"), "answer": {"calls": calls[7:]}}, {"expect": told("41"), "answer": {"text": "Done."}}])
+    r = sandpiper_on.run("--languages", "sh", "go")
+    assert r.code == 0 and r.out == "Done.\n", r
+
+
+def test_an_interrupt_ends_the_cell_alone(sandpiper_on, serve):
+    serve(sandpiper_on, [])
+    p = start(sandpiper_on)
+    ask(p, "!sh y=7; cd /tmp", "")
+    p.send("!sh f() { sleep 600; echo no; }; echo begin; f; echo no\r")
+    p.expect("begin")
+    p.send("\x03")
+    p.expect("are kept")
+    p.expect("> ")
+    ask(p, "!sh echo $y in $(pwd)", "7 in /tmp")
+    ask(p, "!x = 5", "")
+    ask(p, "!sh trap '' INT; kill -9 $$", "variables and functions are gone; those of Python\\s+!?\\s*are kept")
+    ask(p, "!sh echo [$y] $(pwd)", "\\[\\] /mnt/data")
+    ask(p, "!x + 1", "= 6")
+    ask(p, "!import os; os.kill(os.getpid(), 9)", "killed")
+    ask(p, "!sh echo again", "again")
+    ask(p, "!sh", "Code is missing")
+    ask(p, "!ls", "!sh ls")
+    leave(p)
+
+
+def test_a_shell_cannot_speak_for_python(sandpiper_on, serve):
+    """It writes records as the worker does, to all that it has; kills the worker; and leaves a process that writes on."""
+    forge = r"for fd in 1 2 61; do head -c 100000 /dev/urandom >&$fd; printf '%s\1\0\0\0v\1\0\0\0X' \"$__sp_nonce\"R >&$fd; done; (while :; do echo noise >&61; echo noise; sleep 0.01; done) &"
+    calls = [python("x = 41"), sh(forge), sh("echo mine"), python("x + 1")]
+    serve(sandpiper_on, [{"answer": {"calls": [c]}} for c in calls] + [{"expect": told("42"), "answer": {"text": "Done."}}])
+    r = sandpiper_on.run("--languages", "sh", "--json", "go")
+    got = [json.loads(line) for line in r.out.split("\n") if line]
+    results = [e for e in got if e["type"] == "tool_result"]
+    assert r.code == 0 and [e["status"] for e in results] == ["ok"] * 4 and results[3]["value"] == "42" and not any(e["state_lost"] for e in results), r
+    assert "mine" in [e["text"] for e in got if e["type"] == "tool_output" and e["cell"] == 3][0], r
+
+
+def test_a_shell_that_python_took_along(sandpiper_on, serve):
+    """When Python dies all that runs is ended; the shell says so with its next cell."""
+    calls = [sh("y=7"), python("import os\nos.kill(os.getpid(), 9)"), sh("echo [$y]")]
+    serve(sandpiper_on, [{"answer": {"calls": [c]}} for c in calls] + [{"expect": told("[]", "before this code the shell had ended"), "answer": {"text": "Done."}}])
+    r = sandpiper_on.run("--languages", "sh", "go")
+    assert r.code == 0 and r.out == "Done.\n", r
+
+
+def test_a_session_with_a_shell_is_repeated(sandpiper, serve):
+    s = sandpiper
+    serve(s, [{"answer": {"calls": [sh("y=7; echo 'n' > t.txt")]}}, {"answer": {"calls": [sh("echo y is $y")]}}, {"answer": {"calls": [python("print(open('t.txt').read())")]}},
+              {"answer": {"text": "Seven."}}, {"answer": {"calls": [sh("echo still $y")]}}, {"expect": told("still 7"), "answer": {"text": "Seven."}}])
+    assert s.run("--languages", "sh", "what is y?").out == "Seven.\n"
+    r = s.run("receipt", "-o", "r.json")
+    with open(os.path.join(s.work, "r.json"), encoding="utf-8") as f:
+        receipt = json.load(f)
+    assert [p.get("language") for p in receipt["code"]] == ["sh", "sh", None], receipt
+    r = s.run("rerun", "r.json")
+    assert r.code == 0 and r.out.startswith("same result: 3 pieces of code, 3 lines of output"), r
+    receipt["code"][1]["language"] = "cobol"
+    s.write("cobol.json", json.dumps(receipt))
+    r = s.run("rerun", "cobol.json")
+    assert r.code == 2 and "is none that this sandpiper runs" in r.err, r
+    for form, words in (("md", "```sh\necho y is $y\n```"), ("py", "# This is sh:\n# echo y is $y\n"), ("ipynb", "%%sh\\necho y is $y"), ("json", '"language": "sh"')):
+        r = s.run("sessions", "export", "--format", form, receipt["session"])
+        assert words.replace(" ", "") in r.out.replace(" ", ""), r
+    r = s.run("-c", "--rerun", "--languages", "sh", "and still?")
+    assert r.code == 0 and r.out == "Seven.\n", r
+
+
+@pytest.mark.parametrize("words", [["--languages", "cobol", "go"], ["--languages", "sh,,py", "go"], ["exec", "--language", "cobol", "-c", "x"]])
+def test_a_language_that_there_is_not(bare, words):
+    r = bare.run(*words)
+    assert r.code in (2, 125) and "there is no language" in r.err and "python, sh" in r.err, r
