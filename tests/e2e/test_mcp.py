@@ -11,7 +11,7 @@ import pytest
 from conftest import BIN, HANG
 from mcp_stdio import Mcp, text
 
-TOOLS = ["execute_python", "execute_command", "put_file", "get_file", "list_files", "reset_sandbox"]
+TOOLS = ["execute_python", "execute_command", "put_file", "get_file", "list_files", "reset_sandbox", "fork_sandbox"]
 
 
 @pytest.fixture(params=["modern", "handshake"])

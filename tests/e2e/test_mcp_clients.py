@@ -51,6 +51,6 @@ def inspect(sandpiper, *args):
 
 @pytest.mark.slow(150)
 def test_inspector(sandpiper):
-    assert len(inspect(sandpiper, "--method", "tools/list")["tools"]) == 6
+    assert len(inspect(sandpiper, "--method", "tools/list")["tools"]) == 7
     called = inspect(sandpiper, "--method", "tools/call", "--tool-name", "execute_python", "--tool-arg", "code=print(6 * 7)")
     assert called["content"][0]["text"] == "42\n" and called["structuredContent"]["status"] == "ok", called

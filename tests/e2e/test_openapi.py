@@ -198,8 +198,8 @@ def test_a_generated_client(sandpiper, server):
         import json, sys
         sys.path.insert(0, ".")
         from made import AuthenticatedClient
-        from made.api.default import create_sandbox, run_code, stop_sandbox, write_file
-        from made.models import CreateSandboxBody, Error, RunCodeBody, RunCodeResponse200, StopSandboxBody, WriteFileBody
+        from made.api.default import create_sandbox, fork_sandbox, run_code, stop_sandbox, write_file
+        from made.models import CreateSandboxBody, Error, ForkSandboxBody, RunCodeBody, RunCodeResponse200, StopSandboxBody, WriteFileBody
         c = AuthenticatedClient(base_url=sys.argv[1], token=sys.argv[2], raise_on_unexpected_status=True)
         box = create_sandbox.sync(client=c, body=CreateSandboxBody())
         print(json.dumps(box.info.engine))
@@ -209,6 +209,8 @@ def test_a_generated_client(sandpiper, server):
         print(json.dumps([ran.stdout, ran.value, ran.status.value, ran.error]))
         failed = run_code.sync(client=c, body=RunCodeBody(sandbox_id=box.sandbox_id, code="1 / 0"))
         print(json.dumps(failed.error.name))
+        copy = fork_sandbox.sync(client=c, body=ForkSandboxBody(sandbox_id=box.sandbox_id))
+        print(json.dumps([copy.copy_of == box.sandbox_id, run_code.sync(client=c, body=RunCodeBody(sandbox_id=copy.sandbox_id, code="open('a.txt').read()")).value]))
         print(json.dumps(stop_sandbox.sync(client=c, body=StopSandboxBody(sandbox_id=box.sandbox_id)).stopped))
         gone = run_code.sync(client=c, body=RunCodeBody(sandbox_id=box.sandbox_id, code="1"))
         assert isinstance(gone, Error)
@@ -217,4 +219,4 @@ def test_a_generated_client(sandpiper, server):
     r = subprocess.run([client("openapi"), "-I", "-c", textwrap.dedent(program), server.url, server.token], cwd=place, env=dict(PATH="/usr/bin:/bin", NO_PROXY="*"),
                        capture_output=True, text=True, timeout=120)
     assert r.returncode == 0, r.stderr[-3000:]
-    assert [json.loads(line) for line in r.stdout.splitlines()] == ["bwrap", ["seen\n", "42", "ok", None], "ZeroDivisionError", True, "SANDBOX_EXPIRED"]
+    assert [json.loads(line) for line in r.stdout.splitlines()] == ["bwrap", ["seen\n", "42", "ok", None], "ZeroDivisionError", [True, "'seen'"], True, "SANDBOX_EXPIRED"]

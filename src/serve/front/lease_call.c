@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "front/lease_fork.h"
 #include "json/json.h"
 #include "operations/operations.h"
 
@@ -48,6 +49,8 @@ static int ask_now(struct lease_call *c, const char *operation, const struct jso
 {
     struct lease *h = lease_call_sandbox(c);
 
+    if (!strcmp(operation, "fork"))
+        return lease_fork_begin(c, err);
     if (!h)
         return error_set(err, ERROR_SANDBOX, 0, "the sandbox was ended meanwhile");
     struct runner *r = lease_runner(c->runners, h, err);
@@ -55,7 +58,7 @@ static int ask_now(struct lease_call *c, const char *operation, const struct jso
         return -1;
     if (runner_waits(r) >= CALL_WAITING_MAX)
         return error_set(err, ERROR_BUSY, 0, "too many requests are waiting for this sandbox");
-    c->number = runner_ask(r, operation, arguments, -1,
+    c->number = runner_ask(r, operation, arguments, lease_fork_file(c->fork),
                            &(struct runner_listener){c, c->listener.event ? on_event : NULL, on_done});
     if (c->spare)
         lease_set_spare(h, true);
@@ -146,6 +149,7 @@ void lease_call_leave(struct lease_call *c)
     if (c->number && h && lease_living(h))
         runner_forget(lease_living(h), c->number);
     c->number = 0;
+    lease_fork_free(steal(&c->fork));
     if (c->made)
         lease_call_end(c);
 }

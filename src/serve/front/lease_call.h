@@ -4,10 +4,10 @@
  *     a new one, perhaps in turn  ->  lease_call_make  -> lease_call_ask -> done, which may ask again
  *                                                             \-> the client leaves: lease_call_leave
  *
- * lease_call_ask checks the arguments, starts a runner where the last one has ended, and takes its turn in a
- * queue that is bounded. Where the call still waits for its sandbox (queue.h), what it asks for waits with
- * it. The caller owns the struct, as a part of its own that begins as zeros, and may free it once nothing is
- * under way: in done, or after lease_call_leave.
+ * lease_call_ask checks the arguments, starts a runner where the last one has ended, and takes its turn in
+ * a queue that is bounded. Where the call still waits for its sandbox (queue.h), what it asks for waits
+ * with it. With "fork" the call goes over to the new sandbox. The caller owns the struct, as a part of its
+ * own that begins as zeros, and may free it once nothing is under way: in done, or after lease_call_leave.
  */
 #ifndef FRONT_LEASE_CALL_H
 #define FRONT_LEASE_CALL_H
@@ -32,7 +32,8 @@ struct lease_call {
     uint64_t number; /* of the request under way; 0: none is */
     struct runner_listener listener;
     struct queue_place place;
-    const char *operation; /* that is to be asked for once there is a sandbox; NULL: none is */
+    struct lease_fork *fork; /* "fork" is under way (lease_fork.h); or NULL */
+    const char *operation;   /* that is to be asked for once there is a sandbox; NULL: none is */
     struct spill arguments;
 };
 

@@ -23,6 +23,7 @@ static const struct mcp_tool tools[] = {
     {"get_file", "get_file", .hints = READS | REPEATS},
     {"list_files", "list_files", .hints = READS | REPEATS},
     {"reset_sandbox", "reset", .hints = DESTROYS | REPEATS},
+    {"fork_sandbox", "fork", .hints = 0},
 };
 
 static struct json *sandbox_schema(const struct mcp_request *q)

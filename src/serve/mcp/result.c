@@ -331,6 +331,16 @@ static void show_reset(const struct mcp_answer *a)
     answer_text(a, "Python was restarted: variables cleared, files kept.");
 }
 
+static void show_fork(const struct mcp_answer *a)
+{
+    autofree char *line = xasprintf(
+        "The copy is the sandbox %s. To work in it, pass \"sandbox\": \"%s\". The "
+        "sandbox that was copied, %s, is as it was.",
+        a->sandbox, a->sandbox, json_text(json_get(a->result, "copy_of")));
+
+    answer_text(a, line);
+}
+
 void mcp_show_result(const struct mcp_answer *a)
 {
     static const struct {
@@ -339,6 +349,7 @@ void mcp_show_result(const struct mcp_answer *a)
     } shows[] = {
         {"run_code", show_code}, {"execute_command", show_command}, {"put_file", show_put},
         {"get_file", show_file}, {"list_files", show_file_list},    {"reset", show_reset},
+        {"fork", show_fork},
     };
 
     if (!a->result) {

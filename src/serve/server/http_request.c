@@ -316,6 +316,7 @@ void answer_failure(struct http_request *q, const struct error *err)
         {ERROR_AUTH, 0, 502, NULL},
         {ERROR_BUSY, 0, 429, NULL},
         {ERROR_PROTOCOL, 0, 502, NULL},
+        {ERROR_SANDBOX, ENOTSUP, 409, "NO_COPY"}, /* threads are running, for instance */
         {ERROR_SANDBOX, 0, 503, "SANDBOX_FAILED"},
         {ERROR_LIMIT, 0, 422, "LIMIT"},
         {ERROR_CONTEXT, 0, 422, "LIMIT"},

@@ -306,7 +306,7 @@ static const struct sandbox_call create = {"info", shape_info, false, {{0}}},
                                           {{"name", "remote_filename"}, {"url", "file_url"}}},
                                  get = {"get_file", shape_link, true, {{"name", "filename"}}},
                                  list = {"list_files", NULL, true, {{0}}},
-                                 reset = {"reset", NULL, false, {{0}}},
+                                 reset = {"reset", NULL, false, {{0}}}, copy = {"fork", NULL, false, {{0}}},
                                  file = {"get_file", shape_file, true, {{0}}};
 
 #define ID      "{\"type\": \"string\", \"maxLength\": 64, \"description\": \"From create_sandbox\"}"
@@ -339,6 +339,8 @@ static struct route rows[] = {
     {"POST", "/list_files", "list_files", "The files in /mnt/data", .handle = on_call, .data = &list},
     {"POST", "/reset_sandbox", "reset_sandbox", "Restart Python; files are kept", .handle = on_call,
      .data = &reset},
+    {"POST", "/fork_sandbox", "fork_sandbox", "A new sandbox that goes on from a live copy of another",
+     .handle = on_call, .data = &copy, .also = "409"},
     {"POST", "/stop_sandbox", "stop_sandbox", "End a sandbox", .handle = on_stop, .flags = ROUTE_AT_ONCE,
      .body = ONLY_ID,
      .result = OBJECT "{\"sandbox_id\": {\"type\": \"string\"}, \"stopped\": {\"type\": \"boolean\"}}, "

@@ -13,7 +13,7 @@ def pick(result, snake, camel):
 
 async def exercise(session, ticks=True):
     tools = (await session.list_tools()).tools
-    assert [t.name for t in tools] == ["execute_python", "execute_command", "put_file", "get_file", "list_files", "reset_sandbox"], tools
+    assert [t.name for t in tools] == ["execute_python", "execute_command", "put_file", "get_file", "list_files", "reset_sandbox", "fork_sandbox"], tools
     first = await session.call_tool("execute_python", {"code": "x = 6\nprint('out')\nx * 7"})
     assert texts(first).startswith("out\n42"), first
     data = pick(first, "structured_content", "structuredContent")        # the SDK has held it against the tool's output schema
@@ -49,7 +49,10 @@ async def exercise(session, ticks=True):
     assert {f["name"] for f in listed["files"]} == {"a.csv", "b.txt"}, listed
     ran = await session.call_tool("execute_command", {"command": "cat b.txt; exit 3", "sandbox": handle})
     assert pick(ran, "is_error", "isError") and texts(ran).startswith("text\n"), ran
+    copy = pick(await session.call_tool("fork_sandbox", {"sandbox": handle}), "structured_content", "structuredContent")
+    assert copy["copy_of"] == handle and copy["sandbox"] != handle, copy
+    there = await session.call_tool("execute_python", {"code": "x", "sandbox": copy["sandbox"]})
     reset = await session.call_tool("reset_sandbox", {"sandbox": handle})
     assert not pick(reset, "is_error", "isError"), reset
     gone = await session.call_tool("execute_python", {"code": "x", "sandbox": handle})
-    assert "NameError" in texts(gone), gone
+    assert "NameError" in texts(gone) and "NameError" not in texts(there), (gone, there)

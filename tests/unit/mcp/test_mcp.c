@@ -277,8 +277,8 @@ static void the_new_revision_needs_no_beginning(void **state)
 static void every_tool_takes_a_sandbox(void **state)
 {
     (void)state;
-    static const char *const names[] = {"execute_python", "execute_command", "put_file",
-                                        "get_file",       "list_files",      "reset_sandbox"};
+    static const char *const names[] = {"execute_python", "execute_command", "put_file",    "get_file",
+                                        "list_files",     "reset_sandbox",   "fork_sandbox"};
     struct fake f;
     size_t i = 0;
 
