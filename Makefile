@@ -151,6 +151,7 @@ wheel:
 # What the documents have of the program: the lists of providers, and the picture of a session.
 docs: build/sandpiper
 	@/usr/bin/python3 setup/providers_table.py
+	@/usr/bin/python3 setup/clients_table.py
 	@/usr/bin/python3 docs/picture.py
 
 build/sandpiper: $(PROGRAM)
@@ -254,6 +255,7 @@ lint-text: messages
 	@tests/lint/check-format.sh
 	@tests/lint/check-scripts.sh
 	@tests/lint/check-providers.sh
+	@/usr/bin/python3 -B setup/clients_table.py --check
 lint-headers:
 	@CC='$(CC)' tests/lint/check-headers.sh $(filter-out -O%,$(CPPFLAGS) -std=gnu17 $(WARN))
 lint-gcc:

@@ -124,6 +124,7 @@ MARKERS = [
     # a copy of the environment; what takes away /proc, which they need. What other people's clients understand: the tests, and a fuzz target, send
     # such requests themselves.
     "no_asan: says nothing of the program's own memory, or cannot be said of a build with sanitizers, which leaves it out",
+    "client(names, what): it runs these clients (ENVIRONMENT/PACKAGE of tests/clients, or a name alone), and what of them: a row of docs/CLIENTS.md",
     "xdist_group(name): these stay with one worker",
 ]
 SHARED = {"machine": "machine", "certificates": "certificates"}           # fixtures that are made once

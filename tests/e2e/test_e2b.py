@@ -40,6 +40,7 @@ def e2b(server, program):
     return [json.loads(line) for line in r.stdout.splitlines() if line.startswith("[")]
 
 
+@pytest.mark.client("shapes/e2b-code-interpreter", "timeout, metadata, `envs`, list, connect")
 def test_sandboxes(server):
     """Made with all that a user sets, listed, found again by its id, given more time, and ended."""
     told = e2b(server, """
@@ -97,6 +98,7 @@ def test_what_there_is_not(server):
     assert told[1] == [0]
 
 
+@pytest.mark.client("shapes/e2b-code-interpreter", "commands")
 def test_commands(server):
     """In the foreground and in the background, with what they are given, told as it comes, fed, found again, and ended."""
     told = e2b(server, """

@@ -23,17 +23,20 @@ def use(sandpiper, environment, script, *args):
     return done.stdout
 
 
+@pytest.mark.client("mcp1/mcp", "over stdio: tools, live output, figures, resources, files")
 @pytest.mark.slow(50)
 def test_sdk_1(sandpiper):
     assert use(sandpiper, "mcp1", "sdk1.py", "stdio", *sandpiper.argv(["mcp"])) == "done\n"
 
 
+@pytest.mark.client("mcp2/mcp", "over stdio, in the revision 2026-07-28 and those before it")
 @pytest.mark.slow(50)
 @pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
 def test_sdk_2(sandpiper, mode):
     assert use(sandpiper, "mcp2", "sdk2.py", mode, "stdio", *sandpiper.argv(["mcp"])) == "done\n"
 
 
+@pytest.mark.client("mcp2/openai-agents", "an agent with the tools of `sandpiper mcp`")
 @pytest.mark.slow(70)
 def test_openai_agents(sandpiper):
     assert "42" in use(sandpiper, "mcp2", "agents_sdk.py", "stdio", *sandpiper.argv(["mcp"]))
@@ -49,8 +52,15 @@ def inspect(sandpiper, *args):
     return json.loads(done.stdout)
 
 
+@pytest.mark.client("mcpnode/@modelcontextprotocol/inspector", "tools/list and tools/call over stdio")
 @pytest.mark.slow(150)
 def test_inspector(sandpiper):
     assert len(inspect(sandpiper, "--method", "tools/list")["tools"]) == 7
     called = inspect(sandpiper, "--method", "tools/call", "--tool-name", "execute_python", "--tool-arg", "code=print(6 * 7)")
     assert called["content"][0]["text"] == "42\n" and called["structuredContent"]["status"] == "ok", called
+
+
+@pytest.mark.client("litellm/langchain-mcp-adapters", "its tools: one call for each session, and many in one, over stdio")
+@pytest.mark.slow(50)
+def test_langchain_tools(sandpiper):
+    assert use(sandpiper, "litellm", "langchain_tools.py", "stdio", *sandpiper.argv(["mcp"])) == "['(no output)', '42']\n"

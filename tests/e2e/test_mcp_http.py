@@ -228,12 +228,14 @@ def test_refusals(served):
     assert served.post(request(1, "ping"))[2] == {"jsonrpc": "2.0", "id": 1, "result": {}}
 
 
+@pytest.mark.client("mcp1/mcp", "the same at /mcp")
 @pytest.mark.slow(100)
 @pytest.mark.no_asan
 def test_sdk_1(served):
     assert use(served.program, "mcp1", "sdk1.py", "http", served.url, served.token) == "done\n"
 
 
+@pytest.mark.client("mcp2/mcp", "the same at /mcp")
 @pytest.mark.slow(30)
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 @pytest.mark.no_asan
@@ -247,10 +249,18 @@ def test_a_program_that_passes_no_handle(served):
     assert use(served.program, "mcp2", "no_handle.py", served.url, served.token) == "done\n"
 
 
+@pytest.mark.client("mcp2/openai-agents", "an agent with the tools of /mcp")
 @pytest.mark.slow(100)
 @pytest.mark.no_asan
 def test_openai_agents(served):
     assert "42" in use(served.program, "mcp2", "agents_sdk.py", "http", served.url, served.token)
+
+
+@pytest.mark.client("litellm/langchain-mcp-adapters", "the same at /mcp")
+@pytest.mark.slow(50)
+@pytest.mark.no_asan
+def test_langchain_tools(served):
+    assert use(served.program, "litellm", "langchain_tools.py", "http", served.url, served.token) == "['(no output)', '42']\n"
 
 
 # The scenarios that are about what this server is: tools, resources, logging, HTTP. The others want tools, prompts or questions to the user of
@@ -264,6 +274,7 @@ APPLY = {
 }
 
 
+@pytest.mark.client("mcpnode/@modelcontextprotocol/conformance", "its scenarios for 2025-06-18, 2025-11-25 and 2026-07-28 that apply to us, at /mcp")
 @pytest.mark.slow(150)
 @pytest.mark.parametrize("revision", APPLY)
 @pytest.mark.no_asan

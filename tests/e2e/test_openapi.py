@@ -33,6 +33,7 @@ def schemathesis(server, place, document, *args):
     return r.returncode, r.stdout[-12000:] + r.stderr[-2000:]
 
 
+@pytest.mark.client("openapi/schemathesis", "its requests from /openapi.json")
 @pytest.mark.slow(200)
 def test_schemathesis_finds_nothing(sandpiper, server):
     code, report = schemathesis(server, sandpiper.dir, server.url + "/openapi.json", "--phases", "fuzzing,stateful", "--max-examples", "3")
@@ -186,6 +187,7 @@ def test_a_proxy_on_a_unix_socket(sandpiper):
     assert s.close() == 0
 
 
+@pytest.mark.client("openapi/openapi-python-client", "a client made of /openapi.json, used")
 @pytest.mark.slow(150)
 def test_a_generated_client(sandpiper, server):
     place = pathlib.Path(sandpiper.dir)

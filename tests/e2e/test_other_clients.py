@@ -32,6 +32,7 @@ def run(server, program, **env):
     return [json.loads(line) for line in r.stdout.splitlines() if line.startswith(("{", "["))]
 
 
+@pytest.mark.client("shapes/e2b-code-interpreter", "`run_code` with live output, errors, figures, `kill`")
 @pytest.mark.slow(150)
 @pytest.mark.no_asan
 def test_e2b(server):
@@ -61,6 +62,7 @@ def test_e2b(server):
     assert told[4:] == [{"killed": True, "again": False}, {"after": "NotFoundException"}]
 
 
+@pytest.mark.client("shapes/e2b-code-interpreter", "code contexts")
 @pytest.mark.slow(10)
 @pytest.mark.no_asan
 def test_e2b_contexts(server):
@@ -114,6 +116,7 @@ def test_e2b_without_a_key(server):
     assert told == [["AuthenticationException"]]
 
 
+@pytest.mark.client("shapes/sandbox-fusion", "`run_code` (Python, bash) with files, stdin and a time limit, `run_jupyter`")
 @pytest.mark.slow(3)
 @pytest.mark.no_asan
 def test_sandbox_fusion(server):
@@ -153,6 +156,7 @@ def test_an_answer_that_is_too_large(server):
     assert status == 422 and "the answer is larger than 64 MiB" in json.dumps(body), body
 
 
+@pytest.mark.client("shapes/agentcube-sdk", "`run_code`, `execute_command`, files")
 @pytest.mark.slow(150)
 @pytest.mark.no_asan
 def test_agentcube(server, tmp_path):

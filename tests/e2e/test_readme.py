@@ -90,6 +90,7 @@ def test_the_examples(sandpiper, serve):
     assert "revenue" in json.dumps(model.requests[1].body)
 
 
+@pytest.mark.client("mcpnode/@modelcontextprotocol/inspector", "the configuration of the README")
 @pytest.mark.slow(10)
 @pytest.mark.parametrize("name", ["README.md", "docs/PROGRAMS.md"])
 def test_an_mcp_client(sandpiper, name):
@@ -105,6 +106,8 @@ def test_an_mcp_client(sandpiper, name):
     assert json.loads(done.stdout)["content"][0]["text"] == "42\n"
 
 
+@pytest.mark.client("openai/llm", "the lines of the README")
+@pytest.mark.client("openai/openai", "the lines of the README")
 @pytest.mark.slow(30)
 @pytest.mark.parametrize("name, answers", [("README.md", 1), ("docs/PROGRAMS.md", 2)])
 def test_an_openai_client(sandpiper, serve, start, name, answers):

@@ -59,6 +59,7 @@ def figure(server, name):
     return float(re.search(r"^sandpiper_%s (\S+)$" % name, server.ask("/metrics").decode(), re.M).group(1))
 
 
+@pytest.mark.client("Dify", "code nodes and template nodes, from another machine (a network namespace)")
 @pytest.mark.slow(10)
 def test_its_nodes(there, server):
     code = textwrap.dedent("""
@@ -85,6 +86,7 @@ def test_its_nodes(there, server):
     assert "[401," in node(there, server, code, key="k" * 64)
 
 
+@pytest.mark.client("Dify", "a custom tool from /openapi.json, from there")
 def test_its_tools(there, server):
     """The document is imported from there, and each tool is used at the URL that it gives."""
     status, api = there.ask(server.url + "/openapi.json")

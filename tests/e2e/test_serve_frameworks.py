@@ -1,5 +1,5 @@
 """test_serve_frameworks.py - other people's clients of /v1, unchanged, with what they build on: answers in a form, and tools of their own. The programs are in
-framework_clients; docs/PROGRAMS.md has the table."""
+framework_clients; docs/CLIENTS.md has the table."""
 import pathlib
 import subprocess
 
@@ -28,6 +28,7 @@ def results_of(model):
     return [m["content"] for r in model.requests for m in r.messages[-1:] if m["role"] == "tool"]
 
 
+@pytest.mark.client("openai/openai", "create, stream, `parse` in both APIs, a tool and its result")
 @pytest.mark.slow(20)
 @pytest.mark.no_asan
 def test_openai_python(start, tmp_path):
@@ -37,6 +38,7 @@ def test_openai_python(start, tmp_path):
     assert results_of(model) == ["126000", "12"]
 
 
+@pytest.mark.client("openai/openai-agents", "`function_tool` with `output_type`, whole and streamed, in both APIs")
 @pytest.mark.slow(40)
 @pytest.mark.no_asan
 def test_openai_agents(start, tmp_path):
@@ -47,6 +49,7 @@ def test_openai_agents(start, tmp_path):
     assert results_of(model)[::2] == ["12 degrees"] * 4
 
 
+@pytest.mark.client("frameworks/langchain-openai", "`with_structured_output` (json_schema, function_calling, json_mode), `bind_tools`, stream")
 @pytest.mark.slow(40)
 @pytest.mark.no_asan
 def test_langchain(start, tmp_path):
@@ -57,6 +60,7 @@ def test_langchain(start, tmp_path):
     assert results_of(model) == ["1", "12 degrees in Ulm"]
 
 
+@pytest.mark.client("frameworks/pydantic-ai-slim", "`output_type` as a tool and as `NativeOutput`, a tool of the agent's")
 @pytest.mark.slow(40)
 @pytest.mark.no_asan
 def test_pydantic_ai(start, tmp_path):
@@ -67,6 +71,8 @@ def test_pydantic_ai(start, tmp_path):
     assert results_of(model)[-1] == "12 degrees in Ulm"
 
 
+@pytest.mark.client("aisdk/openai", "create with `json_object`, from node")
+@pytest.mark.client("aisdk/ai aisdk/@ai-sdk/openai aisdk/@ai-sdk/openai-compatible", "`generateObject`, `streamObject`, `generateText` with a tool; chat completions and Responses")
 @pytest.mark.slow(40)
 @pytest.mark.no_asan
 def test_ai_sdk(start, tmp_path):
@@ -76,3 +82,13 @@ def test_ai_sdk(start, tmp_path):
     assert run(server, tmp_path, "aisdk", "ai_sdk.mjs", "node") == [
         line for name in ("chat", "responses", "compatible") for line in (name + " " + small, name + " " + small, name + " 12 degrees.")] + ['openai {"a": 1}']
     assert results_of(model)[1::2] == ["12 degrees in Ulm"] * 3
+
+
+@pytest.mark.client("litellm/litellm", "completion: whole, streamed, with `response_format`, with a tool and `reasoning_effort`; responses")
+@pytest.mark.slow(40)
+@pytest.mark.no_asan
+def test_litellm(start, tmp_path):
+    server, model = start(call("6 * 7"), done("It is 42."), done("It is 48."), done(ULM), weather("c1"), done("It is 12."), done("It is 54."))
+    assert run(server, tmp_path, "litellm", "litellm_client.py") == [
+        "It is 42.", "It is 48. [True]", "city='Ulm' size=126000", "weather It is 12.", "It is 54."]
+    assert results_of(model) == ["42", "12 degrees"]

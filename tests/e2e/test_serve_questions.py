@@ -219,6 +219,7 @@ for error, call in ((openai.BadRequestError, lambda: c.chat.completions.create(m
 """
 
 
+@pytest.mark.client("openai/openai", "chat completions: create, stream, models, errors")
 @pytest.mark.slow(20)
 @pytest.mark.no_asan
 def test_openai_python(start, tmp_path):

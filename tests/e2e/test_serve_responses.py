@@ -169,6 +169,7 @@ except openai.APIError as e:
 """
 
 
+@pytest.mark.client("openai/openai", "Responses: create, stream, `previous_response_id`")
 @pytest.mark.slow(30)
 @pytest.mark.no_asan
 def test_openai_python(start, tmp_path):
@@ -183,6 +184,7 @@ def test_openai_python(start, tmp_path):
     assert lines[6].startswith("response.failed ") and len(lines) == 7, lines
 
 
+@pytest.mark.client("openai/llm", "a question, `-s`, `-c`, `--no-stream`")
 @pytest.mark.slow(30)
 @pytest.mark.no_asan
 def test_llm_with_its_default_model(start, tmp_path):
@@ -195,6 +197,7 @@ def test_llm_with_its_default_model(start, tmp_path):
     assert "Be brief." in model.requests[0].messages[0]["content"]
 
 
+@pytest.mark.client("openai/llm", "an image (`-a`)")
 @pytest.mark.slow(30)
 @pytest.mark.no_asan
 def test_llm_with_an_image(start, tmp_path):
@@ -226,6 +229,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.client("openai/openai-agents", "sessions, CodeInterpreterTool, streamed, by Responses")
 @pytest.mark.slow(30)
 @pytest.mark.no_asan
 def test_openai_agents_with_its_default_models(start, tmp_path):
@@ -236,6 +240,7 @@ def test_openai_agents_with_its_default_models(start, tmp_path):
     assert "Compute." in model.requests[0].messages[0]["content"]
 
 
+@pytest.mark.client("openai/llm", "Ctrl-C, then `-c`")
 @pytest.mark.slow(50)
 def test_ctrl_c_in_a_client(start, tmp_path):
     """llm is interrupted when it has said something: so is its question, and the conversation goes on from where it was."""
@@ -273,6 +278,7 @@ def test_two_streams_at_once(start):
     assert (final["sandpiper"]["new_interpreter"], second["sandpiper"]["new_interpreter"]) == (False, True)
 
 
+@pytest.mark.client("openai/llm", "a tool of its own (`-T`)")
 @pytest.mark.slow(30)
 @pytest.mark.no_asan
 def test_llm_with_a_tool_of_its_own(start, tmp_path):

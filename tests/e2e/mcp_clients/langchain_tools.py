@@ -1,0 +1,25 @@
+"""LangChain's tools from a server of MCP, as langchain-mcp-adapters makes them: in one session, and (as by default) with a session for each call."""
+import asyncio
+import sys
+
+from langchain_mcp_adapters.client import MultiServerMCPClient
+from langchain_mcp_adapters.tools import load_mcp_tools
+
+how, *rest = sys.argv[1:]
+server = ({"transport": "streamable_http", "url": rest[0], "headers": {"Authorization": "Bearer " + rest[1]}} if how == "http"
+          else {"transport": "stdio", "command": rest[0], "args": rest[1:]})
+
+
+async def use(tools, *codes):
+    (run,) = [t for t in tools if t.name == "execute_python"]
+    return ["".join(part["text"] for part in await run.ainvoke({"code": code})) for code in codes]
+
+
+async def main():
+    client = MultiServerMCPClient({"python": server})
+    assert await use(await client.get_tools(), "6 * 7") == ["42"]
+    async with client.session("python") as session:
+        print(await use(await load_mcp_tools(session), "x = 41", "x + 1"))
+
+
+asyncio.run(main())
