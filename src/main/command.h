@@ -15,6 +15,7 @@ struct buf;
 struct loop;
 
 /* Each command returns the exit code. closed is the mask from fd_open_standard(). */
+int run_command(int argc, char *const *argv, int closed); /* main.c: the one that the command line names */
 int cmd_ask(struct config *c, int closed);
 int cmd_exec(struct config *c, int closed);
 /* The exit code of exec where not the code but we failed, with that status: 125, as of docker run and

@@ -16,7 +16,9 @@
 #include "base/mem.h"
 #include "config/args.h"
 #include "engine/engines.h"
+#include "engine/sweep.h"
 #include "json/json.h"
+#include "llm/llm.h"
 #include "main/command.h"
 #include "front/starter.h"
 
@@ -85,6 +87,15 @@ static struct json *hear_settings(int starter, struct front_settings *f)
     return j;
 }
 
+static int run_runner(char *const *argv)
+{
+    int argc = 0;
+
+    while (argv[argc])
+        argc++;
+    return run_command(argc, argv, 0);
+}
+
 int cmd_starter(struct config *c, int closed)
 {
     struct argv options autorelease(argv_release) = ARGV_INIT;
@@ -95,7 +106,10 @@ int cmd_starter(struct config *c, int closed)
     if (setup_engine_check(c, &err) < 0 || engines_share(c->sandbox, &err) < 0 || send_settings(c, &err) < 0)
         return print_failure(&err);
     args_again(&c->args, ~0, &options); /* a runner takes them all, and has our environment and files */
-    starter_serve(front_side, (const char *const *)options.v);
+    bool fork = c->args.command == COMMAND_BATCH && llm_preload();
+    if (fork)
+        sweep_for_forks();
+    starter_serve(front_side, (const char *const *)options.v, fork ? run_runner : NULL);
     return 0;
 }
 

@@ -118,24 +118,13 @@ static bool is_inside(int argc, char **argv)
     return argc >= 2 && !strcmp(argv[1], "inside");
 }
 
-int main(int argc, char **argv)
+int run_command(int argc, char *const *argv, int closed)
 {
-    int closed = fd_open_standard();
     struct error err = {0};
     struct config c;
     int status;
 
     fresh_signals();
-    keep_secrets();
-    give_back_memory();
-    if (is_inside(argc, argv))
-        return inside_run(argv + 2, VERSION);
-    if (is_proxy(argc, argv))
-        return proxy_main();
-    if (is_completion(argc, argv))
-        return cmd_complete(argv + 3, (size_t)argc - 3);
-    if ((status = front_split(argc, argv, closed)) >= 0)
-        return status;
     if (config_load(&c, argc, argv, environ, &err) < 0) {
         status = failed(&c, print_failure(&err));
     } else if (closed & 2) {
@@ -151,4 +140,23 @@ int main(int argc, char **argv)
     }
     config_release(&c);
     return status;
+}
+
+int main(int argc, char **argv)
+{
+    int closed = fd_open_standard();
+    int status;
+
+    fresh_signals();
+    keep_secrets();
+    give_back_memory();
+    if (is_inside(argc, argv))
+        return inside_run(argv + 2, VERSION);
+    if (is_proxy(argc, argv))
+        return proxy_main();
+    if (is_completion(argc, argv))
+        return cmd_complete(argv + 3, (size_t)argc - 3);
+    if ((status = front_split(argc, argv, closed)) >= 0)
+        return status;
+    return run_command(argc, argv, closed);
 }

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from program import HANG
+from test_doctor import kill_in_a_cell
 from test_own_engine import HERE as BOX, use
 
 MANY = int(os.environ.get("SANDPIPER_TEST_BATCH", "0"))         # rows of the long runs
@@ -113,6 +114,15 @@ def lines(program, name="out.jsonl"):
         return []
     with open(name) as f:
         return [json.loads(line) for line in f]
+
+
+def test_what_a_killed_program_left(sandpiper, model):
+    """Its runners do not look for that; batch does, once."""
+    kill_in_a_cell(sandpiper)
+    model(sandpiper)
+    left = os.listdir(sandpiper.path("run/sandpiper"))
+    r = sandpiper.run("batch", rows(sandpiper, 2), "-o", "out.jsonl")
+    assert r.code == 0 and len(left) == 1 and sandpiper.leftovers() == [], r
 
 
 def test_a_table(sandpiper_on, model):

@@ -134,8 +134,10 @@ static void reset_signals(bool ignores_signals)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Runs between fork and exec: only async-signal-safe calls. */
-_Noreturn static void child_main(const struct child_options *o, const char *program, pid_t parent, int report)
+/* Runs between fork and exec: only async-signal-safe calls. Behind vfork it is in the parent's memory, so it
+ * changes nothing there, and must not be inlined into the caller's frame. */
+_Noreturn __attribute__((noinline)) static void child_main(const struct child_options *o, const char *program,
+                                                           pid_t parent, int report)
 {
     if (o->own_session)
         setsid(); /* also makes it leader of a group */
@@ -192,8 +194,11 @@ pid_t child_spawn(const struct child_options *o, struct error *err)
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
     pid_t parent = getpid();
-    /* as fork, which cannot say whose child it is to be */
-    pid_t pid = o->for_parent ? (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0) : fork();
+    /* The first is as fork, which cannot say whose child it is to be. A program needs no copy of our memory:
+     * with libcurl in it that copy takes as long as all else. */
+    pid_t pid = o->for_parent ? (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)
+                : o->body     ? fork()
+                              : vfork();
     if (pid == 0)
         child_main(o, program, parent, pipes[1]);
     int code = errno;

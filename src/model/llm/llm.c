@@ -1,4 +1,5 @@
 /* llm.c - the model that is asked: its options, its URL, and the files of the session. exchange.c asks it. */
+#include "llm/curl_load.h"
 #include "llm/llm.h"
 
 #include <ctype.h>
@@ -98,6 +99,11 @@ static int open_files(struct llm *m, const struct llm_session *s, struct error *
         return -1;
     trace_of(m->trace, s->agent);
     return 0;
+}
+
+bool llm_preload(void)
+{
+    return curl_load(NULL) != NULL;
 }
 
 struct llm *llm_new(const struct llm_options *o, const struct llm_session *s, struct loop *loop,

@@ -46,6 +46,9 @@ struct llm_session {
     void *unsent_ctx;
 };
 
+/* Loads what every model needs (curl_load.h), for forks of this process. False: there is no libcurl. */
+bool llm_preload(void);
+
 /* Copies o, but for the strings in facts and service, which must outlive the result. NULL with err. */
 struct llm *llm_new(const struct llm_options *o, const struct llm_session *s, struct loop *loop,
                     struct error *err);

@@ -41,18 +41,23 @@ static void recipe_digest(const struct engine_recipe *r, char out[SHA256_HEX])
 
 void engines_define(const struct engine_recipe *recipe)
 {
-    if (customs == countof(custom))
+    size_t i = 0;
+
+    while (i < customs && strcmp(custom[i].name, recipe->name) != 0)
+        i++;
+    if (i == countof(custom))
         return;
-    recipe_digest(recipe, digest[customs]);
-    custom[customs] = engine_custom;
-    custom[customs].name = recipe->name;
-    custom[customs].client = *recipe->start.v[0] != '{' ? recipe->start.v[0]
-                             : recipe->program          ? recipe->program
-                                                        : "/usr/bin/python3";
-    custom[customs].identity = digest[customs];
+    recipe_digest(recipe, digest[i]);
+    custom[i] = engine_custom;
+    custom[i].name = recipe->name;
+    custom[i].client = *recipe->start.v[0] != '{' ? recipe->start.v[0]
+                       : recipe->program          ? recipe->program
+                                                  : "/usr/bin/python3";
+    custom[i].identity = digest[i];
     if (!recipe->after.n)
-        custom[customs].remove = NULL;
-    custom[customs++].own = recipe;
+        custom[i].remove = NULL;
+    custom[i].own = recipe;
+    customs += i == customs;
 }
 
 int engines_share(const char *name, struct error *err)

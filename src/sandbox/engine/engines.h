@@ -94,7 +94,8 @@ struct engine {
 
 extern const struct engine engine_docker, engine_podman, engine_bwrap, engine_custom;
 
-/* Define an engine by its recipe, which is borrowed for good. At most 17; any further ones are ignored. */
+/* Define an engine by its recipe, which is borrowed for good; a later one of that name replaces it. At most
+ * 17; any further ones are ignored. */
 struct engine_recipe;
 void engines_define(const struct engine_recipe *recipe);
 /* Have all processes that are started from now on share what that engine opens (site.h). Nothing happens

@@ -372,8 +372,22 @@ void sweep_now(struct loop *loop, struct sweep_result *out)
     out->groups = cgroup_sweep(NULL, "sandpiper-", dead_group);
 }
 
+static bool by_parent; /* sweep_for_forks() */
+
+void sweep_for_forks(void)
+{
+    struct loop *loop = loop_new();
+
+    sweep_begin(loop);
+    sweep_end_in_background(loop);
+    loop_free(loop);
+    by_parent = true;
+}
+
 void sweep_begin(struct loop *loop)
 {
+    if (by_parent)
+        return;
     autofree char *stamp = xdg_path(XDG_CACHE, "swept");
     struct sweep sweep = {loop, NULL};
     struct stat st;

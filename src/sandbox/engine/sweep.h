@@ -14,6 +14,8 @@ void sweep_end(struct loop *loop);
 /* The program is ending: continue the sweep in a process of its own, so that even a very short run removes
  * as much as any other. */
 void sweep_end_in_background(struct loop *loop);
+/* Sweep in a process of its own, instead of each fork of this process. */
+void sweep_for_forks(void);
 
 struct sweep_result {
     unsigned sandboxes; /* removed: sandboxes that killed programs had started */

@@ -103,8 +103,21 @@ static bool hear_order(int sock, struct start_order *o, int *fd)
     return memchr(o->name, '\0', sizeof o->name) != NULL;
 }
 
+struct fork_job {
+    starter_fork *run;
+    char *const *argv;
+};
+
+static int run_fork(void *ctx)
+{
+    const struct fork_job *job = ctx;
+
+    return job->run(job->argv);
+}
+
 /* Starts this program as a runner, with the options that the user gave. Nothing else is ever started here. */
-static pid_t spawn_runner(const struct start_order *o, int fd, const char *const *words, struct error *err)
+static pid_t spawn_runner(const struct start_order *o, int fd, const char *const *words, starter_fork *run,
+                          struct error *err)
 {
     struct argv v autorelease(argv_release) = ARGV_INIT;
 
@@ -115,10 +128,16 @@ static pid_t spawn_runner(const struct start_order *o, int fd, const char *const
         argv_pushf(&v, "--sandbox-name=%s", o->name);
     if (*o->name && o->idle_ms > 0)
         argv_pushf(&v, "--sandbox-idle=%llds", (long long)(o->idle_ms + 999) / 1000);
-    return child_spawn(
-        &(struct child_options){
-            .argv = v.v, .in = fd, .out = -1, .err = 2, .own_session = true, .for_parent = true},
-        err);
+    struct fork_job job = {run, v.v};
+    return child_spawn(&(struct child_options){.argv = v.v,
+                                               .in = fd,
+                                               .out = -1,
+                                               .err = 2,
+                                               .own_session = true,
+                                               .for_parent = true,
+                                               .body = run ? run_fork : NULL,
+                                               .ctx = &job},
+                       err);
 }
 
 /* Closes what the front has open: its socket, and the pipes whose end a client may be waiting for. */
@@ -140,7 +159,7 @@ static void leave_front(int sock)
     unsetenv("LISTEN_FDNAMES");
 }
 
-void starter_serve(int sock, const char *const *words)
+void starter_serve(int sock, const char *const *words, starter_fork *run)
 {
     struct start_order o;
     int fd;
@@ -149,7 +168,7 @@ void starter_serve(int sock, const char *const *words)
     while (hear_order(sock, &o, &fd)) {
         struct start_answer s = {0};
 
-        s.pid = spawn_runner(&o, fd, words, &s.err);
+        s.pid = spawn_runner(&o, fd, words, run, &s.err);
         close(fd);
         if (send(sock, &s, sizeof s, MSG_NOSIGNAL) < 0)
             return;

@@ -23,7 +23,11 @@ pid_t starter_start(int starter, const char *name, int64_t idle_ms, int *sock, s
 
 /* The starter's side: serves until the front closes the connection. words are the options that each runner
  * gets; they end with NULL, and words itself may be NULL. Signals that end programs are ignored. All
- * descriptors but 2 and sock are closed. */
-void starter_serve(int sock, const char *const *words);
+ * descriptors but 2 and sock are closed.
+ *
+ * A runner is this program begun anew, or, with run, a fork of the starter, which then has loaded once what
+ * each of them needs. run gets the command line and returns the exit code. */
+typedef int starter_fork(char *const *argv);
+void starter_serve(int sock, const char *const *words, starter_fork *run);
 
 #endif

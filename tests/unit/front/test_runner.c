@@ -168,7 +168,7 @@ static void starter_open(const char *const *words)
     assert_int_equal(starter_pair(pair, &err), 0);
     starter.pid = fork();
     if (starter.pid == 0) {
-        starter_serve(pair[1], words);
+        starter_serve(pair[1], words, NULL);
         _exit(0);
     }
     close(pair[1]);
