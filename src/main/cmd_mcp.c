@@ -12,6 +12,7 @@
 #include "mcp/mcp_runners.h"
 #include "main/command.h"
 #include "main/front.h"
+#include "packages/packages.h"
 #include "process/loop.h"
 #include "process/signals.h"
 #include "process/out.h"
@@ -110,7 +111,7 @@ static void open_all(struct stdio *s, const struct front *f)
     s->runners = runners_new(&ro);
 
     const struct mcp_host host = mcp_runners_host(s->runners);
-    const struct mcp_options mo = {.host = &host};
+    const struct mcp_options mo = {.host = &host, .packages = &f->set.allow_packages};
     const struct mcp_link_options lo = {.client = "", .conversation = "mcp", .send = on_send, .ctx = s};
     s->mcp = mcp_new(&mo);
     s->link = mcp_open(s->mcp, &lo);
@@ -158,7 +159,8 @@ int cmd_mcp(const struct front *f)
 
     if (f->closed & 1)
         error_set(&err, ERROR_USAGE, 0, "stdin is closed (<&-), so no client can send anything");
-    if (err.kind || loop_signals(s.loop, &err) < 0) {
+    if (err.kind || packages_allowed(&f->set.allow_packages, NULL, &err) < 0
+        || loop_signals(s.loop, &err) < 0) {
         int status = print_failure(&err);
 
         loop_free(s.loop);

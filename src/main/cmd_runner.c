@@ -8,6 +8,7 @@
 #include "ask/with.h"
 #include "base/mem.h"
 #include "engine/engines.h"
+#include "json/json.h"
 #include "mount/mount.h"
 #include "main/command.h"
 #include "main/fetcher.h"
@@ -34,6 +35,35 @@ static void take_name(const struct config *c, struct sandbox_options *o)
         o->run.name = NULL;
 }
 
+struct adding {
+    struct with *with;
+    const struct with_ask *ask;
+};
+
+/* What a client wants, if the user has allowed it. */
+static int add_packages(void *ctx, struct runner_child *child, const struct json *arguments,
+                        struct json **result, struct error *err)
+{
+    const struct adding *a = ctx;
+    struct argv wanted autorelease(argv_release) = ARGV_INIT;
+    struct sandbox *s = runner_child_sandbox(child);
+
+    for (const struct json *w = json_first(json_get(arguments, "with")); w; w = json_next(w))
+        if (packages_want(&wanted, "with", json_text(w), err) < 0)
+            return -1;
+    if (packages_allowed(&a->ask->c->front.allow_packages, &wanted, err) < 0
+        || !with_add(a->with, a->ask, s, &wanted, err))
+        return -1;
+    return runner_child_info(child, result, err);
+}
+
+/* Packages that a client adds go into /tmp of a sandbox that runs. */
+static void widen_tmp(const struct config *c, struct sandbox_options *o)
+{
+    if (c->front.allow_packages.n && o->run.tmp_size < o->run.memory / 2)
+        o->run.tmp_size = o->run.memory / 2;
+}
+
 static int run_in_session(struct config *c, struct loop *loop, struct runner_child *child, struct error *err)
 {
     struct mounts mounts autorelease(mounts_release) = {0};
@@ -43,6 +73,7 @@ static int run_in_session(struct config *c, struct loop *loop, struct runner_chi
     bool discard = false;
 
     setup_sandbox(c, &o);
+    widen_tmp(c, &o);
     if (setup_mounts(c, &mounts, err) < 0)
         return -1;
     o.run.mounts = &mounts;
@@ -64,8 +95,12 @@ static int run_in_session(struct config *c, struct loop *loop, struct runner_chi
     }
     struct sandbox *s = sandbox_new(&o, loop);
     struct asker *asker = asker_new(c, session.id);
-    const struct runner_extra extra[] = {
-        {"ask", asker_run, asker}, {"fetch_file", fetcher_run, c}, {"prepare", prepare_run, c}, {0}};
+    struct adding adding = {&with, &ask};
+    const struct runner_extra extra[] = {{"ask", asker_run, asker},
+                                         {"fetch_file", fetcher_run, c},
+                                         {"prepare", prepare_run, c},
+                                         {"add_packages", add_packages, &adding},
+                                         {0}};
     int status = runner_child_run(child, s, extra, &discard);
     asker_free(asker);
     if (discard)

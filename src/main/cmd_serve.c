@@ -11,6 +11,7 @@
 #include "base/url.h"
 #include "main/command.h"
 #include "main/front.h"
+#include "packages/packages.h"
 #include "process/loop.h"
 #include "process/signals.h"
 #include "front/runner.h"
@@ -117,7 +118,8 @@ static int take_names(struct serve *s, struct error *err)
 {
     const struct argv *allowed = &s->f->set.allow_hosts;
 
-    if (check_hosts(allowed, err) < 0 || check_proxies(&s->f->set.proxies, err) < 0)
+    if (packages_allowed(&s->f->set.allow_packages, NULL, err) < 0 || check_hosts(allowed, err) < 0
+        || check_proxies(&s->f->set.proxies, err) < 0)
         return -1;
     for (size_t i = 0; i < allowed->n; i++)
         argv_push(&s->hosts, allowed->v[i]);
@@ -160,6 +162,7 @@ static int open_server(struct serve *s, struct error *err)
         .proxies = &s->f->set.proxies,
         .public_url = s->public_url,
         .runners = s->runners,
+        .packages = &s->f->set.allow_packages,
         .model = s->f->set.model,
         .log = s->f->set.verbose || strcmp(log, "off") != 0 ? json ? on_json_log : on_log : NULL,
         .log_json = json,

@@ -178,7 +178,7 @@ def test_wrong_types(server):
     of = schemas(server)
     cube = "/v1/namespaces/{namespace}/code-interpreters/{name}/invocations/api/"
     paths = ["/create_sandbox", "/get_sandbox_info", "/run_code", "/execute_command", "/write_file", "/upload_file", "/download_file", "/list_files",
-             "/reset_sandbox", "/stop_sandbox", "/v1/sandbox/run", "/execute", "/contexts", "/run_jupyter", cube + "execute", cube + "files"]
+             "/reset_sandbox", "/add_packages", "/stop_sandbox", "/v1/sandbox/run", "/execute", "/contexts", "/run_jupyter", cube + "execute", cube + "files"]
     values = [None, True, 0, -1, 1e300, "", "x", "\u0000", "0" * 32, [], [1], {}, {"a": 1}, [[[]]], "A" * 5000]
     names = ["sandbox_id", "code", "command", "language", "timeout", "filename", "name", "content", "input", "model", "messages", "stream", "cells"]
 

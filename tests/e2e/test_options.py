@@ -195,6 +195,15 @@ def _(t):
     assert with_index(t, yaml="with: newname\n").value("__import__('newname').__version__") == "'1.0'"
 
 
+@option("allow-packages", "sandpail", *both)
+def _(t):
+    box = with_index(t)
+    ask = (lambda *names: box.server.open("/add_packages", {"sandbox_id": box.id, "with": names}).read().decode()) if box.id else \
+        lambda *names: json.dumps(box.server.call("add_packages", **{"with": names}))
+    assert "newname is not among the packages that this server allows" in ask("newname")
+    assert "sandpail 1.0" in ask("sandpail") and box.value("__import__('sandpail').__version__") == "'1.0'"
+
+
 @option("sandbox", "own", *both)
 def _(t):
     start = [word.replace("{name}", "ownbox") for word in HERE]

@@ -11,7 +11,9 @@ import pytest
 
 from chat_keys import ask, leave, start
 from conftest import PLACES, make_sandpiper, need_engine
+from mcp_stdio import Mcp
 from package_index import Index, uv
+from serving import Server
 
 # uv comes from outside, unless this machine has one. Without it pip does the work, which the tests of speed, dates and messages are not about.
 needs_uv = pytest.mark.skipif(not uv(), reason="there is no uv here, and none can be fetched")
@@ -539,3 +541,58 @@ def test_never_means_never_and_an_interrupt_ends_the_question(program, index, se
     ask(p, "/run 1 + 1", "2")
     leave(p)
     assert len(server.requests) == 2
+
+
+@pytest.fixture
+def server_of(program, index):
+    """server_of(option...): a server whose sandboxes get packages from the index."""
+    made = []
+
+    def start(*args):
+        made.append(Server(program, *args, env=env(index)))
+        return made[-1]
+    yield start
+    for server in made:
+        assert server.close() == 0
+
+
+@needs_uv
+def test_a_client_of_a_server_adds_what_is_allowed(server_of, index):
+    index.add("large", files={"large/__init__.py": "x = 1\n", "large/data.bin": bytes(90 << 20)})
+    server = server_of("--allow-packages", "Bucket_List,large", "--allow-packages", "sandpail", "--pool", "1")
+    made = server.ask("/create_sandbox", {"with": ["bucket-list>=2"]})
+    assert made["info"]["packages"].startswith("bucket-list 2.0, "), made
+    box = {"sandbox_id": made["sandbox_id"]}
+    assert server.ask("/run_code", dict(box, code="x = 42; import bucket_list, sandpail; sandpail.__version__"))["value"] == "'1.1'"
+    added = server.ask("/add_packages", dict(box, **{"with": ["large"]}))
+    assert added["info"]["packages"].startswith("bucket-list 2.0, large 1.0, "), added
+    assert server.ask("/run_code", dict(box, code="import large; large.x + x"))["value"] == "43"       # into the sandbox that runs
+    again = server.ask("/create_sandbox", {"conversation_id": "c", "with": ["sandpail<1.1"]})["sandbox_id"]
+    assert server.ask("/create_sandbox", {"conversation_id": "c", "with": ["sandpail<1.1"]})["sandbox_id"] == again
+    n = len(server.ask("/list_sandboxes", {})["sandboxes"])
+    for names, status, said in [(["other"], 403, "other is not among the packages that this server allows"), (["sandpail==9"], 422, "no version of sandpail==9"),
+                                (["sandpail @ http://127.0.0.1:9/x.whl"], 422, "packages have a name here"), ([], 422, "with"), (["--index-url=x"], 422, "an option"),
+                                ("sandpail", 422, "with"), (["sandpail,other"], 403, "other is not among")]:
+        r = server.open("/create_sandbox", {"with": names})
+        text = r.read().decode()
+        assert r.status == status and said in text, (names, r.status, text)
+    assert len(server.ask("/list_sandboxes", {})["sandboxes"]) == n      # who was refused has left none behind
+    assert "other" not in "".join(index.asked), index.asked
+
+
+@needs_uv
+def test_a_server_adds_none_by_itself(server_of, index, program):
+    r = server_of().open("/create_sandbox", {"with": ["sandpail"]})
+    assert r.status == 403 and b"this server adds no packages" in r.read() and not index.asked
+    mcp = Mcp(program, env=env(index))
+    assert "add_packages" not in [t["name"] for t in mcp.ask("tools/list")["result"]["tools"]]
+    mcp.close()
+    mcp = Mcp(program, "--allow-packages", "sandpail,bucket-list", env=env(index))
+    tool = [t for t in mcp.ask("tools/list")["result"]["tools"] if t["name"] == "add_packages"]
+    assert "They are: sandpail,bucket-list" in tool[0]["description"], tool
+    assert mcp.call("add_packages", **{"with": ["bucket-list"]})["structuredContent"]["packages"].startswith("bucket-list 2.0")
+    assert mcp.code("__import__('sandpail').__version__")["structuredContent"]["value"] == "'1.1'"
+    mcp.close()
+    for front in "serve", "mcp":
+        r = program.run(front, "--allow-packages", "sandpail>=1", stdin="")
+        assert r.code == 2 and "expected a name alone" in r.err, r

@@ -236,6 +236,11 @@ static const struct {
     {"again", child_again},
 };
 
+int runner_child_info(struct runner_child *c, struct json **result, struct error *err)
+{
+    return child_info(c, NULL, result, err);
+}
+
 static int perform(struct runner_child *c, const struct json *message, const struct runner_extra *extra,
                    struct json **result, struct error *err)
 {

@@ -56,6 +56,8 @@ void runner_child_event(struct runner_child *c, const char *kind, struct json *m
 struct json *runner_child_notices(struct runner_child *c);
 /* Returns the argument "name" of an operation on a file, below /mnt/data, where it may begin with that. */
 const char *runner_child_file(const struct json *arguments);
+/* The operation "info", whatever the arguments. */
+int runner_child_info(struct runner_child *c, struct json **result, struct error *err);
 /* Notes that a copy of the file with that name in the sandbox is at path, where get_file will find it too. */
 void runner_child_delivered(struct runner_child *c, const char *name, const char *path);
 

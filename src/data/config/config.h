@@ -40,7 +40,7 @@ struct front_settings {
     const char *listen, *token_file; /* token_file NULL: a fresh token */
     const char *public_url, *model;  /* or NULL */
     const char *log;                 /* "off", "text", "json" */
-    struct argv allow_hosts, proxies;
+    struct argv allow_hosts, proxies, allow_packages;
     int max_sandboxes, pool_size;
     int64_t ttl, queue; /* ms */
     bool quiet, verbose;

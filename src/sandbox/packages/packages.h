@@ -53,6 +53,11 @@ int packages_want_script(struct argv *wanted, const char *name, const char *code
 /* The lines of a lock (packages_set.lock), which may be a stranger's. */
 int packages_want_lock(struct argv *wanted, const char *where, const char *lines, struct error *err);
 
+/* May a client ask for them? allowed: what the user wrote, "seaborn,polars". ERROR_USAGE: one of allowed is
+ * no name alone. ERROR_USAGE with EPERM: one of wanted is none of them. What a package needs is allowed with
+ * it. wanted NULL: only look at allowed. */
+int packages_allowed(const struct argv *allowed, const struct argv *wanted, struct error *err);
+
 /* ---- what is had ---- */
 
 struct packages_set {  /* owns all of it */

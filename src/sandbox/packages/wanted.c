@@ -4,6 +4,7 @@
 #include "packages/packages.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -295,4 +296,50 @@ int packages_want_script(struct argv *wanted, const char *name, const char *code
 int packages_want_lock(struct argv *wanted, const char *where, const char *lines, struct error *err)
 {
     return want_lines(wanted, where, lines, err);
+}
+
+/* ---- what a client may ask for ---- */
+
+static char *plain_of(const char *one)
+{
+    size_t n = 0;
+
+    while (is_name(one[n]))
+        n++;
+    return package_name_plain(one, n);
+}
+
+static bool is_among(const struct argv *names, const char *one)
+{
+    autofree char *plain = plain_of(one);
+
+    for (size_t i = 0; i < names->n; i++) {
+        autofree char *its = plain_of(names->v[i]);
+
+        if (!strcmp(its, plain))
+            return true;
+    }
+    return false;
+}
+
+int packages_allowed(const struct argv *allowed, const struct argv *wanted, struct error *err)
+{
+    struct argv names autorelease(argv_release) = ARGV_INIT;
+
+    for (size_t i = 0; i < allowed->n; i++)
+        if (packages_want(&names, "--allow-packages", allowed->v[i], err) < 0)
+            return -1;
+    for (size_t i = 0; i < names.n; i++)
+        for (const char *p = names.v[i]; *p; p++)
+            if (!is_name(*p))
+                return error_set(err, ERROR_USAGE, 0,
+                                 "--allow-packages: %.100s: expected a name alone, without versions",
+                                 names.v[i]);
+    for (size_t i = 0; wanted && i < wanted->n; i++)
+        if (!is_among(&names, wanted->v[i]))
+            return error_set(err, ERROR_USAGE, EPERM,
+                             names.n ? "%.100s is not among the packages that this server allows"
+                                     : "%.100s: this server adds no packages (--allow-packages allows some)",
+                             wanted->v[i]);
+    return 0;
 }

@@ -23,6 +23,7 @@ struct mcp *mcp_new(const struct mcp_options *o)
 
     m->host = *o->host;
     m->separate = o->separate;
+    m->packages = o->packages;
     return m;
 }
 

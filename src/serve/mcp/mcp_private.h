@@ -52,6 +52,7 @@ void mcp_sessions_release(struct mcp *m);
 
 struct mcp {
     struct mcp_host host;
+    const struct argv *packages; /* the tool for them is offered if there are any */
     bool separate;
     struct owned sessions; /* of struct mcp_session */
     uint64_t messages;     /* so far, of all sessions */

@@ -2,6 +2,7 @@
  * know, each with an optional handle of a sandbox. */
 #include <string.h>
 
+#include "base/argv.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "mcp/mcp_private.h"
@@ -14,6 +15,7 @@ struct mcp_tool {
     int hints;
     const char *hidden; /* an argument that a model has no use for; or NULL */
     const char *needs;  /* one that is required here, because no file can be passed; or NULL */
+    bool packages;      /* only where some are allowed, which the description names */
 };
 
 static const struct mcp_tool tools[] = {
@@ -24,7 +26,13 @@ static const struct mcp_tool tools[] = {
     {"list_files", "list_files", .hints = READS | REPEATS},
     {"reset_sandbox", "reset", .hints = DESTROYS | REPEATS},
     {"fork_sandbox", "fork", .hints = 0},
+    {"add_packages", "add_packages", .hints = REPEATS, .packages = true},
 };
+
+static bool has_tool(const struct mcp *m, const struct mcp_tool *t)
+{
+    return !t->packages || (m->packages && m->packages->n);
+}
 
 static struct json *sandbox_schema(const struct mcp_request *q)
 {
@@ -58,9 +66,13 @@ static struct json *input_schema(const struct mcp_request *q, const struct mcp_t
 }
 
 /* Over HTTP the model has to send the handle, so the description of every tool says so. */
-static char *description(const struct mcp *m, const struct operation *o)
+static char *description(const struct mcp *m, const struct mcp_tool *t, const struct operation *o)
 {
-    return xasprintf("%s%s", o->description,
+    struct buf names autorelease(buf_release) = BUF_INIT(4096);
+
+    for (size_t i = 0; t->packages && i < m->packages->n; i++)
+        buf_addf(&names, "%s%s", i ? ", " : " They are: ", m->packages->v[i]);
+    return xasprintf("%s%s%s", o->description, buf_str(&names),
                      m->separate ? " To keep variables and files, pass the \"sandbox\" of an earlier result."
                                  : "");
 }
@@ -79,7 +91,9 @@ void mcp_tools_list(const struct mcp_request *q)
 
     for (size_t i = 0; i < countof(tools); i++) {
         const struct operation *o = operation_find(tools[i].operation);
-        autofree char *told = description(q->link->mcp, o);
+        if (!has_tool(q->link->mcp, &tools[i]))
+            continue;
+        autofree char *told = description(q->link->mcp, &tools[i], o);
 
         json_add(list, json_object_of({"name", json_string(tools[i].name)}, {"title", json_string(o->title)},
                                       {"description", json_string(told)},
@@ -90,10 +104,10 @@ void mcp_tools_list(const struct mcp_request *q)
     mcp_result(q, json_object_of({"tools", list}));
 }
 
-static const struct mcp_tool *tool_find(const char *name)
+static const struct mcp_tool *tool_find(const struct mcp *m, const char *name)
 {
     for (size_t i = 0; name && i < countof(tools); i++)
-        if (!strcmp(tools[i].name, name))
+        if (!strcmp(tools[i].name, name) && has_tool(m, &tools[i]))
             return &tools[i];
     return NULL;
 }
@@ -123,7 +137,7 @@ void mcp_tools_call(const struct mcp_request *q)
 {
     const char *name = json_str(json_get(q->params, "name")), *sandbox;
     const struct json *given = json_get(q->params, "arguments");
-    const struct mcp_tool *t = tool_find(name);
+    const struct mcp_tool *t = tool_find(q->link->mcp, name);
     struct error err = {0};
 
     bool good = json_type(given) == JSON_OBJECT || json_type(given) == JSON_NULL;

@@ -341,6 +341,13 @@ static void show_fork(const struct mcp_answer *a)
     answer_text(a, line);
 }
 
+static void show_packages(const struct mcp_answer *a)
+{
+    autofree char *line = xasprintf("Installed now: %s", json_text(json_get(a->result, "packages")));
+
+    answer_text(a, line);
+}
+
 void mcp_show_result(const struct mcp_answer *a)
 {
     static const struct {
@@ -349,7 +356,7 @@ void mcp_show_result(const struct mcp_answer *a)
     } shows[] = {
         {"run_code", show_code}, {"execute_command", show_command}, {"put_file", show_put},
         {"get_file", show_file}, {"list_files", show_file_list},    {"reset", show_reset},
-        {"fork", show_fork},
+        {"fork", show_fork},     {"add_packages", show_packages},
     };
 
     if (!a->result) {

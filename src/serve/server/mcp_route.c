@@ -123,7 +123,7 @@ static const struct route rows[] = {
 void mcp_routes(struct server *s)
 {
     const struct mcp_host host = mcp_runners_host(s->o.runners);
-    const struct mcp_options o = {.host = &host, .separate = true};
+    const struct mcp_options o = {.host = &host, .separate = true, .packages = s->o.packages};
 
     s->mcp = mcp_new(&o);
     server_routes(s, rows, countof(rows));

@@ -115,6 +115,8 @@ static void on_job_done(void *ctx, const struct json *result, const struct error
 {
     struct job *j = ctx;
 
+    if (!result && j->call.made) /* who wanted it does not know its id */
+        lease_call_end(&j->call);
     if (result)
         (j->asks->shape ? j->asks->shape : shape_result)(j, result);
     else if (is_absent(j, err))
@@ -174,6 +176,7 @@ static void on_job_given(void *ctx, struct lease *h, bool made)
     struct job *j = ctx;
 
     http_request_waits(j->q, false);
+    j->call.made = made && !strcmp(j->asks->operation, "add_packages");
     if (made)
         http_request_made(j->q, h);
     if (http_request_wants_stream(j->q))
@@ -241,14 +244,18 @@ static void on_call(struct http_request *q)
         ask_sandbox(&j, h, &w, operation_arguments(c, q));
 }
 
+static const struct sandbox_call with = {"add_packages", shape_info, false, {{0}}};
+
 static void on_create(struct http_request *q)
 {
-    const char *conversation = json_str(json_get(http_request_body(q), "conversation_id"));
+    bool more = json_get(http_request_body(q), "with") != NULL;
+    /* a copy, since the arguments are taken out of the body */
+    autofree char *conversation = xstrdup(json_str(json_get(http_request_body(q), "conversation_id")));
     const struct queue_want w = {.client = http_request_client(q),
                                  .conversation = conversation && *conversation ? conversation : NULL};
-    struct job j = {.q = q, .asks = http_request_route(q)->data};
+    struct job j = {.q = q, .asks = more ? &with : http_request_route(q)->data};
 
-    ask_sandbox(&j, NULL, &w, json_object());
+    ask_sandbox(&j, NULL, &w, more ? operation_arguments(&with, q) : json_object());
 }
 
 static void on_stop(struct http_request *q)
@@ -317,12 +324,11 @@ static const struct sandbox_call create = {"info", shape_info, false, {{0}}},
 /* The rows whose body or result is missing here get them from the operation. */
 static struct route rows[] = {
     {"POST", "/create_sandbox", "create_sandbox", "Create a sandbox, or find that of the conversation",
-     .handle = on_create, .data = &create,
-     .body = OBJECT
-     "{\"conversation_id\": {\"anyOf\": [{\"type\": \"string\", \"maxLength\": 256}, {\"type\": "
-     "\"null\"}], \"description\": \"The same id finds the same sandbox\"}}, " NO_MORE},
+     .handle = on_create, .data = &create, .also = "403 502"},
     {"POST", "/get_sandbox_info", "get_sandbox_info", "Engine, packages, limits, variables",
      .handle = on_call, .data = &info},
+    {"POST", "/add_packages", "add_packages", "Let code import packages that the server allows",
+     .handle = on_call, .data = &with, .also = "403 502"},
     {"POST", "/run_code", "run_code", "Run Python; variables and files stay", .handle = on_call,
      .data = &code, .stream = "text/event-stream"},
     {"POST", "/execute_command", "execute_command", "Run a shell command beside the interpreter",
@@ -424,6 +430,19 @@ static char *schema_of_result(const struct sandbox_call *c, const struct operati
     return json_print(out);
 }
 
+/* A conversation, and what is added to its sandbox at once. */
+static char *create_body(void)
+{
+    struct json *properties = parsed_body(
+        "{\"conversation_id\": {\"anyOf\": [{\"type\": \"string\", \"maxLength\": 256}, {\"type\": "
+        "\"null\"}], \"description\": \"The same id finds the same sandbox\"}}");
+
+    json_copy_all(properties, json_get(operation_find(with.operation)->arguments, "properties"));
+    autojson struct json *out = json_object_of({"type", json_string("object")}, {"properties", properties},
+                                               {"additionalProperties", json_boolean(false)});
+    return json_print(out);
+}
+
 /* What the rows point to is made once and kept, because the rows are static. */
 void sandbox_routes(struct server *s)
 {
@@ -434,7 +453,7 @@ void sandbox_routes(struct server *s)
         const struct operation *o = c ? operation_find(c->operation) : NULL;
 
         if (o && c != &file && !rows[i].body)
-            rows[i].body = body_of(c, o);
+            rows[i].body = c == &create ? create_body() : body_of(c, o);
         if (o && c != &file && !rows[i].result)
             rows[i].result = schema_of_result(c, o);
         if (!c || o) /* an operation that this runner does not have gets no route */
