@@ -255,22 +255,40 @@ def test_a_proxy_that_dies(sandpiper, site):
 
 @pytest.mark.parametrize("words,said", [
     (("--allow-net", "*"), "--allow-net *: that is no host"),
-    (("--allow-net", "http://a.org"), "--allow-net http://a.org: "),
+    (("--allow-net", "http://a.org"), "--allow-net http://a.org: that is a URL"),
     (("--allow-net", "127.1"), "--allow-net 127.1: that is no host"),
     (("--allow-net", "a.org:0"), "a port is a number from 1 to 65535"),
     (("--secret", "NOTHING=a.org"), "the environment has no variable of that name"),
     (("--secret", "SHORT=a.org"), "its value must have 8 to 4096 bytes"),
     (("--secret", "a.org"), "expected NAME=HOST"),
+    (("--secret", "SHORT=http://a.org"), "its value must have 8 to 4096 bytes"),
+    (("--secret", "HOME=http://a.org"), "--secret HOME: \"http://a.org\" is no host"),
+    (("--allow-net", ""), "--allow-net : no host is named"),
 ])
 def test_wrong_words(sandpiper, words, said):
     r = sandpiper.run(*words, "question?", env={"SHORT": "123", "OPENAI_API_KEY": "x", "OPENAI_BASE_URL": "http://127.0.0.1:9"})
     assert r.code == 2 and said in r.err and "123" not in r.err, r
 
 
+@pytest.mark.parametrize("command", ["mcp", "batch"])
+def test_sandboxes_of_fronts_have_none(sandpiper, command):
+    r = sandpiper.run(command, "--allow-net", "a.org", stdin="")
+    assert r.code == 2 and command + " has no option --allow-net" in r.err, r
+    sandpiper.configure("allow_net: [a.org]\n")
+    r = sandpiper.run("mcp", stdin="")
+    assert r.code == 0 and "these sandboxes have no network" in r.err, r
+
+
 def test_an_engine_of_ones_own(sandpiper):
     sandpiper.configure("engines: {mine: {start: [python3, '{python}']}}\n")
     r = sandpiper.run("exec", "--sandbox", "mine", "--allow-net", "a.org", "-c", "1")
     assert r.code == 125 and "mine cannot be given hosts: --allow-net and --secret need docker, podman or bwrap" in r.err, r
+
+
+def test_certificates_are_there(sandpiper):
+    """Or no host could be asked by https."""
+    r = sandpiper.run("exec", "-q", "--allow-net", "a.example", "-c", "import ssl\nprint(len(ssl.create_default_context().get_ca_certs()) > 50)")
+    assert r.out == "True\n", r
 
 
 def test_servers_of_the_codes_own(sandpiper, site):

@@ -243,9 +243,10 @@ def test_what_a_receipt_cannot_have(sandpiper, serve):
     r = sandpiper.run("rerun", "m.json")
     assert r.code == 1 and "piece 1, " in r.out, r
     assert sandpiper.run("rerun", "--mount", "m", "m.json").code == 0
-    assert sandpiper.run("--sandbox-name", "kept", "one?").code == 0
+    assert sandpiper.run("--allow-net", "a.example", "--sandbox-name", "kept", "one?").code == 0
     r = sandpiper.run("receipt")
-    assert r.err == 'sandpiper: the code ran in the sandbox "kept": what was in it before is not in the receipt\n', r
+    assert r.err == ("sandpiper: the code could reach a.example (--allow-net): what came from there is not in the receipt, and rerun has no network\n"
+                     'sandpiper: the code ran in the sandbox "kept": what was in it before is not in the receipt\n'), r
     assert sandpiper.run("rm", "kept").code == 0
 
 

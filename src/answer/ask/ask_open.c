@@ -70,6 +70,7 @@ static void on_sandbox_up(void *ask, const struct sandbox *s)
                                   .python = python,
                                   .name = a->c->sandbox_name,
                                   .lock = sandbox_options(s)->with_lock,
+                                  .hosts = sandbox_options(s)->hosts,
                                   .mounts = mounts,
                                   .n_mounts = m ? m->n : 0}};
 

@@ -194,6 +194,14 @@ static void lacks_mounts(const struct making *m, const struct json *mounts)
                          json_text(path)));
 }
 
+static void lacks_hosts(const struct making *m, const char *hosts)
+{
+    if (hosts)
+        lacks_once(m, xasprintf("the code could reach %s (--allow-net): what came from there is not in the "
+                                "receipt, and rerun has no network",
+                                hosts));
+}
+
 /* What a piece ran in: a new place only where it is another one than before. packages: the lines of a
  * cell. */
 static void add_place_of(struct making *m, const char *text, const char *packages)
@@ -219,6 +227,7 @@ static void add_place_of(struct making *m, const char *text, const char *package
     }
     receipt_add_packages(p, packages);
     lacks_mounts(m, json_get(o, "mounts"));
+    lacks_hosts(m, json_str(json_get(o, "hosts")));
 }
 
 /* Its own output, each stream by itself. */

@@ -360,7 +360,7 @@ static void note_place(struct store *s, const struct event *e)
     autojson struct json *o = json_object_of(
         {"engine", json_string(e->sandbox.engine)}, {"image", json_string(e->sandbox.image)},
         {"runtime", json_string(e->sandbox.runtime)}, {"sandpiper", json_string(VERSION)}, {"mounts", mounts},
-        {"with", json_string(e->sandbox.lock)});
+        {"with", json_string(e->sandbox.lock)}, {"hosts", json_string(e->sandbox.hosts)});
 
     xreplace(&s->place, json_print(o));
 }

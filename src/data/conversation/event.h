@@ -105,9 +105,10 @@ struct event {
         struct {
             const char *id, *model, *provider, *endpoint, *sandbox, *version;
         } session;
-        /* image, runtime, name: or NULL. lock: of packages that the user asked for; or NULL */
+        /* image, runtime, name: or NULL. lock: of packages that the user asked for; hosts: that code may
+         * reach; or NULL */
         struct {
-            const char *engine, *image, *runtime, *python, *name, *lock;
+            const char *engine, *image, *runtime, *python, *name, *lock, *hosts;
             const struct event_mount *mounts;
             size_t n_mounts;
         } sandbox;

@@ -131,6 +131,8 @@ static int rule_read(const char *text, size_t len, struct net_rule *r, struct er
     size_t host_len = len;
 
     *r = (struct net_rule){.below = len > 2 && !strncmp(text, "*.", 2)};
+    if (memmem(text, len, "://", 3))
+        return rule_bad(text, len, "that is a URL, not a host alone", err);
     if (!split_port(text, &host_len, &r->port))
         return rule_bad(text, len, "a port is a number from 1 to 65535", err);
     size_t from = r->below ? 2 : 0;
@@ -143,6 +145,8 @@ static int rule_read(const char *text, size_t len, struct net_rule *r, struct er
 
 int rules_add(struct net_rules *r, const char *text, struct error *err)
 {
+    if (!text[strspn(text, ", ")])
+        return rule_bad(text, strlen(text), "no host is named", err);
     while (*text) {
         text += strspn(text, ", ");
         size_t len = strcspn(text, ", ");
@@ -220,8 +224,11 @@ int rules_add_secret(struct net_rules *r, const char *text, const char *value, s
     if (check_secret(name, value, err) < 0)
         return -1;
     struct net_rule to;
-    if (rule_read(host, len, &to, err) < 0)
-        return -1;
+    if (rule_read(host, len, &to, NULL) < 0)
+        return error_set(err, ERROR_USAGE, 0,
+                         "--secret %s: \"%.*s\" is no host\n"
+                         "Name it alone: NAME=api.example.com, NAME=192.168.1.5:8080",
+                         name, (int)(len < 300 ? len : 300), host);
     r->secrets[r->n_secrets++] = (struct net_secret){
         .name = steal(&name), .value = xstrdup(value), .header = xstrdup(header), .to = to};
     return 0;

@@ -521,6 +521,9 @@ def hint_for(worker, e, frames):
         return limit_met(e)
     if isinstance(e, RuntimeError) and "start new thread" in safe_str(e):
         return 'the sandbox may have %s processes and threads in all' % OPTIONS.get('told_pids', 'no more')
+    if OPTIONS['net'] and isinstance(e, OSError) and 'CERTIFICATE_VERIFY_FAILED' in safe_str(e):
+        return ('the host was reached, and its certificate is not trusted here; an image without the package '
+                'ca-certificates trusts none')
     if isinstance(e, OSError) and (e.errno in (EADDRNOTAVAIL, ENETUNREACH) or type(e).__name__ in (
             'gaierror', 'URLError', 'ConnectionError', 'ConnectTimeout')):
         return ('hosts are reached through the proxy in HTTP_PROXY alone, and only those that the user allows'
