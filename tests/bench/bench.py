@@ -21,6 +21,7 @@ import threading
 import time
 
 import batches
+import copies
 import mcp
 import peers
 import questions
@@ -530,11 +531,26 @@ def batch(env):
            rate >= 1.5 * bare and cpu <= 0.7 * bare_cpu)
 
 
+def live_copy(env):
+    """A live copy of an interpreter with 500 MB in arrays, gone on from by a sandbox that is up; then each page of them is written to. Beside it a bare
+    fork that does the same. 200 at once; and rows of a batch, beside those that load a CSV of 100 MB themselves (fewer, for each takes that long)."""
+    for engine in ENGINES:
+        got = {k[:-7]: v / 1000 for k, v in cells(engine, "copies", "numpy").items() if k.endswith("_p50_us")}
+        whole = got["in"] + got["first"] + got["touch"]
+        report(f"a live copy gone on from, 500 MB, {engine}", f"{got['in']:.0f} ms, all pages {whole:.0f} ms",
+               f"a bare fork, all pages {got['fork']:.0f} ms: {whole / got['fork']:.2f}x; written in {got['out']:.0f} ms", "2.0x", whole <= 2 * got["fork"])
+    got = cells("bwrap", "forks", 200)
+    report("200 at once from a copy of 500 MB, bwrap", f"{got['Pss_kb'] / 1024:.0f} MB together", f"by themselves {got['Rss_kb'] / 1024:.0f} MB; own pages "
+           f"{got['Private_Dirty_kb'] / 1024 / 200:.1f} MB each; one takes all memory: {got['hurt']:.0f} others hurt", "3 GB, none", got["Pss_kb"] < 3 << 20 and not got["hurt"])
+    copy, load = copies.measure(PROGRAM, env, 100 << 20, 200, 20, 2)
+    report("200 rows of batch --prepare, CSV of 100 MB", f"{copy * 1000:.0f} ms a row", f"rows that load it {load * 1000:.0f} ms: {copy / load:.2f}x", "0.5x", copy <= 0.5 * load)
+
+
 # Fast ones first; other parts of the house add theirs.
 ROWS = {"start": start, "prompt": prompt, "memory": memory, "cell": cell, "snapshots": snapshots, "cold": cold, "reader": reader,
         "markdown": markdown, "oneshot": oneshot, "named": named, "flood": flood, "gigabyte": gigabyte, "figure": first_figure, "files": big_file,
         "upload": upload, "runner": runner, "mcp": mcp_server, "serve": serve, "pool": pool,
-        "idle": idle, "question": http_question, "batch": batch}
+        "idle": idle, "question": http_question, "batch": batch, "copies": live_copy}
 
 
 def main():

@@ -10,6 +10,13 @@
  *                             more it is in each pair; right after one of 60 ms, which a snapshot then comes
  *                             between; and two cells in such a sandbox, the first of which forks, beside the
  *                             same two without the fork; state of 500 MB
+ *     cells ENGINE copies none|numpy
+ *                             milliseconds: a live copy is written, again, and gone on from, by a new sandbox
+ *                             that is up; the next cell there, and one that writes to each page of the state;
+ *                             and what a bare fork with the same two cells takes; state of 500 MB
+ *     cells ENGINE forks N    N sandboxes at once that go on from one copy with 500 MB in arrays and read all
+ *                             of it: what they take each by itself and together (PSS) in kB; then one takes
+ *                             all memory that it may have, and the others are asked again
  *     cells - profile FILE    write the seccomp profile that containers get
  *
  * One line of "key value" pairs on stdout.
@@ -38,6 +45,11 @@ static int by_value(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
+}
+
+static void free_box(struct sandbox **s)
+{
+    sandbox_free(*s);
 }
 
 static int run_cell(struct sandbox *s, const char *code, struct error *err)
@@ -379,6 +391,183 @@ static int snapshots(const struct sandbox_options *options, struct loop *loop, c
     return status;
 }
 
+/* ---- live copies */
+
+/* Writes to each page, so that each is copied. */
+static const char touch_code[] = "for a in x:\n"
+                                 "    a[::512] += 1\n";
+/* In a child, of which the parent knows when it had begun and when it was done. */
+static const char fork_and_touch_code[] = "def fork_and_touch():\n"
+                                          "    begin = time.monotonic()\n"
+                                          "    child = os.fork()\n"
+                                          "    if child == 0:\n"
+                                          "        try:\n"
+                                          "            print(1, end='')\n"
+                                          "            for a in x: a[::512] += 1\n"
+                                          "        finally:\n"
+                                          "            os._exit(0)\n"
+                                          "    os.waitpid(child, 0)\n"
+                                          "    return time.monotonic() - begin\n";
+
+/* The copy in fd is gone on from in a new sandbox: how long that took, and its first two cells. */
+static int time_copy(const struct sandbox_options *o, struct loop *loop, int fd, int64_t us[3],
+                     struct error *err)
+{
+    autorelease(free_box) struct sandbox *s = sandbox_new(o, loop);
+
+    if (run_cell(s, "1", err) < 0)
+        return -1;
+    int64_t at[4] = {clock_us()};
+    if (sandbox_copy_in(s, fd, 1, err) < 0)
+        return -1;
+    at[1] = clock_us();
+    if (run_cell(s, "print(1)", err) < 0)
+        return -1;
+    at[2] = clock_us();
+    if (run_cell(s, touch_code, err) < 0)
+        return -1;
+    at[3] = clock_us();
+    for (int i = 0; i < 3; i++)
+        us[i] = at[i + 1] - at[i];
+    return 0;
+}
+
+static int64_t time_fork(struct sandbox *s, struct error *err)
+{
+    struct cell_result r = {0};
+
+    if (sandbox_run(s, "fork_and_touch()", strlen("fork_and_touch()"), NULL, &r, err) < 0)
+        return -1;
+    int64_t us = r.value ? (int64_t)(strtod(r.value, NULL) * 1e6) : -1;
+    cell_result_release(&r);
+    return us;
+}
+
+static int copies(const struct sandbox_options *given, struct loop *loop, const char *state,
+                  struct error *err)
+{
+    enum { TURNS = 7, OUT = 0, IN, FIRST, TOUCH, FORK, KINDS };
+    static const char *const names[KINDS] = {"out", "in", "first", "touch", "fork"};
+    struct sandbox_options o = *given;
+    int64_t us[KINDS][TURNS], copied[3];
+
+    o.run.memory = INT64_C(3) << 30;
+    o.run.snapshots = false;
+    autorelease(free_box) struct sandbox *s = sandbox_new(&o, loop);
+    autofree char *prepare = xasprintf(
+        "import os, time\n%s\n%s",
+        !strcmp(state, "numpy") ? "import numpy\nx = [numpy.ones(6553600) for i in range(10)]" : "x = []",
+        fork_and_touch_code);
+    if (run_cell(s, prepare, err) < 0)
+        return -1;
+    for (int i = 0; i < TURNS; i++) {
+        autoclose int fd = fd_sealable("bench");
+        int64_t begin = clock_us();
+
+        us[FORK][i] = time_fork(s, err);
+        begin = clock_us();
+        if (us[FORK][i] < 0 || sandbox_copy_out(s, fd, err) < 0)
+            return -1;
+        us[OUT][i] = clock_us() - begin;
+        if (time_copy(&o, loop, fd, copied, err) < 0)
+            return -1;
+        for (int k = 0; k < 3; k++)
+            us[IN + k][i] = copied[k];
+    }
+    for (int k = 0; k < KINDS; k++)
+        print_times(names[k], us[k], TURNS);
+    return 0;
+}
+
+/* The number that a line of its smaps_rollup has, in kB; the state is read before. -1 with err. */
+static int64_t memory_of(struct sandbox *s, const char *line, struct error *err)
+{
+    autofree char *code = xasprintf(
+        "for a in x: a.sum()\n"
+        "next(int(w.split()[1]) for w in open('/proc/self/smaps_rollup') if w.startswith('%s:'))",
+        line);
+    struct cell_result r = {0};
+
+    if (sandbox_run(s, code, strlen(code), NULL, &r, err) < 0)
+        return -1;
+    int64_t kb = r.value ? strtoll(r.value, NULL, 10) : -1;
+    if (kb < 0)
+        error_set(err, ERROR_SANDBOX, 0, "no memory: %s", r.exception ? r.exception : "?");
+    cell_result_release(&r);
+    return kb;
+}
+
+static int sum_memory(struct sandbox *const *s, int n, struct error *err)
+{
+    static const char *const lines[] = {"Rss", "Pss", "Private_Dirty"};
+
+    for (size_t k = 0; k < countof(lines); k++) {
+        int64_t sum = 0;
+
+        for (int i = 0; i < n; i++) {
+            int64_t kb = memory_of(s[i], lines[k], err);
+
+            if (kb < 0)
+                return -1;
+            sum += kb;
+        }
+        printf("%s_kb %lld ", lines[k], (long long)sum);
+    }
+    return 0;
+}
+
+/* How many of the others are not as they were after the first one has taken all memory. */
+static int hurt(struct sandbox *const *s, int n, struct error *err)
+{
+    static const char eat[] = "y = []\nwhile True: y.append(bytearray(b'x' * (16 << 20)))",
+                      whole[] = "assert sum(a.sum() for a in x) == 65536000";
+    struct cell_result r = {0};
+    struct error why;
+    int bad = 0;
+
+    if (sandbox_run(s[0], eat, strlen(eat), NULL, &r, err) < 0)
+        return -1;
+    int ended = r.status;
+    cell_result_release(&r);
+    for (int i = 1; i < n; i++)
+        bad += run_cell(s[i], whole, &why) < 0;
+    printf("ended %d hurt %d ", ended, bad);
+    return 0;
+}
+
+static int begin_forks(const struct sandbox_options *o, struct loop *loop, struct sandbox **s, int n,
+                       struct error *err)
+{
+    autorelease(free_box) struct sandbox *first = sandbox_new(o, loop);
+    autoclose int fd = fd_sealable("bench");
+
+    if (run_cell(first, "import numpy\nx = [numpy.ones(6553600) for i in range(10)]", err) < 0
+        || sandbox_copy_out(first, fd, err) < 0)
+        return -1;
+    int64_t begin = clock_us();
+    for (int i = 0; i < n; i++) {
+        s[i] = sandbox_new(o, loop);
+        if (sandbox_copy_in(s[i], fd, 1, err) < 0)
+            return -1;
+    }
+    printf("started_ms %lld ", (long long)(clock_us() - begin) / 1000);
+    return 0;
+}
+
+static int forks(const struct sandbox_options *given, struct loop *loop, int n, struct error *err)
+{
+    struct sandbox_options o = *given;
+    struct sandbox **s = xcalloc((size_t)n, sizeof(struct sandbox *));
+
+    o.run.memory = INT64_C(1) << 30;
+    o.run.snapshots = false;
+    int status = begin_forks(&o, loop, s, n, err) < 0 || sum_memory(s, n, err) < 0 ? -1 : hurt(s, n, err);
+    for (int i = 0; i < n; i++)
+        sandbox_free(s[i]);
+    free(s);
+    return status;
+}
+
 /* Peak memory in KiB. Not getrusage: its figure is inherited from who started us. */
 static long peak_kb(void)
 {
@@ -392,11 +581,6 @@ static long peak_kb(void)
     if (f)
         fclose(f);
     return kb;
-}
-
-static void free_box(struct sandbox **s)
-{
-    sandbox_free(*s);
 }
 
 static int flood(const struct sandbox_options *o, struct loop *loop, int megabytes, struct error *err)
@@ -431,8 +615,10 @@ int main(int argc, char **argv)
     int status = -1;
 
     if (argc != 4) {
-        fprintf(stderr, "usage: cells ENGINE warm|flood N, cells ENGINE snapshots STATE, or cells - profile "
-                        "FILE\n");
+        fprintf(
+            stderr,
+            "usage: cells ENGINE warm|flood|forks N, cells ENGINE snapshots|copies STATE, or cells - profile "
+            "FILE\n");
         return 2;
     }
     if (!strcmp(argv[2], "profile")) {
@@ -450,6 +636,10 @@ int main(int argc, char **argv)
             error_errno(&err, "%s", dir);
         else if (!strcmp(argv[2], "warm"))
             status = warm(&o, loop, n, &err);
+        else if (!strcmp(argv[2], "copies"))
+            status = copies(&o, loop, argv[3], &err);
+        else if (!strcmp(argv[2], "forks"))
+            status = forks(&o, loop, n, &err);
         else if (!strcmp(argv[2], "snapshots"))
             status = snapshots(&o, loop, argv[3], &err);
         else

@@ -4,6 +4,7 @@ import json
 import os
 import time
 
+import copies
 import uploads
 
 # In pieces, as a program writes them; one write of 1 GB would be killed for its memory.
@@ -30,7 +31,7 @@ class Model(http.server.BaseHTTPRequestHandler):
         question = json.dumps(body["messages"][1])
         if "slowly" in question:
             time.sleep(0.3)
-        code = GIGABYTE if "gigabyte" in question else uploads.CODE if "fifty files" in question else "print(1)"
+        code = copies.LOAD + copies.USE if "load the table" in question else copies.USE if "the table" in question else GIGABYTE if "gigabyte" in question else uploads.CODE if "fifty files" in question else "print(1)"
         if body["messages"][-1]["role"] == "tool":
             deltas, finish = [{"content": "The answer is "}, {"content": "1."}], "stop"
         else:

@@ -9,6 +9,7 @@ import pytest
 from named_sandboxes import gone, hold, listed, named, named_bwrap, record, run  # noqa: F401, F811
 from test_fork import HELD
 
+FULL = "big = [bytearray(b'x' * (20 << 20)) for _ in range(8)]\nfor i in range(4):\n    open('f%d' % i, 'wb').write(big[0])"     # of 300 MB
 LOOK = "print(next(g), add(2), half.read(2), sorted(os.listdir('.')), sorted(n for n in dir() if n in ('mine', 'v')))"
 
 
@@ -82,12 +83,32 @@ def test_one_that_has_ended(named):                             # noqa: F811
 
 
 @pytest.mark.parametrize("code, said", [("import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()", "threads are running"),
-                                        ("big = [bytearray(b'x' * (20 << 20)) for _ in range(8)]\nfor i in range(4):\n    open('f%d' % i, 'wb').write(big[0])", "more memory than")])
+                                        (FULL, "more memory than")])
 def test_where_there_can_be_no_copy(named, code, said):         # noqa: F811
     assert run(named, "x = 1\n" + code, "--memory", "300m").code == 0
     r = named.run("fork", "work", "other")
     assert r.code == 3 and said in r.err and r.out == "", r
     assert run(named, "print(x)").out == "1\n" and sorted(listed(named)) == ["work"]
+
+
+def test_nothing_stays_open(named):                             # noqa: F811
+    """Of copies that are made, and of those that are refused: the same descriptors and, but for what Python itself learns, the same pieces of memory."""
+    look = "print(sorted(os.listdir('/proc/self/fd')), len(open('/proc/self/maps').readlines()))"
+    assert run(named, "import os\n" + look, "--memory", "300m").code == 0
+    names = ["c%d" % i for i in range(6)]
+    assert named.run("fork", "work", names[0]).code == 0
+    first = run(named, look).out
+    for name in names[1:]:
+        assert named.run("fork", "work", name).code == 0
+    assert run(named, look).out.split("]")[0] == first.split("]")[0]
+    assert int(run(named, look).out.split()[-1]) <= int(first.split()[-1]) + 8
+    assert named.run("rm", *names).code == 0
+    assert run(named, FULL + "\n" + look).code == 0
+    before = run(named, look).out
+    for _ in range(5):
+        assert named.run("fork", "work", "other").code == 3
+    after = run(named, look).out
+    assert after.split("]")[0] == before.split("]")[0] and int(after.split()[-1]) <= int(before.split()[-1]) + 8, (before, after)
 
 
 def test_killed_meanwhile(named):                               # noqa: F811

@@ -386,12 +386,11 @@ def own_memory():
 
 def write_copy(self, fd):
     """Write us into the file. In the copy, which goes on from here: where the C library has its thread's
-    number, and which descriptors there are."""
+    number, and which descriptors there are; here None."""
     if posix.uname()[4] != 'x86_64' or sys.maxsize < 1 << 32 or not sys.platform.startswith('linux'):
         raise NoCopy('it can be made on x86-64 only')
     if not (has_one_thread() or soon_has_one_thread()):     # noqa: from snapshot.py
         raise NoCopy('threads are running')
-    import marshal
     import re                                   # noqa: what is needed later is there before we look
     try:
         cwd = posix.getcwdb()
@@ -403,6 +402,21 @@ def write_copy(self, fd):
     zone = Zone([part[:2] for part in memory_map(what_is_mapped())])
     memory, maps = [posix.open('/proc/self/' + name, posix.O_RDONLY | posix.O_CLOEXEC)
                     for name in ('mem', 'maps')]
+    tid_at = None
+    try:
+        tid_at = write_with(zone, memory, maps, fd, (ours, descriptors, cwd))
+    finally:
+        if tid_at is None:                      # in the copy none of them is there
+            posix.close(memory)
+            posix.close(maps)
+            zone.release()
+    return tid_at and (tid_at, set(ours).union(one[0] for one in descriptors) - {fd})
+
+
+def write_with(zone, memory, maps, fd, known):
+    """Returns, in the copy alone, where the C library has its thread's number."""
+    import marshal
+    ours, descriptors, cwd = known
     most = posix.fstat(fd).st_size - SPARE      # what files may take of the sandbox's memory
     files, begin = write_files(zone, fd, SMALL_PAGE, most - own_memory())
     kernel = state_of_kernel(zone)
@@ -426,10 +440,8 @@ def write_copy(self, fd):
     if outcome is None:
         raise NoCopy('its memory does not come to rest')
     if outcome > 0:
-        return kernel[1], set(ours).union(one[0] for one in descriptors) - {fd}
+        return kernel[1]
     stack = zone.number(LIST_AT)
-    posix.close(memory)
-    posix.close(maps)
     if outcome < 0:
         raise NoCopy('there is no memory for it')
     text = marshal.dumps((parts, stack, kernel, list(ours.items()), descriptors, files, cwd, versions(parts)))
@@ -437,7 +449,6 @@ def write_copy(self, fd):
         raise NoCopy('its memory is in too many pieces')
     zone.window(fd, end)[:len(text)] = text
     zone.window(fd, 0)[:16] = len(text).to_bytes(8, 'little') + end.to_bytes(8, 'little')
-    zone.release()
     return None
 
 

@@ -11,21 +11,23 @@
 #include "json/json.h"
 
 struct lease_fork {
-    struct lease_call *call;
-    int fd;
-    char of[RUNNERS_ID + 1];
+    struct lease_call *call;         /* of the sandbox that is copied, until the end */
+    struct lease_call to;            /* of the new one */
+    int fd;                          /* of the copy; -1: there is none yet */
     struct runner_listener listener; /* of the call */
 };
 
 int lease_fork_file(const struct lease_fork *f)
 {
-    return f ? fcntl(f->fd, F_DUPFD_CLOEXEC, 0) : -1;
+    return f && f->fd >= 0 ? fcntl(f->fd, F_DUPFD_CLOEXEC, 0) : -1;
 }
 
 void lease_fork_free(struct lease_fork *f)
 {
     if (!f)
         return;
+    f->to.fork = NULL;
+    lease_call_leave(&f->to);
     fd_close(&f->fd);
     free(f);
 }
@@ -37,68 +39,89 @@ static void on_fork_event(void *ctx, const struct json *event)
     f->listener.event(f->listener.ctx, event);
 }
 
-/* The copy belongs to its sandbox alone from now on. */
-static void end_fork(struct lease_fork *f, const struct json *result, const struct error *err)
+static struct runner_listener fork_listener(struct lease_fork *f,
+                                            void (*done)(void *, const struct json *, const struct error *))
+{
+    return (struct runner_listener){f, f->listener.event ? on_fork_event : NULL, done};
+}
+
+static void fail_fork(struct lease_fork *f, const struct error *err)
 {
     const struct runner_listener l = f->listener;
 
-    if (err && *f->of) /* the new one is of no use */
-        lease_call_end(f->call);
     f->call->fork = NULL;
     lease_fork_free(f);
-    l.done(l.ctx, result, err);
+    l.done(l.ctx, NULL, err);
 }
 
+/* The call goes over to the new sandbox, of which the client knows with the answer. */
 static void on_gone_on(void *ctx, const struct json *result, const struct error *err)
 {
     struct lease_fork *f = ctx;
-    autojson struct json *of = json_object_of({"copy_of", json_string(f->of)});
+    struct lease_call *c = f->call;
+    const struct runner_listener l = f->listener;
+    struct lease *h = lease_call_sandbox(&f->to);
+    struct error gone = {0};
 
     (void)result;
-    end_fork(f, err ? NULL : of, err);
-}
-
-static struct runner_listener listen(struct lease_fork *f,
-                                     void (*done)(void *, const struct json *, const struct error *))
-{
-    return (struct runner_listener){f, f->listener.event ? on_fork_event : NULL, done};
+    if (err || !h) {
+        error_set(&gone, ERROR_SANDBOX, 0, "the copy was ended meanwhile");
+        fail_fork(f, err ? err : &gone);
+        return;
+    }
+    autojson struct json *of = json_object_of({"copy_of", json_string(c->sandbox)});
+    memcpy(c->sandbox, f->to.sandbox, sizeof c->sandbox);
+    c->made = true;
+    c->spare = f->to.made = false;
+    c->fork = NULL;
+    lease_fork_free(f);
+    if (c->given)
+        c->given(c->given_ctx, h, true);
+    l.done(l.ctx, of, NULL);
 }
 
 static void on_copied_out(void *ctx, const struct json *result, const struct error *err)
 {
     struct lease_fork *f = ctx;
-    struct lease_call *c = f->call;
-    const struct queue_want w = {.client = c->client};
-    const struct runner_listener l = listen(f, on_gone_on);
-    autojson struct json *cells = json_object_of(
-        {"cells", json_integer(json_int(json_get(result, "cells"), 0))});
+    const struct runner_listener l = fork_listener(f, on_gone_on);
+    autojson struct json *cells = json_object_of({"cells", json_copy(json_get(result, "cells"))});
     struct error why = {0};
 
-    if (err) {
-        end_fork(f, NULL, err);
-        return;
-    }
-    memcpy(f->of, c->sandbox, sizeof f->of);
-    c->sandbox[0] = '\0';
-    c->made = true;
-    c->spare = false;
-    if (lease_call_make(c, c->runners, &w, &why) < 0 || lease_call_ask(c, "copy_in", cells, &l, &why) < 0)
-        end_fork(f, NULL, &why);
+    f->to.fork = f; /* for the descriptor */
+    if (err || lease_call_ask(&f->to, "copy_in", cells, &l, &why) < 0)
+        fail_fork(f, err ? err : &why);
+}
+
+/* The new one has its place and is up. Not before is a copy written: while nobody goes on from it, nobody's
+ * limit holds its memory once the first sandbox has ended. */
+static void on_place_taken(void *ctx, const struct json *result, const struct error *err)
+{
+    struct lease_fork *f = ctx;
+    const struct runner_listener l = fork_listener(f, on_copied_out);
+    struct error why = {0};
+
+    (void)result;
+    if (!err && (f->fd = fd_sealable("live copy")) < 0)
+        error_errno(&why, "no memory file can be made for a live copy");
+    if (err || why.kind || lease_call_ask(f->call, "copy_out", NULL, &l, &why) < 0)
+        fail_fork(f, err ? err : &why);
 }
 
 int lease_fork_begin(struct lease_call *c, struct error *err)
 {
     struct lease_fork *f = xcalloc(1, sizeof *f);
+    struct lease *h = lease_call_sandbox(c);
+    const struct queue_want w = {.client = c->client};
 
-    *f = (struct lease_fork){.call = c, .fd = fd_sealable("live copy"), .listener = c->listener};
-    const struct runner_listener l = listen(f, on_copied_out);
+    *f = (struct lease_fork){.call = c, .to.made = true, .fd = -1, .listener = c->listener};
+    const struct runner_listener l = fork_listener(f, on_place_taken);
+    if (h)
+        lease_use(h); /* so it does not give way to its copy */
+    if (lease_call_make(&f->to, c->runners, &w, err) < 0
+        || lease_call_ask(&f->to, "info", NULL, &l, err) < 0) {
+        lease_fork_free(f);
+        return -1;
+    }
     c->fork = f;
-    int rc = f->fd < 0 ? error_errno(err, "no memory file can be made for a live copy")
-                       : lease_call_ask(c, "copy_out", NULL, &l, err);
-    if (rc == 0)
-        return 0;
-    c->fork = NULL;
-    c->listener = f->listener;
-    lease_fork_free(f);
-    return -1;
+    return 0;
 }

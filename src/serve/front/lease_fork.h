@@ -1,5 +1,5 @@
-/* lease_fork.h - the operation "fork" of a call (lease_call.h): a live copy of the sandbox is written, then a
- * new one is made, in turn, and goes on from it. The result is {"copy_of": the first one's id}.
+/* lease_fork.h - the operation "fork" of a call (lease_call.h): a new sandbox is made, in turn; a live copy
+ * of the first one is written, from which the new one goes on. The result is {"copy_of": the first one's id}.
  */
 #ifndef FRONT_LEASE_FORK_H
 #define FRONT_LEASE_FORK_H
