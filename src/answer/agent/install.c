@@ -10,6 +10,24 @@
 #include "json/json.h"
 #include "process/signals.h"
 
+bool tool_offered(const struct agent *a, const struct tool *tool)
+{
+    const struct prompts *p = a->o.prompts;
+    size_t i = 0;
+
+    while (i < p->n_tools && strcmp(p->tools[i].name, tool->name) != 0)
+        i++;
+    return i < p->n_tools && (!tool->installs || a->install);
+}
+
+bool tools_install(const struct agent *a)
+{
+    for (size_t i = 0; i < a->o.n_tools; i++)
+        if (a->o.tools[i].installs && tool_offered(a, &a->o.tools[i]))
+            return true;
+    return false;
+}
+
 /* "seaborn polars >=1" as "seaborn,polars >=1": a blank between two names is a comma. */
 static char *with_commas(const char *names)
 {

@@ -189,7 +189,6 @@ void texts_forget(struct agent *a); /* another conversation begins */
 /* tools.c */
 /* The tool of that name if the model is offered it, or NULL. */
 const struct tool *tool_find(const struct agent *a, const char *name);
-bool tools_install(const struct agent *a); /* is it offered one that gets packages? */
 /* Decide on one call and carry it out. Fills in use->tool and use->args; otherwise as struct tool.run. */
 int tool_call(struct agent *a, struct tool_use *use, struct error *err);
 
@@ -214,7 +213,10 @@ bool callers_called(const struct agent *a, const struct llm_reply *r);
 int callers_call(struct agent *a, struct tool_use *use, struct error *err);
 char *callers_told(const struct agent *a, const char *text); /* with {tools} filled in; the caller frees */
 
-/* install.c: runs install_packages */
+/* install.c */
+bool tool_offered(const struct agent *a, const struct tool *tool); /* to the model, by its prompts */
+bool tools_install(const struct agent *a);                         /* is it offered one that gets packages? */
+/* Runs install_packages. */
 int install_run(struct agent *a, struct tool_use *use, struct error *err);
 void install_hint(const struct agent *a, struct cell_result *r); /* of code that lacks a module */
 

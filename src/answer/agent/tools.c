@@ -168,30 +168,12 @@ const struct tool agent_tools[] = {
 };
 const size_t agent_n_tools = countof(agent_tools);
 
-static bool offered(const struct agent *a, const struct tool *tool)
-{
-    const struct prompts *p = a->o.prompts;
-    size_t i = 0;
-
-    while (i < p->n_tools && strcmp(p->tools[i].name, tool->name) != 0)
-        i++;
-    return i < p->n_tools && (!tool->installs || a->install);
-}
-
 const struct tool *tool_find(const struct agent *a, const char *name)
 {
     for (size_t i = 0; i < a->o.n_tools; i++)
         if (!strcmp(a->o.tools[i].name, name))
-            return offered(a, &a->o.tools[i]) ? &a->o.tools[i] : NULL;
+            return tool_offered(a, &a->o.tools[i]) ? &a->o.tools[i] : NULL;
     return NULL;
-}
-
-bool tools_install(const struct agent *a)
-{
-    for (size_t i = 0; i < a->o.n_tools; i++)
-        if (a->o.tools[i].installs && offered(a, &a->o.tools[i]))
-            return true;
-    return false;
 }
 
 /* Whoever looks at this machine runs no code, and the other way round. */

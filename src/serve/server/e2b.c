@@ -57,7 +57,8 @@ char *e2b_other_user(const struct http_request *q)
 
 char *e2b_path(const char *path)
 {
-    static const char home[] = "/home/user", data[] = "/mnt/data";
+    static const char home[] = "/home/user";
+    static const char data[] = "/mnt/data";
 
     if (*path == '~' && (!path[1] || path[1] == '/'))
         path += 1 + (path[1] == '/');
