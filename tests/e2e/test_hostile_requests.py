@@ -141,13 +141,13 @@ def test_huge_headers(server):
 def theirs():
     """The schemas of other people's clients, by path, which are texts in the files of those: of C, which Python reads alike."""
     found = {}
-    for file in ("dify.c", "e2b.c", "sandboxfusion.c", "agentcube.c"):
+    for file in ("dify.c", "e2b.c", "e2b_sandboxes.c", "sandboxfusion.c", "agentcube.c"):
         source = (SERVER / file).read_text()
-        texts = {m[1]: json.loads(ast.literal_eval("(" + m[2] + ")")) for m in re.finditer(r'static const char (\w+)\[\] =\s*("[^;]*");', source)}
+        texts = {m[1]: json.loads(ast.literal_eval("(" + m[2] + ")")) for m in re.finditer(r'static const char (\w+)\[\] =\s*("\{[^;]*");', source)}
         prefix = re.search(r'#define INVOCATIONS (".*")', source)
         rows = re.finditer(r'{"POST", (?:(INVOCATIONS) )?"([^"]*)",[^{}]*?\.body = (\w+)', source)
         found |= {(json.loads(prefix[1]) if m[1] else "") + m[2]: texts[m[3]] for m in rows}
-    assert len(found) == 9, found
+    assert len(found) == 13, found
     return found
 
 
