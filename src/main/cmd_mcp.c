@@ -107,7 +107,8 @@ static void on_send(void *ctx, const char *text, size_t len, const struct mcp_de
 
 static void open_all(struct stdio *s, const struct front *f)
 {
-    const struct runners_options ro = {.loop = s->loop, .starter = f->starter, .max = SANDBOXES};
+    const struct runners_options ro = {
+        .loop = s->loop, .starter = f->starter, .max = SANDBOXES, .weaker = print_line};
     s->runners = runners_new(&ro);
 
     const struct mcp_host host = mcp_runners_host(s->runners);

@@ -83,6 +83,7 @@ static int run_in_session(struct config *c, struct loop *loop, struct runner_chi
     if (session_open(&session, c, NULL, err) < 0)
         return -1;
     o.run.notice = runner_child_notice;
+    o.run.weaker = runner_child_weaker;
     o.name_is_ours = true;
     o.up = runner_child_up;
     o.run.notice_ctx = o.ctx = child;

@@ -148,6 +148,7 @@ static int open_server(struct serve *s, struct error *err)
         .pool = (unsigned)s->f->set.pool_size,
         .named = true,
         .most = tokens_most,
+        .weaker = print_line,
         .ctx = &s->tokens,
     };
     s->runners = runners_new(&ro);

@@ -168,6 +168,24 @@ def test_mcp(place):
     assert m.close()[0] == 0 and gone(mark), marked(mark)
 
 
+def test_who_is_told_of_limits_that_it_does_not_hold(own):
+    """Whoever runs the server, once; neither the model nor the program that asks."""
+    words = "its start has no {memory} and no {cpus}"
+    m = Mcp(own)
+    first = m.code("6 * 7")
+    assert text(first) == "42" and words not in json.dumps(first), first
+    code, said = m.close()
+    assert code == 0 and said.count("sandpiper: gpubox: " + words) == 1, said
+    s = Server(own)
+    for _ in range(2):
+        made = s.good("/create_sandbox")
+        ran = s.good("/run_code", sandbox_id=made["sandbox_id"], code="1")
+        assert made["notices"] == ran["notices"] == [], (made, ran)
+    s.process.terminate()
+    assert s.process.stderr.read().decode().count(words) == 1 and s.process.wait() == 0
+
+
+
 def test_what_was_learnt_is_kept_for_these_words_alone(own, serve):
     assert own.run("exec", "-c", "pass").code == 0
     with open(own.path("cache/sandpiper/engine")) as f:

@@ -20,7 +20,8 @@ struct runner_child {
     int64_t id;          /* the id of the request under way; 0: none */
     bool events;         /* the front wants events of it */
     struct json *notices;
-    struct delivered { /* copies of files that the code made; name is that in the sandbox */
+    struct json *weaker; /* limits that are weaker than usual, until the front knows; NULL: none */
+    struct delivered {   /* copies of files that the code made; name is that in the sandbox */
         char *name, *path;
     } * delivered;
     size_t n_delivered;

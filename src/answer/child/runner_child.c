@@ -32,6 +32,7 @@ void runner_child_free(struct runner_child *c)
     fd_close(&c->put);
     json_free(c->next);
     json_free(c->notices);
+    json_free(c->weaker);
     for (size_t i = 0; i < c->n_delivered; i++) {
         free(c->delivered[i].name);
         free(c->delivered[i].path);
@@ -103,6 +104,16 @@ void runner_child_notice(void *ctx, bool detail, const char *line)
         c->notices = json_array();
     json_add(c->notices, json_string(shown));
     runner_child_event(c, "notice", json_object_of({"text", json_string(shown)}));
+}
+
+void runner_child_weaker(void *ctx, const char *line)
+{
+    struct runner_child *c = ctx;
+    autofree char *shown = scrub_line(line, SCRUB_TERMINAL);
+
+    c->weaker = c->weaker ? c->weaker : json_array();
+    if (json_size(c->weaker) < NOTICES_MAX)
+        json_add(c->weaker, json_string(shown));
 }
 
 struct json *runner_child_notices(struct runner_child *c)
@@ -186,7 +197,8 @@ void runner_child_up(void *ctx, const struct sandbox *s)
     autojson struct json *message = json_object_of(
         {"ready", json_boolean(true)}, {"engine", json_string(sandbox_engine(s))},
         {"image", json_string(sandbox_image(s))}, {"memory", json_integer(o->run.memory)},
-        {"cpus", json_number(o->run.cpus)}, {"data_size", json_integer(o->run.data_size)});
+        {"cpus", json_number(o->run.cpus)}, {"data_size", json_integer(o->run.data_size)},
+        {"weaker", steal(&c->weaker)});
     runner_child_send(c, message);
     child_process_up(c);
 }

@@ -35,6 +35,8 @@ void runner_child_free(struct runner_child *c);
 /* A notice function for struct engine_options, with the child as its context. A notice that comes while a
  * request runs goes into that request's result. */
 void runner_child_notice(void *ctx, bool detail, const char *line);
+/* Tells the front that a limit is weaker than usual, with what it hears when the sandbox has started. */
+void runner_child_weaker(void *ctx, const char *line);
 
 /* Likewise for `up` of struct sandbox_options. It tells the front, even while a request waits for the
  * start. */

@@ -323,6 +323,13 @@ static void tell_spare(struct engine_run *r)
                   disk_remedy(code));
 }
 
+static void tell_weaker(const struct engine_run *r, bool detail, const char *text, size_t len)
+{
+    autofree char *line = xasprintf("%s: %.*s", engine_facts(r).name, (int)len, text);
+
+    engine_tell_weaker(r->o, detail, line);
+}
+
 void engine_accept(struct engine_run *r, const char *python, const char *packages)
 {
     const struct engine_facts facts = engine_facts(r);
@@ -336,11 +343,10 @@ void engine_accept(struct engine_run *r, const char *python, const char *package
     /* Shown at the first start here, and always to a user who has set such a limit. Otherwise it is a
      * detail, because it is the same every day. */
     if (facts.weakness)
-        engine_notice(r->o,
-                      told && !(r->o->asked & (ENGINE_ASKED_MEMORY | ENGINE_ASKED_CPUS | ENGINE_ASKED_PIDS)),
-                      "%s: %s", facts.name, facts.weakness);
+        tell_weaker(r, told && !(r->o->asked & (ENGINE_ASKED_MEMORY | ENGINE_ASKED_CPUS | ENGINE_ASKED_PIDS)),
+                    facts.weakness, strlen(facts.weakness));
     for (const char *line = facts.fewer; *line; line += strcspn(line, "\n"), line += *line == '\n')
-        engine_notice(r->o, told, "%s: %.*s", facts.name, (int)strcspn(line, "\n"), line);
+        tell_weaker(r, told, line, strcspn(line, "\n"));
     tell_spare(r);
     if (!known(r, &m))
         engine_cache_store(r->o, &m);

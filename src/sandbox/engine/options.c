@@ -44,6 +44,14 @@ void engine_notice(const struct engine_options *o, bool detail, const char *fmt,
     o->notice(o->notice_ctx, detail, line);
 }
 
+void engine_tell_weaker(const struct engine_options *o, bool detail, const char *line)
+{
+    if (o->weaker)
+        o->weaker(o->notice_ctx, line);
+    else
+        engine_notice(o, detail, "%s", line);
+}
+
 const char *engine_restricts(const struct engine_options *o, unsigned limits)
 {
     struct engine_options usual;

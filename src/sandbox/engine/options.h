@@ -40,7 +40,10 @@ struct engine_options { /* the strings belong to the caller */
     const struct argv *words;     /* further key=value arguments for what runs inside; may be NULL */
     /* Gets each notice, one line for the user; detail: shown only with -v. May be NULL. */
     void (*notice)(void *ctx, bool detail, const char *line);
-    void *notice_ctx;
+    /* Gets each line on a limit that is weaker than usual, which is for whoever runs the program and not for
+     * whoever uses the sandbox. NULL: notice gets it. */
+    void (*weaker)(void *ctx, const char *line);
+    void *notice_ctx; /* of both */
 };
 
 enum {
@@ -59,6 +62,9 @@ void engine_defaults(struct engine_options *o);
 /* Give o->notice, if it is set, one line: "podman cannot start (...); trying docker". */
 void engine_notice(const struct engine_options *o, bool detail, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The same for a line on a weaker limit. */
+void engine_tell_weaker(const struct engine_options *o, bool detail, const char *line);
 
 /* The name ("cpus") of the first of these limits (ENGINE_ASKED_... bits) that the user has set, other
  * than to raise it; or NULL. */

@@ -62,6 +62,7 @@ struct batch {
     int64_t halved_at;
     int64_t told_ms;  /* how long a service last wanted us to wait; 0: none did */
     bool interrupted; /* once */
+    bool weaker_told; /* the limits that the engine does not hold */
     struct prepared *prepared;
     unsigned lost;   /* rows in a row that failed for a reason that all rows share */
     int64_t lost_at; /* when the first of them did */
@@ -406,8 +407,14 @@ static void on_place_ready(void *ctx, struct runner *runner, const struct error 
 {
     struct place *p = ctx;
 
-    (void)runner; /* a failure comes with the answer to the question, which tries again */
-    p->up |= !err;
+    if (err)
+        return; /* it comes with the answer to the question, which tries again */
+    p->up = true;
+    if (!p->b->weaker_told)
+        for (const struct json *line = json_first(json_get(runner_facts(runner), "weaker")); line;
+             line = json_next(line))
+            p->b->o->notice(p->b->o->ctx, json_text(line));
+    p->b->weaker_told = true;
 }
 
 static void clear_place(struct place *p)

@@ -16,6 +16,7 @@
 #include "front/served.h"
 
 #define POOL_IDLE_MS  10000 /* for which a sandbox in the pool outlives its runner */
+#define WEAKER_MOST   16    /* lines on limits that are told */
 #define POOL_AGAIN_MS 10000 /* to wait after a start in the pool has failed */
 
 void lease_write_note(struct lease *h)
@@ -103,11 +104,31 @@ static void on_idle(void *ctx)
         queue_look(h->rs);
 }
 
+static bool was_told(const struct runners *rs, const char *text)
+{
+    for (size_t i = 0; i < rs->weaker.n; i++)
+        if (!strcmp(rs->weaker.v[i], text))
+            return true;
+    return rs->weaker.n == WEAKER_MOST;
+}
+
+/* Says each line once, since all sandboxes have the same limits. */
+static void tell_of_limits(struct runners *rs, const struct json *lines)
+{
+    for (const struct json *line = json_first(lines); rs->o.weaker && line; line = json_next(line))
+        if (!was_told(rs, json_text(line))) {
+            argv_push(&rs->weaker, json_text(line));
+            rs->o.weaker(json_text(line));
+        }
+}
+
 static void on_ready(void *ctx, struct runner *r, const struct error *err)
 {
     struct lease *h = ctx;
     struct runners *rs = h->rs;
 
+    if (!err)
+        tell_of_limits(rs, json_get(runner_facts(r), "weaker"));
     if (!err || !lease_in_pool(h))
         return;
     runner_end(r);

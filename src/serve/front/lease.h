@@ -4,6 +4,7 @@
 #ifndef FRONT_LEASE_H
 #define FRONT_LEASE_H
 
+#include "base/argv.h"
 #include "base/owned.h"
 #include "front/runners.h"
 
@@ -40,7 +41,8 @@ struct runners {
     struct owned waiting;  /* for a sandbox: struct queue_place (queue.h) */
     uint64_t turn, number; /* of the one that got a sandbox last; of the one that came last */
     char *owner;
-    int64_t pool_at; /* clock_ms() from which the pool may be filled; 0: at once */
+    struct argv weaker; /* what o.weaker was told */
+    int64_t pool_at;    /* clock_ms() from which the pool may be filled; 0: at once */
     struct runners_counts counts;
 };
 

@@ -298,6 +298,7 @@ void runners_free(struct runners *rs, bool orderly)
     queue_free(rs);
     owned_release(&rs->living);
     owned_release(&rs->ended);
+    argv_release(&rs->weaker);
     free(rs->owner);
     free(rs);
 }

@@ -30,6 +30,8 @@ struct runners_options {
     bool named;       /* they are named, and so outlive us */
     /* Returns the most sandboxes that a client may have; 0: up to max. NULL: up to max for each. */
     unsigned (*most)(void *ctx, const char *client);
+    /* Gets each line on a limit that is weaker than usual, once: for whoever runs us. May be NULL. */
+    void (*weaker)(const char *line);
     void *ctx;
 };
 
