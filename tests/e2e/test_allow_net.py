@@ -276,7 +276,7 @@ def test_sandboxes_of_fronts_have_none(sandpiper, command):
     assert r.code == 2 and command + " has no option --allow-net" in r.err, r
     sandpiper.configure("allow_net: [a.org]\n")
     r = sandpiper.run("mcp", stdin="")
-    assert r.code == 0 and "these sandboxes have no network" in r.err, r
+    assert r.code == 0 and "not for these sandboxes: they have no network" in r.err, r
 
 
 def test_an_engine_of_ones_own(sandpiper):
