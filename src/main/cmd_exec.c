@@ -378,6 +378,10 @@ static int run_exec(struct exec *x, struct error *err)
                             &r, err)
                < 0)
         return -1;
+    if (x->language && x->language->magic && r.value) { /* what a query gives is what it prints */
+        print_output(x, 1, r.value, strlen(r.value));
+        print_output(x, 1, "\n", 1);
+    }
     flush_scrub(x);
     if (r.n_files > 0 && !x->session.out_dir)
         session_keep(&x->session);

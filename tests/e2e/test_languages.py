@@ -7,6 +7,7 @@ import pytest
 
 from chat_keys import ask, leave, start
 from program import HANG
+from serving import Server
 
 HOSTILE = """
 ls -d /root/.ssh /home/* 2>&1 | grep -c 'No such'
@@ -146,3 +147,115 @@ def test_a_session_with_a_shell_is_repeated(sandpiper, serve):
 def test_a_language_that_there_is_not(bare, words):
     r = bare.run(*words)
     assert r.code in (2, 125) and "there is no language" in r.err and "python, sh" in r.err, r
+
+
+def chat_of(program, *lines):
+    """What a chat shows for these lines of the user's own code."""
+    p = start(program)
+    shown = []
+    for line, expected in lines:
+        ask(p, line, expected)
+        shown.append(p.before)
+    leave(p)
+    return shown
+
+
+def test_sql_sees_frames_and_keeps_tables(sandpiper_on, serve):
+    serve(sandpiper_on, [])
+    chat_of(sandpiper_on, ("!import pandas as pd; df = pd.DataFrame({'city': ['Oslo', 'Bergen', 'Oslo'], 'n': [1, 2, 4]})", ""),
+            ("!sql select city, sum(n) as total from df group by city order by city desc", "Oslo +5"), ("!_['total'].sum()", "= 7"),
+            ("!sql create table t(a); insert into t values (1), (2)", ""), ("!df['n'] = [10, 20, 30]", ""), ("!sql select max(n) + (select sum(a) from t) as m from df", "33"),
+            ("!sql selec 1", "syntax error"), ("!sql select count(*) as c from t", "2"))
+
+
+def test_sql_of_a_file_is_printed(sandpiper):
+    sandpiper.write("q.sql", "create table t(a, b);\ninsert into t values (1, 'x;y'), (2, null);\n-- a comment; here\nselect b, a * 2 as c from t\n")
+    r = sandpiper.run("exec", "q.sql")
+    assert r.code == 0 and r.out.split()[:2] == ["b", "c"] and "x;y" in r.out, r
+    r = sandpiper.run("exec", "--timeout", "1s", "--language", "sql", "-", stdin="with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from c")
+    assert r.code == 124 and r.seconds < HANG, r
+
+
+needs_node = pytest.mark.skipif(not os.path.exists("/usr/bin/node"), reason="there is no node")
+
+
+def need_node(program):
+    if program.engine != "bwrap" or not os.path.exists("/usr/bin/node"):
+        pytest.skip("no node in the sandbox")
+
+
+NODE = """import fs, { readFileSync as read } from 'fs';
+import * as os from "os"; const text = "import x from 'y'";
+fs.writeFileSync('out.txt', 'x');
+console.log(process.argv[2], read(0, 'utf8').trim(), typeof os.cpus, text, await Promise.resolve(7));
+const { sep } = await import('path')
+console.log(sep)
+function f() { throw new TypeError('no') }
+f()
+"""
+
+
+@needs_node
+def test_a_file_of_javascript(sandpiper):
+    sandpiper.write("a.mjs", NODE)
+    r = sandpiper.run("exec", "a.mjs", "b c", stdin="data")
+    assert r.code == 1 and r.out == "b c data function import x from 'y' 7\n/\n", r
+    assert r.err.startswith("TypeError: no\n    at f (cell:7:22)\n    at cell:8:1\n") and "out.txt" in r.err, r
+    r = sandpiper.run("exec", "--language", "ts", "-", stdin="const x: number = 6; console.log(x * 7)")
+    assert r.out == "42\n" or r.code == 1 and "TypeScript needs node 24 or later" in r.err, r
+
+
+@needs_node
+@pytest.mark.parametrize("code, exit_code, said", [
+    ("process.exit(3)", 3, ""), ("throw 5", 1, "Uncaught 5"), ("const = 1", 1, "SyntaxError"), ("await new Promise(r => setTimeout(r, 600000))", 124, "1 s"), ("for (;;) {}", 124, "1 s"),
+    ("await 1; for (;;) {}", 124, "killed"), ("process.kill(process.pid, 'SIGKILL')", 137, "killed"), ("const a = []; for (;;) a.push(new Array(1e6).fill(1.5))", 137, "memory")])
+def test_ends_of_javascript(sandpiper, code, exit_code, said):
+    r = sandpiper.run("exec", "--timeout", "1s" if exit_code == 124 else "60s", "--memory", "300m", "--language", "js", "-", stdin=code)
+    assert r.code == exit_code and said in r.err and r.out == "" and r.seconds < HANG, r
+
+
+@needs_node
+def test_javascript_stays(sandpiper, serve):
+    serve(sandpiper, [])
+    chat_of(sandpiper, ("!js const x = [3, 4]; let y = 5", ""), ("!js const x = [1, 2, 3]; class A { b = 1 }", ""), ("!js x.map(n => n * y)", "= \\[ 5, 10, 15 \\]"),
+            ("!js new A()", "= A \\{ b: 1 \\}"), ("!js require('path').basename('/a/b')", "= 'b'"), ("!js nothing", "ReferenceError: nothing is not defined"),
+            ("!js setTimeout(() => { throw new Error('late') }, 1); 2", "= 2"), ("!js await new Promise(r => setTimeout(r, 50)); y + 1n", "TypeError"), ("!js y", "= 5"))
+    p = start(sandpiper)
+    ask(p, "!js let y = 7", "")
+    p.send("!js console.log('begin'); for (;;) {}\r")
+    p.expect("begin")
+    p.send("\x03")
+    p.expect("are kept")
+    p.expect("> ")
+    ask(p, "!js y", "= 7")
+    leave(p)
+
+
+def test_a_sandbox_without_node(sandpiper_on):
+    if sandpiper_on.engine == "bwrap":
+        pytest.skip("it has what this machine has")
+    r = sandpiper_on.run("exec", "--language", "js", "-", stdin="1")
+    assert r.code == 125 and r.err == "sandpiper: the code was not run: there is no node in the sandbox\n", r
+
+
+def test_tools_of_all_languages(sandpiper, serve):
+    serve(sandpiper, [{"expect": {"tools": ["execute_python", "execute_shell", "execute_sql", "execute_javascript"]}, "answer": {"calls": [{"name": "execute_sql", "arguments": {"code": "select 6 * 7 as n"}}]}},
+                      {"expect": told("42"), "answer": {"calls": [{"name": "execute_sql", "arguments": {"code": "selec"}}]}}, {"expect": told("syntax error"), "answer": {"text": "42."}}])
+    r = sandpiper.run("--languages", "sh,sql", "--languages", "js", "go")
+    assert r.code == 0 and r.out == "42.\n", r
+
+
+def test_over_http_and_mcp(sandpiper):
+    server = Server(sandpiper)
+    try:
+        box = server.ask("/create_sandbox", {})["sandbox_id"]
+        server.ask("/run_code", {"code": "y=7; cd /tmp", "language": "sh", "sandbox_id": box})
+        ran = server.ask("/run_code", {"code": "echo $y in $(pwd); exit 3", "language": "bash", "sandbox_id": box})
+        assert (ran["status"], ran["stdout"], ran["exit_code"], ran["state_lost"]) == ("exit", "7 in /tmp\n", 3, False) and "the code ended the shell" in ran["error"]["text"], ran
+        ran = server.ask("/run_code", {"code": "select 6 * 7 as n", "language": "sql", "sandbox_id": box})
+        assert ran["status"] == "ok" and "42" in ran["value"], ran
+        assert server.ask("/run_code", {"code": "1", "language": "cobol", "sandbox_id": box}, 422)
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "execute_python", "arguments": {"code": "echo hi", "language": "sh"}}}
+        assert "hi" in json.dumps(server.ask("/mcp", message, Accept="application/json, text/event-stream"))
+    finally:
+        assert server.close() == 0

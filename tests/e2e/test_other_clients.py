@@ -49,6 +49,7 @@ def test_e2b(server):
         tell({"name": e.error.name, "value": e.error.value, "last": e.error.traceback.splitlines()[-1]})
         e = s.run_code("import matplotlib.pyplot as plt\\nplt.plot([1, 2]); plt.show()")
         tell({"png": [r.png for r in e.results if r.png]})
+        tell({"shell": "".join(s.run_code("echo $((6 * 7))", language="bash").logs.stdout)})
         try: s.run_code("1", language="r"); tell({"language": "taken"})
         except Exception as e: tell({"language": str(e)[:3]})
         tell({"killed": s.kill(), "again": s.kill()})
@@ -58,8 +59,8 @@ def test_e2b(server):
     assert told[0] == {"text": "42", "stdout": "out\n", "stderr": "err\n", "error": None, "live": "out\n"}
     assert told[1] == {"name": "ZeroDivisionError", "value": "division by zero", "last": "ZeroDivisionError: division by zero"}
     assert len(told[2]["png"]) == 1 and base64.b64decode(told[2]["png"][0]).startswith(b"\x89PNG")
-    assert told[3] == {"language": "422"}
-    assert told[4:] == [{"killed": True, "again": False}, {"after": "NotFoundException"}]
+    assert told[3:5] == [{"shell": "42\n"}, {"language": "422"}]
+    assert told[5:] == [{"killed": True, "again": False}, {"after": "NotFoundException"}]
 
 
 @pytest.mark.client("shapes/e2b-code-interpreter", "code contexts")
@@ -131,6 +132,7 @@ def test_sandbox_fusion(server):
         tell(run_code(RunCodeRequest(code="import sys; print(1, file=sys.stderr); sys.exit(3)", language="python")))
         tell(run_code(RunCodeRequest(code="while True: pass", language="python", run_timeout=1)))
         tell(run_code(RunCodeRequest(code="echo $((6*7)); pwd", language="bash")))
+        tell(run_code(RunCodeRequest(code="console.log(6 * 7)", language="nodejs")))
         tell(run_jupyter(RunJupyterRequest(cells=["a = 123", "a", "print(a)", "raise RuntimeError('wrong')"], fetch_files=[])))
         """, ENDPOINT=server.url.replace("http://", "http://any:%s@" % server.token))
     assert told[0]["status"] == "Success" and told[0]["run_result"]["stdout"] == "given\ntyped\n" and told[0]["run_result"]["return_code"] == 0
@@ -138,8 +140,10 @@ def test_sandbox_fusion(server):
     assert (told[1]["status"], told[1]["run_result"]["return_code"], told[1]["run_result"]["stderr"]) == ("Failed", 3, "1\n")
     assert (told[2]["status"], told[2]["run_result"]["status"], told[2]["run_result"]["return_code"]) == ("Failed", "TimeLimitExceeded", None)
     assert told[3]["run_result"]["stdout"] == "42\n/mnt/data\n"
-    cells = told[4]["cells"]
-    assert told[4]["status"] == "Success" and told[4]["driver"]["status"] == "Finished"
+    ran = told[4]["run_result"]
+    assert ran["stdout"] == "42\n" or ran["return_code"] == 127 and "node" in ran["stderr"], told[4]
+    cells = told[5]["cells"]
+    assert told[5]["status"] == "Success" and told[5]["driver"]["status"] == "Finished"
     assert [c["display"] for c in cells] == [[], [{"text/plain": "123"}], [], []] and cells[2]["stdout"] == "123\n"
     assert cells[3]["error"][0]["ename"] == "RuntimeError" and cells[3]["error"][0]["evalue"] == "wrong"
 
@@ -201,7 +205,11 @@ def test_dify(server):
     status, body = dify(server, "x = 1\nx / 0")
     assert status == 200 and body["code"] == 0 and body["data"]["error"].endswith("ZeroDivisionError: division by zero")
     assert dify(server, "x")[1]["data"]["error"].endswith("NameError: name 'x' is not defined")        # each run is alone
-    assert dify(server, "1", language="nodejs")[1]["code"] != 0
+    assert dify(server, "1", language="ruby")[1]["code"] != 0
+    if os.path.exists("/usr/bin/node"):
+        status, body = dify(server, "const main = ({a}) => ({result: a * 2});\nconsole.log('<<RESULT>>' + JSON.stringify(main({a: 21})) + '<<RESULT>>')", language="nodejs")
+        assert status == 200 and json.loads(body["data"]["stdout"].split("<<RESULT>>")[1]) == {"result": 42} and body["data"]["error"] == "", body
+        assert "ReferenceError: x is not defined" in dify(server, "x", language="nodejs")[1]["data"]["error"]
     assert dify(server, "1", token="0123456789abcdef0123456789abcdef") == (401, {"code": 401, "message": body_of_401(server), "data": None})
 
 

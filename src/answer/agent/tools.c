@@ -131,23 +131,20 @@ static int run_code(struct agent *a, struct tool_use *use, struct error *err)
     return 0;
 }
 
+/* Runs code in the language of that row. */
+#define CODE_TOOL(tool, row, argument)                                                      \
+    {                                                                                       \
+        .name = (tool), .code_key = "code", .language = &languages[row], .run = run_code,   \
+        .parameters = "{\"type\":\"object\",\"properties\":{\"code\":{\"type\":\"string\"," \
+                      "\"description\":\"" argument "\"}},\"required\":[\"code\"]}",        \
+    }
+
 const struct tool agent_tools[] = {
-    {
-        .name = "execute_python",
-        .parameters = "{\"type\":\"object\",\"properties\":{\"code\":{\"type\":\"string\","
-                      "\"description\":\"The Python code to run.\"}},\"required\":[\"code\"]}",
-        .code_key = "code",
-        .language = &languages[0],
-        .run = run_code,
-    },
-    {
-        .name = "execute_shell",
-        .parameters = "{\"type\":\"object\",\"properties\":{\"code\":{\"type\":\"string\","
-                      "\"description\":\"The bash script to run.\"}},\"required\":[\"code\"]}",
-        .code_key = "code",
-        .language = &languages[1],
-        .run = run_code,
-    },
+    CODE_TOOL("execute_python", 0, "The Python code to run."),
+    CODE_TOOL("execute_shell", 1, "The bash script to run."),
+    CODE_TOOL("execute_sql", 2, "The SQL to run."),
+    CODE_TOOL("execute_javascript", 3, "The JavaScript to run."),
+    CODE_TOOL("execute_typescript", 4, "The TypeScript to run."),
     {
         .name = "access_file",
         .parameters = "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\","

@@ -12,6 +12,7 @@
 #include "json/json.h"
 #include "child/child_private.h"
 #include "conversation/cell_json.h"
+#include "conversation/language.h"
 #include "sandbox/sandbox.h"
 
 /* What a cell or a command has written so far. */
@@ -128,8 +129,9 @@ static int run_cell(struct runner_child *c, const struct json *arguments, struct
     cell_text_init(&k.text);
     add_words(&words, command);
     set_time(s, arguments, most_ms);
-    int rc = command ? sandbox_command(s, &words, &l, &r, err)
-                     : sandbox_run(s, code, strlen(code), &l, &r, err);
+    const char *language = json_text(json_get(arguments, "language"));
+    const struct cell_code cell = {code, strlen(code), language_of_tag(language, strlen(language))};
+    int rc = command ? sandbox_command(s, &words, &l, &r, err) : sandbox_run_code(s, &cell, &l, &r, err);
     sandbox_set_cell_time(s, most_ms);
     if (rc == 0 && command)
         tell_command_end(&k, &r);

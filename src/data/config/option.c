@@ -149,7 +149,7 @@ const struct option option_table[] = {
      .group = sandbox, .commands = FOR_ASK | FOR_REQUEST, .help = "let the model add packages unasked"},
     {"languages", 0, "languages", "SANDPIPER_LANGUAGES", OPTION_LIST, TO(languages), .arg = "NAMES",
      .group = ask, .commands = FOR_ASK | FOR_REQUEST | FOR_SERVE | FOR_BATCH,
-     .help = "let the model run these besides Python: sh"},
+     .help = "let the model run these besides Python: sh,sql,js"},
     {"language", 0, NULL, NULL, OPTION_STRING, TO(language), .arg = "NAME", .group = sandbox,
      .commands = FOR_EXEC, .help = "exec: language of the code [by its file, or python]"},
     {"allow-packages", 0, "allow_packages", NULL, OPTION_LIST, TO(front.allow_packages), .arg = "NAMES",

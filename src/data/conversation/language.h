@@ -29,6 +29,8 @@ struct language {
     /* Its interpreter, as guest/languages.py names it; NULL: Python's own worker. And what that keeps from
      * cell to cell, for people. */
     const char *interpreter, *keeps;
+    const char *kind;  /* what that is told of the code; or NULL */
+    const char *magic; /* goes before code that Python's worker runs as a cell of a notebook; or NULL */
 };
 
 extern const struct language languages[];

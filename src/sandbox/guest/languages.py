@@ -7,7 +7,7 @@
 
 need('commands')
 
-INTERPRETERS = {b'shell': 'Shell'}      # -> the class, in the part of the same name
+INTERPRETERS = {b'shell': 'Shell', b'javascript': 'Javascript'}     # -> the class, in the part of that name
 KERNEL_FDS = 60, 61, 62                 # in the interpreter: it is told of a cell, it answers, the code
 
 
@@ -56,7 +56,7 @@ class Kernel(Command):                  # noqa: from commands.py
     def fds(self):
         return {fd for fd in (*self.pipes, self.code, self.tell) if fd >= 0}
 
-    def begin(self, supervisor, code):
+    def begin(self, supervisor, kind, code):
         """Hand it a cell. OSError: it cannot be had."""
         for fd in list(self.pipes):     # what it wrote since the last one belongs to none
             left = PIPE_MOST
@@ -70,7 +70,7 @@ class Kernel(Command):                  # noqa: from commands.py
         at = 0
         while at < len(code):
             at += posix.pwrite(self.code, code[at:], at)
-        posix.write(self.tell, self.mark + b'\n')
+        posix.write(self.tell, self.mark + kind + b'\n')
 
     def relay(self, supervisor, fd):
         if fd != self.words:
@@ -142,11 +142,12 @@ class Kernel(Command):                  # noqa: from commands.py
 
 
 def run_in(self, nonce, body):
-    """A cell. body: u32 its number, u32 length of the words, these, each ended by a NUL, the code."""
+    """A cell. body: u32 its number, u32 length of the words, these, each ended by a NUL, the code. The first
+    word is the name of an interpreter, another one tells it of which kind the code is."""
     self.begin(nonce)
     self.task, self.number = TO_GUEST_LANGUAGE, body[:4]
     end = 8 + int.from_bytes(body[4:8], 'little')
-    name = body[8:end].partition(b'\0')[0]
+    name, *kinds = body[8:end].split(b'\0')[:-1]
     if name not in INTERPRETERS:
         self.finish(tlv(b'e', b'this sandbox is of a version that does not know ' + name[:40]))
         return
@@ -161,7 +162,7 @@ def run_in(self, nonce, body):
             self.kernels[name] = kernel
             self.ran.add(name)
         self.command = kernel
-        kernel.begin(self, body[end:])
+        kernel.begin(self, b''.join(b' ' + kind for kind in kinds), body[end:])
     except OSError as e:
         self.command = None
         if kernel is not None and kernel.code >= 0:

@@ -283,12 +283,18 @@ def run_python(line, body):
     subprocess.run([sys.executable, '-'], input=body.encode())
 
 
+def query(line, body=None):
+    need('sql')
+    return run_sql(line, body)                  # noqa: from sql.py
+
+
 def nothing(line, body=None):
     """Settings of a notebook that change nothing here: figures are shown in any case."""
     return run_here(body, 1) if body is not None else None
 
 
 LINE_COMMANDS = {
+    'sql': query,
     'time': time_code, 'timeit': repeat_code, 'run': run_script, 'cd': change_folder, 'reset': forget_all,
     'pwd': lambda line: posix.getcwd(), 'prun': lambda line: run_here(line),
     'uv': lambda line: shell('uv ' + line),
@@ -303,6 +309,7 @@ LINE_COMMANDS = {
     **{name: lambda line, name=name: print(shell(name + ' ' + line), end='')
        for name in ('ls', 'cat', 'cp', 'mv', 'rm', 'mkdir', 'rmdir', 'head', 'tail', 'less', 'more')}}
 CELL_COMMANDS = {
+    'sql': query,
     'time': time_code, 'timeit': repeat_code, 'capture': capture_output,
     'prun': lambda line, body: run_here(body, 1),
     **dict.fromkeys(('writefile', 'file'), write_file), **dict.fromkeys(('python', 'python3'), run_python),

@@ -595,24 +595,47 @@ static void explain_language(struct sandbox *s, struct cell *c, const struct lad
     note_memory(s, r, memory && !r->ended);
 }
 
+/* A cell of a notebook, for Python's worker. */
+static int run_magic(struct sandbox *s, const struct cell_code *code, const struct cell_listener *listener,
+                     struct cell_result *r, struct error *err)
+{
+    struct buf whole autorelease(buf_release) = BUF_INIT(0);
+
+    buf_addstr(&whole, code->language->magic);
+    buf_add(&whole, code->text, code->len);
+    return sandbox_run(s, buf_str(&whole), whole.len, listener, r, err);
+}
+
+/* The number of the cell, and in which interpreter it runs. */
+static void add_language_head(struct buf *head, uint32_t number, const struct language *l)
+{
+    unsigned char n[4];
+    size_t name = strlen(l->interpreter) + 1, kind = l->kind ? strlen(l->kind) + 1 : 0;
+
+    put_u32(n, number);
+    buf_add(head, n, sizeof n);
+    put_u32(n, (uint32_t)(name + kind));
+    buf_add(head, n, sizeof n);
+    buf_add(head, l->interpreter, name);
+    if (kind)
+        buf_add(head, l->kind, kind);
+}
+
 int sandbox_run_code(struct sandbox *s, const struct cell_code *code, const struct cell_listener *listener,
                      struct cell_result *r, struct error *err)
 {
     struct buf head autorelease(buf_release) = BUF_INIT(256);
     struct cell c = {.language = code->language};
-    unsigned char number[4], size[4];
     struct ladder l;
 
     if (language_is_python(code->language))
         return sandbox_run(s, code->text, code->len, listener, r, err);
+    if (code->language->magic)
+        return run_magic(s, code, listener, r, err);
     if (get_ready(s, code->len, r, err) < 0)
         return -1;
     s->cells++;
-    put_u32(number, s->cells);
-    put_u32(size, (uint32_t)strlen(code->language->interpreter) + 1);
-    buf_add(&head, number, sizeof number);
-    buf_add(&head, size, sizeof size);
-    buf_add(&head, code->language->interpreter, strlen(code->language->interpreter) + 1);
+    add_language_head(&head, s->cells, code->language);
     cell_begin(&c, s, listener, r);
     run_to_end(s, &c,
                (struct frame_out){

@@ -56,10 +56,12 @@ static void dify_run(struct http_request *q)
     static const struct client_shape shape = {.answer = dify_answer_run};
     struct buf code autorelease(buf_release) = BUF_INIT(0);
 
-    if (strcmp(json_text(json_get(http_request_body(q), "language")), "python3") != 0) {
+    const char *language = json_text(json_get(http_request_body(q), "language"));
+
+    if (strcmp(language, "python3") != 0 && strcmp(language, "nodejs") != 0) {
         answer_json(q, 200,
                     json_object_of({"code", json_integer(-400)},
-                                   {"message", json_string("only python3 runs here")},
+                                   {"message", json_string("only python3 and nodejs run here")},
                                    {"data", json_null()}));
         return;
     }
@@ -70,7 +72,9 @@ static void dify_run(struct http_request *q)
     if (code.len && buf_last(&code) != '\n')
         buf_addch(&code, '\n');
     buf_addstr(&code, json_text(json_get(c->body, "code")));
-    client_step(c, "run_code", json_object_of({"code", json_string_n(buf_str(&code), code.len)}));
+    client_step(c, "run_code",
+                json_object_of({"code", json_string_n(buf_str(&code), code.len)},
+                               {"language", json_string(language)}));
     client_go(c);
 }
 

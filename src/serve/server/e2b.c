@@ -16,7 +16,8 @@ static const char context_body[] =
 
 static const char execute_body[] =
     "{\"type\":\"object\",\"required\":[\"code\"],\"properties\":{\"code\":{\"type\":\"string\"},"
-    "\"language\":{\"enum\":[\"python\",null]},\"context_id\":{\"type\":[\"string\",\"null\"]},"
+    "\"language\":{\"enum\":[\"python\",\"bash\",\"javascript\",\"js\",\"typescript\",\"ts\",null]},"
+    "\"context_id\":{\"type\":[\"string\",\"null\"]},"
     "\"env_vars\":{\"type\":[\"object\",\"null\"],\"maxProperties\":0}}}";
 
 struct json *e2b_failure(const struct route *r, int status, const char *code, const char *detail)
@@ -241,7 +242,10 @@ static void e2b_execute(struct http_request *q)
 
     if (!c)
         return;
-    client_step(c, "run_code", json_object_of({"code", json_copy(json_get(c->body, "code"))}));
+    const struct json *language = json_get(c->body, "language");
+    client_step(c, "run_code",
+                json_object_of({"code", json_copy(json_get(c->body, "code"))},
+                               {"language", json_str(language) ? json_copy(language) : NULL}));
     client_go(c);
 }
 

@@ -185,6 +185,7 @@ static const struct language {
     const char *name, *file, *command;
 } languages[] = {
     {"bash", "main.sh", "bash main.sh"},
+    {"nodejs", "main.js", "node main.js"},
     {"pytest", "test_main.py", "python3 -m pytest test_main.py"},
     {"python", "main.py", "python3 main.py"},
 };
@@ -197,7 +198,8 @@ static const struct language *language_of(struct http_request *q)
     for (size_t i = 0; i < countof(languages); i++)
         if (!strcmp(languages[i].name, name))
             return &languages[i];
-    answer_error(q, 422, NULL, "programs in %.40s do not run here, only python, pytest and bash", name);
+    answer_error(q, 422, NULL, "programs in %.40s do not run here, only python, pytest, bash and nodejs",
+                 name);
     return NULL;
 }
 

@@ -1,0 +1,153 @@
+# javascript.py - part of the supervisor, compiled when first needed: the language JavaScript, a node that
+# stays. Each cell is evaluated by the inspector of the process itself, as a REPL has it: const, let and class
+# may be declared anew, and await stands at the top. An interrupt ends the cell and not the process, but where
+# code that has waited once does not wait again.
+
+import json
+
+# TELL, WORDS and CODE are KERNEL_FDS.
+JAVASCRIPT_TEXT = r'''(() => {
+const fs = require('fs'), inspector = require('inspector'), path = require('path');
+const util = require('util'), vm = require('vm'), { createRequire, stripTypeScriptTypes } = require('module');
+const { pathToFileURL } = require('url'), { Socket } = require('net');
+const session = new inspector.Session(), near = createRequire(process.cwd() + '/'), MOST = 16000;
+let stop = null;
+session.connect();
+globalThis.require = near;
+globalThis.__sp_import = async name => {
+  if (/^\.{0,2}\//.test(name)) return import(pathToFileURL(path.resolve(name)).href);
+  let found = name;
+  try { found = near.resolve(name); } catch { }
+  return import(path.isAbsolute(found) ? pathToFileURL(found).href : name);
+};
+const names = text => text.replace(/\s+as\s+/g, ': ');
+function one(clause, from) {
+  const found = 'await __sp_import(' + from + ')';
+  if (!clause) return found;
+  const m = /^([\w$]+)?\s*,?\s*(?:\*\s*as\s+([\w$]+)|(\{[^}]*\}))?$/.exec(clause.trim());
+  if (!m) return null;
+  return [m[1] && 'const {default: ' + m[1] + '} = ' + found, m[2] && 'const ' + m[2] + ' = ' + found,
+          m[3] && 'const ' + names(m[3]) + ' = ' + found].filter(Boolean).join('; ');
+}
+// What only a module may say becomes what the REPL takes; strings and comments stay as they are.
+function rewrite(code) {
+  if (!/\b(import|export)\b/.test(code)) return code;
+  const parts = /(\/\/[^\n]*|\/\*[^]*?\*\/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)/;
+  const held = [], hold = text => '\u0001' + (held.push(text) - 1) + '\u0002';
+  const bare = code.split(parts).map((text, i) => i % 2 ? hold(text) : text).join('');
+  const whole = /((?:^|;)[ \t]*)import\s+(?:([\w$*{}\s,]+?)\s*from\s*)?(\u0001\d+\u0002)/gm;
+  return bare
+    .replace(whole, (all, tab, clause, from) => {
+      const said = one(clause, from);
+      return said === null ? all : tab + said + '\n'.repeat(all.split('\n').length - 1);
+    })
+    .replace(/(^|[^.\w$])import(?=\s*\()/g, '$1__sp_import')
+    .replace(/((?:^|;)[ \t]*)export\s+(?:default\s+)?(?=(?:const|let|var|async|function|class)\b)/gm, '$1')
+    .replace(/\u0001(\d+)\u0002/g, (_, i) => held[i]);
+}
+const tlv = (tag, text) => {
+  const data = Buffer.from(text), head = Buffer.alloc(5, tag);
+  head.writeUInt32LE(data.length, 1);
+  return Buffer.concat([head, data]);
+};
+function answer(mark, body) {
+  const size = Buffer.alloc(4);
+  size.writeUInt32LE(body.length);
+  fs.writeSync(WORDS, Buffer.concat([Buffer.from(mark + 'R'), size, body]));
+}
+const cut = text => text.length <= MOST ? text
+  : text.slice(0, MOST) + ' ... [' + text.length + ' characters in all]';
+function failed(details) {
+  const e = details.exception || {}, said = e.description || String(e.value);
+  const text = e.subtype === 'error' ? said : details.exception ? 'Uncaught ' + said : details.text;
+  const ours = /^\s+at (.*(node:|\[eval\]|evalmachine)|new Promise \(<anon)/;
+  const lines = text.split('\n').filter(l => !ours.test(l));
+  const inside = /cell:(\d+)/.exec(text), line = inside ? +inside[1] : details.lineNumber + 1;
+  const own = lines.filter(l => !/^\s+at /.test(l)).join('\n');
+  return Buffer.concat([wrong(own), tlv('t', cut(lines.join('\n'))), tlv('l', String(line))]);
+}
+function post(method, params) {
+  return new Promise((good, bad) => session.post(method, params, (e, r) => e ? bad(e) : good(r)));
+}
+const wrong = e => Buffer.concat([tlv('s', 'exception'), tlv('e', String(e).split('\n')[0].slice(0, 2000))]);
+const stopped = tlv('s', 'interrupted');
+async function shown(result) {
+  let value = 'unserializableValue' in result ? result.description : result.value;
+  if (result.type === 'undefined') return Buffer.alloc(0);
+  if (result.objectId) {
+    const functionDeclaration = 'function () { globalThis.__sp_value = this; }';
+    await post('Runtime.callFunctionOn', { objectId: result.objectId, functionDeclaration });
+    value = globalThis.__sp_value;
+    delete globalThis.__sp_value;
+    session.post('Runtime.releaseObject', { objectId: result.objectId });
+  } else if ('unserializableValue' in result || result.type === 'symbol') {
+    return tlv('v', result.description);
+  }
+  return tlv('v', cut(util.inspect(value, { depth: 5, breakLength: 100 })));
+}
+async function cell(mark, kind) {
+  let code = fs.readFileSync('/proc/self/fd/CODE', 'utf8');
+  if (kind === 'ts') {
+    if (!stripTypeScriptTypes)
+      return answer(mark, wrong('TypeScript needs node 24 or later, this is ' + process.version));
+    try { code = stripTypeScriptTypes(code); } catch (e) { return answer(mark, wrong(e)); }
+  }
+  const ended = new Promise(good => { stop = () => good(null); });
+  let begun;
+  globalThis.__sp_go = () => {
+    const expression = rewrite(code) + '\n//# sourceURL=cell';
+    begun = post('Runtime.evaluate', { expression, replMode: true, awaitPromise: true });
+  };
+  try {
+    vm.runInThisContext('__sp_go()', { breakOnSigint: true });
+  } catch {
+    return answer(mark, stopped);
+  }
+  const r = await Promise.race([begun, ended]);
+  stop = null;
+  if (r === null) return answer(mark, stopped);
+  if (r.exceptionDetails) return answer(mark, failed(r.exceptionDetails));
+  answer(mark, Buffer.concat([tlv('s', 'ok'), await shown(r.result)]));
+}
+process.on('SIGINT', () => { if (stop) stop(); });
+const late = e => { process.stderr.write('Uncaught ' + (e && e.stack || util.inspect(e)) + '\n'); };
+process.on('uncaughtException', late);
+process.on('unhandledRejection', late);
+let line = '', queue = Promise.resolve();
+const told = new Socket({ fd: TELL, readable: true, writable: false });
+told.setEncoding('latin1');
+told.on('data', text => {
+  line += text;
+  for (let at; (at = line.indexOf('\n')) >= 0; line = line.slice(at + 1)) {
+    const [mark, kind] = line.slice(0, at).split(' ');
+    queue = queue.then(() => cell(mark, kind)).catch(e => answer(mark, wrong(e)));
+  }
+});
+})();
+'''
+
+
+class Javascript:
+    text = b''
+
+    def __init__(self, tell, words, code):
+        text = JAVASCRIPT_TEXT
+        for name, fd in ('TELL', tell), ('WORDS', words), ('CODE', code):
+            text = text.replace(name, str(fd))
+        self.words = [b'node', b'--no-warnings', b'-e', text.encode()]
+
+    @staticmethod
+    def before(stdin, arguments):
+        """What goes before the code, in its first line."""
+        text = ''
+        if stdin:
+            text += "require('fs').closeSync(0); require('fs').openSync(%s); " % json.dumps(stdin.decode())
+        if arguments[1:] or arguments and arguments[0] not in (b'', b'-', b'-c'):
+            words = [b'node', *arguments]
+            text += 'process.argv = %s; ' % json.dumps([word.decode('utf-8', 'replace') for word in words])
+        return text.encode()
+
+    @staticmethod
+    def result(said):
+        """Tagged, as the worker has it."""
+        return said
