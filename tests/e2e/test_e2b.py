@@ -2,6 +2,7 @@
 tests/e2e/test_other_clients.py has the code that it runs."""
 import base64
 import json
+import pathlib
 import subprocess
 import textwrap
 
@@ -31,13 +32,17 @@ def refused(f, *words, **named):
 """
 
 
+def told_by(server, *command, key=None, **more):
+    env = dict(PATH="/usr/bin:/bin", HOME="/nonexistent", NO_PROXY="*", E2B_API_URL=server.url, E2B_SANDBOX_URL=server.url,
+               E2B_API_KEY=key or server.token, **more)
+    r = subprocess.run(command, env=env, capture_output=True, text=True, timeout=240)
+    assert r.returncode == 0, r.stdout + r.stderr[-3000:]
+    return [json.loads(line) for line in r.stdout.splitlines() if line.startswith("[")]
+
+
 def e2b(server, program):
     """What a user's program tells: a list for each call of tell()."""
-    env = dict(PATH="/usr/bin:/bin", HOME="/nonexistent", NO_PROXY="*", E2B_API_URL=server.url, E2B_SANDBOX_URL=server.url,
-               E2B_API_KEY=server.token)
-    r = subprocess.run([client("shapes"), "-I", "-c", BEGIN + textwrap.dedent(program)], env=env, capture_output=True, text=True, timeout=240)
-    assert r.returncode == 0, r.stderr[-3000:]
-    return [json.loads(line) for line in r.stdout.splitlines() if line.startswith("[")]
+    return told_by(server, client("shapes"), "-I", "-c", BEGIN + textwrap.dedent(program))
 
 
 @pytest.mark.client("shapes/e2b-code-interpreter", "timeout, metadata, `envs`, list, connect")
@@ -87,13 +92,13 @@ def test_what_there_is_not(server):
     """One sentence says so, which the SDK shows."""
     told = e2b(server, """
         tell(refused(Sandbox.create, "my-template"), refused(Sandbox.create, network={"allow_out": ["1.1.1.1"]}),
-             refused(Sandbox.create, lifecycle={"on_timeout": "pause"}), refused(Sandbox.create, envs={"A": "x" * 20000}),
+             refused(Sandbox.create, envs={"A": "x" * 20000}),
              refused(Sandbox.create, timeout=90000))
         tell(len(Sandbox.list().next_items()))
         """)
-    template, network, pause, much, long = told[0]
+    template, network, much, long = told[0]
     assert template[0] == "SandboxException" or template[0].endswith("Exception") and "there are no templates here" in template[1]
-    assert "no network" in network[1] and "does not pause by itself" in pause[1]
+    assert "no network" in network[1]
     assert "16384 bytes" in much[1] and "timeout: must be at most 86400" in long[1]
     assert told[1] == [0]
 
@@ -306,3 +311,120 @@ def test_watch(server):
     assert told[1] == [[["b.txt", "rename"], ["c.txt", "create"], ["c.txt", "chmod"], ["c.txt", "remove"]]]
     assert told[2] == [0]
     assert told[3][:2] == ["SandboxException", "FileNotFoundException"]
+
+
+
+def test_pause(server):
+    """All in it stands still, and goes on where it was, by connect() or by being used."""
+    told = e2b(server, r"""
+        from e2b import SandboxQuery, SandboxState
+        s = Sandbox.create(timeout=100)
+        s.run_code("import threading, time\nn = 0\ndef count():\n    global n\n    while True: n += 1; time.sleep(0.01)\nthreading.Thread(target=count, daemon=True).start()")
+        p = s.commands.run("i=0; while read x; do i=$((i+1)); echo $i; done", background=True, stdin=True)
+        p.send_stdin("x\n")
+        tell(next(iter(p))[0], s.pause(), s.pause(), s.get_info().state.value, len(Sandbox.list(query=SandboxQuery(state=[SandboxState.PAUSED])).next_items()))
+        again = Sandbox.connect(s.sandbox_id, timeout=50)
+        tell(again.get_info().state.value, again.run_code("n > 0").text, [x.pid for x in again.commands.list()] == [p.pid])
+        p.send_stdin("x\n"); p.close_stdin()
+        tell(p.wait().stdout)
+        s.pause()
+        tell(s.run_code("n > 0").text, s.get_info().state.value)
+        tell(refused(s.create_snapshot)[1], refused(s.fork)[1])
+        s.kill()
+        s = Sandbox.create(timeout=100, lifecycle={"on_timeout": "pause"})
+        s.run_code("n = 7")
+        s.set_timeout(0)
+        while s.get_info().state.value != "paused": time.sleep(0.05)
+        s.connect()
+        tell(s.run_code("n").text)
+        """)
+    assert told[0] == ["1\n", True, False, "paused", 1]
+    assert told[1] == ["running", "True", True]
+    assert told[2] == ["1\n2\n"]
+    assert told[3] == ["True", "running"]
+    assert all("there are no snapshots here" in x for x in told[4])
+    assert told[5] == ["7"]
+
+
+JAVASCRIPT = r"""
+import { createRequire } from 'node:module'
+const { Sandbox, CommandExitError } = createRequire(process.env.MODULES + '/')('@e2b/code-interpreter')
+const tell = (...x) => console.log(JSON.stringify(x))
+const refused = async (f) => { try { await f(); return 'done' } catch (e) { return [e.constructor.name, e.message] } }
+const s = await Sandbox.create({ timeoutMs: 100_000, metadata: { app: 'js' }, envs: { WHO: 'box' } })
+tell((await s.runCode('6*7')).text, await s.isRunning(), (await s.getInfo()).metadata)
+const r = await s.commands.run('echo $WHO $MINE; echo err >&2', { envs: { MINE: '1' } })
+tell(r.stdout, r.stderr, r.exitCode)
+try { await s.commands.run('exit 3') } catch (e) { tell(e instanceof CommandExitError, e.exitCode) }
+const p = await s.commands.run('cat; echo end', { background: true, stdin: true })
+tell((await s.commands.list()).length)
+await s.commands.sendStdin(p.pid, 'typed\n')
+await s.commands.closeStdin(p.pid)
+tell((await p.wait()).stdout)
+const q = await s.commands.run('sleep 1000', { background: true })
+tell(await q.kill(), (await refused(() => q.wait()))[0])
+await s.files.write('a.txt', 'wörd')
+const whole = new Uint8Array(300000).map((_, i) => i)
+await s.files.write([{ path: 'd/1.txt', data: 'one' }, { path: 'd/2.bin', data: whole.buffer }])
+tell(await s.files.read('a.txt'), (await s.files.read('d/2.bin', { format: 'bytes' })).length, (await s.files.list('d')).map((e) => [e.name, e.type, e.size]))
+let changed
+const change = new Promise((f) => { changed = f })
+const w = await s.files.watchDir('d', (e) => { if (e.name == '3.txt' && e.type == 'write') changed(e.name) })
+await s.files.write('d/3.txt', '3')
+tell(await change)
+await w.stop()
+tell(await s.files.exists('d/1.txt'), await s.files.makeDir('d'), (await s.files.rename('d/1.txt', 'e/1.txt')).path, await s.files.remove('e'), await s.files.exists('e'))
+tell(await refused(() => s.files.read('none')), await refused(() => s.pty.create({ cols: 80, rows: 24, onData: () => {} })), await refused(() => Sandbox.create('mine')))
+const again = await Sandbox.connect(s.sandboxId)
+tell(again.sandboxId == s.sandboxId, (await Sandbox.list({ query: { metadata: { app: 'js' } } }).nextItems()).length)
+await again.setTimeout(500_000)
+tell(await s.kill(), await s.isRunning())
+"""
+
+
+def test_javascript(server, tmp_path):
+    """The SDK for JavaScript, as its users have it."""
+    program = tmp_path / "program.mjs"
+    program.write_text(JAVASCRIPT)
+    node = client("e2bjs", "node")
+    told = told_by(server, node, str(program), MODULES=str(pathlib.Path(node).parent.parent / "npm" / "node_modules"))
+    assert told[0] == ["42", True, {"app": "js"}]
+    assert told[1:4] == [["box 1\n", "err\n", 0], [True, 3], [1]]
+    assert told[4:6] == [["typed\nend\n"], [True, "CommandExitError"]]
+    assert told[6] == ["wörd", 300000, [["1.txt", "file", 3], ["2.bin", "file", 300000]]]
+    assert told[7:9] == [["3.txt"], [True, False, "/mnt/data/e/1.txt", None, False]]
+    none, terminal, template = told[9]
+    assert none[0] == "FileNotFoundError" and "no pseudo-terminals" in terminal[1] and "there are no templates here" in template[1]
+    assert told[10:] == [[True, 1], [True, False]]
+
+
+AGENTS = r"""
+import asyncio, io, json
+from pathlib import Path
+from agents.extensions.sandbox.e2b import E2BSandboxClient, E2BSandboxClientOptions
+from agents.sandbox import Manifest
+
+async def main():
+    client = E2BSandboxClient()
+    session = await client.create(options=E2BSandboxClientOptions(sandbox_type="e2b_code_interpreter"), manifest=Manifest(root="/mnt/data/w"))
+    async with session:
+        said = await session.exec("pwd; echo 6*7 | python3 -c 'print(eval(input()))'", shell=True)
+        await session.write(Path("a.txt"), io.BytesIO(b"hello"))
+        read = (await session.read(Path("a.txt"))).read()
+        print(json.dumps([said.stdout.decode(), said.exit_code, read.decode(), (await session.exec("cat a.txt; exit 3", shell=True)).exit_code, await session.running()]))
+    await client.delete(session)
+
+asyncio.run(main())
+"""
+
+
+def test_openai_agents(sandpiper, tmp_path):
+    """OpenAI's Agents SDK with E2B's sandboxes: an earlier release of E2B's SDK, which wants a key of e2b_ and hex digits. Its workspace lies
+    in /mnt/data."""
+    file = tmp_path / "token"
+    file.write_text("0123456789abcdef" * 4)
+    file.chmod(0o600)
+    s = Server(sandpiper, "--token-file", str(file), token=file.read_text())
+    told = told_by(s, client("e2bagents"), "-I", "-c", AGENTS, key="e2b_" + s.token)
+    assert s.close() == 0
+    assert told == [["/mnt/data/w\n42\n", 0, "hello", 3, True]]

@@ -203,6 +203,8 @@ void child_process(struct runner_child *c, const struct json *m)
         feed_beside(c, number, m);
     } else if (!strcmp(what, "close")) {
         sandbox_process_close(c->sandbox, number);
+    } else if (!strcmp(what, "freeze")) {
+        sandbox_freeze(c->sandbox, json_bool(json_get(m, "freeze"), false));
     } else if (!strcmp(what, "hold")) {
         sandbox_process_hold(c->sandbox, number, json_bool(json_get(m, "hold"), false));
     } else if (!strcmp(what, "signal")) {

@@ -17,6 +17,9 @@ class Process:
 
 def process_frame(self, body):
     number, what, rest = body[:4], body[4:5], body[5:]
+    if what in (b't', b'g'):
+        process_freeze(self, _signal.SIGSTOP if what == b't' else _signal.SIGCONT)
+        return
     p = self.processes.get(number)
     if what == b's':
         process_start(self, number, rest)
@@ -191,6 +194,16 @@ def process_check(self):
         process_tell(self, p.number, b'z', b'%d' % p.status)
 
 
+def process_freeze(self, number):
+    """Stop all that runs here, or let it go on."""
+    if self.alone:
+        signal_all(number)                      # noqa: from reap.py
+        return
+    for pid in [self.worker] + [p.pid for p in self.processes.values() if p.status is None]:
+        if pid:
+            signal_session(pid, number)         # noqa: from requests.py
+
+
 def process_kill(self):
     """The client is gone, and with it whoever would hear of them."""
     for p in self.processes.values():
@@ -199,6 +212,7 @@ def process_kill(self):
 
 
 need('commands')
+need('reap')
 Supervisor.process_frame, Supervisor.process_ready = process_frame, process_ready
 Supervisor.process_check, Supervisor.process_poll = process_check, process_poll
 Supervisor.process_kill = process_kill

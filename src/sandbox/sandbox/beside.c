@@ -71,6 +71,11 @@ void sandbox_process_hold(struct sandbox *s, uint32_t number, bool hold)
     process_send(s, number, hold ? 'h' : 'r', NULL, 0);
 }
 
+void sandbox_freeze(struct sandbox *s, bool freeze)
+{
+    process_send(s, 0, freeze ? 't' : 'g', NULL, 0);
+}
+
 void sandbox_process_signal(struct sandbox *s, uint32_t number, int signal)
 {
     const unsigned char byte = (unsigned char)signal;

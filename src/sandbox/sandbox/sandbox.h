@@ -152,6 +152,9 @@ void sandbox_process_input(struct sandbox *s, uint32_t number, const char *data,
 void sandbox_process_close(struct sandbox *s, uint32_t number); /* the end of its stdin */
 /* What it writes waits in its pipes, or comes again. */
 void sandbox_process_hold(struct sandbox *s, uint32_t number, bool hold);
+/* Stop all that runs inside, the interpreter too, or let it go on. While it stands still, no request may be
+ * made. */
+void sandbox_freeze(struct sandbox *s, bool freeze);
 void sandbox_process_signal(struct sandbox *s, uint32_t number, int signal); /* to its whole session */
 
 /* Set sys.argv for the cells that follow, byte for byte as os.fsencode() returns it. It takes effect with the

@@ -33,6 +33,7 @@ void lease_write_note(struct lease *h)
                                                     .ended = h->ended,
                                                     .expired = h->expired,
                                                     .until = h->until,
+                                                    .paused = h->paused,
                                                     .facts = h->ended ? NULL : h->facts},
                            &err);
     xreplace(&h->unnoted, err.kind ? xstrdup(err.text) : NULL);
@@ -275,6 +276,37 @@ void lease_set_until(struct lease *h, int64_t until)
     runners_plan(h->rs);
 }
 
+static void freeze(const struct lease *h, bool on)
+{
+    autojson struct json *m = json_object_of({"do", json_string("freeze")}, {"freeze", json_boolean(on)});
+
+    if (h->runner)
+        runner_process(h->runner, m);
+}
+
+bool lease_pause(struct lease *h)
+{
+    if (!h->runner || !runner_facts(h->runner) || runner_busy(h->runner))
+        return false;
+    freeze(h, true);
+    h->paused = true;
+    lease_set_until(h, (int64_t)time(NULL) + PAUSED_S);
+    return true;
+}
+
+bool lease_paused(const struct lease *h)
+{
+    return h->paused;
+}
+
+/* It is used again. A runner that is only starting attaches to a sandbox that stands still. */
+static void thaw(struct lease *h)
+{
+    freeze(h, false);
+    h->paused = false;
+    lease_set_until(h, 0);
+}
+
 int64_t lease_until(const struct lease *h)
 {
     int64_t since = lease_is_busy(h) ? clock_ms() : lease_idle_since(h);
@@ -308,6 +340,8 @@ struct runner *lease_runner(struct runners *rs, struct lease *h, struct error *e
         return error_null(err, ERROR_SANDBOX, 0, "the process that held the sandbox has ended");
     if (!h->runner)
         (void)lease_start(h, err);
+    if (h->runner && h->paused)
+        thaw(h);
     runners_plan(rs);
     return h->runner;
 }

@@ -30,6 +30,7 @@ struct lease {
     bool warned;                /* of that */
     bool again;                 /* the next runner is to attach to the sandbox of an earlier one */
     int64_t until;              /* time() at which it ends, used or not; 0: it ends when nobody uses it */
+    bool paused;                /* all that runs in it stands still */
     struct client_process *processes; /* processes.c's own */
     uint32_t process_number;          /* of the last one */
     struct json *facts;               /* owned; see lease_set_facts(); NULL: there are none */

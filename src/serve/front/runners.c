@@ -29,6 +29,7 @@
 #define CONVERSATION_MAX 256
 #define ENDED_MAX        1000  /* ids of ended sandboxes that are remembered, of one client */
 #define ENDED_S          86400 /* and for so long */
+#define PAUSE_AGAIN_S    2     /* until a busy one is paused */
 #define FULL             "\ngo on in one of them, stop one that is not needed, or try again later"
 
 static size_t held(const struct runners *rs)
@@ -159,6 +160,16 @@ static bool has_expired(const struct owned_row *row, const void *now)
     return expires(lease_at(row)) <= *(const int64_t *)now;
 }
 
+/* Is it to be paused at its end? It is, or will be as soon as it is not busy. */
+static bool pauses(struct lease *h)
+{
+    if (!json_bool(json_get(h->facts, "pauses"), false) || h->paused || !h->runner)
+        return false;
+    if (!lease_pause(h))
+        lease_set_until(h, (int64_t)time(NULL) + PAUSE_AGAIN_S);
+    return true;
+}
+
 /* Ends the sandboxes that nobody has used for their time, and fills the pool. */
 static void end_idle(void *ctx)
 {
@@ -168,7 +179,8 @@ static void end_idle(void *ctx)
 
     forget_old(rs);
     while ((row = owned_find_of_all(&rs->living, has_expired, &now)))
-        end_lease(lease_at(row), true);
+        if (!pauses(lease_at(row)))
+            end_lease(lease_at(row), true);
     fill_pool(rs);
     runners_plan(rs);
 }
@@ -232,6 +244,7 @@ static void adopt(void *ctx, const char *id)
     h->ended = n.ended;
     h->expired = n.expired;
     h->until = n.until;
+    h->paused = n.paused;
     h->facts = steal(&n.facts);
     if (!n.ended)
         registry_each(note_name, h);

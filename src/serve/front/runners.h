@@ -96,12 +96,18 @@ bool lease_spare(const struct lease *h);
 void lease_set_spare(struct lease *h, bool spare);
 
 /* What a client's API wants to know of the sandbox later: an object of at most LEASE_FACTS bytes as text,
- * which the next front knows too. lease_set_facts() takes it; false: it is too long, nothing has changed. */
+ * which the next front knows too. {"pauses": true}: at its end it is paused. lease_set_facts() takes it;
+ * false: it is too long, and nothing has changed. */
 #define LEASE_FACTS 16384
 const struct json *lease_facts(const struct lease *h); /* NULL: there are none */
 bool lease_set_facts(struct lease *h, struct json *facts);
 /* From now on it ends at that time(), and those within it too, whether used or not; 0: as others do. */
 void lease_set_until(struct lease *h, int64_t until);
+/* All that runs in it stands still, and it is kept for PAUSED_S, whether used or not. Its next use lets it go
+ * on, and from then on it ends as others do. false: it is busy, or not up. */
+#define PAUSED_S 86400
+bool lease_pause(struct lease *h);
+bool lease_paused(const struct lease *h);
 int64_t lease_until(const struct lease *h); /* time() at which it ends if nobody uses it; 0: never */
 
 /* Calls fn for each sandbox that a client has, oldest first. fn may end none. */

@@ -37,7 +37,7 @@ int served_write(const char *id, const struct served_sandbox *n, struct error *e
         {"within", json_string(n->outer)}, {"owner", json_string(n->owner)},
         {"created", json_integer(n->created)}, {"ended", json_integer(n->ended)},
         {"expired", json_boolean(n->expired)}, {"until", n->until ? json_integer(n->until) : NULL},
-        {"facts", n->facts ? json_copy(n->facts) : NULL});
+        {"paused", n->paused ? json_boolean(true) : NULL}, {"facts", n->facts ? json_copy(n->facts) : NULL});
     autofree char *text = json_print(o);
 
     return path ? place_write_soon(path, text, strlen(text), err)
@@ -63,6 +63,7 @@ int served_read(const char *id, struct served_sandbox *out)
     out->ended = json_int(json_get(o, "ended"), 0);
     out->expired = json_bool(json_get(o, "expired"), false);
     out->until = json_int(json_get(o, "until"), 0);
+    out->paused = json_bool(json_get(o, "paused"), false);
     if (json_type(json_get(o, "facts")) == JSON_OBJECT)
         out->facts = json_copy(json_get(o, "facts"));
     return 0;

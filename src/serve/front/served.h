@@ -20,6 +20,7 @@ struct served_sandbox {
     int64_t ended;      /* time(); 0: as far as its front knew, it lives */
     bool expired;       /* it ended because nobody used it; if not, it was stopped */
     int64_t until;      /* time() at which it ends; 0: when nobody uses it */
+    bool paused;
     struct json *facts; /* of lease_set_facts(); owned; NULL: none */
 };
 

@@ -243,6 +243,17 @@ static bool under_limits(struct http_request *q)
     return true;
 }
 
+/* Releases of E2B's SDK send no key that does not begin with "e2b_". */
+static int find_key(const struct tokens *tokens, const char *key)
+{
+    static const char before[] = "e2b_";
+    int token = tokens_find(tokens, key);
+
+    return token < 0 && key && !strncmp(key, before, strlen(before))
+               ? tokens_find(tokens, key + strlen(before))
+               : token;
+}
+
 bool admit_headers(struct http_request *q, const struct request_line *line)
 {
     struct headers_seen h = {0};
@@ -256,7 +267,7 @@ bool admit_headers(struct http_request *q, const struct request_line *line)
     }
     q->token = tokens_find(q->s->o.tokens, token_given(h.value[AUTHORIZATION], &q->secret));
     for (size_t i = API_KEY; i < FORWARDED_PROTO && q->token < 0; i++)
-        q->token = tokens_find(q->s->o.tokens, h.value[i]);
+        q->token = find_key(q->s->o.tokens, h.value[i]);
     q->client = q->token < 0 ? NULL : tokens_client(q->s->o.tokens, (size_t)q->token);
     q->route = find_route(q, &allow);
     if (q->token < 0 && !(q->route && q->route->flags & ROUTE_PUBLIC)) {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "base/percent.h"
 #include "server/e2b.h"
@@ -82,7 +83,7 @@ static struct json *describe_box(const struct lease *h)
                           {"cpuCount", json_integer(cpus > 0 ? cpus : 1)},
                           {"memoryMB", json_integer(json_int(json_get(up, "memory"), 0) >> 20)},
                           {"diskSizeMB", json_integer(json_int(json_get(up, "data_size"), 0) >> 20)},
-                          {"state", json_string("running")},
+                          {"state", json_string(lease_paused(h) ? "paused" : "running")},
                           {"metadata", json_truthy(metadata) ? json_copy(metadata) : json_object()});
 }
 
@@ -110,7 +111,6 @@ static const char *cannot_have(const struct json *body)
         {"network", "these sandboxes have no network that could be set up"},
         {"iam", "these sandboxes have no identities"},
         {"volumeMounts", "there are no volumes here: put files into the sandbox"},
-        {"autoPause", "a sandbox does not pause by itself: it ends after its timeout"},
     };
     const char *template = json_text(json_get(body, "templateID"));
     bool found = false;
@@ -132,7 +132,8 @@ static void answer_create(struct client_call *c)
     const struct json *timeout = json_get(c->body, "timeout");
     struct json *facts = json_object_of({"template", json_copy(json_get(c->body, "templateID"))},
                                         {"metadata", json_copy(json_get(c->body, "metadata"))},
-                                        {"envs", json_copy(json_get(c->body, "envVars"))});
+                                        {"envs", json_copy(json_get(c->body, "envVars"))},
+                                        {"pauses", json_copy(json_get(c->body, "autoPause"))});
 
     if (!h) {
         json_free(facts);
@@ -199,7 +200,7 @@ static void add_box(void *ctx, struct lease *h)
     struct box_list *l = ctx;
     const char *metadata = http_request_query(l->q, "metadata"), *state = http_request_query(l->q, "state");
 
-    if (lease_outer(h) || (state && !strstr(state, "running"))
+    if (lease_outer(h) || (state && !strstr(state, lease_paused(h) ? "paused" : "running"))
         || (metadata && !has_metadata(json_get(lease_facts(h), "metadata"), metadata)) || l->skip-- > 0)
         return;
     if ((int64_t)json_size(l->list) < l->most)
@@ -278,11 +279,36 @@ static void connect_box(struct http_request *q)
 {
     struct lease *h = named_box(q);
 
+    struct error err;
+    bool paused = h && lease_paused(h);
+
     if (!h)
         return;
-    lease_use(h);
-    set_end(h, http_request_body(q), true);
+    if (!lease_runner(http_request_runners(q), h, &err)) { /* which also lets it go on */
+        answer_failure(q, &err);
+        return;
+    }
+    set_end(h, http_request_body(q), !paused);
     answer_json(q, 200, ticket(q, lease_facts(h), lease_id(h)));
+}
+
+static void pause_box(struct http_request *q)
+{
+    struct lease *h = named_box(q);
+
+    if (!h)
+        return;
+    if (lease_paused(h))
+        answer_error(q, 409, NULL, "the sandbox is paused already");
+    else if (!lease_pause(h))
+        answer_error(q, 400, NULL, "the sandbox cannot be paused while code runs in it, or while it starts");
+    else
+        answer_json(q, 204, NULL);
+}
+
+static void no_snapshots(struct http_request *q)
+{
+    answer_error(q, 400, NULL, "there are no snapshots here: pause a sandbox, or make another one");
 }
 
 static void answer_end(struct client_call *c)
@@ -329,6 +355,8 @@ static void no_templates(struct http_request *q)
 static const struct route rows[] = {
     {"POST", "/v2/sandboxes", "e2b_create", "Make a sandbox", .body = create_body, .handle = make_box,
      E2B_ROUTE},
+    {"POST", "/sandboxes", "e2b_create_1", "Make a sandbox", .body = create_body, .handle = make_box,
+     E2B_ROUTE}, /* of earlier releases */
     {"GET", "/v2/sandboxes", "e2b_list", "The sandboxes of this token", .handle = list_boxes, E2B_ROUTE},
     {"GET", "/sandboxes/{id}", "e2b_get", "A sandbox", .handle = get_box, E2B_ROUTE},
     {"DELETE", "/sandboxes/{id}", "e2b_delete", "End a sandbox", .handle = end_box, E2B_ROUTE},
@@ -340,6 +368,13 @@ static const struct route rows[] = {
      .handle = connect_box, E2B_ROUTE},
     {"POST", "/sandboxes/{id}/connect", "e2b_connect_1", "Come back to it", .body = timeout_body,
      .handle = connect_box, E2B_ROUTE},
+    {"POST", "/sandboxes/{id}/pause", "e2b_pause", "All in it stands still", .body = timeout_body,
+     .handle = pause_box, E2B_ROUTE},
+    {"POST", "/sandboxes/{id}/resume", "e2b_resume", "It goes on", .body = timeout_body,
+     .handle = connect_box, E2B_ROUTE},
+    {"POST", "/sandboxes/{id}/snapshots", "e2b_snapshot", "Refused", .handle = no_snapshots, E2B_ROUTE},
+    {"POST", "/sandboxes/{id}/fork", "e2b_fork", "Refused", .handle = no_snapshots, E2B_ROUTE},
+    {"GET", "/snapshots", "e2b_snapshots", "Refused", .handle = no_snapshots, E2B_ROUTE},
     {"GET", "/health", "e2b_health", "Is the sandbox there?", .handle = box_health, E2B_ROUTE},
     {"GET", "/sandboxes/{id}/metrics", "e2b_metrics", "Nothing is measured", .handle = no_metrics, E2B_ROUTE},
     {"PUT", "/sandboxes/{id}/network", "e2b_network", "Refused", .handle = no_network, E2B_ROUTE},

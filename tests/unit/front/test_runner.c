@@ -717,12 +717,13 @@ static void notes(void **state)
                                                            .owner = self,
                                                            .created = 7,
                                                            .until = 12345678901,
+                                                           .paused = true,
                                                            .facts = facts},
                                   NULL),
                      0);
     assert_int_equal(served_read(id, &n), 0);
     assert_true(n.created == 7 && strcmp(n.conversation, "c") == 0 && n.ended == 0);
-    assert_true(n.until == 12345678901 && json_same(n.facts, facts));
+    assert_true(n.until == 12345678901 && n.paused && json_same(n.facts, facts));
     served_release(&n);
     struct runners *rs = runners_new(
         &(struct runners_options){.loop = loop, .starter = starter.fd, .max = 2, .named = true});
