@@ -242,6 +242,7 @@ def test_a_slow_client(server):
     server.ask("/stop_sandbox", {"sandbox_id": box})
 
 
+@pytest.mark.client("shapes/e2b-code-interpreter", "files")
 def test_files(server):
     """Read, written, several at once, listed, moved, removed: anywhere where code may do so, and while it runs."""
     told = e2b(server, r"""
@@ -284,6 +285,7 @@ def test_files(server):
     assert told[10][0] == "SandboxNotRunningException" and told[10][1][0] == "SandboxNotRunningException"
 
 
+@pytest.mark.client("shapes/e2b-code-interpreter", "`watch_dir`")
 def test_watch(server):
     """What changes in a folder, and below it."""
     told = e2b(server, r"""
@@ -314,6 +316,7 @@ def test_watch(server):
 
 
 
+@pytest.mark.client("shapes/e2b-code-interpreter", "pause and connect")
 def test_pause(server):
     """All in it stands still, and goes on where it was, by connect() or by being used."""
     told = e2b(server, r"""
@@ -382,6 +385,7 @@ tell(await s.kill(), await s.isRunning())
 """
 
 
+@pytest.mark.client("e2bjs/@e2b/code-interpreter", "`runCode`, commands, files, `watchDir`, list, connect")
 def test_javascript(server, tmp_path):
     """The SDK for JavaScript, as its users have it."""
     program = tmp_path / "program.mjs"
@@ -418,6 +422,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.client("e2bagents/openai-agents", "its sandbox client for E2B, in /mnt/data")
 def test_openai_agents(sandpiper, tmp_path):
     """OpenAI's Agents SDK with E2B's sandboxes: an earlier release of E2B's SDK, which wants a key of e2b_ and hex digits. Its workspace lies
     in /mnt/data."""
