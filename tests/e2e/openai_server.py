@@ -6,22 +6,17 @@ import subprocess
 import pytest
 
 from clients import client
-from serving import Server
+from serving import servers
 
 
 @pytest.fixture
 def start(sandpiper, serve):
     """A server whose model answers so, and that model's."""
-    made = []
-
-    def begin(*exchanges, args=(), sees=False, **more):
-        model = serve(sandpiper, list(exchanges), sees=sees, **more)
-        made.append(Server(sandpiper, *args))
-        return made[-1], model
-    yield begin
-    for s in made:
-        assert s.close() == 0
-    assert sandpiper.leftovers() == []
+    for server in servers(sandpiper):
+        def begin(*exchanges, args=(), sees=False, **more):
+            model = serve(sandpiper, list(exchanges), sees=sees, **more)
+            return server(*args), model
+        yield begin
 
 
 def call(*codes, text=None):

@@ -57,6 +57,19 @@ class Server:
         return code
 
 
+def servers(program, **settings):
+    """For a fixture (yield from): a function that starts a server with these options, each of which ends well and leaves nothing."""
+    made = []
+
+    def begin(*args):
+        made.append(Server(program, *args, **settings))
+        return made[-1]
+    yield begin
+    for s in made:
+        assert s.close() == 0
+    assert program.leftovers() == []
+
+
 def sse(response):
     """(event, data) of each; comments are passed over."""
     event = None

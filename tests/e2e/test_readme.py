@@ -10,7 +10,7 @@ import pytest
 
 from clients import client
 from conftest import HANG, TREE
-from serving import Server
+from serving import servers
 
 pytestmark = pytest.mark.no_asan
 
@@ -39,14 +39,7 @@ def shell(sandpiper, server, text, *path):
 
 @pytest.fixture
 def start(sandpiper):
-    made = []
-
-    def begin(*args):
-        made.append(Server(sandpiper, *args))
-        return made[-1]
-    yield begin
-    for s in made:
-        assert s.close() == 0
+    yield from servers(sandpiper)
 
 
 def installed(sandpiper):

@@ -1,16 +1,18 @@
 """test_serve_queue.py - the waiting place of `sandpiper serve`: where all sandboxes are in use, a request waits in turn, whatever API it came by; a client
 that leaves gives its place up; and what waits too long, or is too much, is told so."""
 import concurrent.futures
+import contextlib
 import http.client
 import json
 import re
+import socket
 import time
 
 import pytest
 
 from openai_server import done, start, user         # noqa: F401 (start is a fixture)
 from raw_server import wait_for
-from serving import Server, sse
+from serving import Server, servers, sse
 from test_mcp_http import modern
 from test_serve_clients import A, B, tokens
 
@@ -37,15 +39,30 @@ def waits(server, n, token=None):
 
 @pytest.fixture
 def served(sandpiper):
-    made = []
+    yield from servers(sandpiper)
 
-    def begin(*args):
-        made.append(Server(sandpiper, *args))
-        return made[-1]
-    yield begin
-    for s in made:
-        assert s.close() == 0
-    assert sandpiper.leftovers() == []
+
+def test_bodies_of_those_who_wait(served):
+    """They stay in memory until it is their turn, so those of one token may have 64 MiB together; a small one waits all the same."""
+    server = served("--max-sandboxes", "1", "--queue", "1h")
+    box = server.ask("/create_sandbox", {})["sandbox_id"]
+    large = dict(RUN, more="#" * (7 << 20))
+    with concurrent.futures.ThreadPoolExecutor(10) as pool:
+        sent = []
+        for n in range(9):
+            sent.append(pool.submit(at_once, server, "/v1/sandbox/run", [large]))
+            waits(server, n + 1)
+        with socket.create_connection(server.host.split(":")) as s:
+            body = json.dumps(large).encode()
+            s.sendall(b"POST /v1/sandbox/run HTTP/1.1\r\nHost: %s\r\nX-Api-Key: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+                      % (server.host.encode(), server.token.encode(), len(body)))
+            with contextlib.suppress(ConnectionError):      # it is refused while we are sending
+                s.sendall(body)
+            assert b" 429 " in s.recv(4096)
+        sent.append(pool.submit(at_once, server, "/v1/sandbox/run", [RUN]))
+        waits(server, 10)
+        server.ask("/stop_sandbox", {"sandbox_id": box})
+        assert [r.result()[0][0] for r in sent] == [200] * 10
 
 
 def test_twenty_questions_on_eight_sandboxes(start):

@@ -13,7 +13,7 @@ from chat_keys import ask, leave, start
 from conftest import PLACES, make_sandpiper, need_engine
 from mcp_stdio import Mcp
 from package_index import Index, uv
-from serving import Server
+from serving import servers
 
 # uv comes from outside, unless this machine has one. Without it pip does the work, which the tests of speed, dates and messages are not about.
 needs_uv = pytest.mark.skipif(not uv(), reason="there is no uv here, and none can be fetched")
@@ -546,14 +546,7 @@ def test_never_means_never_and_an_interrupt_ends_the_question(program, index, se
 @pytest.fixture
 def server_of(program, index):
     """server_of(option...): a server whose sandboxes get packages from the index."""
-    made = []
-
-    def start(*args):
-        made.append(Server(program, *args, env=env(index)))
-        return made[-1]
-    yield start
-    for server in made:
-        assert server.close() == 0
+    yield from servers(program, env=env(index))
 
 
 @needs_uv
