@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/scrub.h"
 #include "sandbox/private.h"
 
 #define COPY_MS 60000 /* without a word: a gigabyte is written in about a second */
@@ -30,6 +31,15 @@ static const char *on_wanted(struct request *q, const struct frame *f)
     return channel_send_fd(q->sandbox->channel, c->fd) < 0 ? "it takes no descriptor" : NULL;
 }
 
+/* why: the worker's own words, or what the code made it say. */
+static int tell_no_copy(const char *why, struct error *err)
+{
+    autofree char *line = scrub_line(why, SCRUB_TERMINAL);
+
+    return error_set(err, ERROR_SANDBOX, ENOTSUP, "there can be no live copy of this interpreter: %.200s",
+                     line);
+}
+
 static int ask_for_copy(struct sandbox *s, int fd, const struct buf *how, struct error *err)
 {
     struct copy_request c = {.request = {.what = "the live copy", .idle_ms = COPY_MS, .frame = on_wanted},
@@ -42,8 +52,7 @@ static int ask_for_copy(struct sandbox *s, int fd, const struct buf *how, struct
                        "there can be no live copy of this interpreter: Python died (wait status %d)",
                        (int)c.request.wait_status);
     else if (rc == 0 && c.request.error)
-        rc = error_set(err, ERROR_SANDBOX, ENOTSUP, "there can be no live copy of this interpreter: %s",
-                       c.request.error);
+        rc = tell_no_copy(c.request.error, err);
     if (c.request.wait_status >= 0)
         sandbox_note_death(s, &c.request, "while it was copied");
     request_end(&c.request);
@@ -63,7 +72,7 @@ int sandbox_copy_out(struct sandbox *s, int fd, struct error *err)
         return error_errno(err, "the file of the live copy has no size");
     if (ask_for_copy(s, fd, &how, err) < 0)
         return -1;
-    return fd_seal(fd) < 0 ? error_errno(err, "the live copy cannot be sealed") : 0;
+    return fd_seal(fd) < 0 ? tell_no_copy("the code goes on writing to it", err) : 0;
 }
 
 int sandbox_copy_in(struct sandbox *s, int fd, unsigned cells, struct error *err)
