@@ -76,6 +76,9 @@ def test_in_a_browser(start, sandpiper, tmp_path):
         assert server.token not in curl and "$TOKEN" in curl
         r = subprocess.run(["sh", "-c", curl], capture_output=True, text=True, env={"PATH": "/usr/bin:/bin", "TOKEN": server.token})
         assert json.loads(r.stdout)["output"] == "a b $HOME\n" and box in curl, r
+        b.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")      # each can be shown
+        b.wait("[...document.querySelectorAll('details')].every(d => d.querySelector('button'))")
+        b.evaluate("document.querySelectorAll('details').forEach(d => { d.open = %s.includes(d.id) })" % json.dumps(["run_code", "mcp"]))
         shot = pathlib.Path(tmp_path / "docs.png")
         shot.write_bytes(base64.b64decode(b.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]))
         assert shot.stat().st_size > 20000
