@@ -59,7 +59,7 @@ def figure(server, name):
     return float(re.search(r"^sandpiper_%s (\S+)$" % name, server.ask("/metrics").decode(), re.M).group(1))
 
 
-@pytest.mark.client("Dify", "code nodes and template nodes, from another machine (a network namespace)")
+@pytest.mark.client("Dify", "code nodes (Python, JavaScript) and template nodes, from another machine (a network namespace)")
 @pytest.mark.slow(10)
 def test_its_nodes(there, server):
     code = textwrap.dedent("""
@@ -82,6 +82,14 @@ def test_its_nodes(there, server):
         print("<<RESULT>>%%s<<RESULT>>" %% main(**json.loads(b64decode("%s").decode("utf-8"))))
         """) % inputs(rows=[{"name": "a"}, {"name": "b"}])
     assert node(there, server, template, preload="import jinja2\njinja2.Template('{{ s }}').render(s='a')\n") == "1: A\n2: B\n"
+    script = """
+        function main({a, words}) { return {result: a * 2, text: words.toUpperCase()} }
+        var given = JSON.parse(Buffer.from('%s', 'base64').toString('utf-8'))
+        console.log(`<<RESULT>>${JSON.stringify(main(given))}<<RESULT>>`)
+        """ % inputs(a=21, words="größer")
+    assert json.loads(node(there, server, script, language="nodejs")) == {"result": 42, "text": "GRÖSSER"}
+    failed = node(there, server, "function main() { return missing }\nmain()", language="nodejs")
+    assert failed.startswith("refused: ") and "missing is not defined" in failed, failed
     assert node(there, server, "1 / 0").endswith("ZeroDivisionError: division by zero")
     assert "[401," in node(there, server, code, key="k" * 64)
 
