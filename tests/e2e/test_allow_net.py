@@ -144,6 +144,8 @@ def test_greeting_of_a_chat(sandpiper, site):
         sandpiper.url = server.url
         p = start(sandpiper, "--allow-net", site.at)
         assert "network: code may reach %s." % site.at in p.before + p.after
+        p.send("/sandbox\r")
+        p.expect("network  %s" % site.at)
         leave(p)
 
 

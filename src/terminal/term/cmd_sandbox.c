@@ -29,6 +29,7 @@ static void slash_sandbox(struct term *t)
     buf_addf(&out, "memory   %s, no swap\n", size_text(o->run.memory).text);
     buf_addf(&out, "cpus     %g, at most %d processes\n", o->run.cpus, o->run.pids);
     buf_addf(&out, "files    %s in /mnt/data\n", size_text(o->run.data_size).text);
+    buf_addf(&out, "network  %s\n", o->hosts ? o->hosts : "none (--allow-net HOST allows one)");
     buf_addf(&out, "time     %g s for one run (/timeout)\n", o->cell_ms / 1000.0);
     buf_addf(&out, "runs     %u so far\n", sandbox_cells(t->o.sandbox));
     show_wrap_lines(&wrapped, buf_str(&out), 1);
