@@ -89,11 +89,11 @@ PROGRAM  = $(B)/sandpiper
 UNIT_SRC = $(wildcard tests/unit/*/*.c)
 UNIT_BIN = $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
 
-.PHONY: all clean unit run quick test check test-model probe image image-serve local-model install uninstall deb wheel docs
+.PHONY: all clean unit run quick test check test-model probe image image-serve local-model install uninstall deb wheel wheel-arm64 docs
 all: build/sandpiper
 
 # A fresh machine: say what is missing, before the compiler does. These goals set up what they need themselves.
-SETS_UP  = run quick test check image image-serve local-model clean uninstall deb $(if $(SANDPIPER_BIN),probe)
+SETS_UP  = run quick test check image image-serve local-model clean uninstall deb wheel-arm64 $(if $(SANDPIPER_BIN),probe)
 ifneq ($(filter-out $(SETS_UP),$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell command -v $(firstword $(CC)) >/dev/null && $(PKG_CONFIG) --exists $(PKGS) 2>/dev/null && echo yes),yes)
 $(shell setup/packages.sh build --check >&2)
@@ -148,6 +148,9 @@ wheel:
 	@rm -rf $(B)/stage
 	@+$(MAKE) -s install INSTALLED=$(B)/beside/sandpiper STRIP= DESTDIR=$(B)/stage PREFIX=
 	@/usr/bin/python3 setup/wheel.py $(VERSION) $(B)/stage $(shell $(CC) -print-multiarch) $(shell $(PKG_CONFIG) --libs-only-l $(LATE))
+wheel-arm64:
+	@setup/packages.sh machine
+	@setup/wheel_arm64.sh
 # What the documents have of the program: the lists of providers, and the picture of a session.
 docs: build/sandpiper
 	@/usr/bin/python3 setup/providers_table.py

@@ -1,7 +1,7 @@
 #!/bin/bash
 # packages.sh - install the packages that something needs, and only those that are missing. Quiet when all are there.
 #
-#   packages.sh build|run|model|test|image|deb|engines [--check | --plan | --for DISTRIBUTION]
+#   packages.sh build|run|model|test|image|deb|machine|engines [--check | --plan | --for DISTRIBUTION]
 #
 # --check installs nothing: it says what is missing and the command, and exits 1. --plan prints one line of what would be installed and its
 # size, and nothing if all is there. Where we are neither root nor have sudo the command is printed and the exit code is 1 too. Engines are
@@ -38,16 +38,17 @@ run   | python3-jinja2 | python3-jinja2       | python-jinja | python3-Jinja2  |
 model | python3-venv   |                      |              |                 |
 image | debootstrap python3-venv
 deb   | python3 debhelper dpkg-dev fakeroot lintian
+machine | debootstrap
 engines | docker.io/docker-ce podman runc/containerd.io uidmap openssh-server openssh-client slurm-wlm munge debootstrap
 test  | clang clang-format shellcheck libclang-rt-dev libcmocka-dev python3-pytest python3-pytest-xdist python3-pytest-timeout python3-pexpect
 test  | python3-yaml python3-jsonschema python3-openpyxl openssl mandoc tmux python3-pyte python3-nbformat npm/nodejs chromium iproute2
 '
-declare -A includes=([build]="" [run]="build" [model]="build run" [image]="" [deb]="build" [engines]="" [test]="build run model deb")
+declare -A includes=([build]="" [run]="build" [model]="build run" [image]="" [deb]="build" [machine]="" [engines]="" [test]="build run model deb machine")
 declare -A command_of=([debian]="apt-get install -y --no-install-recommends" [fedora]="dnf install -y" [arch]="pacman -S --needed --noconfirm"
     [opensuse]="zypper install -y" [alpine]="apk add")
 
 say() { printf '%s\n' "$*" >&2; }
-usage() { say "usage: packages.sh build|run|model|test|image|deb|engines [--check | --plan | --for $(IFS='|'; echo "${distributions[*]}")]"; exit 2; }
+usage() { say "usage: packages.sh build|run|model|test|image|deb|machine|engines [--check | --plan | --for $(IFS='|'; echo "${distributions[*]}")]"; exit 2; }
 
 what=${1:-} how=${2:-}
 [ -n "$what" ] && [ -n "${includes[$what]+x}" ] || usage

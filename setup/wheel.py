@@ -57,13 +57,14 @@ def platform(paths):
 
 def licenses(paths):
     """{file: bytes}: what each of Debian's packages says, the long texts that it only names, and a list of the packages."""
-    texts, rows, named = {"LICENSE-sandpiper.txt": read("LICENSE")}, set(), {"GPL-3"}
-    for path in paths:
-        owner = run("dpkg-query", "-S", "*/" + os.path.basename(path)).split(": ")[0]
-        source, version = run("dpkg-query", "-W", "-f", "${source:Package} ${source:Version}", owner).split()
-        rows.add("%-16s %s" % (source, version))
-        texts[source + ".txt"] = read("/usr/share/doc/%s/copyright" % owner.split(":")[0])
+    texts, named = {"LICENSE-sandpiper.txt": read("LICENSE")}, {"GPL-3"}
+    said = [line.split(": ") for line in run("dpkg-query", "-S", *("*/" + os.path.basename(p) for p in paths)).splitlines()]
+    owners = sorted({owner for owner, path in said if os.path.realpath(path) in paths})
+    packages = [line.split() for line in run("dpkg-query", "-W", "-f", "${Package} ${source:Package} ${source:Version}\n", *owners).splitlines()]
+    for package, source, _ in packages:
+        texts[source + ".txt"] = read("/usr/share/doc/%s/copyright" % package)
         named.update(re.findall(r"/usr/share/common-licenses/([\w.-]*[\w])", texts[source + ".txt"].decode("utf-8", "replace")))
+    rows = {"%-16s %s" % (source, version) for _, source, version in packages}
     texts.update((name + ".txt", read("/usr/share/common-licenses/" + name)) for name in named if os.path.exists("/usr/share/common-licenses/" + name))
     texts["PACKAGES.txt"] = ("The program is linked with GNU readline, so it is distributed under the GPL, version 3 or later (GPL-3.txt); its own source is\n"
                              "MIT (LICENSE-sandpiper.txt). The libraries are Debian's, unchanged. Their source packages (apt-get source NAME=VERSION), whose\n"

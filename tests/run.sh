@@ -175,6 +175,7 @@ build() {
 }
 unit_round() { step "units, $1" units "${2:-$1}"; }
 long_round() {
+    step "what is distributed" tests/distribution.sh wheel machine deb again arm64
     step "long repetitions, release" e2e release "$engines" check $((workers / 2)) "$@"
     step "containment probes" probe
 }
@@ -193,6 +194,7 @@ case $what in
         clients &
         fetched=$!
         build release
+        tests/distribution.sh wheel machine || true         # its tests say what is missing
         compiled &
         collected=$!
         beside unit_round release

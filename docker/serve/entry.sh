@@ -20,7 +20,7 @@ WORDS
     exit 1
 fi
 echo "serve: sandboxes are made by $engine: $said" >&2
-mkdir -p -m 700 "$XDG_RUNTIME_DIR"
+[ -d "$XDG_RUNTIME_DIR" ] || mkdir -m 700 "$XDG_RUNTIME_DIR"
 if [ -z "${SANDPIPER_SERVE_TOKEN_FILE:-}" ]; then
     SANDPIPER_SERVE_TOKEN_FILE=$state/token
     export SANDPIPER_SERVE_TOKEN_FILE

@@ -1,7 +1,6 @@
 """test_distribution.py - what people install, from nothing: the wheel in a bare Debian without a network, and the same bytes whoever builds it. The
 question that it answers there is the scripted model's; the sandbox is bubblewrap.
 """
-import glob
 import os
 import re
 import shutil
@@ -10,33 +9,22 @@ import zipfile
 
 import pytest
 
-from bare_machine import Machine
-from conftest import TREE
+from bare_machine import BUILD, Machine, built, inside, need_root
 from serving import Server
 from test_network import TlsServer, certificates  # noqa: F401 (a fixture)
 
 pytestmark = pytest.mark.no_asan
 
-LONG = 900
+WHEEL, NPM = "dist/*_x86_64.whl", "dist/*-linux-x64.tgz"
 ANSWER = [{"answer": {"calls": [{"code": "print(6 * 7)"}]}},
           {"expect": {"last": {"role": "tool", "content": {"contains": "42"}}}, "answer": {"text": "It is 42."}}]
-
-
-def built(tree, pattern):
-    """What "make wheel" makes of a tree, as a clean environment has it."""
-    env = {k: os.environ[k] for k in ("PATH", "HOME") if k in os.environ}
-    done = subprocess.run(["make", "-s", "-j%d" % os.cpu_count(), "wheel"], cwd=tree, env=env, capture_output=True, text=True, timeout=LONG)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return glob.glob(os.path.join(tree, "build", "dist", pattern))[0]
 
 
 @pytest.fixture(scope="session")
 def machine(tmp_path_factory):
     """A bare machine with the wheel, installed by pip that can reach no index."""
-    if os.geteuid() != 0 or not shutil.which("debootstrap", path=os.environ["PATH"] + ":/usr/sbin"):
-        pytest.skip("a bare machine is made by root, with debootstrap")
     m = Machine(tmp_path_factory.mktemp("bare") / "root")
-    wheel = m.take(built(TREE, "*.whl"))
+    wheel = m.take(built("wheel", WHEEL))
     m.run("python3", "-m", "venv", "/opt/env")
     m.run("/opt/env/bin/pip", "install", "--no-index", wheel)
     yield m
@@ -46,7 +34,7 @@ def machine(tmp_path_factory):
 @pytest.fixture
 def installed(machine, sandpiper):
     """The program that is installed there, driven as the built one is."""
-    sandpiper.argv = lambda args: machine.words("/opt/env/bin/sandpiper", *args)
+    sandpiper.argv = lambda args: inside(machine.root, "/opt/env/bin/sandpiper", *args)
     return sandpiper
 
 
@@ -96,26 +84,49 @@ def test_certificates_where_another_distribution_keeps_them(machine, installed, 
         server.check()
 
 
-@pytest.mark.check
-@pytest.mark.slow(200)
-def test_the_same_bytes_twice(tmp_path):
-    """In another folder, from nothing; and the wheel's list of its files is right."""
-    first, copy = built(TREE, "*.whl"), tmp_path / "elsewhere" / "tree"
-    shutil.copytree(TREE, copy, ignore=shutil.ignore_patterns("build", ".git", "__pycache__"), symlinks=True)
-    second = built(copy, "*.whl")
-    assert os.path.basename(first) == os.path.basename(second) and open(first, "rb").read() == open(second, "rb").read()
-    packed = [glob.glob(os.path.join(os.path.dirname(p), "*.tgz"))[0] for p in (first, second)]
-    assert open(packed[0], "rb").read() == open(packed[1], "rb").read()
-    with zipfile.ZipFile(first) as z:
-        assert z.testzip() is None and z.namelist() == sorted(z.namelist())
-
-
 @pytest.mark.slow(10)
 def test_the_npm_package(tmp_path):
     """Without a network: the command, and its manual where npm puts one."""
-    package = built(TREE, "*.tgz")
-    done = subprocess.run(["npm", "install", "--global", "--offline", "--prefix", tmp_path, package], capture_output=True, text=True, timeout=LONG,
+    package = built("wheel", NPM)
+    done = subprocess.run(["npm", "install", "--global", "--offline", "--prefix", tmp_path, package], capture_output=True, text=True, timeout=300,
                           env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)})
     assert done.returncode == 0, done.stdout + done.stderr
     assert subprocess.run([tmp_path / "bin" / "sandpiper", "--version"], capture_output=True, text=True, env={}).stdout.startswith("sandpiper ")
     assert (tmp_path / "share" / "man" / "man1" / "sandpiper.1").exists()
+
+
+@pytest.mark.check
+def test_the_same_bytes_twice():
+    """Built in another folder; and the wheel's files are in the order of their names."""
+    for pattern in WHEEL, NPM:
+        first, second = built("wheel", pattern), built("again", "again/build/" + pattern)
+        assert open(first, "rb").read() == open(second, "rb").read(), pattern
+    with zipfile.ZipFile(built("wheel", WHEEL)) as z:
+        assert z.testzip() is None and z.namelist() == sorted(z.namelist())
+
+
+@pytest.mark.check
+@pytest.mark.slow(60)
+def test_a_debian_package_answers_in_a_bare_machine(tmp_path, sandpiper, serve):
+    """With what apt says that it needs, and the engine."""
+    m = Machine(tmp_path / "root")
+    package = m.take(built("deb", "deb/sandpiper_*.deb"))
+    m.run("apt-get", "update")
+    m.run("apt-get", "install", "-y", "--no-install-recommends", package)
+    sandpiper.argv = lambda args: inside(m.root, "/usr/bin/sandpiper", *args)
+    serve(sandpiper, ANSWER)
+    r = sandpiper.run("what is six times seven?")
+    assert (r.code, r.out) == (0, "It is 42.\n"), r
+    shutil.rmtree(m.root)
+
+
+@pytest.mark.check
+@pytest.mark.slow(10)
+def test_arm64(sandpiper, serve):
+    """Cross-built; under qemu, which knows no seccomp and so runs no sandbox, the program asks the model."""
+    need_root()
+    built("arm64", "dist/*_aarch64.whl")
+    sandpiper.argv = lambda args: inside(os.path.join(BUILD, "arm64", "root"), "qemu-aarch64-static", "/opt/arm64/bin/sandpiper", *args)
+    serve(sandpiper, [{"answer": {"text": "In words."}}])
+    r = sandpiper.run("say something")
+    assert (r.code, r.out) == (0, "In words.\n"), r

@@ -9,12 +9,13 @@ import uuid
 import pytest
 import yaml
 
+from bare_machine import built
 from conftest import HANG, TREE, need_engine
 from model_server import ModelServer
 from serving import Server
 from test_distribution import ANSWER
 
-LONG = 900
+LONG = 300
 pytestmark = [pytest.mark.no_asan, pytest.mark.xdist_group("serve image")]
 SOCKET = "/var/run/docker.sock"
 
@@ -22,8 +23,7 @@ SOCKET = "/var/run/docker.sock"
 @pytest.fixture(scope="module")
 def image():
     need_engine("docker")
-    done = subprocess.run(["make", "-s", "-j%d" % os.cpu_count(), "wheel"], cwd=TREE, capture_output=True, text=True, timeout=LONG)
-    assert done.returncode == 0, done.stdout + done.stderr
+    built("wheel", "dist/*-linux-x64.tgz")
     done = subprocess.run([os.path.join(TREE, "docker", "serve", "make.sh")], env={**os.environ, "ENGINE": "docker"}, capture_output=True, text=True, timeout=LONG)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return "sandpiper-serve:latest"

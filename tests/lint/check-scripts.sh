@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 bad=0
-mapfile -t scripts < <(grep -lE '^#!.*[/ ](ba)?sh( |$)' .ci/* docker/* setup/* tests/*.sh tests/*/*.sh 2>/dev/null)
+mapfile -t scripts < <(grep -lE '^#!.*[/ ](ba)?sh( |$)' .ci/* docker/* docker/*/* setup/* tests/*.sh tests/*/*.sh 2>/dev/null)
 if command -v shellcheck >/dev/null; then
     shellcheck -S warning "${scripts[@]}" || bad=1
 else
