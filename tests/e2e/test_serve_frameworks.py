@@ -92,3 +92,4 @@ def test_litellm(start, tmp_path):
     assert run(server, tmp_path, "litellm", "litellm_client.py") == [
         "It is 42.", "It is 48. [True]", "city='Ulm' size=126000", "weather It is 12.", "It is 54."]
     assert results_of(model) == ["42", "12 degrees"]
+    assert [r.body.get("reasoning_effort") for r in model.requests] == [None] * 4 + ["low", None, None]
