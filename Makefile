@@ -89,7 +89,7 @@ PROGRAM  = $(B)/sandpiper
 UNIT_SRC = $(wildcard tests/unit/*/*.c)
 UNIT_BIN = $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
 
-.PHONY: all clean unit run quick test check test-model probe image image-serve local-model install uninstall deb wheel wheel-arm64 docs
+.PHONY: all clean unit run quick test check test-model test-kubernetes probe image image-serve local-model install uninstall deb wheel wheel-arm64 docs
 all: build/sandpiper
 
 # A fresh machine: say what is missing, before the compiler does. These goals set up what they need themselves.
@@ -112,6 +112,10 @@ quick test check:
 # SET=gaia: tasks with files, of GAIA's shape; SET=traffic: two agents and a large table. make test-model SET=gaia ARGS="--only g1 -- -m NAME"
 test-model: build/sandpiper
 	@/usr/bin/python3 tests/model/$(or $(SET),run).py $(ARGS)
+# The engine kubernetes on the cluster of KUBECONFIG: make test-kubernetes IMAGE=python:3.13
+test-kubernetes: $(PROGRAM)
+	@test -n "$$KUBECONFIG" || { echo "set KUBECONFIG" >&2; exit 2; }
+	@SANDPIPER_TEST_KUBERNETES='$(or $(IMAGE),python:3.13)' /usr/bin/python3 -m pytest -q tests/e2e/test_kubernetes.py
 # The containment probes on every engine here, for users and for bug reports: make probe ENGINE="docker bwrap" V=1, or ARGS=--self-test, ARGS=posture.
 # SANDPIPER_BIN=/usr/bin/sandpiper probes an installed one, and builds nothing.
 probe: $(if $(SANDPIPER_BIN),,$(PROGRAM))

@@ -34,7 +34,7 @@
 #include "show/show.h"
 
 #define EXEC_FAILED 125
-#define SHOWN_MAX   2000 /* bytes shown of one argument in --dry-run */
+#define SHOWN_MAX   8000 /* bytes shown of one argument in --dry-run */
 
 struct exec {
     const struct config *c;

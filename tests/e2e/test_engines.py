@@ -44,7 +44,7 @@ def until(what, seconds=20):
 # ------------------------------------------------------------------------------------------------------------------- the form
 
 BAD = [
-    ("engines:\n  big: {like: slurn}\n", "2: like: expected one of ssh, slurm, apptainer"),
+    ("engines:\n  big: {like: slurn}\n", "2: like: expected one of ssh, slurm, apptainer, kubernetes"),
     ("engines:\n  slurm: {with: {partitoin: x}}\n", "2: with: slurm has no setting partitoin; there are: partition, account"),
     ("engines:\n  ssh: {with: {host: -oProxyCommand=x}}\n", '2: host: expected a word that does not begin with -, found "-oProxyCommand=x"'),
     ("engines:\n  ssh: {with: {host: \"a\\tb\"}}\n", "2: host: a control character"),

@@ -309,7 +309,7 @@ def test_a_name_cannot_be_kept(own):
 
 def test_an_unknown_engine_names_those_that_exist(own):
     r = own.run("exec", "--sandbox", "gpubux", "-c", "1")
-    assert r.code == 125 and r.err == 'sandpiper: --sandbox: expected one of auto|docker|podman|bwrap|ssh|slurm|apptainer|gpubox, found "gpubux"\n', r
+    assert r.code == 125 and r.err == 'sandpiper: --sandbox: expected one of auto|docker|podman|bwrap|ssh|slurm|apptainer|kubernetes|gpubox, found "gpubux"\n', r
     own.write(".env", "SANDPIPER_SANDBOX=other\n")
     r = own.run("exec", "-c", "print(1)")
     assert r.code == 0 and r.out == "1\n" and "SANDPIPER_SANDBOX" in r.err, r

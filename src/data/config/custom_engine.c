@@ -252,7 +252,8 @@ static int check_engine(struct custom_engine *e, const struct ydoc *entry, struc
     for (size_t i = 0; i < ENGINE_COMMANDS; i++)
         if (check_command(e, i, entry, err) < 0)
             return -1;
-    if (!mentions(&e->start, "{python}") && !mentions(&e->start, "{inside}"))
+    if (!mentions(&e->start, "{python}") && !mentions(&e->start, "{inside}")
+        && !mentions(&e->before, "{python}"))
         return ydoc_error(start ? start : entry, err,
                           "start: expected \"{python}\" after the word that starts Python");
     if (mentions(&e->after, "{") && e->after.n && !mentions(&e->after, "{name}"))

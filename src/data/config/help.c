@@ -279,10 +279,11 @@ static const struct topic {
      "    engines:\n"
      "      ssh: {with: {host: gpubox}}\n"
      "      slurm: {with: {partition: main, account: physics, time: 2h}}\n"
+     "      kubernetes: {with: {image: 'python:3.13', namespace: sandboxes}}\n"
      "      big: {like: slurm, with: {partition: big, sandboxes: 32}}\n\n"
      "On the other machine the same walls are built, by a part of sandpiper that goes\n"
      "along: nothing has to be installed there but python3 and bubblewrap (or\n"
-     "Apptainer). sandpiper doctor --sandbox ENGINE says what holds, as seen from\n"
+     "Apptainer). A pod has its cluster's walls. sandpiper doctor --sandbox ENGINE says what holds, as seen from\n"
      "inside. Manual: sandpiper-config(5), OTHER MACHINES.\n",
      builtin_engines_help},
     {"json", 0, "the events of --json",

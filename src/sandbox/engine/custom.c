@@ -44,13 +44,15 @@ static const struct engine_recipe *recipe_of(const struct engine *e)
     return e->own;
 }
 
+/* Does its start name it, or before, which makes the place? */
 static bool start_names(const struct engine *e, const char *placeholder)
 {
-    const struct argv *words = &recipe_of(e)->start;
+    const struct argv *const both[] = {&recipe_of(e)->before, &recipe_of(e)->start};
 
-    for (size_t i = 0; i < words->n; i++)
-        if (strstr(words->v[i], placeholder))
-            return true;
+    for (size_t k = 0; k < countof(both); k++)
+        for (size_t i = 0; i < both[k]->n; i++)
+            if (strstr(both[k]->v[i], placeholder))
+                return true;
     return false;
 }
 
@@ -155,8 +157,9 @@ static void add_start_word(const char *word, const struct spliced *s, size_t n, 
     argv_push(out, whole);
 }
 
-static void start_words(const struct engine_plan *p, const char *nonce, const struct argv *facts,
-                        struct argv *out)
+/* The words of before or of start. */
+static void command_words(const struct engine_plan *p, const struct argv *words, const char *nonce,
+                          const struct argv *facts, struct argv *out)
 {
     const struct engine_recipe *r = recipe_of(p->engine);
     struct spliced s[] = {{"python", ARGV_INIT, NULL}, {"inside", ARGV_INIT, NULL}};
@@ -171,11 +174,11 @@ static void start_words(const struct engine_plan *p, const char *nonce, const st
         argv_push(&s[1].words, s[0].words.v[i]);
     argv_quote(&s[1].words, &quoted);
     s[1].line = buf_steal(&quoted, NULL);
-    for (size_t i = 0; i < r->start.n; i++)
-        if (i == 0 && *r->start.v[0] != '{')
+    for (size_t i = 0; i < words->n; i++)
+        if (i == 0 && words == &r->start && *words->v[0] != '{')
             argv_push(out, p->program);
         else
-            add_start_word(r->start.v[i], s, countof(s), &vars, facts, out);
+            add_start_word(words->v[i], s, countof(s), &vars, facts, out);
     for (size_t i = 0; i < countof(s); i++) {
         argv_release(&s[i].words);
         free(s[i].line);
@@ -185,7 +188,7 @@ static void start_words(const struct engine_plan *p, const char *nonce, const st
 /* For --dry-run: what is not known before the start stays as it is. */
 static void custom_vector(const struct engine_plan *p, struct argv *out)
 {
-    start_words(p, "NONCE", NULL, out);
+    command_words(p, &recipe_of(p->engine)->start, "NONCE", NULL, out);
 }
 
 static bool custom_commands(const struct engine_plan *p, size_t i, struct argv *out)
@@ -198,8 +201,8 @@ static bool custom_commands(const struct engine_plan *p, size_t i, struct argv *
     for (size_t k = 0; k < countof(steps) && !found; k++)
         if (steps[k]->n > 0 && i-- == 0)
             found = steps[k];
-    if (found == &r->start)
-        custom_vector(p, out);
+    if (found == &r->start || found == &r->before)
+        command_words(p, found, "NONCE", NULL, out);
     else if (found)
         recipe_fill(found, &vars, NULL, out);
     return found;
@@ -242,7 +245,7 @@ static int recipe_client(struct attempt *a, int in, int out)
 
     attempt_plan(a, &plan);
     plan.name = name;
-    start_words(&plan, a->nonce, &a->facts, &argv);
+    command_words(&plan, &recipe_of(a->engine)->start, a->nonce, &a->facts, &argv);
     /* A session of its own, so that a client that wants a password has no terminal to ask on. */
     a->client = recipe_start(recipe_of(a->engine),
                              (struct child_options){.argv = argv.v,
@@ -360,10 +363,12 @@ static int run_before(struct attempt *a)
 {
     const struct engine_recipe *r = recipe_of(a->engine);
     struct argv argv autorelease(argv_release) = ARGV_INIT;
-    struct values values;
-    const struct text_vars vars = limit_values(&a->given, a->name, &values);
+    struct engine_plan plan;
+    autofree char *name = xasprintf("sandpiper-%s", a->dir.id);
 
-    recipe_fill(&r->before, &vars, &a->facts, &argv);
+    attempt_plan(a, &plan);
+    plan.name = name;
+    command_words(&plan, &r->before, a->nonce, &a->facts, &argv);
     a->helper = recipe_start(r,
                              (struct child_options){.argv = argv.v,
                                                     .watch = {a->loop, on_before, a},
