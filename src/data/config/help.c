@@ -283,8 +283,9 @@ static const struct topic {
      "      big: {like: slurm, with: {partition: big, sandboxes: 32}}\n\n"
      "On the other machine the same walls are built, by a part of sandpiper that goes\n"
      "along: nothing has to be installed there but python3 and bubblewrap (or\n"
-     "Apptainer). A pod has its cluster's walls. sandpiper doctor --sandbox ENGINE says what holds, as seen from\n"
-     "inside. Manual: sandpiper-config(5), OTHER MACHINES.\n",
+     "Apptainer). A pod has its cluster's walls. sandpiper doctor --sandbox ENGINE\n"
+     "says what holds, as seen from inside. Manual: sandpiper-config(5), OTHER\n"
+     "MACHINES.\n",
      builtin_engines_help},
     {"json", 0, "the events of --json",
      "Usage: sandpiper --json [OPTION]... QUESTION\n\n"

@@ -83,18 +83,23 @@ struct child *client_start(struct child_options o, struct error *err)
     return client_start_with(o, NULL, err);
 }
 
-struct child *client_command(struct argv *argv, struct child_watch watch)
+static struct child *command_with(struct argv *argv, const struct argv *names, struct child_watch watch)
 {
-    struct child *c = client_start((struct child_options){.argv = argv->v,
-                                                          .watch = watch,
-                                                          .deadline_ms = CLIENT_MS,
-                                                          .grace_ms = CLIENT_GRACE_MS,
-                                                          .in = CHILD_NULL,
-                                                          .out = CHILD_KEPT},
-                                   NULL);
+    struct child *c = client_start_with((struct child_options){.argv = argv->v,
+                                                               .watch = watch,
+                                                               .deadline_ms = CLIENT_MS,
+                                                               .grace_ms = CLIENT_GRACE_MS,
+                                                               .in = CHILD_NULL,
+                                                               .out = CHILD_KEPT},
+                                        names, NULL);
 
     argv_release(argv);
     return c;
+}
+
+struct child *client_command(struct argv *argv, struct child_watch watch)
+{
+    return command_with(argv, NULL, watch);
 }
 
 /* Clients print warnings before the cause and usage hints after it. So this is the last line that mentions
@@ -129,7 +134,7 @@ struct child *removal_start(const struct engine *engine, const char *name, struc
     struct argv argv = ARGV_INIT;
 
     engine->remove(engine, name, &argv);
-    return client_command(&argv, watch);
+    return command_with(&argv, engine->env, watch);
 }
 
 enum removal_end removal_end(const struct child *c)

@@ -158,8 +158,8 @@ static void add_start_word(const char *word, const struct spliced *s, size_t n, 
 }
 
 /* The words of before or of start. */
-static void command_words(const struct engine_plan *p, const struct argv *words, const char *nonce,
-                          const struct argv *facts, struct argv *out)
+static void words_filled(const struct engine_plan *p, const struct argv *words, const char *nonce,
+                         const struct argv *facts, struct argv *out)
 {
     const struct engine_recipe *r = recipe_of(p->engine);
     struct spliced s[] = {{"python", ARGV_INIT, NULL}, {"inside", ARGV_INIT, NULL}};
@@ -188,7 +188,7 @@ static void command_words(const struct engine_plan *p, const struct argv *words,
 /* For --dry-run: what is not known before the start stays as it is. */
 static void custom_vector(const struct engine_plan *p, struct argv *out)
 {
-    command_words(p, &recipe_of(p->engine)->start, "NONCE", NULL, out);
+    words_filled(p, &recipe_of(p->engine)->start, "NONCE", NULL, out);
 }
 
 static bool custom_commands(const struct engine_plan *p, size_t i, struct argv *out)
@@ -202,7 +202,7 @@ static bool custom_commands(const struct engine_plan *p, size_t i, struct argv *
         if (steps[k]->n > 0 && i-- == 0)
             found = steps[k];
     if (found == &r->start || found == &r->before)
-        command_words(p, found, "NONCE", NULL, out);
+        words_filled(p, found, "NONCE", NULL, out);
     else if (found)
         recipe_fill(found, &vars, NULL, out);
     return found;
@@ -245,7 +245,7 @@ static int recipe_client(struct attempt *a, int in, int out)
 
     attempt_plan(a, &plan);
     plan.name = name;
-    command_words(&plan, &recipe_of(a->engine)->start, a->nonce, &a->facts, &argv);
+    words_filled(&plan, &recipe_of(a->engine)->start, a->nonce, &a->facts, &argv);
     /* A session of its own, so that a client that wants a password has no terminal to ask on. */
     a->client = recipe_start(recipe_of(a->engine),
                              (struct child_options){.argv = argv.v,
@@ -368,7 +368,7 @@ static int run_before(struct attempt *a)
 
     attempt_plan(a, &plan);
     plan.name = name;
-    command_words(&plan, &r->before, a->nonce, &a->facts, &argv);
+    words_filled(&plan, &r->before, a->nonce, &a->facts, &argv);
     a->helper = recipe_start(r,
                              (struct child_options){.argv = argv.v,
                                                     .watch = {a->loop, on_before, a},

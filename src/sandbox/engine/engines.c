@@ -54,6 +54,7 @@ void engines_define(const struct engine_recipe *recipe)
                        : recipe->program          ? recipe->program
                                                   : "/usr/bin/python3";
     custom[i].identity = digest[i];
+    custom[i].env = &recipe->env;
     if (!recipe->after.n)
         custom[i].remove = NULL;
     custom[i].own = recipe;

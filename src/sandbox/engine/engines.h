@@ -33,7 +33,8 @@ struct engine {
     const char *python_advice; /* one line of advice for when the Python inside does not answer */
     /* the environment variable that tells its client which daemon to ask; or NULL */
     const char *host_variable;
-    const void *own; /* private to the engine's own file */
+    const struct argv *env; /* variables of ours that its client gets besides (client.h); NULL: none */
+    const void *own;        /* private to the engine's own file */
 
     const char *client;   /* the program that starts it, if it has another name; or NULL */
     const char *identity; /* for one that the user has defined: a digest of its definition; or NULL */

@@ -250,7 +250,8 @@ static void bad_yaml(void **state)
         {"stream: yes\n", "stream: expected true or false, found \"yes\""},
         {"quiet: 1\n", "quiet: expected true or false"},
         {"sandbox: chroot\n",
-         "sandbox: expected one of auto|docker|podman|bwrap|ssh|slurm|apptainer|kubernetes, found \"chroot\""},
+         "sandbox: expected one of auto|docker|podman|bwrap|ssh|slurm|apptainer|kubernetes, "
+         "found \"chroot\""},
         {"model: [a]\n", "model: expected a string, found a list"},
         {"model: []\n", "model: expected a string, found an empty list"},
         {"serve: {tll: 1m}\n", "config.yaml:1: unknown key serve.tll"},
