@@ -349,6 +349,27 @@ def test_pause(server):
     assert told[5] == ["7"]
 
 
+
+def test_a_server_that_is_killed(sandpiper, tmp_path):
+    """The next one knows what a paused sandbox is, and lets it go on."""
+    file = tmp_path / "token"
+    file.write_text("0123456789abcdef" * 4)
+    file.chmod(0o600)
+    first = Server(sandpiper, "--token-file", str(file), token=file.read_text())
+    (box,) = e2b(first, "s = Sandbox.create(timeout=500, metadata={'a': 'b'}); s.run_code('n = 7'); s.pause(); tell(s.sandbox_id)")[0]
+    first.process.kill()
+    first.process.wait()
+    first.process.stderr.close()
+    second = Server(sandpiper, "--token-file", str(file), token=file.read_text())
+    told = e2b(second, """
+        i = Sandbox.list().next_items()[0]
+        s = Sandbox.connect(i.sandbox_id)
+        tell(i.sandbox_id, i.metadata, i.state.value, s.run_code("n").text, s.commands.run("echo 1").stdout, s.kill())
+        """)
+    assert second.close() == 0
+    assert told == [[box, {"a": "b"}, "paused", "7", "1\n", True]]
+
+
 JAVASCRIPT = r"""
 import { createRequire } from 'node:module'
 const { Sandbox, CommandExitError } = createRequire(process.env.MODULES + '/')('@e2b/code-interpreter')

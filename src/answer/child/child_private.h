@@ -25,14 +25,14 @@ struct runner_child {
         char *name, *path;
     } * delivered;
     size_t n_delivered;
-    char *got;                   /* the path of the copy that get_file made; NULL: none */
-    bool lost;                   /* the sandbox of an earlier runner had ended; the next cell tells so */
-    bool told;                   /* the front knows how the start ended */
-    bool used;                   /* a request has come */
-    bool closed;                 /* the connection is closed, or the front wants us to end */
-    bool remove;                 /* the sandbox is to be removed */
-    struct beside *beside;       /* processes beside the interpreter (child_process.c); owned */
-    struct json *process_starts; /* those that wait for the sandbox; owned; NULL: none do */
+    char *got;                    /* the path of the copy that get_file made; NULL: none */
+    bool lost;                    /* the sandbox of an earlier runner had ended; the next cell tells so */
+    bool told;                    /* the front knows how the start ended */
+    bool used;                    /* a request has come */
+    bool closed;                  /* the connection is closed, or the front wants us to end */
+    bool remove;                  /* the sandbox is to be removed */
+    struct beside *beside;        /* processes beside the interpreter (child_process.c); owned */
+    struct json *process_waiting; /* what is asked of them before the sandbox is up; owned; NULL: none do */
 };
 
 void runner_child_send(struct runner_child *c, const struct json *message);

@@ -12,7 +12,7 @@
 #include "child/child_private.h"
 #include "sandbox/sandbox.h"
 
-#define WAITING_MOST 100 /* starts that wait for the sandbox */
+#define WAITING_MOST 200 /* messages that wait for the sandbox */
 
 /* Of one that runs. */
 struct beside {
@@ -45,7 +45,7 @@ void child_process_free(struct runner_child *c)
 {
     while (c->beside)
         forget_beside(c, c->beside->number);
-    json_free(steal(&c->process_starts));
+    json_free(steal(&c->process_waiting));
 }
 
 /* Takes more. */
@@ -159,18 +159,19 @@ static void start_beside(struct runner_child *c, const struct json *m)
 
 void child_process_up(struct runner_child *c)
 {
-    autojson struct json *starts = steal(&c->process_starts);
+    autojson struct json *waiting = steal(&c->process_waiting);
 
-    for (const struct json *m = json_first(starts); m; m = json_next(m))
-        start_beside(c, m);
+    for (const struct json *m = json_first(waiting); m; m = json_next(m))
+        child_process(c, m);
 }
 
 void child_process_failed(struct runner_child *c, const char *why)
 {
-    autojson struct json *starts = steal(&c->process_starts);
+    autojson struct json *waiting = steal(&c->process_waiting);
 
-    for (const struct json *m = json_first(starts); m; m = json_next(m))
-        tell_failed(c, (uint32_t)json_int(json_get(m, "id"), 0), why);
+    for (const struct json *m = json_first(waiting); m; m = json_next(m))
+        if (!strcmp(json_text(json_get(m, "do")), "start"))
+            tell_failed(c, (uint32_t)json_int(json_get(m, "id"), 0), why);
 }
 
 static void feed_beside(struct runner_child *c, uint32_t number, const struct json *m)
@@ -190,12 +191,12 @@ void child_process(struct runner_child *c, const struct json *m)
     c->used = true;
     if (!c->sandbox)
         return;
-    if (!strcmp(what, "start") && !c->told) { /* the sandbox is still starting */
-        if (!c->process_starts)
-            c->process_starts = json_array();
-        if (json_size(c->process_starts) < WAITING_MOST)
-            json_add(c->process_starts, json_copy(m));
-        else
+    if (!c->told) { /* the sandbox is still starting, or it is attached to */
+        if (!c->process_waiting)
+            c->process_waiting = json_array();
+        if (json_size(c->process_waiting) < WAITING_MOST)
+            json_add(c->process_waiting, json_copy(m));
+        else if (!strcmp(what, "start"))
             tell_failed(c, number, "the sandbox is still starting");
     } else if (!strcmp(what, "start")) {
         start_beside(c, m);
