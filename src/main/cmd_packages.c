@@ -73,18 +73,28 @@ static int remove_packages(const struct config *c, struct error *err)
     const struct argv *names = &c->args.names;
     struct buf out autorelease(buf_release) = BUF_INIT(0);
     unsigned removed = 0, in_use = 0;
+    int unknown = 0;
 
     if (names->n < 2 && !c->all)
         return error_set(err, ERROR_USAGE, 0,
                          "which packages? sandpiper packages rm NAME, or sandpiper packages rm --all");
     for (size_t i = 1; i < names->n || (c->all && i == 1); i++) {
-        unsigned busy = 0;
+        unsigned busy = 0, gone = packages_remove(c->all ? NULL : names->v[i], &busy);
 
-        removed += packages_remove(c->all ? NULL : names->v[i], &busy);
+        removed += gone;
         in_use += busy;
         if (c->all)
             break;
+        if (!gone && !busy) {
+            struct error none = {0};
+
+            error_set(&none, ERROR_USAGE, 0, "no package %.100s is kept\nsandpiper packages lists them",
+                      names->v[i]);
+            unknown = print_failure(&none);
+        }
     }
+    if (unknown && !removed && !in_use)
+        return unknown;
     buf_addf(&out, removed ? "removed %u set%s of packages\n" : "nothing to remove\n", removed,
              removed == 1 ? "" : "s");
     if (in_use) {
@@ -93,7 +103,7 @@ static int remove_packages(const struct config *c, struct error *err)
         print_line(line);
     }
     int status = print_out(buf_str(&out), out.len);
-    return status ? status : in_use ? 1 : 0;
+    return status ? status : unknown ? unknown : in_use ? 1 : 0;
 }
 
 static int sweep_packages(void)

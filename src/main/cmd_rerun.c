@@ -153,6 +153,7 @@ static int run_all(const struct repetition *x, struct receipt *now, struct error
     if (x->with.any) {
         o.run.packages = &x->with.mount;
         o.with = x->with.set.names;
+        o.with_python = x->with.python;
     }
     o.run.notice = on_rerun_notice;
     o.run.notice_ctx = (void *)x;

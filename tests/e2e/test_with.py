@@ -12,6 +12,7 @@ import pytest
 from chat_keys import ask, leave, start
 from conftest import PLACES, make_sandpiper, need_engine
 from mcp_stdio import Mcp
+from program import IMAGE
 from package_index import Index, uv
 from serving import servers
 
@@ -261,6 +262,30 @@ def test_packages_list_rm_and_gc(program, index):
     r = program.run("packages", "gc")
     assert r.code == 0 and "removed 1 set of packages not used for 30 days" in r.out and kept(program) == [], r
     assert program.run("packages", "rm").code == 2 and program.run("packages", "clean").code == 2
+    r = program.run("packages", "rm", "sandpail")
+    assert r.code == 2 and "no package sandpail is kept" in r.err and not r.out, r
+    run(program, index, "--with", "sandpail", "-c", "1")
+    r = program.run("packages", "rm", "sandpail", "other")
+    assert r.code == 2 and "no package other is kept" in r.err and r.out == "removed 1 set of packages\n", r
+    assert program.run("packages", "rm", "--all").out == "nothing to remove\n"
+
+
+@needs_uv
+def test_an_image_that_was_built_anew_is_looked_at_again(index):
+    need_engine("docker")
+    name = "sandpiper-with-test-%d" % os.getpid()
+    build = lambda text: subprocess.run(["docker", "build", "-q", "-t", name, "-"], input=text.encode(), check=True, stdout=subprocess.DEVNULL, timeout=120)
+    run_it = lambda: run(s, index, "--image", name, "--with", "sandpail", "-c", "import sandpail; print(sandpail.__version__)")
+    known = lambda: len(os.listdir(s.path("cache/sandpiper/packages/pythons")))
+    for s in make_sandpiper("docker"):
+        try:
+            build("FROM %s\n" % IMAGE)
+            assert run_it().out == run_it().out == "1.1\n" and known() == 1
+            build("FROM %s\nUSER 0\nRUN rm -r /usr/lib/python3/dist-packages/sympy*\n" % IMAGE)
+            assert run_it().out == "1.1\n" and known() == 1                 # this start sees it
+            assert run_it().out == run_it().out == "1.1\n" and known() == 2
+        finally:
+            subprocess.run(["docker", "rmi", "-f", name], stdout=subprocess.DEVNULL)
 
 
 @needs_uv

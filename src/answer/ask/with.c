@@ -54,8 +54,10 @@ static void name_python(const struct sandbox_options *o, char out[SHA256_HEX])
     struct buf text autorelease(buf_release) = BUF_INIT(0);
 
     engine_from_cache(&o->run, &known);
-    buf_addf(&text, "1 %s %s %s %s", o->run.engine, known.engine ? known.engine : "-", o->run.image,
+    buf_addf(&text, "2 %s %s %s %s", o->run.engine, known.engine ? known.engine : "-", o->run.image,
              o->run.runtime ? o->run.runtime : "-");
+    /* what the last start saw inside: the image of that name may be a new one */
+    buf_addf(&text, " %s %s", known.python ? known.python : "-", known.packages ? known.packages : "-");
     add_stat(&text, "/usr/bin/python3");
     add_stat(&text, "/usr/lib/python3/dist-packages");
     sha256_hex(buf_str(&text), text.len, out);
@@ -211,6 +213,8 @@ static int get_wanted(struct with *w, const struct with_ask *ask, const char *ha
     o->run.packages = &w->mount;
     o->with = w->set.names;
     o->with_lock = w->set.lock;
+    snprintf(w->python, sizeof w->python, "%s", python.version);
+    o->with_python = w->python;
     return 0;
 }
 

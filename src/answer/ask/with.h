@@ -18,6 +18,7 @@ struct with {           /* must outlive the sandbox */
     struct argv wanted; /* what else than the configuration says; filled by the caller */
     struct packages_set set;
     struct mount mount;
+    char python[8];     /* that they are for, "3.11" */
     bool any;           /* there are packages: the others are set */
     struct with *added; /* the latest of with_add(), or NULL */
 };

@@ -199,6 +199,7 @@ static void accept_hello(struct sandbox *s, const struct hello *h)
     loop_timer_stop(s->loop, s);
     s->stage = STAGE_READY;
     with_tell(s);
+    with_compare_python(s);
     s->terminal = s->taken ? (struct sandbox_terminal){0} : SANDBOX_TERMINAL_NONE;
     s->memory_kills = engine_memory_kills(s->run);
     if (!s->taken)

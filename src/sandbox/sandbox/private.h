@@ -157,7 +157,8 @@ int request_ask(struct sandbox *s, struct request *q, struct frame_out f, struct
 int sandbox_put_package(struct sandbox *s, const char *name, int fd, struct error *err);
 /* sandbox_with.c: the hello has come. -1: s->error, what is mounted is not what was opened. */
 int with_greeted(struct sandbox *s, const struct argv *mounted);
-void with_tell(struct sandbox *s); /* tell the supervisor where packages are */
+void with_tell(struct sandbox *s);                 /* tell the supervisor where packages are */
+void with_compare_python(const struct sandbox *s); /* tell the user of packages for another Python */
 /* It is ready: send what could not be mounted. */
 int with_send(struct sandbox *s, struct error *err);
 /* A name, or a path of names below /mnt/data. */

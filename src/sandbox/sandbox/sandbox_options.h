@@ -26,11 +26,12 @@ struct sandbox_options { /* strings are copied */
     int64_t max_file; /* bytes of one file that is copied out */
     /* bytes of all files together that are written to this machine during this session */
     int64_t max_files_total;
-    int64_t max_output;    /* bytes that one cell may write to stdout and stderr; 0: no limit */
-    const char *with;      /* "emoji 2.16.0": the packages in run.packages, for a model; or NULL */
-    const char *with_lock; /* and their lock */
-    bool name_is_ours;     /* no user chose run.name: that it is new is a detail */
-    int cell_ms;           /* wall-clock time of one cell */
+    int64_t max_output;      /* bytes that one cell may write to stdout and stderr; 0: no limit */
+    const char *with;        /* "emoji 2.16.0": the packages in run.packages, for a model; or NULL */
+    const char *with_lock;   /* and their lock */
+    const char *with_python; /* "3.11", that they are for; borrowed */
+    bool name_is_ours;       /* no user chose run.name: that it is new is a detail */
+    int cell_ms;             /* wall-clock time of one cell */
     /* What the code may reach (proxy_setup() in model/proxy), borrowed, with secrets in it: run.no_proxy is
      * set then; or NULL. on_network gets each request, with ctx. */
     const char *network;

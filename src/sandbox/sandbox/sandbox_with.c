@@ -60,6 +60,19 @@ void with_tell(struct sandbox *s)
         channel_send(s->channel, &(struct frame_out){.type = TO_GUEST_PATH, .body = {words.data, words.len}});
 }
 
+/* The image has changed since it was looked at. What this start saw is remembered, so the next one is right. */
+void with_compare_python(const struct sandbox *s)
+{
+    const char *meant = s->o.with_python;
+    size_t n = meant ? strlen(meant) : 0;
+
+    if (n && !s->taken && (strncmp(s->python, meant, n) != 0 || (s->python[n] && s->python[n] != '.')))
+        engine_notice(&s->o.run, false,
+                      "the sandbox has Python %s, and its packages were fetched for %s; the next start "
+                      "fetches others",
+                      s->python, meant);
+}
+
 static int send_file(struct sandbox *s, const char *folder, const char *path, struct error *err)
 {
     autofree char *name = xasprintf("%s%s", id_of_set(folder), path + strlen(folder));
