@@ -212,8 +212,8 @@ static const struct topic {
      "same list stays at the same versions. rm removes every set with a package of\n"
      "that name, so that it is looked up anew; gc those not used for 30 days, and what\n"
      "uv keeps for itself. A set that a sandbox uses stays.\n",
-     "", " json config help ", "\nExit codes: 0 success, 1 some are in use and stay, 2 no such package is kept.\n",
-     NULL},
+     "", " json config help ",
+     "\nExit codes: 0 success, 1 some are in use and stay, 2 no such package is kept.\n", NULL},
     {"receipt", FOR_RECEIPT | FOR_CONFIG, "what an answer rests on, in one file",
      "Usage: sandpiper receipt [ID] > FILE\n"
      "       sandpiper receipt [ID] -o FILE\n\n"

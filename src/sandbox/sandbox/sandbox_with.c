@@ -60,7 +60,7 @@ void with_tell(struct sandbox *s)
         channel_send(s->channel, &(struct frame_out){.type = TO_GUEST_PATH, .body = {words.data, words.len}});
 }
 
-/* The image has changed since it was looked at. What this start saw is remembered, so the next one is right. */
+/* The image has changed since it was looked at. What this start saw is remembered: the next one is right. */
 void with_compare_python(const struct sandbox *s)
 {
     const char *meant = s->o.with_python;
