@@ -218,11 +218,26 @@ static int get_wanted(struct with *w, const struct with_ask *ask, const char *ha
     return 0;
 }
 
+/* An engine that mounts nothing gets them as files in /tmp, with room for them: each in whole blocks. */
+static void give_room(const struct with *w, struct sandbox_options *o)
+{
+    const struct engine *e = engines_find(o->run.engine);
+    int64_t room = w->set.bytes * 3 / 2, most = o->run.memory / 2;
+
+    if (e && !e->mounts && o->run.tmp_size < room)
+        o->run.tmp_size = room < most ? room : most > o->run.tmp_size ? most : o->run.tmp_size;
+}
+
 int with_get(struct with *w, const struct with_ask *ask, struct sandbox_options *o, struct error *err)
 {
     if (!ask->alone && collect_wanted(ask, &w->wanted, err) < 0)
         return -1;
-    return w->wanted.n ? get_wanted(w, ask, "", o, err) : 0;
+    if (!w->wanted.n)
+        return 0;
+    if (get_wanted(w, ask, "", o, err) < 0)
+        return -1;
+    give_room(w, o);
+    return 0;
 }
 
 /* What was added before counts as installed: it stays at its version. */
