@@ -196,3 +196,15 @@ def test_where_no_fork_can_be(sandpiper, serve):
     leave(p)
     assert len(listed(sandpiper)) == 1
     assert sandpiper.run("rm", "kept").code in (0, 2)        # 2: the chat ended before it had started
+
+
+def test_a_session_without_a_title(sandpiper, serve):
+    """One in which only the user ran code: there is no title to be told."""
+    serve(sandpiper, [])
+    p = start(sandpiper, size=(30, 140))
+    p.send("/run v = 1\r")
+    p.expect("> ")
+    p.send("/fork\r")
+    p.expect(r"This chat goes on in a fork\. The session before stays as it is: /resume \w+")
+    p.expect("> ")
+    leave(p)

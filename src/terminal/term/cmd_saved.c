@@ -63,12 +63,14 @@ static void slash_fork(struct term *t, const char *argument)
     struct error err = {0};
 
     loop_arm(t->loop);
-    if (t->o.fork(t->o.ctx, argument, &title, &was, &err) < 0)
+    if (t->o.fork(t->o.ctx, argument, &title, &was, &err) < 0) {
         term_say_error(t, &err);
-    else
-        term_sayf(t, NOTICE_INFO,
-                  "This chat goes on in a fork, \"%s\". The session before stays as it is: /resume %s",
-                  title ? title : "", was);
+        return;
+    }
+    bool titled = title && *title; /* a session has no title before its first question */
+    term_sayf(t, NOTICE_INFO,
+              "This chat goes on in a fork%s%s%s. The session before stays as it is: /resume %s",
+              titled ? ", \"" : "", titled ? title : "", titled ? "\"" : "", was);
 }
 
 const struct chat_command command_fork = {
