@@ -78,7 +78,7 @@ struct json *rpc_first(struct http_request *q)
     return message;
 }
 
-void rpc_begin(struct http_request *q)
+static void rpc_begin(struct http_request *q)
 {
     if (!q->streams)
         stream_begin(q, 200, RPC_STREAM_TYPE);

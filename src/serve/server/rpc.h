@@ -26,7 +26,6 @@ struct json *rpc_next(struct rpc_reader *r, struct error *err);
 /* Returns the first message of a request. NULL: there is none, and the client has been told. */
 struct json *rpc_first(struct http_request *q);
 
-void rpc_begin(struct http_request *q);                      /* the answer is a stream from here on */
 void rpc_send(struct http_request *q, struct json *message); /* takes message */
 /* The end, which begins the stream too if need be. code: as in "not_found"; NULL: all is well. */
 void rpc_end(struct http_request *q, const char *code, const char *message);
