@@ -1,0 +1,62 @@
+#!/usr/bin/python3
+"""first_answer.py - how long it takes from nothing to the first answer, and how much is downloaded: each program is started by uvx or npx with an empty
+cache, twice, against a scripted model on this machine. What does not answer has no row.
+
+    docs/compare/first_answer.py [NAME ...]     after "make wheel"; uvx and npx are taken from PATH
+"""
+import glob
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+TREE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+sys.path[1:1] = [os.path.join(TREE, "tests", "e2e"), os.path.join(TREE, "tests")]
+
+from model_server import ModelServer  # noqa: E402
+
+QUESTION, ANSWER = "what is six times seven?", "It is 42."
+IN_WORDS = [{"answer": {"text": ANSWER}}]
+BY_CODE = [{"answer": {"calls": [{"code": "print(6 * 7)"}]}}, *IN_WORDS]
+# A name | how it is started, DIST being build/dist | what the model says to it; the others' models run nothing for this question.
+PROGRAMS = [
+    ("sandpiper, uvx", ["uvx", "--from", "DIST/*_x86_64.whl", "sandpiper", QUESTION], BY_CODE),
+    ("sandpiper, npx", ["npx", "-y", "--package=DIST/*-linux-x64.tgz", "sandpiper", QUESTION], BY_CODE),
+    ("llm, uvx", ["uvx", "llm", "-m", "gpt-4o-mini", QUESTION], IN_WORDS),
+    ("gptme, uvx", ["uvx", "gptme", "-n", "-m", "openai/test-model", QUESTION], IN_WORDS * 4),
+]
+
+
+def found(word):
+    head, dist, pattern = word.rpartition("DIST/")
+    return head + glob.glob(os.path.join(TREE, "build", "dist", pattern))[0] if dist else word
+
+
+def measured(argv, exchanges):
+    """(seconds of the first start, of the second, megabytes in the caches), or what it said instead of an answer."""
+    with tempfile.TemporaryDirectory() as d, ModelServer(exchanges * 2, lenient=True) as model:
+        env = {**os.environ, "HOME": d, "UV_CACHE_DIR": d + "/cache/uv", "npm_config_cache": d + "/cache/npm", "OPENAI_BASE_URL": model.url,
+               "OPENAI_API_KEY": "none", "SANDPIPER_MODEL": "test-model", "SANDPIPER_SANDBOX": "bwrap"}
+        seconds = []
+        for _ in range(2):
+            begin = time.monotonic()
+            done = subprocess.run([found(w) for w in argv], env=env, cwd=d, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
+            seconds.append(time.monotonic() - begin)
+            if done.returncode or ANSWER not in done.stdout:
+                return None, (done.stdout + done.stderr)[-300:]
+        size = subprocess.run(["du", "-sk", d + "/cache"], capture_output=True, text=True, check=True).stdout.split()[0]
+        return (*seconds, int(size) / 1000), None
+
+
+def main(names):
+    for name, argv, exchanges in PROGRAMS:
+        if names and name not in names:
+            continue
+        row, why = measured(argv, exchanges)
+        print("| %s | %.1f s | %.1f s | %.0f MB |" % (name, *row) if row else "%s did not answer: %s" % (name, why), flush=True)
+    print("load: %.1f" % os.getloadavg()[0])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
