@@ -91,9 +91,12 @@ def test_a_server_that_is_killed(elsewhere):
 
 def test_mcp(elsewhere):
     m = Mcp(elsewhere, modern=True)
-    assert text(m.code("x = 41\nx + 1")).splitlines()[0] == "42"        # the first result says too which limits are weaker there
+    """Which limits are weaker there is said once: with the first result, or on stderr if that was still to come."""
+    assert text(m.code("x = 41\nx + 1")).splitlines()[0] == "42"
     assert text(m.code("x")) == "41" and elsewhere.shared() == 1
-    assert m.close() == (0, "") and elsewhere.leftovers() == []
+    code, err = m.close()
+    assert code == 0 and (not err or "no permission to create a control group there" in err), err
+    assert elsewhere.leftovers() == []
 
 
 def test_one_that_cannot_be_had(elsewhere):
