@@ -285,7 +285,7 @@ def run_python(line, body):
 
 def query(line, body=None):
     need('sql')
-    return run_sql(line, body)                  # noqa: from sql.py
+    return run_sql(line if body is None else body)      # noqa: from sql.py
 
 
 def nothing(line, body=None):

@@ -90,7 +90,7 @@ class Lite:
         return pandas.DataFrame(rows, columns=names)
 
 
-def run_sql(line, body=None):
+def run_sql(text):
     global DATABASE
     if DATABASE is None:
         try:
@@ -98,4 +98,4 @@ def run_sql(line, body=None):
             DATABASE = Duck(duckdb)
         except ImportError:
             DATABASE = Lite()
-    return DATABASE.run(line if body is None else body)
+    return DATABASE.run(text)

@@ -304,8 +304,14 @@ class Worker:
         try:
             tree = compile(code, name, 'exec', ONLY_AST | TOP_AWAIT, True)
         except SyntaxError as e:
-            need('near_python')
-            tree, code = repair(self, code, name, e)    # noqa: from near_python.py
+            if code[:6] == '%%sql\n':
+                tree = None
+            else:
+                need('near_python')
+                tree, code = repair(self, code, name, e)    # noqa: from near_python.py
+        if tree is None:
+            need('sql')
+            return run_sql(code[6:])            # noqa: from sql.py
         parts, last = [], None
         if tree.body and type(tree.body[-1]) is _ast.Expr:
             last = _ast.Expression(tree.body.pop().value)
