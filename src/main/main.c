@@ -135,6 +135,7 @@ int run_command(int argc, char *const *argv, int closed)
         status = print_out("sandpiper " VERSION "\n", sizeof "sandpiper " VERSION);
     } else {
         setup_engines(&c);
+        setup_languages(&c);
         tell_runtime_dir(&c);
         status = commands[c.args.command](&c, closed);
     }

@@ -259,3 +259,32 @@ def test_over_http_and_mcp(sandpiper):
         assert "hi" in json.dumps(server.ask("/mcp", message, Accept="application/json, text/event-stream"))
     finally:
         assert server.close() == 0
+
+
+OWN = "languages:\n  awkward: {run: [awk, -f, '{file}'], ends: [awk], about: awk scripts}\n  nowhere: {run: [nowhere-to-be-found, '{file}']}\n"
+
+
+def test_a_language_of_the_users_own(sandpiper_on, serve):
+    s = sandpiper_on
+    s.configure(OWN)
+    s.write("sum.awk", "{ n += $1 } END { print n, ARGC; exit n > 2 }\n")
+    r = s.run("exec", "sum.awk", stdin="1\n2\n")
+    assert r.code == 1 and r.out == "3 1\n", r
+    r = s.run("exec", "--timeout", "1s", "--language", "awkward", "-", stdin="BEGIN { for (;;) {} }")
+    assert r.code == 124 and "1 s" in r.err, r
+    r = s.run("exec", "--language", "nowhere", "-", stdin="x")
+    assert r.code == 125 and r.err == "sandpiper: the code was not run: there is no nowhere-to-be-found in the sandbox\n", r
+    serve(s, [{"expect": {"tools": ["execute_python", "execute_awkward"]}, "answer": {"calls": [{"name": "execute_awkward", "arguments": {"code": "BEGIN { print 6 * 7 > \"/mnt/data/n.txt\"; print 6 * 7 }"}}]}},
+              {"expect": told("42", "n.txt"), "answer": {"text": "42."}}])
+    s.configure(OWN)
+    r = s.run("--languages", "awkward", "go")
+    assert r.code == 0 and r.out == "42.\n", r
+
+
+@pytest.mark.parametrize("entry, said", [
+    ("sh: {run: [sh, '{file}']}", "there is a language sh already"), ("'a b': {run: [a, '{file}']}", "is no name of a language"), ("x: {run: [x]}", "one of them with {file}"),
+    ("x: {run: ['{file}', y]}", "one of them with {file}"), ("x: {run: [x, '{file}'], ends: ['../y']}", "is no end of a file's name"), ("x: {walk: [x, '{file}']}", "unknown key"), ("x: 5", "expected")])
+def test_what_is_wrong_with_a_language(bare, entry, said):
+    bare.configure("languages:\n  %s\n" % entry)
+    r = bare.run("exec", "-c", "1")
+    assert r.code in (2, 125) and "config.yaml:2" in r.err and said in r.err, r

@@ -165,12 +165,33 @@ const struct tool agent_tools[] = {
 };
 const size_t agent_n_tools = countof(agent_tools);
 
+/* The tool of a language of the user's own; NULL: there is none. */
+static const struct tool *own_tool(const char *name)
+{
+    static struct tool own[LANGUAGES_OWN_MAX];
+    static size_t n;
+    const struct language *l = language_of_tool(name);
+
+    for (size_t i = 0; i < n; i++)
+        if (own[i].language == l)
+            return &own[i];
+    if (!l || !l->run || n == LANGUAGES_OWN_MAX)
+        return NULL;
+    own[n] = agent_tools[0];
+    own[n].name = l->tool;
+    own[n].language = l;
+    own[n].parameters = "{\"type\":\"object\",\"properties\":{\"code\":{\"type\":\"string\",\"description\":"
+                        "\"The code to run.\"}},\"required\":[\"code\"]}";
+    return &own[n++];
+}
+
 const struct tool *tool_find(const struct agent *a, const char *name)
 {
     for (size_t i = 0; i < a->o.n_tools; i++)
         if (!strcmp(a->o.tools[i].name, name))
             return tool_offered(a, &a->o.tools[i]) ? &a->o.tools[i] : NULL;
-    return NULL;
+    const struct tool *own = own_tool(name);
+    return own && tool_offered(a, own) ? own : NULL;
 }
 
 /* Whoever looks at this machine runs no code, and the other way round. */
@@ -183,6 +204,7 @@ int tools_check(const struct prompts *p, struct error *err)
 
         for (size_t k = 0; k < agent_n_tools && !t; k++)
             t = !strcmp(agent_tools[k].name, p->tools[i].name) ? &agent_tools[k] : NULL;
+        t = t ? t : own_tool(p->tools[i].name);
         if (!t)
             return error_set(err, ERROR_USAGE, 0, "agent %.60s: there is no tool %.60s", p->role,
                              p->tools[i].name);

@@ -21,6 +21,15 @@ static bool runs_code(const struct prompts *p)
     return false;
 }
 
+/* What the model is told of a language of the user's own. */
+static char *own_text(const struct language *l)
+{
+    return xasprintf(
+        "Run %s code and return what it prints: %s. Each call is a program of its own, from a file; "
+        "nothing stays but files in /mnt/data, which Python sees too. {Network}. Limits: {limits}.",
+        l->name, l->about ? l->about : l->run[0]);
+}
+
 /* "sh,js" */
 static int give_languages(struct agents *g, const char *names, struct error *err)
 {
@@ -34,8 +43,9 @@ static int give_languages(struct agents *g, const char *names, struct error *err
             return error_set(err, ERROR_USAGE, 0, "--languages: there is no language \"%.*s\"; there is %s",
                              (int)(len < 40 ? len : 40), names, known);
         }
+        autofree char *own = l->run ? own_text(l) : NULL;
         for (size_t i = 0; i < g->pipeline.n; i++)
-            if (runs_code(&g->pipeline.v[i]) && prompts_give_language(&g->pipeline.v[i], l->tool) < 0)
+            if (runs_code(&g->pipeline.v[i]) && prompts_give_language(&g->pipeline.v[i], l->tool, own) < 0)
                 return error_set(err, ERROR_USAGE, 0, "--languages %s: the prompts have no text for %s",
                                  l->tags[0], l->tool);
     }

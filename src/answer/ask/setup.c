@@ -8,6 +8,7 @@
 #include "agent/agent.h"
 #include "base/argv.h"
 #include "base/mem.h"
+#include "conversation/language.h"
 #include "engine/engine.h"
 #include "engine/engines.h"
 #include "engine/recipe.h"
@@ -49,6 +50,37 @@ void setup_engines(const struct config *c)
     for (size_t i = 0; i < c->engines.n && i < countof(recipes); i++) {
         setup_recipe(&c->engines.v[i], &recipes[i]);
         engines_define(&recipes[i]);
+    }
+}
+
+/* A list for good, as the config is, with NULL at its end. */
+static const char *const *language_words(const struct argv *v)
+{
+    const char **list = xcalloc(v->n + 1, sizeof *list);
+
+    for (size_t i = 0; i < v->n; i++)
+        list[i] = v->v[i];
+    return list;
+}
+
+void setup_languages(const struct config *c)
+{
+    static const char *const none[] = {NULL};
+
+    for (size_t i = 0; i < c->own_languages.n; i++) {
+        const struct own_language *o = &c->own_languages.v[i];
+        const struct argv name = {.v = (char **)&o->name, .n = 1};
+
+        language_define(&(struct language){.name = o->name,
+                                           .tool = xasprintf("execute_%s", o->name),
+                                           .tags = language_words(&name),
+                                           .keywords = none,
+                                           .comment = "#",
+                                           .quotes = "\"'",
+                                           .ends = language_words(&o->ends),
+                                           .run = language_words(&o->run),
+                                           .about = o->about,
+                                           .keeps = "nothing"});
     }
 }
 

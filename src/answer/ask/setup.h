@@ -25,6 +25,8 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o);
 /* Register the engines that config.yaml defines. Call once, before any engine is looked up; c must stay
  * alive. */
 void setup_engines(const struct config *c);
+/* Make those of config.yaml known as well. Once; c is borrowed for good. */
+void setup_languages(const struct config *c);
 /* Can the sandbox have the name it was given? Otherwise ERROR_USAGE with one line. */
 int setup_name_check(const struct config *c, struct error *err);
 /* Has the engine that was named what else was named, an image, a runtime, folders? Otherwise ERROR_USAGE. */

@@ -357,4 +357,5 @@ void config_release(struct config *c)
     profiles_release(&c->profiles);
     profiles_release(&c->builtin_profiles);
     custom_engines_release(&c->engines);
+    own_languages_release(&c->own_languages);
 }

@@ -18,6 +18,7 @@
 #include "config/dotenv.h"
 #include "config/folder.h"
 #include "config/option.h"
+#include "config/own_language.h"
 #include "config/provider.h"
 #include "config/source.h"
 
@@ -118,6 +119,7 @@ struct config {
     struct providers providers;                 /* read by config_providers() */
     struct profiles profiles, builtin_profiles; /* of models: those of config.yaml, and our own, see below */
     struct custom_engines engines;              /* of config.yaml */
+    struct own_languages own_languages;         /* likewise */
     const char *file;                           /* config.yaml as it was looked for; NULL: no home */
     bool file_read;                             /* it was there */
     struct argv notices;                        /* warnings, one line each */

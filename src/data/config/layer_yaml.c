@@ -98,6 +98,8 @@ static int yaml_member(struct config *c, const struct ydoc *y, struct error *err
         return profiles_read(&c->profiles, y, err);
     if (!strcmp(y->key, "engines"))
         return custom_engines_read(&c->engines, y, err);
+    if (!strcmp(y->key, "languages") && y->type == YDOC_MAP)
+        return own_languages_read(&c->own_languages, y, err);
     if (o)
         return yaml_option(c, o, y, err);
     const char *near = nearest_key(y->key);

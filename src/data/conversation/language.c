@@ -95,25 +95,59 @@ const struct language languages[] = {
         .keeps = "variables",
     },
 };
-const size_t languages_n = countof(languages);
+
+static struct language own[LANGUAGES_OWN_MAX];
+static size_t n_own;
+
+void language_define(const struct language *l)
+{
+    if (n_own < LANGUAGES_OWN_MAX)
+        own[n_own++] = *l;
+}
+
+const struct language *language_at(size_t i)
+{
+    return i < countof(languages)           ? &languages[i]
+           : i - countof(languages) < n_own ? &own[i - countof(languages)]
+                                            : NULL;
+}
+
+static bool list_has_word(const char *const *list, const char *word, size_t len)
+{
+    for (; list && *list; list++)
+        if (strlen(*list) == len && !strncasecmp(word, *list, len))
+            return true;
+    return false;
+}
 
 const struct language *language_of_tag(const char *tag, size_t len)
 {
-    for (size_t i = 0; i < countof(languages); i++)
-        for (const char *const *t = languages[i].tags; *t; t++)
-            if (strlen(*t) == len && !strncasecmp(tag, *t, len))
-                return &languages[i];
+    const struct language *l;
+
+    for (size_t i = 0; (l = language_at(i)); i++)
+        if (list_has_word(l->tags, tag, len))
+            return l;
     return NULL;
 }
 
 const struct language *language_of_path(const char *path)
 {
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    const struct language *l;
 
-    for (size_t i = 0; dot && i < countof(languages); i++)
-        for (const char *const *e = languages[i].ends; *e; e++)
-            if (!strcasecmp(dot + 1, *e))
-                return &languages[i];
+    for (size_t i = 0; dot && (l = language_at(i)); i++)
+        if (list_has_word(l->ends, dot + 1, strlen(dot + 1)))
+            return l;
+    return NULL;
+}
+
+const struct language *language_of_tool(const char *tool)
+{
+    const struct language *l;
+
+    for (size_t i = 0; (l = language_at(i)); i++)
+        if (!strcmp(l->tool, tool))
+            return l;
     return NULL;
 }
 
@@ -125,8 +159,9 @@ bool language_is_python(const struct language *l)
 char *language_names(void)
 {
     char *names = xstrdup(languages[0].tags[0]);
+    const struct language *l;
 
-    for (size_t i = 1; i < countof(languages); i++)
-        xreplace(&names, xasprintf("%s, %s", names, languages[i].tags[0]));
+    for (size_t i = 1; (l = language_at(i)); i++)
+        xreplace(&names, xasprintf("%s, %s", names, l->tags[0]));
     return names;
 }

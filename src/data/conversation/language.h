@@ -29,12 +29,21 @@ struct language {
     /* Its interpreter, as guest/languages.py names it; NULL: Python's own worker. And what that keeps from
      * cell to cell, for people. */
     const char *interpreter, *keeps;
-    const char *kind;  /* what that is told of the code; or NULL */
+    const char *kind; /* what that is told of the code; or NULL */
+    /* Or each piece of code is a program of its own, from a file: its command, in which {file} stands for
+     * that. And what a model is told of it. */
+    const char *const *run;
+    const char *about;
     const char *magic; /* goes before code that Python's worker runs as a cell of a notebook; or NULL */
 };
 
 extern const struct language languages[];
-extern const size_t languages_n;
+#define LANGUAGES_OWN_MAX 16
+/* Add one of the user's own, whose strings stay for good. No more than that many. */
+void language_define(const struct language *l);
+const struct language *language_at(size_t i); /* of all; NULL: there are no more */
+/* Whose tool has that name; NULL: none. */
+const struct language *language_of_tool(const char *tool);
 
 /* Whose fence has this tag, or who is called so, len bytes in any case; NULL: none. */
 const struct language *language_of_tag(const char *tag, size_t len);

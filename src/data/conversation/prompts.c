@@ -55,18 +55,18 @@ void prompts_map(struct prompts *out, const struct prompts *p, char *(*fill)(voi
     out->n_languages = 0;
 }
 
-int prompts_give_language(struct prompts *p, const char *tool)
+int prompts_give_language(struct prompts *p, const char *tool, const char *text)
 {
     for (size_t i = 0; i < p->n_tools; i++)
         if (!strcmp(p->tools[i].name, tool))
             return 0;
     for (size_t i = 0; i < p->n_languages; i++)
-        if (!strcmp(p->languages[i].name, tool) && p->n_tools < PROMPT_TOOLS_MAX) {
-            p->tools[p->n_tools++] = (struct prompt_tool){xstrdup(tool),
-                                                          xstrdup(p->languages[i].description)};
-            return 0;
-        }
-    return -1;
+        if (!strcmp(p->languages[i].name, tool))
+            text = p->languages[i].description;
+    if (!text || p->n_tools == PROMPT_TOOLS_MAX)
+        return -1;
+    p->tools[p->n_tools++] = (struct prompt_tool){xstrdup(tool), xstrdup(text)};
+    return 0;
 }
 
 static void release_tools(struct prompt_tool *tools, size_t *n)

@@ -61,9 +61,10 @@ const char **prompt_at(struct prompts *p, const struct prompt_key *k);
 /* A copy of each text and description, made by fill; names of tools are copied as they are. */
 void prompts_map(struct prompts *out, const struct prompts *p, char *(*fill)(void *ctx, const char *text),
                  void *ctx);
-/* These are for a struct that owns its strings. The first adds the tool of a language to its tools. -1: it
- * has no text for it, or too many tools. */
-int prompts_give_language(struct prompts *p, const char *tool);
+/* These are for a struct that owns its strings. The first adds the tool of a language to its tools, with its
+ * own text for that or else the given one (or NULL). -1: there is no text for it, or there are too many
+ * tools. */
+int prompts_give_language(struct prompts *p, const char *tool, const char *text);
 void prompts_release_tools(struct prompts *p);
 void prompts_release(struct prompts *p);
 

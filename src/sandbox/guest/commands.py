@@ -68,7 +68,8 @@ def beside(self, kind, nonce, body):
 
 # ---- commands
 
-def command_start(self, words):
+def command_start(self, words, prepare=None):
+    """prepare: called in the process, before it becomes the command, with the words; it returns them."""
     try:
         (out, out_in), (err, err_in) = output_pipes()    # noqa: from start.py
     except OSError as e:
@@ -87,7 +88,7 @@ def command_start(self, words):
             posix.dup2(err_in, 2)
             for number in (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ):
                 _signal.signal(number, _signal.SIG_DFL)
-            command_become(words)
+            command_become(prepare(words) if prepare else words)
         finally:
             posix._exit(127)
     for fd in (out_in, err_in):

@@ -143,11 +143,15 @@ class Kernel(Command):                  # noqa: from commands.py
 
 def run_in(self, nonce, body):
     """A cell. body: u32 its number, u32 length of the words, these, each ended by a NUL, the code. The first
-    word is the name of an interpreter, another one tells it of which kind the code is."""
+    word is the name of an interpreter, another one tells it of which kind the code is; or it
+    is run, and how a file's name ends and a command follow."""
     self.begin(nonce)
     self.task, self.number = TO_GUEST_LANGUAGE, body[:4]
     end = 8 + int.from_bytes(body[4:8], 'little')
     name, *kinds = body[8:end].split(b'\0')[:-1]
+    if name == b'run':
+        run_file(self, kinds, body[end:])
+        return
     if name not in INTERPRETERS:
         self.finish(tlv(b'e', b'this sandbox is of a version that does not know ' + name[:40]))
         return
@@ -170,8 +174,31 @@ def run_in(self, nonce, body):
         self.finish(failed(e))
 
 
+def run_file(self, words, code):
+    """A program of its own, from a file. words: how its name ends, the command."""
+    path = b'/tmp/.sandpiper-%d.%s' % (int.from_bytes(self.number, 'little'), words[0])
+    stdin = self.settings.get(ORDER_STDIN, b'')
+    arguments = self.settings.get(ORDER_ARGUMENTS, b'').split(b'\0')[1:-1]
+
+    def prepare(command):
+        fd = posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC, 0o600)
+        left = code
+        while left:
+            left = left[posix.write(fd, left):]
+        posix.close(fd)
+        if stdin:
+            posix.dup2(posix.open(OPTIONS['data'].encode() + b'/' + stdin, posix.O_RDONLY), 0)
+        return [word.replace(b'{file}', path) for word in command] + arguments
+    if has_program(words[1]):
+        command_start(self, words[1:], prepare)         # noqa: from commands.py
+    else:
+        self.finish(tlv(b'e', b'there is no %s in the sandbox' % words[1]))
+
+
 def has_program(name):
     path = posix.environ.get(b'PATH', b'/usr/local/bin:/usr/bin:/bin')
+    if b'/' in name:
+        return posix.access(name, posix.X_OK)
     return any(posix.access(folder + b'/' + name, posix.X_OK) for folder in path.split(b':') if folder)
 
 

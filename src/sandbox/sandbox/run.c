@@ -26,6 +26,7 @@
 #include "process/out.h"
 #include "sandbox/cell.h"
 
+#define HEAD_MAX      2048  /* bytes of what says how a cell in another language runs */
 #define FILES_IDLE_MS 10000 /* the longest pause while files are being sent */
 #define LOOK_MS       1000  /* between looks whether memory is so short that nothing moves */
 #define PATIENCE_MS   10000 /* the most that a person who stops the terminal adds to the time of a cell */
@@ -584,7 +585,13 @@ static void explain_language(struct sandbox *s, struct cell *c, const struct lad
     r->status = how_it_ended(c, l, memory && killed);
     if (r->ended)
         r->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (c->language->run) { /* a program, of which nothing is to stay */
+        r->ended = false;
+        r->status = r->status == CELL_EXIT && r->exit_code == 0 ? CELL_OK : r->status;
+    }
     r->what = what_ended_it(s, c);
+    if (c->language->run)
+        return;
     if (r->ended)
         r->left = xasprintf("its %s are gone; those of Python are kept", c->language->keeps);
     else if (r->what && r->status != CELL_EXIT && r->status != CELL_NOT_RUN)
@@ -606,25 +613,34 @@ static int run_magic(struct sandbox *s, const struct cell_code *code, const stru
     return sandbox_run(s, buf_str(&whole), whole.len, listener, r, err);
 }
 
-/* The number of the cell, and in which interpreter it runs. */
+/* The number of the cell, and what runs it. */
 static void add_language_head(struct buf *head, uint32_t number, const struct language *l)
 {
+    struct argv words autorelease(argv_release) = ARGV_INIT;
     unsigned char n[4];
-    size_t name = strlen(l->interpreter) + 1, kind = l->kind ? strlen(l->kind) + 1 : 0;
+    size_t size = 0;
 
+    argv_push(&words, l->run ? "run" : l->interpreter);
+    if (l->kind)
+        argv_push(&words, l->kind);
+    if (l->run)
+        argv_push(&words, l->ends[0] ? l->ends[0] : "");
+    for (const char *const *w = l->run; w && *w; w++)
+        argv_push(&words, *w);
+    for (size_t i = 0; i < words.n; i++)
+        size += strlen(words.v[i]) + 1;
     put_u32(n, number);
     buf_add(head, n, sizeof n);
-    put_u32(n, (uint32_t)(name + kind));
+    put_u32(n, (uint32_t)size);
     buf_add(head, n, sizeof n);
-    buf_add(head, l->interpreter, name);
-    if (kind)
-        buf_add(head, l->kind, kind);
+    for (size_t i = 0; i < words.n; i++)
+        buf_add(head, words.v[i], strlen(words.v[i]) + 1);
 }
 
 int sandbox_run_code(struct sandbox *s, const struct cell_code *code, const struct cell_listener *listener,
                      struct cell_result *r, struct error *err)
 {
-    struct buf head autorelease(buf_release) = BUF_INIT(256);
+    struct buf head autorelease(buf_release) = BUF_INIT(HEAD_MAX);
     struct cell c = {.language = code->language};
     struct ladder l;
 
@@ -636,6 +652,9 @@ int sandbox_run_code(struct sandbox *s, const struct cell_code *code, const stru
         return -1;
     s->cells++;
     add_language_head(&head, s->cells, code->language);
+    if (head.full)
+        return error_set(err, ERROR_USAGE, 0, "the command of the language %s is too long",
+                         code->language->name);
     cell_begin(&c, s, listener, r);
     run_to_end(s, &c,
                (struct frame_out){
