@@ -16,7 +16,7 @@
     X(copy_out) X(helper) X(requests) X(commands) X(pixels) X(named) X(explain) X(hints) X(value_hints) \
     X(extras) X(texts_apart) X(rich) X(arrow) X(terminal) X(mapped) X(open_files) X(mounted) X(lock_code) \
     X(huge_pages) X(copies) X(live_copy) X(go_on) X(near_python) X(notebook) X(elsewhere) X(children) \
-    X(hide) X(versions) X(network)
+    X(hide) X(versions) X(network) X(processes) X(languages) X(shell) X(sql) X(javascript)
 /* clang-format on */
 #define EMBED_PART(name) EMBED(guest_##name##_py, "src/sandbox/guest/" #name ".py")
 #define PART_ROW(name)   {#name, guest_##name##_py},

@@ -205,7 +205,8 @@ static void prompts(void **state)
     for (size_t i = 0; i < countof(examples); i++)
         assert_true(strstr(examples[i], "?\n```python\n") && strstr(examples[i], "print(")
                     && strstr(examples[i], "\n```\n"));
-    assert_int_equal(p.n_tools, 1);
+    assert_int_equal(p.n_tools, 2);
+    assert_string_equal(p.tools[1].name, "install_packages");
     assert_string_equal(p.tools[0].name, "execute_python");
     assert_non_null(strstr(p.tools[0].description, "Run Python {python}"));
     autofree char *native = xstrdup(p.system_native);
