@@ -105,7 +105,8 @@ void language_define(const struct language *l)
         own[n_own++] = *l;
 }
 
-const struct language *language_at(size_t i)
+/* Of all; NULL: there are no more. */
+static const struct language *language_at(size_t i)
 {
     return i < countof(languages)           ? &languages[i]
            : i - countof(languages) < n_own ? &own[i - countof(languages)]

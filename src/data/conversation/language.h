@@ -41,7 +41,6 @@ extern const struct language languages[];
 #define LANGUAGES_OWN_MAX 16
 /* Add one of the user's own, whose strings stay for good. No more than that many. */
 void language_define(const struct language *l);
-const struct language *language_at(size_t i); /* of all; NULL: there are no more */
 /* Whose tool has that name; NULL: none. */
 const struct language *language_of_tool(const char *tool);
 
