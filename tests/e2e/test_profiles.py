@@ -84,6 +84,9 @@ def test_a_whole_session(sandpiper, serve, name):
     assert server.parameters == ONCE.get(name, []), server.parameters
 
 
+BOTH = ["execute_python", "install_packages"]      # of the second a user at a terminal is asked
+
+
 @pytest.mark.parametrize("name", PROFILES)
 def test_other_models_and_dialects(sandpiper, serve, name):
     """native -> blocks -> another native model -> back: ids, thoughts and calls of the others are put into a form that is taken."""
@@ -94,9 +97,9 @@ def test_other_models_and_dialects(sandpiper, serve, name):
         dict(block("print(a + 2)"), expect={"absent": "tools", "model": "m-blocks"}), {"expect": last("3"), "answer": {"text": "Blocks."}},
         dict(block("1/0"), expect={"absent": "tools"}), dict(block("print(a + 3)"), expect=last("ZeroDivisionError")),
         {"expect": last("4"), "answer": {"text": "Blocks again."}},
-        {"expect": {"tools": ["execute_python"], "model": "m-other"}, "answer": {"calls": [{"code": "print(a + 4)"}]}},
+        {"expect": {"tools": BOTH, "model": "m-other"}, "answer": {"calls": [{"code": "print(a + 4)"}]}},
         {"expect": last("5"), "answer": {"text": "Other."}},
-        {"expect": {"tools": ["execute_python"], "model": "m-native"}, "answer": {"calls": [{"code": "print(a + 5)"}]}},
+        {"expect": {"tools": BOTH, "model": "m-native"}, "answer": {"calls": [{"code": "print(a + 5)"}]}},
         {"expect": last("6"), "answer": {"text": "Back."}},
     ], model="m-native", profile=profile)
     p = start(sandpiper)

@@ -79,7 +79,7 @@ def test_control_characters(runner):
 
 def test_refusals(runner):
     for arguments, said in (({}, "code: is missing"), ({"code": 1}, "code: must be a string"), ({"code": "1", "nope": 1}, "nope: there is no such field"),
-                            ({"code": "1", "language": "ruby"}, 'language: must be one of "py", "python", "python3"'),
+                            ({"code": "1", "language": "ruby"}, 'language: must be one of "py", "python", "python3", "sh", "bash", "sql", "js", "javascript", "nodejs", "ts", "typescript"'),
                             ({"code": "1", "timeout": 0}, "timeout: must be more than 0"),
                             ({"code": "x" * ((1 << 20) + 1)}, "code: must have at most 1048576 characters")):
         e = runner.refused("run_code", **arguments)

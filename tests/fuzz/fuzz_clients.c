@@ -11,6 +11,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "front/processes.h"
+#include "front/queue.h"
 #include "json/json.h"
 #include "json/json_schema.h"
 #include "operations/operations.h"
@@ -19,18 +21,21 @@
 
 struct lease {
     const char *id, *outer;
+    struct json *facts;
 };
 
-static struct lease made = {"made", NULL}, box = {"box", NULL}, inner = {"inner", "box"};
+static struct lease made = {"made", NULL, NULL}, box = {"box", NULL, NULL}, inner = {"inner", "box", NULL};
 static const char *const names[] = {"box", "inner", "gone", ""};
 
-static const struct route *routes[64];
+static const struct route *routes[128];
 static size_t n_routes;
 static char figure[] = "/tmp/fuzz-clients-XXXXXX";
 
 static struct {
     struct http_request q;
     struct json *body;
+    const char *text; /* the body as it came */
+    size_t len;
     unsigned names; /* which of them each header or part of the path has */
     unsigned answers;
     bool streaming, called, gone;
@@ -85,6 +90,34 @@ const char *http_request_param(const struct http_request *q, const char *name)
 {
     (void)q;
     return name_of(name);
+}
+
+const char *http_request_query(const struct http_request *q, const char *name)
+{
+    return http_request_header(q, name);
+}
+
+const char *http_request_text(const struct http_request *q, size_t *len)
+{
+    (void)q;
+    *len = now.len;
+    return now.text;
+}
+
+struct loop *http_request_loop(const struct http_request *q)
+{
+    return (struct loop *)(uintptr_t)q;
+}
+
+void http_request_waits(struct http_request *q, bool waits)
+{
+    check(q && !waits);
+}
+
+void http_request_lose(struct http_request *q)
+{
+    (void)q;
+    check(false); /* no process runs whose output could be too much */
 }
 
 void http_request_made(struct http_request *q, const struct lease *h)
@@ -152,6 +185,23 @@ void stream_line(struct http_request *q, const struct json *json)
     check(q->streams && now.streaming && !now.answers && !strchr(text, '\n'));
 }
 
+void stream_send(struct http_request *q, const char *data, size_t len)
+{
+    check(q->streams && now.streaming && !now.answers && (data || !len));
+}
+
+size_t stream_waits(const struct http_request *q)
+{
+    (void)q;
+    return 0;
+}
+
+void answer_header(struct http_request *q, const char *name, const char *value)
+{
+    (void)q;
+    check(name && value && !strpbrk(value, "\r\n"));
+}
+
 void stream_end(struct http_request *q)
 {
     (void)q;
@@ -175,23 +225,63 @@ void lease_use(struct lease *h)
     check(h);
 }
 
-struct lease *runners_create(struct runners *rs, const char *client, const char *conversation_id,
-                             struct error *err)
+/* Half of them live: those whose names say so. */
+struct runner *lease_living(const struct lease *h)
+{
+    return now.names & 0x20 ? (struct runner *)(uintptr_t)h : NULL;
+}
+
+struct runner *lease_runner(struct runners *rs, struct lease *h, struct error *err)
 {
     (void)rs;
-    (void)client;
-    (void)conversation_id;
-    if (now.names & 0x40)
-        return &made;
-    error_set(err, ERROR_BUSY, 0, "too many sandboxes");
+    if (!lease_living(h))
+        error_set(err, ERROR_SANDBOX, 0, "it cannot be started");
+    return lease_living(h);
+}
+
+const struct json *runner_facts(const struct runner *r)
+{
+    check(r);
     return NULL;
 }
 
-struct lease *runners_create_within(struct runners *rs, const char *client, struct lease *outer,
-                                    struct error *err)
+int64_t lease_created(const struct lease *h)
 {
-    check(outer == &box || outer == &inner);
-    return runners_create(rs, client, NULL, err);
+    check(h);
+    return 1;
+}
+
+int64_t lease_until(const struct lease *h)
+{
+    check(h);
+    return 2;
+}
+
+void lease_set_until(struct lease *h, int64_t until)
+{
+    check(h && until >= 0);
+}
+
+bool lease_pause(struct lease *h)
+{
+    return lease_living(h);
+}
+
+bool lease_paused(const struct lease *h)
+{
+    return !lease_living(h);
+}
+
+const struct json *lease_facts(const struct lease *h)
+{
+    return h->facts;
+}
+
+bool lease_set_facts(struct lease *h, struct json *facts)
+{
+    json_free(h->facts);
+    h->facts = facts;
+    return true;
 }
 
 struct lease *runners_find(struct runners *rs, const char *client, const char *id, enum runners_absent *why)
@@ -233,6 +323,24 @@ int lease_call_ask(struct lease_call *c, const char *operation, const struct jso
     return 0;
 }
 
+int lease_call_make(struct lease_call *c, struct runners *rs, const struct queue_want *w, struct error *err)
+{
+    check(!w->outer || w->outer == &box || w->outer == &inner);
+    c->runners = rs;
+    c->client = w->client;
+    if (!(now.names & 0x40))
+        return error_set(err, ERROR_BUSY, 0, "too many sandboxes");
+    snprintf(c->sandbox, sizeof c->sandbox, "%s", made.id);
+    if (c->given)
+        c->given(c->given_ctx, &made, true);
+    return 0;
+}
+
+struct lease *lease_call_sandbox(const struct lease_call *c)
+{
+    return !strcmp(c->sandbox, made.id) ? &made : !strcmp(c->sandbox, box.id) ? &box : &inner;
+}
+
 void lease_call_leave(struct lease_call *c)
 {
     check(!now.call || now.call == c);
@@ -242,6 +350,86 @@ void lease_call_leave(struct lease_call *c)
 void lease_call_end(const struct lease_call *c)
 {
     check(c->sandbox[0] && !now.answers);
+}
+
+/* ---- processes: none can be started, so none is found ---- */
+
+int process_start(struct lease *h, const struct process_want *want, struct process_watch *w,
+                  struct error *err)
+{
+    check(h && !w->of);
+    json_free(want->config);
+    return error_set(err, ERROR_BUSY, 0, "too many processes");
+}
+
+struct client_process *process_find(const struct lease *h, int64_t pid, const char *tag)
+{
+    (void)pid;
+    (void)tag;
+    check(h);
+    return NULL;
+}
+
+void process_each(const struct lease *h, void (*fn)(void *ctx, const struct client_process *p), void *ctx)
+{
+    (void)ctx;
+    check(h && fn);
+}
+
+void process_leave(struct process_watch *w)
+{
+    check(!w->of);
+}
+
+/* Nothing asks for these, as there is no process. */
+void process_join(struct client_process *p, struct process_watch *w)
+{
+    check(!p && !w);
+}
+
+int process_input(struct client_process *p, const char *data, size_t len, struct error *err)
+{
+    check(!p && !data && !len && !err);
+    return -1;
+}
+
+void process_close(struct client_process *p)
+{
+    check(!p);
+}
+
+void process_signal(struct client_process *p, int number)
+{
+    check(!p && !number);
+}
+
+void process_hold(struct client_process *p, bool hold)
+{
+    check(!p && !hold);
+}
+
+int64_t process_pid(const struct client_process *p)
+{
+    check(!p);
+    return 0;
+}
+
+const char *process_tag(const struct client_process *p)
+{
+    check(!p);
+    return NULL;
+}
+
+bool process_hidden(const struct client_process *p)
+{
+    check(!p);
+    return false;
+}
+
+const struct json *process_config(const struct client_process *p)
+{
+    check(!p);
+    return NULL;
 }
 
 /* ---- one request ---- */
@@ -293,6 +481,8 @@ static void serve(const struct route *r, const char *text, size_t size)
 
     check(!r->body || schema);
     now.body = json_parse(text, len, 0, NULL, NULL);
+    now.text = text;
+    now.len = len;
     now.q.route = r;
     if (!r->body || schema_check(schema, now.body, "", NULL) == 0) {
         r->handle(&now.q);
@@ -303,6 +493,8 @@ static void serve(const struct route *r, const char *text, size_t size)
         check(now.gone ? now.answers == 0 : now.answers == 1);
     }
     json_free(steal(&now.body));
+    for (struct lease *const *h = (struct lease *const[]){&made, &box, &inner, NULL}; *h; h++)
+        json_free(steal(&(*h)->facts));
 }
 
 static void remove_figure(void)
@@ -321,7 +513,7 @@ static void prepare(void)
     e2b_routes(NULL);
     fusion_routes(NULL);
     agentcube_routes(NULL);
-    check(n_routes > 10 && n_routes < 64);
+    check(n_routes > 10 && n_routes < 128);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -35,7 +35,8 @@ static void checks(void **state)
         {"run_code", "{\"code\":\"1\",\"timeout\":0}", "timeout: must be more than 0"},
         {"run_code", "{\"code\":\"1\",\"timeout\":86401}", "timeout: must be at most 86400"},
         {"run_code", "{\"code\":\"1\",\"language\":\"C\"}",
-         "language: must be one of \"py\", \"python\", \"python3\""},
+         "language: must be one of \"py\", \"python\", \"python3\", \"sh\", \"bash\", \"sql\", \"js\", "
+         "\"javascript\", \"nodejs\", \"ts\", \"typescript\""},
         {"run_code", "{\"code\":\"1\",\"Code\":\"2\"}", "Code: there is no such field"},
         {"run_code", "{\"code\":\"1\",\"a\\u001b[31m\":2}", "a: there is no such field"},
         {"run_code", "[]", "the arguments: must be an object"},
