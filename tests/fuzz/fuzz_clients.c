@@ -292,7 +292,8 @@ struct lease *runners_find(struct runners *rs, const char *client, const char *i
         return &box;
     if (!strcmp(id, inner.id))
         return &inner;
-    *why = !strcmp(id, "gone") ? RUNNERS_EXPIRED : RUNNERS_UNKNOWN;
+    if (why)
+        *why = !strcmp(id, "gone") ? RUNNERS_EXPIRED : RUNNERS_UNKNOWN;
     return NULL;
 }
 
