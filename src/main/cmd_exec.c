@@ -175,8 +175,7 @@ static int find_language(struct exec *x, struct error *err)
     if (!name || x->language)
         return 0;
     autofree char *known = language_names();
-    return error_set(err, ERROR_USAGE, 0, "--language: there is no language \"%.40s\"; there is %s", name,
-                     known);
+    return error_set(err, ERROR_USAGE, 0, "--language: there is no language \"%.40s\", only %s", name, known);
 }
 
 static int read_code(struct exec *x, struct error *err)
@@ -317,7 +316,8 @@ static void tell_result(const struct config *c, const struct cell_result *r)
             print_line(line);
     }
     for (size_t i = 0; i < r->n_files && !c->front.quiet; i++)
-        print_plain(r->files[i].path);
+        if (r->files[i].kind != FILE_VALUE_HTML || c->front.verbose)
+            print_plain(r->files[i].path);
     if (r->files_note) /* shown even with -q, since a lost file is an error */
         print_line(r->files_note);
 }

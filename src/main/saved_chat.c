@@ -158,7 +158,7 @@ int saved_fork(struct saved *s, const char *wanted, char **title, char **was, st
         return -1;
     if (s->config->sandbox_name)
         return error_set(err, ERROR_USAGE, 0,
-                         "sandbox \"%s\" has a name, and so needs its copy\n"
+                         "sandbox \"%s\" has a name, and its copy needs one too\n"
                          "Leave this chat, then: sandpiper fork %s NEW, sandpiper --sandbox-name NEW",
                          s->config->sandbox_name, s->config->sandbox_name);
     saved_branch(s, before.id);

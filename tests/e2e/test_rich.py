@@ -53,6 +53,12 @@ def test_what_is_too_large_is_only_a_file(sandpiper, serve):
     assert list(result["data"]) == ["text/plain"] and os.path.getsize(file["path"]) > 4 << 20
 
 
+@pytest.mark.parametrize("more,shown", [((), False), (("-v",), True)])
+def test_the_path_of_a_table_is_detail_for_exec_too(sandpiper, more, shown):
+    r = sandpiper.run("exec", *more, "-", stdin=TABLE)
+    assert r.code == 0 and ("value-1.html" in r.err) == shown, r
+
+
 def test_the_model_is_told_of_images_alone(sandpiper, serve):
     r = ask(sandpiper, serve, TABLE, IMAGE)
     table, image = [e["model_text"] for e in of(r, "tool_result")]

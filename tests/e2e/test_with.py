@@ -315,7 +315,7 @@ def test_a_script_says_what_it_needs(program, index):
     r = run(program, index, program.write("s.py", SCRIPT.replace('"sandpail<1.1"', '"sandpail @ http://127.0.0.1:9/x.whl"')))
     assert r.code == 125 and "packages have a name here" in r.err, r
     r = run(program, index, program.write("s.py", SCRIPT.replace("'bucket-list',", "bucket-list,")))
-    assert r.code == 125 and "are no list of texts" in r.err, r
+    assert r.code == 125 and "must be a list of strings" in r.err, r
     r = run(program, index, program.write("s.py", "# /// script\n# dependencies = ['x']\nprint('no end: no block')\n"))
     assert r.code == 0 and "no end" in r.out, r
 

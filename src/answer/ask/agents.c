@@ -40,7 +40,7 @@ static int give_languages(struct agents *g, const char *names, struct error *err
         if (!l) {
             autofree char *known = language_names();
 
-            return error_set(err, ERROR_USAGE, 0, "--languages: there is no language \"%.*s\"; there is %s",
+            return error_set(err, ERROR_USAGE, 0, "--languages: there is no language \"%.*s\", only %s",
                              (int)(len < 40 ? len : 40), names, known);
         }
         autofree char *own = l->run ? own_text(l) : NULL;

@@ -282,7 +282,7 @@ int packages_want_script(struct argv *wanted, const char *name, const char *code
         }
         if (!end)
             return error_set(err, ERROR_USAGE, 0,
-                             "%s: the dependencies in its script block are no list of texts\n"
+                             "%s: the dependencies in its script block must be a list of strings\n"
                              "As in: # dependencies = [\"polars>=1\", \"rich\"]",
                              name);
         autofree char *one = xmemdup0(p + 1, (size_t)(end - p - 1));
