@@ -3,6 +3,7 @@ namespace of one process that dies with this one, and what is only in it (the ca
 import json
 import os
 import shutil
+import socket
 import subprocess
 
 import pytest
@@ -38,28 +39,38 @@ class Elsewhere:
         missing = [p for p in ("ip", "nsenter", "setpriv", "unshare") if not shutil.which(p)]
         if os.geteuid() != 0 or missing:
             refuse("there is no program " + missing[0] if missing else "it needs root")
-        self.cable = "sp%d" % os.getpid()
-        at = os.getpid() % (1 << 15) * 4            # of 198.18.0.0/15, which is nobody's: for measuring networks
-        here, there = ("198.%d.%d.%d" % (18 + (at >> 16), at >> 8 & 255, (at & 255) + i) for i in (1, 2))
-        self.here, hosts = here, os.path.join(folder, "hosts")
-        with open(hosts, "w") as f:
-            f.write("".join("%s %s\n" % (here, name) for name in names) + "127.0.0.1 localhost\n")
+        hosts = os.path.join(folder, "hosts")
+        open(hosts, "w").close()
         self.process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "--mount", "sh", "-c",
                                          'mount --bind "$1" /etc/hosts && ip link set lo up && echo made && exec sleep infinity', "sh", hosts],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.prefix = ["nsenter", "--target", str(self.process.pid), "--net", "--mount"]
-        said = self.process.stdout.readline() or self.process.stderr.read()
-        for argv in ([["ip", "link", "add", self.cable, "type", "veth", "peer", "name", "eth0", "netns", str(self.process.pid)],
-                      ["ip", "address", "add", here + "/30", "dev", self.cable], ["ip", "link", "set", self.cable, "up"],
-                      [*self.prefix, "ip", "address", "add", there + "/30", "dev", "eth0"], [*self.prefix, "ip", "link", "set", "eth0", "up"]]
-                     if said == "made\n" else []):
-            done = run(*argv)
-            said = said if done.returncode == 0 else "%s: %s" % (" ".join(argv), done.stderr.strip())
+        try:
+            said = self.process.stdout.readline() or self.process.stderr.read()
             if said != "made\n":
-                break
-        if said != "made\n":
+                raise OSError(said)
+            # The kernel names this end: a name of ours may be another test's, or of one that has ended and whose cable is still being taken away.
+            self.good("ip", "link", "add", "type", "veth", "peer", "name", "eth0", "netns", str(self.process.pid))
+            number = json.loads(self.good(*self.prefix, "ip", "-json", "link", "show", "eth0"))[0]["link_index"]     # of this end, and no other has it
+            at = number % (1 << 15) * 4             # of 198.18.0.0/15, which is nobody's: for measuring networks
+            self.here, there = ("198.%d.%d.%d" % (18 + (at >> 16), at >> 8 & 255, (at & 255) + i) for i in (1, 2))
+            self.cable = socket.if_indextoname(number)
+            self.good("ip", "address", "add", self.here + "/30", "dev", self.cable)
+            self.good("ip", "link", "set", self.cable, "up")
+            self.good(*self.prefix, "ip", "address", "add", there + "/30", "dev", "eth0")
+            self.good(*self.prefix, "ip", "link", "set", "eth0", "up")
+        except OSError as e:
             self.close()
-            refuse(said.strip())
+            refuse(str(e).strip())
+        with open(hosts, "w") as f:
+            f.write("".join("%s %s\n" % (self.here, name) for name in names) + "127.0.0.1 localhost\n")
+
+    @staticmethod
+    def good(*argv):
+        done = run(*argv)
+        if done.returncode != 0:
+            raise OSError("%s: %s" % (" ".join(argv), done.stderr.strip()))
+        return done.stdout
 
     def ask(self, url, body=None, **headers):
         """The status, 0 where nobody answered, and what came: JSON, or text."""

@@ -1,6 +1,6 @@
-"""public_internet.py HOSTS CERTIFICATE KEY PROGRAM... - run a program where the public internet is a server of ours: in a network of its own whose
-loopback has a public address, with HOSTS as /etc/hosts. Run by `unshare --net --mount`, as root. The server speaks HTTPS on port 443:
-/file gives a file, /redirect leads to /secret on 127.0.0.1, /endless never ends, /packed is small and unpacks to much, else 404."""
+"""public_internet.py FOLDER PROGRAM... - run a program where the public internet is a server of ours: in a network of its own whose loopback has a
+public address, with FOLDER/hosts as /etc/hosts. Run by `unshare --net --mount`, as root. The server speaks HTTPS on port 443: /file gives a file,
+/redirect leads to /secret on 127.0.0.1, /endless never ends, /packed is small and unpacks to much, else 404."""
 import fcntl
 import os
 import socket
@@ -25,7 +25,7 @@ def interface(name, address, up):
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
-        with open(os.environ["SEEN"], "a") as f:
+        with open(os.path.join(sys.argv[1], "seen"), "a") as f:
             f.write("%s %s\n" % (self.connection.getsockname()[0], self.path))
         path = self.path
         self.send_response({"/file": 200, "/redirect": 302, "/endless": 200, "/packed": 200}.get(path, 404))
@@ -50,12 +50,12 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def main():
-    hosts, certificate, key, *program = sys.argv[1:]
+    folder, *program = sys.argv[1:]
     interface(b"lo", None, True)
     interface(b"lo:1", PUBLIC, True)
-    subprocess.run(["mount", "--bind", hosts, "/etc/hosts"], check=True)
+    subprocess.run(["mount", "--bind", os.path.join(folder, "hosts"), "/etc/hosts"], check=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
+    context.load_cert_chain(os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem"))
     server = ThreadingHTTPServer(("0.0.0.0", 443), Handler)
     server.socket = context.wrap_socket(server.socket, server_side=True)
     if os.fork() == 0:
@@ -73,15 +73,19 @@ def main():
 
 
 def place(s):
-    """What to put in front of a program of s; the file that tells what the server was asked (the environment's SEEN); its authority."""
+    """Puts the programs of s there. Its authority; a function that tells what the server was asked."""
+    from elsewhere import refuse        # and pytest, which the program that main() starts would wait for
+    if os.geteuid() != 0:
+        refuse("it needs root")
     names = ",".join("DNS:%s.example" % n for n in ("good", "inside", "both"))
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=good.example",
                     "-addext", "subjectAltName=IP:%s,%s" % (PUBLIC, names), "-keyout", s.path("key.pem"), "-out", s.path("cert.pem")],
                    check=True, capture_output=True)
     with open(s.path("hosts"), "w") as f:
         f.write("127.0.0.1 localhost inside.example both.example\n%s good.example both.example\n" % PUBLIC)
-    prefix = ["unshare", "--net", "--mount", "/usr/bin/python3", __file__, s.path("hosts"), s.path("cert.pem"), s.path("key.pem")]
-    return prefix, s.path("seen"), s.path("cert.pem")
+    plain, seen = s.argv, s.path("seen")
+    s.argv = lambda args: ["unshare", "--net", "--mount", "/usr/bin/python3", __file__, s.dir, *plain(args)]
+    return s.path("cert.pem"), lambda: open(seen).read().splitlines() if os.path.exists(seen) else []
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ from chat_keys import leave, start
 from conftest import make_sandpiper, need_engine
 from model_server import ModelServer
 from named_sandboxes import end_all
-from program import BIN
 from public_internet import place
 
 GET = """
@@ -61,11 +60,7 @@ def site():
 @pytest.fixture
 def internet(sandpiper):
     """The program where 93.184.216.34 is public, and good.example leads there; what the server there was asked."""
-    if os.geteuid() != 0:
-        pytest.skip("a network of one's own needs root here")
-    prefix, seen, ca = place(sandpiper)
-    sandpiper.argv = lambda args: [*prefix, BIN, *args]
-    return sandpiper, ca, seen, lambda: open(seen).read().splitlines() if os.path.exists(seen) else []
+    return sandpiper, *place(sandpiper)
 
 
 def proxies(program):
@@ -84,14 +79,14 @@ def proxies(program):
 
 def test_public_hosts(internet):
     """Names, a wildcard, https by tunnel and by a secret; a name that leads to both places leads to the public one alone, one that leads inside to none."""
-    s, ca, seen, asked = internet
+    s, ca, asked = internet
     code = GET + """
 print(get('https://good.example/file'), get('https://both.example/file'), get('http://good.example/secret/file')[:1])
 for url in ('https://inside.example/', 'http://inside.example/', 'https://93.184.216.34/file', 'https://nowhere.example/'): print(get(url))
 """
-    r = s.run("exec", "--allow-net", "*.example", "--allow-net", "good.example", "-c", code, env={"SEEN": seen})
+    r = s.run("exec", "--allow-net", "*.example", "--allow-net", "good.example", "-c", code)
     assert r.code == 125 and "*.example: that is no host" in r.err           # a whole top-level domain is not one's own to name
-    r = s.run("exec", "--allow-net", "good.example,both.example", "--allow-net", "inside.example,nowhere.example", "-c", code, env={"SEEN": seen})
+    r = s.run("exec", "--allow-net", "good.example,both.example", "--allow-net", "inside.example,nowhere.example", "-c", code)
     lines = r.out.splitlines()
     assert r.code == 0 and lines[0].startswith("b'a,b\\n1,2\\n' b'a,b\\n1,2\\n'"), r
     assert ["no public address" in line for line in lines[1:]] == [True, True, False, False], r
@@ -99,9 +94,9 @@ for url in ('https://inside.example/', 'http://inside.example/', 'https://93.184
     assert asked() == ["93.184.216.34 /file"] * 2
     assert "sandpiper: network: https://good.example\n" in r.err and "network was on: " in r.err, r
     r = s.run("exec", "-q", "--secret", "KEY=good.example", "--ca-cert", ca, "-c", GET + "print(get('http://good.example/file'), get('https://good.example/file'))",
-              env={"SEEN": seen, "KEY": "0123456789"})
+              env={"KEY": "0123456789"})
     assert r.out.startswith("b'a,b\\n1,2\\n' ") and "ask for http://good.example instead" in r.out and not r.err, r
-    r = s.run("exec", "-q", "--secret", "KEY=good.example", "-c", GET + "print(get('http://good.example/file'))", env={"SEEN": seen, "KEY": "0123456789"})
+    r = s.run("exec", "-q", "--secret", "KEY=good.example", "-c", GET + "print(get('http://good.example/file'))", env={"KEY": "0123456789"})
     assert "certificate of that host is not trusted" in r.out, r           # a secret goes to nobody whose certificate is not checked
 
 
