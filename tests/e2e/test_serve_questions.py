@@ -82,6 +82,7 @@ def test_a_completion(start):
     assert got["choices"] == [{"index": 0, "message": {"role": "assistant", "content": "42.", "refusal": None}, "logprobs": None, "finish_reason": "stop"}]
     assert (got["usage"]["prompt_tokens"], got["usage"]["completion_tokens"], got["usage"]["total_tokens"]) == (50, 15, 65)
     note = got["sandpiper"]
+    assert note["ignored"] == ["temperature", "seed", "frobnicate"], note
     assert note["new_interpreter"] is True and note["steps"][0]["output"] == "42" and note["computed"]["runs"] == 1, note
     assert [m["id"] for m in server.ask("/v1/models")["data"]][0] == "sandpiper"
 
@@ -121,6 +122,11 @@ def test_refusals_in_openais_form(start):
             (400, "/v1/chat/completions", {"messages": [user("x")], "n": 2}, {}, ("invalid_request_error", "n", "unsupported_parameter")),
             (400, "/v1/chat/completions", {"messages": [user("x")], "reasoning_effort": "hgih"}, {},
              ("invalid_request_error", "reasoning_effort", "unsupported_value")),
+            (400, "/v1/chat/completions", {"messages": [user("x")], "stream_options": {"include_usage": True}}, {},
+             ("invalid_request_error", "stream_options", None)),
+            (400, "/v1/responses", {"input": "x", "stream": False, "stream_options": {}}, {}, ("invalid_request_error", "stream_options", None)),
+            (400, "/v1/chat/completions", {"messages": [user("x")], "stream": True, "stream_options": 1}, {},
+             ("invalid_request_error", "stream_options", "invalid_type")),
             (400, "/v1/chat/completions", {"messages": []}, {}, ("invalid_request_error", "messages", "missing_required_parameter")),
             (404, "/v1/models/nope", None, {}, ("not_found_error", None, "model_not_found")),
             (502, "/v1/chat/completions", {"messages": [user("x")]}, {}, ("server_error", None, "MODEL_FAILED"))):

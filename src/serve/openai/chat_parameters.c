@@ -1,6 +1,6 @@
 /* chat_parameters.c - reads each parameter, or refuses it. A parameter that asks for something we do not
- * have is refused by its name. One that only tunes the sampling, or that is unknown, is ignored, as other
- * servers do.
+ * have is refused by its name. One that only tunes the sampling, or that is unknown, is not refused, since
+ * clients send such by default, but the answer names it.
  */
 #include "openai/chat_parameters.h"
 
@@ -100,6 +100,77 @@ static int check_parameters(const struct openai_shape *shape, const struct json 
     return 0;
 }
 
+/* ---- what is ignored ---- */
+
+#define IGNORED_MOST 20
+
+static bool is_member(const char *name, const char *of)
+{
+    size_t n = strlen(of);
+
+    return !strncmp(name, of, n) && (!name[n] || name[n] == '.');
+}
+
+/* Is that member read above or below, or one that says nothing about the answer? */
+static bool is_of_use(const struct openai_shape *shape, const char *name)
+{
+    static const char *const both[] = {"model",
+                                       "stream",
+                                       "stream_options",
+                                       "tools",
+                                       "tool_choice",
+                                       "parallel_tool_calls",
+                                       "user",
+                                       "safety_identifier",
+                                       "prompt_cache_key",
+                                       "prompt_cache_retention",
+                                       "metadata",
+                                       "store",
+                                       "service_tier"},
+                             *const responses[] = {"include", "previous_response_id"};
+    const char *const own[] = {shape->messages, shape->effort, shape->form, shape->system};
+
+    for (size_t i = 0; i < countof(both); i++)
+        if (!strcmp(name, both[i]))
+            return true;
+    for (size_t i = 0; i < countof(responses) && shape->api == OPENAI_RESPONSES; i++)
+        if (!strcmp(name, responses[i]))
+            return true;
+    for (size_t i = 0; i < countof(own); i++)
+        if (own[i] && is_member(own[i], name))
+            return true;
+    for (size_t i = 0; i < countof(refused); i++)
+        if (refused[i].apis & (int)shape->api && !strcmp(refused[i].name, name))
+            return true;
+    return false;
+}
+
+/* The members of an object of the body, or of the body itself, that change nothing. */
+static void list_ignored(const struct openai_shape *shape, const struct json *o, const char *outer,
+                         struct json *list)
+{
+    for (const struct json *v = json_first(o); v && json_size(list) < IGNORED_MOST; v = json_next(v)) {
+        autofree char *name = xasprintf("%s%s%.60s", outer, *outer ? "." : "", json_key(v));
+        bool read = *outer ? !strcmp(name, shape->effort) || !strcmp(name, shape->form)
+                           : is_of_use(shape, name);
+
+        if (!read && json_type(v) != JSON_NULL)
+            json_add(list, json_string(name));
+    }
+}
+
+static struct json *ignored_of(const struct openai_shape *shape, const struct json *body)
+{
+    struct json *list = json_array();
+
+    list_ignored(shape, body, "", list);
+    if (shape->api == OPENAI_RESPONSES) {
+        list_ignored(shape, json_get(body, "text"), "text", list);
+        list_ignored(shape, json_get(body, "reasoning"), "reasoning", list);
+    }
+    return list;
+}
+
 /* ---- what is read ---- */
 
 static int read_word(const struct json *body, const char *name, const char **out, struct chat_refusal *no)
@@ -176,6 +247,20 @@ static int read_answer_form(const struct openai_shape *shape, const struct json 
     return 0;
 }
 
+/* In a request that is not streamed they mean nothing, and OpenAI refuses them too. */
+static int read_stream_options(const struct json *body, struct chat_request *out, struct chat_refusal *no)
+{
+    const struct json *options = json_get(body, "stream_options");
+
+    if (json_type(options) == JSON_NULL)
+        return 0;
+    if (!out->stream)
+        return chat_refuse(no, NULL, "stream_options", "is only allowed when stream is true");
+    if (json_type(options) != JSON_OBJECT)
+        return chat_refuse(no, "invalid_type", "stream_options", is_no_object);
+    return read_bool(body, "stream_options.include_usage", &out->include_usage, no);
+}
+
 int chat_parameters_read(const struct openai_shape *shape, const struct json *body, struct chat_request *out,
                          struct chat_refusal *no)
 {
@@ -184,12 +269,12 @@ int chat_parameters_read(const struct openai_shape *shape, const struct json *bo
 
     if (read_word(body, "model", &out->model, no) < 0
         || read_effort(body, shape->effort, &out->effort, no) < 0
-        || read_bool(body, "stream", &out->stream, no) < 0
-        || read_bool(body, "stream_options.include_usage", &out->include_usage, no) < 0
+        || read_bool(body, "stream", &out->stream, no) < 0 || read_stream_options(body, out, no) < 0
         || read_answer_form(shape, body, out, no) < 0 || chat_tools_read(shape, body, out, no) < 0
         || (responses && read_word(body, "previous_response_id", &out->previous, no) < 0))
         return -1;
     for (const struct json *v = json_first(include); responses && v; v = json_next(v))
         out->logs |= !strcmp(json_text(v), "code_interpreter_call.outputs");
+    out->ignored = ignored_of(shape, body);
     return check_parameters(shape, body, no);
 }

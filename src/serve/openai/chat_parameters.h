@@ -9,7 +9,8 @@ struct openai_shape;
 
 /* Fills in *no and returns -1. param names the member, as in "messages[3].content". */
 int chat_refuse(struct chat_refusal *no, const char *code, const char *param, const char *why);
-/* Fills model, effort, previous, stream, include_usage, form, tools, code and logs. 0, or -1 with *no. */
+/* Fills model, effort, previous, stream, include_usage, form, tools, code, logs and ignored. 0, or -1 with
+ * *no. */
 int chat_parameters_read(const struct openai_shape *shape, const struct json *body, struct chat_request *out,
                          struct chat_refusal *no);
 

@@ -292,5 +292,6 @@ void chat_request_release(struct chat_request *r)
     json_free(r->tools);
     json_free(r->own_form);
     json_free(r->unchecked);
+    json_free(r->ignored);
     *r = (struct chat_request){0};
 }

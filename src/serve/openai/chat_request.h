@@ -26,6 +26,7 @@ struct chat_request {
      * And the words of it that are not checked, an array; NULL: none. */
     const struct json *form;
     struct json *own_form, *unchecked;
+    struct json *ignored; /* the names of the members that change nothing, an array; NULL: not read so far */
     /* The client's own tools that the model may call, as {name, description, parameters, strict}; NULL: none.
      * Must it call one, and only one at a time? */
     struct json *tools;

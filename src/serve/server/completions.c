@@ -25,6 +25,7 @@ struct completion {
     struct json *story;    /* owned; of a conversation whose sandbox gave way (parked.h), or NULL */
     struct openai_reply reply;
     struct json *unchecked; /* of the schema that the answer has to fit; or NULL */
+    struct json *ignored;   /* of the request */
 };
 
 static struct completion *of(struct http_question *qn)
@@ -56,6 +57,8 @@ static struct json *annotation(struct http_question *qn, const struct json *resu
         json_set(out, kept[i], json_copy(json_get(result, kept[i])));
     if (json_size(of(qn)->unchecked))
         json_set(out, "unchecked", json_copy(of(qn)->unchecked));
+    if (json_size(of(qn)->ignored))
+        json_set(out, "ignored", json_copy(of(qn)->ignored));
     return out;
 }
 
@@ -140,6 +143,7 @@ static void completion_release(struct http_question *qn)
 {
     openai_reply_release(&of(qn)->reply);
     json_free(of(qn)->unchecked);
+    json_free(of(qn)->ignored);
     json_free(of(qn)->story);
 }
 
@@ -264,6 +268,7 @@ static void ask_completion(struct http_request *q, struct chat_request *r)
     }
     start_reply(c, r);
     c->unchecked = steal(&r->unchecked);
+    c->ignored = steal(&r->ignored);
     question_ask(&c->base, h, completion_arguments(r, c, h ? c->base.place.turn : ""));
 }
 

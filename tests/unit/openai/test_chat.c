@@ -41,6 +41,8 @@ static void what_is_asked(void **state)
     assert_string_equal(r.model, "gpt-x");
     assert_string_equal(r.effort, "low");
     assert_true(r.stream && r.include_usage);
+    autofree char *ignored = json_print(r.ignored);
+    assert_string_equal(ignored, "[\"temperature\",\"frobnicate\"]");
     assert_string_equal(r.system, "Be brief.\n\nIn German.");
     assert_string_equal(r.input, "two\n\nthree\n\nfour");
     assert_int_equal(r.prefix, 3);
@@ -116,6 +118,7 @@ static void what_is_refused(void **state)
         {"{\"messages\":[" USER("\"a\"") "],\"modalities\":[\"text\",\"audio\"]}", "modalities"},
         {"{\"messages\":[" USER("\"a\"") "],\"model\":7}", "model"},
         {"{\"messages\":[" USER("\"a\"") "],\"stream\":\"yes\"}", "stream"},
+        {"{\"messages\":[" USER("\"a\"") "],\"stream\":true,\"stream_options\":[]}", "stream_options"},
     };
 
     for (size_t i = 0; i < countof(rows); i++) {

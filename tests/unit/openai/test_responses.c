@@ -39,6 +39,8 @@ static void a_text_alone(void **state)
     assert_string_equal(r.system, "Be brief.");
     assert_string_equal(r.input, "go");
     assert_true(!r.stream && !r.code && !r.logs && !r.previous);
+    autofree char *ignored = json_print(r.ignored);
+    assert_string_equal(ignored, "[\"max_output_tokens\",\"text.verbosity\",\"reasoning.summary\"]");
     assert_int_equal(r.size, 1);
     assert_int_equal(r.prefix, 0);
     chat_request_release(&r);
