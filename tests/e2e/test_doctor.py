@@ -4,7 +4,9 @@ import json
 import os
 import re
 import secrets
+import shutil
 import signal
+import tempfile
 
 import pexpect
 import pytest
@@ -75,6 +77,28 @@ def test_doctor_mentions_gvisor(sandpiper_on, engine):
     os.chmod(path, 0o755)
     r = sandpiper_on.run("doctor", "--offline", env={"PATH": sandpiper_on.work + ":" + os.environ["PATH"]})
     assert r.code == 0 and ("gVisor (runsc) is installed: --runtime runsc" in r.out) == (engine != "bwrap"), r
+
+
+@pytest.mark.parametrize("user", [{}, AS_USER], ids=["root", "user"])
+def test_doctor_says_that_bwrap_is_setuid(bare, user):
+    """A copy of it is, first in PATH: one line for doctor, two for an error, and the command that they name makes it work again."""
+    if os.geteuid() != 0 or why_not("bwrap"):
+        pytest.skip("it takes root, and bwrap")
+    rootless.own(bare.dir)
+    with tempfile.TemporaryDirectory() as d:
+        os.chmod(d, 0o755)
+        if os.statvfs(d).f_flag & os.ST_NOSUID:
+            pytest.skip("there is no such bit on that file system")
+        path = shutil.copy("/usr/bin/bwrap", d)
+        os.chmod(path, 0o4755)
+        env = {"PATH": d + ":/usr/bin:/bin"}
+        r = bare.run("doctor", "--offline", "--sandbox", "bwrap", env=env, **user)
+        assert r.code == 3 and len(r.out.splitlines()) == 1 and "CVE-2026-41163" in r.out and r.out.endswith("sudo chmod u-s %s\n" % path), r
+        r = bare.run("exec", "--sandbox", "bwrap", "-", stdin="print(42)", env=env, **user)
+        assert r.code == 125 and r.out == "" and len(r.err.splitlines()) == 2 and "%s is setuid" % path in r.err, r
+        os.chmod(path, 0o755)
+        r = bare.run("exec", "--sandbox", "bwrap", "-", stdin="print(42)", env=env, **user)
+        assert r.code == 0 and r.out == "42\n", r
 
 
 @pytest.mark.slow(3)

@@ -149,11 +149,25 @@ static void explain_userns(struct error *err)
               "use --sandbox docker or podman, or run where user namespaces are allowed");
 }
 
+/* In that mode no bwrap has all options that the walls need, and the newest refuse to start. */
+static bool is_setuid(const char *program)
+{
+    struct stat st;
+
+    return program && stat(program, &st) == 0 && (st.st_mode & S_ISUID);
+}
+
 enum engine_fault bwrap_explain(const struct engine_plan *p, const char *said, struct error *err)
 {
     if (plan_blames_mount(p, said, err))
         return FAULT_OTHER;
-    if (strstr(said, "Resource temporarily unavailable"))
+    if (is_setuid(p->program))
+        error_set(err, ERROR_SANDBOX, 0,
+                  "%.200s is setuid: it starts no sandbox of ours, and 0.11.0 and 0.11.1 let any user become "
+                  "root (CVE-2026-41163)\n"
+                  "take that bit away: sudo chmod u-s %.200s",
+                  p->program, p->program);
+    else if (strstr(said, "Resource temporarily unavailable"))
         error_set(err, ERROR_SANDBOX, 0,
                   "process limit reached (ulimit -u)\n"
                   "end other programs, or raise the limit in /etc/security/limits.conf (nproc)");
