@@ -311,7 +311,7 @@ class Sandpiper:
 
     def leftovers(self):
         problems = ["%s:\n%s" % (os.path.basename(f), said[:6000]) for f in glob.glob(self.path("asan*")) if (said := sanitizers_say(f))]
-        # What a killed program left may take a moment to see that it is alone; a keeper gives a busy engine ten seconds (ending.c), and may itself
+        # What a killed program left may take a moment to see that it is alone; a keeper gives a busy engine 50 seconds (container.c), and may itself
         # wait for a processor.
         deadline = time.monotonic() + 60
         while True:

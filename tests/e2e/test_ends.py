@@ -177,16 +177,22 @@ def test_timeout_and_a_pipeline(sandpiper_on):
     assert all_gone(sandpiper_on)
 
 
-def test_killed_with_its_keeper_while_the_client_starts(sandpiper_on, engine):
-    """The client goes on alone: what it warns of must not end it in the middle of a start, with processes that the engine knows nothing of."""
-    folder = sandpiper_on.path("slow")
+def started_slowly(sandpiper, engine):
+    """A program whose client waits with its start until FOLDER/held is gone. The folder, the program."""
+    folder = sandpiper.path("slow")
     os.mkdir(folder)
     with open(folder + "/" + engine, "w") as f:
         f.write(SLOW_START.replace("held", folder + "/held").replace("called", folder + "/called") % shutil.which(engine))
     os.chmod(f.name, 0o755)
     with open(folder + "/held", "w"):
-        p = sandpiper_on.start("exec", "-c", "1", env={"PATH": folder + ":" + os.environ["PATH"]})
+        p = sandpiper.start("exec", "-c", "1", env={"PATH": folder + ":" + os.environ["PATH"]})
     wait_for(lambda: os.path.exists(folder + "/called"), 60)
+    return folder, p
+
+
+def test_killed_with_its_keeper_while_the_client_starts(sandpiper_on, engine):
+    """The client goes on alone: what it warns of must not end it in the middle of a start, with processes that the engine knows nothing of."""
+    folder, p = started_slowly(sandpiper_on, engine)
     wait_for(lambda: "sp-keeper" in map(name_of, children(p.pid)))
     (keeper,) = [child for child in children(p.pid) if name_of(child) == "sp-keeper"]
     os.kill(keeper, signal.SIGKILL)
@@ -196,6 +202,18 @@ def test_killed_with_its_keeper_while_the_client_starts(sandpiper_on, engine):
     assert sandpiper_on.run("exec", "-c", "print(6 * 7)").out == "42\n"
     sandpiper_on.run("gc")
     assert sandpiper_on.leftovers() == []
+
+
+@pytest.mark.slow(20)
+def test_killed_while_a_slow_client_starts(sandpiper_on, engine):
+    """On a busy machine a client takes longer than one usually waits for it. What it makes then is removed, and no other start is needed for that."""
+    folder, p = started_slowly(sandpiper_on, engine)
+    p.kill()
+    p.wait()
+    time.sleep(13)          # longer than any call of a client may take
+    assert len(places(sandpiper_on)) == 1
+    os.unlink(folder + "/held")
+    assert all_gone(sandpiper_on)
 
 
 def test_a_daemon_that_does_not_answer(sandpiper):

@@ -32,10 +32,13 @@
 #define PATIENCE_MS 1500  /* with an engine that refuses to remove a container */
 /* For the keeper: the time for the first process inside to end, where we may not kill it ourselves; then
  * for the engine, which removes the container by itself (--rm) and may refuse us meanwhile; then for
- * everything else. */
-#define ENDING_MS 300
-#define SETTLE_MS 100
-#define AFTER_MS  10000
+ * everything else. Nobody waits for the keeper, and what it gives up stays until the next start: on a busy
+ * machine a "docker run" that was under way needs half a minute to end. */
+#define ENDING_MS   300
+#define SETTLE_MS   100
+#define AFTER_MS    50000
+#define RUN_REST_MS 30000 /* of these, for a "docker run" */
+#define ATTACHED_MS 5000  /* and for one that ends with the container */
 
 static const struct container_client *client_of_attempt(const struct attempt *a)
 {
@@ -302,7 +305,7 @@ void container_detach(struct attempt *a)
 /* ---- end ---- */
 
 /* True when it is gone. A busy engine may refuse us for seconds while it removes a container that ended by
- * itself, so ask again for up to patience_ms. */
+ * itself, so ask again for up to patience_ms, and after no answer in time, too, if that is longer. */
 static bool remove_for_attempt(struct attempt *a, int64_t until, int patience_ms)
 {
     for (int wait = 100, waited = 0;; waited += wait, wait = wait < 800 ? 2 * wait : wait) {
@@ -311,7 +314,7 @@ static bool remove_for_attempt(struct attempt *a, int64_t until, int patience_ms
 
         if (c) {
             child_wait(c, attempt_left_ms(until));
-            end = removal_end(c);
+            end = c->timed_out && patience_ms > CLIENT_MS ? REMOVAL_REFUSED : removal_end(c);
         }
         child_free(c);
         if (end != REMOVAL_REFUSED || waited + wait > patience_ms || attempt_left_ms(until) <= 2 * wait)
@@ -352,7 +355,7 @@ bool container_end_as_keeper(struct attempt *a)
         return true;
     if (attempt_kill_peer(a, ENDING_MS))
         poll(NULL, 0, SETTLE_MS);
-    bool ended = child_wait(a->client, attempt_left_ms(until) / 2);
+    bool ended = child_wait(a->client, a->stdio ? ATTACHED_MS : RUN_REST_MS);
     /* a client that failed has made no container, or has removed it; that it found no daemon it may have told
      * us alone */
     bool nobody = ended && a->client && container_no_daemon(buf_str(&a->client->err_text));
