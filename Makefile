@@ -16,7 +16,7 @@ ROOMS_common   = base process json
 ROOMS_data     = operations conversation yaml config sniff provenance receipt
 ROOMS_model    = calls wire llm fetch proxy
 ROOMS_sandbox  = limits records mount packages engine channel sandbox
-ROOMS_answer   = agent store upload ask child
+ROOMS_answer   = agent store upload ask saved child
 ROOMS_terminal = markdown show pipe term
 ROOMS_serve    = openai front batch mcp server
 ROOMS_main     = main
@@ -48,6 +48,7 @@ USES_store        = receipt conversation json process base
 USES_upload       = llm conversation base
 USES_ask          = upload agent proxy llm sandbox engine packages mount config conversation process base
 USES_child        = ask agent sandbox config operations conversation json process base
+USES_saved        = ask agent sandbox store records config conversation process base
 USES_markdown     = conversation base
 USES_show         = markdown conversation process base
 USES_pipe         = show agent sniff conversation json process base
@@ -57,7 +58,7 @@ USES_front        = records operations json process base
 USES_batch        = front openai operations conversation json process base
 USES_mcp          = front operations json base
 USES_server       = mcp front operations openai json process base
-USES_main         = server mcp batch front proxy fetch child ask term pipe show store agent llm wire sandbox engine packages mount records receipt config conversation json process base
+USES_main         = server mcp batch front proxy fetch saved child ask term pipe show store agent llm wire sandbox engine packages mount records receipt config conversation json process base
 
 # A static library comes before those that it needs: the highest room first.
 $(foreach r,$(ROOMS),$(eval DOWNWARD = $(r) $(DOWNWARD)))

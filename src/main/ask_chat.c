@@ -164,7 +164,7 @@ int talk_open_chat(struct talk *t, struct error *err)
         .ctx = t,
     };
 
-    saved_chat(&t->saved, &o.sessions);
+    chat_sessions(&t->saved, &o.sessions);
     t->term = term_new(&o, t->loop, err);
     return t->term ? 0 : -1;
 }

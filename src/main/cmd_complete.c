@@ -11,6 +11,7 @@
 #include "config/complete.h"
 #include "llm/models.h"
 #include "main/command.h"
+#include "saved/saved.h"
 #include "records/registry.h"
 #include "store/db.h"
 

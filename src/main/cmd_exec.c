@@ -25,6 +25,7 @@
 #include "mount/mount.h"
 #include "packages/packages.h"
 #include "main/command.h"
+#include "saved/session.h"
 #include "pipe/stdin.h"
 #include "process/loop.h"
 #include "process/signals.h"

@@ -8,6 +8,7 @@
 #include "base/newfile.h"
 #include "json/json.h"
 #include "main/command.h"
+#include "saved/saved.h"
 #include "receipt/receipt.h"
 #include "store/db.h"
 #include "store/sessions.h"

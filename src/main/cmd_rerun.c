@@ -19,6 +19,7 @@
 #include "base/utf8.h"
 #include "conversation/cell_json.h"
 #include "main/command.h"
+#include "saved/session.h"
 #include "main/rerun_data.h"
 #include "mount/mount.h"
 #include "process/loop.h"

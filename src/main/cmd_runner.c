@@ -11,6 +11,7 @@
 #include "json/json.h"
 #include "mount/mount.h"
 #include "main/command.h"
+#include "saved/session.h"
 #include "main/fetcher.h"
 #include "child/child_copy.h"
 #include "child/runner_ask.h"

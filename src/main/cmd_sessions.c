@@ -15,6 +15,7 @@
 #include "base/scrub.h"
 #include "base/utf8.h"
 #include "main/command.h"
+#include "saved/saved.h"
 #include "show/show.h"
 #include "store/db.h"
 #include "store/export.h"

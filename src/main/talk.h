@@ -9,6 +9,7 @@
 #include "ask/ask.h"
 #include "ask/setup.h"
 #include "ask/with.h"
+#include "saved/saved.h"
 #include "show/show.h"
 
 struct talk {

@@ -5,7 +5,8 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "main/command.h"
+#include "config/config.h"
+#include "saved/private.h"
 #include "store/sessions.h"
 #include "store/store.h"
 

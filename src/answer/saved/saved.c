@@ -7,7 +7,9 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "ask/ask.h"
-#include "main/command.h"
+#include "config/config.h"
+#include "config/folder.h"
+#include "saved/private.h"
 #include "process/loop.h"
 #include "records/owner.h"
 #include "sandbox/sandbox.h"
@@ -106,11 +108,11 @@ static bool wants_rerun(const struct saved *s)
 {
     autofree char *question = NULL;
 
-    if (s->config->rerun || !s->chat)
+    if (s->config->rerun || !s->chat || !s->config->ask)
         return s->config->rerun;
     question = xasprintf("Run its code again (%d run%s) to restore the variables? [y/N] ",
                          (int)s->from->cells, s->from->cells == 1 ? "" : "s");
-    return confirm(question, s->loop) == CONFIRM_YES;
+    return s->config->ask(s->config->ask_ctx, question) == FOLDER_ALLOWED;
 }
 
 /* A named sandbox may have ended meanwhile. */

@@ -14,7 +14,8 @@
 #include "base/mem.h"
 #include "base/newfile.h"
 #include "base/beneath.h"
-#include "main/command.h"
+#include "config/config.h"
+#include "saved/private.h"
 #include "base/gather.h"
 #include "store/store.h"
 

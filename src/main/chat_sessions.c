@@ -1,4 +1,4 @@
-/* saved_chat.c - what the chat's commands on sessions do. While a session is saved its database is open
+/* chat_sessions.c - what the chat's commands on sessions do. While a session is saved its database is open
  * already, and it must not be opened a second time: closing any descriptor of a file drops its locks. */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +16,7 @@
 #include "store/db.h"
 #include "store/export.h"
 #include "store/sessions.h"
+#include "saved/saved.h"
 #include "store/store.h"
 #include "term/term.h"
 
@@ -91,23 +92,11 @@ static int go_to(void *ctx, const char *id, struct error *err)
     return 0;
 }
 
-/* The database with this session in it. */
-static struct db *own_db(const struct saved *s, struct error *err)
-{
-    struct db *db = s->store ? store_db(s->store) : NULL;
-
-    if (!db)
-        error_set(err, ERROR_USAGE, 0,
-                  s->store && !store_lost(s->store) ? "nothing is saved yet: no question was asked"
-                                                    : "this session is not saved");
-    return db;
-}
-
 static int rename_session(void *ctx, const char *title, struct error *err)
 {
     struct saved *s = ctx;
 
-    if (!own_db(s, err))
+    if (!saved_db(s, err))
         return -1;
     store_rename(s->store, title);
     return 0;
@@ -120,7 +109,7 @@ static int export_session(void *ctx, const char *argument, struct buf *saved, st
     size_t n = strcspn(argument, " \t");
     autofree char *format = xmemdup0(argument, n);
     const char *file = argument + n + strspn(argument + n, " \t");
-    struct db *db = own_db(s, err);
+    struct db *db = saved_db(s, err);
 
     if (!db)
         return -1;
@@ -145,40 +134,6 @@ static int export_session(void *ctx, const char *argument, struct buf *saved, st
     return 0;
 }
 
-static void keep_title(void *ctx, const struct session_row *row)
-{
-    *(char **)ctx = xstrdup(row->title ? row->title : "");
-}
-
-int saved_fork(struct saved *s, const char *wanted, char **title, char **was, struct error *err)
-{
-    struct session now, before = *s->session;
-
-    if (!own_db(s, err))
-        return -1;
-    if (s->config->sandbox_name)
-        return error_set(err, ERROR_USAGE, 0,
-                         "sandbox \"%s\" has a name, and its copy needs one too\n"
-                         "Leave this chat, then: sandpiper fork %s NEW, sandpiper --sandbox-name NEW",
-                         s->config->sandbox_name, s->config->sandbox_name);
-    saved_branch(s, before.id);
-    if (saved_leave(s, err) < 0 || session_open(&now, s->config, NULL, err) < 0)
-        return -1;
-    if (store_fork(s->store, now.id, *wanted ? wanted : NULL, err) < 0) {
-        session_close(&now);
-        return -1;
-    }
-    session_row(store_db(s->store), now.id, (struct session_taker){keep_title, title}, err);
-    *was = xstrdup(session_short(before.id));
-    *s->session = now;
-    saved_branch(s, now.id);
-    s->kept = 0;
-    if (now.dir_lost)
-        s->notice(s->ctx, NOTICE_WARNING, now.dir_lost);
-    session_close(&before);
-    return 0;
-}
-
 static int undo(void *ctx, struct error *err)
 {
     struct saved *s = ctx;
@@ -190,7 +145,7 @@ static int undo(void *ctx, struct error *err)
     return 0;
 }
 
-void saved_chat(struct saved *s, struct term_sessions *out)
+void chat_sessions(struct saved *s, struct term_sessions *out)
 {
     *out = (struct term_sessions){list_for_chat, names, go_to, rename_session, export_session, undo, s};
 }

@@ -14,7 +14,8 @@
 #include "base/mem.h"
 #include "base/place.h"
 #include "base/random.h"
-#include "main/command.h"
+#include "config/config.h"
+#include "saved/session.h"
 #include "records/owner.h"
 #include "store/sessions.h"
 

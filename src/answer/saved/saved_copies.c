@@ -7,7 +7,8 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "main/command.h"
+#include "config/config.h"
+#include "saved/private.h"
 #include "sandbox/sandbox.h"
 #include "store/sessions.h"
 #include "store/store.h"
