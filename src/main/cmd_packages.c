@@ -79,8 +79,10 @@ static int remove_packages(const struct config *c, struct error *err)
         return error_set(err, ERROR_USAGE, 0,
                          "which packages? sandpiper packages rm NAME, or sandpiper packages rm --all");
     for (size_t i = 1; i < names->n || (c->all && i == 1); i++) {
-        unsigned busy = 0, gone = packages_remove(c->all ? NULL : names->v[i], &busy);
+        unsigned busy, gone;
 
+        if (packages_remove(c->all ? NULL : names->v[i], &gone, &busy, err) < 0)
+            return -1;
         removed += gone;
         in_use += busy;
         if (c->all)
@@ -106,12 +108,14 @@ static int remove_packages(const struct config *c, struct error *err)
     return status ? status : unknown ? unknown : in_use ? 1 : 0;
 }
 
-static int sweep_packages(void)
+static int sweep_packages(struct error *err)
 {
     struct buf out autorelease(buf_release) = BUF_INIT(0);
     int64_t bytes = 0;
-    unsigned n = packages_sweep(&bytes);
+    unsigned n = 0;
 
+    if (packages_sweep(&n, &bytes, err) < 0)
+        return -1;
     if (n || bytes)
         buf_addf(&out, "removed %u set%s of packages not used for 30 days, and what uv kept: %s\n", n,
                  n == 1 ? "" : "s", size_text(bytes).text);
@@ -134,7 +138,7 @@ int cmd_packages(struct config *c, int closed)
     else if (!strcmp(what, "list") && names->n <= 1)
         status = list_packages(c);
     else if (!strcmp(what, "gc") && names->n == 1)
-        status = sweep_packages();
+        status = sweep_packages(&err);
     else
         error_set(&err, ERROR_USAGE, 0,
                   "sandpiper packages lists what is kept; also: packages rm NAME, packages gc");

@@ -134,6 +134,16 @@ def test_events_and_words(sandpiper, site):
     assert "on: code may reach %s, http://api.example.com (allow_net)" % site.at in r.out and "isolation could not be confirmed" not in r.out, r
 
 
+def test_hosts_of_the_file_are_left_out_for_one_run(sandpiper, site):
+    sandpiper.configure("allow_net: [%s]\nsecrets: [KEY=api.example.com]\n" % site.at)
+    code = GET + "import os\nprint(get('http://%s/'), [k for k in os.environ if 'proxy' in k.lower() and os.environ[k]])" % site.at
+    r = sandpiper.run("exec", "--allow-net", "none", "-c", code)
+    assert r.code == 0 and r.out.endswith("[]\n") and not site.asked and "network" not in r.err, r
+    r = sandpiper.run("exec", "--allow-net", "none", "--allow-net", site.at, "-c", code)        # what is said later counts
+    assert r.code == 0 and site.asked == ["/ None"] and "api.example.com" not in r.err, r
+    assert "api.example.com" not in sandpiper.run("config", "--allow-net", "none", "--all").out
+
+
 def test_greeting_of_a_chat(sandpiper, site):
     with ModelServer([]) as server:
         sandpiper.url = server.url
@@ -159,6 +169,13 @@ def test_a_named_sandbox(sandpiper, site):
         sandpiper.run("exec", "--sandbox-name", "two", "-c", "1")
         r = sandpiper.run("exec", "--sandbox-name", "two", *on, "-c", ask)
         assert "code reaches no host: this sandbox was started without --allow-net" in r.err and len(site.asked) == 2, r
+        # a copy is as the first in that
+        assert sandpiper.run("fork", "one", "three").code == sandpiper.run("fork", "two", "four").code == 0
+        r = sandpiper.run("exec", "--sandbox-name", "three", *on, "-c", ask)
+        assert r.out == "b'/ None'\n" and "code reaches no host" not in r.err and len(site.asked) == 3, r
+        assert "refused" in sandpiper.run("exec", "--sandbox-name", "three", "-c", ask).out
+        r = sandpiper.run("exec", "--sandbox-name", "four", *on, "-c", ask)
+        assert "code reaches no host" in r.err and len(site.asked) == 3, r
     finally:
         end_all(sandpiper)
 

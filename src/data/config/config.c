@@ -181,6 +181,11 @@ int config_set(struct config *c, const struct setting *s, struct error *err)
         break;
     case OPTION_LIST:
     case OPTION_WORDS:
+        if (at == &c->allow_net && !strcmp(text, "none")) { /* whatever was said before, of secrets too */
+            argv_release(&c->allow_net);
+            argv_release(&c->secrets);
+            break;
+        }
         argv_push(at, text);
         break;
     case OPTION_PATHS:

@@ -186,7 +186,7 @@ const struct option option_table[] = {
      .min = "1s", .max = "168h", .arg = "TIME", .group = sandbox, .commands = FOR_NAMED,
      .help = "remove a named one after this long unused"},
     {"allow-net", 0, "allow_net", NULL, OPTION_LIST, TO(allow_net), .arg = "HOST,...", .group = sandbox,
-     .commands = FOR_NETWORK, .help = "hosts that code may reach: api.a.org,*.b.org"},
+     .commands = FOR_NETWORK, .help = "hosts that code may reach: api.a.org,*.b.org; none"},
     {"secret", 0, "secrets", NULL, OPTION_LIST, TO(secrets), .arg = "NAME=HOST", .group = sandbox,
      .commands = FOR_NETWORK, .help = "add variable NAME to requests to HOST, by https"},
     {"net-max-sent", 0, "net_max_sent", NULL, OPTION_SIZE, TO(net_max_sent), .def = "10m", .min = "1k",

@@ -168,6 +168,7 @@ int attempt_record(const struct attempt *a, const char *owner, bool named, struc
         .container = a->name,
         .image = a->engine->images ? (char *)o->image : NULL,
         .runtime = a->runtime,
+        .no_proxy = (char *)o->no_proxy,
         .cgroups = {(char **)a->cgroup.dirs, a->cgroup.n, 0},
         .mounts = mounts,
         .uid = a->uid,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,12 +21,19 @@
 #include "process/loop.h"
 #include "process/signals.h"
 
-#define TOOL_MS  (15 * 60 * 1000) /* for one run: torch is 800 MB */
-#define GRACE_MS 2000
-#define SAID_MAX (64 * 1024)
-/* What is fetched where no uv is there: a version that was old enough when this was written. */
-#define UV_FETCHED "uv==0.13.9"
-#define UV_OLDEST  8 /* 0.8: the first that does all that is asked here */
+#define TOOL_MS     (15 * 60 * 1000) /* for one run: torch is 800 MB */
+#define GRACE_MS    2000
+#define TOOL_MEMORY (4LL << 30)
+#define TOOL_FILE   (8LL << 30) /* the largest wheels of today have 3 GB */
+#define SAID_MAX    (64 * 1024)
+/* What is fetched where no uv is there: a version that was old enough when this was written. It runs on this
+ * machine, so it is what it was then, whatever index it comes from: Linux, x86-64 and arm64. */
+#define UV_FETCHED                                                                              \
+    "uv==0.13.9 --hash=sha256:d7f459fe4fd247d830351c75686d3996ace3c6f3f728eb0e85a30b7ada0cef19" \
+    " --hash=sha256:ecb6028d79dc96fbeafffe5c8af62a7099487ebc05a701e76714eebcffd06375"           \
+    " --hash=sha256:5435c5ce14a56431208ca0996416d310f1598e8c2c8ba707688985a16bb82dbe"           \
+    " --hash=sha256:2c45530751517d6c3bbc69a19473f6effe47cce047bede01ffd8af7ea7b36b25\n"
+#define UV_OLDEST 8 /* 0.8: the first that does all that is asked here */
 
 /* ---- running it ---- */
 
@@ -47,16 +55,21 @@ static void run_begin(struct run *r, const struct installer *t)
     argv_pushf(&r->env, "HOME=%s", t->scratch);
     argv_pushf(&r->env, "TMPDIR=%s", t->scratch);
     argv_pushf(&r->env, "UV_CACHE_DIR=%s/uv-cache", t->root);
-    argv_pushl(&r->env, "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "UV_NO_PROGRESS=1", "NO_COLOR=1",
-               "UV_PYTHON_DOWNLOADS=never", "PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_NO_INPUT=1",
-               "PIP_NO_CACHE_DIR=1", "PYTHONNOUSERSITE=1", NULL);
+    /* no links: what is mounted to be compiled would be what uv keeps for other sets */
+    argv_pushl(&r->env, "UV_LINK_MODE=copy", "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8",
+               "UV_NO_PROGRESS=1", "NO_COLOR=1", "UV_PYTHON_DOWNLOADS=never",
+               "PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_NO_INPUT=1", "PIP_NO_CACHE_DIR=1",
+               "PYTHONNOUSERSITE=1", NULL);
 }
 
-static int set_umask(void *ctx)
+static int set_limits_of_tool(void *ctx)
 {
+    const struct rlimit memory = {TOOL_MEMORY, TOOL_MEMORY}, file = {TOOL_FILE, TOOL_FILE};
+
     (void)ctx;
     umask(022); /* whoever runs the code inside has another uid, and is to read the files */
-    return 0;
+    /* an index may send without end */
+    return setrlimit(RLIMIT_AS, &memory) != 0 || setrlimit(RLIMIT_FSIZE, &file) != 0 ? -1 : 0;
 }
 
 /* 0: it did; 1: it did not, t->said says why; -1: it could not be run. */
@@ -73,7 +86,7 @@ static int run_it(struct installer *t, struct run *r, struct error *err)
                                     .grace_ms = GRACE_MS,
                                     .watch = {.loop = t->loop},
                                     .die_with_parent = true,
-                                    .setup = set_umask};
+                                    .setup = set_limits_of_tool};
     struct child *c = child_run(&o, err);
 
     if (!c)
@@ -115,13 +128,15 @@ static void tell_installer(const struct installer *t, bool detail, const char *l
 static bool fetch_uv(struct installer *t, const char *folder)
 {
     struct run r autorelease(run_release);
-    autofree char *fresh = xasprintf("%s/uv", t->scratch);
+    autofree char *fresh = xasprintf("%s/uv", t->scratch), *in = xasprintf("%s/uv.txt", t->scratch);
     struct error err = {0};
 
     tell_installer(t, false, "Packages: fetching uv, once");
+    if (file_write_soon(in, UV_FETCHED, strlen(UV_FETCHED), &err) < 0)
+        return false;
     run_begin(&r, t);
     argv_pushl(&r.argv, t->python, "-I", "-m", "pip", "install", "-q", "--only-binary", ":all:", "--no-deps",
-               "--no-compile", "--target", fresh, UV_FETCHED, NULL);
+               "--no-compile", "--require-hashes", "--target", fresh, "-r", in, NULL);
     if (run_it(t, &r, &err) != 0)
         return false;
     file_remove_tree(folder);
@@ -224,8 +239,11 @@ static int read_lock(const char *path, bool pylock, struct lock *lock, struct er
 
     if (file_read(path, LOCK_BYTES, &text, err) < 0)
         return -1;
+    /* these are for one machine, on which the conditions of what was wanted hold */
     int rc = pylock ? lock_read_pylock(lock, buf_str(&text), text.len, err)
                     : lock_read_report(lock, buf_str(&text), text.len, err);
+    for (size_t i = 0; i < lock->n; i++)
+        free(steal(&lock->v[i].marker));
     return rc < 0 ? error_wrap(err, "what %s resolved", pylock ? "uv" : "pip") : 0;
 }
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <fts.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,7 @@
 
 #define ABOUT_BYTES (4u << 20) /* of a set's .json */
 #define STEP_MS     50         /* between looks whether another program has finished */
+#define SHARE_TRIES 20         /* as long as that until a set counts as gone */
 #define FILES_MOST  400000     /* of a set */
 
 char *kept_path(const char *name)
@@ -224,6 +226,18 @@ static void take_told(struct packages_set *s, const struct json *about)
         argv_push(&s->told, json_text(one));
 }
 
+/* Take part in it. Who lists or removes what is kept has it for a moment alone. */
+static bool share_set(int fd)
+{
+    struct stat st;
+    int rc = -1;
+
+    for (int i = 0; rc != 0 && i < SHARE_TRIES; i++)
+        if ((rc = flock(fd, LOCK_SH | LOCK_NB)) != 0)
+            poll(NULL, 0, STEP_MS);
+    return rc == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0; /* not removed meanwhile */
+}
+
 bool kept_open(const char *id, struct packages_set *s)
 {
     autofree char *folder = path_in("sets", id, ""), *about = path_in("sets", id, ".json");
@@ -232,8 +246,7 @@ bool kept_open(const char *id, struct packages_set *s)
     struct error err;
 
     autoclose int fd = about ? place_open(about, O_RDONLY | O_CLOEXEC, &err) : -1;
-    if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) != 0
-        || file_read_open(fd, about, ABOUT_BYTES, &text, NULL) < 0)
+    if (fd < 0 || !share_set(fd) || file_read_open(fd, about, ABOUT_BYTES, &text, NULL) < 0)
         return false;
     autojson struct json *o = json_parse(buf_str(&text), text.len, 0, NULL, NULL);
     const char *was = json_str(json_get(o, "digest"));

@@ -181,14 +181,37 @@ static void drop_dangling(void)
     }
 }
 
-unsigned packages_remove(const char *name, unsigned *busy)
+/* Nobody makes a set meanwhile: it could be the one that is removed. -1 without err: there is none yet. */
+static int lock_writers(struct error *err)
+{
+    autofree char *writer = kept_path("writer");
+
+    if (!writer || access(writer, F_OK) != 0)
+        return -1;
+    autoclose int fd = place_open(writer, O_RDWR | O_CLOEXEC, err);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0)
+        return error_set(err, ERROR_SANDBOX, EBUSY,
+                         "another sandpiper is fetching packages, so none are removed\n"
+                         "Try again when it has finished.");
+    return fd < 0 ? -1 : fd_steal(&fd);
+}
+
+int packages_remove(const char *name, unsigned *removed, unsigned *busy, struct error *err)
 {
     struct set_removal r = {.name = name};
+    struct error why = {0};
+    autoclose int fd = lock_writers(&why);
 
+    *removed = *busy = 0;
+    if (fd < 0 && why.kind) {
+        *err = why;
+        return -1;
+    }
     each_set(remove_set, &r);
     drop_dangling();
+    *removed = r.removed;
     *busy = r.busy;
-    return r.removed;
+    return 0;
 }
 
 /* ---- gc ---- */
@@ -201,26 +224,24 @@ static int64_t take_away(const char *name)
     return path && file_remove_tree(path) == 0 ? bytes : 0;
 }
 
-unsigned packages_sweep(int64_t *bytes)
+int packages_sweep(unsigned *removed, int64_t *bytes, struct error *err)
 {
     struct set_removal r = {.before = (int64_t)time(NULL) - KEPT_DAYS * (int64_t)DAY};
-    struct argv all autorelease(argv_release) = ARGV_INIT;
-    struct error err;
-    autofree char *writer = kept_path("writer");
+    struct error why = {0};
+    autoclose int fd = lock_writers(&why);
 
+    *removed = 0;
     *bytes = 0;
-    if (!writer || access(writer, F_OK) != 0)
-        return 0;
-    autoclose int fd = place_open(writer, O_RDWR | O_CLOEXEC, &err);
-    each_set(remove_set, &r);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) { /* nobody is at work */
-        names_kept_in("", &all);
-        for (size_t i = 0; i < all.n; i++)
-            if (!strcmp(all.v[i], "new") || !strcmp(all.v[i], "uv-cache"))
-                r.bytes += take_away(all.v[i]);
-        take_away("pythons");
-        drop_dangling();
+    if (fd < 0) {
+        if (why.kind)
+            *err = why;
+        return why.kind ? -1 : 0;
     }
+    each_set(remove_set, &r);
+    r.bytes += take_away("new") + take_away("uv-cache");
+    take_away("pythons");
+    drop_dangling();
+    *removed = r.removed;
     *bytes = r.bytes;
-    return r.removed;
+    return 0;
 }

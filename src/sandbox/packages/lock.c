@@ -33,6 +33,7 @@ static void locked_release(struct locked *one)
 {
     free(one->name);
     free(one->version);
+    free(one->marker);
     argv_release(&one->hashes);
 }
 
@@ -54,6 +55,16 @@ static bool looks_right(const char *text, size_t len)
     return true;
 }
 
+/* What a condition may be made of, here and in a file of requirements (wanted.c). */
+static bool marker_is_plain(const char *text)
+{
+    size_t len = 0;
+
+    while (isalnum((unsigned char)text[len]) || (text[len] && strchr("._-+ '()<>=!~,", text[len])))
+        len++;
+    return !text[len] && len > 0 && len < 1000;
+}
+
 /* A new one at the end; NULL: there are too many. */
 static struct locked *add_locked(struct lock *l, struct error *err)
 {
@@ -68,6 +79,8 @@ static int check_locked(const struct locked *one, struct error *err)
 {
     if (!one->name || !one->version)
         return error_set(err, ERROR_PROTOCOL, 0, "a package without a name or a version");
+    if (one->marker && !marker_is_plain(one->marker))
+        return error_set(err, ERROR_PROTOCOL, 0, "%s has a marker that cannot be understood", one->name);
     if (!one->hashes.n)
         return error_set(err, ERROR_PROTOCOL, 0, "no wheel with a hash for %s %s", one->name, one->version);
     return 0;
@@ -138,6 +151,8 @@ static void take_pylock_line(struct locked *one, const char *line, const char *e
         set_locked_text(&one->name, value, len);
     } else if ((value = quoted_value(line, end, "version", &len))) {
         set_locked_text(&one->version, value, len);
+    } else if ((value = quoted_value(line, end, "marker", &len))) {
+        xreplace(&one->marker, xmemdup0(value, len));
     } else if (end - line > 7 && !memcmp(line, "wheels ", 7)) {
         *wheels = true;
         take_wheels(one, line, end);
@@ -238,7 +253,8 @@ void lock_write(const struct lock *l, struct buf *out)
         for (size_t k = 0; k < l->v[i].hashes.n; k++)
             argv_push(&hashes, l->v[i].hashes.v[k]);
         argv_sort(&hashes);
-        buf_addf(&line, "%s==%s", l->v[i].name, l->v[i].version);
+        buf_addf(&line, "%s==%s%s%s", l->v[i].name, l->v[i].version, l->v[i].marker ? " ; " : "",
+                 l->v[i].marker ? l->v[i].marker : "");
         for (size_t k = 0; k < hashes.n; k++)
             buf_addf(&line, " --hash=sha256:%s", hashes.v[k]);
         argv_push(&lines, buf_str(&line));

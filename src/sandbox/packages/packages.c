@@ -36,7 +36,8 @@ struct getting {
     char *names;      /* what was wanted, with versions */
     struct buf lines; /* of the lock, without what the sandbox has */
     char list[SHA256_HEX], id[SHA256_HEX];
-    char *root, *scratch; /* scratch: a folder for this run */
+    char *root, *scratch; /* scratch: a folder for this run, the writer's */
+    int writer;           /* kept_lock(); -1: we are not the one that writes */
 };
 
 static void tell_getting(const struct getting *g, bool detail, const char *fmt, ...)
@@ -59,8 +60,9 @@ static void getting_release(struct getting *g)
     lock_release(&g->lock);
     buf_release(&g->lines);
     free(g->names);
-    if (g->scratch)
+    if (g->scratch && g->writer >= 0)
         file_remove_tree(g->scratch);
+    fd_close(&g->writer);
     free(g->scratch);
     free(g->root);
 }
@@ -106,6 +108,12 @@ static char *word_behind(const char *text, const char *before)
     return n && n < 100 ? xmemdup0(p, n) : NULL;
 }
 
+/* Memory for it has an end (installer.c). */
+static bool says_too_large(const char *said)
+{
+    return strstr(said, "memory allocation of") != NULL;
+}
+
 static bool says_network(const char *said)
 {
     static const char *const words[] = {"error sending request",
@@ -114,15 +122,17 @@ static bool says_network(const char *said)
                                         "timed out",
                                         "NewConnectionError",
                                         "Could not connect",
-                                        "certificate",
+                                        "invalid peer certificate",
+                                        "certificate verify failed",
                                         "Network is unreachable",
                                         "Connection refused",
-                                        "tunnel"};
+                                        "tunnel error",
+                                        "Tunnel connection failed"};
 
     for (size_t i = 0; i < countof(words); i++)
         if (strstr(said, words[i]))
             return true;
-    return false;
+    return says_too_large(said);
 }
 
 static bool says_unreadable(const char *said)
@@ -172,6 +182,10 @@ static int explain_none(const struct getting *g, struct error *err)
                          "%s has no wheel for Python %s here, and nothing of a package is run to install it\n"
                          "Ask for another version, or use an image of your own that has it: --image",
                          no_wheel, g->ask->python->version);
+    if (says_too_large(said))
+        return error_set(err, ERROR_NETWORK, 0,
+                         "the index sends an answer that is too large to be read\n"
+                         "Is UV_DEFAULT_INDEX or pip.conf right?");
     if (says_network(said))
         return error_set(err, ERROR_NETWORK, 0,
                          "the index of packages cannot be reached: %.600s\n"
@@ -369,6 +383,35 @@ static void name_set(struct getting *g)
 
 /* ---- the folder ---- */
 
+static void tell_waits(void *ctx)
+{
+    tell_getting(ctx, false, "Packages: waiting for another sandpiper that fetches some");
+}
+
+static int become_writer(struct getting *g, struct error *err)
+{
+    g->writer = kept_lock(g->ask->loop, tell_waits, g, err);
+    return g->writer < 0 ? -1 : 0;
+}
+
+static int make_scratch(const struct getting *g, struct error *err)
+{
+    file_remove_tree(g->scratch);
+    return file_mkdirs(g->scratch, 0700, err);
+}
+
+/* Others may write while a person thinks. */
+static int ask_whether_allowed(struct getting *g, const char *what, struct error *err)
+{
+    file_remove_tree(g->scratch);
+    fd_close(&g->writer);
+    if (!g->ask->allow(g->ask->ctx, what))
+        return error_set(err, ERROR_CANCELLED, 0,
+                         g->ask->loop && loop_cancelled(g->ask->loop) ? "interrupted"
+                                                                      : "the user did not allow it");
+    return become_writer(g, err) < 0 ? -1 : make_scratch(g, err);
+}
+
 static struct json *about_set(const struct getting *g, const struct argv *told)
 {
     struct json *lines = json_array();
@@ -390,10 +433,10 @@ static int make_set(struct getting *g, struct error *err)
     autofree char *folder = xasprintf("%s/set", g->scratch), *what = describe_set(g);
     bool none = !g->lines.len; /* the sandbox has all of it */
 
-    if (g->ask->allow && !none && !g->ask->allow(g->ask->ctx, what))
-        return error_set(err, ERROR_CANCELLED, 0,
-                         g->ask->loop && loop_cancelled(g->ask->loop) ? "interrupted"
-                                                                      : "the user did not allow it");
+    if (g->ask->allow && !none && ask_whether_allowed(g, what, err) < 0)
+        return -1;
+    if (kept_open(g->id, g->set)) /* another has fetched it */
+        return 0;
     int64_t began = clock_ms();
     tell_getting(g, none, "Packages: fetching %s", what);
     if (file_mkdirs(folder, 0755, err) < 0)
@@ -421,19 +464,13 @@ static int make_set(struct getting *g, struct error *err)
     return 0;
 }
 
-static void tell_waits(void *ctx)
-{
-    tell_getting(ctx, false, "Packages: waiting for another sandpiper that fetches some");
-}
-
 /* Where the lock was given, nobody has to be asked for one. */
 static int lock_and_lines(struct getting *g, bool given, struct error *err)
 {
     autofree char *root = kept_path(NULL);
 
     g->scratch = xasprintf("%s/new", root); /* there is one writer */
-    file_remove_tree(g->scratch);
-    if (file_mkdirs(g->scratch, 0700, err) < 0)
+    if (make_scratch(g, err) < 0)
         return -1;
     g->root = steal(&root);
     g->installer = (struct installer){.loop = g->ask->loop,
@@ -465,7 +502,7 @@ static int fetch_set(struct getting *g, struct error *err)
     }
     if (!there && lock_and_lines(g, given, err) < 0)
         return -1;
-    if (!there && !kept_open(g->id, g->set) && (make_set(g, err) < 0 || !kept_open(g->id, g->set)))
+    if (!there && (make_set(g, err) < 0 || (!g->set->id && !kept_open(g->id, g->set))))
         return err->kind ? -1 : error_set(err, ERROR_SANDBOX, 0, "the packages changed while they were kept");
     kept_write("lists", g->list, g->id);
     return 0;
@@ -486,7 +523,8 @@ static void tell_set(const struct getting *g)
 
 int packages_get(const struct packages_ask *ask, struct packages_set *s, struct error *err)
 {
-    struct getting g autorelease(getting_release) = {.ask = ask, .set = s, .lines = BUF_INIT(LOCK_BYTES)};
+    struct getting g autorelease(getting_release) = {
+        .ask = ask, .set = s, .lines = BUF_INIT(LOCK_BYTES), .writer = -1};
     struct error why = {0};
 
     *s = PACKAGES_SET_INIT;
@@ -496,8 +534,7 @@ int packages_get(const struct packages_ask *ask, struct packages_set *s, struct 
         tell_set(&g);
         return 0;
     }
-    autoclose int writer = kept_lock(ask->loop, tell_waits, &g, err);
-    if (writer < 0)
+    if (become_writer(&g, err) < 0)
         return -1;
     if (!find_kept_set(&g) && fetch_set(&g, &why) < 0) {
         *err = why;

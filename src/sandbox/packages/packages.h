@@ -106,11 +106,11 @@ struct packages_kept {
     bool in_use;
 };
 void packages_each(void (*fn)(void *ctx, const struct packages_kept *k), void *ctx);
-/* Remove the sets that have a package of that name, or all (NULL). Returns how many, *busy: how many are in
- * use and stay. */
-unsigned packages_remove(const char *name, unsigned *busy);
-/* Remove what was not used for 30 days, what killed programs left, and what uv keeps for itself. Returns the
- * number of sets, *bytes what became free. */
-unsigned packages_sweep(int64_t *bytes);
+/* Remove the sets that have a package of that name, or all (NULL). *busy: how many are in use and stay.
+ * ERROR_SANDBOX, also of the next: another program fetches some. */
+int packages_remove(const char *name, unsigned *removed, unsigned *busy, struct error *err);
+/* Remove what was not used for 30 days, what killed programs left, and what uv keeps for itself. *removed:
+ * the number of sets; *bytes: what became free. */
+int packages_sweep(unsigned *removed, int64_t *bytes, struct error *err);
 
 #endif

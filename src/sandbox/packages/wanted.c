@@ -70,6 +70,15 @@ static const char *past_hashes(const char *p)
     return p;
 }
 
+/* Behind "sys_platform == 'linux'": a few words in quotes. Hashes may follow. */
+static const char *past_condition(const char *p)
+{
+    const char *hash = strstr(p, " --hash=");
+    size_t n = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+ \t'\"()<>=!~,");
+
+    return hash && hash < p + n ? hash : p + n;
+}
+
 /* NULL, or what is wrong with it. */
 static const char *fault_of(const char *text, bool hashes)
 {
@@ -87,10 +96,8 @@ static const char *fault_of(const char *text, bool hashes)
     if (strstr(text, "://") || (p && (*p == '/' || *p == ':' || *p == '\\')))
         return "that is a path or an address; packages have a name here";
     p = p ? past_versions(p) : text;
-    if (*p == ';') /* a condition: a few words in quotes */
-        p += 1
-             + strspn(p + 1,
-                      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+ \t'\"()<>=!~,");
+    if (*p == ';')
+        p = past_condition(p + 1);
     if (hashes)
         p = past_hashes(past_blanks(p));
     return *p ? "that cannot be understood; as in: polars>=1,<2" : NULL;

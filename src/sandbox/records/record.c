@@ -24,8 +24,8 @@
 static const struct member {
     const char *key;
     size_t at;
-} texts[] = {MEMBER(owner),     MEMBER(inside), MEMBER(engine),
-             MEMBER(container), MEMBER(image),  MEMBER(runtime)},
+} texts[] = {MEMBER(owner), MEMBER(inside),  MEMBER(engine),  MEMBER(container),
+             MEMBER(image), MEMBER(runtime), MEMBER(no_proxy)},
   numbers[] = {MEMBER(uid), MEMBER(memory), MEMBER(data_size), MEMBER(pids), MEMBER(created), MEMBER(idle)},
   flags[] = {MEMBER(named), MEMBER(ending), MEMBER(holds_memory), MEMBER(holds_pids), MEMBER(holds_cpu)},
   lists[] = {MEMBER(cgroups), MEMBER(mounts)};

@@ -26,6 +26,7 @@ struct record { /* the strings are owned; one that is not known is NULL */
     bool ending;  /* the owner is the process that removes it (keeper.h) */
     char *engine;
     char *container, *image, *runtime;
+    char *no_proxy;      /* of one that can be given hosts (--allow-net) */
     struct argv cgroups; /* at most CGROUP_DIRS directories, each with a name that we give */
     struct argv mounts;  /* folders of this machine in it, as the room above writes them (mount.h) */
     int64_t uid;         /* of a container; 0: none of its own */

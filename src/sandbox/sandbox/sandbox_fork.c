@@ -18,6 +18,7 @@ struct forking {
     struct sandbox *s, *copy;
     struct mounts mounts;
     struct mount packages;
+    char *no_proxy; /* it can be given hosts, and so can its copy */
 };
 
 static void forking_release(struct forking *f)
@@ -26,6 +27,7 @@ static void forking_release(struct forking *f)
     sandbox_free(f->s);
     mounts_release(&f->mounts);
     mount_release(&f->packages);
+    free(f->no_proxy);
 }
 
 static int tell_ended_already(const char *name, struct error *err)
@@ -60,6 +62,7 @@ static int attach_first(struct forking *f, const struct sandbox_options *o, stru
     if (state == REGISTRY_ENDED)
         return tell_ended_already(f->from, err);
     f->s->o.run.idle_ms = r.idle * 1000; /* it keeps its own */
+    f->no_proxy = steal(&r.no_proxy);
     if (sandbox_wait(f->s, err) < 0)
         return -1;
     if (sandbox_continued(f->s))
@@ -130,6 +133,7 @@ static int start_copy(struct forking *f, const struct sandbox_options *o, struct
     like.run.words = NULL;
     like.run.mounts = &f->mounts;
     like.run.packages = f->packages.path ? &f->packages : NULL;
+    like.run.no_proxy = f->no_proxy;
     like.name_is_ours = true; /* it is new, of course */
     sandbox_fit(&like);
     f->copy = sandbox_new(&like, loop);

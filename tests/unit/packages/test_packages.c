@@ -127,6 +127,38 @@ static void a_pylock_is_read(void **state)
     assert_string_equal(l.v[0].name, "emoji");
 }
 
+/* What is for another machine is in a lock for all of them, and a package may have many wheels. */
+static void a_pylock_for_all_machines(void **state)
+{
+    struct lock l autorelease(lock_release) = {0};
+    struct buf text autorelease(buf_release) = BUF_INIT(0), out autorelease(buf_release) = BUF_INIT(0);
+    struct argv wanted autorelease(argv_release) = ARGV_INIT;
+    struct error err;
+    size_t at;
+
+    (void)state;
+    buf_addstr(&text, "[[packages]]\nname = \"a\"\nversion = \"1\"\nmarker = \"sys_platform == 'win32' and "
+                      "(os_name != 'x')\"\nwheels = [\n");
+    for (unsigned i = 0; i < 200; i++)
+        buf_addf(&text, "    { hashes = { sha256 = \"%064x\" } },\n", i);
+    buf_addstr(&text, "]\n");
+    assert_int_equal(lock_read_pylock(&l, buf_str(&text), text.len, &err), 0);
+    assert_int_equal(l.v[0].hashes.n, 200);
+    lock_write(&l, &out);
+    assert_ptr_equal(
+        strstr(buf_str(&out), "a==1 ; sys_platform == 'win32' and (os_name != 'x') --hash=sha256:00"),
+        buf_str(&out));
+    assert_int_equal(packages_want_lock(&wanted, "here", buf_str(&out), &err), 0);
+    assert_int_equal(wanted.n, 1);
+    at = strlen("[[packages]]\nname = \"a\"\nversion = \"1\"\nmarker = \"");
+    for (const char *bad = "`$;\\\t/:#"; *bad; bad++) {
+        struct lock other autorelease(lock_release) = {0};
+
+        text.data[at] = *bad;
+        assert_int_equal(lock_read_pylock(&other, buf_str(&text), text.len, &err), -1);
+    }
+}
+
 /* However it is cut, it is refused or a part of it is read. */
 static void a_pylock_may_be_damaged(void **state)
 {
@@ -240,6 +272,7 @@ int main(void)
         cmocka_unit_test(nothing_else_is_a_name),
         cmocka_unit_test(a_pylock_is_read),
         cmocka_unit_test(a_pylock_may_be_damaged),
+        cmocka_unit_test(a_pylock_for_all_machines),
         cmocka_unit_test(a_report_of_pip_is_read),
         cmocka_unit_test(files_of_pip_are_read),
         cmocka_unit_test(the_python_inside_tells_of_itself),
