@@ -79,6 +79,23 @@ OWN = [
     ('foot.csv', 'region,sales\n' + rows('r%(i)d,%(i)d\n') + '\nSource: Bureau, 2024\n', "'no data but a total or a remark: Source: Bureau' in said"),
     ('iis.log', '#Software: IIS\n#Date: 2024-01-01 00:00:00\n#Fields: date time cs-method sc-status\n' + rows('2024-01-%(two)s 00:00:01 GET 200\n'), "list(df) == ['date', 'time', 'cs-method', 'sc-status'] and len(df) == 20"),
     ('one.csv', 'a,b\n1,2\n', "'1 row, columns' in said and 'first row:' in said"),
+    ('doubles.csv', 'a,b\n' + rows('-0.52458192906686%(two)s,0.27752437137330754\n'), "df['a'].dtype == 'float64' and df['b'].dtype == 'float64'"),
+    ('escaped.csv', 'id,title,n\n' + rows('%(i)d,Run\\, %(i)d,2\n'), "df['title'][3] == 'Run, 3' and df['n'].sum() == 40"),
+    ('short.csv', 'day;a;b\n' + '2024-01-01;1;\n' * 20 + '2024-02-01;2\n' * 60, "df.shape == (80, 3) and df['a'].sum() == 140"),
+    ('ref.csv', 'ref,n\n' + rows('BLR3%(two)s,2\n'), "df['ref'][0] == 'BLR301'"),
+    ('money.csv', 'sum,n\n' + rows('EUR 3%(two)s,2\n'), "df['sum'][0] == 301 and 'in EUR' in said"),
+    ('weekday.csv', 'day,n\n' + rows('Sun Sep %(i)d 1996,2\n')[18:], "df['day'][12].day == 13"),
+    ('season.csv', 'season,n\n' + ''.join('200%d-0%d,2\n' % (i, i + 1) for i in range(9)), "df['season'][3] == '2003-04' and 'dates' not in said"),
+    ('numbering.csv', 'nr,name\n' + ''.join('2009.%d,n%d\n' % (i, i) for i in range(95, 130)), "df['nr'][5] == '2009.100' and df['nr'][15] == '2009.110'"),
+    ('codes.csv', 'code,n\n' + rows('3%(two)s,2\n') + '"301,302",1\n', "df['code'][20] == '301,302'"),
+    ('padded.csv', 'a, b, c\n' + rows('%(i)d,%(dot)s,x\n'), "list(df) == ['a', 'b', 'c']"),
+    ('wide.csv', ','.join('column number %d' % k for k in range(60)) + ',iso\n' + rows(',,x,' * 15 + '%(i)d,,,,,,,,,,,,,,,NA\n') + ',' * 60 + 'DE\n', "(df['iso'] == 'NA').sum() == 20 and df['column number 0'].isna().all() and 'columns: ' in said"),
+    ('signs.txt', rows('%(dot)s 1 2\n-1%(dot)s -%(two)s 1\n'), "df.shape == (40, 3) and all(df[c].dtype.kind in 'if' for c in df)"),
+    ('model.txt', ' Year x  y\n' + rows('  19%(two)s.0   1.5   -%(dot)s\n'), "list(df) == ['Year', 'x', 'y'] and df['x'].sum() == 30"),
+    ('first.txt', 'Alpha                              Alpha  10\n' + rows('Name %(two)s    %(two)s   3%(two)s   4%(two)s      Name %(two)s %(two)s\n'), "len(df) == 21 or 'before them: Alpha' in said"),
+    ('ends.txt', '|obsid |  z   |  name   |\n' + rows('|%(two)s    |  0.%(two)s |  n %(i)d  |\n'), "list(df) == ['obsid', 'z', 'name'] and df['name'][3] == 'n 3'"),
+    ('grid.txt', '+----+------+\n| id | name |\n+====+======+\n' + rows('|  %(i)d | n%(i)d   |\n+----+------+\n'), "df.shape == (20, 2) and df['id'].sum() == 190"),
+    ('rails.log', rows("E, [2017-08-%(two)sT18:15:08.067497 #48598] ERROR -- Kitchen: number %(i)d\n"), "set(df['level']) == {'ERROR'} and df['time'][12].day == 13"),
     ('dump.sql', 'INSERT INTO `t` VALUES (0,\'n0\'),\n' + rows("(%(i)d,'n'),\n"), 'df is None'),
 ]
 
@@ -102,6 +119,12 @@ def test_own_cases(tmp_path, name, content, expect):
      "len(df) == 20 and df['DTSTART'][12].day == 13 and df['SUMMARY'][1] == 'Meeting 1'"),
     ('a.cfg', '[a]\nx = 1\n', "data['a']['x'] == '1'"),
     ('page.html', '<!-- saved --><html><body><table><tr><th>ort</th></tr>' + rows('<tr><td>Köln %(i)d</td></tr>') + '</table></body></html>', "df['ort'][1] == 'Köln 1'"),
+    ('first.html', '<html><table><tr><td>id</td><td>name</td></tr>' + rows('<tr><td>%(i)d</td><td>n</td></tr>') + '</table></html>', "list(df) == ['id', 'name'] and df['id'].sum() == 190"),
+    ('none.html', '<!DOCTYPE html>\n<html><head><meta charset="utf-8"><p>No table</html>\n', "'No table' in text and 'ET.' not in said"),
+    ('broken.xml', '<?xml version="1.0"?><a><b>1</b><c></a>', "'<b>1' in text and 'ET.' not in said"),
+    ('bare.geojson', '{"type": "FeatureCollection", "features": [{"type": "Feature", "geometry": {"type": "Point", "coordinates": [9, 48]}}]}', "len(data['features']) == 1 and '1 feature without properties' in said"),
+    ('some.geojson', '{"type": "FeatureCollection", "features": [{"type": "Feature", "geometry": null, "properties": {"a": 1}}, {"type": "Feature", "geometry": null}]}', "len(df) == 2 and df['a'][0] == 1"),
+    ('alarm.ics', 'BEGIN:VEVENT\nDESCRIPTION:Ours\nBEGIN:VALARM\nDESCRIPTION:Ring\nEND:VALARM\nEND:VEVENT\n' * 3, "set(df['DESCRIPTION']) == {'Ours'} and 'TRIGGER' not in df"),
     ('page.xls', '<html><table><tr><th>id</th><th>v</th></tr>' + rows('<tr><td>%(i)d</td><td>2</td></tr>') + '</table></html>', "df.shape == (20, 2)"),
 ])
 def test_what_is_no_table_of_text_gets_its_lines(tmp_path, name, content, expect):
@@ -157,6 +180,11 @@ def sheet(tmp_path, rows, *merged):
 def test_two_header_rows_of_which_one_cell_stands_over_both(tmp_path):
     df = sheet(tmp_path, [['Region', 2023, None, 2024, None], [None, 'Q1', 'Q2', 'Q1', 'Q2'], *(['r%d' % i, i, i, i, i] for i in range(8))], 'B1:C1', 'D1:E1', 'A1:A2')[1]
     assert list(df) == ['Region', '2023 Q1', '2023 Q2', '2024 Q1', '2024 Q2'] and len(df) == 8
+
+
+def test_gaps_that_no_merged_cells_made_are_not_filled(tmp_path):
+    df = sheet(tmp_path, [['a', 'b'], *([i if i % 2 else None, i] for i in range(8)), [9, 9], [None, 10]], 'A10:A11')[1]
+    assert df['a'].isna().sum() == 5
 
 
 def test_amounts_and_dates_that_a_workbook_has_as_text(tmp_path):

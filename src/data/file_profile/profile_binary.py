@@ -16,12 +16,16 @@ BINARY = (
      'import pyarrow; df = pyarrow.ipc.open_stream(%r).read_pandas()', 'pyarrow'),
     (b'ORC', '', 'an ORC file', 'df = pd.read_orc(%r)', 'pyarrow'),
     (b'', '.dta', 'a Stata file', 'df = pd.read_stata(%r)', 'pandas'),
+    (b'', '.sas7bdat', 'a SAS file',
+     'import pyreadstat; df = pyreadstat.read_sas7bdat(%r)[0]', 'pyreadstat'),
     (b'', '.sas7bdat', 'a SAS file', "df = pd.read_sas(%r, encoding='infer')", 'pandas'),
     (b'HEADER RECORD', '', 'a SAS transport file',
      'import pyreadstat; df = pyreadstat.read_xport(%r)[0]', 'pyreadstat'),
     (b'HEADER RECORD', '', 'a SAS transport file',
      "df = pd.read_sas(%r, format='xport', encoding='cp1252')", 'pandas'),
     (b'$FL', '', 'an SPSS file', 'df = pd.read_spss(%r)', 'pyreadstat'),
+    (b'', '.por', 'an SPSS portable file',
+     'import pyreadstat; df = pyreadstat.read_por(%r)[0]', 'pyreadstat'),
     (b'', '.dbf', 'a dBase file', 'import dbfread; df = pd.DataFrame(iter(dbfread.DBF(%r)))', 'dbfread'),
     (b'\0\0\x27\x0a', '', 'a shapefile', 'import shapefile; data = shapefile.Reader(%r); '
      'df = pd.DataFrame([r.as_dict() for r in data.records()])', 'shapefile'),
@@ -214,40 +218,52 @@ def own_form(path, proposal):
     return told(import_first(t.lines), t)
 
 
-RULE = re.compile(r'[|+]?:?-+:?([|+]:?-+:?)*[|+]?')  # below the header of a table with bars
+RULE = re.compile(r'[|+]?:?[-=]+:?([|+]:?[-=]+:?)*[|+]?')      # below a header or each row
+
+
+def is_rule(line):
+    return bool(RULE.fullmatch(re.sub(r'\s', '', line[:2000])))
 
 
 def ruled(path, text, encoding, whole):
-    """The largest table with bars and a rule below its header, as Markdown and databases write it."""
+    """The largest table with bars and a rule below its header, or with bars at both ends of its rows, as
+    Markdown and databases write it."""
+    start = re.search(r'(?m)^\s*[|+-]', text[:HEAD])
     lines, found = text.split('\n'), []
-    for i in range(1, len(lines) if whole and has('pandas') and '--' in text else 0):
-        rule = re.sub(r'\s', '', lines[i][:2000])
-        if '|' in lines[i - 1] and re.search('[|+]', rule) and RULE.fullmatch(rule):
-            n = len(list(itertools.takewhile(lambda s: '|' in s, lines[i + 1:])))
-            found += [(n, -i)] * bool(n)
+    for inside, group in itertools.groupby(range(len(lines) if whole and start and has('pandas') else 0),
+                                           lambda i: '|' in lines[i] or is_rule(lines[i])):
+        group = list(group)
+        rows = [i for i in group if not is_rule(lines[i])] if inside else []
+        ends = all(lines[i].strip()[::len(lines[i].strip()) - 1] == '||' for i in rows)
+        if len(rows) > 1 and (ends or rows[0] + 1 in group and re.search('[|+]', lines[rows[0] + 1])
+                              and rows[1] > rows[0] + 1) and len({lines[i].count('|') for i in rows}) == 1:
+            found.append((len(rows) - 1, -rows[0], rows))
     if not found:
         return None
-    n, i = max(found)
-    names = [c.strip() for c in lines[-i - 1].strip().strip('|').split('|')]
-    args = {'sep': r'\s*\|\s*', 'engine': 'python', 'header': None, 'names': names, 'skiprows': 1 - i,
-            'nrows': n, 'quoting': 3}
-    if lines[1 - i].lstrip().startswith('|'):
+    n, _, rows = max(found)
+    rules = [i for i in range(rows[1], rows[-1]) if i not in rows[1:]]
+    names = [c.strip() for c in lines[rows[0]].strip().strip('|').split('|')]
+    args = {'sep': r'\s*\|\s*', 'engine': 'python', 'header': None, 'names': names, 'nrows': n, 'quoting': 3,
+            'skiprows': list(range(rows[1])) + rules if rules else rows[1]}
+    if lines[rows[1]].lstrip().startswith('|'):
         args['usecols'] = list(range(1, len(names) + 1))
     p = OwnProposal(args, encoding, ' | ', len(names))
-    other = sum(bool(s.strip()) and '|' not in s and not RULE.fullmatch(s.strip()) for s in lines)
+    other = sum(bool(s.strip()) and '|' not in s and not is_rule(s) for s in lines)
     p.notes += ['left out: %s around the table' % count(other, 'line')] * (other > 0)
     p.notes += ['%d tables are in it; this is the largest' % len(found)] * (len(found) > 1)
-    return own_form(path, p)
+    return own_form(path, p) if len(rules) < 100 else None
 
 
 def blank_separated(path, text, encoding, whole):
-    """A table with one blank between its cells, if all rows have as many and a column has numbers."""
-    form = Form(beginning(text), ' ', {'skipinitialspace': True}, {'skipinitialspace': True}, False)
+    """A table with blanks between its cells, if all rows have as many and a column has numbers."""
+    head = re.sub(r'(?m)[ \t\r]+$', '', beginning(text))
+    form = Form(head, ' ', {'skipinitialspace': True}, {'sep': r'\s+'}, False)
     widths = {len(r) for r, _ in form.rows[1:]}
     cells = zip(*(r for r, _ in form.rows[1:]))
     numbers_in = any(all(map(number_like, c)) for c in cells)
     if not whole or len(form.rows) < 3 or widths != {form.width} or not numbers_in:
         return None
+    form.args = {'sep': r'\s+'}
     try:
         return own_form(path, Proposal(form, encoding))
     except IndexError:
@@ -269,7 +285,8 @@ def calendar(path, text, encoding, whole):
     kind = next((k for k in ('VEVENT', 'VCARD', 'VTODO') if 'BEGIN:' + k in text), None)
     if not kind or not whole or not has('pandas'):
         return None
-    lines = [r"import re; text = re.sub(r'\n[ \t]', '', open(%r, encoding=%r).read())" % (path, encoding),
+    lines = [r"import re; text = re.sub(r'\n[ \t]|(?s:BEGIN:VALARM.*?END:VALARM\n)', '', "
+             'open(%r, encoding=%r).read())' % (path, encoding),
              r"df = pd.DataFrame([dict(re.findall(r'(?m)^([\w-]+)[^:\n]*:(.*)', s)) "
              r"for s in re.findall(r'(?s)BEGIN:%s\n(.*?)END:%s', text)])" % (kind, kind)]
     try:
@@ -283,13 +300,19 @@ def web_page(path, text, encoding, whole):
     """The first large table of a page; None if it has none, or nothing here reads it."""
     if not re.search('<table', text, re.I) or not has('pandas') or not has('lxml'):
         return None
+    import pandas as pd
     given = [(repr(path), io.BytesIO(text.encode('utf-8', 'replace')))]
     code = 'pd.read_html(%r, encoding=%r)'
     try:
         found = run(['import pandas as pd', 'tables = ' + code % (path, 'utf-8')], given)['tables']
         largest = max(range(len(found)), key=lambda i: found[i].size)
         line = 'df = %s[%d]' % (code % (path, encoding), largest)
-        t = table_of('df', [line], [(line[5:], found[largest])], 'import pandas as pd')
+        frame = found[largest]
+        rows = [[cell_text(v) for v in row] for row in frame.head(20).itertuples(index=False)]
+        if frame.columns[0] == 0 and len(rows) > 2 and has_header(rows):    # a first row of <td>
+            line = line.replace(')[', ', header=0)[')
+            frame = pd.read_html(given[0][1], encoding='utf-8', header=0)[largest]
+        t = table_of('df', [line], [(line[5:], frame)], 'import pandas as pd')
     except Exception:
         return None
     if len(found) > 1:

@@ -12,6 +12,7 @@ ENGLISH = re.compile(r"\d+(\.\d+)?|\d{1,3}([,'’\u066c\s]\d{3})+([.\u066b]\d+)?
                      r"\d{1,2}(,\d\d)+,\d{3}(\.\d+)?|\d+\u066b\d+")
 GERMAN = re.compile(r"\d+(,\d+)?|\d{1,3}([.'’\s]\d{3})+(,\d+)?")
 AMOUNT = re.compile(r'[-+(]?\s*([$€£¥]\s*[\d.,]+|[\d.,]+\s*([$€£¥%]|EUR|USD|GBP|CHF))\s*\)?')
+CURRENCY = re.compile(r'[$€£¥%₹]|EUR|USD|GBP|CHF|JPY|CNY|INR|BRL|CAD|AUD|SEK|NOK|DKK|PLN|CZK|HUF|TRY|ZAR')
 CLOCK = re.compile(r'\d{1,3}:[0-5]\d:[0-5]\d(\.\d+)?')
 SPAN = re.compile(r'(\d+(\.\d+)?\s*(days?|d|hours?|hr|h|minutes?|min|m|seconds?|sec|s)\s*)+')
 MONTHS = ('jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec')
@@ -58,6 +59,8 @@ def column_plan(name, counts, commas=''):
     if len(cells) == len(marks):
         marks = [v for v in marks if v == '\\N']
         return Plan('empty' if len(marks) == len(cells) else 'text', marks=marks)
+    if numbering([v.strip() for v in rest]) and len(rest) == sum(counts[v] for v in rest):
+        return Plan('code', text=True)
     eight = 'da' in str(name).lower() and all(re.fullmatch(r'\d{8}', v.strip()) for v in rest)
     gaps = bool(absent or marks)
     found = (eight and dates(name, rest, cells) or numbers(rest, gaps) or dates(name, rest, cells)
@@ -66,6 +69,16 @@ def column_plan(name, counts, commas=''):
         return codes_or_text(counts, cells, rest)
     found.marks = [] if found.kind == 'text' and not found.text else marks + blank
     return found
+
+
+def numbering(cells):
+    """Are these 2009.9, 2009.10, 2009.100, of which a float would lose the zeros?"""
+    parts = [v.partition('.') for v in cells]
+    if len(parts) <= 20 or len({a for a, *_ in parts}) >= 10 or not all(
+            a.isdigit() and b.isdigit() for a, _, b in parts):
+        return False
+    after = [b for *_, b in parts]
+    return len(set(map(len, after))) > 1 and any(len(b) > 1 and b[-1] == '0' for b in after)
 
 
 def mostly_numbers(values, counts):
@@ -97,7 +110,7 @@ def numbers(values, gaps):
     zeros = any(re.match(r'0\d', v) for v in cells) and any(v.strip('0') for v in cells)
     if zeros and whole or whole and all(v[0] == '+' and len(v) > 7 for v in cells):
         return Plan('code', text=True)
-    too_long = longest > 18 and not all(-2 ** 63 <= int(v) < 2 ** 64 for v in cells)
+    too_long = whole and longest > 18 and not all(-2 ** 63 <= int(v) < 2 ** 64 for v in cells)
     if whole and longest > 14 and (gaps or too_long):
         return Plan('code', text=True)          # a float would round it
     return Plan('int' if whole and not gaps else 'float')
@@ -115,6 +128,10 @@ def date_forms(value):
     """[(format, does it have a zone?)] that one date may be written in."""
     if CTIME.fullmatch(value):
         return ['%a %b %d %H:%M:%S %Y']
+    weekday = re.match(r'(Mon|Tue|Wed|Thu|Fri|Sat|Sun)(\w*day)?(,? )', value)
+    if weekday:
+        day = ('%A' if weekday[2] else '%a') + weekday[3]
+        return [day + form for form in date_forms(value[weekday.end():])]
     if STAMP.fullmatch(value):
         return ['%Y%m%dT%H%M%S' + '%z' * value.endswith('Z')]
     for day, forms in DAYS:
@@ -144,6 +161,8 @@ def dates(name, values, counts):
         seen = [v for v in cells[:50] if v[:1].isalnum() and re.search(r'\d', v)]
         if 2 * len(seen) < len(cells[:50]):
             return None
+        if all(re.fullmatch(r'\d{4}-\d\d', v) and (int(v[:4]) + 1) % 100 == int(v[5:]) for v in seen):
+            return None                 # 2007-08, 2008-09: years that begin in summer
         shapes = [date_forms(v) for v in seen]
         if 2 * sum(map(bool, shapes)) < len(shapes):
             return None
@@ -229,7 +248,7 @@ def other_numbers(values, commas):
     if not parts:
         return None
     sign, cores = parts
-    if len(sign) > 3 or sign and not re.fullmatch(r'[$€£¥%₹]|[A-Z]{3}', sign):
+    if len(sign) > 3 or sign and not CURRENCY.fullmatch(sign):
         return None
     forms = [form for form, fits in (('.', ENGLISH), (',', GERMAN)) if all(fits.fullmatch(c) for c in cores)]
     marked = any(re.search('[.,]', c) for c in cores)

@@ -105,6 +105,7 @@ class Layout:
                 if len(spans(lines[skip])) == len(bounds) > 2:
                     break               # one word above each column
         if self.bounds:
+            self.above = lines[:self.skip]
             self.settle([s for s in lines[self.skip:] if s.strip()])
 
     def before(self):
@@ -121,7 +122,24 @@ class Layout:
             self.bounds = joined
         else:
             self.body.insert(0, self.names)
+            self.skip -= self.first_is_row()
             self.bounds = day_and_time(self.bounds, cells(self.body[:50], self.bounds))
+
+
+    def is_worse_than_words(self, lines):
+        """Do all lines have as many words, which stand elsewhere from row to row, or below other names?"""
+        words = [s.split() for s in lines if s.strip()]
+        if len(set(map(len, words))) != 1 or any(CLOCK.fullmatch(w + ':00'[:8 - len(w)]) for w in words[-1]):
+            return False
+        more = len(words[0]) - len(self.bounds)
+        return more > 0 or not more and (
+            self.skip or not self.header or cells([self.names], self.bounds)[0] != words[0])
+
+    def first_is_row(self):
+        """May the line above the table be a row of it, with empty cells?"""
+        above = spans(self.above[-1]) if self.above else []
+        return len(above) > 2 and all(any(b <= begin and end <= e for b, e in self.bounds)
+                                      for begin, end in above)
 
 
 def is_table(t, bounds):
@@ -129,7 +147,8 @@ def is_table(t, bounds):
     wide."""
     full = t.frame.head(200).notna().sum().sum()
     data = any(c.kind in ('int', 'float', 'datetime') or c.kind == 'text' != text_kind(c) for c in t.columns)
-    wide = len(t.frame) >= 5 and all(b[0] - a[1] > 1 for a, b in zip(bounds, bounds[1:]))
+    mixed = sum(bool(c.kind == 'text' and nearly(c)) for c in t.columns)    # several tables in one
+    wide = len(t.frame) >= 5 and not mixed and all(b[0] - a[1] > 1 for a, b in zip(bounds, bounds[1:]))
     return len(t.frame) > 1 and full * 2 > t.frame.head(200).size and (data or wide)
 
 
@@ -142,6 +161,8 @@ class FixedProposal(OwnProposal):
             self.args['skiprows'] = t.skip if len(skip) == t.skip else skip
         if not t.header:
             self.args['header'] = None
+        before = [clean(s.strip(), ROW) for s in lines[:t.skip] if s.strip()]
+        self.notes += ['before them: ' + ' / '.join(before)] * bool(before)
         if odd:
             self.notes.append('%d lines do not fit into the columns, the first: %s'
                               % (len(t.odd), clean(t.odd[0].strip(), 80)))
@@ -152,6 +173,9 @@ def fixed_width(path, text, encoding, whole):
     if len(lines) < 3 or '\t' in text[:65536] or max(map(len, lines)) > FIXED_WIDTH:
         return None
     layout = Layout(lines)
+    said = blank_separated(path, text, encoding, whole) if layout.is_worse_than_words(lines) else None
+    if said:
+        return said
     if not 1 < len(layout.bounds) <= 200 or not layout.body:
         return None
     if not has('pandas'):

@@ -109,7 +109,7 @@ def number_text(number):
 def cell_text(value):
     """A value as it would stand in a table of text."""
     kind = type(value).__name__
-    if value is None or kind in ('NaTType', 'NAType') or isinstance(value, float) and value != value:
+    if value is None or kind in ('NaTType', 'NAType') or kind.startswith('float') and value != value:
         return ''
     if kind in ('Timestamp', 'datetime'):
         text = str(value)

@@ -33,6 +33,8 @@ LOG_FORMS = (
     ("glog's form",
      r'(?P<level>[IWEF])(?P<time>\d{4} \d\d:\d\d:\d\d\.\d+) +(?P<thread>\d+) (?P<where>[^\s\]]+)\] '
      r'(?P<message>.*)', '%m%d %H:%M:%S.%f'),
+    ("Ruby's form", r'[DIWEFA], \[(?P<time>[\dT:.-]+) #(?P<pid>\d+)\] +(?P<level>[A-Z]+) -- '
+     r'(?P<program>[^:]*): (?P<message>.*)', ''),
     ('a level in each line',
      r'\[?(?P<time>%s)[] ](?P<where>.{0,80}?)\b(?P<level>%s)\b[] :|-]*(?P<message>.*)'
      % (DAY_TIME, LEVELS), ''),

@@ -125,10 +125,13 @@ def geojson(read, features):
             kinds[clean(shape_.get('type'), 30)] = kinds.get(clean(shape_.get('type'), 30), 0) + 1
             walk(shape_.get('coordinates'))
     rows = [f.get('properties') or {} for f in features if isinstance(f, dict)]
-    line, made = read, "[f['properties'] for f in data['features']]"
-    if has('pandas'):
+    every = len(rows) == sum('properties' in f for f in features if isinstance(f, dict))
+    line, made = read, "[f%s for f in data['features']]" % (
+        "['properties']" if every else ".get('properties', {})")
+    if has('pandas') and any(rows):
         line = read.replace('import json;', 'import json, pandas as pd;') + '; df = pd.DataFrame(%s)' % made
-    said = records(rows, line, 'features with these properties', made) or '%s\n%s' % (line, shape_text(rows))
+    said = records(rows, line, 'features with these properties', made) or '%s\n%s' % (
+        line, shape_text(rows) if any(rows) else count(len(rows), 'feature') + ' without properties')
     where = ', longitude %g to %g, latitude %g to %g' % (box[0], box[2], box[1], box[3])
     return said + '\nGeoJSON: %s%s' % (', '.join('%d %s' % (n, k) for k, n in list(kinds.items())[:8]),
                                        where if box[0] < 1e9 else '')
@@ -162,9 +165,10 @@ def xml_text(path, text, encoding, whole):
         parser.Parse(text.encode('utf-8', 'replace') if not text.startswith('<?xml')
                      else re.sub(r'^<\?xml[^>]*\?>', '', text).encode('utf-8', 'replace'), whole)
     except xml.parsers.expat.ExpatError as e:
-        if not found:
+        if whole:
+            TROUBLE.append('its XML is broken: ' + clean(e, 60))
+        if whole or not found:
             return None
-        read += '\nXML that is broken: ' + clean(e, 60) if whole else ''
     t = xml_records(path, text, found) if whole and has('pandas') else None
     if t:
         said = told([read] + import_first(t.lines), t)

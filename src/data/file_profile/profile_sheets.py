@@ -1,6 +1,7 @@
 # profile_sheets.py - the part of file_profile.py for workbooks: where the table of each sheet begins is
 # proposed from its first rows, and described is what pandas then reads.
 
+import collections
 import datetime
 import itertools
 import re
@@ -23,7 +24,7 @@ class SheetPart:
     """The first rows of a sheet, and what they propose: where its table begins, its names, its units."""
 
     def __init__(self, sheet, merged=()):
-        self.title, self.names, self.above, self.units, self.fill = sheet.title, [], [], '', []
+        self.title, self.names, self.above, self.units, self.fill = sheet.title, [], [], '', {}
         self.hidden = getattr(sheet, 'sheet_state', 'visible') != 'visible'
         if hasattr(sheet, 'reset_dimensions'):
             sheet.reset_dimensions()    # a sheet may declare a wrong size
@@ -56,8 +57,10 @@ class SheetPart:
             self.units = units_row(self.names, body[:20])
             if self.units:
                 self.args = {'skiprows': list(range(skip)) + [skip + 1]}
-        self.fill = sorted({self.names[c] for c, top, bottom in merged
-                            if c < len(self.names) and self.names[c] and top > skip})
+        self.fill = collections.Counter()       # rows below the first of merged cells, by column
+        for c, top, bottom in merged:
+            if c < len(self.names) and self.names[c] and top > skip:
+                self.fill[self.names[c]] += bottom - top
 
     def form(self):
         return None if self.hidden or not self.names else table_form(self.title, self.names) and (
@@ -174,7 +177,8 @@ class OpenBook:
                 codes.append(k)
         args = dict(part.args, **({'dtype': dtypes(codes)} if codes else {}))
         lines = [self.reader(name, parts, sheets, labelled, args)] + after
-        lines += [statement(name, '{}.ffill()', part.fill)] * bool(part.fill)
+        fill = sorted(k for k, n in part.fill.items() if k in raw.columns and raw[k].isna().sum() == n)
+        lines += [statement(name, '{}.ffill()', fill)] * bool(fill)
         lines += [statement(name, "{} - pd.Timestamp('1899-12-31')", hours)] * bool(hours)
         t = table_of(name, lines, self.given, 'import pandas as pd')
         t.title = part.title
@@ -190,7 +194,7 @@ class OpenBook:
             t.notes.append('an empty row after %s: what follows may be another table' % before)
         before = ['above it: ' + ' / '.join(part.above)] * bool(part.above)
         before += ['units: ' + part.units] * bool(part.units)
-        filled_down = ['merged cells are filled down: ' + ', '.join(map(repr, part.fill))] * bool(part.fill)
+        filled_down = ['merged cells are filled down: ' + ', '.join(map(repr, fill))] * bool(fill)
         t.notes = before + t.notes + filled_down
         return t
 

@@ -35,10 +35,10 @@ def beginning(text):
     return text[:max(HEAD, end)]
 
 
-def ways_to_split(head):
+def ways_to_split(head, sep):
     """[(arguments for csv.reader, the same for pandas)] beside the separator: what marks a quote."""
     yield {}, {}
-    if re.search(r'[^\\]\\"', head):
+    if re.search(r'[^\\]\\["%s]' % sep, head):
         yield {'escapechar': '\\', 'doublequote': False}, {'escapechar': '\\'}
     if re.search(r"[,;\t|]'[^'\n]*[,;\t|][^'\n]*'[,;\t|\n]", head) and '"' not in head:
         yield {'quotechar': "'"}, {'quotechar': "'"}
@@ -49,8 +49,10 @@ class Form:
 
     def __init__(self, head, sep, reader, args, named):
         self.sep, self.args, self.score = sep, dict(args), 0
-        padded = head.count(sep + ' ') * 10 >= 9 * head.count(sep) > 0 or bool(
-            re.search(re.escape(sep) + ' +"(?!")', head))
+        names = head.lstrip('\n').split('\n', 1)[0].split(sep)[1:]
+        padded = (bool(names) and all(n[:1] == ' ' for n in names)
+                  or head.count(sep + ' ') * 10 >= 9 * head.count(sep) > 0
+                  or re.search(re.escape(sep) + ' +"(?!")', head))
         if padded and sep != '\t':
             reader, self.args['skipinitialspace'] = dict(reader, skipinitialspace=True), True
         self.rows = rows_of(head, sep, **reader)
@@ -62,6 +64,9 @@ class Form:
         self.width = max((w for w in widths if w > 1), key=lambda w: (widths.count(w), w), default=0)
         if len(widths) < 2 or not self.width:
             return
+        if widths[0] > self.width and widths.count(widths[0]) > 1 and all(table[0]):
+            self.width = widths[0]      # rows without the empty cells at their end
+            widths = [self.width if self.width > w > self.width // 2 else w for w in widths]
         skip = widths.index(self.width)
         share = widths.count(self.width) / (len(widths) - skip)
         if share < (0.5 if named and not skip else 0.7) or skip > 10 or skip and widths.count(self.width) < 3:
@@ -82,7 +87,7 @@ def forms(path, text):
     named = bool(re.search(r'\.[ct]sv(\.|$)', path, re.I))
     first = re.match(r'sep=(.)\r?\n', head)
     found = [Form(head, sep, reader, args, named) for sep in ('\t;,|' if not first else first[1])
-             for reader, args in ways_to_split(head)]
+             for reader, args in ways_to_split(head, sep)]
     found = sorted((f for f in found if f.score), key=lambda f: -f.score)
     return found or [f for f in [one_column_or_header(path, text, named)] if f]
 
@@ -286,12 +291,20 @@ def mend(reader, source, proposal, given):
     return wide
 
 
-def column_plans(raw, commas):
+def is_list(cell, cells):
+    """Is a cell with commas several values of its own column, as "356,064" is among 356 and 064?"""
+    return ',' in cell and all(part in cells for part in cell.split(','))
+
+
+def column_plans(raw, commas, sep):
     """[(name, its Plan)] of the columns of a frame of texts."""
     out = []
     for i, name in enumerate(raw.columns[:COLUMNS_SEEN]):
         counts = raw.iloc[:, i].value_counts(sort=False)
-        out.append((name, column_plan(name, dict(zip(counts.index, counts.tolist())), commas), counts.index))
+        plan = column_plan(name, dict(zip(counts.index, counts.tolist())), commas)
+        if sep == ',' and plan.form and any(is_list(c, counts.index) for c in counts.index):
+            plan = Plan('text', text=True)
+        out.append((name, plan, counts.index))
     return out
 
 
@@ -335,8 +348,12 @@ def settle(plans, args, sep, large=False):
     if keep:
         args['keep_default_na'] = False
     if marks:
-        same = len({tuple(m) for m in marks.values()}) == 1 and not keep and len(marks) > 1
-        args['na_values'] = next(iter(marks.values())) if same else marks
+        every = sorted({m for own in marks.values() for m in own})
+        # a list of marks is shorter, if no column has one of them that means something
+        same = len(marks) > 1 and not any(
+            m in cells and m not in marks.get(name, ()) and (keep or m not in MISSING)
+            for name, _, cells in plans for m in every)
+        args['na_values'] = every if same else marks
     if text:
         args['dtype'] = 'str' if len(text) == len(plans) else dtypes(text)
     if dates:
@@ -374,12 +391,11 @@ def read_as(name, reader, path, proposal, given, large=False):
     source, args = repr(path), proposal.args
     if path.endswith(('.gz', '.bz2', '.xz', '.zip', '.zst')) and reader == 'read_csv':
         args['compression'] = None      # by its name pandas would take it for compressed
-    raw = mend(reader, source, proposal, given)
-    sep = proposal.sep
-    plans = column_plans(raw, '')
+    raw, sep = mend(reader, source, proposal, given), proposal.sep
+    plans = column_plans(raw, '', sep)
     decimal, _ = file_marks(plans, sep)
     if decimal == ',':
-        plans = column_plans(raw, ',')
+        plans = column_plans(raw, ',', sep)
     for with_plans in (True, False):
         final = dict(args)
         if large:
