@@ -65,6 +65,7 @@ static void widen_tmp(const struct config *c, struct sandbox_options *o)
         o->run.tmp_size = o->run.memory / 2;
 }
 
+/* One sandbox, from its start to its end. */
 static int run_in_session(struct config *c, struct loop *loop, struct runner_child *child, struct error *err)
 {
     struct mounts mounts autorelease(mounts_release) = {0};
@@ -112,6 +113,16 @@ static int run_in_session(struct config *c, struct loop *loop, struct runner_chi
     return status;
 }
 
+static int run_sandboxes(struct config *c, struct loop *loop, struct runner_child *child, struct error *err)
+{
+    int status;
+
+    do
+        status = run_in_session(c, loop, child, err);
+    while (status == 0 && runner_child_another(child));
+    return status;
+}
+
 int cmd_runner(struct config *c, int closed)
 {
     struct error err = {0};
@@ -123,7 +134,7 @@ int cmd_runner(struct config *c, int closed)
     }
     struct loop *loop = loop_new();
     struct runner_child *child = runner_child_new(loop, 0);
-    int status = loop_signals(loop, &err) < 0 ? -1 : run_in_session(c, loop, child, &err);
+    int status = loop_signals(loop, &err) < 0 ? -1 : run_sandboxes(c, loop, child, &err);
     if (status < 0)
         status = print_failure(&err);
     runner_child_free(child);

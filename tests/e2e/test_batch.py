@@ -5,6 +5,7 @@ import os
 import random
 import re
 import signal
+import socket
 import threading
 import time
 
@@ -21,12 +22,16 @@ CODE = "import os; n = sum(map(int, QUESTION.split('+'))); print(n, sorted(os.li
 class Model:
     """Answers from as many threads as ask: for "what is A+B" it has code computed and says what that printed. refuse(n): answer request n with 429?"""
 
-    def __init__(self, refuse=lambda n: False, wait=0.0, says=(429, "Rate limit reached"), port=0):
-        self.asked, self.refused, self.bodies, self.lock, self.now, self.most = [], 0, [], threading.Lock(), 0, 0
+    def __init__(self, refuse=lambda n: False, wait=0.0, says=(429, "Rate limit reached"), port=0, run=CODE):
+        self.asked, self.refused, self.bodies, self.lock, self.now, self.most, self.connections = [], 0, [], threading.Lock(), 0, 0, []
         model = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def setup(self):
+                super().setup()
+                model.connections.append(self.connection)
 
             def log_message(self, *args):
                 pass
@@ -69,7 +74,7 @@ class Model:
                         model.asked.append(text)
                     if "fail" in text:
                         return self.give(400, '{"error": {"message": "cannot be asked"}}')
-                    code = "QUESTION = %r\n%s" % (text.rsplit(" ", 1)[-1], CODE)
+                    code = "QUESTION = %r\n%s" % (text.rsplit(" ", 1)[-1], run)
                     delta, end = {"tool_calls": [{"index": 0, "id": "c1", "type": "function",
                                                   "function": {"name": "execute_python", "arguments": json.dumps({"code": code})}}]}, "tool_calls"
                 events = [{"choices": [{"index": 0, "delta": dict(delta, role="assistant"), "finish_reason": None}]},
@@ -87,6 +92,11 @@ class Model:
     def end(self):
         self.server.shutdown()
         self.server.server_close()
+        for one in self.connections:
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass                                            # it is closed already
 
 
 @pytest.fixture
@@ -142,6 +152,23 @@ def test_a_table(sandpiper_on, model):
     sandpiper_on.write("q.csv", "a;b;note\n1;2;changed\n30;4;x\n")
     r = sandpiper_on.run(*words)                                # by id and content
     assert "1 answered" in r.err and len(m.asked) == 3 and len(lines(sandpiper_on)) == 3
+
+
+def test_rows_share_nothing(sandpiper_on, model):
+    """One process asks several rows, with one connection; each has a sandbox, a conversation and files of its own."""
+    m = model(sandpiper_on, run="""import os
+seen = "left" in globals(), os.listdir("/mnt/data"), [n for n in os.listdir("/tmp") if n == "left"]
+left = 1
+for name in "/mnt/data/left", "/tmp/left":
+    open(name, "w").close()
+print(seen)""")
+    sandpiper_on.write("q.jsonl", "".join(json.dumps({"id": i, "question": "row %d" % i}) + "\n" for i in range(4)))
+    r = sandpiper_on.run("batch", "q.jsonl", "-o", "out.jsonl", "-j", "1", "--out", "kept")
+    assert r.code == 0, r
+    assert [x["answer"].split("\n")[0] for x in lines(sandpiper_on)] == ["It is (False, [], [])"] * 4
+    assert [sum(x["role"] == "user" for x in body["messages"]) for body in m.bodies] == [1] * 8
+    assert sorted(os.listdir(os.path.join(sandpiper_on.work, "kept"))) == list("0123") and len(m.connections) == 1
+    assert sandpiper_on.leftovers() == []
 
 
 def test_what_a_row_may_have(sandpiper, model):
@@ -267,9 +294,8 @@ def test_some_rows_in_some_order(sandpiper, model):
     assert len(m.asked) == 4 + 4 + 11 + 2
 
 
-def test_files_that_code_makes(sandpiper, model, monkeypatch):
-    model(sandpiper)
-    monkeypatch.setitem(globals(), "CODE", "open('/mnt/data/made.txt', 'w').write(QUESTION)")
+def test_files_that_code_makes(sandpiper, model):
+    model(sandpiper, run="open('/mnt/data/made.txt', 'w').write(QUESTION)")
     rows(sandpiper, 2)
     assert sandpiper.run("batch", "q.jsonl", "-o", "out.jsonl", "--out", "made").code == 0
     for line in lines(sandpiper):

@@ -195,6 +195,17 @@ int child_hold(struct runner_child *c, const struct json *arguments, struct json
     return 0;
 }
 
+/* The front has no more to ask of this sandbox, but of another one. */
+int child_another(struct runner_child *c, const struct json *arguments, struct json **result,
+                  struct error *err)
+{
+    (void)arguments;
+    (void)err;
+    c->another = true;
+    *result = json_object();
+    return 0;
+}
+
 /* An earlier runner had this sandbox. This finds out whether it is still there. */
 int child_again(struct runner_child *c, const struct json *arguments, struct json **result, struct error *err)
 {

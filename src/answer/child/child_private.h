@@ -31,6 +31,7 @@ struct runner_child {
     bool used;                    /* a request has come */
     bool closed;                  /* the connection is closed, or the front wants us to end */
     bool remove;                  /* the sandbox is to be removed */
+    bool another;                 /* the front wants another sandbox in its place, for its next request */
     struct beside *beside;        /* processes beside the interpreter (child_process.c); owned */
     struct json *process_waiting; /* what is asked of them before the sandbox is up; owned; NULL: none do */
 };
@@ -67,5 +68,7 @@ int child_copy_in(struct runner_child *c, const struct json *arguments, struct j
                   struct error *err);
 int child_again(struct runner_child *c, const struct json *arguments, struct json **result,
                 struct error *err);
+int child_another(struct runner_child *c, const struct json *arguments, struct json **result,
+                  struct error *err);
 
 #endif

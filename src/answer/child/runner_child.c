@@ -25,21 +25,30 @@
 #define CLAIM_STEP  20    /* ms */
 #define NOTICES_MAX 20
 
-void runner_child_free(struct runner_child *c)
+/* Forgets what is known of the sandbox. */
+static void child_forget(struct runner_child *c)
 {
-    loop_unwatch(c->loop, c->sock);
-    messages_release(&c->in);
-    fd_close(&c->put);
-    json_free(c->next);
-    json_free(c->notices);
-    json_free(c->weaker);
+    json_free(steal(&c->notices));
+    json_free(steal(&c->weaker));
     for (size_t i = 0; i < c->n_delivered; i++) {
         free(c->delivered[i].name);
         free(c->delivered[i].path);
     }
-    free(c->delivered);
+    free(steal(&c->delivered));
+    c->n_delivered = 0;
     child_process_free(c);
     child_drop_copy(c);
+    c->sandbox = NULL;
+    c->lost = c->told = c->used = false;
+}
+
+void runner_child_free(struct runner_child *c)
+{
+    child_forget(c);
+    loop_unwatch(c->loop, c->sock);
+    messages_release(&c->in);
+    fd_close(&c->put);
+    json_free(c->next);
     free(c);
 }
 
@@ -246,6 +255,7 @@ static const struct {
     {"copy_in", child_copy_in},
     {"hold", child_hold},
     {"again", child_again},
+    {"another", child_another},
 };
 
 int runner_child_info(struct runner_child *c, struct json **result, struct error *err)
@@ -296,13 +306,24 @@ static void serve_request(struct runner_child *c, const struct runner_extra *ext
     runner_child_send(c, answer);
 }
 
+bool runner_child_another(struct runner_child *c)
+{
+    if (!c->another)
+        return false;
+    child_forget(c);
+    while (!c->next && !c->closed && !loop_fatal(c->loop))
+        loop_wait(c->loop, -1);
+    c->another = false;
+    return c->next && !c->closed && !loop_fatal(c->loop);
+}
+
 int runner_child_run(struct runner_child *c, struct sandbox *s, const struct runner_extra *extra,
                      bool *remove)
 {
     c->sandbox = s;
     claim(c);
     sandbox_start(s);
-    while (!c->closed && !loop_fatal(c->loop)) {
+    while (!c->closed && !c->another && !loop_fatal(c->loop)) {
         tell_failure(c);
         if (c->next)
             serve_request(c, extra);

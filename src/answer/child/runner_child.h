@@ -3,7 +3,8 @@
  * sandbox.
  *
  * A runner has no state that its sandbox does not have. So one that was killed is replaced by another one
- * that attaches to the same named sandbox. A runner ends when its connection is closed.
+ * that attaches to the same named sandbox, and one whose sandbox is not needed any more can be given another.
+ * A runner ends when its connection is closed.
  */
 #ifndef CHILD_RUNNER_CHILD_H
 #define CHILD_RUNNER_CHILD_H
@@ -47,6 +48,10 @@ void runner_child_up(void *ctx, const struct sandbox *s);
  * to be removed even if it has a name. */
 int runner_child_run(struct runner_child *c, struct sandbox *s, const struct runner_extra *extra,
                      bool *remove);
+
+/* Does the front want another sandbox, in place of one that is gone by now? Waits for the first request to
+ * it. */
+bool runner_child_another(struct runner_child *c);
 
 /* These are for operations. */
 struct loop *runner_child_loop(struct runner_child *c);

@@ -421,7 +421,7 @@ static int try_once(struct exchange *x, struct exchange_try *t, struct llm_reply
 static int run_exchange(struct exchange *x, struct llm_reply *r, struct error *err)
 {
     int rc;
-    if (!x->m->http && !x->m->replay && !(x->m->http = http_new(err)))
+    if (!x->m->http && !x->m->replay && !(x->m->http = http_take(err)))
         return -1;
     begin_exchange(x);
     adapt_tell_unsent(x);

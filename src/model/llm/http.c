@@ -74,6 +74,21 @@ void http_free(struct http *h)
     free(h);
 }
 
+static struct http *kept; /* its connections may do for the next request */
+
+struct http *http_take(struct error *err)
+{
+    return kept ? steal(&kept) : http_new(err);
+}
+
+void http_keep(struct http *h)
+{
+    if (!h)
+        return;
+    http_free(kept);
+    kept = h;
+}
+
 static size_t on_header(char *p, size_t size, size_t n, void *ctx)
 {
     struct transfer *t = ctx;

@@ -62,6 +62,10 @@ void http_header(struct failure_head *h, const char *line, size_t n, time_t now)
 
 struct http *http_new(struct error *err);
 void http_free(struct http *h);
+/* The same, with the connections of the last one that was kept. Only for services that the user has named:
+ * what a stranger names is checked when the connection is made (fetch/fetch.h). */
+struct http *http_take(struct error *err);
+void http_keep(struct http *h);
 /* Closes the connections that are kept open. Call it after a bad reply: when a service sends more than it
  * announced, the rest would be taken for the next answer. */
 void http_forget_connections(struct http *h);

@@ -128,7 +128,7 @@ void llm_free(struct llm *m)
 {
     if (!m)
         return;
-    http_free(m->http);
+    http_keep(m->http);
     trace_close(m->trace);
     trace_close(m->record);
     replay_close(m->replay);

@@ -70,13 +70,13 @@ static int asking_init(struct list_request *a, size_t max, struct error *err)
                                             : "Authorization: Bearer ",
                             q->api_key);
     buf_init(&a->body, max);
-    a->http = http_new(err);
+    a->http = http_take(err);
     return a->http ? 0 : -1;
 }
 
 static void asking_release(struct list_request *a)
 {
-    http_free(a->http);
+    http_keep(a->http);
     free_secret(a->auth);
     free(a->root);
     buf_release(&a->body);

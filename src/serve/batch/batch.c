@@ -42,8 +42,9 @@ struct due { /* a row to be asked */
 struct place { /* in which a row is asked */
     struct batch *b;
     struct due due;
-    struct runner *runner; /* NULL: free */
-    bool up, ended;        /* up: its sandbox has started */
+    struct runner *runner; /* of a place that is free, it waits for another row; or NULL */
+    bool taken, up, ended; /* up: its sandbox has started */
+    bool whole;            /* nothing went wrong, so that the runner may take another row */
     int64_t began;
     struct json *code;
     uint64_t question;   /* the number of its request */
@@ -391,6 +392,7 @@ static void on_row_done(void *ctx, const struct json *result, const struct error
     } else if (result) {
         speed_up(b);
         end_with_result(p, &r, result);
+        p->whole = p->up;
     }
     show_counts(b);
 }
@@ -417,11 +419,29 @@ static void on_place_ready(void *ctx, struct runner *runner, const struct error 
     p->b->weaker_told = true;
 }
 
+/* The next row in this place is asked by the same process, in another sandbox. */
 static void clear_place(struct place *p)
 {
-    runner_free(p->runner);
+    struct batch *b = p->b;
+
+    if (p->whole && b->first < b->last && !b->n->stopping)
+        runner_ask(p->runner, "another", NULL, -1, &(struct runner_listener){0});
+    else
+        runner_free(steal(&p->runner));
     json_free(p->code);
-    *p = (struct place){.b = p->b};
+    *p = (struct place){.b = b, .runner = p->runner};
+}
+
+static bool has_runner(struct place *p, struct error *err)
+{
+    const struct runner_options ro = {
+        .loop = p->b->o->loop, .starter = p->b->o->starter, .ready = on_place_ready, .ctx = p};
+
+    if (p->runner && runner_lost(p->runner))
+        runner_free(steal(&p->runner));
+    if (!p->runner)
+        p->runner = runner_start(&ro, err);
+    return p->runner;
 }
 
 /* False: it cannot be asked now. */
@@ -438,17 +458,15 @@ static bool ask_row(struct place *p, struct due d)
         show_counts(b);
         return true;
     }
-    const struct runner_options ro = {
-        .loop = b->o->loop, .starter = b->o->starter, .ready = on_place_ready, .ctx = p};
     const struct runner_listener l = {p, on_row_event, on_row_done};
 
-    p->runner = runner_start(&ro, &err);
-    if (!p->runner && b->n->running)
-        return false; /* no room for another process: when one of the others has ended */
-    if (!p->runner) {
+    if (!has_runner(p, &err)) {
+        if (b->n->running)
+            return false; /* no room for another process: when one of the others has ended */
         fail_batch(b, &err);
         return true;
     }
+    p->taken = true;
     p->due = d;
     p->began = clock_ms();
     p->code = json_array();
@@ -466,7 +484,7 @@ static unsigned places_starting(const struct batch *b)
     unsigned n = 0;
 
     for (unsigned i = 0; i < b->n_places; i++)
-        n += b->places[i].runner && !b->places[i].up && !b->places[i].ended;
+        n += b->places[i].taken && !b->places[i].up && !b->places[i].ended;
     return n;
 }
 
@@ -476,7 +494,7 @@ static void fill_places(struct batch *b)
         if (b->n->running >= (b->lost ? 1 : (unsigned)b->window) || places_starting(b) >= b->o->starting
             || clock_ms() < b->not_before)
             break;
-        if (b->places[i].runner)
+        if (b->places[i].taken)
             continue;
         struct due d = b->due[b->first++];
         if (!ask_row(&b->places[i], d)) {
@@ -566,9 +584,10 @@ int batch_run(const struct batch_options *o, struct batch_counts *n, struct erro
     for (unsigned i = 0; i < b.n_places; i++)
         b.places[i].b = &b;
     run_rows(&b);
-    for (unsigned i = 0; i < b.n_places; i++)
-        if (b.places[i].runner)
-            clear_place(&b.places[i]);
+    for (unsigned i = 0; i < b.n_places; i++) {
+        runner_free(b.places[i].runner);
+        json_free(b.places[i].code);
+    }
     runner_settle(o->loop, SETTLE_MS);
     runner_let_go();
     prepare_free(b.prepared);
