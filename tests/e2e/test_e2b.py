@@ -88,19 +88,95 @@ def test_sandboxes(server):
     assert told[9][0] in ("TimeoutException", "SandboxNotRunningException", "NotFoundException")
 
 
+def test_on_each_engine(sandpiper_on):
+    """The main flow: code, commands, files, the folders by the names that E2B's sandboxes have for them, pause, a copy."""
+    s = Server(sandpiper_on)
+    told = e2b(s, r"""
+        s = Sandbox.create(timeout=300, envs={"WHO": "box"})
+        tell(s.run_code("import os; x = 6; os.environ['WHO'], os.environ['A']", envs={"A": "1"}).text)
+        s.files.write("a.txt", "wörd"); s.files.write("/workspace/b.txt", "2")
+        tell(s.commands.run("cat /home/user/a.txt /workspace/a.txt; pwd; echo $WHO", cwd="/workspace").stdout, s.run_code("sorted(os.listdir('/home/user'))").text)
+        p = s.commands.run("cat; echo end", background=True, stdin=True)
+        p.send_stdin("one\n"); p.close_stdin()
+        tell(p.wait().stdout, s.commands.list())
+        w = s.files.watch_dir("")
+        s.files.rename("b.txt", "d/c.txt")
+        while "d" not in [e.name for e in w.get_new_events()]: time.sleep(0.05)
+        tell([[e.name, e.type.value] for e in s.files.list("", depth=2)])
+        w.stop()
+        q = s.commands.run("sleep 1000", background=True)
+        tell(s.pause(), s.run_code("x").text, q.kill())
+        while s.commands.list(): time.sleep(0.05)
+        f = s.fork()[0]
+        tell(f.run_code("x, open('/workspace/d/c.txt').read()").text if hasattr(f, "run_code") else str(f))
+        tell(s.kill(), f.kill() if hasattr(f, "run_code") else True)
+        """)
+    assert s.close() == 0 and sandpiper_on.leftovers() == []
+    assert told[0] == ["('box', '1')"]
+    assert told[1] == ["wördwörd/mnt/data\nbox\n", "['a.txt', 'b.txt']"]
+    assert told[2] == ["one\nend\n", []]
+    assert told[3] == [[["a.txt", "file"], ["d", "dir"], ["c.txt", "file"]]]
+    assert told[4:] == [[True, "6", True], ["(6, '2')"], [True, True]]
+
+
 def test_what_there_is_not(server):
     """One sentence says so, which the SDK shows."""
     told = e2b(server, """
         tell(refused(Sandbox.create, "my-template"), refused(Sandbox.create, network={"allow_out": ["1.1.1.1"]}),
              refused(Sandbox.create, envs={"A": "x" * 20000}),
-             refused(Sandbox.create, timeout=90000))
+             refused(Sandbox.create, timeout=90000), refused(Sandbox.create, allow_internet_access=True),
+             refused(Sandbox.create, lifecycle={"on_timeout": {"action": "pause", "mode": "filesystem"}}))
+        s = Sandbox.create(allow_internet_access=False)
+        tell(refused(s.create_snapshot), refused(s.run_code, "1", language="bash", envs={"A": "1"}), s.get_info().allow_internet_access, s.kill())
         tell(len(Sandbox.list().next_items()))
         """)
-    template, network, much, long = told[0]
+    template, network, much, long, internet, mode = told[0]
+    assert "these sandboxes have no network" in internet[1] and "leave the mode out" in mode[1]
+    snapshot, envs, *rest = told[1]
+    assert "no snapshots are kept here" in snapshot[1] and "only Python has them" in envs[1] and rest == [False, True]
     assert template[0] == "SandboxException" or template[0].endswith("Exception") and "there are no templates here" in template[1]
     assert "no network" in network[1]
     assert "16384 bytes" in much[1] and "timeout: must be at most 86400" in long[1]
-    assert told[1] == [0]
+    assert told[2] == [0]
+
+
+@pytest.mark.client("shapes/e2b-code-interpreter", "`run_code` with `envs`")
+def test_envs_of_a_run(server):
+    """They are there for this code alone, however it ends."""
+    told = e2b(server, """
+        s = Sandbox.create(envs={"OF": "box"})
+        look = "import os; [os.environ.get(k) for k in ('OF', 'A', 'B')]"
+        tell(s.run_code(look, envs={"A": "1 ' \\" é", "OF": "run"}).text, s.run_code(look).text)
+        tell(s.run_code("1/0", envs={"A": "1"}).error.name, s.run_code(look).text)
+        tell(s.run_code("import os; os._exit(3)", envs={"A": "1"}).error is not None, s.run_code(look).text)
+        c = s.create_code_context()
+        tell(s.run_code(look, context=c, envs={"B": "2"}).text, s.run_code(look, context=c).text)
+        """)
+    assert told[0] == [repr(["run", "1 ' \" é", None]), "['box', None, None]"]
+    assert told[1] == ["ZeroDivisionError", "['box', None, None]"]
+    assert told[2] == [True, "['box', None, None]"]
+    assert told[3] == ["['box', None, '2']", "['box', None, None]"]
+
+
+@pytest.mark.client("shapes/e2b-code-interpreter", "`fork`")
+def test_fork(server):
+    """Copies go on with variables, files and environment, apart from each other; what is not copied is not forgotten without a word."""
+    told = e2b(server, """
+        s = Sandbox.create(timeout=100, metadata={"a": "b"}, envs={"OF": "box"})
+        s.run_code("import os; x = 6"); s.files.write("a.txt", "wörd")
+        (f,) = s.fork(timeout=50)
+        tell(f.sandbox_id != s.sandbox_id, f.run_code("x += 1; x, open('a.txt').read(), os.environ['OF']").text, s.run_code("x").text, f.get_info().metadata)
+        many = s.fork(count=2)
+        tell([m.run_code("x").text for m in many], len({m.sandbox_id for m in many} | {s.sandbox_id, f.sandbox_id}), [m.kill() for m in many])
+        tell([m.run_code("x").text if hasattr(m, "run_code") else type(m).__name__ for m in s.fork(count=20)].count("6"))
+        f.kill()
+        p = s.commands.run("sleep 1000", background=True)
+        tell(refused(s.fork), refused(Sandbox.fork, "0" * 32)[0])
+        """)
+    assert told[0] == [True, "(7, 'wörd', 'box')", "6", {"a": "b"}]
+    assert told[1] == [["6", "6"], 4, [True, True]]
+    assert 1 <= told[2][0] < 20
+    assert "commands that run" in told[3][0][1] and told[3][1] == "SandboxNotFoundException"
 
 
 @pytest.mark.client("shapes/e2b-code-interpreter", "commands")
@@ -184,8 +260,9 @@ def test_hostile_calls(server):
     assert call(server, box, "SendInput", b"[")[0] == 400
     assert call(server, "0" * 32, "SendInput", {})[0] == 502
     assert end_of(call(server, "", "Start", {"process": bash}, stream=True)[1]) == "unavailable"
-    # a message that does not fit into a command
-    assert end_of(call(server, box, "Start", {"process": {**bash, "args": ["x" * 2000000]}}, stream=True)[1]) == "unavailable"
+    # more than is kept of a command; and more than the system takes
+    assert end_of(call(server, box, "Start", {"process": {**bash, "args": ["x" * 300000]}}, stream=True)[1]) == "invalid_argument"
+    assert b"exitCode\":126" in call(server, box, "Start", {"process": {**bash, "args": ["x" * 200000]}}, stream=True)[1]
     # text of another kind than the route takes
     assert server.open("/process.Process/Start", b"{}", E2b_Sandbox_Id=box).status == 415
     assert server.ask("/run_code", {"sandbox_id": box, "code": "1+1"})["value"] == "2"
@@ -285,6 +362,65 @@ def test_files(server):
     assert told[10][0] == "SandboxNotRunningException" and told[10][1][0] == "SandboxNotRunningException"
 
 
+def test_hostile_files(server):
+    """Names that no program likes, content that cannot be read, paths that are none."""
+    box = server.ask("/v2/sandboxes", {}, 201)["sandboxID"]
+
+    def files(method, **message):
+        r = server.open("/filesystem.Filesystem/" + method, message, E2b_Sandbox_Id=box)
+        return r.status, json.loads(r.read())
+
+    def write(query, body, **headers):
+        r = server.open("/files?" + query, body, E2b_Sandbox_Id=box, Content_Type="application/octet-stream", **headers)
+        return r.status, json.loads(r.read())
+    made = server.ask("/run_code", {"sandbox_id": box, "code": textwrap.dedent(r"""
+        import os
+        os.makedirs('n/deep')
+        for n in (b'a\nb', b'\xff\xfe', b'\x1b[2J', b'x' * 255): open(b'n/' + n, 'w').close()
+        os.symlink('/nowhere', 'n/link')
+        __import__('socket').socket(1).bind('socket')
+        os.chdir('n/deep')
+        for i in range(1500):
+            os.mkdir('d')
+            os.chdir('d')
+        os.chdir('/mnt/data')
+        """)})
+    assert made["status"] == "ok", made
+    status, body = files("ListDir", path="n")
+    names = {e["name"] for e in body["entries"]}
+    assert status == 200 and {"a\nb", "\x1b[2J", "x" * 255, "link", "deep"} < names and len(names) == 6, names
+    status, body = files("ListDir", path="n", depth=100000)
+    assert status == 400 and "nested too deep" in body["message"], body
+    assert files("Stat", path="n/a\nb")[1]["entry"]["name"] == "a\nb"
+    for path in ("", "/", "/mnt/data", "/workspace", "../data", "/home/user/"):
+        status, body = files("Remove", path=path)
+        assert status == 400 and "cannot be removed" in body["message"], (path, body)
+    for path in ("x\0y", "\ud800", "y" * 300, "/" * 5000, "n/" * 3000):
+        status, body = files("Stat", path=path)
+        assert status in (200, 400, 404) and status != 503, (path[:10], body)
+    # one that can be opened but not read; a pipe; what is no compressed file; a name as long as can be
+    r = server.open("/files?path=/proc/self/mem", E2b_Sandbox_Id=box)
+    assert r.status == 400 and "input/output error" in r.read().decode()
+    assert "/mnt/data/socket" in server.open("/files?path=socket", E2b_Sandbox_Id=box).read().decode()
+    status, body = write("path=z", b"\x1f\x8b\x08\0\0\0\0\0\0\3" + b"\xff" * 100, Content_Encoding="gzip")
+    assert status == 400 and "python3 did not answer" not in body["message"], body
+    long = "%C3%A9" * 127
+    assert write("path=" + long, b"1")[0] == 200 and files("Stat", path="é" * 127)[0] == 200
+    assert write("path=../../etc/x", b"1")[0] in (403, 404)
+    assert [f["name"] for f in server.ask("/list_files", {"sandbox_id": box})["files"] if ".part" in f["name"]] == []
+    for bad in ("SIGNAL_UNSPECIFIED", "SIGNAL_SIGHUP", 1, None):
+        server.ask("/run_code", {"sandbox_id": box, "code": "1"})
+        start = server.open("/process.Process/Start", b"\0\0\0\0\x30" + b'{"process":{"cmd":"sleep","args":["1000"]}}'.ljust(0x30),
+                            Content_Type="application/connect+json", E2b_Sandbox_Id=box)
+        pid = json.loads(start.read(int.from_bytes(start.read(5)[1:], "big")))["event"]["start"]["pid"]
+        status, body = call(server, box, "SendSignal", {"process": {"pid": pid}, "signal": bad})
+        assert status == 400 and b"SIGKILL" in body, body
+        status, body = call(server, box, "SendInput", {"process": {"pid": pid}, "input": {"stdin": "eA=="}})
+        assert status == 400 and b"without one" in body, body
+        assert call(server, box, "SendSignal", {"process": {"pid": pid}, "signal": "SIGNAL_SIGKILL"})[0] == 200
+        assert end_of(start.read()) is None
+
+
 @pytest.mark.client("shapes/e2b-code-interpreter", "`watch_dir`")
 def test_watch(server):
     """What changes in a folder, and below it."""
@@ -332,7 +468,6 @@ def test_pause(server):
         tell(p.wait().stdout)
         s.pause()
         tell(s.run_code("n > 0").text, s.get_info().state.value)
-        tell(refused(s.create_snapshot)[1], refused(s.fork)[1])
         s.kill()
         s = Sandbox.create(timeout=100, lifecycle={"on_timeout": "pause"})
         s.run_code("n = 7")
@@ -345,8 +480,7 @@ def test_pause(server):
     assert told[1] == ["running", "True", True]
     assert told[2] == ["1\n2\n"]
     assert told[3] == ["True", "running"]
-    assert all("there are no snapshots here" in x for x in told[4])
-    assert told[5] == ["7"]
+    assert told[4] == ["7"]
 
 
 
@@ -427,11 +561,10 @@ AGENTS = r"""
 import asyncio, io, json
 from pathlib import Path
 from agents.extensions.sandbox.e2b import E2BSandboxClient, E2BSandboxClientOptions
-from agents.sandbox import Manifest
 
 async def main():
     client = E2BSandboxClient()
-    session = await client.create(options=E2BSandboxClientOptions(sandbox_type="e2b_code_interpreter"), manifest=Manifest(root="/mnt/data/w"))
+    session = await client.create(options=E2BSandboxClientOptions(sandbox_type="e2b_code_interpreter"))
     async with session:
         said = await session.exec("pwd; echo 6*7 | python3 -c 'print(eval(input()))'", shell=True)
         await session.write(Path("a.txt"), io.BytesIO(b"hello"))
@@ -443,14 +576,14 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.client("e2bagents/openai-agents", "its sandbox client for E2B, in /mnt/data")
+@pytest.mark.client("e2bagents/openai-agents", "its sandbox client for E2B, with its defaults")
 def test_openai_agents(sandpiper, tmp_path):
-    """OpenAI's Agents SDK with E2B's sandboxes: an earlier release of E2B's SDK, which wants a key of e2b_ and hex digits. Its workspace lies
-    in /mnt/data."""
+    """OpenAI's Agents SDK with E2B's sandboxes: an earlier release of E2B's SDK, which wants a key of e2b_ and hex digits. Its workspace is
+    /workspace, and it asks for the internet unless it is told not to."""
     file = tmp_path / "token"
     file.write_text("0123456789abcdef" * 4)
     file.chmod(0o600)
     s = Server(sandpiper, "--token-file", str(file), token=file.read_text())
     told = told_by(s, client("e2bagents"), "-I", "-c", AGENTS, key="e2b_" + s.token)
     assert s.close() == 0
-    assert told == [["/mnt/data/w\n42\n", 0, "hello", 3, True]]
+    assert told == [["/mnt/data\n42\n", 0, "hello", 3, True]]

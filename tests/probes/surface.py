@@ -197,7 +197,8 @@ def rest(seen, place):
 def folders(seen, place):
     if place in BWRAP:
         yield from ("/" + name for name in seen["root"]
-                    if name not in ("bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "mnt", "proc", "sbin", "tmp", "usr"))
+                    if name not in ("bin", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "mnt", "proc", "sbin", "tmp", "usr", "workspace"))
+        yield from ("/home/" + name for name in seen["home"] if name != "user")      # user: a link to /mnt/data
         yield from ("/etc/" + name for name in seen["etc"] if name not in ("alternatives", "fonts", "ld.so.cache", "localtime", "matplotlibrc"))
 
 

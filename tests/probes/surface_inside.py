@@ -89,6 +89,7 @@ out = {
     "oom": read("/proc/self/oom_score_adj").strip(),
     "keys": read("/proc/keys"),
     "root": sorted(os.listdir("/")),
+    "home": sorted(os.listdir("/home")) if os.path.isdir("/home") else [],
     "etc": sorted(os.listdir("/etc")),
     "first process": [status_of(1).get("Name"), status_of(1).get("Uid")],
     "processes": len([p for p in os.listdir("/proc") if p.isdigit()]),

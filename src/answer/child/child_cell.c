@@ -148,6 +148,39 @@ int child_run_code(struct runner_child *c, const struct json *arguments, struct 
     return run_cell(c, arguments, result, err);
 }
 
+/* Sets variables of the environment for one cell, whose values before that it keeps, or brings these back. */
+static int set_environment(struct sandbox *s, const struct json *env, struct error *err)
+{
+    static const char back[] =
+        "([e.pop(k, None) if v is None else e.__setitem__(k, v) for e in [__import__('os').environ] "
+        "for k, v in __import__('os').__dict__.pop('_sandpiper_was', {}).items()], None)[1]";
+    autofree char *values = env ? json_print(env) : NULL, /* which Python reads as its own */
+        *set = env ? xasprintf("(lambda new, os: (setattr(os, '_sandpiper_was', {k: os.environ.get(k) "
+                               "for k in new}), os.environ.update(new), None)[2])(%s, __import__('os'))",
+                               values)
+                   : NULL;
+    const char *code = env ? set : back;
+    struct cell_result r = {0};
+    int rc = sandbox_run(s, code, strlen(code), NULL, &r, err);
+
+    if (rc == 0 && env && r.status != CELL_OK)
+        rc = error_set(err, ERROR_SANDBOX, 0, "the variables of the environment could not be set");
+    cell_result_release(&r);
+    return rc;
+}
+
+int child_run_with(struct runner_child *c, const struct json *arguments, struct json **result,
+                   struct error *err)
+{
+    struct error later;
+
+    if (set_environment(c->sandbox, json_get(arguments, "env"), err) < 0)
+        return -1;
+    int rc = run_cell(c, arguments, result, err);
+    (void)set_environment(c->sandbox, NULL, &later);
+    return rc;
+}
+
 int child_execute(struct runner_child *c, const struct json *arguments, struct json **result,
                   struct error *err)
 {

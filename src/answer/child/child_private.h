@@ -47,6 +47,8 @@ void child_process_free(struct runner_child *c);
 
 void child_drop_copy(struct runner_child *c); /* removes the copy of the last get_file */
 
+int child_run_with(struct runner_child *c, const struct json *arguments, struct json **result,
+                   struct error *err);
 int child_run_code(struct runner_child *c, const struct json *arguments, struct json **result,
                    struct error *err);
 int child_info(struct runner_child *c, const struct json *arguments, struct json **result, struct error *err);

@@ -251,6 +251,7 @@ static const struct {
     {"info", child_info},
     {"reset", child_reset},
     /* these are only for the front, not for its clients */
+    {"run_with", child_run_with}, /* run_code with "env": variables for this code alone */
     {"copy_out", child_copy_out},
     {"copy_in", child_copy_in},
     {"hold", child_hold},

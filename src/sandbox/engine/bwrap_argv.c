@@ -88,6 +88,9 @@ void bwrap_walls(const struct engine_plan *p, struct argv *out)
     push_tmpfs(out, p->o->tmp_size, "1777", "/tmp");
     argv_pushl(out, "--dir", "/mnt", NULL);
     push_tmpfs(out, p->o->data_size, "0700", DATA_DIR);
+    /* What E2B's sandboxes, and agents that are used to them, call it. Our image has both as well. */
+    argv_pushl(out, "--symlink", DATA_DIR, "/workspace", "--dir", "/home", "--symlink", DATA_DIR,
+               "/home/user", NULL);
     push_binds(p, out);
     argv_pushl(out, "--remount-ro", "/", "--clearenv", NULL);
     plan_environment(p, push_setenv, out);

@@ -26,6 +26,7 @@ struct client_process {
     unsigned held; /* so many watches are slow */
     bool hidden;
     bool late; /* it was killed because its time was up */
+    bool open; /* it has a stdin that was not closed */
     struct process_watch *watches;
 };
 
@@ -114,6 +115,7 @@ int process_start(struct lease *h, const struct process_want *want, struct proce
                                  .number = ++h->process_number,
                                  .tag = xstrdup(want->tag),
                                  .hidden = want->hidden,
+                                 .open = want->fed,
                                  .config = steal(&config)};
     h->processes = p;
     process_join(p, w);
@@ -156,6 +158,8 @@ void process_leave(struct process_watch *w)
 
 int process_input(struct client_process *p, const char *data, size_t len, struct error *err)
 {
+    if (!p->open)
+        return error_set(err, ERROR_USAGE, 0, "its stdin is closed, or it was started without one");
     if (p->unread + len > PROCESS_UNREAD)
         return error_set(err, ERROR_BUSY, 0, "%zu bytes of its stdin wait to be read; at most %d may",
                          p->unread, PROCESS_UNREAD);
@@ -167,6 +171,7 @@ int process_input(struct client_process *p, const char *data, size_t len, struct
 
 void process_close(struct client_process *p)
 {
+    p->open = false;
     ask_runner(p, json_object_of({"do", json_string("close")}));
 }
 

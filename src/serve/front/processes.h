@@ -38,7 +38,7 @@ int process_start(struct lease *h, const struct process_want *want, struct proce
 struct client_process *process_find(const struct lease *h, int64_t pid, const char *tag);
 void process_join(struct client_process *p, struct process_watch *w); /* watches one that runs */
 void process_leave(struct process_watch *w);                          /* the process goes on */
-/* data: base64 of len bytes. -1: ERROR_BUSY, PROCESS_UNREAD wait already. */
+/* data: base64 of len bytes. -1: ERROR_BUSY, PROCESS_UNREAD wait already; ERROR_USAGE, it has no stdin. */
 int process_input(struct client_process *p, const char *data, size_t len, struct error *err);
 void process_close(struct client_process *p); /* the end of its stdin */
 void process_signal(struct client_process *p, int number);

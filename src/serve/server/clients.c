@@ -87,6 +87,8 @@ static void on_client_done(void *ctx, const struct json *result, const struct er
 
     if (err && !may_fail(c))
         fail(c, err);
+    else if (err && c->shape->stops)
+        answer(c);
     else if (result && keep_result(c, result, &too_much) < 0)
         fail(c, &too_much);
     else

@@ -35,6 +35,7 @@ struct client_shape {
     /* Ends a stream that event began, where the sandbox is lost; NULL only where event is. */
     void (*broken)(struct client_call *c, const char *detail);
     const char *may_fail; /* an operation whose errors leave its result out; or NULL */
+    bool stops;           /* after such an error no further step is asked for */
     int gone;             /* the status for a sandbox that has expired; 0: 410 */
 };
 

@@ -18,7 +18,8 @@ static const char execute_body[] =
     "{\"type\":\"object\",\"required\":[\"code\"],\"properties\":{\"code\":{\"type\":\"string\"},"
     "\"language\":{\"enum\":[\"python\",\"bash\",\"javascript\",\"js\",\"typescript\",\"ts\",null]},"
     "\"context_id\":{\"type\":[\"string\",\"null\"]},"
-    "\"env_vars\":{\"type\":[\"object\",\"null\"],\"maxProperties\":0}}}";
+    "\"env_vars\":{\"type\":[\"object\",\"null\"],\"propertyNames\":{\"pattern\":\"^[^=]+$\"},"
+    "\"additionalProperties\":{\"type\":\"string\"}}}}";
 
 struct json *e2b_failure(const struct route *r, int status, const char *code, const char *detail)
 {
@@ -219,6 +220,7 @@ static void e2b_answer_execute(struct client_call *c)
 {
     const struct json *run = client_kept(c, "run_code");
 
+    run = run ? run : client_kept(c, "run_with");
     for (const struct json *f = json_first(json_get(run, "files")); f; f = json_next(f)) {
         struct json *png = client_png(f);
         if (png)
@@ -238,14 +240,20 @@ static void e2b_execute(struct http_request *q)
     static const struct client_shape shape = {
         .answer = e2b_answer_execute, .event = e2b_event, .broken = broken, .gone = 502};
     const char *id = context_of(q, json_str(json_get(http_request_body(q), "context_id")));
-    struct client_call *c = client_in(q, &shape, id, e2b_sandbox(q));
+    const char *language = json_str(json_get(http_request_body(q), "language"));
+    bool env = json_size(json_get(http_request_body(q), "env_vars")) > 0;
 
+    if (env && language && strcmp(language, "python") != 0) {
+        answer_error(q, 400, NULL, "envs: only Python has them here; set the variables in the code");
+        return;
+    }
+    struct client_call *c = client_in(q, &shape, id, e2b_sandbox(q));
     if (!c)
         return;
-    const struct json *language = json_get(c->body, "language");
-    client_step(c, "run_code",
+    client_step(c, env ? "run_with" : "run_code",
                 json_object_of({"code", json_copy(json_get(c->body, "code"))},
-                               {"language", json_str(language) ? json_copy(language) : NULL}));
+                               {"language", language ? json_string(language) : NULL},
+                               {"env", env ? json_copy(json_get(c->body, "env_vars")) : NULL}));
     client_go(c);
 }
 

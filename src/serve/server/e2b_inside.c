@@ -10,6 +10,7 @@
 #include "base/embed.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/spill.h"
 #include "front/processes.h"
 #include "server/e2b_flow.h"
 #include "server/private.h"
@@ -18,6 +19,7 @@
 EMBED(inside_py, "src/serve/server/e2b_inside.py")
 
 #define TIME_MS  60000        /* for what is no stream */
+#define READ_MS  600000       /* for the content of a file, which the client may take slowly */
 #define SAID_MAX (16u << 20)  /* bytes of an answer */
 #define FED_MOST (256u << 10) /* at a time */
 #define FAILED   "the sandbox could not do it: python3 did not answer there"
@@ -27,7 +29,8 @@ struct inside_job {
     const struct inside_shape *shape;
     struct process_watch watch;
     struct throttle flow;
-    struct buf input, said;
+    struct spill input; /* what it is fed: code inside may keep it from being read */
+    struct buf said;
     size_t at;          /* bytes of input that it was fed */
     bool closed, begun; /* its stdin was closed; the stream of bytes has begun */
 };
@@ -36,7 +39,7 @@ static void inside_free(struct inside_job *i)
 {
     throttle_end(&i->flow);
     process_leave(&i->watch);
-    buf_release(&i->input);
+    spill_release(&i->input);
     buf_release(&i->said);
     free(i);
 }
@@ -73,10 +76,13 @@ static void feed_inside(struct inside_job *i)
     struct client_process *p = i->watch.of;
 
     while (i->at < i->input.len) {
-        size_t n = i->input.len - i->at < FED_MOST ? i->input.len - i->at : FED_MOST;
+        autofree char *piece = xmalloc(FED_MOST);
+        size_t n = spill_read(&i->input, i->at, piece, FED_MOST);
         struct buf text autorelease(buf_release) = BUF_INIT(0);
 
-        base64_add(&text, (const unsigned char *)i->input.data + i->at, n);
+        if (n == 0)
+            break; /* the disk has failed: it finds its content cut short */
+        base64_add(&text, (const unsigned char *)piece, n);
         if (process_input(p, buf_str(&text), n, NULL) < 0)
             return; /* until it has read more */
         i->at += n;
@@ -120,6 +126,7 @@ static bool answer_line(struct inside_job *i, const struct json *line)
     }
     if (shape->line && !answer) {
         shape->line(q, line);
+        throttle_look(&i->flow);
         return false;
     }
     inside_drop(i, shape->stays);
@@ -180,6 +187,29 @@ static void on_inside_event(void *ctx, const struct json *event)
     }
 }
 
+/* The bytes that it is fed: what it is to do, and the content of files. */
+static int fill_input(struct inside_job *i, const struct json *words, const char *content, size_t len,
+                      struct error *err)
+{
+    struct buf line autorelease(buf_release) = BUF_INIT(0);
+
+    json_line(words, &line);
+    i->input = (struct spill)SPILL_INIT(0);
+    return spill_add(&i->input, buf_str(&line), line.len, err) < 0
+                   || spill_add(&i->input, content, len, err) < 0
+               ? -1
+               : 0;
+}
+
+static int64_t time_for(const struct http_request *q, const struct inside_shape *shape)
+{
+    int64_t asked_ms = rpc_timeout_ms(q);
+
+    if (shape->stays || (shape->line && asked_ms <= 0))
+        return 0;
+    return asked_ms > 0 ? asked_ms : shape->bytes ? READ_MS : TIME_MS;
+}
+
 void inside_do(struct http_request *q, const struct inside_shape *shape, struct json *words,
                const char *content, size_t len)
 {
@@ -198,9 +228,11 @@ void inside_do(struct http_request *q, const struct inside_shape *shape, struct 
     i->watch.event = on_inside_event;
     i->watch.ctx = i;
     i->flow = (struct throttle){.q = q, .watch = &i->watch};
-    json_line(owned, &i->input);
-    buf_add(&i->input, content, len);
-    int64_t asked_ms = rpc_timeout_ms(q);
+    if (fill_input(i, owned, content, len, &err) < 0) {
+        inside_free(i);
+        refuse_inside(q, shape->rpc, 503, err.text);
+        return;
+    }
     const struct process_want want = {
         .config = json_object_of(
             {"cmd", json_string("python3")},
@@ -209,9 +241,7 @@ void inside_do(struct http_request *q, const struct inside_shape *shape, struct 
         .tag = shape->stays ? json_text(json_get(owned, "watcher")) : NULL,
         .fed = true,
         .hidden = true,
-        .timeout_ms = asked_ms > 0 && !shape->stays ? asked_ms
-                      : shape->line || shape->stays ? 0
-                                                    : TIME_MS};
+        .timeout_ms = time_for(q, shape)};
     http_request_later(q, on_inside_gone, i);
     if (process_start(h, &want, &i->watch, &err) == 0)
         return;

@@ -88,6 +88,8 @@ def do_move(path, to, **_):
 
 
 def do_remove(path, **_):
+    if os.path.realpath(path) in ('/', os.getcwd()):        # a path that is empty is meant by nobody
+        raise Refused(400, '%s itself cannot be removed' % path)
     if os.path.isdir(path) and not os.path.islink(path):
         import shutil
         shutil.rmtree(path)
@@ -102,13 +104,16 @@ def do_read(path, **_):
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         raise Refused(400, '%s is not a file' % path)
+    data = os.read(fd, 1 << 16)
     say({'answer': {}})
-    while True:
-        data = os.read(fd, 1 << 16)
-        if not data:
-            sys.exit(0)
+    while data:
         while data:
             data = data[os.write(1, data):]
+        try:
+            data = os.read(fd, 1 << 16)
+        except OSError:
+            sys.exit(1)                         # no more can be told, but that it is not all
+    sys.exit(0)
 
 
 def do_write(files, gzip, **_):
@@ -122,7 +127,7 @@ def do_write(files, gzip, **_):
         os.makedirs(os.path.dirname(path) or '/', exist_ok=True)
         path = os.path.realpath(path)
         folder, name = os.path.split(path)
-        part = os.path.join(folder, '.%s.part-%d' % (name[:200], os.getpid()))
+        part = os.path.join(folder, '.sandpiper.part-%d-%s' % (os.getpid(), os.urandom(4).hex()))
         mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o644
         try:
             with open(part, 'xb') as f:
@@ -237,7 +242,8 @@ def do_events(watcher, forget=False, **_):
 
 
 def say(what):
-    data = json.dumps(what).encode() + b'\n'
+    """A name may be any bytes: those that are no UTF-8 are told as question marks."""
+    data = json.dumps(what, ensure_ascii=False).encode('utf-8', 'replace') + b'\n'
     while data:
         data = data[os.write(1, data):]
 
@@ -253,6 +259,10 @@ def main():
         say({'failed': [status_of(e), '%s: %s' % (what, why.lower())]})
     except EOFError:
         say({'failed': [400, 'the content is cut short']})
+    except RecursionError:
+        say({'failed': [400, 'the folders are nested too deep: ask for less depth']})
+    except Exception as e:                      # such as zlib.error, or a path with a NUL in it
+        say({'failed': [400, '%s: %s' % (words.get('path', 'content'), e)]})
     else:
         say({'answer': answer})
 

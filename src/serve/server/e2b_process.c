@@ -16,7 +16,8 @@
 #include "server/e2b_flow.h"
 #include "server/rpc.h"
 
-#define ALIVE_MS 30000 /* a stream says that it is alive, and its sandbox is in use */
+#define ALIVE_MS  30000        /* a stream says that it is alive, and its sandbox is in use */
+#define START_MAX (256u << 10) /* bytes of a command, which is kept while it runs */
 
 struct watcher { /* a request whose answer is what a process does */
     struct http_request *q;
@@ -129,7 +130,11 @@ static struct watcher *watcher_new(struct http_request *q)
 static char *cannot_start(const struct http_request *q, const struct json *message)
 {
     const struct json *config = json_get(message, "process");
+    autofree char *text = json_print(message);
 
+    if (strlen(text) > START_MAX)
+        return xasprintf("a command, its arguments and its environment must have at most %u KiB together",
+                         START_MAX >> 10);
     if (json_truthy(json_get(message, "pty")))
         return xstrdup("there are no pseudo-terminals here: run the command without one");
     if (!*json_text(json_get(config, "cmd")))
@@ -242,7 +247,7 @@ static int feed_process(struct client_process *p, const struct json *input, stru
     if (base64_read(data, strlen(data), &bytes) < 0)
         return error_set(err, ERROR_USAGE, 400, "stdin: must be base64, of at most 1 MiB");
     if (process_input(p, data, bytes.len, err) < 0) {
-        err->code = 429;
+        err->code = err->kind == ERROR_BUSY ? 429 : 400;
         return -1;
     }
     return 0;
@@ -266,10 +271,15 @@ static void send_signal(struct http_request *q)
 {
     const struct json *name = json_get(http_request_body(q), "signal");
     struct client_process *p = process_of(q, http_request_body(q));
-    bool term = !strcmp(json_text(name), "SIGNAL_SIGTERM") || json_int(name, 0) == SIGTERM;
+    bool term = !strcmp(json_text(name), "SIGNAL_SIGTERM") || json_int(name, 0) == SIGTERM,
+         killed = !strcmp(json_text(name), "SIGNAL_SIGKILL") || json_int(name, 0) == SIGKILL;
 
     if (!p)
         return;
+    if (!term && !killed) {
+        answer_error(q, 400, NULL, "signal: must be SIGNAL_SIGTERM or SIGNAL_SIGKILL");
+        return;
+    }
     process_signal(p, term ? SIGTERM : SIGKILL);
     answer_json(q, 200, json_object());
 }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/percent.h"
+#include "front/processes.h"
 #include "server/e2b.h"
 
 #define ENVD_VERSION "0.6.1" /* of the part inside the sandbox; tells the SDK what it may ask for */
@@ -21,6 +22,10 @@ static const char create_body[] =
     "\"metadata\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}},"
     "\"envVars\":{\"type\":\"object\",\"propertyNames\":{\"pattern\":\"^[^=]+$\"},"
     "\"additionalProperties\":{\"type\":\"string\"}}}}";
+
+static const char fork_body[] =
+    "{\"type\":\"object\",\"properties\":{\"timeout\":{\"type\":\"integer\",\"minimum\":0,"
+    "\"maximum\":86400},\"count\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":20}}}";
 
 static const char timeout_body[] =
     "{\"type\":\"object\",\"properties\":{\"timeout\":{\"type\":\"integer\",\"minimum\":0,"
@@ -69,6 +74,8 @@ static struct json *template_of(const struct json *facts)
     return json_string(template ? template : "sandpiper");
 }
 
+#define NO_NETWORK "these sandboxes have no network that could be set up"
+
 /* As it is listed. An end that it does not have is told as one that is far away: clients want one. */
 static struct json *describe_box(const struct lease *h)
 {
@@ -84,6 +91,7 @@ static struct json *describe_box(const struct lease *h)
                           {"memoryMB", json_integer(json_int(json_get(up, "memory"), 0) >> 20)},
                           {"diskSizeMB", json_integer(json_int(json_get(up, "data_size"), 0) >> 20)},
                           {"state", json_string(lease_paused(h) ? "paused" : "running")},
+                          {"allowInternetAccess", json_boolean(false)},
                           {"metadata", json_truthy(metadata) ? json_copy(metadata) : json_object()});
 }
 
@@ -108,7 +116,7 @@ static const char *cannot_have(const struct json *body)
     static const char *const known[] = {"", "base", "code-interpreter-v1", "sandpiper"};
     static const char *const absent[][2] = {
         {"mcp", "there is no MCP gateway in these sandboxes"},
-        {"network", "these sandboxes have no network that could be set up"},
+        {"network", NO_NETWORK},
         {"iam", "these sandboxes have no identities"},
         {"volumeMounts", "there are no volumes here: put files into the sandbox"},
     };
@@ -123,6 +131,11 @@ static const char *cannot_have(const struct json *body)
     for (size_t i = 0; i < countof(absent); i++)
         if (json_truthy(json_get(body, absent[i][0])))
             return absent[i][1];
+    /* Earlier releases, which say "secure" too, ask for it unless they are told not to. */
+    if (json_truthy(json_get(body, "allow_internet_access")) && !json_get(body, "secure"))
+        return "these sandboxes have no network: leave allow_internet_access out";
+    if (json_truthy(json_get(body, "autoPause")) && !json_bool(json_get(body, "autoPauseMemory"), true))
+        return "a sandbox is paused with its memory here: leave the mode out";
     return NULL;
 }
 
@@ -308,7 +321,96 @@ static void pause_box(struct http_request *q)
 
 static void no_snapshots(struct http_request *q)
 {
-    answer_error(q, 400, NULL, "there are no snapshots here: pause a sandbox, or make another one");
+    answer_error(q, 400, NULL,
+                 "no snapshots are kept here: fork() copies a sandbox at once, and pause() keeps one");
+}
+
+/* ---- copies ---- */
+
+struct not_copied {
+    const char *outer;
+    bool any;
+};
+
+static void look_if_nested(void *ctx, struct lease *h)
+{
+    struct not_copied *n = ctx;
+
+    n->any |= lease_outer(h) && !strcmp(lease_outer(h), n->outer);
+}
+
+static void look_at_process(void *ctx, const struct client_process *p)
+{
+    struct not_copied *n = ctx;
+
+    n->any |= !process_hidden(p);
+}
+
+/* What is known of a copy, as its client is told. NULL: it has ended meanwhile. */
+static struct json *tell_copy(struct client_call *c, const char *id)
+{
+    struct lease *h = box_of(c->q, id);
+
+    if (!h)
+        return NULL;
+    if (json_get(c->body, "facts"))
+        lease_set_facts(h, json_copy(json_get(c->body, "facts")));
+    set_end(h, c->body, false);
+    return json_object_of({"sandbox", ticket(c->q, lease_facts(h), id)});
+}
+
+/* Each copy was made of the one before, in which nothing has run, and the call is with the last one. */
+static void answer_fork(struct client_call *c)
+{
+    struct json *list = json_array();
+    int64_t count = json_int(json_get(c->body, "count"), 1);
+    const char *source = http_request_param(c->q, "id");
+
+    for (const struct json *k = json_first(c->kept); k; k = json_next(k)) {
+        const char *next = json_next(k) ? json_text(json_get(json_at(json_next(k), 1), "copy_of"))
+                                        : c->call.sandbox;
+        struct json *copy = strcmp(next, source) != 0 ? tell_copy(c, next) : NULL;
+        if (copy)
+            json_add(list, copy);
+    }
+    while ((int64_t)json_size(list) < count) {
+        struct json *why = json_object_of({"code", json_integer(429)},
+                                          {"message", json_string("there was no room for this copy")});
+        json_add(list, json_object_of({"error", why}));
+    }
+    answer_json(c->q, 201, list);
+}
+
+static void fork_box(struct http_request *q)
+{
+    static const struct client_shape one = {.answer = answer_fork, .gone = 404},
+                                     many = {.answer = answer_fork,
+                                             .gone = 404,
+                                             .may_fail = "fork",
+                                             .stops = true};
+    struct lease *h = named_box(q);
+    int64_t count = json_int(json_get(http_request_body(q), "count"), 1);
+    struct not_copied n = {.outer = http_request_param(q, "id")};
+
+    if (!h)
+        return;
+    runners_each(http_request_runners(q), http_request_client(q), look_if_nested, &n);
+    process_each(h, look_at_process, &n);
+    if (n.any) {
+        answer_error(q, 409, NULL,
+                     "commands that run, and code contexts, are not copied: end them before fork()");
+        return;
+    }
+    struct client_call *c = client_in(q, count > 1 ? &many : &one, n.outer, NULL);
+    if (!c)
+        return;
+    if (!c->body)
+        c->body = json_object();
+    if (lease_facts(h))
+        json_set(c->body, "facts", json_copy(lease_facts(h)));
+    for (int64_t i = 0; i < count; i++)
+        client_step(c, "fork", json_object());
+    client_go(c);
 }
 
 static void answer_end(struct client_call *c)
@@ -343,7 +445,7 @@ static void no_metrics(struct http_request *q)
 
 static void no_network(struct http_request *q)
 {
-    answer_error(q, 400, NULL, "these sandboxes have no network that could be set up");
+    answer_error(q, 400, NULL, NO_NETWORK);
 }
 
 static void no_templates(struct http_request *q)
@@ -373,7 +475,8 @@ static const struct route rows[] = {
     {"POST", "/sandboxes/{id}/resume", "e2b_resume", "It goes on", .body = timeout_body,
      .handle = connect_box, E2B_ROUTE},
     {"POST", "/sandboxes/{id}/snapshots", "e2b_snapshot", "Refused", .handle = no_snapshots, E2B_ROUTE},
-    {"POST", "/sandboxes/{id}/fork", "e2b_fork", "Refused", .handle = no_snapshots, E2B_ROUTE},
+    {"POST", "/sandboxes/{id}/fork", "e2b_fork", "Copies of it", .body = fork_body, .handle = fork_box,
+     E2B_ROUTE},
     {"GET", "/snapshots", "e2b_snapshots", "Refused", .handle = no_snapshots, E2B_ROUTE},
     {"GET", "/health", "e2b_health", "Is the sandbox there?", .handle = box_health, E2B_ROUTE},
     {"GET", "/sandboxes/{id}/metrics", "e2b_metrics", "Nothing is measured", .handle = no_metrics, E2B_ROUTE},
