@@ -22,7 +22,7 @@ int fetcher_run(void *ctx, struct runner_child *child, const struct json *argume
         .url = json_text(json_get(arguments, "url")),
         .max = (size_t)c->data_size,
         .ms = FETCH_MS,
-        .ca_cert = c->ca_cert,
+        .ca_cert = c->front.ca_cert,
         .loop = runner_child_loop(child),
     };
     size_t size;

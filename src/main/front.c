@@ -14,6 +14,7 @@
 #include "ask/setup.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "bot/bot.h"
 #include "config/args.h"
 #include "engine/engines.h"
 #include "engine/sweep.h"
@@ -28,8 +29,9 @@ static int front_side = -1; /* in the starter: its connection to the front */
 
 /* Of the environment a front needs these. The others are overwritten where they lie, for /proc/PID/environ
  * shows that place: any of them may be a key. */
-static void forget_environment(void)
+static void forget_environment(bool speaks_abroad)
 {
+    /* The last ten say how libcurl reaches a chat service, and whom it trusts. */
     static const char *const needed[] = {"HOME",
                                          "XDG_RUNTIME_DIR",
                                          "XDG_STATE_HOME",
@@ -40,14 +42,25 @@ static void forget_environment(void)
                                          "LISTEN_FDS",
                                          "LISTEN_FDNAMES",
                                          "TERM",
-                                         "TZ"};
+                                         "TZ",
+                                         "http_proxy",
+                                         "https_proxy",
+                                         "HTTPS_PROXY",
+                                         "all_proxy",
+                                         "ALL_PROXY",
+                                         "no_proxy",
+                                         "NO_PROXY",
+                                         "CURL_CA_BUNDLE",
+                                         "SSL_CERT_FILE",
+                                         "SSL_CERT_DIR"};
+    size_t n = speaks_abroad ? countof(needed) : countof(needed) - 10;
     char **to = environ;
 
     for (char **e = environ; *e; e++) {
         size_t len = strcspn(*e, "=");
         bool keep = false;
 
-        for (size_t i = 0; i < countof(needed); i++)
+        for (size_t i = 0; i < n; i++)
             keep |= strlen(needed[i]) == len && !memcmp(*e, needed[i], len);
         if (keep)
             *to++ = *e;
@@ -55,6 +68,27 @@ static void forget_environment(void)
             explicit_bzero(*e, strlen(*e));
     }
     *to = NULL;
+}
+
+/* The token of the chat service, which is taken out of the environment before there is a second process.
+ * NULL: there is none. The caller frees it with free_secret(). */
+static char *take_token(const struct args *a)
+{
+    const struct chat_service *service = a->names.n ? chat_service_find(a->names.v[0]) : NULL;
+    size_t len = service ? strlen(service->variable) : 0;
+    char *token = NULL, **to = environ;
+
+    for (char **e = environ; *e; e++) {
+        if (!len || strncmp(*e, service->variable, len) != 0 || (*e)[len] != '=') {
+            *to++ = *e;
+            continue;
+        }
+        free_secret(token);
+        token = xstrdup(*e + len + 1);
+        explicit_bzero(*e, strlen(*e));
+    }
+    *to = NULL;
+    return token;
 }
 
 /* ---- the settings ---- */
@@ -134,7 +168,7 @@ static int run_front(front_command *command, struct front *f, pid_t pid)
 {
     int status = 0;
 
-    forget_environment();
+    forget_environment(command == cmd_bot);
     prepare_for_many();
     autojson struct json *settings = hear_settings(f->starter, &f->set);
     int code = settings ? command(f) : 1;
@@ -155,6 +189,7 @@ static front_command *command_of(enum command command)
     return command == COMMAND_SERVE   ? cmd_serve
            : command == COMMAND_MCP   ? cmd_mcp
            : command == COMMAND_BATCH ? cmd_batch
+           : command == COMMAND_BOT   ? cmd_bot
                                       : NULL;
 }
 
@@ -162,16 +197,23 @@ static int split_off_starter(front_command *command, const struct args *a, int c
 {
     struct error err;
     int pair[2];
+    char *token = command == cmd_bot ? take_token(a) : NULL;
 
     pid_t pid = -1;
     if (starter_pair(pair, &err) == 0 && (pid = fork()) < 0)
         error_errno(&err, "the process that starts sandboxes cannot be started");
+    if (pid > 0) {
+        struct front f = {.starter = pair[0], .closed = closed, .names = &a->names, .token = token};
+
+        close(pair[1]);
+        int status = run_front(command, &f, pid);
+        free_secret(token);
+        return status;
+    }
+    free_secret(token);
     if (pid < 0)
         return print_failure(&err);
-    close(pair[pid == 0 ? 0 : 1]);
-    if (pid > 0)
-        return run_front(command, &(struct front){.starter = pair[0], .closed = closed, .names = &a->names},
-                         pid);
+    close(pair[0]);
     front_side = pair[1];
     return -1;
 }

@@ -1,4 +1,4 @@
-/* front.h - serve, mcp and batch are two processes, so that the one that reads what clients, models and
+/* front.h - serve, mcp, bot and batch are two processes, so that the one that reads what clients, models and
  * code wrote has no key of a model service. The one that the user started is the front: it never reads
  * config.yaml or .env, and its environment is wiped. The other is forked before anything is read; it loads
  * the configuration, tells the front what is in struct front_settings (config/config.h) and nothing else,
@@ -17,10 +17,11 @@ struct front {
     int starter;               /* the connection to the process that starts runners */
     int closed;                /* the mask from fd_open_standard() */
     const struct argv *names;  /* the operands of the command line */
+    const char *token;         /* bot: of the chat service, which the starter does not have; or NULL */
 };
 
 typedef int front_command(const struct front *f);
-front_command cmd_batch, cmd_mcp, cmd_serve;
+front_command cmd_batch, cmd_bot, cmd_mcp, cmd_serve;
 
 /* Does this line start a front? Then split: returns -1 in the process that is to go on with the configuration
  * and cmd_starter, and the exit code in the front, once it has served. -1 too if it does not. */

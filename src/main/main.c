@@ -21,6 +21,7 @@
 static int (*const commands[])(struct config *, int closed) = {
     [COMMAND_ASK] = cmd_ask,
     [COMMAND_BATCH] = cmd_starter,
+    [COMMAND_BOT] = cmd_starter,
     [COMMAND_CHAT] = cmd_ask,
     [COMMAND_EXEC] = cmd_exec,
     [COMMAND_CONFIG] = cmd_config,

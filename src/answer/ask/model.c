@@ -118,7 +118,7 @@ static int discover(const struct service *s, char **model, char **notice, struct
 
     for (size_t i = 0; i < n; i++)
         urls[i] = local[i].url;
-    struct llm_search search = {urls, n, c->ca_cert, DISCOVER_MS, BUSY_MS};
+    struct llm_search search = {urls, n, c->front.ca_cert, DISCOVER_MS, BUSY_MS};
     int found = c->discover && n ? llm_discover(&search, loop, model, places) : -1;
     if (loop_cancelled(loop))
         return error_set(err, ERROR_CANCELLED, 0, "interrupted");
@@ -263,7 +263,7 @@ int model_settle(const struct service *s, char **model, char **notice, struct er
     if (is_local_service(e)) {
         const char *url = e->base_url;
         enum llm_place place;
-        struct llm_search search = {&url, 1, c->ca_cert, LIST_MS, LIST_MS};
+        struct llm_search search = {&url, 1, c->front.ca_cert, LIST_MS, LIST_MS};
         if (llm_discover(&search, loop, model, &place) == 0) {
             *notice = xasprintf("Using %s, the first model at %s (-m chooses).", *model, e->base_url);
             return 0;

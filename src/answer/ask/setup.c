@@ -195,7 +195,7 @@ void setup_llm(const struct config *c, const struct endpoint *e, const char *mod
 void setup_llm_session(const struct config *c, struct llm_session *s)
 {
     *s = (struct llm_session){
-        .ca_cert = c->ca_cert,
+        .ca_cert = c->front.ca_cert,
         .connect_ms = (int)c->connect_timeout,
         .idle_ms = (int)c->idle_timeout,
         .quiet_ms = (int)c->quiet_timeout,

@@ -85,7 +85,7 @@ int setup_network(const struct config *c, struct network_setup *n, struct error 
     if (!r.n && !r.n_secrets)
         return 0;
     network_words(&r, n);
-    n->text = proxy_setup(&r, &most, c->ca_cert, err);
+    n->text = proxy_setup(&r, &most, c->front.ca_cert, err);
     return n->text ? 0 : -1;
 }
 

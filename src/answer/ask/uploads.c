@@ -54,7 +54,7 @@ int uploads_new(struct ask *a, struct error *err)
     const struct upload_options o = {
         .to = c->upload,
         .session = a->session,
-        .ca_cert = c->ca_cert,
+        .ca_cert = c->front.ca_cert,
         .connect_ms = (int)c->connect_timeout,
         .idle_ms = (int)c->idle_timeout,
         .insecure = c->allow_insecure,

@@ -213,3 +213,16 @@ void newfile_release(struct newfile *f)
     fd_close(&f->dir);
     *f = NEWFILE_INIT;
 }
+
+int newfile_copy(const char *from, const char *folder, const char *name)
+{
+    autoclose int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    struct newfile out autorelease(newfile_release) = NEWFILE_INIT;
+    ssize_t n;
+
+    if (in < 0 || newfile_open(&out, folder, 0666) < 0)
+        return -1;
+    while ((n = sendfile(out.fd, in, NULL, 1 << 30)) > 0)
+        continue;
+    return n < 0 ? -1 : newfile_name(&out, name);
+}

@@ -24,6 +24,8 @@ int newfile_open(struct newfile *f, const char *folder, int mode); /* 0, or -1 w
 int newfile_open_hidden(struct newfile *f, const char *folder, int mode);
 /* Give it its name. -1 with errno: EEXIST, and it can be tried again with another. */
 int newfile_name(struct newfile *f, const char *name);
+/* Copies a file that code may have made, so no link is followed. -1 with errno: EEXIST, the name is taken. */
+int newfile_copy(const char *from, const char *folder, const char *name);
 /* All of it at once, in a file that only the user can read. -1: ERROR_USAGE where that name is taken. */
 int newfile_write(const char *path, const void *data, size_t len, struct error *err);
 void newfile_release(struct newfile *f); /* without a name it is gone */

@@ -23,6 +23,7 @@ static const struct {
 } commands[] = {
     [COMMAND_ASK] = {"", FOR_ASK, OPERANDS_ONE},
     [COMMAND_BATCH] = {"batch", FOR_BATCH | FOR_FRONT, OPERANDS_NAMES},
+    [COMMAND_BOT] = {"bot", FOR_BOT | FOR_FRONT, OPERANDS_NAMES},
     [COMMAND_CHAT] = {"chat", FOR_ASK, OPERANDS_NONE},
     [COMMAND_EXEC] = {"exec", FOR_EXEC, OPERANDS_ONE},
     [COMMAND_CONFIG] = {"config", FOR_CONFIG | FOR_SETTINGS, OPERANDS_NONE},
@@ -244,6 +245,7 @@ static int check_options(const struct args *a, struct error *err)
                          : o->commands & FOR_SESSIONS ? "sessions"
                          : o->commands & FOR_SERVE    ? "serve"
                          : o->commands & FOR_BATCH    ? "batch"
+                         : o->commands & FOR_BOT      ? "bot"
                          : o->commands & FOR_DOCTOR   ? "doctor"
                                                       : "exec",
                          hint ? "\n" : "", hint ? hint : "");

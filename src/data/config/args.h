@@ -15,6 +15,7 @@ struct option;
 enum command {
     COMMAND_ASK,
     COMMAND_BATCH,
+    COMMAND_BOT,
     COMMAND_CHAT,
     COMMAND_EXEC,
     COMMAND_CONFIG,
@@ -48,7 +49,7 @@ struct args { /* points into argv */
     enum command command;
     const char *operand;
     bool operand_is_stdin;
-    struct argv names; /* of packages, receipt, rerun, rm and sessions: copies */
+    struct argv names; /* of bot, packages, receipt, rerun, rm and sessions: copies */
     /* exec: the words after FILE or -c CODE, the arguments of the code; ends with NULL. NULL: none */
     char *const *rest;
     struct arg *v;

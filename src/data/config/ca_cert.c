@@ -35,10 +35,10 @@ int config_check_ca_cert(const struct config *c, struct error *err)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(FILE_MOST);
 
-    if (!c->ca_cert)
+    if (!c->front.ca_cert)
         return 0;
-    autofree char *from = source_text(config_source(c, &c->ca_cert));
-    if (file_read(c->ca_cert, FILE_MOST, &text, err) < 0) {
+    autofree char *from = source_text(config_source(c, &c->front.ca_cert));
+    if (file_read(c->front.ca_cert, FILE_MOST, &text, err) < 0) {
         err->kind = ERROR_USAGE;
         return error_wrap(err, "%s", from);
     }
@@ -47,5 +47,6 @@ int config_check_ca_cert(const struct config *c, struct error *err)
     const char *step = text.len > 1 && !memcmp(text.data, "\x30\x82", 2)
                            ? "Convert it to PEM: openssl x509 -inform der -in FILE -out FILE.pem"
                            : "It must be in PEM format, with -----BEGIN CERTIFICATE-----";
-    return error_set(err, ERROR_USAGE, 0, "%s: %.300s contains no certificate\n%s", from, c->ca_cert, step);
+    return error_set(err, ERROR_USAGE, 0, "%s: %.300s contains no certificate\n%s", from, c->front.ca_cert,
+                     step);
 }

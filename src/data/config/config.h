@@ -35,16 +35,20 @@ struct config_choice {
     } provider, base_url, model, api_key;
 };
 
-/* What serve and mcp tell the process that speaks with strangers (main/front.h): each option of the table
- * whose value is in here, and nothing else. So no key can be in here. */
+/* What serve, mcp and bot tell the process that speaks with strangers (main/front.h): each option of the
+ * table whose value is in here, and nothing else. So no key can be in here. */
 struct front_settings {
     const char *listen, *token_file; /* token_file NULL: a fresh token */
     const char *public_url, *model;  /* or NULL */
     const char *log;                 /* "off", "text", "json" */
+    const char *ca_cert;             /* or NULL */
     struct argv allow_hosts, proxies, allow_packages;
     int max_sandboxes, pool_size;
     int64_t ttl, queue; /* ms */
     bool quiet, verbose;
+    /* bot */
+    const char *api_url;      /* or NULL: the service's own */
+    int per_user, per_server; /* questions in an hour; 0: no limit */
     /* batch; some are of other commands too */
     const char *output, *out_dir, *template, *prepare, *jobs, *only, *settle, *format; /* or NULL */
     int limit, shuffle, epochs, max_errors; /* 0: none; epochs at least 1 */
@@ -78,8 +82,7 @@ struct config {
     int max_rounds;
     int64_t max_time; /* ms; 0: no limit */
     /* model */
-    const char *provider, *base_url, *api, *api_key, *dialect, *vision, *reasoning_effort, *ca_cert,
-        *dotenv_how;
+    const char *provider, *base_url, *api, *api_key, *dialect, *vision, *reasoning_effort, *dotenv_how;
     struct argv api_key_command;
     bool stream, discover, allow_insecure, snapshots, offline;
     int max_tokens, context; /* 0: not set */

@@ -353,7 +353,7 @@ struct model_facts endpoint_facts(const struct config *c, const struct endpoint 
 
 int endpoint_look(struct config *c, struct endpoint *e, struct error *err)
 {
-    *e = (struct endpoint){.ca_cert = c->ca_cert};
+    *e = (struct endpoint){.ca_cert = c->front.ca_cert};
     if (explicit_choice(c, e, err) < 0)
         return -1;
     if (!e->found && implicit_choice(c, e, 2, err) < 0)

@@ -33,6 +33,7 @@ static const char everything[] =
     "       sandpiper - < FILE                the question is all of stdin\n"
     "       sandpiper exec FILE|-|-c CODE [ARG]...   Python in the sandbox, no model\n"
     "       sandpiper batch FILE -o RESULTS   ask the questions of a file at once\n"
+    "       sandpiper bot discord             answer questions on Discord\n"
     "       sandpiper config                  show settings and their sources\n"
     "       sandpiper doctor                  check engines, limits, key and model\n"
     "       sandpiper mcp                     the sandbox for an MCP client\n"
@@ -101,6 +102,20 @@ static const struct topic {
      "\nExit codes: 0 all answered, 1 some not, or left; 2 usage, or FILE of --prepare\n"
      "failed; 3 no sandbox starts, 75 the service cannot be reached or the quota is used\n"
      "up, 77 it refuses the key, 130 interrupted, 143 terminated.\n",
+     NULL},
+    {"bot", FOR_BOT | FOR_FRONT, "answer questions on Discord",
+     "Usage: DISCORD_TOKEN=... sandpiper bot discord [OPTION]...\n\n"
+     "Answers who mentions the bot, replies to it or writes to it directly. A mention\n"
+     "in a channel begins a thread (where the bot cannot, it replies). A thread, or\n"
+     "the direct messages of a user, is a conversation with a sandbox of its own.\n"
+     "Attached files are in its /mnt/data; figures and files come back attached.\n"
+     "Answers mention nobody. A question that was accepted is answered once, even\n"
+     "after a restart. No privileged intent is needed.\n",
+     " Server ",
+     " model provider base-url system max-time max-cost languages verify sandbox"
+     " timeout memory with ca-cert quiet verbose config help ",
+     "\nExit codes: 0 stopped, 1 Discord cannot be reached, 2 usage, or it refuses what\n"
+     "the bot asks for, 77 it refuses the token. Manual: man sandpiper-serve, BOT.\n",
      NULL},
     {"chat", FOR_NONE, "the chat: its commands and keys", /* they follow, see main.c */
      "Usage: sandpiper [OPTION]...\n"

@@ -44,11 +44,12 @@ enum {
     FOR_SESSIONS = 1024,
     FOR_SERVE = 2048,
     FOR_NONE = 4096,  /* of a command that has no options */
-    FOR_FRONT = 8192, /* mcp, serve and batch, which name their sandboxes themselves */
+    FOR_FRONT = 8192, /* mcp, serve, bot and batch, which name their sandboxes themselves */
     FOR_RECEIPT = 16384,
     FOR_RERUN = 32768,
     FOR_BATCH = 65536,
     FOR_PACKAGES = 131072,
+    FOR_BOT = 262144,
     FOR_NAMED = FOR_ASK | FOR_EXEC | FOR_CONFIG | FOR_REPLY | FOR_REQUEST,
     FOR_ALL = FOR_NAMED | FOR_FRONT,
     /* those of whoever sits at the program: no client of a server's, no row of a batch, no receipt */

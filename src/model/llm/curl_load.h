@@ -31,7 +31,7 @@ struct loop;
 #define CURL_FUNCTIONS(X) \
     X(global_init) X(getdate) \
     X(easy_init) X(easy_setopt) X(easy_getinfo) X(easy_perform) X(easy_reset) X(easy_cleanup) \
-    X(easy_strerror) \
+    X(easy_strerror) X(easy_send) X(easy_recv) \
     X(multi_init) X(multi_add_handle) X(multi_remove_handle) X(multi_perform) X(multi_poll) \
     X(multi_info_read) X(multi_setopt) X(multi_cleanup) \
     X(slist_append) X(slist_free_all)

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sendfile.h>
 #include <unistd.h>
 
 #include "base/base64.h"
@@ -271,20 +270,6 @@ static bool ask_later(struct place *p)
     return true;
 }
 
-/* Copies a file that code made out of its runner's folder, which ends with the runner. -1 with errno. */
-static int keep_row_file(const char *from, const char *folder, const char *name)
-{
-    autoclose int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    struct newfile out autorelease(newfile_release) = NEWFILE_INIT;
-    ssize_t n;
-
-    if (in < 0 || newfile_open(&out, folder, 0666) < 0)
-        return -1;
-    while ((n = sendfile(out.fd, in, NULL, 1 << 30)) > 0)
-        continue;
-    return n < 0 ? -1 : newfile_name(&out, name);
-}
-
 /* The files of a row, as its line names them: with a path where --out keeps them. */
 static struct json *row_files(struct batch *b, const struct row *r, const struct json *result)
 {
@@ -297,7 +282,7 @@ static struct json *row_files(struct batch *b, const struct row *r, const struct
         autofree char *own = name_plain(name);
         struct error err = {0};
         bool kept = folder && file_mkdirs(folder, 0777, &err) == 0
-                    && (keep_row_file(json_text(json_get(f, "path")), folder, own) == 0 || errno == EEXIST);
+                    && (newfile_copy(json_text(json_get(f, "path")), folder, own) == 0 || errno == EEXIST);
         autofree char *path = kept ? xasprintf("%s/%s", folder, own) : NULL;
 
         json_add(list, json_object_of({"name", json_string(name)}, {"size", json_copy(json_get(f, "size"))},

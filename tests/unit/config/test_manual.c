@@ -146,7 +146,7 @@ static void pages_of_help(void **state)
         {"config", FOR_CONFIG | FOR_SETTINGS, 24},
         {"doctor", FOR_CONFIG | FOR_DOCTOR, 60},
         {"gc", FOR_CONFIG, 16},
-        {"help", 0, 28},
+        {"help", 0, 29},
         {"chat", 0, 12},
         {"version", 0, 8},
         {"mcp", FOR_FRONT, 52},
