@@ -96,6 +96,7 @@ async function cell(mark, kind) {
   const ended = new Promise(good => { stop = () => good(null); });
   let begun;
   globalThis.__sp_go = () => {
+    fs.writeSync(WORDS, mark + 'B');
     const expression = rewrite(code) + '\n//# sourceURL=cell';
     begun = post('Runtime.evaluate', { expression, replMode: true, awaitPromise: true });
   };

@@ -22,7 +22,9 @@ def read_now(fd):
 
 class Kernel(Command):                  # noqa: from commands.py
     """An interpreter. It is told of a cell by a line with the nonce in hexadecimal digits, finds the code in
-    a memory file, and answers as the worker does: with a record that begins with that nonce, in one write."""
+    a memory file, and answers as the worker does: with a record that begins with that nonce, in one write.
+    Before it runs the code it says so (the nonce and B): an interrupt that came earlier would be lost, or
+    end the interpreter."""
     def __init__(self, name, again):
         need(INTERPRETERS[name].lower())
         self.how = globals()[INTERPRETERS[name]](*KERNEL_FDS)
@@ -64,6 +66,7 @@ class Kernel(Command):                  # noqa: from commands.py
             while left > 0 and (data := read_now(fd)):
                 left -= len(data)
         self.said, self.heap, self.mark = None, b'', supervisor.nonce.hex().encode()
+        self.runs = self.early = False          # its code runs; an interrupt came before that
         settings = supervisor.settings
         stdin, words = settings.get(ORDER_STDIN, b''), settings.get(ORDER_ARGUMENTS, b'').split(b'\0')[:-1]
         code = self.how.before(stdin and OPTIONS['data'].encode() + b'/' + stdin, words) + code
@@ -82,6 +85,10 @@ class Kernel(Command):                  # noqa: from commands.py
             signal_session(self.pid, _signal.SIGKILL)           # noqa: from requests.py
         elif data and self.said is None:
             self.heap += data
+            if not self.runs and self.mark + b'B' in self.heap:
+                self.runs = True
+                if self.early:
+                    self.signal(supervisor, _signal.SIGINT)
             at = self.heap.find(self.mark + RECORD_RESULT)
             begin = at + len(self.mark) + 5
             end = begin + int.from_bytes(self.heap[begin - 4:begin], 'little')
@@ -111,6 +118,9 @@ class Kernel(Command):                  # noqa: from commands.py
     def signal(self, supervisor, number):
         supervisor.interrupted = True
         if number == _signal.SIGINT:
+            if not self.runs:
+                self.early = True
+                return
             try:
                 posix.kill(-self.pid, number)   # once to each: a second one could be the next cell's
             except OSError:
