@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import subprocess
+import threading
 from urllib.parse import urlsplit
 
 from conftest import HANG
@@ -19,12 +20,17 @@ class Server:
         self.host = urlsplit(self.url).netloc
 
     def line(self, pattern):
-        for raw in iter(self.process.stderr.readline, b""):
-            self.seen.append(raw.decode("utf-8", "replace"))
-            found = re.search(pattern, self.seen[-1])
-            if found:
-                return found.group(1)
-        raise AssertionError("it ended: %s" % self.seen)
+        late = threading.Timer(2 * HANG, self.process.kill)
+        late.start()
+        try:
+            for raw in iter(self.process.stderr.readline, b""):
+                self.seen.append(raw.decode("utf-8", "replace"))
+                found = re.search(pattern, self.seen[-1])
+                if found:
+                    return found.group(1)
+        finally:
+            late.cancel()
+        raise AssertionError("it ended, or was silent for too long: %s" % self.seen)
 
     def open(self, path, body=None, method=None, **headers):
         """The response, not yet read."""

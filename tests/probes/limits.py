@@ -33,10 +33,10 @@ for i in range(8):
         for at in range(0, len(b), 1 << 20):
             for page in range(at, at + (1 << 20), 4096): b[page] = 1
             struct.pack_into('I', counts, 4 * i, (at >> 20) + 1)
-        time.sleep(5)
+        time.sleep(60)
         os._exit(0)
     kids[pid] = i
-end = time.monotonic() + 1.2
+end = time.monotonic() + float(os.environ.get('PROBE_SECONDS', 1.2))
 while kids and time.monotonic() < end:
     for pid in list(kids):
         if os.waitpid(pid, os.WNOHANG)[0]: del kids[pid]

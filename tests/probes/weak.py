@@ -71,7 +71,7 @@ class Weak:
             p.wait()
         shutil.rmtree(self.dir, ignore_errors=True)
 
-    def run(self, *args, env=None, timeout=60):
+    def run(self, *args, env=None, timeout=120):
         p = self.start(*args, env=env)
         try:
             out, err = p.communicate(timeout=timeout)
@@ -105,7 +105,7 @@ def why_not():
 def run_cell(weak, probe, env=None):
     """The code of a cell as a program of its own, told as the session would tell it."""
     mark = new_mark()
-    r = weak.run(weak.write("cell.py", probe.code.replace(MARK, mark)), timeout=20, env=env)
+    r = weak.run(weak.write("cell.py", probe.code.replace(MARK, mark)), env={"PROBE_SECONDS": "60", **(env or {})})
     cell = Cell({"code": probe.code})
     cell.finish(dict(status="ok" if r.code == 0 else "exception", value=None, error={"text": "", "traceback": r.err}, notices=[],
                      state_lost=False, state_restored=False, seconds=0.1,
