@@ -13,7 +13,7 @@ from program import HANG, descendants, name_of
 from serving import Server
 
 HOSTILE = """
-ls -d /root/.ssh /home/* 2>&1 | grep -c 'No such'
+ls -d /root/.ssh /home/*/* 2>/dev/null | grep -c .
 (exec 3<>/dev/tcp/192.0.2.1/80) 2>/dev/null && echo network yes || echo network no
 touch /usr/x 2>/dev/null && echo root writable || echo root read-only
 env | grep -c KEY
@@ -55,7 +55,7 @@ def test_exit_codes(sandpiper, code, exit_code, said):
 
 def test_the_same_walls(sandpiper_on):
     r = sandpiper_on.run("exec", "--language", "sh", "-", stdin=HOSTILE, env={"OPENAI_API_KEY": "test-key"})
-    assert r.out.splitlines()[1:] == ["network no", "root read-only", "0", "0", "/mnt/data", "0"] and int(r.out.split()[0]) >= 1, r
+    assert r.out.splitlines()[1:] == ["network no", "root read-only", "0", "0", "/mnt/data", "0"] and r.out.split()[0] == "0", r
 
 
 def test_the_same_limits(sandpiper_on):
