@@ -39,7 +39,7 @@ model | python3-venv   |                      |              |                 |
 image | debootstrap python3-venv
 deb   | python3 debhelper dpkg-dev fakeroot lintian
 machine | debootstrap
-engines | docker.io/docker-ce podman runc/containerd.io uidmap openssh-server openssh-client slurm-wlm munge debootstrap
+engines | docker.io/docker-ce podman runc/containerd.io uidmap runsc openssh-server openssh-client slurm-wlm munge debootstrap
 test  | clang clang-format shellcheck libclang-rt-dev libcmocka-dev python3-pytest python3-pytest-xdist python3-pytest-timeout python3-pexpect
 test  | python3-yaml python3-jsonschema python3-openpyxl openssl mandoc tmux python3-pyte python3-nbformat npm/nodejs chromium iproute2
 '

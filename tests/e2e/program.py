@@ -234,6 +234,8 @@ class Sandpiper:
             env["SANDPIPER_SANDBOX"] = "bwrap"
         if self.engine in ("docker", "podman", "auto", None) and "SANDPIPER_IMAGE" in os.environ:
             env["SANDPIPER_IMAGE"] = IMAGE
+        if self.engine in ("docker", "podman") and "SANDPIPER_RUNTIME" in os.environ:
+            env["SANDPIPER_RUNTIME"] = os.environ["SANDPIPER_RUNTIME"]
         if self.url:
             env["OPENAI_BASE_URL"] = self.url
             env["SANDPIPER_MODEL"] = self.model or "test-model"

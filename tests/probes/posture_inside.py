@@ -63,8 +63,8 @@ def clone(flags):
 
 
 status = dict(line.rstrip("\n").split(":", 1) for line in open("/proc/self/status"))
-out["I07"] = [status[c].strip() for c in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")]
-out["I08"] = [status["NoNewPrivs"].strip(), status["Seccomp"].strip()]
+out["I07"] = [status.get(c, "0" * 16).strip() for c in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")]     # gVisor has no ambient set
+out["I08"] = [str(libc.prctl(39, 0, 0, 0, 0)), status["Seccomp"].strip()]
 out["I09"] = [os.getuid(), os.geteuid(), os.getgid()]
 out["I03"] = sorted(line.split(":")[0].strip() for line in open("/proc/net/dev").readlines()[2:])
 
@@ -188,7 +188,7 @@ out["I35"] = attempt(lambda: on_folder(PROGRAM, fcntl.F_SETLEASE, fcntl.F_RDLCK)
 out["I36"] = attempt(lambda: on_folder("/usr/bin", fcntl.F_NOTIFY, 1))
 out["I37"] = attempt(lambda: lock(PROGRAM))
 out["I23"] = [os.path.join(r, f) for r, _, names in os.walk("/sys/fs/cgroup") for f in names if os.access(os.path.join(r, f), os.W_OK)]
-out["I25"] = [line for name in ("shm", "msg", "sem") for line in open("/proc/sysvipc/" + name).read().splitlines()[1:]] + os.listdir("/dev/shm")
+out["I25"] = [line for name in ("shm", "msg", "sem") if os.path.exists("/proc/sysvipc") for line in open("/proc/sysvipc/" + name).read().splitlines()[1:]] + os.listdir("/dev/shm")
 out["I29"] = [attempt(lambda: os.readlink("/proc/%d/%s" % (pid, what))) for pid in {1, os.getppid()} for what in ("root", "cwd", "exe")]
 out["I21"] = sorted(os.listdir("/dev"))
 out["I21b"] = attempt(lambda: os.mknod("/mnt/data/null", 0o20666, os.makedev(1, 3)))

@@ -59,7 +59,9 @@ static void push_limits(const struct engine_plan *p, struct argv *out)
         argv_option(out, "--memory-swap", "%lld", (long long)o->memory);
         if (p->holds_cpu)
             argv_option(out, "--cpus", "%g", o->cpus);
-        argv_option(out, "--pids-limit", "%d", plan_pids(o));
+        /* gVisor's kernel is in there too: some 50 threads, and four or five more for each process of the code. */
+        argv_option(out, "--pids-limit", "%d",
+                    runtime_is_gvisor(p->runtime) ? 5 * plan_pids(o) + 64 : plan_pids(o));
     } else {
         push_ulimit(p, out, RLIMIT_DATA, "data", o->memory);
     }
@@ -212,7 +214,7 @@ static enum engine_fault explain_image(const struct engine_plan *p, struct error
 
 static enum engine_fault explain_runtime(const struct engine_plan *p, struct error *err)
 {
-    bool gvisor = !strncmp(p->o->runtime, "runsc", 5);
+    bool gvisor = runtime_is_gvisor(p->o->runtime);
 
     error_set(err, ERROR_SANDBOX, 0, "unknown runtime %.100s\n%s%s, or leave out --runtime", p->o->runtime,
               gvisor ? "install gVisor" : "check its name",
@@ -265,6 +267,13 @@ enum engine_fault container_explain(const struct engine_plan *p, const char *sai
                   "image %s has no python3\n"
                   "use another image (--image), or build ours: make image",
                   p->o->image);
+        return FAULT_OTHER;
+    }
+    if (strstr(said, "with network enabled in root network namespace")) {
+        error_set(
+            err, ERROR_SANDBOX, 0,
+            "runsc is too old for this kernel\ninstall a newer one, or have it set up no network, which "
+            "the sandbox has not anyway: sudo runsc install -- --network=none");
         return FAULT_OTHER;
     }
     autofree char *line = scrub_line(said + (!strncmp(said, "docker: ", 8) ? 8 : 0), SCRUB_TERMINAL);

@@ -154,12 +154,6 @@ static void tell_failure(struct engine_run *r)
     r->given.done(r->given.ctx, -1, &err);
 }
 
-/* gVisor opens no socket of the host from inside unless its configuration allows it. */
-static bool no_host_socket(const char *runtime)
-{
-    return runtime && !strncmp(runtime, "runsc", 5);
-}
-
 static bool needs_socket(const struct engine_options *o)
 {
     return o->name || o->no_proxy || (o->mounts && o->mounts->n);
@@ -193,7 +187,7 @@ static void begin_next(void *ctx)
         return;
     }
     xreplace(&a->runtime, xstrdup(r->o->runtime));
-    a->stdio = no_host_socket(a->runtime);
+    a->stdio = runtime_is_gvisor(a->runtime); /* it opens no socket of the host */
     if (r->from_cache && r->at == 0) {
         /* It may have been necessary only once, on a busy machine. */
         a->stdio = a->stdio || (r->cached.stdio && !needs_socket(r->o));
@@ -539,7 +533,7 @@ int engine_argv(const struct engine_options *o, const char *guest, size_t i, str
         .profile = "RUNTIME/ID/seccomp",
         .uid = UID_RANGE_FIRST,
         .runtime = ours ? m.runtime : o->runtime,
-        .stdio = ours ? m.stdio : no_host_socket(o->runtime),
+        .stdio = ours ? m.stdio : runtime_is_gvisor(o->runtime),
         .channel = 3,
         .seccomp = 4,
         .info = 5,

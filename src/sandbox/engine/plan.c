@@ -18,6 +18,13 @@ int plan_pids(const struct engine_options *o)
     return o->pids + o->snapshots;
 }
 
+bool runtime_is_gvisor(const char *runtime)
+{
+    const char *slash = runtime ? strrchr(runtime, '/') : NULL;
+
+    return runtime && !strncmp(slash ? slash + 1 : runtime, "runsc", 5);
+}
+
 void plan_guest_words(const struct engine_plan *p, const char *channel, struct argv *out)
 {
     /* -I: take nothing from the environment or the working directory; -S: no site, which saves the
@@ -33,7 +40,8 @@ void plan_options(const struct engine_plan *p, struct argv *out)
     /* Where other sandboxes have the same uid, the supervisor keeps a reserve: see set_limits in bwrap.c. */
     argv_pushf(out, "nofile=%d", p->shares_user ? p->o->open_files : 0);
     argv_pushf(out, "pending=%d", p->shares_user ? PENDING_MOST : 0);
-    argv_pushf(out, "files=%d", p->engine->holds_files ? 0 : p->o->data_files);
+    argv_pushf(out, "files=%d",
+               p->engine->holds_files && !runtime_is_gvisor(p->runtime) ? 0 : p->o->data_files);
     argv_pushf(out, "snapshots=%d", p->o->snapshots);
     argv_pushf(out, "memory=%lld", p->holds_memory ? (long long)p->o->memory : 0);
     if (p->o->program)

@@ -59,6 +59,7 @@ void plan_options(const struct engine_plan *p, struct argv *out);
 bool plan_blames_mount(const struct engine_plan *p, const char *said, struct error *err);
 /* How many processes it may have: what was asked for, and one more for the snapshot, which does not count. */
 int plan_pids(const struct engine_options *o);
+bool runtime_is_gvisor(const char *runtime); /* may be NULL */
 /* Call each() with every variable of the environment inside. The thread counts follow the CPU limit. */
 void plan_environment(const struct engine_plan *p,
                       void (*each)(void *ctx, const char *name, const char *value), void *ctx);

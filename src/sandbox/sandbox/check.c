@@ -12,6 +12,7 @@
 #include "base/size.h"
 #include "engine/client.h"
 #include "engine/engines.h"
+#include "engine/plan.h"
 #include "limits/cgroup.h"
 #include "process/child.h"
 #include "process/loop.h"
@@ -81,7 +82,7 @@ static void check_limits(const struct sandbox_options *o, const struct engine_fa
     if (held.cpus > 0)
         argv_pushf(&out->holds, "%g CPU%s", held.cpus, held.cpus == 1 ? "" : "s");
     argv_pushf(&out->holds, "%s in /mnt/data", size_text(o->run.data_size).text);
-    if (engine->holds_files)
+    if (engine->holds_files && !runtime_is_gvisor(run->runtime))
         argv_pushf(&out->holds, "%d files", o->run.data_files);
     else
         argv_pushf(&out->holds, "%d files (counted after each run)", o->run.data_files);

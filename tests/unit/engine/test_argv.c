@@ -307,6 +307,10 @@ static void test_runtime(void **state)
     assert_string_equal(a.v[1], "run"); /* docker has it as an option of run, podman before */
     assert_string_equal(a.v[2], "--runtime");
     assert_string_equal(a.v[3], "runsc");
+    autofree char *pids = xasprintf("%d", 5 * plan_pids(p.o) + 64); /* its own threads count, too */
+    autofree char *files = xasprintf("files=%d", p.o->data_files);  /* no inode limit of a tmpfs there */
+    has_pair(&a, "--pids-limit", pids);
+    has(&a, files);
     argv_release(&a);
     o.runtime = "runsc";
     for (int i = 0; i < 2; i++) { /* gVisor shares no socket: attached pipes at once */
@@ -534,6 +538,12 @@ static void test_explanations(void **state)
          "hybrid mode", "podman run", FAULT_RUNTIME},
         {&engine_docker, "exec: \"python3\": executable file not found in $PATH: unknown.", "has no python3",
          "--image", FAULT_OTHER},
+        {&engine_docker,
+         "docker: Error response from daemon: OCI runtime start failed: starting container: setting up "
+         "network: "
+         "creating interfaces from net namespace \"/proc/1/ns/net\": cannot run with network enabled in root "
+         "network namespace: unknown",
+         "too old for this kernel", "runsc install -- --network=none", FAULT_OTHER},
         {&engine_docker, "something new", "something new", "docker run", FAULT_OTHER},
         {&engine_bwrap,
          "bwrap: No permissions to create new namespace, likely because the kernel does not allow it",
