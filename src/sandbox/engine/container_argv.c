@@ -59,7 +59,7 @@ static void push_limits(const struct engine_plan *p, struct argv *out)
         argv_option(out, "--memory-swap", "%lld", (long long)o->memory);
         if (p->holds_cpu)
             argv_option(out, "--cpus", "%g", o->cpus);
-        /* gVisor's kernel is in there too: some 50 threads, and four or five more for each process of the code. */
+        /* gVisor's kernel is in there too: 50 threads, and four or five for each process of the code. */
         argv_option(out, "--pids-limit", "%d",
                     runtime_is_gvisor(p->runtime) ? 5 * plan_pids(o) + 64 : plan_pids(o));
     } else {
