@@ -95,6 +95,9 @@ OWN = [
     ('first.txt', 'Alpha                              Alpha  10\n' + rows('Name %(two)s    %(two)s   3%(two)s   4%(two)s      Name %(two)s %(two)s\n'), "len(df) == 21 or 'before them: Alpha' in said"),
     ('ends.txt', '|obsid |  z   |  name   |\n' + rows('|%(two)s    |  0.%(two)s |  n %(i)d  |\n'), "list(df) == ['obsid', 'z', 'name'] and df['name'][3] == 'n 3'"),
     ('grid.txt', '+----+------+\n| id | name |\n+====+======+\n' + rows('|  %(i)d | n%(i)d   |\n+----+------+\n'), "df.shape == (20, 2) and df['id'].sum() == 190"),
+    ('bar.txt', '(\n|\n(\n', "df is None"),
+    ('ipac.tbl', '\\catalog = x\n| ra   | dec  |\n| real | real |\n' + rows('  1%(two)s    2%(two)s\n'), "df is None or 'real' not in set(df.iloc[:, 0])"),
+    ('blanks.csv', 'a;b;c\n' + rows('%(i)d;x;%(i)d\n') + '   ;   ;   \n', "df['a'].isna().sum() == 1 and df['c'].isna().sum() == 1 and \"na_values=['   ']\" in said"),
     ('rails.log', rows("E, [2017-08-%(two)sT18:15:08.067497 #48598] ERROR -- Kitchen: number %(i)d\n"), "set(df['level']) == {'ERROR'} and df['time'][12].day == 13"),
     ('dump.sql', 'INSERT INTO `t` VALUES (0,\'n0\'),\n' + rows("(%(i)d,'n'),\n"), 'df is None'),
 ]
@@ -124,6 +127,10 @@ def test_own_cases(tmp_path, name, content, expect):
     ('broken.xml', '<?xml version="1.0"?><a><b>1</b><c></a>', "'<b>1' in text and 'ET.' not in said"),
     ('bare.geojson', '{"type": "FeatureCollection", "features": [{"type": "Feature", "geometry": {"type": "Point", "coordinates": [9, 48]}}]}', "len(data['features']) == 1 and '1 feature without properties' in said"),
     ('some.geojson', '{"type": "FeatureCollection", "features": [{"type": "Feature", "geometry": null, "properties": {"a": 1}}, {"type": "Feature", "geometry": null}]}', "len(df) == 2 and df['a'][0] == 1"),
+    ('votable.xml', '<?xml version="1.0"?><VO><TABLE>' + rows('<f a="%(i)d" b="2"/>') + '</TABLE></VO>', "df.shape == (20, 2)"),
+    ('latin.xml', '<?xml version="1.0" encoding="ISO-8859-1"?><r>'.encode() + rows('<e><n>%(i)d</n><c>Köln</c></e>').encode('latin-1') + b'</r>', "df['c'][3] == 'Köln'"),
+    ('words.html', '<html><table>' + rows('<tr><td>word %(i)d</td><td>other</td></tr>') + '</table></html>', "df.shape == (20, 2)"),
+    ('quotes.arff', '@relation r\n@attribute n string\n@attribute m numeric\n@data\n' + rows('"O\'Neil, Tom",%(i)d\n'), "df['n'][0] == \"O'Neil, Tom\" and df['m'].sum() == 190"),
     ('alarm.ics', 'BEGIN:VEVENT\nDESCRIPTION:Ours\nBEGIN:VALARM\nDESCRIPTION:Ring\nEND:VALARM\nEND:VEVENT\n' * 3, "set(df['DESCRIPTION']) == {'Ours'} and 'TRIGGER' not in df"),
     ('page.xls', '<html><table><tr><th>id</th><th>v</th></tr>' + rows('<tr><td>%(i)d</td><td>2</td></tr>') + '</table></html>', "df.shape == (20, 2)"),
 ])

@@ -223,7 +223,7 @@ def kinds_of(path, text):
         lines = first == '{' and one.endswith('}') and '\n' in text.strip()
         return (json_lines, json_text) if lines else (json_text, json_lines, log_text)
     if first == '<' and re.search(r'<(!doctype )?html|<table', text[:4000], re.I):
-        return (web_page,)
+        return (web_page,) if re.search(r'<(!doctype )?html', text[:4000], re.I) else (web_page, xml_text)
     if text.lstrip()[:5] == '<?xml' or first == '<' and end in ('xml', 'svg', 'gpx', 'kml', 'rss'):
         return (xml_text,)
     prose = ('py', 'html', 'htm', 'xml', 'c', 'h', 'js', 'sql')

@@ -206,7 +206,7 @@ def arff(path, text, encoding, whole):
     names = [a or b or c for a, b, c in
              re.findall(r'(?im)^@attribute\s+(?:\'([^\']+)\'|"([^"]+)"|(\S+))', parts[0])]
     args = {'skiprows': parts[0].count('\n') + 1, 'header': None, 'names': names, 'comment': '%',
-            'skipinitialspace': True, 'quotechar': "'"}
+            'skipinitialspace': True, 'quotechar': max('\'"', key=parts[-1].count)}
     return own_form(path, OwnProposal(args, encoding, ',', len(names))) if whole and len(parts) > 1 else None
 
 
@@ -234,13 +234,14 @@ def ruled(path, text, encoding, whole):
                                            lambda i: '|' in lines[i] or is_rule(lines[i])):
         group = list(group)
         rows = [i for i in group if not is_rule(lines[i])] if inside else []
-        ends = all(lines[i].strip()[::len(lines[i].strip()) - 1] == '||' for i in rows)
-        if len(rows) > 1 and (ends or rows[0] + 1 in group and re.search('[|+]', lines[rows[0] + 1])
-                              and rows[1] > rows[0] + 1) and len({lines[i].count('|') for i in rows}) == 1:
-            found.append((len(rows) - 1, -rows[0], rows))
-    if not found:
+        below = len(rows) > 1 and rows[1] > rows[0] + 1 and re.search('[|+]', lines[rows[0] + 1])
+        if len(rows) > 1 and len({lines[i].count('|') for i in rows}) == 1 and (below or all(
+                re.fullmatch(r'\|.*\|', lines[i].strip()) for i in rows)):
+            found.append((len(rows) - 1, -rows[0], bool(below), rows))
+    other = sum(bool(s.strip()) and '|' not in s and not is_rule(s) for s in lines) if found else 0
+    n, _, below, rows = max(found, default=(0, 0, False, []))
+    if not rows or not below and other > n // 10:   # a heading of other lines
         return None
-    n, _, rows = max(found)
     rules = [i for i in range(rows[1], rows[-1]) if i not in rows[1:]]
     names = [c.strip() for c in lines[rows[0]].strip().strip('|').split('|')]
     args = {'sep': r'\s*\|\s*', 'engine': 'python', 'header': None, 'names': names, 'nrows': n, 'quoting': 3,
@@ -248,7 +249,6 @@ def ruled(path, text, encoding, whole):
     if lines[rows[1]].lstrip().startswith('|'):
         args['usecols'] = list(range(1, len(names) + 1))
     p = OwnProposal(args, encoding, ' | ', len(names))
-    other = sum(bool(s.strip()) and '|' not in s and not is_rule(s) for s in lines)
     p.notes += ['left out: %s around the table' % count(other, 'line')] * (other > 0)
     p.notes += ['%d tables are in it; this is the largest' % len(found)] * (len(found) > 1)
     return own_form(path, p) if len(rules) < 100 else None
@@ -309,7 +309,8 @@ def web_page(path, text, encoding, whole):
         line = 'df = %s[%d]' % (code % (path, encoding), largest)
         frame = found[largest]
         rows = [[cell_text(v) for v in row] for row in frame.head(20).itertuples(index=False)]
-        if frame.columns[0] == 0 and len(rows) > 2 and has_header(rows):    # a first row of <td>
+        data = any(len(cells) > 2 and all(map(typed, cells[1:])) for cells in zip(*rows))
+        if frame.columns[0] == 0 and data and has_header(rows):     # a first row of <td>
             line = line.replace(')[', ', header=0)[')
             frame = pd.read_html(given[0][1], encoding='utf-8', header=0)[largest]
         t = table_of('df', [line], [(line[5:], frame)], 'import pandas as pd')

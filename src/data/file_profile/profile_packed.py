@@ -169,7 +169,7 @@ def xml_text(path, text, encoding, whole):
             TROUBLE.append('its XML is broken: ' + clean(e, 60))
         if whole or not found:
             return None
-    t = xml_records(path, text, found) if whole and has('pandas') else None
+    t = xml_records(path, text, found, encoding) if whole and has('pandas') else None
     if t:
         said = told([read] + import_first(t.lines), t)
         room = MOST - len(said) - 80
@@ -180,7 +180,7 @@ def xml_text(path, text, encoding, whole):
     return said + '\n' + listed[:room] if t else read + '\n' + listed
 
 
-def xml_records(path, text, found):
+def xml_records(path, text, found, encoding):
     """A Table of the elements that occur often and have several attributes or elements with text; None."""
     fields = {}
     for place, (n, attributes, _) in found.items():
@@ -197,6 +197,7 @@ def xml_records(path, text, found):
     space = re.search(r'\sxmlns%s="([^"]+)"' % (':' + prefix if prefix else ''), text[:4000])
     spaces = ', namespaces=%r' % {prefix or 'x': space[1]} if space else ''
     xpath = './/%s%s' % ((prefix or 'x') + ':' if space else '', name)
+    spaces += ', encoding=%r' % encoding if encoding != 'utf-8' else ''
     line = "df = pd.read_xml(%r, xpath=%r%s, parser='etree')" % (path, xpath, spaces)
     try:
         return table_of('df', [line], (), 'import pandas as pd')

@@ -352,7 +352,7 @@ def settle(plans, args, sep, large=False):
         # a list of marks is shorter, if no column has one of them that means something
         same = len(marks) > 1 and not any(
             m in cells and m not in marks.get(name, ()) and (keep or m not in MISSING)
-            for name, _, cells in plans for m in every)
+            for name, _, cells in plans for m in every if m.strip())
         args['na_values'] = every if same else marks
     if text:
         args['dtype'] = 'str' if len(text) == len(plans) else dtypes(text)
