@@ -2,7 +2,7 @@
 test_posture.py) and for `make probe` (probe.py). The standard library alone.
 
   cell.py       a probe, and what the program told of a cell
-  limits.py, protocol.py, files.py, mounts.py, network.py    the hostile cells; session.py runs a table of them
+  limits.py, protocol.py, files.py, mounts.py, network.py, languages.py    the hostile cells; session.py runs a table of them
   posture.py    what one program in the sandbox saw (posture_inside.py tries), row by row
   surface.py    the posture diff: all that a bare sandbox shows, from inside (surface_inside.py) and from outside
   pair.py       two sandboxes at once, and the program's death by SIGKILL

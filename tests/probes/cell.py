@@ -5,14 +5,15 @@ MARK = "@mark@"         # in a probe's code: a word of this session alone, to be
 # No control group (podman: in the v1 hierarchy): docs/SECURITY.md says that this is weaker.
 NOT_FOR_USER = ("bwrap-user", "podman-rootless")
 
-NAMED = ("limits", "protocol", "files", "mounts", "hosts", "cell", "server")     # groups whose probes do not name what they are about
+NAMED = ("limits", "protocol", "files", "mounts", "hosts", "languages", "cell", "server")     # groups whose probes do not name what they are about
 HELD, BROKEN, NOT_RUN, WEAKER = "HELD", "BROKEN", "NOT RUN", "WEAKER"
 
 
 class Probe:
-    """holds(cell) is what must come of the code. weaker: places where docs/SECURITY.md promises less."""
-    def __init__(self, id_, title, code, holds, weaker=()):
-        self.id, self.title, self.code, self.holds, self.weaker = id_, title, code, holds, weaker
+    """holds(cell) is what must come of the code. weaker: places where docs/SECURITY.md promises less. places: where it can be tried; None: in all.
+    language: None is Python."""
+    def __init__(self, id_, title, code, holds, weaker=(), places=None, language=None):
+        self.id, self.title, self.code, self.holds, self.weaker, self.places, self.language = id_, title, code, holds, weaker, places, language
 
 
 class Finding:

@@ -6,14 +6,14 @@ import secrets
 import stat
 import time
 
-from . import files, limits, mounts, network, protocol
+from . import files, languages, limits, mounts, network, protocol
 from .cell import BROKEN, HELD, MARK, NOT_RUN, WEAKER, Cell, Finding, Probe, judge
 
 from model_server import ModelServer  # noqa: E402
 
 GROUPS = {"limits": limits.LIMIT_PROBES, "protocol": protocol.PROTOCOL_PROBES, "files": files.FILE_PROBES, "mounts": mounts.MOUNT_PROBES,
-          "hosts": network.NETWORK_PROBES}
-WITH = {"mounts": mounts.prepare, "hosts": network.prepare}      # what a group's session is started with besides
+          "hosts": network.NETWORK_PROBES, "languages": languages.LANGUAGE_PROBES}
+WITH = {"mounts": mounts.prepare, "hosts": network.prepare, "languages": languages.prepare}      # what a group's session is started with besides
 LIMITS = ("--timeout", "2s", "--memory", "256m", "--pids", "40", "--data-size", "64m")
 ENDED = Probe("END", "what the code started ends with the session", None, None)
 SENT = Probe("SENT", "what goes to the model stays a conversation that a strict service accepts", None, None)
@@ -60,14 +60,14 @@ def new_mark():
     return "sp" + secrets.token_hex(5)      # a name has 15 bytes
 
 
-def play(there, codes, *args, timeout=150):
+def play(there, calls, *args, timeout=150):
     """One session, a cell a question: the cells as told, how the program ended, and what was wrong in what it sent."""
     exchanges = []
-    for code in codes:
-        exchanges += [{"answer": {"calls": [{"code": code}]}}, {"answer": {"text": "Done."}}]
+    for call in calls:
+        exchanges += [{"answer": {"calls": [call]}}, {"answer": {"text": "Done."}}]
     with ModelServer(exchanges) as server:
         there.url = server.url
-        r = there.run("--json", *LIMITS, *args, env=network.ENVIRONMENT, stdin="".join("%d?\n" % i for i in range(len(codes))), timeout=timeout)
+        r = there.run("--json", *LIMITS, *args, env=network.ENVIRONMENT, stdin="".join("%d?\n" % i for i in range(len(calls))), timeout=timeout)
     return cells_of(r), r, server.verdict()
 
 
@@ -87,6 +87,11 @@ def judge_pair(there, group, p, probe, after):
     return found
 
 
+def calls_of(p, group, mark):
+    """A probe's cell, and the one behind it."""
+    return [languages.call_of(p, p.code.replace(MARK, mark)), {"code": languages.cell_after(p) if group == "languages" else "6 * 7"}]
+
+
 def words_of(there, group):
     return WITH[group](there) if group in WITH else ()
 
@@ -98,9 +103,10 @@ def judged(there, group, p, probe, after):
     for _ in range(3):
         if found.verdict != NOT_RUN and (found.verdict != BROKEN or probe.status != "timeout"):
             break
-        cells, _, _ = play(there, [p.code.replace(MARK, new_mark()), "6 * 7"], *words_of(there, group), "--timeout", "20s")
-        if len(cells) == 2:
-            found, probe = judge_pair(there, group, p, *cells), cells[0]
+        alone = [{"code": "kept = 7"}, *calls_of(p, group, new_mark())]
+        cells, _, _ = play(there, alone, *words_of(there, group), "--timeout", "20s")
+        if len(cells) == 3:
+            found, probe = judge_pair(there, group, p, *cells[1:]), cells[1]
         if found.verdict != NOT_RUN:
             break
     return found
@@ -108,9 +114,9 @@ def judged(there, group, p, probe, after):
 
 def run_group(there, group):
     """Every probe of the group in that place."""
-    mark, probes = new_mark(), [p for p in GROUPS[group] if there.place not in p.weaker]
-    codes = [code for p in probes for code in (p.code.replace(MARK, mark), "6 * 7")]
-    cells, r, refused = play(there, codes, *words_of(there, group))
+    here = [p for p in GROUPS[group] if there.place in (p.places or [there.place])]
+    mark, probes = new_mark(), [p for p in here if there.place not in p.weaker]
+    cells, r, refused = play(there, [call for p in probes for call in calls_of(p, group, mark)], *words_of(there, group))
     found = []
     for i, p in enumerate(probes):
         if 2 * i + 1 < len(cells):
@@ -122,7 +128,7 @@ def run_group(there, group):
     found.append(judge(there.place, group, CLEAN, lambda: not left, "left: %s" % left))
     if group == "hosts":
         found.append(network.judge_reached(there))
-    if group == "limits":
+    if group in ("limits", "languages"):
         found.append(judge(there.place, group, ENDED, lambda: gone(mark), "processes %s" % marked(mark)))
     return found + [Finding(there.place, group, p, WEAKER, "docs/SECURITY.md promises less here")
-                    for p in GROUPS[group] if there.place in p.weaker]
+                    for p in here if there.place in p.weaker]

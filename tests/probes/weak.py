@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-from . import limits, mounts, network, pair, posture, protocol, server, store, surface, weak_proxy
+from . import languages, limits, mounts, network, pair, posture, protocol, server, store, surface, weak_proxy
 from .cell import MARK, Cell, judge
 from .session import new_mark
 
@@ -18,7 +18,7 @@ import rootless  # noqa: E402
 POSTURE = ("I01", "I04", "I06", "I08", "I11", "I13", "I14", "I15", "I17", "I19", "I20", "I27", "I29", "I30", "I31", "I32", "I34", "I36", "S01",
            "S02", "L01", "L06", "L08", "L10")
 SURFACE = ("S12", "S14", "S15", "S16", "S21", "S22", "S30", "S31", "S32", "S34", "S35")
-CELLS = ("L02", "L03", "L04", "L05", "P16", "P17", "P18", "M01", "M02", "M03", "M04", "M05", "M07")
+CELLS = ("L02", "L03", "L04", "L05", "P16", "P17", "P18", "M01", "M02", "M03", "M04", "M05", "M07", "G05", "G31", "G35")
 
 SERVER = ("SRV-UNENDED", "SRV-LINKS", "SRV-IDS")      # which a server that only answers must break
 WEAK_STORE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "weak_store.py")
@@ -53,7 +53,7 @@ class Weak:
         ports = os.path.join(self.dir, "ports.json")
         return ["bwrap", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--ro-bind", "/usr", "/usr", *links, "--ro-bind", "/etc", "/etc",
                 "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", "/mnt/data", "--ro-bind-try", ports, "/mnt/data/ports.json", "--bind", self.mounts, "/mnt/host", "--ro-bind", self.dir, self.dir,
-                "--chdir", "/mnt/data", "--", "/usr/bin/python3", path]
+                "--chdir", "/mnt/data", "--", "/bin/bash" if path.endswith(".sh") else "/usr/bin/python3", path]
 
     def start(self, *args, env=None, stdout=subprocess.PIPE, stderr=subprocess.PIPE):
         """As if the program had started it, but nothing ends it with the program."""
@@ -105,7 +105,8 @@ def why_not():
 def run_cell(weak, probe, env=None):
     """The code of a cell as a program of its own, told as the session would tell it."""
     mark = new_mark()
-    r = weak.run(weak.write("cell.py", probe.code.replace(MARK, mark)), env={"PROBE_SECONDS": "60", **(env or {})})
+    name = "cell.sh" if probe.language == "sh" else "cell.py"
+    r = weak.run(weak.write(name, probe.code.replace(MARK, mark)), env={"PROBE_SECONDS": "60", **(env or {})})
     cell = Cell({"code": probe.code})
     cell.finish(dict(status="ok" if r.code == 0 else "exception", value=None, error={"text": "", "traceback": r.err}, notices=[],
                      state_lost=False, state_restored=False, seconds=0.1,
@@ -133,7 +134,7 @@ def run_all():
         for f in rows(weak):
             f.place = weak.place
             yield f
-        for p in [*limits.LIMIT_PROBES, *protocol.PROTOCOL_PROBES, *mounts.MOUNT_PROBES]:
+        for p in [*limits.LIMIT_PROBES, *protocol.PROTOCOL_PROBES, *mounts.MOUNT_PROBES, *languages.LANGUAGE_PROBES]:
             if p.id in CELLS:
                 yield run_cell(weak, p)
         env = weak_proxy.place(weak)

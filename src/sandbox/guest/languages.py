@@ -30,6 +30,7 @@ class Kernel(Command):                  # noqa: from commands.py
         self.how = globals()[INTERPRETERS[name]](*KERNEL_FDS)
         self.name, self.heap, self.said, self.mark = name, b'', None, b''
         self.code = self.tell = self.words = -1
+        self.killed = False             # what it says after that, it says no more of itself
         self.ending = tlv(b'b', b'1') if again else b''         # to be told with its first cell
 
     def start(self, supervisor):
@@ -82,7 +83,7 @@ class Kernel(Command):                  # noqa: from commands.py
         data = read_now(fd)
         if data is None:                # the code has closed it everywhere: no answer can come
             self.drop_pipe(supervisor, fd)
-            signal_session(self.pid, _signal.SIGKILL)           # noqa: from requests.py
+            self.signal(supervisor, _signal.SIGKILL)
         elif data and self.said is None:
             self.heap += data
             if not self.runs and self.mark + b'B' in self.heap:
@@ -99,7 +100,7 @@ class Kernel(Command):                  # noqa: from commands.py
         return 0
 
     def check(self, supervisor):
-        if self.said is not None:
+        if self.said is not None and not self.killed:
             self.empty(supervisor)
             posix.ftruncate(self.code, 0)
             supervisor.command = None
@@ -126,6 +127,7 @@ class Kernel(Command):                  # noqa: from commands.py
             except OSError:
                 pass
         else:
+            self.killed = True
             signal_session(self.pid, number)    # noqa: from requests.py
 
     def close(self, supervisor):

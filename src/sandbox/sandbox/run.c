@@ -597,13 +597,15 @@ static void explain_language(struct sandbox *s, struct cell *c, const struct lad
     r->status = how_it_ended(c, l, memory && killed);
     if (r->ended)
         r->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    if (c->language->run) { /* a program, of which nothing is to stay */
+    if (c->language->run && r->status == CELL_EXIT) { /* a program, of which nothing is to stay */
         r->ended = false;
-        r->status = r->status == CELL_EXIT && r->exit_code == 0 ? CELL_OK : r->status;
+        r->status = r->exit_code ? CELL_EXIT : CELL_OK;
     }
     r->what = what_ended_it(s, c);
-    if (c->language->run)
+    if (c->language->run) {
+        r->ended = false;
         return;
+    }
     if (r->ended)
         r->left = xasprintf("its %s are gone; those of Python are kept", c->language->keeps);
     else if (r->what && r->status != CELL_EXIT && r->status != CELL_NOT_RUN)
