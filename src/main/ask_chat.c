@@ -81,7 +81,8 @@ static int add_with(void *ctx, const char *names, char **told, struct error *err
     struct talk *t = ctx;
     struct ask *a = &t->ask;
     struct argv wanted autorelease(argv_release) = ARGV_INIT;
-    const struct with_ask ask = {.c = a->c, .loop = a->loop, .notice = on_added_notice, .ctx = a};
+    const struct with_ask ask = {
+        .c = a->c, .loop = a->loop, .notice = on_added_notice, .ctx = a, .restarts = true};
 
     if (!names) {
         const char *now = sandbox_options(a->sandbox)->with;

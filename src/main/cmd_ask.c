@@ -125,8 +125,12 @@ static int install(void *ctx, const char *names, char **told, struct error *err)
 {
     struct talk *t = ctx;
     struct argv wanted autorelease(argv_release) = ARGV_INIT;
-    const struct with_ask ask = {
-        .c = t->ask.c, .loop = t->loop, .notice = on_install_notice, .allow = may_install, .ctx = t};
+    const struct with_ask ask = {.c = t->ask.c,
+                                 .loop = t->loop,
+                                 .notice = on_install_notice,
+                                 .allow = may_install,
+                                 .ctx = t,
+                                 .restarts = true};
 
     if (packages_want(&wanted, "packages", names, err) < 0)
         return -1;

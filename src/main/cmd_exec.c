@@ -293,7 +293,13 @@ static void tell_missing(const struct config *c, const struct cell_result *r)
 {
     static const char is[] = "ModuleNotFoundError: No module named ";
 
-    if (r->exception && !c->front.quiet && !strncmp(r->exception, is, strlen(is)))
+    if (!r->exception || c->front.quiet)
+        return;
+    if (r->hint && strstr(r->hint, "--with '")) { /* the sandbox's own does not fit what was added */
+        autofree char *hint = scrub_line(r->hint, SCRUB_TERMINAL);
+
+        print_line(hint);
+    } else if (!strncmp(r->exception, is, strlen(is)))
         print_line("a package that the sandbox lacks is added by its name: --with NAME");
 }
 

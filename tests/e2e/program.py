@@ -285,6 +285,9 @@ class Sandpiper:
         import pexpect              # which `make probe` has no need of
         # A canonical terminal cuts a line at 4,096 bytes; the chat reads raw, so only tests of pastes come near.
         argv = self.argv(args)
+        if self.place == BWRAP_USER and os.geteuid() == 0:
+            rootless.own(self.dir)
+            argv = ["setpriv", "--reuid=%d" % self.uid, "--regid=%d" % self.uid, "--clear-groups", *argv]
         p = pexpect.spawn(argv[0], argv[1:], env=self.env(dict({"TERM": "xterm-256color"}, **(env or {}))), cwd=self.work,
                           dimensions=size, timeout=timeout, encoding="utf-8", codec_errors="replace", echo=False)
         p.delaybeforesend = 0.02

@@ -10,7 +10,7 @@ import pytest
 
 import ssh_server
 from conftest import make_sandpiper, need_engine
-from package_index import Index, uv
+from package_index import packages_are_sent, uv
 from probes import session
 from test_own_engine import ORDINARY, gone, marked
 
@@ -369,17 +369,4 @@ def test_ssh_that_fails(box, sshd, settings, words):
 
 @pytest.mark.skipif(not uv(), reason="there is no uv here, and none can be fetched")
 def test_packages_are_sent_there(far):
-    """They are fetched here and sent as files, each time the sandbox starts anew."""
-    with Index() as index:
-        index.add("sandpail", "1.0", files={"sandpail/__init__.py": "__version__ = '1.0'\n", "sandpail/part.bin": os.urandom(3 << 20)})
-        index.add("huge", "1.0", files={"huge/__init__.py": "", "huge/data.bin": bytes(90 << 20)})
-        env = {"UV_DEFAULT_INDEX": index.url, "PATH": "%s:%s" % (uv(), os.environ["PATH"])}
-        code = "import os, sandpail\nfolder = os.path.dirname(sandpail.__file__)\nprint(folder.split('/')[1], os.path.getsize(folder + '/part.bin'), sandpail.__version__)"
-        r = far.run("exec", "--with", "sandpail", "-c", code, env=env)
-        assert r.code == 0 and r.out == "tmp %d 1.0\n" % (3 << 20), r
-        asked = len(index.asked)
-        assert far.run("exec", "--with", "sandpail", "-c", code, env=env).out == r.out and len(index.asked) == asked
-        r = far.run("exec", "--with", "huge", "-c", "import huge, os; print(os.path.getsize(os.path.dirname(huge.__file__) + '/data.bin'))", env=env)
-        assert r.code == 0 and r.out == "%d\n" % (90 << 20), r               # /tmp is as large as it must be
-        r = far.run("exec", "--memory", "128m", "--with", "huge", "-c", "print(1)", env=env)
-        assert r.code == 125 and "a sandbox that runs has room for" in r.err, r
+    packages_are_sent(far)

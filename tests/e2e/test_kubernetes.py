@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from conftest import make_sandpiper, need_engine
+from package_index import packages_are_sent, uv
 from probes import session
 from test_doctor import kill_in_a_cell
 from test_engines import until
@@ -161,6 +162,11 @@ def test_one_that_waits_for_room(pods):
     r = pods.run("exec", "--queue-timeout", "3s", "-c", "1")
     assert r.code == 125 and "no node of the cluster has room for the pod" in r.err, r
     gone(pods)
+
+
+@pytest.mark.skipif(not uv(), reason="there is no uv here, and none can be fetched")
+def test_packages_are_sent_there(pods):
+    packages_are_sent(pods)
 
 
 def test_gc(pods):

@@ -14,6 +14,7 @@ import pytest
 import rootless
 import slurm_cluster
 from conftest import make_sandpiper, need_engine
+from package_index import packages_are_sent, uv
 from probes import session
 from probes.cell import BROKEN, NOT_RUN
 from test_batch import lines, model, rows                       # noqa: F401
@@ -70,6 +71,11 @@ def test_the_same_walls_hold(slurm):
     for words in ("no network", "not root", "no folder on a disk can be written to", "its own processes", "256 MiB in /mnt/data"):
         assert words in r.out, (words, r)
     assert "no filter of system calls" not in r.out and "no_new_privs" not in r.out, r
+
+
+@pytest.mark.skipif(not uv(), reason="there is no uv here, and none can be fetched")
+def test_packages_are_sent_there(slurm):
+    packages_are_sent(slurm)
 
 
 def test_an_ordinary_user(cluster):

@@ -361,13 +361,11 @@ def test_a_named_sandbox_keeps_them(program, index):
 
 @needs_uv
 def test_with_in_a_chat_keeps_the_variables(program, index, serve):
-    index.add("huge", files={"huge/__init__.py": "", "huge/data.bin": bytes(90 << 20)})
     server = serve(program, [CALL, DONE])
     p = start(program, env=env(index))
     ask(p, "/run x = 42; x", "42")
     ask(p, "/with", "You asked for no packages")
     ask(p, "/with sandpile", "there is no package sandpile in the index")
-    ask(p, "/with huge", "has room for")
     ask(p, "/with sandpail<1.1", "Code can import sandpail 1\\.0")
     ask(p, "/with bucket-list", "Code can import bucket-list 2\\.0")
     ask(p, "/run import bucket_list; print(x, bucket_list.sandpail_is() if hasattr(bucket_list, 'sandpail_is') else bucket_list.__version__)", "42 2\\.0")
@@ -376,6 +374,53 @@ def test_with_in_a_chat_keeps_the_variables(program, index, serve):
     ask(p, "which?", "It is 1")
     leave(p)
     assert "code can import sandpail 1.0 now" in json.dumps(server.requests[0].body), server.requests[0].body
+
+
+SIZES = """/run import huge, vast, os, sandpail
+print('seen', x, sandpail.__version__, [os.path.getsize(m.__file__.replace('__init__.py', 'data.bin')) for m in (huge, vast)], open('kept.txt').read())"""
+
+
+@needs_uv
+@pytest.mark.slow(20)
+def test_with_in_a_chat_adds_what_has_no_room_in_a_sandbox_that_runs(there, index, serve):
+    """It starts again with a folder of all of them, and goes on from a live copy."""
+    for name in "huge", "vast":
+        index.add(name, files={name + "/__init__.py": "", name + "/data.bin": bytes(90 << 20)})
+    server = serve(there, [{"answer": {"calls": [{"code": "x += 1; import huge; huge"}]}}, DONE])
+    p = start(there, env=env(index))
+    ask(p, "/with sandpail<1.1", "Code can import sandpail 1\\.0")
+    ask(p, "/run x = 40; import sandpail; open('kept.txt', 'w').write('here')", "4")
+    ask(p, "/with huge", "(?s)starting the sandbox again.*Code can import huge 1\\.0\\.")
+    ask(p, "which?", "It is 1")
+    assert "/mnt/host/.with-packages/huge" in result_of(server, 1), server.requests[1].body
+    ask(p, "/with vast", "(?s)starting the sandbox again.*Code can import vast 1\\.0\\.")
+    ask(p, SIZES.replace("\n", "; "), "seen 41 1\\.0 \\[94371840, 94371840\\] here")
+    ask(p, "/reset", "restarted")
+    ask(p, SIZES.replace("x, ", "", 1).replace("\n", "; "), "seen 1\\.0 \\[94371840, 94371840\\] here")
+    ask(p, "/with", "sandpail 1\\.0, huge 1\\.0, vast 1\\.0")
+    ask(p, "/run import os, signal, time; x = 9; print('set', x)", "set 9")
+    ask(p, "/run os.kill(os.getpid(), signal.SIGKILL)", "[Kk]illed|died")
+    ask(p, "/run import vast; print('still', x)", "still 9")
+    leave(p)
+
+
+@needs_uv
+def test_where_it_cannot_start_again_it_says_what_to_do(program, index, serve):
+    index.add("huge", files={"huge/__init__.py": "", "huge/data.bin": bytes(90 << 20)})
+    serve(program, [])
+    p = start(program, env=env(index))
+    ask(p, "/run import threading, time; t = threading.Thread(target=time.sleep, args=(600,), daemon=True); t.start(); x = 42; x", "42")
+    ask(p, "/with huge", "(?s)cannot be started again.*thread.*start with them: --with NAMES")
+    ask(p, "/run print('still', x, t.is_alive())", "still 42 True")
+    leave(p)
+    try:
+        p = start(program, "--sandbox-name", "kept", env=env(index))
+        ask(p, "/run x = 42; x", "42")
+        ask(p, "/with huge", "(?s)it has a name.*sandpiper rm")
+        ask(p, "/run print('still', x)", "still 42")
+        leave(p)
+    finally:
+        program.run("rm", "kept")
 
 
 VERSIONS = {"answer": {"calls": [{"code": "import sandpail, bucket_list; print(sandpail.__version__, bucket_list.__version__)"}]}}
@@ -457,6 +502,23 @@ def test_ways_to_install_lead_there(program):
     assert r.err.endswith("No module named 'sandpail'\nsandpiper: a package that the sandbox lacks is added by its name: --with NAME\n"), r
     assert "--with" not in program.run("exec", "-q", "-c", "import sandpail").err
     assert "/with NAME" in json.loads(program.run("exec", "--json-result", "-c", "import sandpail").out)["error"]["hint"]
+
+
+@needs_uv
+def test_what_does_not_fit_the_sandboxs_own_is_told(program, index):
+    """A package wants another numpy without declaring it, or one of the sandbox's own was built for another: the line says what to ask for, too."""
+    index.add("picky", files={"picky/__init__.py": "raise ImportError('picky requires NumPy 99.0 or newer')\n"})
+    has = program.run("exec", "-c", "import numpy; print(numpy.__version__)")
+    if has.code != 0:
+        pytest.skip("this machine has no numpy")
+    told = "numpy %s is the sandbox's own, and does not fit: add a newer one with --with 'numpy>%s', in a chat with /with\n" % ((has.out.strip(),) * 2)
+    r = run(program, index, "--with", "picky", "-c", "import picky")
+    assert r.code == 1 and r.err.endswith("NumPy 99.0 or newer\nsandpiper: " + told), r
+    assert told.strip() in json.loads(run(program, index, "--with", "picky", "--json-result", "-c", "import picky").out)["error"]["hint"]
+    assert "own" not in program.run("exec", "-c", "raise ImportError('numpy')").err         # nothing was added
+    index.add("numpy", "99.0", files={"numpy/__init__.py": "raise ValueError('numpy.dtype size changed, may indicate binary incompatibility')\n"})
+    r = run(program, index, "--with", "numpy>%s" % has.out.strip(), "-c", "import pandas")
+    assert r.code == 1 and "pandas " in r.err and "--with 'pandas>" in r.err, r
 
 
 def agents_file(program, name, text):

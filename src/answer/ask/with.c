@@ -1,6 +1,7 @@
 /* with.c - finds out which Python the sandbox has, gets the packages for it, and opens their folder. */
 #include "ask/with.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,6 +241,45 @@ int with_get(struct with *w, const struct with_ask *ask, struct sandbox_options 
     return 0;
 }
 
+/* There is room for one folder that is mounted: all that the sandbox was given is in it, as it is locked. */
+static int get_all(struct with *w, const struct with_ask *ask, struct sandbox *s, const char *lock,
+                   struct error *err)
+{
+    struct sandbox_options o = *sandbox_options(s);
+    struct packages_python python autorelease(packages_python_release) = {0};
+    struct argv lines autorelease(argv_release) = ARGV_INIT;
+    struct with_work work = {ask, &o};
+    const struct packages_ask get = {.wanted = &lines,
+                                     .python = &python,
+                                     .cooldown_ms = ask->c->cooldown,
+                                     .loop = ask->loop,
+                                     .notice = tell_with,
+                                     .compile = compile_inside,
+                                     .ctx = &work};
+
+    autofree char *names = steal(&w->set.names); /* what was asked for now */
+    packages_set_release(&w->set);
+    mount_release(&w->mount);
+    if (find_inside_python(ask, &o, &python, err) < 0
+        || packages_want_lock(&lines, "the packages", lock, err) < 0 || packages_get(&get, &w->set, err) < 0)
+        return -1;
+    xreplace(&w->set.names, steal(&names));
+    return mount_packages(&w->mount, w->set.folder, err);
+}
+
+static int mount_all(struct with *w, const struct with_ask *ask, struct sandbox *s, const char *names,
+                     const char *lock, struct error *err)
+{
+    const char *had = sandbox_options(s)->with_lock;
+
+    if (had && *had && get_all(w, ask, s, lock, err) < 0)
+        return -1;
+    if (ask->notice)
+        ask->notice(ask->ctx, false,
+                    "Packages: starting the sandbox again with them; variables and files are kept");
+    return sandbox_mount_packages(s, &w->mount, names, lock, err);
+}
+
 /* What was added before counts as installed: it stays at its version. */
 const struct packages_set *with_add(struct with *w, const struct with_ask *ask, struct sandbox *s,
                                     const struct argv *wanted, struct error *err)
@@ -255,7 +295,8 @@ const struct packages_set *with_add(struct with *w, const struct with_ask *ask, 
         autofree char *names = packages_names_join(now->with, one->set.names),
                       *lock = packages_lock_join(now->with_lock, one->set.lock);
 
-        if (sandbox_add_packages(s, one->set.n ? one->set.folder : NULL, names, lock, err) == 0) {
+        if (sandbox_add_packages(s, one->set.n ? one->set.folder : NULL, names, lock, err) == 0
+            || (ask->restarts && err->code == ENOSPC && mount_all(one, ask, s, names, lock, err) == 0)) {
             one->added = w->added;
             w->added = one;
             return &one->set;

@@ -32,8 +32,9 @@ struct with_ask {
     void (*notice)(void *ctx, bool detail, const char *line);
     bool (*allow)(void *ctx, const char *what); /* as in packages_ask */
     void *ctx;
-    bool agents; /* there is a model: what its agents want, too */
-    bool alone;  /* what w->wanted has, and not what the configuration says */
+    bool agents;   /* there is a model: what its agents want, too */
+    bool alone;    /* what w->wanted has, and not what the configuration says */
+    bool restarts; /* where packages have no room in a sandbox that runs, it may be started again */
 };
 
 /* Get what the configuration and w->wanted ask for, and put it into o, which is otherwise complete. Nothing

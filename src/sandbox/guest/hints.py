@@ -487,6 +487,12 @@ def hint_for(worker, e, frames):
         return object_as_key(worker, e, frames)
     if isinstance(e, TypeError) and "'datetime.time'" in safe_str(e):
         return times_of_day(worker, e, frames)
+    if (isinstance(e, ImportError) and not isinstance(e, ModuleNotFoundError)
+            or 'binary incompatib' in safe_str(e)):
+        need('installed')
+        unfit = unfit_package(e, frames)        # noqa: from installed.py
+        if unfit:
+            return unfit
     if isinstance(e, (TypeError, ValueError)) or ' accessor with ' in safe_str(e):
         need('value_hints')
         return wrong_type(worker, e, frames)    # noqa: from value_hints.py

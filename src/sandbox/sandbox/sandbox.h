@@ -66,9 +66,15 @@ char *sandbox_place(struct sandbox *s);
 
 /* Copy a folder of packages (packages/packages.h; NULL: there is nothing to copy) into the sandbox, which may
  * run already: code can import them from its next cell on. names and lock take the place of those in its
- * options. ERROR_SANDBOX: there is no room; it is as before. */
+ * options. ERROR_SANDBOX: there is no room (ENOSPC); it is as before. */
 int sandbox_add_packages(struct sandbox *s, const char *folder, const char *names, const char *lock,
                          struct error *err);
+
+/* The same for a folder that has no room in one that runs: the sandbox is started again with it as its folder
+ * of packages, in place of the one that it had, and goes on from a live copy. m is borrowed. ERROR_SANDBOX:
+ * it cannot; it is as before. */
+int sandbox_mount_packages(struct sandbox *s, const struct mount *m, const char *names, const char *lock,
+                           struct error *err);
 
 /* Give what was added to from to a new sandbox, too, when it starts. */
 void sandbox_share_packages(struct sandbox *s, const struct sandbox *from);

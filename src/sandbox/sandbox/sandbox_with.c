@@ -9,10 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/size.h"
+#include "engine/engines.h"
 #include "mount/mount.h"
+#include "process/signals.h"
 #include "sandbox/private.h"
 
 #define WITH_SENT "/tmp/.with-packages" /* guest/requests.py */
@@ -100,7 +103,7 @@ static int send_folder(struct sandbox *s, const char *folder, struct error *err)
     int64_t bytes = size_of(folder);
 
     if (bytes > s->o.run.tmp_size)
-        return error_set(err, ERROR_SANDBOX, 0,
+        return error_set(err, ERROR_SANDBOX, ENOSPC,
                          "the packages take %s, and a sandbox that runs has room for %s of them\n"
                          "Give them to a new one (--with), under docker, podman or bwrap, which mount them.",
                          size_text(bytes).text, size_text(s->o.run.tmp_size).text);
@@ -135,6 +138,16 @@ int with_send(struct sandbox *s, struct error *err)
     return rc;
 }
 
+static void note_packages(struct sandbox *s, const char *names, const char *lock)
+{
+    xreplace(&s->strings[6], xstrdup(names));
+    xreplace(&s->strings[7], xstrdup(lock));
+    s->o.with = s->strings[6];
+    s->o.with_lock = s->strings[7];
+    if (s->o.up)
+        s->o.up(s->o.ctx, s);
+}
+
 int sandbox_add_packages(struct sandbox *s, const char *folder, const char *names, const char *lock,
                          struct error *err)
 {
@@ -152,13 +165,65 @@ int sandbox_add_packages(struct sandbox *s, const char *folder, const char *name
         s->with_sent = s->with_sent < s->with.n ? s->with_sent : s->with.n;
         return -1;
     }
-    xreplace(&s->strings[6], xstrdup(names));
-    xreplace(&s->strings[7], xstrdup(lock));
-    s->o.with = s->strings[6];
-    s->o.with_lock = s->strings[7];
-    if (s->o.up)
-        s->o.up(s->o.ctx, s);
+    note_packages(s, names, lock);
     return 0;
+}
+
+/* ---- those for which there is no room: the sandbox starts again, and mounts them ---- */
+
+/* The sandbox ends; a new one goes on from the live copy (-1: there was nothing to copy). */
+static int start_again(struct sandbox *s, int copy, unsigned cells, struct error *err)
+{
+    s->touched = s->has_files = false; /* nothing is lost: it is in the copy */
+    sandbox_break(s, "it starts again with other packages");
+    if (sandbox_wait(s, err) < 0 || (copy >= 0 && sandbox_copy_in(s, copy, cells, err) < 0))
+        return -1;
+    with_tell(s); /* the interpreter has the path of the one that was copied */
+    return 0;
+}
+
+static int tell_no_restart(struct error *err, const char *why)
+{
+    return error_set(
+        err, ERROR_SANDBOX, ENOTSUP,
+        "the packages are too large for a sandbox that runs, and it cannot be started again with "
+        "its variables: %s",
+        why);
+}
+
+int sandbox_mount_packages(struct sandbox *s, const struct mount *m, const char *names, const char *lock,
+                           struct error *err)
+{
+    const struct mount *was = s->o.run.packages;
+    const struct engine *engine = engines_find(sandbox_engine(s));
+    bool used = s->touched || s->has_files;
+    unsigned cells = s->cells;
+    struct error why = {0}, again = {0};
+
+    if (!engine || !engine->mounts)
+        return tell_no_restart(err, "its engine mounts nothing\nLeave, and start with them: --with NAMES");
+    if (s->hold.name)
+        return tell_no_restart(
+            err, "it has a name\nRemove it (sandpiper rm), and start it with them: --with NAMES");
+    autoclose int copy = used ? fd_sealable("live copy") : -1;
+    if (used && (copy < 0 || sandbox_copy_out(s, copy, &why) < 0)) {
+        autofree char *line = xasprintf("%s\nLeave, and start with them: --with NAMES",
+                                        copy < 0 ? strerror(errno) : why.text);
+        return why.kind == ERROR_CANCELLED ? error_set(err, why.kind, 0, "%s", why.text)
+                                           : tell_no_restart(err, line);
+    }
+    s->o.run.packages = m;
+    if (start_again(s, copy, cells, err) == 0) {
+        note_packages(s, names, lock);
+        return 0;
+    }
+    s->o.run.packages = was;
+    loop_arm(s->loop); /* an interrupt ends the attempt, not the way back */
+    if (start_again(s, copy, cells, &again) < 0 && used) {
+        s->lost_state = s->lost_files = s->put_back.due = true;
+        snprintf(s->lost_why, sizeof s->lost_why, "%.150s", again.text);
+    }
+    return -1;
 }
 
 void sandbox_share_packages(struct sandbox *s, const struct sandbox *from)
