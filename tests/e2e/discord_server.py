@@ -19,6 +19,7 @@ import socketserver
 import struct
 import threading
 import time
+import zlib
 from urllib.parse import parse_qs, urlsplit
 
 TOKEN = "MTAwMDAwMDAwMDAwMDAwMDAw.GabcdE.not-a-real-token-0123456789"
@@ -48,6 +49,7 @@ class Socket:
 
     def __init__(self, sock, rest=b""):
         self.sock, self.rest, self.lock = sock, rest, threading.Lock()
+        self.zlib = None            # the stream, where the client asked for one
 
     def read(self, n):
         while len(self.rest) < n:
@@ -83,7 +85,11 @@ class Socket:
         return head + data
 
     def send(self, value):
-        self.raw(self.frame(json.dumps(value).encode()))
+        data = json.dumps(value).encode()
+        if self.zlib:
+            with self.lock:
+                data = self.zlib.compress(data) + self.zlib.flush(zlib.Z_SYNC_FLUSH)
+        self.raw(self.frame(data, 2 if self.zlib else 1))
 
     def close(self, code, text=""):
         try:
@@ -128,6 +134,7 @@ class DiscordServer:
         self.storm, self.broken, self.lost, self.delay = [], 0, 0, 0
         self.script = []                    # functions of (server, socket, session) that are called at the beginning of a connection
         self.no_ack = False
+        self.other_limit = 20, 5.0
         self.history = True                 # may the bot read the history of a channel?
 
     def __enter__(self):
@@ -203,7 +210,7 @@ class DiscordServer:
             m = self.message(id, channel, {"id": user, "username": "user%s" % user, "discriminator": "0", "avatar": None, "global_name": None, "bot": bot},
                              content, mentions=mentions, attachments=attachments)
             if replied:
-                m.update(type=19, message_reference={"message_id": reply_to, "channel_id": channel}, referenced_message=replied)
+                m.update(type=19, message_reference={"message_id": reply_to, "channel_id": channel}, referenced_message=self.plain(reply_to))
             self.keep(m)
             self.tell(m)
             return id
@@ -234,7 +241,7 @@ class DiscordServer:
 
     def wait(self, what, timeout=60):
         with self.lock:
-            if not self.changed.wait_for(what, timeout):
+            if not self.changed.wait_for(what, timeout):        # what is asked whenever something has happened here
                 raise AssertionError("it did not come within %d s; identifies %s, resumes %s, closes %s, problems %s, requests %s"
                                      % (timeout, self.identifies, self.resumes, self.closes, self.problems, self.requests[-8:]))
 
@@ -254,6 +261,10 @@ class DiscordServer:
         return {"id": id, "channel_id": channel, "author": author, "content": content, "timestamp": "2026-11-27T12:00:00.000000+00:00",
                 "edited_timestamp": None, "tts": False, "mention_everyone": False, "mentions": [], "mention_roles": [], "attachments": [],
                 "embeds": [], "pinned": False, "type": 0, "flags": 0, "components": [], **more}
+
+    def plain(self, id):
+        """What Discord shows of a message that another one refers to."""
+        return {k: v for k, v in self.messages[id].items() if k != "referenced_message"}
 
     def keep(self, m):
         with self.lock:
@@ -355,7 +366,7 @@ class DiscordServer:
                 return ({"Retry-After": "1", "X-RateLimit-Global": "true"}, {"message": "You are being rate limited.", "retry_after": 1.0, "global": True})
             parts = path.split("/")
             name = "%s /%s" % (method, "/".join([parts[1]] + [":id" if p.isdigit() else p for p in parts[2:]]))
-            most, window = self.message_limit if name == "POST /channels/:id/messages" else (20, 5.0)
+            most, window = self.message_limit if name == "POST /channels/:id/messages" else self.other_limit
             bucket = (name, parts[2] if len(parts) > 2 and parts[1] in ("channels", "guilds") else "")
             until, used = self.buckets.get(bucket, (0, 0))
             if now >= until:
@@ -381,7 +392,8 @@ class DiscordServer:
                 return 200, {"url": self.gateway_url, "shards": 1,
                              "session_start_limit": {"total": 1000, "remaining": self.starts, "reset_after": 1000, "max_concurrency": 1}}
         if method == "GET" and path in ("/oauth2/applications/@me", "/applications/@me"):
-            return 200, {"id": BOT, "name": "sandy", "flags": 0}
+            return 200, {"id": BOT, "name": "sandy", "flags": 0, "description": "", "icon": None, "bot_public": True, "bot_require_code_grant": False,
+                         "verify_key": "", "rpc_origins": [], "team": None, "owner": self.bot_user()}
         if parts[0] != "channels" or len(parts) < 2:
             return 404, {"message": "404: Not Found", "code": 0}
         c = self.channels.get(parts[1])
@@ -498,8 +510,9 @@ class DiscordServer:
                 m["nonce"] = nonce
             reference = payload.get("message_reference")
             if reference:
-                if reference["message_id"] in self.channels[channel]["messages"]:
-                    m.update(type=19, message_reference={"message_id": reference["message_id"], "channel_id": channel})
+                to = str(reference["message_id"])           # a number is taken too
+                if to in self.channels[channel]["messages"]:
+                    m.update(type=19, message_reference={"message_id": to, "channel_id": channel}, referenced_message=self.plain(to))
                 elif reference.get("fail_if_not_exists", True):
                     return 400, {"message": "Invalid Form Body", "code": 50035}
             if nonce:
@@ -527,8 +540,10 @@ class DiscordServer:
                 act = None
             ws.raw(("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n" % accept).encode())
             h.connection.settimeout(max(self.heartbeat_ms / 1000 * 2, 5))
+            if query.get("compress") == ["zlib-stream"]:
+                ws.zlib = zlib.compressobj()
             ws.send({"op": 10, "d": {"heartbeat_interval": self.heartbeat_ms}, "s": None, "t": None})
-            self.converse(ws, act, query.get("compress"))
+            self.converse(ws, act)
         except (Closed, OSError) as e:
             with self.lock:
                 self.closes.append(str(e))
@@ -543,9 +558,7 @@ class DiscordServer:
             except OSError:
                 pass
 
-    def converse(self, ws, act, compress=None):
-        if compress:
-            self.problem("compression is not spoken here")
+    def converse(self, ws, act):
         session, began, sent = None, time.monotonic(), 0
         while True:
             try:

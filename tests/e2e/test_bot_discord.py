@@ -5,10 +5,12 @@ import json
 import os
 import re
 import signal
+import subprocess
 import time
 
 import pytest
 
+from clients import client
 from conftest import HANG
 from discord_server import BOT, DM, TOKEN, DiscordServer
 
@@ -84,3 +86,455 @@ def test_a_mention_begins_a_thread_that_is_a_conversation(bot, discord, sandpipe
     (answer,) = discord.answers(more)
     assert answer["content"] == "It is 43." and answer["channel_id"] == q and answer["flags"] == 4
     assert any("/typing" in r for r in discord.requests)
+
+
+def test_direct_messages_are_one_conversation(bot, discord, sandpiper, serve):
+    serve(sandpiper, [run("x = 5"), say("Kept."), say("Still 5.", roles="system user assistant tool assistant user")])
+    bot()
+    channel = discord.direct("501")
+    first = discord.say(channel, "keep 5", user="501", mention=False)
+    assert texts(discord.answers(first)) == ["Kept."]
+    second = discord.say(channel, "what was it?", user="501", mention=False)
+    (answer,) = discord.answers(second)
+    assert answer["content"] == "Still 5." and answer["message_reference"]["message_id"] == second and answer["channel_id"] == channel
+    assert not any("threads" in r for r in discord.requests)
+
+
+def test_files_go_in_and_come_back(bot, discord, sandpiper, serve):
+    code = ("import os\nd = open('/mnt/data/a.csv').read()\nopen('b.txt', 'w').write(d.upper())\n"
+            "with open('large.bin', 'wb') as f: f.truncate(11 << 20)\n"
+            "for i in range(11): open('f%02d.txt' % i, 'w').write(str(i))\nd")
+    serve(sandpiper, [run(code), say("Done.")], lenient=True)
+    bot()
+    q = discord.say("100", "in capitals", files=[("a.csv", b"x,y\n1,two\n")])
+    first, second = discord.answers(q, 2)
+    assert first["content"].startswith("Done.") and "large.bin (11 MiB) is too large" in first["content"]
+    made = {a["filename"]: discord.files[a["id"]] for m in (first, second) for a in m["attachments"]}
+    assert made.pop("b.txt") == b"X,Y\n1,TWO\n" and made == {"f%02d.txt" % i: str(i).encode() for i in range(11)}
+    assert len(first["attachments"]) == 10
+
+
+def test_files_that_are_too_large_or_lie_elsewhere(bot, discord, sandpiper, serve):
+    serve(sandpiper, [])
+    bot()
+    q = discord.say("100", "look", files=[("big.bin", b"0" * (25 << 20))])
+    assert texts(discord.answers(q)) == ["big.bin (25 MiB) is too large: the files of one question may have 24 MiB together."]
+    with discord.lock:
+        q = discord.new_id()
+        m = discord.message(q, "100", {"id": "502", "username": "u", "discriminator": "0", "avatar": None}, "<@%s> look" % BOT,
+                            mentions=[discord.bot_user()],
+                            attachments=[{"id": "1", "filename": "x", "size": 5, "url": "http://127.0.0.1:1/attachments/1/x"}])
+        discord.keep(m)
+        discord.tell(m)
+    assert texts(discord.answers(q)) == ["x could not be fetched. Send it again."]
+
+
+def test_long_answers(bot, discord, sandpiper, serve):
+    block = "Look:\n\n```c\n" + "".join("print(%d)  # %s\n" % (i, "é" * 40) for i in range(80)) + "```\n\nThat is all."
+    serve(sandpiper, [say(block), say("word " * 6000), say("😀" * 1500)])
+    bot()
+    q = discord.say("100", "code")
+    pieces = texts(discord.answers(q, 3))
+    assert all(p.count("```") == 2 for p in pieces) and pieces[1].startswith("```c\n") and pieces[-1].endswith("That is all.")
+    lines = [line for p in pieces for line in p.split("\n") if line.startswith("print")]
+    assert lines == block.split("\n")[3:83]
+    q = discord.say("100", "many words")
+    (answer,) = discord.answers(q)
+    assert answer["attachments"], answer["content"]
+    (file,) = answer["attachments"]
+    assert file["filename"] == "answer.md" and discord.files[file["id"]].decode().split() == ["word"] * 6000
+    assert answer["content"].endswith("(All of the answer is in answer.md.)")
+    q = discord.say("100", "smile")
+    assert "".join(texts(discord.answers(q, 2))) == "😀" * 1500
+
+
+def test_an_answer_pings_nobody(bot, discord, sandpiper, serve):
+    """The server that tests this is strict: DiscordServer.create_message."""
+    serve(sandpiper, [say("@everyone <@500> <@&7> http://example.com/?secret")])
+    bot()
+    (answer,) = discord.answers(discord.say("100", "ping them"))
+    assert answer["content"].startswith("@everyone") and answer["flags"] & 4
+
+
+def test_replies_where_there_are_no_threads(bot, discord, sandpiper, serve):
+    discord.threads = False
+    serve(sandpiper, [run("x = 7"), say("Seven."), run("x"), say("Still seven."), say("New.", roles="system user")])
+    bot()
+    first = discord.say("100", "take 7")
+    (answer,) = discord.answers(first)
+    assert answer["channel_id"] == "100"
+    second = discord.say("100", "and now?", mention=False, reply_to=answer["id"])
+    (more,) = discord.answers(second)
+    assert more["content"] == "Still seven."
+    assert texts(discord.answers(discord.say("100", "something else"))) == ["New."]
+
+
+def test_who_is_not_answered(bot, discord, sandpiper, serve):
+    serve(sandpiper, [say("Yes.")])
+    bot()
+    ignored = [discord.say("100", "hello", mention=False), discord.say("100", "I am a bot", bot=True)]
+    empty = discord.say("100", "")
+    (hint,) = discord.answers(empty)
+    assert hint["content"].startswith("Write your question behind the mention") and hint["channel_id"] == "100"
+    silent = discord.say("100", "and this?", mention=False, reply_to=hint["id"], ping=False)
+    assert discord.answers(silent)
+    q = discord.say("100", "a question")
+    assert texts(discord.answers(q)) == ["Yes."]
+    assert not any(discord.answers_now(i) for i in ignored)
+
+
+def test_limits(bot, discord, sandpiper, serve):
+    serve(sandpiper, [say("One."), say("Two."), say("Three."), say("Of another server.")])
+    bot("--per-user", "2", "--per-server", "3")
+    for text in ("One.", "Two."):
+        assert texts(discord.answers(discord.say("100", "go"))) == [text]
+    (over,) = discord.answers(discord.say("100", "go"))
+    assert re.match(r"You have 2 questions in an hour, and they are used up. Ask again in 60 minutes.", over["content"]), over
+    quiet = discord.say("100", "go on!")
+    assert texts(discord.answers(discord.say("100", "go", user="501"))) == ["Three."]
+    (over,) = discord.answers(discord.say("100", "go", user="502"))
+    assert over["content"].startswith("This server has 3 questions in an hour")
+    assert texts(discord.answers(discord.say("101", "go", user="503"))) == ["Of another server."]
+    assert not discord.answers_now(quiet)
+
+
+# ------------------------------------------------------------------------------------------------------------------ the gateway
+
+def first(act):
+    """Called in place of the agreement to a WebSocket."""
+    act.first = True
+    return act
+
+
+def garbage(data):
+    def act(d, ws, session):
+        ws.raw(data)
+    return act
+
+
+@first
+def no_websocket(d, ws, key):
+    ws.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+
+
+@first
+def wrong_accept(d, ws, key):
+    ws.raw(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: AAAA\r\n\r\n")
+    time.sleep(0.2)
+
+
+def cut_in_a_frame(d, ws, session):
+    ws.raw(b"\x81\x7e\x10\x00" + b"{" * 100)
+    d.cut(ws)
+
+
+BROKEN = {
+    "no websocket": no_websocket,
+    "wrong accept": wrong_accept,
+    "cut in a frame": cut_in_a_frame,
+    "huge frame": garbage(b"\x81\x7f\x00\x00\x00\x10\x00\x00\x00\x00"),
+    "endless pieces": garbage(b"\x01\x7e\xff\xff" + b"x" * 65535 + (b"\x00\x7e\xff\xff" + b"x" * 65535) * 80),
+    "masked frame": garbage(b"\x81\x82abcd{}"),
+    "no json": garbage(b"\x81\x05hello"),
+    "deep json": garbage(b"\x81\x7e\x27\x10" + b"[" * 10000),
+    "an extension": garbage(b"\xc1\x02{}"),
+    "op 7": lambda d, ws, session: ws.send({"op": 7, "d": None}),
+    "op 9, resumable": lambda d, ws, session: ws.send({"op": 9, "d": True}),
+    "closed without a code": garbage(b"\x88\x00"),
+    "closed with 4000": garbage(b"\x88\x02\x0f\xa0"),
+    "closed with 4009": garbage(b"\x88\x02\x0f\xa9"),
+}
+
+
+@pytest.mark.parametrize("how", sorted(BROKEN))
+def test_a_connection_that_breaks_is_made_again(how, bot, discord, sandpiper, serve):
+    """And what was said meanwhile is answered, once."""
+    discord.identify_seconds = 0
+    discord.script = [BROKEN[how]]
+    serve(sandpiper, [say("Here.")])
+    b = bot(wait=False)
+    discord.wait(lambda: discord.connections >= 2 and discord.live() and len(discord.identifies) + len(discord.resumes) >= 1)
+    q = discord.say("100", "are you there?")
+    assert texts(discord.answers(q)) == ["Here."]
+    assert discord.connections == 2 and b.process.poll() is None, b.said()
+
+
+def test_what_was_said_while_the_connection_was_lost(bot, discord, sandpiper, serve):
+    serve(sandpiper, [say("First."), say("Second.")])
+    bot()
+    assert texts(discord.answers(discord.say("100", "one"))) == ["First."]
+    with discord.lock:
+        discord.drop_all()
+        q = discord.say("100", "two")
+    assert texts(discord.answers(q)) == ["Second."]
+    assert len(discord.identifies) == 1 and len(discord.resumes) == 1
+    time.sleep(0.5)
+    assert len(discord.answers_now(q)) == 1
+
+
+def test_an_invalid_session_means_a_new_one(bot, discord, sandpiper, serve):
+    discord.identify_seconds = 0.5
+    serve(sandpiper, [say("Here.")])
+    bot()
+    for s in discord.live():
+        s.valid = False
+    discord.drop_all()
+    discord.wait(lambda: len(discord.identifies) == 2 and discord.live())
+    assert texts(discord.answers(discord.say("100", "are you there?"))) == ["Here."]
+    assert len(discord.resumes) == 1
+
+
+def test_heartbeats(sandpiper, serve):
+    with DiscordServer(heartbeat_ms=1000) as d:
+        serve(sandpiper, [])
+        b = Bot(sandpiper, d)
+        d.wait(lambda: d.beats >= 3)
+        assert d.connections == 1
+        d.no_ack = True
+        d.wait(lambda: d.resumes)
+        d.no_ack = False
+        for s in d.live():
+            s.connection.send({"op": 1, "d": None})
+        assert b.end() == 0
+        d.check()
+
+
+@pytest.mark.parametrize("code, status, words", [(4004, 77, "Discord refuses the token"), (4010, 2, "refuses the shard"), (4011, 2, "too many servers"),
+                                                 (4012, 2, "no longer has this version"), (4013, 2, "does not know the intents"),
+                                                 (4014, 2, "does not allow this bot the intents")])
+def test_closes_that_are_final(code, status, words, sandpiper, serve):
+    with DiscordServer() as d:
+        serve(sandpiper, [])
+        d.script = [lambda d, ws, session: ws.close(code)]
+        b = Bot(sandpiper, d)
+        assert b.process.wait(HANG) == status and words in b.said() and TOKEN not in b.said(), b.said()
+        assert d.connections == 1
+
+
+def test_the_least_intents(bot, discord, sandpiper, serve):
+    serve(sandpiper, [])
+    bot()
+    assert discord.identifies == [1 << 9 | 1 << 12]
+
+
+def test_no_session_is_left_to_be_started(sandpiper, serve):
+    with DiscordServer(starts=0) as d:
+        serve(sandpiper, [])
+        b = Bot(sandpiper, d)
+        deadline = time.monotonic() + HANG
+        while "allows no more new sessions" not in b.said() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert "allows no more new sessions" in b.said() and d.connections == 0
+        assert b.end() == 0
+
+
+# ------------------------------------------------------------------------------------------------------------------ REST
+
+def test_rate_limits(sandpiper, serve):
+    """Two messages in two seconds in one channel, and answers of three messages; nothing is sent that Discord would have refused."""
+    with DiscordServer(message_limit=(2, 2.0)) as d:
+        serve(sandpiper, [lambda r: say(("word " * 900 + "\n") * 1)] * 3, lenient=True)
+        b = Bot(sandpiper, d)
+        d.wait(d.live)
+        channel = d.direct("501")
+        asked = [d.say(channel, "go %d" % i, user="501", mention=False) for i in range(3)]
+        for q in asked:
+            assert " ".join(texts(d.answers(q, 3))).split() == ["word"] * 900
+        assert b.end() == 0
+        d.check()
+        assert d.limited == 0
+
+
+def test_a_storm_of_429_and_failures(bot, discord, sandpiper, serve):
+    serve(sandpiper, [say("Through.")])
+    b = bot()
+    discord.storm = [("user", 0.2), ("shared", 0.3), ("global", 0.4), ("user", 0.1), ("global", 0.2), ("user", 0.2)]
+    discord.broken, discord.lost = 1, 1
+    q = discord.say("100", "are you there?")
+    assert texts(discord.answers(q)) == ["Through."]
+    time.sleep(0.5)
+    assert len(discord.answers_now(q)) == 1 and not discord.storm and "limit for all requests" in b.said()
+
+
+def test_a_channel_that_is_gone(bot, discord, sandpiper, serve):
+    """The answer cannot be posted, and the bot goes on."""
+    serve(sandpiper, [lambda r: discord.channels.pop("77", None) and None or say("Lost."), say("Here.")])
+    b = bot()
+    discord.channels["77"] = {"type": DM, "guild": None, "messages": [], "user": "509"}
+    discord.say("77", "hello", user="509", mention=False)
+    deadline = time.monotonic() + HANG
+    while "cannot be posted" not in b.said() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert "the answer cannot be posted: Unknown Channel (404)" in b.said()
+    assert texts(discord.answers(discord.say("100", "still there?"))) == ["Here."]
+
+
+# ------------------------------------------------------------------------------------------------------------------ restarts
+
+def asked_of(request):
+    return [m["content"] for m in request.messages if m["role"] == "user"][-1]
+
+
+@pytest.mark.slow(40)
+def test_twenty_users_and_kill_9_in_the_middle(bot, discord, sandpiper, serve):
+    """No message is lost, and none is answered twice. The questions come while it runs, while it is dead, and while it runs again."""
+    discord.identify_seconds = 0
+    discord.other_limit = 60, 5.0       # what the killed process has used of a bucket is not known to the next one
+
+    def answer(request):
+        time.sleep(0.3)
+        return say("Answer to %s" % re.search(r"question (\d+)", asked_of(request))[1])
+
+    serve(sandpiper, [answer] * 200, lenient=True, complete=False)
+    b = bot("--max-sandboxes", "4")
+    asked = {}
+
+    def ask(n, at):
+        for i in range(n):
+            asked[discord.say("100", "question %d" % (at + i), user=str(600 + at + i))] = at + i
+    ask(20, 0)
+    discord.wait(lambda: sum(1 for q in asked if discord.answers_now(q)) >= 5, 120)
+    b.kill()
+    discord.wait(lambda: not discord.live())
+    ask(3, 20)
+    began = time.monotonic()
+    b = bot("--max-sandboxes", "4")
+    ask(3, 23)
+    for q, n in asked.items():
+        assert texts(discord.answers(q, timeout=120)) == ["Answer to %d" % n]
+    print("answered %.1f s after the second start" % (time.monotonic() - began))
+    time.sleep(1)
+    assert all(len(discord.answers_now(q)) == 1 for q in asked)
+    assert len(discord.identifies) == 1 and discord.resumes, "the second process goes on with the session of the first"
+
+
+@pytest.mark.parametrize("history", [True, False])
+def test_killed_while_it_posts(history, bot, discord, sandpiper, serve):
+    """Three messages are one answer. Discord has taken one of them, of which the process that is killed does not know."""
+    serve(sandpiper, [say("word " * 900)], lenient=True)
+    discord.history = history
+    b = bot()
+    channel = discord.direct("501")
+    create = discord.create_message
+
+    def slow(*args):
+        out = create(*args)
+        discord.create_message = create
+        b.kill()
+        return out
+    discord.create_message = slow
+    q = discord.say(channel, "go", user="501", mention=False)
+    discord.wait(lambda: discord.answers_now(q))
+    discord.wait(lambda: not discord.live())
+    bot()
+    assert " ".join(texts(discord.answers(q, 3))).split() == ["word"] * 900
+    time.sleep(0.5)
+    assert len(discord.answers_now(q)) == 3
+
+
+def test_a_conversation_goes_on_after_a_restart(bot, discord, sandpiper, serve):
+    serve(sandpiper, [run("x = 3"), say("Three."), say("It was three.", roles="system user assistant user")], lenient=True)
+    b = bot()
+    q = discord.say("100", "take three")
+    discord.answers(q)
+    assert b.end() == 0
+    bot()
+    assert texts(discord.answers(discord.say(q, "what was it?"))) == ["It was three."]
+
+
+def test_a_second_process_is_refused(bot, discord, sandpiper, serve):
+    serve(sandpiper, [])
+    bot()
+    other = bot(wait=False)
+    other.codes = (2,)
+    assert other.process.wait(HANG) == 2 and "another process runs this bot already" in other.said(), other.said()
+
+
+# ------------------------------------------------------------------------------------------------------------------ the token
+
+def environ_of(pid):
+    with contextlib.suppress(OSError):
+        with open("/proc/%s/environ" % pid, "rb") as f, open("/proc/%s/cmdline" % pid, "rb") as g:
+            return f.read() + g.read()
+    return b""
+
+
+@pytest.mark.no_asan
+def test_the_token_is_in_one_process(bot, discord, sandpiper, serve):
+    """Not in the environment or the words of any process, nor in what is written; and code does not see it."""
+    seen = []
+
+    def look(request):
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            if sandpiper.dir.encode() in environ_of(pid) or pid == str(b.process.pid):
+                seen.append(TOKEN.encode() in environ_of(pid))
+        return run("import os\nstr(dict(os.environ)) + open('/proc/self/environ').read()")
+
+    server = serve(sandpiper, [look, say("Looked.")], lenient=True)
+    b = bot()
+    discord.answers(discord.say("100", "look around"))
+    assert len(seen) >= 2 and not any(seen)
+    assert TOKEN not in json.dumps([r.messages for r in server.requests])
+    for path in glob.glob(sandpiper.path("**"), recursive=True):
+        if os.path.isfile(path):
+            with contextlib.suppress(OSError):
+                with open(path, "rb") as f:
+                    assert TOKEN.encode() not in f.read(), path
+    assert memory_has(b.process.pid, TOKEN.encode())
+    others = [p for p in sandpiper.processes_of() if p != b.process.pid] if hasattr(sandpiper, "processes_of") else children_of(b.process.pid)
+    assert others and not any(memory_has(p, TOKEN.encode()) for p in others)
+
+
+def children_of(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+        return [int(p) for p in f.read().split()]
+
+
+def memory_has(pid, text):
+    with open("/proc/%d/maps" % pid) as maps, open("/proc/%d/mem" % pid, "rb") as mem:
+        for line in maps:
+            if " rw" not in line[:60] or "[v" in line:
+                continue
+            begin, end = (int(x, 16) for x in line.split()[0].split("-"))
+            with contextlib.suppress(OSError, ValueError):
+                mem.seek(begin)
+                if text in mem.read(end - begin):
+                    return True
+    return False
+
+
+@pytest.mark.parametrize("args, env, words", [
+    (["bot"], TOKEN, "bot needs one service: sandpiper bot discord"),
+    (["bot", "irc"], TOKEN, 'bot knows no service "irc"; there is: discord'),
+    (["bot", "discord"], None, "DISCORD_TOKEN is not set"),
+    (["bot", "discord"], "two words", "a token has no blanks"),
+    (["bot", "discord", "--api-url", "http://example.com/api"], TOKEN, "the token would go to another machine over http://"),
+    (["bot", "discord", "--per-user", "x"], TOKEN, "--per-user"),
+])
+def test_wrong_input(args, env, words, sandpiper, serve):
+    serve(sandpiper, [])
+    r = sandpiper.run(*args, env={"DISCORD_TOKEN": env})
+    assert r.code == 2 and words in r.err and TOKEN not in r.err and r.err.count("\n") <= 2, r
+
+
+def test_a_token_that_is_refused(sandpiper, serve):
+    with DiscordServer() as d:
+        serve(sandpiper, [])
+        r = sandpiper.run("bot", "discord", "--api-url", d.url, env={"DISCORD_TOKEN": "wrong"})
+        assert r.code == 77 and "Discord refuses the token (401)" in r.err and d.connections == 0, r
+
+
+def test_discord_py_takes_our_server_for_discord(discord):
+    """So what the bot is tested against is no invention of ours."""
+    program = client("discord")
+    p = subprocess.Popen([program, os.path.join(os.path.dirname(__file__), "discord_client.py"), discord.root, discord.gateway_url, TOKEN],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        discord.wait(lambda: discord.live() or p.poll() is not None)
+        q = discord.say(discord.direct("501"), "ping", user="501", mention=False)
+        out, err = p.communicate(timeout=HANG)
+    finally:
+        p.kill()
+    assert {"heard ping", "sent True a.txt"} <= set(out.split("\n")), (out, err)
+    reply, file = discord.answers(q) + [m for m in discord.messages.values() if m["attachments"]]
+    assert reply["content"] == "you said **ping**" and discord.files[file["attachments"][0]["id"]] == b"hello"

@@ -59,7 +59,7 @@ char *bot_over_limit(const struct bot *b, const struct chat_message *m, bool *si
     *silent = most && a.told;
     if (!most || *silent)
         return NULL;
-    int64_t minutes = (first + HOUR - now) / 60 + 1;
+    int64_t minutes = (first + HOUR - now + 59) / 60;
     return xasprintf("%s %d question%s in an hour, and %s used up. Ask again in %d minute%s.",
                      most == &b->o.per_user ? "You have" : "This server has", *most, *most == 1 ? "" : "s",
                      *most == 1 ? "it is" : "they are", (int)minutes, minutes == 1 ? "" : "s");

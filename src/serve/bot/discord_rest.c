@@ -448,6 +448,21 @@ static void refuse(struct rest *r)
     r->o.refused(r->o.ctx);
 }
 
+/* Those that wait to ask the same have their answer too. */
+static void answer_others(struct rest_request *q, int status, const struct json *answer, const char *why)
+{
+    struct rest_request *other = q->r->all;
+
+    while (other) {
+        bool same = other != q && !other->transfer && !strcmp(other->method, q->method)
+                    && !strcmp(other->path, q->path);
+
+        if (same)
+            end_request(other, status, answer, why);
+        other = same ? q->r->all : other->next;
+    }
+}
+
 static void on_rest_answer(void *ctx, const struct transfer_end *end)
 {
     struct rest_request *q = ctx;
@@ -470,6 +485,8 @@ static void on_rest_answer(void *ctx, const struct transfer_end *end)
                                  ? xstrdup(end->why)
                                  : xasprintf("%s (%d)", json_text(json_get(answer, "message")), end->status);
 
+        if (!end->why && !strcmp(q->method, "GET"))
+            answer_others(q, end->status, answer, why);
         end_request(q, end->why ? 0 : end->status, answer, why);
     }
     send_what_may(r);

@@ -118,7 +118,8 @@ void pieces_cut(const char *text, size_t max, struct argv *out)
         if (*text && after.n) {
             buf_addch(&piece, '\n');
             add_fence(&piece, &after);
-        }
+        } else if (!after.n)
+            text += strspn(text, "\n");
         open = after;
         if (!text_is_blank(buf_str(&piece)))
             argv_push(out, buf_str(&piece));
