@@ -109,9 +109,9 @@ def close(made):
 def test_all_connections_closed_at_once(server):
     """The library stops listening at its limit; it must listen again after the one run in which it closes them all."""
     server.process.send_signal(signal.SIGSTOP)      # it meets them at once, or the first would give way to the last as too old
-    held = connections(server, 512)
+    held = connections(server, 800)
     server.process.send_signal(signal.SIGCONT)
-    wait_for(lambda: len(descriptors(server)) > 512)
+    wait_for(lambda: len(descriptors(server)) > 800)
     server.process.send_signal(signal.SIGSTOP)
     close(held)
     server.process.send_signal(signal.SIGCONT)
@@ -120,8 +120,8 @@ def test_all_connections_closed_at_once(server):
 
 def test_refusals_do_not_use_up_the_descriptors(sandpiper):
     """A connection that is refused is read for a while more, in case its client still sends: few of them at a time."""
-    s = Server(sandpiper, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (700, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
-    held = connections(s, 900, b"\1\r\n\r\n")
+    s = Server(sandpiper, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (1000, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
+    held = connections(s, 1200, b"\1\r\n\r\n")
     assert s.good("/create_sandbox")["sandbox_id"]
     assert len(descriptors(s)) < 200
     close(held)
@@ -167,7 +167,7 @@ def descriptors(s):
 
 def test_connections_of_one_address(server):
     """Of those that send no request one address may have a quarter; the oldest goes first, and another address has its own."""
-    held, more, begin = connections(server, 128, b"GET / HT"), [], time.monotonic()
+    held, more, begin = connections(server, 200, b"GET / HT"), [], time.monotonic()
     while not select.select(held[:1], [], [], 0.3)[0] and time.monotonic() - begin < 8:
         more += connections(server, 1, b"GET / HT")
     assert time.monotonic() - begin < 8, "it was closed because it was late"
@@ -184,7 +184,7 @@ def test_connections_of_one_address(server):
 def test_the_server_is_slow_and_not_the_clients(server):
     """Requests have come while it had no time to read them: none of them gives way to another."""
     request = b"GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % server.port
-    held = connections(server, 128)
+    held = connections(server, 200)
     time.sleep(0.3)
     server.process.send_signal(signal.SIGSTOP)
     try:

@@ -3,7 +3,7 @@ same rows on every engine and as every user (`make probe`). Limits that posture_
 test_posture.py's."""
 import pytest
 
-from probes import server, session, soak, store
+from probes import rows, server, session, soak, store
 from probes.cell import BROKEN, NOT_RUN
 
 pytestmark = pytest.mark.no_asan
@@ -13,6 +13,12 @@ pytestmark = pytest.mark.no_asan
 @pytest.mark.parametrize("group", session.GROUPS)
 def test_probes(sandpiper, group):
     bad = [repr(f) for f in session.run_group(sandpiper, group) if f.verdict in (BROKEN, NOT_RUN)]
+    assert not bad, "\n".join(bad)
+
+
+@pytest.mark.slow(20)
+def test_rows_of_a_batch(sandpiper):
+    bad = [repr(f) for f in rows.run_group(sandpiper) if f.verdict in (BROKEN, NOT_RUN)]
     assert not bad, "\n".join(bad)
 
 

@@ -180,13 +180,13 @@ def test_tokens_take_turns(sandpiper):
 
 
 def test_a_queue_has_an_end(served):
-    """400 of one token; what is more is refused at once, and so are they when the server ends."""
+    """520 of one token; what is more is refused at once, and so are they when the server ends."""
     server = served("--max-sandboxes", "1", "--queue", "1h")
     server.ask("/create_sandbox", {})
-    waiting = [raw_request(server, "/v1/sandbox/run", RUN) for _ in range(400)]
-    waits(server, 400)
+    waiting = [raw_request(server, "/v1/sandbox/run", RUN) for _ in range(520)]
+    waits(server, 520)
     r = server.open("/v1/sandbox/run", RUN)
-    assert r.status == 429 and json.load(r)["message"] == "all sandboxes are in use, and 400 requests wait for one"
+    assert r.status == 429 and json.load(r)["message"] == "all sandboxes are in use, and 520 requests wait for one"
     for s in waiting:
         s.close()
     waits(server, 0)

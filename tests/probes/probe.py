@@ -4,7 +4,7 @@
   HELD     what was tried came to nothing        BROKEN   it did not: report it (docs/SECURITY.md)
   WEAKER   docs/SECURITY.md promises less here   NOT RUN  it could not be tried
 
-Arguments: -v shows what each probe saw; --self-test runs some where they must come out BROKEN; posture, surface, pair, limits, protocol, files,
+Arguments: -v shows what each probe saw; --self-test runs some where they must come out BROKEN; posture, surface, pair, rows, limits, protocol, files,
 mounts, hosts, languages, server, store: these groups of them alone.
 Environment: SANDPIPER_BIN, the program; SANDPIPER_IMAGE, its image; ENGINE="docker bwrap", these alone.
 Exit status: 0 nothing BROKEN and nothing NOT RUN, 1 something BROKEN, 2 used wrongly, 3 something NOT RUN, or no engine, or not one that ENGINE names.
@@ -20,11 +20,12 @@ if __name__ == "__main__":
     sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
-from probes import head, pair, posture, server, session, store, surface, weak  # noqa: E402
+from probes import head, pair, posture, rows, server, session, store, surface, weak  # noqa: E402
 from probes.cell import BROKEN, HELD, NOT_RUN, WEAKER, Finding, Probe, judge  # noqa: E402
 from program import BIN, ENGINES, PLACES, Sandpiper, engine_of, why_not  # noqa: E402
 
-GROUPS = [("posture", posture.ROWS, posture.run_group), ("surface", surface.ROWS, surface.run_group), ("pair", pair.ROWS, pair.run_group)] + [
+GROUPS = [("posture", posture.ROWS, posture.run_group), ("surface", surface.ROWS, surface.run_group), ("pair", pair.ROWS, pair.run_group),
+    ("rows", rows.ROWS, rows.run_group)] + [
     (name, table, lambda there, name=name: session.run_group(there, name)) for name, table in session.GROUPS.items()] + [
     ("server", server.ROWS, server.run_group), ("store", store.ROWS, store.run_group)]
 LEFT = Probe("LEFT", "end: nothing is left, no process, container, mount, control group or file", None, None)

@@ -364,7 +364,7 @@ def unfinished_headers(t):
         mine.recv(65536)
         for name, data, hosts in (("one", part, ["127.0.0.1"]), ("many", part, ["127.0.0.%d" % i for i in range(2, 12)]), ("public", whole, ["127.0.0.%d" % i for i in range(2, 12)])):
             held = []
-            for i in range(700):
+            for i in range(1000):
                 s = socket.socket()
                 s.settimeout(2)
                 held.append(s)
@@ -405,7 +405,7 @@ ROWS = [
           lambda seen: seen["plain"] == 200 and set(seen["made"]) <= {400, 403, 413}),
     Probe("SRV-LEFT", "clients that make sandboxes and leave, in four ways: there is room for one that stays", sandboxes_of_clients_that_left,
           lambda seen: set(seen.values()) == {200}),
-    Probe("SRV-HEADERS", "700 connections without a whole request, or without a token: others are served, on new connections and on theirs", unfinished_headers,
+    Probe("SRV-HEADERS", "1,000 connections without a whole request, or without a token: others are served, on new connections and on theirs", unfinished_headers,
           lambda seen: all(not one["bystander"]["wrong"] and one["bystander"]["worst"] < 5000 and one["kept"] == b"HTTP/1.1 200" for one in seen.values())),
 ]
 

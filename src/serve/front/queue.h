@@ -8,7 +8,8 @@
 #include "base/owned.h"
 #include "front/runners.h"
 
-#define QUEUE_MAX 400 /* requests of one client that wait */
+/* Requests of one client that wait: of 512 workers, as trainings have, all but those that run. */
+#define QUEUE_MAX 520
 
 struct queue_want {            /* borrowed for the time of the call */
     const char *client;        /* on whose behalf (runners.h) */

@@ -22,7 +22,7 @@
 #include "server/server.h"
 #include "server/token.h"
 
-#define CONNECTIONS_MAX  512
+#define CONNECTIONS_MAX  800 /* more than QUEUE_MAX and IN_FLIGHT_ONE: one token does not have them all */
 #define NEWCOMERS_MAX    64  /* connections beyond these, for which others are closed */
 #define SLOW_MS          250 /* from this age on a connection without a request may have to give way */
 #define IN_FLIGHT_MAX    400 /* requests of all clients that are not answered yet and wait for no sandbox */
