@@ -22,7 +22,7 @@ CODE = "import os; n = sum(map(int, QUESTION.split('+'))); print(n, sorted(os.li
 class Model:
     """Answers from as many threads as ask: for "what is A+B" it has code computed and says what that printed. refuse(n): answer request n with 429?"""
 
-    def __init__(self, refuse=lambda n: False, wait=0.0, says=(429, "Rate limit reached"), port=0, run=CODE):
+    def __init__(self, refuse=lambda n: False, wait=0.0, says=(429, "Rate limit reached"), port=0, run=None):
         self.asked, self.refused, self.bodies, self.lock, self.now, self.most, self.connections = [], 0, [], threading.Lock(), 0, 0, []
         model = self
 
@@ -74,7 +74,7 @@ class Model:
                         model.asked.append(text)
                     if "fail" in text:
                         return self.give(400, '{"error": {"message": "cannot be asked"}}')
-                    code = "QUESTION = %r\n%s" % (text.rsplit(" ", 1)[-1], run)
+                    code = "QUESTION = %r\n%s" % (text.rsplit(" ", 1)[-1], run or CODE)
                     delta, end = {"tool_calls": [{"index": 0, "id": "c1", "type": "function",
                                                   "function": {"name": "execute_python", "arguments": json.dumps({"code": code})}}]}, "tool_calls"
                 events = [{"choices": [{"index": 0, "delta": dict(delta, role="assistant"), "finish_reason": None}]},
