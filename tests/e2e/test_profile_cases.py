@@ -212,6 +212,18 @@ def test_a_file_with_other_columns_among_those_of_a_year_is_told(tmp_path):
     assert '# 8 rows, without those with other columns: sales_2024_03.csv' in said, said
 
 
+@pytest.mark.parametrize('form', ['tar', 'tar.gz', 'zip'])
+def test_the_tables_of_an_archive_that_are_alike_are_one(tmp_path, form):
+    os.makedirs(tmp_path / 'in')
+    for k in range(3):
+        make(tmp_path, 'in/m%d.csv' % k, 'day,n\n' + rows('2024-01-%(two)s,%(i)d\n'))
+        make(tmp_path, 'in/._m%d.csv' % k, b'\0\5\26\7')
+    path = shutil.make_archive(str(tmp_path / 'a'), {'tar.gz': 'gztar'}.get(form, form), tmp_path / 'in')
+    said = prof.profile(path)
+    df = first_frame(said)
+    assert len(df) == 60 and df['day'][12].day == 13 and '60 rows' in said and '3 files with the same columns' in said, said
+
+
 def test_a_tar_of_many_members_has_their_number(tmp_path):
     import io
     import tarfile

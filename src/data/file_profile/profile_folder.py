@@ -55,7 +55,8 @@ def differences(path, names):
             unlike.append(name)
         seen += 1
     some = '' if seen == len(names) else ' (%d were looked at)' % seen
-    kind = '%d %s file%s%s' % (len(names) - 1, kind_of(names[0]), 's' if len(names) > 2 else '', some)
+    kind = '%d %s files%s' % (len(names) - 1, kind_of(names[0]), some)
+    kind = kind_of(names[0]) + ' file' if len(names) == 2 else kind
     if not unlike:
         return True, 'The other %s: the same columns' % kind
     return False, 'The other %s: %d with other columns: %s' % (
@@ -74,7 +75,8 @@ def read_all(path, names, said):
     deep = any('/' in n for n in names)
     pattern = os.path.join(path, '**' if deep else '', '*' + os.path.splitext(names[0])[1])
     code, facts = code_and_facts(said)
-    rest = re.sub(r'\b%s\[' % call.group(1), 'df[', code[len(line):]) + '\n' + facts
+    rest = re.sub(r'\b%s\[' % call.group(1), 'df[', code[len(line):])
+    rest += '\n%s alone: %s' % (clean(names[0], 80), facts)
     return ('import glob, pandas as pd; '
             'df = pd.concat([%s.assign(file=f) for f in sorted(glob.glob(%r%s))])%s'
             % (call.group(2).replace(one, 'f'), pattern, ', recursive=True' if deep else '', rest))

@@ -42,64 +42,69 @@ def zip_kind(path):
 
 
 def zip_members(path, z, infos):
-    infos = [i for i in infos if not i.filename.startswith('_')]       # __MACOSX/
+    infos = [i for i in infos if not i.filename.startswith('__MACOSX/')]
     shown = ', '.join('%s (%d bytes)' % (clean(i.filename, 80), i.file_size) for i in infos[:20])
     more = ' and %d more' % (len(infos) - 20) if len(infos) > 20 else ''
-    code, out = 'import io, zipfile; z = zipfile.ZipFile(%r)' % path, []
-    out.append('a ZIP archive of %d: %s%s' % (len(infos), clean(shown, 700), more))
+    facts = ['a ZIP archive of %d: %s%s' % (len(infos), clean(shown, 700), more)]
     total, disk = sum(i.file_size for i in infos), os.statvfs(path)
     if total > disk.f_bavail * disk.f_frsize:
         TROUBLE.append('unpacked it has %d bytes, more than the sandbox has room for' % total)
-        out.append('unpacked it has %d bytes, and only %d are free here: read its members one by one'
-                   % (total, disk.f_bavail * disk.f_frsize))
-    first = next((i for i in infos if i.filename.lower().endswith(DATA) and not i.flag_bits & 1), None)
+        facts.append('unpacked it has %d bytes, and only %d are free here: read its members one by one'
+                     % (total, disk.f_bavail * disk.f_frsize))
+    files = [(i.filename, i.file_size) for i in infos if not i.flag_bits & 1]
+    return members('import io, zipfile; z = zipfile.ZipFile(%r)' % path, 'z.open(%r)', z.namelist, files,
+                   z.open, facts)
+
+
+def members(opened, member, names, files, opener, facts):
+    """The profile of an archive: of the first of its files that is data, or of all tables that are like it.
+    opened: the line that opens it; member: an expression that opens a file; names: what lists them; files:
+    [(name, size)]."""
+    def read(name, most):
+        with opener(name) as f:
+            return f.read(most)
+
+    files = [f for f in files if not os.path.basename(f[0]).startswith('._')]      # of a Mac
+    first = next((name for name, _ in files if name.lower().endswith(DATA)), None)
     if not first:
-        return '\n'.join([code] + out)
-    parts = members_alike(z, infos, first)
-    raw = b''.join(parts) if parts else read_member(z, first, SAMPLE + 1)
-    said, inner = inner_profile(first.filename, raw[:SAMPLE], len(raw) <= SAMPLE)
-    said = said.replace('open(%r' % inner, 'io.TextIOWrapper(z.open(%r)' % first.filename)
-    said = said.replace(repr(inner), 'z.open(%r)' % first.filename)
-    reading, facts = code_and_facts(said)
-    title = clean(first.filename, 80)
+        return '\n'.join([opened] + facts)
+    same = [f for f in files if kind_of(f[0]) == kind_of(first)]
+    parts = members_alike(read, same)
+    raw = b''.join(parts) if parts else read(first, SAMPLE + 1)
+    said, inner = inner_profile(first, raw[:SAMPLE], len(raw) <= SAMPLE)
+    said = said.replace('open(%r' % inner, 'io.TextIOWrapper(' + member % first)
+    reading, told_of = code_and_facts(said.replace(repr(inner), member % first))
+    title = clean(first, 80)
     if parts and 'skiprows' not in reading:
-        reading, facts = all_members(reading, facts, first, [i.filename for i in same_kind(infos, first)])
+        listed = '%s.%s()' % (member[0], names.__name__)
+        reading, told_of = all_members(reading, told_of, member, [name for name, _ in same], listed)
         title = '%d files with the same columns' % len(parts)
-    return '\n'.join(filter(None, [code, reading] + out + ['%s:\n%s' % (title, facts)]))
+    return '\n'.join(filter(None, [opened, reading] + facts + ['%s:\n%s' % (title, told_of)]))
 
 
-def read_member(z, info, most):
-    with z.open(info) as f:
-        return f.read(most)
-
-
-def same_kind(infos, first):
-    return [i for i in infos if kind_of(i.filename) == kind_of(first.filename) and not i.flag_bits & 1]
-
-
-def members_alike(z, infos, first):
-    """The bytes of all tables like the first, with one header; none if some have another one, or if they are
-    too large together."""
-    same = same_kind(infos, first)
-    table = has('pandas') and kind_of(first.filename) in ('.csv', '.tsv')
-    if not table or not 1 < len(same) <= ALIKE_MOST or sum(i.file_size for i in same) > SAMPLE:
+def members_alike(read, same):
+    """The bytes of all these tables, with one header; none if some have another one, or if they are too large
+    together."""
+    table = has('pandas') and kind_of(same[0][0]) in ('.csv', '.tsv')
+    if not table or not 1 < len(same) <= ALIKE_MOST or sum(size for _, size in same) > SAMPLE:
         return []
-    parts = [read_member(z, i, SAMPLE).rstrip(b'\r\n') + b'\n' for i in same]
+    parts = [read(name, SAMPLE).rstrip(b'\r\n') + b'\n' for name, _ in same]
     heads = {part.partition(b'\n')[0].strip() for part in parts}
     return [] if len(heads) > 1 else parts[:1] + [part.partition(b'\n')[2] for part in parts[1:]]
 
 
-def all_members(reading, facts, first, names):
+def all_members(reading, facts, member, names, listed):
     """The code for one table, made into code that reads them all, and their names as a column."""
-    own = re.escape(repr(first.filename))
-    call = re.search(r'(\w+) = (pd\.read_\w+\(z\.open\(%s\).*\))$' % own, reading, re.M)
+    own = re.escape(member % names[0])
+    call = re.search(r'(\w+) = (pd\.read_\w+\(%s.*\))$' % own, reading, re.M)
     if not call:
         return reading, facts
-    one = call[2].replace('z.open(%r)' % first.filename, 'z.open(n)')
-    listed = repr(names)
-    if len(listed) > 300:
-        end = os.path.splitext(first.filename)[1]
-        listed = "z.namelist() if n.endswith(%r) and not n.startswith('_')" % end
+    one = call[2].replace(member % names[0], member.replace('%r', 'n'))
+    if len(repr(names)) < 300:
+        listed = repr(names)
+    else:
+        end = os.path.splitext(names[0])[1]
+        listed += " if n.endswith(%r) and n.split('/')[-1][:2] != '._'" % end
     each = "%s.assign(file=n.split('/')[-1]) for n in %s" % (one, listed)
     ends = sorted(name.split('/')[-1] for name in names)
     shown = ', '.join(ends)

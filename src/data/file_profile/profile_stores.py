@@ -73,31 +73,29 @@ def compressed(path, packed):
 
 
 def tar_members(path):
-    """What is in a tar archive, and the profile of the first of its members that is data."""
     import tarfile
-    out, first, cut, more, until = [], None, '', False, clock() + SECONDS
+    held, cut, more, until, t = {}, '', False, clock() + SECONDS, None
     try:
-        with tarfile.open(path) as t:
-            for m in itertools.islice(t, TAR_MOST):
-                if m.isfile():
-                    out.append('%s (%d bytes)' % (clean(m.name, 80), m.size))
-                    if not first and m.name.lower().endswith(DATA):
-                        raw, first = t.extractfile(m).read(SAMPLE + 1), m.name
-                if clock() > until:
-                    break
-            more = t.next() is not None
+        t = tarfile.open(path)
+        for m in itertools.islice(t, TAR_MOST):
+            if m.isfile():
+                held[m.name] = m
+            if clock() > until:
+                break
+        more = t.next() is not None
     except Exception as e:              # one that is cut short ends where it ends
         TROUBLE.append('the archive cannot be read to its end')
         cut = '; it cannot be read further: ' + clean(e, 80)
-    lines = ['import tarfile; t = tarfile.open(%r)' % path,
-             'a tar archive of %s: %s%s' % (
-                 'over ' * more + count(len(out), 'file'), clean(', '.join(out[:20]), 500), cut)]
-    if first:
-        said, inner = inner_profile(first, raw[:SAMPLE], len(raw) <= SAMPLE)
-        said = said.replace('open(%r' % inner, 'io.TextIOWrapper(t.extractfile(%r)' % first)
-        lines[0] = lines[0].replace('import ', 'import io, ')
-        lines.append('%s:\n%s' % (clean(first, 80), said.replace(repr(inner), 't.extractfile(%r)' % first)))
-    return '\n'.join(lines)
+    files = [(name, m.size) for name, m in held.items()]
+    opened = 'import io, tarfile; t = tarfile.open(%r)' % path
+    shown = ', '.join('%s (%d bytes)' % (clean(name, 80), size) for name, size in files[:20])
+    number = 'over ' * more + count(len(files), 'file')
+    facts = ['a tar archive of %s: %s%s' % (number, clean(shown, 500), cut)]
+    try:
+        return members(opened, 't.extractfile(%r)', tarfile.TarFile.getnames, files,
+                       lambda name: t.extractfile(held[name]), facts)
+    except Exception:                   # the file itself is cut short
+        return '\n'.join([opened] + facts)
 
 
 def old_office(path, raw):
