@@ -16,7 +16,8 @@
 #include "json/json.h"
 #include "process/loop.h"
 
-#define AT_ONCE       200 /* questions that are being asked, or wait for a sandbox */
+#define WAITING_MOST  1000 /* questions that are not answered yet */
+#define AT_ONCE       200  /* questions that are being asked, or wait for a sandbox */
 #define POST_AGAIN_MS 60000
 #define HISTORY_BYTES (48u << 10)
 #define HISTORY_TURNS 40
@@ -153,6 +154,15 @@ static bool keep_on_disk(const struct bot_question *qn)
     return false;
 }
 
+static unsigned count_questions(const struct bot *b)
+{
+    unsigned n = 0;
+
+    for (const struct bot_question *qn = b->all; qn; qn = qn->next)
+        n++;
+    return n;
+}
+
 bool bot_ask(struct bot *b, const struct chat_message *m)
 {
     autojson struct json *files = m->files, *where = m->where;
@@ -160,6 +170,10 @@ bool bot_ask(struct bot *b, const struct chat_message *m)
 
     if (!good_bot_id(m->id) || !good_bot_id(m->conversation) || bot_knows(b, m->id))
         return true;
+    if (count_questions(b) >= WAITING_MOST) {
+        bot_log(b, "message %s is left out: %d questions wait already", m->id, WAITING_MOST);
+        return false;
+    }
     autofree char *over = bot_over_limit(b, m, &silent);
     if (silent)
         return true;

@@ -42,7 +42,7 @@ struct chat_message {         /* strings are borrowed */
 /* Was this message accepted before, answered or not? */
 bool bot_knows(const struct bot *b, const char *id);
 /* The message is accepted: it is on disk, and will be answered, also after kill -9. One that is known is left
- * out. False: it could not be written, which was logged. */
+ * out. False: it could not be written, or too many wait, which was logged. */
 bool bot_ask(struct bot *b, const struct chat_message *m);
 /* The conversation in which a message of ours was posted, by what bot_answered() was told; NULL: unknown. */
 const char *bot_conversation_of(const struct bot *b, const char *posted);

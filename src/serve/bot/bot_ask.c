@@ -19,10 +19,11 @@
 #include "json/json.h"
 #include "net/transfers.h"
 
-#define FETCH_MS 60000
-#define TRIES    3    /* for a question whose runner died or whose sandbox did not start */
-#define REST_MS  2000 /* between them */
-#define CLIENT   ""   /* all users of a bot share the sandboxes */
+#define FETCH_MS     60000
+#define FILES_STAGED 20   /* that are sent with an answer */
+#define TRIES        3    /* for a question whose runner died or whose sandbox did not start */
+#define REST_MS      2000 /* between them */
+#define CLIENT       ""   /* all users of a bot share the sandboxes */
 
 static void answer_with(struct bot_question *qn, char *text)
 {
@@ -78,6 +79,11 @@ static struct json *stage_files(const struct bot_question *qn, const struct json
         int64_t size = json_int(json_get(f, "size"), 0);
         autofree char *own = xasprintf("%zu", n++), *path = xasprintf("%s/%s", folder, own);
 
+        if (n > FILES_STAGED) {
+            buf_addf(notes, "\nOnly %d of %zu files are sent.", FILES_STAGED,
+                     json_size(json_get(result, "files")));
+            break;
+        }
         if (size > b->o.service->file_max)
             buf_addf(notes, "\n%s (%s) is too large to be sent here: at most %s.", name, size_text(size).text,
                      size_text(b->o.service->file_max).text);

@@ -76,9 +76,9 @@ struct rest *rest_new(const struct rest_options *o)
 
 static void free_request(struct rest_request *q)
 {
-    transfer_drop(q->transfer);
     if (q->transfer)
         q->bucket->busy--;
+    transfer_drop(q->transfer);
     json_free(q->call.body);
     json_free(q->files);
     free(q->method);

@@ -19,7 +19,7 @@
 
 #define FILE_MAX     (4u << 20)
 #define ANSWERED_MAX (16u << 20) /* bytes that are read of what was answered */
-#define KEPT_LINES   20000       /* of what was answered, when the file is read */
+#define KEPT_LINES   10000       /* of what was answered; twice as many for a while */
 #define KEPT_S       (30 * 86400)
 
 struct journal {
@@ -61,26 +61,39 @@ static void read_answered(struct journal *jl, const char *path)
         else
             json_free(j);
     }
+}
+
+static void forget_oldest(struct journal *jl)
+{
     size_t drop = jl->n > KEPT_LINES ? jl->n - KEPT_LINES : 0;
+
     for (size_t i = 0; i < drop; i++)
         json_free(jl->lines[i]);
     if (drop)
         memmove(jl->lines, jl->lines + drop, (jl->n -= drop) * sizeof *jl->lines);
 }
 
-/* Written anew at each start, so that it stays short and begins at a line's beginning. */
-static int open_answered(struct journal *jl, struct error *err)
+/* It is written anew, so that it stays short and ends with a line's end. */
+static int write_answered(struct journal *jl, const char *path, struct error *err)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(0);
-    autofree char *path = xasprintf("%s/answered", jl->dir);
 
-    read_answered(jl, path);
+    forget_oldest(jl);
     for (size_t i = 0; i < jl->n; i++)
         json_line(jl->lines[i], &text);
     if (file_write(path, buf_str(&text), text.len, err) < 0)
         return -1;
+    fd_close(&jl->answered);
     jl->answered = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
     return jl->answered < 0 ? error_errno(err, "%s", path) : 0;
+}
+
+static int open_answered(struct journal *jl, struct error *err)
+{
+    autofree char *path = xasprintf("%s/answered", jl->dir);
+
+    read_answered(jl, path);
+    return write_answered(jl, path, err);
 }
 
 static int add_answered(struct journal *jl, const struct json *line, struct error *err)
@@ -109,7 +122,10 @@ int journal_answered(struct journal *jl, const struct json *line, struct error *
     keep_line(jl, json_copy(line));
     unlink(path);
     file_remove_tree(folder);
-    return 0;
+    if (jl->n < 2 * KEPT_LINES)
+        return 0;
+    autofree char *answered = xasprintf("%s/answered", jl->dir);
+    return write_answered(jl, answered, err);
 }
 
 bool journal_has_answered(const struct journal *jl, const char *id)
