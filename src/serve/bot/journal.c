@@ -63,7 +63,7 @@ static void read_answered(struct journal *jl, const char *path)
     }
 }
 
-static void forget_oldest(struct journal *jl)
+static void forget_oldest_lines(struct journal *jl)
 {
     size_t drop = jl->n > KEPT_LINES ? jl->n - KEPT_LINES : 0;
 
@@ -78,7 +78,7 @@ static int write_answered(struct journal *jl, const char *path, struct error *er
 {
     struct buf text autorelease(buf_release) = BUF_INIT(0);
 
-    forget_oldest(jl);
+    forget_oldest_lines(jl);
     for (size_t i = 0; i < jl->n; i++)
         json_line(jl->lines[i], &text);
     if (file_write(path, buf_str(&text), text.len, err) < 0)
