@@ -268,6 +268,10 @@ def test_packages_list_rm_and_gc(program, index):
     r = program.run("packages", "rm", "sandpail", "other")
     assert r.code == 2 and "no package other is kept" in r.err and r.out == "removed 1 set of packages\n", r
     assert program.run("packages", "rm", "--all").out == "nothing to remove\n"
+    index.add("numpy", "0.1")
+    if run(program, index, "--with", "numpy", "-c", "import numpy; print(numpy.__version__)").out not in ("", "0.1\n"):
+        assert program.run("packages", "rm", "numpy").out == "removed 1 set of packages\n"     # that of a package that the sandbox has itself
+        assert program.run("packages").out.startswith("no packages are kept")
 
 
 @needs_uv

@@ -125,18 +125,25 @@ struct set_removal {
     int64_t bytes;
 };
 
-/* Is that package in the lock? */
-static bool has_package(const struct set_file *s, const char *name)
+/* Is that package in the list of its names, or in the lock? */
+static bool is_in_list(const char *list, char end, const char *wanted)
 {
-    autofree char *wanted = package_name_plain(name, strlen(name));
-
-    for (const char *p = json_text(json_get(s->about, "lock")); *p; p += strcspn(p, "\n"), p += *p == '\n') {
-        autofree char *its = package_name_plain(p, strcspn(p, "=\n"));
+    for (const char *p = list; *p; p = strchrnul(p, end), p += *p != '\0', p += strspn(p, " ")) {
+        autofree char *its = package_name_plain(p, strcspn(p, "= ,\n"));
 
         if (!strcmp(its, wanted))
             return true;
     }
     return false;
+}
+
+/* What was asked for is not in the lock if the sandbox has it itself. */
+static bool has_package(const struct set_file *s, const char *name)
+{
+    autofree char *wanted = package_name_plain(name, strlen(name));
+
+    return is_in_list(json_text(json_get(s->about, "names")), ',', wanted)
+           || is_in_list(json_text(json_get(s->about, "lock")), '\n', wanted);
 }
 
 static void remove_set(void *ctx, struct set_file *s)
