@@ -12,7 +12,8 @@ if [ ! -e $root/ready ]; then
     [ -d $root ] || setup/machine.sh make $root python3,make,pkg-config,gcc,libc6-dev
     # Their names in the set "build", as packages.sh has them.
     libraries=$(setup/packages.sh build --for debian | grep -o 'lib[^ ]*-dev' | sed 's/$/:arm64/' | xargs)
-    { inside dpkg --add-architecture arm64 && inside apt-get update -q &&
+    # An installation that was interrupted is finished first, or apt-get refuses.
+    { inside dpkg --configure -a && inside dpkg --add-architecture arm64 && inside apt-get update -q &&
         inside sh -c "apt-get install -y --no-install-recommends crossbuild-essential-arm64 qemu-user-static $libraries && apt-get clean"; } >$log 2>&1 ||
         { tail -5 $log >&2; exit 1; }
     touch $root/ready

@@ -271,7 +271,14 @@ def test_uv_that_is_fetched_is_the_one_that_is_known(program, index):
     """An index that has another program under that name and version gets none of it run."""
     mark = program.path("ran")
     script = "#!/bin/sh\ntouch %s\necho uv 0.13.9\n" % mark
-    index.add("uv", "0.13.9", files={"uv/__init__.py": "", "uv-0.13.9.data/scripts/uv": script})
+    index.add("uv", "0.13.9", files={"uv/__init__.py": ""})
+
+    def program_of_its_own(z):
+        one = zipfile.ZipInfo("uv-0.13.9.data/scripts/uv")
+        one.create_system, one.external_attr = 3, (stat.S_IFREG | 0o755) << 16
+        z.writestr(one, script)
+
+    repacked(index, "uv", program_of_its_own)
     index.add("sandpail", "1.0")
     r = run(program, index, "--cooldown", "0", "--with", "sandpail", "-c", "import sandpail; print(sandpail.__version__)", extra={"PATH": "/usr/bin:/bin"})
     assert r.code == 0 and r.out == "1.0\n" and "pip could not fetch it" in r.err and not os.path.exists(mark), r
