@@ -63,4 +63,4 @@ def test_inspector(sandpiper):
 @pytest.mark.client("litellm/langchain-mcp-adapters", "its tools: one call for each session, and many in one, over stdio")
 @pytest.mark.slow(50)
 def test_langchain_tools(sandpiper):
-    assert use(sandpiper, "litellm", "langchain_tools.py", "stdio", *sandpiper.argv(["mcp"])) == "['(no output)', '42']\n"
+    assert use(sandpiper, "litellm", "langchain_tools.py", "stdio", *sandpiper.argv(["mcp"])) == "['(no output)', '1', \"'gone'\"]\n['(no output)', '42']\n"

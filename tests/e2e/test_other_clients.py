@@ -184,6 +184,55 @@ def test_agentcube(server, tmp_path):
     assert r.status == 404 and set(json.loads(r.read())) == {"error", "code"}
 
 
+LIBRECHAT = r"""
+import { createRequire } from 'node:module'
+const { createCodeExecutionTool } = createRequire(process.env.MODULES + '/')('@librechat/agents')
+const tell = (...x) => console.log(JSON.stringify(x))
+const base = process.env.LIBRECHAT_CODE_BASEURL, headers = { 'X-API-Key': process.env.KEY }
+const call = async (lang, code, files) => {
+  const tool = createCodeExecutionTool({ authHeaders: headers, ...(files ? { files } : {}) })
+  try {
+    const m = await tool.invoke({ name: tool.name, args: { lang, code }, id: 'c', type: 'tool_call' })
+    return [m.content, m.artifact]
+  } catch (e) { return [String(e.message), null] }
+}
+const [made, first] = await call('py', "x = 1\nprint(6 * 7)\nopen('a b é.txt', 'w').write('made')")
+tell(made, first.files.map((f) => f.name))
+const files = first.files.map((f) => ({ ...f, kind: 'user' }))
+const [again, second] = await call('py', "print(open('a b é.txt').read(), 'x' in globals())", files)
+tell(again, second.session_id === first.session_id)
+tell((await call('py', '1/0'))[0], (await call('bash', 'echo $((6*7)) >&2'))[0], (await call('r', '1'))[0])
+const form = new FormData()
+form.append('file', new Blob(['6,7']), 'in.csv'); form.append('file', new Blob(['more']), 'two.txt')
+const up = await (await fetch(base + '/upload', { method: 'POST', headers, body: form })).json()
+tell(up.message, up.files.map((f) => f.filename))
+tell((await call('py', "print(open('in.csv').read(), open('two.txt').read())", up.files.map((f) => ({ id: f.fileId, name: f.filename, storage_session_id: up.session_id, kind: 'user' }))))[0])
+tell(await (await fetch(`${base}/download/${first.session_id}/${files[0].id}`, { headers })).text(), (await (await fetch(`${base}/files/${up.session_id}`, { headers })).json()).map((f) => f.name))
+tell((await call('py', '1', [files[0], { id: 'in.csv', name: 'in.csv', storage_session_id: up.session_id, kind: 'user' }]))[0])
+tell((await fetch(base + '/exec', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' })).status)
+"""
+
+
+@pytest.mark.client("librechat/@librechat/agents librechat/node-fetch", "its code tool (py, bash), files of a session; uploads and downloads as LibreChat asks for them")
+@pytest.mark.slow(30)
+@pytest.mark.no_asan
+def test_librechat(server, tmp_path):
+    node = client("librechat", "node")
+    program = tmp_path / "program.mjs"
+    program.write_text(LIBRECHAT)
+    env = dict(PATH="/usr/bin:/bin", HOME="/nonexistent", NO_PROXY="*", LIBRECHAT_CODE_BASEURL=server.url, KEY=server.token,
+               MODULES=str(pathlib.Path(node).parent.parent / "npm" / "node_modules"))
+    r = subprocess.run([node, str(program)], env=env, capture_output=True, text=True, timeout=240)
+    assert r.returncode == 0, r.stdout + r.stderr[-3000:]
+    told = [json.loads(line) for line in r.stdout.splitlines() if line.startswith("[")]
+    assert told[0][0].startswith("stdout:\n42\n") and told[0][1] == ["a b é.txt"], told[0]
+    assert told[1] == ["stdout:\nmade False", True], told[1]
+    failed, shell, language = told[2]
+    assert "ZeroDivisionError: division by zero" in failed and "stderr:\n42" in shell and "lang" in language, told[2]
+    assert told[3] == ["success", ["in.csv", "two.txt"]] and told[4][0].startswith("stdout:\n6,7 more")
+    assert told[5] == ["made", ["in.csv", "two.txt"]] and "of one session" in told[6][0] and told[7] == [401]
+
+
 def dify(server, code, language="python3", token=None):
     r = server.open("/v1/sandbox/run", {"language": language, "code": code, "preload": "", "enable_network": True}, Authorization="",
                     X_Api_Key=token or server.token)

@@ -100,20 +100,21 @@ static struct json *token_of(const struct mcp_request *q)
     return json_type(t) == JSON_STRING || json_type(t) == JSON_NUMBER ? json_copy(t) : NULL;
 }
 
-/* Returns the conversation whose sandbox a call without a handle is for. A service that opens a session for
- * each call, or none at all, may name its chat instead. That name is somebody else's text, so only its hash
- * is kept. *named: the client will name the same conversation in later calls. The caller frees the result. */
-static char *conversation_of(const struct mcp_request *q, bool *named)
+/* A service that opens a session for each call, or none at all, may name its chat instead, and so may the
+ * user, in a header. That name is somebody else's text, so only its hash is kept. */
+char *mcp_conversation_of(const struct mcp_request *q, bool *named)
 {
     const struct mcp_link *l = q->link;
-    const char *chat = json_str(json_get(json_get(q->params, "_meta"), "openai/session"));
+    const char *chat = json_str(json_get(json_get(q->params, "_meta"), "openai/session")),
+               *name = l->o.headers && l->o.headers->named && *l->o.headers->named ? l->o.headers->named
+                                                                                   : NULL;
 
-    *named = chat || l->session || l->brought;
-    if (chat && l->o.headers) {
+    *named = name || chat || l->session || l->brought;
+    if (name || (chat && l->o.headers)) {
         char hash[SHA256_HEX];
 
-        sha256_hex(chat, strlen(chat), hash);
-        return xasprintf("mcp-chat-%s", hash);
+        sha256_hex(name ? name : chat, strlen(name ? name : chat), hash);
+        return xasprintf("mcp-%s-%s", name ? "named" : "chat", hash);
     }
     return l->session ? xstrdup(l->session->conversation) : xasprintf("mcp-%s", l->self);
 }
@@ -125,7 +126,7 @@ void mcp_ask(const struct mcp_request *q, const char *sandbox, const char *opera
     struct mcp_call *c = xcalloc(1, sizeof *c);
     struct json *token = token_of(q);
     bool named;
-    autofree char *conversation = conversation_of(q, &named);
+    autofree char *conversation = mcp_conversation_of(q, &named);
     const struct runner_listener listener = {
         .ctx = c, .event = token || level(q) <= MCP_NOTICE ? on_call_event : NULL, .done = on_call_done};
     const struct mcp_invocation invocation = {

@@ -74,6 +74,9 @@ struct mcp_headers {     /* as the client sent them; NULL: a header is missing *
     /* Not a header of MCP: mcp_delivery.conversation of an earlier answer, from a client that keeps
      * cookies. */
     const char *conversation;
+    /* A name that the user gave the conversation, in the client's settings: for clients that begin and end a
+     * session for each call, and for those that are to come back to their variables later. */
+    const char *named;
 };
 
 struct mcp_link_options {

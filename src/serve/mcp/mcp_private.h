@@ -118,6 +118,9 @@ struct mcp_answer {
     const struct error *err;
 };
 typedef void mcp_shape(const struct mcp_answer *a);
+/* The conversation whose sandbox a call without a handle is for. *named: the client will name the same one in
+ * later calls. The caller frees the result. */
+char *mcp_conversation_of(const struct mcp_request *q, bool *named);
 /* Asks for the operation. shape answers the request, now or later. about is copied. */
 void mcp_ask(const struct mcp_request *q, const char *sandbox, const char *operation,
              const struct json *arguments, const char *about, mcp_shape *shape);

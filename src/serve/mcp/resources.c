@@ -39,9 +39,10 @@ static void show_resources(const struct mcp_answer *a)
 void mcp_resources_list(const struct mcp_request *q)
 {
     const struct mcp_host *host = &q->link->mcp->host;
-    const char *conversation = q->link->session ? q->link->session->conversation : NULL;
+    bool named;
+    autofree char *conversation = mcp_conversation_of(q, &named);
 
-    if (conversation && host->has(host->ctx, q->link->o.client, conversation)) {
+    if (named && host->has(host->ctx, q->link->o.client, conversation)) {
         mcp_ask(q, NULL, "list_files", NULL, "", show_resources);
     } else {
         const struct mcp_answer none = {.request = q};

@@ -1,5 +1,5 @@
-/* clients.h - what the files for other people's clients share: dify.c, e2b.c, sandboxfusion.c,
- * agentcube.c. Each has the routes of one client beside their functions. A handler finds or makes a sandbox,
+/* clients.h - what the files for other people's clients share: dify.c, e2b.c, sandboxfusion.c, agentcube.c,
+ * librechat.c. Each has the routes of one client beside their functions. A handler finds or makes a sandbox,
  * says what it is asked, and hands it over:
  *
  *     static void run(struct http_request *q)
@@ -80,5 +80,6 @@ void dify_routes(struct server *s);
 void e2b_routes(struct server *s);
 void fusion_routes(struct server *s);
 void agentcube_routes(struct server *s);
+void librechat_routes(struct server *s);
 
 #endif

@@ -479,6 +479,7 @@ struct server *server_new(const struct server_options *o, struct error *err)
     e2b_routes(s);
     fusion_routes(s);
     agentcube_routes(s);
+    librechat_routes(s);
     mcp_routes(s);
     return s;
 }

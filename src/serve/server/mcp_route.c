@@ -94,6 +94,7 @@ static void post(struct http_request *q)
         .sandbox = http_request_header(q, "Mcp-Param-Sandbox"),
         .session = http_request_header(q, "Mcp-Session-Id"),
         .conversation = http_request_cookie(q, COOKIE),
+        .named = http_request_header(q, "Sandpiper-Conversation"),
     };
     const struct mcp_link_options o = {
         .client = http_request_client(q), .headers = &x->headers, .send = on_send, .ctx = x};

@@ -6,8 +6,10 @@ from langchain_mcp_adapters.client import MultiServerMCPClient
 from langchain_mcp_adapters.tools import load_mcp_tools
 
 how, *rest = sys.argv[1:]
-server = ({"transport": "streamable_http", "url": rest[0], "headers": {"Authorization": "Bearer " + rest[1]}} if how == "http"
+server = ({"transport": "streamable_http", "url": rest[0], "headers": {"Authorization": "Bearer " + rest[1]}} if how != "stdio"
           else {"transport": "stdio", "command": rest[0], "args": rest[1:]})
+if how == "named":      # so each call's session is for the same variables
+    server["headers"]["Sandpiper-Conversation"] = "my agent"
 
 
 async def use(tools, *codes):
@@ -17,7 +19,9 @@ async def use(tools, *codes):
 
 async def main():
     client = MultiServerMCPClient({"python": server})
-    assert await use(await client.get_tools(), "6 * 7") == ["42"]
+    tools = await client.get_tools()
+    assert await use(tools, "6 * 7") == ["42"]
+    print(await use(tools, "y = 1", "y = globals().get('y', 0) + 1; y", "globals().get('y', 'gone')"))
     async with client.session("python") as session:
         print(await use(await load_mcp_tools(session), "x = 41", "x + 1"))
 
