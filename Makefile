@@ -92,7 +92,7 @@ PROGRAM  = $(B)/sandpiper
 UNIT_SRC = $(wildcard tests/unit/*/*.c)
 UNIT_BIN = $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
 
-.PHONY: all clean unit run quick test check test-model test-kubernetes probe image image-serve local-model install uninstall deb wheel wheel-arm64 docs
+.PHONY: all clean unit units run quick test check ready test-model test-kubernetes probe image image-serve local-model install uninstall deb wheel wheel-arm64 docs
 all: build/sandpiper
 
 # A fresh machine: say what is missing, before the compiler does. These goals set up what they need themselves.
@@ -109,8 +109,9 @@ endif
 
 run:
 	@setup/run.sh $(ARGS)
-# quick: what one runs after each change. check: what takes longer than test, and runs in CI as well (sanitizers, long repetitions, probes).
-quick test check:
+# quick: what one runs after each change. check: what takes longer than test, and runs in CI as well (sanitizers, long repetitions, probes). ready: what
+# both need, fetched and built beforehand.
+quick test check ready:
 	@tests/run.sh $@ $(ARGS)
 # SET=gaia: tasks with files, of GAIA's shape; SET=traffic: two agents and a large table. make test-model SET=gaia ARGS="--only g1 -- -m NAME"
 test-model: build/sandpiper
@@ -242,6 +243,7 @@ $(B)/gen/inside: $(INSIDE_PARTS) $(wildcard src/sandbox/engine/*.h) $(B)/gen/sec
 
 # Those that take longest first.
 UNIT_LONG = $(filter $(foreach r,sandbox llm calls engine pipe,$(B)/unit/$(r)/%),$(UNIT_BIN))
+units: $(UNIT_BIN)
 unit: $(UNIT_BIN)
 	@tests/unit/run.sh $(UNIT_LONG) $(filter-out $(UNIT_LONG),$(UNIT_BIN))
 

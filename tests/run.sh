@@ -7,6 +7,7 @@
 #   run.sh check   the rest: units and end to end (on bwrap) with ASan and UBSan, but for the tests of something
 #                  else than the program's own memory (marked "no_asan"); the long repetitions (marked "check") with
 #                  the release build on every engine; the containment probes
+#   run.sh ready   no test: gets from the network, and builds, what the others need, for who runs them all (CI)
 #
 # What follows goes to pytest, as in "run.sh test -k chat". The second round needs bwrap alone: what differs between
 # engines is in the argument vectors and outside the program.
@@ -25,8 +26,6 @@ what=${1:-test}
 setup/packages.sh test
 jobs=$(nproc)
 workers=${SANDPIPER_TEST_JOBS:-$((4 * jobs))}
-# Fetched meanwhile, for tests/e2e/test_upload.py, which waits for them and tells what failed.
-[ "$what" != test ] || timeout 600 setup/storage_servers.sh >/dev/null 2>&1 </dev/null &
 scratch=$(mktemp -d)
 trap 'cat "$scratch"/beside 2>/dev/null || true; rm -rf "$scratch"' EXIT
 # Seconds for one test and for a round of tests. A test that hangs has failed, with the line that it hung at; CI never waits for one.
@@ -166,16 +165,23 @@ summary() {
 }
 
 probe() { timeout 900 make -s probe; }
-# Other people's clients come from PyPI while the program is built. Without an index their tests are skipped, in CI they fail.
-clients() { timeout 600 tests/clients/install.sh || echo "other people's clients could not all be installed"; }
+# What comes from the network: other people's clients, storage servers, a bare machine. Side by side, while the program is built, and by who asks
+# first: the others wait. Without an index the tests of clients are skipped, in CI they fail; those of the others say what is missing.
+fetch() {
+    timeout 600 setup/storage_servers.sh >/dev/null 2>&1 </dev/null &
+    tests/distribution.sh machine &
+    timeout 600 tests/clients/install.sh || echo "other people's clients could not all be installed"
+    wait
+}
 
 build() {
     say "build, $1"
     make -s -j"$jobs" MODE="$1" "build/$1/sandpiper"
 }
 unit_round() { step "units, $1" units "${2:-$1}"; }
+distributed() { tests/distribution.sh wheel machine deb again arm64; }
 long_round() {
-    step "what is distributed" tests/distribution.sh wheel machine deb again arm64
+    step "what is distributed" distributed
     step "long repetitions, release" e2e release "$engines" check $((workers / 2)) "$@"
     step "containment probes" probe
 }
@@ -190,14 +196,22 @@ case $what in
         beside unit_round release
         step "end to end, quick, bwrap" e2e release "${SANDPIPER_TEST_ENGINES:-bwrap}" "not check" "$workers" --quick "$@"
         ;;
+    ready)
+        fetch &
+        # What make check builds, in what time the other rounds leave.
+        nice -n 19 tests/distribution.sh arm64 deb again || true        # make check says why
+        nice -n 19 make -s -j"$jobs" MODE=asan build/asan/sandpiper units || true
+        wait
+        exit 0
+        ;;
     test)
-        clients &
+        fetch &
         fetched=$!
         build release
-        tests/distribution.sh wheel machine || true         # its tests say what is missing
+        beside unit_round release
         compiled &
         collected=$!
-        beside unit_round release
+        tests/distribution.sh wheel || true         # its tests say what is missing
         wait "$fetched" "$collected"
         step "end to end, release" e2e release "$engines" "not check" "$workers" "$@"
         ;;
@@ -209,7 +223,7 @@ case $what in
         unit_round "ASan and UBSan" asan
         step "end to end, ASan and UBSan, bwrap" e2e asan bwrap "not check" $((workers - workers / 4)) "$@"
         ;;
-    *) echo "usage: run.sh quick|test|check [ARGUMENTS OF PYTEST]" >&2; exit 2 ;;
+    *) echo "usage: run.sh quick|test|check|ready [ARGUMENTS OF PYTEST]" >&2; exit 2 ;;
 esac
 
 joined
