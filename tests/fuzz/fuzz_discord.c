@@ -1,6 +1,7 @@
 /* fuzz_discord.c - what a gateway sends, from the bytes of the connection to a message for us, and what cuts
  * a long answer. Messages are the same however the bytes are cut, and none is longer than it may be. A
- * message that is taken has ids of digits alone, since they become parts of paths. No piece is longer than it may be.
+ * message that is taken has ids of digits alone, since they become parts of paths. No piece is longer than
+ * it may be.
  */
 #include "tests/fuzz/fuzz.h"
 
