@@ -98,6 +98,7 @@ OWN = [
     ('bar.txt', '(\n|\n(\n', "df is None"),
     ('ipac.tbl', '\\catalog = x\n| ra   | dec  |\n| real | real |\n' + rows('  1%(two)s    2%(two)s\n'), "df is None or 'real' not in set(df.iloc[:, 0])"),
     ('blanks.csv', 'a;b;c\n' + rows('%(i)d;x;%(i)d\n') + '   ;   ;   \n', "df['a'].isna().sum() == 1 and df['c'].isna().sum() == 1 and \"na_values=['   ']\" in said"),
+    ('python.log', rows('2026-03-%(two)s 00:00:38,569 INFO number %(i)d\n'), "df['time'][12].day == 13 and df['time'][0].microsecond == 569000"),
     ('rails.log', rows("E, [2017-08-%(two)sT18:15:08.067497 #48598] ERROR -- Kitchen: number %(i)d\n"), "set(df['level']) == {'ERROR'} and df['time'][12].day == 13"),
     ('dump.sql', 'INSERT INTO `t` VALUES (0,\'n0\'),\n' + rows("(%(i)d,'n'),\n"), 'df is None'),
 ]

@@ -35,7 +35,7 @@ TIME = re.compile(r'(?P<gap>[ T]|, ?|:)(?P<clock>\d\d?:\d\d(?P<s>:\d\d(?P<f>[.,]
                   r'(?P<zone> ?(UTC|GMT|Z|[+-]\d\d:?\d\d))?')
 CTIME = re.compile(r'[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}')
 STAMP = re.compile(r'\d{8}T\d{6}Z?')
-ISO = re.compile(r'\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?)?')
+ISO = re.compile(r'\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?)?')
 
 
 class Plan:

@@ -354,7 +354,7 @@ def long_with_gaps(items, names):
     return False
 
 
-def statements_for_text(frame, all_text=False):
+def statements_for_text(frame):
     """[(statement's expression, names)] for the columns of text of a frame, and remarks. A number between
     quotes is text; only one with decimals is made a number, since a whole one may be a name."""
     found, remarks = {}, {}
