@@ -542,6 +542,7 @@ def test_a_token_that_is_refused(sandpiper, serve):
         assert r.code == 77 and "Discord refuses the token (401)" in r.err and d.connections == 0, r
 
 
+@pytest.mark.client("discord/discord.py", "the server that the tests of `sandpiper bot discord` run against: it takes that for Discord")
 def test_discord_py_takes_our_server_for_discord(discord):
     """So what the bot is tested against is no invention of ours."""
     program = client("discord")
