@@ -112,7 +112,8 @@ static void open_all(struct stdio *s, const struct front *f)
     s->runners = runners_new(&ro);
 
     const struct mcp_host host = mcp_runners_host(s->runners);
-    const struct mcp_options mo = {.host = &host, .packages = &f->set.allow_packages};
+    const struct mcp_options mo = {
+        .host = &host, .packages = &f->set.allow_packages, .languages = f->set.languages.n > 0};
     const struct mcp_link_options lo = {.client = "", .conversation = "mcp", .send = on_send, .ctx = s};
     s->mcp = mcp_new(&mo);
     s->link = mcp_open(s->mcp, &lo);

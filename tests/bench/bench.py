@@ -169,6 +169,18 @@ def cell(_env):
             print(f"{'    beside it: ' + name:<44} not measured ({e})", flush=True)
 
 
+def languages(_env):
+    """A warm cell in other languages beside Python's, by turns; SQL beside the cell of Python that gives the same frame. One that is not in the
+    sandbox says so at once."""
+    for engine in ENGINES:
+        got = cells(engine, "languages", 300)
+        for name, beside in (("shell", "python"), ("javascript", "python"), ("sql", "frame")):
+            ours, python = got[name + "_p50_us"] / 1000, got[beside + "_p50_us"] / 1000
+            if ours > 0:
+                report(f"warm cell of {name}, {engine}", f"p50 {ours:.2f} ms, p99 {got[name + '_p99_us'] / 1000:.2f} ms", f"Python's p50 {python:.2f} ms: {ours - python:+.2f} ms",
+                       "+1 ms", ours - python <= 1)
+
+
 def snapshots(_env):
     """What a snapshot costs: a cell 20 ms after the last one, in processor time, the median of 200 pairs with and without; and one that a snapshot
     is made just before. Beside it a bare fork of code with the same state and all its page faults, by turns; the median of each."""
@@ -547,7 +559,7 @@ def live_copy(env):
 
 
 # Fast ones first; other parts of the house add theirs.
-ROWS = {"start": start, "prompt": prompt, "memory": memory, "cell": cell, "snapshots": snapshots, "cold": cold, "reader": reader,
+ROWS = {"start": start, "prompt": prompt, "memory": memory, "cell": cell, "languages": languages, "snapshots": snapshots, "cold": cold, "reader": reader,
         "markdown": markdown, "oneshot": oneshot, "named": named, "flood": flood, "gigabyte": gigabyte, "figure": first_figure, "files": big_file,
         "upload": upload, "runner": runner, "mcp": mcp_server, "serve": serve, "pool": pool,
         "idle": idle, "question": http_question, "batch": batch, "copies": live_copy}

@@ -17,6 +17,8 @@
  *     cells ENGINE forks N    N sandboxes at once that go on from one copy with 500 MB in arrays and read all
  *                             of it: what they take each by itself and together (PSS) in kB; then one takes
  *                             all memory that it may have, and the others are asked again
+ *     cells ENGINE languages N  N cells in each language, by turns, and one of Python that does what SQL does
+ *                             -1: it is not in the sandbox
  *     cells - profile FILE    write the seccomp profile that containers get
  *
  * One line of "key value" pairs on stdout.
@@ -35,6 +37,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "conversation/language.h"
 #include "json/json.h"
 #include "limits/seccomp.h"
 #include "process/child.h"
@@ -568,6 +571,40 @@ static int forks(const struct sandbox_options *given, struct loop *loop, int n, 
     return status;
 }
 
+/* A cell in each language by turns, and those of Python that do as much. */
+static int cells_of_languages(const struct sandbox_options *options, struct loop *loop, int n,
+                              struct error *err)
+{
+    static const struct row {
+        const char *name, *tag, *code;
+    } all[] = {
+        {"python", "py", "print(1)"},           {"shell", "sh", "echo 1"},
+        {"javascript", "js", "console.log(1)"}, {"frame", "py", "pd.DataFrame({'n': [1]})"},
+        {"sql", "sql", "select 1 as n"},
+    };
+    struct cell_listener quiet = {0};
+    struct sandbox_options o = *options;
+
+    o.run.memory = INT64_C(3) << 30;
+    struct sandbox *s autorelease(free_box) = sandbox_new(&o, loop);
+    int64_t *us = xcalloc(countof(all) * (size_t)n, sizeof *us);
+    int status = run_cell(s, "import pandas as pd", err);
+    for (int i = -5; i < n && status == 0; i++) /* five to warm up */
+        for (size_t k = 0; k < countof(all) && status == 0; k++) {
+            const struct cell_code code = {all[k].code, strlen(all[k].code),
+                                           language_of_tag(all[k].tag, strlen(all[k].tag))};
+            struct cell_result r autorelease(cell_result_release) = {0};
+            int64_t begin = clock_us();
+
+            status = sandbox_run_code(s, &code, &quiet, &r, err);
+            us[k * (size_t)n + (size_t)(i < 0 ? 0 : i)] = r.status == CELL_OK ? clock_us() - begin : -1;
+        }
+    for (size_t k = 0; k < countof(all) && status == 0; k++)
+        print_times(all[k].name, us + k * (size_t)n, n);
+    free(us);
+    return status;
+}
+
 /* Peak memory in KiB. Not getrusage: its figure is inherited from who started us. */
 static long peak_kb(void)
 {
@@ -615,10 +652,9 @@ int main(int argc, char **argv)
     int status = -1;
 
     if (argc != 4) {
-        fprintf(
-            stderr,
-            "usage: cells ENGINE warm|flood|forks N, cells ENGINE snapshots|copies STATE, or cells - profile "
-            "FILE\n");
+        fprintf(stderr, "usage: cells ENGINE warm|flood|forks|languages N, cells ENGINE snapshots|copies "
+                        "STATE, or cells - profile "
+                        "FILE\n");
         return 2;
     }
     if (!strcmp(argv[2], "profile")) {
@@ -638,6 +674,8 @@ int main(int argc, char **argv)
             status = warm(&o, loop, n, &err);
         else if (!strcmp(argv[2], "copies"))
             status = copies(&o, loop, argv[3], &err);
+        else if (!strcmp(argv[2], "languages"))
+            status = cells_of_languages(&o, loop, n, &err);
         else if (!strcmp(argv[2], "forks"))
             status = forks(&o, loop, n, &err);
         else if (!strcmp(argv[2], "snapshots"))

@@ -10,6 +10,7 @@ import pytest
 
 from chat_keys import ask, leave, start
 from program import HANG, descendants, name_of
+from mcp_stdio import Mcp
 from serving import Server
 
 HOSTILE = """
@@ -285,6 +286,50 @@ def test_over_http_and_mcp(sandpiper):
         assert "hi" in json.dumps(server.ask("/mcp", message, Accept="application/json, text/event-stream"))
     finally:
         assert server.close() == 0
+
+
+@pytest.mark.parametrize("words", [(), ("--languages", "sh,sql")])
+def test_a_model_over_mcp_is_told_of_languages_where_there_are_some(sandpiper, words):
+    client = Mcp(sandpiper, *words)
+    tools = {t["name"]: t["inputSchema"]["properties"] for t in client.ask("tools/list")["result"]["tools"]}
+    client.close()
+    assert ("language" in tools["execute_python"]) == bool(words) and "language" not in tools["execute_command"], tools
+    server = Server(sandpiper, *words)
+    try:
+        told = server.ask("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, Accept="application/json, text/event-stream")
+        assert ('"enum": ["py", "python"' in json.dumps(told)) == bool(words), told
+    finally:
+        assert server.close() == 0
+
+
+# What people ask for first: JavaScript's sum and average, a shell with jq, Python, and a project of node's with files of its own.
+ORDERS = '[{"item": "tea", "price": 4}, {"item": "cups", "price": 12}, {"item": "pot", "price": 20}]'
+PROJECT = {"package.json": '{"name": "shop", "type": "module", "main": "main.js"}', "total.js": "export const total = rows => rows.reduce((sum, row) => sum + row.price, 0);\n",
+           "main.js": "import { readFileSync, writeFileSync } from 'node:fs';\nimport { total } from './total.js';\nconst rows = JSON.parse(readFileSync('/mnt/data/orders.json', 'utf8'));\n"
+                      "writeFileSync('/mnt/data/total.txt', String(total(rows)));\nconsole.log('total', total(rows));\n"}
+
+
+@pytest.mark.skipif(not os.path.exists("/usr/bin/node") or not os.path.exists("/usr/bin/jq"), reason="there is no node or no jq")
+def test_four_examples(sandpiper, serve):
+    s = sandpiper
+    s.write("orders.json", ORDERS)
+    os.mkdir(os.path.join(s.work, "shop"))
+    for name, text in PROJECT.items():
+        s.write("shop/" + name, text)
+    calls = [{"name": "execute_javascript", "arguments": {"code": "const prices = [4, 12, 20]; const sum = prices.reduce((a, b) => a + b, 0); ({ sum, average: sum / prices.length })"}},
+             sh("jq -r '.[] | select(.price > 10) | .item' orders.json; jq '[.[].price] | add / length' orders.json"),
+             python("import json\nsum(row['price'] for row in json.load(open('orders.json')))"), sh("cd /mnt/host/shop && node main.js")]
+    expected = [told("sum: 36", "average: 12"), told("cups\npot\n12"), told("36"), told("total 36")]
+    serve(s, [{"expect": {"tools": ["execute_python", "execute_shell", "execute_javascript"]}, "answer": {"calls": calls[:1]}}]
+          + [{"expect": was, "answer": {"calls": [call]}} for was, call in zip(expected, calls[1:])] + [{"expect": expected[3], "answer": {"text": "36."}}])
+    r = s.run("--languages", "sh,js", "--add", "orders.json", "--mount", "shop", "what is the total?")
+    assert r.code == 0 and r.out == "36.\n" and "total.txt" in r.err, r
+
+
+def test_a_shell_without_jq(sandpiper_on):
+    """The image has none: bash's own words, and the exit code of a shell."""
+    r = sandpiper_on.run("exec", "--language", "sh", "-", stdin=("PATH=/nowhere; " if sandpiper_on.engine == "bwrap" else "") + "jq . orders.json")
+    assert r.code == 127 and r.err == "main: line 1: jq: command not found\n", r
 
 
 OWN = "languages:\n  awkward: {run: [awk, -f, '{file}'], ends: [awk], about: awk scripts}\n  nowhere: {run: [nowhere-to-be-found, '{file}']}\n"

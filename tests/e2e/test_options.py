@@ -565,9 +565,12 @@ def _(t):
     assert t.question(call("print(6 * 7)"), done("It is 42."), call("print(42)"), done("42"))[0]["computed"]["verified"] == "agrees"
 
 
-@option("languages", "sh")
+@option("languages", "sh", *both)
 def _(t):
-    assert "execute_shell" in offers(t.asked(done("Nothing.")))
+    if t.front == "serve":
+        assert "execute_shell" in offers(t.asked(done("Nothing.")))
+    else:
+        assert "language" in json.dumps(t.box().server.ask("tools/list"))
 
 
 @option("agents", "files+code")

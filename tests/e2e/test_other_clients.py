@@ -170,15 +170,15 @@ def test_agentcube(server, tmp_path):
         url = os.environ["URL"]
         with CodeInterpreterClient(workload_manager_url=url, router_url=url) as c:
             c.write_file("6 7\\n", "n.txt")
-            r = [c.run_code("python", "a, b = open('n.txt').read().split(); print(int(a) * int(b))"), c.execute_command("sh -c 'echo a b | wc -w'"),
+            r = [c.run_code("python", "a, b = open('n.txt').read().split(); print(int(a) * int(b))"), c.run_code("bash", "echo $((6 * 7)) > b.txt; cat b.txt"), c.execute_command("sh -c 'echo a b | wc -w'"),
                  sorted(f["name"] for f in c.list_files()), c.session_id]
             c.download_file("n.txt", os.environ["HERE"] + "/got.txt")
             try: c.execute_command("false"); r.append("fine")
             except Exception as e: r.append(type(e).__name__)
             print(json.dumps(r))
         """, URL=server.url.replace("http://", "http://any:%s@" % server.token), HERE=str(tmp_path))
-    out, words, files, session, failed = told[0]
-    assert (out, words, failed) == ("42\n", "2\n", "CommandExecutionError") and files[0] == "n.txt" and len(files) == 2
+    out, shell, words, files, session, failed = told[0]
+    assert (out, shell, words, failed) == ("42\n", "42\n", "2\n", "CommandExecutionError") and files[:2] == ["b.txt", "n.txt"], told
     assert (tmp_path / "got.txt").read_text() == "6 7\n"
     r = server.open("/v1/namespaces/a/code-interpreters/b/invocations/api/files", X_Agentcube_Session_Id=session)
     assert r.status == 404 and set(json.loads(r.read())) == {"error", "code"}

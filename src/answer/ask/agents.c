@@ -56,8 +56,8 @@ int agents_load(struct agents *g, const struct config *c, struct error *err)
 {
     if (pipeline_load(&g->pipeline, c->agents, err) < 0)
         return -1;
-    for (size_t i = 0; i < c->languages.n; i++)
-        if (give_languages(g, c->languages.v[i], err) < 0)
+    for (size_t i = 0; i < c->front.languages.n; i++)
+        if (give_languages(g, c->front.languages.v[i], err) < 0)
             return -1;
     for (size_t i = 0; i < g->pipeline.n; i++)
         if (tools_check(&g->pipeline.v[i], err) < 0)

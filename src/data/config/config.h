@@ -42,7 +42,7 @@ struct front_settings {
     const char *public_url, *model;  /* or NULL */
     const char *log;                 /* "off", "text", "json" */
     const char *ca_cert;             /* or NULL */
-    struct argv allow_hosts, proxies, allow_packages;
+    struct argv allow_hosts, proxies, allow_packages, languages;
     int max_sandboxes, pool_size;
     int64_t ttl, queue; /* ms */
     bool quiet, verbose;
@@ -74,7 +74,6 @@ struct config {
     struct argv allow_folders;   /* that an agent may look at */
     struct argv with;            /* packages, "seaborn,polars>=1" */
     const char *requirements;    /* a file of more; or NULL */
-    struct argv languages;       /* that the model is given besides Python: "sh,sql", "js" */
     const char *language;        /* of exec's code; NULL: by the name of its file */
     int64_t cooldown;            /* ms; a version of a package that is younger is not taken */
     bool allow_install;          /* the model may install packages without a question to the user */

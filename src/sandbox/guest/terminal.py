@@ -56,6 +56,7 @@ def fit_numpy(module):
 
 @careful
 def fit_pandas(module):
+    show_columns(module)                        # noqa: from worker.py
     if module.get_option('display.width') in (80, COLUMNS[1]):
         module.set_option('display.width', COLUMNS[0])
 

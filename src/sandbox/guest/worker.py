@@ -76,6 +76,16 @@ class Loaded:
         return spec
 
 
+def show_columns(pandas):
+    """As in a notebook: a table's columns go on below the others. pandas takes this for a terminal, would
+    leave out what does not fit its width, and takes three to five times as long to find out what does."""
+    try:
+        if pandas.get_option('display.max_columns') == 0:
+            pandas.set_option('display.max_columns', 20)
+    except Exception:
+        pass                                    # it is half loaded, or another module of that name
+
+
 class Absent:
     """Finder of IPython where there is none: code written for notebooks imports a few things of it."""
     @staticmethod
@@ -219,6 +229,7 @@ class Worker:
             Loaded.then['pyarrow.' + name] = limit_threads
         for name in ('display_functions', 'getipython'):
             Loaded.then['IPython.core.' + name] = adapt_notebook
+        Loaded.then['pandas'] = show_columns
         sys.meta_path.insert(0, Loaded)
         sys.meta_path.append(Absent)
         if hasattr(sys, 'set_int_max_str_digits'):

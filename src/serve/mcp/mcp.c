@@ -24,6 +24,7 @@ struct mcp *mcp_new(const struct mcp_options *o)
     m->host = *o->host;
     m->separate = o->separate;
     m->packages = o->packages;
+    m->languages = o->languages;
     return m;
 }
 

@@ -53,6 +53,7 @@ void mcp_sessions_release(struct mcp *m);
 struct mcp {
     struct mcp_host host;
     const struct argv *packages; /* the tool for them is offered if there are any */
+    bool languages;              /* the argument is shown */
     bool separate;
     struct owned sessions; /* of struct mcp_session */
     uint64_t messages;     /* so far, of all sessions */

@@ -13,13 +13,13 @@ enum { READS = 1, DESTROYS = 2, REPEATS = 4 };
 struct mcp_tool {
     const char *name, *operation;
     int hints;
-    const char *hidden; /* an argument that a model has no use for; or NULL */
-    const char *needs;  /* one that is required here, because no file can be passed; or NULL */
-    bool packages;      /* only where some are allowed, which the description names */
+    const char *extra; /* an argument that a model is told of if there are other languages; or NULL */
+    const char *needs; /* one that is required here, because no file can be passed; or NULL */
+    bool packages;     /* only where some are allowed, which the description names */
 };
 
 static const struct mcp_tool tools[] = {
-    {"execute_python", "run_code", 0, .hidden = "language"},
+    {"execute_python", "run_code", 0, .extra = "language"},
     {"execute_command", "execute_command", .hints = 0},
     {"put_file", "put_file", DESTROYS | REPEATS, .needs = "content"},
     {"get_file", "get_file", .hints = READS | REPEATS},
@@ -55,7 +55,7 @@ static struct json *input_schema(const struct mcp_request *q, const struct mcp_t
     struct json *schema = json_copy(o->arguments), *properties = json_object(), *required = json_array();
 
     for (const struct json *p = json_first(json_get(schema, "properties")); p; p = json_next(p))
-        if (!t->hidden || strcmp(json_key(p), t->hidden) != 0)
+        if (!t->extra || q->link->mcp->languages || strcmp(json_key(p), t->extra) != 0)
             json_set(properties, json_key(p), json_copy(p));
     json_set(properties, "sandbox", sandbox_schema(q));
     for (const struct json *r = json_first(json_get(schema, "required")); r; r = json_next(r))

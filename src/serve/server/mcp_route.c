@@ -124,7 +124,8 @@ static const struct route rows[] = {
 void mcp_routes(struct server *s)
 {
     const struct mcp_host host = mcp_runners_host(s->o.runners);
-    const struct mcp_options o = {.host = &host, .separate = true, .packages = s->o.packages};
+    const struct mcp_options o = {
+        .host = &host, .separate = true, .packages = s->o.packages, .languages = s->o.languages};
 
     s->mcp = mcp_new(&o);
     server_routes(s, rows, countof(rows));
