@@ -13,6 +13,7 @@
 #include "main/command.h"
 #include "saved/session.h"
 #include "main/fetcher.h"
+#include "main/front.h"
 #include "child/child_copy.h"
 #include "child/runner_ask.h"
 #include "process/loop.h"
@@ -84,6 +85,7 @@ static int run_in_session(struct config *c, struct loop *loop, struct runner_chi
         return -1;
     if (session_open(&session, c, NULL, err) < 0)
         return -1;
+    o.run.late = front_asks_rows();
     o.run.notice = runner_child_notice;
     o.run.weaker = runner_child_weaker;
     o.name_is_ours = true;

@@ -121,13 +121,21 @@ static struct json *hear_settings(int starter, struct front_settings *f)
     return j;
 }
 
+static bool forked; /* this process is a runner of a batch */
+
 static int run_runner(char *const *argv)
 {
     int argc = 0;
 
+    forked = true;
     while (argv[argc])
         argc++;
     return run_command(argc, argv, 0);
+}
+
+bool front_asks_rows(void)
+{
+    return forked;
 }
 
 int cmd_starter(struct config *c, int closed)
@@ -139,6 +147,11 @@ int cmd_starter(struct config *c, int closed)
     print_notices(c);
     if ((c->allow_net.n || c->secrets.n) && !c->front.quiet)
         print_line("allow_net and secrets are not for these sandboxes: they have no network");
+    if (c->args.command == COMMAND_BATCH && config_source(c, &c->front.allow_packages)->kind == SOURCE_FLAG) {
+        error_set(&err, ERROR_USAGE, 0,
+                  "--allow-packages is for clients of serve and mcp; --with gives packages to each row");
+        return print_failure(&err);
+    }
     if (setup_engine_check(c, &err) < 0 || engines_share(c->sandbox, &err) < 0 || send_settings(c, &err) < 0)
         return print_failure(&err);
     args_again(&c->args, ~0, &options); /* a runner takes them all, and has our environment and files */

@@ -28,5 +28,7 @@ front_command cmd_batch, cmd_bot, cmd_mcp, cmd_serve;
 int front_split(int argc, char *const *argv, int closed);
 /* What "serve" and "mcp" are to the process that has the configuration. */
 int cmd_starter(struct config *c, int closed);
+/* Is this a runner of a batch? */
+bool front_asks_rows(void);
 
 #endif

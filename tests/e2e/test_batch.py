@@ -65,8 +65,8 @@ class Model:
                         model.now -= 1
 
             def answer(self, body):
-                last = body["messages"][-1]
-                if last["role"] == "tool":
+                last, done = body["messages"][-1], sum(m["role"] == "tool" for m in body["messages"])
+                if done == (len(run) if isinstance(run, list) else 1):
                     delta, end = {"content": "It is %s." % last["content"].strip()}, "stop"
                 else:
                     text = last["content"] if isinstance(last["content"], str) else last["content"][-1]["text"]
@@ -74,7 +74,7 @@ class Model:
                         model.asked.append(text)
                     if "fail" in text:
                         return self.give(400, '{"error": {"message": "cannot be asked"}}')
-                    code = "QUESTION = %r\n%s" % (text.rsplit(" ", 1)[-1], run or CODE)
+                    code = run[done] if isinstance(run, list) else "QUESTION = %r\n%s" % (text.rsplit(" ", 1)[-1], run or CODE)
                     delta, end = {"tool_calls": [{"index": 0, "id": "c1", "type": "function",
                                                   "function": {"name": "execute_python", "arguments": json.dumps({"code": code})}}]}, "tool_calls"
                 events = [{"choices": [{"index": 0, "delta": dict(delta, role="assistant"), "finish_reason": None}]},
@@ -171,6 +171,14 @@ print(seen)""")
     assert sandpiper_on.leftovers() == []
 
 
+def test_a_row_whose_interpreter_crashes(sandpiper_on, model):
+    """A snapshot is made when the second cell begins: the third has the variables of the first, and none of the second."""
+    m = model(sandpiper_on, run=["kept = 41", "kept = 42\nimport os\nos.kill(os.getpid(), 11)", "print(kept)"])
+    r = sandpiper_on.run("batch", rows(sandpiper_on, 2), "-o", "out.jsonl", "-j", "1")
+    assert r.code == 0 and [x["answer"] for x in lines(sandpiper_on)] == ["It is 41."] * 2, (r, lines(sandpiper_on))
+    assert "SIGSEGV" in json.dumps(m.bodies)
+
+
 def test_what_a_row_may_have(sandpiper, model):
     m = model(sandpiper)
     os.mkdir(os.path.join(sandpiper.work, "d"))
@@ -198,7 +206,7 @@ def test_what_a_row_may_have(sandpiper, model):
     ('a,b\n1,"2\n', ["--template", "{a}"], "a quoted field in row 1 does not end"), ("a\n1,2\n", ["--template", "{a}"], "it has 2 fields, the header has 1"),
     ('{"question": "x", "id": 1}\n{"question": "y", "id": 1}\n', [], "two rows have the same id"), ('{"question": "x"}\n{"question"\n', [], "row 2"),
     ('{"custom_id": "a", "url": "/v1/embeddings", "body": {}}\n', [], "can be asked"), ('{"question": "x"}\n', ["-j", "0"], "--jobs"),
-    ('{"question": "x"}\n', ["--only", "5"], "no row has the id"), ('{"question": "x"}\n', ["more.csv"], "of one file")])
+    ('{"question": "x"}\n', ["--only", "5"], "no row has the id"), ('{"question": "x"}\n', ["--allow-packages", "numpy"], "is for clients of serve and mcp"), ('{"question": "x"}\n', ["more.csv"], "of one file")])
 def test_rows_that_are_wrong(bare, text, args, said):
     bare.write("q", text)
     r = bare.run("batch", "q", "-o", "out.jsonl", *args)

@@ -7,9 +7,10 @@
  * where a socket cannot be shared). As soon as the channel is open, the program sends one byte: 'L' with the
  * listening descriptor as SCM_RIGHTS (for a named sandbox), or 'N' without one. Frames follow, the first of
  * them with the rest of the guest's source (docs/sandbox-protocol.md). The key=value arguments are:
- * snapshots=1 (keep a snapshot of the worker between cells), memory= (bytes, where a control group limits the
- * whole sandbox), nproc= (RLIMIT_NPROC for the supervisor to set; 0 when the engine enforces it), nofile= and
- * pending= (likewise), files= (count the files after each cell; 0 when the engine enforces the limit),
+ * snapshots=1 (keep a snapshot of the worker between cells), late=1 (make it when the next one begins),
+ * memory= (bytes, where a control group limits the whole sandbox), nproc= (RLIMIT_NPROC for the supervisor
+ * to set; 0 when the engine enforces it), nofile= and pending= (likewise), files= (count the files after each
+ * cell; 0 when the engine enforces the limit),
  * program=1 (one piece of code runs, and ends as a program does), data=/mnt/data, and, used only in hints,
  * told_pids= and told_memory=.
  */

@@ -30,6 +30,7 @@ struct engine_options { /* the strings belong to the caller */
     int open_files;
     /* what runs inside keeps a frozen copy of a process, which is not counted in pids */
     bool snapshots;
+    bool late;    /* it is made when another cell begins, not before: most questions have one cell */
     bool program; /* one piece of code runs, and ends as a program: threads are waited for, files closed */
     /* its supervisor makes a socket on the sandbox's own loopback and sends it over the channel, for a proxy
      * outside (model/proxy); there is no network otherwise. For NO_PROXY: what is not asked through it; NULL:

@@ -44,6 +44,8 @@ void plan_options(const struct engine_plan *p, struct argv *out)
                p->engine->holds_files && !runtime_is_gvisor(p->runtime) ? 0 : p->o->data_files);
     argv_pushf(out, "snapshots=%d", p->o->snapshots);
     argv_pushf(out, "memory=%lld", p->holds_memory ? (long long)p->o->memory : 0);
+    if (p->o->late)
+        argv_push(out, "late=1");
     if (p->o->program)
         argv_push(out, "program=1");
     if (engine_mount(p->o, 0)) /* it is to tell what it has there */

@@ -20,7 +20,7 @@ LISTENER = []
 OPTIONS = {'nproc': '0', 'nofile': '0', 'pending': '0', 'heap': '0', 'files': '0',
            'data': '/mnt/data', 'snapshots': '0', 'memory': '0', 'file': '%d' % (16 << 20),
            'total': '%d' % (64 << 20), 'alone': '',
-           'packages': '', 'figures': '', 'mounts': '', 'program': '', 'net': ''}
+           'packages': '', 'late': '', 'figures': '', 'mounts': '', 'program': '', 'net': ''}
 # oom_score_adj of whatever runs code; the supervisor has less, a snapshot more (snapshot.py)
 OOM_WORKER = 150
 IGNORED = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT, _signal.SIGUSR1, _signal.SIGUSR2,

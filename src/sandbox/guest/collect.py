@@ -122,7 +122,7 @@ def finish(self, ending):
     if self.snapshots and task == TO_GUEST_RUN:
         self.ended += 1
         # Whoever waits for the result gets the processor first, unless the next cell would wait anyway.
-        self.due = now + PAUSE if now - self.captured_at < INTERVAL else now
+        self.due = NEVER if OPTIONS['late'] else now + PAUSE if now - self.captured_at < INTERVAL else now
 
 
 def scan(self):

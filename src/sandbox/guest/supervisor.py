@@ -12,6 +12,7 @@ import time
 CHUNK = 1 << 16
 PAUSE = 0.001                   # seconds after a cell without another one; then the interpreter is idle
 INTERVAL = 0.05                 # seconds between snapshots while cells follow each other without a pause
+NEVER = float('inf')            # when an idle interpreter makes one with late=1: the next cell orders it
 BRISK_MS = 1                    # so long a cell's output waits for its result, to leave with it
 # The machine code is locked in memory when nothing has happened for so long, or this many seconds after the
 # start: earlier it would take time from the first cell.
@@ -397,7 +398,7 @@ class Supervisor:
             return 0
         if self.flood and len(self.outbox) < QUEUE_HIGH:
             return FLOOD_MS
-        if self.brisk or self.due:
+        if self.brisk or self.due and self.due < NEVER:
             return BRISK_MS
         if self.dying:
             return 10
