@@ -47,8 +47,8 @@ static void the_server_does_not(void **state)
         "HTTP/1.1 200 OK\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n",
         "HTTP/1.1 101 X\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOO=\r\n\r\n",
         "HTTP/1.1 101 X\r\n\r\n",
-        "HTTP/1.1 101 X\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
-        "Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n",
+        ("HTTP/1.1 101 X\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
+         "Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n"),
     };
 
     (void)state;
