@@ -94,7 +94,8 @@ void bot_keep_part(struct bot_question *qn, void *part)
     qn->part = part;
 }
 
-bool bot_knows(const struct bot *b, const char *id)
+/* Was this message accepted before, answered or not? */
+static bool bot_knows(const struct bot *b, const char *id)
 {
     return find_question(b, id) || journal_has_answered(b->journal, id);
 }

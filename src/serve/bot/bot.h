@@ -39,8 +39,6 @@ struct chat_message {         /* strings are borrowed */
     struct json *where; /* what the service needs to answer; given away; kept on disk */
 };
 
-/* Was this message accepted before, answered or not? */
-bool bot_knows(const struct bot *b, const char *id);
 /* The message is accepted: it is on disk, and will be answered, also after kill -9. One that is known is left
  * out. False: it could not be written, or too many wait, which was logged. */
 bool bot_ask(struct bot *b, const struct chat_message *m);
