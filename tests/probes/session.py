@@ -64,7 +64,7 @@ def play(there, calls, *args, timeout=150):
     """One session, a cell a question: the cells as told, how the program ended, and what was wrong in what it sent."""
     exchanges = []
     for call in calls:
-        exchanges += [{"answer": {"calls": [call]}}, {"answer": {"text": "Done."}}]
+        exchanges += [{"answer": {"calls": [{"code": call} if isinstance(call, str) else call]}}, {"answer": {"text": "Done."}}]
     with ModelServer(exchanges) as server:
         there.url = server.url
         r = there.run("--json", *LIMITS, *args, env=network.ENVIRONMENT, stdin="".join("%d?\n" % i for i in range(len(calls))), timeout=timeout)
