@@ -1,8 +1,8 @@
-/* fuzz_clients.c - other people's clients (dify.c, e2b.c, sandboxfusion.c, agentcube.c, librechat.c): a body
- * from the network, and what a runner answers, which holds text from a sandbox. The front and HTTP are
- * stand-ins: this defines what those rooms would. The first byte picks the route, the second what the request
- * names; then parts that end with a NUL: the body, and for each step of the runner's a letter (e event, r result, x
- * error, g the client leaves) and its JSON.
+/* fuzz_clients.c - other people's clients (dify.c, e2b.c, sandboxfusion.c, agentcube.c, librechat.c): a
+ * body from the network, and what a runner answers, which holds text from a sandbox. The front and HTTP
+ * are stand-ins: this defines what those rooms would. The first byte picks the route, the second what the
+ * request names; then parts that end with a NUL: the body, and for each step of the runner's a letter (e
+ * event, r result, x error, g the client leaves) and its JSON.
  */
 #include "tests/fuzz/fuzz.h"
 
