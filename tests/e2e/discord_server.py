@@ -9,13 +9,17 @@ identify and its limits, heartbeats, sequences and resume, close codes; buckets 
 
 What is not documented is not here. test_bot_discord.py connects discord.py to it, unchanged, so that it is known to speak as Discord does.
 """
+import asyncio
 import base64
+import contextlib
 import hashlib
 import http.server
 import json
+import os
 import re
 import socket
 import socketserver
+import ssl
 import struct
 import threading
 import time
@@ -680,3 +684,43 @@ class DiscordServer:
                 s.connection.raw(Socket.frame(struct.pack(">H", code), 8))
             except Closed:
                 pass
+
+
+# ------------------------------------------------------------------------------------------------------------------ TLS
+
+@contextlib.contextmanager
+def behind_tls(discord, folder):
+    """Discord's addresses are https and wss meanwhile, with server.pem of that folder (package_index.make_certificates). One thread: a TLS connection
+    must not be read and written by two."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(os.path.join(folder, "server.pem"), os.path.join(folder, "server.key"))
+    loop = asyncio.new_event_loop()
+
+    async def pump(reader, writer):
+        with contextlib.suppress(OSError):
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+
+    async def carry(reader, writer):
+        inside, out = await asyncio.open_connection("127.0.0.1", discord.port)
+        await asyncio.gather(pump(reader, out), pump(inside, writer))
+
+    front = loop.run_until_complete(asyncio.start_server(carry, "127.0.0.1", 0, ssl=context))
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    plain = discord.root, discord.url, discord.gateway_url
+    address = "127.0.0.1:%d" % front.sockets[0].getsockname()[1]
+    discord.root, discord.url, discord.gateway_url = "https://" + address, "https://%s/api/v10" % address, "wss://%s/" % address
+    try:
+        yield
+    finally:
+        discord.root, discord.url, discord.gateway_url = plain
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        loop.close()

@@ -12,7 +12,8 @@ import pytest
 
 from clients import client
 from conftest import HANG
-from discord_server import BOT, DM, TOKEN, DiscordServer
+from discord_server import BOT, DM, TOKEN, DiscordServer, behind_tls
+from package_index import make_certificates
 
 
 class Bot:
@@ -25,6 +26,12 @@ class Bot:
     def said(self):
         with open(self.log, encoding="utf-8", errors="replace") as f:
             return f.read()
+
+    def wait_until_it_says(self, text):
+        deadline = time.monotonic() + HANG
+        while text not in self.said():
+            assert time.monotonic() < deadline, self.said()
+            time.sleep(0.05)
 
     def end(self):
         if self.process.poll() is None:
@@ -86,6 +93,19 @@ def test_a_mention_begins_a_thread_that_is_a_conversation(bot, discord, sandpipe
     (answer,) = discord.answers(more)
     assert answer["content"] == "It is 43." and answer["channel_id"] == q and answer["flags"] == 4
     assert any("/typing" in r for r in discord.requests)
+
+
+def test_over_tls(bot, discord, sandpiper, serve, tmp_path):
+    """As with the real one, https and wss; and nothing is said to one whose certificate nobody vouches for."""
+    make_certificates(tmp_path)
+    serve(sandpiper, [run("6 * 7"), say("It is 42.")])
+    with behind_tls(discord, tmp_path):
+        stranger = bot(wait=False)
+        stranger.wait_until_it_says("certificate")
+        stranger.end()
+        assert not discord.requests and not discord.identifies
+        bot("--ca-cert", os.path.join(tmp_path, "ca.pem"))
+        assert texts(discord.answers(discord.say("100", "what is 6 * 7?"))) == ["It is 42."]
 
 
 def test_direct_messages_are_one_conversation(bot, discord, sandpiper, serve):
@@ -321,10 +341,8 @@ def test_no_session_is_left_to_be_started(sandpiper, serve):
     with DiscordServer(starts=0) as d:
         serve(sandpiper, [])
         b = Bot(sandpiper, d)
-        deadline = time.monotonic() + HANG
-        while "allows no more new sessions" not in b.said() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert "allows no more new sessions" in b.said() and d.connections == 0
+        b.wait_until_it_says("allows no more new sessions")
+        assert d.connections == 0
         assert b.end() == 0
 
 
@@ -362,10 +380,7 @@ def test_a_channel_that_is_gone(bot, discord, sandpiper, serve):
     b = bot()
     discord.channels["77"] = {"type": DM, "guild": None, "messages": [], "user": "509"}
     discord.say("77", "hello", user="509", mention=False)
-    deadline = time.monotonic() + HANG
-    while "cannot be posted" not in b.said() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert "the answer cannot be posted: Unknown Channel (404)" in b.said()
+    b.wait_until_it_says("the answer cannot be posted: Unknown Channel (404)")
     assert texts(discord.answers(discord.say("100", "still there?"))) == ["Here."]
 
 

@@ -61,7 +61,7 @@ struct rest {
     int64_t until;            /* of the global limit */
     int64_t second;           /* clock_ms() / 1000 */
     unsigned sent, n_buckets; /* sent: in that second */
-    bool refused, sending;
+    bool refused, sending, silence_told;
 };
 
 struct rest *rest_new(const struct rest_options *o)
@@ -427,16 +427,31 @@ static void too_many(struct rest_request *q, const struct json *answer, const ch
     }
 }
 
+/* Once, until it answers again. */
+static void tell_silence(struct rest *r, const struct transfer_end *end)
+{
+    autofree char *line = end->why ? xasprintf("Discord does not answer: %s; trying again", end->why)
+                                   : xasprintf("Discord fails (%d); trying again", end->status);
+
+    if (!r->silence_told)
+        r->o.log(line);
+    r->silence_told = true;
+}
+
 /* True: the request is tried again. */
 static bool rest_again(struct rest_request *q, const struct transfer_end *end)
 {
     int64_t ms = REST_MS;
+    bool failed = end->why || end->status >= 500;
 
-    if ((!end->why && end->status < 500) || ++q->tries >= TRIES)
+    if (!failed)
+        q->r->silence_told = false;
+    if (!failed || ++q->tries >= TRIES)
         return false;
     for (int i = 1; i < q->tries && ms < REST_MAX_MS; i++)
         ms *= 2;
     q->not_before = clock_ms() + (ms < REST_MAX_MS ? ms : REST_MAX_MS);
+    tell_silence(q->r, end);
     return true;
 }
 
