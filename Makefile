@@ -18,7 +18,7 @@ ROOMS_model    = calls wire llm fetch net proxy
 ROOMS_sandbox  = limits records mount packages engine channel sandbox
 ROOMS_answer   = agent store upload ask saved child
 ROOMS_terminal = markdown show pipe term
-ROOMS_serve    = openai front batch bot mcp server
+ROOMS_serve    = openai front batch bot mcp server clients
 ROOMS_main     = main
 ROOMS    = $(foreach w,$(WINGS),$(ROOMS_$(w)))
 USES_base         =
@@ -60,7 +60,8 @@ USES_batch        = front openai operations conversation json process base
 USES_bot          = net front json process base
 USES_mcp          = front operations json base
 USES_server       = mcp front operations openai json process base
-USES_main         = server mcp bot batch front net proxy fetch saved child ask term pipe show store agent llm wire sandbox engine packages mount records receipt config conversation json process base
+USES_clients      = server front json process base
+USES_main         = clients server mcp bot batch front net proxy fetch saved child ask term pipe show store agent llm wire sandbox engine packages mount records receipt config conversation json process base
 
 # A static library comes before those that it needs: the highest room first.
 $(foreach r,$(ROOMS),$(eval DOWNWARD = $(r) $(DOWNWARD)))
@@ -210,7 +211,7 @@ $(B)/gen/%.code: src/sandbox/channel/guest_code.py
 $(B)/terminal/term/cmd_python.o: src/terminal/term/vars.py
 $(B)/data/operations/operations.o: src/data/operations/operations.json
 $(B)/serve/server/builtin_routes.o: $(addprefix src/serve/server/docs.,html js css)
-$(B)/serve/server/e2b_inside.o: src/serve/server/e2b_inside.py
+$(B)/serve/clients/e2b_inside.o: src/serve/clients/e2b_inside.py
 $(B)/data/config/embedded.o: $(wildcard src/data/config/*.yaml) $(wildcard prompts/*.yaml)
 
 # The chat's commands: a line for each row that a cmd_*.c defines, by name.

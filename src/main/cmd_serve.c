@@ -14,6 +14,7 @@
 #include "packages/packages.h"
 #include "process/loop.h"
 #include "process/signals.h"
+#include "clients/clients.h"
 #include "front/runner.h"
 #include "front/runners.h"
 #include "server/guard.h"
@@ -172,6 +173,7 @@ static int open_server(struct serve *s, struct error *err)
     s->server = server_new(&o, err);
     if (!s->server)
         return -1;
+    client_routes(s->server);
     autofree char *at = listen_show(&s->address);
     const char *url = s->public_url ? s->public_url : s->address.local ? NULL : at;
     autofree char *line = xasprintf(url ? "listening on %s (docs: %s/docs)" : "listening on %s", at, url);

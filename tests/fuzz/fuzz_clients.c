@@ -16,7 +16,7 @@
 #include "json/json.h"
 #include "json/json_schema.h"
 #include "operations/operations.h"
-#include "server/clients.h"
+#include "clients/client_call.h"
 #include "server/private.h"
 
 struct lease {

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "json/json.h"
-#include "server/multipart.h"
-#include "server/rpc.h"
+#include "clients/multipart.h"
+#include "clients/rpc.h"
 
 static void envelopes(const char *text, size_t size)
 {

@@ -27,7 +27,6 @@
 #include "openai/chat_table.h"
 #include "mcp/mcp.h"
 #include "process/loop.h"
-#include "server/clients.h"
 #include "server/listen.h"
 #include "server/parked.h"
 #include "server/private.h"
@@ -475,11 +474,6 @@ struct server *server_new(const struct server_options *o, struct error *err)
     s->chats = chat_table_new(CHATS_MAX);
     s->parked = parked_new(CHATS_MAX);
     question_routes(s);
-    dify_routes(s);
-    e2b_routes(s);
-    fusion_routes(s);
-    agentcube_routes(s);
-    librechat_routes(s);
     mcp_routes(s);
     return s;
 }

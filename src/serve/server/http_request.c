@@ -385,6 +385,11 @@ void stream_send(struct http_request *q, const char *data, size_t len)
     http_request_wake(q);
 }
 
+bool http_request_streams(const struct http_request *q)
+{
+    return q->streams;
+}
+
 size_t stream_waits(const struct http_request *q)
 {
     return q->out.len - q->out_at;

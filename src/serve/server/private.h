@@ -164,9 +164,6 @@ bool connection_ended(const struct connection *c);
 void http_request_wake(struct http_request *q);
 void http_request_watch(
     struct http_request *q); /* if it waits for its answer, finds out from now on when its client leaves */
-/* Gives up a client that is too slow, or gone. The connection is cut when the loop is served next, and the
- * handler is told then. */
-void http_request_lose(struct http_request *q);
 ssize_t stream_read(void *ctx, uint64_t pos, char *out, size_t max);
 
 /* In http_request.c. Returns the body of an error in the form of the route's API. The caller frees it. */

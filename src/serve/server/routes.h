@@ -108,6 +108,10 @@ const char *http_request_client(const struct http_request *q);
  * leaves before the answer is complete. The request must not be used after that. */
 void http_request_later(struct http_request *q, void (*gone)(void *ctx), void *ctx);
 
+/* Gives up a client that is too slow, or gone. The connection is cut when the loop is served next, and the
+ * handler is told then. */
+void http_request_lose(struct http_request *q);
+
 /* From now on it waits for a sandbox (queue.h), or no longer. Those that wait do not count as in progress. */
 void http_request_waits(struct http_request *q, bool waits);
 
@@ -132,7 +136,8 @@ void answer_header(struct http_request *q, const char *name, const char *value);
 #define STREAM_WAITING_MAX (8u << 20)
 void stream_begin(struct http_request *q, int status, const char *type);
 void stream_send(struct http_request *q, const char *data, size_t len);
-size_t stream_waits(const struct http_request *q); /* bytes that the client has not taken yet */
+bool http_request_streams(const struct http_request *q); /* has its stream begun? */
+size_t stream_waits(const struct http_request *q);       /* bytes that the client has not taken yet */
 /* Send "event: NAME\ndata: JSON\n\n" (event NULL: without that line), and "JSON\n". json is borrowed. */
 void stream_sse(struct http_request *q, const char *event, const struct json *json);
 void stream_line(struct http_request *q, const struct json *json);

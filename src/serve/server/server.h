@@ -37,8 +37,8 @@ struct server_options { /* everything is borrowed until server_free */
     void *ctx;
 };
 
-/* Makes the server with all its routes. NULL with ERROR_SYSTEM: libmicrohttpd is missing, or could not
- * start. */
+/* Makes the server with its own routes, to which more can be added (routes.h). NULL with ERROR_SYSTEM:
+ * libmicrohttpd is missing, or could not start. */
 struct server *server_new(const struct server_options *o, struct error *err);
 /* From now on new requests get a 503. Those under way are finished. */
 void server_drain(struct server *s);

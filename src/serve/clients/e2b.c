@@ -7,8 +7,8 @@
 #include "base/base64.h"
 #include "base/buf.h"
 #include "base/mem.h"
-#include "server/clients.h"
-#include "server/e2b.h"
+#include "clients/client_call.h"
+#include "clients/e2b.h"
 
 static const char context_body[] =
     "{\"type\":\"object\",\"properties\":{\"language\":{\"enum\":[\"python\",null]},"

@@ -6,8 +6,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "server/clients.h"
-#include "server/multipart.h"
+#include "clients/client_call.h"
+#include "clients/multipart.h"
 
 #define UPLOAD_MAX (11u << 20) /* bytes; so much of it is one file that goes in as JSON */
 

@@ -1,8 +1,8 @@
 /* multipart.h - reads a body of the type multipart/form-data (RFC 7578) that is in memory: its parts, their
  * file names, their content. Hostile input: what is not exactly of this form is an error.
  */
-#ifndef SERVER_MULTIPART_H
-#define SERVER_MULTIPART_H
+#ifndef CLIENTS_MULTIPART_H
+#define CLIENTS_MULTIPART_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 /* e2b.h - what the files that answer E2B's SDK share. e2b.c runs code; e2b_sandboxes.c makes, lists and ends
  * sandboxes. A header names the sandbox that a request is for.
  */
-#ifndef SERVER_E2B_H
-#define SERVER_E2B_H
+#ifndef CLIENTS_E2B_H
+#define CLIENTS_E2B_H
 
-#include "server/clients.h"
+#include "clients/client_call.h"
 
 #define E2B_ROUTE .flags = ROUTE_HIDDEN, .failure = e2b_failure /* in each row */
 

@@ -1,8 +1,8 @@
 /* e2b_flow.h - holds a process back while the client of its output is slow: what it writes waits in its
  * pipes, so that neither the server fills nor the client is lost.
  */
-#ifndef SERVER_E2B_FLOW_H
-#define SERVER_E2B_FLOW_H
+#ifndef CLIENTS_E2B_FLOW_H
+#define CLIENTS_E2B_FLOW_H
 
 #include "front/processes.h"
 #include "server/routes.h"

@@ -1,5 +1,5 @@
 /* e2b_inside.c - starts e2b_inside.py in a sandbox, feeds it, and answers with what it says. */
-#include "server/e2b_inside.h"
+#include "clients/e2b_inside.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 #include "base/mem.h"
 #include "base/spill.h"
 #include "front/processes.h"
-#include "server/e2b_flow.h"
-#include "server/private.h"
-#include "server/rpc.h"
+#include "clients/e2b_flow.h"
+#include "server/routes.h"
+#include "clients/rpc.h"
 
-EMBED(inside_py, "src/serve/server/e2b_inside.py")
+EMBED(inside_py, "src/serve/clients/e2b_inside.py")
 
 #define TIME_MS  60000        /* for what is no stream */
 #define READ_MS  600000       /* for the content of a file, which the client may take slowly */
@@ -65,7 +65,7 @@ static void refuse_inside(struct http_request *q, bool rpc, int status, const ch
 
     if (rpc)
         rpc_end(q, json_text(json_get(code, "code")), text);
-    else if (q->streams)
+    else if (http_request_streams(q))
         http_request_lose(q); /* what is there of the file is not all of it */
     else
         answer_error(q, status, NULL, "%s", text);

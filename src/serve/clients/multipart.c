@@ -1,5 +1,5 @@
 /* multipart.c - finds parts by their boundary. */
-#include "server/multipart.h"
+#include "clients/multipart.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* clients.h - what the files for other people's clients share: dify.c, e2b.c, sandboxfusion.c, agentcube.c,
- * librechat.c. Each has the routes of one client beside their functions. A handler finds or makes a sandbox,
- * says what it is asked, and hands it over:
+/* client_call.h - what the files for other people's clients share: dify.c, e2b.c, sandboxfusion.c,
+ * agentcube.c, librechat.c. Each has the routes of one client beside their functions. A handler finds or
+ * makes a sandbox, says what it is asked, and hands it over:
  *
  *     static void run(struct http_request *q)
  *     {
@@ -13,10 +13,10 @@
  *         client_go(c);
  *     }
  *
- * One whose token comes in a header of its own needs that header's name in admit.c too.
+ * One whose token comes in a header of its own needs that header's name in server/admit.c too.
  */
-#ifndef SERVER_CLIENTS_H
-#define SERVER_CLIENTS_H
+#ifndef CLIENTS_CLIENT_CALL_H
+#define CLIENTS_CLIENT_CALL_H
 
 #include <stdbool.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "server/clients.h"
+#include "clients/client_call.h"
 
 static const char run_body[] =
     "{\"type\":\"object\",\"required\":[\"language\",\"code\"],"

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/percent.h"
 #include "front/processes.h"
-#include "server/e2b.h"
+#include "clients/e2b.h"
 
 #define ENVD_VERSION "0.6.1" /* of the part inside the sandbox; tells the SDK what it may ask for */
 #define TIMEOUT_MOST 86400   /* seconds */

@@ -1,5 +1,5 @@
 /* e2b_flow.c - looks again and again at how much a slow client has taken. */
-#include "server/e2b_flow.h"
+#include "clients/e2b_flow.h"
 
 #include "base/clock.h"
 #include "process/loop.h"

@@ -3,8 +3,8 @@
  * four bytes of length (big-endian) and JSON; the last one has the flag 2 and says how it ended, which is the
  * only place for an error once a stream was asked for.
  */
-#ifndef SERVER_RPC_H
-#define SERVER_RPC_H
+#ifndef CLIENTS_RPC_H
+#define CLIENTS_RPC_H
 
 #include "json/json.h"
 #include "server/routes.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "server/clients.h"
+#include "clients/client_call.h"
 
 #define RUN_SECONDS 10 /* where the client names no limit */
 

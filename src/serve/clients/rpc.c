@@ -2,14 +2,15 @@
  *
  * RULE: A request of a client's streams is in memory, and as bounded as any other body, before it is read.
  */
-#include "server/rpc.h"
+#include "clients/rpc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "server/private.h"
+#include "server/routes.h"
 
 #define HEAD        5
 #define FLAG_ZIPPED 1
@@ -80,7 +81,7 @@ struct json *rpc_first(struct http_request *q)
 
 static void rpc_begin(struct http_request *q)
 {
-    if (!q->streams)
+    if (!http_request_streams(q))
         stream_begin(q, 200, RPC_STREAM_TYPE);
 }
 

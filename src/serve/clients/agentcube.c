@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "server/clients.h"
+#include "clients/client_call.h"
 
 #define INVOCATIONS "/v1/namespaces/{namespace}/code-interpreters/{name}/invocations/api/"
 

@@ -1,5 +1,5 @@
-/* clients.c - carries out what other people's clients ask of a sandbox, one step after another. */
-#include "server/clients.h"
+/* client_call.c - carries out what other people's clients ask of a sandbox, one step after another. */
+#include "clients/client_call.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "server/private.h"
+#include "server/routes.h"
 
 #define FILE_MAX (8u << 20)  /* that goes into JSON */
 #define KEPT_MAX (64u << 20) /* bytes of JSON that all steps of one request keep */
@@ -45,7 +45,7 @@ static void fail(struct client_call *c, const struct error *err)
 {
     if (c->once)
         lease_call_end(&c->call);
-    if (c->q->streams)
+    if (http_request_streams(c->q))
         c->shape->broken(c, err->text);
     else
         answer_failure(c->q, err);
@@ -130,7 +130,7 @@ void client_line(struct client_call *c, struct json *line)
 {
     autojson struct json *owned = line;
 
-    if (!c->q->streams)
+    if (!http_request_streams(c->q))
         stream_begin(c->q, 200, "application/x-ndjson");
     stream_line(c->q, owned);
 }

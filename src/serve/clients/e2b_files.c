@@ -11,9 +11,9 @@
 #include "base/random.h"
 #include "front/processes.h"
 #include "json/json.h"
-#include "server/e2b_inside.h"
-#include "server/multipart.h"
-#include "server/rpc.h"
+#include "clients/e2b_inside.h"
+#include "clients/multipart.h"
+#include "clients/rpc.h"
 
 #define UPLOAD_MAX (32u << 20) /* bytes of one request */
 #define FILES_MOST 1000        /* in it */

@@ -12,9 +12,9 @@
 #include "base/mem.h"
 #include "front/processes.h"
 #include "process/loop.h"
-#include "server/e2b.h"
-#include "server/e2b_flow.h"
-#include "server/rpc.h"
+#include "clients/e2b.h"
+#include "clients/e2b_flow.h"
+#include "clients/rpc.h"
 
 #define ALIVE_MS  30000        /* a stream says that it is alive, and its sandbox is in use */
 #define START_MAX (256u << 10) /* bytes of a command, which is kept while it runs */

@@ -2,10 +2,10 @@
  * the interpreter, as confined as any code, which ends with its request. It is told what to do by JSON, may
  * be fed content, and answers {"answer": ...} or {"failed": [status, text]}.
  */
-#ifndef SERVER_E2B_INSIDE_H
-#define SERVER_E2B_INSIDE_H
+#ifndef CLIENTS_E2B_INSIDE_H
+#define CLIENTS_E2B_INSIDE_H
 
-#include "server/e2b.h"
+#include "clients/e2b.h"
 
 struct inside_job; /* one that is under way */
 
