@@ -370,6 +370,18 @@ static int print_result(struct exec *x, const struct cell_result *r)
     return print_json(buf_str(&line), line.len);
 }
 
+/* A script may say which Python it is for. */
+static int check_python(struct exec *x, struct error *err)
+{
+    const char *code = buf_str(&x->code);
+
+    if (!strstr(code, "requires-python"))
+        return 0;
+    return sandbox_wait(x->sandbox, err) < 0
+               ? -1
+               : packages_script_fits(code_name(x->c), code, sandbox_python(x->sandbox), err);
+}
+
 /* The code has been read. Returns with the sandbox started, or err says why not. */
 static int run_exec(struct exec *x, struct error *err)
 {
@@ -380,7 +392,8 @@ static int run_exec(struct exec *x, struct error *err)
     tell_mounts(x);
     tell_network(x);
     sandbox_start(s);
-    if (put_inputs(x, err) < 0 || put_arguments(x, err) < 0 || give_stdin(x, err) < 0
+    if (check_python(x, err) < 0 || put_inputs(x, err) < 0 || put_arguments(x, err) < 0
+        || give_stdin(x, err) < 0
         || sandbox_run_code(s, &(struct cell_code){buf_str(&x->code), x->code.len, x->language}, &listener,
                             &r, err)
                < 0)

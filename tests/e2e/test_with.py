@@ -324,6 +324,17 @@ def test_a_script_says_what_it_needs(program, index):
     assert r.code == 0 and "no end" in r.out, r
 
 
+def test_a_script_says_which_python_it_is_for(program):
+    have = program.run("exec", "-c", "import sys; print('%d.%d' % sys.version_info[:2])").out.strip()
+    major, minor = map(int, have.split("."))
+    for wants, fits in ((">=3.8", True), (">=%d.%d" % (major, minor + 1), False), ("<%s" % have, False), ("<%s.99" % have, True), ("<=%s,>3.0" % have, True),
+                        ("==%s.*" % have, True), ("==3.1.*", False), ("~=3.1", True), ("~=3.1.1", False), ("!=%s.*" % have, False), ("!=%s.77" % have, True),
+                        (">%d" % (major + 1), False), ("three", True)):
+        r = program.run("exec", "-", stdin='# /// script\n# requires-python = "%s"\n# ///\nprint("ran")\n' % wants)
+        assert (r.code, r.out) == ((0, "ran\n") if fits else (125, "")), (wants, r)
+        assert fits or "requires Python %s, and the sandbox has %s" % (wants, have) in r.err and "--image" in r.err, r
+
+
 CALL = {"answer": {"calls": [{"code": "import sandpail; print(sandpail.__version__)"}]}}
 DONE = {"answer": {"text": "It is 1.1."}}
 

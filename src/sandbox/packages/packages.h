@@ -50,6 +50,9 @@ int packages_want_file(struct argv *wanted, const char *path, struct error *err)
 
 /* What a script asks for in its own comments: "# /// script", "# dependencies = [...]", "# ///" (PEP 723). */
 int packages_want_script(struct argv *wanted, const char *name, const char *code, struct error *err);
+/* Does "requires-python" in those comments allow that Python, "3.11.2"? What cannot be understood does. -1
+ * with ERROR_USAGE: it does not. */
+int packages_script_fits(const char *name, const char *code, const char *python, struct error *err);
 /* The lines of a lock (packages_set.lock), which may be a stranger's. */
 int packages_want_lock(struct argv *wanted, const char *where, const char *lines, struct error *err);
 

@@ -255,11 +255,9 @@ static char *script_block(const char *code)
     return NULL;
 }
 
-/* Behind "dependencies = [" before the first table; NULL: there is none. */
-static const char *list_of_dependencies(const char *block)
+/* Behind "KEY = " before the first table; NULL: there is none. */
+static const char *script_value(const char *block, const char *key)
 {
-    static const char key[] = "dependencies";
-
     for (const char *p = block; *p; p += strcspn(p, "\n"), p += *p == '\n') {
         const char *at = past_blanks(p);
 
@@ -268,9 +266,8 @@ static const char *list_of_dependencies(const char *block)
         if (strncmp(at, key, strlen(key)) != 0)
             continue;
         at = past_blanks(at + strlen(key));
-        at = *at == '=' ? past_blanks(at + 1) : at;
-        if (*at == '[')
-            return at + 1;
+        if (*at == '=')
+            return past_blanks(at + 1);
     }
     return NULL;
 }
@@ -278,8 +275,9 @@ static const char *list_of_dependencies(const char *block)
 int packages_want_script(struct argv *wanted, const char *name, const char *code, struct error *err)
 {
     autofree char *block = script_block(code);
-    const char *p = block ? list_of_dependencies(block) : NULL;
+    const char *p = block ? script_value(block, "dependencies") : NULL;
 
+    p = p && *p == '[' ? p + 1 : NULL;
     while (p && *(p += strspn(p, " \t\r\n,")) != ']') {
         const char *end = *p == '"' || *p == '\'' ? strchr(p + 1, *p) : NULL;
 
@@ -297,6 +295,64 @@ int packages_want_script(struct argv *wanted, const char *name, const char *code
             return -1;
         p = end + 1;
     }
+    return 0;
+}
+
+/* "3.11" as 311, "4" as 400; *rest: behind it. -1: it is no version. */
+static int minor_version(const char *text, const char **rest)
+{
+    unsigned major = 0, minor = 0;
+    int n = 0;
+
+    if (sscanf(text, "%3u%n.%3u%n", &major, &n, &minor, &n) < 1)
+        return -1;
+    *rest = text + n;
+    return (int)(major * 100 + minor);
+}
+
+/* One of the parts between the commas, ">=3.9". Two numbers are compared; a third one never decides. */
+static bool part_allows(const char *part, int have)
+{
+    size_t n = strspn(part, "<>=!~");
+    const char *rest = "";
+    int than = minor_version(past_blanks(part + n), &rest);
+    bool third = *rest == '.' && rest[1] != '*';
+
+    if (than < 0)
+        return true;
+    if (n == 1)
+        return *part == '>' ? have >= than : *part == '<' ? have < than || (third && have == than) : true;
+    if (n != 2 || part[1] != '=')
+        return true;
+    switch (*part) {
+    case '>':
+        return have >= than;
+    case '<':
+        return have <= than;
+    case '=':
+        return have == than;
+    case '!':
+        return third || have != than;
+    default: /* ~=3.9: any later 3; ~=3.9.2: any 3.9 */
+        return third ? have == than : have >= than && have / 100 == than / 100;
+    }
+}
+
+int packages_script_fits(const char *name, const char *code, const char *python, struct error *err)
+{
+    autofree char *block = script_block(code);
+    const char *p = block ? script_value(block, "requires-python") : NULL, *rest;
+    int have = minor_version(python, &rest);
+
+    if (!p || have < 0 || (*p != '"' && *p != '\''))
+        return 0;
+    autofree char *wants = xmemdup0(p + 1, strcspn(p + 1, "\"'\n"));
+    for (const char *part = wants; *part; part += strcspn(part, ","), part += *part == ',')
+        if (!part_allows(part = past_blanks(part), have))
+            return error_set(err, ERROR_USAGE, 0,
+                             "%s: its script block requires Python %.60s, and the sandbox has %s\n"
+                             "Name an image that has it (--image), or change requires-python.",
+                             name, wants, python);
     return 0;
 }
 
