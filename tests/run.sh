@@ -30,7 +30,7 @@ scratch=$(mktemp -d)
 trap 'cat "$scratch"/beside 2>/dev/null || true; rm -rf "$scratch"' EXIT
 # Seconds for one test and for a round of tests. A test that hangs has failed, with the line that it hung at; CI never waits for one.
 TEST_MOST=${SANDPIPER_TEST_MOST:-300}
-ROUND_MOST=${SANDPIPER_ROUND_MOST:-1200}
+ROUND_MOST=${SANDPIPER_ROUND_MOST:-2100}
 FLAKES_MOST=2
 flakes=${SANDPIPER_TEST_FLAKES:-$scratch/flakes}
 touch "$flakes"

@@ -321,8 +321,7 @@ class Sandpiper:
         deadline = time.monotonic() + 60
         while True:
             left = self.containers() if self.rootless else []       # podman leaves files of its own
-            if self.rootless:
-                self.end_podman()
+            self.end_podman()
             left += self.processes() + self.mounts() + self.cgroups() + ["temporary file " + f for f in self.files()]
             if not self.rootless and (not left or time.monotonic() > deadline):
                 left += self.containers()       # once all else is gone, since a client costs many times as much

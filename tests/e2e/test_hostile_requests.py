@@ -17,7 +17,7 @@ from serving import Server
 
 EACH = 1000
 AT_ONCE = 50            # those that the server has to wait for are sent side by side
-SERVER = pathlib.Path(__file__).resolve().parent.parent.parent / "src" / "serve" / "server"
+CLIENTS = pathlib.Path(__file__).resolve().parent.parent.parent / "src" / "serve" / "clients"
 # Where libmicrohttpd refuses by itself, and how it says so (sandpiper-serve(1) tells of these).
 UNREADABLE, CHUNKS = b"Your HTTP request was syntactically incorrect", b"Your HTTP chunked encoding was syntactically incorrect"
 TOO_BIG, CHUNK_TOO_BIG = b"Your HTTP header was too big", b"The chunk size used in your HTTP chunked encoded request is too large"
@@ -141,13 +141,13 @@ def test_huge_headers(server):
 def theirs():
     """The schemas of other people's clients, by path, which are texts in the files of those: of C, which Python reads alike."""
     found = {}
-    for file in ("dify.c", "e2b.c", "e2b_sandboxes.c", "sandboxfusion.c", "agentcube.c"):
-        source = (SERVER / file).read_text()
+    for file in sorted(CLIENTS.glob("*.c")):
+        source = file.read_text()
         texts = {m[1]: json.loads(ast.literal_eval("(" + m[2] + ")")) for m in re.finditer(r'static const char (\w+)\[\] =\s*("\{[^;]*");', source)}
         prefix = re.search(r'#define INVOCATIONS (".*")', source)
         rows = re.finditer(r'{"POST", (?:(INVOCATIONS) )?"([^"]*)",[^{}]*?\.body = (\w+)', source)
         found |= {(json.loads(prefix[1]) if m[1] else "") + m[2]: texts[m[3]] for m in rows}
-    assert len(found) == 16, found
+    assert len(found) == 18, sorted(found)
     return found
 
 

@@ -111,7 +111,8 @@ out["I05b"] = attempt(lambda: connect(socket.AF_UNIX, "/run/sandpiper/s"))
 out["I12"] = sorted(writable)
 out["I10"] = sorted(int(p) for p in os.listdir("/proc") if p.isdigit())
 out["I11"] = {p: attempt(lambda: open(p).read() and None) for p in ("/etc/shadow", "/proc/1/environ", "/proc/1/mem", "/proc/kcore")}
-out["I11b"] = {p: attempt(lambda: len(os.listdir(p))) for p in ("/root", "/home", "/var/lib/docker", "/run/sandpiper", "/proc/1/fd", "/proc/1/root")}
+out["I11b"] = {p: attempt(lambda: len(set(os.listdir(p)) - {"user"} if p == "/home" else os.listdir(p)))      # user: a link to /mnt/data
+               for p in ("/root", "/home", "/var/lib/docker", "/run/sandpiper", "/proc/1/fd", "/proc/1/root")}
 nr = NR.get(os.uname().machine, {})
 if nr:
     out["I13"] = {n: call(nr[n], 0, 0, 0, 0, 0) for n in ("mount", "umount2", "pivot_root", "open_tree", "fsopen", "chroot")}
