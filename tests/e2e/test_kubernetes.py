@@ -94,7 +94,8 @@ def test_the_look_at_its_network(pods):
     before = pods.run("exec", "--dry-run").out
     assert "this pod has a network" in before
     p = pods.start("exec", "-c", "import time\nprint('up', flush=True)\ntime.sleep(300)")
-    assert p.stdout.readline() == b"up\n"
+    said = p.stdout.readline()
+    assert said == b"up\n", p.communicate()
     with open(pods.state + ".pod") as f:
         words = yaml.safe_load(f)["spec"]["initContainers"][0]["command"]
     p.kill()
@@ -196,7 +197,8 @@ def test_on_a_cluster():
         cells, r, refused = session.play(s, ["import os, signal\nx = [0]", "x.append(1)\nos.kill(os.getpid(), signal.SIGKILL)", "x", "while True: pass", "x"], timeout=180)
         assert [c.status for c in cells] == ["ok", "died", "ok", "timeout", "ok"] and cells[4].value == "[0]" and not refused, (cells, r)
         p = s.start("exec", "-c", "import time\nprint('up', flush=True)\ntime.sleep(300)")
-        assert p.stdout.readline() == b"up\n"
+        said = p.stdout.readline()
+        assert said == b"up\n", p.communicate()
         p.kill()
         p.wait()
         pods = ["kubectl", "get", "pods", "-l", "app.kubernetes.io/name=sandpiper", "--no-headers"]
