@@ -16,7 +16,7 @@ try:
     print("network yes")
 except OSError as e:
     print("network no")
-print("home", os.path.isdir("/root/.ssh"), os.listdir("/home"), os.path.realpath("/home/user"))
+print("home", os.path.isdir("/root/.ssh"), os.path.isdir("/home") and os.listdir("/home") not in ([], ["user"]), os.path.realpath("/home/user") in ("/mnt/data", "/home/user"))
 print("secret", any("test-key" in v or "KEY" in k for k, v in os.environ.items()))
 try:
     open("/usr/x", "w")
@@ -43,7 +43,7 @@ def test_a_file_of_python(sandpiper_on):
 def test_what_it_can_reach(sandpiper_on):
     r = sandpiper_on.run("exec", "-", stdin=PROBE, env={"OPENAI_API_KEY": "test-key", "SECRET_KEY": "x"})
     assert r.code == 0, r
-    assert r.out == "uid0 False\nstdin True\nnetwork no\nhome False ['user'] /mnt/data\nsecret False\nroot read-only\ncwd /mnt/data\n", r
+    assert r.out == "uid0 False\nstdin True\nnetwork no\nhome False False True\nsecret False\nroot read-only\ncwd /mnt/data\n", r
 
 
 @pytest.mark.parametrize("code, exit_code, said", [
