@@ -38,7 +38,10 @@ if VERB == "create":
         f.write(sys.stdin.read())
 elif VERB == "delete":
     if os.path.exists(HOME + ".pod"):                   # --ignore-not-found
-        os.unlink(HOME + ".pod")
+        with open(HOME + ".pod") as f:
+            name = yaml.safe_load(f)["metadata"]["name"]
+        if name in ARGV:                                # not the one that was made meanwhile
+            os.unlink(HOME + ".pod")
 elif VERB == "get" and "events" in ARGV:
     print(lie("events") or "", end="")
 elif VERB == "get":
