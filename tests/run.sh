@@ -164,7 +164,7 @@ summary() {
     echo "all passed"
 }
 
-probe() { timeout 900 make -s probe; }
+probe() { timeout 1800 make -s probe; }
 # What comes from the network: other people's clients, storage servers, a bare machine. Side by side, while the program is built, and by who asks
 # first: the others wait. Without an index the tests of clients are skipped, in CI they fail; those of the others say what is missing.
 fetch() {
