@@ -33,7 +33,7 @@ def delegated():
 def test_exec_as_a_user(user):
     r = user.run("exec", "-", stdin=test_exec.PROBE, env={"OPENAI_API_KEY": "test-key", "SECRET_KEY": "x"})
     assert r.code == 0, r
-    assert r.out == "uid0 False\nstdin True\nnetwork no\nhome False\nsecret False\nroot read-only\ncwd /mnt/data\n", r
+    assert r.out == "uid0 False\nstdin True\nnetwork no\nhome False False True\nsecret False\nroot read-only\ncwd /mnt/data\n", r
 
 
 def test_files_are_the_users(user):
