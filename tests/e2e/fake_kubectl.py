@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""fake_kubectl.py - a kubectl that lies: KUBECONFIG names a JSON file with what it is to say, beside which it keeps the pod and what it was asked. Its
-pods are bwrap on this machine."""
+"""fake_kubectl.py - a kubectl that lies: KUBECONFIG names a JSON file with what it is to say, beside which it keeps the pods, a file each (two programs that
+follow each other have two of them for a while), and what it was asked. Its pods are bwrap on this machine."""
 import json
 import os
 import sys
@@ -15,6 +15,10 @@ VERB = next(a for a in ARGV if not a.startswith("-"))
 WALLS = ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--uid", "65532", "--gid", "65532", "--new-session",
          "--die-with-parent", "--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
          "--proc", "/proc", "--dev", "/dev", "--dir", "/mnt"]
+
+
+def pod_file(name):
+    return HOME + ".pod." + name
 
 
 def lie(what):
@@ -34,14 +38,13 @@ with open(HOME + ".log", "a") as f:
 if lie("refuses_" + VERB):
     sys.exit(lie("refuses_" + VERB))
 if VERB == "create":
-    with open(HOME + ".pod", "w") as f:
-        f.write(sys.stdin.read())
+    text = sys.stdin.read()
+    with open(pod_file(yaml.safe_load(text)["metadata"]["name"]), "x") as f:
+        f.write(text)
 elif VERB == "delete":
-    if os.path.exists(HOME + ".pod"):                   # --ignore-not-found
-        with open(HOME + ".pod") as f:
-            name = yaml.safe_load(f)["metadata"]["name"]
-        if name in ARGV:                                # not the one that was made meanwhile
-            os.unlink(HOME + ".pod")
+    for name in ARGV[2:]:                               # --ignore-not-found
+        if os.path.exists(pod_file(name)):
+            os.unlink(pod_file(name))
 elif VERB == "get" and "events" in ARGV:
     print(lie("events") or "", end="")
 elif VERB == "get":
@@ -49,7 +52,7 @@ elif VERB == "get":
 elif VERB == "logs":
     print(lie("logs") or "")
 elif VERB == "attach":
-    with open(HOME + ".pod") as f:
+    with open(pod_file(ARGV[-1])) as f:
         pod = yaml.safe_load(f)["spec"]
     for m in pod["containers"][0]["volumeMounts"]:
         size = next(v["emptyDir"]["sizeLimit"] for v in pod["volumes"] if v["name"] == m["name"])

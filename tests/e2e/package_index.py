@@ -163,7 +163,7 @@ def packages_are_sent(s):
     """Where nothing can be mounted they are fetched here and sent as files, each time the sandbox starts anew; the second time nobody is asked for them."""
     with Index() as index:
         index.add("sandpail", "1.0", files={"sandpail/__init__.py": "__version__ = '1.0'\n", "sandpail/part.bin": os.urandom(3 << 20)})
-        index.add("huge", "1.0", files={"huge/__init__.py": "", "huge/data.bin": bytes(90 << 20)})
+        index.add("huge", "1.0", files={"huge/__init__.py": "", "huge/data.bin": bytes(66 << 20)})
         env = {"UV_DEFAULT_INDEX": index.url, "PATH": "%s:%s" % (uv(), s.env()["PATH"])}
         code = "import os, sandpail\nfolder = os.path.dirname(sandpail.__file__)\nprint(folder.split('/')[1], os.path.getsize(folder + '/part.bin'), sandpail.__version__)"
         r = s.run("exec", "--with", "sandpail", "-c", code, env=env)
@@ -171,6 +171,6 @@ def packages_are_sent(s):
         asked = len(index.asked)
         assert s.run("exec", "--with", "sandpail", "-c", code, env=env).out == r.out and len(index.asked) == asked
         r = s.run("exec", "--with", "huge", "-c", "import huge, os; print(os.path.getsize(os.path.dirname(huge.__file__) + '/data.bin'))", env=env)
-        assert r.code == 0 and r.out == "%d\n" % (90 << 20), r               # /tmp is as large as it must be
+        assert r.code == 0 and r.out == "%d\n" % (66 << 20), r               # /tmp is as large as it must be
         r = s.run("exec", "--memory", "128m", "--with", "huge", "-c", "print(1)", env=env)
         assert r.code == 125 and "a sandbox that runs has room for" in r.err, r

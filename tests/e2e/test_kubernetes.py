@@ -1,5 +1,6 @@
 """test_kubernetes.py - the engine kubernetes: the pod that is asked for, what is told of one that does not come to run, and its end; with a kubectl that
 lies (fake_kubectl.py). With SANDPIPER_TEST_KUBERNETES=IMAGE the same on the cluster of KUBECONFIG (make test-kubernetes); it has never been run there."""
+import glob
 import json
 import os
 import shutil
@@ -41,9 +42,20 @@ def asked(program):
         return [json.loads(line) for line in f]
 
 
+def files_of_pods(program):
+    return glob.glob(program.state + ".pod.*")
+
+
+def the_pod(program):
+    """As it was asked for; there is one."""
+    file, = files_of_pods(program)
+    with open(file) as f:
+        return yaml.safe_load(f)
+
+
 def gone(program):
-    """Each pod that was asked for has been deleted; the deletion does not wait for the program."""
-    until(lambda: not os.path.exists(program.state + ".pod") and not os.listdir(program.path("run/sandpiper")))
+    """Each pod that was asked for has been deleted; the program does not wait for the deletion."""
+    until(lambda: not files_of_pods(program) and not os.listdir(program.path("run/sandpiper")))
 
 
 def restricted(pod):
@@ -61,8 +73,7 @@ def test_the_pod(pods):
     pods.use(namespace="sandboxes", context="lab", pull="Always", deadline="600")
     p = pods.start("exec", "--memory", "300m", "--cpus", "1.5", "-c", "import time\nprint('up', flush=True)\ntime.sleep(300)")
     assert p.stdout.readline() == b"up\n", p.stderr.read()
-    with open(pods.state + ".pod") as f:
-        pod = yaml.safe_load(f)
+    pod = the_pod(pods)
     restricted(pod)
     spec, (c,) = pod["spec"], pod["spec"]["containers"]
     assert pod["metadata"]["labels"] == {"app.kubernetes.io/name": "sandpiper", "app.kubernetes.io/managed-by": "sandpiper"}
@@ -91,13 +102,13 @@ def test_the_look_at_its_network(pods):
     assert r.code == 0, r
     with open(pods.state + ".log") as f:
         assert "attach" in f.read()
+    gone(pods)
     before = pods.run("exec", "--dry-run").out
     assert "this pod has a network" in before
     p = pods.start("exec", "-c", "import time\nprint('up', flush=True)\ntime.sleep(300)")
     said = p.stdout.readline()
     assert said == b"up\n", p.communicate()
-    with open(pods.state + ".pod") as f:
-        words = yaml.safe_load(f)["spec"]["initContainers"][0]["command"]
+    words = the_pod(pods)["spec"]["initContainers"][0]["command"]
     p.kill()
     p.wait()
     with socket.socket() as s:
@@ -173,7 +184,7 @@ def test_packages_are_sent_there(pods):
 def test_gc(pods):
     """It, and what would have seen to the pod, were killed."""
     kill_in_a_cell(pods)
-    assert os.path.exists(pods.state + ".pod")
+    assert the_pod(pods)
     r = pods.run("gc")
     assert r.code == 0 and r.out.startswith("removed 1 sandbox"), r
     gone(pods)
