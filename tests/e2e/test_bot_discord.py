@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import threading
 import time
 
 import pytest
@@ -290,6 +291,59 @@ def test_what_was_said_while_the_connection_was_lost(bot, discord, sandpiper, se
     assert len(discord.identifies) == 1 and len(discord.resumes) == 1
     time.sleep(0.5)
     assert len(discord.answers_now(q)) == 1
+
+
+@first
+def no_answer(d, ws, key):
+    d.cut(ws)
+
+
+@pytest.mark.slow
+def test_a_network_that_is_gone_for_a_while(bot, discord, sandpiper, serve):
+    """Connections that fail say nothing about the session: what was said meanwhile is answered. (20 s of pauses)"""
+    serve(sandpiper, [say("First."), say("Second.")])
+    bot()
+    assert texts(discord.answers(discord.say("100", "one"))) == ["First."]
+    with discord.lock:
+        discord.script = [no_answer] * 5
+        discord.drop_all()
+        q = discord.say("100", "two")
+    assert texts(discord.answers(q, timeout=HANG)) == ["Second."]
+    assert len(discord.identifies) == 1 and len(discord.resumes) == 1
+
+
+def test_a_flood_holds_nothing_up(bot, discord, sandpiper, serve):
+    """A gateway that sends faster than it is read: the bot still hears a signal."""
+    flooded, sent = threading.Event(), []
+
+    def flood(d, ws, session):
+        ws.raw(b"\x01\x01{")
+        for mib in range(64):
+            ws.raw(b"\x00\x00" * (1 << 19))
+            flooded.set()
+            sent.append(mib)
+    discord.script = [flood]
+    serve(sandpiper, [])
+    b = bot(wait=False)
+    assert flooded.wait(HANG)
+    assert b.end() == 0, b.said()
+    assert len(sent) < 64
+
+
+def test_a_session_of_another_api_is_not_gone_on_with(bot, discord, sandpiper, serve):
+    """Its gateway would be given the token."""
+    serve(sandpiper, [say("Here."), say("There.")])
+    first = bot()
+    discord.answers(discord.say("100", "one"))
+    first.end()
+    with DiscordServer() as other:
+        b = Bot(sandpiper, other)
+        other.next_id += 1000           # or its messages are known already
+        other.wait(other.live)
+        assert texts(other.answers(other.say("100", "two"))) == ["There."]
+        assert b.end() == 0
+        other.check()
+    assert discord.connections == 1 and not discord.resumes
 
 
 def test_an_invalid_session_means_a_new_one(bot, discord, sandpiper, serve):

@@ -131,7 +131,7 @@ static enum websocket_kind read_agreement(struct websocket *w, struct error *err
                   (int)strcspn(head, "\r\n"), head);
         return WEBSOCKET_BROKEN;
     }
-    buf_drop(&w->in, (size_t)(end + 4 - w->in.data));
+    w->at = (size_t)(end + 4 - w->in.data);
     w->open = true;
     return WEBSOCKET_OPEN;
 }
@@ -171,6 +171,8 @@ void websocket_text(struct websocket *w, const char *text, size_t len)
 
 bool websocket_feed(struct websocket *w, const void *data, size_t len)
 {
+    buf_drop(&w->in, w->at);
+    w->at = 0;
     return buf_add(&w->in, data, len);
 }
 
@@ -186,8 +188,8 @@ static const char too_long[] = "a message longer than it may be";
 /* 1: a frame; 0: it is not whole; -1 with *why */
 static int read_frame(const struct websocket *w, struct ws_frame *f, const char **why)
 {
-    const unsigned char *p = (const unsigned char *)w->in.data;
-    size_t have = w->in.len, head = 2;
+    const unsigned char *p = (const unsigned char *)w->in.data + w->at;
+    size_t have = w->in.len - w->at, head = 2;
 
     if (have < 2)
         return 0;
@@ -252,7 +254,7 @@ enum websocket_kind websocket_next(struct websocket *w, int *code, struct error 
     while ((got = read_frame(w, &f, &why)) > 0) {
         enum websocket_kind kind = take_frame(w, &f, code);
 
-        buf_drop(&w->in, f.whole);
+        w->at += f.whole;
         if (w->out.full) {
             error_set(err, ERROR_PROTOCOL, 0, "more pings than can be answered");
             return WEBSOCKET_BROKEN;

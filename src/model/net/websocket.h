@@ -13,7 +13,8 @@
 struct error;
 
 struct websocket {
-    struct buf in;      /* what came and was not looked at yet */
+    struct buf in;      /* what came */
+    size_t at;          /* bytes of it that were looked at */
     struct buf message; /* the message that is coming in pieces */
     struct buf out;     /* to be sent; the owner drops what it has sent */
     char key[25];       /* of our request */

@@ -92,6 +92,7 @@ static void remember_session(void *ctx)
     autojson struct json *state = gateway_state(d->gateway);
 
     d->forgetful = false;
+    json_set_str(state, "api", d->url);
     bot_remember(d->o.bot, state);
 }
 
@@ -525,7 +526,7 @@ static void on_gateway(void *ctx, int status, const struct json *answer, const c
         d->o.log(line);
         ask_gateway_later(d, ms < 60000 ? 60000 : ms > 86400000 ? 86400000 : ms);
     } else {
-        gateway_connect(d->gateway, url, 0);
+        gateway_connect(d->gateway, url);
     }
 }
 
@@ -561,7 +562,8 @@ static void on_self(void *ctx, int status, const struct json *answer, const char
     }
     d->o.log(line);
     autojson struct json *state = bot_recall(d->o.bot);
-    if (!gateway_resume(d->gateway, state))
+    /* The token goes to no gateway that another API has named. */
+    if (strcmp(json_text(json_get(state, "api")), d->url) != 0 || !gateway_resume(d->gateway, state))
         ask_for_gateway(d);
 }
 

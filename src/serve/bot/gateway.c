@@ -26,8 +26,9 @@
 #define AGAIN_MS       1000 /* before the second try to connect; then twice as long each time */
 #define AGAIN_MOST_MS  60000
 #define BRIEF_MS       5000 /* a connection that lasted no longer is not made again at once */
-#define RESUMES_MOST   5    /* tries to resume that bring nothing before a new session is asked for */
-#define FRAMES_AT_ONCE 200  /* messages that are read before others are served */
+#define RESUMES_MOST   5    /* times that a session is not resumed before a new one is asked for */
+#define CONNECTS_MOST  5    /* connections that fail before Discord is asked again where the gateway is */
+#define PIECES_AT_ONCE 32   /* that are read before others are served */
 #define QUERY          "/?v=10&encoding=json"
 
 struct gateway_timer {
@@ -111,13 +112,12 @@ static void on_again(void *ctx)
 {
     struct gateway *g = ((struct gateway_timer *)ctx)->g;
 
-    if (g->session && g->resumes++ < RESUMES_MOST) {
-        open_connection(g);
-        return;
-    }
-    if (g->session)
+    if (g->session && g->resumes >= RESUMES_MOST)
         forget_session(g);
-    g->o.wanted(g->o.ctx);
+    if (g->session && g->failures % CONNECTS_MOST)
+        open_connection(g);
+    else
+        g->o.wanted(g->o.ctx);
 }
 
 /* Connects again, after a pause that grows with each failure. */
@@ -205,6 +205,7 @@ static void on_gateway_hello(struct gateway *g, const struct json *data)
     loop_timer(g->o.loop, clock_ms() + (int64_t)((double)g->beat_ms * random_part()), on_beat, &g->beat);
     loop_timer(g->o.loop, clock_ms() + READY_MS, on_patience, &g->patience);
     struct json *token = json_string(g->o.token);
+    g->resumes += g->session != NULL;
     if (g->session)
         send_payload(g, DISCORD_RESUME,
                      json_object_of({"token", token}, {"session_id", json_string(g->session)},
@@ -330,7 +331,7 @@ static void on_close(struct gateway *g, int code)
 }
 
 /* Looks at what has come; false: the connection is gone. */
-static bool take_messages(struct gateway *g, int *budget)
+static bool take_messages(struct gateway *g)
 {
     struct error err;
     int code;
@@ -342,7 +343,6 @@ static bool take_messages(struct gateway *g, int *budget)
         case WEBSOCKET_OPEN:
             break;
         case WEBSOCKET_TEXT:
-            --*budget;
             if (!on_payload(g, buf_str(&g->ws.message), g->ws.message.len))
                 return false;
             break;
@@ -360,7 +360,7 @@ static void on_gateway_socket(void *ctx)
 {
     struct gateway *g = ctx;
     char piece[8192];
-    int budget = FRAMES_AT_ONCE;
+    int pieces = 0;
     ssize_t n;
 
     while ((n = transfer_receive(g->connection, piece, sizeof piece)) > 0) {
@@ -368,9 +368,9 @@ static void on_gateway_socket(void *ctx)
             connect_again(g, "more at once than it should send");
             return;
         }
-        if (!take_messages(g, &budget))
+        if (!take_messages(g))
             return;
-        if (budget <= 0) { /* more may wait in libcurl, where poll does not see it */
+        if (++pieces == PIECES_AT_ONCE) { /* more may wait in libcurl, where poll does not see it */
             loop_timer(g->o.loop, clock_ms(), on_gateway_socket, g);
             break;
         }
@@ -418,16 +418,13 @@ static void open_connection(struct gateway *g)
         connect_again(g, err.text);
 }
 
-static void on_wanted_time(void *ctx)
-{
-    open_connection(((struct gateway_timer *)ctx)->g);
-}
-
-void gateway_connect(struct gateway *g, const char *url, int64_t wait_ms)
+void gateway_connect(struct gateway *g, const char *url)
 {
     hang_up(g);
+    loop_timer_stop(g->o.loop, &g->again);
     xreplace(&g->url, xstrdup(url));
-    loop_timer(g->o.loop, clock_ms() + wait_ms, on_wanted_time, &g->again);
+    xreplace(&g->resume_url, NULL);
+    open_connection(g);
 }
 
 struct json *gateway_state(const struct gateway *g)

@@ -20,7 +20,7 @@ struct gateway_options { /* borrowed */
     int intents;
     bool verbose;
     void (*log)(const char *line);
-    /* A new session is wanted: ask Discord where the gateway is, and call gateway_connect(). */
+    /* Ask Discord where the gateway is, and call gateway_connect(). */
     void (*wanted)(void *ctx);
     void (*dispatch)(void *ctx, const char *type, const struct json *data);
     /* The state that a later process can resume from has changed. soon: it need not be kept at once. */
@@ -32,9 +32,9 @@ struct gateway_options { /* borrowed */
 struct gateway *gateway_new(const struct gateway_options *o);
 /* Closes without a word, so that the session can be resumed. */
 void gateway_free(struct gateway *g);
-/* Where the gateway is (wss://...), for a new session, at the earliest after wait_ms. A resumed one may go to
- * other names of the same domain only. */
-void gateway_connect(struct gateway *g, const char *url, int64_t wait_ms);
+/* Connects to the gateway, which is there (wss://...). A session that is resumed later may go to other names
+ * of the same domain only. */
+void gateway_connect(struct gateway *g, const char *url);
 /* {"session", "url", "resume_url", "seq"}, for another process to go on from. The caller frees. */
 struct json *gateway_state(const struct gateway *g);
 /* Goes on from such a state; false: there is nothing to go on from. */
