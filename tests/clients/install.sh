@@ -35,10 +35,10 @@ install_one() {
     local name=$1
     rm -rf "${to:?}/$name"
     $python -m venv --without-pip "$to/$name"
-    # An index that does not answer for a moment fails no build: pip tries again by itself, and the whole once more.
+    # An index that does not answer for a moment fails no build: uv tries again by itself, and the whole once more.
     for _ in 1 2; do
-        if "$to/.pip/bin/pip" --python "$to/$name/bin/python" install --quiet --retries 5 --only-binary :all: \
-            --disable-pip-version-check -r "$here/$name.txt"; then
+        if UV_CACHE_DIR=$to/.cache "$to/.uv/bin/uv" pip install --python "$to/$name/bin/python" --quiet --only-binary :all: --compile-bytecode \
+            --link-mode hardlink -r "$here/$name.txt"; then
             if [ -f "$here/$name.npm" ]; then install_npm "$name" || continue; fi
             mark "$name" >"$to/$name/.installed"
             return 0
@@ -51,7 +51,8 @@ install_one() {
 missing=()
 for name; do fresh "$name" || missing+=("$name"); done
 [ ${#missing[@]} -gt 0 ] || exit 0
-[ -x "$to/.pip/bin/pip" ] || { rm -rf "$to/.pip"; $python -m venv "$to/.pip"; }
+# uv takes a tenth of pip's time, and what several clients need is fetched and unpacked once.
+[ -x "$to/.uv/bin/uv" ] || { rm -rf "$to/.uv"; $python -m venv "$to/.uv"; "$to/.uv/bin/pip" install --quiet --retries 5 --disable-pip-version-check uv; }
 # Side by side: most of the time goes into waiting for the index.
 jobs=() code=0
 for name in "${missing[@]}"; do
