@@ -1,5 +1,6 @@
 """test_hostile_clients.py - what a client of `sandpiper serve` that has a token may try: to choose what the user chooses, to get at the host by a command,
 to fill a sandbox, to tear a file by writing it twice at once, to hold all connections."""
+import http.client
 import os
 import resource
 import select
@@ -15,6 +16,7 @@ from raw_server import wait_for
 from serve_raw import Server
 
 SECRET = "h057-53cr37"
+CONNECTIONS_EVER = 864      # CONNECTIONS_MAX + NEWCOMERS_MAX of server/private.h
 
 
 @pytest.fixture
@@ -107,11 +109,12 @@ def close(made):
 
 
 def test_all_connections_closed_at_once(server):
-    """The library stops listening at its limit; it must listen again after the one run in which it closes them all."""
-    server.process.send_signal(signal.SIGSTOP)      # it meets them at once, or the first would give way to the last as too old
-    held = connections(server, 800)
-    server.process.send_signal(signal.SIGCONT)
-    wait_for(lambda: len(descriptors(server)) > 800)
+    """The library stops listening at its limit; it must listen again after the one run in which it closes them all. Requests that have shown a token
+    and never give their body keep their connections, however slow the server is."""
+    head = "POST /list_sandboxes HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n"
+    before = len(descriptors(server))
+    held = connections(server, CONNECTIONS_EVER, (head % (server.port, server.token)).encode())
+    wait_for(lambda: len(descriptors(server)) >= before + CONNECTIONS_EVER)
     server.process.send_signal(signal.SIGSTOP)
     close(held)
     server.process.send_signal(signal.SIGCONT)
@@ -165,20 +168,49 @@ def descriptors(s):
     return os.listdir("/proc/%d/fd" % s.process.pid)
 
 
-def test_connections_of_one_address(server):
-    """Of those that send no request one address may have a quarter; the oldest goes first, and another address has its own."""
-    held, more, begin = connections(server, 200, b"GET / HT"), [], time.monotonic()
+@pytest.mark.parametrize("sent", ["GET / HT", "GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: 9\r\n\r\n"], ids=["headers", "body"])
+def test_connections_of_one_address(server, sent):
+    """Of those that send no whole request one address may have a quarter; the oldest goes first, and another address has its own."""
+    sent = (sent % server.port if "%d" in sent else sent).encode()
+    held, more, begin = connections(server, 200, sent), [], time.monotonic()
     while not select.select(held[:1], [], [], 0.3)[0] and time.monotonic() - begin < 8:
-        more += connections(server, 1, b"GET / HT")
+        more += connections(server, 1, sent)
     assert time.monotonic() - begin < 8, "it was closed because it was late"
     assert b" 408 " in held[0].recv(4096)
     assert len(select.select(held[1:] + more, [], [], 0.3)[0]) <= len(more)
     with socket.create_connection(("127.0.0.1", server.port), source_address=("127.0.0.2", 0)) as other:
-        other.sendall(b"GET / HT")
+        other.sendall(sent)
         time.sleep(0.3)
         assert select.select([other], [], [], 0)[0] == []
     assert server.good("/list_sandboxes")["sandboxes"] == []
     close(held + more)
+
+
+def test_answers_that_nobody_takes(server):
+    """Who does not read an answer for which no token is needed has a quarter of the connections too."""
+    def one_more():
+        s = socket.socket()
+        s.settimeout(HANG)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)    # or all of the answer fits into the server's buffer
+        s.connect(("127.0.0.1", server.port))
+        s.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % server.port)
+        return s
+    before = len(descriptors(server))
+    held = [one_more() for _ in range(200)]
+    wait_for(lambda: len(descriptors(server)) == before + 200)
+    time.sleep(0.3)
+    assert server.another().ask("GET", "/", token=None).status == 200
+    with pytest.raises(http.client.IncompleteRead):
+        read_answer(held[0])
+    assert len(read_answer(held[-1])) > 50000
+    close(held)
+
+
+def read_answer(sock):
+    answer = http.client.HTTPResponse(sock)
+    answer.begin()
+    return answer.read()
 
 
 def test_the_server_is_slow_and_not_the_clients(server):

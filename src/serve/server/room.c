@@ -15,9 +15,11 @@ static bool same_address(const struct connection *a, const struct connection *b)
     return !memcmp(a->address, b->address, sizeof a->address);
 }
 
+/* One without a token does not count as a request: all of those are answered at once, so what takes its time
+ * is the client, that does not send the body or does not read the answer. */
 static bool has_no_request(const struct connection *c)
 {
-    return !c->leaves && !(c->q && c->q->checked);
+    return !c->leaves && !(c->q && c->q->checked && c->q->client);
 }
 
 /* Has it sent bytes that we have not read yet? Then we are slow, not the client. */
@@ -56,7 +58,7 @@ static bool close_one(struct server *s, const struct connection *like)
     if (!first || (first->known && unknown))
         return false;
     first->leaves = true;
-    if (!first->idle)
+    if (!first->idle && !(first->q && first->q->answered))
         connection_refuse(first, 408, NULL, "the request did not arrive before others needed the connection");
     shutdown(first->fd, SHUT_RDWR);
     return true;
