@@ -298,7 +298,7 @@ def no_answer(d, ws, key):
     d.cut(ws)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(10)
 def test_a_network_that_is_gone_for_a_while(bot, discord, sandpiper, serve):
     """Connections that fail say nothing about the session: what was said meanwhile is answered. (20 s of pauses)"""
     serve(sandpiper, [say("First."), say("Second.")])
